@@ -1,0 +1,7 @@
+export interface Benchmark {
+  readonly name: string;
+  /** One line for `--help`. */
+  readonly about: string;
+  /** Prints its table. A target that is missed is a line in it, not a failure. */
+  run(): Promise<void>;
+}

@@ -1,0 +1,39 @@
+import { onAbort } from "./on-abort.js";
+
+/**
+ * Time, injected. Nothing in this package reads a clock or sets a timer but through this interface, so that a whole
+ * election can be run in virtual time and replayed.
+ *
+ * No decision is ever taken from `wallMs`: it stamps events for people. `monotonicMs` may stand still while the
+ * machine is suspended; `bootMs` does not, and is what a leader looks at besides.
+ */
+export interface Clock {
+  /** Never goes back; its origin means nothing. */
+  monotonicMs(): number;
+  /** Never goes back and runs through suspend; may be as coarse as `bootTickMs`. */
+  bootMs(): number;
+  readonly bootTickMs: number;
+  /** Milliseconds since the epoch, as somebody set them. */
+  wallMs(): number;
+  /** Calls back once, never before `delayMs` have passed on the monotonic clock, never from within this call. */
+  after(delayMs: number, callback: () => void): CancelTimer;
+}
+
+/** Idempotent; after it the callback will not be called. */
+export type CancelTimer = () => void;
+
+export function sleep(clock: Clock, delayMs: number, signal?: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    if (signal?.aborted === true) return reject(signal.reason as Error);
+    let stopListening = (): void => {};
+    const cancel = clock.after(delayMs, () => {
+      stopListening();
+      resolve();
+    });
+    if (signal === undefined) return;
+    stopListening = onAbort(signal, () => {
+      cancel();
+      reject(signal.reason as Error);
+    });
+  });
+}

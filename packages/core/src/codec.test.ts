@@ -1,0 +1,148 @@
+import * as fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { decodeHistory, decodeRecord, encodeHistory, encodeRecord } from "./codec.js";
+import type { EndReason, LeadershipEvent } from "./event.js";
+import { DEFAULT_POLICY } from "./policy.js";
+import { EMPTY_RECORD, type ElectionRecord, type GroupConfig, type Holder } from "./record.js";
+import { decideCampaign } from "./rules/campaign.js";
+import { decideRenew } from "./rules/renew.js";
+
+const runs = (least: number) => ({ numRuns: Math.max(least, fc.readConfigureGlobal().numRuns ?? 0) });
+
+const id = fc.stringMatching(/^[A-Za-z0-9._:/-]{1,20}$/);
+const orNull = <T>(some: fc.Arbitrary<T>) => fc.option(some, { nil: null });
+const durationMs = fc.integer({ min: 1, max: 86_400_000 });
+const count = fc.integer({ min: 0, max: Number.MAX_SAFE_INTEGER - 100 });
+const reason = fc.constantFrom<EndReason>("expired", "resigned", "deposed", "transferred");
+// What JSON has made of it once: no -0, no undefined.
+const metadata = fc
+  .dictionary(fc.string(), fc.jsonValue())
+  .map((value) => JSON.parse(JSON.stringify(value)) as Record<string, unknown>);
+
+const holder: fc.Arbitrary<Holder> = fc.record({
+  nodeId: id,
+  instanceId: orNull(id),
+  ttlMs: durationMs,
+  priority: fc.integer({ min: -1_000_000, max: 1_000_000 }).map((n) => n || 0),
+  metadata: orNull(metadata),
+});
+
+const event = fc
+  .record({
+    term: count,
+    leaderNodeId: orNull(id),
+    previousLeaderNodeId: orNull(id),
+    reason: fc.oneof(reason, fc.constant("none" as const)),
+    tsMs: count,
+    by: orNull(id),
+  })
+  .map(({ by, ...rest }): Omit<LeadershipEvent, "number"> => ({
+    type: rest.leaderNodeId === null ? "LEADER_LOST" : "LEADER_CHANGED",
+    ...rest,
+    ...(by === null ? {} : { by }),
+  }));
+
+const config: fc.Arbitrary<GroupConfig> = fc.record({
+  policy: fc.record({
+    minTtlMs: durationMs,
+    maxTtlMs: durationMs,
+    takeoverDelayMs: durationMs,
+    strategy: fc.constantFrom("first" as const, "priority" as const),
+    preempt: fc.boolean(),
+    retry: fc.constant(DEFAULT_POLICY.retry),
+  }),
+  allowedNodes: orNull(fc.array(id, { maxLength: 4 })),
+});
+
+const record: fc.Arbitrary<ElectionRecord> = fc
+  .record({
+    term: count,
+    holder: orNull(holder),
+    holdMs: fc.oneof(fc.constant(0), durationMs),
+    deposed: orNull(fc.record({ by: id })),
+    bans: fc.array(fc.record({ nodeId: id, leftMs: durationMs }), { maxLength: 3 }),
+    transfer: orNull(fc.record({ toNodeId: id, leftMs: durationMs, ready: fc.boolean(), by: orNull(id) })),
+    pause: orNull(fc.record({ leftMs: orNull(durationMs) })),
+    delayMs: fc.oneof(fc.constant(0), durationMs),
+    ended: orNull(fc.record({ term: count, nodeId: id, instanceId: orNull(id), reason })),
+    first: count,
+    events: fc.array(event, { maxLength: 4 }),
+    config: orNull(config),
+    deleted: fc.boolean(),
+  })
+  .map(({ first, events, ...rest }) => ({
+    ...rest,
+    eventNumber: first + events.length,
+    events: events.map((each, index) => ({ number: first + 1 + index, ...each })),
+  }));
+
+describe("a record", () => {
+  test("is read as it was written", () => {
+    fc.assert(
+      fc.property(record, (written) => {
+        expect(decodeRecord(encodeRecord(written))).toEqual(written);
+      }),
+      runs(1_000),
+    );
+  });
+
+  test("that is empty is read as the empty one", () => {
+    expect(decodeRecord(encodeRecord(EMPTY_RECORD))).toEqual(EMPTY_RECORD);
+    expect(encodeRecord(EMPTY_RECORD)).toBe('{"v":1,"term":0}');
+  });
+
+  test("keeps metadata whatever its keys are called", () => {
+    const metadata = JSON.parse('{"__proto__":{"x":1},"constructor":2,"v":3,"term":4}') as object;
+    const written = { ...EMPTY_RECORD, term: 1, holder: { ...someHolder("n"), metadata: { ...metadata } } };
+    const read = decodeRecord(encodeRecord(written));
+    expect(JSON.stringify(read.holder?.metadata)).toBe(JSON.stringify(written.holder.metadata));
+    expect(Object.getPrototypeOf(read.holder?.metadata)).toBe(Object.prototype);
+  });
+
+  test.each([
+    ["short names", 400, ["worker-1", "worker-2", "worker-3"]],
+    ["names of pods", 512, ["worker-7f9c4d-x2x1b", "worker-7f9c4d-k8q7z", "worker-7f9c4d-p5m3t"]],
+  ])("renewed, with %s and a uuid, stays under %i bytes", (_, bytes, nodeIds) => {
+    let led = EMPTY_RECORD;
+    for (const nodeId of nodeIds) {
+      const seen = { record: led, ageMs: 1e9 };
+      const decision = decideCampaign(seen, someHolder(nodeId), 0.01, { wallMs: 1_700_000_000_000 });
+      if (decision.kind !== "elect") throw new Error("a lease that is over may be won");
+      led = { ...decision.next, term: decision.next.term + 1_000 };
+    }
+    expect(led.events).toHaveLength(4);
+    const claim = { nodeId: led.holder!.nodeId, term: led.term, instanceId: null };
+    const renewal = decideRenew({ record: led, ageMs: 3_000 }, claim, 10_000, 0.01);
+    if (renewal.kind !== "renew") throw new Error("the holder may renew");
+    expect(Buffer.byteLength(encodeRecord(renewal.next))).toBeLessThan(bytes);
+  });
+
+  test.each([2, 0, "1", undefined])("of format %s is refused, and nothing of it is read", (v) => {
+    const value = JSON.stringify({ v, term: 5, node: "a" });
+    expect(() => decodeRecord(value)).toThrow(/format .* this version reads 1/);
+    expect(() => decodeHistory(JSON.stringify({ v, nos: [], ev: [] }))).toThrow(/format/);
+  });
+
+  test("that is damaged is refused", () => {
+    expect(() => decodeRecord('{"v":1,"term":5')).toThrow(SyntaxError);
+    expect(() => decodeRecord("")).toThrow(SyntaxError);
+  });
+});
+
+describe("a history", () => {
+  test("is read as it was written, gaps and all", () => {
+    const numbers = fc.uniqueArray(count, { maxLength: 64 }).map((some) => some.sort((a, b) => a - b));
+    fc.assert(
+      fc.property(numbers, fc.array(event, { minLength: 64, maxLength: 64 }), (some, events) => {
+        const written = some.map((number, index) => ({ number, ...events[index]! }));
+        expect(decodeHistory(encodeHistory(written))).toEqual(written);
+      }),
+      runs(300),
+    );
+  });
+});
+
+function someHolder(nodeId: string): Holder {
+  const instanceId = "3f2504e0-4f89-11d3-9a0c-0305e82c3301";
+  return { nodeId, instanceId, ttlMs: 10_000, priority: 0, metadata: null };
+}

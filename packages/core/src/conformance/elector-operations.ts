@@ -1,0 +1,236 @@
+/** Laws of what an operator does to a leadership: step-down, pause, takeover delay, priorities. */
+import assert from "node:assert/strict";
+import { ConflictError, UnauthorizedError } from "../errors.js";
+import { systemClock } from "../system-clock.js";
+import {
+  type AdminBench,
+  arrived,
+  candidate,
+  claimOf,
+  elected,
+  type ElectorLaw,
+  isLeader,
+  LONG_MS,
+  lost,
+  SHORT_MS,
+  SOON_MS,
+  WatchProbe,
+  win,
+} from "./elector-support.js";
+
+const BY = "operator";
+
+export function stepDownLaws(law: ElectorLaw<AdminBench>): void {
+  law("a leader stepped down can neither renew nor be confirmed, and may resign", async (bench) => {
+    const { elector, groupId } = bench;
+    const other = await bench.other();
+    const leader = candidate(groupId, "a");
+    await win(elector, leader);
+    await other.stepDown({ groupId, by: BY });
+    assert.equal((await elector.renew({ ...claimOf(leader, 1), ttlMs: LONG_MS })).kind, "not-leader");
+    const again = lost(await elector.campaign(leader));
+    assert.deepEqual([again.leader, again.heldBack], [null, "deposed"]);
+    const next = lost(await other.campaign(candidate(groupId, "b")));
+    assert.deepEqual([next.leader, next.heldBack], [null, "deposed"]);
+    assert.deepEqual(await elector.resign(claimOf(leader, 1)), { kind: "resigned" });
+    assert.deepEqual(await other.resign(claimOf(leader, 1)), { kind: "resigned" });
+    isLeader(elected(await other.campaign(candidate(groupId, "b"))).leader, "b", 2);
+    const event = (await elector.history(groupId)).find(({ type }) => type === "LEADER_LOST");
+    assert.deepEqual([event?.reason, event?.by], ["deposed", BY]);
+  });
+
+  law("a leader stepped down keeps the group to the end of its lease, and no longer", async (bench) => {
+    const { elector, groupId } = bench;
+    const sentAtMs = systemClock.monotonicMs();
+    await win(elector, candidate(groupId, "a", { ttlMs: SHORT_MS }));
+    await elector.stepDown({ groupId, by: BY });
+    const waiting = (await bench.other()).campaign(candidate(groupId, "b", { waitMs: LONG_MS }));
+    isLeader(elected(await waiting).leader, "b", 2);
+    const tookMs = systemClock.monotonicMs() - sentAtMs;
+    assert(tookMs >= SHORT_MS, `the lease of ${SHORT_MS} ms was over after ${tookMs} ms`);
+    assert(tookMs < SHORT_MS + SOON_MS, `it took ${tookMs} ms`);
+    const [, loss] = await elector.history(groupId);
+    assert.equal(loss?.reason, "deposed");
+  });
+
+  law("by force the group is free at once, and a waiting campaign has it", async (bench) => {
+    const { elector, groupId } = bench;
+    const leader = candidate(groupId, "a");
+    await win(elector, leader);
+    const waiting = elector.campaign(candidate(groupId, "b", { waitMs: LONG_MS }));
+    await arrived(elector, groupId);
+    await elector.stepDown({ groupId, by: BY, force: true });
+    isLeader(elected(await waiting).leader, "b", 2);
+    const renewal = await elector.renew({ ...claimOf(leader, 1), ttlMs: LONG_MS });
+    assert.deepEqual(renewal, { kind: "not-leader", currentLeader: { nodeId: "b", term: 2 } });
+    assert.deepEqual(await elector.resign(claimOf(leader, 1)), { kind: "resigned" });
+  });
+
+  law("a banned node may not win for so long, and others may", async (bench) => {
+    const { elector, groupId } = bench;
+    const other = await bench.other();
+    await win(elector, candidate(groupId, "a"));
+    await elector.stepDown({ groupId, by: BY, force: true, banMs: 400 });
+    const bannedAtMs = systemClock.monotonicMs();
+    const refused = lost(await other.campaign(candidate(groupId, "a")));
+    assert.deepEqual([refused.leader, refused.heldBack], [null, "banned"]);
+    const successor = candidate(groupId, "b");
+    isLeader(elected(await other.campaign(successor)).leader, "b", 2);
+    const waiting = other.campaign(candidate(groupId, "a", { waitMs: LONG_MS }));
+    await arrived(other, groupId);
+    await elector.resign(claimOf(successor, 2));
+    isLeader(elected(await waiting).leader, "a", 3);
+    // The ban was set before its answer came, so measured from there it may seem a little shorter.
+    const tookMs = systemClock.monotonicMs() - bannedAtMs;
+    assert(tookMs < 400 + SOON_MS, `a ban of 400 ms took ${tookMs} ms`);
+  });
+
+  law("a group without a leader cannot be stepped down", async ({ elector, groupId }) => {
+    await assert.rejects(elector.stepDown({ groupId, by: BY }), (error) => error instanceof ConflictError);
+  });
+}
+
+export function pauseLaws(law: ElectorLaw<AdminBench>): void {
+  law("in a paused group the leader goes on and no one wins until it is resumed", async (bench) => {
+    const { elector, groupId } = bench;
+    const other = await bench.other();
+    const leader = candidate(groupId, "a");
+    await win(elector, leader);
+    await other.pause({ groupId });
+    assert.equal((await elector.group(groupId)).pausedForMs, "until-resumed");
+    assert.equal((await elector.renew({ ...claimOf(leader, 1), ttlMs: LONG_MS })).kind, "renewed");
+    assert.equal(elected(await elector.campaign(leader)).confirmed, true);
+    const waiting = elector.campaign(candidate(groupId, "b", { waitMs: LONG_MS }));
+    await arrived(elector, groupId);
+    assert.deepEqual(await elector.resign(claimOf(leader, 1)), { kind: "resigned" });
+    const refused = lost(await other.campaign(candidate(groupId, "c")));
+    assert.deepEqual([refused.leader, refused.heldBack], [null, "paused"]);
+    await other.resume({ groupId });
+    isLeader(elected(await waiting).leader, "b", 2);
+    assert.equal((await elector.group(groupId)).pausedForMs, null);
+    await elector.resume({ groupId });
+  });
+
+  law("the lease of a paused group still ends", async (bench) => {
+    const { elector, groupId } = bench;
+    const probe = new WatchProbe(await bench.other(), groupId);
+    await probe.next();
+    await win(elector, candidate(groupId, "a", { ttlMs: SHORT_MS }));
+    await elector.pause({ groupId });
+    assert.equal((await probe.until("LEADER_LOST", 1)).reason, "expired");
+    await probe.stop();
+    assert.equal(lost(await elector.campaign(candidate(groupId, "b"))).heldBack, "paused");
+  });
+
+  law("a pause with a time ends by itself", async (bench) => {
+    const { elector, groupId } = bench;
+    const sentAtMs = systemClock.monotonicMs();
+    await elector.pause({ groupId, forMs: 300 });
+    const { pausedForMs } = await elector.group(groupId);
+    assert(typeof pausedForMs === "number" && pausedForMs > 0 && pausedForMs <= 300, `${pausedForMs}`);
+    elected(await (await bench.other()).campaign(candidate(groupId, "a", { waitMs: LONG_MS })));
+    const tookMs = systemClock.monotonicMs() - sentAtMs;
+    assert(tookMs >= 300 && tookMs < 300 + SOON_MS, `a pause of 300 ms took ${tookMs} ms`);
+  });
+}
+
+export function policyLaws(law: ElectorLaw<AdminBench>): void {
+  law("after an expiry the group rests for its takeover delay", async (bench) => {
+    const { elector, groupId } = bench;
+    await elector.createGroup({ groupId, policy: { takeoverDelayMs: 400 } });
+    const sentAtMs = systemClock.monotonicMs();
+    const leader = candidate(groupId, "a", { ttlMs: SHORT_MS });
+    await win(elector, leader);
+    const probe = new WatchProbe(elector, groupId, { cursor: 1 });
+    const waiting = (await bench.other()).campaign(candidate(groupId, "b", { waitMs: LONG_MS }));
+    await probe.until("LEADER_LOST", 1);
+    await probe.stop();
+    const early = lost(await elector.campaign(candidate(groupId, "c")));
+    assert.deepEqual([early.leader, early.heldBack], [null, "takeover-delay"]);
+    isLeader(elected(await waiting).leader, "b", 2);
+    const tookMs = systemClock.monotonicMs() - sentAtMs;
+    assert(tookMs >= SHORT_MS + 400, `lease and delay of ${SHORT_MS + 400} ms were over after ${tookMs} ms`);
+    assert(tookMs < SHORT_MS + 400 + SOON_MS, `it took ${tookMs} ms`);
+  });
+
+  law("there is no takeover delay after any other end", async ({ elector, groupId }) => {
+    await elector.createGroup({ groupId, policy: { takeoverDelayMs: 60_000 } });
+    const first = candidate(groupId, "a");
+    await win(elector, first);
+    await elector.resign(claimOf(first, 1));
+    isLeader(await win(elector, candidate(groupId, "b")), "b", 2);
+    await elector.stepDown({ groupId, by: BY, force: true });
+    isLeader(await win(elector, candidate(groupId, "c")), "c", 3);
+  });
+
+  law("with strategy priority the highest waiting campaign wins, the first among equals", async (bench) => {
+    const { elector, groupId } = bench;
+    await elector.createGroup({ groupId, policy: { strategy: "priority" } });
+    const leader = candidate(groupId, "leader");
+    await win(elector, leader);
+    const requests = [
+      candidate(groupId, "low", { waitMs: LONG_MS, priority: -5 }),
+      candidate(groupId, "high-first", { waitMs: LONG_MS, priority: 7 }),
+      candidate(groupId, "high-second", { waitMs: LONG_MS, priority: 7 }),
+      candidate(groupId, "none", { waitMs: LONG_MS }),
+    ];
+    const waiting = [];
+    for (const request of requests) {
+      waiting.push(elector.campaign(request));
+      await arrived(elector, groupId);
+    }
+    let last = leader;
+    let term = 1;
+    for (const index of [1, 2, 3, 0]) {
+      await elector.resign(claimOf(last, term++));
+      const request = requests[index];
+      const result = await waiting[index];
+      assert(request !== undefined && result !== undefined);
+      isLeader(elected(result).leader, request.nodeId, term);
+      last = request;
+    }
+  });
+
+  law("where preemption is on, a leader is told of a waiting campaign of higher priority", async (bench) => {
+    const { elector, groupId } = bench;
+    await elector.createGroup({ groupId, policy: { strategy: "priority", preempt: true } });
+    const leader = candidate(groupId, "a", { priority: 1 });
+    await win(elector, leader);
+    const equal = elector.campaign(candidate(groupId, "equal", { priority: 1, waitMs: LONG_MS }));
+    await arrived(elector, groupId);
+    const quiet = await elector.renew({ ...claimOf(leader, 1), ttlMs: LONG_MS });
+    assert(quiet.kind === "renewed" && quiet.transferTo === undefined);
+    const higher = (await bench.other()).campaign(
+      candidate(groupId, "higher", { priority: 2, waitMs: LONG_MS }),
+    );
+    for (;;) {
+      const renewal = await elector.renew({ ...claimOf(leader, 1), ttlMs: LONG_MS });
+      assert(renewal.kind === "renewed");
+      if (renewal.transferTo === undefined) continue;
+      assert.equal(renewal.transferTo, "higher");
+      break;
+    }
+    await elector.resign(claimOf(leader, 1));
+    isLeader(elected(await higher).leader, "higher", 2);
+    await elector.stepDown({ groupId, by: BY, force: true });
+    isLeader(elected(await equal).leader, "equal", 3);
+  });
+
+  law(
+    "only allowed nodes may campaign, and a leader no longer allowed cannot be confirmed",
+    async (bench) => {
+      const { elector, groupId } = bench;
+      const other = await bench.other();
+      await elector.createGroup({ groupId, allowedNodes: ["a", "b"] });
+      const unauthorized = (error: unknown) => error instanceof UnauthorizedError;
+      await assert.rejects(other.campaign(candidate(groupId, "c")), unauthorized);
+      await assert.rejects(other.campaign(candidate(groupId, "c", { waitMs: 1000 })), unauthorized);
+      const leader = candidate(groupId, "a");
+      await win(other, leader);
+      await elector.updateGroup({ groupId, allowedNodes: ["b"] });
+      await assert.rejects(other.campaign(leader), unauthorized);
+      await elector.updateGroup({ groupId, allowedNodes: null });
+      elected(await other.campaign(leader));
+    },
+  );
+}

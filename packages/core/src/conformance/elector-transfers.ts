@@ -1,0 +1,134 @@
+/** Laws of a planned handover. */
+import assert from "node:assert/strict";
+import type { CampaignRequest, Elector } from "../elector.js";
+import { ConflictError } from "../errors.js";
+import { systemClock } from "../system-clock.js";
+import {
+  type AdminBench,
+  arrived,
+  candidate,
+  claimOf,
+  elected,
+  type ElectorLaw,
+  isLeader,
+  LONG_MS,
+  lost,
+  SHORT_MS,
+  win,
+} from "./elector-support.js";
+
+const BY = "operator";
+const isConflict = (error: unknown) => error instanceof ConflictError;
+
+export function transferLaws(law: ElectorLaw<AdminBench>): void {
+  law("a transfer goes to the named successor, wherever it waits, once the leader resigns", async (bench) => {
+    const { elector, groupId } = bench;
+    const other = await bench.other();
+    const leader = candidate(groupId, "a");
+    await win(elector, leader);
+    const bystander = elector.campaign(candidate(groupId, "bystander", { waitMs: LONG_MS }));
+    await arrived(elector, groupId);
+    const successor = other.campaign(candidate(groupId, "b", { waitMs: LONG_MS }));
+    await arrived(other, groupId);
+    const transfer = elector.transfer({ groupId, toNodeId: "b", by: BY });
+    assert.equal(await toldOf(elector, leader, 1), "b");
+    assert.equal(elected(await elector.campaign(leader)).transferTo, "b");
+    assert.deepEqual(await elector.resign(claimOf(leader, 1)), { kind: "resigned" });
+    isLeader(elected(await successor).leader, "b", 2);
+    isLeader(await transfer, "b", 2);
+    const loss = (await elector.history(groupId)).find(({ type }) => type === "LEADER_LOST");
+    assert.deepEqual([loss?.reason, loss?.by], ["transferred", BY]);
+    await elector.stepDown({ groupId, by: BY, force: true });
+    isLeader(elected(await bystander).leader, "bystander", 3);
+  });
+
+  law("the leader is not told before its successor waits, and may go on meanwhile", async (bench) => {
+    const { elector, groupId } = bench;
+    const leader = candidate(groupId, "a");
+    await win(elector, leader);
+    const transfer = elector.transfer({ groupId, toNodeId: "b", by: BY, timeoutMs: LONG_MS });
+    await arrived(elector, groupId);
+    for (let i = 0; i < 3; i++) {
+      const renewal = await elector.renew({ ...claimOf(leader, 1), ttlMs: LONG_MS });
+      assert(renewal.kind === "renewed" && renewal.transferTo === undefined);
+    }
+    const successor = (await bench.other()).campaign(candidate(groupId, "b", { waitMs: LONG_MS }));
+    assert.equal(await toldOf(elector, leader, 1), "b");
+    await elector.resign(claimOf(leader, 1));
+    isLeader(await transfer, "b", 2);
+    elected(await successor);
+  });
+
+  law("a transfer to a node that does not wait is a conflict, and nothing has changed", async (bench) => {
+    const { elector, groupId } = bench;
+    const leader = candidate(groupId, "a");
+    await win(elector, leader);
+    const sentAtMs = systemClock.monotonicMs();
+    await assert.rejects(elector.transfer({ groupId, toNodeId: "b", by: BY, timeoutMs: 200 }), isConflict);
+    assert(systemClock.monotonicMs() - sentAtMs >= 200);
+    assert.equal((await elector.renew({ ...claimOf(leader, 1), ttlMs: LONG_MS })).kind, "renewed");
+    await elector.resign(claimOf(leader, 1));
+    isLeader(await win(await bench.other(), candidate(groupId, "c")), "c", 2);
+  });
+
+  law("a leader that does not yield in time keeps the leadership", async (bench) => {
+    const { elector, groupId } = bench;
+    const leader = candidate(groupId, "a");
+    await win(elector, leader);
+    const waiting = elector.campaign(candidate(groupId, "b", { waitMs: 1000 }));
+    await arrived(elector, groupId);
+    await assert.rejects(elector.transfer({ groupId, toNodeId: "b", by: BY, timeoutMs: 300 }), isConflict);
+    const renewal = await elector.renew({ ...claimOf(leader, 1), ttlMs: LONG_MS });
+    assert(renewal.kind === "renewed" && renewal.transferTo === undefined);
+    isLeader(lost(await waiting).leader, "a", 1);
+  });
+
+  law("after the leader has resigned the group is reserved for the successor", async (bench) => {
+    const { elector, groupId } = bench;
+    const leader = candidate(groupId, "a");
+    await win(elector, leader);
+    const transfer = elector.transfer({ groupId, toNodeId: "b", by: BY, timeoutMs: LONG_MS });
+    await arrived(elector, groupId);
+    await elector.resign(claimOf(leader, 1));
+    const refused = lost(await elector.campaign(candidate(groupId, "c")));
+    assert.deepEqual([refused.leader, refused.heldBack], [null, "reserved"]);
+    isLeader(await win(await bench.other(), candidate(groupId, "b")), "b", 2);
+    isLeader(await transfer, "b", 2);
+  });
+
+  law("after an expiry it is as if no transfer had been asked for", async ({ elector, groupId }) => {
+    await win(elector, candidate(groupId, "a", { ttlMs: SHORT_MS }));
+    const transfer = elector.transfer({ groupId, toNodeId: "b", by: BY, timeoutMs: LONG_MS });
+    const refused = assert.rejects(transfer, isConflict);
+    isLeader(elected(await elector.campaign(candidate(groupId, "c", { waitMs: LONG_MS }))).leader, "c", 2);
+    await refused;
+  });
+
+  law("a transfer that the state does not admit is a conflict", async ({ elector, groupId }) => {
+    const transfer = (toNodeId: string) => elector.transfer({ groupId, toNodeId, by: BY, timeoutMs: 1000 });
+    await assert.rejects(transfer("b"), isConflict, "a group without a leader");
+    await win(elector, candidate(groupId, "a"));
+    isLeader(await transfer("a"), "a", 1);
+    await elector.pause({ groupId });
+    await assert.rejects(transfer("b"), isConflict, "a paused group");
+    await elector.resume({ groupId });
+    await elector.updateGroup({ groupId, allowedNodes: ["a", "b"] });
+    await assert.rejects(transfer("c"), isConflict, "a node that is not allowed");
+    const first = transfer("b");
+    const refused = assert.rejects(first, isConflict);
+    await arrived(elector, groupId);
+    await assert.rejects(transfer("b"), isConflict, "one that is under way");
+    await elector.stepDown({ groupId, by: BY });
+    await refused;
+    await assert.rejects(transfer("b"), isConflict, "a leader that was stepped down");
+  });
+}
+
+/** Renews until the leader is told of a successor. */
+async function toldOf(elector: Elector, leader: CampaignRequest, term: number): Promise<string> {
+  for (;;) {
+    const renewal = await elector.renew({ ...claimOf(leader, term), ttlMs: LONG_MS });
+    assert(renewal.kind === "renewed", JSON.stringify(renewal));
+    if (renewal.transferTo !== undefined) return renewal.transferTo;
+  }
+}

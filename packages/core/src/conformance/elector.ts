@@ -1,0 +1,50 @@
+/**
+ * The contract of `Elector` as a suite: whatever passes it serves every `Election`. It imports no test runner, so an
+ * elector's whole test file is one call:
+ *
+ *     electorConformance({ test, open, features: { admin: true } });
+ *
+ * It runs in real time, over whatever network there is: leases are 500 ms where a law is about their end, and long
+ * where it is not. Nothing in it sleeps.
+ */
+import { abortLaws, closeLaws } from "./elector-lifecycle.js";
+import { groupLaws, historyLaws } from "./elector-groups.js";
+import { pauseLaws, policyLaws, stepDownLaws } from "./elector-operations.js";
+import { adminRequestLaws, requestLaws } from "./elector-requests.js";
+import { type AdminBench, type Bench, electorLawOf, type OpenElector } from "./elector-support.js";
+import { termLaws } from "./elector-terms.js";
+import { transferLaws } from "./elector-transfers.js";
+import { waitingLaws } from "./elector-waiting.js";
+import { watchLaws } from "./elector-watching.js";
+import type { TestFunction } from "./support.js";
+
+export interface ElectorFeatures {
+  /** It is an `ElectorAdmin`. */
+  readonly admin?: boolean;
+}
+
+export interface ElectorConformanceOptions {
+  readonly test: TestFunction;
+  /** Opened anew for each law; groups have names that nobody has used, so the state behind may be shared by all. */
+  readonly open: () => Promise<OpenElector>;
+  readonly features?: ElectorFeatures;
+}
+
+export function electorConformance({ test, open, features = {} }: ElectorConformanceOptions): void {
+  const law = electorLawOf<Bench>(test, open);
+  termLaws(law);
+  waitingLaws(law);
+  watchLaws(law);
+  requestLaws(law);
+  abortLaws(law);
+  closeLaws(law);
+  if (features.admin !== true) return;
+  const adminLaw = electorLawOf<AdminBench>(test, open);
+  stepDownLaws(adminLaw);
+  pauseLaws(adminLaw);
+  policyLaws(adminLaw);
+  transferLaws(adminLaw);
+  groupLaws(adminLaw);
+  historyLaws(adminLaw);
+  adminRequestLaws(adminLaw);
+}

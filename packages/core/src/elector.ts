@@ -1,0 +1,201 @@
+/**
+ * The upper port: who leads which group. An `Election`, the service and the command all speak to this, whatever is
+ * behind it.
+ *
+ * Every verb takes a plain request, refuses what is malformed with `InvalidRequestError` before anything is written, and
+ * rejects with `BackendUnavailableError` when the store does not answer: that tells nothing, neither yes nor no. An
+ * aborted call rejects with the signal's reason at once; its write may still happen, except that a campaign
+ * won by a caller who is gone is taken back. Calls may overlap freely; those of one group take effect one at a time.
+ */
+import type { EndReason, LeadershipEvent } from "./event.js";
+import type { GroupPolicy, PolicyInput } from "./policy.js";
+import type { CallOptions } from "./store/store.js";
+import type { TenureError } from "./errors.js";
+
+export type Metadata = Readonly<Record<string, unknown>>;
+
+export interface CampaignRequest {
+  readonly groupId: string;
+  readonly nodeId: string;
+  readonly ttlMs: number;
+  /** Drawn afresh at each start of the process. Without one, the caller vouches that its node id names one process. */
+  readonly instanceId?: string | undefined;
+  readonly priority?: number | undefined;
+  readonly metadata?: Metadata | undefined;
+  /** Wait up to so long for the leadership instead of being refused at once. */
+  readonly waitMs?: number | undefined;
+}
+
+export interface RenewRequest {
+  readonly groupId: string;
+  readonly nodeId: string;
+  readonly term: number;
+  readonly ttlMs: number;
+  readonly instanceId?: string | undefined;
+}
+
+export interface ResignRequest {
+  readonly groupId: string;
+  readonly nodeId: string;
+  readonly term: number;
+  readonly instanceId?: string | undefined;
+}
+
+export interface Leader {
+  readonly nodeId: string;
+  readonly term: number;
+  /** An estimate on the answering server's wall clock, for people. A leader counts its own deadline. */
+  readonly expiresAtMs: number;
+  readonly metadata?: Metadata;
+}
+
+/** Why a vacant group elects no one just now. */
+export type HeldBack = "paused" | "takeover-delay" | "banned" | "reserved" | "deposed";
+
+export type CampaignResult =
+  | {
+      readonly kind: "elected";
+      readonly leader: Leader;
+      /** The same instance asked again and keeps its term. */
+      readonly confirmed: boolean;
+      /** From the arrival of a waiting campaign to the sending of the write that won it. */
+      readonly waitedMs?: number;
+      readonly transferTo?: string;
+    }
+  | {
+      readonly kind: "lost";
+      readonly leader: Leader | null;
+      readonly heldBack?: HeldBack;
+      readonly retryAfterMs: number;
+    };
+
+export interface NotLeader {
+  readonly kind: "not-leader";
+  readonly currentLeader: { readonly nodeId: string; readonly term: number } | null;
+}
+
+export type RenewResult =
+  | {
+      readonly kind: "renewed";
+      readonly leader: Leader;
+      /** Somebody waits to take over: finish, then resign. */
+      readonly transferTo?: string;
+    }
+  | NotLeader;
+
+/** One group's result never depends on another's. */
+export type RenewManyResult = RenewResult | { readonly kind: "failed"; readonly error: TenureError };
+
+export type ResignResult = { readonly kind: "resigned" } | NotLeader;
+
+export interface LeaderOptions extends CallOptions {
+  /** `linearizable` (default): at least as new as every change acknowledged before the call. `local`: from memory. */
+  readonly consistency?: "linearizable" | "local";
+}
+
+export interface Leadership {
+  readonly leader: Leader | null;
+  /** The highest term ever given; 0 for a group never led. */
+  readonly term: number;
+  /** How old the answer may be at most; 0 for a linearizable one. */
+  readonly ageMs: number;
+}
+
+export interface WatchOptions extends CallOptions {
+  /** The number of the last event seen. Without one, the first item is the current state. */
+  readonly cursor?: number | undefined;
+}
+
+/** `RESYNC`: more events were passed than are kept; this is the current state. */
+export interface WatchEvent {
+  readonly type: "LEADER_CHANGED" | "LEADER_LOST" | "RESYNC";
+  readonly groupId: string;
+  readonly cursor: number;
+  readonly term: number;
+  readonly leaderNodeId: string | null;
+  readonly previousLeaderNodeId: string | null;
+  readonly reason: EndReason | "none";
+  readonly tsMs: number;
+  readonly by?: string;
+}
+
+export interface Elector extends AsyncDisposable {
+  /** Wins a vacancy or a lease that is over; confirms the holder. Yes is answered after its own durable write. */
+  campaign(request: CampaignRequest, options?: CallOptions): Promise<CampaignResult>;
+  /** Keeps the lease. Never shortens it. */
+  renew(request: RenewRequest, options?: CallOptions): Promise<RenewResult>;
+  /** Renewals of several groups, each group named once, with one result per request in its place. */
+  renewMany(requests: readonly RenewRequest[], options?: CallOptions): Promise<readonly RenewManyResult[]>;
+  /** Gives the leadership back. Asked again after a lost answer it says `resigned` again. */
+  resign(request: ResignRequest, options?: CallOptions): Promise<ResignResult>;
+  /** What the record says; reads never judge whether a lease is over. */
+  leader(groupId: string, options?: LeaderOptions): Promise<Leadership>;
+  /**
+   * Events in order, none skipped and none repeated within the last 64; past that one RESYNC. Pulled: a slow reader
+   * costs nothing. Ends only by throwing: the signal's reason, `ClosedError` or `BackendUnavailableError` (watch
+   * again from the last cursor).
+   */
+  watch(groupId: string, options?: WatchOptions): AsyncIterable<WatchEvent>;
+  /** Idempotent. Waiting campaigns are answered `lost`, watches end, work in flight is waited for. */
+  close(): Promise<void>;
+}
+
+export interface Group {
+  readonly groupId: string;
+  /** Created by an operator, not merely by a campaign. */
+  readonly explicit: boolean;
+  readonly policy: GroupPolicy;
+  readonly allowedNodes: readonly string[] | null;
+  readonly leader: Leader | null;
+  readonly term: number;
+  readonly pausedForMs: number | "until-resumed" | null;
+}
+
+export interface GroupInput {
+  readonly groupId: string;
+  readonly policy?: PolicyInput | undefined;
+  /** `null` or absent: every node. */
+  readonly allowedNodes?: readonly string[] | null | undefined;
+}
+
+export interface StepDownRequest {
+  readonly groupId: string;
+  /** Who asks; shown in the event. */
+  readonly by: string;
+  /** The node may not win for so long. */
+  readonly banMs?: number | undefined;
+  /** Free the group at once, without waiting for the lease to end. The term still fences the old leader. */
+  readonly force?: boolean | undefined;
+}
+
+export interface TransferRequest {
+  readonly groupId: string;
+  readonly toNodeId: string;
+  readonly by: string;
+  readonly timeoutMs?: number | undefined;
+}
+
+/** What an operator may do. Each act is a write of its own; `ConflictError` where the state does not admit it. */
+export interface ElectorAdmin extends Elector {
+  createGroup(input: GroupInput, options?: CallOptions): Promise<Group>;
+  /** Merges `policy` into the present one; `allowedNodes` replaces. */
+  updateGroup(input: GroupInput, options?: CallOptions): Promise<Group>;
+  /** Empties the record; term and event number survive. A led group needs `force`. */
+  deleteGroup(
+    request: { groupId: string; by: string; force?: boolean | undefined },
+    options?: CallOptions,
+  ): Promise<void>;
+  group(groupId: string, options?: CallOptions): Promise<Group>;
+  /** In order of id, after `cursor` (an id). */
+  groups(
+    query?: { prefix?: string | undefined; limit?: number | undefined; cursor?: string | undefined },
+    options?: CallOptions,
+  ): Promise<{ readonly groups: readonly Group[]; readonly cursor: string | null }>;
+  stepDown(request: StepDownRequest, options?: CallOptions): Promise<void>;
+  /** Resolves with the new leader once the successor leads; `ConflictError` if it did not come to that in time. */
+  transfer(request: TransferRequest, options?: CallOptions): Promise<Leader>;
+  pause(request: { groupId: string; forMs?: number | undefined }, options?: CallOptions): Promise<void>;
+  resume(request: { groupId: string }, options?: CallOptions): Promise<void>;
+  /** The last events, oldest first, at most 64. */
+  history(groupId: string, options?: CallOptions): Promise<readonly LeadershipEvent[]>;
+}

@@ -1,0 +1,113 @@
+import type { CancelTimer, Clock } from "../clock.js";
+
+/** Something that wants to be looked at later. The two fields belong to the agenda. */
+export interface AgendaItem {
+  /** When it wants to be looked at; `Infinity`: not at all. */
+  dueMs: number;
+  /** Where it stands in the heap, and under which time; -1: nowhere. */
+  agendaIndex: number;
+  agendaMs: number;
+}
+
+/**
+ * One timer for all groups. A due time that moves later, as each renewal moves it, costs one assignment: the item stays
+ * where it is in the heap and is put back when its old time comes. So a lease costs the heap one step per ttl, however
+ * often it is renewed.
+ */
+export class Agenda<T extends AgendaItem> {
+  readonly #clock: Clock;
+  readonly #onDue: (item: T) => void;
+  readonly #heap: T[] = [];
+  #cancelTimer: CancelTimer | null = null;
+  #timerMs = Number.POSITIVE_INFINITY;
+  #closed = false;
+
+  constructor(clock: Clock, onDue: (item: T) => void) {
+    this.#clock = clock;
+    this.#onDue = onDue;
+  }
+
+  set(item: T, dueMs: number): void {
+    item.dueMs = dueMs;
+    if (item.agendaIndex === -1) {
+      if (dueMs === Number.POSITIVE_INFINITY) return;
+      this.#insert(item);
+    } else if (dueMs < item.agendaMs) {
+      item.agendaMs = dueMs;
+      this.#siftUp(item.agendaIndex, item);
+    }
+    this.#arm();
+  }
+
+  close(): void {
+    this.#closed = true;
+    this.#cancelTimer?.();
+  }
+
+  #arm(): void {
+    const first = this.#heap[0];
+    if (this.#closed || first === undefined || first.agendaMs >= this.#timerMs) return;
+    this.#cancelTimer?.();
+    this.#timerMs = first.agendaMs;
+    this.#cancelTimer = this.#clock.after(Math.max(0, first.agendaMs - this.#clock.monotonicMs()), () =>
+      this.#wake(),
+    );
+  }
+
+  #wake(): void {
+    this.#cancelTimer = null;
+    this.#timerMs = Number.POSITIVE_INFINITY;
+    const nowMs = this.#clock.monotonicMs();
+    for (let first = this.#heap[0]; first !== undefined && first.agendaMs <= nowMs; first = this.#heap[0]) {
+      this.#removeFirst();
+      if (first.dueMs <= nowMs) this.#onDue(first);
+      else if (first.dueMs !== Number.POSITIVE_INFINITY) this.#insert(first);
+    }
+    this.#arm();
+  }
+
+  #insert(item: T): void {
+    item.agendaMs = item.dueMs;
+    this.#siftUp(this.#heap.length, item);
+  }
+
+  #removeFirst(): void {
+    const first = this.#heap[0];
+    const last = this.#heap.pop();
+    if (first === undefined || last === undefined) return;
+    first.agendaIndex = -1;
+    if (first !== last) this.#siftDown(0, last);
+  }
+
+  #siftUp(from: number, item: T): void {
+    let index = from;
+    while (index > 0) {
+      const parentIndex = (index - 1) >> 1;
+      const parent = this.#heap[parentIndex] as T;
+      if (parent.agendaMs <= item.agendaMs) break;
+      this.#place(index, parent);
+      index = parentIndex;
+    }
+    this.#place(index, item);
+  }
+
+  #siftDown(from: number, item: T): void {
+    let index = from;
+    for (;;) {
+      let childIndex = 2 * index + 1;
+      if (childIndex >= this.#heap.length) break;
+      const right = this.#heap[childIndex + 1];
+      if (right !== undefined && right.agendaMs < (this.#heap[childIndex] as T).agendaMs) childIndex++;
+      const child = this.#heap[childIndex] as T;
+      if (child.agendaMs >= item.agendaMs) break;
+      this.#place(index, child);
+      index = childIndex;
+    }
+    this.#place(index, item);
+  }
+
+  #place(index: number, item: T): void {
+    this.#heap[index] = item;
+    item.agendaIndex = index;
+  }
+}

@@ -1,0 +1,209 @@
+/** Campaigns: one attempt, or a wait in this server's queue. */
+import type { CampaignResult } from "../elector.js";
+import { ClosedError, InvalidTtlError, UnauthorizedError } from "../errors.js";
+import { isHeldBy, type Observation, policyOf } from "../record.js";
+import { attend, bestWaiter } from "../rules/attend.js";
+import { type Candidate, type CampaignDecision, decideCampaign } from "../rules/campaign.js";
+import { carryOver } from "../rules/carry-over.js";
+import { type Change, endTerm } from "../rules/terms.js";
+import type { Revision } from "../store/store.js";
+import type { Engine, Step, Written } from "./engine.js";
+import type { GroupState } from "./group-state.js";
+import { leaderOf, leaderView } from "./views.js";
+import { inOrder, type Waiter } from "./waiter.js";
+
+/** Who asks where a server takes back what a vanished caller has won. */
+const SERVER = "tenure";
+
+export class Campaigns {
+  readonly #engine: Engine;
+  readonly #driftRatio: number;
+  readonly #random: () => number;
+  /** No one waits any longer; whoever a write in flight names is answered when that is known. */
+  closing = false;
+
+  constructor(engine: Engine, driftRatio: number, random: () => number) {
+    this.#engine = engine;
+    this.#driftRatio = driftRatio;
+    this.#random = random;
+  }
+
+  decide(seen: Observation, candidate: Candidate): CampaignDecision {
+    return decideCampaign(seen, candidate, this.#driftRatio, this.#engine.stamp());
+  }
+
+  /** One attempt; a loss is told from a fresh record. */
+  attempt(group: GroupState, contender: Waiter): Promise<CampaignResult> {
+    return this.#contest<never>(group, contender, (lost) => ({ kind: "answer", give: lost }));
+  }
+
+  /** One attempt; a loss is not told, since the campaign goes on to wait. */
+  attemptOrWait(group: GroupState, contender: Waiter): Promise<CampaignResult | "wait"> {
+    return this.#contest<"wait">(group, contender, () => ({ kind: "stay", value: "wait" }));
+  }
+
+  #contest<W>(
+    group: GroupState,
+    contender: Waiter,
+    onLoss: (lost: () => CampaignResult) => Step<CampaignResult | W>,
+  ): Promise<CampaignResult | W> {
+    const { candidate } = contender;
+    return this.#engine.transact<CampaignResult | W>(
+      group,
+      this.#engine.existing(group, (seen, uncertain): Step<CampaignResult | W> => {
+        // Unless it may have won already, in which case that must be taken back.
+        if (!uncertain) contender.signal?.throwIfAborted();
+        const decision = this.decide(seen, candidate);
+        switch (decision.kind) {
+          case "elect":
+            return this.#firstCome(group, seen, contender) ?? this.#win(group, contender, decision, true);
+          case "confirm":
+            return this.#win(group, contender, decision, uncertain);
+          case "expire":
+            return { kind: "write", change: decision, written: "decide again" };
+          case "lose":
+            return onLoss(() => this.#lost(seen, decision));
+          case "not-allowed":
+            return { kind: "answer", give: () => refuseNode(candidate.nodeId, group.groupId) };
+          case "invalid-ttl":
+            return { kind: "answer", give: () => refuseTtl("ttlMs", candidate.ttlMs, decision) };
+        }
+      }),
+    );
+  }
+
+  /** Grants the leadership to a queued campaign in `change`. Until that write is known, it is not answered. */
+  grant<T>(group: GroupState, waiter: Waiter, change: Change, written: Written<T>): Step<T> {
+    waiter.named = true;
+    const elected = this.#elected(waiter, change);
+    return {
+      kind: "write",
+      change,
+      written,
+      landed: (revision) => {
+        group.removeWaiter(waiter);
+        waiter.resolve(elected);
+        if (waiter.gone) this.takeBack(group, revision);
+      },
+      dropped: () => {
+        waiter.named = false;
+        if (waiter.gone) {
+          group.removeWaiter(waiter);
+          const { record, revision } = group;
+          const { nodeId, instanceId } = waiter.candidate;
+          const landed = record.term === change.next.term && isHeldBy(record, nodeId, instanceId);
+          if (landed && revision !== null) this.takeBack(group, revision);
+        } else if (this.closing) {
+          this.endWait(group, waiter);
+        }
+      },
+    };
+  }
+
+  /** `ending`, with the best queued campaign granted in the same write. */
+  fill<T>(group: GroupState, ending: Change, written: Written<T>): Step<T> {
+    const waiter = ending.next.delayMs > 0 ? null : bestWaiter(ending.next, group.present());
+    if (waiter !== null) {
+      const decision = this.decide({ record: ending.next, ageMs: 0 }, waiter.candidate);
+      if (decision.kind === "elect") {
+        const change = { next: decision.next, events: [...ending.events, ...decision.events] };
+        return this.grant(group, waiter, change, written);
+      }
+    }
+    return { kind: "write", change: ending, written };
+  }
+
+  /** Takes the campaign out of the queue, tries once more, and answers. */
+  endWait(group: GroupState, waiter: Waiter): void {
+    group.removeWaiter(waiter);
+    this.attempt(group, waiter).then(waiter.resolve, waiter.reject);
+  }
+
+  /** Answers a queued campaign without another try: this server is closing. */
+  async refuse(group: GroupState, waiter: Waiter): Promise<void> {
+    try {
+      await this.#engine.transact(group, (seen) => {
+        if (waiter.named) return { kind: "stay", value: null };
+        group.removeWaiter(waiter);
+        const decision = this.decide(seen, waiter.candidate);
+        const holdBack = decision.kind === "lose" ? decision : { holder: null, heldBack: null, leftMs: null };
+        return { kind: "answer", give: () => waiter.resolve(this.#lost(seen, holdBack)) };
+      });
+    } catch (cause) {
+      waiter.reject(new ClosedError("the elector is closed", { cause }));
+    }
+  }
+
+  /** A caller that is gone has won `revision`: give it up again, unless anything has happened since. */
+  takeBack(group: GroupState, revision: Revision): void {
+    const decide = (seen: Observation): Step<null> => {
+      const now = carryOver(seen.record, seen.ageMs);
+      if (group.revision !== revision || now.holder === null) return { kind: "stay", value: null };
+      return this.fill(group, endTerm(now, now.holder, "resigned", this.#engine.stamp(SERVER)), () => null);
+    };
+    this.#engine.transact(group, decide).catch(() => {});
+  }
+
+  /** A vacancy that a newcomer meets is the first waiter's, if there is one. */
+  #firstCome(group: GroupState, seen: Observation, contender: Waiter): Step<never> | null {
+    const present = group.present();
+    if (present.length === 0) return null;
+    const best = attend(seen, inOrder([...present, contender]), this.#engine.stamp());
+    if (best.kind !== "campaign" || best.waiter === contender) return null;
+    const decision = this.decide(seen, best.waiter.candidate);
+    return decision.kind === "elect" ? this.grant(group, best.waiter, decision, "decide again") : null;
+  }
+
+  /** `isNew`: this or an earlier write of the same campaign gave it the term. */
+  #win(group: GroupState, contender: Waiter, change: Change, isNew: boolean): Step<CampaignResult> {
+    const elected = this.#elected(contender, change);
+    return {
+      kind: "write",
+      change,
+      written: () => elected,
+      landed: (revision) => {
+        if (contender.gone && isNew) this.takeBack(group, revision);
+      },
+    };
+  }
+
+  /** Made before the write is sent, so that the wait it tells of ends no later than that. */
+  #elected(contender: Waiter, change: Change): CampaignResult & { kind: "elected" } {
+    const { next } = change;
+    return {
+      kind: "elected",
+      leader: leaderOf(next, this.#engine.clock.wallMs()),
+      confirmed: change.events.length === 0,
+      ...(contender.waits
+        ? { waitedMs: Math.floor(this.#engine.clock.monotonicMs() - contender.arrivedAtMs) }
+        : {}),
+      ...(next.transfer?.ready === true ? { transferTo: next.transfer.toNodeId } : {}),
+    };
+  }
+
+  #lost(
+    seen: Observation,
+    { holder, heldBack, leftMs }: Omit<CampaignDecision & { kind: "lose" }, "kind">,
+  ): CampaignResult {
+    const { initialMs, maxMs, jitter } = policyOf(seen.record).retry;
+    const delayMs = Math.min(Math.max(leftMs ?? maxMs, initialMs), maxMs);
+    return {
+      kind: "lost",
+      leader: holder === null ? null : leaderView(seen, this.#engine.clock.wallMs()),
+      ...(heldBack === null ? {} : { heldBack }),
+      retryAfterMs: Math.max(1, Math.round(delayMs * (1 - jitter * this.#random()))),
+    };
+  }
+}
+
+function refuseNode(nodeId: string, groupId: string): never {
+  throw new UnauthorizedError(`${nodeId} is not among the allowed nodes of ${groupId}`);
+}
+
+export function refuseTtl(
+  field: string,
+  ttlMs: number,
+  { minTtlMs, maxTtlMs }: { minTtlMs: number; maxTtlMs: number },
+): never {
+  throw new InvalidTtlError(field, ttlMs, minTtlMs, maxTtlMs);
+}

@@ -1,0 +1,269 @@
+/**
+ * What all verbs of a StoreElector stand on: the groups as this process has seen them, kept current by the feed, and one
+ * way to change a record.
+ */
+import type { Clock } from "../clock.js";
+import { encodeRecord } from "../codec.js";
+import { BackendUnavailableError, ClosedError, GroupNotFoundError } from "../errors.js";
+import { losesEvents } from "../history.js";
+import { EMPTY_RECORD, type ElectionRecord, type Observation } from "../record.js";
+import type { Change, Stamp } from "../rules/terms.js";
+import type { Entry, Revision, Store } from "../store/store.js";
+import { Batcher } from "./batcher.js";
+import { FeedFollower } from "./feed-follower.js";
+import { Freshness } from "./freshness.js";
+import { GroupState } from "./group-state.js";
+import { HistoryKeeper } from "./history-keeper.js";
+import { parseKey, recordKey } from "./keys.js";
+import { TtlCensus } from "./ttl-census.js";
+
+/** What to do about a request, given the record as seen. */
+export type Step<T> =
+  | {
+      readonly kind: "write";
+      readonly change: Change;
+      /** What then. */
+      readonly written: Written<T>;
+      /** It has been written. */
+      readonly landed?: (revision: Revision) => void;
+      /** It was not written, or nobody can tell; it will be decided again, on what is there then. */
+      readonly dropped?: () => void;
+    }
+  /** An answer that needs a record read after the request came. It may throw. */
+  | { readonly kind: "answer"; readonly give: () => T }
+  /** Nothing is said to anyone, so nothing need be fresh. */
+  | { readonly kind: "stay"; readonly value: T };
+
+export type Written<T> = (() => T) | "decide again";
+
+/** `uncertain`: a write of this very request may have happened. */
+export type Decide<T> = (seen: Observation, uncertain: boolean) => Step<T>;
+
+/** How long a request may be about it before it is told that the store is unavailable. */
+const REQUEST_LIMIT_MS = 3000;
+const SHORTEST_CALL_MS = 25;
+const LONGEST_CALL_MS = 1000;
+
+export class Engine {
+  readonly clock: Clock;
+  readonly groups: Map<string, GroupState> = new Map();
+  readonly freshness: Freshness;
+  readonly history: HistoryKeeper;
+  readonly follower: FeedFollower;
+  readonly #batcher: Batcher;
+  readonly #ttls = new TtlCensus();
+  readonly #onChange: (group: GroupState) => void;
+  readonly #explicitGroups: boolean;
+  readonly #underWay = new Set<Promise<unknown>>();
+
+  /** `onChange` hears of each new record, its own writes included, and must not block. */
+  constructor(store: Store, clock: Clock, explicitGroups: boolean, onChange: (group: GroupState) => void) {
+    this.clock = clock;
+    this.#explicitGroups = explicitGroups;
+    this.#onChange = onChange;
+    const timeoutMs = () => this.callLimitMs();
+    this.follower = new FeedFollower(store, clock, (entry) => this.#observe(entry));
+    this.freshness = new Freshness(store, clock, this.follower, timeoutMs);
+    this.#batcher = new Batcher(store, clock, timeoutMs);
+    this.history = new HistoryKeeper(this.#batcher, this.freshness);
+  }
+
+  /** Well under a third of the shortest ttl in force: everything behind a call on the same key waits for it. */
+  callLimitMs(): number {
+    return Math.min(Math.max(Math.floor(this.#ttls.shortestMs / 4), SHORTEST_CALL_MS), LONGEST_CALL_MS);
+  }
+
+  stamp(by?: string): Stamp {
+    return { wallMs: Math.round(this.clock.wallMs()), by };
+  }
+
+  obtain(groupId: string): GroupState {
+    let group = this.groups.get(groupId);
+    if (group === undefined) {
+      group = new GroupState(groupId);
+      this.groups.set(groupId, group);
+    }
+    return group;
+  }
+
+  /** The record as seen; the empty one for a group never heard of. */
+  see(groupId: string): Observation {
+    return (
+      this.groups.get(groupId)?.observation(this.clock.monotonicMs()) ?? { record: EMPTY_RECORD, ageMs: 0 }
+    );
+  }
+
+  /** Asking for groups that do not exist must cost no memory; one in use must not be made anew beside itself. */
+  forget(group: GroupState): void {
+    if (group.isForgettable) this.groups.delete(group.groupId);
+  }
+
+  /**
+   * Decides on the record as seen and carries the decision out, again and again until it stands: a conflict brings the
+   * entry to decide on, a lost answer is followed by a look at what is there.
+   */
+  transact<T>(group: GroupState, decide: Decide<T>, limitMs: number = REQUEST_LIMIT_MS): Promise<T> {
+    return this.#using(group, this.#transact(group, decide, this.clock.monotonicMs() + limitMs));
+  }
+
+  /** Several steps on one group, which stays the same object meanwhile. */
+  with<T>(groupId: string, work: (group: GroupState) => Promise<T>): Promise<T> {
+    const group = this.obtain(groupId);
+    return this.#using(group, work(group));
+  }
+
+  exists(record: ElectionRecord): boolean {
+    return !this.#explicitGroups || record.config !== null;
+  }
+
+  /** Where groups must be created first: nothing else is decided of one that was not. */
+  existing<T>(group: GroupState, decide: Decide<T>): Decide<T> {
+    return (seen, uncertain) => {
+      if (this.exists(seen.record)) return decide(seen, uncertain);
+      return { kind: "answer", give: () => refuseUnknown(group.groupId) };
+    };
+  }
+
+  /** Waits for it at the end. */
+  track<T>(work: Promise<T>): Promise<T> {
+    this.#underWay.add(work);
+    const done = () => this.#underWay.delete(work);
+    work.then(done, done);
+    return work;
+  }
+
+  keepHistory(group: GroupState): void {
+    void this.track(this.history.bringUpToDate(group));
+  }
+
+  /** Resolves when nothing is under way. */
+  async settled(): Promise<void> {
+    while (this.#underWay.size > 0) await Promise.allSettled(this.#underWay);
+  }
+
+  async #using<T>(group: GroupState, work: Promise<T>): Promise<T> {
+    group.users++;
+    try {
+      return await this.track(work);
+    } finally {
+      group.users--;
+      this.forget(group);
+    }
+  }
+
+  async #transact<T>(group: GroupState, decide: Decide<T>, giveUpAtMs: number): Promise<T> {
+    let fresh = false;
+    let uncertain = false;
+    for (;;) {
+      const turn = group.take();
+      if (turn !== null) await turn;
+      let dropped: (() => void) | undefined;
+      try {
+        const nowMs = this.clock.monotonicMs();
+        if (nowMs > giveUpAtMs) {
+          throw new BackendUnavailableError(`${group.groupId} is too contended, or the store too slow`);
+        }
+        const step = decide(group.observation(nowMs), uncertain);
+        if (step.kind === "stay") return step.value;
+        if (step.kind === "answer") {
+          if (fresh) return step.give();
+        } else {
+          const outcome = await this.#write(group, step.change, nowMs).catch((error: unknown) => {
+            step.dropped?.();
+            throw error;
+          });
+          if (outcome.kind === "written") {
+            step.landed?.(outcome.revision);
+            if (step.written !== "decide again") return step.written();
+          }
+          if (outcome.kind !== "uncertain") {
+            if (outcome.kind !== "written") step.dropped?.();
+            // A conflict's entry, or one's own, is as fresh as any that a sync would bring.
+            fresh ||= outcome.kind !== "history first";
+            continue;
+          }
+          uncertain = true;
+          dropped = step.dropped;
+        }
+      } finally {
+        group.release();
+      }
+      await this.freshness.fresh().finally(dropped);
+      fresh = true;
+    }
+  }
+
+  /**
+   * `history first`: that had to be written before, and time has passed. One's own write counts from when it was
+   * decided: its durations are as of then, and no leader counts its lease from later.
+   */
+  async #write(group: GroupState, change: Change, decidedAtMs: number): Promise<WriteOutcome> {
+    if (losesEvents(change.next, group.historyNumber)) {
+      await this.history.advance(group);
+      return { kind: "history first" };
+    }
+    const outcome = await this.#batcher.submit({
+      key: recordKey(group.groupId),
+      expected: group.revision,
+      value: encodeRecord(change.next),
+    });
+    switch (outcome.kind) {
+      case "swapped": {
+        const previous = group.record;
+        if (group.install(change.next, outcome.revision, decidedAtMs)) this.#changed(group, previous);
+        if (change.events.length > 0) this.keepHistory(group);
+        return { kind: "written", revision: outcome.revision };
+      }
+      case "conflict":
+        if (outcome.current !== null) this.#observe(outcome.current);
+        return { kind: "conflict" };
+      case "uncertain":
+        return { kind: "uncertain" };
+    }
+  }
+
+  #observe(entry: Entry): void {
+    const place = parseKey(entry.key);
+    if (place === null) return;
+    const group = this.obtain(place.groupId);
+    const previous = group.record;
+    if (place.kind === "history") {
+      if (group.observeHistory(entry)) notify(group);
+    } else if (group.observeRecord(entry, this.clock.monotonicMs())) {
+      this.#changed(group, previous);
+    }
+  }
+
+  #changed(group: GroupState, previous: ElectionRecord): void {
+    const { record } = group;
+    this.#ttls.move(previous.holder?.ttlMs, record.holder?.ttlMs);
+    if (previous.eventNumber !== record.eventNumber) group.eventSeenAtMs = group.seenAtMs;
+    const transferMoved = (previous.transfer === null) !== (record.transfer === null);
+    if (previous.eventNumber !== record.eventNumber || transferMoved) notify(group);
+    this.#onChange(group);
+  }
+
+  /** After this nothing more is seen; what is under way must have settled. */
+  async close(): Promise<void> {
+    await this.follower.close();
+    for (const group of this.groups.values()) notify(group);
+  }
+}
+
+type WriteOutcome =
+  | { readonly kind: "written"; readonly revision: Revision }
+  | { readonly kind: "conflict" }
+  | { readonly kind: "uncertain" }
+  | { readonly kind: "history first" };
+
+function notify(group: GroupState): void {
+  if (group.watchers !== null) for (const wake of group.watchers) wake();
+}
+
+function refuseUnknown(groupId: string): never {
+  throw new GroupNotFoundError(groupId);
+}
+
+export function closedError(): ClosedError {
+  return new ClosedError("the elector is closed");
+}

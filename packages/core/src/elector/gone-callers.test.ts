@@ -1,0 +1,170 @@
+/** Callers that are gone: nobody is elected who does not know it, or not for long. */
+import { expect, test } from "vitest";
+import { A, B, C, claimOf, failureOf, Held, inWorld, lostAnswer, refused, wonBy } from "./world.test-kit.js";
+
+test(
+  "a campaign whose caller is gone is taken back although its first answer was lost",
+  inWorld(async (w) => {
+    const { elector, store } = w.server();
+    const controller = new AbortController();
+    store.next("r/", lostAnswer);
+    const letSyncs = store.holdSyncs();
+    const failure = failureOf(elector.campaign(A, { signal: controller.signal }));
+    await w.clock.advance(0);
+    controller.abort(new Error("gone"));
+    expect(await failure).toMatchObject({ message: "gone" });
+    letSyncs();
+    await w.clock.advance(100);
+    expect((await w.until(elector.leader("g"))).value.leader).toBeNull();
+  }),
+);
+
+test(
+  "a waiting campaign whose caller is gone is taken back although the grant's answer was lost",
+  inWorld(async (w) => {
+    const { elector, store } = w.server();
+    await elector.campaign(A);
+    const controller = new AbortController();
+    const failure = failureOf(elector.campaign({ ...B, waitMs: 60_000 }, { signal: controller.signal }));
+    await w.clock.advance(0);
+    store.next("r/", lostAnswer);
+    const letSyncs = store.holdSyncs();
+    const resign = elector.resign(claimOf(A, 1));
+    await w.clock.advance(0);
+    controller.abort(new Error("gone"));
+    expect(await failure).toMatchObject({ message: "gone" });
+    letSyncs();
+    await w.until(resign);
+    await w.clock.advance(100);
+    expect((await w.until(elector.leader("g"))).value.leader).toBeNull();
+  }),
+);
+
+test(
+  "a waiter that left is never granted, and the next one is",
+  inWorld(async (w) => {
+    const { elector, store } = w.server();
+    await elector.campaign(A);
+    const controller = new AbortController();
+    const failure = failureOf(elector.campaign({ ...B, waitMs: 60_000 }, { signal: controller.signal }));
+    const next = elector.campaign({ ...C, waitMs: 60_000 });
+    await w.clock.advance(10);
+    controller.abort(new Error("gone"));
+    expect(await failure).toMatchObject({ message: "gone" });
+    expect((await w.until(next)).value).toMatchObject({
+      kind: "elected",
+      leader: { nodeId: "c", term: 2 },
+      waitedMs: 1010,
+    });
+    expect(store.sent.filter(({ value }) => value.includes('"b1"'))).toEqual([]);
+  }),
+);
+
+test(
+  "a waiter that leaves while its grant is written gives it to the next in one more write",
+  inWorld(async (w) => {
+    const { elector, store } = w.server();
+    await elector.campaign(A);
+    const controller = new AbortController();
+    const failure = failureOf(elector.campaign({ ...B, waitMs: 60_000 }, { signal: controller.signal }));
+    const next = elector.campaign({ ...C, waitMs: 60_000 });
+    await w.clock.advance(0);
+    const held = new Held();
+    store.next("r/", held.fate);
+    const resign = elector.resign(claimOf(A, 1));
+    await held.arrived;
+    controller.abort(new Error("gone"));
+    held.release();
+    expect(await failure).toMatchObject({ message: "gone" });
+    expect((await w.until(next)).value).toMatchObject({ kind: "elected", leader: { term: 3 } });
+    expect(await resign).toEqual({ kind: "resigned" });
+    const events = await elector.history("g");
+    expect(events.map(({ type, term, by }) => [type, term, by])).toEqual([
+      ["LEADER_CHANGED", 1, undefined],
+      ["LEADER_LOST", 1, undefined],
+      ["LEADER_CHANGED", 2, undefined],
+      ["LEADER_LOST", 2, "tenure"],
+      ["LEADER_CHANGED", 3, undefined],
+    ]);
+  }),
+);
+
+test(
+  "what a vanished caller has won is taken back against that very revision: a lease confirmed since stays",
+  inWorld(async (w) => {
+    const one = w.server();
+    const two = w.server();
+    const controller = new AbortController();
+    const held = new Held();
+    one.store.next("r/", async (apply, op) => {
+      const outcome = await apply();
+      await held.fate(async () => outcome, op);
+      return outcome;
+    });
+    const failure = failureOf(one.elector.campaign(A, { signal: controller.signal }));
+    await held.arrived;
+    // The same process asked another server, and was confirmed there.
+    expect((await w.until(two.elector.campaign(A))).value).toMatchObject({ kind: "elected" });
+    controller.abort(new Error("gone"));
+    held.release();
+    await failure;
+    await w.clock.advance(100);
+    expect(await w.record()).toMatchObject({ term: 1, holder: { nodeId: "a" } });
+  }),
+);
+
+test(
+  "a confirmation whose caller is gone takes nothing back: the lease was there before",
+  inWorld(async (w) => {
+    const { elector, store } = w.server();
+    await elector.campaign(A);
+    const held = new Held();
+    store.next("r/", held.fate);
+    const controller = new AbortController();
+    const failure = failureOf(elector.campaign(A, { signal: controller.signal }));
+    await held.arrived;
+    controller.abort(new Error("gone"));
+    held.release();
+    await failure;
+    await w.clock.advance(100);
+    expect(await elector.renew({ ...claimOf(A, 1), ttlMs: 1000 })).toMatchObject({ kind: "renewed" });
+  }),
+);
+
+test(
+  "a campaign aborted before its write is sent writes nothing",
+  inWorld(async (w) => {
+    const { elector, store } = w.server();
+    const held = new Held();
+    store.next("r/", held.fate);
+    const first = elector.campaign(A);
+    await held.arrived;
+    const controller = new AbortController();
+    const failure = failureOf(elector.campaign(B, { signal: controller.signal }));
+    controller.abort(new Error("gone"));
+    held.release();
+    await failure;
+    expect(wonBy(await first)).toBe("a");
+    await w.clock.advance(2000);
+    expect(store.sent.filter(({ value }) => value.includes('"b1"'))).toEqual([]);
+  }),
+);
+
+test(
+  "a take-back that the store refuses costs no more than one lease",
+  inWorld(async (w) => {
+    const { elector, store } = w.server();
+    const held = new Held();
+    store.next("r/", held.fate);
+    store.next("r/", refused);
+    const controller = new AbortController();
+    const failure = failureOf(elector.campaign(A, { signal: controller.signal }));
+    await held.arrived;
+    controller.abort(new Error("gone"));
+    held.release();
+    await failure;
+    const { value, tookMs } = await w.until(elector.campaign({ ...B, waitMs: 60_000 }));
+    expect(wonBy(value)).toBe("b");
+    expect(tookMs).toBeLessThanOrEqual(1010);
+  }),
+);

@@ -1,0 +1,158 @@
+/**
+ * What this process knows of one group and does for it: the record as seen, the history as seen, who waits and who
+ * watches. There may be hundreds of thousands of these, so what few groups have is made only when needed.
+ */
+import { decodeHistory, decodeRecord } from "../codec.js";
+import type { LeadershipEvent } from "../event.js";
+import { EMPTY_RECORD, type ElectionRecord, type Observation } from "../record.js";
+import { BackendUnavailableError } from "../errors.js";
+import type { Entry, Revision } from "../store/store.js";
+import type { AgendaItem } from "./agenda.js";
+import { inOrder, type Waiter } from "./waiter.js";
+
+const NO_WAITERS: readonly Waiter[] = Object.freeze([]);
+
+export class GroupState implements AgendaItem {
+  readonly groupId: string;
+
+  record: ElectionRecord = EMPTY_RECORD;
+  /** `null`: never seen, so taken to be absent until the store says otherwise. */
+  revision: Revision | null = null;
+  /** First sight of this revision, on the monotonic clock. */
+  seenAtMs = 0;
+  /** First sight of the last event. */
+  eventSeenAtMs = 0;
+  /** Why the record as stored cannot be read, by a newer format or damage. */
+  unreadable: unknown = null;
+
+  historyRevision: Revision | null = null;
+  historyValue: string | null = null;
+  /** The number of the last event in it. */
+  historyNumber = 0;
+  historyUnreadable: unknown = null;
+  /** Present while it is being written. */
+  historyWrite: Promise<void> | null = null;
+
+  waiters: readonly Waiter[] = NO_WAITERS;
+  watchers: Set<() => void> | null = null;
+  attending = false;
+  /** Verbs under way that hold on to this object. */
+  users = 0;
+
+  dueMs: number = Number.POSITIVE_INFINITY;
+  agendaIndex = -1;
+  agendaMs = 0;
+
+  #taken = false;
+  #turns: (() => void)[] | null = null;
+
+  constructor(groupId: string) {
+    this.groupId = groupId;
+  }
+
+  /** The record; throws if what is stored cannot be read, for then nothing may be decided or said of it. */
+  current(): ElectionRecord {
+    const cause = this.unreadable ?? this.historyUnreadable;
+    if (cause === null) return this.record;
+    throw new BackendUnavailableError(`the record of ${this.groupId} cannot be read`, { cause });
+  }
+
+  observation(nowMs: number): Observation {
+    return { record: this.current(), ageMs: this.revision === null ? 0 : nowMs - this.seenAtMs };
+  }
+
+  /** Takes an entry of the record's key into account. False if it is not newer than what was seen. */
+  observeRecord(entry: Entry, nowMs: number): boolean {
+    if (this.revision !== null && entry.revision <= this.revision) return false;
+    try {
+      this.install(decodeRecord(entry.value), entry.revision, nowMs);
+    } catch (error) {
+      this.revision = entry.revision;
+      this.unreadable = error;
+    }
+    return true;
+  }
+
+  /** False if this process has seen as much; it may still have known of it sooner than it saw it. */
+  install(record: ElectionRecord, revision: Revision, nowMs: number): boolean {
+    if (revision === this.revision) this.seenAtMs = Math.min(this.seenAtMs, nowMs);
+    if (this.revision !== null && revision <= this.revision) return false;
+    this.record = record;
+    this.revision = revision;
+    this.seenAtMs = nowMs;
+    this.unreadable = null;
+    return true;
+  }
+
+  observeHistory({ value, revision }: Entry): boolean {
+    if (this.historyRevision !== null && revision <= this.historyRevision) return false;
+    this.historyRevision = revision;
+    try {
+      this.historyNumber = decodeHistory(value).at(-1)?.number ?? 0;
+      this.historyValue = value;
+      this.historyUnreadable = null;
+    } catch (error) {
+      this.historyUnreadable = error;
+    }
+    return true;
+  }
+
+  /** Read anew each time: few ask, and as objects it would be most of a group's memory. */
+  history(): readonly LeadershipEvent[] {
+    return this.historyValue === null ? [] : decodeHistory(this.historyValue);
+  }
+
+  /** One write of this group's record at a time, in the order of asking. */
+  take(): Promise<void> | null {
+    if (!this.#taken) {
+      this.#taken = true;
+      return null;
+    }
+    this.#turns ??= [];
+    const turns = this.#turns;
+    return new Promise((resolve) => turns.push(resolve));
+  }
+
+  /** Hands over to whoever is next. */
+  release(): void {
+    const next = this.#turns?.shift();
+    if (next === undefined) {
+      this.#taken = false;
+      this.#turns = null;
+    } else {
+      next();
+    }
+  }
+
+  /** In order of arrival, whatever held one up on its way here. */
+  addWaiter(waiter: Waiter): void {
+    this.waiters = inOrder([...this.waiters, waiter]);
+  }
+
+  removeWaiter(waiter: Waiter): void {
+    const left = this.waiters.filter((each) => each !== waiter);
+    this.waiters = left.length === 0 ? NO_WAITERS : left;
+  }
+
+  /** Those who may be elected: whoever is gone may not, whoever a write in flight names is not named twice. */
+  present(): readonly Waiter[] {
+    return this.waiters.length === 0
+      ? this.waiters
+      : this.waiters.filter((each) => !each.gone && !each.named);
+  }
+
+  get isUnreadable(): boolean {
+    return this.unreadable !== null || this.historyUnreadable !== null;
+  }
+
+  /** Nothing is known of it and nobody wants anything of it. */
+  get isForgettable(): boolean {
+    return (
+      this.revision === null &&
+      this.historyRevision === null &&
+      this.users === 0 &&
+      this.waiters.length === 0 &&
+      this.watchers === null
+    );
+  }
+}

@@ -1,0 +1,100 @@
+import type { WatchEvent } from "../elector.js";
+import type { LeadershipEvent } from "../event.js";
+import { eventsAfter } from "../history.js";
+import { Bell } from "./bell.js";
+import type { Engine } from "./engine.js";
+import type { GroupState } from "./group-state.js";
+import { stateEvent, watchEvent } from "./views.js";
+
+type Signals = readonly (AbortSignal | undefined)[];
+
+/** Events of one group from a cursor on; each iteration is a watch of its own, until one of the signals ends it. */
+export function watchGroup(
+  engine: Engine,
+  groupId: string,
+  from: number | undefined,
+  signals: Signals,
+): AsyncIterable<WatchEvent> {
+  return {
+    [Symbol.asyncIterator]: () => {
+      const left = new AbortController();
+      const events = readEvents(engine, groupId, from, [...signals, left.signal]);
+      return {
+        next: () => events.next().catch(unless(left.signal)),
+        // A generator cannot be ended while it waits for the next event; the signal ends that wait.
+        return: () => {
+          left.abort();
+          return events.return(undefined).catch(unless(left.signal));
+        },
+      };
+    },
+  };
+}
+
+/** The reader has left: no failure is told any more. */
+function unless(left: AbortSignal): (error: unknown) => IteratorReturnResult<undefined> {
+  return (error) => {
+    if (left.aborted) return { done: true, value: undefined };
+    throw error;
+  };
+}
+
+/**
+ * Pulled from what this process has seen when the reader is ready: first the record's own events, then the history's. A
+ * gap may be only this server's view; it is a RESYNC once a sync has shown it so.
+ */
+async function* readEvents(
+  engine: Engine,
+  groupId: string,
+  from: number | undefined,
+  signals: Signals,
+): AsyncGenerator<WatchEvent, undefined> {
+  const group = engine.obtain(groupId);
+  const bell = new Bell(group, signals);
+  const state = (resync: boolean) => stateEvent(groupId, group.current(), resync, engine.clock.wallMs());
+  try {
+    bell.throwIfOver();
+    let cursor = from;
+    if (cursor === undefined) {
+      await bell.unlessOver(engine.freshness.fresh());
+      const first = state(false);
+      cursor = first.cursor;
+      yield first;
+    }
+    for (;;) {
+      bell.throwIfOver();
+      let events = missing(group, cursor);
+      if (events === null) {
+        await bell.unlessOver(engine.freshness.fresh());
+        events = missing(group, cursor);
+      }
+      if (events === null) {
+        const resync = state(true);
+        cursor = resync.cursor;
+        yield resync;
+      } else if (events.length === 0) {
+        await bell.rung();
+      } else {
+        for (const event of events) {
+          cursor = event.number;
+          yield watchEvent(groupId, event);
+        }
+      }
+    }
+  } finally {
+    bell.remove();
+    engine.forget(group);
+  }
+}
+
+/** `null`: some are not there, or the cursor is ahead of all that is known. */
+function missing(group: GroupState, cursor: number): readonly LeadershipEvent[] | null {
+  const { eventNumber, events } = group.current();
+  if (cursor === eventNumber) return [];
+  if (cursor > eventNumber) return null;
+  if (cursor >= eventNumber - events.length) return eventsAfter(events, cursor);
+  return eventsAfter(
+    [...group.history(), ...events.filter(({ number }) => number > group.historyNumber)],
+    cursor,
+  );
+}

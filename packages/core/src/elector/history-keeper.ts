@@ -1,0 +1,51 @@
+import { encodeHistory } from "../codec.js";
+import { mergeEvents } from "../history.js";
+import type { Batcher } from "./batcher.js";
+import type { Freshness } from "./freshness.js";
+import type { GroupState } from "./group-state.js";
+import { historyKey } from "./keys.js";
+
+const MOST_ATTEMPTS = 8;
+
+/** Brings a group's history up to its record. Any server may; they merge, so none loses what another wrote. */
+export class HistoryKeeper {
+  readonly #batcher: Batcher;
+  readonly #freshness: Freshness;
+
+  constructor(batcher: Batcher, freshness: Freshness) {
+    this.#batcher = batcher;
+    this.#freshness = freshness;
+  }
+
+  isBehind(group: GroupState): boolean {
+    return group.historyNumber < group.record.eventNumber;
+  }
+
+  /** One attempt, shared by all who ask meanwhile; whether it was enough they see for themselves. */
+  advance(group: GroupState): Promise<void> {
+    group.historyWrite ??= this.#write(group).finally(() => {
+      group.historyWrite = null;
+    });
+    return group.historyWrite;
+  }
+
+  /** Attempts until it is done, or the store is not up to it: then whoever sees it behind tries again later. */
+  async bringUpToDate(group: GroupState): Promise<void> {
+    for (let attempt = 0; attempt < MOST_ATTEMPTS && this.isBehind(group); attempt++) {
+      try {
+        await this.advance(group);
+      } catch {
+        return;
+      }
+    }
+  }
+
+  async #write(group: GroupState): Promise<void> {
+    const key = historyKey(group.groupId);
+    const value = encodeHistory(mergeEvents(group.history(), group.record.events));
+    const outcome = await this.#batcher.submit({ key, expected: group.historyRevision, value });
+    if (outcome.kind === "swapped") group.observeHistory({ key, value, revision: outcome.revision });
+    else if (outcome.kind === "conflict" && outcome.current !== null) group.observeHistory(outcome.current);
+    else await this.#freshness.fresh();
+  }
+}

@@ -1,0 +1,16 @@
+/** Where things are in the store. */
+export function recordKey(groupId: string): string {
+  return `r/${groupId}`;
+}
+
+export function historyKey(groupId: string): string {
+  return `h/${groupId}`;
+}
+
+export function parseKey(
+  key: string,
+): { readonly kind: "record" | "history"; readonly groupId: string } | null {
+  if (key.startsWith("r/")) return { kind: "record", groupId: key.slice(2) };
+  if (key.startsWith("h/")) return { kind: "history", groupId: key.slice(2) };
+  return null;
+}

@@ -1,0 +1,224 @@
+/** What an operator may do: the verbs of `ElectorAdmin`. */
+import type { Group, Leader } from "../elector.js";
+import { ConflictError, BackendUnavailableError } from "../errors.js";
+import type { LeadershipEvent } from "../event.js";
+import { mergeEvents } from "../history.js";
+import type { ElectionRecord, GroupConfig, Observation } from "../record.js";
+import { decideCreate, decideDelete, decideUpdate } from "../rules/configure.js";
+import {
+  decidePause,
+  decideResume,
+  decideStepDown,
+  decideTransfer,
+  type OperatorDecision,
+  type StepDown,
+  type Transfer,
+  transferProgress,
+} from "../rules/operate.js";
+import type { Campaigns } from "./campaigns.js";
+import type { Decide, Engine, Step } from "./engine.js";
+import type { GroupState } from "./group-state.js";
+import type { GroupsQuery } from "./requests.js";
+import { groupView, leaderView } from "./views.js";
+import { Bell } from "./bell.js";
+
+/** `uncertain`: this act may have happened already. */
+type Rule = (seen: Observation, uncertain: boolean) => OperatorDecision;
+
+export class Operator {
+  readonly #engine: Engine;
+  readonly #campaigns: Campaigns;
+
+  constructor(engine: Engine, campaigns: Campaigns) {
+    this.#engine = engine;
+    this.#campaigns = campaigns;
+  }
+
+  async create(groupId: string, change: (present: GroupConfig | null) => GroupConfig): Promise<Group> {
+    const config = change(null);
+    const group = this.#engine.obtain(groupId);
+    await this.#act(group, (seen) => decideCreate(seen, config));
+    return this.#view(group);
+  }
+
+  async update(groupId: string, change: (present: GroupConfig | null) => GroupConfig): Promise<Group> {
+    const group = this.#engine.obtain(groupId);
+    await this.#actOnExisting(group, (seen) => decideUpdate(seen, change));
+    return this.#view(group);
+  }
+
+  async remove(groupId: string, by: string, force: boolean): Promise<void> {
+    const rule: Rule = (seen) => decideDelete(seen, force, this.#engine.stamp(by));
+    await this.#actOnExisting(
+      this.#engine.obtain(groupId),
+      onOneTerm(rule, ({ deleted }) => deleted),
+    );
+  }
+
+  async stepDown(groupId: string, stepDown: StepDown): Promise<void> {
+    const group = this.#engine.obtain(groupId);
+    const rule: Rule = (seen) => decideStepDown(seen, stepDown, this.#engine.stamp(stepDown.by));
+    const isDone = (now: ElectionRecord, { term, holder }: ElectionRecord) =>
+      (now.term !== term || now.holder === null || now.deposed !== null) &&
+      (stepDown.banMs === 0 || now.bans.some((ban) => ban.nodeId === holder?.nodeId));
+    await this.#actOnExisting(group, onOneTerm(rule, isDone));
+  }
+
+  async pause(groupId: string, forMs: number | null): Promise<void> {
+    await this.#actOnExisting(this.#engine.obtain(groupId), (seen) => decidePause(seen, forMs));
+  }
+
+  async resume(groupId: string): Promise<void> {
+    await this.#actOnExisting(this.#engine.obtain(groupId), decideResume);
+  }
+
+  /** Sets the mark, then waits until the successor leads or cannot any more. */
+  transfer(
+    groupId: string,
+    transfer: Transfer,
+    signals: readonly (AbortSignal | undefined)[],
+  ): Promise<Leader> {
+    return this.#engine.with(groupId, (group) => this.#transfer(group, transfer, signals));
+  }
+
+  async #transfer(
+    group: GroupState,
+    transfer: Transfer,
+    signals: readonly (AbortSignal | undefined)[],
+  ): Promise<Leader> {
+    let fromTerm = 0;
+    const bell = new Bell(group, signals);
+    try {
+      const acted = await this.#actOnExisting(group, (seen) => {
+        fromTerm = seen.record.term;
+        return decideTransfer(seen, transfer);
+      });
+      // Nothing to do: the successor leads.
+      if (acted === "unchanged") fromTerm--;
+      for (;;) {
+        const seen = group.observation(this.#engine.clock.monotonicMs());
+        const progress = transferProgress(seen, transfer.toNodeId, fromTerm);
+        if (progress.kind === "pending") await this.#ringOrWait(bell, progress.leftMs);
+        else return await this.#settleTransfer(group, transfer.toNodeId, fromTerm);
+      }
+    } finally {
+      bell.remove();
+    }
+  }
+
+  async group(groupId: string): Promise<Group> {
+    const group = this.#engine.obtain(groupId);
+    return this.#engine.transact(
+      group,
+      this.#engine.existing(group, () => ({ kind: "answer", give: () => this.#view(group) })),
+    );
+  }
+
+  async groups({
+    prefix,
+    limit,
+    cursor,
+  }: GroupsQuery): Promise<{ groups: readonly Group[]; cursor: string | null }> {
+    await this.#engine.freshness.fresh();
+    const found: GroupState[] = [];
+    for (const group of this.#engine.groups.values()) {
+      const { groupId, revision, record, isUnreadable } = group;
+      if (revision === null || isUnreadable || record.deleted || !groupId.startsWith(prefix)) continue;
+      if (cursor === null || groupId > cursor) found.push(group);
+    }
+    found.sort((a, b) => (a.groupId < b.groupId ? -1 : 1));
+    const page = found.slice(0, limit);
+    return {
+      groups: page.map((group) => this.#view(group)),
+      cursor: found.length > limit ? (page.at(-1)?.groupId ?? null) : null,
+    };
+  }
+
+  async history(groupId: string): Promise<readonly LeadershipEvent[]> {
+    const group = this.#engine.obtain(groupId);
+    return this.#engine.transact(
+      group,
+      this.#engine.existing(group, ({ record }) => ({
+        kind: "answer",
+        give: () => mergeEvents(group.history(), record.events),
+      })),
+    );
+  }
+
+  /** A vacancy that an act makes is filled in the same write. */
+  #act(group: GroupState, rule: Rule): Promise<"written" | "unchanged"> {
+    return this.#engine.transact(group, this.#acting(group, rule));
+  }
+
+  #actOnExisting(group: GroupState, rule: Rule): Promise<"written" | "unchanged"> {
+    return this.#engine.transact(group, this.#engine.existing(group, this.#acting(group, rule)));
+  }
+
+  #acting(group: GroupState, rule: Rule): Decide<"written" | "unchanged"> {
+    return (seen, uncertain): Step<"written" | "unchanged"> => {
+      const decision = rule(seen, uncertain);
+      switch (decision.kind) {
+        case "write":
+          if (decision.next.holder !== null || decision.next.deleted) {
+            return { kind: "write", change: decision, written: () => "written" };
+          }
+          return this.#campaigns.fill(group, decision, () => "written");
+        case "unchanged":
+          return { kind: "answer", give: () => "unchanged" };
+        case "conflict":
+          return { kind: "answer", give: () => refuse(group.groupId, decision.problem, uncertain) };
+      }
+    };
+  }
+
+  async #ringOrWait(bell: Bell, limitMs: number): Promise<void> {
+    let cancel = (): void => {};
+    const over = new Promise<void>((resolve) => {
+      cancel = this.#engine.clock.after(limitMs, resolve);
+    });
+    await Promise.race([bell.rung(), over]).finally(cancel);
+  }
+
+  #settleTransfer(group: GroupState, toNodeId: string, fromTerm: number): Promise<Leader> {
+    return this.#engine.transact(group, (seen) => ({
+      kind: "answer",
+      give: () => {
+        const progress = transferProgress(seen, toNodeId, fromTerm);
+        const leader = leaderView(seen, this.#engine.clock.wallMs());
+        if (progress.kind === "done" && leader !== null) return leader;
+        throw new ConflictError(
+          progress.kind === "failed" ? progress.problem : `${toNodeId} did not take over in time`,
+        );
+      },
+    }));
+  }
+
+  #view(group: GroupState): Group {
+    const { clock } = this.#engine;
+    return groupView(group.groupId, group.observation(clock.monotonicMs()), clock.wallMs());
+  }
+}
+
+/**
+ * For an act on the leader of the day: decided again after a lost answer, it must not hit the next one. `isDone` tells
+ * from the record now, and from the one it was decided on, whether it has happened.
+ */
+function onOneTerm(rule: Rule, isDone: (now: ElectionRecord, then: ElectionRecord) => boolean): Rule {
+  let then: ElectionRecord | null = null;
+  return (seen, uncertain) => {
+    const now = seen.record;
+    if (uncertain && then !== null) {
+      if (isDone(now, then)) return { kind: "unchanged" };
+      if (now.term !== then.term) return { kind: "conflict", problem: "the leader has changed meanwhile" };
+    }
+    then = now;
+    return rule(seen, uncertain);
+  };
+}
+
+/** After an uncertain write a conflict may be with oneself: then nobody can tell. */
+function refuse(groupId: string, problem: string, uncertain: boolean): never {
+  if (uncertain)
+    throw new BackendUnavailableError(`an answer of the store was lost; look at ${groupId} and ask again`);
+  throw new ConflictError(`${groupId}: ${problem}`);
+}

@@ -1,0 +1,200 @@
+/** Requests, parsed once at the border. Unknown keys are refused; nothing is coerced. */
+import { checkId, checkInteger, checkKeys, checkMetadata, either, isObject, LIMITS } from "../check.js";
+import { InvalidRequestError } from "../errors.js";
+import type { GroupConfig } from "../record.js";
+import { DEFAULT_POLICY, parsePolicy, TTL_BOUNDS_MS } from "../policy.js";
+import { YIELD_MS } from "../rules/attend.js";
+import type { Candidate } from "../rules/campaign.js";
+import type { Claim } from "../rules/claim.js";
+import type { StepDown, Transfer } from "../rules/operate.js";
+
+export interface ParsedCampaign {
+  readonly groupId: string;
+  readonly candidate: Candidate;
+  readonly waitMs: number;
+}
+
+export function parseCampaign(request: unknown): ParsedCampaign {
+  const given = fields(request, "", [
+    "groupId",
+    "nodeId",
+    "ttlMs",
+    "instanceId",
+    "priority",
+    "metadata",
+    "waitMs",
+  ]);
+  return {
+    groupId: checkId(given["groupId"], "groupId"),
+    candidate: {
+      nodeId: checkId(given["nodeId"], "nodeId"),
+      instanceId: optionalId(given["instanceId"], "instanceId"),
+      ttlMs: checkInteger(given["ttlMs"], "ttlMs", 1, TTL_BOUNDS_MS.max),
+      priority: checkInteger(either(given["priority"], 0), "priority", -LIMITS.priority, LIMITS.priority),
+      metadata: checkMetadata(given["metadata"], "metadata") ?? null,
+    },
+    waitMs: checkInteger(either(given["waitMs"], 0), "waitMs", 0, LIMITS.waitMs),
+  };
+}
+
+export interface ParsedRenew {
+  readonly groupId: string;
+  readonly claim: Claim;
+  readonly ttlMs: number;
+}
+
+export function parseRenew(request: unknown, place = ""): ParsedRenew {
+  const given = fields(request, place, ["groupId", "nodeId", "term", "ttlMs", "instanceId"]);
+  return {
+    ...parseClaim(given, place),
+    ttlMs: checkInteger(given["ttlMs"], field(place, "ttlMs"), 1, TTL_BOUNDS_MS.max),
+  };
+}
+
+export function parseRenewMany(requests: unknown): readonly ParsedRenew[] {
+  if (!Array.isArray(requests) || requests.length > LIMITS.renewMany) {
+    throw new InvalidRequestError("renewals", `must be a list of at most ${LIMITS.renewMany}`);
+  }
+  const named = new Set<string>();
+  return Array.from(requests, (request: unknown, index) => {
+    const place = `renewals[${index}]`;
+    const parsed = parseRenew(request, place);
+    if (named.has(parsed.groupId)) throw new InvalidRequestError(`${place}.groupId`, "is named twice");
+    named.add(parsed.groupId);
+    return parsed;
+  });
+}
+
+export interface ParsedResign {
+  readonly groupId: string;
+  readonly claim: Claim;
+}
+
+export function parseResign(request: unknown): ParsedResign {
+  return parseClaim(fields(request, "", ["groupId", "nodeId", "term", "instanceId"]), "");
+}
+
+export function parseStepDown(request: unknown): { groupId: string; stepDown: StepDown } {
+  const given = fields(request, "", ["groupId", "by", "banMs", "force"]);
+  return {
+    groupId: checkId(given["groupId"], "groupId"),
+    stepDown: {
+      by: checkId(given["by"], "by"),
+      banMs: checkInteger(either(given["banMs"], 0), "banMs", 0, LIMITS.banMs),
+      force: flag(given["force"], "force"),
+    },
+  };
+}
+
+export function parseTransfer(request: unknown): { groupId: string; transfer: Transfer } {
+  const given = fields(request, "", ["groupId", "toNodeId", "by", "timeoutMs"]);
+  return {
+    groupId: checkId(given["groupId"], "groupId"),
+    transfer: {
+      toNodeId: checkId(given["toNodeId"], "toNodeId"),
+      by: checkId(given["by"], "by"),
+      timeoutMs: checkInteger(either(given["timeoutMs"], YIELD_MS), "timeoutMs", 1, LIMITS.transferMs),
+    },
+  };
+}
+
+export function parsePause(request: unknown): { groupId: string; forMs: number | null } {
+  const given = fields(request, "", ["groupId", "forMs"]);
+  const forMs = given["forMs"];
+  return {
+    groupId: checkId(given["groupId"], "groupId"),
+    forMs: forMs === undefined ? null : checkInteger(forMs, "forMs", 1, LIMITS.pauseMs),
+  };
+}
+
+export function parseResume(request: unknown): { groupId: string } {
+  return { groupId: checkId(fields(request, "", ["groupId"])["groupId"], "groupId") };
+}
+
+export function parseDelete(request: unknown): { groupId: string; by: string; force: boolean } {
+  const given = fields(request, "", ["groupId", "by", "force"]);
+  return {
+    groupId: checkId(given["groupId"], "groupId"),
+    by: checkId(given["by"], "by"),
+    force: flag(given["force"], "force"),
+  };
+}
+
+/** What the request makes of the configuration in force; a part of a policy can only be judged together with the rest. */
+export function parseGroup(input: unknown): {
+  groupId: string;
+  change: (present: GroupConfig | null) => GroupConfig;
+} {
+  const given = fields(input, "", ["groupId", "policy", "allowedNodes"]);
+  const groupId = checkId(given["groupId"], "groupId");
+  const allowedNodes = parseAllowedNodes(given["allowedNodes"]);
+  return {
+    groupId,
+    change: (present) => ({
+      policy: parsePolicy(given["policy"], present?.policy ?? DEFAULT_POLICY),
+      allowedNodes: allowedNodes === undefined ? (present?.allowedNodes ?? null) : allowedNodes,
+    }),
+  };
+}
+
+export interface GroupsQuery {
+  readonly prefix: string;
+  readonly limit: number;
+  readonly cursor: string | null;
+}
+
+export function parseGroupsQuery(query: unknown): GroupsQuery {
+  const given = fields(either(query, {}), "", ["prefix", "limit", "cursor"]);
+  const { prefix, limit, cursor } = given as { prefix?: unknown; limit?: unknown; cursor?: unknown };
+  return {
+    prefix: prefix === undefined || prefix === "" ? "" : checkId(prefix, "prefix"),
+    limit: checkInteger(either(limit, 100), "limit", 1, LIMITS.groupsPage),
+    cursor: cursor === undefined ? null : checkId(cursor, "cursor"),
+  };
+}
+
+function parseClaim(given: Readonly<Record<string, unknown>>, place: string): ParsedResign {
+  return {
+    groupId: checkId(given["groupId"], field(place, "groupId")),
+    claim: {
+      nodeId: checkId(given["nodeId"], field(place, "nodeId")),
+      term: checkInteger(given["term"], field(place, "term"), 1, Number.MAX_SAFE_INTEGER),
+      instanceId: optionalId(given["instanceId"], field(place, "instanceId")),
+    },
+  };
+}
+
+function parseAllowedNodes(value: unknown): readonly string[] | null | undefined {
+  if (value === undefined || value === null) return value;
+  if (!Array.isArray(value) || value.length > LIMITS.allowedNodes) {
+    throw new InvalidRequestError(
+      "allowedNodes",
+      `must be a list of at most ${LIMITS.allowedNodes} node ids`,
+    );
+  }
+  return [...new Set(Array.from(value, (id: unknown, index) => checkId(id, `allowedNodes[${index}]`)))];
+}
+
+function fields(
+  request: unknown,
+  place: string,
+  known: readonly string[],
+): Readonly<Record<string, unknown>> {
+  if (!isObject(request)) throw new InvalidRequestError(place || "request", "must be an object");
+  checkKeys(request, place, known);
+  return request;
+}
+
+function field(place: string, name: string): string {
+  return place === "" ? name : `${place}.${name}`;
+}
+
+function optionalId(value: unknown, name: string): string | null {
+  return value === undefined ? null : checkId(value, name);
+}
+
+function flag(value: unknown, name: string): boolean {
+  if (value !== undefined && typeof value !== "boolean")
+    throw new InvalidRequestError(name, "must be true or false");
+  return value ?? false;
+}

@@ -1,0 +1,287 @@
+/**
+ * Leader election over any `Store`: the lease rules of this package, carried out.
+ *
+ * Promised: at most one holder per term; terms of a group only rise; yes is said after a durable write of its own, no from
+ * a record read after the request came. Not promised: that a paused leader stops (its term is for that), or an
+ * order of waiting campaigns between servers.
+ *
+ * Any number of electors may share a store. The store stays its owner's: close the elector first.
+ */
+import { checkId, checkInteger } from "../check.js";
+import type { Clock } from "../clock.js";
+import type {
+  CampaignRequest,
+  CampaignResult,
+  ElectorAdmin,
+  Group,
+  GroupInput,
+  Leader,
+  LeaderOptions,
+  Leadership,
+  NotLeader,
+  RenewManyResult,
+  RenewRequest,
+  RenewResult,
+  ResignRequest,
+  ResignResult,
+  StepDownRequest,
+  TransferRequest,
+  WatchEvent,
+  WatchOptions,
+} from "../elector.js";
+import { TenureError } from "../errors.js";
+import type { LeadershipEvent } from "../event.js";
+import { DEFAULT_DRIFT_RATIO } from "../lease-time.js";
+import type { ElectionRecord, Holder } from "../record.js";
+import { decideRenew } from "../rules/renew.js";
+import { decideResign } from "../rules/resign.js";
+import type { CallOptions, Store } from "../store/store.js";
+import { systemClock } from "../system-clock.js";
+import { Attendance } from "./attendance.js";
+import { Campaigns, refuseTtl } from "./campaigns.js";
+import { closedError, Engine } from "./engine.js";
+import { Operator } from "./operator.js";
+import * as requests from "./requests.js";
+import { leaderOf, leaderView } from "./views.js";
+import { Waiter } from "./waiter.js";
+import { watchGroup } from "./group-watch.js";
+import { unlessAborted } from "./within.js";
+
+export interface StoreElectorOptions {
+  readonly store: Store;
+  readonly clock?: Clock;
+  /** 0 to 1, for spreading retries; never for a decision. */
+  readonly random?: () => number;
+  /** ρ: how far the rate of any clock may be off. The same for every server and client of a store. */
+  readonly driftRatio?: number;
+  /** Refuse groups that no operator has created. */
+  readonly explicitGroups?: boolean;
+}
+
+export class StoreElector implements ElectorAdmin {
+  readonly #engine: Engine;
+  readonly #campaigns: Campaigns;
+  readonly #attendance: Attendance;
+  readonly #operator: Operator;
+  readonly #driftRatio: number;
+  readonly #closing = new AbortController();
+  #closed: Promise<void> | null = null;
+
+  /** Begins to follow the store at once; a store that cannot be reached yet is tried until it can. */
+  static open(options: StoreElectorOptions): StoreElector {
+    const elector = new StoreElector(options);
+    elector.#engine.follower.start();
+    return elector;
+  }
+
+  private constructor({ store, clock, random, driftRatio, explicitGroups }: StoreElectorOptions) {
+    const chance = random ?? Math.random;
+    this.#driftRatio = driftRatio ?? DEFAULT_DRIFT_RATIO;
+    this.#engine = new Engine(store, clock ?? systemClock, explicitGroups ?? false, (group) =>
+      this.#attendance.look(group),
+    );
+    this.#campaigns = new Campaigns(this.#engine, this.#driftRatio, chance);
+    this.#attendance = new Attendance(this.#engine, this.#campaigns, chance);
+    this.#operator = new Operator(this.#engine, this.#campaigns);
+  }
+
+  campaign(request: CampaignRequest, options?: CallOptions): Promise<CampaignResult> {
+    return this.#run(options, () => this.#campaign(request, options?.signal));
+  }
+
+  renew(request: RenewRequest, options?: CallOptions): Promise<RenewResult> {
+    return this.#run(options, () => this.#renew(requests.parseRenew(request)));
+  }
+
+  renewMany(all: readonly RenewRequest[], options?: CallOptions): Promise<readonly RenewManyResult[]> {
+    return this.#run(options, () => {
+      // A group that is slow must not hold back the rest for long.
+      const limitMs = 2 * this.#engine.callLimitMs();
+      return Promise.all(
+        requests.parseRenewMany(all).map((each) => this.#renew(each, limitMs).catch(failed)),
+      );
+    });
+  }
+
+  resign(request: ResignRequest, options?: CallOptions): Promise<ResignResult> {
+    return this.#run(options, () => this.#resign(requests.parseResign(request)));
+  }
+
+  leader(groupId: string, options?: LeaderOptions): Promise<Leadership> {
+    return this.#run(options, () => this.#leader(checkId(groupId, "groupId"), options?.consistency));
+  }
+
+  watch(groupId: string, options?: WatchOptions): AsyncIterable<WatchEvent> {
+    checkId(groupId, "groupId");
+    const { cursor } = options ?? {};
+    if (cursor !== undefined) checkInteger(cursor, "cursor", 0, Number.MAX_SAFE_INTEGER);
+    return watchGroup(this.#engine, groupId, cursor, [options?.signal, this.#closing.signal]);
+  }
+
+  createGroup(input: GroupInput, options?: CallOptions): Promise<Group> {
+    return this.#run(options, () => {
+      const { groupId, change } = requests.parseGroup(input);
+      return this.#operator.create(groupId, change);
+    });
+  }
+
+  updateGroup(input: GroupInput, options?: CallOptions): Promise<Group> {
+    return this.#run(options, () => {
+      const { groupId, change } = requests.parseGroup(input);
+      return this.#operator.update(groupId, change);
+    });
+  }
+
+  deleteGroup(
+    request: { groupId: string; by: string; force?: boolean | undefined },
+    options?: CallOptions,
+  ): Promise<void> {
+    return this.#run(options, () => {
+      const { groupId, by, force } = requests.parseDelete(request);
+      return this.#operator.remove(groupId, by, force);
+    });
+  }
+
+  group(groupId: string, options?: CallOptions): Promise<Group> {
+    return this.#run(options, () => this.#operator.group(checkId(groupId, "groupId")));
+  }
+
+  groups(
+    query?: { prefix?: string | undefined; limit?: number | undefined; cursor?: string | undefined },
+    options?: CallOptions,
+  ): Promise<{ readonly groups: readonly Group[]; readonly cursor: string | null }> {
+    return this.#run(options, () => this.#operator.groups(requests.parseGroupsQuery(query)));
+  }
+
+  stepDown(request: StepDownRequest, options?: CallOptions): Promise<void> {
+    return this.#run(options, () => {
+      const { groupId, stepDown } = requests.parseStepDown(request);
+      return this.#operator.stepDown(groupId, stepDown);
+    });
+  }
+
+  transfer(request: TransferRequest, options?: CallOptions): Promise<Leader> {
+    return this.#run(options, () => {
+      const { groupId, transfer } = requests.parseTransfer(request);
+      return this.#operator.transfer(groupId, transfer, [options?.signal, this.#closing.signal]);
+    });
+  }
+
+  pause(request: { groupId: string; forMs?: number | undefined }, options?: CallOptions): Promise<void> {
+    return this.#run(options, () => {
+      const { groupId, forMs } = requests.parsePause(request);
+      return this.#operator.pause(groupId, forMs);
+    });
+  }
+
+  resume(request: { groupId: string }, options?: CallOptions): Promise<void> {
+    return this.#run(options, () => this.#operator.resume(requests.parseResume(request).groupId));
+  }
+
+  history(groupId: string, options?: CallOptions): Promise<readonly LeadershipEvent[]> {
+    return this.#run(options, () => this.#operator.history(checkId(groupId, "groupId")));
+  }
+
+  close(): Promise<void> {
+    this.#closed ??= this.#close();
+    return this.#closed;
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  async #close(): Promise<void> {
+    this.#closing.abort(closedError());
+    await this.#attendance.close();
+    await this.#engine.settled();
+    await this.#engine.close();
+  }
+
+  /** Async, so that a malformed request rejects rather than throws. */
+  async #run<T>(options: CallOptions | undefined, work: () => Promise<T>): Promise<T> {
+    options?.signal?.throwIfAborted();
+    this.#closing.signal.throwIfAborted();
+    return unlessAborted(options?.signal, this.#engine.track(work()));
+  }
+
+  #campaign(request: CampaignRequest, signal: AbortSignal | undefined): Promise<CampaignResult> {
+    const { groupId, candidate, waitMs } = requests.parseCampaign(request);
+    const contender = new Waiter(candidate, this.#engine.clock.monotonicMs(), waitMs, signal);
+    return this.#engine.with(groupId, async (group) => {
+      if (waitMs === 0) return this.#campaigns.attempt(group, contender);
+      const result = await this.#campaigns.attemptOrWait(group, contender);
+      return result === "wait" ? this.#attendance.enqueue(group, contender) : result;
+    });
+  }
+
+  #renew({ groupId, claim, ttlMs }: requests.ParsedRenew, limitMs?: number): Promise<RenewResult> {
+    const group = this.#engine.obtain(groupId);
+    return this.#engine.transact<RenewResult>(
+      group,
+      this.#engine.existing(group, (seen) => {
+        const decision = decideRenew(seen, claim, ttlMs, this.#driftRatio);
+        switch (decision.kind) {
+          case "renew":
+            return { kind: "write", change: decision, written: () => this.#renewed(decision.next) };
+          case "not-leader":
+            return { kind: "answer", give: () => notLeader(decision.holder, seen.record.term) };
+          case "invalid-ttl":
+            return { kind: "answer", give: () => refuseTtl("ttlMs", ttlMs, decision) };
+        }
+      }),
+      limitMs,
+    );
+  }
+
+  #renewed(record: ElectionRecord): RenewResult {
+    const leader = leaderOf(record, this.#engine.clock.wallMs());
+    return record.transfer?.ready === true
+      ? { kind: "renewed", leader, transferTo: record.transfer.toNodeId }
+      : { kind: "renewed", leader };
+  }
+
+  #resign({ groupId, claim }: requests.ParsedResign): Promise<ResignResult> {
+    const group = this.#engine.obtain(groupId);
+    return this.#engine.transact<ResignResult>(
+      group,
+      this.#engine.existing(group, (seen) => {
+        const decision = decideResign(seen, claim, this.#engine.stamp());
+        switch (decision.kind) {
+          case "resign":
+            return this.#campaigns.fill(group, decision, () => RESIGNED);
+          case "already-resigned":
+            return { kind: "answer", give: () => RESIGNED };
+          case "not-leader":
+            return { kind: "answer", give: () => notLeader(decision.holder, seen.record.term) };
+        }
+      }),
+    );
+  }
+
+  async #leader(
+    groupId: string,
+    consistency: LeaderOptions["consistency"] = "linearizable",
+  ): Promise<Leadership> {
+    if (consistency === "linearizable" || !this.#engine.freshness.wasFresh)
+      await this.#engine.freshness.fresh();
+    const seen = this.#engine.see(groupId);
+    return {
+      leader: leaderView(seen, this.#engine.clock.wallMs()),
+      term: seen.record.term,
+      ageMs: consistency === "linearizable" ? 0 : this.#engine.freshness.ageMs(),
+    };
+  }
+}
+
+const RESIGNED: ResignResult = Object.freeze({ kind: "resigned" });
+
+function notLeader(holder: Holder | null, term: number): NotLeader {
+  return { kind: "not-leader", currentLeader: holder === null ? null : { nodeId: holder.nodeId, term } };
+}
+
+/** One group's failure is its own; a fault of this program is not. */
+function failed(error: unknown): RenewManyResult {
+  if (error instanceof TenureError) return { kind: "failed", error };
+  throw error;
+}

@@ -1,0 +1,344 @@
+/** Writes whose answer was lost: neither yes nor no. What is decided again must come to the same, once. */
+import { describe, expect, test } from "vitest";
+import { TenureError } from "../errors.js";
+import type { ElectionRecord } from "../record.js";
+import type { StoreElector } from "./store-elector.js";
+import {
+  A,
+  B,
+  claimOf,
+  type Fate,
+  inWorld,
+  late,
+  lostAnswer,
+  lostRequest,
+  type ScriptedStore,
+  slowly,
+  stateOf,
+  withoutCause,
+  type World,
+  wonBy,
+} from "./world.test-kit.js";
+
+interface Verb {
+  readonly name: string;
+  /** What comes before; what it returns is handed to `act`. */
+  readonly before?: (elector: StoreElector) => Promise<unknown>;
+  readonly act: (elector: StoreElector, before: unknown) => Promise<unknown>;
+  /** What happens a little later, if it needs somebody else's help. */
+  readonly later?: (elector: StoreElector) => Promise<unknown>;
+  readonly answer: object | undefined;
+  /** If it was written and nobody can tell by whom. */
+  readonly answerIfWritten?: object;
+  readonly record: { readonly [K in keyof ElectionRecord]?: unknown };
+}
+
+const OPS = { groupId: "g", by: "ops" };
+const UNAVAILABLE = { code: "BACKEND_UNAVAILABLE" };
+const LED_BY_A = { term: 1, eventNumber: 1, holder: { nodeId: "a", instanceId: "a1" } };
+
+const leads = (elector: StoreElector) => elector.campaign(A);
+
+/** `a` leads and `b` waits; the wait itself is handed on. */
+async function waits(elector: StoreElector): Promise<unknown> {
+  await elector.campaign(A);
+  return { waiting: elector.campaign({ ...B, waitMs: 60_000 }) };
+}
+
+const VERBS: readonly Verb[] = [
+  {
+    name: "campaign",
+    act: (elector) => elector.campaign(A),
+    answer: { kind: "elected", leader: { nodeId: "a", term: 1 } },
+    record: LED_BY_A,
+  },
+  {
+    name: "confirmation",
+    before: leads,
+    act: (elector) => elector.campaign(A),
+    answer: { kind: "elected", leader: { nodeId: "a", term: 1 }, confirmed: true },
+    record: LED_BY_A,
+  },
+  {
+    name: "renew",
+    before: leads,
+    act: (elector) => elector.renew({ ...claimOf(A, 1), ttlMs: 2000 }),
+    answer: { kind: "renewed", leader: { nodeId: "a", term: 1 } },
+    record: { ...LED_BY_A, holdMs: 2020 },
+  },
+  {
+    name: "resign",
+    before: leads,
+    act: (elector) => elector.resign(claimOf(A, 1)),
+    answer: { kind: "resigned" },
+    record: { term: 1, eventNumber: 2, holder: null, ended: { reason: "resigned" } },
+  },
+  {
+    name: "a wait's grant",
+    before: waits,
+    act: async (elector, before) => {
+      await elector.resign(claimOf(A, 1));
+      return (before as { waiting: Promise<unknown> }).waiting;
+    },
+    answer: { kind: "elected", leader: { nodeId: "b", term: 2 } },
+    record: { term: 2, eventNumber: 3, holder: { nodeId: "b" } },
+  },
+  {
+    name: "stepDown",
+    before: leads,
+    act: (elector) => elector.stepDown({ ...OPS, banMs: 5000 }),
+    answer: undefined,
+    record: { ...LED_BY_A, deposed: { by: "ops" }, bans: [{ nodeId: "a" }] },
+  },
+  {
+    name: "stepDown by force",
+    before: waits,
+    act: (elector) => elector.stepDown({ ...OPS, force: true }),
+    answer: undefined,
+    record: { term: 2, eventNumber: 3, holder: { nodeId: "b" }, deposed: null, ended: { reason: "deposed" } },
+  },
+  {
+    name: "transfer",
+    before: waits,
+    act: (elector) => elector.transfer({ ...OPS, toNodeId: "b" }),
+    later: (elector) => elector.resign(claimOf(A, 1)),
+    answer: { nodeId: "b", term: 2 },
+    answerIfWritten: UNAVAILABLE,
+    record: { term: 2, eventNumber: 3, holder: { nodeId: "b" }, ended: { reason: "transferred" } },
+  },
+  {
+    name: "pause",
+    before: leads,
+    act: (elector) => elector.pause({ groupId: "g" }),
+    answer: undefined,
+    record: { ...LED_BY_A, pause: { leftMs: null } },
+  },
+  {
+    name: "resume",
+    before: async (elector) => {
+      await elector.campaign(A);
+      await elector.pause({ groupId: "g" });
+    },
+    act: (elector) => elector.resume({ groupId: "g" }),
+    answer: undefined,
+    record: { ...LED_BY_A, pause: null },
+  },
+  {
+    name: "createGroup",
+    act: (elector) => elector.createGroup({ groupId: "g", allowedNodes: ["a"] }),
+    answer: { groupId: "g", allowedNodes: ["a"], explicit: true },
+    answerIfWritten: UNAVAILABLE,
+    record: { term: 0, eventNumber: 0, config: { allowedNodes: ["a"] } },
+  },
+  {
+    name: "updateGroup",
+    before: (elector) => elector.createGroup({ groupId: "g", allowedNodes: ["a"] }),
+    act: (elector) => elector.updateGroup({ groupId: "g", policy: { takeoverDelayMs: 100 } }),
+    answer: { allowedNodes: ["a"], policy: { takeoverDelayMs: 100 } },
+    record: { term: 0, config: { allowedNodes: ["a"], policy: { takeoverDelayMs: 100 } } },
+  },
+  {
+    name: "deleteGroup",
+    before: leads,
+    act: (elector) => elector.deleteGroup({ ...OPS, force: true }),
+    answer: undefined,
+    record: { term: 1, eventNumber: 2, holder: null, deleted: true },
+  },
+];
+
+const FATES: readonly {
+  readonly name: string;
+  readonly script: (store: ScriptedStore, world: World) => void;
+  readonly isWritten: boolean;
+}[] = [
+  { name: "was written", script: (store) => store.next("r/", lostAnswer), isWritten: true },
+  { name: "was never written", script: (store) => store.next("r/", lostRequest), isWritten: false },
+  { name: "was lost twice", script: (store) => store.next("r/", lostRequest, 2), isWritten: false },
+  {
+    name: "is written late, after it was decided again",
+    script: (store, { clock }) => store.next("r/", late(clock, 20)),
+    isWritten: false,
+  },
+  {
+    name: "is written late, before what was decided again",
+    script: (store, { clock }) => {
+      store.next("r/", late(clock, 20));
+      store.next(
+        "r/",
+        slowly(clock, 40, (apply) => apply()),
+      );
+    },
+    isWritten: true,
+  },
+  {
+    name: "was refused without a cause",
+    script: (store) => store.next("r/", withoutCause(store.inner), 3),
+    isWritten: false,
+  },
+];
+
+/** The answer, or the error with its code. */
+function outcomeOf(work: Promise<unknown>): Promise<unknown> {
+  return work.catch((error: unknown) => {
+    if (error instanceof TenureError) return error;
+    throw error;
+  });
+}
+
+describe.each(VERBS)("$name", ({ before, act, later, answer, answerIfWritten, record }) => {
+  test.each(FATES)("whose write $name comes to the same, once", ({ script, isWritten }) =>
+    inWorld(async (w) => {
+      const { elector, store } = w.server();
+      await w.clock.advance(0);
+      const prepared = await before?.(elector);
+      await w.clock.advance(0);
+      script(store, w);
+      const outcome = outcomeOf(act(elector, prepared));
+      await w.clock.advance(60);
+      await later?.(elector);
+      const { value } = await w.until(outcome);
+      const expected = isWritten ? (answerIfWritten ?? answer) : answer;
+      if (expected === undefined) expect(value).toBeUndefined();
+      else expect(value).toMatchObject(expected);
+      await w.clock.advance(100);
+      expect(await w.record()).toMatchObject(record);
+      expect((await elector.history("g")).map(({ number }) => number)).toEqual(
+        Array.from({ length: (await w.record()).eventNumber }, (_, i) => i + 1),
+      );
+    })(),
+  );
+});
+
+test(
+  "a forced step-down whose answer was lost does not depose the successor",
+  inWorld(async (w) => {
+    const { elector, store } = w.server();
+    await elector.campaign(A);
+    const waiting = elector.campaign({ ...B, waitMs: 60_000 });
+    await w.clock.advance(0);
+    store.next("r/", lostAnswer);
+    await w.until(elector.stepDown({ ...OPS, force: true }));
+    expect(wonBy((await w.until(waiting)).value)).toBe("b");
+    expect((await elector.leader("g")).leader).toMatchObject({ nodeId: "b", term: 2 });
+    expect(await elector.renew({ ...claimOf(B, 2), ttlMs: 1000 })).toMatchObject({ kind: "renewed" });
+  }),
+);
+
+test(
+  "a deletion whose answer was lost does not delete the group made anew since",
+  inWorld(async (w) => {
+    const one = w.server();
+    const two = w.server();
+    await one.elector.createGroup({ groupId: "g" });
+    one.store.next("r/", lostAnswer);
+    const letSyncs = one.store.holdSyncs();
+    const deletion = outcomeOf(one.elector.deleteGroup(OPS));
+    await w.clock.advance(0);
+    await two.elector.campaign(B);
+    letSyncs();
+    expect((await w.until(deletion)).value).toMatchObject({ code: "BACKEND_UNAVAILABLE" });
+    expect(await two.elector.renew({ ...claimOf(B, 1), ttlMs: 1000 })).toMatchObject({ kind: "renewed" });
+  }),
+);
+
+test(
+  "a resign whose answer was lost, with the next leader elected since, says resigned",
+  inWorld(async (w) => {
+    const one = w.server();
+    const two = w.server();
+    await one.elector.campaign(A);
+    one.store.next("r/", lostAnswer);
+    const letSyncs = one.store.holdSyncs();
+    const resign = one.elector.resign(claimOf(A, 1));
+    await w.clock.advance(0);
+    expect(wonBy(await two.elector.campaign(B))).toBe("b");
+    letSyncs();
+    expect((await w.until(resign)).value).toEqual({ kind: "resigned" });
+    expect(await w.record()).toMatchObject({ term: 2, holder: { nodeId: "b" } });
+  }),
+);
+
+test(
+  "an uncertain renewal of a lease that another has taken meanwhile is a NOT_LEADER",
+  inWorld(async (w) => {
+    const one = w.server();
+    const two = w.server();
+    await one.elector.campaign(A);
+    one.store.next("r/", lostRequest);
+    const letSyncs = one.store.holdSyncs();
+    const renewal = one.elector.renew({ ...claimOf(A, 1), ttlMs: 1000 });
+    await w.clock.advance(0);
+    await two.elector.stepDown({ ...OPS, force: true });
+    await two.elector.campaign(B);
+    letSyncs();
+    expect((await w.until(renewal)).value).toEqual({
+      kind: "not-leader",
+      currentLeader: { nodeId: "b", term: 2 },
+    });
+  }),
+);
+
+test(
+  "if the look after an uncertain write fails, the answer is BackendUnavailableError and says nothing",
+  inWorld(async (w) => {
+    const { elector, store } = w.server();
+    await elector.campaign(A);
+    const verbs: readonly [string, (of: typeof elector) => Promise<unknown>][] = [
+      ["campaign", (of) => of.campaign(A)],
+      ["renew", (of) => of.renew({ ...claimOf(A, 1), ttlMs: 1000 })],
+      ["pause", (of) => of.pause({ groupId: "g" })],
+      ["resign", (of) => of.resign(claimOf(A, 1))],
+    ];
+    for (const [name, call] of verbs) {
+      store.next("r/", lostAnswer);
+      store.onSync = () => Promise.reject(new Error("no quorum"));
+      const { value } = await w.until(outcomeOf(call(elector)));
+      expect([name, value]).toMatchObject([name, { code: "BACKEND_UNAVAILABLE" }]);
+      store.mend();
+    }
+    expect(await w.record()).toMatchObject({ term: 1, holder: null });
+  }),
+);
+
+test(
+  "what waits behind an uncertain write of the same group is not held up by its look",
+  inWorld(async (w) => {
+    const { elector, store } = w.server();
+    await elector.campaign(A);
+    store.next("r/", lostRequest);
+    const letSyncs = store.holdSyncs();
+    const first = elector.renew({ ...claimOf(A, 1), ttlMs: 1000 });
+    const second = elector.renew({ ...claimOf(A, 1), ttlMs: 1000 });
+    await w.clock.advance(0);
+    expect([await stateOf(first), await stateOf(second)]).toEqual(["pending", "fulfilled"]);
+    letSyncs();
+    expect((await w.until(first)).value).toMatchObject({ kind: "renewed" });
+  }),
+);
+
+test(
+  "an uncertain operation of a batch leaves the others alone",
+  inWorld(async (w) => {
+    const { elector, store } = w.server();
+    const groups = ["x", "y", "z"];
+    for (const groupId of groups) await elector.campaign({ ...A, groupId });
+    const lossy: Fate = lostRequest;
+    store.next("r/y", lossy);
+    const letSyncs = store.holdSyncs();
+    const each = groups.map((groupId) =>
+      elector.renew({ groupId, nodeId: "a", term: 1, ttlMs: 1000, instanceId: "a1" }),
+    );
+    await w.clock.advance(0);
+    expect(await Promise.all(each.map((renewal) => stateOf(renewal)))).toEqual([
+      "fulfilled",
+      "pending",
+      "fulfilled",
+    ]);
+    letSyncs();
+    expect((await w.until(Promise.all(each))).value.map(({ kind }) => kind)).toEqual([
+      "renewed",
+      "renewed",
+      "renewed",
+    ]);
+  }),
+);

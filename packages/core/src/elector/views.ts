@@ -1,0 +1,60 @@
+import type { Group, Leader, WatchEvent } from "../elector.js";
+import type { LeadershipEvent } from "../event.js";
+import { type ElectionRecord, type Observation, policyOf } from "../record.js";
+import { carryOver } from "../rules/carry-over.js";
+
+/** What callers are shown of a record. Nothing here judges whether a lease is over. */
+export function leaderView({ record, ageMs }: Observation, wallMs: number): Leader | null {
+  const { holder, term, holdMs } = record;
+  if (holder === null) return null;
+  const leader = { nodeId: holder.nodeId, term, expiresAtMs: Math.round(wallMs + holdMs - ageMs) };
+  return holder.metadata === null ? leader : { ...leader, metadata: holder.metadata };
+}
+
+/** The same of a record just written, which has a holder. */
+export function leaderOf(record: ElectionRecord, wallMs: number): Leader {
+  const leader = leaderView({ record, ageMs: 0 }, wallMs);
+  if (leader === null) throw new Error(`a lease was given without a holder, term ${record.term}`);
+  return leader;
+}
+
+export function groupView(groupId: string, seen: Observation, wallMs: number): Group {
+  const { record } = seen;
+  const { pause } = carryOver(record, seen.ageMs);
+  return {
+    groupId,
+    explicit: record.config !== null,
+    policy: policyOf(record),
+    allowedNodes: record.config?.allowedNodes ?? null,
+    leader: leaderView(seen, wallMs),
+    term: record.term,
+    pausedForMs: pause === null ? null : pause.leftMs === null ? "until-resumed" : Math.ceil(pause.leftMs),
+  };
+}
+
+export function watchEvent(groupId: string, event: LeadershipEvent): WatchEvent {
+  const { number, ...rest } = event;
+  return { groupId, cursor: number, ...rest };
+}
+
+/** The current state as an event; `RESYNC` for a watcher that has missed too much. */
+export function stateEvent(
+  groupId: string,
+  record: ElectionRecord,
+  resync: boolean,
+  wallMs: number,
+): WatchEvent {
+  const last = record.events.at(-1);
+  const led = record.holder !== null;
+  return {
+    type: resync ? "RESYNC" : led ? "LEADER_CHANGED" : "LEADER_LOST",
+    groupId,
+    cursor: record.eventNumber,
+    term: record.term,
+    leaderNodeId: record.holder?.nodeId ?? null,
+    previousLeaderNodeId: last?.previousLeaderNodeId ?? null,
+    reason: last?.reason ?? "none",
+    tsMs: last?.tsMs ?? Math.round(wallMs),
+    ...(last?.by === undefined ? {} : { by: last.by }),
+  };
+}

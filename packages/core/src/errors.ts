@@ -1,0 +1,85 @@
+/**
+ * What went wrong, as a closed set of codes. What the protocol expects (a lost campaign, a renewal by somebody
+ * who no longer leads) is a value of its own and never an error.
+ */
+export type ErrorCode =
+  | "INVALID_REQUEST"
+  | "INVALID_TTL"
+  | "UNAUTHORIZED"
+  | "GROUP_NOT_FOUND"
+  | "CONFLICT"
+  | "BACKEND_UNAVAILABLE"
+  | "CLOSED";
+
+/** Narrow on `code`; the message is for people and may change. */
+export abstract class TenureError extends Error {
+  abstract readonly code: ErrorCode;
+
+  override get name(): string {
+    return this.constructor.name;
+  }
+}
+
+/** A value that can never be right: wrong type, out of bounds, unknown key. `field` names it. */
+export class InvalidRequestError extends TenureError {
+  readonly code = "INVALID_REQUEST";
+  readonly field: string;
+
+  constructor(field: string, problem: string, options?: ErrorOptions) {
+    super(`${field} ${problem}`, options);
+    this.field = field;
+  }
+}
+
+/** A ttl that the group's policy does not admit. */
+export class InvalidTtlError extends TenureError {
+  readonly code = "INVALID_TTL";
+  readonly field: string;
+  readonly minTtlMs: number;
+  readonly maxTtlMs: number;
+
+  constructor(field: string, ttlMs: number, minTtlMs: number, maxTtlMs: number) {
+    super(`${field} is ${ttlMs}, the policy of this group admits ${minTtlMs} to ${maxTtlMs}`);
+    this.field = field;
+    this.minTtlMs = minTtlMs;
+    this.maxTtlMs = maxTtlMs;
+  }
+}
+
+/** The node is not on the group's list of allowed nodes. */
+export class UnauthorizedError extends TenureError {
+  readonly code = "UNAUTHORIZED";
+}
+
+/** Groups must be created first on this elector, and this one was not. */
+export class GroupNotFoundError extends TenureError {
+  readonly code = "GROUP_NOT_FOUND";
+
+  constructor(groupId: string) {
+    super(`group ${groupId} does not exist; create it first`);
+  }
+}
+
+/** An operator's request that the present state of the group does not admit. */
+export class ConflictError extends TenureError {
+  readonly code = "CONFLICT";
+}
+
+/**
+ * The store did not answer in time, or has no quorum. It tells nothing about what was asked: a write may or may
+ * not have happened, a leader keeps its old deadline.
+ */
+export class BackendUnavailableError extends TenureError {
+  readonly code = "BACKEND_UNAVAILABLE";
+}
+
+/** A store's failure as its callers know it, whatever its driver threw. */
+export function asBackendError(cause: unknown): TenureError {
+  if (cause instanceof TenureError) return cause;
+  return new BackendUnavailableError("the store failed", { cause });
+}
+
+/** Called after, or ended by, `close()`. */
+export class ClosedError extends TenureError {
+  readonly code = "CLOSED";
+}

@@ -1,0 +1,32 @@
+/**
+ * The last events of a group, in a key of their own that is written on changes only. It is merged by event number and by
+ * compare-and-set, so that two servers writing it lose nothing and double nothing.
+ */
+import type { LeadershipEvent } from "./event.js";
+import type { ElectionRecord } from "./record.js";
+
+export const EVENTS_IN_HISTORY = 64;
+
+export function mergeEvents(
+  one: readonly LeadershipEvent[],
+  other: readonly LeadershipEvent[],
+): readonly LeadershipEvent[] {
+  const byNumber = new Map<number, LeadershipEvent>();
+  for (const event of one) byNumber.set(event.number, event);
+  for (const event of other) byNumber.set(event.number, event);
+  return [...byNumber.values()].sort((a, b) => a.number - b.number).slice(-EVENTS_IN_HISTORY);
+}
+
+/** Whether writing `next` would push an event out of the record that a history ending in `lastNumber` lacks. */
+export function losesEvents(next: ElectionRecord, lastNumber: number): boolean {
+  return next.eventNumber - next.events.length > lastNumber;
+}
+
+/** The events after `cursor`, without a gap; `null` if some of them are no longer there. */
+export function eventsAfter(
+  events: readonly LeadershipEvent[],
+  cursor: number,
+): readonly LeadershipEvent[] | null {
+  const after = events.filter((event) => event.number > cursor);
+  return after.every((event, index) => event.number === cursor + 1 + index) ? after : null;
+}

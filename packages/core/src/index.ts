@@ -1,0 +1,70 @@
+/**
+ * The core of Tenure: who may lead, for how long, and how everybody can tell.
+ *
+ * Two ports carry it. A `Store` keeps records; an `Elector` answers who leads. `StoreElector` is the second over the
+ * first, by the lease rules in `rules/`, which are pure functions.
+ */
+export { type CancelTimer, type Clock, sleep } from "./clock.js";
+export { decodeHistory, decodeRecord, encodeHistory, encodeRecord } from "./codec.js";
+export { LIMITS } from "./check.js";
+export type {
+  CampaignRequest,
+  CampaignResult,
+  Elector,
+  ElectorAdmin,
+  Group,
+  GroupInput,
+  HeldBack,
+  Leader,
+  LeaderOptions,
+  Leadership,
+  Metadata,
+  NotLeader,
+  RenewManyResult,
+  RenewRequest,
+  RenewResult,
+  ResignRequest,
+  ResignResult,
+  StepDownRequest,
+  TransferRequest,
+  WatchEvent,
+  WatchOptions,
+} from "./elector.js";
+export { StoreElector, type StoreElectorOptions } from "./elector/store-elector.js";
+export {
+  BackendUnavailableError,
+  ClosedError,
+  ConflictError,
+  type ErrorCode,
+  GroupNotFoundError,
+  InvalidRequestError,
+  InvalidTtlError,
+  TenureError,
+  UnauthorizedError,
+} from "./errors.js";
+export type { EndReason, LeadershipEvent } from "./event.js";
+export { EVENTS_IN_HISTORY } from "./history.js";
+export { DEFAULT_DRIFT_RATIO } from "./lease-time.js";
+export { LedTerm, type LeaseAnswer, type SendMoment, sendMoment } from "./leader/led-term.js";
+export {
+  DEFAULT_POLICY,
+  type GroupPolicy,
+  type PolicyInput,
+  type RetryPolicy,
+  TTL_BOUNDS_MS,
+} from "./policy.js";
+export type { ElectionRecord, Holder } from "./record.js";
+export { checkBatch } from "./store/check-batch.js";
+export { FeedHub, type FeedHubOptions } from "./store/feed-hub.js";
+export { MemoryStore } from "./store/memory-store.js";
+export type {
+  CallOptions,
+  CasOp,
+  CasOutcome,
+  Entry,
+  FeedItem,
+  Revision,
+  Store,
+  StoreLimits,
+} from "./store/store.js";
+export { systemClock } from "./system-clock.js";

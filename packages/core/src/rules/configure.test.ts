@@ -1,0 +1,128 @@
+import { describe, expect, test } from "vitest";
+import { DEFAULT_POLICY } from "../policy.js";
+import { EMPTY_RECORD, type ElectionRecord, type GroupConfig, type Holder } from "../record.js";
+import { decideCampaign } from "./campaign.js";
+import { decideCreate, decideDelete, decideUpdate } from "./configure.js";
+import type { OperatorDecision } from "./operate.js";
+
+const STAMP = { wallMs: 5, by: "operator" };
+const holder: Holder = { nodeId: "a", instanceId: "i1", ttlMs: 1_000, priority: 0, metadata: null };
+const led: ElectionRecord = { ...EMPTY_RECORD, term: 7, holder, holdMs: 1_010, eventNumber: 3 };
+const config: GroupConfig = { policy: { ...DEFAULT_POLICY, takeoverDelayMs: 300 }, allowedNodes: ["a"] };
+
+function remove(record: ElectionRecord, force: boolean, ageMs = 0): OperatorDecision {
+  return decideDelete({ record, ageMs }, force, STAMP);
+}
+
+describe("create", () => {
+  test("makes a group explicit and leaves its leader alone", () => {
+    expect(decideCreate({ record: led, ageMs: 10 }, config)).toEqual({
+      kind: "write",
+      next: { ...led, holdMs: 1_000, config },
+      events: [],
+    });
+  });
+
+  test("of a group created before is a conflict", () => {
+    expect(decideCreate({ record: { ...led, config }, ageMs: 0 }, config)).toMatchObject({
+      kind: "conflict",
+    });
+  });
+
+  test("after a deletion is open again, and the term goes on", () => {
+    const deleted = { ...EMPTY_RECORD, term: 7, eventNumber: 4, deleted: true };
+    expect(decideCreate({ record: deleted, ageMs: 0 }, config)).toMatchObject({
+      kind: "write",
+      next: { term: 7, eventNumber: 4, config, deleted: false },
+    });
+  });
+});
+
+describe("update", () => {
+  test("changes the configuration in force, not an older one", () => {
+    const record = { ...led, config };
+    const decision = decideUpdate({ record, ageMs: 10 }, (present) => {
+      expect(present).toBe(config);
+      return { policy: DEFAULT_POLICY, allowedNodes: null };
+    });
+    expect(decision).toEqual({
+      kind: "write",
+      next: { ...led, holdMs: 1_000, config: { policy: DEFAULT_POLICY, allowedNodes: null } },
+      events: [],
+    });
+  });
+
+  test("of a group without one begins from none", () => {
+    decideUpdate({ record: led, ageMs: 0 }, (present) => {
+      expect(present).toBeNull();
+      return config;
+    });
+  });
+
+  test("ends nobody's lease, not even one of a node no longer allowed", () => {
+    const only = { ...config, allowedNodes: ["z"] };
+    expect(decideUpdate({ record: led, ageMs: 0 }, () => only)).toMatchObject({
+      next: { holder, holdMs: 1_010 },
+    });
+  });
+
+  test("does not lengthen a takeover delay that is running", () => {
+    const vacant = { ...EMPTY_RECORD, term: 7, delayMs: 200 };
+    expect(decideUpdate({ record: vacant, ageMs: 50 }, () => config)).toMatchObject({
+      next: { delayMs: 150 },
+    });
+  });
+});
+
+describe("delete", () => {
+  const full: ElectionRecord = {
+    ...led,
+    holder: null,
+    holdMs: 0,
+    bans: [{ nodeId: "x", leftMs: 9_000 }],
+    transfer: { toNodeId: "b", leftMs: 9_000, ready: true, by: null },
+    pause: { leftMs: null },
+    delayMs: 9_000,
+    config,
+    ended: { term: 7, nodeId: "a", instanceId: "i1", reason: "resigned" },
+  };
+
+  test("empties the record, and keeps term and event number", () => {
+    expect(remove(full, false)).toEqual({
+      kind: "write",
+      next: { ...EMPTY_RECORD, term: 7, eventNumber: 3, ended: full.ended, deleted: true },
+      events: [],
+    });
+  });
+
+  test("so that no term and no event number is ever given twice", () => {
+    const decision = remove(led, true);
+    if (decision.kind !== "write") throw new Error("a forced deletion is a write");
+    expect(decideCampaign({ record: decision.next, ageMs: 0 }, holder, 0.01, STAMP)).toMatchObject({
+      kind: "elect",
+      next: { term: 8, eventNumber: 5 },
+      events: [{ number: 5, type: "LEADER_CHANGED", term: 8 }],
+    });
+  });
+
+  test("of a led group needs force, and then deposes its leader", () => {
+    expect(remove(led, false, 1_009)).toMatchObject({ kind: "conflict" });
+    expect(remove(led, true)).toMatchObject({
+      kind: "write",
+      next: { holder: null, holdMs: 0, ended: { term: 7, reason: "deposed" } },
+      events: [{ number: 4, type: "LEADER_LOST", term: 7, reason: "deposed", by: "operator" }],
+    });
+  });
+
+  test("of a lease that is over needs none, and tells how it ended", () => {
+    expect(remove({ ...led, config }, false, 1_010)).toMatchObject({
+      kind: "write",
+      next: { holder: null, delayMs: 0, config: null },
+      events: [{ reason: "expired" }],
+    });
+  });
+
+  test("of a deleted group changes nothing", () => {
+    expect(remove({ ...EMPTY_RECORD, term: 7, deleted: true }, true)).toEqual({ kind: "unchanged" });
+  });
+});

@@ -1,0 +1,36 @@
+/** What happens when an operator creates, changes or deletes a group. */
+import { EMPTY_RECORD, type GroupConfig, type Observation } from "../record.js";
+import { carryOver } from "./carry-over.js";
+import type { OperatorDecision } from "./operate.js";
+import { endTerm, type Stamp } from "./terms.js";
+
+export function decideCreate(seen: Observation, config: GroupConfig): OperatorDecision {
+  const now = carryOver(seen.record, seen.ageMs);
+  if (now.config !== null) return { kind: "conflict", problem: "the group has been created before" };
+  return { kind: "write", next: { ...now, config, deleted: false }, events: [] };
+}
+
+/** `change` sees the configuration in force, so that a partial change is merged into it and not into an older one. */
+export function decideUpdate(
+  seen: Observation,
+  change: (present: GroupConfig | null) => GroupConfig,
+): OperatorDecision {
+  const now = carryOver(seen.record, seen.ageMs);
+  return { kind: "write", next: { ...now, config: change(now.config), deleted: false }, events: [] };
+}
+
+/** Empties the record. Term, events and their number stay: a term is never given twice. */
+export function decideDelete(seen: Observation, force: boolean, stamp: Stamp): OperatorDecision {
+  const now = carryOver(seen.record, seen.ageMs);
+  if (now.deleted) return { kind: "unchanged" };
+  const led = now.holder !== null && now.holdMs > 0;
+  if (led && !force)
+    return { kind: "conflict", problem: "the group is led; step its leader down first, or use force" };
+  const ending = now.holder === null ? null : endTerm(now, now.holder, led ? "deposed" : "expired", stamp);
+  const { term, eventNumber, events, ended } = ending?.next ?? now;
+  return {
+    kind: "write",
+    next: { ...EMPTY_RECORD, term, eventNumber, events, ended, deleted: true },
+    events: ending?.events ?? [],
+  };
+}

@@ -1,0 +1,107 @@
+/** What happens when an operator acts on a led or vacant group. */
+import type { ElectionRecord, Observation } from "../record.js";
+import { carryOver } from "./carry-over.js";
+import { isAllowed } from "./eligibility.js";
+import { type Change, endTerm, type Stamp } from "./terms.js";
+
+export type OperatorDecision =
+  | ({ readonly kind: "write" } & Change)
+  /** It is so already. */
+  | { readonly kind: "unchanged" }
+  | { readonly kind: "conflict"; readonly problem: string };
+
+/** More bans at once than any group needs; the record must stay small. */
+const MOST_BANS = 16;
+
+export interface StepDown {
+  readonly by: string;
+  readonly banMs: number;
+  readonly force: boolean;
+}
+
+/**
+ * The leader may neither renew nor be confirmed from now on; the group is free when it resigns or its lease is over.
+ * With `force` at once: then only the term stands between it and its successor.
+ */
+export function decideStepDown(
+  seen: Observation,
+  { by, banMs, force }: StepDown,
+  stamp: Stamp,
+): OperatorDecision {
+  const now = carryOver(seen.record, seen.ageMs);
+  const { holder } = now;
+  if (holder === null) return { kind: "conflict", problem: "the group has no leader" };
+  const others = now.bans.filter((ban) => ban.nodeId !== holder.nodeId);
+  if (banMs > 0 && others.length >= MOST_BANS) {
+    return { kind: "conflict", problem: `the group has ${MOST_BANS} bans, no more are kept` };
+  }
+  const deposed: ElectionRecord = {
+    ...now,
+    deposed: { by },
+    bans: banMs > 0 ? [...others, { nodeId: holder.nodeId, leftMs: banMs }] : now.bans,
+    transfer: null,
+  };
+  if (!force && now.holdMs > 0) return { kind: "write", next: deposed, events: [] };
+  return { kind: "write", ...endTerm(deposed, holder, "deposed", stamp) };
+}
+
+export interface Transfer {
+  readonly toNodeId: string;
+  readonly timeoutMs: number;
+  readonly by: string;
+}
+
+/** Any server may set the mark; the one where the successor waits makes it ready. */
+export function decideTransfer(seen: Observation, { toNodeId, timeoutMs, by }: Transfer): OperatorDecision {
+  const now = carryOver(seen.record, seen.ageMs);
+  const { holder } = now;
+  if (holder === null || now.holdMs === 0) return { kind: "conflict", problem: "the group has no leader" };
+  if (holder.nodeId === toNodeId && now.deposed === null) return { kind: "unchanged" };
+  if (now.deposed !== null) return { kind: "conflict", problem: "the leader has been asked to step down" };
+  if (now.pause !== null) return { kind: "conflict", problem: "the group is paused" };
+  if (now.transfer !== null) {
+    return { kind: "conflict", problem: `a transfer to ${now.transfer.toNodeId} is under way` };
+  }
+  if (!isAllowed(now, toNodeId)) return { kind: "conflict", problem: `${toNodeId} is not an allowed node` };
+  if (now.bans.some((ban) => ban.nodeId === toNodeId))
+    return { kind: "conflict", problem: `${toNodeId} is banned` };
+  return {
+    kind: "write",
+    next: { ...now, transfer: { toNodeId, leftMs: timeoutMs, ready: false, by } },
+    events: [],
+  };
+}
+
+export type TransferProgress =
+  | { readonly kind: "done" }
+  | { readonly kind: "pending"; readonly leftMs: number; readonly ready: boolean }
+  | { readonly kind: "failed"; readonly problem: string };
+
+/** How a transfer out of `fromTerm` stands. */
+export function transferProgress(seen: Observation, toNodeId: string, fromTerm: number): TransferProgress {
+  const now = carryOver(seen.record, seen.ageMs);
+  if (now.holder !== null && now.term > fromTerm) {
+    return now.holder.nodeId === toNodeId
+      ? { kind: "done" }
+      : { kind: "failed", problem: `${now.holder.nodeId} was elected instead of ${toNodeId}` };
+  }
+  if (now.transfer?.toNodeId === toNodeId) {
+    return { kind: "pending", leftMs: now.transfer.leftMs, ready: now.transfer.ready };
+  }
+  return now.holder === null
+    ? { kind: "failed", problem: `the leader has gone and ${toNodeId} did not take over in time` }
+    : { kind: "failed", problem: `${now.holder.nodeId} still leads; is ${toNodeId} waiting in a campaign?` };
+}
+
+/** The holder may go on and its lease still ends; no one wins. */
+export function decidePause(seen: Observation, forMs: number | null): OperatorDecision {
+  const now = carryOver(seen.record, seen.ageMs);
+  return { kind: "write", next: { ...now, pause: { leftMs: forMs }, deleted: false }, events: [] };
+}
+
+export function decideResume(seen: Observation): OperatorDecision {
+  const now = carryOver(seen.record, seen.ageMs);
+  return now.pause === null
+    ? { kind: "unchanged" }
+    : { kind: "write", next: { ...now, pause: null }, events: [] };
+}

@@ -1,0 +1,32 @@
+/** What happens when a node renews. */
+import { holdMs } from "../lease-time.js";
+import { type Holder, type Observation, policyOf, standingHolder } from "../record.js";
+import { carryOver } from "./carry-over.js";
+import { claims, type Claim } from "./claim.js";
+import type { Change } from "./terms.js";
+
+export type RenewDecision =
+  | ({ readonly kind: "renew" } & Change)
+  | { readonly kind: "not-leader"; readonly holder: Holder | null }
+  | { readonly kind: "invalid-ttl"; readonly minTtlMs: number; readonly maxTtlMs: number };
+
+/** A lease that is over and that nobody has ended may still be renewed: nobody else has won. */
+export function decideRenew(
+  seen: Observation,
+  claim: Claim,
+  ttlMs: number,
+  driftRatio: number,
+): RenewDecision {
+  const now = carryOver(seen.record, seen.ageMs);
+  const { minTtlMs, maxTtlMs } = policyOf(now);
+  if (now.holder === null || !claims(now, claim) || now.deposed !== null)
+    return { kind: "not-leader", holder: standingHolder(now) };
+  if (ttlMs < minTtlMs || ttlMs > maxTtlMs) return { kind: "invalid-ttl", minTtlMs, maxTtlMs };
+  const holder = now.holder.ttlMs === ttlMs ? now.holder : { ...now.holder, ttlMs };
+  // Nothing shortens a lease.
+  return {
+    kind: "renew",
+    next: { ...now, holder, holdMs: Math.max(holdMs(ttlMs, driftRatio), now.holdMs) },
+    events: [],
+  };
+}

@@ -1,0 +1,73 @@
+import type { EndReason, LeadershipEvent } from "../event.js";
+import { EVENTS_IN_RECORD, type ElectionRecord, type Holder, policyOf } from "../record.js";
+
+/** When and on whose behalf something is written; for the events only. */
+export interface Stamp {
+  readonly wallMs: number;
+  readonly by?: string | undefined;
+}
+
+/** A write that the rules ask for. */
+export interface Change {
+  readonly next: ElectionRecord;
+  /** What `next` adds to the record's events. */
+  readonly events: readonly LeadershipEvent[];
+}
+
+/** The one way in which events get into a record: numbered on, the last four kept. */
+function withEvent(record: ElectionRecord, event: Omit<LeadershipEvent, "number">): Change {
+  const numbered: LeadershipEvent = { number: record.eventNumber + 1, ...event };
+  return {
+    next: {
+      ...record,
+      eventNumber: numbered.number,
+      events: [...record.events, numbered].slice(-EVENTS_IN_RECORD),
+    },
+    events: [numbered],
+  };
+}
+
+/**
+ * Ends the holder's term: a vacancy and one event. A deposed leader's term ends as `deposed`, however it came to it.
+ * Only a lease that ran out starts the takeover delay, and ends a transfer as if it had never been asked for.
+ */
+export function endTerm(now: ElectionRecord, holder: Holder, how: EndReason, stamp: Stamp): Change {
+  const reason = now.deposed === null ? how : "deposed";
+  const by = now.deposed?.by ?? stamp.by ?? (reason === "transferred" ? now.transfer?.by : null) ?? undefined;
+  return withEvent(
+    {
+      ...now,
+      holder: null,
+      holdMs: 0,
+      deposed: null,
+      transfer: how === "expired" ? null : now.transfer,
+      delayMs: reason === "expired" ? policyOf(now).takeoverDelayMs : 0,
+      ended: { term: now.term, nodeId: holder.nodeId, instanceId: holder.instanceId, reason },
+    },
+    {
+      type: "LEADER_LOST",
+      term: now.term,
+      leaderNodeId: null,
+      previousLeaderNodeId: holder.nodeId,
+      reason,
+      tsMs: stamp.wallMs,
+      ...(by === undefined ? {} : { by }),
+    },
+  );
+}
+
+/** Fills a vacancy: the next term. Whatever held the vacancy back has been looked at before. */
+export function beginTerm(vacant: ElectionRecord, holder: Holder, holdMs: number, stamp: Stamp): Change {
+  const term = vacant.term + 1;
+  return withEvent(
+    { ...vacant, term, holder, holdMs, transfer: null, delayMs: 0, deleted: false },
+    {
+      type: "LEADER_CHANGED",
+      term,
+      leaderNodeId: holder.nodeId,
+      previousLeaderNodeId: vacant.ended?.nodeId ?? null,
+      reason: vacant.ended?.reason ?? "none",
+      tsMs: stamp.wallMs,
+    },
+  );
+}

@@ -1,0 +1,86 @@
+/**
+ * The lower port: a small linearizable key-value store. Everything that Tenure knows lives behind these three verbs.
+ *
+ * Keys are never deleted. Revisions are positive safe integers drawn from one counter for the whole prefix; each
+ * successful write gets a higher one than all writes before it, over restarts and failover, and none is used twice.
+ */
+export type Revision = number;
+
+export interface Entry {
+  readonly key: string;
+  readonly value: string;
+  readonly revision: Revision;
+}
+
+/** Write `value` if the key's revision is still `expected`; `null`: if the key is absent. */
+export interface CasOp {
+  readonly key: string;
+  readonly expected: Revision | null;
+  readonly value: string;
+}
+
+export type CasOutcome =
+  | { readonly kind: "swapped"; readonly revision: Revision }
+  /**
+   * Not written. `current` is the entry as of this operation, read linearizably, so at least as new as every write
+   * acknowledged before the call. A store may refuse without a cause (`current` then shows the expected revision).
+   */
+  | { readonly kind: "conflict"; readonly current: Entry | null }
+  /** Sent, and the answer was lost: it was written, was not, or still will be. Only `sync` and a look can tell. */
+  | { readonly kind: "uncertain"; readonly cause: unknown };
+
+export type FeedItem =
+  /** Always the first item: every key of the prefix, as of `revision`. */
+  | { readonly kind: "snapshot"; readonly entries: readonly Entry[]; readonly revision: Revision }
+  /** Changes in revision order. A key's superseded values may be left out. */
+  | { readonly kind: "changes"; readonly entries: readonly Entry[]; readonly revision: Revision };
+
+export interface CallOptions {
+  /** Ends the wait, not the deed: what was sent may still happen. */
+  readonly signal?: AbortSignal;
+}
+
+/** What suits this store: the batcher keeps to it. */
+export interface StoreLimits {
+  readonly batchOps: number;
+  readonly batchesInFlight: number;
+}
+
+export interface Store extends AsyncDisposable {
+  /** The engine's name, as in its URL. */
+  readonly name: string;
+  readonly limits: StoreLimits;
+
+  /**
+   * Independent compare-and-sets: one round trip and one durable write for the whole batch, one outcome per
+   * operation in its place; some may win and others not. A key is named once per batch.
+   *
+   * `swapped` means durable: it survives the loss of power of this process and, on a replicated engine, of a
+   * minority. Calls may overlap; two that overlap have no order.
+   *
+   * Rejects only if nothing of the batch was or ever will be written: with `InvalidRequestError`, with `ClosedError`,
+   * with the signal's reason if it was aborted before anything was sent, or with `BackendUnavailableError`. In every
+   * other failure, an abort after sending among them, each operation without an answer is `uncertain`.
+   */
+  compareAndSet(batch: readonly CasOp[], options?: CallOptions): Promise<CasOutcome[]>;
+
+  /**
+   * Linearizable: every write acknowledged, by any process, before this call is at or below the revision returned.
+   * Rejects with `BackendUnavailableError`, `ClosedError` or the signal's reason.
+   */
+  sync(options?: CallOptions): Promise<Revision>;
+
+  /**
+   * A snapshot, then each change in order, without end. Once an item has been delivered, everything at or below its
+   * `revision` has been: for each key the last write up to it, or a later one. A store that leaves out superseded
+   * values must therefore hold `revision` back until the later value of that key is delivered too.
+   *
+   * The snapshot contains every write acknowledged before the feed was opened. Several feeds may be open; each is on
+   * its own. It ends by throwing its reason (`BackendUnavailableError` when broken: open another; the signal's reason;
+   * `ClosedError`), never silently; a consumer that stops early ends it with `return()`.
+   */
+  feed(options?: CallOptions): AsyncIterable<FeedItem>;
+
+  /** Idempotent. Waits for what is in flight, ends the feeds, releases what was held. */
+  close(): Promise<void>;
+}

@@ -1,0 +1,27 @@
+import { uptime } from "node:os";
+import type { CancelTimer, Clock } from "./clock.js";
+
+/** setTimeout takes no more than 2^31-1; a longer wait is made of several. */
+const LONGEST_TIMER_MS = 2_147_483_647;
+
+/** The machine's own clocks. */
+export const systemClock: Clock = {
+  monotonicMs: () => performance.now(),
+  bootMs: () => uptime() * 1000,
+  bootTickMs: 10,
+  wallMs: () => Date.now(),
+  after(delayMs: number, callback: () => void): CancelTimer {
+    const dueMs = performance.now() + delayMs;
+    let timer: NodeJS.Timeout;
+    // Node may fire up to a millisecond early; a lease must not be over early.
+    const arm = () => {
+      const leftMs = Math.ceil(dueMs - performance.now());
+      timer = setTimeout(
+        () => (performance.now() < dueMs ? arm() : callback()),
+        Math.min(leftMs, LONGEST_TIMER_MS),
+      );
+    };
+    arm();
+    return () => clearTimeout(timer);
+  },
+};

@@ -1,0 +1,196 @@
+import { describe, expect, it } from "vitest";
+import { sleep } from "../clock.js";
+import { Random } from "./random.js";
+import { VirtualClock } from "./virtual-clock.js";
+
+describe("a virtual clock", () => {
+  it("stands still until it is moved, and then fires what is due in order of time and of setting", async () => {
+    const clock = new VirtualClock();
+    const fired: string[] = [];
+    clock.after(20, () => fired.push("c"));
+    clock.after(10, () => fired.push("a"));
+    clock.after(10, () => fired.push("b"));
+    expect(fired).toEqual([]);
+    await clock.advance(15);
+    expect(fired).toEqual(["a", "b"]);
+    expect(clock.monotonicMs()).toBe(15);
+    await clock.advance(5);
+    expect(fired).toEqual(["a", "b", "c"]);
+  });
+
+  it("never calls back from within the call that sets the timer", async () => {
+    const clock = new VirtualClock();
+    let fired = false;
+    clock.after(0, () => {
+      fired = true;
+    });
+    expect(fired).toBe(false);
+    await clock.advance(0);
+    expect(fired).toBe(true);
+  });
+
+  it("lets everything settle that follows from one timer before it fires the next", async () => {
+    const clock = new VirtualClock();
+    const seen: string[] = [];
+    const follow = async (name: string, delayMs: number) => {
+      await sleep(clock, delayMs);
+      for (let i = 0; i < 5; i++) await Promise.resolve();
+      seen.push(`${name} at ${clock.monotonicMs()}`);
+    };
+    void follow("first", 10);
+    void follow("second", 10.5);
+    await clock.advance(20);
+    expect(seen).toEqual(["first at 10", "second at 10.5"]);
+  });
+
+  it("does not fire a cancelled timer, and a timer may set and cancel others", async () => {
+    const clock = new VirtualClock();
+    const fired: number[] = [];
+    const cancel = clock.after(10, () => fired.push(10));
+    clock.after(5, () => {
+      cancel();
+      cancel();
+      clock.after(1, () => fired.push(6));
+    });
+    await clock.advance(100);
+    expect(fired).toEqual([6]);
+  });
+
+  it("drives several worlds side by side", async () => {
+    const worlds = [1, 2, 3].map(async (pace) => {
+      const clock = new VirtualClock();
+      const ticks: number[] = [];
+      const tick = () => {
+        ticks.push(clock.monotonicMs());
+        clock.after(pace, tick);
+      };
+      clock.after(pace, tick);
+      await clock.run({ untilMs: 6 });
+      return ticks;
+    });
+    expect(await Promise.all(worlds)).toEqual([
+      [1, 2, 3, 4, 5, 6],
+      [2, 4, 6],
+      [3, 6],
+    ]);
+  });
+});
+
+describe("the clocks of a process", () => {
+  it("run fast or slow by their rate, and no timer fires before its time on them", async () => {
+    const time = new VirtualClock();
+    const fast = time.process({ rate: 1.01 });
+    const slow = time.process({ rate: 0.99, originMs: 5000 });
+    const random = new Random(7);
+    const early: number[] = [];
+    for (let i = 0; i < 200; i++) {
+      for (const clock of [fast, slow]) {
+        const dueMs = clock.monotonicMs() + random.between(0, 1000);
+        clock.after(dueMs - clock.monotonicMs(), () => {
+          if (clock.monotonicMs() < dueMs) early.push(dueMs);
+        });
+      }
+      await time.advance(random.between(0, 10));
+    }
+    await time.advance(2000 - time.monotonicMs() + 1000);
+    expect(early).toEqual([]);
+    expect(fast.monotonicMs()).toBeCloseTo(3030, 6);
+    expect(slow.bootMs()).toBeCloseTo(5000 + 2970, 6);
+  });
+
+  it("withhold what falls due in a pause until the process goes on, in order", async () => {
+    const time = new VirtualClock();
+    const clock = time.process();
+    const seen: string[] = [];
+    clock.after(10, () => seen.push(`a ${time.monotonicMs()}`));
+    clock.after(20, () => seen.push(`b ${time.monotonicMs()}`));
+    clock.pause();
+    clock.pass(() => seen.push(`message ${time.monotonicMs()}`));
+    await time.advance(15);
+    expect(seen).toEqual([]);
+    expect(clock.monotonicMs()).toBe(15);
+    clock.resume();
+    await time.advance(10);
+    expect(seen).toEqual(["message 15", "a 15", "b 20"]);
+  });
+
+  it("stand still on the monotonic side while suspended, and run on in boot and wall time", async () => {
+    const time = new VirtualClock();
+    const clock = time.process();
+    const wallMs = clock.wallMs();
+    let firedAtMs: number | null = null;
+    clock.after(100, () => {
+      firedAtMs = time.monotonicMs();
+    });
+    await time.advance(40);
+    clock.suspend();
+    await time.advance(1000);
+    expect(clock.monotonicMs()).toBe(40);
+    expect(clock.bootMs()).toBe(1040);
+    expect(clock.wallMs()).toBe(wallMs + 1040);
+    clock.resume();
+    await time.advance(59);
+    expect(firedAtMs).toBeNull();
+    await time.advance(2);
+    expect(firedAtMs).toBeCloseTo(1100, 3);
+  });
+
+  it("are never called again once killed", async () => {
+    const time = new VirtualClock();
+    const clock = time.process();
+    const seen: string[] = [];
+    clock.after(10, () => seen.push("timer"));
+    clock.pause();
+    clock.pass(() => seen.push("message"));
+    clock.kill();
+    clock.resume();
+    clock.pass(() => seen.push("late"));
+    await time.advance(100);
+    expect(seen).toEqual([]);
+    expect(clock.isKilled).toBe(true);
+  });
+
+  it("show boot time in ticks and a wall clock that somebody sets", async () => {
+    const time = new VirtualClock();
+    const clock = time.process({ bootTickMs: 10, wallOffsetMs: -500 });
+    await time.advance(27);
+    expect(clock.bootMs()).toBe(20);
+    expect(clock.wallMs()).toBe(VirtualClock.EPOCH_MS - 500 + 27);
+    clock.stepWall(-3_600_000);
+    expect(clock.wallMs()).toBe(VirtualClock.EPOCH_MS - 500 + 27 - 3_600_000);
+    expect(clock.monotonicMs()).toBe(27);
+  });
+
+  it("may change their rate, and a timer set before still waits its full time", async () => {
+    const time = new VirtualClock();
+    const clock = time.process();
+    let firedAtMs: number | null = null;
+    clock.after(100, () => {
+      firedAtMs = time.monotonicMs();
+    });
+    await time.advance(50);
+    clock.setRate(0.5);
+    await time.advance(99);
+    expect(firedAtMs).toBeNull();
+    await time.advance(2);
+    expect(firedAtMs).toBeCloseTo(150, 3);
+  });
+});
+
+describe("chance from a seed", () => {
+  it("is the same each time, and differs between neighbouring seeds and forks", () => {
+    const draw = (random: Random) => Array.from({ length: 5 }, () => random.next());
+    expect(draw(new Random(1))).toEqual(draw(new Random(1)));
+    expect(draw(new Random(1))).not.toEqual(draw(new Random(2)));
+    const random = new Random(3);
+    expect(draw(random.fork())).not.toEqual(draw(random.fork()));
+  });
+
+  it("is spread evenly", () => {
+    const random = new Random(99);
+    const counts = [0, 0, 0, 0, 0];
+    for (let i = 0; i < 50_000; i++) counts[random.int(0, 4)]!++;
+    for (const count of counts) expect(Math.abs(count - 10_000)).toBeLessThan(500);
+    expect(random.shuffle([1, 2, 3, 4]).toSorted((a, b) => a - b)).toEqual([1, 2, 3, 4]);
+  });
+});

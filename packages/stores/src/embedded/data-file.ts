@@ -1,0 +1,112 @@
+/**
+ * Looks at an LMDB data file with plain reads, before anything maps it. LMDB trusts its file: a missing page is a
+ * SIGBUS, a pointer gone astray a SIGSEGV, and either takes the whole process along.
+ *
+ * The layout is that of LMDB's data version 2 on a little-endian machine, which is what the `lmdb` package writes.
+ */
+import { closeSync, fstatSync, openSync } from "node:fs";
+import { damaged, DataFileError, PAGE, PageWalk, readAt, type Tree } from "./page-walk.js";
+
+/** What the newer of the two meta pages says. */
+export interface DataFileHead {
+  /** Rises with every transaction. */
+  readonly transaction: number;
+  readonly entries: number;
+}
+
+const MAGIC = 0xbeefc0de;
+const DATA_VERSION = 2;
+const META_BYTES = 168;
+/** Free pages are listed by the number of a transaction; entries have versions, which is a flag of the package. */
+const FLAGS = { free: 0x08, main: 0x100 } as const;
+
+interface Meta {
+  readonly pageBytes: number;
+  readonly lastPage: bigint;
+  readonly transaction: number;
+  readonly free: Tree;
+  readonly main: Tree;
+}
+
+/** The cheap part: the first pages, of which every version on disk is sound, no matter who writes meanwhile. */
+export function readHead(path: string): DataFileHead {
+  return withFile(path, (file) => {
+    const meta = readMeta(file);
+    return { transaction: meta.transaction, entries: meta.main.entries };
+  });
+}
+
+/** The whole, page by page; `true` if it is a table as ours with `key` in it. Nobody else may write meanwhile. */
+export function verify(path: string, key: Buffer): boolean {
+  return withFile(path, (file) => {
+    const { pageBytes, lastPage, transaction, main, free } = readMeta(file);
+    const bytes = fstatSync(file).size;
+    const walk = new PageWalk({ file, bytes, pageBytes, lastPage, transaction: BigInt(transaction) });
+    let entries = 0;
+    let isFound = false;
+    walk.tree(
+      main,
+      (a, b) => a.compare(b),
+      (each) => {
+        entries++;
+        isFound ||= each.equals(key);
+      },
+    );
+    if (entries !== main.entries) throw damaged(`${entries} of ${main.entries} entries are left`);
+    const records: (() => Buffer)[] = [];
+    walk.tree(free, compareTransactions, (_, readValue) => records.push(readValue));
+    for (const readRecord of records) walk.freePages(readRecord());
+    return isFound && main.flags === FLAGS.main && free.flags === FLAGS.free;
+  });
+}
+
+function compareTransactions(a: Buffer, b: Buffer): number {
+  if (a.length !== 8 || b.length !== 8) throw damaged("its list of free pages");
+  return Number(a.readBigUInt64LE() - b.readBigUInt64LE());
+}
+
+function withFile<T>(path: string, use: (file: number) => T): T {
+  const file = openSync(path, "r");
+  try {
+    return use(file);
+  } finally {
+    closeSync(file);
+  }
+}
+
+/** Transactions write the two pages by turns, so that their numbers are neighbours, the even one in the first. */
+function readMeta(file: number): Meta {
+  const first = parseMeta(readAt(file, 0, META_BYTES), 0n);
+  const second = parseMeta(readAt(file, first.pageBytes, META_BYTES), 1n);
+  const areTurns = first.transaction % 2 === 0 && Math.abs(first.transaction - second.transaction) === 1;
+  const areNew = first.transaction === 0 && second.transaction === 0;
+  if (first.pageBytes !== second.pageBytes || !(areTurns || areNew)) throw damaged("its first pages");
+  return first.transaction > second.transaction ? first : second;
+}
+
+function parseMeta(page: Buffer, number: bigint): Meta {
+  const isMeta = page.readBigUInt64LE(0) === number && page.readUInt16LE(18) === PAGE.meta;
+  if (!isMeta || page.readUInt32LE(24) !== MAGIC) throw new DataFileError("is damaged, or is no LMDB file");
+  const version = page.readUInt32LE(28) & 0xffff;
+  if (version !== DATA_VERSION)
+    throw new DataFileError(`is of LMDB's data version ${version}, not ${DATA_VERSION}`);
+  const pageBytes = page.readUInt32LE(48);
+  const isPowerOfTwo = (pageBytes & (pageBytes - 1)) === 0;
+  if (pageBytes < 512 || pageBytes > 65_536 || !isPowerOfTwo) throw damaged("its first pages");
+  return {
+    pageBytes,
+    lastPage: page.readBigUInt64LE(144),
+    transaction: Number(page.readBigUInt64LE(152)),
+    free: parseTree(page, 48),
+    main: parseTree(page, 96),
+  };
+}
+
+function parseTree(page: Buffer, offset: number): Tree {
+  return {
+    flags: page.readUInt16LE(offset + 4),
+    depth: page.readUInt16LE(offset + 6),
+    entries: Number(page.readBigUInt64LE(offset + 32)),
+    root: page.readBigUInt64LE(offset + 40),
+  };
+}

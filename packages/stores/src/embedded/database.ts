@@ -1,0 +1,238 @@
+/**
+ * The LMDB file of one embedded store, owned by one process at a time.
+ *
+ * Beside the entries it has a head: the revision of the last write, and, as its LMDB version, a number that every
+ * transaction of ours raises by one. Each transaction is conditional on the head as its writer left it. So a
+ * transaction never follows one that failed, and an owner that lost the directory, whatever became of its lock, can
+ * write nothing more: whoever opens it claims the head with a number drawn at random.
+ *
+ * Transactions are flushed before they become visible (`overlappingSync` off): LMDB writes the pages, calls fdatasync,
+ * and writes the meta page through a descriptor opened with O_DSYNC; only then does the commit return.
+ */
+import { randomInt } from "node:crypto";
+import { join, resolve } from "node:path";
+import { ABORT, openAsClass, type RootDatabase, type RootDatabaseOptionsWithPath } from "lmdb";
+import { BackendUnavailableError, type Entry, type Revision, TenureError } from "@tenure/core";
+import { type DataFileHead, readHead, verify } from "./data-file.js";
+import { DataFileError } from "./page-walk.js";
+import {
+  DATA_FILE,
+  type DirectoryState,
+  FORMAT,
+  markDirectory,
+  prepareDirectory,
+  refusal,
+} from "./directory.js";
+import { holderOf, inUse, reserve } from "./directory-lock.js";
+import { decodeValue, encodeValue } from "./entry-codec.js";
+
+type Table = RootDatabase<Buffer, string | symbol>;
+
+/** Symbols sort before strings and are left out of ranges: no key of ours can be it. */
+const HEAD = Symbol.for("tenure");
+/** As LMDB stores it: the byte for symbols, then the name. */
+const HEAD_BYTES = Buffer.from("\u0002tenure");
+const HIGHEST_CLAIM = 2 ** 47;
+/** Address space, not memory or disk; LMDB grows it if it must. */
+const MAP_BYTES = 2 ** 32;
+
+export class Database {
+  /** What was on disk when it was opened. */
+  readonly entries: Map<string, Entry>;
+  readonly revision: Revision;
+  readonly #table: Table;
+  readonly #release: () => void;
+  readonly #claim: number;
+  #chain: number;
+  #closing: Promise<void> | null = null;
+
+  private constructor(table: Table, contents: Contents, claim: number, release: () => void) {
+    this.#table = table;
+    this.entries = contents.entries;
+    this.revision = contents.revision;
+    this.#claim = claim;
+    this.#chain = claim;
+    this.#release = release;
+  }
+
+  static async open(directory: string): Promise<Database> {
+    const path = resolve(directory);
+    const state = await prepareDirectory(path);
+    const release = reserve(path);
+    let table: Table | null = null;
+    try {
+      const before = examine(path, state);
+      const environment = new Environment(path);
+      table = environment.closed;
+      const holder = holderOf(table.readerList());
+      if (holder !== null) throw inUse(path, `process ${holder}`);
+      if (before !== null) verifyContents(path, state, before);
+      table = environment.open();
+      const contents = load(path, table);
+      const claim = claimHead(path, table, contents, before);
+      if (!state.isMarked) await markDirectory(path, state);
+      return new Database(table, contents, claim, release);
+    } catch (error) {
+      await table?.close();
+      release();
+      throw explain(path, error);
+    }
+  }
+
+  /**
+   * Writes the entries in one transaction and resolves when they are on disk. `false`: nothing was written, because
+   * the transaction before failed or the directory has another owner. A rejection tells nothing.
+   */
+  async commit(entries: readonly Entry[], revision: Revision): Promise<boolean> {
+    const before = this.#chain++;
+    const after = this.#chain;
+    const table = this.#table;
+    try {
+      return await table.ifVersion(HEAD, before, () => {
+        void table.put(HEAD, encodeHead(revision, after), after);
+        for (const { key, value, revision } of entries) {
+          void table.put(key, encodeValue(key, revision, value), revision);
+        }
+      });
+    } catch (error) {
+      // LMDB tells the cause in a promise of its own, which must not be left to reject unseen.
+      throw (
+        (await (error as { commitError?: Promise<unknown> }).commitError?.catch((cause: unknown) => cause)) ??
+        error
+      );
+    }
+  }
+
+  /** Nobody else has claimed the directory since. */
+  isOurs(): boolean {
+    const version = this.#table.getEntry(HEAD)?.version ?? 0;
+    return version >= this.#claim && version <= this.#chain;
+  }
+
+  /** Waits for what is being written. */
+  close(): Promise<void> {
+    this.#closing ??= this.#table.close().finally(this.#release);
+    return this.#closing;
+  }
+}
+
+interface Contents {
+  readonly entries: Map<string, Entry>;
+  readonly revision: Revision;
+}
+
+/** The environment and its one table are opened apart: the second takes LMDB's write lock, which a holder may have. */
+class Environment {
+  readonly closed: Table;
+  readonly #open: () => Table;
+
+  constructor(path: string) {
+    const options: RootDatabaseOptionsWithPath & { isRoot: boolean; permissionsMode: number } = {
+      path,
+      isRoot: true,
+      noSubdir: false,
+      permissionsMode: 0o600,
+      mapSize: MAP_BYTES,
+      maxDbs: 1,
+      encoding: "binary",
+      useVersions: true,
+      overlappingSync: false,
+    };
+    const TableClass = openAsClass<Buffer, string | symbol>(options) as unknown as {
+      new (name: null, options: RootDatabaseOptionsWithPath): Table;
+      readonly prototype: Table;
+    };
+    this.closed = Object.create(TableClass.prototype, { isRoot: { value: true } }) as Table;
+    this.#open = () => new TableClass(null, options);
+  }
+
+  open(): Table {
+    return this.#open();
+  }
+}
+
+/** What can be told from the first pages, which are never half-written. `null`: the store is yet to be made. */
+function examine(path: string, state: DirectoryState): DataFileHead | null {
+  if (state.dataBytes === null || state.dataBytes === 0) {
+    if (!state.isMarked) return null;
+    throw damaged(path, state.dataBytes === null ? "has no data.mdb any more" : "has an empty data.mdb");
+  }
+  const head = readHead(join(path, DATA_FILE));
+  if (state.isMarked && head.entries === 0) throw damaged(path, "has an empty data.mdb");
+  return head;
+}
+
+function verifyContents(path: string, state: DirectoryState, before: DataFileHead): void {
+  try {
+    const hasHead = verify(join(path, DATA_FILE), HEAD_BYTES);
+    if (hasHead || (!state.isMarked && before.entries === 0)) return;
+    if (state.isMarked) throw damaged(path, "has a data.mdb without a head");
+    throw refusal(path, "holds the LMDB data of another program; name an empty or a new one");
+  } catch (error) {
+    // Another that started at the same moment has claimed it and is writing.
+    if (readHead(join(path, DATA_FILE)).transaction !== before.transaction)
+      throw inUse(path, "another process");
+    throw error;
+  }
+}
+
+function load(path: string, table: Table): Contents {
+  const entries = new Map<string, Entry>();
+  const head = table.getEntry(HEAD);
+  if (head === undefined) return { entries, revision: 0 };
+  const revision = decodeHead(path, head.version ?? 0, head.value);
+  for (const { key, value: bytes, version = 0 } of table.getRange({ versions: true })) {
+    const value = decodeValue(String(key), version, bytes);
+    if (typeof key !== "string" || value === null || version > revision) {
+      throw damaged(path, `has an entry ${String(key)} in its data.mdb that is not as it was written`);
+    }
+    entries.set(key, { key, value, revision: version });
+  }
+  return { entries, revision };
+}
+
+/** One transaction, flushed; it fails if anything was written since we looked. */
+function claimHead(path: string, table: Table, contents: Contents, before: DataFileHead | null): number {
+  const claim = randomInt(1, HIGHEST_CLAIM);
+  const result: unknown = table.transactionSync(() => {
+    const isNew = table.getEntry(HEAD) === undefined;
+    if (!isNew && table.getWriteTxnId() !== (before?.transaction ?? 0) + 1) return ABORT;
+    void table.put(HEAD, encodeHead(contents.revision, claim), claim);
+    return null;
+  });
+  if (result === ABORT) throw inUse(path, "another process");
+  return claim;
+}
+
+function encodeHead(revision: Revision, version: number): Buffer {
+  return encodeValue("", version, JSON.stringify({ format: FORMAT, revision }));
+}
+
+function decodeHead(path: string, version: number, bytes: Buffer): Revision {
+  const text = decodeValue("", version, bytes);
+  if (text === null) throw damaged(path, "has a head in its data.mdb that is not as it was written");
+  const { format, revision } = JSON.parse(text) as { format: number; revision: Revision };
+  if (format === FORMAT) return revision;
+  throw refusal(
+    path,
+    `is of format ${format} and this Tenure knows ${FORMAT}; use the version that wrote it`,
+  );
+}
+
+function damaged(path: string, problem: string, cause?: unknown): TenureError {
+  return refusal(path, `${problem}; restore the directory from a backup`, cause);
+}
+
+const DENIED = new Set<unknown>(["EACCES", "EPERM", 13, 1]);
+
+function explain(path: string, error: unknown): unknown {
+  if (error instanceof TenureError) return error;
+  if (error instanceof DataFileError) return damaged(path, `has a ${DATA_FILE} that ${error.message}`, error);
+  const { code, message } = error as { code?: unknown; message?: unknown };
+  if (DENIED.has(code)) {
+    return refusal(path, "has files that this user may not read and write; change their owner", error);
+  }
+  return new BackendUnavailableError(`directory ${path} could not be opened: ${String(message)}`, {
+    cause: error,
+  });
+}

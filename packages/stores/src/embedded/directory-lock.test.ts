@@ -1,0 +1,163 @@
+/** One owner at a time, whatever becomes of the last one. */
+import { symlinkSync } from "node:fs";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Worker } from "node:worker_threads";
+import { BackendUnavailableError } from "@tenure/core";
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
+import { EmbeddedStore } from "./embedded-store.js";
+import { Child } from "./fixtures/child.test.helper.js";
+
+let root = "";
+let directory = "";
+let count = 0;
+const children: Child[] = [];
+
+beforeAll(async () => {
+  root = await mkdtemp(join(tmpdir(), "tenure-lock-"));
+});
+beforeEach(() => {
+  directory = join(root, `case-${count++}`);
+});
+afterEach(async () => {
+  for (const child of children.splice(0)) await child.destroy();
+});
+afterAll(() => rm(root, { recursive: true, force: true }));
+
+interface Said {
+  readonly opened?: boolean;
+  readonly revision?: number;
+  readonly code?: string;
+  readonly message?: string;
+}
+
+function start(...args: readonly string[]): Child {
+  const child = new Child("holder.mjs", [directory, ...args]);
+  children.push(child);
+  return child;
+}
+
+async function said(child: Child): Promise<Said> {
+  return JSON.parse((await child.line()) ?? "{}") as Said;
+}
+
+test("within a process a directory is opened once, by whatever name", async () => {
+  const store = await EmbeddedStore.open({ directory });
+  symlinkSync(directory, `${directory}-alias`);
+  for (const name of [directory, `${directory}/.`, `${directory}-alias`]) {
+    await expect(EmbeddedStore.open({ directory: name })).rejects.toThrow(
+      /in use by this very process; stop it/,
+    );
+  }
+  await store.close();
+  await (await EmbeddedStore.open({ directory: `${directory}-alias` })).close();
+});
+
+test("two openings at once within a process: one wins", async () => {
+  const results = await Promise.allSettled([1, 2, 3].map(() => EmbeddedStore.open({ directory })));
+  const opened = results.filter((result) => result.status === "fulfilled");
+  expect(opened).toHaveLength(1);
+  for (const { value } of opened) await value.close();
+});
+
+test("another thread of the process is kept away as well", async () => {
+  const store = await EmbeddedStore.open({ directory });
+  const code = `
+    const { parentPort, workerData } = require("node:worker_threads");
+    import(workerData.module)
+      .then(({ EmbeddedStore }) => EmbeddedStore.open({ directory: workerData.directory }))
+      .then(() => parentPort.postMessage("opened"), (error) => parentPort.postMessage(error.message));`;
+  const module = new URL("../../dist/embedded/index.js", import.meta.url).href;
+  const worker = new Worker(code, { eval: true, workerData: { module, directory } });
+  const message: unknown = await new Promise((resolve, reject) =>
+    worker.once("message", resolve).once("error", reject),
+  );
+  await worker.terminate();
+  expect(message).toMatch(/in use by this very process/);
+  await store.close();
+});
+
+test("another process is told who holds the directory and what to do, and gets it when that one closes", async () => {
+  const holder = start();
+  expect(await said(holder)).toMatchObject({ opened: true });
+  const error: unknown = await EmbeddedStore.open({ directory }).catch((reason: unknown) => reason);
+  expect(error).toBeInstanceOf(BackendUnavailableError);
+  expect((error as Error).message).toBe(
+    `directory ${directory} is in use by process ${holder.pid}; stop it first, or name another directory`,
+  );
+  expect((await holder.stop()).code).toBe(0);
+  await (await EmbeddedStore.open({ directory })).close();
+});
+
+test("a holder killed in the middle of its writes leaves no lock", async () => {
+  for (let round = 0; round < 3; round++) {
+    const holder = start("write");
+    expect(await said(holder)).toMatchObject({ opened: true });
+    holder.signal("SIGKILL");
+    await holder.ended;
+    await (await EmbeddedStore.open({ directory })).close();
+  }
+});
+
+test("a holder stopped in the middle of its writes is still the holder, and nobody hangs", async () => {
+  const holder = start("write");
+  expect(await said(holder)).toMatchObject({ opened: true });
+  for (let round = 0; round < 10; round++) {
+    holder.signal("SIGSTOP");
+    await expect(EmbeddedStore.open({ directory })).rejects.toThrow(`in use by process ${holder.pid}`);
+    holder.signal("SIGCONT");
+  }
+});
+
+test("of several that start at the same moment one wins", async () => {
+  for (let round = 0; round < 5; round++) {
+    const starters = Array.from({ length: 4 }, () => start());
+    const answers = await Promise.all(starters.map(said));
+    expect(answers.filter(({ opened }) => opened === true)).toHaveLength(1);
+    for (const { opened, code, message } of answers) {
+      if (opened === true) continue;
+      expect(code).toBe("BACKEND_UNAVAILABLE");
+      expect(message).toContain(`${directory} is in use by`);
+    }
+    for (const child of starters) await child.stop();
+  }
+});
+
+test("an owner whose directory was taken past the lock answers nothing and writes nothing", async () => {
+  const store = await EmbeddedStore.open({ directory });
+  const created = await store.compareAndSet([{ key: "r/a", expected: null, value: "1" }]);
+  expect(created[0]).toEqual({ kind: "swapped", revision: 1 });
+  const feed = store.feed()[Symbol.asyncIterator]();
+  await feed.next();
+  const rogue = new Child("rogue.mjs", [directory]);
+  children.push(rogue);
+  expect((await rogue.ended).code).toBe(0);
+  // The write comes first: it must fail by itself, not by a look before it.
+  const write = store.compareAndSet([{ key: "r/a", expected: 1, value: "2" }]);
+  await expect(write).rejects.toBeInstanceOf(BackendUnavailableError);
+  await expect(feed.next()).rejects.toBeInstanceOf(BackendUnavailableError);
+  await store.close();
+  const again = await EmbeddedStore.open({ directory });
+  expect(await again.compareAndSet([{ key: "r/a", expected: null, value: "3" }])).toEqual([
+    { kind: "conflict", current: { key: "r/a", value: "1", revision: 1 } },
+  ]);
+  await again.close();
+});
+
+test("an owner whose directory was taken past the lock does not answer from memory, and comes back", async () => {
+  const store = await EmbeddedStore.open({ directory });
+  await store.compareAndSet([{ key: "r/a", expected: null, value: "1" }]);
+  const rogue = new Child("rogue.mjs", [directory]);
+  children.push(rogue);
+  expect((await rogue.ended).code).toBe(0);
+  await expect(store.sync()).rejects.toBeInstanceOf(BackendUnavailableError);
+  // The rogue is gone: a later call finds the directory free, and opens it again.
+  let revision: number | null = null;
+  while (revision === null) {
+    revision = await store.sync().catch(() => null);
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  expect(revision).toBe(1);
+  await store.close();
+});

@@ -1,0 +1,105 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { checkNode, whyInstall } from "./setup.mjs";
+import { tally } from "./tally-reporter.mjs";
+
+describe("Node", () => {
+  it.each(["20.19.0", "20.20.2", "22.0.0", "24.1.0"])("%s is new enough", (version) => {
+    expect(() => checkNode(version)).not.toThrow();
+  });
+
+  it.each(["20.18.9", "18.20.0", "9.0.0"])("%s is refused in one sentence", (version) => {
+    expect(() => checkNode(version)).toThrow(`Tenure needs Node 20.19.0 or newer; this is Node ${version}.`);
+  });
+});
+
+describe("dependencies", () => {
+  const a = { version: "1.0.0", integrity: "sha512-a" };
+  let directory;
+
+  beforeEach(() => {
+    directory = mkdtempSync(join(tmpdir(), "tenure-setup-"));
+  });
+
+  afterEach(() => {
+    rmSync(directory, { recursive: true, force: true });
+  });
+
+  const write = (path, content) => {
+    mkdirSync(dirname(join(directory, path)), { recursive: true });
+    writeFileSync(join(directory, path), typeof content === "string" ? content : JSON.stringify(content));
+  };
+  const install = (wanted, installed) => {
+    write("package-lock.json", { packages: { "": {}, "packages/core": {}, ...wanted } });
+    write("node_modules/.package-lock.json", { packages: installed });
+    for (const path of Object.keys(installed)) write(`${path}/package.json`, {});
+  };
+
+  it("are left alone when they are what the lock file asks for, whoever installed them", () => {
+    install({ "node_modules/a": a }, { "node_modules/a": a });
+    expect(whyInstall(directory)).toBeNull();
+  });
+
+  it("may lack optional packages of other platforms", () => {
+    install(
+      { "node_modules/a": a, "node_modules/b": { version: "1.0.0", optional: true } },
+      { "node_modules/a": a },
+    );
+    expect(whyInstall(directory)).toBeNull();
+  });
+
+  it("are installed when there are none, or when an install broke off", () => {
+    write("package-lock.json", { packages: {} });
+    expect(whyInstall(directory)).toBe("there are none yet");
+    write("node_modules/.package-lock.json", '{ "packages": {');
+    expect(whyInstall(directory)).toBe("there are none yet");
+  });
+
+  it("are installed anew when one is missing, another version, other content, or gone from the disk", () => {
+    install({ "node_modules/a": a }, {});
+    expect(whyInstall(directory)).toBe("node_modules/a is missing");
+    install({ "node_modules/a": a }, { "node_modules/a": { ...a, version: "0.9.0" } });
+    expect(whyInstall(directory)).toBe("node_modules/a is out of date");
+    install({ "node_modules/a": a }, { "node_modules/a": { ...a, integrity: "sha512-b" } });
+    expect(whyInstall(directory)).toBe("node_modules/a is out of date");
+    install({ "node_modules/a": a }, { "node_modules/a": a });
+    rmSync(join(directory, "node_modules/a"), { recursive: true });
+    expect(whyInstall(directory)).toBe("node_modules/a is missing");
+  });
+
+  it("are installed anew when they were made for another platform", () => {
+    install({ "node_modules/a": a }, { "node_modules/a": a });
+    write("node_modules/.tenure-platform", "plan9-mips, Node ABI 1");
+    expect(whyInstall(directory)).toContain("they were installed for plan9-mips, Node ABI 1, this is ");
+  });
+
+  it("cannot be installed without a lock file", () => {
+    expect(() => whyInstall(directory)).toThrow("package-lock.json is missing or not JSON.");
+  });
+});
+
+describe("the closing count", () => {
+  const test = (state) => ({ result: () => ({ state }) });
+  const module = ({ tests = [], errors = [], suiteErrors = [] }) => ({
+    errors: () => errors,
+    children: { allSuites: () => [{ errors: () => suiteErrors }], allTests: () => tests.map(test) },
+  });
+
+  it("counts tests by how they ended, and what never ran as skipped", () => {
+    const modules = [
+      module({ tests: ["passed", "failed"] }),
+      module({ tests: ["passed", "skipped", "pending"] }),
+    ];
+    expect(tally(modules, [])).toEqual({ passed: 2, failed: 1, skipped: 2 });
+  });
+
+  it("counts a file that does not load, a hook that throws and an uncaught error as failures", () => {
+    const modules = [
+      module({ errors: [new Error("no such module")] }),
+      module({ suiteErrors: [new Error("beforeAll")] }),
+    ];
+    expect(tally(modules, [new Error("uncaught")])).toEqual({ passed: 0, failed: 3, skipped: 0 });
+  });
+});

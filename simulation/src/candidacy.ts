@@ -1,0 +1,242 @@
+/**
+ * One client's part in one group, as the design wants it: campaign, lead, renew, resign, lapse; a term is led once, a
+ * resign is sent only after the work and ends the term whatever is answered.
+ */
+import {
+  type CampaignRequest,
+  type CampaignResult,
+  type LedTerm,
+  type RenewResult,
+  sleep,
+} from "@tenure/core";
+import type { Random } from "@tenure/core/testing";
+import type { ClientProcess } from "./checks/check.js";
+import type { Environment } from "./environment.js";
+import { isExpected } from "./environment.js";
+import { CallLost } from "./network.js";
+import type { Renewer } from "./renewer.js";
+
+const CANCELLED = new CallLost("cancelled");
+const CANCEL_RATE = 0.15;
+const FORGET_RATE = 0.1;
+const RESIGN_TRIES = 6;
+const CALL_MS = 250;
+
+export class Candidacy {
+  readonly #environment: Environment;
+  readonly #process: ClientProcess;
+  readonly #groupId: string;
+  readonly #priority: number;
+  readonly #random: Random;
+  readonly #renewer: Renewer;
+  readonly #stopping = new AbortController();
+  /** Every term that this process was ever given, so that none is led twice. */
+  readonly #terms = new Map<number, LedTerm>();
+  #leastTtlMs = 300;
+  #yield = false;
+
+  constructor(
+    environment: Environment,
+    process: ClientProcess,
+    groupId: string,
+    random: Random,
+    renewer: Renewer,
+  ) {
+    this.#environment = environment;
+    this.#process = process;
+    this.#groupId = groupId;
+    this.#random = random;
+    this.#renewer = renewer;
+    this.#priority = random.int(0, 2);
+  }
+
+  /** Ends by itself only after `stop`. */
+  async run(): Promise<void> {
+    while (!this.#stopping.signal.aborted) {
+      await this.#rest(this.#random.between(0, 300));
+      await this.#campaign();
+    }
+  }
+
+  stop(): void {
+    this.#stopping.abort(new CallLost("stopped"));
+  }
+
+  async #campaign(): Promise<void> {
+    const { core } = this.#environment.modules;
+    const { clock } = this.#process;
+    const request = this.#request();
+    const cancel = new AbortController();
+    const stop = () => cancel.abort(CANCELLED);
+    this.#stopping.signal.addEventListener("abort", stop);
+    const isCancelled = request.waitMs !== undefined && this.#random.chance(CANCEL_RATE);
+    const cancelTimer = isCancelled ? clock.after(this.#random.between(10, request.waitMs ?? 0), stop) : null;
+    const sent = core.sendMoment(clock);
+    try {
+      const result = await this.#send(request, cancel.signal);
+      if (result.kind === "lost")
+        return await this.#rest(Math.min(result.retryAfterMs, this.#random.between(20, 400)));
+      const term = this.#term(result.leader.term);
+      const isLed = term.extend({ sent, ttlMs: request.ttlMs, waitedMs: result.waitedMs });
+      this.#yield = result.transferTo !== undefined;
+      if (isLed) return await this.#lead(term, request.ttlMs);
+      this.#environment.counts.uselessGrants++;
+      // Over for good, or the answer was too late: then another campaign may still be confirmed.
+      if (this.#terms.size > 0 && this.#random.chance(0.7)) await this.#resign(term);
+    } catch (error) {
+      this.#refused(error);
+      if (cancel.signal.aborted) await this.#lookWhetherElected();
+    } finally {
+      cancelTimer?.();
+      this.#stopping.signal.removeEventListener("abort", stop);
+    }
+  }
+
+  #request(): CampaignRequest {
+    const { nodeId, instanceId } = this.#process;
+    const ttlMs = this.#random.int(this.#leastTtlMs, 1200);
+    const waitMs = this.#random.chance(0.6) ? this.#random.int(200, 3000) : undefined;
+    return { groupId: this.#groupId, nodeId, ttlMs, instanceId, waitMs, priority: this.#priority };
+  }
+
+  #send(request: CampaignRequest, signal: AbortSignal): Promise<CampaignResult> {
+    const { network, checks, random, servers } = this.#environment;
+    this.#note(`campaigns, ttl ${request.ttlMs}, wait ${request.waitMs ?? 0}`);
+    return network.call({
+      from: this.#process.clock,
+      server: random.pick(servers),
+      timeoutMs: (request.waitMs ?? 0) + CALL_MS,
+      signal,
+      run: (elector, options) => elector.campaign(request, options),
+      onAnswer: (result, arrivedMs, answeredMs) => {
+        checks.onAnswer({ verb: "campaign", request, result, arrivedMs, answeredMs });
+      },
+      onError: (error) => this.#checkError(error),
+    });
+  }
+
+  async #lead(term: LedTerm, ttlMs: number): Promise<void> {
+    const { checks, counts, led } = this.#environment;
+    const { clock } = this.#process;
+    const lead = { process: this.#process, groupId: this.#groupId, led: term };
+    counts.elections++;
+    led.add(`${this.#groupId} ${term.term}`);
+    checks.onLead(lead);
+    this.#note(`leads term ${term.term} for ${term.leftMs().toFixed(1)} ms`);
+    const workUntilMs = clock.monotonicMs() + this.#random.between(...this.#environment.profile.workMs);
+    let renewAtMs = clock.monotonicMs() + ttlMs / 3;
+    while (
+      term.isInside() &&
+      clock.monotonicMs() < workUntilMs &&
+      !this.#yield &&
+      !this.#stopping.signal.aborted
+    ) {
+      if (clock.monotonicMs() >= renewAtMs) {
+        renewAtMs += ttlMs / 3;
+        void this.#renew(term, this.#random.chance(0.8) ? ttlMs : this.#random.int(this.#leastTtlMs, 1200));
+      }
+      await this.#rest(
+        Math.min(term.leftMs(), renewAtMs - clock.monotonicMs(), workUntilMs - clock.monotonicMs()),
+      );
+    }
+    this.#note(`${term.isInside() ? "ends" : "has lost"} term ${term.term}`);
+    checks.onStop(lead);
+    const forgets = this.#random.chance(FORGET_RATE);
+    if (forgets) term.end();
+    else await this.#resign(term);
+  }
+
+  async #renew(term: LedTerm, ttlMs: number): Promise<void> {
+    const { nodeId, instanceId, clock } = this.#process;
+    const sent = this.#environment.modules.core.sendMoment(clock);
+    const isClaimed = instanceId !== undefined && this.#random.chance(0.9);
+    const claim = isClaimed ? { instanceId } : {};
+    try {
+      const request = { groupId: this.#groupId, nodeId, term: term.term, ttlMs, ...claim };
+      const result: RenewResult = await this.#renewer.renew(request, Math.max(60, ttlMs / 3));
+      if (result.kind === "not-leader") {
+        this.#note(`is told that it does not lead term ${term.term}`);
+        term.end();
+      } else {
+        const isLed = term.extend({ sent, ttlMs });
+        if (isLed)
+          this.#environment.checks.onLead({ process: this.#process, groupId: this.#groupId, led: term });
+        this.#yield ||= result.transferTo !== undefined;
+      }
+    } catch (error) {
+      this.#refused(error);
+    }
+  }
+
+  /** Before the first attempt is sent the term is over, for good. */
+  async #resign(term: LedTerm): Promise<void> {
+    const { checks, network, random, servers } = this.#environment;
+    const { nodeId, instanceId, clock } = this.#process;
+    term.end();
+    const request = { groupId: this.#groupId, nodeId, term: term.term, instanceId };
+    checks.onResignSent(request);
+    this.#note(`resigns term ${term.term}`);
+    for (let i = 0; i < RESIGN_TRIES; i++) {
+      try {
+        await network.call({
+          from: clock,
+          server: random.pick(servers),
+          timeoutMs: CALL_MS,
+          run: (elector, options) => elector.resign(request, options),
+          onAnswer: (result, arrivedMs, answeredMs) =>
+            checks.onAnswer({ verb: "resign", request, result, arrivedMs, answeredMs }),
+          onError: (error) => this.#checkError(error),
+        });
+        return;
+      } catch {
+        await sleep(clock, this.#random.between(10, 80));
+      }
+    }
+  }
+
+  /** A candidate that stops has closed its connection; if it was elected all the same, it gives that back. */
+  async #lookWhetherElected(): Promise<void> {
+    const { network, random, servers } = this.#environment;
+    const { clock, nodeId } = this.#process;
+    const { leader } = await network
+      .call({
+        from: clock,
+        server: random.pick(servers),
+        timeoutMs: CALL_MS,
+        run: (elector, options) => elector.leader(this.#groupId, options),
+        onError: (error) => this.#checkError(error),
+      })
+      .catch(() => ({ leader: null }));
+    if (leader?.nodeId === nodeId) await this.#resign(this.#term(leader.term));
+  }
+
+  #term(number: number): LedTerm {
+    const { modules, driftRatio } = this.#environment;
+    let term = this.#terms.get(number);
+    if (term === undefined) {
+      term = new modules.core.LedTerm(number, this.#process.clock, driftRatio);
+      this.#terms.set(number, term);
+    }
+    return term;
+  }
+
+  /** The policy may have come to admit only longer leases. */
+  #refused(error: unknown): void {
+    if (error instanceof this.#environment.modules.core.InvalidTtlError)
+      this.#leastTtlMs = Math.min(error.minTtlMs, 1000);
+  }
+
+  #checkError(error: unknown): void {
+    if (!isExpected(this.#environment, error)) this.#environment.checks.unexpected(error);
+  }
+
+  /** A wait that stopping cuts short. */
+  #rest(delayMs: number): Promise<void> {
+    if (this.#stopping.signal.aborted) return Promise.resolve();
+    return sleep(this.#process.clock, Math.max(0, delayMs), this.#stopping.signal).catch(() => {});
+  }
+
+  #note(what: string): void {
+    this.#environment.trace?.note(this.#process.name, what);
+  }
+}

@@ -1,0 +1,149 @@
+/** What goes wrong and when, for a while; then everything is well. */
+import { sleep } from "@tenure/core";
+import type { FaultPlan, ProcessClock, Random } from "@tenure/core/testing";
+import type { Environment } from "./environment.js";
+import type { SimClient } from "./sim-client.js";
+import type { SimServer } from "./sim-server.js";
+
+const HOUR_MS = 3_600_000;
+
+export class Chaos {
+  /** Per server, how long its monotonic clock has stood still in this life. */
+  readonly suspendedMs: Map<string, number> = new Map();
+  readonly #environment: Environment;
+  readonly #clients: readonly SimClient[];
+  readonly #random: Random;
+
+  constructor(environment: Environment, clients: readonly SimClient[], random: Random) {
+    this.#environment = environment;
+    this.#clients = clients;
+    this.#random = random;
+    environment.network.lastArrivalMs = environment.profile.chaosMs;
+    for (const server of environment.servers) this.#spoil(server.plan);
+  }
+
+  start(): void {
+    const { servers, profile, time } = this.#environment;
+    for (const server of servers) void this.#troubleServer(server);
+    for (const client of this.#clients) void this.#troubleClient(client);
+    if (profile.wallJumps) void this.#jumpWall(this.#random.pick(servers));
+    time.at(profile.chaosMs, () => this.#endFaults());
+  }
+
+  get #isOver(): boolean {
+    return this.#environment.time.monotonicMs() >= this.#environment.profile.chaosMs;
+  }
+
+  /** What goes wrong all the time. */
+  #spoil(plan: FaultPlan): void {
+    const random = this.#random;
+    plan.requestMs = [0.2, 4];
+    plan.answerMs = [0.2, 4];
+    plan.giveUpMs = [30, 200];
+    plan.conflictRate = 0.01;
+    plan.lostRequestRate = 0.02;
+    plan.lostAnswerRate = 0.03;
+    plan.lateRate = 0.03;
+    plan.lateMs = 1500;
+    plan.syncFailRate = 0.01;
+    // A stream that leaves values out does so when it lags.
+    plan.coalesceRate = random.chance(0.4) ? random.between(0.3, 0.9) : 0;
+    plan.feedMs = plan.coalesceRate > 0 || random.chance(0.2) ? [0.1, 100] : [0.1, 6];
+  }
+
+  #endFaults(): void {
+    const { servers, network, trace } = this.#environment;
+    trace?.note("chaos", "is over");
+    Object.assign(network.faults, { lossRate: 0, duplicateRate: 0, lateRate: 0, slowRate: 0 });
+    for (const { plan, process } of servers) {
+      Object.assign(plan, this.#environment.modules.testing.noFaults());
+      plan.requestMs = [0.2, 2];
+      plan.answerMs = [0.2, 2];
+      plan.feedMs = [0.1, 2];
+      process?.clock.resume();
+    }
+    for (const server of servers) server.start();
+    for (const client of this.#clients) {
+      client.process?.clock.resume();
+      client.start();
+    }
+  }
+
+  async #troubleServer(server: SimServer): Promise<void> {
+    const { time } = this.#environment;
+    const random = this.#random.fork();
+    for (;;) {
+      await sleep(time, random.between(300, this.#environment.profile.peaceMs));
+      if (this.#isOver) return;
+      const { plan, process } = server;
+      if (process === null) continue;
+      const nowMs = time.monotonicMs();
+      const dice = random.next();
+      if (dice < 0.14) await this.#stop(server.name, process.clock, "pause", random.between(20, 1500));
+      else if (dice < 0.24) await this.#stop(server.name, process.clock, "suspend", random.between(50, 2500));
+      else if (dice < 0.38) await this.#crash(server, random.between(20, 800));
+      else if (dice < 0.46) this.#stepWall(server.name, process.clock, random.between(-2000, 2000));
+      else if (dice < 0.56) plan.outageUntilMs = nowMs + random.between(50, 900);
+      else if (dice < 0.72) plan.feedStalledUntilMs = nowMs + random.between(50, 1200);
+      else if (dice < 0.84) process.store.breakFeeds();
+      else await this.#uncertainSpell(plan, random.between(100, 800));
+      this.#environment.trace?.note(server.name, `trouble ${dice.toFixed(2)}`);
+    }
+  }
+
+  async #troubleClient(client: SimClient): Promise<void> {
+    const { time } = this.#environment;
+    const random = this.#random.fork();
+    for (;;) {
+      await sleep(time, random.between(300, this.#environment.profile.peaceMs * 1.25));
+      if (this.#isOver) return;
+      const { process } = client;
+      if (process === null) {
+        client.start();
+        continue;
+      }
+      const dice = random.next();
+      if (dice < 0.25) await this.#stop(client.name, process.clock, "pause", random.between(20, 2000));
+      else if (dice < 0.5) await this.#stop(client.name, process.clock, "suspend", random.between(50, 2500));
+      else if (dice < 0.75) await this.#crash(client, random.between(20, 800));
+      else if (dice < 0.85) this.#stepWall(client.name, process.clock, random.between(-2000, 2000));
+      else client.stop();
+    }
+  }
+
+  async #stop(name: string, clock: ProcessClock, how: "pause" | "suspend", forMs: number): Promise<void> {
+    this.#environment.trace?.note(name, `${how}s for ${forMs.toFixed(1)} ms`);
+    clock[how]();
+    if (how === "suspend") this.suspendedMs.set(name, (this.suspendedMs.get(name) ?? 0) + forMs);
+    await sleep(this.#environment.time, forMs);
+    clock.resume();
+    this.#environment.trace?.note(name, "goes on");
+  }
+
+  async #crash(who: SimServer | SimClient, downMs: number): Promise<void> {
+    this.#environment.trace?.note(who.name, `crashes, down for ${downMs.toFixed(1)} ms`);
+    who.crash();
+    await sleep(this.#environment.time, downMs);
+    who.start();
+  }
+
+  #stepWall(name: string, clock: ProcessClock, byMs: number): void {
+    this.#environment.trace?.note(name, `wall clock steps by ${byMs.toFixed(0)} ms`);
+    clock.stepWall(byMs);
+  }
+
+  async #uncertainSpell(plan: FaultPlan, forMs: number): Promise<void> {
+    const { lostRequestRate, lostAnswerRate, lateRate } = plan;
+    Object.assign(plan, { lostRequestRate: 0.15, lostAnswerRate: 0.3, lateRate: 0.25 });
+    await sleep(this.#environment.time, forMs);
+    if (!this.#isOver) Object.assign(plan, { lostRequestRate, lostAnswerRate, lateRate });
+  }
+
+  async #jumpWall(server: SimServer): Promise<void> {
+    for (;;) {
+      await sleep(this.#environment.time, this.#random.between(50, 500));
+      const clock = server.process?.clock;
+      if (clock !== undefined) this.#stepWall(server.name, clock, this.#random.between(-HOUR_MS, HOUR_MS));
+    }
+  }
+}

@@ -1,0 +1,57 @@
+import type { StepDownRequest } from "@tenure/core";
+import type { RecordWrite } from "../truth.js";
+import type { Check, CheckContext } from "./check.js";
+import { STORE_CALL_MS } from "./marks.js";
+
+/** S8: what an operator was told is so: a node stepped down with a ban is not elected, whatever the record says of it. */
+export class AskedBans implements Check {
+  readonly #context: CheckContext;
+  /** Per group and node, until when. */
+  readonly #bans = new Map<string, number>();
+
+  constructor(context: CheckContext) {
+    this.#context = context;
+  }
+
+  onStepDown({ groupId, by, banMs = 0 }: StepDownRequest): void {
+    if (banMs === 0) return;
+    const { writes } = this.#context.truth(groupId);
+    const write = writes.findLast((each) => askedBy(each) === by);
+    const nodeId = write?.previous?.record.holder?.nodeId;
+    if (write === undefined || nodeId === undefined) return;
+    const untilMs = write.atMs + banMs / (1 + this.#context.driftRatio);
+    // Somebody may have stepped it down again, or emptied the group, before this answer came.
+    const isLast = !writes.some(
+      (each) => each.atMs > write.atMs && (each.record.deleted || askedBy(each) !== undefined),
+    );
+    if (isLast) this.#bans.set(`${groupId} ${nodeId}`, untilMs);
+  }
+
+  onWrite(write: RecordWrite): void {
+    const { groupId, record, events, previous, atMs } = write;
+    const nodeId = previous?.record.holder?.nodeId;
+    const isAnew = askedBy(write) !== previous?.record.deposed?.by;
+    if (nodeId !== undefined && askedBy(write) !== undefined && isAnew)
+      this.#bans.delete(`${groupId} ${nodeId}`);
+    if (record.deleted) {
+      for (const key of this.#bans.keys()) if (key.startsWith(`${groupId} `)) this.#bans.delete(key);
+    }
+    for (const event of events) {
+      const untilMs = this.#bans.get(`${groupId} ${event.leaderNodeId}`);
+      if (untilMs !== undefined && atMs < untilMs - STORE_CALL_MS) {
+        this.#context.fail(
+          "S8",
+          `${event.leaderNodeId} is elected ${(untilMs - atMs).toFixed(1)} ms before its ban is over`,
+        );
+      }
+    }
+  }
+}
+
+/** Who stepped the leader down, if this write shows it. */
+function askedBy({ record, events }: RecordWrite): string | undefined {
+  return (
+    record.deposed?.by ??
+    events.find((event) => event.reason === "deposed" && event.type === "LEADER_LOST")?.by
+  );
+}

@@ -1,0 +1,112 @@
+/** What checkers are told, and how they complain. */
+import type {
+  CampaignRequest,
+  CampaignResult,
+  Leadership,
+  LeadershipEvent,
+  LedTerm,
+  RenewRequest,
+  RenewResult,
+  ResignRequest,
+  ResignResult,
+  StepDownRequest,
+  WatchEvent,
+} from "@tenure/core";
+import type { ProcessClock } from "@tenure/core/testing";
+import type { GroupTruth, RecordWrite } from "../truth.js";
+
+/** One life of a client process. */
+export interface ClientProcess {
+  readonly name: string;
+  readonly nodeId: string;
+  readonly instanceId: string | undefined;
+  readonly clock: ProcessClock;
+}
+
+/** A client believes, right now, that it leads. */
+export interface Lead {
+  readonly process: ClientProcess;
+  readonly groupId: string;
+  readonly led: LedTerm;
+}
+
+interface Answered<V extends string, Q, A> {
+  readonly verb: V;
+  readonly request: Q;
+  readonly result: A;
+  /** At the server, in true time. */
+  readonly arrivedMs: number;
+  readonly answeredMs: number;
+}
+
+export type Answer =
+  | Answered<"campaign", CampaignRequest, CampaignResult>
+  | Answered<"renew", RenewRequest, RenewResult>
+  | Answered<"resign", ResignRequest, ResignResult>;
+
+export interface Read {
+  readonly groupId: string;
+  readonly server: string;
+  readonly consistency: "linearizable" | "local";
+  readonly result: Leadership;
+  readonly arrivedMs: number;
+  readonly answeredMs: number;
+  /** How long the server's monotonic clock has stood still in all: it cannot know. */
+  readonly suspendedMs: number;
+}
+
+export interface Watched {
+  readonly watcher: string;
+  readonly groupId: string;
+  /** The last event it had seen; `undefined` before the first item. */
+  readonly cursor: number | undefined;
+  readonly event: WatchEvent;
+}
+
+export interface Check {
+  onWrite?(write: RecordWrite): void;
+  onHistory?(truth: GroupTruth, before: readonly LeadershipEvent[]): void;
+  /** After each answer that gave the client a deadline. */
+  onLead?(lead: Lead): void;
+  onStop?(lead: Lead): void;
+  onResignSent?(request: ResignRequest): void;
+  /** A step-down that was answered as done. */
+  onStepDown?(request: StepDownRequest): void;
+  onResumeSent?(groupId: string): void;
+  onAnswer?(answer: Answer): void;
+  onRead?(read: Read): void;
+  onWatched?(watched: Watched): void;
+  /** Now and then. */
+  onTick?(): void;
+  onEnd?(): void;
+}
+
+export interface CheckContext {
+  readonly driftRatio: number;
+  readonly chaosMs: number;
+  readonly groups: readonly GroupTruth[];
+  nowMs(): number;
+  truth(groupId: string): GroupTruth;
+  fail(code: CheckCode, what: string): void;
+}
+
+export const CHECKS = {
+  S1: "two clients inside their deadlines",
+  S2: "two instances in one term",
+  S2b: "one term led in two stints",
+  S3: "a term that does not rise",
+  S4: "a read that is not linearizable",
+  S5: "a watcher that misses, doubles or is sent back",
+  S6: "an expiry before its time, or a reason that is not true",
+  S6h: "a history with a gap or a double",
+  S7: "a takeover before its delay is over",
+  S8: "a node elected that was banned, or while the group was paused or reserved",
+  S9: "a yes without its own write, or an acknowledged write lost",
+  L1: "no leader after the faults have ended",
+  L2: "a holder told that it is not the leader",
+  L3: "a mark that outlives its time",
+  L5: "a deposed leader's lease extended",
+  E1: "an unexpected error",
+} as const;
+
+export type CheckCode = keyof typeof CHECKS;

@@ -1,0 +1,107 @@
+import type { Answer, Check, CheckCode, CheckContext, Lead, Read, Watched } from "./check.js";
+import type { LeadershipEvent, ResignRequest, StepDownRequest } from "@tenure/core";
+import type { GroupTruth, RecordWrite } from "../truth.js";
+import { AskedBans } from "./asked-bans.js";
+import { FreshReads } from "./fresh-reads.js";
+import { HonestAnswers } from "./honest-answers.js";
+import { Liveness } from "./liveness.js";
+import { Marks } from "./marks.js";
+import { OneHolder } from "./one-holder.js";
+import { OneLeader } from "./one-leader.js";
+import { TrueReasons } from "./true-reasons.js";
+import { WholeHistory } from "./whole-history.js";
+import { WholeWatch } from "./whole-watch.js";
+
+export interface Violation {
+  readonly code: CheckCode;
+  readonly atMs: number;
+  readonly what: string;
+}
+
+/** All checkers as one. Of each kind of violation the first is kept. */
+export class Checks implements Required<Check> {
+  readonly violations: Map<CheckCode, Violation> = new Map();
+  readonly #checks: readonly Check[];
+  readonly #fail: CheckContext["fail"];
+
+  constructor(context: Omit<CheckContext, "fail">, onViolation: (violation: Violation) => void) {
+    const told: CheckContext = {
+      driftRatio: context.driftRatio,
+      chaosMs: context.chaosMs,
+      groups: context.groups,
+      nowMs: () => context.nowMs(),
+      truth: (groupId) => context.truth(groupId),
+      fail: (code, what) => {
+        const violation = { code, what, atMs: context.nowMs() };
+        if (!this.violations.has(code)) this.violations.set(code, violation);
+        onViolation(violation);
+      },
+    };
+    this.#fail = (code, what) => told.fail(code, what);
+    this.#checks = [
+      new OneLeader(told),
+      new OneHolder(told),
+      new FreshReads(told),
+      new WholeWatch(told),
+      new TrueReasons(told),
+      new WholeHistory(told),
+      new Marks(told),
+      new AskedBans(told),
+      new HonestAnswers(told),
+      new Liveness(told),
+    ];
+  }
+
+  /** A rejection that no caller of the port should ever see. */
+  unexpected(error: unknown): void {
+    this.#fail("E1", error instanceof Error ? (error.stack ?? error.message) : String(error));
+  }
+
+  onWrite(write: RecordWrite): void {
+    for (const check of this.#checks) check.onWrite?.(write);
+  }
+
+  onHistory(truth: GroupTruth, before: readonly LeadershipEvent[]): void {
+    for (const check of this.#checks) check.onHistory?.(truth, before);
+  }
+
+  onLead(lead: Lead): void {
+    for (const check of this.#checks) check.onLead?.(lead);
+  }
+
+  onStop(lead: Lead): void {
+    for (const check of this.#checks) check.onStop?.(lead);
+  }
+
+  onResignSent(request: ResignRequest): void {
+    for (const check of this.#checks) check.onResignSent?.(request);
+  }
+
+  onStepDown(request: StepDownRequest): void {
+    for (const check of this.#checks) check.onStepDown?.(request);
+  }
+
+  onResumeSent(groupId: string): void {
+    for (const check of this.#checks) check.onResumeSent?.(groupId);
+  }
+
+  onAnswer(answer: Answer): void {
+    for (const check of this.#checks) check.onAnswer?.(answer);
+  }
+
+  onRead(read: Read): void {
+    for (const check of this.#checks) check.onRead?.(read);
+  }
+
+  onWatched(watched: Watched): void {
+    for (const check of this.#checks) check.onWatched?.(watched);
+  }
+
+  onTick(): void {
+    for (const check of this.#checks) check.onTick?.();
+  }
+
+  onEnd(): void {
+    for (const check of this.#checks) check.onEnd?.();
+  }
+}

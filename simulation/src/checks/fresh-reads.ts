@@ -1,0 +1,68 @@
+import type { Leader } from "@tenure/core";
+import type { RecordWrite } from "../truth.js";
+import type { Answer, Check, CheckContext, Read } from "./check.js";
+
+/**
+ * S4: a linearizable read shows a state that was in force at some moment between its arrival and its answer; a
+ * local one shows a state no older than it says. What a refusal tells of the leader is such a read too.
+ */
+export class FreshReads implements Check {
+  readonly #context: CheckContext;
+
+  constructor(context: CheckContext) {
+    this.#context = context;
+  }
+
+  onRead(read: Read): void {
+    const { result, answeredMs } = read;
+    const isLocal = read.consistency === "local";
+    const oldestMs = isLocal
+      ? answeredMs - result.ageMs / (1 - this.#context.driftRatio) - read.suspendedMs - 1
+      : read.arrivedMs;
+    const isTrue = this.#wasSo(read.groupId, oldestMs, answeredMs, (write) =>
+      write === null
+        ? result.leader === null && result.term === 0
+        : shows(write, result.leader) && write.record.term === result.term,
+    );
+    if (isTrue) return;
+    const shown = result.leader === null ? "nobody" : `${result.leader.nodeId} in term ${result.leader.term}`;
+    this.#context.fail(
+      "S4",
+      `a ${read.consistency} read at ${read.server} from ${read.arrivedMs.toFixed(1)} to ${answeredMs.toFixed(1)} shows ` +
+        `${shown}, highest term ${result.term}${isLocal ? `, at most ${result.ageMs.toFixed(1)} ms old` : ""}`,
+    );
+  }
+
+  onAnswer({ verb, request, result, arrivedMs, answeredMs }: Answer): void {
+    const named =
+      result.kind === "lost"
+        ? result.leader
+        : result.kind === "not-leader"
+          ? result.currentLeader
+          : undefined;
+    // Nobody is named where the lease is over or its holder deposed, though the record has one.
+    if (named === undefined || named === null) return;
+    if (this.#wasSo(request.groupId, arrivedMs, answeredMs, (write) => write !== null && shows(write, named)))
+      return;
+    this.#context.fail(
+      "S4",
+      `${verb} of ${request.nodeId} from ${arrivedMs.toFixed(1)} to ${answeredMs.toFixed(1)} is told that ` +
+        `${named.nodeId} leads term ${named.term}`,
+    );
+  }
+
+  #wasSo(
+    groupId: string,
+    fromMs: number,
+    toMs: number,
+    matches: (write: RecordWrite | null) => boolean,
+  ): boolean {
+    for (const write of this.#context.truth(groupId).between(fromMs, toMs)) if (matches(write)) return true;
+    return false;
+  }
+}
+
+function shows({ record }: RecordWrite, leader: Pick<Leader, "nodeId" | "term"> | null): boolean {
+  if (leader === null) return record.holder === null;
+  return record.holder?.nodeId === leader.nodeId && record.term === leader.term;
+}

@@ -1,0 +1,66 @@
+import type { Answer, Check, CheckContext } from "./check.js";
+
+/**
+ * S9, L2: a yes is answered after a write of its own, made since the request came; a no is true when it is given. A
+ * term that has ended never comes back, so a no that was true is true still.
+ */
+export class HonestAnswers implements Check {
+  readonly #context: CheckContext;
+
+  constructor(context: CheckContext) {
+    this.#context = context;
+  }
+
+  onAnswer(answer: Answer): void {
+    const { verb, request, result } = answer;
+    if (result.kind === "elected" || result.kind === "renewed") {
+      if (!this.#hasOwnWrite(answer, result.leader.term)) {
+        this.#context.fail(
+          "S9",
+          `${verb} of ${request.nodeId} is told ${result.kind} in term ${result.leader.term}, unwritten`,
+        );
+      }
+    } else if (answer.verb !== "campaign") {
+      const holds = this.#holds(answer.request, answer.verb === "renew");
+      if (result.kind === "resigned" && holds) {
+        this.#context.fail(
+          "S9",
+          `${request.nodeId} is told that it has resigned term ${answer.request.term}, and holds it`,
+        );
+      } else if (result.kind === "not-leader" && holds) {
+        this.#context.fail(
+          "L2",
+          `${verb} of ${request.nodeId} in term ${answer.request.term}: not the leader, and it holds it`,
+        );
+      }
+    }
+  }
+
+  #hasOwnWrite({ verb, request, arrivedMs, answeredMs }: Answer, term: number): boolean {
+    const isAnyInstance = verb === "renew" && request.instanceId === undefined;
+    for (const write of this.#context.truth(request.groupId).between(arrivedMs, answeredMs)) {
+      if (write === null || write.atMs < arrivedMs) continue;
+      const { holder } = write.record;
+      const isIt =
+        write.record.term === term &&
+        holder?.nodeId === request.nodeId &&
+        (isAnyInstance || holder.instanceId === (request.instanceId ?? null));
+      if (isIt) return true;
+    }
+    return false;
+  }
+
+  #holds(
+    claim: { groupId: string; nodeId: string; term: number; instanceId?: string | undefined },
+    renews: boolean,
+  ): boolean {
+    const record = this.#context.truth(claim.groupId).record;
+    const holder = record?.holder;
+    return (
+      record?.term === claim.term &&
+      holder?.nodeId === claim.nodeId &&
+      (claim.instanceId === undefined || holder.instanceId === claim.instanceId) &&
+      !(renews && record.deposed !== null)
+    );
+  }
+}

@@ -1,0 +1,39 @@
+import type { Random, VirtualClock } from "@tenure/core/testing";
+import type { Checks } from "./checks/checks.js";
+import type { CoreModule } from "./core-module.js";
+import type { Network } from "./network.js";
+import type { Profile } from "./profile.js";
+import type { SimServer } from "./sim-server.js";
+import type { Trace } from "./trace.js";
+
+/** What everybody in a world shares. */
+export interface Environment {
+  readonly modules: CoreModule;
+  readonly profile: Profile;
+  readonly driftRatio: number;
+  readonly time: VirtualClock;
+  readonly random: Random;
+  readonly network: Network;
+  readonly servers: readonly SimServer[];
+  readonly groupIds: readonly string[];
+  readonly checks: Checks;
+  /** `null` where nobody looks: building the lines costs more than the simulation. */
+  readonly trace: Trace | null;
+  /** Each group and term that some client led, to tell ghosts. */
+  readonly led: Set<string>;
+  readonly counts: {
+    elections: number;
+    reads: number;
+    events: number;
+    uselessGrants: number;
+    resyncs: number;
+  };
+}
+
+/** An error that a server may well answer; anything else is a fault of the program. */
+export function isExpected(environment: Environment, error: unknown): boolean {
+  const { core } = environment.modules;
+  return (
+    error instanceof core.TenureError || (error instanceof Error && error.constructor.name === "CallLost")
+  );
+}

@@ -1,0 +1,162 @@
+import { parseArgs } from "node:util";
+import { CHECKS } from "./checks/check.js";
+import { loadCore } from "./core-module.js";
+import type { Mutant } from "./mutants/mutant.js";
+import { loadMutant } from "./mutants/mutant-loader.js";
+import { MUTANTS } from "./mutants/mutants.js";
+import { Pool } from "./pool.js";
+import { PROFILES, profileNamed } from "./profile.js";
+import type { BatchReport } from "./run-schedules.js";
+import { hunt, summarize, survey } from "./survey.js";
+import { World } from "./world.js";
+
+const HELP = `Usage: npm run sim -- [options]
+
+Runs elections in virtual time: real electors around one store, with bad clocks, networks, stores and processes. Every
+schedule follows from its seed.
+
+  --seeds N         how many schedules (default 200)
+  --from SEED       the first seed (default 1)
+  --profile NAME    ${Object.keys(PROFILES).join(", ")} or all (default usual)
+  --mutant NAME     a core with one rule switched off, or all: which checker notices, and from which seed on
+  --full            with --mutant: run all seeds and count, not only until the first is caught
+  --verbose         print the trace of one schedule (--from SEED)
+  --list            mutants and checkers
+  --help`;
+
+const MOST_SHOWN = 8;
+
+async function main(): Promise<number> {
+  const { values } = parseArgs({
+    options: {
+      seeds: { type: "string", default: "200" },
+      from: { type: "string", default: "1" },
+      profile: { type: "string" },
+      mutant: { type: "string" },
+      full: { type: "boolean", default: false },
+      verbose: { type: "boolean", default: false },
+      list: { type: "boolean", default: false },
+      help: { type: "boolean", default: false },
+    },
+  });
+  if (values.help) return print(HELP);
+  if (values.list) return list();
+  const count = wholeNumber(values.seeds, "--seeds");
+  const from = wholeNumber(values.from, "--from");
+  const mutants = mutantsNamed(values.mutant);
+  if (values.verbose) return replay(from, values.profile, mutants[0]);
+  const profiles = values.profile === "all" ? Object.keys(PROFILES) : [values.profile ?? "usual"];
+  profiles.forEach(profileNamed);
+  const pool = Pool.start();
+  try {
+    if (mutants.length === 0) return await runClean(pool, profiles, from, count);
+    return await runMutants(pool, mutants, from, count, values.full, values.profile);
+  } finally {
+    await pool[Symbol.asyncDispose]();
+  }
+}
+
+async function runClean(
+  pool: Pool,
+  profiles: readonly string[],
+  from: number,
+  count: number,
+): Promise<number> {
+  let violations = 0;
+  for (const profile of profiles) {
+    const startMs = performance.now();
+    const report = await survey(pool, { profile, from, count });
+    const seconds = ((performance.now() - startMs) / 1000).toFixed(1);
+    print(`${profile}: ${report.schedules} schedules in ${seconds} s, ${describeFigures(report)}`);
+    if (report.caught.length > 0) print(`  ${summarize(report.caught)}`);
+    for (const { code, seed, atMs, what } of report.caught.slice(0, MOST_SHOWN)) {
+      print(`  ${code} (${CHECKS[code]}) seed ${seed} at ${atMs.toFixed(1)} ms: ${what}`);
+      print(`     npm run sim -- --profile ${profile} --from ${seed} --verbose`);
+    }
+    violations += report.caught.length;
+  }
+  print(violations === 0 ? "no violations" : `${violations} violations`);
+  return violations === 0 ? 0 : 1;
+}
+
+async function runMutants(
+  pool: Pool,
+  mutants: readonly Mutant[],
+  from: number,
+  count: number,
+  full: boolean,
+  profile: string | undefined,
+): Promise<number> {
+  let survivors = 0;
+  await Promise.all(
+    mutants.map(async (original) => {
+      const mutant = profile === undefined ? original : { ...original, profile };
+      const job = { mutant: mutant.name, profile: mutant.profile ?? "usual", from, count };
+      const report = full ? await survey(pool, job) : await hunt(pool, mutant, from, count);
+      if (report.caught.length === 0) survivors++;
+      const result =
+        report.caught.length === 0 ? `not caught in ${report.schedules} schedules` : summarize(report.caught);
+      print(`${mutant.name.padEnd(28)} ${job.profile.padEnd(11)} ${result}`);
+    }),
+  );
+  print(survivors === 0 ? `all ${mutants.length} caught` : `${survivors} of ${mutants.length} not caught`);
+  return survivors === 0 ? 0 : 1;
+}
+
+async function replay(
+  seed: number,
+  profileName: string | undefined,
+  mutant: Mutant | undefined,
+): Promise<number> {
+  const modules = mutant === undefined ? await loadCore() : await loadMutant(mutant);
+  const profile = profileNamed(profileName ?? mutant?.profile ?? "usual");
+  const report = await new World({ seed, profile, modules, print }).run();
+  for (const { code, what } of report.violations) print(`${code} (${CHECKS[code]}): ${what}`);
+  print(`trace ${report.digest}`);
+  return report.violations.length === 0 ? 0 : 1;
+}
+
+function describeFigures({ figures }: BatchReport): string {
+  return (
+    `${figures.terms} terms, ${figures.elections} stints led, ${figures.reads} reads, ${figures.events} watched events, ` +
+    `${figures.resyncs} resyncs, ${figures.uncertain} uncertain writes, ${figures.conflicts} conflicts, ` +
+    `${figures.uselessGrants} useless grants, ${(figures.ghostMs / 1000).toFixed(1)} s of ghosts`
+  );
+}
+
+function list(): number {
+  for (const { name, rule, profile } of MUTANTS)
+    print(`${name.padEnd(28)} ${(profile ?? "usual").padEnd(11)} ${rule}`);
+  for (const [code, what] of Object.entries(CHECKS)) print(`${code.padEnd(4)} ${what}`);
+  return 0;
+}
+
+function mutantsNamed(name: string | undefined): readonly Mutant[] {
+  if (name === undefined) return [];
+  if (name === "all") return MUTANTS;
+  const mutant = MUTANTS.find((each) => each.name === name);
+  if (mutant === undefined) throw new Error(`no mutant ${name}; --list shows them`);
+  return [mutant];
+}
+
+function wholeNumber(text: string, option: string): number {
+  const value = Number(text);
+  if (!Number.isSafeInteger(value) || value < 0)
+    throw new Error(`${option} must be a whole number, it is ${text}`);
+  return value;
+}
+
+function print(line: string): number {
+  process.stdout.write(`${line}\n`);
+  return 0;
+}
+
+main().then(
+  (code) => {
+    process.exitCode = code;
+  },
+  (error: unknown) => {
+    process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
+    process.exitCode = 2;
+  },
+);

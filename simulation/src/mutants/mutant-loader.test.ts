@@ -1,0 +1,21 @@
+import { expect, it } from "vitest";
+import { loadCore } from "../core-module.js";
+import { loadMutant } from "./mutant-loader.js";
+
+const rule = "for this test";
+
+it("a mutant is a core of its own, and the original stays as it is", async () => {
+  const patches = [{ file: "errors.js", find: '"CLOSED"', replace: '"MUTATED"' }];
+  const mutant = await loadMutant({ name: "test", rule, patches });
+  const original = await loadCore();
+  expect(new mutant.core.ClosedError("x").code).toBe("MUTATED");
+  expect(new original.core.ClosedError("x").code).toBe("CLOSED");
+});
+
+it.each([
+  ["nowhere", "no such text"],
+  ["more than once", "code"],
+])("a patch that fits %s is refused", async (_, find) => {
+  const patches = [{ file: "errors.js", find, replace: "" }];
+  await expect(loadMutant({ name: "test", rule, patches })).rejects.toThrow("it must occur once");
+});

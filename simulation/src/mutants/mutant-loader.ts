@@ -1,0 +1,36 @@
+/** Copies the built core, switches a rule off in the copy, and loads that. */
+import { cp, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import type { CoreModule } from "../core-module.js";
+import type { Mutant, Patch } from "./mutant.js";
+
+export async function loadMutant(mutant: Mutant): Promise<CoreModule> {
+  const built = dirname(fileURLToPath(import.meta.resolve("@tenure/core")));
+  const copy = await mkdtemp(join(tmpdir(), `tenure-${mutant.name}-`));
+  try {
+    await cp(built, copy, { recursive: true, filter: (path) => !/\.(?:map|d\.ts)$|\.test\./.test(path) });
+    await writeFile(join(copy, "package.json"), '{ "type": "module" }');
+    for (const patch of mutant.patches) await apply(copy, patch, mutant.name);
+    const load = (file: string): Promise<unknown> => import(pathToFileURL(join(copy, file)).href);
+    return { core: await load("index.js"), testing: await load("testing/index.js") } as CoreModule;
+  } finally {
+    await rm(copy, { recursive: true, force: true });
+  }
+}
+
+async function apply(directory: string, { file, find, replace }: Patch, name: string): Promise<void> {
+  const path = join(directory, file);
+  const code = await readFile(path, "utf8");
+  const count = code.split(find).length - 1;
+  if (count !== 1) {
+    throw new Error(
+      `mutant ${name}: ${JSON.stringify(find)} occurs ${count} times in ${file}, it must occur once`,
+    );
+  }
+  await writeFile(
+    path,
+    code.replace(find, () => replace),
+  );
+}

@@ -1,0 +1,6 @@
+import { ANSWER_MUTANTS } from "./answer-mutants.js";
+import type { Mutant } from "./mutant.js";
+import { RECORD_MUTANTS } from "./record-mutants.js";
+import { TIME_MUTANTS } from "./time-mutants.js";
+
+export const MUTANTS: readonly Mutant[] = [...TIME_MUTANTS, ...ANSWER_MUTANTS, ...RECORD_MUTANTS];

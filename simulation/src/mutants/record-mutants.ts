@@ -1,0 +1,111 @@
+/** Mutants of the rules on what is kept: records, marks, events, history, feeds. */
+import type { Mutant } from "./mutant.js";
+
+const engine = "elector/engine.js";
+
+export const RECORD_MUTANTS: readonly Mutant[] = [
+  {
+    name: "term-deleted",
+    rule: "the term survives deletion",
+    patches: [
+      {
+        file: "rules/configure.js",
+        find: "...EMPTY_RECORD, term, eventNumber,",
+        replace: "...EMPTY_RECORD, eventNumber,",
+      },
+    ],
+  },
+  {
+    name: "event-number-deleted",
+    rule: "the event number survives deletion",
+    patches: [
+      {
+        file: "rules/configure.js",
+        find: "...EMPTY_RECORD, term, eventNumber, events,",
+        replace: "...EMPTY_RECORD, term,",
+      },
+    ],
+  },
+  {
+    name: "progress-past-hole",
+    rule: "a feed's progress does not pass a value left out",
+    patches: [
+      {
+        file: "testing/faulty-feed.js",
+        find: "revision: this.#progress(item) }",
+        replace: "revision: item.revision }",
+      },
+    ],
+    profile: "churn",
+  },
+  {
+    name: "history-unguarded",
+    rule: "no write pushes out an event that the history lacks; whoever sees it behind repairs it",
+    patches: [
+      { file: engine, find: "if (losesEvents(change.next, group.historyNumber)) {", replace: "if (false) {" },
+      {
+        file: "elector/attendance.js",
+        find: "if (this.#engine.history.isBehind(group))",
+        replace: "if (false)",
+      },
+    ],
+    profile: "churn",
+  },
+  {
+    name: "history-unguarded-repaired",
+    rule: "repair alone is not enough",
+    patches: [
+      { file: engine, find: "if (losesEvents(change.next, group.historyNumber)) {", replace: "if (false) {" },
+    ],
+    profile: "churn",
+  },
+  {
+    name: "history-overwritten",
+    rule: "the history is merged by event number",
+    patches: [
+      {
+        file: "elector/history-keeper.js",
+        find: "mergeEvents(group.history(), group.record.events)",
+        replace: "mergeEvents([], group.record.events)",
+      },
+    ],
+  },
+  {
+    name: "resync-at-once",
+    rule: "a gap is a RESYNC only if it is still one after a sync",
+    patches: [
+      {
+        file: "elector/group-watch.js",
+        find: "                events = missing(group, cursor);",
+        replace: "",
+      },
+    ],
+  },
+  {
+    name: "ban-in-memory",
+    rule: "every mark that can stop a win is in the record",
+    patches: [
+      {
+        file: "codec.js",
+        find: "bans: record.bans.length === 0 ? undefined :",
+        replace: "bans: true ? undefined :",
+      },
+    ],
+  },
+  {
+    name: "pause-ignored",
+    rule: "no one wins a paused group",
+    patches: [{ file: "rules/eligibility.js", find: "if (now.pause !== null)", replace: "if (false)" }],
+  },
+  {
+    name: "transfer-ignored",
+    rule: "only the named successor wins while a transfer lasts",
+    patches: [
+      {
+        file: "rules/eligibility.js",
+        find: "if (now.transfer !== null && now.transfer.toNodeId !== nodeId)",
+        replace: "if (false)",
+      },
+    ],
+  },
+];

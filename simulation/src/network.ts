@@ -1,0 +1,169 @@
+/**
+ * Calls from clients to servers: delayed, late, lost, duplicated. A client that gives up closes its connection, which
+ * its server learns a little later, unless the request came by a proxy that keeps the connection open.
+ */
+import type { CallOptions, ElectorAdmin } from "@tenure/core";
+import type { ProcessClock, Random, VirtualClock } from "@tenure/core/testing";
+import type { SimServer } from "./sim-server.js";
+
+/** The call came to nothing that the client could know: timeout, connection lost, cancelled. */
+export class CallLost extends Error {}
+
+export interface NetworkFaults {
+  lossRate: number;
+  duplicateRate: number;
+  lateRate: number;
+  slowRate: number;
+}
+
+export interface NetworkCall<T> {
+  readonly from: ProcessClock;
+  readonly server: SimServer;
+  readonly timeoutMs: number;
+  readonly signal?: AbortSignal;
+  readonly run: (elector: ElectorAdmin, options: CallOptions) => Promise<T>;
+  /** At the server, in true time, whether or not the answer ever arrives. */
+  readonly onAnswer?: (value: T, arrivedMs: number, answeredMs: number) => void;
+  readonly onError?: (error: unknown) => void;
+}
+
+const LATEST_MS = 3000;
+const PROXY_RATE = 0.5;
+
+export class Network {
+  readonly faults: NetworkFaults = { lossRate: 0.03, duplicateRate: 0.03, lateRate: 0.03, slowRate: 0.03 };
+  /** No request arrives later than this, however late it is: faults end. */
+  lastArrivalMs: number = Number.POSITIVE_INFINITY;
+  readonly #time: VirtualClock;
+  readonly #random: Random;
+
+  constructor(time: VirtualClock, random: Random) {
+    this.#time = time;
+    this.#random = random;
+  }
+
+  call<T>(call: NetworkCall<T>): Promise<T> {
+    return new Promise((resolve, reject) => {
+      const connection = new Connection(this.#time, () => this.#delay());
+      let settled = false;
+      const settle = (how: () => void) => {
+        if (settled) return;
+        settled = true;
+        cancelTimeout();
+        call.signal?.removeEventListener("abort", abort);
+        connection.close();
+        how();
+      };
+      const abort = () => settle(() => reject(new CallLost("cancelled")));
+      const cancelTimeout = call.from.after(call.timeoutMs, () =>
+        settle(() => reject(new CallLost("timeout"))),
+      );
+      if (call.signal?.aborted === true) return abort();
+      call.signal?.addEventListener("abort", abort, { once: true });
+
+      const answer = (how: () => void) => {
+        if (this.#random.chance(this.faults.lossRate)) return;
+        this.#time.after(this.#delay(), () => call.from.pass(() => settle(how)));
+      };
+      const arrive = (isDuplicate: boolean, throughProxy: boolean) => {
+        this.#arrive(call, throughProxy ? null : connection, (result) => {
+          if (isDuplicate) return;
+          answer(result.ok ? () => resolve(result.value) : () => reject(result.error));
+        });
+      };
+      const { lossRate, duplicateRate, lateRate } = this.faults;
+      if (!this.#random.chance(lossRate)) {
+        const isLate = this.#random.chance(lateRate);
+        const delayMs = this.#until(isLate ? this.#random.between(0, LATEST_MS) : this.#delay());
+        const throughProxy = isLate && this.#random.chance(PROXY_RATE);
+        this.#time.after(delayMs, () => arrive(false, throughProxy));
+      }
+      if (this.#random.chance(duplicateRate)) {
+        const throughProxy = this.#random.chance(PROXY_RATE);
+        this.#time.after(this.#until(this.#random.between(0, LATEST_MS)), () => arrive(true, throughProxy));
+      }
+    });
+  }
+
+  /** How long one message travels. */
+  #delay(): number {
+    return this.#random.chance(this.faults.slowRate)
+      ? this.#random.between(15, 500)
+      : this.#random.between(0.5, 15);
+  }
+
+  #until(delayMs: number): number {
+    return Math.min(delayMs, Math.max(20, this.lastArrivalMs - this.#time.monotonicMs()));
+  }
+
+  #arrive<T>(
+    call: NetworkCall<T>,
+    connection: Connection | null,
+    done: (result: { ok: true; value: T } | { ok: false; error: unknown }) => void,
+  ): void {
+    const process = call.server.process;
+    if (process === null) return done({ ok: false, error: new CallLost("connection refused") });
+    process.clock.pass(() => {
+      const arrivedMs = this.#time.monotonicMs();
+      if (connection?.isClosed === true) return;
+      const line = connection?.open(process.clock);
+      const forgetCrash = process.onCrash(() => done({ ok: false, error: new CallLost("connection reset") }));
+      const forget = () => {
+        forgetCrash();
+        if (line !== undefined) connection?.forget(line);
+      };
+      call.run(process.elector, line === undefined ? {} : { signal: line.controller.signal }).then(
+        (value) => {
+          forget();
+          call.onAnswer?.(value, arrivedMs, this.#time.monotonicMs());
+          done({ ok: true, value });
+        },
+        (error: unknown) => {
+          forget();
+          call.onError?.(error);
+          done({ ok: false, error });
+        },
+      );
+    });
+  }
+}
+
+/** One request on its connection, as its server sees it. */
+interface Line {
+  readonly controller: AbortController;
+  readonly clock: ProcessClock;
+}
+
+class Connection {
+  readonly #time: VirtualClock;
+  readonly #delay: () => number;
+  readonly #lines = new Set<Line>();
+  isClosed = false;
+
+  constructor(time: VirtualClock, delay: () => number) {
+    this.#time = time;
+    this.#delay = delay;
+  }
+
+  open(clock: ProcessClock): Line {
+    const line = { controller: new AbortController(), clock };
+    this.#lines.add(line);
+    return line;
+  }
+
+  /** It has been answered; nobody cares any more whether the client is there. */
+  forget(line: Line): void {
+    this.#lines.delete(line);
+  }
+
+  close(): void {
+    if (this.isClosed) return;
+    this.isClosed = true;
+    if (this.#lines.size === 0) return;
+    this.#time.after(this.#delay(), () => {
+      for (const { controller, clock } of this.#lines) {
+        clock.pass(() => controller.abort(new CallLost("the client is gone")));
+      }
+    });
+  }
+}

@@ -1,0 +1,78 @@
+/** A client process and its lives: each start draws a fresh instance id. */
+import { Candidacy } from "./candidacy.js";
+import type { ClientProcess } from "./checks/check.js";
+import type { Environment } from "./environment.js";
+import type { Random } from "@tenure/core/testing";
+import { Renewer } from "./renewer.js";
+
+export interface SimClientOptions {
+  readonly environment: Environment;
+  readonly name: string;
+  readonly nodeId: string;
+  readonly groupIds: readonly string[];
+  readonly rate: number;
+  /** Without one, its node id must name one process, so each start has a node id of its own. */
+  readonly sendsInstance: boolean;
+  readonly random: Random;
+}
+
+export class SimClient {
+  readonly name: string;
+  readonly #options: SimClientOptions;
+  #candidacies: readonly Candidacy[] = [];
+  #lives = 0;
+  #process: ClientProcess | null = null;
+
+  constructor(options: SimClientOptions) {
+    this.name = options.name;
+    this.#options = options;
+  }
+
+  get process(): ClientProcess | null {
+    return this.#process;
+  }
+
+  start(): void {
+    if (this.#process !== null) return;
+    const { environment, nodeId, random, rate, sendsInstance } = this.#options;
+    const life = ++this.#lives;
+    const clock = environment.time.process({
+      rate,
+      wallOffsetMs: random.between(-5000, 5000),
+      originMs: random.between(0, 1e7),
+      bootTickMs: 10,
+    });
+    const process: ClientProcess = {
+      name: `${this.name}.${life}`,
+      nodeId: sendsInstance ? nodeId : `${nodeId}.${life}`,
+      instanceId: sendsInstance ? `${this.name}.${life}` : undefined,
+      clock,
+    };
+    this.#process = process;
+    const renewer = new Renewer(environment, clock, random.fork());
+    this.#candidacies = this.#options.groupIds.map((groupId) => {
+      return new Candidacy(environment, process, groupId, random.fork(), renewer);
+    });
+    const lives = Promise.all(this.#candidacies.map((candidacy) => candidacy.run()));
+    lives.then(
+      () => this.#gone(process),
+      (error: unknown) => environment.checks.unexpected(error),
+    );
+  }
+
+  /** As by SIGTERM: it finishes, resigns and goes. */
+  stop(): void {
+    for (const candidacy of this.#candidacies) candidacy.stop();
+  }
+
+  crash(): void {
+    this.#process?.clock.kill();
+    this.#process = null;
+  }
+
+  #gone(process: ClientProcess): void {
+    if (this.#process !== process) return;
+    process.clock.kill();
+    this.#process = null;
+  }
+}

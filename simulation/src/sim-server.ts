@@ -1,0 +1,97 @@
+/** One server: a real elector over its own bad connection to the store, with its own clocks. */
+import type { ElectorAdmin, Store } from "@tenure/core";
+import type { FaultPlan, FaultyStore, ProcessClock, Random, VirtualClock } from "@tenure/core/testing";
+import type { CoreModule } from "./core-module.js";
+
+/** One life of a server, from start to crash. */
+export interface ServerProcess {
+  readonly clock: ProcessClock;
+  readonly store: FaultyStore;
+  readonly elector: ElectorAdmin;
+  /** Calls back when this process is gone; returns a way to forget it. */
+  onCrash(callback: () => void): () => void;
+}
+
+export interface SimServerOptions {
+  readonly name: string;
+  readonly modules: CoreModule;
+  readonly time: VirtualClock;
+  readonly random: Random;
+  readonly store: Store;
+  readonly rate: number;
+  readonly driftRatio: number;
+}
+
+export class SimServer {
+  readonly name: string;
+  readonly plan: FaultPlan;
+  /** Of all its lives. */
+  readonly counts = { writes: 0, conflicts: 0, uncertain: 0, late: 0, syncs: 0, brokenFeeds: 0 };
+  readonly #options: SimServerOptions;
+  readonly #crashListeners = new Set<() => void>();
+  #process: ServerProcess | null = null;
+
+  constructor(options: SimServerOptions) {
+    this.name = options.name;
+    this.plan = options.modules.testing.noFaults();
+    this.#options = options;
+  }
+
+  /** `null` while it is down. */
+  get process(): ServerProcess | null {
+    return this.#process;
+  }
+
+  start(): void {
+    if (this.#process !== null) return;
+    const { modules, time, random, store, rate, driftRatio } = this.#options;
+    const clock = time.process({
+      rate,
+      wallOffsetMs: random.between(-5000, 5000),
+      originMs: random.between(0, 1e7),
+      bootTickMs: 10,
+    });
+    const faulty = new modules.testing.FaultyStore({
+      store,
+      time,
+      random: random.fork(),
+      plan: this.plan,
+      gate: clock,
+    });
+    const draws = random.fork();
+    const elector = modules.core.StoreElector.open({
+      store: faulty,
+      clock,
+      random: () => draws.next(),
+      driftRatio,
+    });
+    this.#process = {
+      clock,
+      store: faulty,
+      elector,
+      onCrash: (callback) => {
+        this.#crashListeners.add(callback);
+        return () => this.#crashListeners.delete(callback);
+      },
+    };
+  }
+
+  /** Abandoned where it stands: it is never called again, and what it has sent may still land. */
+  crash(): void {
+    const process = this.#process;
+    if (process === null) return;
+    this.#process = null;
+    process.clock.kill();
+    process.store.abandon();
+    this.takeCounts(process);
+    const listeners = [...this.#crashListeners];
+    this.#crashListeners.clear();
+    for (const listener of listeners) listener();
+  }
+
+  takeCounts(process: ServerProcess): void {
+    for (const key of Object.keys(this.counts) as (keyof typeof this.counts)[]) {
+      this.counts[key] += process.store.counts[key];
+    }
+  }
+}

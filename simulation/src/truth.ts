@@ -1,0 +1,93 @@
+/**
+ * What really happened: every write that the shared store accepted, with its true time. Checkers judge by this, never
+ * by what a server believes.
+ */
+import type { ElectionRecord, LeadershipEvent } from "@tenure/core";
+
+export interface RecordWrite {
+  readonly groupId: string;
+  readonly revision: number;
+  readonly atMs: number;
+  readonly record: ElectionRecord;
+  readonly previous: RecordWrite | null;
+  /** The events that this write added. */
+  readonly events: readonly LeadershipEvent[];
+  /** When the next write took its place. */
+  untilMs: number;
+}
+
+export class GroupTruth {
+  readonly groupId: string;
+  readonly writes: RecordWrite[] = [];
+  /** By number. */
+  readonly events: Map<number, LeadershipEvent> = new Map();
+  history: readonly LeadershipEvent[] = [];
+
+  constructor(groupId: string) {
+    this.groupId = groupId;
+  }
+
+  get last(): RecordWrite | null {
+    return this.writes.at(-1) ?? null;
+  }
+
+  get record(): ElectionRecord | null {
+    return this.last?.record ?? null;
+  }
+
+  add(revision: number, atMs: number, record: ElectionRecord): RecordWrite {
+    const previous = this.last;
+    if (previous !== null) previous.untilMs = atMs;
+    const known = previous?.record.events ?? [];
+    const events = record.events.filter(
+      (event) =>
+        !known.some(
+          (old) => old.number === event.number && old.type === event.type && old.term === event.term,
+        ),
+    );
+    const write = {
+      groupId: this.groupId,
+      revision,
+      atMs,
+      record,
+      previous,
+      events,
+      untilMs: Number.POSITIVE_INFINITY,
+    };
+    this.writes.push(write);
+    return write;
+  }
+
+  /** The writes in force at some moment from `fromMs` to `toMs`. */
+  *between(fromMs: number, toMs: number): Iterable<RecordWrite | null> {
+    let index = this.writes.length - 1;
+    while (index >= 0 && (this.writes[index] as RecordWrite).atMs > toMs) index--;
+    for (; index >= 0; index--) {
+      const write = this.writes[index] as RecordWrite;
+      if (write.untilMs < fromMs) return;
+      yield write;
+    }
+    yield null; // Before the first write there was no record.
+  }
+}
+
+/** A write in one line: who holds which term, what is left of the marks, what has happened. */
+export function describe({ record, events }: RecordWrite): string {
+  const { holder, transfer } = record;
+  const marks = [
+    holder === null ? "" : `hold ${record.holdMs}`,
+    record.deposed === null ? "" : `deposed by ${record.deposed.by}`,
+    ...record.bans.map((ban) => `ban ${ban.nodeId} ${ban.leftMs}`),
+    transfer === null
+      ? ""
+      : `transfer ${transfer.toNodeId} ${transfer.leftMs}${transfer.ready ? " ready" : ""}`,
+    record.pause === null ? "" : `pause ${record.pause.leftMs ?? "on"}`,
+    record.delayMs === 0 ? "" : `delay ${record.delayMs}`,
+    record.deleted ? "deleted" : "",
+  ].filter((mark) => mark !== "");
+  const happened = events.map(({ type, reason, by }) => {
+    return type === "LEADER_CHANGED" ? "elected" : `${reason}${by === undefined ? "" : ` by ${by}`}`;
+  });
+  const who = holder === null ? "nobody" : `${holder.nodeId}#${holder.instanceId ?? "-"}`;
+  return `term ${record.term} ${who} [${marks.join(", ")}] event ${record.eventNumber} ${happened.join(", ")}`.trimEnd();
+}

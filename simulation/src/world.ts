@@ -1,0 +1,233 @@
+/**
+ * One schedule: servers, clients, readers, watchers and an operator around one store, for some seconds of virtual time
+ * with faults and some without. All of it follows from the seed.
+ */
+import type { Store } from "@tenure/core";
+import { Random, VirtualClock } from "@tenure/core/testing";
+import { Chaos } from "./chaos.js";
+import { Checks, type Violation } from "./checks/checks.js";
+import type { CoreModule } from "./core-module.js";
+import type { Environment } from "./environment.js";
+import { Network } from "./network.js";
+import { SimOperator } from "./operator.js";
+import type { Profile } from "./profile.js";
+import { Reader } from "./reader.js";
+import { SimClient } from "./sim-client.js";
+import { SimServer } from "./sim-server.js";
+import { Trace } from "./trace.js";
+import { describe, GroupTruth } from "./truth.js";
+import { TruthStore } from "./truth-store.js";
+import { watchForEver } from "./watcher.js";
+
+export interface WorldOptions {
+  readonly seed: number;
+  readonly profile: Profile;
+  readonly modules: CoreModule;
+  /** Hashes what happens; `print` shows it too. */
+  readonly traced?: boolean;
+  readonly print?: (line: string) => void;
+}
+
+export interface Figures {
+  elections: number;
+  terms: number;
+  reads: number;
+  events: number;
+  resyncs: number;
+  uncertain: number;
+  conflicts: number;
+  uselessGrants: number;
+  /** How long, without faults, a record was held by a term that nobody ever led. */
+  ghostMs: number;
+}
+
+export interface WorldReport {
+  readonly seed: number;
+  readonly violations: readonly Violation[];
+  readonly figures: Figures;
+  readonly digest: string | null;
+}
+
+const DRIFT_RATIO = 0.01;
+const TICK_MS = 200;
+/** What the faults left behind is not counted as ghost time. */
+const SETTLE_MS = 2000;
+
+export class World {
+  readonly #options: WorldOptions;
+  readonly #random: Random;
+  readonly #time = new VirtualClock();
+  readonly #trace: Trace | null;
+  readonly #groups: readonly GroupTruth[];
+  readonly #byId: ReadonlyMap<string, GroupTruth>;
+  readonly #checks: Checks;
+  readonly #environment: Environment;
+  readonly #clients: readonly SimClient[];
+
+  constructor(options: WorldOptions) {
+    this.#options = options;
+    const { modules, profile } = options;
+    const random = new Random(options.seed);
+    this.#random = random;
+    this.#trace =
+      options.traced === true || options.print !== undefined ? new Trace(this.#time, options.print) : null;
+    this.#groups = Array.from({ length: profile.groups }, (_, i) => new GroupTruth(`g${i}`));
+    this.#byId = new Map(this.#groups.map((group) => [group.groupId, group]));
+    this.#checks = new Checks(
+      {
+        driftRatio: DRIFT_RATIO,
+        chaosMs: profile.chaosMs,
+        groups: this.#groups,
+        nowMs: () => this.#time.monotonicMs(),
+        truth: (groupId) => this.#truth(groupId),
+      },
+      (violation) => this.#trace?.note("CHECK", `${violation.code}: ${violation.what}`),
+    );
+    const store = new modules.core.MemoryStore();
+    this.#environment = {
+      modules,
+      profile,
+      driftRatio: DRIFT_RATIO,
+      time: this.#time,
+      random,
+      network: new Network(this.#time, random.fork()),
+      servers: Array.from({ length: random.int(2, 4) }, (_, i) => this.#server(`s${i}`, store)),
+      groupIds: this.#groups.map((group) => group.groupId),
+      checks: this.#checks,
+      trace: this.#trace,
+      counts: { elections: 0, reads: 0, events: 0, uselessGrants: 0, resyncs: 0 },
+      led: new Set(),
+    };
+    this.#clients = this.#drawClients();
+  }
+
+  async run(): Promise<WorldReport> {
+    const { profile } = this.#options;
+    const environment = this.#environment;
+    const random = this.#random;
+    const operator = new SimOperator(environment, random.fork(), () => this.#nodeIds());
+    const chaos = new Chaos(environment, this.#clients, random.fork());
+    for (const server of environment.servers) server.start();
+    chaos.start();
+    void operator.run();
+    if (profile.busyAdmin) void operator.keepBusy();
+    for (const client of this.#clients) this.#time.after(random.between(20, 500), () => client.start());
+    void new Reader(environment, random.fork(), (server) => chaos.suspendedMs.get(server) ?? 0).run();
+    for (const groupId of environment.groupIds) {
+      for (let i = 0; i < 2; i++) void watchForEver(environment, `w${groupId}.${i}`, groupId, random.fork());
+    }
+    this.#tick();
+    await this.#time.run({ untilMs: profile.chaosMs + profile.quietMs });
+    this.#checks.onEnd();
+    this.#time.stop();
+    return {
+      seed: this.#options.seed,
+      violations: [...this.#checks.violations.values()],
+      figures: this.#figures(),
+      digest: this.#trace?.digest ?? null,
+    };
+  }
+
+  #tick(): void {
+    this.#checks.onTick();
+    // In the quiet part somebody must be there to campaign.
+    if (this.#time.monotonicMs() >= this.#options.profile.chaosMs)
+      for (const client of this.#clients) client.start();
+    this.#time.after(TICK_MS, () => this.#tick());
+  }
+
+  #server(name: string, shared: Store): SimServer {
+    const { modules } = this.#options;
+    const random = this.#random.fork();
+    const store = new TruthStore(shared, (...write) => this.#written(name, ...write));
+    return new SimServer({
+      name,
+      modules,
+      time: this.#time,
+      random,
+      store,
+      rate: drawRate(random),
+      driftRatio: DRIFT_RATIO,
+    });
+  }
+
+  #drawClients(): readonly SimClient[] {
+    const random = this.#random;
+    const count = random.int(3, 6);
+    const noneSendInstance = random.chance(0.25);
+    // Two processes of one name are what instance ids are for.
+    const haveNamesake = count >= 4 && random.chance(0.5);
+    return Array.from({ length: count }, (_, i) => {
+      const sendsInstance = !(noneSendInstance && random.chance(0.5));
+      const isNamesake = haveNamesake && i === count - 1;
+      return new SimClient({
+        environment: this.#environment,
+        name: `c${i}`,
+        nodeId: isNamesake && sendsInstance ? "n0" : `n${i}`,
+        groupIds: this.#environment.groupIds,
+        rate: drawRate(random),
+        sendsInstance,
+        random: random.fork(),
+      });
+    });
+  }
+
+  #nodeIds(): readonly string[] {
+    return this.#clients.map((client) => client.process?.nodeId ?? client.name);
+  }
+
+  #truth(groupId: string): GroupTruth {
+    const truth = this.#byId.get(groupId);
+    if (truth === undefined) throw new Error(`no group ${groupId}`);
+    return truth;
+  }
+
+  #written(server: string, key: string, value: string, revision: number): void {
+    const { core } = this.#options.modules;
+    const truth = this.#truth(key.slice(2));
+    if (key.startsWith("r/")) {
+      const write = truth.add(revision, this.#time.monotonicMs(), core.decodeRecord(value));
+      this.#trace?.note("STORE", `r${revision} by ${server} ${write.groupId} ${describe(write)}`);
+      this.#checks.onWrite(write);
+    } else {
+      const before = truth.history;
+      truth.history = core.decodeHistory(value);
+      this.#trace?.note(
+        "STORE",
+        `r${revision} by ${server} ${truth.groupId} history to ${truth.history.at(-1)?.number ?? 0}`,
+      );
+      this.#checks.onHistory(truth, before);
+    }
+  }
+
+  #figures(): Figures {
+    const { counts, servers } = this.#environment;
+    for (const server of servers) if (server.process !== null) server.takeCounts(server.process);
+    const sum = (key: "uncertain" | "conflicts") =>
+      servers.reduce((total, server) => total + server.counts[key], 0);
+    return {
+      ...counts,
+      terms: this.#groups.reduce((total, group) => total + (group.record?.term ?? 0), 0),
+      uncertain: sum("uncertain"),
+      conflicts: sum("conflicts"),
+      ghostMs: this.#groups.reduce((total, group) => total + this.#ghostMs(group), 0),
+    };
+  }
+
+  #ghostMs(group: GroupTruth): number {
+    const { chaosMs, quietMs } = this.#options.profile;
+    let totalMs = 0;
+    for (const { record, atMs, untilMs } of group.writes) {
+      if (record.holder === null || this.#environment.led.has(`${group.groupId} ${record.term}`)) continue;
+      totalMs += Math.max(0, Math.min(untilMs, chaosMs + quietMs) - Math.max(atMs, chaosMs + SETTLE_MS));
+    }
+    return totalMs;
+  }
+}
+
+/** Mostly at the edge of what is allowed. */
+function drawRate(random: Random): number {
+  if (random.chance(0.3)) return 1 + DRIFT_RATIO;
+  if (random.chance(3 / 7)) return 1 - DRIFT_RATIO;
+  return 1 + random.between(-DRIFT_RATIO, DRIFT_RATIO);
+}
