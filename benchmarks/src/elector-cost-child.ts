@@ -1,4 +1,4 @@
-/** Started by elector-cost.ts with `--expose-gc`: `elector-cost-child.js GROUPS`. */
+/** Started by elector-cost.ts with `--expose-gc`: a process of its own, without the garbage of other benchmarks. */
 import { measure } from "./elector-cost.js";
 
-console.log(JSON.stringify(await measure(Number(process.argv[2]))));
+console.log(JSON.stringify(await measure()));

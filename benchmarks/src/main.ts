@@ -2,8 +2,9 @@
 import { parseArgs } from "node:util";
 import type { Benchmark } from "./benchmark.js";
 import { electorCost } from "./elector-cost.js";
+import { embeddedRenew } from "./embedded-renew.js";
 
-const BENCHMARKS: readonly Benchmark[] = [electorCost];
+const BENCHMARKS: readonly Benchmark[] = [electorCost, embeddedRenew];
 
 const USAGE = `npm run bench -- [NAME…]
 

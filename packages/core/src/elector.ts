@@ -4,8 +4,8 @@
  *
  * Every verb takes a plain request, refuses what is malformed with `InvalidRequestError` before anything is written, and
  * rejects with `BackendUnavailableError` when the store does not answer: that tells nothing, neither yes nor no. An
- * aborted call rejects with the signal's reason at once; its write may still happen, except that a campaign
- * won by a caller who is gone is taken back. Calls may overlap freely; those of one group take effect one at a time.
+ * aborted call rejects with the signal's reason at once; its write may still happen, except that a term
+ * won by a caller who is gone is taken back where the winning write is known. Calls may overlap freely; those of one group take effect one at a time.
  */
 import type { EndReason, LeadershipEvent } from "./event.js";
 import type { GroupPolicy, PolicyInput } from "./policy.js";
@@ -175,6 +175,20 @@ export interface TransferRequest {
   readonly timeoutMs?: number | undefined;
 }
 
+export interface HeartbeatRequest {
+  readonly groupId: string;
+  readonly nodeId: string;
+  readonly metadata?: Metadata | undefined;
+}
+
+export interface Member {
+  readonly nodeId: string;
+  readonly role: "leader" | "candidate" | "observer";
+  /** On the wall clock of the server that saw it. */
+  readonly lastHeartbeatMs: number;
+  readonly metadata?: Metadata;
+}
+
 /** What an operator may do. Each act is a write of its own; `ConflictError` where the state does not admit it. */
 export interface ElectorAdmin extends Elector {
   createGroup(input: GroupInput, options?: CallOptions): Promise<Group>;
@@ -196,6 +210,17 @@ export interface ElectorAdmin extends Elector {
   transfer(request: TransferRequest, options?: CallOptions): Promise<Leader>;
   pause(request: { groupId: string; forMs?: number | undefined }, options?: CallOptions): Promise<void>;
   resume(request: { groupId: string }, options?: CallOptions): Promise<void>;
+  /** A sign of life from somebody who does not stand for election. */
+  heartbeat(request: HeartbeatRequest, options?: CallOptions): Promise<void>;
+  /** Who gave a sign of life in the last half minute, where the elector keeps account of it. */
+  members(groupId: string, options?: CallOptions): Promise<readonly Member[]>;
+  /**
+   * Events of all groups in the order of the store. Without a cursor the state of each led group comes first; from a
+   * cursor that is too old, the state of every group, each as a RESYNC. Cursors are not those of `watch`.
+   */
+  watchAll(options?: WatchOptions): AsyncIterable<WatchEvent>;
+  /** Resolves if the store answers; `BackendUnavailableError` if it does not. */
+  ping(options?: CallOptions): Promise<void>;
   /** The last events, oldest first, at most 64. */
   history(groupId: string, options?: CallOptions): Promise<readonly LeadershipEvent[]>;
 }

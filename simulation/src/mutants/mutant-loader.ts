@@ -1,5 +1,5 @@
 /** Copies the built core, switches a rule off in the copy, and loads that. */
-import { cp, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
@@ -10,13 +10,23 @@ export async function loadMutant(mutant: Mutant): Promise<CoreModule> {
   const built = dirname(fileURLToPath(import.meta.resolve("@tenure/core")));
   const copy = await mkdtemp(join(tmpdir(), `tenure-${mutant.name}-`));
   try {
-    await cp(built, copy, { recursive: true, filter: (path) => !/\.(?:map|d\.ts)$|\.test\./.test(path) });
-    await writeFile(join(copy, "package.json"), '{ "type": "module" }');
+    await copyCode(built, copy);
     for (const patch of mutant.patches) await apply(copy, patch, mutant.name);
     const load = (file: string): Promise<unknown> => import(pathToFileURL(join(copy, file)).href);
     return { core: await load("index.js"), testing: await load("testing/index.js") } as CoreModule;
   } finally {
     await rm(copy, { recursive: true, force: true });
+  }
+}
+
+/** Without source maps: they would point to sources that are not there. */
+async function copyCode(from: string, to: string): Promise<void> {
+  await writeFile(join(to, "package.json"), '{ "type": "module" }');
+  for (const file of await readdir(from, { recursive: true })) {
+    if (!file.endsWith(".js") || /\.(?:test|test-kit)\.js$/.test(file)) continue;
+    const code = await readFile(join(from, file), "utf8");
+    await mkdir(dirname(join(to, file)), { recursive: true });
+    await writeFile(join(to, file), code.replace(/\n\/\/# sourceMappingURL=.*$/, "\n"));
   }
 }
 

@@ -125,6 +125,16 @@ export function turn(): Promise<void> {
   });
 }
 
+/** Renews until the leader is told of a successor. */
+export async function toldOf(elector: Elector, leader: CampaignRequest, term: number): Promise<string> {
+  for (;;) {
+    const renewal = await elector.renew({ ...claimOf(leader, term), ttlMs: LONG_MS });
+    assert(renewal.kind === "renewed", JSON.stringify(renewal));
+    if (renewal.transferTo !== undefined) return renewal.transferTo;
+    await turn();
+  }
+}
+
 /** Term and number of the last event: what no refused request may change. */
 export async function mark(elector: Elector, groupId: string): Promise<string> {
   const probe = new WatchProbe(elector, groupId);

@@ -1,6 +1,5 @@
 /** Laws of a planned handover. */
 import assert from "node:assert/strict";
-import type { CampaignRequest, Elector } from "../elector.js";
 import { ConflictError } from "../errors.js";
 import { systemClock } from "../system-clock.js";
 import {
@@ -14,6 +13,7 @@ import {
   LONG_MS,
   lost,
   SHORT_MS,
+  toldOf,
   win,
 } from "./elector-support.js";
 
@@ -122,13 +122,4 @@ export function transferLaws(law: ElectorLaw<AdminBench>): void {
     await refused;
     await assert.rejects(transfer("b"), isConflict, "a leader that was stepped down");
   });
-}
-
-/** Renews until the leader is told of a successor. */
-async function toldOf(elector: Elector, leader: CampaignRequest, term: number): Promise<string> {
-  for (;;) {
-    const renewal = await elector.renew({ ...claimOf(leader, term), ttlMs: LONG_MS });
-    assert(renewal.kind === "renewed", JSON.stringify(renewal));
-    if (renewal.transferTo !== undefined) return renewal.transferTo;
-  }
 }

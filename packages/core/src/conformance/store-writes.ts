@@ -196,6 +196,21 @@ export function writeLaws(law: Law): void {
     });
     await Promise.all(pairs);
   });
+
+  law("what a conflict has shown is at or below the next sync, and in the next feed", async ({ store }) => {
+    for (let i = 0; i < 10; i++) {
+      const key = `r/${i}`;
+      // Both at once: whoever loses may be shown an entry that is only just being written.
+      const racers = ["1", "2"].map(async (value) => {
+        const outcome = only(await store.compareAndSet([{ key, expected: null, value }]));
+        if (outcome.kind !== "conflict" || outcome.current === null) return;
+        const { revision } = outcome.current;
+        assert((await store.sync()) >= revision, `sync is below ${revision}, which a conflict has shown`);
+        assert(((await snapshot(store)).get(key)?.revision ?? 0) >= revision);
+      });
+      await Promise.all(racers);
+    }
+  });
 }
 
 /** For stores that several processes open at once. */

@@ -37,6 +37,8 @@ export class Attendance {
     if (this.#closed || group.isUnreadable) return;
     const nowMs = this.#engine.clock.monotonicMs();
     for (const waiter of group.waiters) {
+      const { nodeId, metadata } = waiter.candidate;
+      this.#engine.members?.sign(group.groupId, nodeId, true, metadata);
       if (waiter.endsAtMs <= nowMs && !waiter.named) this.#campaigns.endWait(group, waiter);
     }
     const decision = attend(group.observation(nowMs), group.present(), this.#engine.stamp());

@@ -1,28 +1,25 @@
 import { onAbort } from "../on-abort.js";
 import { unlessAborted } from "./within.js";
-import type { GroupState } from "./group-state.js";
 
-/** Wakes one reader when the group's events may have changed, or when one of its signals says that it is over. */
+/** Wakes one reader when there may be something new, or when one of its signals says that it is over. */
 export class Bell {
-  readonly #group: GroupState;
   readonly #signals: readonly (AbortSignal | undefined)[];
   readonly #ring: () => void;
   readonly #stopListening: readonly (() => void)[];
   #wake: (() => void) | null = null;
   #rung = false;
 
-  constructor(group: GroupState, signals: readonly (AbortSignal | undefined)[]) {
-    this.#group = group;
+  /** `listen` is given what to call when there is something new, and returns how to stop that. */
+  constructor(listen: (ring: () => void) => () => void, signals: readonly (AbortSignal | undefined)[]) {
     this.#signals = signals;
     this.#ring = () => {
       this.#rung = true;
       this.#wake?.();
     };
-    group.watchers ??= new Set();
-    group.watchers.add(this.#ring);
-    this.#stopListening = signals.map((signal) =>
+    const onSignals = signals.map((signal) =>
       signal === undefined ? () => {} : onAbort(signal, this.#ring),
     );
+    this.#stopListening = [listen(this.#ring), ...onSignals];
   }
 
   throwIfOver(): void {
@@ -48,7 +45,5 @@ export class Bell {
 
   remove(): void {
     for (const stop of this.#stopListening) stop();
-    this.#group.watchers?.delete(this.#ring);
-    if (this.#group.watchers?.size === 0) this.#group.watchers = null;
   }
 }

@@ -1,7 +1,7 @@
 /** Campaigns: one attempt, or a wait in this server's queue. */
 import type { CampaignResult } from "../elector.js";
 import { ClosedError, InvalidTtlError, UnauthorizedError } from "../errors.js";
-import { isHeldBy, type Observation, policyOf } from "../record.js";
+import { type Observation, policyOf } from "../record.js";
 import { attend, bestWaiter } from "../rules/attend.js";
 import { type Candidate, type CampaignDecision, decideCampaign } from "../rules/campaign.js";
 import { carryOver } from "../rules/carry-over.js";
@@ -50,15 +50,14 @@ export class Campaigns {
     const { candidate } = contender;
     return this.#engine.transact<CampaignResult | W>(
       group,
-      this.#engine.existing(group, (seen, uncertain): Step<CampaignResult | W> => {
-        // Unless it may have won already, in which case that must be taken back.
-        if (!uncertain) contender.signal?.throwIfAborted();
+      this.#engine.existing(group, (seen): Step<CampaignResult | W> => {
+        contender.signal?.throwIfAborted();
         const decision = this.decide(seen, candidate);
         switch (decision.kind) {
           case "elect":
-            return this.#firstCome(group, seen, contender) ?? this.#win(group, contender, decision, true);
+            return this.#firstCome(group, seen, contender) ?? this.#win(group, contender, decision);
           case "confirm":
-            return this.#win(group, contender, decision, uncertain);
+            return this.#win(group, contender, decision);
           case "expire":
             return { kind: "write", change: decision, written: "decide again" };
           case "lose":
@@ -83,16 +82,13 @@ export class Campaigns {
       landed: (revision) => {
         group.removeWaiter(waiter);
         waiter.resolve(elected);
-        if (waiter.gone) this.takeBack(group, revision);
+        if (waiter.gone && !elected.confirmed) this.takeBack(group, revision);
       },
       dropped: () => {
         waiter.named = false;
         if (waiter.gone) {
+          // Even if it was written: by now that may be another's doing, and its leader at work.
           group.removeWaiter(waiter);
-          const { record, revision } = group;
-          const { nodeId, instanceId } = waiter.candidate;
-          const landed = record.term === change.next.term && isHeldBy(record, nodeId, instanceId);
-          if (landed && revision !== null) this.takeBack(group, revision);
         } else if (this.closing) {
           this.endWait(group, waiter);
         }
@@ -134,7 +130,10 @@ export class Campaigns {
     }
   }
 
-  /** A caller that is gone has won `revision`: give it up again, unless anything has happened since. */
+  /**
+   * A caller that is gone has won `revision`: give it up again, unless anything has happened since. Only ever one's own
+   * grant whose revision is known: the same instance may have campaigned elsewhere too, and lead by that.
+   */
   takeBack(group: GroupState, revision: Revision): void {
     const decide = (seen: Observation): Step<null> => {
       const now = carryOver(seen.record, seen.ageMs);
@@ -154,15 +153,14 @@ export class Campaigns {
     return decision.kind === "elect" ? this.grant(group, best.waiter, decision, "decide again") : null;
   }
 
-  /** `isNew`: this or an earlier write of the same campaign gave it the term. */
-  #win(group: GroupState, contender: Waiter, change: Change, isNew: boolean): Step<CampaignResult> {
+  #win(group: GroupState, contender: Waiter, change: Change): Step<CampaignResult> {
     const elected = this.#elected(contender, change);
     return {
       kind: "write",
       change,
       written: () => elected,
       landed: (revision) => {
-        if (contender.gone && isNew) this.takeBack(group, revision);
+        if (contender.gone && !elected.confirmed) this.takeBack(group, revision);
       },
     };
   }

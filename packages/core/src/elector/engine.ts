@@ -2,18 +2,20 @@
  * What all verbs of a StoreElector stand on: the groups as this process has seen them, kept current by the feed, and one
  * way to change a record.
  */
-import type { Clock } from "../clock.js";
-import { encodeRecord } from "../codec.js";
+import { type Clock, sleep } from "../clock.js";
+import { decodeRecord, encodeRecord } from "../codec.js";
 import { BackendUnavailableError, ClosedError, GroupNotFoundError } from "../errors.js";
 import { losesEvents } from "../history.js";
 import { EMPTY_RECORD, type ElectionRecord, type Observation } from "../record.js";
 import type { Change, Stamp } from "../rules/terms.js";
 import type { Entry, Revision, Store } from "../store/store.js";
 import { Batcher } from "./batcher.js";
+import { EventLog } from "./event-log.js";
 import { FeedFollower } from "./feed-follower.js";
 import { Freshness } from "./freshness.js";
 import { GroupState } from "./group-state.js";
 import { HistoryKeeper } from "./history-keeper.js";
+import { MemberBook } from "./member-book.js";
 import { parseKey, recordKey } from "./keys.js";
 import { TtlCensus } from "./ttl-census.js";
 
@@ -41,8 +43,15 @@ export type Decide<T> = (seen: Observation, uncertain: boolean) => Step<T>;
 
 /** How long a request may be about it before it is told that the store is unavailable. */
 const REQUEST_LIMIT_MS = 3000;
+const PATIENT_ATTEMPTS = 8;
+const LONGEST_PAUSE_MS = 64;
 const SHORTEST_CALL_MS = 25;
 const LONGEST_CALL_MS = 1000;
+
+export interface EngineOptions {
+  readonly explicitGroups: boolean;
+  readonly keepMembers: boolean;
+}
 
 export class Engine {
   readonly clock: Clock;
@@ -50,22 +59,30 @@ export class Engine {
   readonly freshness: Freshness;
   readonly history: HistoryKeeper;
   readonly follower: FeedFollower;
+  /** `null` where nobody keeps account of members. */
+  readonly members: MemberBook | null;
+  readonly log: EventLog = new EventLog();
   readonly #batcher: Batcher;
   readonly #ttls = new TtlCensus();
   readonly #onChange: (group: GroupState) => void;
   readonly #explicitGroups: boolean;
-  readonly #underWay = new Set<Promise<unknown>>();
+  readonly #onSettled: (() => void)[] = [];
+  #underWay = 0;
 
   /** `onChange` hears of each new record, its own writes included, and must not block. */
-  constructor(store: Store, clock: Clock, explicitGroups: boolean, onChange: (group: GroupState) => void) {
+  constructor(store: Store, clock: Clock, options: EngineOptions, onChange: (group: GroupState) => void) {
     this.clock = clock;
-    this.#explicitGroups = explicitGroups;
+    this.#explicitGroups = options.explicitGroups;
     this.#onChange = onChange;
     const timeoutMs = () => this.callLimitMs();
-    this.follower = new FeedFollower(store, clock, (entry) => this.#observe(entry));
+    this.follower = new FeedFollower(store, clock, {
+      snapshot: (entries, revision) => this.#takeSnapshot(entries, revision),
+      changes: (entries) => this.#takeChanges(entries),
+    });
     this.freshness = new Freshness(store, clock, this.follower, timeoutMs);
     this.#batcher = new Batcher(store, clock, timeoutMs);
     this.history = new HistoryKeeper(this.#batcher, this.freshness);
+    this.members = options.keepMembers ? new MemberBook(this.#batcher, clock) : null;
   }
 
   /** Well under a third of the shortest ttl in force: everything behind a call on the same key waits for it. */
@@ -102,14 +119,24 @@ export class Engine {
    * Decides on the record as seen and carries the decision out, again and again until it stands: a conflict brings the
    * entry to decide on, a lost answer is followed by a look at what is there.
    */
-  transact<T>(group: GroupState, decide: Decide<T>, limitMs: number = REQUEST_LIMIT_MS): Promise<T> {
-    return this.#using(group, this.#transact(group, decide, this.clock.monotonicMs() + limitMs));
+  async transact<T>(group: GroupState, decide: Decide<T>, limitMs: number = REQUEST_LIMIT_MS): Promise<T> {
+    this.#enter(group);
+    try {
+      return await this.#transact(group, decide, this.clock.monotonicMs() + limitMs);
+    } finally {
+      this.#leave(group);
+    }
   }
 
   /** Several steps on one group, which stays the same object meanwhile. */
-  with<T>(groupId: string, work: (group: GroupState) => Promise<T>): Promise<T> {
+  async with<T>(groupId: string, work: (group: GroupState) => Promise<T>): Promise<T> {
     const group = this.obtain(groupId);
-    return this.#using(group, work(group));
+    this.#enter(group);
+    try {
+      return await work(group);
+    } finally {
+      this.#leave(group);
+    }
   }
 
   exists(record: ElectionRecord): boolean {
@@ -124,12 +151,14 @@ export class Engine {
     };
   }
 
-  /** Waits for it at the end. */
-  track<T>(work: Promise<T>): Promise<T> {
-    this.#underWay.add(work);
-    const done = () => this.#underWay.delete(work);
-    work.then(done, done);
-    return work;
+  /** `work`, which is waited for at the end. */
+  async track<T>(work: Promise<T>): Promise<T> {
+    this.#underWay++;
+    try {
+      return await work;
+    } finally {
+      this.#done();
+    }
   }
 
   keepHistory(group: GroupState): void {
@@ -137,24 +166,33 @@ export class Engine {
   }
 
   /** Resolves when nothing is under way. */
-  async settled(): Promise<void> {
-    while (this.#underWay.size > 0) await Promise.allSettled(this.#underWay);
+  settled(): Promise<void> {
+    if (this.#underWay === 0) return Promise.resolve();
+    return new Promise((resolve) => this.#onSettled.push(resolve));
   }
 
-  async #using<T>(group: GroupState, work: Promise<T>): Promise<T> {
+  #enter(group: GroupState): void {
     group.users++;
-    try {
-      return await this.track(work);
-    } finally {
-      group.users--;
-      this.forget(group);
-    }
+    this.#underWay++;
+  }
+
+  #leave(group: GroupState): void {
+    group.users--;
+    this.forget(group);
+    this.#done();
+  }
+
+  #done(): void {
+    if (--this.#underWay === 0) for (const resolve of this.#onSettled.splice(0)) resolve();
   }
 
   async #transact<T>(group: GroupState, decide: Decide<T>, giveUpAtMs: number): Promise<T> {
     let fresh = false;
     let uncertain = false;
-    for (;;) {
+    for (let attempt = 1; ; attempt++) {
+      // Contention is over in a few attempts; a store that keeps refusing must not be run down.
+      if (attempt > PATIENT_ATTEMPTS)
+        await sleep(this.clock, Math.min(2 ** (attempt - PATIENT_ATTEMPTS), LONGEST_PAUSE_MS));
       const turn = group.take();
       if (turn !== null) await turn;
       let dropped: (() => void) | undefined;
@@ -202,15 +240,17 @@ export class Engine {
       await this.history.advance(group);
       return { kind: "history first" };
     }
+    const value =
+      change.next === group.record && group.value !== null ? group.value : encodeRecord(change.next);
     const outcome = await this.#batcher.submit({
       key: recordKey(group.groupId),
       expected: group.revision,
-      value: encodeRecord(change.next),
+      value,
     });
     switch (outcome.kind) {
       case "swapped": {
         const previous = group.record;
-        if (group.install(change.next, outcome.revision, decidedAtMs)) this.#changed(group, previous);
+        if (group.install(change.next, value, outcome.revision, decidedAtMs)) this.#changed(group, previous);
         if (change.events.length > 0) this.keepHistory(group);
         return { kind: "written", revision: outcome.revision };
       }
@@ -222,9 +262,36 @@ export class Engine {
     }
   }
 
-  #observe(entry: Entry): void {
+  #takeSnapshot(entries: readonly Entry[], revision: Revision): void {
+    for (const entry of entries) this.#observe(entry);
+    for (const group of this.groups.values()) group.loggedNumber = group.record.eventNumber;
+    this.log.restart(revision);
+  }
+
+  #takeChanges(entries: readonly Entry[]): void {
+    for (const entry of entries) {
+      const group = this.#observe(entry);
+      if (group !== null && group.record.eventNumber !== group.loggedNumber) this.#log(group, entry);
+    }
+  }
+
+  /** In the order of the feed: one's own write is known sooner, and told to those who watch everything only now. */
+  #log(group: GroupState, { key, value, revision }: Entry): void {
+    if (parseKey(key)?.kind !== "record" || group.isUnreadable) return;
+    const record = revision === group.revision ? group.record : decodeRecord(value);
+    const events = record.events.filter((event) => event.number > group.loggedNumber);
+    if (record.eventNumber - group.loggedNumber > events.length) this.log.restart(revision);
+    else this.log.append(group.groupId, events, revision);
+    group.loggedNumber = Math.max(group.loggedNumber, record.eventNumber);
+  }
+
+  #observe(entry: Entry): GroupState | null {
     const place = parseKey(entry.key);
-    if (place === null) return;
+    if (place === null) return null;
+    if (place.kind === "members") {
+      this.members?.observe(place.groupId, entry);
+      return null;
+    }
     const group = this.obtain(place.groupId);
     const previous = group.record;
     if (place.kind === "history") {
@@ -232,6 +299,7 @@ export class Engine {
     } else if (group.observeRecord(entry, this.clock.monotonicMs())) {
       this.#changed(group, previous);
     }
+    return group;
   }
 
   #changed(group: GroupState, previous: ElectionRecord): void {
@@ -245,6 +313,7 @@ export class Engine {
 
   /** After this nothing more is seen; what is under way must have settled. */
   async close(): Promise<void> {
+    this.members?.close();
     await this.follower.close();
     for (const group of this.groups.values()) notify(group);
   }

@@ -11,20 +11,26 @@ interface Waiting {
 const FIRST_RETRY_MS = 10;
 const LONGEST_RETRY_MS = 1000;
 
+/** Where the entries go; called in the order of the feed. */
+export interface FeedSink {
+  snapshot(entries: readonly Entry[], revision: Revision): void;
+  changes(entries: readonly Entry[], revision: Revision): void;
+}
+
 export class FeedFollower {
   readonly #store: Store;
   readonly #clock: Clock;
-  readonly #observe: (entry: Entry) => void;
+  readonly #sink: FeedSink;
   readonly #stop = new AbortController();
   #waiting: Waiting[] = [];
   #progress: Revision = 0;
   #broken: unknown = null;
   #done: Promise<void> = Promise.resolve();
 
-  constructor(store: Store, clock: Clock, observe: (entry: Entry) => void) {
+  constructor(store: Store, clock: Clock, sink: FeedSink) {
     this.#store = store;
     this.#clock = clock;
-    this.#observe = observe;
+    this.#sink = sink;
   }
 
   start(): void {
@@ -86,7 +92,7 @@ export class FeedFollower {
         `the store shows revision ${revision} and has shown ${this.#progress} before; was it restored from a backup?`,
       );
     }
-    for (const entry of entries) this.#observe(entry);
+    this.#sink[kind](entries, revision);
     if (revision <= this.#progress) return;
     this.#progress = revision;
     if (this.#waiting.length === 0) return;

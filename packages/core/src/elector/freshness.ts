@@ -47,9 +47,9 @@ export class Freshness {
     return this.#freshAtMs !== Number.NEGATIVE_INFINITY;
   }
 
-  /** How old what this process has seen may be at most. */
+  /** How old what this process has seen may be at most; it grows while the machine is suspended, too. */
   ageMs(): number {
-    return this.#clock.monotonicMs() - this.#freshAtMs;
+    return this.#clock.bootMs() - this.#freshAtMs + this.#clock.bootTickMs;
   }
 
   /** The next round is sent when the answer of the last is here; its members need not have seen it yet. */
@@ -62,7 +62,7 @@ export class Freshness {
   }
 
   #send(round: Round): Promise<void> {
-    const sentAtMs = this.#clock.monotonicMs();
+    const sentAtMs = this.#clock.bootMs();
     return new Promise((answered) => {
       within(this.#clock, this.#timeoutMs(), "a read", async (signal) => {
         const revision = await this.#store.sync({ signal });

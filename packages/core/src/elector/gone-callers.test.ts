@@ -1,26 +1,40 @@
 /** Callers that are gone: nobody is elected who does not know it, or not for long. */
 import { expect, test } from "vitest";
-import { A, B, C, claimOf, failureOf, Held, inWorld, lostAnswer, refused, wonBy } from "./world.test-kit.js";
+import {
+  A,
+  B,
+  C,
+  claimOf,
+  failureOf,
+  Held,
+  inWorld,
+  lostAnswer,
+  lostRequest,
+  refused,
+  wonBy,
+} from "./world.test-kit.js";
 
 test(
-  "a campaign whose caller is gone is taken back although its first answer was lost",
+  "a campaign whose answer was lost takes nothing back: the same instance may lead by another server",
   inWorld(async (w) => {
-    const { elector, store } = w.server();
+    const one = w.server();
+    const two = w.server();
     const controller = new AbortController();
-    store.next("r/", lostAnswer);
-    const letSyncs = store.holdSyncs();
-    const failure = failureOf(elector.campaign(A, { signal: controller.signal }));
+    one.store.next("r/", lostRequest);
+    const letSyncs = one.store.holdSyncs();
+    const failure = failureOf(one.elector.campaign(A, { signal: controller.signal }));
     await w.clock.advance(0);
+    expect(wonBy((await w.until(two.elector.campaign(A))).value)).toBe("a");
     controller.abort(new Error("gone"));
     expect(await failure).toMatchObject({ message: "gone" });
     letSyncs();
     await w.clock.advance(100);
-    expect((await w.until(elector.leader("g"))).value.leader).toBeNull();
+    expect(await w.record()).toMatchObject({ term: 1, holder: { nodeId: "a" } });
   }),
 );
 
 test(
-  "a waiting campaign whose caller is gone is taken back although the grant's answer was lost",
+  "a waiting campaign whose grant's answer was lost takes nothing back either",
   inWorld(async (w) => {
     const { elector, store } = w.server();
     await elector.campaign(A);
@@ -36,7 +50,32 @@ test(
     letSyncs();
     await w.until(resign);
     await w.clock.advance(100);
-    expect((await w.until(elector.leader("g"))).value.leader).toBeNull();
+    expect(await w.record()).toMatchObject({ term: 2, holder: { nodeId: "b" } });
+  }),
+);
+
+test(
+  "a grant that met a conflict takes nothing back, though its candidate holds that very term",
+  inWorld(async (w) => {
+    const one = w.server();
+    const two = w.server();
+    await w.until(one.elector.campaign(A));
+    const controller = new AbortController();
+    const failure = failureOf(one.elector.campaign({ ...B, waitMs: 60_000 }, { signal: controller.signal }));
+    await w.clock.advance(0);
+    const held = new Held();
+    one.store.next("r/", held.fate);
+    const resign = one.elector.resign(claimOf(A, 1));
+    await held.arrived;
+    // The same instance wins the same term elsewhere, before this write arrives.
+    await w.until(two.elector.resign(claimOf(A, 1)));
+    expect(wonBy((await w.until(two.elector.campaign(B))).value)).toBe("b");
+    controller.abort(new Error("gone"));
+    held.release();
+    await failure;
+    await w.until(resign);
+    await w.clock.advance(100);
+    expect(await w.record()).toMatchObject({ term: 2, holder: { nodeId: "b" } });
   }),
 );
 

@@ -16,12 +16,16 @@ export class GroupState implements AgendaItem {
   readonly groupId: string;
 
   record: ElectionRecord = EMPTY_RECORD;
+  /** As it is stored. A renewal writes the same again, and its echo need not be read. */
+  value: string | null = null;
   /** `null`: never seen, so taken to be absent until the store says otherwise. */
   revision: Revision | null = null;
   /** First sight of this revision, on the monotonic clock. */
   seenAtMs = 0;
   /** First sight of the last event. */
   eventSeenAtMs = 0;
+  /** The last event that those who watch everything have been told. */
+  loggedNumber = 0;
   /** Why the record as stored cannot be read, by a newer format or damage. */
   unreadable: unknown = null;
 
@@ -65,19 +69,22 @@ export class GroupState implements AgendaItem {
   observeRecord(entry: Entry, nowMs: number): boolean {
     if (this.revision !== null && entry.revision <= this.revision) return false;
     try {
-      this.install(decodeRecord(entry.value), entry.revision, nowMs);
+      const record = entry.value === this.value ? this.record : decodeRecord(entry.value);
+      this.install(record, entry.value, entry.revision, nowMs);
     } catch (error) {
       this.revision = entry.revision;
+      this.value = null;
       this.unreadable = error;
     }
     return true;
   }
 
   /** False if this process has seen as much; it may still have known of it sooner than it saw it. */
-  install(record: ElectionRecord, revision: Revision, nowMs: number): boolean {
+  install(record: ElectionRecord, value: string, revision: Revision, nowMs: number): boolean {
     if (revision === this.revision) this.seenAtMs = Math.min(this.seenAtMs, nowMs);
     if (this.revision !== null && revision <= this.revision) return false;
     this.record = record;
+    this.value = value;
     this.revision = revision;
     this.seenAtMs = nowMs;
     this.unreadable = null;
@@ -100,6 +107,16 @@ export class GroupState implements AgendaItem {
   /** Read anew each time: few ask, and as objects it would be most of a group's memory. */
   history(): readonly LeadershipEvent[] {
     return this.historyValue === null ? [] : decodeHistory(this.historyValue);
+  }
+
+  /** Calls `wake` when its events may have changed; returns how to stop that. */
+  listen(wake: () => void): () => void {
+    this.watchers ??= new Set();
+    this.watchers.add(wake);
+    return () => {
+      this.watchers?.delete(wake);
+      if (this.watchers?.size === 0) this.watchers = null;
+    };
   }
 
   /** One write of this group's record at a time, in the order of asking. */

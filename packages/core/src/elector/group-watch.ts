@@ -4,9 +4,8 @@ import { eventsAfter } from "../history.js";
 import { Bell } from "./bell.js";
 import type { Engine } from "./engine.js";
 import type { GroupState } from "./group-state.js";
+import { iterate, type Signals } from "./iterate.js";
 import { stateEvent, watchEvent } from "./views.js";
-
-type Signals = readonly (AbortSignal | undefined)[];
 
 /** Events of one group from a cursor on; each iteration is a watch of its own, until one of the signals ends it. */
 export function watchGroup(
@@ -15,28 +14,7 @@ export function watchGroup(
   from: number | undefined,
   signals: Signals,
 ): AsyncIterable<WatchEvent> {
-  return {
-    [Symbol.asyncIterator]: () => {
-      const left = new AbortController();
-      const events = readEvents(engine, groupId, from, [...signals, left.signal]);
-      return {
-        next: () => events.next().catch(unless(left.signal)),
-        // A generator cannot be ended while it waits for the next event; the signal ends that wait.
-        return: () => {
-          left.abort();
-          return events.return(undefined).catch(unless(left.signal));
-        },
-      };
-    },
-  };
-}
-
-/** The reader has left: no failure is told any more. */
-function unless(left: AbortSignal): (error: unknown) => IteratorReturnResult<undefined> {
-  return (error) => {
-    if (left.aborted) return { done: true, value: undefined };
-    throw error;
-  };
+  return iterate(signals, (all) => readEvents(engine, groupId, from, all));
 }
 
 /**
@@ -50,7 +28,7 @@ async function* readEvents(
   signals: Signals,
 ): AsyncGenerator<WatchEvent, undefined> {
   const group = engine.obtain(groupId);
-  const bell = new Bell(group, signals);
+  const bell = new Bell((wake) => group.listen(wake), signals);
   const state = (resync: boolean) => stateEvent(groupId, group.current(), resync, engine.clock.wallMs());
   try {
     bell.throwIfOver();

@@ -7,10 +7,15 @@ export function historyKey(groupId: string): string {
   return `h/${groupId}`;
 }
 
+export function membersKey(groupId: string): string {
+  return `m/${groupId}`;
+}
+
 export function parseKey(
   key: string,
-): { readonly kind: "record" | "history"; readonly groupId: string } | null {
+): { readonly kind: "record" | "history" | "members"; readonly groupId: string } | null {
   if (key.startsWith("r/")) return { kind: "record", groupId: key.slice(2) };
   if (key.startsWith("h/")) return { kind: "history", groupId: key.slice(2) };
+  if (key.startsWith("m/")) return { kind: "members", groupId: key.slice(2) };
   return null;
 }

@@ -1,5 +1,5 @@
 /** What an operator may do: the verbs of `ElectorAdmin`. */
-import type { Group, Leader } from "../elector.js";
+import type { Group, Leader, Member } from "../elector.js";
 import { ConflictError, BackendUnavailableError } from "../errors.js";
 import type { LeadershipEvent } from "../event.js";
 import { mergeEvents } from "../history.js";
@@ -19,7 +19,7 @@ import type { Campaigns } from "./campaigns.js";
 import type { Decide, Engine, Step } from "./engine.js";
 import type { GroupState } from "./group-state.js";
 import type { GroupsQuery } from "./requests.js";
-import { groupView, leaderView } from "./views.js";
+import { groupView, leaderView, memberView } from "./views.js";
 import { Bell } from "./bell.js";
 
 /** `uncertain`: this act may have happened already. */
@@ -87,7 +87,7 @@ export class Operator {
     signals: readonly (AbortSignal | undefined)[],
   ): Promise<Leader> {
     let fromTerm = 0;
-    const bell = new Bell(group, signals);
+    const bell = new Bell((wake) => group.listen(wake), signals);
     try {
       const acted = await this.#actOnExisting(group, (seen) => {
         fromTerm = seen.record.term;
@@ -132,6 +132,17 @@ export class Operator {
       groups: page.map((group) => this.#view(group)),
       cursor: found.length > limit ? (page.at(-1)?.groupId ?? null) : null,
     };
+  }
+
+  async members(groupId: string): Promise<readonly Member[]> {
+    const group = this.#engine.obtain(groupId);
+    return this.#engine.transact(
+      group,
+      this.#engine.existing(group, ({ record }) => ({
+        kind: "answer",
+        give: () => this.#engine.members?.members(groupId).map((seen) => memberView(seen, record)) ?? [],
+      })),
+    );
   }
 
   async history(groupId: string): Promise<readonly LeadershipEvent[]> {

@@ -1,5 +1,6 @@
 /** Requests, parsed once at the border. Unknown keys are refused; nothing is coerced. */
 import { checkId, checkInteger, checkKeys, checkMetadata, either, isObject, LIMITS } from "../check.js";
+import type { Metadata } from "../elector.js";
 import { InvalidRequestError } from "../errors.js";
 import type { GroupConfig } from "../record.js";
 import { DEFAULT_POLICY, parsePolicy, TTL_BOUNDS_MS } from "../policy.js";
@@ -72,6 +73,19 @@ export interface ParsedResign {
 
 export function parseResign(request: unknown): ParsedResign {
   return parseClaim(fields(request, "", ["groupId", "nodeId", "term", "instanceId"]), "");
+}
+
+export function parseHeartbeat(request: unknown): {
+  groupId: string;
+  nodeId: string;
+  metadata: Metadata | null;
+} {
+  const given = fields(request, "", ["groupId", "nodeId", "metadata"]);
+  return {
+    groupId: checkId(given["groupId"], "groupId"),
+    nodeId: checkId(given["nodeId"], "nodeId"),
+    metadata: checkMetadata(given["metadata"], "metadata") ?? null,
+  };
 }
 
 export function parseStepDown(request: unknown): { groupId: string; stepDown: StepDown } {

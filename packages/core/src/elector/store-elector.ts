@@ -15,9 +15,11 @@ import type {
   ElectorAdmin,
   Group,
   GroupInput,
+  HeartbeatRequest,
   Leader,
   LeaderOptions,
   Leadership,
+  Member,
   NotLeader,
   RenewManyResult,
   RenewRequest,
@@ -45,6 +47,7 @@ import * as requests from "./requests.js";
 import { leaderOf, leaderView } from "./views.js";
 import { Waiter } from "./waiter.js";
 import { watchGroup } from "./group-watch.js";
+import { watchAll } from "./watch-all.js";
 import { unlessAborted } from "./within.js";
 
 export interface StoreElectorOptions {
@@ -56,6 +59,8 @@ export interface StoreElectorOptions {
   readonly driftRatio?: number;
   /** Refuse groups that no operator has created. */
   readonly explicitGroups?: boolean;
+  /** Keep account of who gives signs of life, in the store. */
+  readonly keepMembers?: boolean;
 }
 
 export class StoreElector implements ElectorAdmin {
@@ -74,10 +79,11 @@ export class StoreElector implements ElectorAdmin {
     return elector;
   }
 
-  private constructor({ store, clock, random, driftRatio, explicitGroups }: StoreElectorOptions) {
+  private constructor(options: StoreElectorOptions) {
+    const { store, clock, random, driftRatio, explicitGroups = false, keepMembers = false } = options;
     const chance = random ?? Math.random;
     this.#driftRatio = driftRatio ?? DEFAULT_DRIFT_RATIO;
-    this.#engine = new Engine(store, clock ?? systemClock, explicitGroups ?? false, (group) =>
+    this.#engine = new Engine(store, clock ?? systemClock, { explicitGroups, keepMembers }, (group) =>
       this.#attendance.look(group),
     );
     this.#campaigns = new Campaigns(this.#engine, this.#driftRatio, chance);
@@ -108,14 +114,41 @@ export class StoreElector implements ElectorAdmin {
   }
 
   leader(groupId: string, options?: LeaderOptions): Promise<Leadership> {
-    return this.#run(options, () => this.#leader(checkId(groupId, "groupId"), options?.consistency));
+    return this.#run(options, () =>
+      this.#engine.track(this.#leader(checkId(groupId, "groupId"), options?.consistency)),
+    );
   }
 
   watch(groupId: string, options?: WatchOptions): AsyncIterable<WatchEvent> {
     checkId(groupId, "groupId");
-    const { cursor } = options ?? {};
-    if (cursor !== undefined) checkInteger(cursor, "cursor", 0, Number.MAX_SAFE_INTEGER);
-    return watchGroup(this.#engine, groupId, cursor, [options?.signal, this.#closing.signal]);
+    return watchGroup(this.#engine, groupId, checkCursor(options?.cursor), [
+      options?.signal,
+      this.#closing.signal,
+    ]);
+  }
+
+  watchAll(options?: WatchOptions): AsyncIterable<WatchEvent> {
+    return watchAll(this.#engine, checkCursor(options?.cursor), [options?.signal, this.#closing.signal]);
+  }
+
+  heartbeat(request: HeartbeatRequest, options?: CallOptions): Promise<void> {
+    return this.#run(options, async () => {
+      const { groupId, nodeId, metadata } = requests.parseHeartbeat(request);
+      const group = this.#engine.obtain(groupId);
+      await this.#engine.transact(
+        group,
+        this.#engine.existing(group, () => ({ kind: "stay", value: null })),
+      );
+      this.#engine.members?.sign(groupId, nodeId, false, metadata);
+    });
+  }
+
+  members(groupId: string, options?: CallOptions): Promise<readonly Member[]> {
+    return this.#run(options, () => this.#operator.members(checkId(groupId, "groupId")));
+  }
+
+  ping(options?: CallOptions): Promise<void> {
+    return this.#run(options, () => this.#engine.track(this.#engine.freshness.fresh()));
   }
 
   createGroup(input: GroupInput, options?: CallOptions): Promise<Group> {
@@ -150,7 +183,9 @@ export class StoreElector implements ElectorAdmin {
     query?: { prefix?: string | undefined; limit?: number | undefined; cursor?: string | undefined },
     options?: CallOptions,
   ): Promise<{ readonly groups: readonly Group[]; readonly cursor: string | null }> {
-    return this.#run(options, () => this.#operator.groups(requests.parseGroupsQuery(query)));
+    return this.#run(options, () =>
+      this.#engine.track(this.#operator.groups(requests.parseGroupsQuery(query))),
+    );
   }
 
   stepDown(request: StepDownRequest, options?: CallOptions): Promise<void> {
@@ -202,13 +237,14 @@ export class StoreElector implements ElectorAdmin {
   async #run<T>(options: CallOptions | undefined, work: () => Promise<T>): Promise<T> {
     options?.signal?.throwIfAborted();
     this.#closing.signal.throwIfAborted();
-    return unlessAborted(options?.signal, this.#engine.track(work()));
+    return unlessAborted(options?.signal, work());
   }
 
   #campaign(request: CampaignRequest, signal: AbortSignal | undefined): Promise<CampaignResult> {
     const { groupId, candidate, waitMs } = requests.parseCampaign(request);
     const contender = new Waiter(candidate, this.#engine.clock.monotonicMs(), waitMs, signal);
     return this.#engine.with(groupId, async (group) => {
+      this.#engine.members?.sign(groupId, candidate.nodeId, true, candidate.metadata);
       if (waitMs === 0) return this.#campaigns.attempt(group, contender);
       const result = await this.#campaigns.attemptOrWait(group, contender);
       return result === "wait" ? this.#attendance.enqueue(group, contender) : result;
@@ -223,7 +259,7 @@ export class StoreElector implements ElectorAdmin {
         const decision = decideRenew(seen, claim, ttlMs, this.#driftRatio);
         switch (decision.kind) {
           case "renew":
-            return { kind: "write", change: decision, written: () => this.#renewed(decision.next) };
+            return { kind: "write", change: decision, written: () => this.#renewed(groupId, decision.next) };
           case "not-leader":
             return { kind: "answer", give: () => notLeader(decision.holder, seen.record.term) };
           case "invalid-ttl":
@@ -234,8 +270,9 @@ export class StoreElector implements ElectorAdmin {
     );
   }
 
-  #renewed(record: ElectionRecord): RenewResult {
+  #renewed(groupId: string, record: ElectionRecord): RenewResult {
     const leader = leaderOf(record, this.#engine.clock.wallMs());
+    this.#engine.members?.sign(groupId, leader.nodeId, true, null);
     return record.transfer?.ready === true
       ? { kind: "renewed", leader, transferTo: record.transfer.toNodeId }
       : { kind: "renewed", leader };
@@ -272,6 +309,10 @@ export class StoreElector implements ElectorAdmin {
       ageMs: consistency === "linearizable" ? 0 : this.#engine.freshness.ageMs(),
     };
   }
+}
+
+function checkCursor(cursor: number | undefined): number | undefined {
+  return cursor === undefined ? undefined : checkInteger(cursor, "cursor", 0, Number.MAX_SAFE_INTEGER);
 }
 
 const RESIGNED: ResignResult = Object.freeze({ kind: "resigned" });

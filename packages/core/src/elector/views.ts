@@ -1,4 +1,5 @@
-import type { Group, Leader, WatchEvent } from "../elector.js";
+import type { Group, Leader, Member, WatchEvent } from "../elector.js";
+import type { SeenMember } from "../members.js";
 import type { LeadershipEvent } from "../event.js";
 import { type ElectionRecord, type Observation, policyOf } from "../record.js";
 import { carryOver } from "../rules/carry-over.js";
@@ -30,6 +31,12 @@ export function groupView(groupId: string, seen: Observation, wallMs: number): G
     term: record.term,
     pausedForMs: pause === null ? null : pause.leftMs === null ? "until-resumed" : Math.ceil(pause.leftMs),
   };
+}
+
+export function memberView(seen: SeenMember, record: ElectionRecord): Member {
+  const role = record.holder?.nodeId === seen.nodeId ? "leader" : seen.isCandidate ? "candidate" : "observer";
+  const member = { nodeId: seen.nodeId, role, lastHeartbeatMs: seen.lastSignMs } as const;
+  return seen.metadata === null ? member : { ...member, metadata: seen.metadata };
 }
 
 export function watchEvent(groupId: string, event: LeadershipEvent): WatchEvent {

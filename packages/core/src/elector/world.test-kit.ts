@@ -19,6 +19,7 @@ import { FaultyStore } from "../testing/faulty-store.js";
 import { type FaultPlan, noFaults } from "../testing/fault-plan.js";
 import { Random } from "../testing/random.js";
 import { VirtualClock } from "../testing/virtual-clock.js";
+import type { FeedSink } from "./feed-follower.js";
 import { StoreElector, type StoreElectorOptions } from "./store-elector.js";
 
 export const A: CampaignRequest = { groupId: "g", nodeId: "a", instanceId: "a1", ttlMs: 1000 };
@@ -305,6 +306,12 @@ export function inWorld(run: (world: World) => Promise<void>): () => Promise<voi
 
 export function wonBy(result: CampaignResult): string | null {
   return result.kind === "elected" ? result.leader.nodeId : null;
+}
+
+/** For a follower whose test looks at single entries. */
+export function eachEntry(observe: (entry: Entry) => void): FeedSink {
+  const take = (entries: readonly Entry[]) => entries.forEach(observe);
+  return { snapshot: take, changes: take };
 }
 
 /** What a promise was rejected with. Attached at once, so that no rejection is ever unhandled. */

@@ -248,7 +248,7 @@ describe("margin, once per side", () => {
 });
 
 test("writes that follow each other faster than a millisecond still use a dead leader's lease up", () => {
-  let record = { ...marked, holdMs: 1_010 };
-  for (let written = 0; written < 20; written++) record = { ...record, ...carryOver(record, 0.5) };
+  let record: ElectionRecord = { ...marked, holdMs: 1_010 };
+  for (let written = 0; written < 20; written++) record = carryOver(record, 0.5);
   expect(record.holdMs).toBe(1_000);
 });

@@ -5,59 +5,17 @@
 import type { HeldBack } from "../elector.js";
 import type { EndReason, LeadershipEvent } from "../event.js";
 import { DEFAULT_POLICY, type GroupPolicy } from "../policy.js";
-import type { GroupConfig, Holder } from "../record.js";
+import type { Holder } from "../record.js";
 import type { Claim } from "./claim.js";
-
-/** What may be asked of a group; `waiters` are those queued at the server that is asked. */
-export type Command =
-  | { readonly verb: "campaign"; readonly candidate: Holder }
-  | { readonly verb: "renew"; readonly claim: Claim; readonly ttlMs: number }
-  | { readonly verb: "resign"; readonly claim: Claim; readonly waiters: readonly Holder[] }
-  | { readonly verb: "attend"; readonly waiters: readonly Holder[] }
-  | {
-      readonly verb: "step-down";
-      readonly banMs: number;
-      readonly force: boolean;
-      readonly waiters: readonly Holder[];
-    }
-  | { readonly verb: "transfer"; readonly toNodeId: string; readonly timeoutMs: number }
-  | { readonly verb: "pause"; readonly forMs: number | null }
-  | { readonly verb: "resume" }
-  | { readonly verb: "create"; readonly config: GroupConfig }
-  | { readonly verb: "update"; readonly config: GroupConfig }
-  | { readonly verb: "delete"; readonly force: boolean };
-
-/** Who every operator in these runs is. */
-export const OPERATOR = "operator";
-
-export interface NaiveOutcome {
-  readonly kind: string;
-  readonly leaderNodeId?: string | null;
-  /** All that keeps a candidate from winning, and for how long. */
-  readonly heldBack?: readonly { readonly by: HeldBack; readonly leftMs: number | null }[];
-}
-
-export interface NaiveTerm {
-  readonly term: number;
-  holder: Holder;
-  ended: EndReason | null;
-}
-
-export interface NaiveState {
-  readonly terms: NaiveTerm[];
-  readonly events: LeadershipEvent[];
-  leaseUntilMs: number;
-  deposedBy: string | null;
-  bans: { nodeId: string; untilMs: number }[];
-  successor: { nodeId: string; untilMs: number; ready: boolean; by: string | null } | null;
-  pausedUntilMs: number;
-  restsUntilMs: number;
-  config: GroupConfig | null;
-  deleted: boolean;
-}
-
-export const LONG_AGO: number = Number.NEGATIVE_INFINITY;
-export const UNTIL_RESUMED: number = Number.POSITIVE_INFINITY;
+import {
+  type Command,
+  LONG_AGO,
+  type NaiveOutcome,
+  type NaiveState,
+  type NaiveTerm,
+  OPERATOR,
+  UNTIL_RESUMED,
+} from "./naive-state.test-kit.js";
 
 /** One server's view at one moment, and what it makes of a command. */
 export class NaiveBelief {
@@ -338,11 +296,13 @@ export class NaiveBelief {
     if (lapsed && this.state.deposedBy === null && this.#policy.takeoverDelayMs > 0) return null;
     const successor = this.state.successor;
     if (lapsed) this.state.successor = null;
-    const free = waiters.filter(
-      ({ nodeId }) => this.#isAllowed(nodeId) && this.#obstaclesOf(nodeId).length === 0,
-    );
+    const free = waiters.filter(({ nodeId }) => this.#isFree(nodeId));
     this.state.successor = successor;
     return this.#policy.strategy === "first" ? (free[0] ?? null) : highest(free);
+  }
+
+  #isFree(nodeId: string): boolean {
+    return this.#isAllowed(nodeId) && this.#obstaclesOf(nodeId).length === 0;
   }
 
   #fill(waiters: readonly Holder[]): void {

@@ -7,14 +7,14 @@
  */
 import type { LeadershipEvent } from "../event.js";
 import type { ElectionRecord } from "../record.js";
+import { NaiveBelief } from "./naive-belief.test-kit.js";
 import {
   type Command,
   LONG_AGO,
-  NaiveBelief,
   type NaiveOutcome,
   type NaiveState,
   UNTIL_RESUMED,
-} from "./naive-belief.test-kit.js";
+} from "./naive-state.test-kit.js";
 
 export class NaiveTwin {
   #state: NaiveState = {

@@ -18,7 +18,7 @@ import { attend, bestWaiter } from "./attend.js";
 import { decideCampaign } from "./campaign.js";
 import { carryOver } from "./carry-over.js";
 import { decideCreate, decideDelete, decideUpdate } from "./configure.js";
-import { type Command, type NaiveOutcome, OPERATOR } from "./naive-belief.test-kit.js";
+import { type Command, type NaiveOutcome, OPERATOR } from "./naive-state.test-kit.js";
 import { NaiveTwin } from "./naive-twin.test-kit.js";
 import { decidePause, decideResume, decideStepDown, decideTransfer } from "./operate.js";
 import { decideRenew } from "./renew.js";

@@ -1,6 +1,6 @@
 /** What happens when a node renews. */
 import { holdMs } from "../lease-time.js";
-import { type Holder, type Observation, policyOf, standingHolder } from "../record.js";
+import { type ElectionRecord, type Holder, type Observation, policyOf, standingHolder } from "../record.js";
 import { carryOver } from "./carry-over.js";
 import { claims, type Claim } from "./claim.js";
 import type { Change } from "./terms.js";
@@ -9,6 +9,20 @@ export type RenewDecision =
   | ({ readonly kind: "renew" } & Change)
   | { readonly kind: "not-leader"; readonly holder: Holder | null }
   | { readonly kind: "invalid-ttl"; readonly minTtlMs: number; readonly maxTtlMs: number };
+
+const NO_EVENTS: readonly never[] = Object.freeze([]);
+
+/** Most renewals write again what is there: told so by the very same object, nobody need encode or compare it. */
+function isSame(next: ElectionRecord, before: ElectionRecord): boolean {
+  return (
+    next.holdMs === before.holdMs &&
+    next.holder === before.holder &&
+    before.bans.length === 0 &&
+    before.transfer === null &&
+    before.pause === null &&
+    before.delayMs === 0
+  );
+}
 
 /** A lease that is over and that nobody has ended may still be renewed: nobody else has won. */
 export function decideRenew(
@@ -24,9 +38,6 @@ export function decideRenew(
   if (ttlMs < minTtlMs || ttlMs > maxTtlMs) return { kind: "invalid-ttl", minTtlMs, maxTtlMs };
   const holder = now.holder.ttlMs === ttlMs ? now.holder : { ...now.holder, ttlMs };
   // Nothing shortens a lease.
-  return {
-    kind: "renew",
-    next: { ...now, holder, holdMs: Math.max(holdMs(ttlMs, driftRatio), now.holdMs) },
-    events: [],
-  };
+  const next = { ...now, holder, holdMs: Math.max(holdMs(ttlMs, driftRatio), now.holdMs) };
+  return { kind: "renew", next: isSame(next, seen.record) ? seen.record : next, events: NO_EVENTS };
 }

@@ -14,11 +14,14 @@ export interface DataFileHead {
   readonly entries: number;
 }
 
+const FOREIGN = "is damaged, or was written by another program";
 const MAGIC = 0xbeefc0de;
 const DATA_VERSION = 2;
 const META_BYTES = 168;
 /** Free pages are listed by the number of a transaction; entries have versions, which is a flag of the package. */
-const FLAGS = { free: 0x08, main: 0x100 } as const;
+const FLAGS = { free: 0x08, main: 0x100, newMain: 0 } as const;
+/** Free pages at the end may never have been written, but no more than one transaction can have. */
+const UNWRITTEN_PAGES = 2n ** 20n;
 
 interface Meta {
   readonly pageBytes: number;
@@ -28,7 +31,7 @@ interface Meta {
   readonly main: Tree;
 }
 
-/** The cheap part: the first pages, of which every version on disk is sound, no matter who writes meanwhile. */
+/** The first pages, which LMDB believes as soon as it opens the file. They are sound no matter who writes meanwhile. */
 export function readHead(path: string): DataFileHead {
   return withFile(path, (file) => {
     const meta = readMeta(file);
@@ -36,7 +39,7 @@ export function readHead(path: string): DataFileHead {
   });
 }
 
-/** The whole, page by page; `true` if it is a table as ours with `key` in it. Nobody else may write meanwhile. */
+/** The whole, page by page; `true` if entries have versions and `key` is one. Nobody else may write meanwhile. */
 export function verify(path: string, key: Buffer): boolean {
   return withFile(path, (file) => {
     const { pageBytes, lastPage, transaction, main, free } = readMeta(file);
@@ -56,7 +59,7 @@ export function verify(path: string, key: Buffer): boolean {
     const records: (() => Buffer)[] = [];
     walk.tree(free, compareTransactions, (_, readValue) => records.push(readValue));
     for (const readRecord of records) walk.freePages(readRecord());
-    return isFound && main.flags === FLAGS.main && free.flags === FLAGS.free;
+    return isFound && main.flags === FLAGS.main;
   });
 }
 
@@ -76,30 +79,48 @@ function withFile<T>(path: string, use: (file: number) => T): T {
 
 /** Transactions write the two pages by turns, so that their numbers are neighbours, the even one in the first. */
 function readMeta(file: number): Meta {
+  let [first, second] = readMetaPages(file);
+  for (
+    let seen = -1;
+    !areNeighbours(first.transaction, second.transaction);
+    [first, second] = readMetaPages(file)
+  ) {
+    // Somebody may have written between the one and the other; then they have moved when we look again.
+    if (seen === first.transaction + second.transaction) throw damaged("its first pages");
+    seen = first.transaction + second.transaction;
+  }
+  const newer = first.transaction > second.transaction ? first : second;
+  const written = BigInt(Math.ceil(fstatSync(file).size / newer.pageBytes));
+  if (newer.lastPage > written + UNWRITTEN_PAGES) throw damaged("its first pages");
+  return newer;
+}
+
+function readMetaPages(file: number): [Meta, Meta] {
   const first = parseMeta(readAt(file, 0, META_BYTES), 0n);
   const second = parseMeta(readAt(file, first.pageBytes, META_BYTES), 1n);
-  const areTurns = first.transaction % 2 === 0 && Math.abs(first.transaction - second.transaction) === 1;
-  const areNew = first.transaction === 0 && second.transaction === 0;
-  if (first.pageBytes !== second.pageBytes || !(areTurns || areNew)) throw damaged("its first pages");
-  return first.transaction > second.transaction ? first : second;
+  if (first.pageBytes !== second.pageBytes) throw damaged("its first pages");
+  return [first, second];
+}
+
+function areNeighbours(first: number, second: number): boolean {
+  const areNew = first === 0 && second === 0;
+  return areNew || (first % 2 === 0 && Math.abs(first - second) === 1);
 }
 
 function parseMeta(page: Buffer, number: bigint): Meta {
   const isMeta = page.readBigUInt64LE(0) === number && page.readUInt16LE(18) === PAGE.meta;
-  if (!isMeta || page.readUInt32LE(24) !== MAGIC) throw new DataFileError("is damaged, or is no LMDB file");
+  if (!isMeta || page.readUInt32LE(24) !== MAGIC) throw new DataFileError(FOREIGN);
   const version = page.readUInt32LE(28) & 0xffff;
   if (version !== DATA_VERSION)
     throw new DataFileError(`is of LMDB's data version ${version}, not ${DATA_VERSION}`);
   const pageBytes = page.readUInt32LE(48);
   const isPowerOfTwo = (pageBytes & (pageBytes - 1)) === 0;
   if (pageBytes < 512 || pageBytes > 65_536 || !isPowerOfTwo) throw damaged("its first pages");
-  return {
-    pageBytes,
-    lastPage: page.readBigUInt64LE(144),
-    transaction: Number(page.readBigUInt64LE(152)),
-    free: parseTree(page, 48),
-    main: parseTree(page, 96),
-  };
+  const [free, main] = [parseTree(page, 48), parseTree(page, 96)];
+  const isPlain = free.flags === FLAGS.free && (main.flags === FLAGS.main || main.flags === FLAGS.newMain);
+  if (!isPlain) throw new DataFileError(FOREIGN);
+  const [lastPage, transaction] = [page.readBigUInt64LE(144), Number(page.readBigUInt64LE(152))];
+  return { pageBytes, lastPage, transaction, free, main };
 }
 
 function parseTree(page: Buffer, offset: number): Tree {

@@ -11,7 +11,7 @@
  */
 import { randomInt } from "node:crypto";
 import { join, resolve } from "node:path";
-import { ABORT, openAsClass, type RootDatabase, type RootDatabaseOptionsWithPath } from "lmdb";
+import { ABORT } from "lmdb";
 import { BackendUnavailableError, type Entry, type Revision, TenureError } from "@tenure/core";
 import { type DataFileHead, readHead, verify } from "./data-file.js";
 import { DataFileError } from "./page-walk.js";
@@ -25,17 +25,13 @@ import {
 } from "./directory.js";
 import { holderOf, inUse, reserve } from "./directory-lock.js";
 import { decodeValue, encodeValue } from "./entry-codec.js";
-
-type Table = RootDatabase<Buffer, string | symbol>;
+import { Environment, type Table } from "./environment.js";
 
 /** Symbols sort before strings and are left out of ranges: no key of ours can be it. */
 const HEAD = Symbol.for("tenure");
 /** As LMDB stores it: the byte for symbols, then the name. */
 const HEAD_BYTES = Buffer.from("\u0002tenure");
 const HIGHEST_CLAIM = 2 ** 47;
-/** Address space, not memory or disk; LMDB grows it if it must. */
-const MAP_BYTES = 2 ** 32;
-
 export class Database {
   /** What was on disk when it was opened. */
   readonly entries: Map<string, Entry>;
@@ -64,10 +60,11 @@ export class Database {
       const before = examine(path, state);
       const environment = new Environment(path);
       table = environment.closed;
-      const holder = holderOf(table.readerList());
-      if (holder !== null) throw inUse(path, `process ${holder}`);
+      refuseHolder(path, table);
       if (before !== null) verifyContents(path, state, before);
       table = environment.open();
+      // Once more, right before we take a slot ourselves: one with our pid, of another container, would make LMDB wait.
+      refuseHolder(path, table);
       const contents = load(path, table);
       const claim = claimHead(path, table, contents, before);
       if (!state.isMarked) await markDirectory(path, state);
@@ -121,36 +118,6 @@ interface Contents {
   readonly revision: Revision;
 }
 
-/** The environment and its one table are opened apart: the second takes LMDB's write lock, which a holder may have. */
-class Environment {
-  readonly closed: Table;
-  readonly #open: () => Table;
-
-  constructor(path: string) {
-    const options: RootDatabaseOptionsWithPath & { isRoot: boolean; permissionsMode: number } = {
-      path,
-      isRoot: true,
-      noSubdir: false,
-      permissionsMode: 0o600,
-      mapSize: MAP_BYTES,
-      maxDbs: 1,
-      encoding: "binary",
-      useVersions: true,
-      overlappingSync: false,
-    };
-    const TableClass = openAsClass<Buffer, string | symbol>(options) as unknown as {
-      new (name: null, options: RootDatabaseOptionsWithPath): Table;
-      readonly prototype: Table;
-    };
-    this.closed = Object.create(TableClass.prototype, { isRoot: { value: true } }) as Table;
-    this.#open = () => new TableClass(null, options);
-  }
-
-  open(): Table {
-    return this.#open();
-  }
-}
-
 /** What can be told from the first pages, which are never half-written. `null`: the store is yet to be made. */
 function examine(path: string, state: DirectoryState): DataFileHead | null {
   if (state.dataBytes === null || state.dataBytes === 0) {
@@ -160,6 +127,11 @@ function examine(path: string, state: DirectoryState): DataFileHead | null {
   const head = readHead(join(path, DATA_FILE));
   if (state.isMarked && head.entries === 0) throw damaged(path, "has an empty data.mdb");
   return head;
+}
+
+function refuseHolder(path: string, table: Table): void {
+  const holder = holderOf(table.readerList());
+  if (holder !== null) throw inUse(path, `process ${holder}`);
 }
 
 function verifyContents(path: string, state: DirectoryState, before: DataFileHead): void {

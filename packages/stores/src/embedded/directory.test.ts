@@ -142,7 +142,7 @@ describe("somebody else's directory is refused and left alone", () => {
   test("one with a data.mdb that is no LMDB file", async () => {
     mkdirSync(directory);
     writeFileSync(fileIn("data.mdb"), "x".repeat(20_000));
-    await expectRefused(/is damaged, or is no LMDB file/);
+    await expectRefused(/is damaged, or was written by another program/);
   });
 
   test("the LMDB of another program", async () => {

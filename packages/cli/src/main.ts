@@ -1,0 +1,21 @@
+/** The `tenure` command. */
+import { Command, CommanderError } from "commander";
+import { EXIT } from "./exit-codes.js";
+import { serveCommand } from "./serve-command.js";
+
+const program = new Command("tenure")
+  .description("Leader election that can be trusted: one leader per group, a lease, a term that only rises.")
+  .exitOverride()
+  .configureOutput({ outputError: (text, write) => write(text.replace(/^error: /, "tenure: ")) })
+  .addCommand(serveCommand());
+
+try {
+  await program.parseAsync();
+} catch (error) {
+  if (error instanceof CommanderError) {
+    process.exitCode = error.exitCode === 0 ? EXIT.done : EXIT.wrongUse;
+  } else {
+    console.error(`tenure: ${error instanceof Error ? error.message : String(error)}`);
+    process.exitCode = EXIT.failed;
+  }
+}

@@ -1,0 +1,86 @@
+/**
+ * The `tenure` command as real processes, and directories for them. Whatever a test starts here is gone after `close`,
+ * and also if the test's own process ends before it gets there.
+ */
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { text } from "node:stream/consumers";
+import { fileURLToPath } from "node:url";
+import { type Child, ServerProcess } from "./server-process.test-kit.js";
+
+const COMMAND = fileURLToPath(new URL("../bin/tenure.js", import.meta.url));
+
+/** One that should end and does not is killed, and its exit code is `null`. */
+const LONGEST_RUN_MS = 10_000;
+
+export interface Ended {
+  readonly code: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+export type Environment = Readonly<Record<string, string>>;
+
+export class Scratch {
+  readonly #children = new Set<ChildProcess>();
+  readonly #directories: string[] = [];
+  readonly #atExit = (): void => {
+    for (const child of this.#children) child.kill("SIGKILL");
+    this.#removeDirectories();
+  };
+
+  constructor() {
+    process.once("exit", this.#atExit);
+  }
+
+  directory(): string {
+    const directory = mkdtempSync(join(tmpdir(), "tenure-cli-"));
+    this.#directories.push(directory);
+    return directory;
+  }
+
+  /** A command that ends by itself. */
+  async run(args: readonly string[], environment: Environment = {}): Promise<Ended> {
+    const child = this.#spawn(args, environment, LONGEST_RUN_MS);
+    const [stdout, stderr] = await Promise.all([text(child.stdout), text(child.stderr), once(child, "exit")]);
+    return { code: child.exitCode, stdout, stderr };
+  }
+
+  /** `tenure serve`, ready to be asked. */
+  serve(args: readonly string[], environment: Environment = {}): Promise<ServerProcess> {
+    return ServerProcess.ready(this.#spawn(["serve", ...args], environment));
+  }
+
+  async close(): Promise<void> {
+    process.off("exit", this.#atExit);
+    await Promise.all(
+      [...this.#children].map(async (child) => {
+        const exited = once(child, "exit");
+        child.kill("SIGKILL");
+        await exited;
+      }),
+    );
+    this.#removeDirectories();
+  }
+
+  #spawn(args: readonly string[], environment: Environment, timeout?: number): Child {
+    const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith("TENURE_"));
+    const child = spawn(process.execPath, [COMMAND, ...args], {
+      // A directory without `tenure-data`, and one where leaving it out would do no harm.
+      cwd: this.#directories[0] ?? tmpdir(),
+      env: { ...Object.fromEntries(inherited), ...environment },
+      stdio: ["ignore", "pipe", "pipe"],
+      ...(timeout === undefined ? {} : { timeout, killSignal: "SIGKILL" }),
+    });
+    this.#children.add(child);
+    child.once("exit", () => this.#children.delete(child));
+    return child;
+  }
+
+  #removeDirectories(): void {
+    for (const directory of this.#directories.splice(0)) rmSync(directory, { recursive: true, force: true });
+  }
+}

@@ -1,0 +1,60 @@
+import { InvalidRequestError, TenureError } from "@tenure/core";
+import { type GivenOptions, parseServerOptions, TenureServer } from "@tenure/server";
+import { Command, Option } from "commander";
+import { EXIT } from "./exit-codes.js";
+
+/** Each option is also an environment variable: `--tls-cert` is `TENURE_TLS_CERT`. */
+function option(flags: string, description: string): Option {
+  const name = /--([a-z-]+)/.exec(flags)?.[1] ?? "";
+  return new Option(flags, description).env(`TENURE_${name.toUpperCase().replaceAll("-", "_")}`);
+}
+
+export function serveCommand(): Command {
+  return new Command("serve")
+    .description("Run the election service")
+    .addOption(option("--listen <host:port>", "where to serve HTTP (default 127.0.0.1:7420)"))
+    .addOption(option("--grpc <host:port>", "serve gRPC as well (default: not)"))
+    .addOption(option("--store <url>", "where the state is kept (default embedded:./tenure-data)"))
+    .addOption(option("--tls-cert <file>", "certificate, with --tls-key: serve HTTPS"))
+    .addOption(option("--tls-key <file>", "its private key"))
+    .addOption(option("--tls-client-ca <file>", "accept client certificates of this authority"))
+    .addOption(option("--jwt-jwks <url|file>", "accept JWTs signed by these keys"))
+    .addOption(option("--jwt-issuer <iss>", "only of this issuer"))
+    .addOption(option("--jwt-audience <aud>", "only for this audience"))
+    .addOption(option("--admin-token-file <file>", "accept the token in this file as an admin's"))
+    .addOption(option("--signing-key <file>", "Ed25519 private key: sign each lease"))
+    .addOption(option("--log-level <level>", "silent, error, warn, info or debug (default info)"))
+    .addOption(option("--explicit-groups", "refuse groups that were not created first"))
+    .addOption(option("--rate-limit <n>", "requests per second and caller, 0: no limit (default 1000)"))
+    .addOption(option("--most-watches <n>", "watches open at once (default 50000)"))
+    .addOption(option("--most-waiting <n>", "waiting campaigns at once (default 50000)"))
+    .addOption(option("--insecure", "serve other machines without authentication"))
+    .exitOverride()
+    .action(serve);
+}
+
+async function serve(given: GivenOptions): Promise<void> {
+  let server: TenureServer;
+  try {
+    server = await TenureServer.open(parseServerOptions(given));
+  } catch (error) {
+    if (!(error instanceof TenureError)) throw error;
+    const flag = error instanceof InvalidRequestError ? "--" : "";
+    console.error(`tenure: ${flag}${error.message}`);
+    process.exitCode = EXIT.wrongUse;
+    return;
+  }
+  console.log(`tenure listening on ${server.url} (store: ${server.storeName})`);
+  if (server.grpcAddress !== null) console.log(`tenure gRPC listening on ${server.grpcAddress}`);
+  const stop = (): void => {
+    server.close().then(
+      () => process.exit(EXIT.done),
+      (error: unknown) => {
+        console.error(`tenure: ${String(error)}`);
+        process.exit(EXIT.failed);
+      },
+    );
+  };
+  process.once("SIGTERM", stop);
+  process.once("SIGINT", stop);
+}

@@ -1,0 +1,160 @@
+/** Watchers of a service that is killed in the middle of many leader changes: nothing missed, nothing twice. */
+import { afterEach, beforeEach, expect, it } from "vitest";
+import { Api, mustSucceed, termWon } from "./api.test-kit.js";
+import { RestartedServer } from "./restarted-server.test-kit.js";
+import { Scratch } from "./scratch.test-kit.js";
+import { type Received, SseWatcher } from "./sse-watcher.test-kit.js";
+
+const GROUPS = ["payments", "a/b:c"] as const;
+const CHANGES = 250;
+const KILLED_AT = 120;
+/** Of each group. The late ones stay away for longer than the service keeps events. */
+const WATCHERS = 90;
+const LATE_WATCHERS = 10;
+const LATE_BY_CHANGES = 60;
+const KEPT_EVENTS = 64;
+
+let scratch: Scratch;
+let server: RestartedServer;
+let api: Api;
+let watchers: SseWatcher[];
+beforeEach(async () => {
+  scratch = new Scratch();
+  watchers = [];
+  server = await RestartedServer.start(scratch, scratch.directory());
+  api = new Api(server.port);
+});
+afterEach(async () => {
+  for (const watcher of watchers) watcher.stop();
+  api.close();
+  await scratch.close();
+});
+
+/** A number that others wait for. */
+class Count {
+  #value = 0;
+  #waiting: { readonly value: number; readonly resolve: () => void }[] = [];
+
+  raise(): void {
+    this.#value++;
+    for (const each of this.#waiting) if (each.value <= this.#value) each.resolve();
+    this.#waiting = this.#waiting.filter((each) => each.value > this.#value);
+  }
+
+  reached(value: number): Promise<void> {
+    if (this.#value >= value) return Promise.resolve();
+    return new Promise((resolve) => this.#waiting.push({ value, resolve }));
+  }
+}
+
+/** Two nodes in turn, each elected and resigned: two events a change, whatever was asked twice. */
+async function changeLeaders(group: string, changes: Count): Promise<void> {
+  for (let change = 1; change <= CHANGES; change++) {
+    const node = change % 2 === 1 ? "node-a" : "node-b";
+    const term = termWon(await server.ask(() => api.campaign(group, node, 60_000)));
+    expect(term).toBe(change);
+    mustSucceed(await server.ask(() => api.resign(group, node, term)));
+    changes.raise();
+  }
+}
+
+function watch(group: string | null, count: number, port: () => Promise<number>): SseWatcher[] {
+  const path = group === null ? "/v1/watch" : `/v1/groups/${encodeURIComponent(group)}/watch`;
+  const made = Array.from({ length: count }, () => new SseWatcher({ path, port }));
+  watchers.push(...made);
+  return made;
+}
+
+/** The event of that number, of any group: nobody yet, then elected and resigned in turn. */
+function eventOf(id: number): Partial<Received> {
+  if (id === 0) return { id, type: "LEADER_LOST", term: 0, leaderNodeId: null, reason: "none" };
+  const term = Math.ceil(id / 2);
+  return id % 2 === 0
+    ? { id, type: "LEADER_LOST", term, leaderNodeId: null, reason: "resigned" }
+    : { id, type: "LEADER_CHANGED", term, leaderNodeId: term % 2 === 1 ? "node-a" : "node-b" };
+}
+
+/** Follows all that one watcher was told; a RESYNC may only replace more events than are kept. */
+function expectComplete({ received }: SseWatcher, group: string): number {
+  let resyncs = 0;
+  let lastId = -1;
+  for (const event of received) {
+    if (event.type === "RESYNC") {
+      resyncs++;
+      expect(event.id - lastId).toBeGreaterThan(KEPT_EVENTS);
+      expect(event).toMatchObject({ ...eventOf(event.id), type: "RESYNC", groupId: group });
+    } else {
+      expect(event.id).toBe(lastId + 1);
+      expect(event).toMatchObject({ ...eventOf(event.id), groupId: group });
+    }
+    lastId = event.id;
+  }
+  expect(lastId).toBe(2 * CHANGES);
+  return resyncs;
+}
+
+it("200 watchers come back with their cursor after kill -9 and have every event once", async () => {
+  const groups = GROUPS.map((group) => {
+    const changes = new Count();
+    const afterLong = async () => {
+      if (killed) await changes.reached(KILLED_AT + LATE_BY_CHANGES);
+      return server.up();
+    };
+    const regular = watch(group, WATCHERS, () => server.up());
+    return { group, changes, regular, late: watch(group, LATE_WATCHERS, afterLong) };
+  });
+  let killed = false;
+  const opened = Promise.all(watchers.map((watcher) => watcher.opened()));
+  const followed = Promise.all(watchers.map((watcher) => watcher.follow()));
+  await opened;
+
+  const changed = Promise.all(groups.map(({ group, changes }) => changeLeaders(group, changes)));
+  await Promise.all(groups.map(({ changes }) => changes.reached(KILLED_AT)));
+  killed = true;
+  await server.killAndRestart();
+  await changed;
+  await Promise.all(watchers.map((watcher) => watcher.until(({ id }) => id === 2 * CHANGES)));
+  for (const watcher of watchers) watcher.stop();
+  await followed;
+
+  expect(new Set(watchers.map(({ connections }) => connections))).toEqual(new Set([2]));
+  for (const { group, regular, late } of groups) {
+    for (const watcher of regular) expect(expectComplete(watcher, group)).toBe(0);
+    for (const watcher of late) expect(expectComplete(watcher, group)).toBe(1);
+  }
+});
+
+it("a watcher of all groups comes back after kill -9, and is told no old change as news", async () => {
+  const [watcher] = watch(null, 1, () => server.up()) as [SseWatcher];
+  const opened = watcher.opened();
+  const followed = watcher.follow();
+  await opened;
+  for (const group of GROUPS) {
+    for (const node of ["node-a", "node-b"]) {
+      const term = termWon(await api.campaign(group, node, 60_000));
+      if (node === "node-a") mustSucceed(await api.resign(group, node, term));
+    }
+    await watcher.until((event) => event.groupId === group && event.term === 2);
+  }
+  const before = watcher.received.map(({ groupId, type, term }) => [groupId, type, term]);
+  expect(before).toEqual(
+    GROUPS.flatMap((group) => [
+      [group, "LEADER_CHANGED", 1],
+      [group, "LEADER_LOST", 1],
+      [group, "LEADER_CHANGED", 2],
+    ]),
+  );
+  const reopened = watcher.opened();
+  await server.killAndRestart();
+  await reopened;
+  termWon(await api.campaign("another", "node-c", 60_000));
+  await watcher.until(({ groupId }) => groupId === "another");
+  watcher.stop();
+  await followed;
+  const after = watcher.received.slice(before.length);
+  const news = after.filter(({ type }) => type !== "RESYNC").map(({ groupId }) => groupId);
+  expect(news).toEqual(["another"]);
+  for (const { type, term, leaderNodeId } of after) {
+    if (type === "RESYNC") expect([term, leaderNodeId]).toEqual([2, "node-b"]);
+  }
+});

@@ -1,0 +1,144 @@
+import { expect, test } from "vitest";
+import { BackendUnavailableError, ClosedError, InvalidRequestError } from "../errors.js";
+import { MemoryStore } from "../store/memory-store.js";
+import type { CallOptions, CasOp, CasOutcome, StoreLimits } from "../store/store.js";
+import { VirtualClock } from "../testing/virtual-clock.js";
+import { Batcher } from "./batcher.js";
+import { failureOf, stateOf } from "./world.test-kit.js";
+
+interface Call {
+  readonly batch: readonly CasOp[];
+  readonly signal: AbortSignal | undefined;
+  answer(outcomes?: CasOutcome[]): void;
+  fail(error: unknown): void;
+}
+
+/** A store whose batches are answered by hand. */
+class SlowStore extends MemoryStore {
+  override readonly limits: StoreLimits;
+  readonly calls: Call[] = [];
+
+  constructor(limits: StoreLimits) {
+    super();
+    this.limits = limits;
+  }
+
+  override compareAndSet(batch: readonly CasOp[], options?: CallOptions): Promise<CasOutcome[]> {
+    return new Promise((resolve, reject) => {
+      const answer = (outcomes = batch.map((_, i): CasOutcome => ({ kind: "swapped", revision: i + 1 }))) =>
+        resolve(outcomes);
+      this.calls.push({ batch, signal: options?.signal, answer, fail: reject });
+    });
+  }
+}
+
+const op = (key: string): CasOp => ({ key, expected: null, value: "v" });
+const sizes = (store: SlowStore) => store.calls.map(({ batch }) => batch.length);
+
+function setUp(limits: StoreLimits = { batchOps: 4, batchesInFlight: 2 }): {
+  store: SlowStore;
+  clock: VirtualClock;
+  batcher: Batcher;
+} {
+  const store = new SlowStore(limits);
+  const clock = new VirtualClock();
+  return { store, clock, batcher: new Batcher(store, clock, () => 250) };
+}
+
+test("what is submitted in one turn goes out as one batch, with each outcome in its place", async () => {
+  const { store, clock, batcher } = setUp();
+  const outcomes = Promise.all(["a", "b", "c"].map((key) => batcher.submit(op(key))));
+  expect(store.calls).toEqual([]);
+  await clock.advance(0);
+  expect(store.calls.map(({ batch }) => batch.map(({ key }) => key))).toEqual([["a", "b", "c"]]);
+  store.calls[0]?.answer([
+    { kind: "swapped", revision: 7 },
+    { kind: "conflict", current: null },
+    { kind: "uncertain", cause: "c" },
+  ]);
+  expect((await outcomes).map(({ kind }) => kind)).toEqual(["swapped", "conflict", "uncertain"]);
+});
+
+test("no batch is larger than the store likes, and no more are in flight than it likes", async () => {
+  const { store, clock, batcher } = setUp();
+  const all = Array.from({ length: 11 }, (_, i) => batcher.submit(op(`k${i}`)));
+  await clock.advance(0);
+  expect(sizes(store)).toEqual([4, 4]);
+  store.calls[0]?.answer();
+  await clock.advance(0);
+  expect(sizes(store)).toEqual([4, 4, 3]);
+  store.calls[1]?.answer();
+  store.calls[2]?.answer();
+  expect(await Promise.all(all)).toHaveLength(11);
+});
+
+test("what comes while all places are taken waits and goes out together", async () => {
+  const { store, clock, batcher } = setUp({ batchOps: 100, batchesInFlight: 1 });
+  const first = batcher.submit(op("first"));
+  await clock.advance(0);
+  const rest: Promise<CasOutcome>[] = [];
+  for (let i = 0; i < 10; i++) {
+    rest.push(batcher.submit(op(`k${i}`)));
+    await clock.advance(1);
+  }
+  expect(sizes(store)).toEqual([1]);
+  store.calls[0]?.answer();
+  await first;
+  await clock.advance(0);
+  expect(sizes(store)).toEqual([1, 10]);
+  store.calls[1]?.answer();
+  await Promise.all(rest);
+});
+
+test("a batch without an answer in time leaves each operation uncertain, and frees its place", async () => {
+  const { store, clock, batcher } = setUp({ batchOps: 100, batchesInFlight: 1 });
+  const lost = [batcher.submit(op("a")), batcher.submit(op("b"))];
+  await clock.advance(0);
+  const next = batcher.submit(op("c"));
+  await clock.advance(249);
+  expect(await stateOf(lost[0] as Promise<CasOutcome>)).toBe("pending");
+  expect(store.calls).toHaveLength(1);
+  await clock.advance(1);
+  expect((await Promise.all(lost)).map(({ kind }) => kind)).toEqual(["uncertain", "uncertain"]);
+  expect(store.calls[0]?.signal?.aborted).toBe(true);
+  expect(sizes(store)).toEqual([2, 1]);
+  store.calls[1]?.answer();
+  expect(await next).toEqual({ kind: "swapped", revision: 1 });
+  // Too late: it has been said already.
+  store.calls[0]?.answer();
+  await clock.advance(0);
+});
+
+test("a batch that the store refused as a whole rejects each operation: nothing was written", async () => {
+  const { store, clock, batcher } = setUp();
+  for (const [error, expected] of [
+    [new BackendUnavailableError("out"), BackendUnavailableError],
+    [new ClosedError("closed"), ClosedError],
+    [new InvalidRequestError("key", "is bad"), InvalidRequestError],
+    [new Error("a driver's own"), BackendUnavailableError],
+    ["not even an error", BackendUnavailableError],
+  ] as const) {
+    const failures = ["a", "b"].map((key) => failureOf(batcher.submit(op(key))));
+    await clock.advance(0);
+    store.calls.at(-1)?.fail(error);
+    for (const failure of failures) expect(await failure).toBeInstanceOf(expected);
+  }
+});
+
+test("an outcome that the store forgot is uncertain", async () => {
+  const { store, clock, batcher } = setUp();
+  const both = Promise.all([batcher.submit(op("a")), batcher.submit(op("b"))]);
+  await clock.advance(0);
+  store.calls[0]?.answer([{ kind: "swapped", revision: 1 }]);
+  expect((await both).map(({ kind }) => kind)).toEqual(["swapped", "uncertain"]);
+});
+
+test("an answer leaves no timer behind", async () => {
+  const { store, clock, batcher } = setUp();
+  const outcome = batcher.submit(op("a"));
+  await clock.advance(0);
+  store.calls[0]?.answer();
+  expect(await outcome).toMatchObject({ kind: "swapped" });
+  await clock.advance(1000);
+  expect(store.calls[0]?.signal?.aborted).toBe(false);
+});

@@ -1,0 +1,61 @@
+import * as fc from "fast-check";
+import { expect, test } from "vitest";
+import type { LeadershipEvent } from "../event.js";
+import { EventLog } from "./event-log.js";
+
+function event(number: number): LeadershipEvent {
+  return {
+    number,
+    type: "LEADER_CHANGED",
+    term: number,
+    leaderNodeId: "a",
+    previousLeaderNodeId: null,
+    reason: "none",
+    tsMs: 0,
+  };
+}
+
+test("whoever goes on from a place gets what came after it, once and in order", () => {
+  fc.assert(
+    fc.property(fc.array(fc.integer({ min: 1, max: 2 }), { maxLength: 50 }), (sizes) => {
+      const log = new EventLog();
+      log.restart(10);
+      const start = log.last;
+      const all: number[] = [];
+      sizes.forEach((size, index) => {
+        const events = Array.from({ length: size }, (_, each) => event(all.length + 1 + each));
+        all.push(...events.map(({ number }) => number));
+        log.append("g", events, 11 + index);
+      });
+      const logged = log.after(start) ?? [];
+      expect(logged.map((each) => each.event.number)).toEqual(all);
+      logged.forEach((each, index) => {
+        expect(log.after(each.place)?.map(({ place }) => place)).toEqual(
+          logged.slice(index + 1).map(({ place }) => place),
+        );
+      });
+    }),
+  );
+});
+
+test("nobody can go on from before a break, nor from ahead of all that is known", () => {
+  const log = new EventLog();
+  log.restart(10);
+  const start = log.last;
+  log.append("g", [event(1)], 12);
+  expect(log.after(start - 1)).toBeNull();
+  expect(log.after(start)).toHaveLength(1);
+  expect(log.after(log.last + 1)).toBeNull();
+  log.restart(20);
+  expect(log.after(start)).toBeNull();
+  expect(log.after(log.last)).toEqual([]);
+});
+
+test("it forgets the oldest and says so", () => {
+  const log = new EventLog();
+  log.restart(0);
+  const start = log.last;
+  for (let revision = 1; revision <= 40_000; revision++) log.append("g", [event(revision)], revision);
+  expect(log.after(start)).toBeNull();
+  expect(log.after(39_990 * 4)).toHaveLength(10);
+});

@@ -1,0 +1,181 @@
+import { expect, test } from "vitest";
+import { BackendUnavailableError } from "../errors.js";
+import { MemoryStore } from "../store/memory-store.js";
+import type { CallOptions, Entry, FeedItem, Revision } from "../store/store.js";
+import { VirtualClock } from "../testing/virtual-clock.js";
+import { FeedFollower } from "./feed-follower.js";
+import { eachEntry, failureOf, stateOf } from "./world.test-kit.js";
+
+/** What one opening of the feed delivers before it breaks, or stays open after. */
+interface Opening {
+  readonly items: readonly FeedItem[];
+  readonly end: "break" | "stay" | "end";
+}
+
+class ScriptedFeed extends MemoryStore {
+  readonly openedAtMs: number[] = [];
+  returned = 0;
+  readonly #clock: VirtualClock;
+  readonly #openings: Opening[];
+
+  constructor(clock: VirtualClock, openings: readonly Opening[]) {
+    super();
+    this.#clock = clock;
+    this.#openings = [...openings];
+  }
+
+  override async *feed(options?: CallOptions): AsyncGenerator<FeedItem> {
+    this.openedAtMs.push(this.#clock.monotonicMs());
+    const opening = this.#openings.shift() ?? { items: [], end: "stay" };
+    try {
+      for (const item of opening.items) yield item;
+      if (opening.end === "break") throw new BackendUnavailableError("the feed broke");
+      if (opening.end === "end") return;
+      await new Promise((_resolve, reject) => {
+        const abort = () => reject(options?.signal?.reason as Error);
+        options?.signal?.addEventListener("abort", abort, { once: true });
+      });
+    } finally {
+      this.returned++;
+    }
+  }
+}
+
+const entry = (key: string, revision: Revision): Entry => ({ key, value: "v", revision });
+const snapshot = (revision: Revision, ...entries: Entry[]): FeedItem => ({
+  kind: "snapshot",
+  entries,
+  revision,
+});
+const changes = (revision: Revision, ...entries: Entry[]): FeedItem => ({
+  kind: "changes",
+  entries,
+  revision,
+});
+
+function follow(...openings: Opening[]): {
+  clock: VirtualClock;
+  store: ScriptedFeed;
+  follower: FeedFollower;
+  seen: Entry[];
+} {
+  const clock = new VirtualClock();
+  const store = new ScriptedFeed(clock, openings);
+  const seen: Entry[] = [];
+  const follower = new FeedFollower(
+    store,
+    clock,
+    eachEntry((each) => seen.push(each)),
+  );
+  follower.start();
+  return { clock, store, follower, seen };
+}
+
+const never = new AbortController().signal;
+
+test("every entry is handed on in order, and progress follows what was delivered", async () => {
+  const { clock, follower, seen } = follow({
+    items: [snapshot(2, entry("a", 1), entry("b", 2)), changes(5, entry("a", 5))],
+    end: "stay",
+  });
+  const five = follower.reached(5, never);
+  const six = follower.reached(6, never);
+  await clock.advance(0);
+  expect(seen.map(({ key, revision }) => `${key}${revision}`)).toEqual(["a1", "b2", "a5"]);
+  expect([await stateOf(five), await stateOf(six)]).toEqual(["fulfilled", "pending"]);
+  expect(await stateOf(follower.reached(3, never))).toBe("fulfilled");
+  expect(follower.broken).toBeNull();
+});
+
+test("an entry is handed on before its revision counts as reached", async () => {
+  const clock = new VirtualClock();
+  const store = new ScriptedFeed(clock, [
+    { items: [snapshot(1, entry("a", 1)), changes(2, entry("a", 2))], end: "stay" },
+  ]);
+  const order: string[] = [];
+  const follower = new FeedFollower(
+    store,
+    clock,
+    eachEntry(({ revision }) => order.push(`seen ${revision}`)),
+  );
+  void follower.reached(2, never).then(() => order.push("reached 2"));
+  follower.start();
+  await clock.advance(0);
+  expect(order).toEqual(["seen 1", "seen 2", "reached 2"]);
+});
+
+test("a feed that breaks at once is opened again with growing pauses, never longer than a second", async () => {
+  const { clock, store, follower } = follow(
+    ...Array.from({ length: 12 }, (): Opening => ({ items: [], end: "break" })),
+  );
+  await clock.advance(6000);
+  const pauses = store.openedAtMs.slice(1).map((atMs, i) => atMs - (store.openedAtMs[i] ?? 0));
+  expect(pauses.slice(0, 9)).toEqual([10, 20, 40, 80, 160, 320, 640, 1000, 1000]);
+  expect(follower.broken).toBeInstanceOf(BackendUnavailableError);
+});
+
+test("a feed that delivered something is opened again at once, and one that ended silently too", async () => {
+  const { clock, store, follower, seen } = follow(
+    { items: [], end: "break" },
+    { items: [], end: "break" },
+    { items: [snapshot(1, entry("a", 1))], end: "break" },
+    { items: [snapshot(3, entry("a", 3))], end: "end" },
+    { items: [snapshot(4, entry("a", 4))], end: "stay" },
+  );
+  await clock.advance(1000);
+  expect(store.openedAtMs).toEqual([0, 10, 30, 40, 50]);
+  expect(seen.map(({ revision }) => revision)).toEqual([1, 3, 4]);
+  expect(follower.broken).toBeNull();
+});
+
+test("what is waited for is reached by a later feed", async () => {
+  const { clock, follower } = follow(
+    { items: [snapshot(1)], end: "break" },
+    { items: [snapshot(7)], end: "stay" },
+  );
+  const seven = follower.reached(7, never);
+  await clock.advance(5);
+  expect(await stateOf(seven)).toBe("pending");
+  await clock.advance(5);
+  expect(await stateOf(seven)).toBe("fulfilled");
+});
+
+test("an older snapshot than was shown before is refused, and nothing of it is handed on", async () => {
+  const { clock, store, follower, seen } = follow(
+    { items: [snapshot(9, entry("a", 9))], end: "break" },
+    { items: [snapshot(4, entry("a", 4))], end: "stay" },
+    { items: [snapshot(4, entry("a", 4))], end: "stay" },
+    { items: [snapshot(9, entry("a", 9))], end: "stay" },
+  );
+  await clock.advance(20);
+  expect(String(follower.broken)).toMatch(/restored from a backup/);
+  await clock.advance(1000);
+  expect(seen.map(({ revision }) => revision)).toEqual([9, 9]);
+  expect(follower.broken).toBeNull();
+  // Each refused feed was ended, not left open.
+  expect(store.returned).toBe(3);
+});
+
+test("a wait that is given up rejects with the signal's reason and is forgotten", async () => {
+  const { clock, follower } = follow({ items: [snapshot(1)], end: "stay" });
+  const controller = new AbortController();
+  const failure = failureOf(follower.reached(5, controller.signal));
+  await clock.advance(0);
+  const reason = new Error("gone");
+  controller.abort(reason);
+  expect(await failure).toBe(reason);
+  expect(await failureOf(follower.reached(5, controller.signal))).toBe(reason);
+});
+
+test("close ends the feed, and the pause between two feeds", async () => {
+  const open = follow({ items: [snapshot(1)], end: "stay" });
+  await open.clock.advance(0);
+  await open.follower.close();
+  expect(open.store.returned).toBe(1);
+  const pausing = follow(...Array.from({ length: 9 }, (): Opening => ({ items: [], end: "break" })));
+  await pausing.clock.advance(1000);
+  await pausing.follower.close();
+  const opened = pausing.store.openedAtMs.length;
+  await pausing.clock.advance(10_000);
+  expect(pausing.store.openedAtMs.length).toBe(opened);
+});

@@ -1,0 +1,174 @@
+import { expect, test } from "vitest";
+import { BackendUnavailableError, ClosedError } from "../errors.js";
+import { MemoryStore } from "../store/memory-store.js";
+import type { CallOptions, FeedItem, Revision } from "../store/store.js";
+import { VirtualClock } from "../testing/virtual-clock.js";
+import { FeedFollower } from "./feed-follower.js";
+import { Freshness } from "./freshness.js";
+import { failureOf, stateOf } from "./world.test-kit.js";
+
+interface Sync {
+  answer(revision: Revision): void;
+  fail(error: unknown): void;
+}
+
+/** A store whose reads are answered, and whose feed moves on, by hand. */
+class HandStore extends MemoryStore {
+  readonly syncs: Sync[] = [];
+  deliver!: (item: FeedItem) => void;
+  readonly #items: FeedItem[] = [];
+
+  override sync(): Promise<Revision> {
+    return new Promise((resolve, reject) => this.syncs.push({ answer: resolve, fail: reject }));
+  }
+
+  override async *feed(options?: CallOptions): AsyncGenerator<FeedItem> {
+    for (;;) {
+      options?.signal?.throwIfAborted();
+      const item = this.#items.shift();
+      if (item !== undefined) {
+        yield item;
+        continue;
+      }
+      await new Promise<void>((resolve) => {
+        options?.signal?.addEventListener("abort", () => resolve(), { once: true });
+        this.deliver = (next) => {
+          this.#items.push(next);
+          resolve();
+        };
+      });
+    }
+  }
+
+  reach(revision: Revision): void {
+    this.deliver({ kind: "changes", entries: [], revision });
+  }
+}
+
+async function setUp(): Promise<{ store: HandStore; clock: VirtualClock; freshness: Freshness }> {
+  const store = new HandStore();
+  const clock = new VirtualClock();
+  const follower = new FeedFollower(store, clock, { snapshot: () => {}, changes: () => {} });
+  follower.start();
+  await clock.advance(0);
+  return { store, clock, freshness: new Freshness(store, clock, follower, () => 250) };
+}
+
+test("one sync serves all that came before it was sent", async () => {
+  const { store, clock, freshness } = await setUp();
+  const all = Promise.all(Array.from({ length: 100 }, () => freshness.fresh()));
+  await clock.advance(0);
+  expect(store.syncs).toHaveLength(1);
+  store.reach(5);
+  store.syncs[0]?.answer(5);
+  await clock.advance(0);
+  expect(await stateOf(all)).toBe("fulfilled");
+  expect(store.syncs).toHaveLength(1);
+});
+
+test("a read never joins a sync already sent, and all that came meanwhile share the next", async () => {
+  const { store, clock, freshness } = await setUp();
+  const early = freshness.fresh();
+  await clock.advance(0);
+  const late = [freshness.fresh(), freshness.fresh()];
+  await clock.advance(0);
+  expect(store.syncs).toHaveLength(1);
+  store.reach(9);
+  store.syncs[0]?.answer(3);
+  await clock.advance(0);
+  expect([await stateOf(early), await stateOf(late[0]!), await stateOf(late[1]!)]).toEqual([
+    "fulfilled",
+    "pending",
+    "pending",
+  ]);
+  expect(store.syncs).toHaveLength(2);
+  store.syncs[1]?.answer(4);
+  await clock.advance(0);
+  expect([await stateOf(late[0]!), await stateOf(late[1]!)]).toEqual(["fulfilled", "fulfilled"]);
+});
+
+test("a read waits until the feed has reached what the sync returned", async () => {
+  const { store, clock, freshness } = await setUp();
+  const fresh = freshness.fresh();
+  await clock.advance(0);
+  store.syncs[0]?.answer(5);
+  await clock.advance(0);
+  store.reach(4);
+  await clock.advance(0);
+  expect(await stateOf(fresh)).toBe("pending");
+  store.reach(5);
+  await clock.advance(0);
+  expect(await stateOf(fresh)).toBe("fulfilled");
+});
+
+test("a sync whose feed lags does not hold up the next one", async () => {
+  const { store, clock, freshness } = await setUp();
+  const first = freshness.fresh();
+  await clock.advance(0);
+  store.syncs[0]?.answer(5);
+  await clock.advance(0);
+  const second = freshness.fresh();
+  await clock.advance(0);
+  expect(store.syncs).toHaveLength(2);
+  store.syncs[1]?.answer(5);
+  store.reach(5);
+  await clock.advance(0);
+  expect([await stateOf(first), await stateOf(second)]).toEqual(["fulfilled", "fulfilled"]);
+});
+
+test("a sync without an answer, or a feed that stands still, fails its round in time and no other", async () => {
+  const { store, clock, freshness } = await setUp();
+  const silent = failureOf(freshness.fresh());
+  await clock.advance(100);
+  const next = failureOf(freshness.fresh());
+  await clock.advance(150);
+  expect(await stateOf(silent)).toBe("fulfilled");
+  expect(await silent).toBeInstanceOf(BackendUnavailableError);
+  expect(store.syncs).toHaveLength(2);
+  store.syncs[1]?.answer(100);
+  await clock.advance(249);
+  expect(await stateOf(next)).toBe("pending");
+  await clock.advance(1);
+  expect(await next).toBeInstanceOf(BackendUnavailableError);
+  const good = freshness.fresh();
+  await clock.advance(0);
+  store.syncs[2]?.answer(0);
+  await clock.advance(0);
+  expect(await stateOf(good)).toBe("fulfilled");
+});
+
+test("a failed sync is told as the store's failure, whatever it threw", async () => {
+  const { store, clock, freshness } = await setUp();
+  for (const [error, expected] of [
+    [new ClosedError("closed"), ClosedError],
+    [new Error("a driver's own"), BackendUnavailableError],
+    ["not even an error", BackendUnavailableError],
+  ] as const) {
+    const failure = failureOf(freshness.fresh());
+    await clock.advance(0);
+    store.syncs.at(-1)?.fail(error);
+    expect(await failure).toBeInstanceOf(expected);
+  }
+});
+
+test("a round whose members have all gone is no unhandled failure", async () => {
+  const { store, clock, freshness } = await setUp();
+  void freshness.fresh();
+  await clock.advance(0);
+  store.syncs[0]?.fail(new BackendUnavailableError("out"));
+  await clock.advance(0);
+});
+
+test("what was seen is as old as the sending of the last sync that was reached", async () => {
+  const { store, clock, freshness } = await setUp();
+  expect(freshness.wasFresh).toBe(false);
+  const fresh = freshness.fresh();
+  await clock.advance(30);
+  store.syncs[0]?.answer(0);
+  await clock.advance(0);
+  await fresh;
+  expect(freshness.wasFresh).toBe(true);
+  expect(freshness.ageMs()).toBe(30);
+  await clock.advance(20);
+  expect(freshness.ageMs()).toBe(50);
+});

@@ -1,0 +1,135 @@
+import { expect, test } from "vitest";
+import { ClosedError } from "../errors.js";
+import { VirtualClock } from "../testing/virtual-clock.js";
+import { MemoryStore } from "../store/memory-store.js";
+import { encodeRecord } from "../codec.js";
+import { EMPTY_RECORD } from "../record.js";
+import { beginTerm } from "../rules/terms.js";
+import { Engine } from "./engine.js";
+import { watchGroup } from "./group-watch.js";
+import { failureOf, stateOf } from "./world.test-kit.js";
+
+const HOLDER = { nodeId: "a", instanceId: null, ttlMs: 1000, priority: 0, metadata: null };
+
+/** An engine on a store in which `groups` have had one election each. */
+async function setUp(
+  ...groups: string[]
+): Promise<{ engine: Engine; clock: VirtualClock; store: MemoryStore }> {
+  const clock = new VirtualClock();
+  const store = new MemoryStore();
+  const { next } = beginTerm(EMPTY_RECORD, HOLDER, 1010, { wallMs: 0 });
+  for (const groupId of groups) {
+    await store.compareAndSet([{ key: `r/${groupId}`, expected: null, value: encodeRecord(next) }]);
+  }
+  const engine = new Engine(store, clock, { explicitGroups: false, keepMembers: false }, () => {});
+  engine.follower.start();
+  await clock.advance(0);
+  return { engine, clock, store };
+}
+
+test("return() while waiting ends the watch at once, and next() with it", async () => {
+  const { engine, clock } = await setUp("g");
+  const watch = watchGroup(engine, "g", 1, [])[Symbol.asyncIterator]();
+  const next = watch.next();
+  await clock.advance(0);
+  expect(await stateOf(next)).toBe("pending");
+  const returned = watch.return?.();
+  await clock.advance(0);
+  expect(await next).toEqual({ done: true, value: undefined });
+  expect(await returned).toEqual({ done: true, value: undefined });
+  expect(await watch.next()).toEqual({ done: true, value: undefined });
+  expect(engine.groups.get("g")?.watchers).toBeNull();
+});
+
+test("return() ends a watch that waits for a silent store", async () => {
+  const { engine, clock, store } = await setUp("g");
+  store.sync = () => new Promise(() => {});
+  const watch = watchGroup(engine, "g", undefined, [])[Symbol.asyncIterator]();
+  const next = watch.next();
+  await clock.advance(0);
+  void watch.return?.();
+  await clock.advance(0);
+  expect(await stateOf(next)).toBe("fulfilled");
+});
+
+test("return() before the first next() opens nothing", async () => {
+  const { engine } = await setUp();
+  const watch = watchGroup(engine, "unknown", undefined, [])[Symbol.asyncIterator]();
+  expect(await watch.return?.()).toEqual({ done: true, value: undefined });
+  expect(engine.groups.size).toBe(0);
+});
+
+test("a loop that is left ends its watch", async () => {
+  const { engine } = await setUp("g");
+  for await (const event of watchGroup(engine, "g", 0, [])) {
+    expect(event.cursor).toBe(1);
+    expect(engine.groups.get("g")?.watchers?.size).toBe(1);
+    break;
+  }
+  expect(engine.groups.get("g")?.watchers).toBeNull();
+});
+
+test("it is pulled: a reader that does not ask costs nothing, however much happens", async () => {
+  const { engine, clock, store } = await setUp("g");
+  const watch = watchGroup(engine, "g", undefined, [])[Symbol.asyncIterator]();
+  expect((await watch.next()).value).toMatchObject({ type: "LEADER_CHANGED", cursor: 1 });
+  let { record, revision } = engine.groups.get("g") ?? { record: EMPTY_RECORD, revision: null };
+  for (let i = 0; i < 3; i++) {
+    record = beginTerm(record, HOLDER, 1010, { wallMs: 0 }).next;
+    const [outcome] = await store.compareAndSet([
+      { key: "r/g", expected: revision, value: encodeRecord(record) },
+    ]);
+    revision = outcome?.kind === "swapped" ? outcome.revision : null;
+    await clock.advance(10);
+  }
+  // They are read from what the group is now, when they are asked for.
+  const cursors = [await watch.next(), await watch.next(), await watch.next()].map(
+    ({ value }) => (value as { cursor: number }).cursor,
+  );
+  expect(cursors).toEqual([2, 3, 4]);
+  const waiting = watch.next();
+  await clock.advance(0);
+  expect(await stateOf(waiting)).toBe("pending");
+  await watch.return?.();
+});
+
+test("each iteration is a watch of its own", async () => {
+  const { engine } = await setUp("g");
+  const events = watchGroup(engine, "g", 0, []);
+  for (let i = 0; i < 2; i++) {
+    const watch = events[Symbol.asyncIterator]();
+    expect((await watch.next()).value).toMatchObject({ cursor: 1 });
+    await watch.return?.();
+  }
+});
+
+test("any of its signals ends it with that signal's reason", async () => {
+  const { engine, clock } = await setUp("g");
+  for (const index of [0, 1]) {
+    const controllers = [new AbortController(), new AbortController()];
+    const signals = controllers.map(({ signal }) => signal);
+    const failure = failureOf(watchGroup(engine, "g", 1, signals)[Symbol.asyncIterator]().next());
+    await clock.advance(0);
+    const reason = new ClosedError(`signal ${index}`);
+    controllers[index]?.abort(reason);
+    expect(await failure).toBe(reason);
+    expect(engine.groups.get("g")?.watchers).toBeNull();
+  }
+});
+
+test("a watch on an unknown group waits, and is forgotten with its group when it ends", async () => {
+  const { engine, clock } = await setUp();
+  const watch = watchGroup(engine, "unknown", undefined, [])[Symbol.asyncIterator]();
+  expect((await watch.next()).value).toMatchObject({
+    type: "LEADER_LOST",
+    cursor: 0,
+    term: 0,
+    reason: "none",
+  });
+  expect(engine.groups.size).toBe(1);
+  const next = watch.next();
+  await clock.advance(0);
+  expect(await stateOf(next)).toBe("pending");
+  await watch.return?.();
+  expect(engine.groups.size).toBe(0);
+});

@@ -1,0 +1,60 @@
+/**
+ * Who has been seen around a group: for people and for operators, never for a decision. A sign of life is any campaign,
+ * wait, renewal or heartbeat.
+ */
+import type { Metadata } from "./elector.js";
+
+/** How often a member's sign of life is written down, and after how many silent periods it is gone. */
+export const SIGN_PERIOD_MS = 10_000;
+export const SILENT_PERIODS = 3;
+
+export interface SeenMember {
+  readonly nodeId: string;
+  /** Whether it has ever stood for election, or only sent heartbeats. */
+  readonly isCandidate: boolean;
+  /** Wall clock of the server that saw it. */
+  readonly lastSignMs: number;
+  readonly metadata: Metadata | null;
+}
+
+type MemberTuple = readonly [nodeId: string, lastSignMs: number, isCandidate: 0 | 1, metadata?: Metadata];
+
+export function encodeMembers(members: readonly SeenMember[]): string {
+  const rows = members.map(({ nodeId, lastSignMs, isCandidate, metadata }): MemberTuple => {
+    const row = [nodeId, lastSignMs, isCandidate ? 1 : 0] as const;
+    return metadata === null ? row : [...row, metadata];
+  });
+  return JSON.stringify({ v: 1, m: rows });
+}
+
+export function decodeMembers(value: string): readonly SeenMember[] {
+  const { m } = JSON.parse(value) as { m: readonly MemberTuple[] };
+  return m.map(([nodeId, lastSignMs, isCandidate, metadata]) => ({
+    nodeId,
+    lastSignMs,
+    isCandidate: isCandidate === 1,
+    metadata: metadata ?? null,
+  }));
+}
+
+/** The later sign of each counts; what it said of itself stays until it says something else. */
+export function mergeMembers(
+  one: readonly SeenMember[],
+  other: readonly SeenMember[],
+): readonly SeenMember[] {
+  const byNode = new Map(one.map((member) => [member.nodeId, member]));
+  for (const member of other) {
+    const known = byNode.get(member.nodeId);
+    byNode.set(member.nodeId, known === undefined ? member : merged(known, member));
+  }
+  return [...byNode.values()];
+}
+
+function merged(one: SeenMember, other: SeenMember): SeenMember {
+  const [older, newer] = one.lastSignMs <= other.lastSignMs ? [one, other] : [other, one];
+  return {
+    ...newer,
+    isCandidate: older.isCandidate || newer.isCandidate,
+    metadata: newer.metadata ?? older.metadata,
+  };
+}

@@ -1,0 +1,56 @@
+/** Test only: what may be asked of the naive twin, and all that it knows. See `naive-twin.test-kit.ts`. */
+import type { HeldBack } from "../elector.js";
+import type { EndReason, LeadershipEvent } from "../event.js";
+import type { GroupConfig, Holder } from "../record.js";
+import type { Claim } from "./claim.js";
+
+/** What may be asked of a group; `waiters` are those queued at the server that is asked. */
+export type Command =
+  | { readonly verb: "campaign"; readonly candidate: Holder }
+  | { readonly verb: "renew"; readonly claim: Claim; readonly ttlMs: number }
+  | { readonly verb: "resign"; readonly claim: Claim; readonly waiters: readonly Holder[] }
+  | { readonly verb: "attend"; readonly waiters: readonly Holder[] }
+  | {
+      readonly verb: "step-down";
+      readonly banMs: number;
+      readonly force: boolean;
+      readonly waiters: readonly Holder[];
+    }
+  | { readonly verb: "transfer"; readonly toNodeId: string; readonly timeoutMs: number }
+  | { readonly verb: "pause"; readonly forMs: number | null }
+  | { readonly verb: "resume" }
+  | { readonly verb: "create"; readonly config: GroupConfig }
+  | { readonly verb: "update"; readonly config: GroupConfig }
+  | { readonly verb: "delete"; readonly force: boolean };
+
+/** Who every operator in these runs is. */
+export const OPERATOR = "operator";
+
+export interface NaiveOutcome {
+  readonly kind: string;
+  readonly leaderNodeId?: string | null;
+  /** All that keeps a candidate from winning, and for how long. */
+  readonly heldBack?: readonly { readonly by: HeldBack; readonly leftMs: number | null }[];
+}
+
+export interface NaiveTerm {
+  readonly term: number;
+  holder: Holder;
+  ended: EndReason | null;
+}
+
+export interface NaiveState {
+  readonly terms: NaiveTerm[];
+  readonly events: LeadershipEvent[];
+  leaseUntilMs: number;
+  deposedBy: string | null;
+  bans: { nodeId: string; untilMs: number }[];
+  successor: { nodeId: string; untilMs: number; ready: boolean; by: string | null } | null;
+  pausedUntilMs: number;
+  restsUntilMs: number;
+  config: GroupConfig | null;
+  deleted: boolean;
+}
+
+export const LONG_AGO: number = Number.NEGATIVE_INFINITY;
+export const UNTIL_RESUMED: number = Number.POSITIVE_INFINITY;

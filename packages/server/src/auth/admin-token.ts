@@ -1,0 +1,77 @@
+/** One shared secret in a file, for operators and scripts. Whoever shows it is an admin. */
+import { timingSafeEqual } from "node:crypto";
+import { InvalidRequestError } from "@tenure/core";
+import { type BearerToken, digestOf } from "./bearer-token.js";
+import type { Caller } from "./caller.js";
+import { modeWarning } from "./file-mode.js";
+import type { Parts } from "./parts.js";
+import { ReloadedFiles } from "./reloaded-files.js";
+
+const SHORTEST = 16;
+const TOKEN = /^[A-Za-z0-9._~+/-]+=*$/;
+
+interface Content {
+  readonly digest: Buffer;
+  readonly warning: string | undefined;
+}
+
+export class AdminToken implements AsyncDisposable {
+  static readonly caller: Caller = Object.freeze({ role: "admin", name: "admin-token" });
+  readonly #file: ReloadedFiles<Content>;
+
+  private constructor(file: ReloadedFiles<Content>) {
+    this.#file = file;
+  }
+
+  static async open(path: string, { clock, log }: Parts): Promise<AdminToken> {
+    const file = await ReloadedFiles.open({
+      paths: [path],
+      clock,
+      parse: async ([content]) => ({
+        digest: parseAdminToken(content as Buffer, path),
+        warning: await modeWarning(path),
+      }),
+      onChange: ({ warning }) => {
+        log.info(`${path} has changed: the new admin token is in force`);
+        if (warning !== undefined) log.warn(warning);
+      },
+      onRefused: (error) => log.warn(`${error.message}; the admin token read before stays in force`),
+    });
+    if (file.current.warning !== undefined) log.warn(file.current.warning);
+    return new AdminToken(file);
+  }
+
+  /** A sentence to print if others may read the file. */
+  get warning(): string | undefined {
+    return this.#file.current.warning;
+  }
+
+  /** In a time that tells nothing about the token: digests are compared, all of them to the end. */
+  matches(token: BearerToken): boolean {
+    return timingSafeEqual(token.digest, this.#file.current.digest);
+  }
+
+  /** Looks now whether the file has changed. */
+  look(): Promise<void> {
+    return this.#file.look();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#file[Symbol.asyncDispose]();
+  }
+}
+
+/** The digest of the token; the token itself is not kept. */
+export function parseAdminToken(content: Buffer, path: string): Buffer {
+  const token = content.toString("utf8").trim();
+  if (token.length < SHORTEST) {
+    throw new InvalidRequestError(
+      path,
+      `holds ${token.length} characters; an admin token has at least ${SHORTEST} (openssl rand -hex 32)`,
+    );
+  }
+  if (!TOKEN.test(token)) {
+    throw new InvalidRequestError(path, "must hold one token of A-Z a-z 0-9 . _ ~ + / - and nothing else");
+  }
+  return digestOf(token);
+}

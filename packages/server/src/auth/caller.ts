@@ -1,0 +1,63 @@
+import { ServiceError } from "../service-error.js";
+
+/** Who asks, however that was found out. */
+export type Caller =
+  /** May do everything, in the name of any node. */
+  | { readonly role: "admin"; readonly name: string }
+  /** May take part as itself, in the groups its credentials name. */
+  | { readonly role: "node"; readonly name: string; readonly groups: GroupPatterns }
+  /** May look. */
+  | { readonly role: "observer"; readonly name: string; readonly groups: GroupPatterns };
+
+/** `null`: all groups. A pattern is a group id in which `*` stands for any characters. */
+export type GroupPatterns = readonly string[] | null;
+
+export function maySee(caller: Caller, groupId: string): boolean {
+  return (
+    caller.role === "admin" || caller.groups === null || caller.groups.some((each) => matches(each, groupId))
+  );
+}
+
+export function checkMaySee(caller: Caller, groupId: string): void {
+  if (!maySee(caller, groupId)) throw refused(caller, `may not see group ${groupId}`);
+}
+
+/** Taking part in somebody else's name would let one node resign another's leadership. */
+export function checkMayActAs(caller: Caller, groupId: string, nodeId: string): void {
+  checkMaySee(caller, groupId);
+  if (caller.role === "admin") return;
+  if (caller.role === "observer") throw refused(caller, "may only look");
+  if (caller.name !== nodeId) throw refused(caller, `may not act as ${nodeId}`);
+}
+
+export function checkIsAdmin(caller: Caller): void {
+  if (caller.role !== "admin") throw refused(caller, "is not an admin");
+}
+
+function refused(caller: Caller, what: string): ServiceError {
+  return new ServiceError("UNAUTHORIZED", `${caller.name} ${what}`);
+}
+
+/** Linear in both, whatever the pattern: the classic two-pointer match. */
+function matches(pattern: string, text: string): boolean {
+  let at = 0;
+  let from = 0;
+  let star = -1;
+  let resume = 0;
+  while (at < text.length) {
+    if (pattern[from] === "*") {
+      star = from++;
+      resume = at;
+    } else if (pattern[from] === text[at]) {
+      from++;
+      at++;
+    } else if (star !== -1) {
+      from = star + 1;
+      at = ++resume;
+    } else {
+      return false;
+    }
+  }
+  while (pattern[from] === "*") from++;
+  return from === pattern.length;
+}

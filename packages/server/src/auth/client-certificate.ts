@@ -1,0 +1,71 @@
+/**
+ * Who asks, by the client certificate of the connection. Whether it was issued by the right authority is the business
+ * of TLS; here it is only read.
+ */
+import type { Socket } from "node:net";
+import type { PeerCertificate, TLSSocket } from "node:tls";
+import type { Caller } from "./caller.js";
+import { isId } from "./names.js";
+import { unauthenticated } from "./refusal.js";
+import { readSpiffeId } from "./spiffe-id.js";
+
+interface Read {
+  readonly caller: Caller;
+  readonly trustDomain: string;
+  readonly validToMs: number;
+}
+
+/** Reading a certificate costs more than a renewal; it does not change while its connection lasts. */
+const read = new WeakMap<PeerCertificate, Read>();
+const certificates = new WeakMap<Socket, PeerCertificate>();
+
+/** The certificate that TLS has verified on this connection, the same object each time. */
+export function verifiedCertificate(socket: Socket): PeerCertificate | undefined {
+  const { authorized } = socket as Partial<TLSSocket>;
+  if (authorized !== true) return undefined;
+  let certificate = certificates.get(socket);
+  if (certificate === undefined) {
+    certificate = (socket as TLSSocket).getPeerCertificate();
+    // A resumed session counts as authorized even where no certificate was ever shown.
+    if ((certificate as Partial<PeerCertificate> | null)?.raw === undefined) return undefined;
+    certificates.set(socket, certificate);
+  }
+  return certificate;
+}
+
+/** A node may take part in all groups: a certificate has no place to name some. */
+export function callerOfCertificate(
+  certificate: PeerCertificate,
+  nowMs: number,
+  trustDomain?: string,
+): Caller {
+  let known = read.get(certificate);
+  if (known === undefined) {
+    known = readCertificate(certificate);
+    read.set(certificate, known);
+  }
+  if (trustDomain !== undefined && known.trustDomain !== trustDomain) {
+    throw unauthenticated(
+      `the client certificate is of the trust domain ${known.trustDomain}; this service accepts ${trustDomain}`,
+    );
+  }
+  // TLS looks at the dates once, when the connection begins, and connections last for months.
+  if (!(nowMs < known.validToMs)) {
+    throw unauthenticated(
+      `the client certificate of ${known.caller.name} expired on ${certificate.valid_to}`,
+    );
+  }
+  return known.caller;
+}
+
+function readCertificate(certificate: PeerCertificate): Read {
+  const { uri, trustDomain, kind, name } = readSpiffeId(certificate.subjectaltname);
+  if (kind !== "sdk" && kind !== "admin") {
+    throw unauthenticated(
+      `the client certificate is that of a ${kind} (${uri}); nodes have spiffe://…/sdk/NODE, admins spiffe://…/admin/NAME`,
+    );
+  }
+  if (!isId(name)) throw unauthenticated(`the name in ${uri}, of the client certificate, cannot be an id`);
+  const caller: Caller = kind === "sdk" ? { role: "node", name, groups: null } : { role: "admin", name };
+  return { caller: Object.freeze(caller), trustDomain, validToMs: Date.parse(certificate.valid_to) };
+}

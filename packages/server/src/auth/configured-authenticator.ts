@@ -1,0 +1,105 @@
+/**
+ * Who asks, by whatever the operator has set up: a client certificate first, then the admin token, then a JWT. A
+ * certificate that names somebody settles it, and a token sent besides is not looked at; one that names nobody does not
+ * stand in the way of a token.
+ */
+import type { PeerCertificate } from "node:tls";
+import { AdminToken } from "./admin-token.js";
+import { type Authenticator, type Credentials, LoopbackAuthenticator } from "./authenticator.js";
+import { type BearerToken, readBearerToken } from "./bearer-token.js";
+import type { Caller } from "./caller.js";
+import { callerOfCertificate } from "./client-certificate.js";
+import { type JwtOptions, JwtVerifier } from "./jwt-verifier.js";
+import type { Parts } from "./parts.js";
+import { unauthenticated } from "./refusal.js";
+
+export interface AuthenticationOptions {
+  /** A client CA is configured, so that TLS verifies client certificates. */
+  readonly clientCertificates?: boolean | undefined;
+  /** Certificates of any other trust domain are refused. */
+  readonly trustDomain?: string | undefined;
+  readonly adminTokenFile?: string | undefined;
+  readonly jwt?: JwtOptions | undefined;
+}
+
+export function isAuthenticationConfigured(options: AuthenticationOptions): boolean {
+  return (
+    options.clientCertificates === true || options.adminTokenFile !== undefined || options.jwt !== undefined
+  );
+}
+
+/** With nothing configured every caller is an admin; where that may be served is for `checkListen` to say. */
+export async function openAuthenticator(
+  options: AuthenticationOptions,
+  parts: Parts,
+): Promise<Authenticator> {
+  if (!isAuthenticationConfigured(options)) return new LoopbackAuthenticator();
+  const { adminTokenFile, jwt } = options;
+  const adminToken = adminTokenFile === undefined ? null : await AdminToken.open(adminTokenFile, parts);
+  try {
+    const verifier = jwt === undefined ? null : await JwtVerifier.open(jwt, parts);
+    return new ConfiguredAuthenticator(options, parts, adminToken, verifier);
+  } catch (error) {
+    await adminToken?.[Symbol.asyncDispose]();
+    throw error;
+  }
+}
+
+class ConfiguredAuthenticator implements Authenticator {
+  readonly #options: AuthenticationOptions;
+  readonly #parts: Parts;
+  readonly #adminToken: AdminToken | null;
+  readonly #jwt: JwtVerifier | null;
+  readonly #accepted: string;
+
+  constructor(
+    options: AuthenticationOptions,
+    parts: Parts,
+    adminToken: AdminToken | null,
+    jwt: JwtVerifier | null,
+  ) {
+    this.#options = options;
+    this.#parts = parts;
+    this.#adminToken = adminToken;
+    this.#jwt = jwt;
+    this.#accepted = [
+      ...(options.clientCertificates === true
+        ? ["a client certificate (spiffe://…/sdk/NODE or …/admin/NAME)"]
+        : []),
+      ...(adminToken === null ? [] : ["the admin token as Authorization: Bearer"]),
+      ...(jwt === null ? [] : ["a JWT as Authorization: Bearer"]),
+    ].join(", or ");
+  }
+
+  authenticate({ authorization, certificate }: Credentials): Caller | Promise<Caller> {
+    if (certificate !== undefined && this.#options.clientCertificates === true) {
+      const found = this.#byCertificate(certificate);
+      if (!(found instanceof Error)) return found;
+      if (authorization === undefined) throw found;
+    }
+    const takesTokens = this.#adminToken !== null || this.#jwt !== null;
+    if (authorization === undefined || !takesTokens) {
+      throw unauthenticated(`this service must know who asks: give ${this.#accepted}`);
+    }
+    return this.#byToken(readBearerToken(authorization));
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#adminToken?.[Symbol.asyncDispose]();
+    await this.#jwt?.[Symbol.asyncDispose]();
+  }
+
+  #byCertificate(certificate: PeerCertificate): Caller | Error {
+    try {
+      return callerOfCertificate(certificate, this.#parts.clock.wallMs(), this.#options.trustDomain);
+    } catch (error) {
+      return error as Error;
+    }
+  }
+
+  #byToken(token: BearerToken): Caller | Promise<Caller> {
+    if (this.#adminToken?.matches(token) === true) return AdminToken.caller;
+    if (this.#jwt !== null) return this.#jwt.verify(token);
+    throw unauthenticated(`the bearer token is not the admin token; this service accepts ${this.#accepted}`);
+  }
+}

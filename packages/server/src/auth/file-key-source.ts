@@ -1,0 +1,41 @@
+import { type KeySet, type KeySource, parseJwks } from "./key-source.js";
+import type { Parts } from "./parts.js";
+import { ReloadedFiles } from "./reloaded-files.js";
+
+/** A JWKS in a file, followed as it changes. */
+export class FileKeySource implements KeySource {
+  readonly origin: string;
+  readonly #file: ReloadedFiles<KeySet>;
+
+  private constructor(origin: string, file: ReloadedFiles<KeySet>) {
+    this.origin = origin;
+    this.#file = file;
+  }
+
+  static async open(path: string, { clock, log }: Parts): Promise<FileKeySource> {
+    const file = await ReloadedFiles.open({
+      paths: [path],
+      clock,
+      parse: ([content]) => parseJwks(String(content), path),
+      onChange: () => log.info(`${path} has changed: tokens are verified by its new keys`),
+      onRefused: (error) => log.warn(`${error.message}; the keys read before stay in use`),
+    });
+    return new FileKeySource(path, file);
+  }
+
+  get keys(): KeySet {
+    return this.#file.current;
+  }
+
+  /** Nothing to do: a change of the file is noticed by itself, and strangers must not make us read it. */
+  async refresh(): Promise<void> {}
+
+  /** Looks now whether the file has changed. */
+  look(): Promise<void> {
+    return this.#file.look();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#file[Symbol.asyncDispose]();
+  }
+}

@@ -1,0 +1,264 @@
+import { createHmac } from "node:crypto";
+import { writeFileSync } from "node:fs";
+import { VirtualClock } from "@tenure/core/testing";
+import type { JWTPayload } from "jose";
+import { afterEach, describe, expect, it } from "vitest";
+import { cleanUp, closing, jwks, RecordingLog, temporaryFile, testKey, token } from "./auth.test-kit.js";
+import { readBearerToken } from "./bearer-token.js";
+import type { Caller } from "./caller.js";
+import { type JwtOptions, JwtVerifier } from "./jwt-verifier.js";
+
+afterEach(cleanUp);
+
+const NOW = VirtualClock.EPOCH_MS / 1000;
+const CLAIMS = { sub: "n1", groups: ["*"], exp: NOW + 60 };
+const key = testKey("k1");
+
+interface Opened {
+  readonly clock: VirtualClock;
+  readonly recorded: RecordingLog;
+  readonly path: string;
+  verify(text: string): Promise<Caller>;
+  /** Whether it answers without verifying the signature again. */
+  isRemembered(text: string): boolean;
+}
+
+async function open(document: string = jwks(key), options: Omit<JwtOptions, "jwks"> = {}): Promise<Opened> {
+  const clock = new VirtualClock();
+  const recorded = new RecordingLog();
+  const path = temporaryFile("jwks.json", document);
+  const verifier = closing(await JwtVerifier.open({ jwks: path, ...options }, { clock, log: recorded.log }));
+  const verify = (text: string) => verifier.verify(readBearerToken(`Bearer ${text}`));
+  const isRemembered = (text: string) => {
+    const answer = verify(text);
+    if (!(answer instanceof Promise)) return true;
+    answer.catch(() => {});
+    return false;
+  };
+  return { clock, recorded, path, verify: async (text) => verify(text), isRemembered };
+}
+
+async function refusal(work: Promise<unknown>): Promise<string> {
+  const error = await work.then(
+    () => null,
+    (reason: unknown) => reason,
+  );
+  expect(error).toMatchObject({ code: "UNAUTHENTICATED" });
+  return (error as Error).message;
+}
+
+/** The next poll. */
+async function reread(clock: VirtualClock, recorded: RecordingLog, pattern: RegExp): Promise<void> {
+  await clock.advance(30_000);
+  await recorded.until(pattern);
+}
+
+const base64 = (value: unknown) => Buffer.from(JSON.stringify(value)).toString("base64url");
+
+describe("a token", () => {
+  it("is verified whichever of the three kinds its key is of", async () => {
+    const keys = [key, testKey("k2", "ES256"), testKey("k3", "RS256")];
+    const { verify } = await open(jwks(...keys));
+    for (const each of keys) {
+      expect(await verify(await token(each, CLAIMS))).toEqual({ role: "node", name: "n1", groups: null });
+    }
+  });
+
+  it("is verified without kid by whichever key has signed it", async () => {
+    const other = testKey("k2");
+    const { verify } = await open(jwks(key, other));
+    expect((await verify(await token(other, CLAIMS, {}))).name).toBe("n1");
+    expect(await refusal(verify(await token(testKey("k3"), CLAIMS, {})))).toContain("signature");
+  });
+
+  it("without a signature is refused", async () => {
+    const { verify } = await open();
+    for (const alg of ["none", "None", ""]) {
+      await refusal(verify(`${base64({ alg, kid: "k1" })}.${base64(CLAIMS)}.`));
+      await refusal(verify(`${base64({ alg, kid: "k1" })}.${base64(CLAIMS)}.AAAA`));
+    }
+    const [header, payload] = (await token(key, CLAIMS)).split(".");
+    await refusal(verify(`${header}.${payload}.`));
+  });
+
+  it("signed with the public key as if it were an HMAC secret is refused", async () => {
+    for (const alg of ["EdDSA", "ES256", "RS256"] as const) {
+      const pair = testKey("k1", alg);
+      const { verify } = await open(jwks(pair));
+      const input = `${base64({ alg: "HS256", kid: "k1" })}.${base64(CLAIMS)}`;
+      const secrets = [
+        pair.publicKey.export({ format: "pem", type: "spki" }),
+        pair.publicKey.export({ format: "der", type: "spki" }),
+        pair.publicKey.export({ format: "jwk" })["x"] ?? "",
+      ];
+      for (const secret of secrets) {
+        const signature = createHmac("sha256", secret).update(input).digest("base64url");
+        expect(await refusal(verify(`${input}.${signature}`))).toContain("EdDSA, ES256, RS256");
+      }
+    }
+  });
+
+  it("signed by somebody else under a known kid is refused", async () => {
+    const { verify } = await open();
+    expect(await refusal(verify(await token(testKey("k1"), CLAIMS)))).toContain("signature");
+    expect(await refusal(verify(await token(testKey("k9"), CLAIMS)))).toContain("key that is not known");
+  });
+
+  it("whose claims were changed is refused, also after the true one was seen", async () => {
+    const { verify } = await open();
+    const good = await token(key, CLAIMS);
+    await verify(good);
+    const [header, , signature] = good.split(".");
+    const forged = `${header}.${base64({ ...CLAIMS, role: "admin" })}.${signature}`;
+    expect(await refusal(verify(forged))).toContain("signature");
+  });
+
+  it("brings its own key in vain", async () => {
+    const { verify } = await open();
+    const mine = testKey("mine");
+    const jwk = mine.publicKey.export({ format: "jwk" });
+    expect(await refusal(verify(await token(mine, CLAIMS, { jwk })))).toContain("signature");
+  });
+
+  it("must expire, and is refused once it has, give or take five seconds", async () => {
+    const { verify, clock } = await open();
+    expect(await refusal(verify(await token(key, { sub: "n1", groups: ["*"] })))).toBe(
+      "the token has no exp",
+    );
+    const text = await token(key, { ...CLAIMS, exp: NOW + 10 });
+    await clock.advance(14_999);
+    expect((await verify(text)).name).toBe("n1");
+    await clock.advance(1);
+    expect(await refusal(verify(text))).toBe("the token has expired");
+  });
+
+  it("is refused before its time, give or take five seconds", async () => {
+    const { verify, clock } = await open();
+    const text = await token(key, { ...CLAIMS, nbf: NOW + 10 });
+    expect(await refusal(verify(text))).toContain("not valid yet");
+    await clock.advance(5000);
+    expect((await verify(text)).name).toBe("n1");
+  });
+
+  it("must be for this service, and from its issuer, where those are configured", async () => {
+    const { verify } = await open(jwks(key), { issuer: "https://id", audience: "tenure" });
+    const right = { ...CLAIMS, iss: "https://id", aud: "tenure" };
+    expect((await verify(await token(key, right))).name).toBe("n1");
+    expect((await verify(await token(key, { ...right, aud: ["other", "tenure"] }))).name).toBe("n1");
+    expect(await refusal(verify(await token(key, { ...right, aud: "other" })))).toContain("aud");
+    expect(await refusal(verify(await token(key, { ...right, iss: "https://id.evil" })))).toContain("iss");
+    expect(await refusal(verify(await token(key, CLAIMS)))).toMatch(/has no (iss|aud)/);
+  });
+
+  it("that is none is refused", async () => {
+    const { verify } = await open();
+    for (const text of ["x", "a.b.c", "a.b", "....", `${base64({ alg: "EdDSA", kid: "k1" })}.e30.AAAA`]) {
+      await refusal(verify(text));
+    }
+    const critical = await token(key, CLAIMS, { kid: "k1", crit: ["x"], x: 1 }).catch(() => "a.b.c");
+    await refusal(verify(critical));
+  });
+});
+
+describe("the claims of a token", () => {
+  const caller = async (claims: JWTPayload) => {
+    const { verify } = await open();
+    return verify(await token(key, { ...CLAIMS, ...claims }));
+  };
+
+  it("name a node, an observer or an admin", async () => {
+    expect(await caller({ role: "node" })).toEqual({ role: "node", name: "n1", groups: null });
+    expect(await caller({ role: "observer", groups: ["a", "b/*"] })).toEqual({
+      role: "observer",
+      name: "n1",
+      groups: ["a", "b/*"],
+    });
+    expect(await caller({ role: "admin", sub: "auth0|ada@example.org" })).toEqual({
+      role: "admin",
+      name: "auth0|ada@example.org",
+    });
+  });
+
+  it("are refused where they say anything else", async () => {
+    for (const role of ["root", "Admin", ["admin"], null, 1, ""]) await refusal(caller({ role }));
+    for (const sub of ["", "a b", "..", "n".repeat(201), "ü", 7])
+      await refusal(caller({ sub: sub as string }));
+    for (const groups of ["*", [1], [""], ["a b"], { "*": true }, null]) await refusal(caller({ groups }));
+    await refusal(caller({ sub: "ada\u0000", role: "admin" }));
+  });
+
+  it("must list the groups of a node or observer, since a list left out is not all groups", async () => {
+    expect(await refusal(caller({ groups: undefined }))).toContain('["*"]');
+    expect(await refusal(caller({ groups: undefined, role: "observer" }))).toContain('["*"]');
+    expect(await caller({ groups: [] })).toEqual({ role: "node", name: "n1", groups: [] });
+  });
+
+  it("cannot limit an admin to groups", async () => {
+    expect(await caller({ role: "admin", groups: undefined })).toEqual({ role: "admin", name: "n1" });
+    expect(await refusal(caller({ role: "admin", groups: ["a"] }))).toContain("admin");
+  });
+});
+
+describe("a JWKS file", () => {
+  it("is refused if it can verify nothing, or could sign", async () => {
+    await expect(open("{")).rejects.toThrow("is not JSON");
+    for (const text of ["null", "[]", "{}", '{"keys":{}}'])
+      await expect(open(text)).rejects.toThrow("is not a JWKS");
+    await expect(open('{"keys":[]}')).rejects.toThrow("holds no public key");
+    const secret = { kty: "oct", k: "AAAA", kid: "k1" };
+    await expect(open(JSON.stringify({ keys: [secret] }))).rejects.toThrow("holds no public key");
+    const broken = { kty: "OKP", crv: "Ed25519", x: "AAAA", kid: "k1" };
+    await expect(open(JSON.stringify({ keys: [broken] }))).rejects.toThrow(
+      "the key k1, which cannot be used",
+    );
+    const whole = { ...key.privateKey.export({ format: "jwk" }), kid: "k1" };
+    await expect(open(JSON.stringify({ keys: [whole] }))).rejects.toThrow("private half of the key k1");
+  });
+
+  it("may hold keys of kinds that are not used here", async () => {
+    const { keys } = JSON.parse(jwks(key)) as { keys: unknown[] };
+    const others = [{ kty: "oct", k: "AAAA" }, { kty: "AKP", alg: "ML-DSA-44" }, "?"];
+    const { verify } = await open(JSON.stringify({ keys: [...others, ...keys] }));
+    expect((await verify(await token(key, CLAIMS))).name).toBe("n1");
+  });
+
+  it("is read again when it changes: a key withdrawn ends its tokens, remembered or not", async () => {
+    const { verify, isRemembered, path, recorded, clock } = await open();
+    const old = await token(key, CLAIMS);
+    await verify(old);
+    expect(isRemembered(old)).toBe(true);
+    const next = testKey("k2");
+    writeFileSync(path, jwks(next));
+    await reread(clock, recorded, /verified by its new keys/);
+    expect(await refusal(verify(old))).toContain("key that is not known");
+    expect((await verify(await token(next, CLAIMS))).name).toBe("n1");
+  });
+
+  it("that is broken anew changes nothing and is reported once", async () => {
+    const { verify, path, recorded, clock } = await open();
+    writeFileSync(path, "{");
+    await reread(clock, recorded, /stay in use/);
+    expect((await verify(await token(key, CLAIMS))).name).toBe("n1");
+    await clock.advance(30_000);
+    expect(recorded.warnings().filter((line) => line.includes("stay in use"))).toHaveLength(1);
+  });
+});
+
+describe("a verified token", () => {
+  it("is remembered until it expires", async () => {
+    const { verify, isRemembered, clock } = await open();
+    const text = await token(key, CLAIMS);
+    expect(isRemembered(text)).toBe(false);
+    await verify(text);
+    expect(isRemembered(text)).toBe(true);
+    await clock.advance(65_000);
+    expect(isRemembered(text)).toBe(false);
+  });
+
+  it("is not remembered if it was refused", async () => {
+    const { verify, isRemembered } = await open();
+    const text = await token(key, { ...CLAIMS, role: "root" });
+    await refusal(verify(text));
+    expect(isRemembered(text)).toBe(false);
+  });
+});

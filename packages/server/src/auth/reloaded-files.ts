@@ -1,0 +1,179 @@
+/**
+ * The content of one or several files, kept up to date without a restart. Several are read as one, because a certificate
+ * and its key are replaced one after the other and only fit together once both are there.
+ *
+ * A new content that is no good is reported once and changes nothing: the old one stays in use. What is compared is the
+ * content and never a time stamp, so that it does not matter how a file was replaced: in place, by a rename, or by the
+ * swap of a symbolic link above it, as Kubernetes does (`..data`). Directories are watched for speed; since a watch sees
+ * neither network file systems nor a link swapped further up, a slow poll stands behind it.
+ */
+import { createHash } from "node:crypto";
+import { type FSWatcher, statSync, watch } from "node:fs";
+import { readFile } from "node:fs/promises";
+import { basename, dirname } from "node:path";
+import { type CancelTimer, type Clock, InvalidRequestError } from "@tenure/core";
+
+export interface ReloadedFilesOptions<T> {
+  readonly paths: readonly string[];
+  /** Of the contents in the order of the paths. Throws a sentence that names the file if one is no good. */
+  readonly parse: (contents: readonly Buffer[]) => T | Promise<T>;
+  readonly clock: Clock;
+  /** Not called for the first content. */
+  readonly onChange?: ((value: T) => void) | undefined;
+  /** Once for each content that was not taken, and once when a file cannot be read. */
+  readonly onRefused?: ((error: Error) => void) | undefined;
+  readonly pollMs?: number | undefined;
+}
+
+const POLL_MS = 30_000;
+/** Long enough for both halves of a pair to be written, short enough that nobody waits for it. */
+const SETTLE_MS = 100;
+
+export class ReloadedFiles<T> implements AsyncDisposable {
+  readonly #options: ReloadedFilesOptions<T>;
+  readonly #names: ReadonlySet<string>;
+  readonly #watched = new Map<string, { readonly identity: string; readonly watcher: FSWatcher }>();
+  #current: T | undefined;
+  #taken = "";
+  #refused = "";
+  #looking: Promise<void> = Promise.resolve();
+  #cancelPoll: CancelTimer = () => {};
+  #cancelSoon: CancelTimer | null = null;
+  #isClosed = false;
+
+  private constructor(options: ReloadedFilesOptions<T>) {
+    this.#options = options;
+    this.#names = new Set(options.paths.map((path) => basename(path)));
+  }
+
+  /** Rejects if the first content is no good: then there is nothing to go on with. */
+  static async open<T>(options: ReloadedFilesOptions<T>): Promise<ReloadedFiles<T>> {
+    const files = new ReloadedFiles(options);
+    // Watching begins before reading, lest a change between the two be missed.
+    files.#watch();
+    try {
+      const contents = await readAll(options.paths);
+      files.#current = await options.parse(contents);
+      files.#taken = fingerprint(contents);
+    } catch (error) {
+      await files[Symbol.asyncDispose]();
+      throw error;
+    }
+    files.#poll();
+    return files;
+  }
+
+  get current(): T {
+    return this.#current as T;
+  }
+
+  /** Looks now; settles when what is there has been taken or refused. */
+  look(): Promise<void> {
+    this.#looking = this.#looking.then(() => this.#lookOnce());
+    return this.#looking;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#isClosed = true;
+    this.#cancelPoll();
+    this.#cancelSoon?.();
+    for (const { watcher } of this.#watched.values()) watcher.close();
+    this.#watched.clear();
+    await this.#looking;
+  }
+
+  async #lookOnce(): Promise<void> {
+    if (this.#isClosed) return;
+    let print = "";
+    try {
+      const contents = await readAll(this.#options.paths);
+      print = fingerprint(contents);
+      if (print === this.#taken) {
+        this.#refused = "";
+        return;
+      }
+      if (print === this.#refused) return;
+      const next = await this.#options.parse(contents);
+      if (this.#isClosed) return;
+      this.#current = next;
+      this.#taken = print;
+      this.#refused = "";
+      this.#options.onChange?.(next);
+    } catch (error) {
+      const problem =
+        error instanceof Error ? error : new Error("a file could not be read", { cause: error });
+      const refused = print === "" ? problem.message : print;
+      if (this.#isClosed || refused === this.#refused) return;
+      this.#refused = refused;
+      this.#options.onRefused?.(problem);
+    }
+  }
+
+  #poll(): void {
+    this.#cancelPoll = this.#options.clock.after(this.#options.pollMs ?? POLL_MS, () => {
+      this.#watch();
+      void this.look().then(() => {
+        if (!this.#isClosed) this.#poll();
+      });
+    });
+  }
+
+  /** Also takes up a directory that was replaced by another of the same name: its old watch is blind. */
+  #watch(): void {
+    for (const directory of new Set(this.#options.paths.map((path) => dirname(path)))) {
+      const identity = identify(directory);
+      const before = this.#watched.get(directory);
+      if (before?.identity === identity) continue;
+      before?.watcher.close();
+      this.#watched.delete(directory);
+      const watcher = this.#watchDirectory(directory);
+      if (watcher !== null) this.#watched.set(directory, { identity, watcher });
+    }
+  }
+
+  #watchDirectory(directory: string): FSWatcher | null {
+    try {
+      const watcher = watch(directory, { persistent: false }, (_event, name) => {
+        if (name === null || name.startsWith("..") || this.#names.has(name)) this.#lookSoon();
+      });
+      watcher.on("error", () => {
+        watcher.close();
+        this.#watched.delete(directory);
+      });
+      return watcher;
+    } catch {
+      // No such directory, or no watch to be had (their number is limited): the poll is enough.
+      return null;
+    }
+  }
+
+  #lookSoon(): void {
+    this.#cancelSoon ??= this.#options.clock.after(SETTLE_MS, () => {
+      this.#cancelSoon = null;
+      void this.look();
+    });
+  }
+}
+
+async function readAll(paths: readonly string[]): Promise<Buffer[]> {
+  return Promise.all(
+    paths.map((path) =>
+      readFile(path).catch((cause: unknown) => {
+        const { code, message } = cause as NodeJS.ErrnoException;
+        throw new InvalidRequestError(path, `cannot be read: ${code ?? message}`, { cause });
+      }),
+    ),
+  );
+}
+
+/** Secrets are not kept for the sake of a comparison. */
+function fingerprint(contents: readonly Buffer[]): string {
+  const hash = createHash("sha256");
+  for (const content of contents) hash.update(`${content.length}:`).update(content);
+  return hash.digest("base64");
+}
+
+function identify(directory: string): string {
+  const found = statSync(directory, { throwIfNoEntry: false });
+  return found === undefined ? "" : `${found.dev}:${found.ino}`;
+}

@@ -1,0 +1,188 @@
+import { once } from "node:events";
+import { copyFileSync, readFileSync, writeFileSync } from "node:fs";
+import { createServer, request, type Server } from "node:https";
+import type { AddressInfo } from "node:net";
+import { connect, type TLSSocket } from "node:tls";
+import { systemClock } from "@tenure/core";
+import { VirtualClock } from "@tenure/core/testing";
+import { afterEach, describe, expect, it } from "vitest";
+import { cleanUp, later, closing, RecordingLog, temporaryFile, TestAuthority } from "./auth.test-kit.js";
+import { callerOfCertificate, verifiedCertificate } from "./client-certificate.js";
+import { type TlsFileNames, TlsFiles } from "./tls-files.js";
+
+afterEach(cleanUp);
+
+const SERVER = ["DNS.1 = localhost", "IP.1 = 127.0.0.1"];
+
+async function open(names: TlsFileNames, clock = new VirtualClock()) {
+  const recorded = new RecordingLog();
+  const files = closing(await TlsFiles.open(names, { clock, log: recorded.log }));
+  return { files, recorded };
+}
+
+/** Answers each request with the name of its caller. */
+async function serve(files: TlsFiles): Promise<Server> {
+  const server = createServer(files.serverOptions(), ({ socket }, response) => {
+    const certificate = verifiedCertificate(socket);
+    if (certificate !== verifiedCertificate(socket)) return response.end("two objects");
+    return response.end(
+      certificate === undefined ? "nobody" : callerOfCertificate(certificate, Date.now()).name,
+    );
+  });
+  files.follow(server);
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  later(() => server.closeAllConnections());
+  later(() => void server.close());
+  return server;
+}
+
+interface Answer {
+  readonly text: string;
+  readonly serial: string;
+}
+
+function ask(server: Server, ca: string, client?: TlsFileNames): Promise<Answer> {
+  const { port } = server.address() as AddressInfo;
+  const own = client === undefined ? {} : { cert: readFileSync(client.cert), key: readFileSync(client.key) };
+  return new Promise((resolve, reject) => {
+    const options = { host: "127.0.0.1", port, ca: readFileSync(ca), agent: false, ...own };
+    const asked = request(options, (response) => {
+      const { serialNumber } = (response.socket as TLSSocket).getPeerCertificate();
+      response.setEncoding("utf8").on("data", (text: string) => resolve({ text, serial: serialNumber }));
+    });
+    asked.on("error", reject).end();
+  });
+}
+
+describe("the files of TLS", () => {
+  it("are told apart when one of them is wrong", async () => {
+    const authority = new TestAuthority();
+    const { cert, key } = authority.issue("server", ...SERVER);
+    const other = authority.issue("other", ...SERVER);
+    const text = temporaryFile("text", "hello");
+    await expect(open({ cert: text, key })).rejects.toThrow(`${text} holds no certificate`);
+    await expect(open({ cert, key: text })).rejects.toThrow(`${text} holds no private key`);
+    await expect(open({ cert, key, clientCa: text })).rejects.toThrow(`${text} holds no certificate`);
+    await expect(open({ cert, key: other.key })).rejects.toThrow(
+      `${cert} does not belong to the key in ${other.key}`,
+    );
+    await expect(open({ cert: key, key: cert })).rejects.toThrow(`${key} holds no certificate`);
+    await expect(open({ cert: "/missing.crt", key })).rejects.toThrow("/missing.crt cannot be read: ENOENT");
+    const reversed = temporaryFile(
+      "chain",
+      readFileSync(authority.cert, "utf8") + readFileSync(cert, "utf8"),
+    );
+    await expect(open({ cert: reversed, key })).rejects.toThrow("must come first");
+    const pem = "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n";
+    await expect(open({ cert: temporaryFile("bad", pem), key })).rejects.toThrow("cannot be read (number 1)");
+  });
+
+  it("warn of a key that others may read and of a certificate that is over", async () => {
+    const { cert, key } = new TestAuthority().issue("server", ...SERVER);
+    const loose = temporaryFile("key", readFileSync(key, "utf8"), 0o644);
+    const clock = new VirtualClock();
+    expect((await open({ cert, key: loose }, clock)).recorded.warnings()).toEqual([
+      expect.stringContaining("mode 0644"),
+    ]);
+    await clock.advance(Date.now() + 3 * 86_400_000 - clock.wallMs());
+    const { recorded } = await open({ cert, key: loose }, clock);
+    expect(recorded.warnings().at(-1)).toContain("expired on");
+  });
+
+  it("verify clients by the client CA, and know nobody by any other", async () => {
+    const [ours, foreign] = [new TestAuthority(), new TestAuthority()];
+    const { files } = await open({ ...ours.issue("server", ...SERVER), clientCa: ours.cert });
+    const server = await serve(files);
+    const node = ours.issue("node", "URI.1 = spiffe://lockd/sdk/n1");
+    const stranger = foreign.issue("node", "URI.1 = spiffe://lockd/sdk/n1");
+    expect((await ask(server, ours.cert, node)).text).toBe("n1");
+    expect((await ask(server, ours.cert)).text).toBe("nobody");
+    expect((await ask(server, ours.cert, stranger)).text).toBe("nobody");
+  });
+
+  it("know nobody by a session resumed, unless its first connection was somebody's", async () => {
+    const [ours, foreign] = [new TestAuthority(), new TestAuthority()];
+    const { files } = await open({ ...ours.issue("server", ...SERVER), clientCa: ours.cert });
+    const server = await serve(files);
+    const clients = {
+      n1: ours.issue("node", "URI.1 = spiffe://lockd/sdk/n1"),
+      stranger: foreign.issue("node", "URI.1 = spiffe://lockd/sdk/n1"),
+      bare: undefined,
+    };
+    for (const maxVersion of ["TLSv1.2", "TLSv1.3"] as const) {
+      for (const [name, client] of Object.entries(clients)) {
+        const expected = name === "n1" ? "n1" : "nobody";
+        const first = await talk(server, ours.cert, client, { maxVersion });
+        const second = await talk(server, ours.cert, client, { maxVersion, session: first.session });
+        expect([name, maxVersion, first.text, first.isReused]).toEqual([name, maxVersion, expected, false]);
+        expect([name, maxVersion, second.text, second.isReused]).toEqual([name, maxVersion, expected, true]);
+      }
+    }
+  });
+
+  it("renewed are used by new connections, once both halves are there", async () => {
+    const authority = new TestAuthority();
+    const { cert, key } = authority.issue("server", ...SERVER);
+    const { files, recorded } = await open({ cert, key });
+    const server = await serve(files);
+    const before = await ask(server, authority.cert);
+    const renewed = authority.issue("renewed", ...SERVER);
+    copyFileSync(renewed.cert, cert);
+    await files.look();
+    expect(recorded.warnings()).toEqual([expect.stringContaining("stays in use")]);
+    expect((await ask(server, authority.cert)).serial).toBe(before.serial);
+    copyFileSync(renewed.key, key);
+    await files.look();
+    expect((await ask(server, authority.cert)).serial).not.toBe(before.serial);
+  });
+
+  it("take up another client CA", async () => {
+    const [ours, later] = [new TestAuthority(), new TestAuthority()];
+    const clientCa = temporaryFile("clients.crt", readFileSync(ours.cert, "utf8"));
+    const { files } = await open({ ...ours.issue("server", ...SERVER), clientCa });
+    const server = await serve(files);
+    const node = later.issue("node", "URI.1 = spiffe://lockd/sdk/n2");
+    expect((await ask(server, ours.cert, node)).text).toBe("nobody");
+    writeFileSync(clientCa, readFileSync(later.cert));
+    await files.look();
+    expect((await ask(server, ours.cert, node)).text).toBe("n2");
+  });
+
+  it("are noticed by themselves", async () => {
+    const authority = new TestAuthority();
+    const { cert, key } = authority.issue("server", ...SERVER);
+    const recorded = new RecordingLog();
+    const files = closing(await TlsFiles.open({ cert, key }, { clock: systemClock, log: recorded.log }));
+    const renewed = authority.issue("renewed", ...SERVER);
+    copyFileSync(renewed.key, key);
+    copyFileSync(renewed.cert, cert);
+    await recorded.until(/have been renewed/);
+    expect(files.current.cert).toEqual(readFileSync(renewed.cert));
+  });
+});
+
+/** One request on a connection of its own, and the session by which another may resume it. */
+async function talk(
+  server: Server,
+  ca: string,
+  client: TlsFileNames | undefined,
+  options: { readonly maxVersion: "TLSv1.2" | "TLSv1.3"; readonly session?: Buffer },
+): Promise<{ readonly text: string; readonly session: Buffer; readonly isReused: boolean }> {
+  const { port } = server.address() as AddressInfo;
+  const own = client === undefined ? {} : { cert: readFileSync(client.cert), key: readFileSync(client.key) };
+  const socket = connect({ host: "127.0.0.1", port, ca: readFileSync(ca), ...own, ...options });
+  let session = options.session ?? Buffer.alloc(0);
+  socket.on("session", (given: Buffer) => {
+    session = given;
+  });
+  let isReused = false;
+  socket.on("secureConnect", () => {
+    isReused = socket.isSessionReused();
+  });
+  socket.write("GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
+  let text = "";
+  for await (const chunk of socket) text += String(chunk);
+  const chunked = /\r\n\r\n(?:[0-9a-f]+\r\n)?(\w+)/.exec(text)?.[1] ?? "";
+  return { text: chunked, session, isReused };
+}

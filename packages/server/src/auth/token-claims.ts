@@ -1,0 +1,45 @@
+/**
+ * What a verified token says of its bearer.
+ *
+ * `groups` must be there for nodes and observers. To read its absence as "all groups" would be to fail open: identity
+ * providers leave the claim out when a list is empty or has grown too long. `["*"]` says all groups, and says it plainly.
+ * An admin is not limited to groups; a token that seems to limit one is refused, since it would not.
+ */
+import type { JWTPayload } from "jose";
+import type { Caller } from "./caller.js";
+import { isGroupPattern, isId, isPersonName } from "./names.js";
+import { unauthenticated } from "./refusal.js";
+
+const MOST_PATTERNS = 256;
+
+export function callerOfClaims(claims: JWTPayload): Caller {
+  const { sub, role = "node" } = claims;
+  const groups = parseGroups(claims["groups"]);
+  if (role === "admin") {
+    if (!isPersonName(sub)) throw unauthenticated("sub of the token must be a name of 1 to 200 characters");
+    if (groups !== undefined && !groups.includes("*")) {
+      throw unauthenticated("the token limits an admin to groups, which cannot be done; leave groups out");
+    }
+    return { role, name: sub };
+  }
+  if (role !== "node" && role !== "observer") {
+    throw unauthenticated("role of the token must be node, observer or admin");
+  }
+  if (role === "node" ? !isId(sub) : !isPersonName(sub)) {
+    throw unauthenticated("sub of the token must be a node id: 1 to 200 characters of A-Z a-z 0-9 . _ : / -");
+  }
+  if (groups === undefined) {
+    throw unauthenticated('the token has no groups; it must list patterns, ["*"] for all groups');
+  }
+  return { role, name: sub as string, groups: groups.includes("*") ? null : groups };
+}
+
+function parseGroups(value: unknown): readonly string[] | undefined {
+  if (value === undefined) return undefined;
+  if (!Array.isArray(value) || value.length > MOST_PATTERNS || !value.every(isGroupPattern)) {
+    throw unauthenticated(
+      `groups of the token must be a list of at most ${MOST_PATTERNS} group ids, in which * stands for any characters`,
+    );
+  }
+  return value;
+}

@@ -1,0 +1,317 @@
+/**
+ * The verbs of the service, whatever the transport: who may ask, what the elector answers, and how that is told. HTTP and
+ * gRPC both speak to this, so they cannot differ.
+ */
+import type { ElectorAdmin, RenewManyResult, RenewResult } from "@tenure/core";
+import { type Caller, checkIsAdmin, checkMayActAs, checkMaySee, maySee } from "./auth/caller.js";
+import type { AuditLog } from "./audit-log.js";
+import type { WaitingRoom } from "./limits/waiting-room.js";
+import type { MandateSigner } from "./mandates/mandate-signer.js";
+import type { ServiceMetrics } from "./metrics/service-metrics.js";
+import { asServiceError, type FieldNames, ServiceError } from "./service-error.js";
+import * as codec from "./wire/codec.js";
+import type * as shapes from "./wire/shapes.js";
+
+export interface ElectionServiceParts {
+  readonly elector: ElectorAdmin;
+  readonly signer: MandateSigner | null;
+  readonly metrics: ServiceMetrics;
+  readonly audit: AuditLog;
+  readonly waiting: WaitingRoom;
+}
+
+export class ElectionService {
+  readonly #elector: ElectorAdmin;
+  readonly #signer: MandateSigner | null;
+  readonly #metrics: ServiceMetrics;
+  readonly #audit: AuditLog;
+  readonly #waiting: WaitingRoom;
+
+  constructor({ elector, signer, metrics, audit, waiting }: ElectionServiceParts) {
+    this.#elector = elector;
+    this.#signer = signer;
+    this.#metrics = metrics;
+    this.#audit = audit;
+    this.#waiting = waiting;
+  }
+
+  async campaign(
+    caller: Caller,
+    groupId: string,
+    body: shapes.CampaignBody,
+    signal?: AbortSignal,
+  ): Promise<shapes.CampaignReply> {
+    checkMayActAs(caller, groupId, body.node_id);
+    const leave = (body.wait_ms ?? 0) > 0 ? this.#waiting.enter("waiting campaigns") : null;
+    try {
+      const request = codec.campaignRequest(groupId, body);
+      const result = await told(this.#elector.campaign(request, given(signal)), codec.CAMPAIGN_NAMES);
+      if (result.kind === "lost") return codec.lostShape(result);
+      const { leader, waitedMs, transferTo } = result;
+      return {
+        is_leader: true,
+        leader: codec.leaseShape(leader),
+        ...(await this.#token(groupId, leader.nodeId, leader.term, body.lease_ttl_ms)),
+        ...(waitedMs === undefined ? {} : { waited_ms: waitedMs }),
+        ...(transferTo === undefined ? {} : { transfer_to: transferTo }),
+      };
+    } finally {
+      leave?.();
+    }
+  }
+
+  async renew(
+    caller: Caller,
+    groupId: string,
+    body: shapes.RenewBody,
+    signal?: AbortSignal,
+  ): Promise<shapes.RenewReply> {
+    checkMayActAs(caller, groupId, body.node_id);
+    try {
+      const request = codec.renewRequest(groupId, body);
+      const result = await told(this.#elector.renew(request, given(signal)), codec.RENEW_NAMES);
+      return await this.#renewed(groupId, body, result);
+    } catch (error) {
+      throw this.#renewFailed(error);
+    }
+  }
+
+  /** Each renewal stands alone: one that is refused is told so in its place. */
+  async renewMany(
+    caller: Caller,
+    { renewals }: shapes.RenewManyBody,
+    signal?: AbortSignal,
+  ): Promise<shapes.RenewManyReply> {
+    for (const { group_id, node_id } of renewals) checkMayActAs(caller, group_id, node_id);
+    const requests = renewals.map((each) => codec.renewRequest(each.group_id, each));
+    const results = await told(this.#elector.renewMany(requests, given(signal)), codec.RENEW_NAMES);
+    return {
+      results: await Promise.all(
+        renewals.map(async (each, index) => {
+          try {
+            const reply = await this.#renewed(each.group_id, each, results[index] as RenewManyResult);
+            return { group_id: each.group_id, ...reply };
+          } catch (error) {
+            const failure = this.#renewFailed(error);
+            if (failure instanceof ServiceError) return { group_id: each.group_id, ...failure.reply() };
+            throw failure;
+          }
+        }),
+      ),
+    };
+  }
+
+  async resign(
+    caller: Caller,
+    groupId: string,
+    body: shapes.ResignBody,
+    signal?: AbortSignal,
+  ): Promise<{ ok: true }> {
+    checkMayActAs(caller, groupId, body.node_id);
+    const request = codec.resignRequest(groupId, body);
+    const result = await told(this.#elector.resign(request, given(signal)), codec.RENEW_NAMES);
+    if (result.kind === "not-leader") throw notLeader(result);
+    return OK;
+  }
+
+  async leader(
+    caller: Caller,
+    groupId: string,
+    isLocal: boolean,
+    signal?: AbortSignal,
+  ): Promise<shapes.LeaderReply> {
+    checkMaySee(caller, groupId);
+    const consistency = isLocal ? "local" : "linearizable";
+    const leadership = await told(this.#elector.leader(groupId, { consistency, ...given(signal) }));
+    return codec.leaderShape(leadership, isLocal);
+  }
+
+  /** The items of a watch with the cursor to resume from. Ends by throwing, as the elector's do. */
+  async *watch(
+    caller: Caller,
+    groupId: string | null,
+    cursor: number | undefined,
+    signal: AbortSignal,
+  ): AsyncGenerator<{ readonly event: shapes.EventShape; readonly cursor: number }, undefined> {
+    if (groupId !== null) checkMaySee(caller, groupId);
+    const leave = this.#waiting.enter("watches");
+    try {
+      const options = { cursor, signal };
+      const events =
+        groupId === null ? this.#elector.watchAll(options) : this.#elector.watch(groupId, options);
+      for await (const event of events) {
+        if (groupId === null && !maySee(caller, event.groupId)) continue;
+        yield { event: codec.eventShape(event.groupId, event), cursor: event.cursor };
+      }
+    } catch (error) {
+      throw asServiceError(error);
+    } finally {
+      leave();
+    }
+    return undefined;
+  }
+
+  async createGroup(caller: Caller, { group_id, ...rest }: shapes.GroupBody): Promise<shapes.GroupShape> {
+    return this.#act(caller, "create-group", group_id, { ...rest }, async () =>
+      codec.groupShape(await this.#elector.createGroup(codec.groupInput(group_id, rest))),
+    );
+  }
+
+  async updateGroup(caller: Caller, groupId: string, patch: shapes.GroupPatch): Promise<shapes.GroupShape> {
+    return this.#act(caller, "update-group", groupId, { ...patch }, async () =>
+      codec.groupShape(await this.#elector.updateGroup(codec.groupInput(groupId, patch))),
+    );
+  }
+
+  async deleteGroup(caller: Caller, groupId: string, force: boolean): Promise<{ ok: true }> {
+    return this.#act(caller, "delete-group", groupId, { force }, async () => {
+      await this.#elector.deleteGroup({ groupId, by: byOf(caller), force });
+      return OK;
+    });
+  }
+
+  async group(caller: Caller, groupId: string): Promise<shapes.GroupShape> {
+    checkMaySee(caller, groupId);
+    return codec.groupShape(await told(this.#elector.group(groupId)));
+  }
+
+  async groups(
+    caller: Caller,
+    query: { prefix?: string; limit?: number; cursor?: string },
+  ): Promise<shapes.GroupsReply> {
+    const page = await told(this.#elector.groups(query));
+    const seen = page.groups.filter((group) => maySee(caller, group.groupId));
+    return { groups: seen.map(codec.groupShape), cursor: page.cursor };
+  }
+
+  async members(caller: Caller, groupId: string): Promise<shapes.MembersReply> {
+    checkMaySee(caller, groupId);
+    return codec.membersShape(await told(this.#elector.members(groupId)));
+  }
+
+  async heartbeat(caller: Caller, groupId: string, body: shapes.HeartbeatBody): Promise<{ ok: true }> {
+    // An observer may say that it is there; only standing for election is denied to it.
+    if (caller.role === "observer" && caller.name === body.node_id) checkMaySee(caller, groupId);
+    else checkMayActAs(caller, groupId, body.node_id);
+    await told(this.#elector.heartbeat({ groupId, nodeId: body.node_id, metadata: body.metadata }));
+    return OK;
+  }
+
+  async stepDown(caller: Caller, groupId: string, body: shapes.StepDownBody): Promise<{ ok: true }> {
+    return this.#act(caller, "step-down", groupId, { ...body }, async () => {
+      await this.#elector.stepDown({ groupId, by: byOf(caller), banMs: body.ban_ms, force: body.force });
+      return OK;
+    });
+  }
+
+  async transfer(
+    caller: Caller,
+    groupId: string,
+    body: shapes.TransferBody,
+    signal?: AbortSignal,
+  ): Promise<shapes.TransferReply> {
+    return this.#act(caller, "transfer", groupId, { ...body }, async () => {
+      const request = { groupId, toNodeId: body.to_node_id, by: byOf(caller), timeoutMs: body.timeout_ms };
+      return { ok: true, leader: codec.leaseShape(await this.#elector.transfer(request, given(signal))) };
+    });
+  }
+
+  async pause(caller: Caller, groupId: string, body: shapes.PauseBody): Promise<{ ok: true }> {
+    return this.#act(caller, "pause", groupId, { ...body }, async () => {
+      await this.#elector.pause({ groupId, forMs: body.for_ms });
+      return OK;
+    });
+  }
+
+  async resume(caller: Caller, groupId: string): Promise<{ ok: true }> {
+    return this.#act(caller, "resume", groupId, {}, async () => {
+      await this.#elector.resume({ groupId });
+      return OK;
+    });
+  }
+
+  async history(caller: Caller, groupId: string): Promise<{ events: shapes.EventShape[] }> {
+    checkMaySee(caller, groupId);
+    const events = await told(this.#elector.history(groupId));
+    return { events: events.map((event) => codec.eventShape(groupId, event)) };
+  }
+
+  keys(): { keys: unknown[] } {
+    return { keys: [...(this.#signer?.keys() ?? [])] };
+  }
+
+  async #renewed(
+    groupId: string,
+    body: shapes.RenewBody,
+    result: RenewManyResult | RenewResult,
+  ): Promise<shapes.RenewReply> {
+    if (result.kind === "failed") throw asServiceError(result.error, codec.RENEW_NAMES);
+    if (result.kind === "not-leader") throw notLeader(result);
+    const { leader, transferTo } = result;
+    return {
+      ok: true,
+      leader: codec.leaseShape(leader),
+      ...(this.#signer === null
+        ? undefined
+        : await this.#token(groupId, leader.nodeId, leader.term, body.extend_by_ms)),
+      ...(transferTo === undefined ? undefined : { transfer_to: transferTo }),
+    };
+  }
+
+  #renewFailed(error: unknown): unknown {
+    if (error instanceof ServiceError) this.#metrics.renewFailed(error.code);
+    return error;
+  }
+
+  async #token(groupId: string, nodeId: string, term: number, ttlMs: number): Promise<{ token?: string }> {
+    if (this.#signer === null) return {};
+    return { token: await this.#signer.sign({ groupId, nodeId, term, ttlMs }) };
+  }
+
+  /** Every act of an admin leaves a line, whether it succeeded or not. */
+  async #act<T>(
+    caller: Caller,
+    act: string,
+    groupId: string,
+    details: Readonly<Record<string, unknown>>,
+    work: () => Promise<T>,
+  ): Promise<T> {
+    checkIsAdmin(caller);
+    try {
+      const result = await told(work());
+      this.#audit.record({ act, by: caller.name, groupId, details, outcome: "done" });
+      return result;
+    } catch (error) {
+      const outcome = error instanceof ServiceError ? error.code : "failed";
+      this.#audit.record({ act, by: caller.name, groupId, details, outcome });
+      throw error;
+    }
+  }
+}
+
+const OK = Object.freeze({ ok: true } as const);
+
+/** What the elector refuses, in the words of the wire. */
+function told<T>(work: Promise<T>, names?: FieldNames): Promise<T> {
+  return work.catch((error: unknown) => {
+    throw asServiceError(error, names);
+  });
+}
+
+function given(signal: AbortSignal | undefined): { signal: AbortSignal } | undefined {
+  return signal === undefined ? undefined : { signal };
+}
+
+function notLeader({ currentLeader }: RenewResult & { kind: "not-leader" }): ServiceError {
+  const current = currentLeader === null ? null : { node_id: currentLeader.nodeId, term: currentLeader.term };
+  const message =
+    current === null
+      ? "nobody leads this group"
+      : `${current.node_id} leads this group, term ${current.term}`;
+  return new ServiceError("NOT_LEADER", message, { current_leader: current });
+}
+
+/** Names of admins may hold what ids may not, a token's subject for example. */
+function byOf(caller: Caller): string {
+  return caller.name.replaceAll(/[^A-Za-z0-9._:/-]/g, "_").slice(0, 200) || "admin";
+}

@@ -1,0 +1,98 @@
+import { randomUUID } from "node:crypto";
+import { type ServerUnaryCall, type ServerWritableStream, status } from "@grpc/grpc-js";
+import type { Caller } from "../auth/caller.js";
+import { ServiceError } from "../service-error.js";
+import type { GrpcParts } from "./grpc-parts.js";
+import { type GrpcStatus, grpcStatusOf } from "./grpc-status.js";
+import type { ProtoMethod } from "./proto-services.js";
+
+type SurfaceCall = ServerUnaryCall<Buffer, object> | ServerWritableStream<Buffer, object>;
+
+/** A caller's own id is kept if it is short and plain: it ends in logs. As in HTTP. */
+const REQUEST_ID = /^[A-Za-z0-9._:-]{1,100}$/;
+
+/** One call from its arrival to its end: who asks, what was asked, and what is noted of it. */
+export class GrpcCall {
+  readonly requestId: string;
+  readonly #call: SurfaceCall;
+  readonly #parts: GrpcParts;
+  readonly #path: string;
+  readonly #startedMs: number;
+  #isOver = false;
+
+  constructor(call: SurfaceCall, path: string, parts: GrpcParts) {
+    this.#call = call;
+    this.#path = path;
+    this.#parts = parts;
+    this.#startedMs = parts.clock.monotonicMs();
+    const given = call.metadata.get("x-request-id")[0];
+    this.requestId = typeof given === "string" && REQUEST_ID.test(given) ? given : randomUUID();
+  }
+
+  /** Known, and not asking too often. Nothing of the request has been looked at before. */
+  async admit(): Promise<Caller> {
+    const { authenticator, limiter } = this.#parts;
+    const authorization = this.#call.metadata.get("authorization")[0];
+    const found = authenticator.authenticate({
+      authorization: typeof authorization === "string" ? authorization : undefined,
+      certificate: this.#call.getAuthContext().sslPeerCertificate,
+    });
+    const caller = found instanceof Promise ? await found : found;
+    limiter?.admit(caller.name);
+    return caller;
+  }
+
+  read(bytes: Buffer, { decode }: ProtoMethod, mostBytes: number): Record<string, unknown> {
+    if (bytes.length > mostBytes)
+      throw new ServiceError("BODY_TOO_LARGE", `the message is larger than ${mostBytes} bytes`);
+    try {
+      return decode(bytes);
+    } catch (cause) {
+      throw new ServiceError("INVALID_REQUEST", "the message cannot be decoded", {}, { cause });
+    }
+  }
+
+  /**
+   * Aborted when the caller cancels, its deadline passes or its connection ends. grpc-js says "cancelled" after an answer
+   * too.
+   */
+  hangUp(): AbortSignal {
+    const controller = new AbortController();
+    const abort = (): void => {
+      if (!this.#isOver) controller.abort(new Error("the caller has hung up"));
+    };
+    this.#call.once("cancelled", abort);
+    if (this.#call.cancelled) abort();
+    return controller.signal;
+  }
+
+  succeed(): void {
+    this.#note(status.OK);
+  }
+
+  /** Notes the failure and returns what to answer. Nobody hears it if the caller has gone. */
+  fail(error: unknown): GrpcStatus {
+    const answer = grpcStatusOf(error, this.requestId);
+    if (this.#call.cancelled) {
+      this.#note(status.CANCELLED);
+      return answer;
+    }
+    if (answer.code === status.INTERNAL) {
+      this.#parts.log.error(
+        { err: error, req_id: this.requestId },
+        "a call failed by a fault of this server",
+      );
+    }
+    this.#note(answer.code);
+    return answer;
+  }
+
+  #note(code: status): void {
+    this.#isOver = true;
+    const { clock, log, metrics } = this.#parts;
+    const ms = clock.monotonicMs() - this.#startedMs;
+    metrics.observeRequest(this.#path, "gRPC", code, ms);
+    if (log.isLevelEnabled("debug"))
+      log.debug({ req_id: this.requestId, route: this.#path, status: code, ms }, "answered");
+  }
+}

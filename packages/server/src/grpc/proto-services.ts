@@ -1,0 +1,40 @@
+import { fileURLToPath } from "node:url";
+import type { MethodDefinition } from "@grpc/grpc-js";
+import { load } from "@grpc/proto-loader";
+
+/** Beside `src` and `dist` alike, and part of the package: users take it from there. */
+export const PROTO_PATH = fileURLToPath(new URL("../../proto/tenure.proto", import.meta.url));
+
+export interface ProtoMethod {
+  /** For the server: it hands requests on as they came. */
+  readonly definition: MethodDefinition<Buffer, object>;
+  /** Throws if the bytes are no such message. Absent fields stay absent, lists are always there. */
+  readonly decode: (bytes: Buffer) => Record<string, unknown>;
+}
+
+export type ProtoServices = Readonly<Record<"Election" | "Groups", Readonly<Record<string, ProtoMethod>>>>;
+
+/**
+ * Requests are not decoded by grpc-js: it would do so before anyone knows who asks, and tell a malformed one as a fault of
+ * the server.
+ */
+export async function loadProtoServices(): Promise<ProtoServices> {
+  const found = await load(PROTO_PATH, { keepCase: true, longs: Number, arrays: true });
+  const methodsOf = (name: string): Record<string, ProtoMethod> =>
+    Object.fromEntries(
+      Object.entries(found[`tenure.v1.${name}`] as Record<string, MethodDefinition<object, object>>).map(
+        ([method, definition]) => [
+          method,
+          {
+            definition: {
+              ...definition,
+              requestSerialize: (bytes: Buffer) => bytes,
+              requestDeserialize: (bytes: Buffer) => bytes,
+            },
+            decode: definition.requestDeserialize as ProtoMethod["decode"],
+          },
+        ],
+      ),
+    );
+  return { Election: methodsOf("Election"), Groups: methodsOf("Groups") };
+}

@@ -1,0 +1,31 @@
+import type { SecureContextOptions } from "node:tls";
+import { ServerCredentials } from "@grpc/grpc-js";
+import type { TlsFiles } from "../auth/tls-files.js";
+
+/**
+ * TLS with the files that HTTPS has, followed as they are renewed. grpc-js gives what it is told here to its server for the
+ * connections that begin later; its own file watcher would take half of a renewed pair.
+ */
+export class TlsFileCredentials extends ServerCredentials {
+  readonly #unfollow: () => void;
+
+  constructor(files: TlsFiles) {
+    const { requestCert, rejectUnauthorized, ...context } = files.serverOptions();
+    // Asked for and not demanded: tokens come without a certificate.
+    super({ requestCert: requestCert ?? false, rejectUnauthorized: rejectUnauthorized ?? false }, context);
+    this.#unfollow = files.onChange(() => this.updateSecureContextOptions(contextOf(files)));
+  }
+
+  close(): void {
+    this.#unfollow();
+  }
+
+  override _equals(other: ServerCredentials): boolean {
+    return this === other;
+  }
+}
+
+function contextOf(files: TlsFiles): SecureContextOptions {
+  const { requestCert: _, rejectUnauthorized: __, ...context } = files.serverOptions();
+  return context;
+}

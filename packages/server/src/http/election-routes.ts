@@ -1,0 +1,81 @@
+import type { App, AppParts } from "./app.js";
+import { hangUpOf } from "./hang-up.js";
+import * as shapes from "../wire/shapes.js";
+
+const MANY_BYTES = 1024 * 1024;
+const tags = ["elections"];
+const refusals = { "4xx": shapes.ErrorReply, "5xx": shapes.ErrorReply };
+
+export function electionRoutes(app: App, { service }: AppParts): void {
+  app.post(
+    "/v1/groups/:group_id/campaign",
+    {
+      schema: {
+        tags,
+        summary: "Try to become the leader, or wait for it",
+        params: shapes.GroupParams,
+        body: shapes.CampaignBody,
+        response: { 200: shapes.CampaignReply, ...refusals },
+      },
+    },
+    (request, reply) =>
+      service.campaign(request.caller, request.params.group_id, request.body, hangUpOf(reply)),
+  );
+
+  app.post(
+    "/v1/groups/:group_id/renew",
+    {
+      schema: {
+        tags,
+        summary: "Keep the lease",
+        params: shapes.GroupParams,
+        body: shapes.RenewBody,
+        response: { 200: shapes.RenewReply, ...refusals },
+      },
+    },
+    (request) => service.renew(request.caller, request.params.group_id, request.body),
+  );
+
+  app.post(
+    "/v1/renew",
+    {
+      bodyLimit: MANY_BYTES,
+      schema: {
+        tags,
+        summary: "Keep many leases; each result stands alone",
+        body: shapes.RenewManyBody,
+        response: { 200: shapes.RenewManyReply, ...refusals },
+      },
+    },
+    (request) => service.renewMany(request.caller, request.body),
+  );
+
+  app.post(
+    "/v1/groups/:group_id/resign",
+    {
+      schema: {
+        tags,
+        summary: "Give the lease back",
+        params: shapes.GroupParams,
+        body: shapes.ResignBody,
+        response: { 200: shapes.OkReply, ...refusals },
+      },
+    },
+    (request) => service.resign(request.caller, request.params.group_id, request.body),
+  );
+
+  app.get(
+    "/v1/groups/:group_id/leader",
+    {
+      schema: {
+        tags,
+        summary: "Who leads",
+        params: shapes.GroupParams,
+        querystring: shapes.LeaderQuery,
+        response: { 200: shapes.LeaderReply, ...refusals },
+      },
+    },
+    (request) =>
+      service.leader(request.caller, request.params.group_id, request.query.consistency === "local"),
+  );
+}

@@ -1,0 +1,114 @@
+/**
+ * Server-Sent Events. A stream pulls its next event only when the last one has left, so a slow reader costs no memory: it
+ * falls behind, and past the events that are kept it gets one RESYNC. One that takes nothing for too long is cut off.
+ */
+import type { ServerResponse } from "node:http";
+import type { CancelTimer, Clock } from "@tenure/core";
+import type { FastifyReply, FastifyRequest } from "fastify";
+import type { WatchItem } from "./long-poll.js";
+
+/** Proxies close what is silent for longer. */
+const KEEP_ALIVE_MS = 15_000;
+/** How soon a client should come back after the end. */
+const RETRY_MS = 1000;
+/** Keep-alives that did not leave, one after the other, before a reader counts as gone. */
+const MOST_STUCK = 4;
+
+interface Stream {
+  readonly raw: ServerResponse;
+  stuck: number;
+}
+
+export class SseStreams {
+  readonly #clock: Clock;
+  readonly #stopping: AbortSignal;
+  readonly #open = new Set<Stream>();
+  #cancelTimer: CancelTimer | null = null;
+
+  constructor(clock: Clock, stopping: AbortSignal) {
+    this.#clock = clock;
+    this.#stopping = stopping;
+  }
+
+  close(): void {
+    this.#cancelTimer?.();
+  }
+
+  /** The first item is waited for, so that a refusal is still an ordinary answer. */
+  async send(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    items: AsyncGenerator<WatchItem, undefined>,
+  ): Promise<FastifyReply> {
+    const first = this.#begin(items);
+    await Promise.race([first, settled()]);
+    reply.hijack();
+    const { raw } = reply;
+    raw.writeHead(200, {
+      "content-type": "text/event-stream",
+      "cache-control": "no-store",
+      "x-accel-buffering": "no",
+      "x-request-id": request.id,
+    });
+    raw.flushHeaders();
+    const stream: Stream = { raw, stuck: 0 };
+    this.#open.add(stream);
+    this.#cancelTimer ??= this.#clock.after(KEEP_ALIVE_MS, () => this.#keepAlive());
+    try {
+      for (let result = await first; result.done !== true; result = await items.next()) {
+        const { event, cursor } = result.value;
+        await write(raw, `id: ${cursor}\ndata: ${JSON.stringify(event)}\n\n`);
+        stream.stuck = 0;
+      }
+    } catch {
+      // The watch has ended, or the reader has: it comes back with its cursor.
+    } finally {
+      this.#open.delete(stream);
+      await items.return(undefined).catch(() => {});
+      if (!raw.destroyed) raw.end(this.#stopping.aborted ? `retry: ${RETRY_MS}\n\n` : "");
+    }
+    return reply;
+  }
+
+  #begin(items: AsyncGenerator<WatchItem, undefined>): Promise<IteratorResult<WatchItem, undefined>> {
+    const first = items.next();
+    first.catch(() => {});
+    return first;
+  }
+
+  #keepAlive(): void {
+    for (const stream of this.#open) {
+      if (stream.raw.writableNeedDrain) {
+        if (++stream.stuck >= MOST_STUCK) stream.raw.destroy();
+      } else {
+        stream.raw.write(":\n\n");
+      }
+    }
+    this.#cancelTimer =
+      this.#open.size === 0 ? null : this.#clock.after(KEEP_ALIVE_MS, () => this.#keepAlive());
+  }
+}
+
+/** A turn of the event loop: a watch that is refused has been by then. */
+function settled(): Promise<null> {
+  return new Promise((resolve) => setImmediate(() => resolve(null)));
+}
+
+/** Resolves when there is room for more; rejects when the reader is gone. */
+function write(raw: ServerResponse, text: string): Promise<void> | void {
+  if (raw.destroyed) throw new Error("the reader has gone");
+  if (raw.write(text)) return;
+  return new Promise((resolve, reject) => {
+    const done = () => {
+      raw.off("drain", done);
+      raw.off("close", gone);
+      resolve();
+    };
+    const gone = () => {
+      raw.off("drain", done);
+      reject(new Error("the reader has gone"));
+    };
+    raw.once("drain", done);
+    raw.once("close", gone);
+  });
+}

@@ -1,0 +1,116 @@
+/**
+ * What a service measures. Names and meanings are those that operators know; `group_id` is bounded, so that a million
+ * groups do not make a million series.
+ */
+import type { Clock, WatchEvent } from "@tenure/core";
+import { Counter, Gauge, Histogram, Registry } from "prom-client";
+import { BoundedLabels } from "./bounded-labels.js";
+
+const LATENCY_BUCKETS_MS = [0.5, 1, 2.5, 5, 10, 25, 50, 100, 250, 500, 1000, 2500, 5000, 10_000, 60_000];
+const ELECT_BUCKETS_MS = [1, 5, 10, 25, 50, 100, 250, 500, 1000, 2500, 5000, 10_000, 30_000, 60_000];
+const MOST_GROUPS = 1000;
+
+interface Followed {
+  readonly term: number;
+  readonly leaderNodeId: string | null;
+  /** On the monotonic clock; `null` while led. */
+  readonly vacantSinceMs: number | null;
+}
+
+export class ServiceMetrics {
+  readonly registry = new Registry();
+  readonly #clock: Clock;
+  readonly #groups = new BoundedLabels(MOST_GROUPS);
+  readonly #followed = new Map<string, Followed>();
+  readonly #timeToElect: Histogram;
+  readonly #leaderChanges: Counter<"group_id">;
+  readonly #renewFailures: Counter<"reason">;
+  readonly #requestLatency: Histogram<"route" | "method" | "status">;
+  readonly #splitBrains: Counter;
+
+  /** `quorum` is asked at each scrape. */
+  constructor(clock: Clock, quorum: () => Promise<boolean>, open: Readonly<Record<string, () => number>>) {
+    this.#clock = clock;
+    const registers = [this.registry];
+    this.#timeToElect = new Histogram({
+      name: "time_to_elect_ms",
+      help: "From a group's vacancy to its next leader, as this server saw both.",
+      buckets: ELECT_BUCKETS_MS,
+      registers,
+    });
+    this.#leaderChanges = new Counter({
+      name: "leader_changes_total",
+      help: `New leaders, by group (the first ${MOST_GROUPS} seen, the rest as "other").`,
+      labelNames: ["group_id"],
+      registers,
+    });
+    this.#renewFailures = new Counter({
+      name: "renew_failures_total",
+      help: "Renewals that were refused or failed, by reason.",
+      labelNames: ["reason"],
+      registers,
+    });
+    this.#requestLatency = new Histogram({
+      name: "request_latency_ms",
+      help: "From a request's arrival to its answer, by route.",
+      labelNames: ["route", "method", "status"],
+      buckets: LATENCY_BUCKETS_MS,
+      registers,
+    });
+    this.#splitBrains = new Counter({
+      name: "split_brain_detected_total",
+      help: "Two holders of one term, or a term that went back, seen in the feed. Anything but 0 is a broken store.",
+      registers,
+    });
+    new Gauge({
+      name: "store_quorum_health",
+      help: "1 if the store answers a linearizable read, else 0.",
+      registers,
+      async collect() {
+        this.set((await quorum()) ? 1 : 0);
+      },
+    });
+    for (const [name, count] of Object.entries(open)) {
+      new Gauge({
+        name,
+        help: `How many ${name.replaceAll("_", " ")} this server has now.`,
+        registers,
+        collect() {
+          this.set(count());
+        },
+      });
+    }
+  }
+
+  /** Series by route and status are found once; observing is on the path of every request. */
+  observeRequest(route: string, method: string, status: number, elapsedMs: number): void {
+    this.#requestLatency.observe({ route, method, status }, elapsedMs);
+  }
+
+  renewFailed(reason: string): void {
+    this.#renewFailures.inc({ reason });
+  }
+
+  /** Each event of the watch over all groups, in its order. */
+  follow(event: WatchEvent): void {
+    const { groupId, term, leaderNodeId, type } = event;
+    const known = this.#followed.get(groupId);
+    const nowMs = this.#clock.monotonicMs();
+    if (known !== undefined) {
+      const isOther =
+        leaderNodeId !== null && known.leaderNodeId !== null && leaderNodeId !== known.leaderNodeId;
+      if (term < known.term || (term === known.term && isOther)) this.#splitBrains.inc();
+      if (type === "LEADER_CHANGED" && term > known.term) {
+        if (known.vacantSinceMs !== null) this.#timeToElect.observe(nowMs - known.vacantSinceMs);
+      }
+    }
+    if (type === "LEADER_CHANGED" && term > (known?.term ?? 0)) {
+      this.#leaderChanges.inc({ group_id: this.#groups.label(groupId) });
+    }
+    this.#followed.set(groupId, {
+      term,
+      leaderNodeId: leaderNodeId ?? known?.leaderNodeId ?? null,
+      vacantSinceMs: leaderNodeId === null ? nowMs : null,
+    });
+  }
+}

@@ -1,0 +1,123 @@
+/** The service's options, parsed once into a frozen object. Unknown keys are refused. */
+import { InvalidRequestError } from "@tenure/core";
+
+export interface Address {
+  readonly host: string;
+  readonly port: number;
+}
+
+export interface ServerOptions {
+  readonly listen: Address;
+  readonly grpc: Address | null;
+  readonly store: string;
+  readonly tls: { readonly cert: string; readonly key: string; readonly clientCa: string | null } | null;
+  readonly jwt: {
+    readonly jwks: string;
+    readonly issuer: string | null;
+    readonly audience: string | null;
+  } | null;
+  readonly adminTokenFile: string | null;
+  readonly signingKey: string | null;
+  readonly logLevel: LogLevel;
+  readonly explicitGroups: boolean;
+  /** Requests per second and caller; `null`: no limit. */
+  readonly rateLimit: number | null;
+  readonly insecure: boolean;
+  readonly mostWatches: number;
+  readonly mostWaiting: number;
+}
+
+const LOG_LEVELS = ["silent", "error", "warn", "info", "debug"] as const;
+export type LogLevel = (typeof LOG_LEVELS)[number];
+
+/** As given on a command line or in the environment: texts and switches. */
+export interface GivenOptions {
+  readonly listen?: string | undefined;
+  readonly grpc?: string | undefined;
+  readonly store?: string | undefined;
+  readonly tlsCert?: string | undefined;
+  readonly tlsKey?: string | undefined;
+  readonly tlsClientCa?: string | undefined;
+  readonly jwtJwks?: string | undefined;
+  readonly jwtIssuer?: string | undefined;
+  readonly jwtAudience?: string | undefined;
+  readonly adminTokenFile?: string | undefined;
+  readonly signingKey?: string | undefined;
+  readonly logLevel?: string | undefined;
+  readonly explicitGroups?: boolean | undefined;
+  readonly rateLimit?: string | undefined;
+  readonly insecure?: boolean | undefined;
+  readonly mostWatches?: string | undefined;
+  readonly mostWaiting?: string | undefined;
+}
+
+const DEFAULT_RATE_LIMIT = 1000;
+
+export function parseServerOptions(given: GivenOptions): ServerOptions {
+  const isAuthenticated =
+    given.tlsClientCa !== undefined || given.jwtJwks !== undefined || given.adminTokenFile !== undefined;
+  const rateLimit =
+    given.rateLimit === undefined ? DEFAULT_RATE_LIMIT : wholeNumber(given.rateLimit, "rate-limit", 0);
+  return Object.freeze({
+    listen: parseAddress(given.listen ?? "127.0.0.1:7420", "listen"),
+    grpc: given.grpc === undefined ? null : parseAddress(given.grpc, "grpc"),
+    store: given.store ?? "embedded:./tenure-data",
+    tls: parseTls(given),
+    jwt: parseJwt(given),
+    adminTokenFile: given.adminTokenFile ?? null,
+    signingKey: given.signingKey ?? null,
+    logLevel: parseLogLevel(given.logLevel ?? "info"),
+    explicitGroups: given.explicitGroups ?? false,
+    // Whoever is at the machine may use all of it, unless a limit was asked for.
+    rateLimit: rateLimit === 0 || (!isAuthenticated && given.rateLimit === undefined) ? null : rateLimit,
+    insecure: given.insecure ?? false,
+    mostWatches: wholeNumber(given.mostWatches ?? "50000", "most-watches", 1),
+    mostWaiting: wholeNumber(given.mostWaiting ?? "50000", "most-waiting", 1),
+  });
+}
+
+export function parseAddress(text: string, field: string): Address {
+  const match = /^(?:\[([^\]]+)\]|([^:[\]]+)):(\d{1,5})$/.exec(text);
+  const port = Number(match?.[3]);
+  if (match === null || port > 65_535) {
+    throw new InvalidRequestError(
+      field,
+      `is "${text}" and must be HOST:PORT, such as 127.0.0.1:7420 or [::1]:7420`,
+    );
+  }
+  return { host: match[1] ?? match[2] ?? "", port };
+}
+
+function parseTls({ tlsCert, tlsKey, tlsClientCa }: GivenOptions): ServerOptions["tls"] {
+  if (tlsCert === undefined && tlsKey === undefined && tlsClientCa === undefined) return null;
+  if (tlsCert === undefined || tlsKey === undefined) {
+    throw new InvalidRequestError(
+      tlsCert === undefined ? "tls-cert" : "tls-key",
+      "is missing; TLS needs both, a certificate and its key",
+    );
+  }
+  return { cert: tlsCert, key: tlsKey, clientCa: tlsClientCa ?? null };
+}
+
+function parseJwt({ jwtJwks, jwtIssuer, jwtAudience }: GivenOptions): ServerOptions["jwt"] {
+  if (jwtJwks !== undefined)
+    return { jwks: jwtJwks, issuer: jwtIssuer ?? null, audience: jwtAudience ?? null };
+  const orphan = jwtIssuer === undefined ? (jwtAudience === undefined ? null : "jwt-audience") : "jwt-issuer";
+  if (orphan !== null) throw new InvalidRequestError(orphan, "has no effect without jwt-jwks");
+  return null;
+}
+
+function parseLogLevel(text: string): LogLevel {
+  const level = LOG_LEVELS.find((each) => each === text);
+  if (level === undefined)
+    throw new InvalidRequestError("log-level", `is "${text}" and must be one of ${LOG_LEVELS.join(", ")}`);
+  return level;
+}
+
+function wholeNumber(text: string, field: string, min: number): number {
+  const value = Number(text);
+  if (!/^\d{1,9}$/.test(text) || value < min) {
+    throw new InvalidRequestError(field, `is "${text}" and must be a whole number of at least ${min}`);
+  }
+  return value;
+}

@@ -1,0 +1,104 @@
+import {
+  BackendUnavailableError,
+  type ErrorCode,
+  InvalidRequestError,
+  InvalidTtlError,
+  TenureError,
+} from "@tenure/core";
+import type { ErrorReply } from "./wire/shapes.js";
+
+/** What a caller can be told, with its one HTTP status. */
+export const HTTP_STATUS = {
+  INVALID_REQUEST: 400,
+  UNAUTHENTICATED: 401,
+  UNAUTHORIZED: 403,
+  GROUP_NOT_FOUND: 404,
+  NOT_FOUND: 404,
+  NOT_LEADER: 409,
+  CONFLICT: 409,
+  BODY_TOO_LARGE: 413,
+  INVALID_TTL: 422,
+  RATE_LIMITED: 429,
+  TOO_MANY_WAITING: 429,
+  BACKEND_UNAVAILABLE: 503,
+} as const;
+
+export type ServiceCode = keyof typeof HTTP_STATUS;
+
+type Details = Omit<ErrorReply, "ok" | "error" | "message">;
+
+/** A refusal of the service, in every transport's words. */
+export class ServiceError extends Error {
+  readonly code: ServiceCode;
+  readonly details: Details;
+  readonly retryAfterSeconds: number | undefined;
+
+  constructor(
+    code: ServiceCode,
+    message: string,
+    details: Details = {},
+    options?: ErrorOptions & { retryAfterSeconds?: number },
+  ) {
+    super(message, options);
+    this.code = code;
+    this.details = details;
+    this.retryAfterSeconds = options?.retryAfterSeconds ?? (code === "BACKEND_UNAVAILABLE" ? 1 : undefined);
+  }
+
+  reply(): ErrorReply {
+    return { ok: false, error: this.code, message: this.message, ...this.details };
+  }
+}
+
+/** How the fields of a request are called on the wire, where that is not their own name in snake_case. */
+export type FieldNames = Readonly<Record<string, string>>;
+
+const FROM_CORE: Readonly<Record<Exclude<ErrorCode, "CLOSED">, ServiceCode>> = {
+  INVALID_REQUEST: "INVALID_REQUEST",
+  INVALID_TTL: "INVALID_TTL",
+  UNAUTHORIZED: "UNAUTHORIZED",
+  GROUP_NOT_FOUND: "GROUP_NOT_FOUND",
+  CONFLICT: "CONFLICT",
+  BACKEND_UNAVAILABLE: "BACKEND_UNAVAILABLE",
+};
+
+/** What the elector refused, told in the words of the wire. Anything else is a fault of ours and stays as it is. */
+export function asServiceError(error: unknown, names: FieldNames = {}): unknown {
+  if (!(error instanceof TenureError)) return error;
+  const code: ErrorCode = error.code;
+  if (code === "CLOSED") {
+    return new ServiceError(
+      "BACKEND_UNAVAILABLE",
+      "this server is stopping; ask another",
+      {},
+      { cause: error },
+    );
+  }
+  if (error instanceof InvalidRequestError) {
+    const field = wireField(error.field, names);
+    const problem = error.message.slice(error.field.length + 1);
+    return new ServiceError("INVALID_REQUEST", `${field} ${problem}`, { field }, { cause: error });
+  }
+  if (error instanceof InvalidTtlError) {
+    const field = wireField(error.field, names);
+    const bounds = { field, min_ttl_ms: error.minTtlMs, max_ttl_ms: error.maxTtlMs };
+    const message = `${field} must be from ${error.minTtlMs} to ${error.maxTtlMs} by the policy of this group`;
+    return new ServiceError("INVALID_TTL", message, bounds, { cause: error });
+  }
+  if (error instanceof BackendUnavailableError) {
+    return new ServiceError(
+      "BACKEND_UNAVAILABLE",
+      "the store does not answer; ask again",
+      {},
+      { cause: error },
+    );
+  }
+  return new ServiceError(FROM_CORE[code], error.message, {}, { cause: error });
+}
+
+function wireField(field: string, names: FieldNames): string {
+  return field
+    .split(".")
+    .map((part) => names[part] ?? part.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`))
+    .join(".");
+}

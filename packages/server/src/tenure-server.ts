@@ -1,0 +1,236 @@
+/**
+ * The election service: an elector over a store, behind HTTP.
+ *
+ * It starts whether or not the store can be reached, answers 503 while it cannot, and comes up by itself. What can never
+ * work (an option, a file, a credential) is an error at the start.
+ */
+import type { AddressInfo } from "node:net";
+import { setMaxListeners } from "node:events";
+import type { Server } from "node:https";
+import { type Clock, InvalidRequestError, type Store, StoreElector, systemClock } from "@tenure/core";
+import { openStore } from "@tenure/stores";
+import type { FastifyInstance } from "fastify";
+import { type Logger, pino } from "pino";
+import { AuditLog } from "./audit-log.js";
+import { type Authenticator } from "./auth/authenticator.js";
+import { openAuthenticator } from "./auth/configured-authenticator.js";
+import { checkListen } from "./auth/listen-policy.js";
+import type { Parts } from "./auth/parts.js";
+import { TlsFiles } from "./auth/tls-files.js";
+import { ElectionService } from "./election-service.js";
+import { GrpcServer } from "./grpc/grpc-server.js";
+import { buildApp } from "./http/app.js";
+import { RateLimiter } from "./limits/rate-limiter.js";
+import { WaitingRoom } from "./limits/waiting-room.js";
+import { Ed25519MandateSigner } from "./mandates/ed25519-mandate-signer.js";
+import { ServiceMetrics } from "./metrics/service-metrics.js";
+import type { ServerOptions } from "./options.js";
+
+export interface TenureServerParts {
+  /** For tests and for programs that have a store already; it stays theirs. */
+  readonly store?: Store;
+  readonly clock?: Clock;
+  readonly log?: Logger;
+}
+
+/** Requests in flight have so long to be answered when the server stops. */
+const DRAIN_MS = 8000;
+
+export class TenureServer implements AsyncDisposable {
+  readonly url: string;
+  readonly storeName: string;
+  /** Host and port of gRPC, if it is served. */
+  readonly grpcAddress: string | null;
+  readonly #close: () => Promise<void>;
+  #closed: Promise<void> | null = null;
+
+  private constructor(
+    url: string,
+    storeName: string,
+    grpcAddress: string | null,
+    close: () => Promise<void>,
+  ) {
+    this.url = url;
+    this.storeName = storeName;
+    this.grpcAddress = grpcAddress;
+    this.#close = close;
+  }
+
+  static async open(options: ServerOptions, given: TenureServerParts = {}): Promise<TenureServer> {
+    checkAddresses(options);
+    const clock = given.clock ?? systemClock;
+    const log = given.log ?? pino({ level: options.logLevel, base: null });
+    const undo = new AsyncStack();
+    try {
+      return await start(options, { ...given, clock, log }, undo);
+    } catch (error) {
+      await undo.run();
+      throw error;
+    }
+
+    async function start(
+      { tls, jwt, adminTokenFile, signingKey, listen, grpc, rateLimit, ...rest }: ServerOptions,
+      parts: TenureServerParts & Parts & { log: Logger },
+      made: AsyncStack,
+    ): Promise<TenureServer> {
+      const tlsFiles = tls === null ? null : made.keep(await TlsFiles.open(optional(tls), parts));
+      const authenticator: Authenticator = made.keep(
+        await openAuthenticator(
+          {
+            clientCertificates: tls !== null && tls.clientCa !== null,
+            adminTokenFile: adminTokenFile ?? undefined,
+            jwt: jwt === null ? undefined : optional(jwt),
+          },
+          parts,
+        ),
+      );
+      const signer =
+        signingKey === null
+          ? null
+          : made.keep(await Ed25519MandateSigner.open({ keyFile: signingKey }, parts));
+      const store = parts.store ?? made.keep(await openStore(rest.store));
+      const elector = made.keep(
+        StoreElector.open({
+          store,
+          clock: parts.clock,
+          explicitGroups: rest.explicitGroups,
+          keepMembers: true,
+        }),
+      );
+      const waiting = new WaitingRoom({ watches: rest.mostWatches, "waiting campaigns": rest.mostWaiting });
+      const isReady = () =>
+        elector.ping().then(
+          () => true,
+          () => false,
+        );
+      const metrics = new ServiceMetrics(parts.clock, isReady, {
+        open_watches: () => waiting.count("watches"),
+        waiting_campaigns: () => waiting.count("waiting campaigns"),
+      });
+      const stopping = new AbortController();
+      setMaxListeners(0, stopping.signal);
+      void follow(elector, metrics, stopping.signal, parts.clock);
+      const service = new ElectionService({
+        elector,
+        signer,
+        metrics,
+        audit: new AuditLog(parts.log),
+        waiting,
+      });
+      const transportParts = {
+        service,
+        authenticator,
+        limiter: rateLimit === null ? null : new RateLimiter(rateLimit, parts.clock),
+        metrics,
+        clock: parts.clock,
+        log: parts.log,
+        stopping: stopping.signal,
+      };
+      const app = await buildApp({
+        ...transportParts,
+        tls: tlsFiles === null ? null : tlsFiles.serverOptions(),
+        isReady,
+      });
+      made.push(() => app.close());
+      await app.listen({ host: listen.host, port: listen.port }).catch((cause: Error) => {
+        throw new InvalidRequestError(
+          "listen",
+          `${listen.host}:${listen.port} cannot be had: ${cause.message}`,
+          { cause },
+        );
+      });
+      tlsFiles?.follow(app.server as Server);
+      const grpcServer =
+        grpc === null ? null : made.keep(await GrpcServer.open(grpc, tlsFiles, transportParts));
+      return new TenureServer(urlOf(app, tls !== null), store.name, grpcServer?.address ?? null, async () => {
+        stopping.abort(new Error("the server is stopping"));
+        const grpcClosed = grpcServer?.close(DRAIN_MS);
+        await drain(app, elector, parts.clock);
+        await grpcClosed;
+        await made.run();
+      });
+    }
+  }
+
+  /** Answers what is in flight, ends watches with a hint when to come back, then closes everything. Idempotent. */
+  close(): Promise<void> {
+    this.#closed ??= this.#close();
+    return this.#closed;
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+}
+
+/** Waiting campaigns are told so by the elector's close; after a while whoever still holds a connection is cut off. */
+async function drain(app: FastifyInstance, elector: StoreElector, clock: Clock): Promise<void> {
+  const cancel = clock.after(DRAIN_MS, () => app.server.closeAllConnections());
+  const closed = app.close();
+  await elector.close();
+  await closed;
+  cancel();
+}
+
+/** Metrics of elections come from the feed, as every server sees it. */
+async function follow(
+  elector: StoreElector,
+  metrics: ServiceMetrics,
+  signal: AbortSignal,
+  clock: Clock,
+): Promise<void> {
+  let cursor: number | undefined;
+  while (!signal.aborted) {
+    try {
+      for await (const event of elector.watchAll({ signal, cursor })) {
+        cursor = event.cursor;
+        metrics.follow(event);
+      }
+    } catch {
+      await new Promise<void>((resolve) => {
+        clock.after(1000, resolve);
+        signal.addEventListener("abort", () => resolve(), { once: true });
+      });
+    }
+  }
+}
+
+function checkAddresses({ listen, grpc, tls, jwt, adminTokenFile, insecure }: ServerOptions): void {
+  const isAuthenticated = (tls !== null && tls.clientCa !== null) || jwt !== null || adminTokenFile !== null;
+  for (const address of [listen, grpc]) {
+    if (address === null) continue;
+    const problem = checkListen({ host: address.host, isAuthenticated, isInsecure: insecure });
+    if (problem !== undefined)
+      throw new InvalidRequestError(address === listen ? "listen" : "grpc", `is ${address.host}: ${problem}`);
+  }
+}
+
+function urlOf(app: FastifyInstance, isTls: boolean): string {
+  const { address, family, port } = app.server.address() as AddressInfo;
+  return `${isTls ? "https" : "http"}://${family === "IPv6" ? `[${address}]` : address}:${port}`;
+}
+
+/** `null` is how options say "none"; these parts say it by leaving out. */
+function optional<T extends object>(
+  value: T,
+): { [K in keyof T]: NonNullable<T[K]> | (null extends T[K] ? undefined : never) } {
+  return Object.fromEntries(Object.entries(value).filter(([, each]) => each !== null)) as never;
+}
+
+/** What was opened, closed in reverse. */
+class AsyncStack {
+  readonly #undo: (() => Promise<void>)[] = [];
+
+  keep<T extends AsyncDisposable>(resource: T): T {
+    this.push(async () => resource[Symbol.asyncDispose]());
+    return resource;
+  }
+
+  push(undo: () => Promise<void>): void {
+    this.#undo.push(undo);
+  }
+
+  async run(): Promise<void> {
+    for (let undo = this.#undo.pop(); undo !== undefined; undo = this.#undo.pop()) await undo();
+  }
+}

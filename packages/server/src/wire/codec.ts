@@ -1,0 +1,158 @@
+/** One codec per shape: what the elector says in camelCase is told in snake_case, and the other way round. */
+import type {
+  CampaignRequest,
+  CampaignResult,
+  Group,
+  GroupInput,
+  Leader,
+  LeadershipEvent,
+  Leadership,
+  Member,
+  PolicyInput,
+  RenewRequest,
+  ResignRequest,
+  WatchEvent,
+} from "@tenure/core";
+import type {
+  CampaignBody,
+  EventShape,
+  GroupPatch,
+  GroupShape,
+  LeaderReply,
+  MembersReply,
+  RenewBody,
+  ResignBody,
+} from "./shapes.js";
+import type { FieldNames } from "../service-error.js";
+
+/** Where a field has another name on the wire than its own in snake_case. */
+export const CAMPAIGN_NAMES: FieldNames = { ttlMs: "lease_ttl_ms", instanceId: "instance_start_uuid" };
+export const RENEW_NAMES: FieldNames = { ttlMs: "extend_by_ms", instanceId: "instance_start_uuid" };
+
+interface LeaseShape {
+  node_id: string;
+  term: number;
+  lease_expires_at_ms: number;
+}
+
+export function campaignRequest(groupId: string, body: CampaignBody): CampaignRequest {
+  return {
+    groupId,
+    nodeId: body.node_id,
+    ttlMs: body.lease_ttl_ms,
+    instanceId: body.instance_start_uuid,
+    priority: body.priority,
+    metadata: body.metadata,
+    waitMs: body.wait_ms,
+  };
+}
+
+export function renewRequest(groupId: string, body: RenewBody): RenewRequest {
+  return {
+    groupId,
+    nodeId: body.node_id,
+    term: body.term,
+    ttlMs: body.extend_by_ms,
+    instanceId: body.instance_start_uuid,
+  };
+}
+
+export function resignRequest(groupId: string, body: ResignBody): ResignRequest {
+  return { groupId, nodeId: body.node_id, term: body.term, instanceId: body.instance_start_uuid };
+}
+
+export function leaseShape({ nodeId, term, expiresAtMs }: Leader): LeaseShape {
+  return { node_id: nodeId, term, lease_expires_at_ms: expiresAtMs };
+}
+
+export function lostShape(result: CampaignResult & { kind: "lost" }): {
+  is_leader: false;
+  leader: LeaseShape | null;
+  retry_after_ms: number;
+  held_back?: string;
+} {
+  return {
+    is_leader: false,
+    leader: result.leader === null ? null : leaseShape(result.leader),
+    retry_after_ms: result.retryAfterMs,
+    ...(result.heldBack === undefined ? {} : { held_back: result.heldBack }),
+  };
+}
+
+export function leaderShape({ leader, term, ageMs }: Leadership, isLocal: boolean): LeaderReply {
+  const shown =
+    leader === null
+      ? null
+      : leader.metadata === undefined
+        ? leaseShape(leader)
+        : { ...leaseShape(leader), metadata: leader.metadata };
+  return isLocal ? { leader: shown, term, age_ms: Math.ceil(ageMs) } : { leader: shown, term };
+}
+
+export function eventShape(groupId: string, event: WatchEvent | LeadershipEvent): EventShape {
+  return {
+    type: event.type,
+    group_id: groupId,
+    term: event.term,
+    leader_node_id: event.leaderNodeId,
+    ts_ms: event.tsMs,
+    previous_leader_node_id: event.previousLeaderNodeId,
+    reason: event.reason,
+    ...(event.by === undefined ? {} : { by: event.by }),
+  };
+}
+
+export function groupInput(groupId: string, { policy, allowed_nodes }: GroupPatch): GroupInput {
+  return {
+    groupId,
+    ...(policy === undefined ? {} : { policy: policyInput(policy) }),
+    ...(allowed_nodes === undefined ? {} : { allowedNodes: allowed_nodes }),
+  };
+}
+
+function policyInput(policy: NonNullable<GroupPatch["policy"]>): PolicyInput {
+  const { retry } = policy;
+  return {
+    minTtlMs: policy.min_ttl_ms,
+    maxTtlMs: policy.max_ttl_ms,
+    takeoverDelayMs: policy.takeover_delay_ms,
+    strategy: policy.strategy,
+    preempt: policy.preempt,
+    retry:
+      retry === undefined
+        ? undefined
+        : { initialMs: retry.initial_ms, maxMs: retry.max_ms, jitter: retry.jitter },
+  };
+}
+
+export function groupShape(group: Group): GroupShape {
+  const { policy, pausedForMs } = group;
+  return {
+    group_id: group.groupId,
+    policy: {
+      min_ttl_ms: policy.minTtlMs,
+      max_ttl_ms: policy.maxTtlMs,
+      takeover_delay_ms: policy.takeoverDelayMs,
+      strategy: policy.strategy,
+      preempt: policy.preempt,
+      retry: { initial_ms: policy.retry.initialMs, max_ms: policy.retry.maxMs, jitter: policy.retry.jitter },
+    },
+    allowed_nodes: group.allowedNodes === null ? null : [...group.allowedNodes],
+    explicit: group.explicit,
+    leader: group.leader === null ? null : leaseShape(group.leader),
+    term: group.term,
+    paused: pausedForMs !== null,
+    ...(typeof pausedForMs === "number" ? { paused_for_ms: pausedForMs } : {}),
+  };
+}
+
+export function membersShape(members: readonly Member[]): MembersReply {
+  return {
+    members: members.map(({ nodeId, role, lastHeartbeatMs, metadata }) => ({
+      node_id: nodeId,
+      role,
+      last_heartbeat_ms: lastHeartbeatMs,
+      ...(metadata === undefined ? {} : { metadata }),
+    })),
+  };
+}

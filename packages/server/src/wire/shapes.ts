@@ -1,0 +1,252 @@
+/**
+ * Every shape that crosses the wire, once: it validates what comes in, serializes what goes out and is the OpenAPI
+ * document. Unknown keys and wrong types are refused; nothing is coerced. Bounds that depend on a group's policy are
+ * the elector's to check.
+ */
+import { LIMITS, TTL_BOUNDS_MS } from "@tenure/core";
+import Type, { type Static, type TSchema } from "typebox";
+
+const closed = { additionalProperties: false } as const;
+const id = () => Type.String({ minLength: 1, maxLength: LIMITS.idLength, pattern: "^[A-Za-z0-9._:/-]+$" });
+const ttlMs = () => Type.Integer({ minimum: 1, maximum: TTL_BOUNDS_MS.max });
+/** Not a union: those are told apart at run time, on the way of every answer. */
+const orNull = <T extends TSchema>(schema: T) => Type.Unsafe<Static<T> | null>({ ...schema, nullable: true });
+const metadata = () =>
+  Type.Record(Type.String(), Type.Unknown(), { description: `at most ${LIMITS.metadataBytes} bytes` });
+
+export const GroupParams = Type.Object({ group_id: id() }, closed);
+
+export const CampaignBody = Type.Object(
+  {
+    node_id: id(),
+    lease_ttl_ms: ttlMs(),
+    metadata: Type.Optional(metadata()),
+    instance_start_uuid: Type.Optional(id()),
+    priority: Type.Optional(Type.Integer({ minimum: -LIMITS.priority, maximum: LIMITS.priority })),
+    wait_ms: Type.Optional(Type.Integer({ minimum: 0, maximum: LIMITS.waitMs })),
+  },
+  closed,
+);
+
+const Lease = Type.Object({
+  node_id: Type.String(),
+  term: Type.Integer(),
+  lease_expires_at_ms: Type.Integer(),
+});
+
+export const CampaignReply = Type.Object({
+  is_leader: Type.Boolean(),
+  leader: orNull(Lease),
+  retry_after_ms: Type.Optional(Type.Integer({ description: "of a lost campaign" })),
+  held_back: Type.Optional(Type.String({ description: "why a vacant group elects no one just now" })),
+  token: Type.Optional(Type.String({ description: "a signed mandate, where the service has a signing key" })),
+  waited_ms: Type.Optional(Type.Integer({ description: "of a campaign with wait_ms that was won" })),
+  transfer_to: Type.Optional(Type.String()),
+});
+
+export const RenewBody = Type.Object(
+  {
+    node_id: id(),
+    term: Type.Integer({ minimum: 1 }),
+    extend_by_ms: ttlMs(),
+    instance_start_uuid: Type.Optional(id()),
+  },
+  closed,
+);
+
+export const RenewReply = Type.Object({
+  ok: Type.Literal(true),
+  leader: Lease,
+  token: Type.Optional(Type.String()),
+  transfer_to: Type.Optional(
+    Type.String({ description: "somebody waits to take over: finish, then resign" }),
+  ),
+});
+
+export const RenewManyBody = Type.Object(
+  {
+    renewals: Type.Array(Type.Object({ group_id: id(), ...RenewBody.properties }, closed), {
+      maxItems: LIMITS.renewMany,
+    }),
+  },
+  closed,
+);
+
+export const ErrorReply = Type.Object({
+  ok: Type.Literal(false),
+  error: Type.String(),
+  message: Type.String(),
+  current_leader: Type.Optional(orNull(Type.Object({ node_id: Type.String(), term: Type.Integer() }))),
+  field: Type.Optional(Type.String()),
+  min_ttl_ms: Type.Optional(Type.Integer()),
+  max_ttl_ms: Type.Optional(Type.Integer()),
+});
+
+export const RenewManyReply = Type.Object({
+  results: Type.Array(
+    Type.Object({
+      group_id: Type.String(),
+      ...Type.Partial(ErrorReply).properties,
+      ...Type.Partial(RenewReply).properties,
+      ok: Type.Boolean(),
+    }),
+  ),
+});
+
+export const ResignBody = Type.Object(
+  { node_id: id(), term: Type.Integer({ minimum: 1 }), instance_start_uuid: Type.Optional(id()) },
+  closed,
+);
+
+export const OkReply = Type.Object({ ok: Type.Literal(true) });
+
+export const LeaderQuery = Type.Object(
+  { consistency: Type.Optional(Type.Enum(["linearizable", "local"])) },
+  closed,
+);
+
+export const LeaderReply = Type.Object({
+  leader: orNull(Type.Object({ ...Lease.properties, metadata: Type.Optional(metadata()) })),
+  term: Type.Integer(),
+  age_ms: Type.Optional(Type.Integer()),
+});
+
+export const WatchQuery = Type.Object(
+  { cursor: Type.Optional(Type.String()), timeout_ms: Type.Optional(Type.String()) },
+  closed,
+);
+
+export const EventShape = Type.Object({
+  type: Type.Enum(["LEADER_CHANGED", "LEADER_LOST", "RESYNC"]),
+  group_id: Type.String(),
+  term: Type.Integer(),
+  leader_node_id: orNull(Type.String()),
+  ts_ms: Type.Integer(),
+  previous_leader_node_id: orNull(Type.String()),
+  reason: Type.String(),
+  by: Type.Optional(Type.String()),
+});
+
+export const EventsReply = Type.Object({ events: Type.Array(EventShape), cursor: Type.String() });
+
+const Retry = Type.Object(
+  {
+    initial_ms: Type.Optional(Type.Integer()),
+    max_ms: Type.Optional(Type.Integer()),
+    jitter: Type.Optional(Type.Number()),
+  },
+  closed,
+);
+
+export const PolicyShape = Type.Object(
+  {
+    min_ttl_ms: Type.Optional(Type.Integer()),
+    max_ttl_ms: Type.Optional(Type.Integer()),
+    takeover_delay_ms: Type.Optional(Type.Integer()),
+    strategy: Type.Optional(Type.Enum(["first", "priority"])),
+    preempt: Type.Optional(Type.Boolean()),
+    retry: Type.Optional(Retry),
+  },
+  closed,
+);
+
+const allowedNodes = () => orNull(Type.Array(id(), { maxItems: LIMITS.allowedNodes }));
+
+export const GroupBody = Type.Object(
+  { group_id: id(), policy: Type.Optional(PolicyShape), allowed_nodes: Type.Optional(allowedNodes()) },
+  closed,
+);
+
+export const GroupPatch = Type.Object(
+  { policy: Type.Optional(PolicyShape), allowed_nodes: Type.Optional(allowedNodes()) },
+  closed,
+);
+
+export const GroupShape = Type.Object({
+  group_id: Type.String(),
+  policy: Type.Object({
+    min_ttl_ms: Type.Integer(),
+    max_ttl_ms: Type.Integer(),
+    takeover_delay_ms: Type.Integer(),
+    strategy: Type.String(),
+    preempt: Type.Boolean(),
+    retry: Type.Object({ initial_ms: Type.Integer(), max_ms: Type.Integer(), jitter: Type.Number() }),
+  }),
+  allowed_nodes: orNull(Type.Array(Type.String())),
+  explicit: Type.Boolean(),
+  leader: orNull(Lease),
+  term: Type.Integer(),
+  paused: Type.Boolean(),
+  paused_for_ms: Type.Optional(Type.Integer({ description: "absent: until resumed" })),
+});
+
+export const GroupsQuery = Type.Object(
+  {
+    prefix: Type.Optional(Type.String()),
+    limit: Type.Optional(Type.String()),
+    cursor: Type.Optional(Type.String()),
+  },
+  closed,
+);
+
+export const GroupsReply = Type.Object({ groups: Type.Array(GroupShape), cursor: orNull(Type.String()) });
+
+export const DeleteQuery = Type.Object({ force: Type.Optional(Type.Enum(["true", "false"])) }, closed);
+
+export const HeartbeatBody = Type.Object({ node_id: id(), metadata: Type.Optional(metadata()) }, closed);
+
+export const MembersReply = Type.Object({
+  members: Type.Array(
+    Type.Object({
+      node_id: Type.String(),
+      role: Type.Enum(["leader", "candidate", "observer"]),
+      last_heartbeat_ms: Type.Integer(),
+      metadata: Type.Optional(metadata()),
+    }),
+  ),
+});
+
+export const StepDownBody = Type.Object(
+  {
+    reason: Type.String({ minLength: 1, maxLength: 500 }),
+    ban_ms: Type.Optional(Type.Integer({ minimum: 0, maximum: LIMITS.banMs })),
+    force: Type.Optional(Type.Boolean()),
+  },
+  closed,
+);
+
+export const TransferBody = Type.Object(
+  { to_node_id: id(), timeout_ms: Type.Optional(Type.Integer({ minimum: 1, maximum: LIMITS.transferMs })) },
+  closed,
+);
+
+export const TransferReply = Type.Object({ ok: Type.Literal(true), leader: Lease });
+
+export const PauseBody = Type.Object(
+  { for_ms: Type.Optional(Type.Integer({ minimum: 1, maximum: LIMITS.pauseMs })) },
+  closed,
+);
+
+export const HistoryReply = Type.Object({ events: Type.Array(EventShape) });
+
+export type CampaignBody = Static<typeof CampaignBody>;
+export type CampaignReply = Static<typeof CampaignReply>;
+export type RenewBody = Static<typeof RenewBody>;
+export type RenewReply = Static<typeof RenewReply>;
+export type RenewManyBody = Static<typeof RenewManyBody>;
+export type RenewManyReply = Static<typeof RenewManyReply>;
+export type ResignBody = Static<typeof ResignBody>;
+export type ErrorReply = Static<typeof ErrorReply>;
+export type LeaderReply = Static<typeof LeaderReply>;
+export type EventShape = Static<typeof EventShape>;
+export type EventsReply = Static<typeof EventsReply>;
+export type GroupBody = Static<typeof GroupBody>;
+export type GroupPatch = Static<typeof GroupPatch>;
+export type GroupShape = Static<typeof GroupShape>;
+export type GroupsReply = Static<typeof GroupsReply>;
+export type HeartbeatBody = Static<typeof HeartbeatBody>;
+export type MembersReply = Static<typeof MembersReply>;
+export type StepDownBody = Static<typeof StepDownBody>;
+export type TransferBody = Static<typeof TransferBody>;
+export type TransferReply = Static<typeof TransferReply>;
+export type PauseBody = Static<typeof PauseBody>;

@@ -1,0 +1,45 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { EmbeddedStore } from "./embedded-store.js";
+import { Child } from "./fixtures/child.test.helper.js";
+
+let root = "";
+beforeAll(async () => {
+  root = await mkdtemp(join(tmpdir(), "tenure-full-"));
+});
+afterAll(() => rm(root, { recursive: true, force: true }));
+
+interface Told {
+  readonly acknowledged: readonly string[];
+  readonly shown: readonly string[];
+  readonly failures: readonly string[];
+  readonly recoveries: number;
+}
+
+test("when the disk is full nothing is acknowledged or shown that is not there, and the store comes back", async () => {
+  const child = new Child("filler.mjs", [root], { fileBlocks: 4000 });
+  let told: Told;
+  try {
+    told = JSON.parse((await child.line()) ?? "null") as Told;
+    expect(await child.ended).toEqual({ code: 0, signal: null });
+  } finally {
+    await child.destroy();
+  }
+  expect(told.acknowledged.length).toBeGreaterThan(100);
+  expect(told.recoveries).toBe(2);
+  // The write that failed is uncertain, the one behind it was never sent, the feed ended with a reason.
+  expect(new Set(told.failures)).toEqual(
+    new Set(["uncertain", "BACKEND_UNAVAILABLE", "feed BACKEND_UNAVAILABLE"]),
+  );
+  const store = await EmbeddedStore.open({ directory: root });
+  for await (const { entries } of store.feed()) {
+    const there = new Set(entries.map(({ key }) => key));
+    expect(told.acknowledged.filter((key) => !there.has(key))).toEqual([]);
+    expect(told.shown.filter((key) => !there.has(key))).toEqual([]);
+    expect(there.size).toBe(told.acknowledged.length);
+    break;
+  }
+  await store.close();
+});

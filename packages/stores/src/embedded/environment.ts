@@ -1,0 +1,41 @@
+import { openAsClass, type RootDatabase, type RootDatabaseOptionsWithPath } from "lmdb";
+
+/** Values are bytes, versions are revisions; the symbol is for the head. */
+export type Table = RootDatabase<Buffer, string | symbol>;
+
+/** Address space, not memory or disk; LMDB grows it if it must. */
+const MAP_BYTES = 2 ** 32;
+
+/**
+ * LMDB's files, opened in two steps. The first maps them and can list the readers; the second opens the one table, for
+ * which it takes LMDB's write lock. Whoever holds the directory may have that lock and be stopped.
+ */
+export class Environment {
+  /** Fit for `readerList` and `close` only. */
+  readonly closed: Table;
+  readonly #open: () => Table;
+
+  constructor(path: string) {
+    const options: RootDatabaseOptionsWithPath & { isRoot: boolean; permissionsMode: number } = {
+      path,
+      isRoot: true,
+      noSubdir: false,
+      permissionsMode: 0o600,
+      mapSize: MAP_BYTES,
+      maxDbs: 1,
+      encoding: "binary",
+      useVersions: true,
+      overlappingSync: false,
+    };
+    const TableClass = openAsClass<Buffer, string | symbol>(options) as unknown as {
+      new (name: null, options: RootDatabaseOptionsWithPath): Table;
+      readonly prototype: Table;
+    };
+    this.closed = Object.create(TableClass.prototype, { isRoot: { value: true } }) as Table;
+    this.#open = () => new TableClass(null, options);
+  }
+
+  open(): Table {
+    return this.#open();
+  }
+}
