@@ -3,8 +3,10 @@ import { parseArgs } from "node:util";
 import type { Benchmark } from "./benchmark.js";
 import { electorCost } from "./elector-cost.js";
 import { embeddedRenew } from "./embedded-renew.js";
+import { httpThroughput } from "./http-throughput.js";
+import { watchers } from "./watchers.js";
 
-const BENCHMARKS: readonly Benchmark[] = [electorCost, embeddedRenew];
+const BENCHMARKS: readonly Benchmark[] = [electorCost, embeddedRenew, httpThroughput, watchers];
 
 const USAGE = `npm run bench -- [NAME…]
 

@@ -27,8 +27,12 @@ export class Api {
     this.#agent = new Agent({ keepAlive: true, maxSockets: connections });
   }
 
-  get(path: string): Promise<Answer> {
-    return this.#send("GET", path);
+  async get(path: string): Promise<Answer> {
+    return parsed(await this.#send("GET", path));
+  }
+
+  async text(path: string): Promise<string> {
+    return (await this.#send("GET", path)).text;
   }
 
   campaign(group: string, nodeId: string, ttlMs: number, waitMs?: number): Promise<Answer> {
@@ -52,11 +56,12 @@ export class Api {
     this.#agent.destroy();
   }
 
-  #act(group: string, verb: string, body: object): Promise<Answer> {
-    return this.#send("POST", `/v1/groups/${encodeURIComponent(group)}/${verb}`, JSON.stringify(body));
+  async #act(group: string, verb: string, body: object): Promise<Answer> {
+    const path = `/v1/groups/${encodeURIComponent(group)}/${verb}`;
+    return parsed(await this.#send("POST", path, JSON.stringify(body)));
   }
 
-  #send(method: string, path: string, body?: string): Promise<Answer> {
+  #send(method: string, path: string, body?: string): Promise<{ status: number; text: string }> {
     const headers =
       body === undefined
         ? {}
@@ -67,9 +72,7 @@ export class Api {
         (response) => {
           let text = "";
           response.setEncoding("utf8").on("data", (chunk: string) => (text += chunk));
-          response.once("end", () => {
-            resolve({ status: response.statusCode ?? 0, body: JSON.parse(text) as Body });
-          });
+          response.once("end", () => resolve({ status: response.statusCode ?? 0, text }));
           response.once("error", reject);
         },
       );
@@ -77,6 +80,10 @@ export class Api {
       sent.end(body);
     });
   }
+}
+
+function parsed({ status, text }: { status: number; text: string }): Answer {
+  return { status, body: JSON.parse(text) as Body };
 }
 
 /** The term of a campaign that was won; anything else is an error. */

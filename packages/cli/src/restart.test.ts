@@ -49,7 +49,8 @@ it("terms go on after kill -9 in the middle of elections: none acknowledged is l
   });
   const warm = async () => {
     const last = [...terms.values()];
-    while ([...terms.values()].some((term, index) => term < (last[index] ?? 0) + 5)) await api.get("/healthz");
+    while ([...terms.values()].some((term, index) => term < (last[index] ?? 0) + 5))
+      await api.get("/healthz");
   };
   for (let kill = 0; kill < 2; kill++) {
     await warm().catch(() => {});

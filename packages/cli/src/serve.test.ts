@@ -18,9 +18,7 @@ afterEach(() => scratch.close());
 describe("the line that says it is ready", () => {
   it("names the address and the store, and the service answers there", async () => {
     const server = await scratch.serve([...ANY_PORT, "--store", `embedded:${join(directory, "data")}`]);
-    expect(server.readyLine).toBe(
-      `tenure listening on http://127.0.0.1:${server.port} (store: embedded)`,
-    );
+    expect(server.readyLine).toBe(`tenure listening on http://127.0.0.1:${server.port} (store: embedded)`);
     const api = new Api(server.port);
     expect((await api.get("/readyz")).status).toBe(200);
     api.close();
@@ -110,16 +108,15 @@ describe("what cannot work ends with exit code 2 and one sentence", () => {
     expect(sentence).toContain(directory);
   });
 
-  it.each([
-    ["--admin-token-file"],
-    ["--signing-key"],
-    ["--jwt-jwks"],
-  ])("a file that is not there: %s", async (flag) => {
-    const missing = join(directory, "missing");
-    const sentence = await refused([...ANY_PORT, ...memory, flag, missing]);
-    expect(sentence).toContain(`${missing} cannot be read: ENOENT`);
-    expect(sentence).not.toContain(`--${missing}`);
-  });
+  it.each([["--admin-token-file"], ["--signing-key"], ["--jwt-jwks"]])(
+    "a file that is not there: %s",
+    async (flag) => {
+      const missing = join(directory, "missing");
+      const sentence = await refused([...ANY_PORT, ...memory, flag, missing]);
+      expect(sentence).toContain(`${missing} cannot be read: ENOENT`);
+      expect(sentence).not.toContain(`--${missing}`);
+    },
+  );
 
   it("a certificate without its key", async () => {
     expect(await refused([...ANY_PORT, ...memory, "--tls-cert", "c.pem"])).toContain("--tls-key is missing");

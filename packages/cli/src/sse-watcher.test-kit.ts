@@ -69,6 +69,11 @@ export class SseWatcher {
     this.#response?.destroy();
   }
 
+  /** One connection, to its end; rejects if it broke. */
+  async stream(): Promise<void> {
+    await this.#stream(await this.#options.port());
+  }
+
   #stream(port: number): Promise<void> {
     const lastEventId = this.#cursor === undefined ? {} : { "last-event-id": String(this.#cursor) };
     const headers = { accept: "text/event-stream", ...lastEventId };
@@ -88,7 +93,7 @@ export class SseWatcher {
           rest = messages.pop() ?? "";
           for (const message of messages) this.#take(message, connection);
         });
-        response.once("end", resolve).once("error", reject);
+        response.once("error", reject).once("close", resolve);
       });
       request.once("error", reject);
     });

@@ -9,12 +9,12 @@ export interface AuditEntry {
   readonly outcome: string;
 }
 
-/** One log line for every act of an admin. */
+/** One log line for every act of an admin, also where only warnings are logged else; none where nothing is. */
 export class AuditLog {
   readonly #log: Logger;
 
   constructor(log: Logger) {
-    this.#log = log.child({ audit: true });
+    this.#log = log.child({ audit: true }, log.level === "silent" ? {} : { level: "info" });
   }
 
   record({ act, by, groupId, details, outcome }: AuditEntry): void {

@@ -2,12 +2,22 @@
  * The verbs of the service, whatever the transport: who may ask, what the elector answers, and how that is told. HTTP and
  * gRPC both speak to this, so they cannot differ.
  */
-import type { ElectorAdmin, RenewManyResult, RenewResult } from "@tenure/core";
+import {
+  type Clock,
+  type ElectorAdmin,
+  InvalidTtlError,
+  type Leader,
+  type RenewManyResult,
+  type RenewResult,
+  systemClock,
+  TTL_BOUNDS_MS,
+} from "@tenure/core";
 import { type Caller, checkIsAdmin, checkMayActAs, checkMaySee, maySee } from "./auth/caller.js";
 import type { AuditLog } from "./audit-log.js";
 import type { WaitingRoom } from "./limits/waiting-room.js";
 import type { MandateSigner } from "./mandates/mandate-signer.js";
 import type { ServiceMetrics } from "./metrics/service-metrics.js";
+import { tracedElector } from "./metrics/tracing.js";
 import { asServiceError, type FieldNames, ServiceError } from "./service-error.js";
 import * as codec from "./wire/codec.js";
 import type * as shapes from "./wire/shapes.js";
@@ -18,6 +28,7 @@ export interface ElectionServiceParts {
   readonly metrics: ServiceMetrics;
   readonly audit: AuditLog;
   readonly waiting: WaitingRoom;
+  readonly clock?: Clock;
 }
 
 export class ElectionService {
@@ -26,13 +37,15 @@ export class ElectionService {
   readonly #metrics: ServiceMetrics;
   readonly #audit: AuditLog;
   readonly #waiting: WaitingRoom;
+  readonly #clock: Clock;
 
-  constructor({ elector, signer, metrics, audit, waiting }: ElectionServiceParts) {
-    this.#elector = elector;
+  constructor({ elector, signer, metrics, audit, waiting, clock = systemClock }: ElectionServiceParts) {
+    this.#elector = tracedElector(elector);
     this.#signer = signer;
     this.#metrics = metrics;
     this.#audit = audit;
     this.#waiting = waiting;
+    this.#clock = clock;
   }
 
   async campaign(
@@ -42,8 +55,10 @@ export class ElectionService {
     signal?: AbortSignal,
   ): Promise<shapes.CampaignReply> {
     checkMayActAs(caller, groupId, body.node_id);
+    await this.#refuseTtl(groupId, "lease_ttl_ms", body.lease_ttl_ms);
     const leave = (body.wait_ms ?? 0) > 0 ? this.#waiting.enter("waiting campaigns") : null;
     try {
+      const startedAtMs = this.#clock.monotonicMs();
       const request = codec.campaignRequest(groupId, body);
       const result = await told(this.#elector.campaign(request, given(signal)), codec.CAMPAIGN_NAMES);
       if (result.kind === "lost") return codec.lostShape(result);
@@ -51,7 +66,7 @@ export class ElectionService {
       return {
         is_leader: true,
         leader: codec.leaseShape(leader),
-        ...(await this.#token(groupId, leader.nodeId, leader.term, body.lease_ttl_ms)),
+        ...(await this.#token(groupId, leader, body.lease_ttl_ms, startedAtMs + (waitedMs ?? 0))),
         ...(waitedMs === undefined ? {} : { waited_ms: waitedMs }),
         ...(transferTo === undefined ? {} : { transfer_to: transferTo }),
       };
@@ -66,11 +81,12 @@ export class ElectionService {
     body: shapes.RenewBody,
     signal?: AbortSignal,
   ): Promise<shapes.RenewReply> {
-    checkMayActAs(caller, groupId, body.node_id);
     try {
+      await this.#refuseRenewal(caller, { ...body, group_id: groupId });
+      const startedAtMs = this.#clock.monotonicMs();
       const request = codec.renewRequest(groupId, body);
       const result = await told(this.#elector.renew(request, given(signal)), codec.RENEW_NAMES);
-      return await this.#renewed(groupId, body, result);
+      return await this.#renewed(groupId, body, result, startedAtMs);
     } catch (error) {
       throw this.#renewFailed(error);
     }
@@ -82,23 +98,31 @@ export class ElectionService {
     { renewals }: shapes.RenewManyBody,
     signal?: AbortSignal,
   ): Promise<shapes.RenewManyReply> {
-    for (const { group_id, node_id } of renewals) checkMayActAs(caller, group_id, node_id);
-    const requests = renewals.map((each) => codec.renewRequest(each.group_id, each));
-    const results = await told(this.#elector.renewMany(requests, given(signal)), codec.RENEW_NAMES);
-    return {
-      results: await Promise.all(
-        renewals.map(async (each, index) => {
-          try {
-            const reply = await this.#renewed(each.group_id, each, results[index] as RenewManyResult);
-            return { group_id: each.group_id, ...reply };
-          } catch (error) {
-            const failure = this.#renewFailed(error);
-            if (failure instanceof ServiceError) return { group_id: each.group_id, ...failure.reply() };
-            throw failure;
-          }
-        }),
-      ),
-    };
+    const refusals = await Promise.all(
+      renewals.map((each) => this.#refuseRenewal(caller, each).catch((error: unknown) => ({ error }))),
+    );
+    const startedAtMs = this.#clock.monotonicMs();
+    const admitted = renewals.filter((_, index) => refusals[index] === undefined);
+    const requests = admitted.map((each) => codec.renewRequest(each.group_id, each));
+    const renewed = (
+      await told(this.#elector.renewMany(requests, given(signal)), codec.RENEW_NAMES)
+    ).values();
+    const results = renewals.map(async (each, index) => {
+      try {
+        const refusal = refusals[index];
+        if (refusal !== undefined) throw refusal.error;
+        const result = renewed.next().value as RenewManyResult;
+        return {
+          group_id: each.group_id,
+          ...(await this.#renewed(each.group_id, each, result, startedAtMs)),
+        };
+      } catch (error) {
+        const failure = this.#renewFailed(error);
+        if (failure instanceof ServiceError) return { group_id: each.group_id, ...failure.reply() };
+        throw failure;
+      }
+    });
+    return { results: await Promise.all(results) };
   }
 
   async resign(
@@ -123,6 +147,7 @@ export class ElectionService {
     checkMaySee(caller, groupId);
     const consistency = isLocal ? "local" : "linearizable";
     const leadership = await told(this.#elector.leader(groupId, { consistency, ...given(signal) }));
+    if (leadership.leader === null && (!isLocal || leadership.term === 0)) await this.#checkExists(groupId);
     return codec.leaderShape(leadership, isLocal);
   }
 
@@ -139,8 +164,14 @@ export class ElectionService {
       const options = { cursor, signal };
       const events =
         groupId === null ? this.#elector.watchAll(options) : this.#elector.watch(groupId, options);
+      // Where groups must be created first: a state of none at all may be of one that was not.
+      let isState = cursor === undefined;
+      if (groupId !== null && cursor === 0) await this.#checkExists(groupId);
       for await (const event of events) {
         if (groupId === null && !maySee(caller, event.groupId)) continue;
+        isState ||= event.type === "RESYNC";
+        if (groupId !== null && isState && event.leaderNodeId === null) await this.#checkExists(groupId);
+        isState = false;
         yield { event: codec.eventShape(event.groupId, event), cursor: event.cursor };
       }
     } catch (error) {
@@ -149,6 +180,11 @@ export class ElectionService {
       leave();
     }
     return undefined;
+  }
+
+  /** Rejects where the store does not answer. */
+  async checkReachable(): Promise<void> {
+    await told(this.#elector.ping());
   }
 
   async createGroup(caller: Caller, { group_id, ...rest }: shapes.GroupBody): Promise<shapes.GroupShape> {
@@ -244,6 +280,7 @@ export class ElectionService {
     groupId: string,
     body: shapes.RenewBody,
     result: RenewManyResult | RenewResult,
+    startedAtMs: number,
   ): Promise<shapes.RenewReply> {
     if (result.kind === "failed") throw asServiceError(result.error, codec.RENEW_NAMES);
     if (result.kind === "not-leader") throw notLeader(result);
@@ -251,11 +288,14 @@ export class ElectionService {
     return {
       ok: true,
       leader: codec.leaseShape(leader),
-      ...(this.#signer === null
-        ? undefined
-        : await this.#token(groupId, leader.nodeId, leader.term, body.extend_by_ms)),
+      ...(await this.#token(groupId, leader, body.extend_by_ms, startedAtMs)),
       ...(transferTo === undefined ? undefined : { transfer_to: transferTo }),
     };
+  }
+
+  async #refuseRenewal(caller: Caller, body: shapes.RenewBody & { group_id: string }): Promise<void> {
+    checkMayActAs(caller, body.group_id, body.node_id);
+    await this.#refuseTtl(body.group_id, "extend_by_ms", body.extend_by_ms);
   }
 
   #renewFailed(error: unknown): unknown {
@@ -263,9 +303,28 @@ export class ElectionService {
     return error;
   }
 
-  async #token(groupId: string, nodeId: string, term: number, ttlMs: number): Promise<{ token?: string }> {
+  /** The lease began no sooner than `sinceMs`: its write was sent after that. */
+  async #token(
+    groupId: string,
+    { nodeId, term }: Leader,
+    ttlMs: number,
+    sinceMs: number,
+  ): Promise<{ token?: string }> {
     if (this.#signer === null) return {};
-    return { token: await this.#signer.sign({ groupId, nodeId, term, ttlMs }) };
+    const ageMs = Math.max(0, this.#clock.monotonicMs() - sinceMs);
+    return { token: await this.#signer.sign({ groupId, nodeId, term, ttlMs, ageMs }) };
+  }
+
+  /** No policy can admit it, so the elector does not look at any; the caller is told of the group's all the same. */
+  async #refuseTtl(groupId: string, field: string, ttlMs: number): Promise<void> {
+    if (ttlMs >= 1 && ttlMs <= TTL_BOUNDS_MS.max) return;
+    const { minTtlMs, maxTtlMs } = (await told(this.#elector.group(groupId))).policy;
+    throw asServiceError(new InvalidTtlError(field, ttlMs, minTtlMs, maxTtlMs));
+  }
+
+  /** A read of a group that was never created is answered by what there is, which is nothing: here that is refused. */
+  async #checkExists(groupId: string): Promise<void> {
+    await told(this.#elector.group(groupId));
   }
 
   /** Every act of an admin leaves a line, whether it succeeded or not. */
@@ -312,6 +371,6 @@ function notLeader({ currentLeader }: RenewResult & { kind: "not-leader" }): Ser
 }
 
 /** Names of admins may hold what ids may not, a token's subject for example. */
-function byOf(caller: Caller): string {
-  return caller.name.replaceAll(/[^A-Za-z0-9._:/-]/g, "_").slice(0, 200) || "admin";
+function byOf({ name }: Caller): string {
+  return name === "." || name === ".." ? "_" : name.replaceAll(/[^A-Za-z0-9._:/-]/g, "_");
 }

@@ -1,5 +1,6 @@
 /** The service's options, parsed once into a frozen object. Unknown keys are refused. */
 import { InvalidRequestError } from "@tenure/core";
+import { isLoopback } from "./auth/listen-policy.js";
 
 export interface Address {
   readonly host: string;
@@ -53,13 +54,40 @@ export interface GivenOptions {
 
 const DEFAULT_RATE_LIMIT = 1000;
 
+const KNOWN: Readonly<Record<keyof GivenOptions, true>> = {
+  listen: true,
+  grpc: true,
+  store: true,
+  tlsCert: true,
+  tlsKey: true,
+  tlsClientCa: true,
+  jwtJwks: true,
+  jwtIssuer: true,
+  jwtAudience: true,
+  adminTokenFile: true,
+  signingKey: true,
+  logLevel: true,
+  explicitGroups: true,
+  rateLimit: true,
+  insecure: true,
+  mostWatches: true,
+  mostWaiting: true,
+};
+
 export function parseServerOptions(given: GivenOptions): ServerOptions {
+  for (const key of Object.keys(given)) {
+    if (!Object.hasOwn(KNOWN, key))
+      throw new InvalidRequestError(key, `is not known; known are ${Object.keys(KNOWN).join(", ")}`);
+  }
   const isAuthenticated =
     given.tlsClientCa !== undefined || given.jwtJwks !== undefined || given.adminTokenFile !== undefined;
   const rateLimit =
     given.rateLimit === undefined ? DEFAULT_RATE_LIMIT : wholeNumber(given.rateLimit, "rate-limit", 0);
+  const listen = parseAddress(given.listen ?? "127.0.0.1:7420", "listen");
+  // Whoever is at the machine may use all of it, unless a limit was asked for.
+  const isUnlimited = given.rateLimit === undefined && !isAuthenticated && isLoopback(listen.host);
   return Object.freeze({
-    listen: parseAddress(given.listen ?? "127.0.0.1:7420", "listen"),
+    listen,
     grpc: given.grpc === undefined ? null : parseAddress(given.grpc, "grpc"),
     store: given.store ?? "embedded:./tenure-data",
     tls: parseTls(given),
@@ -68,8 +96,7 @@ export function parseServerOptions(given: GivenOptions): ServerOptions {
     signingKey: given.signingKey ?? null,
     logLevel: parseLogLevel(given.logLevel ?? "info"),
     explicitGroups: given.explicitGroups ?? false,
-    // Whoever is at the machine may use all of it, unless a limit was asked for.
-    rateLimit: rateLimit === 0 || (!isAuthenticated && given.rateLimit === undefined) ? null : rateLimit,
+    rateLimit: rateLimit === 0 || isUnlimited ? null : rateLimit,
     insecure: given.insecure ?? false,
     mostWatches: wholeNumber(given.mostWatches ?? "50000", "most-watches", 1),
     mostWaiting: wholeNumber(given.mostWaiting ?? "50000", "most-waiting", 1),

@@ -76,7 +76,10 @@ export function asServiceError(error: unknown, names: FieldNames = {}): unknown 
   }
   if (error instanceof InvalidRequestError) {
     const field = wireField(error.field, names);
-    const problem = error.message.slice(error.field.length + 1);
+    // It may name other fields.
+    const problem = error.message
+      .slice(error.field.length + 1)
+      .replaceAll(/\bpolicy(?:\.[A-Za-z]+)+/g, (other) => wireField(other, names));
     return new ServiceError("INVALID_REQUEST", `${field} ${problem}`, { field }, { cause: error });
   }
   if (error instanceof InvalidTtlError) {

@@ -14,8 +14,8 @@ export interface LoggedEvent {
   readonly place: number;
 }
 
-/** A write brings two events at most, a record that replaces others unseen no more than it holds. */
-const PLACES_PER_REVISION = 4;
+/** Room for the events of one revision: some engines give one to a whole batch. */
+const PLACES_PER_REVISION = 512;
 const EVENTS_KEPT = 16_384;
 
 export class EventLog {
@@ -37,10 +37,10 @@ export class EventLog {
   }
 
   append(groupId: string, events: readonly LeadershipEvent[], revision: Revision): void {
-    events.forEach((event, index) => {
-      this.#last = revision * PLACES_PER_REVISION + index;
+    for (const event of events) {
+      this.#last = Math.max(revision * PLACES_PER_REVISION, this.#last + 1);
       this.#events.push({ groupId, event, place: this.#last });
-    });
+    }
     // Half at a time, so that it costs nothing to speak of.
     if (this.#events.length > 2 * EVENTS_KEPT) {
       this.#from = this.#events[EVENTS_KEPT - 1]?.place ?? this.#from;

@@ -2,7 +2,8 @@
  * The lower port: a small linearizable key-value store. Everything that Tenure knows lives behind these three verbs.
  *
  * Keys are never deleted. Revisions are positive safe integers drawn from one counter for the whole prefix; each
- * successful write gets a higher one than all writes before it, over restarts and failover, and none is used twice.
+ * successful write gets a higher one than all writes before it, over restarts and failover, and none is used twice; the
+ * writes of one batch may share one.
  */
 export type Revision = number;
 
@@ -53,7 +54,7 @@ export interface Store extends AsyncDisposable {
 
   /**
    * Independent compare-and-sets: one round trip and one durable write for the whole batch, one outcome per
-   * operation in its place; some may win and others not. A key is named once per batch.
+   * operation in its place; some may win and others not. A key is named once per batch, and a batch keeps to `limits`.
    *
    * `swapped` means durable: it survives the loss of power of this process and, on a replicated engine, of a
    * minority. Calls may overlap; two that overlap have no order.
@@ -66,6 +67,7 @@ export interface Store extends AsyncDisposable {
 
   /**
    * Linearizable: every write acknowledged, by any process, before this call is at or below the revision returned.
+   * So is every entry that a conflict has shown, and an open feed reaches it without another write.
    * Rejects with `BackendUnavailableError`, `ClosedError` or the signal's reason.
    */
   sync(options?: CallOptions): Promise<Revision>;

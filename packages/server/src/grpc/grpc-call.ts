@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { type ServerUnaryCall, type ServerWritableStream, status } from "@grpc/grpc-js";
+import { LoopbackAuthenticator } from "../auth/authenticator.js";
 import type { Caller } from "../auth/caller.js";
 import { ServiceError } from "../service-error.js";
 import type { GrpcParts } from "./grpc-parts.js";
@@ -31,14 +32,19 @@ export class GrpcCall {
 
   /** Known, and not asking too often. Nothing of the request has been looked at before. */
   async admit(): Promise<Caller> {
-    const { authenticator, limiter } = this.#parts;
+    const { authenticator, limiter, stopping } = this.#parts;
+    // On a connection that was open already.
+    if (stopping.aborted)
+      throw new ServiceError("BACKEND_UNAVAILABLE", "this server is stopping; ask another");
     const authorization = this.#call.metadata.get("authorization")[0];
     const found = authenticator.authenticate({
       authorization: typeof authorization === "string" ? authorization : undefined,
       certificate: this.#call.getAuthContext().sslPeerCertificate,
     });
     const caller = found instanceof Promise ? await found : found;
-    limiter?.admit(caller.name);
+    // Where nobody says who they are, their address tells them apart.
+    const isAnonymous = authenticator instanceof LoopbackAuthenticator;
+    limiter?.admit(isAnonymous ? hostOf(this.#call.getPeer()) : caller.name);
     return caller;
   }
 
@@ -95,4 +101,9 @@ export class GrpcCall {
     if (log.isLevelEnabled("debug"))
       log.debug({ req_id: this.requestId, route: this.#path, status: code, ms }, "answered");
   }
+}
+
+/** Without the port, which each connection has anew. */
+function hostOf(peer: string): string {
+  return peer.slice(0, peer.lastIndexOf(":"));
 }

@@ -1,16 +1,24 @@
 import type { Static, TSchema } from "typebox";
 import { Compile } from "typebox/compile";
+import { schemaProblem } from "../http/schema-problem.js";
 import { ServiceError } from "../service-error.js";
 
-/** Turns a decoded message into the body that the JSON API would have got, and judges it by the same schema. */
+/**
+ * Turns a decoded message into the body that the JSON API would have got, and judges it by the same schema, in the same
+ * words.
+ */
 export function requestParser<S extends TSchema>(schema: S): (message: Record<string, unknown>) => Static<S> {
   const validator = Compile(schema);
   return (message) => {
     const body = bodyOf(message);
     if (validator.Check(body)) return body;
-    const [first] = validator.Errors(body);
-    const field = fieldOf(first?.instancePath ?? "", first?.params);
-    const problem = first?.keyword === "required" ? "must be given" : (first?.message ?? "is wrong");
+    const [refusal] = validator.Errors(body);
+    if (refusal === undefined) throw new Error("a schema refused without a reason");
+    const { field, problem } = schemaProblem({
+      ...refusal,
+      params: ajvParams(refusal.params),
+      parentSchema: schemaAt(schema, refusal.schemaPath),
+    });
     throw new ServiceError("INVALID_REQUEST", `${field} ${problem}`, { field });
   };
 }
@@ -34,10 +42,16 @@ function parseMetadata(text: string): unknown {
   }
 }
 
-/** Named as in the message: `policy.min_ttl_ms`, `renewals.0.node_id`, or the field that is missing. */
-function fieldOf(instancePath: string, params: object = {}): string {
-  const path = instancePath.split("/").filter((part) => part !== "");
-  const missing = (params as { requiredProperties?: readonly string[] }).requiredProperties?.[0];
-  if (missing !== undefined) path.push(missing);
-  return path.length === 0 ? "request" : path.join(".");
+/** TypeBox names all that is missing, Ajv the first. */
+function ajvParams(params: object): Record<string, string> {
+  const [missing] = (params as { requiredProperties?: readonly string[] }).requiredProperties ?? [];
+  return missing === undefined ? {} : { missingProperty: missing };
+}
+
+/** What a path such as `#/properties/policy` leads to. */
+function schemaAt(schema: object, path: string): object {
+  return path
+    .split("/")
+    .slice(1)
+    .reduce((at, step) => (at as Readonly<Record<string, object>>)[step] ?? {}, schema);
 }

@@ -52,10 +52,10 @@ export function watchHandler(
     const end = ({ target }: Event): void => ending.abort((target as AbortSignal).reason);
     current.hangUp().addEventListener("abort", end);
     stopping.addEventListener("abort", end);
+    if (stopping.aborted) ending.abort(stopping.reason);
     const send = async (): Promise<void> => {
       const caller = await current.admit();
       const request = parse(current.read(call.request, proto, MESSAGE_BYTES));
-      if (stopping.aborted) return;
       call.sendMetadata(requestIdMetadata(current.requestId));
       const items = service.watch(caller, request.groupId, request.cursor, ending.signal);
       for await (const item of items) {

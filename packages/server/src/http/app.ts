@@ -1,28 +1,31 @@
-/** The HTTP face: Fastify with the routes, and what every request goes through. */
-import type { TLSSocket } from "node:tls";
+/** The HTTP face: Fastify with the routes. */
 import { randomUUID } from "node:crypto";
 import type { SecureContextOptions } from "node:tls";
 import swagger from "@fastify/swagger";
 import type { TypeBoxTypeProvider } from "@fastify/type-provider-typebox";
-import type { Clock } from "@tenure/core";
+import { type Clock, LIMITS } from "@tenure/core";
 import Fastify, {
   type FastifyBaseLogger,
   type FastifyInstance,
-  type FastifyRequest,
+  LogController,
   type RawReplyDefaultExpression,
   type RawRequestDefaultExpression,
   type RawServerDefault,
 } from "fastify";
 import type { Logger } from "pino";
 import type { Authenticator } from "../auth/authenticator.js";
-import type { Caller } from "../auth/caller.js";
 import type { ElectionService } from "../election-service.js";
 import type { RateLimiter } from "../limits/rate-limiter.js";
 import type { ServiceMetrics } from "../metrics/service-metrics.js";
+import { traceRequests } from "../metrics/tracing.js";
+import { API_DOCUMENT } from "./api-document.js";
 import { electionRoutes } from "./election-routes.js";
-import { handleError, handleNotFound } from "./errors.js";
+import { handleClientError, handleError, handleFrameworkError, handleNotFound } from "./errors.js";
 import { groupRoutes } from "./group-routes.js";
+import { takeJsonBodies } from "./json-body.js";
 import { operationsRoutes } from "./operations-routes.js";
+import { addRequestHooks } from "./request-hooks.js";
+import { dropUnusedConnections } from "./unused-connections.js";
 import { watchRoutes } from "./watch-routes.js";
 
 export interface AppParts {
@@ -39,13 +42,6 @@ export interface AppParts {
   readonly stopping: AbortSignal;
 }
 
-declare module "fastify" {
-  interface FastifyRequest {
-    /** Set before any handler of a route that needs to know. */
-    caller: Caller;
-  }
-}
-
 export type App = FastifyInstance<
   RawServerDefault,
   RawRequestDefaultExpression,
@@ -55,67 +51,44 @@ export type App = FastifyInstance<
 >;
 
 const BODY_BYTES = 64 * 1024;
+/** A request that does not arrive whole in this time is dropped; how long its answer takes is another matter. */
+const ARRIVAL_MS = 30_000;
 /** A caller's own id is kept if it is short and plain: it ends in logs. */
 const REQUEST_ID = /^[A-Za-z0-9._:-]{1,100}$/;
 
-/** Paths that tell nothing of any group, so anyone may ask. */
-const OPEN_PATHS = new Set(["/healthz", "/readyz", "/openapi.json", "/docs", "/v1/keys"]);
-
 export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
-  const { authenticator, limiter, metrics, log, tls } = parts;
+  const { log, tls, stopping } = parts;
   const app = Fastify({
-    loggerInstance: log as FastifyBaseLogger,
-    disableRequestLogging: true,
+    loggerInstance: log,
+    logController: new LogController({ disableRequestLogging: true }),
     bodyLimit: BODY_BYTES,
+    requestTimeout: ARRIVAL_MS,
+    // Every character of an id may come percent-encoded.
+    routerOptions: { maxParamLength: 3 * LIMITS.idLength },
+    // HEAD of a watch would wait for an event that it may not send.
+    exposeHeadRoutes: false,
+    // A hook says it in our words.
+    return503OnClosing: false,
     genReqId: ({ headers }) => {
       const given = headers["x-request-id"];
       return typeof given === "string" && REQUEST_ID.test(given) ? given : randomUUID();
     },
-    ajv: { customOptions: { coerceTypes: false, removeAdditional: false, useDefaults: false } },
+    ajv: {
+      customOptions: { coerceTypes: false, removeAdditional: false, useDefaults: false, verbose: true },
+    },
     forceCloseConnections: "idle",
+    frameworkErrors: handleFrameworkError,
+    clientErrorHandler: handleClientError,
     ...(tls === null ? {} : { https: tls as object }),
-  });
-  app.decorateRequest("caller");
+  }) as unknown as FastifyInstance;
   app.setErrorHandler(handleError);
   app.setNotFoundHandler(handleNotFound);
+  takeJsonBodies(app);
+  dropUnusedConnections(app, tls !== null, stopping);
+  traceRequests(app);
+  addRequestHooks(app, parts);
 
-  app.addHook("onRequest", (request, reply, done) => {
-    reply.header("x-request-id", request.id);
-    if (OPEN_PATHS.has(request.routeOptions.url ?? "")) return done();
-    const admit = (caller: Caller) => {
-      request.caller = caller;
-      limiter?.admit(caller.name);
-    };
-    try {
-      const found = authenticator.authenticate(credentialsOf(request));
-      if (!(found instanceof Promise)) {
-        admit(found);
-        return done();
-      }
-      found.then(admit).then(() => done(), done);
-    } catch (error) {
-      done(error as Error);
-    }
-  });
-  app.addHook("onResponse", (request, reply, done) => {
-    const route = request.routeOptions.url ?? "none";
-    metrics.observeRequest(route, request.method, reply.statusCode, reply.elapsedTime);
-    if (log.isLevelEnabled("debug")) {
-      log.debug(
-        {
-          req_id: request.id,
-          method: request.method,
-          route,
-          status: reply.statusCode,
-          ms: reply.elapsedTime,
-        },
-        "answered",
-      );
-    }
-    done();
-  });
-
-  await app.register(swagger, { openapi: DOCUMENT, hideUntagged: true });
+  await app.register(swagger, { openapi: API_DOCUMENT, hideUntagged: true });
   app.register(async (scope) => {
     const typed = scope.withTypeProvider<TypeBoxTypeProvider>();
     electionRoutes(typed, parts);
@@ -124,27 +97,4 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
     operationsRoutes(typed, parts);
   });
   return app;
-}
-
-const DOCUMENT = {
-  openapi: "3.0.3",
-  info: {
-    title: "Tenure",
-    version: "1",
-    description: "Leader election with leases and terms that only rise.",
-    license: { name: "Apache-2.0" },
-  },
-  tags: [
-    { name: "elections", description: "Taking part, and looking who leads." },
-    { name: "groups", description: "What operators do." },
-    { name: "operations", description: "Whether the service is well." },
-  ],
-};
-
-function credentialsOf(request: FastifyRequest): Parameters<Authenticator["authenticate"]>[0] {
-  const socket = request.raw.socket as TLSSocket;
-  return {
-    authorization: request.headers.authorization,
-    certificate: socket.authorized === true ? socket.getPeerCertificate() : undefined,
-  };
 }

@@ -1,8 +1,24 @@
+import { STATUS_CODES } from "node:http";
+import type { Socket } from "node:net";
 import type { FastifyError, FastifyReply, FastifyRequest } from "fastify";
 import { HTTP_STATUS, ServiceError } from "../service-error.js";
+import { CallerGoneError } from "./hang-up.js";
+import { schemaProblem } from "./schema-problem.js";
+
+/** Of an answer that nobody will read; seen in metrics only. */
+const CALLER_GONE_STATUS = 499;
+
+/** What Fastify says for programmers, said for callers. */
+const IN_OUR_WORDS: Readonly<Record<string, string>> = {
+  FST_ERR_CTP_INVALID_MEDIA_TYPE: "the body must be JSON, sent as content-type: application/json",
+  FST_ERR_CTP_INVALID_JSON_BODY: "the body is not valid JSON, or has a key that is never taken (__proto__)",
+  FST_ERR_BAD_URL: "the path is not validly percent-encoded",
+  FST_ERR_MAX_PARAM_LENGTH: "the path names a group_id that is too long",
+};
 
 /** Every failure in one shape, in one sentence, without a stack trace. */
 export function handleError(error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+  if (error instanceof CallerGoneError) return reply.code(CALLER_GONE_STATUS).send();
   const told = tell(error as FastifyError, request);
   if (told === null) {
     request.log.error({ err: error, req_id: request.id }, "a request failed by a fault of this server");
@@ -17,37 +33,57 @@ export function handleError(error: unknown, request: FastifyRequest, reply: Fast
   return reply.code(HTTP_STATUS[told.code]).send(told.reply());
 }
 
+/** Found wrong before there was a route, so no hook has seen the request. */
+export function handleFrameworkError(
+  error: FastifyError,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): void {
+  reply.header("x-request-id", request.id);
+  handleError(error, request, reply);
+}
+
 export function handleNotFound(request: FastifyRequest, reply: FastifyReply): FastifyReply {
   const message = `there is no ${request.method} ${request.url.split("?")[0]}; /docs lists what there is`;
   return reply.code(404).send(new ServiceError("NOT_FOUND", message).reply());
 }
 
+/** What is not even HTTP, or comes too slowly or too long: there is no request yet to answer by. */
+export function handleClientError(error: NodeJS.ErrnoException, socket: Socket): void {
+  if (error.code === "ECONNRESET" || socket.destroyed) return;
+  const [status, message] =
+    error.code === "ERR_HTTP_REQUEST_TIMEOUT"
+      ? [408, "the request took too long to arrive"]
+      : error.code === "HPE_HEADER_OVERFLOW"
+        ? [431, "the request line and headers are too long"]
+        : [400, "this is not HTTP/1.1 that can be read"];
+  const body = JSON.stringify(new ServiceError("INVALID_REQUEST", message).reply());
+  const head = [
+    `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
+    "connection: close",
+    "content-type: application/json; charset=utf-8",
+    `content-length: ${Buffer.byteLength(body)}`,
+  ];
+  if (socket.writable) socket.end(`${head.join("\r\n")}\r\n\r\n${body}`);
+  else socket.destroy();
+}
+
 function tell(error: FastifyError, request: FastifyRequest): ServiceError | null {
   if (error instanceof ServiceError) return error;
-  const validation = error.validation?.[0];
-  if (validation !== undefined) {
-    const field = fieldOf(validation.instancePath, validation.params);
-    return new ServiceError(
-      "INVALID_REQUEST",
-      `${field} ${validation.message ?? "is wrong"}`,
-      { field },
-      { cause: error },
-    );
+  const refusal = error.validation?.[0];
+  if (refusal !== undefined) {
+    const { field, problem } = schemaProblem(refusal);
+    const message = `${field === "body" ? "the body" : field} ${problem}`;
+    return new ServiceError("INVALID_REQUEST", message, { field }, { cause: error });
   }
   if (error.code === "FST_ERR_CTP_BODY_TOO_LARGE") {
     const limit = request.routeOptions.bodyLimit ?? 0;
     return new ServiceError("BODY_TOO_LARGE", `the body is larger than ${limit} bytes`, {}, { cause: error });
   }
-  // What Fastify itself refuses of a request: not JSON, no body, a path that cannot be decoded.
-  if ((error.statusCode ?? 500) < 500)
-    return new ServiceError("INVALID_REQUEST", error.message, {}, { cause: error });
+  // What Fastify itself refuses of a request.
+  if ((error.statusCode ?? 500) < 500) {
+    const message = IN_OUR_WORDS[error.code] ?? error.message;
+    return new ServiceError("INVALID_REQUEST", message, {}, { cause: error });
+  }
   return null;
-}
-
-/** Named as in the request: `policy.min_ttl_ms`, or the key that is unknown or missing. */
-function fieldOf(instancePath: string, params: Readonly<Record<string, unknown>>): string {
-  const inner = params["additionalProperty"] ?? params["missingProperty"];
-  const path = instancePath.split("/").filter((part) => part !== "");
-  if (typeof inner === "string") path.push(inner);
-  return path.length === 0 ? "body" : path.join(".");
 }

@@ -6,6 +6,7 @@ import { hangUpOf } from "./hang-up.js";
 const tags = ["groups"];
 const refusals = { "4xx": shapes.ErrorReply, "5xx": shapes.ErrorReply };
 const params = shapes.GroupParams;
+const querystring = shapes.NoQuery;
 
 export function groupRoutes(app: App, { service }: AppParts): void {
   app.post(
@@ -14,6 +15,7 @@ export function groupRoutes(app: App, { service }: AppParts): void {
       schema: {
         tags,
         summary: "Create a group",
+        querystring,
         body: shapes.GroupBody,
         response: { 201: shapes.GroupShape, ...refusals },
       },
@@ -45,7 +47,15 @@ export function groupRoutes(app: App, { service }: AppParts): void {
 
   app.get(
     "/v1/groups/:group_id",
-    { schema: { tags, summary: "Show a group", params, response: { 200: shapes.GroupShape, ...refusals } } },
+    {
+      schema: {
+        tags,
+        summary: "Show a group",
+        params,
+        querystring,
+        response: { 200: shapes.GroupShape, ...refusals },
+      },
+    },
     (request) => service.group(request.caller, request.params.group_id),
   );
 
@@ -56,6 +66,7 @@ export function groupRoutes(app: App, { service }: AppParts): void {
         tags,
         summary: "Change a group",
         params,
+        querystring,
         body: shapes.GroupPatch,
         response: { 200: shapes.GroupShape, ...refusals },
       },
@@ -84,6 +95,7 @@ export function groupRoutes(app: App, { service }: AppParts): void {
         tags,
         summary: "Who has given a sign of life",
         params,
+        querystring,
         response: { 200: shapes.MembersReply, ...refusals },
       },
     },
@@ -97,6 +109,7 @@ export function groupRoutes(app: App, { service }: AppParts): void {
         tags,
         summary: "Give a sign of life",
         params,
+        querystring,
         body: shapes.HeartbeatBody,
         response: { 200: shapes.OkReply, ...refusals },
       },
@@ -111,6 +124,7 @@ export function groupRoutes(app: App, { service }: AppParts): void {
         tags,
         summary: "Make the leader go",
         params,
+        querystring,
         body: shapes.StepDownBody,
         response: { 200: shapes.OkReply, ...refusals },
       },
@@ -125,6 +139,7 @@ export function groupRoutes(app: App, { service }: AppParts): void {
         tags,
         summary: "Hand the leadership to a waiting node",
         params,
+        querystring,
         body: shapes.TransferBody,
         response: { 200: shapes.TransferReply, ...refusals },
       },
@@ -140,16 +155,26 @@ export function groupRoutes(app: App, { service }: AppParts): void {
         tags,
         summary: "Let no one win",
         params,
-        body: shapes.PauseBody,
+        querystring,
+        body: shapes.OptionalPauseBody,
         response: { 200: shapes.OkReply, ...refusals },
       },
     },
-    (request) => service.pause(request.caller, request.params.group_id, request.body),
+    (request) => service.pause(request.caller, request.params.group_id, request.body ?? {}),
   );
 
   app.post(
     "/v1/groups/:group_id/resume",
-    { schema: { tags, summary: "End a pause", params, response: { 200: shapes.OkReply, ...refusals } } },
+    {
+      schema: {
+        tags,
+        summary: "End a pause",
+        params,
+        querystring,
+        body: shapes.NoBody,
+        response: { 200: shapes.OkReply, ...refusals },
+      },
+    },
     (request) => service.resume(request.caller, request.params.group_id),
   );
 
@@ -160,6 +185,7 @@ export function groupRoutes(app: App, { service }: AppParts): void {
         tags,
         summary: "The last 64 changes",
         params,
+        querystring,
         response: { 200: shapes.HistoryReply, ...refusals },
       },
     },

@@ -1,10 +1,35 @@
 import type { FastifyReply } from "fastify";
+import { ServiceError } from "../service-error.js";
+
+/** Nobody is there any more to be told anything. */
+export class CallerGoneError extends Error {
+  constructor() {
+    super("the caller has hung up");
+  }
+}
 
 /** Aborted when the caller closes the connection before its answer was sent. */
-export function hangUpOf(reply: FastifyReply): AbortSignal {
+export function hangUpOf({ raw }: FastifyReply): AbortSignal {
   const controller = new AbortController();
-  reply.raw.once("close", () => {
-    if (!reply.raw.writableFinished) controller.abort(new Error("the caller has hung up"));
+  raw.once("close", () => {
+    if (!raw.writableFinished) controller.abort(new CallerGoneError());
+  });
+  return controller.signal;
+}
+
+/**
+ * Aborted when there is nothing more to send: the answer has left, the caller has hung up or the server begins to stop.
+ * Not `AbortSignal.any`: the signal of the server's stopping would remember each of its watches for good.
+ */
+export function endOf({ raw }: FastifyReply, stopping: AbortSignal): AbortSignal {
+  const controller = new AbortController();
+  const stop = () =>
+    controller.abort(new ServiceError("BACKEND_UNAVAILABLE", "this server is stopping; ask another"));
+  if (stopping.aborted) stop();
+  else stopping.addEventListener("abort", stop, { once: true });
+  raw.once("close", () => {
+    stopping.removeEventListener("abort", stop);
+    controller.abort(new CallerGoneError());
   });
   return controller.signal;
 }

@@ -6,41 +6,51 @@ export interface WatchItem {
   readonly cursor: number;
 }
 
+export interface LongPollOptions {
+  readonly from: number | undefined;
+  /** `null`: the first event is sure to come, or to be refused, soon. */
+  readonly timeoutMs: number | null;
+  readonly clock: Clock;
+  readonly signal: AbortSignal;
+}
+
 /** Past this a client asks again. */
 const MOST_EVENTS = 1000;
 
 /** The first events to come, with all that are there already; none if the time is over sooner. */
 export async function longPoll(
   items: AsyncGenerator<WatchItem, undefined>,
-  from: number | undefined,
-  timeoutMs: number,
-  clock: Clock,
-  signal: AbortSignal,
+  { from, timeoutMs, clock, signal }: LongPollOptions,
 ): Promise<EventsReply> {
   const events: EventShape[] = [];
   let cursor = from ?? 0;
   let cancel = (): void => {};
   const over = new Promise<null>((resolve) => {
-    cancel = clock.after(timeoutMs, () => resolve(null));
+    if (timeoutMs !== null) cancel = clock.after(timeoutMs, () => resolve(null));
     signal.addEventListener("abort", () => resolve(null), { once: true });
   });
   try {
-    for (let limit: Promise<null> = over; events.length < MOST_EVENTS; limit = soon()) {
+    for (let limit: Promise<null> = over; ; limit = turn()) {
       const next = items.next();
       next.catch(() => {});
       const result = await Promise.race([next, limit]);
       if (result === null || result.done === true) break;
+      // The states of many groups share a cursor, which stands for all of them.
+      if (events.length >= MOST_EVENTS && result.value.cursor !== cursor) break;
       events.push(result.value.event);
       cursor = result.value.cursor;
     }
   } finally {
     cancel();
+    // It does so only once its wait has ended, which the signal does when the answer has left.
     items.return(undefined).catch(() => {});
   }
   return { events, cursor: String(cursor) };
 }
 
-/** A turn later: what is there already has come by then. */
-function soon(): Promise<null> {
-  return new Promise((resolve) => setImmediate(() => resolve(null)));
+/** A turn of the event loop: what is there already has come by then. */
+export function turn(): Promise<null> {
+  return new Promise((resolve) => {
+    setImmediate(() => resolve(null));
+  });
 }

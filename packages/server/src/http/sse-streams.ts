@@ -1,11 +1,11 @@
 /**
- * Server-Sent Events. A stream pulls its next event only when the last one has left, so a slow reader costs no memory: it
- * falls behind, and past the events that are kept it gets one RESYNC. One that takes nothing for too long is cut off.
+ * Server-Sent Events. A stream pulls its next event only when the last but one has left, so a slow reader costs no memory:
+ * it falls behind, and past the events that are kept it gets one RESYNC. One that takes nothing for too long is cut off.
  */
 import type { ServerResponse } from "node:http";
 import type { CancelTimer, Clock } from "@tenure/core";
 import type { FastifyReply, FastifyRequest } from "fastify";
-import type { WatchItem } from "./long-poll.js";
+import { turn, type WatchItem } from "./long-poll.js";
 
 /** Proxies close what is silent for longer. */
 const KEEP_ALIVE_MS = 15_000;
@@ -18,6 +18,8 @@ interface Stream {
   readonly raw: ServerResponse;
   stuck: number;
 }
+
+type Items = AsyncGenerator<WatchItem, undefined>;
 
 export class SseStreams {
   readonly #clock: Clock;
@@ -34,14 +36,13 @@ export class SseStreams {
     this.#cancelTimer?.();
   }
 
-  /** The first item is waited for, so that a refusal is still an ordinary answer. */
+  /** `first` has been pulled from `items` already. Resolves at the end of the stream. */
   async send(
     request: FastifyRequest,
     reply: FastifyReply,
-    items: AsyncGenerator<WatchItem, undefined>,
+    items: Items,
+    first: ReturnType<Items["next"]>,
   ): Promise<FastifyReply> {
-    const first = this.#begin(items);
-    await Promise.race([first, settled()]);
     reply.hijack();
     const { raw } = reply;
     raw.writeHead(200, {
@@ -55,11 +56,7 @@ export class SseStreams {
     this.#open.add(stream);
     this.#cancelTimer ??= this.#clock.after(KEEP_ALIVE_MS, () => this.#keepAlive());
     try {
-      for (let result = await first; result.done !== true; result = await items.next()) {
-        const { event, cursor } = result.value;
-        await write(raw, `id: ${cursor}\ndata: ${JSON.stringify(event)}\n\n`);
-        stream.stuck = 0;
-      }
+      await this.#copy(stream, items, first);
     } catch {
       // The watch has ended, or the reader has: it comes back with its cursor.
     } finally {
@@ -70,10 +67,17 @@ export class SseStreams {
     return reply;
   }
 
-  #begin(items: AsyncGenerator<WatchItem, undefined>): Promise<IteratorResult<WatchItem, undefined>> {
-    const first = items.next();
-    first.catch(() => {});
-    return first;
+  async #copy(stream: Stream, items: Items, first: ReturnType<Items["next"]>): Promise<void> {
+    for (let result = await first; result.done !== true;) {
+      const { event, cursor } = result.value;
+      const next = items.next();
+      // The states of many groups share a cursor. Only the last carries it: cut off before, a reader begins anew.
+      const following = await Promise.race([next.catch(() => null), turn()]);
+      const isLast = following?.value?.cursor !== cursor;
+      await write(stream.raw, `${isLast ? `id: ${cursor}\n` : ""}data: ${JSON.stringify(event)}\n\n`);
+      stream.stuck = 0;
+      result = await next;
+    }
   }
 
   #keepAlive(): void {
@@ -87,11 +91,6 @@ export class SseStreams {
     this.#cancelTimer =
       this.#open.size === 0 ? null : this.#clock.after(KEEP_ALIVE_MS, () => this.#keepAlive());
   }
-}
-
-/** A turn of the event loop: a watch that is refused has been by then. */
-function settled(): Promise<null> {
-  return new Promise((resolve) => setImmediate(() => resolve(null)));
 }
 
 /** Resolves when there is room for more; rejects when the reader is gone. */

@@ -1,14 +1,23 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
-import { longPoll } from "./long-poll.js";
+import { longPoll, turn } from "./long-poll.js";
 import { parseCount } from "./group-routes.js";
 import { SseStreams } from "./sse-streams.js";
 import { ServiceError } from "../service-error.js";
 import * as shapes from "../wire/shapes.js";
 import type { App, AppParts } from "./app.js";
-import { hangUpOf } from "./hang-up.js";
+import { endOf } from "./hang-up.js";
 
 const DEFAULT_POLL_MS = 30_000;
 const LONGEST_POLL_MS = 60_000;
+
+/** Both ways to answer, for the document. */
+const watched = {
+  description: "Events",
+  content: {
+    "application/json": { schema: shapes.EventsReply },
+    "text/event-stream": { schema: { type: "string" } },
+  },
+} as const;
 
 export function watchRoutes(app: App, { service, clock, stopping }: AppParts): void {
   const streams = new SseStreams(clock, stopping);
@@ -21,26 +30,32 @@ export function watchRoutes(app: App, { service, clock, stopping }: AppParts): v
   ) => {
     const isStream = request.headers.accept?.includes("text/event-stream") === true;
     const cursor = cursorOf(request, isStream);
-    const signal = AbortSignal.any([hangUpOf(reply), stopping]);
+    const givenMs = timeoutOf(request.query.timeout_ms);
+    const signal = endOf(reply, stopping);
     const items = service.watch(request.caller, groupId, cursor, signal);
-    if (isStream) return streams.send(request, reply, items);
-    const timeoutMs = parseCount(request.query.timeout_ms ?? String(DEFAULT_POLL_MS), "timeout_ms");
-    if (timeoutMs > LONGEST_POLL_MS) {
-      throw new ServiceError("INVALID_REQUEST", `timeout_ms must be at most ${LONGEST_POLL_MS}`, {
-        field: "timeout_ms",
-      });
+    // Without a cursor a group's first event is its state, and comes whatever that is.
+    const isSure = cursor === undefined && groupId !== null;
+    if (!isStream) {
+      return longPoll(items, { from: cursor, timeoutMs: isSure ? null : givenMs, clock, signal });
     }
-    return longPoll(items, cursor, timeoutMs, clock, signal);
+    const first = items.next();
+    const opened = isSure ? first : cursor === undefined ? service.checkReachable() : turn();
+    // A refusal is still an ordinary answer.
+    await Promise.race([first, opened]);
+    return streams.send(request, reply, items, first);
   };
 
-  const response = { 200: shapes.EventsReply, "4xx": shapes.ErrorReply, "5xx": shapes.ErrorReply };
+  const response = { 200: watched, "4xx": shapes.ErrorReply, "5xx": shapes.ErrorReply };
   const tags = ["elections"];
+  const description =
+    "With Accept: text/event-stream a stream of Server-Sent Events, whose id is the cursor; else a long poll.";
   app.get(
     "/v1/groups/:group_id/watch",
     {
       schema: {
         tags,
         summary: "Changes of one group, as they happen",
+        description,
         params: shapes.GroupParams,
         querystring: shapes.WatchQuery,
         response,
@@ -54,12 +69,20 @@ export function watchRoutes(app: App, { service, clock, stopping }: AppParts): v
       schema: {
         tags,
         summary: "Changes of all groups, as they happen",
+        description,
         querystring: shapes.WatchQuery,
         response,
       },
     },
     (request, reply) => watch(request as never, reply as never, null),
   );
+}
+
+function timeoutOf(text: string | undefined): number {
+  const timeoutMs = text === undefined ? DEFAULT_POLL_MS : parseCount(text, "timeout_ms");
+  if (timeoutMs <= LONGEST_POLL_MS) return timeoutMs;
+  const field = "timeout_ms";
+  throw new ServiceError("INVALID_REQUEST", `${field} must be at most ${LONGEST_POLL_MS}`, { field });
 }
 
 /** A reconnecting stream sends the id it has seen last; that counts more than what its URL once said. */

@@ -4,7 +4,7 @@
  */
 import type { Clock, WatchEvent } from "@tenure/core";
 import { Counter, Gauge, Histogram, Registry } from "prom-client";
-import { BoundedLabels } from "./bounded-labels.js";
+import { BusiestLabels } from "./busiest-labels.js";
 
 const LATENCY_BUCKETS_MS = [0.5, 1, 2.5, 5, 10, 25, 50, 100, 250, 500, 1000, 2500, 5000, 10_000, 60_000];
 const ELECT_BUCKETS_MS = [1, 5, 10, 25, 50, 100, 250, 500, 1000, 2500, 5000, 10_000, 30_000, 60_000];
@@ -20,7 +20,7 @@ interface Followed {
 export class ServiceMetrics {
   readonly registry = new Registry();
   readonly #clock: Clock;
-  readonly #groups = new BoundedLabels(MOST_GROUPS);
+  readonly #groups = new BusiestLabels(MOST_GROUPS, (group_id) => this.#leaderChanges.remove({ group_id }));
   readonly #followed = new Map<string, Followed>();
   readonly #timeToElect: Histogram;
   readonly #leaderChanges: Counter<"group_id">;
@@ -40,7 +40,7 @@ export class ServiceMetrics {
     });
     this.#leaderChanges = new Counter({
       name: "leader_changes_total",
-      help: `New leaders, by group (the first ${MOST_GROUPS} seen, the rest as "other").`,
+      help: `New leaders, by group (the ${MOST_GROUPS} busiest, the rest as "other").`,
       labelNames: ["group_id"],
       registers,
     });
@@ -62,55 +62,54 @@ export class ServiceMetrics {
       help: "Two holders of one term, or a term that went back, seen in the feed. Anything but 0 is a broken store.",
       registers,
     });
-    new Gauge({
-      name: "store_quorum_health",
-      help: "1 if the store answers a linearizable read, else 0.",
-      registers,
-      async collect() {
-        this.set((await quorum()) ? 1 : 0);
-      },
-    });
+    this.#gauge("store_quorum_health", "1 if the store answers a linearizable read, else 0.", async () =>
+      (await quorum()) ? 1 : 0,
+    );
     for (const [name, count] of Object.entries(open)) {
-      new Gauge({
-        name,
-        help: `How many ${name.replaceAll("_", " ")} this server has now.`,
-        registers,
-        collect() {
-          this.set(count());
-        },
-      });
+      this.#gauge(name, `How many ${name.replaceAll("_", " ")} this server has now.`, count);
     }
   }
 
-  /** Series by route and status are found once; observing is on the path of every request. */
   observeRequest(route: string, method: string, status: number, elapsedMs: number): void {
     this.#requestLatency.observe({ route, method, status }, elapsedMs);
   }
 
+  /** `reason` is a code of the service, or what operators have always called it. */
   renewFailed(reason: string): void {
-    this.#renewFailures.inc({ reason });
+    this.#renewFailures.inc({ reason: reason === "BACKEND_UNAVAILABLE" ? "BACKEND_DOWN" : reason });
   }
 
   /** Each event of the watch over all groups, in its order. */
-  follow(event: WatchEvent): void {
-    const { groupId, term, leaderNodeId, type } = event;
+  follow({ groupId, term, leaderNodeId, type }: WatchEvent): void {
     const known = this.#followed.get(groupId);
     const nowMs = this.#clock.monotonicMs();
+    // The state of a group that is new to this server is no change of it.
+    const newTerms = known === undefined ? (type === "LEADER_CHANGED" ? 1 : 0) : term - known.term;
     if (known !== undefined) {
       const isOther =
         leaderNodeId !== null && known.leaderNodeId !== null && leaderNodeId !== known.leaderNodeId;
-      if (term < known.term || (term === known.term && isOther)) this.#splitBrains.inc();
-      if (type === "LEADER_CHANGED" && term > known.term) {
-        if (known.vacantSinceMs !== null) this.#timeToElect.observe(nowMs - known.vacantSinceMs);
+      if (newTerms < 0 || (newTerms === 0 && isOther)) this.#splitBrains.inc();
+      // After a RESYNC nobody can tell how long it took.
+      if (type === "LEADER_CHANGED" && newTerms > 0 && known.vacantSinceMs !== null) {
+        this.#timeToElect.observe(nowMs - known.vacantSinceMs);
       }
     }
-    if (type === "LEADER_CHANGED" && term > (known?.term ?? 0)) {
-      this.#leaderChanges.inc({ group_id: this.#groups.label(groupId) });
-    }
+    // Each leader has a term of its own, so the terms count those that were passed unseen too.
+    if (newTerms > 0) this.#leaderChanges.inc({ group_id: this.#groups.count(groupId) }, newTerms);
     this.#followed.set(groupId, {
-      term,
-      leaderNodeId: leaderNodeId ?? known?.leaderNodeId ?? null,
-      vacantSinceMs: leaderNodeId === null ? nowMs : null,
+      term: Math.max(term, known?.term ?? 0),
+      leaderNodeId: leaderNodeId ?? (newTerms > 0 ? null : (known?.leaderNodeId ?? null)),
+      vacantSinceMs: leaderNodeId === null ? ((newTerms > 0 ? null : known?.vacantSinceMs) ?? nowMs) : null,
+    });
+  }
+
+  /** Asked at each scrape. */
+  #gauge(name: string, help: string, value: () => number | Promise<number>): void {
+    const gauge: Gauge = new Gauge({
+      name,
+      help,
+      registers: [this.registry],
+      collect: async () => gauge.set(await value()),
     });
   }
 }

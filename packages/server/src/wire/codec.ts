@@ -80,12 +80,7 @@ export function lostShape(result: CampaignResult & { kind: "lost" }): {
 }
 
 export function leaderShape({ leader, term, ageMs }: Leadership, isLocal: boolean): LeaderReply {
-  const shown =
-    leader === null
-      ? null
-      : leader.metadata === undefined
-        ? leaseShape(leader)
-        : { ...leaseShape(leader), metadata: leader.metadata };
+  const shown = leader === null ? null : { ...leaseShape(leader), metadata: leader.metadata ?? {} };
   return isLocal ? { leader: shown, term, age_ms: Math.ceil(ageMs) } : { leader: shown, term };
 }
 

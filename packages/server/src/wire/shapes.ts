@@ -3,18 +3,22 @@
  * document. Unknown keys and wrong types are refused; nothing is coerced. Bounds that depend on a group's policy are
  * the elector's to check.
  */
-import { LIMITS, TTL_BOUNDS_MS } from "@tenure/core";
-import Type, { type Static, type TSchema } from "typebox";
+import { LIMITS } from "@tenure/core";
+import { type Static, type TSchema, Type } from "typebox";
 
 const closed = { additionalProperties: false } as const;
 const id = () => Type.String({ minLength: 1, maxLength: LIMITS.idLength, pattern: "^[A-Za-z0-9._:/-]+$" });
-const ttlMs = () => Type.Integer({ minimum: 1, maximum: TTL_BOUNDS_MS.max });
+/** No bounds: whatever is outside of them is told those of the group's policy. */
+const ttlMs = () => Type.Integer({ description: "within min_ttl_ms and max_ttl_ms of the group's policy" });
 /** Not a union: those are told apart at run time, on the way of every answer. */
 const orNull = <T extends TSchema>(schema: T) => Type.Unsafe<Static<T> | null>({ ...schema, nullable: true });
 const metadata = () =>
   Type.Record(Type.String(), Type.Unknown(), { description: `at most ${LIMITS.metadataBytes} bytes` });
 
 export const GroupParams = Type.Object({ group_id: id() }, closed);
+
+/** Of a route that takes no query: what is misspelt or misplaced is refused there too. */
+export const NoQuery = Type.Object({}, closed);
 
 export const CampaignBody = Type.Object(
   {
@@ -106,7 +110,7 @@ export const LeaderQuery = Type.Object(
 );
 
 export const LeaderReply = Type.Object({
-  leader: orNull(Type.Object({ ...Lease.properties, metadata: Type.Optional(metadata()) })),
+  leader: orNull(Type.Object({ ...Lease.properties, metadata: metadata() })),
   term: Type.Integer(),
   age_ms: Type.Optional(Type.Integer()),
 });
@@ -226,6 +230,16 @@ export const PauseBody = Type.Object(
   { for_ms: Type.Optional(Type.Integer({ minimum: 1, maximum: LIMITS.pauseMs })) },
   closed,
 );
+
+/** Nothing need be said to pause or resume, so there need not be a body. */
+export const OptionalPauseBody = orNull(PauseBody);
+export const NoBody = orNull(Type.Object({}, closed));
+
+export const HealthReply = Type.Object({ ok: Type.Boolean() });
+
+export const KeysReply = Type.Object({
+  keys: Type.Array(Type.Unknown(), { description: "JWKs, by which a token can be verified" }),
+});
 
 export const HistoryReply = Type.Object({ events: Type.Array(EventShape) });
 

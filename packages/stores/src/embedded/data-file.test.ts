@@ -9,7 +9,7 @@ import { DataFileError } from "./page-walk.js";
 
 const PAGE = 4096;
 const HEADER = 24;
-const HEAD = Buffer.from("\u0002tenure");
+const HEAD = Buffer.from("\0tenure");
 
 let root = "";
 let sound: Buffer;

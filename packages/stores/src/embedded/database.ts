@@ -10,11 +10,12 @@
  * and writes the meta page through a descriptor opened with O_DSYNC; only then does the commit return.
  */
 import { randomInt } from "node:crypto";
-import { join, resolve } from "node:path";
+import { join } from "node:path";
 import { ABORT } from "lmdb";
 import { BackendUnavailableError, type Entry, type Revision, TenureError } from "@tenure/core";
 import { type DataFileHead, readHead, verify } from "./data-file.js";
 import { DataFileError } from "./page-walk.js";
+import { rehearse } from "./rehearsal.js";
 import {
   DATA_FILE,
   type DirectoryState,
@@ -27,10 +28,8 @@ import { holderOf, inUse, reserve } from "./directory-lock.js";
 import { decodeValue, encodeValue } from "./entry-codec.js";
 import { Environment, type Table } from "./environment.js";
 
-/** Symbols sort before strings and are left out of ranges: no key of ours can be it. */
-const HEAD = Symbol.for("tenure");
-/** As LMDB stores it: the byte for symbols, then the name. */
-const HEAD_BYTES = Buffer.from("\u0002tenure");
+/** Keys of entries are UTF-8 without U+0000, so this is none of them, and comes before all. */
+const HEAD = Buffer.from("\0tenure");
 const HIGHEST_CLAIM = 2 ** 47;
 export class Database {
   /** What was on disk when it was opened. */
@@ -51,26 +50,28 @@ export class Database {
     this.#release = release;
   }
 
-  static async open(directory: string): Promise<Database> {
-    const path = resolve(directory);
+  static async open(path: string): Promise<Database> {
     const state = await prepareDirectory(path);
     const release = reserve(path);
     let table: Table | null = null;
     try {
       const before = examine(path, state);
+      // Nobody else's directory is opened at all, and ours only if it can be.
+      if (before !== null && !state.isMarked) verifyContents(path, state, before);
+      rehearse(path);
       const environment = new Environment(path);
       table = environment.closed;
       refuseHolder(path, table);
       if (before !== null) verifyContents(path, state, before);
       table = environment.open();
-      // Once more, right before we take a slot ourselves: one with our pid, of another container, would make LMDB wait.
-      refuseHolder(path, table);
+      takeSlot(path, table);
       const contents = load(path, table);
       const claim = claimHead(path, table, contents, before);
       if (!state.isMarked) await markDirectory(path, state);
       return new Database(table, contents, claim, release);
     } catch (error) {
-      await table?.close();
+      // What is told is why it could not be opened, not what came of that.
+      await table?.close().catch(() => {});
       release();
       throw explain(path, error);
     }
@@ -88,7 +89,7 @@ export class Database {
       return await table.ifVersion(HEAD, before, () => {
         void table.put(HEAD, encodeHead(revision, after), after);
         for (const { key, value, revision } of entries) {
-          void table.put(key, encodeValue(key, revision, value), revision);
+          void table.put(Buffer.from(key), encodeValue(key, revision, value), revision);
         }
       });
     } catch (error) {
@@ -134,9 +135,20 @@ function refuseHolder(path: string, table: Table): void {
   if (holder !== null) throw inUse(path, `process ${holder}`);
 }
 
+/** By reading. A slot with our own pid, of another container, makes LMDB try for seconds and fail: hence the looks. */
+function takeSlot(path: string, table: Table): void {
+  refuseHolder(path, table);
+  try {
+    table.get(HEAD);
+  } catch (error) {
+    refuseHolder(path, table);
+    throw error;
+  }
+}
+
 function verifyContents(path: string, state: DirectoryState, before: DataFileHead): void {
   try {
-    const hasHead = verify(join(path, DATA_FILE), HEAD_BYTES);
+    const hasHead = verify(join(path, DATA_FILE), HEAD);
     if (hasHead || (!state.isMarked && before.entries === 0)) return;
     if (state.isMarked) throw damaged(path, "has a data.mdb without a head");
     throw refusal(path, "holds the LMDB data of another program; name an empty or a new one");
@@ -153,10 +165,13 @@ function load(path: string, table: Table): Contents {
   const head = table.getEntry(HEAD);
   if (head === undefined) return { entries, revision: 0 };
   const revision = decodeHead(path, head.version ?? 0, head.value);
-  for (const { key, value: bytes, version = 0 } of table.getRange({ versions: true })) {
-    const value = decodeValue(String(key), version, bytes);
-    if (typeof key !== "string" || value === null || version > revision) {
-      throw damaged(path, `has an entry ${String(key)} in its data.mdb that is not as it was written`);
+  for (const { key: keyBytes, value: bytes, version = 0 } of table.getRange({ versions: true })) {
+    if (HEAD.equals(keyBytes)) continue;
+    const key = Buffer.from(keyBytes).toString();
+    const value = decodeValue(key, version, bytes);
+    if (value === null || version > revision) {
+      const name = JSON.stringify(key.slice(0, 80));
+      throw damaged(path, `has an entry ${name} in its data.mdb that is not as it was written`);
     }
     entries.set(key, { key, value, revision: version });
   }
@@ -195,14 +210,15 @@ function damaged(path: string, problem: string, cause?: unknown): TenureError {
   return refusal(path, `${problem}; restore the directory from a backup`, cause);
 }
 
-const DENIED = new Set<unknown>(["EACCES", "EPERM", 13, 1]);
+const DENIED = new Set<unknown>(["EACCES", "EPERM", "EISDIR"]);
 
 function explain(path: string, error: unknown): unknown {
   if (error instanceof TenureError) return error;
   if (error instanceof DataFileError) return damaged(path, `has a ${DATA_FILE} that ${error.message}`, error);
   const { code, message } = error as { code?: unknown; message?: unknown };
   if (DENIED.has(code)) {
-    return refusal(path, "has files that this user may not read and write; change their owner", error);
+    const problem = `has files that may not be read and written (${String(message)})`;
+    return refusal(path, `${problem}; change their owner or name another directory`, error);
   }
   return new BackendUnavailableError(`directory ${path} could not be opened: ${String(message)}`, {
     cause: error,

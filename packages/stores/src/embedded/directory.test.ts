@@ -175,6 +175,15 @@ describe("somebody else's directory is refused and left alone", () => {
     await expectRefused(/tenure\.json/);
   });
 
+  test("one whose files are none", async () => {
+    mkdirSync(fileIn("lock.mdb"), { recursive: true });
+    expect(await refusalOf(directory)).toMatchObject({ code: "INVALID_REQUEST", field: "directory" });
+    rmSync(fileIn("lock.mdb"), { recursive: true });
+    rmSync(fileIn("data.mdb"));
+    mkdirSync(fileIn("data.mdb"));
+    expect(await refusalOf(directory)).toMatchObject({ code: "INVALID_REQUEST", field: "directory" });
+  });
+
   test("one that this user may not use", async () => {
     // Root may use everything: as root, ask as somebody else.
     const isRoot = process.getuid?.() === 0;
@@ -182,6 +191,7 @@ describe("somebody else's directory is refused and left alone", () => {
     if (isRoot) chmodSync(root, 0o755);
     for (const [path, mode] of [
       [fileIn("data.mdb"), 0o000],
+      [fileIn("lock.mdb"), 0o000],
       [directory, 0o500],
       [directory, 0o000],
     ] as const) {

@@ -15,11 +15,13 @@ import { InvalidRequestError } from "@tenure/core";
 
 export const FORMAT = 1;
 export const DATA_FILE = "data.mdb";
+export const LOCK_FILE = "lock.mdb";
+/** What is written before it takes its name, or only to see that it can be. */
+export const DRAFT_FILE = "tenure.json.new";
 
 const MARKER_FILE = "tenure.json";
-const MARKER_DRAFT = "tenure.json.new";
 /** May lie there before the first start; the last is what a fresh ext4 volume begins with. */
-const BEFORE_MARKER = new Set([DATA_FILE, "lock.mdb", MARKER_DRAFT, "lost+found"]);
+const BEFORE_MARKER = new Set([DATA_FILE, LOCK_FILE, DRAFT_FILE, "lost+found"]);
 
 export interface DirectoryState {
   /** A complete store was here once. */
@@ -54,7 +56,7 @@ export async function prepareDirectory(directory: string): Promise<DirectoryStat
 
 /** Makes the store known as one, once everything else is on disk. */
 export async function markDirectory(directory: string, state: DirectoryState): Promise<void> {
-  const draft = join(directory, MARKER_DRAFT);
+  const draft = join(directory, DRAFT_FILE);
   const text = { what: "a store of Tenure; data.mdb is its content", format: FORMAT };
   await writeFile(draft, `${JSON.stringify(text)}\n`, { mode: 0o600, flush: true });
   await rename(draft, join(directory, MARKER_FILE));

@@ -19,7 +19,8 @@ interface Told {
 }
 
 test("when the disk is full nothing is acknowledged or shown that is not there, and the store comes back", async () => {
-  const child = new Child("filler.mjs", [root], { fileBlocks: 4000 });
+  const directory = join(root, "filled");
+  const child = new Child("filler.mjs", [directory], { fileBlocks: 4000 });
   let told: Told;
   try {
     told = JSON.parse((await child.line()) ?? "null") as Told;
@@ -33,7 +34,7 @@ test("when the disk is full nothing is acknowledged or shown that is not there, 
   expect(new Set(told.failures)).toEqual(
     new Set(["uncertain", "BACKEND_UNAVAILABLE", "feed BACKEND_UNAVAILABLE"]),
   );
-  const store = await EmbeddedStore.open({ directory: root });
+  const store = await EmbeddedStore.open({ directory });
   for await (const { entries } of store.feed()) {
     const there = new Set(entries.map(({ key }) => key));
     expect(told.acknowledged.filter((key) => !there.has(key))).toEqual([]);
@@ -42,4 +43,18 @@ test("when the disk is full nothing is acknowledged or shown that is not there, 
     break;
   }
   await store.close();
+});
+
+test("where there is no room for a store none is begun, and the process lives to say so", async () => {
+  const directory = join(root, "no-room");
+  const child = new Child("holder.mjs", [directory], { fileBlocks: 8 });
+  try {
+    const said = JSON.parse((await child.line()) ?? "null") as { code: string; message: string };
+    expect(await child.ended).toEqual({ code: 0, signal: null });
+    expect(said.code).toBe("BACKEND_UNAVAILABLE");
+    expect(said.message).toContain(`directory ${directory} could not be opened`);
+  } finally {
+    await child.destroy();
+  }
+  await (await EmbeddedStore.open({ directory })).close();
 });

@@ -1,3 +1,4 @@
+import { resolve } from "node:path";
 import {
   BackendUnavailableError,
   type CallOptions,
@@ -74,10 +75,12 @@ export class EmbeddedStore implements Store {
    * `BackendUnavailableError` if another process has it open.
    */
   static async open(options: EmbeddedStoreOptions): Promise<EmbeddedStore> {
-    const { directory } = options;
-    if (typeof directory !== "string" || directory === "" || directory.includes("\0")) {
+    const path: unknown = options.directory;
+    if (typeof path !== "string" || path === "" || path.includes("\0")) {
       throw new InvalidRequestError("directory", "must be the path of a directory");
     }
+    // Once and for all: it may have to be opened again from another working directory.
+    const directory = resolve(path);
     return new EmbeddedStore(directory, await Database.open(directory));
   }
 
@@ -192,8 +195,8 @@ export class EmbeddedStore implements Store {
 
   async #reopen(session: Session): Promise<void> {
     await session.tail;
-    await session.database.close();
     try {
+      await session.database.close();
       this.#session = begin(await Database.open(this.#directory));
     } catch (cause) {
       // Told to whoever calls next, who thereby starts another attempt.

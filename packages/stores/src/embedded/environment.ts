@@ -1,10 +1,10 @@
 import { openAsClass, type RootDatabase, type RootDatabaseOptionsWithPath } from "lmdb";
 
-/** Values are bytes, versions are revisions; the symbol is for the head. */
-export type Table = RootDatabase<Buffer, string | symbol>;
+/** Bytes under bytes: the encoding of strings that the package brings along does not give every key back as it was. */
+export type Table = RootDatabase<Buffer, Buffer>;
 
 /** Address space, not memory or disk; LMDB grows it if it must. */
-const MAP_BYTES = 2 ** 32;
+const MAP_BYTES = 2 ** 28;
 
 /**
  * LMDB's files, opened in two steps. The first maps them and can list the readers; the second opens the one table, for
@@ -24,10 +24,11 @@ export class Environment {
       mapSize: MAP_BYTES,
       maxDbs: 1,
       encoding: "binary",
+      keyEncoding: "binary",
       useVersions: true,
       overlappingSync: false,
     };
-    const TableClass = openAsClass<Buffer, string | symbol>(options) as unknown as {
+    const TableClass = openAsClass<Buffer, Buffer>(options) as unknown as {
       new (name: null, options: RootDatabaseOptionsWithPath): Table;
       readonly prototype: Table;
     };

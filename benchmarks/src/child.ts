@@ -1,0 +1,47 @@
+/** A process of a benchmark: it is asked one thing at a time, and is gone when its owner is. */
+import { type ChildProcess, fork } from "node:child_process";
+import { once } from "node:events";
+import { fileURLToPath } from "node:url";
+
+type Reply<Answer> = { readonly answer: Answer } | { readonly failed: string };
+
+/** In the owner. `Question` and `Answer` are what the script passes to `answerOwner`. */
+export class Child<Question, Answer> {
+  readonly #process: ChildProcess;
+  readonly #ended: Promise<never>;
+
+  /** `script` lies beside this file. */
+  constructor(script: string, args: readonly string[] = [], execArgv: readonly string[] = []) {
+    this.#process = fork(fileURLToPath(new URL(script, import.meta.url)), args, { execArgv: [...execArgv] });
+    this.#ended = once(this.#process, "exit").then(([code]) => {
+      throw new Error(`${script} ended with ${String(code)}`);
+    });
+    this.#ended.catch(() => {});
+  }
+
+  async ask(question: Question): Promise<Answer> {
+    const replied = new Promise<Reply<Answer>>((resolve) => this.#process.once("message", resolve));
+    this.#process.send(question as object);
+    const reply = await Promise.race([replied, this.#ended]);
+    if ("failed" in reply) throw new Error(reply.failed);
+    return reply.answer;
+  }
+
+  async end(): Promise<void> {
+    if (this.#process.exitCode !== null || this.#process.signalCode !== null) return;
+    const exited = once(this.#process, "exit");
+    this.#process.kill("SIGKILL");
+    await exited;
+  }
+}
+
+/** In the child. */
+export function answerOwner<Question, Answer>(answer: (question: Question) => Promise<Answer>): void {
+  process.on("disconnect", () => process.exit());
+  process.on("message", (question: Question) => {
+    answer(question).then(
+      (given) => process.send?.({ answer: given }),
+      (error: unknown) => process.send?.({ failed: error instanceof Error ? error.stack : String(error) }),
+    );
+  });
+}

@@ -1,0 +1,217 @@
+import { VirtualClock } from "@tenure/core/testing";
+import { pino } from "pino";
+import { afterEach, describe, expect, test } from "vitest";
+import { ADMIN_TOKEN, cleanUp, type Client, serve, serveKnown } from "./service.test-kit.js";
+
+afterEach(cleanUp);
+
+const DEFAULTS = {
+  min_ttl_ms: 500,
+  max_ttl_ms: 60_000,
+  takeover_delay_ms: 0,
+  strategy: "first",
+  preempt: false,
+  retry: { initial_ms: 100, max_ms: 5000, jitter: 0.2 },
+};
+
+describe("a group", () => {
+  test("is shown whole, whether it was created or only campaigned for", async () => {
+    const service = await serve();
+    const created = await service.post("/v1/groups", { group_id: "team/a" });
+    const shown = {
+      group_id: "team/a",
+      policy: DEFAULTS,
+      allowed_nodes: null,
+      explicit: true,
+      leader: null,
+      term: 0,
+      paused: false,
+    };
+    expect([created.status, created.body]).toStrictEqual([201, shown]);
+    expect((await service.get("/v1/groups/team%2Fa")).body).toStrictEqual(shown);
+    await service.campaign("implicit", "a");
+    expect((await service.get("/v1/groups/implicit")).body).toMatchObject({
+      explicit: false,
+      leader: { node_id: "a", term: 1 },
+      term: 1,
+    });
+  });
+
+  test("that exists implicitly becomes explicit, and keeps its leader", async () => {
+    const service = await serve();
+    await service.campaign("g", "a");
+    const { status, body } = await service.post("/v1/groups", { group_id: "g" });
+    expect([status, body]).toMatchObject([201, { explicit: true, leader: { node_id: "a", term: 1 } }]);
+  });
+
+  test("is changed in part; null opens it to every node", async () => {
+    const service = await serve();
+    const retry = { initial_ms: 50, max_ms: 900, jitter: 0.5 };
+    await service.post("/v1/groups", { group_id: "g", policy: { retry }, allowed_nodes: ["a"] });
+    const policy = { strategy: "priority", preempt: true, retry: { max_ms: 800 } };
+    const { body } = await service.ask("PATCH", "/v1/groups/g", { policy });
+    expect(body).toMatchObject({
+      policy: { ...DEFAULTS, ...policy, retry: { ...retry, max_ms: 800 } },
+      allowed_nodes: ["a"],
+    });
+    const opened = await service.ask("PATCH", "/v1/groups/g", { allowed_nodes: null });
+    expect(opened.body).toMatchObject({ allowed_nodes: null, policy: { strategy: "priority" } });
+  });
+
+  test("that is deleted keeps its term", async () => {
+    const service = await serve();
+    await service.campaign("g", "a");
+    await service.resign("g", "a", 1);
+    expect((await service.ask("DELETE", "/v1/groups/g")).body).toEqual({ ok: true });
+    expect((await service.get("/v1/groups")).body).toEqual({ groups: [], cursor: null });
+    expect((await service.leader("g")).body).toEqual({ leader: null, term: 1 });
+    expect((await service.campaign("g", "b")).body).toMatchObject({ leader: { term: 2 } });
+  });
+});
+
+test("groups are listed in order of id, by prefix, page by page", async () => {
+  const service = await serve();
+  const ids = ["b/3", "a", "b/1", "c", "b/2"];
+  for (const group_id of ids) await service.post("/v1/groups", { group_id });
+  const list = async (query: string) => {
+    const { body } = await service.get(`/v1/groups${query}`);
+    const { groups, cursor } = body as { groups: { group_id: string }[]; cursor: string | null };
+    return { ids: groups.map(({ group_id }) => group_id), cursor };
+  };
+  expect(await list("")).toEqual({ ids: ids.toSorted(), cursor: null });
+  expect(await list("?prefix=b%2F&limit=2")).toEqual({ ids: ["b/1", "b/2"], cursor: "b/2" });
+  expect(await list("?prefix=b%2F&limit=2&cursor=b%2F2")).toEqual({ ids: ["b/3"], cursor: null });
+  expect(await list("?prefix=nothing")).toEqual({ ids: [], cursor: null });
+});
+
+test("members are leader, candidates and observers, with the moment of their last sign", async () => {
+  const service = await serve();
+  const before = Date.now();
+  await service.campaign("g", "leading");
+  await service.campaign("g", "standing", { metadata: { zone: "z" } });
+  expect((await service.post("/v1/groups/g/heartbeat", { node_id: "looking" })).body).toEqual({ ok: true });
+  const { body } = await service.get("/v1/groups/g/members");
+  const last_heartbeat_ms = expect.any(Number) as number;
+  expect(body["members"]).toStrictEqual([
+    { node_id: "leading", role: "leader", last_heartbeat_ms },
+    { node_id: "looking", role: "observer", last_heartbeat_ms },
+    { node_id: "standing", role: "candidate", last_heartbeat_ms, metadata: { zone: "z" } },
+  ]);
+  for (const member of body["members"] as { last_heartbeat_ms: number }[]) {
+    expect(member.last_heartbeat_ms).toBeGreaterThanOrEqual(before);
+    expect(member.last_heartbeat_ms).toBeLessThanOrEqual(Date.now());
+  }
+});
+
+describe("step-down", () => {
+  test("lets the leader neither renew nor be confirmed, and bans it for a while", async () => {
+    const service = await serve();
+    await service.campaign("g", "a");
+    const body = { reason: "maintenance", ban_ms: 60_000 };
+    expect((await service.post("/v1/groups/g/step-down", body)).body).toEqual({ ok: true });
+    expect((await service.renew("g", "a", 1)).status).toBe(409);
+    expect((await service.campaign("g", "b")).body).toMatchObject({ is_leader: false });
+    expect((await service.resign("g", "a", 1)).status).toBe(200);
+    expect((await service.campaign("g", "a")).body).toMatchObject({ is_leader: false, leader: null });
+    expect((await service.campaign("g", "b")).body).toMatchObject({ is_leader: true, leader: { term: 2 } });
+  });
+
+  test("by force frees the group at once", async () => {
+    const service = await serve();
+    await service.campaign("g", "a");
+    await service.post("/v1/groups/g/step-down", { reason: "stuck", force: true });
+    expect((await service.campaign("g", "b")).body).toMatchObject({ is_leader: true, leader: { term: 2 } });
+    expect((await service.renew("g", "a", 1)).body).toMatchObject({
+      current_leader: { node_id: "b", term: 2 },
+    });
+  });
+});
+
+describe("a transfer", () => {
+  test("tells the leader by its renewals, and answers with the new leader", async () => {
+    const service = await serve();
+    await service.campaign("g", "a");
+    const waiting = service.campaign("g", "b", { wait_ms: 60_000 });
+    await service.untilMetric("waiting_campaigns", 1);
+    const transferred = service.post("/v1/groups/g/transfer", { to_node_id: "b" });
+    for (;;) {
+      const { body } = await service.renew("g", "a", 1);
+      expect(body).toMatchObject({ ok: true });
+      if (body["transfer_to"] === "b") break;
+    }
+    await service.resign("g", "a", 1);
+    expect((await transferred).body).toStrictEqual({
+      ok: true,
+      leader: { node_id: "b", term: 2, lease_expires_at_ms: expect.any(Number) as number },
+    });
+    expect((await waiting).body).toMatchObject({ is_leader: true, leader: { term: 2 } });
+    expect((await service.get("/v1/groups/g/history")).body).toMatchObject({
+      events: [{ term: 1 }, { type: "LEADER_LOST", reason: "transferred" }, { term: 2, leader_node_id: "b" }],
+    });
+  });
+
+  test("to a node that does not wait is a CONFLICT, and nothing has changed", async () => {
+    const service = await serve();
+    await service.campaign("g", "a");
+    const { status, body } = await service.post("/v1/groups/g/transfer", { to_node_id: "b", timeout_ms: 50 });
+    expect([status, body["error"]]).toEqual([409, "CONFLICT"]);
+    const renewed = await service.renew("g", "a", 1);
+    expect(renewed.body).not.toHaveProperty("transfer_to");
+    expect(renewed.body).toMatchObject({ ok: true });
+  });
+});
+
+test("a pause ends by itself where it was said for how long", async () => {
+  const clock = new VirtualClock();
+  const service = await serve({}, { clock: clock.process() });
+  await service.post("/v1/groups/g/pause", { for_ms: 5000 });
+  expect((await service.get("/v1/groups/g")).body).toMatchObject({ paused: true, paused_for_ms: 5000 });
+  expect((await service.campaign("g", "a")).body).toMatchObject({ is_leader: false, leader: null });
+  await clock.advance(5000);
+  expect((await service.campaign("g", "a")).body).toMatchObject({ is_leader: true });
+  await service.post("/v1/groups/g/pause");
+  const paused = (await service.get("/v1/groups/g")).body;
+  expect(paused).toMatchObject({ paused: true });
+  expect(paused).not.toHaveProperty("paused_for_ms");
+});
+
+test("history is told oldest first, the last 64", async () => {
+  const service = await serve();
+  for (let term = 1; term <= 35; term++) {
+    await service.campaign("g", "a");
+    await service.resign("g", "a", term);
+  }
+  const { body } = await service.get("/v1/groups/g/history");
+  const events = body["events"] as { term: number; type: string }[];
+  expect(events).toHaveLength(64);
+  expect([events[0], events.at(-1)]).toMatchObject([
+    { term: 4, type: "LEADER_CHANGED" },
+    { term: 35, type: "LEADER_LOST" },
+  ]);
+});
+
+test("every act of an admin leaves one line in the log, done or refused, at any level but silent", async () => {
+  const lines: Record<string, unknown>[] = [];
+  const write = (line: string) => {
+    const entry = JSON.parse(line) as Record<string, unknown>;
+    if (entry["audit"] === true) lines.push(entry);
+  };
+  const { service, bearer } = await serveKnown({}, { log: pino({ level: "warn" }, { write }) });
+  const admin = service.as(await bearer({ sub: "Zoë", role: "admin" }));
+  const acts: readonly (readonly [string, (client: Client) => Promise<unknown>, string])[] = [
+    ["create-group", (c) => c.post("/v1/groups", { group_id: "g" }), "done"],
+    ["create-group", (c) => c.post("/v1/groups", { group_id: "g" }), "CONFLICT"],
+    ["update-group", (c) => c.ask("PATCH", "/v1/groups/g", { allowed_nodes: ["a"] }), "done"],
+    ["pause", (c) => c.post("/v1/groups/g/pause", { for_ms: 10_000 }), "done"],
+    ["resume", (c) => c.post("/v1/groups/g/resume"), "done"],
+    ["step-down", (c) => c.post("/v1/groups/g/step-down", { reason: "why not" }), "CONFLICT"],
+    ["transfer", (c) => c.post("/v1/groups/g/transfer", { to_node_id: "b" }), "CONFLICT"],
+    ["delete-group", (c) => c.ask("DELETE", "/v1/groups/g"), "done"],
+  ];
+  for (const [act, ask, outcome] of acts) {
+    await ask(admin);
+    expect(lines.splice(0)).toMatchObject([{ audit: true, act, outcome, by: "Zoë", group_id: "g" }]);
+  }
+  await service.as(ADMIN_TOKEN).post("/v1/groups/g/step-down", { reason: "why not" });
+  expect(lines.splice(0)).toMatchObject([{ by: "admin-token", details: { reason: "why not" } }]);
+});

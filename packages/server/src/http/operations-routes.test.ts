@@ -1,0 +1,131 @@
+import { afterEach, describe, expect, test } from "vitest";
+import { cleanUp, serve } from "./service.test-kit.js";
+
+afterEach(cleanUp);
+
+/** As API.md has them. */
+const ROUTES = [
+  "POST /v1/groups/{group_id}/campaign",
+  "POST /v1/groups/{group_id}/renew",
+  "POST /v1/renew",
+  "POST /v1/groups/{group_id}/resign",
+  "GET /v1/groups/{group_id}/leader",
+  "GET /v1/groups/{group_id}/watch",
+  "GET /v1/watch",
+  "POST /v1/groups",
+  "GET /v1/groups",
+  "GET /v1/groups/{group_id}",
+  "PATCH /v1/groups/{group_id}",
+  "DELETE /v1/groups/{group_id}",
+  "GET /v1/groups/{group_id}/members",
+  "POST /v1/groups/{group_id}/heartbeat",
+  "POST /v1/groups/{group_id}/step-down",
+  "POST /v1/groups/{group_id}/transfer",
+  "POST /v1/groups/{group_id}/pause",
+  "POST /v1/groups/{group_id}/resume",
+  "GET /v1/groups/{group_id}/history",
+  "GET /healthz",
+  "GET /readyz",
+  "GET /metrics",
+  "GET /openapi.json",
+  "GET /docs",
+  "GET /v1/keys",
+];
+
+interface Operation {
+  readonly summary?: string;
+  readonly parameters?: readonly {
+    readonly name: string;
+    readonly in: string;
+    readonly required?: boolean;
+  }[];
+  readonly requestBody?: { readonly content: Readonly<Record<string, unknown>> };
+  readonly responses: Readonly<Record<string, { readonly description?: string }>>;
+}
+
+describe("the OpenAPI document", () => {
+  test("lists every route, each with its parameters and answers", async () => {
+    const service = await serve();
+    const { body } = await service.get("/openapi.json");
+    expect(body["openapi"]).toMatch(/^3\.0\./);
+    const operations = Object.entries(body["paths"] as Record<string, Record<string, Operation>>).flatMap(
+      ([path, verbs]) =>
+        Object.entries(verbs).map(([verb, operation]) => ({
+          name: `${verb.toUpperCase()} ${path}`,
+          operation,
+        })),
+    );
+    const names = operations.map(({ name }) => name).filter((name) => !name.startsWith("HEAD"));
+    expect(names.toSorted()).toEqual(ROUTES.toSorted());
+    for (const { name, operation } of operations) {
+      const inPath = operation.parameters?.filter((parameter) => parameter.in === "path") ?? [];
+      expect([name, inPath.map((parameter) => [parameter.name, parameter.required])]).toEqual([
+        name,
+        name.includes("{group_id}") ? [["group_id", true]] : [],
+      ]);
+      expect([name, operation.summary]).toEqual([name, expect.stringMatching(/./)]);
+      for (const [status, { description }] of Object.entries(operation.responses)) {
+        expect([name, status, typeof description]).toEqual([
+          name,
+          expect.stringMatching(/^([1-5]\d\d|[1-5]XX|default)$/),
+          "string",
+        ]);
+      }
+    }
+  });
+
+  /** Keys that JSON Schema has and OpenAPI 3.0 has not. */
+  test("uses no keyword that its version does not know", async () => {
+    const service = await serve();
+    const { body } = await service.get("/openapi.json");
+    const unknown = ["const", "patternProperties", "$id", "if", "examples"];
+    const found: string[] = [];
+    const walk = (value: unknown, place: string): void => {
+      if (typeof value !== "object" || value === null) return;
+      for (const [key, inner] of Object.entries(value)) {
+        if (unknown.includes(key) && !place.endsWith("/properties")) found.push(`${place}/${key}`);
+        if (key === "type" && Array.isArray(inner)) found.push(`${place}/type`);
+        walk(inner, `${place}/${key}`);
+      }
+    };
+    walk(body["paths"], "");
+    expect(found).toEqual([]);
+  });
+});
+
+test("/docs is a page that loads nothing from elsewhere", async () => {
+  const service = await serve();
+  const { status, headers, body } = await service.get("/docs");
+  expect(status).toBe(200);
+  expect(headers.get("content-type")).toBe("text/html; charset=utf-8");
+  expect(headers.get("content-security-policy")).toContain("default-src 'self'");
+  expect(body).toContain('fetch("/openapi.json")');
+  expect(body).not.toMatch(/(src|href)="https?:/);
+});
+
+describe("a request id", () => {
+  test("that is short and plain is kept; any other is replaced", async () => {
+    const service = await serve();
+    const idOf = async (given?: string) => {
+      const headers = given === undefined ? {} : { "x-request-id": given };
+      return (await service.get("/v1/groups/g/leader", { headers })).headers.get("x-request-id");
+    };
+    expect(await idOf("abc-1.2:3_4")).toBe("abc-1.2:3_4");
+    for (const given of [undefined, "a b", "x".repeat(101), "<script>"]) {
+      expect(await idOf(given)).toMatch(/^[0-9a-f-]{36}$/);
+    }
+  });
+
+  test("comes with a refusal too", async () => {
+    const service = await serve();
+    for (const path of ["/nowhere", "/v1/groups/%C3/leader", "/v1/groups?limit=0"]) {
+      const { headers } = await service.get(path, { headers: { "x-request-id": "mine" } });
+      expect(headers.get("x-request-id")).toBe("mine");
+    }
+  });
+});
+
+test("without a signing key there are no keys", async () => {
+  const service = await serve();
+  expect((await service.get("/v1/keys")).body).toEqual({ keys: [] });
+});

@@ -1,0 +1,274 @@
+import { once } from "node:events";
+import { get, type IncomingMessage } from "node:http";
+import { VirtualClock } from "@tenure/core/testing";
+import { afterEach, describe, expect, test } from "vitest";
+import { ADMIN_TOKEN, cleanUp, type Client, later, serve, serveKnown } from "./service.test-kit.js";
+
+afterEach(cleanUp);
+
+const anyNumber = expect.any(Number) as number;
+
+/** Two events a round: won, resigned. */
+async function change(client: Client, group: string, rounds: number): Promise<void> {
+  for (let round = 0; round < rounds; round++) {
+    const { body } = await client.campaign(group, "a");
+    await client.resign(group, "a", (body["leader"] as { term: number }).term);
+  }
+}
+
+const types = (body: object) => (body as { events: { type: string }[] }).events.map(({ type }) => type);
+
+describe("a stream of one group", () => {
+  test("begins with the state, then tells each change under its cursor", async () => {
+    const service = await serve();
+    const stream = await service.stream("/v1/groups/a%2Fb/watch");
+    expect(stream.response.headers.get("content-type")).toBe("text/event-stream");
+    expect(stream.response.headers.get("x-request-id")).not.toBeNull();
+    expect(await stream.event()).toStrictEqual({
+      id: "0",
+      data: {
+        type: "LEADER_LOST",
+        group_id: "a/b",
+        term: 0,
+        leader_node_id: null,
+        ts_ms: anyNumber,
+        previous_leader_node_id: null,
+        reason: "none",
+      },
+    });
+    await service.campaign("a/b", "n1");
+    expect(await stream.event()).toMatchObject({
+      id: "1",
+      data: { type: "LEADER_CHANGED", term: 1, leader_node_id: "n1" },
+    });
+    await service.resign("a/b", "n1", 1);
+    expect(await stream.event()).toMatchObject({
+      id: "2",
+      data: {
+        type: "LEADER_LOST",
+        term: 1,
+        leader_node_id: null,
+        previous_leader_node_id: "n1",
+        reason: "resigned",
+      },
+    });
+  });
+
+  test("tells a handover as both events, in order, from one write", async () => {
+    const service = await serve();
+    await service.campaign("g", "n1");
+    const stream = await service.stream("/v1/groups/g/watch");
+    await stream.event();
+    const waiting = service.campaign("g", "n2", { wait_ms: 60_000 });
+    await service.untilMetric("waiting_campaigns", 1);
+    await service.resign("g", "n1", 1);
+    const [lost, changed] = [await stream.event(), await stream.event()];
+    expect(lost).toMatchObject({ id: "2", data: { type: "LEADER_LOST", term: 1, reason: "resigned" } });
+    expect(changed).toMatchObject({
+      id: "3",
+      data: { type: "LEADER_CHANGED", term: 2, leader_node_id: "n2" },
+    });
+    expect((await waiting).body).toMatchObject({ is_leader: true });
+  });
+
+  test("names who made the leader go", async () => {
+    const { service } = await serveKnown();
+    const admin = service.as(ADMIN_TOKEN);
+    await admin.campaign("g", "n1");
+    const stream = await admin.stream("/v1/groups/g/watch?cursor=1");
+    await admin.post("/v1/groups/g/step-down", { reason: "maintenance", force: true });
+    expect((await stream.event()).data).toMatchObject({
+      type: "LEADER_LOST",
+      reason: "deposed",
+      by: "admin-token",
+    });
+  });
+
+  test("resumes after Last-Event-ID, which counts more than the cursor of the URL", async () => {
+    const service = await serve();
+    await change(service, "g", 3);
+    const stream = await service.stream("/v1/groups/g/watch?cursor=1", { "last-event-id": "4" });
+    expect([(await stream.event()).id, (await stream.event()).id]).toEqual(["5", "6"]);
+    const other = await service.stream("/v1/groups/g/watch?cursor=5");
+    expect((await other.event()).id).toBe("6");
+  });
+
+  test("misses nothing within the last 64 events, and past that tells the state as one RESYNC", async () => {
+    const service = await serve();
+    await change(service, "g", 40);
+    const kept = await service.stream("/v1/groups/g/watch?cursor=16");
+    for (let id = 17; id <= 80; id++) expect((await kept.event()).id).toBe(String(id));
+    const past = await service.stream("/v1/groups/g/watch?cursor=15");
+    expect(await past.event()).toMatchObject({ id: "80", data: { type: "RESYNC", term: 40 } });
+    const ahead = await service.stream("/v1/groups/g/watch?cursor=1000");
+    expect(await ahead.event()).toMatchObject({ id: "80", data: { type: "RESYNC" } });
+    await change(service, "g", 1);
+    for (const stream of [kept, past, ahead]) expect((await stream.event()).id).toBe("81");
+  });
+
+  test("sends a comment every 15 seconds", async () => {
+    const clock = new VirtualClock();
+    const service = await serve({}, { clock: clock.process() });
+    const stream = await service.stream("/v1/groups/g/watch");
+    await stream.event();
+    for (let times = 0; times < 3; times++) {
+      await clock.advance(15_000);
+      expect(await stream.next()).toEqual({ comment: true });
+    }
+  });
+
+  test("ends with a hint when to come back, when the server stops", async () => {
+    const service = await serve();
+    const [one, all] = [await service.stream("/v1/groups/g/watch"), await service.stream("/v1/watch")];
+    await one.event();
+    const closed = service.server.close();
+    expect(await one.next()).toEqual({ retry: "1000" });
+    expect([await one.next(), await all.next(), await all.next()]).toEqual([null, { retry: "1000" }, null]);
+    await closed;
+  });
+
+  test("is over when its reader hangs up", async () => {
+    const service = await serve();
+    const stream = await service.stream("/v1/groups/g/watch");
+    await stream.event();
+    expect(await service.metric("open_watches")).toBe(1);
+    stream.close();
+    await service.untilMetric("open_watches", 0);
+  });
+
+  test("of somebody who does not read holds back nobody, and comes to an end", async () => {
+    const service = await serve();
+    const request = get(`${service.url}/v1/groups/g/watch`, { headers: { accept: "text/event-stream" } });
+    later(() => request.destroy());
+    const [response] = (await once(request, "response")) as [IncomingMessage];
+    response.pause();
+    await change(service, "g", 50);
+    expect((await service.get("/v1/groups/g/watch?cursor=99")).body).toMatchObject({ cursor: "100" });
+    await service.server.close();
+  });
+});
+
+describe("a long poll", () => {
+  test("answers at once with what has happened since", async () => {
+    const service = await serve();
+    await change(service, "g", 2);
+    const { body } = await service.get("/v1/groups/g/watch?cursor=1");
+    expect(types(body)).toEqual(["LEADER_LOST", "LEADER_CHANGED", "LEADER_LOST"]);
+    expect(body["cursor"]).toBe("4");
+  });
+
+  test("waits for the next event", async () => {
+    const service = await serve();
+    const { body } = await service.get("/v1/groups/g/watch?timeout_ms=0");
+    expect(body).toMatchObject({ events: [{ type: "LEADER_LOST", reason: "none" }], cursor: "0" });
+    const next = service.get("/v1/groups/g/watch?cursor=0");
+    await service.untilMetric("open_watches", 1);
+    await service.campaign("g", "a");
+    expect((await next).body).toMatchObject({ events: [{ type: "LEADER_CHANGED", term: 1 }], cursor: "1" });
+  });
+
+  test("answers without events at the end of its time, 30 seconds if not said", async () => {
+    const clock = new VirtualClock();
+    const service = await serve({}, { clock: clock.process() });
+    await service.campaign("g", "a", { lease_ttl_ms: 60_000 });
+    for (const [query, ms] of [
+      ["", 30_000],
+      ["&timeout_ms=200", 200],
+    ] as const) {
+      let done = false;
+      const poll = service.get(`/v1/groups/g/watch?cursor=1${query}`).finally(() => {
+        done = true;
+      });
+      await service.untilMetric("open_watches", 1);
+      await clock.advance(ms - 1);
+      expect(done).toBe(false);
+      await clock.advance(1);
+      expect((await poll).body).toEqual({ events: [], cursor: "1" });
+    }
+  });
+
+  test("is answered when the server stops", async () => {
+    const service = await serve();
+    await service.campaign("g", "a");
+    const polls = [service.get("/v1/groups/g/watch?cursor=1"), service.get("/v1/watch?cursor=9999")];
+    await service.untilMetric("open_watches", 1);
+    await service.server.close();
+    expect((await polls[0])?.body).toEqual({ events: [], cursor: "1" });
+    expect((await polls[1])?.body).toMatchObject({ events: [{ type: "RESYNC", group_id: "g" }] });
+  });
+});
+
+describe("a watch over all groups", () => {
+  test("begins with the state of each led group, then tells every event, and can be resumed", async () => {
+    const service = await serve();
+    await change(service, "vacant", 1);
+    for (const group of ["x", "y", "z"]) await service.campaign(group, "a");
+    const stream = await service.stream("/v1/watch");
+    const states = [await stream.event(), await stream.event(), await stream.event()];
+    expect(states.map(({ data }) => [data["type"], data["group_id"]])).toEqual([
+      ["LEADER_CHANGED", "x"],
+      ["LEADER_CHANGED", "y"],
+      ["LEADER_CHANGED", "z"],
+    ]);
+    // Cut off between the states, a reader must not resume after all of them.
+    expect(states.map(({ id }) => typeof id)).toEqual(["undefined", "undefined", "string"]);
+    await service.resign("y", "a", 1);
+    const resigned = await stream.event();
+    expect(resigned.data).toMatchObject({ type: "LEADER_LOST", group_id: "y" });
+    await service.campaign("new", "a");
+    expect((await stream.event()).data).toMatchObject({ type: "LEADER_CHANGED", group_id: "new" });
+    const again = await service.stream("/v1/watch", { "last-event-id": resigned.id ?? "" });
+    expect((await again.event()).data).toMatchObject({ type: "LEADER_CHANGED", group_id: "new" });
+    const old = await service.stream("/v1/watch?cursor=0");
+    expect((await old.event()).data).toMatchObject({ type: "RESYNC", group_id: "vacant" });
+  });
+
+  test("by long poll tells all states in one answer, however many", async () => {
+    const service = await serve();
+    const groups = Array.from({ length: 1100 }, (_, index) => `g${index}`);
+    await Promise.all(groups.map((group) => service.campaign(group, "a")));
+    const { body } = await service.get("/v1/watch");
+    expect(types(body)).toHaveLength(1100);
+    await service.resign("g7", "a", 1);
+    const next = await service.get(`/v1/watch?cursor=${String(body["cursor"])}`);
+    expect(next.body).toMatchObject({ events: [{ group_id: "g7", type: "LEADER_LOST" }] });
+  });
+
+  test("tells a caller of the groups it may see, and of no other", async () => {
+    const { service, bearer } = await serveKnown();
+    const admin = service.as(ADMIN_TOKEN);
+    const seer = service.as(await bearer({ sub: "o", role: "observer", groups: ["team-*"] }));
+    for (const group of ["team-1", "secret", "team-2"]) await admin.campaign(group, "a");
+    const stream = await seer.stream("/v1/watch");
+    const seen = [await stream.event(), await stream.event()];
+    await admin.resign("secret", "a", 1);
+    await admin.resign("team-2", "a", 1);
+    seen.push(await stream.event());
+    expect(seen.map(({ data }) => data["group_id"])).toEqual(["team-1", "team-2", "team-2"]);
+    const { body } = await seer.get("/v1/groups");
+    const groups = body["groups"] as { group_id: string }[];
+    expect(groups.map(({ group_id }) => group_id)).toEqual(["team-1", "team-2"]);
+  });
+});
+
+test("HEAD of a watch does not wait for anything", async () => {
+  const service = await serve();
+  for (const path of ["/v1/watch", "/v1/groups/g/watch"])
+    expect((await service.ask("HEAD", path)).status).toBe(404);
+  for (const path of ["/healthz", "/readyz"]) expect((await service.ask("HEAD", path)).status).toBe(200);
+});
+
+test("more watches than the bound are refused, and room is made when one ends", async () => {
+  const service = await serve({ mostWatches: "2" });
+  const first = await service.stream("/v1/groups/g/watch");
+  await service.stream("/v1/watch");
+  const refused = await service.get("/v1/groups/g/watch", { headers: { accept: "text/event-stream" } });
+  expect([refused.status, refused.body["error"], refused.headers.get("retry-after")]).toEqual([
+    429,
+    "TOO_MANY_WAITING",
+    "1",
+  ]);
+  first.close();
+  await service.untilMetric("open_watches", 1);
+  expect((await service.get("/v1/groups/g/watch")).status).toBe(200);
+});

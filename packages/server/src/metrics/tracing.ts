@@ -1,0 +1,106 @@
+/**
+ * OpenTelemetry: a span per request and, within it, one per verb of the elector. The program that runs the service
+ * registers a provider before it opens the server; where there is none, no hook is added and nothing is wrapped.
+ */
+import {
+  type Context,
+  context,
+  propagation,
+  ProxyTracer,
+  ROOT_CONTEXT,
+  type Span,
+  SpanKind,
+  SpanStatusCode,
+  trace,
+  type Tracer,
+} from "@opentelemetry/api";
+import type { ElectorAdmin } from "@tenure/core";
+import type { FastifyInstance, FastifyRequest } from "fastify";
+
+const VERBS = [
+  ...["campaign", "renew", "renewMany", "resign", "leader", "heartbeat", "members", "history"],
+  ...["group", "groups", "createGroup", "updateGroup", "deleteGroup"],
+  ...["stepDown", "transfer", "pause", "resume"],
+] as readonly (keyof ElectorAdmin & string)[];
+
+export function traceRequests(app: FastifyInstance): void {
+  const tracer = registeredTracer();
+  if (tracer === null) return;
+  const open = new WeakMap<FastifyRequest, { readonly span: Span; readonly within: Context }>();
+
+  app.addHook("onRequest", (request, _, done) => {
+    const route = request.routeOptions.url ?? "none";
+    const attributes = { "http.request.method": request.method, "http.route": route };
+    const options = { kind: SpanKind.SERVER, attributes };
+    const parent = propagation.extract(ROOT_CONTEXT, request.headers);
+    const span = tracer.startSpan(`${request.method} ${route}`, options, parent);
+    open.set(request, { span, within: trace.setSpan(parent, span) });
+    done();
+  });
+  // Not sooner: what is read of a body comes from outside of any context.
+  app.addHook("preHandler", (request, _, done) => {
+    const traced = open.get(request);
+    if (traced === undefined) return done();
+    traced.span.setAttributes(attributesOf({ ...asObject(request.body), ...asObject(request.params) }));
+    context.with(traced.within, done);
+  });
+  app.addHook("onResponse", (request, reply, done) => {
+    const span = open.get(request)?.span;
+    span?.setAttribute("http.response.status_code", reply.statusCode);
+    if (reply.statusCode >= 500) span?.setStatus({ code: SpanStatusCode.ERROR });
+    span?.end();
+    done();
+  });
+}
+
+/** The same elector if nobody looks. */
+export function tracedElector(elector: ElectorAdmin): ElectorAdmin {
+  const tracer = registeredTracer();
+  if (tracer === null) return elector;
+  const verbs = VERBS.map((verb) => {
+    const run = (elector[verb] as (...args: unknown[]) => Promise<unknown>).bind(elector);
+    const traced = (...args: unknown[]): Promise<unknown> => {
+      const [request] = args;
+      const asked = typeof request === "string" ? { groupId: request } : asObject(request);
+      return tracer.startActiveSpan(`tenure.${verb}`, { attributes: attributesOf(asked) }, async (span) => {
+        try {
+          const result = await run(...args);
+          const { leader, term } = asObject(result);
+          span.setAttributes(attributesOf({ term: asObject(leader)["term"] ?? term }));
+          return result;
+        } catch (error) {
+          span.setStatus({ code: SpanStatusCode.ERROR, message: String(error) });
+          throw error;
+        } finally {
+          span.end();
+        }
+      });
+    };
+    return [verb, traced] as const;
+  });
+  const bound = (key: keyof ElectorAdmin) => (elector[key] as () => unknown).bind(elector);
+  const rest = (["watch", "watchAll", "ping", "close"] as const).map((key) => [key, bound(key)] as const);
+  const dispose = { [Symbol.asyncDispose]: () => elector[Symbol.asyncDispose]() };
+  return Object.assign(Object.fromEntries<unknown>([...verbs, ...rest]), dispose) as unknown as ElectorAdmin;
+}
+
+function registeredTracer(): Tracer | null {
+  const tracer = trace.getTracer("tenure");
+  return tracer instanceof ProxyTracer ? null : tracer;
+}
+
+/** Names as on the wire or as in the library. */
+function attributesOf(named: Readonly<Record<string, unknown>>): Record<string, string | number> {
+  const attributes: Record<string, string | number> = {};
+  const groupId = named["groupId"] ?? named["group_id"];
+  const nodeId = named["nodeId"] ?? named["node_id"];
+  const { term } = named as { term?: unknown };
+  if (typeof groupId === "string") attributes["tenure.group_id"] = groupId;
+  if (typeof nodeId === "string") attributes["tenure.node_id"] = nodeId;
+  if (typeof term === "number") attributes["tenure.term"] = term;
+  return attributes;
+}
+
+function asObject(value: unknown): Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : {};
+}
