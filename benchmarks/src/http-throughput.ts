@@ -86,7 +86,8 @@ async function measure(
 function report(results: readonly Result[]): void {
   const of = (turns: readonly Turn[], field: keyof Turn) => median(turns.map((turn) => turn[field]));
   const rate = (turns: readonly Turn[]) => Math.round(of(turns, "perSecond")).toLocaleString("en");
-  const ms = (turns: readonly Turn[]) => `${of(turns, "p50Ms").toFixed(1)} / ${of(turns, "p99Ms").toFixed(1)}`;
+  const ms = (turns: readonly Turn[]) =>
+    `${of(turns, "p50Ms").toFixed(1)} / ${of(turns, "p99Ms").toFixed(1)}`;
   const us = (turns: readonly Turn[]) => of(turns, "cpuUs").toFixed(0);
   const rows = results.map(({ verb, connections, tenure, bare }) => [
     `${verb}, ${connections} connections`,

@@ -36,7 +36,12 @@ answerOwner<Load, Measured>(async ({ port, verb, connections, turnMs }) => {
   for (const caller of callers) caller.close();
   latenciesMs.sort((a, b) => a - b);
   const at = (share: number) => latenciesMs[Math.ceil(share * latenciesMs.length) - 1] ?? Number.NaN;
-  return { count: latenciesMs.length, perSecond: (latenciesMs.length * 1000) / tookMs, p50Ms: at(0.5), p99Ms: at(0.99) };
+  return {
+    count: latenciesMs.length,
+    perSecond: (latenciesMs.length * 1000) / tookMs,
+    p50Ms: at(0.5),
+    p99Ms: at(0.99),
+  };
 });
 
 class Caller {

@@ -1,12 +1,13 @@
 /** The `tenure` command. */
 import { Command, CommanderError } from "commander";
+import { ERROR_OUTPUT } from "./error-output.js";
 import { EXIT } from "./exit-codes.js";
 import { serveCommand } from "./serve-command.js";
 
 const program = new Command("tenure")
   .description("Leader election that can be trusted: one leader per group, a lease, a term that only rises.")
   .exitOverride()
-  .configureOutput({ outputError: (text, write) => write(text.replace(/^error: /, "tenure: ")) })
+  .configureOutput(ERROR_OUTPUT)
   .addCommand(serveCommand());
 
 try {

@@ -1,6 +1,7 @@
 import { InvalidRequestError, TenureError } from "@tenure/core";
 import { type GivenOptions, parseServerOptions, TenureServer } from "@tenure/server";
 import { Command, Option } from "commander";
+import { ERROR_OUTPUT } from "./error-output.js";
 import { EXIT } from "./exit-codes.js";
 
 /** Each option is also an environment variable: `--tls-cert` is `TENURE_TLS_CERT`. */
@@ -30,22 +31,42 @@ export function serveCommand(): Command {
     .addOption(option("--most-waiting <n>", "waiting campaigns at once (default 50000)"))
     .addOption(option("--insecure", "serve other machines without authentication"))
     .exitOverride()
+    .configureOutput(ERROR_OUTPUT)
     .action(serve);
 }
 
-async function serve(given: GivenOptions): Promise<void> {
+/** What commander makes of the environment: any value of a switch is a yes to it, and no value is one. */
+function readEnvironment(given: GivenOptions, command: Command): GivenOptions {
+  const read: Record<string, unknown> = { ...given };
+  for (const each of command.options) {
+    const key = each.attributeName();
+    if (command.getOptionValueSource(key) !== "env") continue;
+    const text = process.env[each.envVar ?? ""] ?? "";
+    if (each.isBoolean()) read[key] = readSwitch(text, each.name());
+    else if (text === "") read[key] = undefined;
+  }
+  return read;
+}
+
+function readSwitch(text: string, field: string): boolean {
+  if (["true", "1", "yes"].includes(text.toLowerCase())) return true;
+  if (["false", "0", "no", ""].includes(text.toLowerCase())) return false;
+  throw new InvalidRequestError(field, `is "${text}" in the environment and must be true or false`);
+}
+
+async function serve(given: GivenOptions, command: Command): Promise<void> {
   let server: TenureServer;
   try {
-    server = await TenureServer.open(parseServerOptions(given));
+    server = await TenureServer.open(parseServerOptions(readEnvironment(given, command)));
   } catch (error) {
     if (!(error instanceof TenureError)) throw error;
-    const flag = error instanceof InvalidRequestError ? "--" : "";
-    console.error(`tenure: ${flag}${error.message}`);
+    // What is wrong may also be in a file that an option names.
+    const { field } = error as Partial<InvalidRequestError>;
+    const isOption = command.options.some((each) => each.name() === field);
+    console.error(`tenure: ${isOption ? "--" : ""}${error.message}`);
     process.exitCode = EXIT.wrongUse;
     return;
   }
-  console.log(`tenure listening on ${server.url} (store: ${server.storeName})`);
-  if (server.grpcAddress !== null) console.log(`tenure gRPC listening on ${server.grpcAddress}`);
   const stop = (): void => {
     server.close().then(
       () => process.exit(EXIT.done),
@@ -55,6 +76,9 @@ async function serve(given: GivenOptions): Promise<void> {
       },
     );
   };
+  // Before it says that it is ready: whoever reads that may send a signal at once.
   process.once("SIGTERM", stop);
   process.once("SIGINT", stop);
+  console.log(`tenure listening on ${server.url} (store: ${server.storeName})`);
+  if (server.grpcAddress !== null) console.log(`tenure gRPC listening on ${server.grpcAddress}`);
 }

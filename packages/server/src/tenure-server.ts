@@ -7,12 +7,12 @@
 import type { AddressInfo } from "node:net";
 import { setMaxListeners } from "node:events";
 import type { Server } from "node:https";
-import { type Clock, InvalidRequestError, type Store, StoreElector, systemClock } from "@tenure/core";
+import { type Clock, InvalidRequestError, sleep, type Store, StoreElector, systemClock } from "@tenure/core";
 import { openStore } from "@tenure/stores";
 import type { FastifyInstance } from "fastify";
 import { type Logger, pino } from "pino";
 import { AuditLog } from "./audit-log.js";
-import { type Authenticator } from "./auth/authenticator.js";
+import type { Authenticator } from "./auth/authenticator.js";
 import { openAuthenticator } from "./auth/configured-authenticator.js";
 import { checkListen } from "./auth/listen-policy.js";
 import type { Parts } from "./auth/parts.js";
@@ -59,7 +59,8 @@ export class TenureServer implements AsyncDisposable {
   static async open(options: ServerOptions, given: TenureServerParts = {}): Promise<TenureServer> {
     checkAddresses(options);
     const clock = given.clock ?? systemClock;
-    const log = given.log ?? pino({ level: options.logLevel, base: null });
+    // To stderr: stdout is for what the command has to say.
+    const log = given.log ?? pino({ level: options.logLevel, base: null }, pino.destination(2));
     const undo = new AsyncStack();
     try {
       return await start(options, { ...given, clock, log }, undo);
@@ -109,6 +110,7 @@ export class TenureServer implements AsyncDisposable {
       });
       const stopping = new AbortController();
       setMaxListeners(0, stopping.signal);
+      made.push(async () => stopping.abort(new Error("the server is stopping")));
       void follow(elector, metrics, stopping.signal, parts.clock);
       const service = new ElectionService({
         elector,
@@ -116,6 +118,7 @@ export class TenureServer implements AsyncDisposable {
         metrics,
         audit: new AuditLog(parts.log),
         waiting,
+        clock: parts.clock,
       });
       const transportParts = {
         service,
@@ -132,12 +135,9 @@ export class TenureServer implements AsyncDisposable {
         isReady,
       });
       made.push(() => app.close());
-      await app.listen({ host: listen.host, port: listen.port }).catch((cause: Error) => {
-        throw new InvalidRequestError(
-          "listen",
-          `${listen.host}:${listen.port} cannot be had: ${cause.message}`,
-          { cause },
-        );
+      await app.listen({ host: listen.host, port: listen.port }).catch((cause: unknown) => {
+        const problem = `${listen.host}:${listen.port} cannot be had: ${(cause as Error).message}`;
+        throw new InvalidRequestError("listen", problem, { cause });
       });
       tlsFiles?.follow(app.server as Server);
       const grpcServer =
@@ -179,7 +179,8 @@ async function follow(
   signal: AbortSignal,
   clock: Clock,
 ): Promise<void> {
-  let cursor: number | undefined;
+  // From before all: then the state comes as RESYNC, and is not taken for a change of every group.
+  let cursor = 0;
   while (!signal.aborted) {
     try {
       for await (const event of elector.watchAll({ signal, cursor })) {
@@ -187,10 +188,7 @@ async function follow(
         metrics.follow(event);
       }
     } catch {
-      await new Promise<void>((resolve) => {
-        clock.after(1000, resolve);
-        signal.addEventListener("abort", () => resolve(), { once: true });
-      });
+      await sleep(clock, 1000, signal).catch(() => {});
     }
   }
 }

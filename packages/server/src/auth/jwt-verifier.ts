@@ -41,13 +41,13 @@ export class JwtVerifier implements AsyncDisposable {
 
   static async open(options: JwtOptions, parts: Parts): Promise<JwtVerifier> {
     const { jwks, audience } = options;
-    if (audience === undefined) {
-      parts.log.warn("no --jwt-audience is given: a token made for any other service is accepted, too");
-    }
     const isUrl = /^https?:\/\//i.test(jwks);
     const source = isUrl
       ? RemoteKeySource.open(parseUrl(jwks, parts), parts)
       : await FileKeySource.open(jwks, parts);
+    if (audience === undefined) {
+      parts.log.warn("no --jwt-audience is given: a token made for any other service is accepted, too");
+    }
     return new JwtVerifier(source, options, parts);
   }
 

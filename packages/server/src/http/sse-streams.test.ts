@@ -1,0 +1,54 @@
+import { once } from "node:events";
+import { get, type IncomingMessage } from "node:http";
+import type { AddressInfo } from "node:net";
+import { systemClock } from "@tenure/core";
+import Fastify from "fastify";
+import { afterEach, expect, test } from "vitest";
+import { turn, type WatchItem } from "./long-poll.js";
+import { cleanUp, later } from "./service.test-kit.js";
+import { SseStreams } from "./sse-streams.js";
+
+afterEach(cleanUp);
+
+test("a reader that does not read is not sent more than fits on the way, and is let go when it leaves", async () => {
+  let pulled = 0;
+  let ended = (): void => {};
+  const isOver = new Promise<void>((resolve) => {
+    ended = resolve;
+  });
+  /** There is always one more. */
+  async function* endless(): AsyncGenerator<WatchItem, undefined> {
+    try {
+      for (;;) {
+        const event = { type: "RESYNC", reason: "x".repeat(4096) } as unknown as WatchItem["event"];
+        yield { event, cursor: ++pulled };
+      }
+    } finally {
+      ended();
+    }
+  }
+  const app = Fastify();
+  const streams = new SseStreams(systemClock, new AbortController().signal);
+  later(() => streams.close());
+  app.get("/", (request, reply) => {
+    const items = endless();
+    return streams.send(request, reply, items, items.next());
+  });
+  await app.listen({ port: 0, host: "127.0.0.1" });
+  later(() => app.close());
+
+  const request = get({ port: (app.server.address() as AddressInfo).port, host: "127.0.0.1" });
+  const [response] = (await once(request, "response")) as [IncomingMessage];
+  response.pause();
+  // Until it has stood still for a while: the buffers on the way are full.
+  for (let still = 0, last = 0; still < 2000; last = pulled) {
+    still = pulled === last ? still + 1 : 0;
+    await turn();
+  }
+  const stuckAt = pulled;
+  expect(stuckAt * 4096).toBeLessThan(32 * 1024 * 1024);
+  for (let turns = 0; turns < 1000; turns++) await turn();
+  expect(pulled).toBe(stuckAt);
+  response.destroy();
+  await isOver;
+});

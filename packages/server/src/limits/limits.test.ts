@@ -1,0 +1,65 @@
+import { VirtualClock } from "@tenure/core/testing";
+import { describe, expect, test } from "vitest";
+import { RateLimiter } from "./rate-limiter.js";
+import { WaitingRoom } from "./waiting-room.js";
+
+describe("a rate limit", () => {
+  const admitted = (limiter: RateLimiter, caller: string, times: number): number => {
+    let count = 0;
+    for (let asked = 0; asked < times; asked++) {
+      try {
+        limiter.admit(caller);
+        count++;
+      } catch (error) {
+        expect(error).toMatchObject({ code: "RATE_LIMITED", retryAfterSeconds: 1 });
+      }
+    }
+    return count;
+  };
+
+  test("lets a caller have a second's worth at once, and then so many each second", async () => {
+    const clock = new VirtualClock();
+    const limiter = new RateLimiter(10, clock.process());
+    expect(admitted(limiter, "a", 50)).toBe(10);
+    expect(admitted(limiter, "b", 5)).toBe(5);
+    await clock.advance(500);
+    expect(admitted(limiter, "a", 50)).toBe(5);
+    await clock.advance(60_000);
+    expect(admitted(limiter, "a", 50)).toBe(10);
+  });
+
+  test("is not lifted by asking all the time", async () => {
+    const clock = new VirtualClock();
+    const limiter = new RateLimiter(2, clock.process());
+    let count = 0;
+    for (let ms = 0; ms < 10_000; ms += 10) {
+      count += admitted(limiter, "a", 1);
+      await clock.advance(10);
+    }
+    expect(count).toBeGreaterThanOrEqual(20);
+    expect(count).toBeLessThanOrEqual(22);
+  });
+
+  test("remembers a bounded number of callers", () => {
+    const limiter = new RateLimiter(1, new VirtualClock().process());
+    expect(admitted(limiter, "first", 2)).toBe(1);
+    for (let index = 0; index < 10_000; index++) admitted(limiter, `caller-${index}`, 1);
+    expect(admitted(limiter, "first", 2)).toBe(1);
+    expect(admitted(limiter, "caller-9999", 1)).toBe(0);
+  });
+});
+
+describe("a waiting room", () => {
+  test("has room for so many of each kind, and leaving twice is leaving once", () => {
+    const room = new WaitingRoom({ watches: 2, "waiting campaigns": 1 });
+    const leave = room.enter("watches");
+    room.enter("watches");
+    expect(() => room.enter("watches")).toThrow(expect.objectContaining({ code: "TOO_MANY_WAITING" }));
+    room.enter("waiting campaigns");
+    leave();
+    leave();
+    expect(room.count("watches")).toBe(1);
+    room.enter("watches");
+    expect(room.count("watches")).toBe(2);
+  });
+});

@@ -1,0 +1,51 @@
+import { describe, expect, test } from "vitest";
+import { parseServerOptions } from "./options.js";
+
+const refusal = (given: object) => {
+  try {
+    parseServerOptions(given);
+  } catch (error) {
+    return (error as Error).message;
+  }
+  return null;
+};
+
+describe("options", () => {
+  test("have defaults, and are frozen", () => {
+    const options = parseServerOptions({});
+    expect(options).toMatchObject({
+      listen: { host: "127.0.0.1", port: 7420 },
+      grpc: null,
+      store: "embedded:./tenure-data",
+      tls: null,
+      jwt: null,
+      explicitGroups: false,
+      insecure: false,
+    });
+    expect(Object.isFrozen(options)).toBe(true);
+  });
+
+  test("limit callers by default, but not whoever is at the machine", () => {
+    expect(parseServerOptions({}).rateLimit).toBeNull();
+    expect(parseServerOptions({ listen: "[::1]:1" }).rateLimit).toBeNull();
+    expect(parseServerOptions({ adminTokenFile: "t" }).rateLimit).toBe(1000);
+    expect(parseServerOptions({ listen: "0.0.0.0:1", insecure: true }).rateLimit).toBe(1000);
+    expect(parseServerOptions({ rateLimit: "7" }).rateLimit).toBe(7);
+    expect(parseServerOptions({ adminTokenFile: "t", rateLimit: "0" }).rateLimit).toBeNull();
+  });
+
+  test.each([
+    [{ lissen: "x" }, "lissen is not known; known are listen, "],
+    [{ listen: "7420" }, 'listen is "7420" and must be HOST:PORT'],
+    [{ listen: "a:65536" }, 'listen is "a:65536" and must be HOST:PORT'],
+    [{ listen: "::1:80" }, 'listen is "::1:80" and must be HOST:PORT'],
+    [{ tlsCert: "c" }, "tls-key is missing"],
+    [{ tlsClientCa: "c" }, "tls-cert is missing"],
+    [{ jwtIssuer: "i" }, "jwt-issuer has no effect without jwt-jwks"],
+    [{ logLevel: "loud" }, 'log-level is "loud" and must be one of silent, error, warn, info, debug'],
+    [{ rateLimit: "-1" }, 'rate-limit is "-1" and must be a whole number'],
+    [{ mostWatches: "0" }, 'most-watches is "0" and must be a whole number of at least 1'],
+  ])("%j is refused", (given, message) => {
+    expect(refusal(given)).toContain(message);
+  });
+});
