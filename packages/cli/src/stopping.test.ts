@@ -90,7 +90,9 @@ it("answers what is in flight, ends watches with a hint when to come back, and e
 
   const signalledAtMs = performance.now();
   expect(await server.end("SIGTERM")).toBe(0);
-  expect(performance.now() - signalledAtMs).toBeLessThan(EXIT_MS);
+  const tookMs = performance.now() - signalledAtMs;
+  console.log(`SIGTERM to exit: ${Math.round(tookMs)} ms`);
+  expect(tookMs).toBeLessThan(EXIT_MS);
 
   for (const wait of waits) {
     expect(await wait).toMatchObject({ status: 200, body: { is_leader: false, leader: { term: 1 } } });
@@ -98,14 +100,10 @@ it("answers what is in flight, ends watches with a hint when to come back, and e
   for (const poll of polls) expect(await poll).toMatchObject({ status: 200, body: { events: [] } });
   await Promise.all(streams);
   expect(watchers.map(({ retryHint }) => retryHint)).toEqual(times(WATCHING).map(() => "1000"));
+  // A renewal sent before the signal was answered; those sent later may have met a closed connection, and may be retried.
   const lasts = await Promise.all(loads.map(({ last }) => last));
-  const ends = lasts.map(({ sentAtMs, outcome }) => [
-    Math.round((sentAtMs - signalledAtMs) * 10) / 10,
-    outcome,
-  ]);
-  console.log(JSON.stringify(ends));
   const unanswered = lasts.filter(
-    ({ sentAtMs, outcome }) => typeof outcome === "string" && sentAtMs < signalledAtMs,
+    ({ sentAtMs, outcome }) => sentAtMs < signalledAtMs && outcome !== 503,
   );
   expect(unanswered).toEqual([]);
 });

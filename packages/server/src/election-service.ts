@@ -147,7 +147,6 @@ export class ElectionService {
     checkMaySee(caller, groupId);
     const consistency = isLocal ? "local" : "linearizable";
     const leadership = await told(this.#elector.leader(groupId, { consistency, ...given(signal) }));
-    if (leadership.leader === null && (!isLocal || leadership.term === 0)) await this.#checkExists(groupId);
     return codec.leaderShape(leadership, isLocal);
   }
 
@@ -164,14 +163,8 @@ export class ElectionService {
       const options = { cursor, signal };
       const events =
         groupId === null ? this.#elector.watchAll(options) : this.#elector.watch(groupId, options);
-      // Where groups must be created first: a state of none at all may be of one that was not.
-      let isState = cursor === undefined;
-      if (groupId !== null && cursor === 0) await this.#checkExists(groupId);
       for await (const event of events) {
         if (groupId === null && !maySee(caller, event.groupId)) continue;
-        isState ||= event.type === "RESYNC";
-        if (groupId !== null && isState && event.leaderNodeId === null) await this.#checkExists(groupId);
-        isState = false;
         yield { event: codec.eventShape(event.groupId, event), cursor: event.cursor };
       }
     } catch (error) {
@@ -320,11 +313,6 @@ export class ElectionService {
     if (ttlMs >= 1 && ttlMs <= TTL_BOUNDS_MS.max) return;
     const { minTtlMs, maxTtlMs } = (await told(this.#elector.group(groupId))).policy;
     throw asServiceError(new InvalidTtlError(field, ttlMs, minTtlMs, maxTtlMs));
-  }
-
-  /** A read of a group that was never created is answered by what there is, which is nothing: here that is refused. */
-  async #checkExists(groupId: string): Promise<void> {
-    await told(this.#elector.group(groupId));
   }
 
   /** Every act of an admin leaves a line, whether it succeeded or not. */

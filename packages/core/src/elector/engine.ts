@@ -65,14 +65,14 @@ export class Engine {
   readonly #batcher: Batcher;
   readonly #ttls = new TtlCensus();
   readonly #onChange: (group: GroupState) => void;
-  readonly #explicitGroups: boolean;
+  readonly explicitGroups: boolean;
   readonly #onSettled: (() => void)[] = [];
   #underWay = 0;
 
   /** `onChange` hears of each new record, its own writes included, and must not block. */
   constructor(store: Store, clock: Clock, options: EngineOptions, onChange: (group: GroupState) => void) {
     this.clock = clock;
-    this.#explicitGroups = options.explicitGroups;
+    this.explicitGroups = options.explicitGroups;
     this.#onChange = onChange;
     const timeoutMs = () => this.callLimitMs();
     this.follower = new FeedFollower(store, clock, {
@@ -140,7 +140,7 @@ export class Engine {
   }
 
   exists(record: ElectionRecord): boolean {
-    return !this.#explicitGroups || record.config !== null;
+    return !this.explicitGroups || record.config !== null;
   }
 
   /** Where groups must be created first: nothing else is decided of one that was not. */
@@ -329,7 +329,7 @@ function notify(group: GroupState): void {
   if (group.watchers !== null) for (const wake of group.watchers) wake();
 }
 
-function refuseUnknown(groupId: string): never {
+export function refuseUnknown(groupId: string): never {
   throw new GroupNotFoundError(groupId);
 }
 

@@ -2,7 +2,7 @@ import type { WatchEvent } from "../elector.js";
 import type { LeadershipEvent } from "../event.js";
 import { eventsAfter } from "../history.js";
 import { Bell } from "./bell.js";
-import type { Engine } from "./engine.js";
+import { type Engine, refuseUnknown } from "./engine.js";
 import type { GroupState } from "./group-state.js";
 import { iterate, type Signals } from "./iterate.js";
 import { stateEvent, watchEvent } from "./views.js";
@@ -33,8 +33,11 @@ async function* readEvents(
   try {
     bell.throwIfOver();
     let cursor = from;
-    if (cursor === undefined) {
+    if (cursor === undefined || engine.explicitGroups) {
       await bell.unlessOver(engine.freshness.fresh());
+      if (!engine.exists(group.current())) refuseUnknown(groupId);
+    }
+    if (cursor === undefined) {
       const first = state(false);
       cursor = first.cursor;
       yield first;

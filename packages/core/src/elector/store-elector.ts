@@ -41,7 +41,7 @@ import type { CallOptions, Store } from "../store/store.js";
 import { systemClock } from "../system-clock.js";
 import { Attendance } from "./attendance.js";
 import { Campaigns, refuseTtl } from "./campaigns.js";
-import { closedError, Engine } from "./engine.js";
+import { closedError, Engine, refuseUnknown } from "./engine.js";
 import { Operator } from "./operator.js";
 import * as requests from "./requests.js";
 import { leaderOf, leaderView } from "./views.js";
@@ -303,6 +303,7 @@ export class StoreElector implements ElectorAdmin {
     if (consistency === "linearizable" || !this.#engine.freshness.wasFresh)
       await this.#engine.freshness.fresh();
     const seen = this.#engine.see(groupId);
+    if (!this.#engine.exists(seen.record)) refuseUnknown(groupId);
     return {
       leader: leaderView(seen, this.#engine.clock.wallMs()),
       term: seen.record.term,

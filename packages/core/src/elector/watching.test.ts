@@ -1,5 +1,7 @@
 import { expect, test } from "vitest";
-import { BackendUnavailableError } from "../errors.js";
+import { BackendUnavailableError, GroupNotFoundError } from "../errors.js";
+import { MemoryStore } from "../store/memory-store.js";
+import { StoreElector } from "./store-elector.js";
 import { A, B, claimOf, failureOf, inWorld, lostAnswer, refused, stateOf } from "./world.test-kit.js";
 
 test(
@@ -127,5 +129,20 @@ test(
     expect((await watch.next()).value).toMatchObject({ cursor: 1, leaderNodeId: "a" });
     await elector.resign(claimOf(A, 1));
     expect((await watch.next()).value).toMatchObject({ cursor: 2, leaderNodeId: null });
+  }),
+);
+
+test(
+  "where groups must be created first, a group that was not can be neither read nor watched",
+  inWorld(async (w) => {
+    const elector = StoreElector.open({ store: new MemoryStore(), clock: w.clock, explicitGroups: true });
+    await expect(elector.leader("g")).rejects.toBeInstanceOf(GroupNotFoundError);
+    for (const cursor of [undefined, 0, 7]) {
+      const watch = elector.watch("g", { cursor })[Symbol.asyncIterator]();
+      await expect(watch.next()).rejects.toBeInstanceOf(GroupNotFoundError);
+    }
+    await elector.createGroup({ groupId: "g" });
+    expect(await elector.leader("g")).toMatchObject({ leader: null, term: 0 });
+    await elector.close();
   }),
 );

@@ -1,6 +1,6 @@
 import type { Static, TSchema } from "typebox";
 import { Compile } from "typebox/compile";
-import { schemaProblem } from "../http/schema-problem.js";
+import { schemaProblem } from "../wire/schema-problem.js";
 import { ServiceError } from "../service-error.js";
 
 /**

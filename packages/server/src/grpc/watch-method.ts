@@ -5,7 +5,7 @@
 import type { handleServerStreamingCall, ServerWritableStream } from "@grpc/grpc-js";
 import type { Clock } from "@tenure/core";
 import { Type } from "typebox";
-import { parseCount } from "../http/group-routes.js";
+import { parseCount } from "../wire/parse-count.js";
 import { ServiceError } from "../service-error.js";
 import { GroupParams } from "../wire/shapes.js";
 import { GrpcCall } from "./grpc-call.js";

@@ -3,7 +3,7 @@ import type { Socket } from "node:net";
 import type { FastifyError, FastifyReply, FastifyRequest } from "fastify";
 import { HTTP_STATUS, ServiceError } from "../service-error.js";
 import { CallerGoneError } from "./hang-up.js";
-import { schemaProblem } from "./schema-problem.js";
+import { schemaProblem } from "../wire/schema-problem.js";
 
 /** Of an answer that nobody will read; seen in metrics only. */
 const CALLER_GONE_STATUS = 499;

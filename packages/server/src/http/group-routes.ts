@@ -1,4 +1,4 @@
-import { ServiceError } from "../service-error.js";
+import { parseCount } from "../wire/parse-count.js";
 import * as shapes from "../wire/shapes.js";
 import type { App, AppParts } from "./app.js";
 import { hangUpOf } from "./hang-up.js";
@@ -191,10 +191,4 @@ export function groupRoutes(app: App, { service }: AppParts): void {
     },
     (request) => service.history(request.caller, request.params.group_id),
   );
-}
-
-/** Query strings are texts; what is not a plain number is refused, not guessed at. */
-export function parseCount(text: string, field: string): number {
-  if (/^\d{1,16}$/.test(text)) return Number(text);
-  throw new ServiceError("INVALID_REQUEST", `${field} must be a whole number`, { field });
 }

@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { longPoll, turn } from "./long-poll.js";
-import { parseCount } from "./group-routes.js";
+import { parseCount } from "../wire/parse-count.js";
 import { SseStreams } from "./sse-streams.js";
 import { ServiceError } from "../service-error.js";
 import * as shapes from "../wire/shapes.js";
