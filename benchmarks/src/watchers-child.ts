@@ -5,8 +5,8 @@ import { answerOwner } from "./child.js";
 
 export type WatchersQuestion =
   | { readonly kind: "connect"; readonly port: number; readonly group: string; readonly count: number }
-  /** Asked before the change: answered when each watcher has been told of this term's leader. */
-  | { readonly kind: "told"; readonly term: number };
+  /** Asked before the change: answered when each watcher has been told of it. */
+  | { readonly kind: "told"; readonly type: "LEADER_CHANGED" | "LEADER_LOST"; readonly term: number };
 
 /** On the monotonic clock, which processes of one machine share. */
 export interface WatchersAnswer {
@@ -24,7 +24,7 @@ const watchers: Watcher[] = [];
 const OPENING = 100;
 
 answerOwner<WatchersQuestion, WatchersAnswer>(async (question) => {
-  if (question.kind === "told") return told(`"LEADER_CHANGED","group_id":"`, `"term":${question.term},`);
+  if (question.kind === "told") return told(`"type":"${question.type}"`, `"term":${question.term},`);
   const { port, group, count } = question;
   for (let from = 0; from < count; from += OPENING) {
     const sockets = Array.from({ length: Math.min(OPENING, count - from) }, () => open(port, group));

@@ -19,6 +19,7 @@ const CHANGES = 7;
 const MEMORY_TARGET_BYTES = 20 * 1024;
 const TTL_MS = 60_000;
 const GROUP = "watched";
+const OTHER = "another";
 
 type Service = Child<ServiceQuestion, ServiceAnswer>;
 type Watching = Child<WatchersQuestion, WatchersAnswer>;
@@ -42,7 +43,7 @@ export const watchers: Benchmark = {
 async function measure(service: Service, watching: readonly Watching[]): Promise<void> {
   const { port } = await service.ask("state");
   // One of each before: what a service makes once is not a watcher's.
-  await changeLeader(port, 1);
+  await campaign(port, 1);
   const connect = (count: number) => ({ kind: "connect", port, group: GROUP, count }) as const;
   await watching[0]?.ask(connect(PROCESSES));
   const before = await service.ask("state after gc");
@@ -53,14 +54,14 @@ async function measure(service: Service, watching: readonly Watching[]): Promise
   );
   const openedMs = performance.now() - startMs;
   const idle = await service.ask("state after gc");
-  const lastsMs: number[] = [];
-  const firstsMs: number[] = [];
+  const changes: Change[] = [];
   for (let term = 2; term < 2 + CHANGES; term++) {
-    const told = watching.map((child) => child.ask({ kind: "told", term }));
-    const changedMs = await changeLeader(port, term);
-    const answers = await Promise.all(told);
-    firstsMs.push(Math.min(...answers.map(({ firstMs }) => firstMs)) - changedMs);
-    lastsMs.push(Math.max(...answers.map(({ lastMs }) => lastMs)) - changedMs);
+    const tell = (type: "LEADER_CHANGED" | "LEADER_LOST", of: number) =>
+      Promise.all(watching.map((child) => child.ask({ kind: "told", type, term: of })));
+    const vacant = tell("LEADER_LOST", term - 1);
+    await resign(port, term - 1);
+    await vacant;
+    changes.push(await renewingMeanwhile(port, tell("LEADER_CHANGED", term), () => campaign(port, term)));
   }
   const used = await service.ask("state after gc");
   const perWatcher = (bytes: number) => bytes / (WATCHERS - PROCESSES);
@@ -76,29 +77,71 @@ async function measure(service: Service, watching: readonly Watching[]): Promise
       [row("connected", idle), row(`after ${CHANGES} changes`, used)],
     ),
   );
-  const ms = (values: readonly number[]) => `${median(values).toFixed(0)} ms`;
+  const ms = (field: keyof Change) => `${median(changes.map((change) => change[field])).toFixed(0)} ms`;
   console.log(`connecting all: ${(openedMs / 1000).toFixed(1)} s`);
   console.log(
-    `a change reaches the first after ${ms(firstsMs)}, the last after ${ms(lastsMs)} (medians of ${CHANGES})`,
+    `a change reaches the first after ${ms("firstMs")}, the last after ${ms("lastMs")}; a renewal of another group takes ` +
+      `${ms("renewalMs")} meanwhile at worst (medians of ${CHANGES})`,
   );
   const rssBytes = perWatcher(Math.max(idle.rssBytes, used.rssBytes) - before.rssBytes);
   const target = `under ${kib(MEMORY_TARGET_BYTES)}`;
   console.log(verdict("memory per watcher, RSS", kib(rssBytes), target, rssBytes < MEMORY_TARGET_BYTES));
 }
 
-/** A campaign of another node, after the present leader has resigned. Returns when it was sent. */
-async function changeLeader(port: number, term: number): Promise<number> {
-  const act = async (verb: string, body: object) => {
-    const answer = await fetch(`http://127.0.0.1:${port}/v1/groups/${GROUP}/${verb}`, {
-      method: "POST",
-      headers: { "content-type": "application/json" },
-      body: JSON.stringify(body),
-    });
-    if (!answer.ok) throw new Error(`${verb} was answered ${answer.status} ${await answer.text()}`);
-    await answer.arrayBuffer();
+interface Change {
+  readonly firstMs: number;
+  readonly lastMs: number;
+  /** The slowest renewal of another group until then. */
+  readonly renewalMs: number;
+}
+
+async function renewingMeanwhile(
+  port: number,
+  told: Promise<readonly WatchersAnswer[]>,
+  change: () => Promise<void>,
+): Promise<Change> {
+  await act(port, OTHER, "campaign", { node_id: "node", lease_ttl_ms: TTL_MS });
+  let isTold = false;
+  let renewalMs = 0;
+  const changedMs = nowMs();
+  const changed = change();
+  const renewing = (async () => {
+    while (!isTold) {
+      const sentMs = nowMs();
+      await act(port, OTHER, "renew", { node_id: "node", term: 1, extend_by_ms: TTL_MS });
+      renewalMs = Math.max(renewalMs, nowMs() - sentMs);
+    }
+  })();
+  await changed;
+  const answers = await told;
+  isTold = true;
+  await renewing;
+  return {
+    firstMs: Math.min(...answers.map(({ firstMs }) => firstMs)) - changedMs,
+    lastMs: Math.max(...answers.map(({ lastMs }) => lastMs)) - changedMs,
+    renewalMs,
   };
-  if (term > 1) await act("resign", { node_id: `node-${term - 1}`, term: term - 1 });
-  const sentMs = Number(process.hrtime.bigint()) / 1e6;
-  await act("campaign", { node_id: `node-${term}`, lease_ttl_ms: TTL_MS });
-  return sentMs;
+}
+
+function campaign(port: number, term: number): Promise<void> {
+  return act(port, GROUP, "campaign", { node_id: `node-${term}`, lease_ttl_ms: TTL_MS });
+}
+
+function resign(port: number, term: number): Promise<void> {
+  return act(port, GROUP, "resign", { node_id: `node-${term}`, term });
+}
+
+async function act(port: number, group: string, verb: string, body: object): Promise<void> {
+  const answer = await fetch(`http://127.0.0.1:${port}/v1/groups/${group}/${verb}`, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify(body),
+  });
+  const text = await answer.text();
+  if (!answer.ok) throw new Error(`${verb} was answered ${answer.status} ${text}`);
+}
+
+/** The monotonic clock that all processes of this machine share. */
+function nowMs(): number {
+  return Number(process.hrtime.bigint()) / 1e6;
 }

