@@ -32,8 +32,11 @@ export class Scratch {
     this.#removeDirectories();
   };
 
+  /** A runner that is interrupted ends its workers so. */
+  readonly #atSignal = (): void => process.exit(1);
+
   constructor() {
-    process.once("exit", this.#atExit);
+    process.once("exit", this.#atExit).once("SIGTERM", this.#atSignal).once("SIGINT", this.#atSignal);
   }
 
   directory(): string {
@@ -55,7 +58,7 @@ export class Scratch {
   }
 
   async close(): Promise<void> {
-    process.off("exit", this.#atExit);
+    process.off("exit", this.#atExit).off("SIGTERM", this.#atSignal).off("SIGINT", this.#atSignal);
     await Promise.all(
       [...this.#children].map(async (child) => {
         const exited = once(child, "exit");

@@ -35,6 +35,7 @@ export interface TenureServerParts {
 
 /** Requests in flight have so long to be answered when the server stops. */
 const DRAIN_MS = 8000;
+const SWEEP_MS = 20;
 
 export class TenureServer implements AsyncDisposable {
   readonly url: string;
@@ -166,9 +167,17 @@ export class TenureServer implements AsyncDisposable {
 /** Waiting campaigns are told so by the elector's close; after a while whoever still holds a connection is cut off. */
 async function drain(app: FastifyInstance, elector: StoreElector, clock: Clock): Promise<void> {
   const cancel = clock.after(DRAIN_MS, () => app.server.closeAllConnections());
+  // A connection kept alive is idle only once its last answer, that of a wait or a watch, has left.
+  let cancelSweep = (): void => {};
+  const sweep = () => {
+    app.server.closeIdleConnections();
+    cancelSweep = clock.after(SWEEP_MS, sweep);
+  };
   const closed = app.close();
+  sweep();
   await elector.close();
   await closed;
+  cancelSweep();
   cancel();
 }
 

@@ -58,7 +58,8 @@ const WRITTEN: Verdict = { kind: "written" };
  */
 export class EmbeddedStore implements Store {
   readonly name = "embedded";
-  readonly limits: StoreLimits = { batchOps: 8192, batchesInFlight: 2 };
+  /** One at a time: what waits meanwhile goes out together, and a second batch under way would only halve them. */
+  readonly limits: StoreLimits = { batchOps: 8192, batchesInFlight: 1 };
   readonly #directory: string;
   readonly #hub = new FeedHub(() => this.#snapshot());
   #session: Session;
