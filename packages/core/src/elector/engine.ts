@@ -216,7 +216,7 @@ export class Engine {
           }
           if (outcome.kind !== "uncertain") {
             if (outcome.kind !== "written") step.dropped?.();
-            // A conflict's entry, or one's own, is as fresh as any that a sync would bring.
+            // A conflict's entry, or one's own, is no older than what a sync would bring.
             fresh ||= outcome.kind !== "history first";
             continue;
           }
