@@ -5,17 +5,19 @@
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { main, runTool, setUp } from "./setup.mjs";
+import { main, run, runTool, ScriptError, setUp } from "./setup.mjs";
 
 await main(async () => {
   await setUp();
+  const code = await run(process.execPath, ["scripts/engines/dist/main.js"]);
+  if (code !== 0) throw new ScriptError("The engines that tests need are not there, see above.", code);
   const directory = mkdtempSync(join(tmpdir(), "tenure-test-"));
   try {
     const tallyFile = join(directory, "tally.json");
-    const code = await runVitest(process.argv.slice(2), tallyFile);
+    const failed = await runVitest(process.argv.slice(2), tallyFile);
     const counts = readTally(tallyFile);
     if (counts !== null) console.log(closingLine(counts));
-    return code;
+    return failed;
   } finally {
     rmSync(directory, { recursive: true, force: true });
   }

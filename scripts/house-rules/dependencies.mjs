@@ -8,7 +8,8 @@ const SCOPE = "@tenure/";
 /** Which packages a package may name, in package.json and in its source. */
 export const ALLOWED = {
   core: [],
-  stores: ["core"],
+  engines: [],
+  stores: ["core", "engines"],
   client: ["core"],
   fence: ["core"],
   server: ["core", "stores", "client", "fence"],
@@ -118,7 +119,9 @@ function declaredDependencies(tree) {
   const shared = Object.keys(JSON.parse(tree.get("package.json") ?? "{}").devDependencies ?? {});
   return workspaces(tree).flatMap(({ name, directory, json }) => {
     const own = DEPENDENCY_KINDS.flatMap((kind) => Object.keys(json[kind] ?? {}));
-    const shipped = own.filter((dependency) => json.devDependencies?.[dependency] === undefined);
+    const shipped = DEPENDENCY_KINDS.filter((kind) => kind !== "devDependencies").flatMap((kind) =>
+      Object.keys(json[kind] ?? {}),
+    );
     return sources(tree, `${directory}/src`).flatMap(({ file, line, name: specifier }) => {
       const dependency = packageOf(specifier);
       if (dependency === null || dependency === `${SCOPE}${name}`) return [];

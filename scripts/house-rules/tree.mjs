@@ -59,10 +59,11 @@ export const DEPENDENCY_KINDS = [
 
 /** The packages of this repository, by their package.json. */
 export function workspaces(tree) {
-  const manifest = /^(?:packages\/([^/]+)|simulation|benchmarks|examples(?:\/[^/]+)?)\/package\.json$/;
+  const manifest =
+    /^(?:packages\/([^/]+)|scripts\/(engines)|simulation|benchmarks|examples(?:\/[^/]+)?)\/package\.json$/;
   return select(tree, (file) => manifest.test(file)).map(({ file, text }) => {
     const directory = file.slice(0, -"/package.json".length);
-    const name = manifest.exec(file)[1] ?? directory.split("/")[0];
+    const name = manifest.exec(file)[1] ?? manifest.exec(file)[2] ?? directory.split("/")[0];
     return { name, directory, file, text, json: JSON.parse(text) };
   });
 }

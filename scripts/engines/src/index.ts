@@ -1,0 +1,9 @@
+/**
+ * Real servers of the engines that Tenure runs on, for tests and benchmarks: private ones, on free ports of the
+ * loopback address, with their data in a directory of their own. Not a part of what is shipped.
+ */
+export { type Engine, type EngineName } from "./engine.js";
+export { EngineProcess } from "./engine-process.js";
+export { FaultProxy } from "./fault-proxy.js";
+export { freePorts } from "./free-ports.js";
+export { isMissing } from "./install.js";

@@ -1,0 +1,9 @@
+/** Sees to it that the engines are there, as far as it may; says which are not. */
+import { areRequired, howToInstall, installMissing } from "./install.js";
+
+const missing = installMissing();
+if (missing.length > 0) {
+  const consequence = areRequired() ? "they are required" : "their tests are skipped";
+  console.error(`Not installed: ${missing.join(", ")}; ${consequence}. ${howToInstall(missing)}`);
+  if (areRequired()) process.exitCode = 1;
+}
