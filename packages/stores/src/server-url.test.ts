@@ -1,0 +1,51 @@
+import { expect, test } from "vitest";
+import { booleanParameter, numberParameter, parseServerUrl } from "./server-url.js";
+
+const SHAPE = { defaultPort: 2379, parameters: ["tls", "replicas"] };
+
+test("servers, credentials, path and parameters are told apart", () => {
+  const url = parseServerUrl("etcd://us%40er:p:w%2F@a,b:1,[::1]:2/my%20prefix/x?tls=true&replicas=3", SHAPE);
+  expect(url.servers).toEqual([
+    { host: "a", port: 2379 },
+    { host: "b", port: 1 },
+    { host: "::1", port: 2 },
+  ]);
+  expect([url.user, url.password, url.path]).toEqual(["us@er", "p:w/", "my prefix/x"]);
+  expect(booleanParameter(url, "tls", false)).toBe(true);
+  expect(numberParameter(url, "replicas", { least: 1, most: 5, otherwise: 1 })).toBe(3);
+});
+
+test("what is left out has its default", () => {
+  const url = parseServerUrl("etcd://a", SHAPE);
+  expect([url.user, url.password, url.path]).toEqual([undefined, undefined, ""]);
+  expect(booleanParameter(url, "tls", false)).toBe(false);
+  expect(numberParameter(url, "replicas", { least: 1, most: 5, otherwise: 1 })).toBe(1);
+});
+
+test.each([
+  ["etcd:a", /must look like/],
+  ["etcd://", /names the server ""/],
+  ["etcd://a,,b", /names the server ""/],
+  ["etcd://a:0", /port 0; must be from 1 to 65535/],
+  ["etcd://a:65536", /port 65536/],
+  ["etcd://::1", /names the server/],
+  ["etcd://:secret@a", /password without a user/],
+  ["etcd://a/%zz", /path that is not well percent-encoded/],
+  ["etcd://a?speed=1", /parameter "speed"; must be one of tls, replicas/],
+  ["etcd://a?tls=true&tls=true", /tls twice/],
+])("%s is refused with its reason", (url, reason) => {
+  expect(() => parseServerUrl(url, SHAPE)).toThrow(reason);
+});
+
+test("no refusal repeats the password", () => {
+  const refusal = (): unknown => parseServerUrl("etcd://user:secret%zz@a", SHAPE);
+  expect(refusal).toThrow(/password that is not well percent-encoded/);
+  expect(refusal).not.toThrow(/secret/);
+});
+
+test("parameters keep to their bounds", () => {
+  const url = parseServerUrl("etcd://a?tls=yes&replicas=9", SHAPE);
+  expect(() => booleanParameter(url, "tls", false)).toThrow("tls=yes; must be true or false");
+  const bounds = { least: 1, most: 5, otherwise: 1 };
+  expect(() => numberParameter(url, "replicas", bounds)).toThrow("must be a whole number from 1 to 5");
+});
