@@ -20,11 +20,12 @@ import {
   DATA_FILE,
   type DirectoryState,
   FORMAT,
+  LOCK_FILE,
   markDirectory,
   prepareDirectory,
   refusal,
 } from "./directory.js";
-import { holderOf, inUse, reserve } from "./directory-lock.js";
+import { DirectoryLock, inUse } from "./directory-lock.js";
 import { decodeValue, encodeValue } from "./entry-codec.js";
 import { Environment, type Table } from "./environment.js";
 
@@ -36,43 +37,41 @@ export class Database {
   readonly entries: Map<string, Entry>;
   readonly revision: Revision;
   readonly #table: Table;
-  readonly #release: () => void;
+  readonly #lock: DirectoryLock;
   readonly #claim: number;
   #chain: number;
   #closing: Promise<void> | null = null;
 
-  private constructor(table: Table, contents: Contents, claim: number, release: () => void) {
+  private constructor(table: Table, contents: Contents, claim: number, lock: DirectoryLock) {
     this.#table = table;
     this.entries = contents.entries;
     this.revision = contents.revision;
     this.#claim = claim;
     this.#chain = claim;
-    this.#release = release;
+    this.#lock = lock;
   }
 
   static async open(path: string): Promise<Database> {
-    const state = await prepareDirectory(path);
-    const release = reserve(path);
+    let lock: DirectoryLock | null = null;
     let table: Table | null = null;
     try {
+      const { highestExisting } = await refuseForeign(path);
+      lock = await DirectoryLock.take(path);
+      const state = await prepareDirectory(path);
       const before = examine(path, state);
-      // Nobody else's directory is opened at all, and ours only if it can be.
-      if (before !== null && !state.isMarked) verifyContents(path, state, before);
-      rehearse(path);
-      const environment = new Environment(path);
-      table = environment.closed;
-      refuseHolder(path, table);
       if (before !== null) verifyContents(path, state, before);
+      rehearse(path, DATA_FILE, LOCK_FILE);
+      const environment = new Environment(path, "directory");
+      table = environment.closed;
       table = environment.open();
-      takeSlot(path, table);
       const contents = load(path, table);
       const claim = claimHead(path, table, contents, before);
-      if (!state.isMarked) await markDirectory(path, state);
-      return new Database(table, contents, claim, release);
+      if (!state.isMarked) await markDirectory(path, highestExisting);
+      return new Database(table, contents, claim, lock);
     } catch (error) {
       // What is told is why it could not be opened, not what came of that.
       await table?.close().catch(() => {});
-      release();
+      await lock?.release().catch(() => {});
       throw explain(path, error);
     }
   }
@@ -109,8 +108,16 @@ export class Database {
 
   /** Waits for what is being written. */
   close(): Promise<void> {
-    this.#closing ??= this.#table.close().finally(this.#release);
+    this.#closing ??= this.#close();
     return this.#closing;
+  }
+
+  async #close(): Promise<void> {
+    try {
+      await this.#table.close();
+    } finally {
+      await this.#lock.release();
+    }
   }
 }
 
@@ -130,34 +137,25 @@ function examine(path: string, state: DirectoryState): DataFileHead | null {
   return head;
 }
 
-function refuseHolder(path: string, table: Table): void {
-  const holder = holderOf(table.readerList());
-  if (holder !== null) throw inUse(path, `process ${holder}`);
-}
-
-/** By reading. A slot with our own pid, of another container, makes LMDB try for seconds and fail: hence the looks. */
-function takeSlot(path: string, table: Table): void {
-  refuseHolder(path, table);
+/** Before anything is put into it, the lock included. */
+async function refuseForeign(path: string): Promise<DirectoryState> {
+  const state = await prepareDirectory(path);
+  if (state.isMarked) return state;
+  const before = examine(path, state);
   try {
-    table.get(HEAD);
+    if (before !== null) verifyContents(path, state, before);
   } catch (error) {
-    refuseHolder(path, table);
-    throw error;
+    // Not foreign: another that started at the same moment is making its store here.
+    if (readHead(join(path, DATA_FILE)).transaction === before?.transaction) throw error;
   }
+  return state;
 }
 
 function verifyContents(path: string, state: DirectoryState, before: DataFileHead): void {
-  try {
-    const hasHead = verify(join(path, DATA_FILE), HEAD);
-    if (hasHead || (!state.isMarked && before.entries === 0)) return;
-    if (state.isMarked) throw damaged(path, "has a data.mdb without a head");
-    throw refusal(path, "holds the LMDB data of another program; name an empty or a new one");
-  } catch (error) {
-    // Another that started at the same moment has claimed it and is writing.
-    if (readHead(join(path, DATA_FILE)).transaction !== before.transaction)
-      throw inUse(path, "another process");
-    throw error;
-  }
+  const hasHead = verify(join(path, DATA_FILE), HEAD);
+  if (hasHead || (!state.isMarked && before.entries === 0)) return;
+  if (state.isMarked) throw damaged(path, "has a data.mdb without a head");
+  throw refusal(path, "holds the LMDB data of another program; name an empty or a new one");
 }
 
 function load(path: string, table: Table): Contents {

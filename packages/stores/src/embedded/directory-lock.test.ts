@@ -1,5 +1,5 @@
 /** One owner at a time, whatever becomes of the last one. */
-import { symlinkSync } from "node:fs";
+import { existsSync, renameSync, symlinkSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -108,6 +108,32 @@ test("a holder that writes, or was stopped in the middle of it, is found and nob
     await expect(EmbeddedStore.open({ directory })).rejects.toThrow(`in use by process ${holder.pid}`);
     holder.signal("SIGCONT");
   }
+});
+
+test("whoever tries to open a directory takes nothing from its holder", async () => {
+  const holder = start("write");
+  expect(await said(holder)).toMatchObject({ opened: true });
+  const intruders = Array.from({ length: 2 }, () => new Child("racer.mjs", [directory]));
+  children.push(...intruders);
+  for (const intruder of intruders) intruder.tell("try");
+  for (const intruder of intruders) expect(await said(intruder)).toEqual({ code: "BACKEND_UNAVAILABLE" });
+  const ending = holder.stop();
+  const { written } = (await said(holder)) as { written?: number };
+  expect(written).toBeGreaterThan(0);
+  expect((await ending).code).toBe(0);
+  const store = await EmbeddedStore.open({ directory });
+  expect(await store.sync()).toBe(written);
+  await store.close();
+});
+
+test("whoever tries to open a directory does not even touch LMDB's files", async () => {
+  const holder = start();
+  expect(await said(holder)).toMatchObject({ opened: true });
+  // The holder has it open; anyone else would have to make it anew.
+  const lockFile = join(directory, "lock.mdb");
+  renameSync(lockFile, `${lockFile}.aside`);
+  await expect(EmbeddedStore.open({ directory })).rejects.toThrow(`in use by process ${holder.pid}`);
+  expect(existsSync(lockFile)).toBe(false);
 });
 
 test("of several that start at the same moment one wins, and can write", async () => {

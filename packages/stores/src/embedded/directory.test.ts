@@ -58,7 +58,7 @@ const fileIn = (name: string) => join(directory, name);
 
 /** Names and contents of all files, but not of LMDB's lock file, which holds nothing. */
 function contents(): Record<string, string> {
-  const names = readdirSync(directory).filter((name) => name !== "lock.mdb");
+  const names = readdirSync(directory).filter((name) => !/^(?:lock\.mdb|owner\.mdb.*)$/.test(name));
   const hash = (name: string) =>
     createHash("sha256")
       .update(readFileSync(fileIn(name)))
@@ -96,7 +96,13 @@ describe("a new directory", () => {
       expect(statSync(made).mode & 0o777).toBe(0o700);
     for (const name of readdirSync(fileIn("a/b")))
       expect(statSync(fileIn(`a/b/${name}`)).mode & 0o777).toBe(0o600);
-    expect(readdirSync(fileIn("a/b")).toSorted()).toEqual(["data.mdb", "lock.mdb", "tenure.json"]);
+    expect(readdirSync(fileIn("a/b")).toSorted()).toEqual([
+      "data.mdb",
+      "lock.mdb",
+      "owner.mdb",
+      "owner.mdb-lock",
+      "tenure.json",
+    ]);
     await store.close();
   });
 

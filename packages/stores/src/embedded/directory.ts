@@ -1,9 +1,11 @@
 /**
  * The directory of an embedded store: what may lie in it, and how it is known again.
  *
- *     data.mdb      LMDB's data
- *     lock.mdb      LMDB's table of readers and its mutexes; holds nothing that must be kept
- *     tenure.json   says what this is; written last, so that it stands only beside a store that was complete once
+ *     data.mdb        LMDB's data
+ *     lock.mdb        LMDB's table of readers and its mutexes; holds nothing that must be kept
+ *     owner.mdb       an LMDB file without content; whoever reads it owns the directory (`directory-lock.ts`)
+ *     owner.mdb-lock  its table of readers
+ *     tenure.json     says what this is; written last, so that it stands only beside a store that was complete once
  *
  * `tenure.json` is why a store whose data was lost or emptied is refused instead of begun anew: terms would be given
  * out a second time.
@@ -16,12 +18,14 @@ import { InvalidRequestError } from "@tenure/core";
 export const FORMAT = 1;
 export const DATA_FILE = "data.mdb";
 export const LOCK_FILE = "lock.mdb";
+export const OWNER_FILE = "owner.mdb";
+export const OWNER_LOCK_FILE = "owner.mdb-lock";
 /** What is written before it takes its name, or only to see that it can be. */
 export const DRAFT_FILE = "tenure.json.new";
 
 const MARKER_FILE = "tenure.json";
 /** May lie there before the first start; the last is what a fresh ext4 volume begins with. */
-const BEFORE_MARKER = new Set([DATA_FILE, LOCK_FILE, DRAFT_FILE, "lost+found"]);
+const BEFORE_MARKER = new Set([DATA_FILE, LOCK_FILE, OWNER_FILE, OWNER_LOCK_FILE, DRAFT_FILE, "lost+found"]);
 
 export interface DirectoryState {
   /** A complete store was here once. */
@@ -55,14 +59,14 @@ export async function prepareDirectory(directory: string): Promise<DirectoryStat
 }
 
 /** Makes the store known as one, once everything else is on disk. */
-export async function markDirectory(directory: string, state: DirectoryState): Promise<void> {
+export async function markDirectory(directory: string, highestExisting: string): Promise<void> {
   const draft = join(directory, DRAFT_FILE);
   const text = { what: "a store of Tenure; data.mdb is its content", format: FORMAT };
   await writeFile(draft, `${JSON.stringify(text)}\n`, { mode: 0o600, flush: true });
   await rename(draft, join(directory, MARKER_FILE));
   // A name is on disk when the directory that holds it is: up to the one that was there before.
   await syncDirectory(directory);
-  for (let made = directory; made !== state.highestExisting;) {
+  for (let made = directory; made !== highestExisting;) {
     made = dirname(made);
     await syncDirectory(made);
   }

@@ -8,18 +8,21 @@ const MAP_BYTES = 2 ** 28;
 
 /**
  * LMDB's files, opened in two steps. The first maps them and can list the readers; the second opens the one table, for
- * which it takes LMDB's write lock. Whoever holds the directory may have that lock and be stopped.
+ * which it takes LMDB's write lock. Already the first is a danger to whoever else has them open and writes: it sets the
+ * number of the last transaction in the shared lock file to what it has read, though another may have been committed
+ * meanwhile, which then is lost (`mdb_env_open2` of the `lmdb` package, 3.5).
  */
 export class Environment {
   /** Fit for `readerList` and `close` only. */
   readonly closed: Table;
   readonly #open: () => Table;
 
-  constructor(path: string) {
+  /** `path` is a directory, or the data file itself. */
+  constructor(path: string, kind: "directory" | "file") {
     const options: RootDatabaseOptionsWithPath & { isRoot: boolean; permissionsMode: number } = {
       path,
       isRoot: true,
-      noSubdir: false,
+      noSubdir: kind === "file",
       permissionsMode: 0o600,
       mapSize: MAP_BYTES,
       maxDbs: 1,

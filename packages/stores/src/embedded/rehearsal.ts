@@ -4,19 +4,19 @@
  */
 import { closeSync, constants, fstatSync, openSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { DATA_FILE, DRAFT_FILE, LOCK_FILE, refusal } from "./directory.js";
+import { DRAFT_FILE, refusal } from "./directory.js";
 
 /** More than a new lock file and the first pages of new data take together. */
 const ROOM_BYTES = 65_536;
-/** Two of the data, one of the lock file, and one that is closed again. */
-const DESCRIPTORS = [DATA_FILE, DATA_FILE, LOCK_FILE, LOCK_FILE];
 const SMALLEST_BYTES = 8192;
 
-export function rehearse(directory: string): void {
+export function rehearse(directory: string, dataFile: string, lockFile: string): void {
+  // Two of the data, one of the lock file, and one that is closed again.
+  const descriptors = [dataFile, dataFile, lockFile, lockFile];
   const files: number[] = [];
   try {
     let needsRoom = false;
-    for (const name of DESCRIPTORS) {
+    for (const name of descriptors) {
       const file = openSync(join(directory, name), constants.O_RDWR | constants.O_CREAT, 0o600);
       files.push(file);
       const stat = fstatSync(file);
