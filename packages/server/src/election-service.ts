@@ -5,12 +5,10 @@
 import {
   type Clock,
   type ElectorAdmin,
-  InvalidTtlError,
   type Leader,
   type RenewManyResult,
   type RenewResult,
   systemClock,
-  TTL_BOUNDS_MS,
 } from "@tenure/core";
 import { type Caller, checkIsAdmin, checkMayActAs, checkMaySee, maySee } from "./auth/caller.js";
 import type { AuditLog } from "./audit-log.js";
@@ -55,7 +53,6 @@ export class ElectionService {
     signal?: AbortSignal,
   ): Promise<shapes.CampaignReply> {
     checkMayActAs(caller, groupId, body.node_id);
-    await this.#refuseTtl(groupId, "lease_ttl_ms", body.lease_ttl_ms);
     const leave = (body.wait_ms ?? 0) > 0 ? this.#waiting.enter("waiting campaigns") : null;
     try {
       const startedAtMs = this.#clock.monotonicMs();
@@ -82,7 +79,7 @@ export class ElectionService {
     signal?: AbortSignal,
   ): Promise<shapes.RenewReply> {
     try {
-      await this.#refuseRenewal(caller, { ...body, group_id: groupId });
+      checkMayActAs(caller, groupId, body.node_id);
       const startedAtMs = this.#clock.monotonicMs();
       const request = codec.renewRequest(groupId, body);
       const result = await told(this.#elector.renew(request, given(signal)), codec.RENEW_NAMES);
@@ -98,19 +95,19 @@ export class ElectionService {
     { renewals }: shapes.RenewManyBody,
     signal?: AbortSignal,
   ): Promise<shapes.RenewManyReply> {
-    const refusals = await Promise.all(
-      renewals.map((each) => this.#refuseRenewal(caller, each).catch((error: unknown) => ({ error }))),
+    const refusals = renewals.map((each) =>
+      refusalOf(() => checkMayActAs(caller, each.group_id, each.node_id)),
     );
     const startedAtMs = this.#clock.monotonicMs();
-    const admitted = renewals.filter((_, index) => refusals[index] === undefined);
+    const admitted = renewals.filter((_, index) => refusals[index] === null);
     const requests = admitted.map((each) => codec.renewRequest(each.group_id, each));
     const renewed = (
       await told(this.#elector.renewMany(requests, given(signal)), codec.RENEW_NAMES)
     ).values();
     const results = renewals.map(async (each, index) => {
       try {
-        const refusal = refusals[index];
-        if (refusal !== undefined) throw refusal.error;
+        const refusal = refusals[index] ?? null;
+        if (refusal !== null) throw refusal;
         const result = renewed.next().value as RenewManyResult;
         return {
           group_id: each.group_id,
@@ -286,11 +283,6 @@ export class ElectionService {
     };
   }
 
-  async #refuseRenewal(caller: Caller, body: shapes.RenewBody & { group_id: string }): Promise<void> {
-    checkMayActAs(caller, body.group_id, body.node_id);
-    await this.#refuseTtl(body.group_id, "extend_by_ms", body.extend_by_ms);
-  }
-
   #renewFailed(error: unknown): unknown {
     if (error instanceof ServiceError) this.#metrics.renewFailed(error.code);
     return error;
@@ -306,13 +298,6 @@ export class ElectionService {
     if (this.#signer === null) return {};
     const ageMs = Math.max(0, this.#clock.monotonicMs() - sinceMs);
     return { token: await this.#signer.sign({ groupId, nodeId, term, ttlMs, ageMs }) };
-  }
-
-  /** No policy can admit it, so the elector does not look at any; the caller is told of the group's all the same. */
-  async #refuseTtl(groupId: string, field: string, ttlMs: number): Promise<void> {
-    if (ttlMs >= 1 && ttlMs <= TTL_BOUNDS_MS.max) return;
-    const { minTtlMs, maxTtlMs } = (await told(this.#elector.group(groupId))).policy;
-    throw asServiceError(new InvalidTtlError(field, ttlMs, minTtlMs, maxTtlMs));
   }
 
   /** Every act of an admin leaves a line, whether it succeeded or not. */
@@ -343,6 +328,17 @@ function told<T>(work: Promise<T>, names?: FieldNames): Promise<T> {
   return work.catch((error: unknown) => {
     throw asServiceError(error, names);
   });
+}
+
+/** Why it may not be done, if so. */
+function refusalOf(check: () => void): ServiceError | null {
+  try {
+    check();
+    return null;
+  } catch (error) {
+    if (error instanceof ServiceError) return error;
+    throw error;
+  }
 }
 
 function given(signal: AbortSignal | undefined): { signal: AbortSignal } | undefined {

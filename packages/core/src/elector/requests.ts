@@ -3,7 +3,7 @@ import { checkId, checkInteger, checkKeys, checkMetadata, either, isObject, LIMI
 import type { Metadata } from "../elector.js";
 import { InvalidRequestError } from "../errors.js";
 import type { GroupConfig } from "../record.js";
-import { DEFAULT_POLICY, parsePolicy, TTL_BOUNDS_MS } from "../policy.js";
+import { DEFAULT_POLICY, parsePolicy } from "../policy.js";
 import { YIELD_MS } from "../rules/attend.js";
 import type { Candidate } from "../rules/campaign.js";
 import type { Claim } from "../rules/claim.js";
@@ -30,7 +30,7 @@ export function parseCampaign(request: unknown): ParsedCampaign {
     candidate: {
       nodeId: checkId(given["nodeId"], "nodeId"),
       instanceId: optionalId(given["instanceId"], "instanceId"),
-      ttlMs: checkInteger(given["ttlMs"], "ttlMs", 1, TTL_BOUNDS_MS.max),
+      ttlMs: checkTtl(given["ttlMs"], "ttlMs"),
       priority: checkInteger(either(given["priority"], 0), "priority", -LIMITS.priority, LIMITS.priority),
       metadata: checkMetadata(given["metadata"], "metadata") ?? null,
     },
@@ -48,7 +48,7 @@ export function parseRenew(request: unknown, place = ""): ParsedRenew {
   const given = fields(request, place, ["groupId", "nodeId", "term", "ttlMs", "instanceId"]);
   return {
     ...parseClaim(given, place),
-    ttlMs: checkInteger(given["ttlMs"], field(place, "ttlMs"), 1, TTL_BOUNDS_MS.max),
+    ttlMs: checkTtl(given["ttlMs"], field(place, "ttlMs")),
   };
 }
 
@@ -201,6 +201,12 @@ function fields(
 
 function field(place: string, name: string): string {
   return place === "" ? name : `${place}.${name}`;
+}
+
+/** Any whole number: which of them a group admits is for its policy to say. */
+function checkTtl(value: unknown, name: string): number {
+  if (!Number.isInteger(value)) throw new InvalidRequestError(name, "must be a whole number");
+  return value as number;
 }
 
 function optionalId(value: unknown, name: string): string | null {

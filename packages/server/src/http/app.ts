@@ -61,6 +61,8 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
   const app = Fastify({
     loggerInstance: log,
     logController: new LogController({ disableRequestLogging: true }),
+    // What we log names the request by itself; a logger for each would cost more than most requests.
+    childLoggerFactory: (logger) => logger,
     bodyLimit: BODY_BYTES,
     requestTimeout: ARRIVAL_MS,
     // Every character of an id may come percent-encoded.

@@ -90,7 +90,7 @@ describe("a vacant group that is held back", () => {
 describe("a list of renewals", () => {
   test("is answered in its order, each in its place", async () => {
     const service = await serve();
-    for (const group of ["x", "y", "z"]) await service.campaign(group, "a");
+    for (const group of ["w/1", "x", "y", "z"]) await service.campaign(group, "a");
     const renewal = { node_id: "a", term: 1, extend_by_ms: 5000 };
     const { status, body } = await service.post("/v1/renew", {
       renewals: [

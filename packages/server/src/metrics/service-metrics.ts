@@ -26,6 +26,8 @@ export class ServiceMetrics {
   readonly #leaderChanges: Counter<"group_id">;
   readonly #renewFailures: Counter<"reason">;
   readonly #requestLatency: Histogram<"route" | "method" | "status">;
+  /** Of `requestLatency`: as many as there are routes and statuses. */
+  readonly #requestSeries = new Map<string, Histogram.Internal<"route" | "method" | "status">>();
   readonly #splitBrains: Counter;
 
   /** `quorum` is asked at each scrape. */
@@ -70,8 +72,15 @@ export class ServiceMetrics {
     }
   }
 
+  /** Called for every request, so each series is looked up by its labels once. */
   observeRequest(route: string, method: string, status: number, elapsedMs: number): void {
-    this.#requestLatency.observe({ route, method, status }, elapsedMs);
+    const name = `${status} ${method} ${route}`;
+    let series = this.#requestSeries.get(name);
+    if (series === undefined) {
+      series = this.#requestLatency.labels({ route, method, status });
+      this.#requestSeries.set(name, series);
+    }
+    series.observe(elapsedMs);
   }
 
   /** `reason` is a code of the service, or what operators have always called it. */
