@@ -17,6 +17,7 @@ import type { MandateSigner } from "./mandates/mandate-signer.js";
 import type { ServiceMetrics } from "./metrics/service-metrics.js";
 import { tracedElector } from "./metrics/tracing.js";
 import { asServiceError, type FieldNames, ServiceError } from "./service-error.js";
+import { Watch } from "./watch.js";
 import * as codec from "./wire/codec.js";
 import type * as shapes from "./wire/shapes.js";
 
@@ -147,29 +148,23 @@ export class ElectionService {
     return codec.leaderShape(leadership, isLocal);
   }
 
-  /** The items of a watch with the cursor to resume from. Ends by throwing, as the elector's do. */
-  async *watch(
-    caller: Caller,
-    groupId: string | null,
-    cursor: number | undefined,
-    signal: AbortSignal,
-  ): AsyncGenerator<{ readonly event: shapes.EventShape; readonly cursor: number }, undefined> {
+  /** Of one group, or of all that the caller may see. Ends by throwing, with `return` or with the signal. */
+  watch(caller: Caller, groupId: string | null, cursor: number | undefined, signal?: AbortSignal): Watch {
     if (groupId !== null) checkMaySee(caller, groupId);
     const leave = this.#waiting.enter("watches");
+    const options = { cursor, ...given(signal) };
     try {
-      const options = { cursor, signal };
-      const events =
-        groupId === null ? this.#elector.watchAll(options) : this.#elector.watch(groupId, options);
-      for await (const event of events) {
-        if (groupId === null && !maySee(caller, event.groupId)) continue;
-        yield { event: codec.eventShape(event.groupId, event), cursor: event.cursor };
-      }
+      return groupId === null
+        ? new Watch({
+            events: this.#elector.watchAll(options),
+            mayTell: (event) => maySee(caller, event.groupId),
+            leave,
+          })
+        : new Watch({ events: this.#elector.watch(groupId, options), mayTell: () => true, leave });
     } catch (error) {
-      throw asServiceError(error);
-    } finally {
       leave();
+      throw asServiceError(error);
     }
-    return undefined;
   }
 
   /** Rejects where the store does not answer. */

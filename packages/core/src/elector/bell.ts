@@ -1,28 +1,43 @@
 import { onAbort } from "../on-abort.js";
-import { unlessAborted } from "./within.js";
 
-/** Wakes one reader when there may be something new, or when one of its signals says that it is over. */
+export type Signals = readonly (AbortSignal | undefined)[];
+
+type Listen = (ring: () => void) => () => void;
+
+/** Wakes one reader when there may be something new, when one of its signals says that it is over, or when it leaves. */
 export class Bell {
-  readonly #signals: readonly (AbortSignal | undefined)[];
-  readonly #ring: () => void;
-  readonly #stopListening: readonly (() => void)[];
+  readonly #signals: Signals;
+  readonly #stopListening: (() => void)[] = [];
   #wake: (() => void) | null = null;
   #rung = false;
+  #left = false;
+
+  constructor(signals: Signals) {
+    this.#signals = signals;
+    for (const signal of signals) if (signal !== undefined) this.listenTo((ring) => onAbort(signal, ring));
+  }
 
   /** `listen` is given what to call when there is something new, and returns how to stop that. */
-  constructor(listen: (ring: () => void) => () => void, signals: readonly (AbortSignal | undefined)[]) {
-    this.#signals = signals;
-    this.#ring = () => {
-      this.#rung = true;
-      this.#wake?.();
-    };
-    const onSignals = signals.map((signal) =>
-      signal === undefined ? () => {} : onAbort(signal, this.#ring),
-    );
-    this.#stopListening = [listen(this.#ring), ...onSignals];
+  listenTo(listen: Listen): void {
+    this.#stopListening.push(listen(this.#ring));
+  }
+
+  readonly #ring = (): void => {
+    this.#rung = true;
+    this.#wake?.();
+  };
+
+  get hasLeft(): boolean {
+    return this.#left;
+  }
+
+  leave(): void {
+    this.#left = true;
+    this.#ring();
   }
 
   throwIfOver(): void {
+    if (this.#left) throw new Error("the reader has left");
     for (const signal of this.#signals) signal?.throwIfAborted();
   }
 
@@ -40,7 +55,17 @@ export class Bell {
 
   /** `work`, unless it is over sooner. */
   unlessOver<T>(work: Promise<T>): Promise<T> {
-    return this.#signals.reduce((rest, signal) => unlessAborted(signal, rest), work);
+    return new Promise((resolve, reject) => {
+      void work.then(resolve, reject);
+      this.#wake = () => {
+        try {
+          this.throwIfOver();
+        } catch (error) {
+          reject(error);
+        }
+      };
+      this.#wake();
+    });
   }
 
   remove(): void {

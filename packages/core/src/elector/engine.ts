@@ -47,6 +47,7 @@ const PATIENT_ATTEMPTS = 8;
 const LONGEST_PAUSE_MS = 64;
 const SHORTEST_CALL_MS = 25;
 const LONGEST_CALL_MS = 1000;
+const WOKEN_AT_ONCE = 100;
 
 export interface EngineOptions {
   readonly explicitGroups: boolean;
@@ -295,7 +296,7 @@ export class Engine {
     const group = this.obtain(place.groupId);
     const previous = group.record;
     if (place.kind === "history") {
-      if (group.observeHistory(entry)) notify(group);
+      if (group.observeHistory(entry)) this.#notify(group);
     } else if (group.observeRecord(entry, this.clock.monotonicMs())) {
       this.#changed(group, previous);
     }
@@ -307,7 +308,7 @@ export class Engine {
     this.#ttls.move(previous.holder?.ttlMs, record.holder?.ttlMs);
     if (previous.eventNumber !== record.eventNumber) group.eventSeenAtMs = group.seenAtMs;
     const transferMoved = (previous.transfer === null) !== (record.transfer === null);
-    if (previous.eventNumber !== record.eventNumber || transferMoved) notify(group);
+    if (previous.eventNumber !== record.eventNumber || transferMoved) this.#notify(group);
     this.#onChange(group);
   }
 
@@ -315,7 +316,18 @@ export class Engine {
   async close(): Promise<void> {
     this.members?.close();
     await this.follower.close();
-    for (const group of this.groups.values()) notify(group);
+    for (const group of this.groups.values()) this.#notify(group);
+  }
+
+  #notify(group: GroupState): void {
+    if (group.watchers !== null) this.#wakeFrom([...group.watchers], 0);
+  }
+
+  /** A slice at a time: thousands who wake in one turn would keep everyone else waiting, a leader's renewal too. */
+  #wakeFrom(watchers: readonly (() => void)[], start: number): void {
+    const end = start + WOKEN_AT_ONCE;
+    for (let index = start; index < end; index++) watchers[index]?.();
+    if (end < watchers.length) this.clock.after(0, () => this.#wakeFrom(watchers, end));
   }
 }
 
@@ -324,10 +336,6 @@ type WriteOutcome =
   | { readonly kind: "conflict" }
   | { readonly kind: "uncertain" }
   | { readonly kind: "history first" };
-
-function notify(group: GroupState): void {
-  if (group.watchers !== null) for (const wake of group.watchers) wake();
-}
 
 export function refuseUnknown(groupId: string): never {
   throw new GroupNotFoundError(groupId);

@@ -1,10 +1,10 @@
 import type { WatchEvent } from "../elector.js";
 import type { LeadershipEvent } from "../event.js";
 import { eventsAfter } from "../history.js";
-import { Bell } from "./bell.js";
+import type { Bell, Signals } from "./bell.js";
 import { type Engine, refuseUnknown } from "./engine.js";
 import type { GroupState } from "./group-state.js";
-import { iterate, type Signals } from "./iterate.js";
+import { iterate } from "./iterate.js";
 import { stateEvent, watchEvent } from "./views.js";
 
 /** Events of one group from a cursor on; each iteration is a watch of its own, until one of the signals ends it. */
@@ -14,7 +14,7 @@ export function watchGroup(
   from: number | undefined,
   signals: Signals,
 ): AsyncIterable<WatchEvent> {
-  return iterate(signals, (all) => readEvents(engine, groupId, from, all));
+  return iterate(signals, (bell) => readEvents(engine, groupId, from, bell));
 }
 
 /**
@@ -25,10 +25,10 @@ async function* readEvents(
   engine: Engine,
   groupId: string,
   from: number | undefined,
-  signals: Signals,
+  bell: Bell,
 ): AsyncGenerator<WatchEvent, undefined> {
   const group = engine.obtain(groupId);
-  const bell = new Bell((wake) => group.listen(wake), signals);
+  bell.listenTo((wake) => group.listen(wake));
   const state = (resync: boolean) => stateEvent(groupId, group.current(), resync, engine.clock.wallMs());
   try {
     bell.throwIfOver();

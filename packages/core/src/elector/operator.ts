@@ -87,7 +87,8 @@ export class Operator {
     signals: readonly (AbortSignal | undefined)[],
   ): Promise<Leader> {
     let fromTerm = 0;
-    const bell = new Bell((wake) => group.listen(wake), signals);
+    const bell = new Bell(signals);
+    bell.listenTo((wake) => group.listen(wake));
     try {
       const acted = await this.#actOnExisting(group, (seen) => {
         fromTerm = seen.record.term;

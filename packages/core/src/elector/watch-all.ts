@@ -1,7 +1,7 @@
 import type { WatchEvent } from "../elector.js";
-import { Bell } from "./bell.js";
+import type { Bell, Signals } from "./bell.js";
 import type { Engine } from "./engine.js";
-import { iterate, type Signals } from "./iterate.js";
+import { iterate } from "./iterate.js";
 import { stateEvent, watchEvent } from "./views.js";
 
 /**
@@ -13,15 +13,15 @@ export function watchAll(
   from: number | undefined,
   signals: Signals,
 ): AsyncIterable<WatchEvent> {
-  return iterate(signals, (all) => readAll(engine, from, all));
+  return iterate(signals, (bell) => readAll(engine, from, bell));
 }
 
 async function* readAll(
   engine: Engine,
   from: number | undefined,
-  signals: Signals,
+  bell: Bell,
 ): AsyncGenerator<WatchEvent, undefined> {
-  const bell = new Bell((wake) => engine.log.listen(wake), signals);
+  bell.listenTo((wake) => engine.log.listen(wake));
   // One's own writes are known before the feed brings them: what a state has shown is not told again.
   const shown = new Map<string, number>();
   try {

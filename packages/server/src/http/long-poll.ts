@@ -1,10 +1,6 @@
 import type { Clock } from "@tenure/core";
+import type { WatchItem } from "../watch.js";
 import type { EventShape, EventsReply } from "../wire/shapes.js";
-
-export interface WatchItem {
-  readonly event: EventShape;
-  readonly cursor: number;
-}
 
 export interface LongPollOptions {
   readonly from: number | undefined;
@@ -19,7 +15,7 @@ const MOST_EVENTS = 1000;
 
 /** The first events to come, with all that are there already; none if the time is over sooner. */
 export async function longPoll(
-  items: AsyncGenerator<WatchItem, undefined>,
+  items: AsyncIterableIterator<WatchItem, undefined>,
   { from, timeoutMs, clock, signal }: LongPollOptions,
 ): Promise<EventsReply> {
   const events: EventShape[] = [];
@@ -42,8 +38,7 @@ export async function longPoll(
     }
   } finally {
     cancel();
-    // It does so only once its wait has ended, which the signal does when the answer has left.
-    items.return(undefined).catch(() => {});
+    void items.return?.();
   }
   return { events, cursor: String(cursor) };
 }

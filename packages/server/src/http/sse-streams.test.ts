@@ -4,7 +4,8 @@ import type { AddressInfo } from "node:net";
 import { systemClock } from "@tenure/core";
 import Fastify from "fastify";
 import { afterEach, expect, test } from "vitest";
-import { turn, type WatchItem } from "./long-poll.js";
+import type { WatchItem } from "../watch.js";
+import { turn } from "./long-poll.js";
 import { cleanUp, later } from "./service.test-kit.js";
 import { SseStreams } from "./sse-streams.js";
 
@@ -32,7 +33,9 @@ test("a reader that does not read is not sent more than fits on the way, and is 
   later(() => streams.close());
   app.get("/", (request, reply) => {
     const items = endless();
-    return streams.send(request, reply, items, items.next());
+    reply.raw.once("close", () => void items.return(undefined));
+    streams.send(request, reply, items, items.next());
+    return reply;
   });
   await app.listen({ port: 0, host: "127.0.0.1" });
   later(() => app.close());

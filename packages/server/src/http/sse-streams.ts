@@ -5,7 +5,8 @@
 import type { ServerResponse } from "node:http";
 import type { CancelTimer, Clock } from "@tenure/core";
 import type { FastifyReply, FastifyRequest } from "fastify";
-import { turn, type WatchItem } from "./long-poll.js";
+import type { WatchItem } from "../watch.js";
+import { turn } from "./long-poll.js";
 
 /** Proxies close what is silent for longer. */
 const KEEP_ALIVE_MS = 15_000;
@@ -14,12 +15,13 @@ const RETRY_MS = 1000;
 /** Keep-alives that did not leave, one after the other, before a reader counts as gone. */
 const MOST_STUCK = 4;
 
+type Items = AsyncIterableIterator<WatchItem, undefined>;
+
 interface Stream {
   readonly raw: ServerResponse;
+  readonly items: Items;
   stuck: number;
 }
-
-type Items = AsyncGenerator<WatchItem, undefined>;
 
 export class SseStreams {
   readonly #clock: Clock;
@@ -30,19 +32,22 @@ export class SseStreams {
   constructor(clock: Clock, stopping: AbortSignal) {
     this.#clock = clock;
     this.#stopping = stopping;
+    stopping.addEventListener("abort", () => {
+      for (const { items } of this.#open) void items.return?.();
+    });
   }
 
   close(): void {
     this.#cancelTimer?.();
   }
 
-  /** `first` has been pulled from `items` already. Resolves at the end of the stream. */
-  async send(
+  /** From here on the answer is the stream's. `first` has been pulled from `items` already. */
+  send(
     request: FastifyRequest,
     reply: FastifyReply,
     items: Items,
-    first: ReturnType<Items["next"]>,
-  ): Promise<FastifyReply> {
+    first: Promise<IteratorResult<WatchItem, undefined>>,
+  ): void {
     reply.hijack();
     const { raw } = reply;
     raw.writeHead(200, {
@@ -52,32 +57,23 @@ export class SseStreams {
       "x-request-id": request.id,
     });
     raw.flushHeaders();
-    const stream: Stream = { raw, stuck: 0 };
+    const stream: Stream = { raw, items, stuck: 0 };
     this.#open.add(stream);
     this.#cancelTimer ??= this.#clock.after(KEEP_ALIVE_MS, () => this.#keepAlive());
-    try {
-      await this.#copy(stream, items, first);
-    } catch {
-      // The watch has ended, or the reader has: it comes back with its cursor.
-    } finally {
-      this.#open.delete(stream);
-      await items.return(undefined).catch(() => {});
-      if (!raw.destroyed) raw.end(this.#stopping.aborted ? `retry: ${RETRY_MS}\n\n` : "");
-    }
-    return reply;
+    if (this.#stopping.aborted) void items.return?.();
+    void this.#run(stream, first);
   }
 
-  async #copy(stream: Stream, items: Items, first: ReturnType<Items["next"]>): Promise<void> {
-    for (let result = await first; result.done !== true;) {
-      const { event, cursor } = result.value;
-      const next = items.next();
-      // The states of many groups share a cursor. Only the last carries it: cut off before, a reader begins anew.
-      const following = await Promise.race([next.catch(() => null), turn()]);
-      const isLast = following?.value?.cursor !== cursor;
-      await write(stream.raw, `${isLast ? `id: ${cursor}\n` : ""}data: ${JSON.stringify(event)}\n\n`);
-      stream.stuck = 0;
-      result = await next;
+  async #run(stream: Stream, first: Promise<IteratorResult<WatchItem, undefined>>): Promise<void> {
+    const { raw, items } = stream;
+    try {
+      await copy(stream, first);
+    } catch {
+      // The watch has ended, or the reader has: it comes back with its cursor.
     }
+    this.#open.delete(stream);
+    void items.return?.();
+    if (!raw.destroyed) raw.end(this.#stopping.aborted ? `retry: ${RETRY_MS}\n\n` : "");
   }
 
   #keepAlive(): void {
@@ -90,6 +86,20 @@ export class SseStreams {
     }
     this.#cancelTimer =
       this.#open.size === 0 ? null : this.#clock.after(KEEP_ALIVE_MS, () => this.#keepAlive());
+  }
+}
+
+async function copy(stream: Stream, first: Promise<IteratorResult<WatchItem, undefined>>): Promise<void> {
+  const { raw, items } = stream;
+  for (let result = await first; result.done !== true;) {
+    const { event, cursor } = result.value;
+    const next = items.next();
+    // The states of many groups share a cursor. Only the last carries it: cut off before, a reader begins anew.
+    const following = await Promise.race([next.catch(() => null), turn()]);
+    const isLast = following?.value?.cursor !== cursor;
+    await write(raw, `${isLast ? `id: ${cursor}\n` : ""}data: ${JSON.stringify(event)}\n\n`);
+    stream.stuck = 0;
+    result = await next;
   }
 }
 

@@ -226,7 +226,7 @@ describe("a watch over all groups", () => {
   test("by long poll tells all states in one answer, however many", async () => {
     const service = await serve();
     const groups = Array.from({ length: 1100 }, (_, index) => `g${index}`);
-    await Promise.all(groups.map((group) => service.campaign(group, "a")));
+    await Promise.all(groups.map((group) => service.campaign(group, "a", { lease_ttl_ms: 60_000 })));
     const { body } = await service.get("/v1/watch");
     expect(types(body)).toHaveLength(1100);
     await service.resign("g7", "a", 1);

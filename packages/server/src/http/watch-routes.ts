@@ -31,18 +31,20 @@ export function watchRoutes(app: App, { service, clock, stopping }: AppParts): v
     const isStream = request.headers.accept?.includes("text/event-stream") === true;
     const cursor = cursorOf(request, isStream);
     const givenMs = timeoutOf(request.query.timeout_ms);
-    const signal = endOf(reply, stopping);
-    const items = service.watch(request.caller, groupId, cursor, signal);
+    const items = service.watch(request.caller, groupId, cursor);
+    reply.raw.once("close", () => void items.return());
     // Without a cursor a group's first event is its state, and comes whatever that is.
     const isSure = cursor === undefined && groupId !== null;
     if (!isStream) {
+      const signal = endOf(reply, stopping);
       return longPoll(items, { from: cursor, timeoutMs: isSure ? null : givenMs, clock, signal });
     }
     const first = items.next();
     const opened = isSure ? first : cursor === undefined ? service.checkReachable() : turn();
     // A refusal is still an ordinary answer.
     await Promise.race([first, opened]);
-    return streams.send(request, reply, items, first);
+    streams.send(request, reply, items, first);
+    return reply;
   };
 
   const response = { 200: watched, "4xx": shapes.ErrorReply, "5xx": shapes.ErrorReply };
