@@ -125,9 +125,9 @@ function declaredDependencies(tree) {
     return sources(tree, `${directory}/src`).flatMap(({ file, line, name: specifier }) => {
       const dependency = packageOf(specifier);
       if (dependency === null || dependency === `${SCOPE}${name}`) return [];
-      const known = isTest(file) ? [...own, ...shared] : shipped;
+      const known = isForTests(file) ? [...own, ...shared] : shipped;
       if (known.includes(dependency)) return [];
-      const place = isTest(file) ? "devDependencies" : "dependencies";
+      const place = isForTests(file) ? "devDependencies" : "dependencies";
       return [
         {
           file,
@@ -137,6 +137,11 @@ function declaredDependencies(tree) {
       ];
     });
   });
+}
+
+/** Tests and what only they use: neither is published. */
+function isForTests(file) {
+  return isTest(file) || file.endsWith(".test-kit.ts");
 }
 
 /** `null` for files and for what Node brings along. */

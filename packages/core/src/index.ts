@@ -69,4 +69,5 @@ export type {
   Store,
   StoreLimits,
 } from "./store/store.js";
+export { onAbort, unlessAborted } from "./on-abort.js";
 export { systemClock } from "./system-clock.js";

@@ -4,9 +4,19 @@ import { InvalidRequestError, MemoryStore, type Store } from "@tenure/core";
 const ENGINES: Readonly<Record<string, (rest: string, url: string) => Promise<Store>>> = {
   memory: openMemory,
   embedded: openEmbedded,
+  etcd: openEtcd,
+  postgres: openPostgres,
+  postgresql: openPostgres,
 };
 
-/** Opens the store that a URL names: `memory:` or `embedded:DIR`. */
+/**
+ * Opens the store that a URL names. Of what follows only a server is required:
+ *
+ * - `memory:`
+ * - `embedded:DIR`
+ * - `etcd://user:password@a:2379,b:2379/prefix?tls=true&ca=FILE&cert=FILE&key=FILE&max_txn_ops=128`
+ * - `postgres://user:password@a:5432,b:5432/database?schema=tenure&sslmode=verify-full`
+ */
 export async function openStore(url: string): Promise<Store> {
   const match = /^([a-z][a-z0-9+.-]*):(.*)$/is.exec(url);
   const [scheme = "", rest = ""] = match?.slice(1) ?? [];
@@ -15,7 +25,8 @@ export async function openStore(url: string): Promise<Store> {
     const known = Object.keys(ENGINES).map((each) => `${each}:`);
     throw new InvalidRequestError(
       "store",
-      `must begin with ${known.join(" or ")}, not ${JSON.stringify(url)}`,
+      // Never the whole of it: what follows may hold a password.
+      `must begin with ${known.join(" or ")}, not ${JSON.stringify(scheme)}`,
     );
   }
   return open(rest, url);
@@ -32,4 +43,14 @@ async function openEmbedded(rest: string): Promise<Store> {
   if (directory === "") throw new InvalidRequestError("store", "must name a directory: embedded:DIR");
   const { EmbeddedStore } = await import("./embedded/index.js");
   return EmbeddedStore.open({ directory });
+}
+
+async function openEtcd(_rest: string, url: string): Promise<Store> {
+  const { EtcdStore, parseEtcdUrl } = await import("./etcd/index.js");
+  return EtcdStore.open(parseEtcdUrl(url));
+}
+
+async function openPostgres(_rest: string, url: string): Promise<Store> {
+  const { parsePostgresUrl, PostgresStore } = await import("./postgres/index.js");
+  return PostgresStore.open(parsePostgresUrl(url));
 }

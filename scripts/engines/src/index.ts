@@ -7,3 +7,13 @@ export { EngineProcess } from "./engine-process.js";
 export { FaultProxy } from "./fault-proxy.js";
 export { freePorts } from "./free-ports.js";
 export { isMissing } from "./install.js";
+export { type EtcdEngine, type EtcdEngineOptions, startEtcd } from "./etcd.js";
+export {
+  giveToPostgres,
+  type PgBouncerOptions,
+  type PostgresEngine,
+  type PostgresOptions,
+  PostgresProcess,
+  startPgBouncer,
+  startPostgres,
+} from "./postgres.js";

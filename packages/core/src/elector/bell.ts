@@ -14,7 +14,7 @@ export class Bell {
 
   constructor(signals: Signals) {
     this.#signals = signals;
-    for (const signal of signals) if (signal !== undefined) this.listenTo((ring) => onAbort(signal, ring));
+    for (const signal of signals) this.listenTo((ring) => onAbort(signal, ring));
   }
 
   /** `listen` is given what to call when there is something new, and returns how to stop that. */

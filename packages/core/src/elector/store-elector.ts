@@ -35,6 +35,7 @@ import { TenureError } from "../errors.js";
 import type { LeadershipEvent } from "../event.js";
 import { DEFAULT_DRIFT_RATIO } from "../lease-time.js";
 import type { ElectionRecord, Holder } from "../record.js";
+import { unlessAborted } from "../on-abort.js";
 import { decideRenew } from "../rules/renew.js";
 import { decideResign } from "../rules/resign.js";
 import type { CallOptions, Store } from "../store/store.js";
@@ -48,7 +49,6 @@ import { leaderOf, leaderView } from "./views.js";
 import { Waiter } from "./waiter.js";
 import { watchGroup } from "./group-watch.js";
 import { watchAll } from "./watch-all.js";
-import { unlessAborted } from "./within.js";
 
 export interface StoreElectorOptions {
   readonly store: Store;

@@ -1,6 +1,5 @@
 import type { Clock } from "../clock.js";
 import { BackendUnavailableError } from "../errors.js";
-import { onAbort } from "../on-abort.js";
 
 /** Gives `work` so long, then aborts its signal and rejects, whether it heeds the signal or not. */
 export function within<T>(
@@ -26,16 +25,5 @@ export function within<T>(
         reject(error instanceof Error ? error : new Error(`${what} failed`, { cause: error }));
       },
     );
-  });
-}
-
-/** Rejects as soon as the signal does. What `work` comes to afterwards is nobody's business any more. */
-export function unlessAborted<T>(signal: AbortSignal | undefined, work: Promise<T>): Promise<T> {
-  if (signal === undefined) return work;
-  return new Promise((resolve, reject) => {
-    const abort = () => reject(signal.reason as Error);
-    if (signal.aborted) abort();
-    const stopListening = onAbort(signal, abort);
-    void work.then(resolve, reject).finally(stopListening);
   });
 }

@@ -1,0 +1,37 @@
+import { randomUUID } from "node:crypto";
+import { StoreElector } from "@tenure/core";
+import { electorConformance } from "@tenure/core/conformance";
+import { type EtcdEngine, isMissing, startEtcd } from "@tenure/engines";
+import { afterAll, beforeAll, describe, test } from "vitest";
+import { EtcdStore } from "./etcd-store.js";
+
+describe.skipIf(isMissing("etcd"))("an elector on etcd", () => {
+  const prefix = randomUUID();
+  let engine: EtcdEngine;
+  beforeAll(async () => {
+    engine = await startEtcd();
+  });
+  afterAll(() => engine.stop());
+
+  // A store for each, as servers side by side have.
+  electorConformance({
+    test,
+    features: { admin: true },
+    open: async () => {
+      const opened: (StoreElector | EtcdStore)[] = [];
+      const another = async (): Promise<StoreElector> => {
+        const store = await EtcdStore.open({ endpoints: engine.endpoints, prefix });
+        const elector = StoreElector.open({ store });
+        opened.unshift(elector, store);
+        return elector;
+      };
+      return {
+        elector: await another(),
+        another,
+        dispose: async () => {
+          for (const each of opened) await each.close();
+        },
+      };
+    },
+  });
+});

@@ -1,0 +1,77 @@
+import { InvalidRequestError } from "@tenure/core";
+import { expect, test } from "vitest";
+import { checkOptions, parseEtcdUrl } from "./options.js";
+
+const endpoints = ["a"];
+
+test("a URL says all there is to say", () => {
+  const url =
+    "etcd://us%40er:p%2Fw@a,b:1,[::1]:2/my/space?tls=true&ca=/ca.pem&cert=/cert.pem&key=/key.pem&max_txn_ops=1024";
+  expect(checkOptions(parseEtcdUrl(url))).toEqual({
+    endpoints: ["a:2379", "b:1", "[::1]:2"],
+    prefix: "my/space",
+    login: { user: "us@er", password: "p/w" },
+    tls: { ca: "/ca.pem", cert: "/cert.pem", key: "/key.pem" },
+    maxTxnOps: 1024,
+  });
+});
+
+test("what is left out has its default, and what was checked does not change", () => {
+  const options = checkOptions(parseEtcdUrl("etcd://a"));
+  expect(options).toEqual({
+    endpoints: ["a:2379"],
+    prefix: "tenure",
+    login: null,
+    tls: null,
+    maxTxnOps: 128,
+  });
+  expect(Object.isFrozen(options)).toBe(true);
+  expect(checkOptions({ endpoints, tls: true }).tls).toEqual({});
+});
+
+test("prefixes may begin with a slash, and hold whatever is text", () => {
+  for (const prefix of ["/tenure", "a/b c/ä"])
+    expect(checkOptions({ endpoints, prefix }).prefix).toBe(prefix);
+});
+
+test.each<readonly [string, object, RegExp]>([
+  ["endpoints", { endpoints: [] }, /at least one/],
+  ["endpoints", { endpoints: "a:2379" }, /must be a list/],
+  ["endpoints[1]", { endpoints: ["a", "http://b:2379"] }, /without a scheme/],
+  ["endpoints[0]", { endpoints: [""] }, /host or host:port/],
+  ["endpoints[0]", { endpoints: ["a:0"] }, /from 1 to 65535/],
+  ["prefix", { prefix: "" }, /1 to 200 characters/],
+  ["prefix", { prefix: "x".repeat(201) }, /1 to 200 characters/],
+  ["prefix", { prefix: "a/" }, /end with a slash/],
+  ["prefix", { prefix: "a//b" }, /two in a row/],
+  ["prefix", { prefix: "a\0" }, /control characters/],
+  ["prefix", { prefix: "a\uD800" }, /control characters/],
+  ["user", { password: "secret" }, /along with the password/],
+  ["password", { user: "somebody" }, /along with the user/],
+  ["tls", { tls: "yes" }, /true or false/],
+  ["ca", { ca: "/ca.pem" }, /tls=true/],
+  ["ca", { tls: true, ca: "" }, /path of a file/],
+  ["cert", { tls: true, key: "/key.pem" }, /along with the key/],
+  ["key", { tls: true, cert: "/cert.pem" }, /along with the cert/],
+  ["maxTxnOps", { maxTxnOps: 2 }, /from 3 to 100000/],
+  ["maxTxnOps", { maxTxnOps: 12.5 }, /whole number/],
+  ["speed", { speed: 1 }, /is unknown; must be one of endpoints, prefix/],
+])("%s is refused with its reason: %o", (field, options, reason) => {
+  const check = (): unknown => checkOptions({ endpoints, ...options });
+  expect(check).toThrow(InvalidRequestError);
+  expect(check).toThrow(reason);
+  expect(check).not.toThrow(/secret/);
+  try {
+    check();
+  } catch (error) {
+    expect((error as InvalidRequestError).field).toBe(field);
+  }
+});
+
+test.each([
+  ["etcd://a?max_txn_ops=2", /max_txn_ops=2; must be a whole number from 3/],
+  ["etcd://a?tls=1", /tls=1; must be true or false/],
+  ["etcd://a?speed=1", /parameter "speed"; must be one of tls, ca, cert, key, max_txn_ops/],
+])("%s is refused with its reason", (url, reason) => {
+  expect(() => parseEtcdUrl(url)).toThrow(reason);
+});

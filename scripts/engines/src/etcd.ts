@@ -1,0 +1,79 @@
+import { join } from "node:path";
+import { type Engine, scratchDirectory, startAll } from "./engine.js";
+import { EngineProcess } from "./engine-process.js";
+import { freePorts } from "./free-ports.js";
+import { findCommand } from "./install.js";
+
+export interface EtcdEngineOptions {
+  readonly nodes?: 1 | 3;
+  /** Clients then speak TLS; with `clientCa` they have to show a certificate. All are files in PEM. */
+  readonly tls?: { readonly cert: string; readonly key: string; readonly clientCa?: string };
+  /** More arguments, for every member. */
+  readonly args?: readonly string[];
+}
+
+export interface EtcdEngine extends Engine {
+  /** `host:port` of each member, for clients. */
+  readonly endpoints: readonly string[];
+}
+
+const HOST = "127.0.0.1";
+
+interface Member {
+  readonly name: string;
+  readonly client: number;
+  readonly peer: number;
+  /** Tells in plain HTTP how it is, whatever clients have to speak. */
+  readonly health: number;
+}
+
+/** A cluster of its own. A member is ready when it has a leader and a quorum. */
+export async function startEtcd(options: EtcdEngineOptions = {}): Promise<EtcdEngine> {
+  const { nodes: count = 1 } = options;
+  const ports = await freePorts(3 * count);
+  const members = Array.from({ length: count }, (_, i): Member => {
+    const [client = 0, peer = 0, health = 0] = ports.slice(3 * i);
+    return { name: `etcd-${i}`, client, peer, health };
+  });
+  const directory = scratchDirectory("etcd");
+  const endpoints = members.map(({ client }) => `${HOST}:${client}`);
+  const nodes = members.map((member) => processOf(member, members, directory, options));
+  return startAll({ url: `etcd://${endpoints.join(",")}`, endpoints, nodes }, directory);
+}
+
+function processOf(
+  member: Member,
+  members: readonly Member[],
+  directory: string,
+  { tls, args = [] }: EtcdEngineOptions,
+): EngineProcess {
+  const scheme = tls === undefined ? "http" : "https";
+  const client = `${scheme}://${HOST}:${member.client}`;
+  const peerOf = ({ peer }: Member): string => `http://${HOST}:${peer}`;
+  const health = `http://${HOST}:${member.health}`;
+  const cluster = members.map((each) => `${each.name}=${peerOf(each)}`).join(",");
+  const settings = [
+    ["--name", member.name],
+    ["--data-dir", join(directory, member.name)],
+    ["--listen-client-urls", client],
+    ["--advertise-client-urls", client],
+    ["--listen-peer-urls", peerOf(member)],
+    ["--initial-advertise-peer-urls", peerOf(member)],
+    ["--initial-cluster", cluster],
+    ["--listen-metrics-urls", health],
+    ["--log-level", "error"],
+    ...(tls === undefined
+      ? []
+      : [
+          ["--cert-file", tls.cert],
+          ["--key-file", tls.key],
+        ]),
+    ...(tls?.clientCa === undefined ? [] : [["--client-cert-auth"], ["--trusted-ca-file", tls.clientCa]]),
+  ];
+  return new EngineProcess(member.name, {
+    file: findCommand("etcd") ?? "etcd",
+    args: [...settings.flat(), ...args],
+    cwd: directory,
+    isReady: async () => (await fetch(`${health}/health`, { signal: AbortSignal.timeout(1000) })).ok,
+  });
+}
