@@ -7,6 +7,7 @@ const ENGINES: Readonly<Record<string, (rest: string, url: string) => Promise<St
   etcd: openEtcd,
   postgres: openPostgres,
   postgresql: openPostgres,
+  zookeeper: openZookeeper,
 };
 
 /**
@@ -16,6 +17,7 @@ const ENGINES: Readonly<Record<string, (rest: string, url: string) => Promise<St
  * - `embedded:DIR`
  * - `etcd://user:password@a:2379,b:2379/prefix?tls=true&ca=FILE&cert=FILE&key=FILE&max_txn_ops=128`
  * - `postgres://user:password@a:5432,b:5432/database?schema=tenure&sslmode=verify-full`
+ * - `zookeeper://user:password@a:2181,b:2181/path?session_timeout_ms=6000&tls=true&ca=FILE&cert=FILE&key=FILE`
  */
 export async function openStore(url: string): Promise<Store> {
   const match = /^([a-z][a-z0-9+.-]*):(.*)$/is.exec(url);
@@ -53,4 +55,9 @@ async function openEtcd(_rest: string, url: string): Promise<Store> {
 async function openPostgres(_rest: string, url: string): Promise<Store> {
   const { parsePostgresUrl, PostgresStore } = await import("./postgres/index.js");
   return PostgresStore.open(parsePostgresUrl(url));
+}
+
+async function openZookeeper(_rest: string, url: string): Promise<Store> {
+  const { parseZookeeperUrl, ZookeeperStore } = await import("./zookeeper/index.js");
+  return ZookeeperStore.open(parseZookeeperUrl(url));
 }

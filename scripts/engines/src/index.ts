@@ -17,3 +17,4 @@ export {
   startPgBouncer,
   startPostgres,
 } from "./postgres.js";
+export { startZookeeper, type ZookeeperEngine } from "./zookeeper.js";

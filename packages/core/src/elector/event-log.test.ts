@@ -76,3 +76,30 @@ test("it forgets the oldest and says so", () => {
   expect(log.after(start)).toBeNull();
   expect(log.after(late)).toHaveLength(10);
 });
+
+test("places are safe integers whatever the revision, and tell events apart", () => {
+  for (const revision of [1, 2 ** 44 - 2, 2 ** 44 + 7, 4097 * 2 ** 32 + 1, Number.MAX_SAFE_INTEGER - 1]) {
+    const log = new EventLog();
+    log.restart(revision);
+    const start = log.last;
+    log.append("one", [event(1), event(2)], revision + 1);
+    log.append("two", [event(1)], revision + 1);
+    const places = log.after(start)?.map(({ place }) => place) ?? [];
+    expect(places.every((place) => Number.isSafeInteger(place))).toBe(true);
+    expect(new Set(places).size).toBe(3);
+    expect(log.after(places[1] ?? 0)?.map(({ groupId }) => groupId)).toEqual(["two"]);
+  }
+});
+
+test("where places begin anew nobody can go on from before, and everybody from after", () => {
+  const log = new EventLog();
+  const round = 2 ** 44;
+  log.restart(round - 2);
+  log.append("g", [event(1)], round - 1);
+  const before = log.last;
+  log.append("g", [event(2)], round + 1);
+  expect(log.after(before)).toBeNull();
+  const start = log.last;
+  log.append("g", [event(3)], round + 2);
+  expect(log.after(start)?.map((each) => each.event.number)).toEqual([3]);
+});

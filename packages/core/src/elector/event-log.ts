@@ -16,6 +16,12 @@ export interface LoggedEvent {
 
 /** Room for the events of one revision: some engines give one to a whole batch. */
 const PLACES_PER_REVISION = 512;
+/**
+ * Places are safe integers. Revisions may take all of that range by themselves (ZooKeeper's have the number of its
+ * elections in their upper half), so after so many of them places begin anew, which is a break like any other.
+ */
+const REVISIONS_PER_ROUND = 2 ** 44;
+const HALF_A_ROUND = (REVISIONS_PER_ROUND / 2) * PLACES_PER_REVISION;
 const EVENTS_KEPT = 16_384;
 
 export class EventLog {
@@ -37,8 +43,10 @@ export class EventLog {
   }
 
   append(groupId: string, events: readonly LeadershipEvent[], revision: Revision): void {
+    const first = firstPlace(revision);
+    if (first < this.#last - HALF_A_ROUND) return this.restart(revision);
     for (const event of events) {
-      this.#last = Math.max(revision * PLACES_PER_REVISION, this.#last + 1);
+      this.#last = Math.max(first, this.#last + 1);
       this.#events.push({ groupId, event, place: this.#last });
     }
     // Half at a time, so that it costs nothing to speak of.
@@ -52,7 +60,7 @@ export class EventLog {
   /** What came between is not known: nobody can go on from before. */
   restart(revision: Revision): void {
     this.#events = [];
-    this.#last = revision * PLACES_PER_REVISION + (PLACES_PER_REVISION - 1);
+    this.#last = firstPlace(revision) + (PLACES_PER_REVISION - 1);
     this.#from = this.#last;
     for (const wake of this.#listeners) wake();
   }
@@ -69,4 +77,8 @@ export class EventLog {
     }
     return this.#events.slice(low);
   }
+}
+
+function firstPlace(revision: Revision): number {
+  return (revision % REVISIONS_PER_ROUND) * PLACES_PER_REVISION;
 }

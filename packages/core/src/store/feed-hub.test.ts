@@ -178,6 +178,26 @@ describe("FeedHub", () => {
     expect(hub.size).toBe(0);
   });
 
+  test("progress without changes is told once, as far as it has come", async () => {
+    const { hub, write } = openHub();
+    const reader = read(hub);
+    await item(reader);
+    write("a");
+    for (let revision = 2; revision <= 5; revision++) hub.publish([], revision);
+    expect(await item(reader)).toEqual({ kind: "changes", entries: [entry("a", 1)], revision: 5 });
+    for (let revision = 6; revision <= 9; revision++) hub.publish([], revision);
+    expect(await item(reader)).toEqual({ kind: "changes", entries: [], revision: 9 });
+  });
+
+  test("the writes of one batch may share a revision", async () => {
+    const { hub } = openHub();
+    const reader = read(hub);
+    await item(reader);
+    hub.publish([entry("a", 2), entry("b", 2), entry("c", 4), entry("d", 4)], 4);
+    expect((await item(reader)).entries).toHaveLength(4);
+    expect(() => hub.publish([entry("e", 4)], 5)).toThrow(RangeError);
+  });
+
   test("revisions out of order are a mistake of the store", () => {
     const { hub, write } = openHub();
     write("a", "b");

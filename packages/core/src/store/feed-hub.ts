@@ -47,12 +47,14 @@ export class FeedHub {
 
   /**
    * To every open feed. `entries` in revision order, all above what was published before and at or below `revision`;
-   * the array is handed on as it is and must not change afterwards.
+   * those of one batch may share one. The array is handed on as it is and must not change afterwards.
    */
   publish(entries: readonly Entry[], revision: Revision): void {
     let last = this.#revision;
     for (const entry of entries) {
-      if (entry.revision <= last) throw new RangeError(`revision ${entry.revision} published after ${last}`);
+      if (entry.revision <= this.#revision || entry.revision < last) {
+        throw new RangeError(`revision ${entry.revision} published after ${last}`);
+      }
       last = entry.revision;
     }
     if (revision < last) throw new RangeError(`revision ${revision} published after ${last}`);

@@ -62,7 +62,8 @@ export class FeedReader implements AsyncIterator<FeedItem, undefined> {
       const behind = `the reader is ${this.#buffered} changes behind; open another feed`;
       return this.fail(new BackendUnavailableError(behind));
     }
-    this.#chunks.push(entries);
+    // Progress alone is kept once, however often it comes while nobody reads.
+    if (entries.length > 0 || this.#chunks.length === 0) this.#chunks.push(entries);
     this.#buffered += entries.length;
     this.#revision = revision;
     this.#waiters.shift()?.resolve({ done: false, value: this.#take() });

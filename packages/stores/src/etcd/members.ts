@@ -2,7 +2,7 @@
  * The members of the cluster, of which one is used at a time. When its connection has ended, all are tried at once and the
  * first that answers and has a leader is the next; so a member that hangs or is cut off costs no time and is not chosen.
  */
-import { BackendUnavailableError, ClosedError, unlessAborted } from "@tenure/core";
+import { BackendUnavailableError, ClosedError, onAbort, unlessAborted } from "@tenure/core";
 import { CHANNEL_OPTIONS, Connection } from "./connection.js";
 import { messageOf } from "./failures.js";
 import { greet } from "./greeting.js";
@@ -60,9 +60,14 @@ export class Members {
   }
 
   async #connect(): Promise<Connection> {
+    // Not of `AbortSignal.any` and `timeout`: such a signal may be collected while others wait for it.
     const decided = new AbortController();
-    const limit = AbortSignal.timeout(CONNECT_LIMIT_MS);
-    const signal = AbortSignal.any([limit, decided.signal, this.#closing.signal]);
+    const { signal } = decided;
+    const limit = setTimeout(
+      () => decided.abort(new Error(`no answer in ${CONNECT_LIMIT_MS} ms`)),
+      CONNECT_LIMIT_MS,
+    );
+    const stopListening = onAbort(this.#closing.signal, () => decided.abort(this.#closing.signal.reason));
     const attempts = this.#options.endpoints.map((endpoint) => this.#open(endpoint, signal));
     try {
       this.#current = await Promise.any(attempts);
@@ -74,6 +79,8 @@ export class Members {
       this.#failure = { error, untilMs: performance.now() + REST_MS };
       throw error;
     } finally {
+      clearTimeout(limit);
+      stopListening();
       decided.abort();
       await Promise.allSettled(attempts.map(async (attempt) => this.#closeOther(await attempt)));
     }

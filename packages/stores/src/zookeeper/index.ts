@@ -1,0 +1,7 @@
+/**
+ * The store in a ZooKeeper ensemble, with a client of our own: nothing has to be installed for it. Needs ZooKeeper 3.6
+ * or newer.
+ */
+export { parseZookeeperUrl, type ZookeeperStoreOptions } from "./options.js";
+export type { TlsFiles } from "./wire/socket.js";
+export { ZookeeperStore } from "./zookeeper-store.js";

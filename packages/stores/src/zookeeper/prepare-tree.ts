@@ -1,0 +1,60 @@
+import { refusal } from "./failures.js";
+import type { Tree } from "./tree.js";
+import {
+  type Access,
+  CODE,
+  OP,
+  readMultiRead,
+  readNames,
+  writeMultiRead,
+  writePath,
+  writeSingle,
+} from "./wire/protocol.js";
+import type { Session } from "./wire/session.js";
+
+/** Makes what is missing of the path and of its buckets. Others may do the same at the same time. */
+export async function prepareTree(session: Session, tree: Tree, access: Access): Promise<void> {
+  const found = await children(session, tree.root);
+  // Asked for first: whoever may not create a node is refused even if it is there.
+  for (const path of found === null ? tree.trunk : []) {
+    if (!(await exists(session, path))) await create(session, path, access);
+  }
+  const missing = tree.buckets.filter((path) => found?.has(path) !== true);
+  await Promise.all(missing.map((path) => create(session, path, access)));
+}
+
+/** The paths of a node's children; `null` if it is not there. */
+function children(session: Session, path: string): Promise<Set<string> | null> {
+  return session.call(
+    OP.multiRead,
+    (writer) => writeMultiRead(writer, OP.getChildren, [path]),
+    ({ code, body }) => {
+      let found: Set<string> | null = null;
+      if (code !== CODE.ok) throw refusal(code, `to read ${path}`);
+      readMultiRead(body, (_, code) => {
+        if (code === CODE.noNode) return;
+        if (code !== CODE.ok) throw refusal(code, `to read ${path}`);
+        found = new Set(readNames(body).map((name) => `${path}/${name}`));
+      });
+      return found;
+    },
+  );
+}
+
+function exists(session: Session, path: string): Promise<boolean> {
+  return session.call(
+    OP.exists,
+    (writer) => writePath(writer, path),
+    ({ code }) => code === CODE.ok,
+  );
+}
+
+function create(session: Session, path: string, access: Access): Promise<void> {
+  return session.call(
+    OP.create2,
+    (writer) => writeSingle(writer, { kind: "create", path, data: "", access }),
+    ({ code }) => {
+      if (code !== CODE.ok && code !== CODE.nodeExists) throw refusal(code, `to create ${path}`);
+    },
+  );
+}

@@ -1,0 +1,84 @@
+import * as fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { FrameReader } from "./frame-reader.js";
+import { JuteReader, JuteWriter } from "./jute.js";
+
+const int = fc.integer({ min: -(2 ** 31), max: 2 ** 31 - 1 });
+const text = fc.string({ unit: "grapheme", maxLength: 300 });
+
+describe("jute", () => {
+  test("what is written is read again, however large it grows", () => {
+    fc.assert(
+      fc.property(fc.array(fc.tuple(int, fc.boolean(), text)), (values) => {
+        const writer = new JuteWriter();
+        for (const [number, flag, string] of values) writer.int(number).flag(flag).text(string).zeroLong();
+        const frame = writer.frame();
+        expect(frame.readInt32BE(0)).toBe(frame.length - 4);
+        const reader = new JuteReader(frame.subarray(4));
+        for (const [number, flag, string] of values) {
+          expect([reader.int(), reader.flag(), reader.text(), reader.zxid()]).toEqual([
+            number,
+            flag,
+            string,
+            0,
+          ]);
+        }
+        expect(() => reader.int()).toThrow(RangeError);
+      }),
+    );
+  });
+
+  test("a text that is missing is empty, and one that ends too late is none", () => {
+    expect(new JuteReader(new JuteWriter().int(-1).frame().subarray(4)).text()).toBe("");
+    expect(() => new JuteReader(new JuteWriter().int(5).frame().subarray(4)).text()).toThrow(RangeError);
+  });
+
+  test("a transaction's number is exact, up to the last epoch for which it can be", () => {
+    const read = (epoch: number, counter: number): number => {
+      const bytes = Buffer.alloc(8);
+      bytes.writeInt32BE(epoch, 0);
+      bytes.writeUInt32BE(counter, 4);
+      return new JuteReader(bytes).zxid();
+    };
+    expect(read(0, 1)).toBe(1);
+    expect(read(5000, 0xffff_ffff)).toBe(5000 * 2 ** 32 + 2 ** 32 - 1);
+    expect(read(2 ** 21 - 1, 0xffff_ffff)).toBe(Number.MAX_SAFE_INTEGER);
+    expect(() => read(2 ** 21, 0)).toThrow(/epoch 2097152 is too high/);
+    expect(read(-1, 0xffff_ffff)).toBe(-1);
+  });
+});
+
+describe("frames", () => {
+  test("come out whole, wherever the stream was cut", () => {
+    fc.assert(
+      fc.property(
+        fc.array(fc.uint8Array({ maxLength: 50 })),
+        fc.array(fc.integer({ min: 1, max: 60 })),
+        (frames, cuts) => {
+          const stream = Buffer.concat(
+            frames.flatMap((frame) => {
+              const length = Buffer.alloc(4);
+              length.writeInt32BE(frame.length);
+              return [length, Buffer.from(frame)];
+            }),
+          );
+          const reader = new FrameReader();
+          const found: Uint8Array[] = [];
+          const take = (frame: Buffer): void => void found.push(new Uint8Array(frame));
+          let offset = 0;
+          for (const cut of cuts) {
+            reader.push(stream.subarray(offset, offset + cut), take);
+            offset += cut;
+          }
+          reader.push(stream.subarray(offset), take);
+          expect(found).toEqual(frames);
+        },
+      ),
+    );
+  });
+
+  test("a length that cannot be is the end", () => {
+    const answer = Buffer.from("HTTP/1.1 400 Bad Request\r\n");
+    expect(() => new FrameReader().push(answer, () => undefined)).toThrow(RangeError);
+  });
+});

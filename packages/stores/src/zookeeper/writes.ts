@@ -1,0 +1,164 @@
+/**
+ * One batch of compare-and-sets. ZooKeeper compares versions: where it is known which version the expected revision has,
+ * the write is ready; where not, the entry is read first, behind a barrier, and either tells the version or is the
+ * conflict. What is ready goes out as one transaction (per 512 KiB), which is all or nothing: if one write of it fails,
+ * that one has lost, and the others are sent again without it. After a few such failures they are sent each on its own.
+ *
+ * A transaction is sent again only after the answer that nothing of it was written. If the answer is lost, it never is.
+ *
+ * An entry shown by a conflict is read on the session on which the write failed, after that answer. A failure is a
+ * transaction too, acknowledged by the quorum: the server has then applied everything acknowledged before it, so the
+ * read is as fresh as it must be.
+ */
+import {
+  type BackendUnavailableError,
+  type CasOp,
+  type CasOutcome,
+  InvalidRequestError,
+  type Revision,
+} from "@tenure/core";
+import { type Connection, REQUEST_BYTES, type Write } from "./connection.js";
+import { failureOf, refusal } from "./failures.js";
+import { inParts } from "./in-parts.js";
+import type { VersionBook } from "./version-book.js";
+
+interface Planned extends Write {
+  readonly index: number;
+}
+
+/** Under what a server accepts as one request by default, with room for the path. */
+const LARGEST_VALUE_BYTES = 1_000_000;
+const WRITES_PER_TRANSACTION = 1024;
+const FAILED_TRANSACTIONS = 3;
+/** To ZooKeeper it means any version, so it cannot be compared. A node gets there after 2^32 writes. */
+const ANY_VERSION = -1;
+
+/** Refused before anything is sent: the server would drop the connection. */
+export function checkSizes(batch: readonly CasOp[]): void {
+  for (const [i, { value }] of batch.entries()) {
+    // A character is at most three bytes, so most need no count.
+    if (3 * value.length <= LARGEST_VALUE_BYTES) continue;
+    if (Buffer.byteLength(value) > LARGEST_VALUE_BYTES) {
+      throw new InvalidRequestError(
+        `batch[${i}].value`,
+        `must be at most ${LARGEST_VALUE_BYTES} bytes of UTF-8`,
+      );
+    }
+  }
+}
+
+function bytesOf({ key, value }: Write): number {
+  return 9 * key.length + Buffer.byteLength(value);
+}
+
+export class BatchWrite {
+  readonly #connection: Connection;
+  readonly #batch: readonly CasOp[];
+  readonly #outcomes: (CasOutcome | undefined)[];
+  /** Sent, and not known not to be written. */
+  readonly #open = new Set<number>();
+  readonly #losers: number[] = [];
+  #isSent = false;
+  #refusal: BackendUnavailableError | null = null;
+
+  constructor(connection: Connection, batch: readonly CasOp[]) {
+    this.#connection = connection;
+    this.#batch = batch;
+    this.#outcomes = batch.map(() => undefined);
+  }
+
+  /** Nothing is sent once `signal` is aborted; to wait no longer for what was sent is the caller's part. */
+  async run(book: VersionBook, signal: AbortSignal | undefined): Promise<CasOutcome[]> {
+    const ready = await this.#plan(book);
+    signal?.throwIfAborted();
+    if (this.#connection.session.lost !== null) throw this.#connection.session.lost;
+    for (const { index } of ready) this.#open.add(index);
+    this.#isSent = ready.length > 0;
+    try {
+      const limits = { count: WRITES_PER_TRANSACTION, bytes: REQUEST_BYTES };
+      const parts = inParts(ready, limits, bytesOf);
+      await Promise.all(parts.map((part) => this.#write(part)));
+      await this.#showLosers();
+    } catch (cause) {
+      return this.#settled(cause);
+    }
+    return this.#settled(this.#refusal);
+  }
+
+  /** The caller waits no longer. */
+  aborted(reason: unknown): CasOutcome[] {
+    if (!this.#isSent) throw reason;
+    return this.#known(reason);
+  }
+
+  /** If nothing was or will be written and an outcome is missing, throws `cause`. */
+  #settled(cause: unknown): CasOutcome[] {
+    const isWritten = this.#open.size > 0 || this.#outcomes.some((outcome) => outcome?.kind === "swapped");
+    if (!isWritten && this.#outcomes.includes(undefined)) throw cause;
+    return this.#known(cause);
+  }
+
+  #known(cause: unknown): CasOutcome[] {
+    return this.#outcomes.map((outcome) => outcome ?? { kind: "uncertain", cause });
+  }
+
+  /** What can be sent. A conflict that is sure already is settled here. */
+  async #plan(book: VersionBook): Promise<Planned[]> {
+    const ready: Planned[] = [];
+    const unsure: number[] = [];
+    for (const [index, { key, expected, value }] of this.#batch.entries()) {
+      const version = expected === null ? (book.has(key) ? undefined : null) : book.versionOf(key, expected);
+      if (version === undefined || version === ANY_VERSION) unsure.push(index);
+      else ready.push({ index, key, value, version });
+    }
+    if (unsure.length === 0) return ready;
+    const keys = unsure.map((index) => (this.#batch[index] as CasOp).key);
+    const [, found] = await Promise.all([this.#connection.barrier(), this.#connection.read(keys)]);
+    for (const [i, index] of unsure.entries()) {
+      const { key, expected, value } = this.#batch[index] as CasOp;
+      const { entry: current = null, version = null } = found[i] ?? {};
+      if ((current?.revision ?? null) !== expected || version === ANY_VERSION) {
+        this.#outcomes[index] = { kind: "conflict", current };
+      } else ready.push({ index, key, value, version });
+    }
+    return ready;
+  }
+
+  async #write(writes: readonly Planned[]): Promise<void> {
+    let left = writes;
+    for (let failures = 0; left.length > 0; failures++) {
+      if (failures === FAILED_TRANSACTIONS && left.length > 1) {
+        await Promise.all(left.map((write) => this.#write([write])));
+        return;
+      }
+      const written = await this.#connection.write(left);
+      if (written.kind === "written") return this.#swapped(left, written.revision);
+      const { index, code } = written;
+      const failed = index === null ? left : left.slice(index, index + 1);
+      for (const write of failed) this.#failed(write, code);
+      left = left.filter((write) => !failed.includes(write));
+    }
+  }
+
+  #swapped(writes: readonly Planned[], revision: Revision): void {
+    for (const { index } of writes) {
+      this.#outcomes[index] = { kind: "swapped", revision };
+      this.#open.delete(index);
+    }
+  }
+
+  #failed({ index, version }: Planned, code: number): void {
+    const failure = failureOf(code, version === null ? "create" : "set");
+    if (failure === "conflict") this.#losers.push(index);
+    else this.#refusal ??= refusal(code, "a write");
+    if (failure !== "unknown") this.#open.delete(index);
+  }
+
+  async #showLosers(): Promise<void> {
+    if (this.#losers.length === 0) return;
+    const found = await this.#connection.read(this.#losers.map((index) => (this.#batch[index] as CasOp).key));
+    for (const [i, index] of this.#losers.entries()) {
+      this.#outcomes[index] = { kind: "conflict", current: found[i]?.entry ?? null };
+    }
+  }
+}
