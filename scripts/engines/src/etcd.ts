@@ -3,9 +3,12 @@ import { type Engine, scratchDirectory, startAll } from "./engine.js";
 import { EngineProcess } from "./engine-process.js";
 import { freePorts } from "./free-ports.js";
 import { findCommand } from "./install.js";
+import { findNewer } from "./newer-packages.js";
 
 export interface EtcdEngineOptions {
   readonly nodes?: 1 | 3;
+  /** The release to run; the system's unless told otherwise. */
+  readonly release?: "system" | "newer";
   /** Clients then speak TLS; with `clientCa` they have to show a certificate. All are files in PEM. */
   readonly tls?: { readonly cert: string; readonly key: string; readonly clientCa?: string };
   /** More arguments, for every member. */
@@ -45,7 +48,7 @@ function processOf(
   member: Member,
   members: readonly Member[],
   directory: string,
-  { tls, args = [] }: EtcdEngineOptions,
+  { tls, args = [], release }: EtcdEngineOptions,
 ): EngineProcess {
   const scheme = tls === undefined ? "http" : "https";
   const client = `${scheme}://${HOST}:${member.client}`;
@@ -71,7 +74,7 @@ function processOf(
     ...(tls?.clientCa === undefined ? [] : [["--client-cert-auth"], ["--trusted-ca-file", tls.clientCa]]),
   ];
   return new EngineProcess(member.name, {
-    file: findCommand("etcd") ?? "etcd",
+    file: (release === "newer" ? findNewer : findCommand)("etcd") ?? "etcd",
     args: [...settings.flat(), ...args],
     cwd: directory,
     isReady: async () => (await fetch(`${health}/health`, { signal: AbortSignal.timeout(1000) })).ok,

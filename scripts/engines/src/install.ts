@@ -2,16 +2,22 @@ import { spawnSync } from "node:child_process";
 import { existsSync, readdirSync } from "node:fs";
 import { delimiter, join } from "node:path";
 import type { EngineName } from "./engine.js";
+import { fetchNewer, findNewer } from "./newer-packages.js";
+
+/** Of some there is a newer release than the system's, for what old ones cannot do, or do wrong. */
+export type Installed = EngineName | "newer etcd" | "newer nats";
 
 interface Installation {
   readonly packages: readonly string[];
+  /** Fetched from Debian's next release, beside what is installed. */
+  readonly isNewer?: true;
   /** What must be there for the engine to run. */
   readonly files: () => readonly (string | null)[];
 }
 
 const POSTGRES_VERSIONS = "/usr/lib/postgresql";
 
-const INSTALLATIONS: Readonly<Record<EngineName, Installation>> = {
+const INSTALLATIONS: Readonly<Record<Installed, Installation>> = {
   etcd: { packages: ["etcd-server"], files: () => [findCommand("etcd")] },
   nats: { packages: ["nats-server"], files: () => [findCommand("nats-server")] },
   // The pooler comes along: Tenure works behind one, and a test shows it.
@@ -23,12 +29,12 @@ const INSTALLATIONS: Readonly<Record<EngineName, Installation>> = {
     packages: ["zookeeper"],
     files: () => [findCommand("java"), existing("/usr/share/java/zookeeper.jar")],
   },
+  "newer etcd": { packages: ["etcd-server"], files: () => [findNewer("etcd")], isNewer: true },
+  "newer nats": { packages: ["nats-server"], files: () => [findNewer("nats-server")], isNewer: true },
 };
 
-export const ENGINE_NAMES: readonly EngineName[] = Object.keys(INSTALLATIONS) as EngineName[];
-
 /** Tests against a missing engine are skipped, or, where engines are required, fail here. */
-export function isMissing(engine: EngineName): boolean {
+export function isMissing(engine: Installed): boolean {
   const isThere = INSTALLATIONS[engine].files().every((file) => file !== null);
   if (!isThere && areRequired()) throw new Error(`${engine} is not installed. ${howToInstall([engine])}`);
   return !isThere;
@@ -38,18 +44,23 @@ export function areRequired(): boolean {
   return process.env["TENURE_REQUIRE_ENGINES"] === "1";
 }
 
-export function howToInstall(engines: readonly EngineName[]): string {
-  return `On Debian, as root: apt-get install ${packagesOf(engines).join(" ")}`;
+export function howToInstall(engines: readonly Installed[]): string {
+  const here = engines.filter((engine) => !isNewer(engine));
+  if (here.length === 0) return "On Debian, as root, npm test fetches them.";
+  return `On Debian, as root: apt-get install ${packagesOf(here).join(" ")}`;
 }
 
 /** Those that are still missing afterwards. Installs only on Debian and its kin, and only as root. */
-export function installMissing(): EngineName[] {
+export function installMissing(): Installed[] {
   const missing = missingEngines();
   const mayInstall = process.getuid?.() === 0 && findCommand("apt-get") !== null;
   if (missing.length === 0 || !mayInstall) return missing;
-  console.error(`Installing ${packagesOf(missing).join(" ")}.`);
+  console.error(`Installing ${missing.join(", ")}.`);
   apt(["update"]);
-  apt(["install", "--yes", "--no-install-recommends", ...packagesOf(missing)]);
+  const here = missing.filter((engine) => !isNewer(engine));
+  if (here.length > 0) apt(["install", "--yes", "--no-install-recommends", ...packagesOf(here)]);
+  const newer = missing.filter(isNewer);
+  if (newer.length > 0) fetchNewer(packagesOf(newer));
   return missingEngines();
 }
 
@@ -67,11 +78,16 @@ export function postgresBinary(name: string): string | null {
   return files.find((file) => existsSync(file)) ?? findCommand(name);
 }
 
-function missingEngines(): EngineName[] {
-  return ENGINE_NAMES.filter((engine) => INSTALLATIONS[engine].files().includes(null));
+function missingEngines(): Installed[] {
+  const all = Object.keys(INSTALLATIONS) as Installed[];
+  return all.filter((engine) => INSTALLATIONS[engine].files().includes(null));
 }
 
-function packagesOf(engines: readonly EngineName[]): string[] {
+function isNewer(engine: Installed): boolean {
+  return INSTALLATIONS[engine].isNewer === true;
+}
+
+function packagesOf(engines: readonly Installed[]): string[] {
   return engines.flatMap((engine) => INSTALLATIONS[engine].packages);
 }
 

@@ -9,20 +9,25 @@ import { openStore } from "../open-store.js";
 import { askGateway, base64, entriesOf, Follower, swap, until } from "./etcd.test-kit.js";
 import { EtcdStore } from "./etcd-store.js";
 
-describe.skipIf(isMissing("etcd"))("on three members", () => {
-  let engine: EtcdEngine;
-  beforeAll(async () => {
-    engine = await startEtcd({ nodes: 3 });
-  });
-  afterAll(() => engine.stop());
+for (const [release, installed] of [
+  ["system", "etcd"],
+  ["newer", "newer etcd"],
+] as const) {
+  describe.skipIf(isMissing(installed))(`on three members of ${installed}`, () => {
+    let engine: EtcdEngine;
+    beforeAll(async () => {
+      engine = await startEtcd({ nodes: 3, release });
+    });
+    afterAll(() => engine.stop());
 
-  storeConformance({
-    test,
-    open: (prefix) => EtcdStore.open({ endpoints: engine.endpoints, prefix }),
-    shared: true,
-    durable: true,
+    storeConformance({
+      test,
+      open: (prefix) => EtcdStore.open({ endpoints: engine.endpoints, prefix }),
+      shared: true,
+      durable: true,
+    });
   });
-});
+}
 
 function creations(count: number, value = "1"): CasOp[] {
   return Array.from({ length: count }, (_, i) => ({
