@@ -198,6 +198,7 @@ function stillClock(): Clock {
     bootMs: () => 1000,
     bootTickMs: 10,
     wallMs: () => 1_700_000_000_000,
+    soon: (callback) => queueMicrotask(callback),
     after: () => () => {},
   };
 }

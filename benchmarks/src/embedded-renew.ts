@@ -10,6 +10,7 @@ import { type Elector, type Revision, type Store, StoreElector } from "@tenure/c
 import { EmbeddedStore } from "@tenure/stores/embedded";
 import type { Benchmark } from "./benchmark.js";
 import { median } from "./median.js";
+import { recordOf } from "./record-of.js";
 import { table } from "./table.js";
 
 const IN_FLIGHT = [64, 256, 1024] as const;
@@ -64,15 +65,6 @@ async function measure(store: Store, inFlight: number): Promise<string[]> {
 
 function candidate(groupId: string): { groupId: string; nodeId: string; instanceId: string } {
   return { groupId, nodeId: "node-1", instanceId: "node-1-0b5a3c1e-7d0f" };
-}
-
-async function recordOf(store: Store, groupId: string): Promise<string> {
-  for await (const { entries } of store.feed()) {
-    const entry = entries.find(({ key }) => key === `r/${groupId}`);
-    if (entry !== undefined) return entry.value;
-    break;
-  }
-  throw new Error(`there is no record of ${groupId}`);
 }
 
 async function perSecond(work: (isOver: () => boolean) => Promise<number>): Promise<number> {

@@ -5,72 +5,61 @@
 import { connect, type Socket } from "node:net";
 import { once } from "node:events";
 import { answerOwner } from "./child.js";
-
-export interface Load {
-  readonly port: number;
-  readonly verb: "renew" | "leader";
-  readonly connections: number;
-  readonly turnMs: number;
-}
-
-export interface Measured {
-  readonly count: number;
-  readonly perSecond: number;
-  readonly p50Ms: number;
-  readonly p99Ms: number;
-}
+import { BATCH, type Load, type LoadQuestion } from "./load.js";
+import { type Measured, measuredOf } from "./measured.js";
 
 const TTL_MS = 60_000;
+const NODE = { node_id: "node-1", instance_start_uuid: "0b5a3c1e-7d0f-4b52-9f0e-5d1a8c7e2b11" };
 const CRLF2 = Buffer.from("\r\n\r\n");
 
-answerOwner<Load, Measured>(async ({ port, verb, connections, turnMs }) => {
-  const callers = await Promise.all(
-    Array.from({ length: connections }, (_, index) => Caller.open(port, `group-${index}`)),
+let callers: readonly Caller[] = [];
+let perCall = 1;
+
+answerOwner<LoadQuestion, Measured | null>(async (question) => {
+  if (question.kind === "run") return run(question.turnMs);
+  const { port, load } = question;
+  perCall = load.verb === "renew-many" ? BATCH : 1;
+  callers = await Promise.all(
+    Array.from({ length: load.connections }, (_, index) => {
+      const groups = Array.from({ length: perCall }, (_group, i) => `group-${index * perCall + i}`);
+      return Caller.open(port, load.verb, groups);
+    }),
   );
-  await Promise.all(callers.map((caller) => caller.prepare(verb)));
+  return null;
+});
+
+async function run(turnMs: number): Promise<Measured> {
   const startMs = performance.now();
   const endMs = startMs + turnMs;
   const latenciesMs: number[] = [];
   await Promise.all(callers.map((caller) => caller.repeat(endMs, latenciesMs)));
   const tookMs = performance.now() - startMs;
   for (const caller of callers) caller.close();
-  latenciesMs.sort((a, b) => a - b);
-  const at = (share: number) => latenciesMs[Math.ceil(share * latenciesMs.length) - 1] ?? Number.NaN;
-  return {
-    count: latenciesMs.length,
-    perSecond: (latenciesMs.length * 1000) / tookMs,
-    p50Ms: at(0.5),
-    p99Ms: at(0.99),
-  };
-});
+  return measuredOf(latenciesMs, tookMs, perCall);
+}
 
 class Caller {
   readonly #socket: Socket;
-  readonly #path: string;
   #request: Buffer = Buffer.alloc(0);
 
-  private constructor(socket: Socket, group: string) {
+  private constructor(socket: Socket) {
     this.#socket = socket;
-    this.#path = `/v1/groups/${group}`;
   }
 
-  static async open(port: number, group: string): Promise<Caller> {
+  static async open(port: number, verb: Load["verb"], groups: readonly string[]): Promise<Caller> {
     const socket = connect({ host: "127.0.0.1", port, noDelay: true });
     await once(socket, "connect");
-    return new Caller(socket, group);
-  }
-
-  /** The request that it will repeat; renewing needs a lease first. */
-  async prepare(verb: Load["verb"]): Promise<void> {
-    const node = { node_id: "node-1", instance_start_uuid: "0b5a3c1e-7d0f-4b52-9f0e-5d1a8c7e2b11" };
-    const campaign = await this.#once(
-      request("POST", `${this.#path}/campaign`, { ...node, lease_ttl_ms: TTL_MS }),
-    );
-    const { leader } = JSON.parse(campaign) as { leader: { term: number } };
-    this.#request =
-      verb === "leader"
-        ? request("GET", `${this.#path}/leader`)
-        : request("POST", `${this.#path}/renew`, { ...node, term: leader.term, extend_by_ms: TTL_MS });
+    const caller = new Caller(socket);
+    const renewals: object[] = [];
+    for (const group of groups) {
+      const renewal = { ...NODE, term: await caller.#win(group), extend_by_ms: TTL_MS };
+      renewals.push(verb === "renew-many" ? { group_id: group, ...renewal } : renewal);
+    }
+    const path = `/v1/groups/${groups[0]}`;
+    if (verb === "leader") caller.#request = request("GET", `${path}/leader`);
+    else if (verb === "renew") caller.#request = request("POST", `${path}/renew`, renewals[0]);
+    else caller.#request = request("POST", "/v1/renew", { renewals });
+    return caller;
   }
 
   repeat(endMs: number, latenciesMs: number[]): Promise<void> {
@@ -96,6 +85,13 @@ class Caller {
     this.#socket.destroy();
   }
 
+  /** The term in which it leads the group. */
+  async #win(group: string): Promise<number> {
+    const sent = request("POST", `/v1/groups/${group}/campaign`, { ...NODE, lease_ttl_ms: TTL_MS });
+    const { leader } = JSON.parse(await this.#once(sent)) as { leader: { term: number } };
+    return leader.term;
+  }
+
   async #once(sent: Buffer): Promise<string> {
     this.#socket.write(sent);
     let answer: Buffer = Buffer.alloc(0);
@@ -119,8 +115,9 @@ function request(method: string, path: string, body?: object): Buffer {
 }
 
 const OK = "HTTP/1.1 200 ";
+const NOT_OK = Buffer.from('"ok":false');
 
-/** Throws if it is not a 200. */
+/** Throws if it is not a 200, or if a result in it is a refusal. */
 function isWhole(answer: Buffer): boolean {
   if (answer.length < OK.length) return false;
   const head = answer.toString("latin1", 0, Math.min(answer.length, 600));
@@ -128,5 +125,7 @@ function isWhole(answer: Buffer): boolean {
   const end = head.indexOf("\r\n\r\n");
   if (end < 0) return false;
   const length = /content-length: (\d+)/i.exec(head)?.[1];
-  return answer.length >= end + 4 + Number(length);
+  if (answer.length < end + 4 + Number(length)) return false;
+  if (answer.includes(NOT_OK)) throw new Error(`a request was answered ${answer.toString()}`);
+  return true;
 }

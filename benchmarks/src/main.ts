@@ -1,48 +1,64 @@
-/** `npm run bench -- [NAME…]`: runs the named benchmarks, or all of them, one after the other. */
+/** `npm run bench -- [NAME…] [--store ENGINE]`: runs the named benchmarks, or all of them, one after the other. */
 import { parseArgs } from "node:util";
 import type { Benchmark } from "./benchmark.js";
 import { electorCost } from "./elector-cost.js";
 import { embeddedRenew } from "./embedded-renew.js";
+import { engineBenchmarks } from "./engines.js";
 import { httpThroughput } from "./http-throughput.js";
 import { watchers } from "./watchers.js";
 
-const BENCHMARKS: readonly Benchmark[] = [electorCost, embeddedRenew, httpThroughput, watchers];
+const BENCHMARKS: readonly Benchmark[] = [
+  electorCost,
+  embeddedRenew,
+  httpThroughput,
+  watchers,
+  ...engineBenchmarks,
+];
+const STORES = BENCHMARKS.flatMap(({ store }) => store ?? []);
 
-const USAGE = `npm run bench -- [NAME…]
+const USAGE = `npm run bench -- [NAME…] [--store ENGINE]
 
 Runs the named benchmarks, or all. Figures that belong together are measured in one run: compare ratios, not runs.
 
 ${BENCHMARKS.map(({ name, about }) => `  ${name.padEnd(16)} ${about}`).join("\n")}
+
+--store ENGINE runs what is about that engine (${STORES.join(", ")}), and may be given more than once. An engine that is
+not installed is passed by.
 `;
 
 process.exitCode = await main();
 
 async function main(): Promise<number> {
-  let names: readonly string[];
+  let chosen: readonly Benchmark[];
   try {
     const { values, positionals } = parseArgs({
-      options: { help: { type: "boolean" } },
+      options: { help: { type: "boolean" }, store: { type: "string", multiple: true } },
       allowPositionals: true,
     });
     if (values.help === true) {
       console.log(USAGE);
       return 0;
     }
-    names = positionals;
+    chosen = choose(positionals, values.store ?? []);
   } catch (error) {
     console.error(`${error instanceof Error ? error.message : String(error)}\n\n${USAGE}`);
     return 2;
   }
-  const unknown = names.filter((name) => BENCHMARKS.every((benchmark) => benchmark.name !== name));
-  if (unknown.length > 0) {
-    console.error(`there is no benchmark ${unknown.join(", ")}\n\n${USAGE}`);
-    return 2;
-  }
-  for (const benchmark of BENCHMARKS) {
-    if (names.length > 0 && !names.includes(benchmark.name)) continue;
+  for (const benchmark of chosen) {
     console.log(`${benchmark.name}: ${benchmark.about}\n`);
     await benchmark.run();
     console.log();
   }
   return 0;
+}
+
+function choose(names: readonly string[], stores: readonly string[]): readonly Benchmark[] {
+  const unknown = names.filter((name) => BENCHMARKS.every((benchmark) => benchmark.name !== name));
+  if (unknown.length > 0) throw new Error(`there is no benchmark ${unknown.join(", ")}`);
+  const unmeasured = stores.filter((store) => !STORES.includes(store));
+  if (unmeasured.length > 0) throw new Error(`there is no benchmark of a store ${unmeasured.join(", ")}`);
+  if (names.length === 0 && stores.length === 0) return BENCHMARKS;
+  return BENCHMARKS.filter(
+    ({ name, store }) => names.includes(name) || (store !== undefined && stores.includes(store)),
+  );
 }

@@ -29,7 +29,11 @@ export const watchers: Benchmark = {
   about: `${WATCHERS.toLocaleString("en")} SSE watchers of one group: memory of each, and how soon all hear of a change`,
   async run() {
     const directory = await mkdtemp(join(tmpdir(), "tenure-bench-"));
-    const service: Service = new Child("tenure-child.js", [join(directory, "store")], ["--expose-gc"]);
+    const service: Service = new Child(
+      "tenure-child.js",
+      [`embedded:${join(directory, "store")}`],
+      ["--expose-gc"],
+    );
     const watching: Watching[] = Array.from({ length: PROCESSES }, () => new Child("watchers-child.js"));
     try {
       await measure(service, watching);

@@ -15,6 +15,8 @@ export interface Clock {
   readonly bootTickMs: number;
   /** Milliseconds since the epoch, as somebody set them. */
   wallMs(): number;
+  /** Calls back when everything that has arrived by now was taken in; never from within this call. */
+  soon(callback: () => void): void;
   /** Calls back once, never before `delayMs` have passed on the monotonic clock, never from within this call. */
   after(delayMs: number, callback: () => void): CancelTimer;
 }

@@ -10,6 +10,8 @@ export const systemClock: Clock = {
   bootMs: () => uptime() * 1000,
   bootTickMs: 10,
   wallMs: () => Date.now(),
+  // Once a turn of the event loop; a microtask would come between two requests of the same turn.
+  soon: (callback) => void setImmediate(callback),
   after(delayMs: number, callback: () => void): CancelTimer {
     const dueMs = performance.now() + delayMs;
     let timer: NodeJS.Timeout;

@@ -5,6 +5,7 @@ const ENGINES: Readonly<Record<string, (rest: string, url: string) => Promise<St
   memory: openMemory,
   embedded: openEmbedded,
   etcd: openEtcd,
+  nats: openNats,
   postgres: openPostgres,
   postgresql: openPostgres,
   zookeeper: openZookeeper,
@@ -16,6 +17,7 @@ const ENGINES: Readonly<Record<string, (rest: string, url: string) => Promise<St
  * - `memory:`
  * - `embedded:DIR`
  * - `etcd://user:password@a:2379,b:2379/prefix?tls=true&ca=FILE&cert=FILE&key=FILE&max_txn_ops=128`
+ * - `nats://user:password@a:4222,b:4222/bucket?replicas=3&create=false&tls=true&ca=FILE&cert=FILE&key=FILE&creds=FILE`
  * - `postgres://user:password@a:5432,b:5432/database?schema=tenure&sslmode=verify-full`
  * - `zookeeper://user:password@a:2181,b:2181/path?session_timeout_ms=6000&tls=true&ca=FILE&cert=FILE&key=FILE`
  */
@@ -50,6 +52,11 @@ async function openEmbedded(rest: string): Promise<Store> {
 async function openEtcd(_rest: string, url: string): Promise<Store> {
   const { EtcdStore, parseEtcdUrl } = await import("./etcd/index.js");
   return EtcdStore.open(parseEtcdUrl(url));
+}
+
+async function openNats(_rest: string, url: string): Promise<Store> {
+  const { NatsStore, parseNatsUrl } = await import("./nats/index.js");
+  return NatsStore.open(parseNatsUrl(url));
 }
 
 async function openPostgres(_rest: string, url: string): Promise<Store> {

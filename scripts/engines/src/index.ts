@@ -6,7 +6,7 @@ export { type Engine, type EngineName } from "./engine.js";
 export { EngineProcess } from "./engine-process.js";
 export { FaultProxy } from "./fault-proxy.js";
 export { freePorts } from "./free-ports.js";
-export { isMissing } from "./install.js";
+export { type Installed, isMissing } from "./install.js";
 export { type EtcdEngine, type EtcdEngineOptions, startEtcd } from "./etcd.js";
 export {
   giveToPostgres,
@@ -18,3 +18,4 @@ export {
   startPostgres,
 } from "./postgres.js";
 export { startZookeeper, type ZookeeperEngine } from "./zookeeper.js";
+export { type NatsEngine, type NatsOptions, startNats } from "./nats.js";

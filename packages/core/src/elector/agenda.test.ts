@@ -30,6 +30,10 @@ class CountingClock implements Clock {
     return this.nowMs;
   }
 
+  soon(callback: () => void): void {
+    queueMicrotask(callback);
+  }
+
   after(delayMs: number, callback: () => void): CancelTimer {
     const key = {};
     this.set++;

@@ -42,11 +42,14 @@ export class Batcher {
     });
   }
 
-  /** At the end of the present turn, so that what is submitted together goes out together. */
+  /**
+   * At the end of the present turn of the event loop, so that all requests that it brings go out together; a microtask
+   * would come after the first of them.
+   */
   #schedule(): void {
     if (this.#scheduled || this.#inFlight >= this.#store.limits.batchesInFlight) return;
     this.#scheduled = true;
-    queueMicrotask(() => {
+    this.#clock.soon(() => {
       this.#scheduled = false;
       while (this.#waiting.length > 0 && this.#inFlight < this.#store.limits.batchesInFlight) {
         const batch = this.#waiting.splice(0, this.#store.limits.batchOps);

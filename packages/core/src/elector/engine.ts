@@ -327,7 +327,7 @@ export class Engine {
   #wakeFrom(watchers: readonly (() => void)[], start: number): void {
     const end = start + WOKEN_AT_ONCE;
     for (let index = start; index < end; index++) watchers[index]?.();
-    if (end < watchers.length) this.clock.after(0, () => this.#wakeFrom(watchers, end));
+    if (end < watchers.length) this.clock.soon(() => this.#wakeFrom(watchers, end));
   }
 }
 

@@ -36,7 +36,8 @@ export class Freshness {
       this.#next = newRound();
       if (!this.#sending) {
         this.#sending = true;
-        queueMicrotask(() => void this.#sendRounds());
+        // At the end of the present turn of the event loop: all requests that it brings share one.
+        this.#clock.soon(() => void this.#sendRounds());
       }
     }
     return this.#next.promise;

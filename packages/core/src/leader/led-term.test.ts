@@ -48,6 +48,10 @@ class HandClock implements Clock {
     throw new Error("the wall clock takes no part");
   }
 
+  soon(callback: () => void): void {
+    queueMicrotask(callback);
+  }
+
   after(): never {
     throw new Error("a deadline needs no timer");
   }

@@ -68,6 +68,10 @@ export class ProcessClock implements Clock, Gate {
     return this.#wallOffsetMs + this.#exactBootMs();
   }
 
+  soon(callback: () => void): void {
+    queueMicrotask(callback);
+  }
+
   after(delayMs: number, callback: () => void): CancelTimer {
     const dueMs = this.monotonicMs() + Math.max(0, delayMs);
     let cancel: CancelTimer = () => {};

@@ -33,6 +33,11 @@ export class VirtualClock implements Clock {
     return VirtualClock.EPOCH_MS + this.#nowMs;
   }
 
+  /** In virtual time everything arrives on its own. */
+  soon(callback: () => void): void {
+    queueMicrotask(callback);
+  }
+
   after(delayMs: number, callback: () => void): CancelTimer {
     return this.at(this.#nowMs + Math.max(0, delayMs), callback);
   }

@@ -63,7 +63,6 @@ export class EmbeddedStore implements Store {
   readonly #directory: string;
   readonly #hub = new FeedHub(() => this.#snapshot());
   #session: Session;
-  #look: Promise<Revision> | null = null;
   #reopening: Promise<void> | null = null;
   #closing: Promise<void> | null = null;
 
@@ -106,16 +105,10 @@ export class EmbeddedStore implements Store {
     }
   }
 
-  /** One look at the disk serves all who ask within one turn of the event loop; it comes after them all. */
   async sync(options?: CallOptions): Promise<Revision> {
-    this.#admit(options);
-    this.#look ??= endOfTurn().then(() => {
-      this.#look = null;
-      const session = this.#admit();
-      this.#checkOwner(session);
-      return session.table.revision;
-    });
-    return this.#look;
+    const session = this.#admit(options);
+    this.#checkOwner(session);
+    return session.table.revision;
   }
 
   feed(options?: CallOptions): AsyncIterable<FeedItem> {
@@ -217,10 +210,6 @@ export class EmbeddedStore implements Store {
 function begin(database: Database): Session {
   const table = new EntryTable(database.entries, database.revision);
   return { database, table, group: null, tail: Promise.resolve(WRITTEN), broken: null };
-}
-
-function endOfTurn(): Promise<void> {
-  return new Promise((resolve) => setImmediate(resolve));
 }
 
 function taken(): Error {

@@ -1,0 +1,60 @@
+/**
+ * Two contestants that take turns at the same work, each going first every other round: whatever else the machine does
+ * meanwhile slows both down, and the median of the rounds' ratios stays what it is.
+ */
+import type { Measured } from "./measured.js";
+import { median } from "./median.js";
+
+export interface Turn extends Measured {
+  /** CPU time of the contestant's process for each of what is counted: what noise on the machine changes least. */
+  readonly cpuUs: number;
+}
+
+export type Contestant = (turnMs: number) => Promise<Turn>;
+
+export interface Contest {
+  readonly what: string;
+  readonly tenure: Contestant;
+  readonly other: Contestant;
+  /** The least ratio of Tenure to the other; `null` where there is none to reach. */
+  readonly target: number | null;
+}
+
+export interface ContestResult extends Pick<Contest, "what" | "target"> {
+  readonly tenure: readonly Turn[];
+  readonly other: readonly Turn[];
+  readonly ratio: number;
+}
+
+const ROUNDS = 7;
+const TURN_MS = 1000;
+const WARM_UP_MS = 3000;
+const TRIALS = 3;
+
+export async function warmUp(...contestants: readonly Contestant[]): Promise<void> {
+  for (const contestant of contestants) await contestant(WARM_UP_MS);
+}
+
+export async function hold({ what, target, ...contestants }: Contest): Promise<ContestResult> {
+  const [tenure = [], other = []] = await takeTurns([contestants.tenure, contestants.other], ROUNDS);
+  const ratios = tenure.map(({ perSecond }, round) => perSecond / (other[round]?.perSecond ?? Number.NaN));
+  return { what, target, tenure, other, ratio: median(ratios) };
+}
+
+/** The index of the one with the highest rate, in a few turns each. */
+export async function fastestOf(contestants: readonly Contestant[]): Promise<number> {
+  const turns = await takeTurns(contestants, TRIALS);
+  const rates = turns.map((each) => median(each.map(({ perSecond }) => perSecond)));
+  return rates.indexOf(Math.max(...rates));
+}
+
+async function takeTurns(contestants: readonly Contestant[], rounds: number): Promise<readonly Turn[][]> {
+  const turns = contestants.map((): Turn[] => []);
+  for (let round = 0; round < rounds; round++) {
+    const order = [...contestants.entries()];
+    for (const [index, contestant] of round % 2 === 0 ? order : order.toReversed()) {
+      turns[index]?.push(await contestant(TURN_MS));
+    }
+  }
+  return turns;
+}

@@ -1,0 +1,200 @@
+import { readFile } from "node:fs/promises";
+import { BackendUnavailableError, InvalidRequestError } from "@tenure/core";
+import type {
+  ConnectionOptions,
+  MsgHdrs,
+  NatsConnection,
+  NodeConnectionOptions,
+} from "@nats-io/transport-node";
+import { loadPeerLibrary } from "../peer-library.js";
+import { Link } from "./link.js";
+import type { NatsStoreOptions } from "./options.js";
+import { firstToSpeak } from "./probe.js";
+
+/** `disconnected`: being connected again in the background, for as long as it takes. */
+export type NatsStatus = "connected" | "disconnected" | "closed";
+
+type Library = typeof import("@nats-io/transport-node");
+
+/** Until the first server speaks, and once more until it has let us in. */
+const CONNECT_MS = 2000;
+/** A server that does not answer is given up after three of these, so that another can be tried. */
+const PING_MS = 1000;
+const PINGS_UNANSWERED = 2;
+const FIRST_RETRY_MS = 50;
+const LONGEST_RETRY_MS = 1000;
+
+/** The way to the servers: one link at a time, another when it is lost. */
+export class Connection {
+  readonly #library: Library;
+  readonly #settings: NodeConnectionOptions;
+  readonly #servers: readonly string[];
+  readonly #listeners = new Set<(status: NatsStatus) => void>();
+  #link: Link | null;
+  #failure: unknown = null;
+  #status: NatsStatus = "connected";
+  #retryTimer: NodeJS.Timeout | null = null;
+  #attempt: Promise<void> = Promise.resolve();
+
+  private constructor(
+    library: Library,
+    settings: NodeConnectionOptions,
+    servers: readonly string[],
+    link: Link,
+  ) {
+    this.#library = library;
+    this.#settings = settings;
+    this.#servers = servers;
+    this.#link = link;
+    this.#follow(link);
+  }
+
+  static async open(options: NatsStoreOptions): Promise<Connection> {
+    const library = await loadPeerLibrary("nats", ["@nats-io/transport-node"], () => {
+      return import("@nats-io/transport-node");
+    });
+    const settings = await settingsOf(library, options);
+    const { servers } = options;
+    let connection: NatsConnection;
+    try {
+      connection = await connect(library, settings, servers);
+    } catch (cause) {
+      throw refusalOf(library, cause, servers.join(", "));
+    }
+    return new Connection(library, settings, servers, new Link(connection));
+  }
+
+  get status(): NatsStatus {
+    return this.#status;
+  }
+
+  /** Tells of each change from now on, until the function that it returns is called. */
+  onStatus(listener: (status: NatsStatus) => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  /** Throws `BackendUnavailableError` while there is none: nothing is queued for later. */
+  link(): Link {
+    if (this.#link !== null) return this.#link;
+    const message = `not connected to NATS at ${this.#servers.join(", ")}; trying again`;
+    throw new BackendUnavailableError(message, { cause: this.#failure });
+  }
+
+  headers(): MsgHdrs {
+    return this.#library.headers();
+  }
+
+  async close(): Promise<void> {
+    if (this.#retryTimer !== null) clearTimeout(this.#retryTimer);
+    const link = this.#link;
+    this.#link = null;
+    this.#become("closed");
+    this.#listeners.clear();
+    await link?.close();
+    // An attempt cannot be called off, and is short; it closes what it opens.
+    await this.#attempt;
+  }
+
+  #follow(link: Link): void {
+    void link.ended.then((reason) => {
+      if (this.#status === "closed") return;
+      this.#link = null;
+      this.#failure = reason;
+      this.#become("disconnected");
+      this.#retry(0);
+    });
+  }
+
+  #retry(waitMs: number): void {
+    this.#retryTimer = setTimeout(() => {
+      this.#attempt = this.#connect().catch((error: unknown) => {
+        this.#failure = error;
+        if (this.#status === "closed") return;
+        this.#retry(Math.min(Math.max(FIRST_RETRY_MS, 2 * waitMs), LONGEST_RETRY_MS));
+      });
+    }, waitMs);
+  }
+
+  async #connect(): Promise<void> {
+    const connection = await connect(this.#library, this.#settings, this.#servers);
+    if (this.#status === "closed") return connection.close();
+    const link = new Link(connection);
+    this.#link = link;
+    this.#follow(link);
+    this.#become("connected");
+  }
+
+  #become(status: NatsStatus): void {
+    if (this.#status === status) return;
+    this.#status = status;
+    for (const listener of this.#listeners) listener(status);
+  }
+}
+
+async function connect(
+  library: Library,
+  settings: NodeConnectionOptions,
+  servers: readonly string[],
+): Promise<NatsConnection> {
+  return library.connect({ ...settings, servers: await firstToSpeak(servers, CONNECT_MS) });
+}
+
+async function settingsOf(library: Library, options: NatsStoreOptions): Promise<NodeConnectionOptions> {
+  const { tls, caFile, certFile, keyFile } = options;
+  const files = { caFile, certFile, keyFile };
+  for (const [field, path] of Object.entries(files)) await contentOf(field, path);
+  const wantsTls = tls === true || caFile !== undefined || certFile !== undefined;
+  return {
+    name: "tenure",
+    timeout: CONNECT_MS,
+    reconnect: false,
+    pingInterval: PING_MS,
+    maxPingOut: PINGS_UNANSWERED,
+    ...(wantsTls ? { tls: withoutUndefined(files) } : {}),
+    ...(tls === false ? { tls: null } : {}),
+    ...(await authenticationOf(library, options)),
+  };
+}
+
+async function authenticationOf(library: Library, options: NatsStoreOptions): Promise<ConnectionOptions> {
+  const { user, password, token, credentialsFile } = options;
+  if (token !== undefined) return { token };
+  if (user !== undefined && password !== undefined) return { user, pass: password };
+  const credentials = await contentOf("credentialsFile", credentialsFile);
+  if (credentials === null) return {};
+  const authenticator = library.credsAuthenticator(credentials);
+  try {
+    authenticator("");
+  } catch (cause) {
+    throw new InvalidRequestError("credentialsFile", "holds no credentials of NATS", { cause });
+  }
+  return { authenticator };
+}
+
+/** Read here, so that a wrong path is told by its name; the library reads certificates again at each connection. */
+async function contentOf(field: string, path: string | undefined): Promise<Uint8Array | null> {
+  if (path === undefined) return null;
+  try {
+    return await readFile(path);
+  } catch (cause) {
+    throw new InvalidRequestError(field, `names ${path}, which cannot be read`, { cause });
+  }
+}
+
+function refusalOf(library: Library, cause: unknown, servers: string): Error {
+  const { AuthorizationError, UserAuthenticationExpiredError } = library.errors;
+  if (cause instanceof AuthorizationError || cause instanceof UserAuthenticationExpiredError) {
+    const problem = `is refused by NATS at ${servers}; check user and password, token or credentials file`;
+    return new InvalidRequestError("store", problem, { cause });
+  }
+  const why = cause instanceof Error ? cause.message : String(cause);
+  const message = `cannot connect to NATS at ${servers} (${why}); is it running there?`;
+  return new BackendUnavailableError(message, { cause });
+}
+
+function withoutUndefined<T extends object>(object: T): { [K in keyof T]?: NonNullable<T[K]> } {
+  return Object.fromEntries(Object.entries(object).filter(([, value]) => value !== undefined)) as {
+    [K in keyof T]?: NonNullable<T[K]>;
+  };
+}

@@ -1,0 +1,81 @@
+import { InvalidRequestError } from "@tenure/core";
+import { expect, test } from "vitest";
+import { checkNatsOptions, type NatsStoreOptions, parseNatsUrl } from "./options.js";
+
+const GOOD: NatsStoreOptions = { servers: ["localhost"], bucket: "tenure" };
+
+test("a URL names servers, bucket and who we are", () => {
+  expect(
+    checkNatsOptions(parseNatsUrl("nats://us%40er:p%2Fw@a,b:4333,[::1]/my-bucket?replicas=3&create=false")),
+  ).toEqual({
+    ...parseNatsUrl("nats://a/x"),
+    servers: ["a:4222", "b:4333", "[::1]:4222"],
+    bucket: "my-bucket",
+    user: "us@er",
+    password: "p/w",
+    replicas: 3,
+    create: false,
+  });
+});
+
+test("a user alone is a token", () => {
+  const { user, password, token } = parseNatsUrl("nats://t0ken@a/b");
+  expect([user, password, token]).toEqual([undefined, undefined, "t0ken"]);
+});
+
+test("TLS and credentials are files", () => {
+  const url = "nats://a/b?tls=true&ca=ca.pem&cert=c.pem&key=k.pem&creds=u.creds";
+  expect(checkNatsOptions(parseNatsUrl(url))).toMatchObject({
+    tls: true,
+    caFile: "ca.pem",
+    certFile: "c.pem",
+    keyFile: "k.pem",
+    credentialsFile: "u.creds",
+  });
+});
+
+test.each([
+  ["nats://a", /must name a bucket/],
+  ["nats://a/", /must name a bucket/],
+  ["nats://a/b?replicas=6", /replicas=6; must be a whole number from 1 to 5/],
+  ["nats://a/b?create=no", /create=no; must be true or false/],
+  ["nats://a/b?ttl=5", /parameter "ttl"/],
+  ["nats://:s3cret@a/b", /password without a user/],
+])("%s is refused", (url, reason) => {
+  expect(() => parseNatsUrl(url)).toThrow(InvalidRequestError);
+  expect(() => parseNatsUrl(url)).toThrow(reason);
+  expect(() => parseNatsUrl(url)).not.toThrow(/s3cret/);
+});
+
+test.each<[string, object]>([
+  ["servers", { servers: [] }],
+  ["servers", { servers: "localhost" }],
+  ["servers", { servers: ["nats://a"] }],
+  ["servers", { servers: ["a:b"] }],
+  ["bucket", { bucket: "" }],
+  ["bucket", { bucket: "a.b" }],
+  ["bucket", { bucket: "a/b" }],
+  ["bucket", { bucket: undefined }],
+  ["replicas", { replicas: 0 }],
+  ["replicas", { replicas: 2.5 }],
+  ["create", { create: "yes" }],
+  ["tls", { tls: 1 }],
+  ["tls", { tls: false, caFile: "ca.pem" }],
+  ["password", { user: "u" }],
+  ["password", { password: "s3cret" }],
+  ["password", { user: "u", password: 7 }],
+  ["token", { token: "" }],
+  ["credentialsFile", { token: "s3cret", credentialsFile: "f" }],
+  ["certFile", { certFile: "c.pem" }],
+  ["certFile", { keyFile: "k.pem" }],
+  ["prefix", { prefix: "x" }],
+])("a wrong %s is named", (field, wrong) => {
+  const check = (): unknown => checkNatsOptions({ ...GOOD, ...wrong });
+  expect(check).toThrow(InvalidRequestError);
+  expect(check).toThrow(new RegExp(`^${field} `));
+  expect(check).not.toThrow(/s3cret/);
+});
+
+test("what was checked does not change any more", () => {
+  expect(Object.isFrozen(checkNatsOptions(GOOD))).toBe(true);
+});
