@@ -62,7 +62,7 @@ export const engineBenchmarks: readonly Benchmark[] = [
   engineThroughput({
     engine: "nats",
     about: "renewals over a cluster of 3 with 3 replicas, against direct kv updates",
-    start: () => startNats({ nodes: 3 }),
+    start: () => startNats({ nodes: 3, replicas: 3, release: "newer" }),
     lines: [{ load: { verb: "renew", connections: 64 }, against: natsUpdate, target: 0.8 }],
   }),
   engineThroughput({

@@ -90,6 +90,7 @@ export const FIXTURES = {
         ...stores,
         "package.json": JSON.stringify({ devDependencies: { vitest: "4" } }),
         "packages/stores/src/a.test.ts": 'import { it } from "vitest";',
+        "packages/stores/src/a.test-kit.ts": 'import { it } from "vitest";',
         "packages/stores/src/a.ts": 'import { join } from "path";\nimport { B } from "@tenure/core/testing";',
       },
     ],

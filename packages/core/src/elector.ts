@@ -61,6 +61,8 @@ export type CampaignResult =
       /** From the arrival of a waiting campaign to the sending of the write that won it. */
       readonly waitedMs?: number;
       readonly transferTo?: string;
+      /** A signed proof of this lease, where the service signs them. */
+      readonly mandate?: string;
     }
   | {
       readonly kind: "lost";
@@ -80,6 +82,7 @@ export type RenewResult =
       readonly leader: Leader;
       /** Somebody waits to take over: finish, then resign. */
       readonly transferTo?: string;
+      readonly mandate?: string;
     }
   | NotLeader;
 

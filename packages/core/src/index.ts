@@ -6,7 +6,7 @@
  */
 export { type CancelTimer, type Clock, sleep } from "./clock.js";
 export { decodeHistory, decodeRecord, encodeHistory, encodeRecord } from "./codec.js";
-export { LIMITS } from "./check.js";
+export { checkId, checkInteger, checkKeys, isObject, LIMITS } from "./check.js";
 export type {
   CampaignRequest,
   CampaignResult,
@@ -32,6 +32,24 @@ export type {
   WatchEvent,
   WatchOptions,
 } from "./elector.js";
+// Every elector refuses the same requests in the same words.
+export {
+  type ParsedCampaign,
+  type ParsedRenew,
+  type ParsedResign,
+  parseCampaign,
+  parseDelete,
+  parseGroup,
+  parseGroupsQuery,
+  parseHeartbeat,
+  parsePause,
+  parseRenew,
+  parseRenewMany,
+  parseResign,
+  parseResume,
+  parseStepDown,
+  parseTransfer,
+} from "./elector/requests.js";
 export { StoreElector, type StoreElectorOptions } from "./elector/store-elector.js";
 export {
   BackendUnavailableError,

@@ -52,6 +52,7 @@ export class ElectionService {
     groupId: string,
     body: shapes.CampaignBody,
     signal?: AbortSignal,
+    telling: codec.Telling = codec.BRIEF,
   ): Promise<shapes.CampaignReply> {
     checkMayActAs(caller, groupId, body.node_id);
     const leave = (body.wait_ms ?? 0) > 0 ? this.#waiting.enter("waiting campaigns") : null;
@@ -59,11 +60,12 @@ export class ElectionService {
       const startedAtMs = this.#clock.monotonicMs();
       const request = codec.campaignRequest(groupId, body);
       const result = await told(this.#elector.campaign(request, given(signal)), codec.CAMPAIGN_NAMES);
-      if (result.kind === "lost") return codec.lostShape(result);
-      const { leader, waitedMs, transferTo } = result;
+      if (result.kind === "lost") return codec.lostShape(result, telling);
+      const { leader, confirmed, waitedMs, transferTo } = result;
       return {
         is_leader: true,
         leader: codec.leaseShape(leader),
+        ...(confirmed ? { confirmed } : {}),
         ...(await this.#token(groupId, leader, body.lease_ttl_ms, startedAtMs + (waitedMs ?? 0))),
         ...(waitedMs === undefined ? {} : { waited_ms: waitedMs }),
         ...(transferTo === undefined ? {} : { transfer_to: transferTo }),
@@ -78,13 +80,14 @@ export class ElectionService {
     groupId: string,
     body: shapes.RenewBody,
     signal?: AbortSignal,
+    telling: codec.Telling = codec.BRIEF,
   ): Promise<shapes.RenewReply> {
     try {
       checkMayActAs(caller, groupId, body.node_id);
       const startedAtMs = this.#clock.monotonicMs();
       const request = codec.renewRequest(groupId, body);
       const result = await told(this.#elector.renew(request, given(signal)), codec.RENEW_NAMES);
-      return await this.#renewed(groupId, body, result, startedAtMs);
+      return await this.#renewed(groupId, body, result, startedAtMs, telling);
     } catch (error) {
       throw this.#renewFailed(error);
     }
@@ -95,6 +98,7 @@ export class ElectionService {
     caller: Caller,
     { renewals }: shapes.RenewManyBody,
     signal?: AbortSignal,
+    telling: codec.Telling = codec.BRIEF,
   ): Promise<shapes.RenewManyReply> {
     const refusals = renewals.map((each) =>
       refusalOf(() => checkMayActAs(caller, each.group_id, each.node_id)),
@@ -112,7 +116,7 @@ export class ElectionService {
         const result = renewed.next().value as RenewManyResult;
         return {
           group_id: each.group_id,
-          ...(await this.#renewed(each.group_id, each, result, startedAtMs)),
+          ...(await this.#renewed(each.group_id, each, result, startedAtMs, telling)),
         };
       } catch (error) {
         const failure = this.#renewFailed(error);
@@ -251,10 +255,12 @@ export class ElectionService {
     });
   }
 
-  async history(caller: Caller, groupId: string): Promise<{ events: shapes.EventShape[] }> {
+  async history(caller: Caller, groupId: string): Promise<shapes.HistoryReply> {
     checkMaySee(caller, groupId);
     const events = await told(this.#elector.history(groupId));
-    return { events: events.map((event) => codec.eventShape(groupId, event)) };
+    return {
+      events: events.map((event) => ({ ...codec.eventShape(groupId, event), number: event.number })),
+    };
   }
 
   keys(): { keys: unknown[] } {
@@ -266,13 +272,14 @@ export class ElectionService {
     body: shapes.RenewBody,
     result: RenewManyResult | RenewResult,
     startedAtMs: number,
+    telling: codec.Telling,
   ): Promise<shapes.RenewReply> {
     if (result.kind === "failed") throw asServiceError(result.error, codec.RENEW_NAMES);
     if (result.kind === "not-leader") throw notLeader(result);
     const { leader, transferTo } = result;
     return {
       ok: true,
-      leader: codec.leaseShape(leader),
+      leader: codec.toldLease(leader, telling),
       ...(await this.#token(groupId, leader, body.extend_by_ms, startedAtMs)),
       ...(transferTo === undefined ? undefined : { transfer_to: transferTo }),
     };

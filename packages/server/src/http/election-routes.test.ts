@@ -230,3 +230,27 @@ test("a mandate is signed for no longer than the lease, however long its write t
     expect((payload.exp ?? 0) * 1000).toBeGreaterThan(before + ttlMs - 1000);
   }
 });
+
+test("what the leader says of itself comes with leases for who prefers that, and for nobody else", async () => {
+  const service = await serve();
+  const metadata = { zone: "z" };
+  await service.campaign("g", "a", { metadata });
+  const headers = { prefer: "leader-metadata" };
+  const renewal = { node_id: "a", term: 1, extend_by_ms: 5000 };
+  const asks = [
+    ["/v1/groups/g/campaign", { node_id: "b", lease_ttl_ms: 5000 }],
+    ["/v1/groups/g/renew", renewal],
+    ["/v1/renew", { renewals: [{ group_id: "g", ...renewal }] }],
+  ] as const;
+  for (const [path, body] of asks) {
+    const told = ({ body: answer }: { body: unknown }) => JSON.stringify(answer).includes('"zone":"z"');
+    expect(told(await service.post(path, body, { headers }))).toBe(true);
+    expect(told(await service.post(path, body))).toBe(false);
+  }
+});
+
+test("a holder that asks again is told that its term was confirmed", async () => {
+  const service = await serve();
+  expect((await service.campaign("g", "a")).body).not.toHaveProperty("confirmed");
+  expect((await service.campaign("g", "a")).body).toMatchObject({ is_leader: true, confirmed: true });
+});

@@ -1,5 +1,6 @@
 import type { App, AppParts } from "./app.js";
 import { hangUpOf } from "./hang-up.js";
+import { tellingOf } from "./telling.js";
 import * as shapes from "../wire/shapes.js";
 
 const MANY_BYTES = 1024 * 1024;
@@ -20,7 +21,13 @@ export function electionRoutes(app: App, { service }: AppParts): void {
       },
     },
     (request, reply) =>
-      service.campaign(request.caller, request.params.group_id, request.body, hangUpOf(reply)),
+      service.campaign(
+        request.caller,
+        request.params.group_id,
+        request.body,
+        hangUpOf(reply),
+        tellingOf(request),
+      ),
   );
 
   app.post(
@@ -35,7 +42,8 @@ export function electionRoutes(app: App, { service }: AppParts): void {
         response: { 200: shapes.RenewReply, ...refusals },
       },
     },
-    (request) => service.renew(request.caller, request.params.group_id, request.body),
+    (request) =>
+      service.renew(request.caller, request.params.group_id, request.body, undefined, tellingOf(request)),
   );
 
   app.post(
@@ -50,7 +58,7 @@ export function electionRoutes(app: App, { service }: AppParts): void {
         response: { 200: shapes.RenewManyReply, ...refusals },
       },
     },
-    (request) => service.renewMany(request.caller, request.body),
+    (request) => service.renewMany(request.caller, request.body, undefined, tellingOf(request)),
   );
 
   app.post(

@@ -208,18 +208,19 @@ export const ADMIN_TOKEN = "an-admin-token-for-tests";
 export async function serveKnown(
   given: GivenOptions = {},
   parts: TenureServerParts = {},
-): Promise<{ service: Service; bearer(claims: object): Promise<string> }> {
+): Promise<{ service: Service; jwksFile: string; bearer(claims: object): Promise<string> }> {
   const key = testKey("test");
+  const jwksFile = temporaryFile("jwks.json", jwks(key));
   const exp = Math.floor(systemClock.wallMs() / 1000) + 600;
   const service = await serve(
     {
       adminTokenFile: temporaryFile("token", ADMIN_TOKEN),
-      jwtJwks: temporaryFile("jwks.json", jwks(key)),
+      jwtJwks: jwksFile,
       ...given,
     },
     parts,
   );
-  return { service, bearer: (claims) => token(key, { exp, ...claims }) };
+  return { service, jwksFile, bearer: (claims) => token(key, { exp, ...claims }) };
 }
 
 /** Bytes as they are, for what `fetch` would not send. Resolves with all that came back until the end. */

@@ -15,6 +15,7 @@ import type {
 } from "@tenure/core";
 import type {
   CampaignBody,
+  CampaignReply,
   EventShape,
   GroupPatch,
   GroupShape,
@@ -34,6 +35,14 @@ interface LeaseShape {
   term: number;
   lease_expires_at_ms: number;
 }
+
+/** How an answer is told. */
+export interface Telling {
+  /** Leases with what their leader says of itself. */
+  readonly withMetadata: boolean;
+}
+
+export const BRIEF: Telling = { withMetadata: false };
 
 export function campaignRequest(groupId: string, body: CampaignBody): CampaignRequest {
   return {
@@ -65,15 +74,18 @@ export function leaseShape({ nodeId, term, expiresAtMs }: Leader): LeaseShape {
   return { node_id: nodeId, term, lease_expires_at_ms: expiresAtMs };
 }
 
-export function lostShape(result: CampaignResult & { kind: "lost" }): {
-  is_leader: false;
-  leader: LeaseShape | null;
-  retry_after_ms: number;
-  held_back?: string;
-} {
+export function toldLease(
+  leader: Leader,
+  { withMetadata }: Telling,
+): LeaseShape & { metadata?: Record<string, unknown> } {
+  const { metadata } = leader;
+  return withMetadata && metadata !== undefined ? { ...leaseShape(leader), metadata } : leaseShape(leader);
+}
+
+export function lostShape(result: CampaignResult & { kind: "lost" }, telling: Telling): CampaignReply {
   return {
     is_leader: false,
-    leader: result.leader === null ? null : leaseShape(result.leader),
+    leader: result.leader === null ? null : toldLease(result.leader, telling),
     retry_after_ms: result.retryAfterMs,
     ...(result.heldBack === undefined ? {} : { held_back: result.heldBack }),
   };

@@ -38,9 +38,13 @@ const Lease = Type.Object({
   lease_expires_at_ms: Type.Integer(),
 });
 
+/** What the leader says of itself comes along for who asks for it, by `Prefer: leader-metadata`. */
+const FullLease = Type.Object({ ...Lease.properties, metadata: Type.Optional(metadata()) });
+
 export const CampaignReply = Type.Object({
   is_leader: Type.Boolean(),
-  leader: orNull(Lease),
+  leader: orNull(FullLease),
+  confirmed: Type.Optional(Type.Boolean({ description: "the holder asked again and keeps its term" })),
   retry_after_ms: Type.Optional(Type.Integer({ description: "of a lost campaign" })),
   held_back: Type.Optional(Type.String({ description: "why a vacant group elects no one just now" })),
   token: Type.Optional(Type.String({ description: "a signed mandate, where the service has a signing key" })),
@@ -60,7 +64,7 @@ export const RenewBody = Type.Object(
 
 export const RenewReply = Type.Object({
   ok: Type.Literal(true),
-  leader: Lease,
+  leader: FullLease,
   token: Type.Optional(Type.String()),
   transfer_to: Type.Optional(
     Type.String({ description: "somebody waits to take over: finish, then resign" }),
@@ -241,7 +245,14 @@ export const KeysReply = Type.Object({
   keys: Type.Array(Type.Unknown(), { description: "JWKs, by which a token can be verified" }),
 });
 
-export const HistoryReply = Type.Object({ events: Type.Array(EventShape) });
+export const HistoryReply = Type.Object({
+  events: Type.Array(
+    Type.Object({
+      ...EventShape.properties,
+      number: Type.Integer({ description: "from 1 without gaps; the cursor of this event in a watch" }),
+    }),
+  ),
+});
 
 export type CampaignBody = Static<typeof CampaignBody>;
 export type CampaignReply = Static<typeof CampaignReply>;
@@ -253,6 +264,7 @@ export type ResignBody = Static<typeof ResignBody>;
 export type ErrorReply = Static<typeof ErrorReply>;
 export type LeaderReply = Static<typeof LeaderReply>;
 export type EventShape = Static<typeof EventShape>;
+export type HistoryReply = Static<typeof HistoryReply>;
 export type EventsReply = Static<typeof EventsReply>;
 export type GroupBody = Static<typeof GroupBody>;
 export type GroupPatch = Static<typeof GroupPatch>;

@@ -1,0 +1,112 @@
+/** Watches over servers that say what they are told to, in virtual time. */
+import { once } from "node:events";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { VirtualClock } from "@tenure/core/testing";
+import { afterEach, expect, test } from "vitest";
+import { HttpElector } from "./http-elector.js";
+
+const undo: (() => unknown)[] = [];
+afterEach(async () => {
+  for (let step = undo.pop(); step !== undefined; step = undo.pop()) await step();
+});
+
+interface Asked {
+  readonly cursor: string | string[] | undefined;
+  readonly response: ServerResponse;
+}
+
+/** A server of streams; each request is kept, and answered with the head of a stream. */
+async function streams(): Promise<{ url: string; asked: Asked[] }> {
+  const asked: Asked[] = [];
+  const server = createServer(({ headers }: IncomingMessage, response) => {
+    response.writeHead(200, { "content-type": "text/event-stream" }).flushHeaders();
+    asked.push({ cursor: headers["last-event-id"], response });
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  undo.push(() => {
+    server.close();
+    server.closeAllConnections();
+  });
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, asked };
+}
+
+const event = (groupId: string, term: number) =>
+  `data: ${JSON.stringify({ type: "LEADER_CHANGED", group_id: groupId, term, leader_node_id: "a", ts_ms: 1, previous_leader_node_id: null, reason: "none" })}\n\n`;
+
+async function open() {
+  const { url, asked } = await streams();
+  const clock = new VirtualClock();
+  const elector = await HttpElector.open({ endpoints: [url], clock, random: () => 0 });
+  undo.push(() => elector.close());
+  /** The request of that number, for which no more time passes than it takes. */
+  const request = async (number: number): Promise<Asked> => {
+    for (;;) {
+      const found = asked[number - 1];
+      if (found !== undefined) return found;
+      await clock.advance(1);
+    }
+  };
+  return { clock, elector, request, asked };
+}
+
+test("a server that has said nothing for too long is left, and the watch resumed from its cursor", async () => {
+  const { clock, elector, request, asked } = await open();
+  const events = elector.watch("g")[Symbol.asyncIterator]();
+  const first = events.next();
+  (await request(1)).response.write(`id: 7\n${event("g", 3)}`);
+  expect((await first).value).toMatchObject({ cursor: 7, term: 3 });
+  const second = events.next();
+  await clock.advance(39_000);
+  expect(asked).toHaveLength(1);
+  await clock.advance(1000);
+  const { cursor, response } = await request(2);
+  expect(cursor).toBe("7");
+  response.write(`id: 8\n${event("g", 4)}`);
+  expect((await second).value).toMatchObject({ cursor: 8, term: 4 });
+});
+
+test("comments keep a silent watch alive", async () => {
+  const { clock, elector, request, asked } = await open();
+  const events = elector.watch("g", { cursor: 1 })[Symbol.asyncIterator]();
+  const next = events.next();
+  const { response, cursor } = await request(1);
+  expect(cursor).toBe("1");
+  for (let i = 0; i < 5; i++) {
+    await new Promise<void>((resolve) => {
+      response.write(":\n\n", () => resolve());
+    });
+    await clock.advance(15_000);
+  }
+  expect(asked).toHaveLength(1);
+  response.write(`id: 2\n${event("g", 1)}`);
+  expect((await next).value).toMatchObject({ cursor: 2 });
+});
+
+test("states that share a cursor are told together, or not at all", async () => {
+  const { elector, request } = await open();
+  const events = elector.watchAll()[Symbol.asyncIterator]();
+  const first = events.next();
+  // Cut off before the cursor came.
+  (await request(1)).response.end(event("a", 1));
+  const again = await request(2);
+  expect(again.cursor).toBeUndefined();
+  again.response.write(`${event("a", 1)}${event("b", 1)}id: 40\n${event("c", 1)}`);
+  expect((await first).value).toMatchObject({ groupId: "a", cursor: 40 });
+  expect((await events.next()).value).toMatchObject({ groupId: "b", cursor: 40 });
+  expect((await events.next()).value).toMatchObject({ groupId: "c", cursor: 40 });
+});
+
+test("a server that stops says when to come back, and is not asked before", async () => {
+  const { clock, elector, request } = await open();
+  const events = elector.watch("g", { cursor: 5 })[Symbol.asyncIterator]();
+  const next = events.next();
+  (await request(1)).response.end("retry: 3000\n\n");
+  const endedMs = clock.monotonicMs();
+  const { cursor, response } = await request(2);
+  expect(clock.monotonicMs() - endedMs).toBeGreaterThanOrEqual(3000);
+  expect(cursor).toBe("5");
+  response.write(`id: 6\n${event("g", 1)}`);
+  expect((await next).value).toMatchObject({ cursor: 6 });
+});

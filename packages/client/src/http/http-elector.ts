@@ -1,0 +1,312 @@
+/**
+ * An elector that asks a Tenure service by HTTP.
+ *
+ * Promised: what `Elector` promises, as far as the service keeps it, through any of its servers; one request at a time for
+ * each call; an aborted call closes its connection, so that a campaign that waits leaves the queue; every call ends in time
+ * (a renewal within a third of its ttl). Not promised: that a failed call was not carried out. A caller whose campaign
+ * was aborted asks `leader`, and resigns if it is named.
+ *
+ * `BackendUnavailableError` tells nothing, and its cause what each server said. What core has no class for is an
+ * `HttpElectorError`.
+ */
+import {
+  type CallOptions,
+  type CampaignRequest,
+  type CampaignResult,
+  checkId,
+  checkInteger,
+  ClosedError,
+  type ElectorAdmin,
+  type Group,
+  type GroupInput,
+  type HeartbeatRequest,
+  type Leader,
+  type LeaderOptions,
+  type LeadershipEvent,
+  type Leadership,
+  type Member,
+  onAbort,
+  parseCampaign,
+  parseDelete,
+  parseGroup,
+  parseGroupsQuery,
+  parseHeartbeat,
+  parsePause,
+  parseRenew,
+  parseRenewMany,
+  parseResign,
+  parseResume,
+  parseStepDown,
+  parseTransfer,
+  type ParsedCampaign,
+  type RenewManyResult,
+  type RenewRequest,
+  type RenewResult,
+  type ResignRequest,
+  type ResignResult,
+  type StepDownRequest,
+  type TransferRequest,
+  type WatchEvent,
+  type WatchOptions,
+} from "@tenure/core";
+import { Credentials } from "./credentials.js";
+import { ElectionCalls } from "./election-calls.js";
+import { Endpoints } from "./endpoints.js";
+import { eventStream } from "./event-stream.js";
+import { GroupWatches } from "./group-watches.js";
+import { OperatorCalls } from "./operator-calls.js";
+import { type HttpElectorOptions, type ParsedOptions, parseOptions } from "./options.js";
+import { RenewalBatcher } from "./renewal-batcher.js";
+import { groupPath, ServiceCalls } from "./service-calls.js";
+import { TlsMaterial } from "./tls-material.js";
+import { Transport, type TransportParts } from "./transport.js";
+import { watchIterable } from "./watch-iterable.js";
+
+export class HttpElector implements ElectorAdmin {
+  readonly #options: ParsedOptions;
+  readonly #parts: TransportParts;
+  readonly #transport: Transport;
+  readonly #calls: ServiceCalls;
+  readonly #election: ElectionCalls;
+  readonly #operator: OperatorCalls;
+  readonly #batcher: RenewalBatcher | null;
+  readonly #watches: GroupWatches;
+  readonly #closing = new AbortController();
+  readonly #underWay = new Set<Promise<unknown>>();
+  #closed: Promise<void> | null = null;
+
+  /** Reads the files that the options name; asks the service nothing yet. */
+  static async open(given: HttpElectorOptions): Promise<HttpElector> {
+    const options = parseOptions(given);
+    const { clock, random, connectTimeoutMs } = options;
+    const credentials = await Credentials.open(options.token, options.tokenFile, clock);
+    const tls = await TlsMaterial.open(options.tls, clock);
+    const endpoints = new Endpoints(options.endpoints, clock, random);
+    return new HttpElector(options, { endpoints, credentials, tls, clock, connectTimeoutMs });
+  }
+
+  private constructor(options: ParsedOptions, parts: TransportParts) {
+    const { clock, requestTimeoutMs, batchRenewals, batchWindowMs } = options;
+    this.#options = options;
+    this.#parts = parts;
+    this.#transport = new Transport(parts);
+    this.#calls = new ServiceCalls(this.#transport, requestTimeoutMs);
+    this.#election = new ElectionCalls(this.#calls, parts.endpoints);
+    this.#operator = new OperatorCalls(this.#calls);
+    this.#batcher = batchRenewals
+      ? new RenewalBatcher({
+          clock,
+          windowMs: batchWindowMs,
+          send: (renewals, timeoutMs, signal) => this.#election.renewMany(renewals, timeoutMs, signal),
+        })
+      : null;
+    this.#watches = new GroupWatches({
+      open: (groupId, cursor, signal) => this.#stream(groupPath(groupId, "watch"), cursor, signal, groupId),
+      state: (groupId, signal) => this.#election.state(groupId, signal),
+    });
+  }
+
+  campaign(request: CampaignRequest, options?: CallOptions): Promise<CampaignResult> {
+    return this.#run(options, () => {
+      const parsed = parseCampaign(request);
+      if (parsed.waitMs === 0) return this.#election.campaign(parsed, options?.signal);
+      return this.#wait(parsed, options?.signal);
+    });
+  }
+
+  renew(request: RenewRequest, options?: CallOptions): Promise<RenewResult> {
+    return this.#run(options, () => {
+      const parsed = parseRenew(request);
+      const timeoutMs = this.#renewalMs(parsed.ttlMs);
+      return this.#batcher === null
+        ? this.#election.renew(parsed, timeoutMs, options?.signal)
+        : this.#batcher.renew(parsed, timeoutMs, options?.signal);
+    });
+  }
+
+  renewMany(all: readonly RenewRequest[], options?: CallOptions): Promise<readonly RenewManyResult[]> {
+    return this.#run(options, () => {
+      const parsed = parseRenewMany(all);
+      const timeoutMs = Math.min(...parsed.map(({ ttlMs }) => this.#renewalMs(ttlMs)));
+      return this.#election.renewMany(parsed, timeoutMs, options?.signal);
+    });
+  }
+
+  resign(request: ResignRequest, options?: CallOptions): Promise<ResignResult> {
+    return this.#run(options, () => this.#election.resign(parseResign(request), options?.signal));
+  }
+
+  leader(groupId: string, options?: LeaderOptions): Promise<Leadership> {
+    return this.#run(options, () =>
+      this.#election.leader(checkId(groupId, "groupId"), options?.consistency === "local", options?.signal),
+    );
+  }
+
+  /** As `Elector` has it, but it goes on by itself after every break: it ends for no reason that may pass. */
+  watch(groupId: string, options?: WatchOptions): AsyncIterable<WatchEvent> {
+    checkId(groupId, "groupId");
+    const cursor = checkCursor(options?.cursor);
+    return watchIterable([options?.signal, this.#closing.signal], (signal) =>
+      this.#watches.watch(groupId, cursor, signal),
+    );
+  }
+
+  watchAll(options?: WatchOptions): AsyncIterable<WatchEvent> {
+    const cursor = checkCursor(options?.cursor);
+    return watchIterable([options?.signal, this.#closing.signal], (signal) =>
+      this.#stream("/v1/watch", cursor, signal),
+    );
+  }
+
+  createGroup(input: GroupInput, options?: CallOptions): Promise<Group> {
+    return this.#run(options, () => {
+      // The whole of a new policy can be judged here; a change only where the rest of it is.
+      parseGroup(input).change(null);
+      return this.#operator.create(input, options?.signal);
+    });
+  }
+
+  updateGroup(input: GroupInput, options?: CallOptions): Promise<Group> {
+    return this.#run(options, () => {
+      parseGroup(input);
+      return this.#operator.update(input, options?.signal);
+    });
+  }
+
+  deleteGroup(
+    request: { groupId: string; by: string; force?: boolean | undefined },
+    options?: CallOptions,
+  ): Promise<void> {
+    return this.#run(options, () => {
+      const { groupId, force } = parseDelete(request);
+      return this.#operator.remove(groupId, force, options?.signal);
+    });
+  }
+
+  group(groupId: string, options?: CallOptions): Promise<Group> {
+    return this.#run(options, () => this.#operator.group(checkId(groupId, "groupId"), options?.signal));
+  }
+
+  groups(
+    query?: { prefix?: string | undefined; limit?: number | undefined; cursor?: string | undefined },
+    options?: CallOptions,
+  ): Promise<{ readonly groups: readonly Group[]; readonly cursor: string | null }> {
+    return this.#run(options, () => this.#operator.groups(parseGroupsQuery(query), options?.signal));
+  }
+
+  stepDown(request: StepDownRequest, options?: CallOptions): Promise<void> {
+    return this.#run(options, () => this.#operator.stepDown(parseStepDown(request), options?.signal));
+  }
+
+  transfer(request: TransferRequest, options?: CallOptions): Promise<Leader> {
+    return this.#run(options, () => {
+      const parsed = parseTransfer(request);
+      return this.#unlessClosed(options?.signal, (signal) => this.#operator.transfer(parsed, signal));
+    });
+  }
+
+  pause(request: { groupId: string; forMs?: number | undefined }, options?: CallOptions): Promise<void> {
+    return this.#run(options, () => this.#operator.pause(parsePause(request), options?.signal));
+  }
+
+  resume(request: { groupId: string }, options?: CallOptions): Promise<void> {
+    return this.#run(options, () => this.#operator.resume(parseResume(request).groupId, options?.signal));
+  }
+
+  heartbeat(request: HeartbeatRequest, options?: CallOptions): Promise<void> {
+    return this.#run(options, () => this.#operator.heartbeat(parseHeartbeat(request), options?.signal));
+  }
+
+  members(groupId: string, options?: CallOptions): Promise<readonly Member[]> {
+    return this.#run(options, () => this.#operator.members(checkId(groupId, "groupId"), options?.signal));
+  }
+
+  history(groupId: string, options?: CallOptions): Promise<readonly LeadershipEvent[]> {
+    return this.#run(options, () => this.#operator.history(checkId(groupId, "groupId"), options?.signal));
+  }
+
+  ping(options?: CallOptions): Promise<void> {
+    return this.#run(options, () => this.#operator.ping(options?.signal));
+  }
+
+  /** Waiting campaigns leave their queues and are answered `lost`; what else is under way is waited for. */
+  close(): Promise<void> {
+    this.#closed ??= this.#close();
+    return this.#closed;
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  async #close(): Promise<void> {
+    this.#closing.abort(new ClosedError("this elector is closed"));
+    this.#batcher?.flush();
+    while (this.#underWay.size > 0) await Promise.allSettled([...this.#underWay]);
+    await this.#calls.settled();
+    this.#transport.close();
+  }
+
+  /** Async, so that a malformed request rejects rather than throws. */
+  async #run<T>(options: CallOptions | undefined, work: () => Promise<T>): Promise<T> {
+    options?.signal?.throwIfAborted();
+    this.#closing.signal.throwIfAborted();
+    const working = work();
+    this.#underWay.add(working);
+    try {
+      return await working;
+    } finally {
+      this.#underWay.delete(working);
+    }
+  }
+
+  /** A wait ends with this elector: it hangs up, and tells who leads. */
+  async #wait(parsed: ParsedCampaign, given: AbortSignal | undefined): Promise<CampaignResult> {
+    try {
+      return await this.#unlessClosed(given, (signal) => this.#election.campaign(parsed, signal));
+    } catch (error) {
+      if (error !== this.#closing.signal.reason) throw error;
+      const { leader } = await this.#election.leader(parsed.groupId, false, given).catch(() => {
+        throw error;
+      });
+      return { kind: "lost", leader, retryAfterMs: 0 };
+    }
+  }
+
+  /** For what may take long: it is not waited for when this elector closes. */
+  async #unlessClosed<T>(
+    signal: AbortSignal | undefined,
+    work: (signal: AbortSignal) => Promise<T>,
+  ): Promise<T> {
+    const ending = new AbortController();
+    const stops = [signal, this.#closing.signal].map((each) =>
+      each === undefined ? () => {} : onAbort(each, () => ending.abort(each.reason)),
+    );
+    try {
+      return await work(ending.signal);
+    } finally {
+      for (const stop of stops) stop();
+    }
+  }
+
+  #stream(
+    path: string,
+    cursor: number | undefined,
+    signal: AbortSignal,
+    groupId?: string,
+  ): AsyncGenerator<WatchEvent, undefined> {
+    const { random, requestTimeoutMs: timeoutMs } = this.#options;
+    const about = groupId === undefined ? {} : { groupId };
+    return eventStream({ parts: this.#parts, random, path, cursor, timeoutMs, signal, ...about });
+  }
+
+  /** A third leaves time to ask again twice before the lease ends. What is no ttl at all is for the service to refuse. */
+  #renewalMs(ttlMs: number): number {
+    const { requestTimeoutMs } = this.#options;
+    return ttlMs > 0 ? Math.max(1, Math.min(requestTimeoutMs, Math.floor(ttlMs / 3))) : requestTimeoutMs;
+  }
+}
+
+function checkCursor(cursor: unknown): number | undefined {
+  return cursor === undefined ? undefined : checkInteger(cursor, "cursor", 0, Number.MAX_SAFE_INTEGER);
+}

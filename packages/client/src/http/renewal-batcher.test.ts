@@ -1,0 +1,123 @@
+import {
+  BackendUnavailableError,
+  LIMITS,
+  type ParsedRenew,
+  type RenewManyResult,
+  type RenewResult,
+} from "@tenure/core";
+import { VirtualClock } from "@tenure/core/testing";
+import { expect, test } from "vitest";
+import { RenewalBatcher } from "./renewal-batcher.js";
+
+interface Sent {
+  readonly groups: readonly string[];
+  readonly timeoutMs: number;
+  readonly signal: AbortSignal;
+  readonly answer: (results: readonly RenewManyResult[]) => void;
+  readonly fail: (error: Error) => void;
+}
+
+function world() {
+  const clock = new VirtualClock();
+  const sent: Sent[] = [];
+  const batcher = new RenewalBatcher({
+    clock,
+    windowMs: 2,
+    send: (renewals, timeoutMs, signal) =>
+      new Promise((answer, fail) => {
+        sent.push({ groups: renewals.map(({ groupId }) => groupId), timeoutMs, signal, answer, fail });
+      }),
+  });
+  return { clock, sent, batcher };
+}
+
+const renewal = (groupId: string): ParsedRenew => ({
+  groupId,
+  claim: { nodeId: "a", term: 1, instanceId: null },
+  ttlMs: 3000,
+});
+const renewed = (nodeId: string): RenewResult => ({
+  kind: "renewed",
+  leader: { nodeId, term: 1, expiresAtMs: 0 },
+});
+
+test("what comes within the window is sent together, with the strictest of its time limits", async () => {
+  const { clock, sent, batcher } = world();
+  const one = batcher.renew(renewal("g1"), 1000);
+  await clock.advance(1);
+  const two = batcher.renew(renewal("g2"), 900);
+  // Another order of magnitude goes by itself.
+  void batcher.renew(renewal("g3"), 100).catch(() => {});
+  await clock.advance(2);
+  expect(sent.map(({ groups, timeoutMs }) => [groups, timeoutMs])).toEqual([
+    [["g1", "g2"], 898],
+    [["g3"], 98],
+  ]);
+  const error = new BackendUnavailableError("this one only");
+  sent[0]?.answer([renewed("a"), { kind: "failed", error }]);
+  expect(await one).toEqual(renewed("a"));
+  await expect(two).rejects.toBe(error);
+});
+
+test("the failure of a request is that of each renewal in it", async () => {
+  const { clock, sent, batcher } = world();
+  const settled = Promise.allSettled(["g1", "g2"].map((group) => batcher.renew(renewal(group), 1000)));
+  await clock.advance(2);
+  const error = new Error("gone");
+  sent[0]?.fail(error);
+  for (const result of await settled) expect(result).toMatchObject({ status: "rejected", reason: error });
+});
+
+test("a group is named once, and no request holds more than it may", async () => {
+  const { clock, sent, batcher } = world();
+  const ids = Array.from({ length: LIMITS.renewMany + 1 }, (_, index) => `g${index}`);
+  for (const id of [...ids, "g1000"]) void batcher.renew(renewal(id), 1000);
+  await clock.advance(2);
+  expect(sent.map(({ groups }) => groups.length)).toEqual([LIMITS.renewMany, 1, 1]);
+  expect(sent.map(({ groups }) => groups.at(-1))).toEqual(["g999", "g1000", "g1000"]);
+});
+
+test("a renewal given up before it was sent is not sent, and a request nobody waits for is broken off", async () => {
+  const { clock, sent, batcher } = world();
+  const [first, second] = [new AbortController(), new AbortController()];
+  const settled = Promise.allSettled([
+    batcher.renew(renewal("g1"), 1000, first.signal),
+    batcher.renew(renewal("g2"), 1000, second.signal),
+  ]);
+  first.abort(new Error("first"));
+  await clock.advance(2);
+  expect(sent.map(({ groups }) => groups)).toEqual([["g2"]]);
+  expect(sent[0]?.signal.aborted).toBe(false);
+  second.abort(new Error("second"));
+  expect(sent[0]?.signal.aborted).toBe(true);
+  expect((await settled).map(({ status }) => status)).toEqual(["rejected", "rejected"]);
+  const alone = new AbortController();
+  const given = batcher.renew(renewal("g3"), 1000, alone.signal);
+  alone.abort(new Error("third"));
+  await expect(given).rejects.toThrow("third");
+  await clock.advance(2);
+  expect(sent).toHaveLength(1);
+});
+
+test("flush waits for no more", async () => {
+  const { clock, sent, batcher } = world();
+  void batcher.renew(renewal("g1"), 1000);
+  batcher.flush();
+  expect(sent).toHaveLength(1);
+  await clock.advance(10);
+  expect(sent).toHaveLength(1);
+});
+
+test("a caller that leaves before the sending takes nobody with it who comes after", async () => {
+  const { clock, sent, batcher } = world();
+  const leaving = new AbortController();
+  const reason = new Error("not wanted any more");
+  const left = batcher.renew(renewal("g1"), 1000, leaving.signal);
+  leaving.abort(reason);
+  await expect(left).rejects.toBe(reason);
+  const next = batcher.renew(renewal("g1"), 1000);
+  await clock.advance(2);
+  expect(sent.map(({ groups, signal }) => [groups, signal.aborted])).toEqual([[["g1"], false]]);
+  sent[0]?.answer([renewed("a")]);
+  expect(await next).toEqual(renewed("a"));
+});

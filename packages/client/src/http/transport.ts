@@ -1,0 +1,213 @@
+/**
+ * A call to the service, whichever of its servers answers: one at a time, never two at once for one call.
+ *
+ * A server that cannot be reached, does not answer in its share of the time or answers 5xx is left for the next one, if
+ * the request may be sent again. What every server would say (a refusal) is the answer. A token that is refused is
+ * asked for anew, once; a caller that asks too often waits as long as it is told to, if the call has the time.
+ */
+import { BackendUnavailableError, type Clock, sleep } from "@tenure/core";
+import type { Credentials } from "./credentials.js";
+import type { Endpoint, Endpoints } from "./endpoints.js";
+import { isRefusal, RateLimitedError, UnexpectedAnswerError } from "./errors.js";
+import { type Answer, exchange, NoAnswerError } from "./exchange.js";
+import type { TlsMaterial } from "./tls-material.js";
+
+/**
+ * `freely`: also when the first may have been carried out. `unsent`: only if it cannot have reached a server.
+ */
+export type Resend = "freely" | "unsent";
+
+export interface Call {
+  readonly method: "GET" | "POST" | "PATCH" | "DELETE";
+  readonly path: string;
+  /** Made for each attempt, from how long the call has been under way. */
+  readonly body?: ((elapsedMs: number) => unknown) | undefined;
+  readonly headers?: Readonly<Record<string, string>> | undefined;
+  readonly resend: Resend;
+  /** For the whole call. Servers still to be asked share what is left of it. */
+  readonly timeoutMs: number;
+  /** How long the server has been asked to wait before it answers. */
+  readonly waitMs?: number | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** An answer other than 5xx and 429, and how long the call had been under way when that request was sent. */
+export interface Answered extends Answer {
+  readonly endpoint: Endpoint;
+  readonly sentAfterMs: number;
+}
+
+export interface TransportParts {
+  readonly endpoints: Endpoints;
+  readonly credentials: Credentials;
+  readonly tls: TlsMaterial;
+  readonly clock: Clock;
+  readonly connectTimeoutMs: number;
+}
+
+export class Transport {
+  readonly parts: TransportParts;
+
+  constructor(parts: TransportParts) {
+    this.parts = parts;
+  }
+
+  /** Rejects with `BackendUnavailableError` if no server answered, saying what each of them did. */
+  async call(call: Call): Promise<Answered> {
+    const { endpoints, clock } = this.parts;
+    const startedMs = clock.monotonicMs();
+    const failures: EndpointFailure[] = [];
+    const order = endpoints.inOrder();
+    for (const [index, endpoint] of order.entries()) {
+      const attempt = new Attempt(this.parts, call, endpoint, startedMs, order.length - index);
+      try {
+        const answered = await attempt.run();
+        const problem = brokenBy(answered);
+        if (problem === null) {
+          endpoints.worked(endpoint);
+          return answered;
+        }
+        endpoints.failed(endpoint, answered.retryAfterMs || undefined);
+        failures.push(new EndpointFailure(endpoint, problem));
+        if (call.resend === "unsent") break;
+      } catch (error) {
+        if (!(error instanceof NoAnswerError)) throw error;
+        endpoints.failed(endpoint);
+        failures.push(new EndpointFailure(endpoint, error.message, { cause: error }));
+        if (call.resend === "unsent" && !error.isUnsent) break;
+      }
+    }
+    throw unavailable(failures);
+  }
+
+  close(): void {
+    this.parts.endpoints.close();
+  }
+}
+
+/** One server's turn: as many requests as it takes to be let in, one after the other. */
+class Attempt {
+  readonly #parts: TransportParts;
+  readonly #call: Call;
+  readonly #endpoint: Endpoint;
+  readonly #startedMs: number;
+  /** The servers still to be asked, this one among them. */
+  readonly #shares: number;
+
+  constructor(parts: TransportParts, call: Call, endpoint: Endpoint, startedMs: number, shares: number) {
+    this.#parts = parts;
+    this.#call = call;
+    this.#endpoint = endpoint;
+    this.#startedMs = startedMs;
+    this.#shares = shares;
+  }
+
+  async run(): Promise<Answered> {
+    const { credentials, clock } = this.#parts;
+    const { signal } = this.#call;
+    const wait = () => ({ timeoutMs: this.#shareMs(clock.monotonicMs() - this.#startedMs), signal });
+    let token = await credentials.token(wait());
+    let hasAskedAgain = false;
+    let fresh = this.#call.resend === "unsent";
+    for (;;) {
+      try {
+        const answered = await this.#send(token, fresh);
+        if (answered.status === 401 && !hasAskedAgain) {
+          hasAskedAgain = true;
+          const another = await credentials.anotherThan(token, wait());
+          if (another === null) return answered;
+          token = another;
+        } else if (answered.status === 429 && codeOf(answered) === "RATE_LIMITED") {
+          await this.#rest(answered, clock);
+        } else {
+          return answered;
+        }
+      } catch (error) {
+        // An idle connection that the server had closed says nothing about the server.
+        if (!(error instanceof NoAnswerError) || !error.isStale || fresh) throw error;
+        fresh = true;
+      }
+    }
+  }
+
+  async #send(token: string | null, fresh: boolean): Promise<Answered> {
+    const { clock, tls, connectTimeoutMs } = this.#parts;
+    const { method, path, body, headers, signal } = this.#call;
+    const sentAfterMs = clock.monotonicMs() - this.#startedMs;
+    const timeoutMs = this.#shareMs(sentAfterMs);
+    if (timeoutMs <= 0) {
+      throw new NoAnswerError("the call had no time left", { isUnsent: true, isStale: false });
+    }
+    const content = body === undefined ? undefined : JSON.stringify(body(sentAfterMs));
+    const answer = await exchange(
+      { endpoint: this.#endpoint, tls, clock },
+      {
+        method,
+        path,
+        body: content,
+        headers: {
+          accept: "application/json",
+          ...(content === undefined ? {} : { "content-type": "application/json" }),
+          ...(token === null ? {} : { authorization: `Bearer ${token}` }),
+          ...headers,
+        },
+        timeoutMs,
+        connectTimeoutMs: Math.min(connectTimeoutMs, timeoutMs),
+        fresh,
+        signal,
+      },
+    );
+    return { ...answer, endpoint: this.#endpoint, sentAfterMs };
+  }
+
+  /** Of the time that is left, beyond the wait, an equal part for each server still to be asked. */
+  #shareMs(elapsedMs: number): number {
+    const { timeoutMs, waitMs = 0 } = this.#call;
+    const waitLeftMs = Math.max(0, waitMs - elapsedMs);
+    const leftMs = timeoutMs + waitMs - elapsedMs - waitLeftMs;
+    return waitLeftMs + leftMs / this.#shares;
+  }
+
+  async #rest(answered: Answered, clock: Clock): Promise<void> {
+    const { timeoutMs, waitMs = 0, signal } = this.#call;
+    const retryAfterMs = answered.retryAfterMs ?? 1000;
+    const leftMs = this.#startedMs + timeoutMs + waitMs - clock.monotonicMs();
+    if (retryAfterMs >= leftMs) throw new RateLimitedError(messageOf(answered), retryAfterMs);
+    await sleep(clock, retryAfterMs, signal);
+  }
+}
+
+class EndpointFailure extends Error {
+  constructor(endpoint: Endpoint, problem: string, options?: ErrorOptions) {
+    super(`${endpoint.url.origin}: ${problem}`, options);
+  }
+}
+
+export function unavailable(failures: readonly Error[]): BackendUnavailableError {
+  const said = failures.map(({ message }) => message).join("; ");
+  const cause = new AggregateError(failures, said);
+  return new BackendUnavailableError(`no server of the service answered (${said})`, { cause });
+}
+
+/** Why this answer says something about the server that gave it, and nothing about what was asked. */
+export function brokenBy(answer: Answer): string | null {
+  // This server holds as many waits as it can; another may have room.
+  if (answer.status < 500 && codeOf(answer) !== "TOO_MANY_WAITING") return null;
+  return `${answer.status} ${messageOf(answer)}`;
+}
+
+function codeOf({ body }: Answer): string | null {
+  return isRefusal(body) ? body.error : null;
+}
+
+function messageOf({ status, body }: Answer): string {
+  return isRefusal(body) ? body.message : `an answer of ${status} that is not of a Tenure service`;
+}
+
+/** The body, or what is wrong with it. */
+export function bodyOf<T>({ status, body, endpoint }: Answered): T {
+  if (status >= 200 && status < 300 && body !== undefined) return body as T;
+  throw new UnexpectedAnswerError(
+    `${endpoint.url.origin} answered ${status}, and not as a Tenure service does`,
+  );
+}
