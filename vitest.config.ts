@@ -1,8 +1,13 @@
 import { defineConfig } from "vitest/config";
 
+/** Tests against real engines mostly wait for them. */
+const ENGINES = [
+  "packages/stores/src/{etcd,nats,postgres,zookeeper}/**/*.test.ts",
+  "packages/cli/src/engines/*.test.ts",
+];
+
 export default defineConfig({
   test: {
-    include: ["packages/*/src/**/*.test.ts", "simulation/src/**/*.test.ts", "scripts/**/*.test.mjs"],
     setupFiles: ["scripts/property-runs.mjs"],
     // A process per file: a test that leaves a handle open or breaks a global harms no other.
     pool: "forks",
@@ -13,5 +18,22 @@ export default defineConfig({
     // One line per file; below it the tests that took longer than this.
     reporters: ["default"],
     slowTestThreshold: 1_000,
+    projects: [
+      {
+        extends: true,
+        test: {
+          // One file at a time: some of these measure time.
+          name: "alone",
+          include: ["packages/*/src/**/*.test.ts", "simulation/src/**/*.test.ts", "scripts/**/*.test.mjs"],
+          exclude: ENGINES,
+          maxWorkers: 1,
+          sequence: { groupOrder: 0 },
+        },
+      },
+      {
+        extends: true,
+        test: { name: "engines", include: ENGINES, maxWorkers: 2, sequence: { groupOrder: 1 } },
+      },
+    ],
   },
 });

@@ -1,5 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
+import { readdirSync, readFileSync } from "node:fs";
+import { scheduler } from "node:timers/promises";
 
 export interface EngineCommand {
   readonly file: string;
@@ -65,7 +67,7 @@ export class EngineProcess {
     while (!(await this.#command.isReady().catch(() => false))) {
       if (!this.isRunning) throw new Error(`${this.name} ended while starting: ${this.#output}`);
       if (performance.now() > giveUp) throw new Error(`${this.name} does not serve: ${this.#output}`);
-      await new Promise((resolve) => setTimeout(resolve, READY_POLL_MS));
+      await scheduler.wait(READY_POLL_MS);
     }
   }
 
@@ -74,9 +76,13 @@ export class EngineProcess {
     await this.ready();
   }
 
-  /** Stops answering, keeps its connections: as a machine that hangs. */
-  pause(): void {
+  /**
+   * Stops answering, keeps its connections: as a machine that hangs. Resolves when every thread of it stands; until then
+   * it may still answer.
+   */
+  async pause(): Promise<void> {
     this.#signal("SIGSTOP");
+    if (this.pid !== undefined) await standsStill(this.pid);
   }
 
   resume(): void {
@@ -95,5 +101,23 @@ export class EngineProcess {
   #signal(signal: NodeJS.Signals): void {
     if (!this.isRunning) throw new Error(`${this.name} does not run`);
     this.#child?.kill(signal);
+  }
+}
+
+/** Resolves when every thread of a process that was sent SIGSTOP stands, or has ended. */
+export async function standsStill(pid: number): Promise<void> {
+  while (!threadStates(pid).every((state) => "TZX".includes(state))) await scheduler.wait(1);
+}
+
+function threadStates(pid: number): string[] {
+  try {
+    return readdirSync(`/proc/${pid}/task`).map((task) => {
+      const stat = readFileSync(`/proc/${pid}/task/${task}/stat`, "utf8");
+      return stat.slice(stat.lastIndexOf(")") + 2, stat.lastIndexOf(")") + 3);
+    });
+  } catch (error) {
+    // It ended while we looked.
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return [];
+    throw error;
   }
 }

@@ -3,7 +3,7 @@ import { appendFileSync, chownSync, readFileSync, writeFileSync } from "node:fs"
 import { connect } from "node:net";
 import { join } from "node:path";
 import { type Engine, scratchDirectory, startAll } from "./engine.js";
-import { EngineProcess } from "./engine-process.js";
+import { EngineProcess, standsStill } from "./engine-process.js";
 import { freePorts } from "./free-ports.js";
 import { findCommand, postgresBinary } from "./install.js";
 
@@ -40,9 +40,11 @@ const HANDSHAKE_LIMIT_MS = 1000;
 
 /** A server of many processes: what happens to the first happens to all. */
 export class PostgresProcess extends EngineProcess {
-  override pause(): void {
-    super.pause();
-    for (const pid of this.#children()) send(pid, "SIGSTOP");
+  override async pause(): Promise<void> {
+    await super.pause();
+    const children = this.#children();
+    for (const pid of children) send(pid, "SIGSTOP");
+    await Promise.all(children.filter(isAlive).map(standsStill));
   }
 
   override resume(): void {
@@ -54,7 +56,7 @@ export class PostgresProcess extends EngineProcess {
   override async kill(signal: NodeJS.Signals = "SIGKILL"): Promise<void> {
     if (!this.isRunning) return;
     // Paused, so that it starts no other meanwhile, and does not begin to recover from the death of a child.
-    if (signal === "SIGKILL") super.pause();
+    if (signal === "SIGKILL") await super.pause();
     const children = this.#children();
     if (signal === "SIGKILL") for (const pid of children) send(pid, signal);
     await super.kill(signal);

@@ -100,7 +100,7 @@ export function serviceSuite(given: EngineCase): void {
         }
       };
       await turnOver();
-      for (const node of engine.nodes) node.pause();
+      await Promise.all(engine.nodes.map((node) => node.pause()));
       const refused = await api.campaign("elsewhere", "a", 60_000);
       expect(refused).toMatchObject({ status: 503, body: { error: "BACKEND_UNAVAILABLE" } });
       await sleep(systemClock, PAUSED_MS);

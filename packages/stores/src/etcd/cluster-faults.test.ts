@@ -100,7 +100,7 @@ describe.skipIf(isMissing("etcd"))("three members", () => {
     const first = await swapInTheEnd(store, { key: "r/a", expected: null, value: "1" });
     await follower.reach(first);
     const node = engine.nodes[used] as EngineProcess;
-    node.pause();
+    await node.pause();
     const startedAtMs = performance.now();
     // Nobody calls: the feed notices by itself.
     await until("the feed has ended", () => follower.endings.length > 0);

@@ -80,7 +80,7 @@ describe.skipIf(isMissing("etcd"))("one member", () => {
   test("stopped for a while: calls and feeds end in time, and afterwards everything works", async () => {
     const first = await swapInTheEnd(store, { key: "r/a", expected: null, value: "1" });
     await follower.reach(first);
-    node.pause();
+    await node.pause();
     const startedAtMs = performance.now();
     const [outcome] = await Promise.all([
       swap(store, { key: "r/a", expected: first, value: "2" }),

@@ -97,7 +97,7 @@ describe.skipIf(isMissing("newer nats"))("three servers", () => {
     async () => {
       const node = await leader();
       await underLoad(
-        () => Promise.resolve(node.pause()),
+        () => node.pause(),
         () => Promise.resolve(node.resume()),
       );
     },

@@ -70,7 +70,7 @@ describe.skipIf(isMissing("nats"))("one server that fails", () => {
     const follower = new Follower(store);
     const first = await swap(store, "r/a", null, "1");
     await until("the feed is there", SOON_MS, () => follower.progress >= first || null);
-    server().pause();
+    await server().pause();
     const pausedAtMs = performance.now();
     // The last threads of the server are stopped a little later.
     let outcome: CasOutcome | undefined;

@@ -65,7 +65,7 @@ describe.skipIf(isMissing("postgres"))("PostgresStore through failures", () => {
     const follower = new Follower(store);
     const first = await swap(store, "r/a", null, "1");
     await follower.reach(first);
-    engine.nodes[0]?.pause();
+    await engine.nodes[0]?.pause();
     const begun = performance.now();
     try {
       const write = only(store.compareAndSet([{ key: "r/a", expected: first, value: "2" }]));

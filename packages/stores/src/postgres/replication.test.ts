@@ -48,7 +48,7 @@ describe.skipIf(isMissing("postgres"))("PostgresStore on a primary with a synchr
   test("what the standby does not have yet is not acknowledged, and reads go on meanwhile", async () => {
     const store = await openStore(engine.url);
     const first = await swap(store, "r/b", null, "1");
-    nodeOf(engine, 1).pause();
+    await nodeOf(engine, 1).pause();
     try {
       const signal = AbortSignal.timeout(500);
       const outcome = await only(
@@ -72,7 +72,7 @@ describe.skipIf(isMissing("postgres"))("PostgresStore on a primary with a synchr
 
   test("a commit that did not wait for its standby, because somebody cancelled it, is uncertain", async () => {
     const store = await openStore(engine.url);
-    nodeOf(engine, 1).pause();
+    await nodeOf(engine, 1).pause();
     try {
       const sent = only(store.compareAndSet([{ key: "r/d", expected: null, value: "1" }]));
       const [row] = (await eventually("the wait for the standby", async () => {

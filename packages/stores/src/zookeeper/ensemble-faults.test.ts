@@ -1,7 +1,7 @@
 import { BackendUnavailableError } from "@tenure/core";
 import { isMissing, startZookeeper, type ZookeeperEngine } from "@tenure/engines";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { Contest, eventually, Follower, pause, snapshotOf, swapped } from "./faults.test-kit.js";
+import { Contest, eventually, Follower, snapshotOf, swapped } from "./faults.test-kit.js";
 import { ZookeeperStore } from "./zookeeper-store.js";
 
 const SESSION_MS = 3000;
@@ -109,7 +109,7 @@ describe.skipIf(isMissing("zookeeper"))("an ensemble of three that loses servers
     const first = await swapped(atLeader, "r/a", null, "1");
     const follower = new Follower(elsewhere);
     await follower.reach(first);
-    await pause(engine.nodes[leader]!);
+    await engine.nodes[leader]!.pause();
     const second = await eventually("a write by the others", BOUND_MS, async () => {
       const [outcome] = await elsewhere.compareAndSet([{ key: "r/a", expected: first, value: "2" }]);
       if (outcome?.kind === "swapped") return outcome.revision;

@@ -1,6 +1,5 @@
 /** What the fault tests share: a feed that is opened again whenever it breaks, writers that never give up, a judge. */
 import assert from "node:assert/strict";
-import { readdir, readFile } from "node:fs/promises";
 import { scheduler } from "node:timers/promises";
 import {
   BackendUnavailableError,
@@ -35,18 +34,6 @@ export async function eventually<T>(
     if (performance.now() > giveUpMs) throw new Error(`never came: ${what}`, { cause: failure });
     await scheduler.wait(POLL_MS);
   }
-}
-
-/** Stops a process and waits until every thread of it stands: until then it may still answer. */
-export async function pause(server: { readonly pid: number | undefined; pause(): void }): Promise<void> {
-  const tasks = `/proc/${server.pid}/task`;
-  server.pause();
-  await eventually("a stopped server", 10_000, async () => {
-    const states = await Promise.all(
-      (await readdir(tasks)).map((task) => readFile(`${tasks}/${task}/stat`, "utf8")),
-    );
-    return states.every((state) => / T /.test(state));
-  });
 }
 
 /** Follows a store as an elector does. */

@@ -1,7 +1,7 @@
 import { BackendUnavailableError, type Revision } from "@tenure/core";
 import { FaultProxy, isMissing, startZookeeper, type ZookeeperEngine } from "@tenure/engines";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
-import { Contest, eventually, Follower, pause, snapshotOf, swapped } from "./faults.test-kit.js";
+import { Contest, eventually, Follower, snapshotOf, swapped } from "./faults.test-kit.js";
 import { ZookeeperStore } from "./zookeeper-store.js";
 
 /** A server that is silent for two thirds of it is given up. */
@@ -67,7 +67,7 @@ describe.skipIf(isMissing("zookeeper"))("a ZooKeeper server that fails", () => {
     const first = await swapped(store, "r/a", null, "1");
     const follower = new Follower(idle);
     await follower.reach(first);
-    await pause(server());
+    await server().pause();
     const startMs = performance.now();
     const [written, synced] = await Promise.allSettled([
       store.compareAndSet([{ key: "r/a", expected: first, value: "2" }]),
@@ -94,7 +94,7 @@ describe.skipIf(isMissing("zookeeper"))("a ZooKeeper server that fails", () => {
 
   test("a stopped server does not keep close or open waiting for long", async () => {
     const store = await open(space());
-    await pause(server());
+    await server().pause();
     const startMs = performance.now();
     const pending = store.compareAndSet([{ key: "r/a", expected: null, value: "1" }]);
     await store.close();
