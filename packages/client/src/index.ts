@@ -1,10 +1,44 @@
 /**
  * The client library of Tenure.
  *
+ * `Election` is one participant's life in the contest for one group, over any `Elector`: a Tenure service by HTTP, or a store
+ * directly. What it promises, and what not, is said there.
+ *
  * `HttpElector` is the `Elector` port over a Tenure service: through any of its servers, with one request at a time for each
  * call, and with time limits that leave a leader room before its deadline. It decides nothing about leading: until when
  * a process may act is `LedTerm`'s to say, from the moment before the call.
  */
+export { Breaker, type BreakerOptions } from "./election/breaker.js";
+export {
+  type DemoteHook,
+  Election,
+  type LeaderChangeHook,
+  type Leading,
+  type PromoteHook,
+  type StopOptions,
+} from "./election/election.js";
+export {
+  AttemptsExhaustedError,
+  ElectionError,
+  type ElectionErrorCode,
+  NotLeadingError,
+  SlowReaderError,
+  StopTimeoutError,
+} from "./election/errors.js";
+export type { HealthChecker } from "./election/health.js";
+export type { Heart, HeartFactory, HeartParts } from "./election/heart.js";
+export type { Lease } from "./election/lease.js";
+export type { ElectionOptions, FencingOptions, RetryOptions } from "./election/options.js";
+export type {
+  ConnectionStatus,
+  DemoteReason,
+  ElectionEvent,
+  ElectionState,
+  ElectionStatus,
+  KnownLeader,
+  Mandate,
+} from "./election/state.js";
+export type { ElectionLabels, ElectionMetrics, Logger, Span, Tracer } from "./election/telemetry.js";
 export {
   HttpElectorError,
   type HttpErrorCode,

@@ -1,0 +1,80 @@
+import { type Clock, type Elector, sleep, unlessAborted } from "@tenure/core";
+
+export interface BreakerOptions {
+  readonly clock: Clock;
+  /** So many failures in a row open it. */
+  readonly failures?: number;
+  /** How long it stays open before one call may try. */
+  readonly openMs?: number;
+}
+
+/** `given-up`: tells nothing about the elector. */
+export type CallOutcome = "answered" | "failed" | "given-up";
+
+/**
+ * A circuit breaker for campaigns over one elector: once so many in a row have failed, one at a time tries, and the
+ * others wait for it. A thousand roles then ask a failing service no more than one would. Renewals do not pass through
+ * it: a leader tries as long as it leads.
+ */
+export class Breaker {
+  readonly #clock: Clock;
+  readonly #limit: number;
+  readonly #openMs: number;
+  #failures = 0;
+  #openUntilMs = Number.NEGATIVE_INFINITY;
+  /** The one call that tries, while open. */
+  #trial: Promise<void> | null = null;
+
+  constructor({ clock, failures = 5, openMs = 1000 }: BreakerOptions) {
+    this.#clock = clock;
+    this.#limit = failures;
+    this.#openMs = openMs;
+  }
+
+  get isOpen(): boolean {
+    return this.#failures >= this.#limit;
+  }
+
+  /** Resolves when a call may be made; tell it the outcome. */
+  async admit(signal: AbortSignal): Promise<(outcome: CallOutcome) => void> {
+    while (this.isOpen) {
+      if (this.#trial !== null) {
+        await unlessAborted(signal, this.#trial);
+        continue;
+      }
+      const waitMs = this.#openUntilMs - this.#clock.monotonicMs();
+      if (waitMs <= 0) return this.#try();
+      await sleep(this.#clock, waitMs, signal);
+    }
+    return (outcome) => this.#count(outcome);
+  }
+
+  #try(): (outcome: CallOutcome) => void {
+    let end = (): void => {};
+    this.#trial = new Promise((resolve) => {
+      end = resolve;
+    });
+    return (outcome) => {
+      this.#count(outcome);
+      this.#trial = null;
+      end();
+    };
+  }
+
+  #count(outcome: CallOutcome): void {
+    if (outcome === "answered") this.#failures = 0;
+    if (outcome === "failed") {
+      this.#failures += 1;
+      this.#openUntilMs = this.#clock.monotonicMs() + this.#openMs;
+    }
+  }
+}
+
+const OF_ELECTOR = new WeakMap<Elector, Breaker>();
+
+/** Elections over the same elector share its breaker. */
+export function breakerOf(elector: Elector, clock: Clock): Breaker {
+  const known = OF_ELECTOR.get(elector) ?? new Breaker({ clock });
+  OF_ELECTOR.set(elector, known);
+  return known;
+}

@@ -1,0 +1,59 @@
+import { onAbort } from "@tenure/core";
+import { SlowReaderError } from "./errors.js";
+
+/** A reader this far behind is told so, rather than kept in memory for ever. */
+const MOST_WAITING = 1024;
+
+interface Reader<T> {
+  readonly waiting: T[];
+  wake: () => void;
+}
+
+/** Each reader gets every event from its first pull on, in order, until the end. */
+export class Broadcast<T> {
+  readonly #readers = new Set<Reader<T>>();
+  #ended = false;
+
+  emit(event: T): void {
+    for (const reader of this.#readers) {
+      if (reader.waiting.length <= MOST_WAITING) reader.waiting.push(event);
+      reader.wake();
+    }
+  }
+
+  end(): void {
+    this.#ended = true;
+    for (const reader of this.#readers) reader.wake();
+  }
+
+  /** Registered at once, so that nothing is missed between the call and the first pull. */
+  read(signal?: AbortSignal): AsyncIterableIterator<T> {
+    const reader: Reader<T> = { waiting: [], wake() {} };
+    this.#readers.add(reader);
+    const stopListening = onAbort(signal, () => reader.wake());
+    return this.#pull(reader, signal, () => {
+      stopListening();
+      this.#readers.delete(reader);
+    });
+  }
+
+  async *#pull(reader: Reader<T>, signal: AbortSignal | undefined, leave: () => void): AsyncGenerator<T> {
+    try {
+      for (;;) {
+        signal?.throwIfAborted();
+        if (reader.waiting.length > MOST_WAITING) {
+          throw new SlowReaderError(`more than ${MOST_WAITING} events wait to be read; read them faster`);
+        }
+        if (reader.waiting.length > 0) yield reader.waiting.shift() as T;
+        else if (this.#ended) return;
+        else {
+          await new Promise<void>((resolve) => {
+            reader.wake = resolve;
+          });
+        }
+      }
+    } finally {
+      leave();
+    }
+  }
+}

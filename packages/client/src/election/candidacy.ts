@@ -1,0 +1,231 @@
+/**
+ * Standing for election until it is won.
+ *
+ * The usual way is one campaign that waits in the elector's queue: the next leader is then chosen in the very write that ends
+ * the old lease. With a takeover delay, or where so many elections share a process that each cannot hold a call open,
+ * it campaigns when the watch shows a vacancy.
+ *
+ * A campaign that was given up may still have been won: whoever gives one up asks who leads, and resigns if it is the one.
+ */
+import {
+  type CampaignResult,
+  type Elector,
+  type LeaseAnswer,
+  onAbort,
+  sendMoment,
+  sleep,
+} from "@tenure/core";
+import type { Breaker } from "./breaker.js";
+import { callWithin } from "./call-within.js";
+import { AttemptsExhaustedError } from "./errors.js";
+import type { Health } from "./health.js";
+import type { LeaderWatch } from "./leader-watch.js";
+import type { ParsedElection } from "./options.js";
+import type { Reporter } from "./reporter.js";
+import { Backoff, isPermanent } from "./retry.js";
+
+export type Elected = Extract<CampaignResult, { kind: "elected" }>;
+
+export interface Won {
+  readonly result: Elected;
+  readonly answer: LeaseAnswer;
+}
+
+export interface CandidacyParts {
+  readonly elector: Elector;
+  readonly options: ParsedElection;
+  readonly instanceId: string;
+  readonly breaker: Breaker;
+  readonly health: Health;
+  readonly watch: LeaderWatch;
+  readonly reporter: Reporter;
+  /** Out of the contest for its health, or back in it. */
+  readonly standing: (healthy: boolean) => void;
+  /** Done once, before the first campaign. */
+  readonly prepare: () => Promise<void>;
+  /** Gives a term back that nobody here leads. */
+  readonly giveBack: (term: number) => Promise<void>;
+}
+
+/** Without news from the watch, a lost campaign is not repeated sooner. */
+const LOST_RETRY_MS = 1000;
+
+export class Candidacy {
+  readonly #parts: CandidacyParts;
+  readonly #backoff: Backoff;
+  /** The first question is asked without waiting, so that whoever starts an election soon knows how it stands. */
+  #asked = false;
+
+  constructor(parts: CandidacyParts) {
+    this.#parts = parts;
+    this.#backoff = new Backoff(parts.options.retry, parts.options.random);
+  }
+
+  /**
+   * Ends by winning, by the signal, or by giving up as the options say. `answered` is called when the first question
+   * was answered, or could not be.
+   */
+  async seek(signal: AbortSignal, answered: () => void): Promise<Won> {
+    for (;;) {
+      signal.throwIfAborted();
+      await this.#fit(signal);
+      await this.#opportunity(signal);
+      const done = await this.#parts.breaker.admit(signal);
+      const startedAtMs = this.#parts.options.clock.monotonicMs();
+      const waitMs = this.#waitMs();
+      try {
+        if (!this.#asked) await this.#parts.prepare();
+        const won = await this.#campaign(waitMs, signal);
+        done("answered");
+        this.#backoff.reset();
+        this.#parts.reporter.contact(null);
+        if (won.result.kind === "elected") return { ...won, result: won.result };
+        this.#noteLeader(won.result);
+        answered();
+        await this.#afterLoss(won.result, startedAtMs + waitMs, signal);
+      } catch (error) {
+        if (signal.aborted || error instanceof UnfitError) done("given-up");
+        else done(isPermanent(error) ? "answered" : "failed");
+        signal.throwIfAborted();
+        await this.#afterFailure(error, answered, signal);
+      } finally {
+        this.#asked = true;
+      }
+    }
+  }
+
+  #waitMs(): number {
+    const { campaignWaitMs, takeoverDelayMs } = this.#parts.options;
+    return this.#asked && takeoverDelayMs === 0 ? campaignWaitMs : 0;
+  }
+
+  /** One campaign, given up as soon as the process is no longer fit to lead. */
+  async #campaign(
+    waitMs: number,
+    signal: AbortSignal,
+  ): Promise<{ result: CampaignResult; answer: LeaseAnswer }> {
+    const { elector, options, instanceId, reporter } = this.#parts;
+    const { clock, groupId, nodeId, ttlMs, priority, metadata, connectionTimeoutMs } = options;
+    const request = { groupId, nodeId, instanceId, ttlMs, priority, metadata, waitMs };
+    const end = reporter.campaignSpan();
+    const attempt = new AbortController();
+    const stopListening = onAbort(signal, () => attempt.abort(signal.reason));
+    const sent = sendMoment(clock);
+    void this.#whileFit(attempt);
+    try {
+      const result = await callWithin(clock, waitMs + connectionTimeoutMs, attempt.signal, (limit) =>
+        elector.campaign(request, { signal: limit }),
+      );
+      end(result.kind);
+      const waitedMs = result.kind === "elected" ? result.waitedMs : undefined;
+      return { result, answer: { sent, ttlMs, waitedMs } };
+    } catch (error) {
+      end("failed");
+      if (attempt.signal.aborted) await this.#withdraw();
+      throw error;
+    } finally {
+      stopListening();
+      attempt.abort();
+    }
+  }
+
+  /** Best effort: what cannot be given back now runs out by itself. */
+  async #withdraw(): Promise<void> {
+    const { elector, options, giveBack } = this.#parts;
+    const { clock, groupId, nodeId, connectionTimeoutMs } = options;
+    const unstoppable = new AbortController();
+    try {
+      const { leader } = await callWithin(clock, connectionTimeoutMs, unstoppable.signal, (signal) =>
+        elector.leader(groupId, { signal }),
+      );
+      if (leader?.nodeId === nodeId) await giveBack(leader.term);
+    } catch {
+      // It does not answer; nothing is left to do.
+    }
+  }
+
+  /** Aborts the attempt when the process turns out unfit; ends with the attempt. */
+  async #whileFit(attempt: AbortController): Promise<void> {
+    const { health, options } = this.#parts;
+    if (options.healthChecker === null) return;
+    try {
+      for (;;) {
+        await sleep(options.clock, options.heartbeatIntervalMs, attempt.signal);
+        if (!(await health.check(attempt.signal))) attempt.abort(new UnfitError());
+      }
+    } catch {
+      // The attempt has ended.
+    }
+  }
+
+  /** Waits until the process is fit to lead. */
+  async #fit(signal: AbortSignal): Promise<void> {
+    const { health, options, standing } = this.#parts;
+    if (await health.check(signal)) return;
+    standing(false);
+    do {
+      await sleep(options.clock, options.heartbeatIntervalMs, signal);
+    } while (!(await health.check(signal)));
+    standing(true);
+  }
+
+  /** With a takeover delay: waits until the group is vacant, and has been for so long if its leader was lost. */
+  async #opportunity(signal: AbortSignal): Promise<void> {
+    const { options, watch } = this.#parts;
+    const { takeoverDelayMs, nodeId } = options;
+    if (takeoverDelayMs === 0) return;
+    for (;;) {
+      const { known } = watch;
+      if (known !== null && known.nodeId === null) {
+        const held = known.reason === "expired" && watch.previousId !== nodeId;
+        const leftMs = held ? takeoverDelayMs - watch.ageMs : 0;
+        if (leftMs <= 0) return;
+        await watch.changed(leftMs, signal);
+      } else if (known?.nodeId === nodeId) {
+        return;
+      } else {
+        await watch.changed(Number.POSITIVE_INFINITY, signal);
+      }
+    }
+  }
+
+  /** The end of a wait is asked again at once; anything else when the watch shows a change, or after a while. */
+  async #afterLoss(
+    { retryAfterMs }: Extract<CampaignResult, { kind: "lost" }>,
+    waitedUntilMs: number,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { options, watch } = this.#parts;
+    const { clock, campaignWaitMs, takeoverDelayMs, random } = options;
+    if (!this.#asked && campaignWaitMs > 0 && takeoverDelayMs === 0) return;
+    if (campaignWaitMs > 0 && clock.monotonicMs() >= waitedUntilMs) return;
+    const leastMs = Math.max(retryAfterMs, LOST_RETRY_MS);
+    await watch.changed(leastMs * (1 + random()), signal);
+  }
+
+  async #afterFailure(error: unknown, answered: () => void, signal: AbortSignal): Promise<void> {
+    const { options, reporter, watch } = this.#parts;
+    if (error instanceof UnfitError) return;
+    reporter.contact(error);
+    if (isPermanent(error) && !this.#asked) throw error;
+    answered();
+    const pauseMs = this.#backoff.next(error);
+    const { maxAttempts } = options.retry;
+    if (maxAttempts > 0 && this.#backoff.failures >= maxAttempts) {
+      throw new AttemptsExhaustedError(
+        `${maxAttempts} campaigns in a row failed, as many as retry.maxAttempts allows`,
+        { cause: error },
+      );
+    }
+    await watch.changed(pauseMs, signal);
+  }
+
+  #noteLeader({ leader }: Extract<CampaignResult, { kind: "lost" }>): void {
+    if (leader !== null) {
+      this.#parts.watch.note({ nodeId: leader.nodeId, term: leader.term, reason: "none" }, null);
+    }
+  }
+}
+
+/** The process is not fit to lead any more: the campaign is given up. */
+class UnfitError extends Error {}

@@ -1,0 +1,53 @@
+import { type Clock, LedTerm, type LeaseAnswer } from "@tenure/core";
+
+/** Until when this process may act in one term. */
+export interface Lease {
+  /** Asked before each act; costs next to nothing. Once false, always false. */
+  isInside(): boolean;
+  /** 0 or less when it may not. */
+  leftMs(): number;
+  end(): void;
+}
+
+/**
+ * Reading the clock that runs through suspend costs microseconds. What it says is good for so long on the other clock,
+ * which costs nanoseconds: no more than may pass between any check and the act it allows.
+ */
+const TRUSTED_MS = 1;
+
+/** A lease renewed on the event loop of this very process. */
+export class LocalLease implements Lease {
+  readonly #clock: Clock;
+  readonly #led: LedTerm;
+  #trustedUntilMs = Number.NEGATIVE_INFINITY;
+
+  constructor(term: number, clock: Clock, driftRatio: number) {
+    this.#clock = clock;
+    this.#led = new LedTerm(term, clock, driftRatio);
+  }
+
+  extend(answer: LeaseAnswer): boolean {
+    return this.#led.extend(answer);
+  }
+
+  isInside(): boolean {
+    const nowMs = this.#clock.monotonicMs();
+    if (nowMs < this.#trustedUntilMs) return true;
+    const leftMs = this.#led.leftMs();
+    if (leftMs <= 0) {
+      this.end();
+      return false;
+    }
+    this.#trustedUntilMs = nowMs + Math.min(TRUSTED_MS, leftMs);
+    return true;
+  }
+
+  leftMs(): number {
+    return this.#led.leftMs();
+  }
+
+  end(): void {
+    this.#led.end();
+    this.#trustedUntilMs = Number.NEGATIVE_INFINITY;
+  }
+}

@@ -1,0 +1,56 @@
+import type { ParsedRetry } from "./options.js";
+
+/** What no repetition mends: somebody has to change something. Everything else may pass. */
+const PERMANENT: ReadonlySet<unknown> = new Set([
+  "INVALID_REQUEST",
+  "INVALID_TTL",
+  "UNAUTHORIZED",
+  "UNAUTHENTICATED",
+  "GROUP_NOT_FOUND",
+  "CLOSED",
+]);
+
+export function codeOf(error: unknown): string {
+  const code = (error as { code?: unknown } | null | undefined)?.code;
+  return typeof code === "string" ? code : "UNKNOWN";
+}
+
+export function isPermanent(error: unknown): boolean {
+  return PERMANENT.has(codeOf(error));
+}
+
+/** Exponential, with as much of each wait drawn at random as `jitter` says, so that those who failed together part. */
+export class Backoff {
+  readonly #retry: ParsedRetry;
+  readonly #random: () => number;
+  #failures = 0;
+
+  constructor(retry: ParsedRetry, random: () => number) {
+    this.#retry = retry;
+    this.#random = random;
+  }
+
+  get failures(): number {
+    return this.#failures;
+  }
+
+  /** Counts a failure and says how long to wait after it. */
+  next(error?: unknown): number {
+    const { initialBackoffMs, maxBackoffMs, multiplier, jitter } = this.#retry;
+    const fullMs = Math.min(maxBackoffMs, initialBackoffMs * multiplier ** this.#failures);
+    this.#failures += 1;
+    const drawnMs = fullMs * (1 - jitter) + fullMs * jitter * this.#random();
+    if (isPermanent(error)) return maxBackoffMs;
+    return Math.max(drawnMs, retryAfterMs(error));
+  }
+
+  reset(): void {
+    this.#failures = 0;
+  }
+}
+
+/** What a service that limits its callers asks for. */
+function retryAfterMs(error: unknown): number {
+  const given = (error as { retryAfterMs?: unknown } | null | undefined)?.retryAfterMs;
+  return typeof given === "number" ? given : 0;
+}

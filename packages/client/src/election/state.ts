@@ -1,0 +1,83 @@
+import type { EndReason } from "@tenure/core";
+
+/** What a leader holds in its hands: pass `term` along with every write that only the leader may make. */
+export interface Mandate {
+  readonly groupId: string;
+  readonly nodeId: string;
+  readonly instanceId: string;
+  readonly term: number;
+  /** A signed proof of this lease as it was won, where the service signs them. `token()` has the latest. */
+  readonly token?: string;
+}
+
+/** Why this process leads no longer. */
+export type DemoteReason =
+  /** `stop()` was called. */
+  | "stopped"
+  /** The work given to `lead` has ended. */
+  | "finished"
+  /** The lease ran out: no renewal came through in time, or the process was held up. */
+  | "lapsed"
+  /** The elector says that somebody else leads, or that the leader was deposed. */
+  | "not-leader"
+  /** A successor waits, by an operator's wish or by its priority. */
+  | "transferred"
+  | "unhealthy"
+  /** `disconnectGracePeriodMs` passed without an answer. */
+  | "disconnected"
+  /** `maxConsecutiveFailures` heartbeats in a row failed. */
+  | "heartbeat-failed"
+  /** Renewals are refused for good: not allowed, a ttl that the policy no longer admits. */
+  | "refused"
+  /** The store names another leader or term. */
+  | "token-invalid";
+
+/** Each holds only what is valid in it. */
+export type ElectionState =
+  | { readonly kind: "idle" }
+  /** Stands for election, or waits to be let. */
+  | { readonly kind: "following" }
+  | { readonly kind: "leading"; readonly mandate: Mandate }
+  /** Leads no more; its work and `onDemote` have not ended yet, and nothing was resigned. */
+  | { readonly kind: "stepping-down"; readonly mandate: Mandate; readonly reason: DemoteReason }
+  /** Does not stand for election until its health check says yes again. */
+  | { readonly kind: "unhealthy" }
+  | { readonly kind: "failed"; readonly error: Error }
+  | { readonly kind: "stopped" };
+
+export type ConnectionStatus = "unknown" | "connected" | "disconnected";
+
+/** Who leads, as the group's watch tells it. */
+export interface KnownLeader {
+  readonly nodeId: string | null;
+  readonly term: number;
+  /** How the previous leadership ended. */
+  readonly reason: EndReason | "none";
+}
+
+export interface ElectionStatus {
+  readonly state: ElectionState;
+  readonly isLeader: boolean;
+  /** `null` where it is not known, or nobody leads. */
+  readonly leaderId: string | null;
+  /** The highest term known. */
+  readonly term: number;
+  /** How long this process may still act as leader, 0 if not. */
+  readonly leftMs: number;
+  readonly connection: ConnectionStatus;
+  readonly consecutiveFailures: number;
+  /** One for each leadership of this process; in every log line of it. */
+  readonly correlationId: string | null;
+}
+
+export type ElectionEvent =
+  | { readonly kind: "promoted"; readonly mandate: Mandate }
+  | { readonly kind: "demoted"; readonly mandate: Mandate; readonly reason: DemoteReason }
+  | { readonly kind: "leader-changed"; readonly leader: KnownLeader; readonly previousId: string | null }
+  /** Half the ttl has gone since the last renewal that came through was sent. */
+  | { readonly kind: "danger"; readonly mandate: Mandate; readonly leftMs: number }
+  | { readonly kind: "connection"; readonly status: ConnectionStatus }
+  | { readonly kind: "health"; readonly healthy: boolean }
+  | { readonly kind: "hook-failed"; readonly hook: string; readonly error: unknown }
+  | { readonly kind: "failed"; readonly error: Error }
+  | { readonly kind: "stopped" };
