@@ -36,6 +36,7 @@ export type {
   ElectionState,
   ElectionStatus,
   KnownLeader,
+  LeaseTime,
   Mandate,
 } from "./election/state.js";
 export type { ElectionLabels, ElectionMetrics, Logger, Span, Tracer } from "./election/telemetry.js";

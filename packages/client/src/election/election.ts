@@ -26,10 +26,11 @@ import type {
   ElectionState,
   ElectionStatus,
   KnownLeader,
+  LeaseTime,
   Mandate,
 } from "./state.js";
 
-export type PromoteHook = (mandate: Mandate, signal: AbortSignal) => unknown;
+export type PromoteHook = (mandate: Mandate, signal: AbortSignal, lease: LeaseTime) => unknown;
 export type DemoteHook = (reason: DemoteReason) => unknown;
 export type LeaderChangeHook = (leader: KnownLeader, previousId: string | null) => unknown;
 
@@ -98,7 +99,10 @@ export class Election implements AsyncDisposable {
     });
   }
 
-  /** Called with each leadership; what it returns is waited for before the lease is given back. */
+  /**
+   * Called with each leadership. What it returns is waited for before the lease is given back; until then the lease is kept,
+   * unless it was lost.
+   */
   onPromote(hook: PromoteHook): this {
     this.#checkHook("onPromote", this.#promoteHook);
     this.#promoteHook = hook;
@@ -147,6 +151,11 @@ export class Election implements AsyncDisposable {
     const ended = (this.#running ?? Promise.resolve()).then(() => this.#end());
     if (!waitForDemote) return Promise.resolve();
     return timeoutMs === undefined ? ended : this.#within(ended, timeoutMs);
+  }
+
+  /** Gives the leadership up, if this process has it, when its work has ended; then stands again, behind those who wait. */
+  resign(): void {
+    this.#leadership?.lose("resigned");
   }
 
   [Symbol.asyncDispose](): Promise<void> {
@@ -319,14 +328,16 @@ export class Election implements AsyncDisposable {
     this.#reporter.demoting(reason);
     await work;
     await this.#hooks.run("onDemote", () => this.#demoteHook?.(reason));
+    leadership.release();
     this.#reporter.demoted(mandate, reason);
     this.#leadership = null;
     if (reason !== "stopped" || this.#resignOnStop) await this.#resign(term);
   }
 
-  async #work({ mandate, signal }: Leadership): Promise<void> {
+  async #work(leadership: Leadership): Promise<void> {
+    const { mandate, signal } = leadership;
     try {
-      await this.#promoteHook?.(mandate, signal);
+      await this.#promoteHook?.(mandate, signal, leadership);
     } catch (error) {
       // Work that ends by its signal ends as it should.
       if (!signal.aborted || (error !== signal.reason && !isAbort(error))) throw error;

@@ -2,8 +2,9 @@
  * One leadership of this process: from the answer that won it to the moment it must stop acting.
  *
  * It is over for good when the lease has run out, when the elector says NOT_LEADER, or when anything else gives a reason to
- * stop; whichever comes first. The signal aborts then, and for a lease that runs out `stopMarginMs` earlier. Only after the
- * work has ended may the term be resigned; that is for `Election` to see to.
+ * stop; whichever comes first. The signal aborts then, and for a lease that runs out `stopMarginMs` earlier. Whoever stops
+ * of its own will keeps the lease until its work has ended, lest the next leader begin before; only then may
+ * the term be resigned, which is for `Election` to see to.
  */
 import type { CancelTimer, Elector, LeaseAnswer } from "@tenure/core";
 import { callWithin } from "./call-within.js";
@@ -14,6 +15,15 @@ import type { ParsedElection } from "./options.js";
 import type { Reporter } from "./reporter.js";
 import { isPermanent } from "./retry.js";
 import type { DemoteReason, Mandate } from "./state.js";
+
+/** The lease may well go on: it is renewed while the work ends. */
+const KEEPS_LEASE: ReadonlySet<DemoteReason> = new Set([
+  "stopped",
+  "finished",
+  "resigned",
+  "transferred",
+  "unhealthy",
+]);
 
 export interface LeadershipParts {
   readonly elector: Elector;
@@ -68,7 +78,10 @@ export class Leadership {
       random: options.random,
       mayBeat: () => this.#mayBeat(),
       renewed: (answer, seconds) => this.#renewed(answer, seconds),
-      notLeader: () => this.lose("not-leader"),
+      notLeader: () => {
+        this.lose("not-leader");
+        this.release();
+      },
       failed: (error, seconds, repeated) => this.#failed(error, seconds, repeated),
     });
   }
@@ -102,22 +115,28 @@ export class Leadership {
     return false;
   }
 
+  /** Until nobody else can lead, whether this process still acts or is about to end. */
   leftMs(): number {
-    return this.#over ? 0 : Math.max(0, this.#heart.lease.leftMs());
+    return Math.max(0, this.#heart.lease.leftMs());
   }
 
   /** Idempotent: the first reason counts. */
   lose(reason: DemoteReason): void {
     if (this.#over) return;
     this.#over = true;
-    this.#heart.stop();
-    this.#heart.lease.end();
+    if (!KEEPS_LEASE.has(reason)) this.release();
     this.#cancelWatchdog();
     this.#cancelGrace?.();
     this.#cancelValidation();
     const { groupId, term } = this.mandate;
     this.#stopping.abort(new NotLeadingError(`term ${term} of group ${groupId} is over: ${reason}`));
     this.#settle(reason);
+  }
+
+  /** The work has ended, or the lease has: no more renewals. */
+  release(): void {
+    this.#heart.stop();
+    this.#heart.lease.end();
   }
 
   /** Asks the store whether this term leads. Rejects if it does not answer, which tells nothing. */
@@ -150,14 +169,18 @@ export class Leadership {
   async #mayBeat(): Promise<boolean> {
     const { health, reporter } = this.#parts;
     // Right after the machine slept, timers that run on the other clock are late.
-    if (!this.isLeading()) return false;
+    if (!this.#heart.lease.isInside()) {
+      this.lose("lapsed");
+      this.release();
+      return false;
+    }
+    if (this.#over) return true;
     const healthy = await health.check(this.signal).catch(() => true);
-    if (this.#over) return false;
-    if (!healthy) {
+    if (!healthy && !this.#over) {
       reporter.health(false);
       this.lose("unhealthy");
     }
-    return healthy;
+    return true;
   }
 
   #renewed(answer: { readonly transferTo?: string; readonly mandate?: string }, seconds: number): void {

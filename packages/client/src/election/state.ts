@@ -16,6 +16,8 @@ export type DemoteReason =
   | "stopped"
   /** The work given to `lead` has ended. */
   | "finished"
+  /** `resign()` was called. */
+  | "resigned"
   /** The lease ran out: no renewal came through in time, or the process was held up. */
   | "lapsed"
   /** The elector says that somebody else leads, or that the leader was deposed. */
@@ -31,6 +33,12 @@ export type DemoteReason =
   | "refused"
   /** The store names another leader or term. */
   | "token-invalid";
+
+/** What is left of the lease while the work ends: a renewal may prolong it. */
+export interface LeaseTime {
+  /** Until somebody else may lead; 0 when it may be so now. */
+  leftMs(): number;
+}
 
 /** Each holds only what is valid in it. */
 export type ElectionState =
