@@ -192,6 +192,16 @@ export interface Member {
   readonly metadata?: Metadata;
 }
 
+/** Whether somebody who took part still does, judged by how long nothing was heard of it. */
+export interface MemberHealth extends Member {
+  /** `suspect`: silent for longer than its signs of life are apart; `down`: so long that it is no member any more. */
+  readonly state: "healthy" | "suspect" | "down";
+  /** In a few words, for people. */
+  readonly reason: string;
+  /** Since when it is in this state, on the wall clock of the server that saw it. */
+  readonly sinceMs: number;
+}
+
 /** What an operator may do. Each act is a write of its own; `ConflictError` where the state does not admit it. */
 export interface ElectorAdmin extends Elector {
   createGroup(input: GroupInput, options?: CallOptions): Promise<Group>;
@@ -217,6 +227,8 @@ export interface ElectorAdmin extends Elector {
   heartbeat(request: HeartbeatRequest, options?: CallOptions): Promise<void>;
   /** Who gave a sign of life in the last half minute, where the elector keeps account of it. */
   members(groupId: string, options?: CallOptions): Promise<readonly Member[]>;
+  /** The members, and for ten minutes those who were. */
+  health(groupId: string, options?: CallOptions): Promise<readonly MemberHealth[]>;
   /**
    * Events of all groups in the order of the store. Without a cursor the state of each led group comes first; from a
    * cursor that is too old, the state of every group, each as a RESYNC. Cursors are not those of `watch`.

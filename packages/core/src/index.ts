@@ -20,6 +20,7 @@ export type {
   LeaderOptions,
   Leadership,
   Member,
+  MemberHealth,
   Metadata,
   NotLeader,
   RenewManyResult,

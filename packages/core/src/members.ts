@@ -7,6 +7,20 @@ import type { Metadata } from "./elector.js";
 /** How often a member's sign of life is written down, and after how many silent periods it is gone. */
 export const SIGN_PERIOD_MS = 10_000;
 export const SILENT_PERIODS = 3;
+/** Signs are written down once a period, so a member in the best of health may seem silent for almost two. */
+const SUSPECT_PERIODS = 2;
+
+export type HealthState = "healthy" | "suspect" | "down";
+
+export function healthAfter(silentMs: number): HealthState {
+  if (silentMs >= SIGN_PERIOD_MS * SILENT_PERIODS) return "down";
+  return silentMs >= SIGN_PERIOD_MS * SUSPECT_PERIODS ? "suspect" : "healthy";
+}
+
+/** How long a member is silent when it comes to be in that state. */
+export function silenceBefore(state: Exclude<HealthState, "healthy">): number {
+  return SIGN_PERIOD_MS * (state === "down" ? SILENT_PERIODS : SUSPECT_PERIODS);
+}
 
 export interface SeenMember {
   readonly nodeId: string;

@@ -214,6 +214,11 @@ export class ElectionService {
     return codec.membersShape(await told(this.#elector.members(groupId)));
   }
 
+  async health(caller: Caller, groupId: string): Promise<shapes.MemberHealthReply> {
+    checkMaySee(caller, groupId);
+    return codec.healthShape(await told(this.#elector.health(groupId)));
+  }
+
   async heartbeat(caller: Caller, groupId: string, body: shapes.HeartbeatBody): Promise<{ ok: true }> {
     // An observer may say that it is there; only standing for election is denied to it.
     if (caller.role === "observer" && caller.name === body.node_id) checkMaySee(caller, groupId);

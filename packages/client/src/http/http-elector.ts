@@ -25,6 +25,7 @@ import {
   type LeadershipEvent,
   type Leadership,
   type Member,
+  type MemberHealth,
   onAbort,
   parseCampaign,
   parseDelete,
@@ -215,6 +216,10 @@ export class HttpElector implements ElectorAdmin {
 
   heartbeat(request: HeartbeatRequest, options?: CallOptions): Promise<void> {
     return this.#run(options, () => this.#operator.heartbeat(parseHeartbeat(request), options?.signal));
+  }
+
+  health(groupId: string, options?: CallOptions): Promise<readonly MemberHealth[]> {
+    return this.#run(options, () => this.#operator.health(checkId(groupId, "groupId"), options?.signal));
   }
 
   members(groupId: string, options?: CallOptions): Promise<readonly Member[]> {

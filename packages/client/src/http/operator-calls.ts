@@ -11,6 +11,7 @@ import type {
   Leader,
   LeadershipEvent,
   Member,
+  MemberHealth,
   parseGroupsQuery,
   parseHeartbeat,
   parsePause,
@@ -18,7 +19,7 @@ import type {
   parseTransfer,
 } from "@tenure/core";
 import { groupPath, type ServiceCalls } from "./service-calls.js";
-import type { EventReply, GroupReply, LeaseReply, MemberReply } from "./wire.js";
+import type { EventReply, GroupReply, HealthReply, LeaseReply, MemberReply } from "./wire.js";
 import * as wire from "./wire.js";
 
 type Parsed<F extends (given: unknown) => unknown> = ReturnType<F>;
@@ -119,6 +120,20 @@ export class OperatorCalls {
       signal,
     );
     return members.map(wire.memberOf);
+  }
+
+  async health(groupId: string, signal?: AbortSignal): Promise<readonly MemberHealth[]> {
+    const path = groupPath(groupId, "health");
+    const { members } = await this.#calls.ask<{ members: readonly HealthReply[] }>(
+      { method: "GET", path, resend: "freely", asked: { groupId } },
+      signal,
+    );
+    return members.map((reply) => ({
+      ...wire.memberOf(reply),
+      state: reply.state,
+      reason: reply.reason,
+      sinceMs: reply.since_ms,
+    }));
   }
 
   async history(groupId: string, signal?: AbortSignal): Promise<readonly LeadershipEvent[]> {

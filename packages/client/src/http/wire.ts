@@ -8,6 +8,7 @@ import type {
   LeadershipEvent,
   Leadership,
   Member,
+  MemberHealth,
   Metadata,
   NotLeader,
   ParsedCampaign,
@@ -89,6 +90,12 @@ export interface MemberReply {
   readonly role: Member["role"];
   readonly last_heartbeat_ms: number;
   readonly metadata?: Metadata;
+}
+
+export interface HealthReply extends MemberReply {
+  readonly state: MemberHealth["state"];
+  readonly reason: string;
+  readonly since_ms: number;
 }
 
 /** What was not given is left out, as `JSON.stringify` does with `undefined`. */

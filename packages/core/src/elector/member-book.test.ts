@@ -76,3 +76,25 @@ test("what is written is at most one line per group in ten seconds, however many
   expect(store.memberWrites.length).toBeGreaterThanOrEqual(4);
   await one.close();
 });
+
+test("a member that falls silent is suspect, then down, and spoken of for ten minutes; back again it is healthy since then", async () => {
+  const { clock, electors } = await world(1);
+  const [elector] = electors as [StoreElector];
+  const startMs = clock.wallMs();
+  await elector.heartbeat({ groupId: "g", nodeId: "d" });
+  const look = async () =>
+    (await elector.health("g")).map(({ state, sinceMs }) => [state, sinceMs - startMs]);
+  expect(await look()).toEqual([["healthy", 0]]);
+  await clock.advance(19_999);
+  expect(await look()).toEqual([["healthy", 0]]);
+  await clock.advance(1);
+  expect(await look()).toEqual([["suspect", 20_000]]);
+  await clock.advance(10_000);
+  expect(await look()).toEqual([["down", 30_000]]);
+  expect(await elector.members("g")).toEqual([]);
+  await elector.heartbeat({ groupId: "g", nodeId: "d" });
+  expect(await look()).toEqual([["healthy", 30_000]]);
+  await clock.advance(600_000);
+  expect(await look()).toEqual([]);
+  await elector.close();
+});

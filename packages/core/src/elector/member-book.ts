@@ -8,8 +8,8 @@ import {
   decodeMembers,
   encodeMembers,
   mergeMembers,
+  healthAfter,
   SIGN_PERIOD_MS,
-  SILENT_PERIODS,
   type SeenMember,
 } from "../members.js";
 import type { Entry, Revision } from "../store/store.js";
@@ -18,12 +18,22 @@ import { membersKey } from "./keys.js";
 
 /** The most that are kept of one group; the longest silent go first. */
 const MOST_MEMBERS = 256;
-const GONE_AFTER_MS = SIGN_PERIOD_MS * SILENT_PERIODS;
+/** Who is gone is still spoken of for so long. */
+const FORGOTTEN_AFTER_MS = 600_000;
 
 interface Known {
   member: SeenMember;
   /** When this process saw its last sign, on the monotonic clock. */
   seenAtMs: number;
+  /** Since when it gives signs of life without a break, on the wall clock of who saw them. */
+  healthySinceMs: number;
+}
+
+export interface KnownMember {
+  readonly member: SeenMember;
+  /** How long nothing was heard of it here. */
+  readonly silentMs: number;
+  readonly healthySinceMs: number;
 }
 
 class Page {
@@ -54,7 +64,7 @@ export class MemberBook {
     if (known !== undefined && nowMs - known.seenAtMs < SIGN_PERIOD_MS / 2 && metadata === null) return;
     const member = { nodeId, isCandidate, lastSignMs: Math.round(this.#clock.wallMs()), metadata };
     const merged = known === undefined ? member : mergeMembers([known.member], [member])[0];
-    page.known.set(nodeId, { member: merged ?? member, seenAtMs: nowMs });
+    this.#set(page, merged ?? member, known, nowMs);
     this.#dirty.add(groupId);
     this.#cancelTimer ??= this.#clock.after(known === undefined ? 0 : SIGN_PERIOD_MS, () => this.#writeAll());
   }
@@ -67,30 +77,43 @@ export class MemberBook {
     const nowMs = this.#clock.monotonicMs();
     for (const member of decodeMembers(value)) {
       const known = page.known.get(member.nodeId);
-      if (known === undefined) page.known.set(member.nodeId, { member, seenAtMs: nowMs });
+      if (known === undefined) this.#set(page, member, known, nowMs);
       else if (member.lastSignMs > known.member.lastSignMs) {
-        page.known.set(member.nodeId, {
-          member: mergeMembers([known.member], [member])[0] ?? member,
-          seenAtMs: nowMs,
-        });
+        this.#set(page, mergeMembers([known.member], [member])[0] ?? member, known, nowMs);
       }
     }
   }
 
   members(groupId: string): readonly SeenMember[] {
+    const known = this.known(groupId);
+    return known.filter(({ silentMs }) => healthAfter(silentMs) !== "down").map(({ member }) => member);
+  }
+
+  /** Everybody who takes part, or did not long ago. */
+  known(groupId: string): readonly KnownMember[] {
     const page = this.#pages.get(groupId);
     if (page === undefined) return [];
     const nowMs = this.#clock.monotonicMs();
     for (const [nodeId, { seenAtMs }] of page.known) {
-      if (nowMs - seenAtMs >= GONE_AFTER_MS) page.known.delete(nodeId);
+      if (nowMs - seenAtMs >= FORGOTTEN_AFTER_MS) page.known.delete(nodeId);
     }
-    const members = [...page.known.values()].map(({ member }) => member);
-    return members.sort((a, b) => (a.nodeId < b.nodeId ? -1 : 1));
+    const known = [...page.known.values()].map(({ member, seenAtMs, healthySinceMs }) => ({
+      member,
+      silentMs: nowMs - seenAtMs,
+      healthySinceMs,
+    }));
+    return known.sort((a, b) => (a.member.nodeId < b.member.nodeId ? -1 : 1));
   }
 
   close(): void {
     this.#closed = true;
     this.#cancelTimer?.();
+  }
+
+  #set(page: Page, member: SeenMember, before: Known | undefined, nowMs: number): void {
+    const unbroken = before !== undefined && healthAfter(nowMs - before.seenAtMs) === "healthy";
+    const healthySinceMs = unbroken ? before.healthySinceMs : member.lastSignMs;
+    page.known.set(member.nodeId, { member, seenAtMs: nowMs, healthySinceMs });
   }
 
   #page(groupId: string): Page {

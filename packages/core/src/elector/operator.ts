@@ -1,5 +1,5 @@
 /** What an operator may do: the verbs of `ElectorAdmin`. */
-import type { Group, Leader, Member } from "../elector.js";
+import type { Group, Leader, Member, MemberHealth } from "../elector.js";
 import { ConflictError, BackendUnavailableError } from "../errors.js";
 import type { LeadershipEvent } from "../event.js";
 import { mergeEvents } from "../history.js";
@@ -19,7 +19,7 @@ import type { Campaigns } from "./campaigns.js";
 import type { Decide, Engine, Step } from "./engine.js";
 import type { GroupState } from "./group-state.js";
 import type { GroupsQuery } from "./requests.js";
-import { groupView, leaderView, memberView } from "./views.js";
+import { groupView, leaderView, healthView, memberView } from "./views.js";
 import { Bell } from "./bell.js";
 
 /** `uncertain`: this act may have happened already. */
@@ -142,6 +142,17 @@ export class Operator {
       this.#engine.existing(group, ({ record }) => ({
         kind: "answer",
         give: () => this.#engine.members?.members(groupId).map((seen) => memberView(seen, record)) ?? [],
+      })),
+    );
+  }
+
+  async health(groupId: string): Promise<readonly MemberHealth[]> {
+    const group = this.#engine.obtain(groupId);
+    return this.#engine.transact(
+      group,
+      this.#engine.existing(group, ({ record }) => ({
+        kind: "answer",
+        give: () => this.#engine.members?.known(groupId).map((known) => healthView(known, record)) ?? [],
       })),
     );
   }

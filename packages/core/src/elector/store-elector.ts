@@ -20,6 +20,7 @@ import type {
   LeaderOptions,
   Leadership,
   Member,
+  MemberHealth,
   NotLeader,
   RenewManyResult,
   RenewRequest,
@@ -141,6 +142,10 @@ export class StoreElector implements ElectorAdmin {
       );
       this.#engine.members?.sign(groupId, nodeId, false, metadata);
     });
+  }
+
+  health(groupId: string, options?: CallOptions): Promise<readonly MemberHealth[]> {
+    return this.#run(options, () => this.#operator.health(checkId(groupId, "groupId")));
   }
 
   members(groupId: string, options?: CallOptions): Promise<readonly Member[]> {

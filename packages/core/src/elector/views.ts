@@ -1,5 +1,6 @@
-import type { Group, Leader, Member, WatchEvent } from "../elector.js";
-import type { SeenMember } from "../members.js";
+import type { Group, Leader, Member, MemberHealth, WatchEvent } from "../elector.js";
+import { healthAfter, type SeenMember, silenceBefore } from "../members.js";
+import type { KnownMember } from "./member-book.js";
 import type { LeadershipEvent } from "../event.js";
 import { type ElectionRecord, type Observation, policyOf } from "../record.js";
 import { carryOver } from "../rules/carry-over.js";
@@ -37,6 +38,17 @@ export function memberView(seen: SeenMember, record: ElectionRecord): Member {
   const role = record.holder?.nodeId === seen.nodeId ? "leader" : seen.isCandidate ? "candidate" : "observer";
   const member = { nodeId: seen.nodeId, role, lastHeartbeatMs: seen.lastSignMs } as const;
   return seen.metadata === null ? member : { ...member, metadata: seen.metadata };
+}
+
+export function healthView(known: KnownMember, record: ElectionRecord): MemberHealth {
+  const { silentMs, healthySinceMs } = known;
+  const member = memberView(known.member, record);
+  const state = healthAfter(silentMs);
+  if (state === "healthy") {
+    return { ...member, state, reason: "gives signs of life", sinceMs: healthySinceMs };
+  }
+  const sinceMs = member.lastHeartbeatMs + silenceBefore(state);
+  return { ...member, state, reason: `silent for ${Math.round(silentMs / 1000)} s`, sinceMs };
 }
 
 export function watchEvent(groupId: string, event: LeadershipEvent): WatchEvent {

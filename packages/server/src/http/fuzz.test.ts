@@ -33,6 +33,7 @@ const ROUTES: readonly Route[] = [
   one("PATCH", "", shapes.GroupPatch),
   one("DELETE", "", undefined, shapes.DeleteQuery),
   one("GET", "/members"),
+  one("GET", "/health"),
   one("POST", "/heartbeat", shapes.HeartbeatBody),
   one("POST", "/step-down", shapes.StepDownBody),
   one("POST", "/transfer", shapes.TransferBody),

@@ -103,6 +103,23 @@ test("members are leader, candidates and observers, with the moment of their las
   }
 });
 
+test("health says of each member in which state it is, why, and since when", async () => {
+  const service = await serve();
+  await service.campaign("g", "leading");
+  const { body } = await service.get("/v1/groups/g/health");
+  const some = expect.any(Number) as number;
+  expect(body["members"]).toStrictEqual([
+    {
+      node_id: "leading",
+      role: "leader",
+      last_heartbeat_ms: some,
+      state: "healthy",
+      reason: "gives signs of life",
+      since_ms: some,
+    },
+  ]);
+});
+
 describe("step-down", () => {
   test("lets the leader neither renew nor be confirmed, and bans it for a while", async () => {
     const service = await serve();

@@ -102,6 +102,20 @@ export function groupRoutes(app: App, { service }: AppParts): void {
     (request) => service.members(request.caller, request.params.group_id),
   );
 
+  app.get(
+    "/v1/groups/:group_id/health",
+    {
+      schema: {
+        tags,
+        summary: "Who is healthy, suspect or down, and since when",
+        params,
+        querystring,
+        response: { 200: shapes.MemberHealthReply, ...refusals },
+      },
+    },
+    (request) => service.health(request.caller, request.params.group_id),
+  );
+
   app.post(
     "/v1/groups/:group_id/heartbeat",
     {

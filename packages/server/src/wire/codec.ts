@@ -8,6 +8,7 @@ import type {
   LeadershipEvent,
   Leadership,
   Member,
+  MemberHealth,
   PolicyInput,
   RenewRequest,
   ResignRequest,
@@ -20,6 +21,7 @@ import type {
   GroupPatch,
   GroupShape,
   LeaderReply,
+  MemberHealthReply,
   MembersReply,
   RenewBody,
   ResignBody,
@@ -154,12 +156,25 @@ export function groupShape(group: Group): GroupShape {
 }
 
 export function membersShape(members: readonly Member[]): MembersReply {
+  return { members: members.map(memberShape) };
+}
+
+export function healthShape(members: readonly MemberHealth[]): MemberHealthReply {
   return {
-    members: members.map(({ nodeId, role, lastHeartbeatMs, metadata }) => ({
-      node_id: nodeId,
-      role,
-      last_heartbeat_ms: lastHeartbeatMs,
-      ...(metadata === undefined ? {} : { metadata }),
+    members: members.map((member) => ({
+      ...memberShape(member),
+      state: member.state,
+      reason: member.reason,
+      since_ms: member.sinceMs,
     })),
+  };
+}
+
+function memberShape({ nodeId, role, lastHeartbeatMs, metadata }: Member): MembersReply["members"][number] {
+  return {
+    node_id: nodeId,
+    role,
+    last_heartbeat_ms: lastHeartbeatMs,
+    ...(metadata === undefined ? {} : { metadata }),
   };
 }

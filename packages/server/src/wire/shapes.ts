@@ -203,13 +203,22 @@ export const DeleteQuery = Type.Object({ force: Type.Optional(Type.Enum(["true",
 
 export const HeartbeatBody = Type.Object({ node_id: id(), metadata: Type.Optional(metadata()) }, closed);
 
-export const MembersReply = Type.Object({
+const member = {
+  node_id: Type.String(),
+  role: Type.Enum(["leader", "candidate", "observer"]),
+  last_heartbeat_ms: Type.Integer(),
+  metadata: Type.Optional(metadata()),
+};
+
+export const MembersReply = Type.Object({ members: Type.Array(Type.Object(member)) });
+
+export const MemberHealthReply = Type.Object({
   members: Type.Array(
     Type.Object({
-      node_id: Type.String(),
-      role: Type.Enum(["leader", "candidate", "observer"]),
-      last_heartbeat_ms: Type.Integer(),
-      metadata: Type.Optional(metadata()),
+      ...member,
+      state: Type.Enum(["healthy", "suspect", "down"]),
+      reason: Type.String(),
+      since_ms: Type.Integer(),
     }),
   ),
 });
@@ -272,6 +281,7 @@ export type GroupShape = Static<typeof GroupShape>;
 export type GroupsReply = Static<typeof GroupsReply>;
 export type HeartbeatBody = Static<typeof HeartbeatBody>;
 export type MembersReply = Static<typeof MembersReply>;
+export type MemberHealthReply = Static<typeof MemberHealthReply>;
 export type StepDownBody = Static<typeof StepDownBody>;
 export type TransferBody = Static<typeof TransferBody>;
 export type TransferReply = Static<typeof TransferReply>;

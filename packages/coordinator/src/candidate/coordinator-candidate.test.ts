@@ -1,0 +1,289 @@
+/** Each scenario of the specification, by its name. */
+import type { Elector } from "@tenure/core";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { functionChild } from "../supervisor/function-child.js";
+import { channelName } from "../telemetry/telemetry.js";
+import { Cluster } from "./cluster.test-kit.js";
+import { readEnvironment } from "./environment.js";
+
+/** An elector that counts the campaigns made through it. */
+function counting(counts: { campaigns: number }): (elector: Elector) => Elector {
+  return (elector) =>
+    new Proxy(elector, {
+      get(target, name: keyof Elector) {
+        if (name === "campaign") counts.campaigns += 1;
+        const value = Reflect.get(target, name) as unknown;
+        return typeof value === "function" ? (value.bind(target) as unknown) : value;
+      },
+    });
+}
+
+let cluster: Cluster;
+beforeEach(() => {
+  cluster = new Cluster();
+});
+afterEach(() => cluster.close());
+
+describe("CoordinatorCandidate participates in leader election", () => {
+  test("CoordinatorCandidate starts on eligible node", async () => {
+    const { eligible } = readEnvironment({ COORDINATOR_ELIGIBLE: "true" });
+    const counts = { campaigns: 0 };
+    const { candidate } = cluster.node("a", { eligible }, counting(counts));
+    await cluster.clock.advance(100);
+    expect(candidate.state).toBe("running");
+    expect(counts.campaigns).toBe(1);
+  });
+
+  test("CoordinatorCandidate skipped on ineligible node", async () => {
+    const { eligible } = readEnvironment({ COORDINATOR_ELIGIBLE: "false" });
+    const counts = { campaigns: 0 };
+    const { candidate } = cluster.node("a", { eligible }, counting(counts));
+    await cluster.clock.advance(60_000);
+    expect(candidate.state).toBe("ineligible");
+    expect(counts.campaigns).toBe(0);
+    expect(cluster.messages).toEqual([]);
+  });
+
+  test("CoordinatorCandidate becomes leader when no leader exists", async () => {
+    const { candidate, log } = cluster.node("a");
+    await cluster.clock.advance(100);
+    expect(candidate.isCoordinator()).toBe(true);
+    expect(log).toEqual(["start 1"]);
+  });
+
+  test("CoordinatorCandidate becomes standby when leader exists", async () => {
+    cluster.node("a");
+    await cluster.clock.advance(100);
+    const { candidate, log } = cluster.node("b", { electionIntervalMs: 2000 });
+    await cluster.clock.advance(10_000);
+    expect(candidate.isCoordinator()).toBe(false);
+    expect(candidate.status()?.leaderId).toBe("a");
+    expect(log).toEqual([]);
+    const checks = cluster.events("election_check").filter(({ node }) => node === "b");
+    expect(checks).toHaveLength(6);
+    expect(checks.at(-1)).toEqual({ node: "b", leader: "a" });
+  });
+});
+
+describe("Coordinator manages coordination processes", () => {
+  test("Coordinator stops coordination processes on shutdown", async () => {
+    const { candidate, log, elector } = cluster.node("a");
+    await cluster.clock.advance(100);
+    const stopped = candidate.stop();
+    await cluster.clock.advance(100);
+    await stopped;
+    expect(log).toEqual(["start 1", "stop 1"]);
+    expect((await elector.leader("coordinator")).leader).toBe(null);
+    expect(cluster.events("lost_leadership")).toEqual([{ node: "a", reason: "stopped" }]);
+  });
+
+  test("children that cannot be kept alive cost the leadership, and a healthier node takes it", async () => {
+    const broken = functionChild("work", () => Promise.reject(new Error("no database")));
+    const a = cluster.node("a", { children: [broken] });
+    const b = cluster.node("b");
+    await cluster.clock.advance(3000);
+    expect(a.candidate.isCoordinator()).toBe(false);
+    expect(b.candidate.isCoordinator()).toBe(true);
+    expect(b.log).toEqual(["start 2"]);
+    await cluster.clock.advance(60_000);
+    expect(b.candidate.isCoordinator()).toBe(true);
+    expect(a.candidate.state).toBe("running");
+  });
+});
+
+describe("Automatic failover when coordinator fails", () => {
+  test("Failover on coordinator crash", async () => {
+    const a = cluster.node("a");
+    await cluster.clock.advance(100);
+    const b = cluster.node("b");
+    await cluster.clock.advance(7000);
+    a.clock.kill();
+    await cluster.clock.advance(10_000);
+    expect(b.candidate.isCoordinator()).toBe(true);
+    expect(b.log).toEqual(["start 2"]);
+    expect(cluster.events("leader_down")).toEqual([{ node: "b", leader: "a" }]);
+  });
+
+  test("Failover on coordinator restart", async () => {
+    const a = cluster.node("a");
+    await cluster.clock.advance(100);
+    const b = cluster.node("b");
+    await cluster.clock.advance(7000);
+    void a.candidate.stop();
+    await cluster.clock.advance(5000);
+    expect(b.log).toEqual(["start 2"]);
+    expect(a.log).toEqual(["start 1", "stop 1"]);
+  });
+
+  test("Original coordinator becomes standby after failover", async () => {
+    const a = cluster.node("a");
+    await cluster.clock.advance(100);
+    const b = cluster.node("b");
+    await cluster.clock.advance(1000);
+    void a.candidate.stop();
+    await cluster.clock.advance(1000);
+    const again = cluster.node("a");
+    await cluster.clock.advance(20_000);
+    expect(again.candidate.isCoordinator()).toBe(false);
+    expect(again.candidate.status()?.leaderId).toBe("b");
+    expect(b.candidate.isCoordinator()).toBe(true);
+    expect(b.log).toEqual(["start 2"]);
+  });
+});
+
+describe("Only one coordinator exists at any time", () => {
+  test("No split-brain during normal operation", async () => {
+    const nodes = ["a", "b", "c", "d", "e"].map((id) => cluster.node(id));
+    await cluster.clock.advance(1000);
+    expect(cluster.coordinators()).toHaveLength(1);
+    const [leader] = cluster.coordinators();
+    expect(nodes.map(({ candidate }) => candidate.status()?.leaderId)).toEqual(Array(5).fill(leader));
+    expect(nodes.filter(({ log }) => log.length > 0)).toHaveLength(1);
+  });
+
+  test("Split-brain resolution after network partition", async () => {
+    const a = cluster.node("a");
+    await cluster.clock.advance(100);
+    const b = cluster.node("b");
+    await cluster.clock.advance(100);
+    // Cut off from the store and from its own timers, as a machine that hangs; the other side elects.
+    a.clock.pause();
+    await cluster.clock.advance(10_000);
+    expect(b.candidate.isCoordinator()).toBe(true);
+    a.clock.resume();
+    expect(a.candidate.isCoordinator()).toBe(false);
+    await cluster.clock.advance(10_000);
+    expect(cluster.coordinators()).toEqual(["b"]);
+    expect(a.log).toEqual(["start 1", "stop 1"]);
+    expect(a.candidate.status()?.leaderId).toBe("b");
+  });
+});
+
+describe("Takeover delay prevents rapid leader changes", () => {
+  /** Until its lease has run out, and a little longer. */
+  async function hiccup(beyondMs: number): Promise<readonly (readonly string[])[]> {
+    const a = cluster.node("a", { takeoverDelayMs: 1000, ttlMs: 2000 });
+    await cluster.clock.advance(100);
+    const b = cluster.node("b", { takeoverDelayMs: 1000, ttlMs: 2000 });
+    await cluster.clock.advance(2000);
+    a.clock.pause();
+    await cluster.clock.advance(2020 + beyondMs);
+    a.clock.resume();
+    await cluster.clock.advance(20_000);
+    return [a.log, b.log];
+  }
+
+  test("Takeover delay prevents flapping: a coordinator that recovers in time stays", async () => {
+    const [a, b] = await hiccup(500);
+    expect(b).toEqual([]);
+    expect(a).toEqual(["start 1", "stop 1", "start 2"]);
+  });
+
+  test("Takeover delay prevents flapping: one that does not is replaced, once", async () => {
+    const [a, b] = await hiccup(1500);
+    expect(a).toEqual(["start 1", "stop 1"]);
+    expect(b).toEqual(["start 2"]);
+  });
+
+  test("Configurable takeover delay", async () => {
+    const { takeoverDelayMs } = readEnvironment({ COORDINATOR_TAKEOVER_DELAY: "2000" });
+    expect(takeoverDelayMs).toBe(2000);
+    const a = cluster.node("a", { ttlMs: 2000 });
+    await cluster.clock.advance(100);
+    const b = cluster.node("b", { ttlMs: 2000, takeoverDelayMs });
+    await cluster.clock.advance(100);
+    a.clock.kill();
+    await cluster.clock.advance(2020 + 1900);
+    expect(b.log).toEqual([]);
+    await cluster.clock.advance(200);
+    expect(b.log).toEqual(["start 2"]);
+  });
+});
+
+describe("Coordinator election emits telemetry events", () => {
+  test("Telemetry on becoming leader", async () => {
+    cluster.node("a");
+    await cluster.clock.advance(100);
+    expect(channelName("became_leader")).toBe("tenure:coordinator:became_leader");
+    const message = cluster.messages.find(({ event }) => event === "became_leader");
+    expect(message?.metadata).toEqual({ node: "a", term: 1 });
+    expect(message?.measurements["time"]).toBeGreaterThan(1e12);
+  });
+
+  test("Telemetry on losing leadership", async () => {
+    const { clock } = cluster.node("a");
+    await cluster.clock.advance(100);
+    clock.pause();
+    await cluster.clock.advance(10_000);
+    clock.resume();
+    await cluster.clock.advance(100);
+    const message = cluster.messages.find(({ event }) => event === "lost_leadership");
+    expect(message?.metadata).toEqual({ node: "a", reason: "lapsed" });
+    expect(message?.measurements["time"]).toBeGreaterThan(1e12);
+  });
+
+  test("Telemetry on leader change detection", async () => {
+    const a = cluster.node("a");
+    await cluster.clock.advance(100);
+    cluster.node("b");
+    const c = cluster.node("c");
+    await cluster.clock.advance(100);
+    void a.candidate.stop();
+    await cluster.clock.advance(1000);
+    const newLeader = cluster.coordinators()[0];
+    const watcher = c.candidate.isCoordinator() ? "b" : "c";
+    expect(cluster.events("leader_changed").filter(({ node }) => node === watcher)).toEqual([
+      { node: watcher, previous_leader: null, new_leader: "a" },
+      { node: watcher, previous_leader: "a", new_leader: newLeader },
+    ]);
+  });
+});
+
+describe("Application supervision tree includes CoordinatorCandidate", () => {
+  test("CoordinatorCandidate added to supervision tree: one that crashes comes back by itself", async () => {
+    let broken = 2;
+    const { candidate, log } = cluster.node("a", {}, (elector) => {
+      return new Proxy(elector, {
+        get(target, name: keyof Elector) {
+          // Not an answer of any kind: a defect.
+          if (name === "watch" && broken-- > 0) throw new TypeError("a defect");
+          const value = Reflect.get(target, name) as unknown;
+          return typeof value === "function" ? (value.bind(target) as unknown) : value;
+        },
+      });
+    });
+    await cluster.clock.advance(10_000);
+    expect(candidate.state).toBe("running");
+    expect(log).toEqual(["start 1"]);
+  });
+
+  test("one that can never succeed has failed after a few attempts, and says why", async () => {
+    const { candidate, elector } = cluster.node("b", { nodeId: "b", ttlMs: 200 });
+    await cluster.clock.advance(60_000);
+    expect(candidate.state).toBe("failed");
+    const end = await candidate.ended();
+    expect(end).toMatchObject({ kind: "gave-up", error: { cause: { code: "INVALID_TTL" } } });
+    expect((await elector.leader("coordinator")).leader).toBe(null);
+  });
+
+  test("Static cluster_coordinator config removed: it is ignored, with one warning", async () => {
+    const warn = vi.spyOn(process, "emitWarning").mockImplementation(() => {});
+    const a = cluster.node("a", { cluster_coordinator: false });
+    cluster.node("b", { cluster_coordinator: true });
+    readEnvironment({ CLUSTER_COORDINATOR: "true" });
+    await cluster.clock.advance(1000);
+    expect(a.candidate.isCoordinator()).toBe(true);
+    expect(warn).toHaveBeenCalledTimes(1);
+    expect(warn.mock.calls[0]?.[0]).toContain("cluster_coordinator is ignored");
+    warn.mockRestore();
+  });
+});
+
+test.each([
+  [{ COORDINATOR_ELIGIBLE: "maybe" }, "COORDINATOR_ELIGIBLE"],
+  [{ COORDINATOR_TAKEOVER_DELAY: "1s" }, "COORDINATOR_TAKEOVER_DELAY"],
+  [{ COORDINATOR_ELECTION_INTERVAL: "1" }, "COORDINATOR_ELECTION_INTERVAL"],
+  [{ TENURE_SERVER: "http://a", TENURE_STORE: "memory:" }, "TENURE_STORE"],
+])("a wrong environment %j is refused, naming %s", (env, name) => {
+  expect(() => readEnvironment(env)).toThrow(name);
+});

@@ -1,0 +1,119 @@
+import type { ElectionOptions } from "@tenure/client";
+import {
+  checkInteger,
+  checkKeys,
+  type Clock,
+  type Elector,
+  InvalidRequestError,
+  isObject,
+  systemClock,
+} from "@tenure/core";
+import type { ChildSpec } from "../supervisor/child.js";
+import type { RestartLimitOptions } from "../supervisor/restart-limit.js";
+import type { Strategy } from "../supervisor/supervisor.js";
+import {
+  DEFAULT_ELECTION_INTERVAL_MS,
+  DEFAULT_TAKEOVER_DELAY_MS,
+  warnOfStaticSetting,
+} from "./environment.js";
+
+export interface CoordinatorOptions {
+  readonly elector: Elector;
+  readonly nodeId: string;
+  readonly groupId?: string;
+  /** Whether this node may coordinate at all. */
+  readonly eligible?: boolean;
+  /** What runs on the coordinator and nowhere else, in the order of their start. */
+  readonly children: readonly ChildSpec[];
+  readonly strategy?: Strategy;
+  /** How often children may be started again before the leadership is given to a healthier node. */
+  readonly intensity?: RestartLimitOptions;
+  /** The same for the candidate itself, before it has failed for good. */
+  readonly candidateIntensity?: RestartLimitOptions;
+  /** After its children could not be kept alive, a node does not stand for so long. */
+  readonly unfitForMs?: number;
+  readonly ttlMs?: number;
+  /** A crashed coordinator has so long, beyond its lease, to come back. */
+  readonly takeoverDelayMs?: number;
+  /** How often a standby looks who coordinates, and gives a sign of life. */
+  readonly electionIntervalMs?: number;
+  /** Children that have not ended so long before the lease does are killed. */
+  readonly killMarginMs?: number;
+  /** In-process children that ignore their signal, when the lease is about to end. Ends the process by default. */
+  readonly onStuck?: (ids: readonly string[]) => void;
+  /** More for the `Election` underneath: health checks, logger, metrics. */
+  readonly election?: Omit<
+    Partial<ElectionOptions>,
+    "groupId" | "nodeId" | "ttlMs" | "takeoverDelayMs" | "clock"
+  >;
+  /** Ignored: the coordinator is elected. */
+  readonly cluster_coordinator?: unknown;
+  readonly clock?: Clock;
+}
+
+export interface ParsedCoordinator {
+  readonly given: CoordinatorOptions;
+  readonly groupId: string;
+  readonly eligible: boolean;
+  readonly ttlMs: number;
+  readonly takeoverDelayMs: number;
+  readonly electionIntervalMs: number;
+  readonly unfitForMs: number;
+  readonly killMarginMs: number;
+  readonly clock: Clock;
+}
+
+const KNOWN: readonly (keyof CoordinatorOptions)[] = [
+  "elector",
+  "nodeId",
+  "groupId",
+  "eligible",
+  "children",
+  "strategy",
+  "intensity",
+  "candidateIntensity",
+  "unfitForMs",
+  "ttlMs",
+  "takeoverDelayMs",
+  "electionIntervalMs",
+  "killMarginMs",
+  "onStuck",
+  "election",
+  "cluster_coordinator",
+  "clock",
+];
+
+const LONGEST_MS = 3_600_000;
+
+export function parseCoordinator(given: CoordinatorOptions): ParsedCoordinator {
+  if (!isObject(given)) throw new InvalidRequestError("options", "must be an object");
+  checkKeys(given, "", KNOWN);
+  if (given.cluster_coordinator !== undefined) warnOfStaticSetting();
+  const ttlMs = checkInteger(given.ttlMs ?? 5000, "ttlMs", 100, LONGEST_MS);
+  const killMarginMs = checkInteger(
+    given.killMarginMs ?? Math.ceil(ttlMs / 50),
+    "killMarginMs",
+    1,
+    LONGEST_MS,
+  );
+  const stopMarginMs = given.election?.stopMarginMs ?? Math.ceil(ttlMs / 10);
+  if (killMarginMs >= stopMarginMs) {
+    throw new InvalidRequestError(
+      "killMarginMs",
+      `is ${killMarginMs} and must be less than election.stopMarginMs, which is ${stopMarginMs}`,
+    );
+  }
+  const ms = (field: "takeoverDelayMs" | "electionIntervalMs" | "unfitForMs", byDefault: number) =>
+    checkInteger(given[field] ?? byDefault, field, 0, LONGEST_MS);
+  return {
+    given,
+    groupId: given.groupId ?? "coordinator",
+    eligible: given.eligible ?? true,
+    ttlMs,
+    killMarginMs,
+    takeoverDelayMs: ms("takeoverDelayMs", DEFAULT_TAKEOVER_DELAY_MS),
+    electionIntervalMs: ms("electionIntervalMs", DEFAULT_ELECTION_INTERVAL_MS),
+    unfitForMs: ms("unfitForMs", 10_000),
+    clock: given.clock ?? systemClock,
+  };
+}

@@ -1,0 +1,28 @@
+/** Between a process that leads and the guardian of what it has started. */
+
+/**
+ * When the command must be dead, on two clocks that all processes of a machine share: the monotonic one, and the one that
+ * runs through suspend.
+ */
+export interface KillTime {
+  readonly monotonicMs: number;
+  readonly bootMs: number;
+}
+
+export interface Command {
+  readonly file: string;
+  readonly args: readonly string[];
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly cwd: string | null;
+}
+
+export type ToGuardian =
+  | { readonly kind: "run"; readonly command: Command; readonly killAt: KillTime }
+  | { readonly kind: "kill-at"; readonly killAt: KillTime }
+  | { readonly kind: "signal"; readonly signal: NodeJS.Signals };
+
+export type FromGuardian =
+  | { readonly kind: "running"; readonly pid: number }
+  | { readonly kind: "cannot-run"; readonly problem: string }
+  /** The command has ended, and nothing of its process group is left. */
+  | { readonly kind: "ended"; readonly code: number | null; readonly signal: NodeJS.Signals | null };

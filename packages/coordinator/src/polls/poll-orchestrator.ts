@@ -1,0 +1,142 @@
+/**
+ * Named polls at their intervals, spread over the healthy members.
+ *
+ * Promised: no poll is dispatched twice within one interval, also when the leadership moves. A new coordinator does not know
+ * when its predecessor dispatched last, so it begins one interval after it was elected, unless `lastRunAgeMs` tells;
+ * and what the predecessor sent late is refused by its lower term (`PollGate`). Jitter only ever lengthens an interval.
+ */
+import { checkInteger, checkNumber, type Clock, InvalidRequestError, sleep } from "@tenure/core";
+import type { ChildContext, ChildSpec } from "../supervisor/child.js";
+import { functionChild } from "../supervisor/function-child.js";
+import { rendezvous } from "./rendezvous.js";
+
+export interface Poll {
+  readonly name: string;
+  readonly intervalMs: number;
+  /** Each wait is lengthened by up to this part of the interval, so that polls do not march in step. */
+  readonly jitter?: number;
+  /** At most, and by default, the interval. */
+  readonly timeoutMs?: number;
+}
+
+export interface Dispatch {
+  readonly poll: string;
+  readonly memberId: string;
+  readonly term: number;
+  /** Aborts when the poll takes too long, and when this coordinator has to stop. */
+  readonly signal: AbortSignal;
+}
+
+export type PollOutcome =
+  | { readonly kind: "ok"; readonly value: unknown }
+  | { readonly kind: "failed"; readonly error: unknown }
+  | { readonly kind: "timed-out" }
+  /** No member was healthy. */
+  | { readonly kind: "nobody" };
+
+export interface PollResult {
+  readonly poll: string;
+  readonly memberId: string | null;
+  readonly term: number;
+  readonly outcome: PollOutcome;
+  readonly durationMs: number;
+}
+
+export interface PollOrchestratorOptions {
+  readonly polls: readonly Poll[];
+  /** Gives the poll to a member and resolves with its result. */
+  readonly dispatch: (dispatch: Dispatch) => Promise<unknown>;
+  /** Who may be given work. */
+  readonly members: () => readonly string[];
+  /** How long ago a poll was dispatched last, by anybody; `null` where nobody knows. */
+  readonly lastRunAgeMs?: (poll: string) => Promise<number | null>;
+  readonly recorded?: (result: PollResult) => void;
+  readonly clock: Clock;
+  readonly random: () => number;
+}
+
+const LONGEST_MS = 86_400_000;
+
+export class PollOrchestrator {
+  readonly #options: PollOrchestratorOptions;
+  readonly #polls: readonly Required<Poll>[];
+  readonly #last = new Map<string, PollResult>();
+
+  constructor(options: PollOrchestratorOptions) {
+    this.#options = options;
+    this.#polls = options.polls.map(parsePoll);
+    const names = this.#polls.map(({ name }) => name);
+    const twice = names.find((name, index) => names.indexOf(name) < index);
+    if (twice !== undefined) throw new InvalidRequestError("polls", `name ${twice} twice`);
+  }
+
+  /** What became of each poll the last time. */
+  get results(): readonly PollResult[] {
+    return [...this.#last.values()];
+  }
+
+  child(): ChildSpec {
+    return functionChild("poll-orchestrator", async (context) => {
+      await Promise.all(this.#polls.map((poll) => this.#keepPolling(poll, context)));
+    });
+  }
+
+  async #keepPolling(poll: Required<Poll>, { term, signal }: ChildContext): Promise<void> {
+    const { clock, random, lastRunAgeMs } = this.#options;
+    const ageMs = (await lastRunAgeMs?.(poll.name)) ?? 0;
+    const pause = (leastMs: number) =>
+      sleep(clock, leastMs + poll.intervalMs * poll.jitter * random(), signal).catch(() => {});
+    await pause(Math.max(0, poll.intervalMs - ageMs));
+    while (!signal.aborted) {
+      const startedAtMs = clock.monotonicMs();
+      this.#record(await this.#poll(poll, term, signal));
+      await pause(poll.intervalMs - (clock.monotonicMs() - startedAtMs));
+    }
+  }
+
+  async #poll(poll: Required<Poll>, term: number, signal: AbortSignal): Promise<PollResult> {
+    const { clock, dispatch, members } = this.#options;
+    const memberId = rendezvous(poll.name, members());
+    const startedAtMs = clock.monotonicMs();
+    const result = (outcome: PollOutcome): PollResult => {
+      return { poll: poll.name, memberId, term, outcome, durationMs: clock.monotonicMs() - startedAtMs };
+    };
+    if (memberId === null) return result({ kind: "nobody" });
+    const limit = new AbortController();
+    return new Promise((resolve) => {
+      const end = (outcome: PollOutcome) => {
+        cancel();
+        signal.removeEventListener("abort", stop);
+        resolve(result(outcome));
+        limit.abort();
+      };
+      const stop = () => end({ kind: "failed", error: signal.reason });
+      const cancel = clock.after(poll.timeoutMs, () => end({ kind: "timed-out" }));
+      signal.addEventListener("abort", stop, { once: true });
+      void (async () => dispatch({ poll: poll.name, memberId, term, signal: limit.signal }))().then(
+        (value) => end({ kind: "ok", value }),
+        (error: unknown) => end({ kind: "failed", error }),
+      );
+    });
+  }
+
+  #record(result: PollResult): void {
+    this.#last.set(result.poll, result);
+    this.#options.recorded?.(result);
+  }
+}
+
+function parsePoll({ name, intervalMs, jitter = 0.1, timeoutMs }: Poll, index: number): Required<Poll> {
+  const field = `polls[${index}]`;
+  if (typeof name !== "string" || name === "")
+    throw new InvalidRequestError(`${field}.name`, "must be a text");
+  checkInteger(intervalMs, `${field}.intervalMs`, 1, LONGEST_MS);
+  const timeout = checkInteger(timeoutMs ?? intervalMs, `${field}.timeoutMs`, 1, LONGEST_MS);
+  if (timeout > intervalMs) {
+    throw new InvalidRequestError(
+      `${field}.timeoutMs`,
+      `is ${timeout} and must be at most intervalMs, which is ${intervalMs}`,
+    );
+  }
+  return { name, intervalMs, jitter: checkNumber(jitter, `${field}.jitter`, 0, 1), timeoutMs: timeout };
+}

@@ -1,0 +1,37 @@
+import { checkInteger, checkKeys, type Clock, InvalidRequestError, isObject } from "@tenure/core";
+
+export interface RestartLimitOptions {
+  /** More restarts than this within `withinMs` are too many. */
+  readonly maxRestarts?: number;
+  readonly withinMs?: number;
+}
+
+/** Tells a child that crashes now and then from one that cannot be kept alive. */
+export class RestartLimit {
+  readonly #clock: Clock;
+  readonly #maxRestarts: number;
+  readonly #withinMs: number;
+  #restartsAtMs: number[] = [];
+
+  constructor(given: RestartLimitOptions | undefined, clock: Clock) {
+    if (given !== undefined && !isObject(given))
+      throw new InvalidRequestError("intensity", "must be an object");
+    const options: RestartLimitOptions = given ?? {};
+    checkKeys(options, "intensity", ["maxRestarts", "withinMs"]);
+    this.#clock = clock;
+    this.#maxRestarts = checkInteger(options.maxRestarts ?? 3, "intensity.maxRestarts", 0, 1_000_000);
+    this.#withinMs = checkInteger(options.withinMs ?? 5000, "intensity.withinMs", 1, 86_400_000);
+  }
+
+  /** Counts one more. False if it is one too many. */
+  admit(): boolean {
+    const nowMs = this.#clock.monotonicMs();
+    this.#restartsAtMs = this.#restartsAtMs.filter((atMs) => nowMs - atMs < this.#withinMs);
+    this.#restartsAtMs.push(nowMs);
+    return this.#restartsAtMs.length <= this.#maxRestarts;
+  }
+
+  toString(): string {
+    return `${this.#maxRestarts} restarts within ${this.#withinMs} ms`;
+  }
+}

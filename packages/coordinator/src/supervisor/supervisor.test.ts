@@ -1,0 +1,246 @@
+import { VirtualClock } from "@tenure/core/testing";
+import { describe, expect, test } from "vitest";
+import type { ChildSpec, Restart, RunningChild } from "./child.js";
+import { type Strategy, Supervisor, type SupervisorOptions } from "./supervisor.js";
+
+/** Children that do what the test says, and a log of what happened to them. */
+class Nursery {
+  readonly clock = new VirtualClock();
+  readonly log: string[] = [];
+  readonly stopping = new AbortController();
+  readonly stuck: string[] = [];
+  leftMs = 100_000;
+  readonly #crash = new Map<string, (error: Error) => void>();
+  readonly #finish = new Map<string, () => void>();
+
+  child(
+    id: string,
+    options: { restart?: Restart; stopTakesMs?: number; killable?: boolean } = {},
+  ): ChildSpec {
+    const { restart, stopTakesMs = 0, killable = true } = options;
+    return {
+      id,
+      ...(restart === undefined ? {} : { restart }),
+      start: ({ term }): RunningChild => {
+        this.log.push(`start ${id} ${term}`);
+        const ended = new Promise<void>((resolve, reject) => {
+          this.#finish.set(id, resolve);
+          this.#crash.set(id, reject);
+        });
+        const end = () => {
+          this.log.push(`end ${id}`);
+          this.#finish.get(id)?.();
+        };
+        const kill = () => {
+          this.log.push(`kill ${id}`);
+          this.#finish.get(id)?.();
+        };
+        return { ended, stop: () => void this.clock.after(stopTakesMs, end), ...(killable ? { kill } : {}) };
+      },
+    };
+  }
+
+  supervise(options: SupervisorOptions): ReturnType<Supervisor["run"]> {
+    const supervisor = new Supervisor({
+      clock: this.clock,
+      onStuck: (ids) => this.stuck.push(...ids),
+      ...options,
+    });
+    return supervisor.run(7, this.stopping.signal, { leftMs: () => this.leftMs - this.clock.monotonicMs() });
+  }
+
+  async crash(id: string): Promise<void> {
+    await this.clock.advance(1);
+    this.log.length = 0;
+    this.#crash.get(id)?.(new Error(`${id} crashed`));
+    await this.clock.advance(1);
+  }
+
+  async finish(id: string): Promise<void> {
+    await this.clock.advance(1);
+    this.log.length = 0;
+    this.#finish.get(id)?.();
+    await this.clock.advance(1);
+  }
+
+  async stop(): Promise<void> {
+    this.log.length = 0;
+    this.stopping.abort();
+    await this.clock.advance(100_000);
+  }
+}
+
+function three(nursery: Nursery, strategy: Strategy): ReturnType<Supervisor["run"]> {
+  return nursery.supervise({ strategy, children: ["a", "b", "c"].map((id) => nursery.child(id)) });
+}
+
+describe("Supervisor", () => {
+  test("starts in order, stops in reverse, and tells the term", async () => {
+    const nursery = new Nursery();
+    const ended = three(nursery, "one_for_one");
+    await nursery.clock.advance(0);
+    expect(nursery.log).toEqual(["start a 7", "start b 7", "start c 7"]);
+    await nursery.stop();
+    expect(nursery.log).toEqual(["end c", "end b", "end a"]);
+    expect(await ended).toEqual({ kind: "stopped" });
+  });
+
+  test.each([
+    ["one_for_one", ["start b 7"]],
+    ["one_for_all", ["end c", "end a", "start a 7", "start b 7", "start c 7"]],
+    ["rest_for_one", ["end c", "start b 7", "start c 7"]],
+  ] as const)("%s: a crash in the middle starts again whom it should", async (strategy, log) => {
+    const nursery = new Nursery();
+    const ended = three(nursery, strategy);
+    await nursery.crash("b");
+    expect(nursery.log).toEqual(log);
+    await nursery.stop();
+    await ended;
+  });
+
+  test.each([
+    ["permanent", true, true],
+    ["transient", false, true],
+    ["temporary", false, false],
+  ] as const)("%s: started again after ending well %s, after a crash %s", async (restart, well, crashed) => {
+    const nursery = new Nursery();
+    const ended = nursery.supervise({
+      children: [nursery.child("a", { restart }), nursery.child("b", { restart })],
+    });
+    await nursery.finish("a");
+    expect(nursery.log).toEqual(well ? ["start a 7"] : []);
+    await nursery.crash("b");
+    expect(nursery.log).toEqual(crashed ? ["start b 7"] : []);
+    await nursery.stop();
+    await ended;
+  });
+
+  test("gives up after more restarts within the time than allowed, and then nothing runs", async () => {
+    const nursery = new Nursery();
+    const children = [nursery.child("a"), nursery.child("b")];
+    const ended = nursery.supervise({ children, intensity: { maxRestarts: 2, withinMs: 1000 } });
+    await nursery.crash("a");
+    await nursery.crash("a");
+    await nursery.clock.advance(1000);
+    await nursery.crash("a");
+    await nursery.crash("a");
+    expect(nursery.log).toEqual(["start a 7"]);
+    await nursery.crash("a");
+    expect(nursery.log).toEqual(["end b"]);
+    const end = await ended;
+    expect(end).toMatchObject({ kind: "gave-up", error: { cause: { message: "a crashed" } } });
+  });
+
+  test("a start that throws is a crash", async () => {
+    const nursery = new Nursery();
+    const broken: ChildSpec = {
+      id: "broken",
+      start: () => {
+        throw new Error("no port");
+      },
+    };
+    const ended = nursery.supervise({ children: [nursery.child("a"), broken] });
+    await nursery.clock.advance(10);
+    expect(await ended).toMatchObject({ kind: "gave-up", error: { cause: { message: "no port" } } });
+    expect(nursery.log).toEqual(["start a 7", "end a"]);
+  });
+
+  test("a child that does not end in its time is killed, and only then the next one is stopped", async () => {
+    const nursery = new Nursery();
+    const slow = { ...nursery.child("slow", { stopTakesMs: 1e9 }), stopTimeoutMs: 500 };
+    const ended = nursery.supervise({ children: [nursery.child("a"), slow] });
+    await nursery.clock.advance(0);
+    await nursery.stop();
+    expect(nursery.log).toEqual(["kill slow", "end a"]);
+    await ended;
+  });
+
+  test("whatever still runs shortly before the lease ends is killed, whatever its own time", async () => {
+    const nursery = new Nursery();
+    const children = ["a", "b"].map((id) => ({
+      ...nursery.child(id, { stopTakesMs: 1e9 }),
+      stopTimeoutMs: 1e9,
+    }));
+    const ended = nursery.supervise({ children, killMarginMs: 50 });
+    await nursery.clock.advance(1000);
+    nursery.leftMs = 1300;
+    nursery.log.length = 0;
+    nursery.stopping.abort();
+    await nursery.clock.advance(249);
+    expect(nursery.log).toEqual([]);
+    await nursery.clock.advance(1);
+    expect(nursery.log).toEqual(["kill a", "kill b"]);
+    expect(await ended).toEqual({ kind: "stopped" });
+  });
+
+  test("a lease that is renewed while the children end gives them more time", async () => {
+    const nursery = new Nursery();
+    const ended = nursery.supervise({
+      children: [nursery.child("a", { stopTakesMs: 2000 })],
+      killMarginMs: 50,
+    });
+    await nursery.clock.advance(1000);
+    nursery.leftMs = 1300;
+    nursery.log.length = 0;
+    nursery.stopping.abort();
+    await nursery.clock.advance(200);
+    nursery.leftMs = 10_000;
+    await nursery.clock.advance(5000);
+    expect(nursery.log).toEqual(["end a"]);
+    await ended;
+  });
+
+  test("what runs in this thread and ignores its signal is named when the lease is about to end", async () => {
+    const nursery = new Nursery();
+    const deaf = nursery.child("deaf", { stopTakesMs: 3000, killable: false });
+    const ended = nursery.supervise({ children: [nursery.child("a"), deaf], killMarginMs: 50 });
+    await nursery.clock.advance(1000);
+    nursery.leftMs = 2000;
+    nursery.stopping.abort();
+    await nursery.clock.advance(999);
+    expect(nursery.stuck).toEqual([]);
+    await nursery.clock.advance(1);
+    expect(nursery.stuck).toEqual(["deaf"]);
+    await nursery.clock.advance(5000);
+    await ended;
+  });
+
+  test("told to stop while a child is starting, it ends that one too", async () => {
+    const nursery = new Nursery();
+    let begin: (child: RunningChild) => void = () => {};
+    const late: ChildSpec = {
+      id: "late",
+      start: () =>
+        new Promise((resolve) => {
+          begin = resolve;
+        }),
+    };
+    const ended = nursery.supervise({ children: [nursery.child("a"), late, nursery.child("c")] });
+    await nursery.clock.advance(0);
+    nursery.stopping.abort();
+    await nursery.clock.advance(10);
+    let stopped = false;
+    begin({
+      ended: new Promise((resolve) => {
+        nursery.clock.after(20, resolve);
+      }),
+      stop: () => {
+        stopped = true;
+      },
+    });
+    await nursery.clock.advance(100);
+    expect(await ended).toEqual({ kind: "stopped" });
+    expect(stopped).toBe(true);
+    expect(nursery.log).toEqual(["start a 7", "end a"]);
+  });
+
+  test("a wrong strategy, or one id twice, is refused by name", () => {
+    const nursery = new Nursery();
+    const strategy = "some" as Strategy;
+    expect(() => new Supervisor({ children: [], strategy })).toThrow('strategy is "some"');
+    const twice = [nursery.child("a"), nursery.child("a")];
+    expect(() => new Supervisor({ children: twice })).toThrow("children name a twice");
+    const intensity = { maxRestarts: -1 };
+    expect(() => new Supervisor({ children: [], intensity })).toThrow("intensity.maxRestarts must be");
+  });
+});

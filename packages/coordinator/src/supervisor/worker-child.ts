@@ -1,0 +1,47 @@
+import { once } from "node:events";
+import { Worker } from "node:worker_threads";
+import type { ChildOptions, ChildSpec } from "./child.js";
+
+export interface WorkerChildOptions extends ChildOptions {
+  readonly data?: Readonly<Record<string, unknown>>;
+}
+
+/** What a worker is told on its `parentPort` when it has to end. */
+export const STOP_MESSAGE = "tenure:stop";
+
+/** A thread, with the term in its `workerData`. `STOP_MESSAGE` asks it to end; what does not is terminated. */
+export function workerChild(id: string, module: URL, options: WorkerChildOptions = {}): ChildSpec {
+  const { data = {}, ...rest } = options;
+  return {
+    ...rest,
+    id,
+    async start({ term }) {
+      const worker = new Worker(module, { workerData: { ...data, term } });
+      let asked = false;
+      let failure: unknown;
+      worker.on("error", (error) => {
+        failure = error;
+      });
+      const ended = once(worker, "exit").then(([code]) => {
+        if (asked) return;
+        if (failure !== undefined || code !== 0) {
+          throw new Error(`${id} ended with exit code ${code as number}`, { cause: failure });
+        }
+      });
+      // Observed here too, lest a crash before the first look count as unhandled.
+      ended.catch(() => {});
+      await Promise.race([once(worker, "online"), ended]);
+      return {
+        ended,
+        stop: () => {
+          asked = true;
+          worker.postMessage(STOP_MESSAGE, []);
+        },
+        kill: () => {
+          asked = true;
+          void worker.terminate();
+        },
+      };
+    },
+  };
+}

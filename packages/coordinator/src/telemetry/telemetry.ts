@@ -1,0 +1,39 @@
+/**
+ * What a coordinator tells: one channel of `node:diagnostics_channel` per event, `tenure:coordinator:NAME`. Nobody has to
+ * listen, and a listener that throws harms nobody.
+ */
+import { channel, subscribe, unsubscribe } from "node:diagnostics_channel";
+
+export const COORDINATOR_EVENTS = [
+  "became_leader",
+  "lost_leadership",
+  "leader_changed",
+  "leader_down",
+  "election_started",
+  "election_check",
+] as const;
+
+export type CoordinatorEvent = (typeof COORDINATOR_EVENTS)[number];
+
+export interface CoordinatorMessage {
+  readonly event: CoordinatorEvent;
+  readonly measurements: Readonly<Record<string, number>>;
+  readonly metadata: Readonly<Record<string, string | number | boolean | null>>;
+}
+
+export function channelName(event: CoordinatorEvent): string {
+  return `tenure:coordinator:${event}`;
+}
+
+export function publish(message: CoordinatorMessage): void {
+  channel(channelName(message.event)).publish(message);
+}
+
+/** Hears every event until the function it returns is called. */
+export function listen(listener: (message: CoordinatorMessage) => void): () => void {
+  const hear = (message: unknown) => listener(message as CoordinatorMessage);
+  for (const event of COORDINATOR_EVENTS) subscribe(channelName(event), hear);
+  return () => {
+    for (const event of COORDINATOR_EVENTS) unsubscribe(channelName(event), hear);
+  };
+}
