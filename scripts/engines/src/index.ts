@@ -3,7 +3,7 @@
  * loopback address, with their data in a directory of their own. Not a part of what is shipped.
  */
 export { type Engine, type EngineName } from "./engine.js";
-export { EngineProcess } from "./engine-process.js";
+export { EngineProcess, standsStill } from "./engine-process.js";
 export { FaultProxy } from "./fault-proxy.js";
 export { freePorts } from "./free-ports.js";
 export { type Installed, isMissing } from "./install.js";

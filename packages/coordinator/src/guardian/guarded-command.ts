@@ -70,6 +70,17 @@ export class GuardedCommand {
     signalGroup(this.pid, "SIGKILL");
   }
 
+  /** Asks it to end; kills it after `graceMs`, or at once where the lease may be over already. */
+  async end(signal: NodeJS.Signals, graceMs: number): Promise<CommandEnd> {
+    const { lease, killMarginMs } = this.#options;
+    if (lease.leftMs() <= killMarginMs) this.kill();
+    else this.signal(signal);
+    const cancel = this.#clock.after(graceMs, () => this.kill());
+    const end = await this.ended;
+    cancel();
+    return end;
+  }
+
   #tell(): void {
     send(this.#guardian, { kind: "kill-at", killAt: killAt(this.#options) });
     this.#cancelTelling = this.#clock.after(this.#options.tellEveryMs, () => this.#tell());

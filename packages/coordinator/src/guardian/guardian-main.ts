@@ -10,6 +10,8 @@ import type { FromGuardian, KillTime, ToGuardian } from "./messages.js";
 import { groupRuns, signalGroup } from "./process-group.js";
 
 const GONE_POLL_MS = 2;
+/** Timers stand still while the machine is suspended; so the clocks are looked at this often. */
+const LOOK_MS = 250;
 
 let groupId: number | null = null;
 let cancelTimer = (): void => {};
@@ -59,7 +61,7 @@ function killAt(time: KillTime): void {
   cancelTimer();
   const leftMs = untilMs(time);
   if (leftMs <= 0) kill();
-  else cancelTimer = systemClock.after(leftMs, () => killAt(killTime));
+  else cancelTimer = systemClock.after(Math.min(leftMs, LOOK_MS), () => killAt(killTime));
 }
 
 function kill(): void {

@@ -1,0 +1,115 @@
+/** The coordinator with real processes over a real service. */
+import { Random } from "@tenure/core/testing";
+import { sleep, systemClock } from "@tenure/core";
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { Scratch } from "../scratch.test-kit.js";
+import { CoordinatorProcess, machineMs, overlaps, type Span } from "./coordinator-process.test-kit.js";
+
+const DRIFT_RATIO = 0.01;
+const ELECTIONS = 100;
+
+describe("the coordinator", () => {
+  const scratch = new Scratch();
+  const nodes: CoordinatorProcess[] = [];
+  let url: string;
+  let group = 0;
+  beforeAll(async () => {
+    const server = await scratch.serve([
+      "--listen",
+      "127.0.0.1:0",
+      "--store",
+      `embedded:${scratch.directory()}`,
+      "--log-level",
+      "warn",
+    ]);
+    url = `http://127.0.0.1:${server.port}`;
+  });
+  afterEach(async () => {
+    for (const node of nodes.splice(0)) await node.close();
+  });
+  afterAll(() => scratch.close());
+
+  async function start(nodeId: string, times: { ttlMs?: number; takeoverDelayMs?: number } = {}) {
+    const node = new CoordinatorProcess({ url, nodeId: `${nodeId}-${group}`, ...times });
+    nodes.push(node);
+    await node.ready();
+    return node;
+  }
+
+  it("a crashed one is replaced within 10 s with the default settings, and within ttl·(1+ρ) + 300 ms + the delay", async () => {
+    const a = await start("a");
+    const first = await a.startedAfter(0);
+    const b = await start("b");
+    await a.end("SIGKILL");
+    const killedAtMs = machineMs();
+    const { fromMs } = await b.startedAfter(first.term);
+    const tookMs = fromMs - killedAtMs;
+    console.log(`crash with default settings: ${Math.round(tookMs)} ms`);
+    expect(tookMs).toBeLessThan(5000 * (1 + DRIFT_RATIO) + 300 + 1000);
+    expect(overlaps([...a.spans, ...b.spans])).toEqual([]);
+  });
+
+  it("one that is restarted hands over within 500 ms, and comes back as standby", async () => {
+    group += 1;
+    const a = await start("a");
+    const first = await a.startedAfter(0);
+    const b = await start("b");
+    const stoppedAtMs = machineMs();
+    await a.end("SIGTERM");
+    const second = await b.startedAfter(first.term);
+    console.log(`graceful restart: ${Math.round(second.fromMs - stoppedAtMs)} ms`);
+    expect(second.fromMs - stoppedAtMs).toBeLessThan(500);
+    const again = await start("a");
+    expect(again.spans).toEqual([]);
+    expect(b.leads).toBe(true);
+    expect(overlaps([...a.spans, ...b.spans])).toEqual([]);
+  });
+
+  it("a hiccup shorter than the takeover delay changes nothing, a longer one hands over once", async () => {
+    group += 1;
+    const times = { ttlMs: 600, takeoverDelayMs: 1000 };
+    const a = await start("a", times);
+    await a.startedAfter(0);
+    const b = await start("b", times);
+    await a.pause();
+    await sleep(systemClock, 600 + 400);
+    a.resume();
+    const first = await a.startedAfter(a.spans[0]?.term ?? 0);
+    expect(b.spans).toEqual([]);
+    await a.pause();
+    const second = await b.startedAfter(first.term);
+    a.resume();
+    await a.heard(() => a.spans.at(-1)?.stopped === true);
+    await sleep(systemClock, 2500);
+    expect(b.leads).toBe(true);
+    expect(second.term).toBe(first.term + 1);
+    expect([a.spans.length, b.spans.length]).toEqual([2, 1]);
+  });
+
+  it(
+    `${ELECTIONS} elections in a row with random kills: coordination processes never run on two nodes at once`,
+    { timeout: 300_000 },
+    async () => {
+      group += 1;
+      const random = new Random(7);
+      const times = { ttlMs: 500, takeoverDelayMs: 0 };
+      const all: Span[] = [];
+      const running = await Promise.all(["a", "b", "c", "d"].map((id) => start(id, times)));
+      let term = 0;
+      for (let election = 0; election < ELECTIONS; election++) {
+        const winner = await Promise.any(running.map((node) => node.startedAfter(term).then(() => node)));
+        term = winner.spans.at(-1)?.term as number;
+        await winner.end(random.next() < 0.5 ? "SIGKILL" : "SIGTERM");
+        all.push(...winner.spans);
+        const index = running.indexOf(winner);
+        const next = new CoordinatorProcess({ url, nodeId: winner.nodeId, ...times });
+        nodes.push(next);
+        running[index] = next;
+      }
+      all.push(...running.flatMap((node) => node.spans));
+      expect(new Set(all.map((span) => span.term)).size).toBe(all.length);
+      expect(all.length).toBeGreaterThanOrEqual(ELECTIONS);
+      expect(overlaps(all)).toEqual([]);
+    },
+  );
+});

@@ -1,0 +1,111 @@
+/**
+ * A command that runs only while this node leads.
+ *
+ * Promised: it is dead, with everything in its process group, before the lease can end elsewhere; whatever it does with
+ * signals, and also if this process is stopped or killed, or the network is gone. The lease is given back only after that.
+ */
+import { type Election, type LeaseTime, type Mandate } from "@tenure/client";
+import { type CommandEnd, GuardedCommand } from "@tenure/coordinator";
+import { type Clock, sleep } from "@tenure/core";
+
+export interface LedCommandOptions {
+  readonly election: Election;
+  readonly file: string;
+  readonly args: readonly string[];
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** Run it again when it ends by itself. */
+  readonly restart: boolean;
+  /** Do not stand again after the leadership was lost. */
+  readonly exitWhenLost: boolean;
+  readonly stopSignal: NodeJS.Signals;
+  /** Between the signal and SIGKILL, unless the lease ends sooner. */
+  readonly graceMs: number;
+  readonly killMarginMs: number;
+  /** How often its guardian hears how much of the lease is left. */
+  readonly tellEveryMs: number;
+  readonly restartDelayMs: number;
+  readonly clock: Clock;
+  readonly running: (mandate: Mandate) => void;
+  readonly ended: () => void;
+}
+
+export type RunEnd =
+  /** The command ended by itself, or was told to by the user. */
+  | { readonly kind: "ended"; readonly end: CommandEnd }
+  | { readonly kind: "lost" }
+  /** It never ran. */
+  | { readonly kind: "stopped" };
+
+export class LedCommand {
+  readonly #options: LedCommandOptions;
+  #end: RunEnd = { kind: "stopped" };
+
+  constructor(options: LedCommandOptions) {
+    this.#options = options;
+  }
+
+  /** Stands for election and runs the command until that is over; `signal` is the user's wish that it be. */
+  async run(signal: AbortSignal): Promise<RunEnd> {
+    const { election } = this.#options;
+    const failed = new Promise<never>((_resolve, reject) => {
+      election.onPromote((mandate, losing, lease) =>
+        this.#lead(mandate, losing, lease).catch((error: unknown) => {
+          reject(error);
+          void election.stop();
+        }),
+      );
+    });
+    failed.catch(() => {});
+    const stop = () => void election.stop();
+    signal.addEventListener("abort", stop, { once: true });
+    try {
+      const events = election.changes();
+      await election.start();
+      if (signal.aborted) stop();
+      for await (const event of events) if (event.kind === "failed") throw event.error;
+      await Promise.race([failed, Promise.resolve()]);
+      return this.#end;
+    } finally {
+      signal.removeEventListener("abort", stop);
+      await election.stop();
+    }
+  }
+
+  async #lead(mandate: Mandate, losing: AbortSignal, lease: LeaseTime): Promise<void> {
+    const { election, restart, restartDelayMs, clock, exitWhenLost } = this.#options;
+    while (!losing.aborted) {
+      const end = await this.#once(mandate, losing, lease);
+      this.#end = { kind: "ended", end };
+      if (!losing.aborted && !restart) void election.stop();
+      else if (restart) await sleep(clock, restartDelayMs, losing).catch(() => {});
+    }
+    const { state } = election.status();
+    const lost = state.kind === "stepping-down" && state.reason !== "stopped";
+    if (lost && exitWhenLost) {
+      this.#end = { kind: "lost" };
+      void election.stop();
+    }
+  }
+
+  async #once(mandate: Mandate, losing: AbortSignal, lease: LeaseTime): Promise<CommandEnd> {
+    const { file, args, env, killMarginMs, tellEveryMs, stopSignal, graceMs } = this.#options;
+    const told = { TENURE_TERM: String(mandate.term), TENURE_GROUP: mandate.groupId };
+    const token = mandate.token === undefined ? {} : { TENURE_TOKEN: mandate.token };
+    const command = await GuardedCommand.start({
+      command: { file, args, env: { ...env, ...told, ...token }, cwd: null },
+      lease,
+      killMarginMs,
+      tellEveryMs,
+    });
+    this.#options.running(mandate);
+    const stop = () => void command.end(stopSignal, graceMs);
+    losing.addEventListener("abort", stop, { once: true });
+    if (losing.aborted) stop();
+    try {
+      return await command.ended;
+    } finally {
+      losing.removeEventListener("abort", stop);
+      this.#options.ended();
+    }
+  }
+}

@@ -1,0 +1,161 @@
+import { Random, VirtualClock } from "@tenure/core/testing";
+import { describe, expect, test } from "vitest";
+import { Supervisor } from "../supervisor/supervisor.js";
+import {
+  type Dispatch,
+  PollOrchestrator,
+  type PollOrchestratorOptions,
+  type PollResult,
+} from "./poll-orchestrator.js";
+import { PollGate } from "./poll-gate.js";
+import { rendezvous } from "./rendezvous.js";
+
+const LEASE = { leftMs: () => Number.POSITIVE_INFINITY };
+
+class Office {
+  readonly clock = new VirtualClock();
+  readonly random = new Random(3);
+  readonly sent: (Omit<Dispatch, "signal"> & { atMs: number })[] = [];
+  readonly results: PollResult[] = [];
+  members: readonly string[] = ["m1", "m2", "m3"];
+
+  /** The orchestrator of one term; returns what ends it. */
+  lead(term: number, options: Partial<PollOrchestratorOptions>): () => Promise<void> {
+    const orchestrator = new PollOrchestrator({
+      polls: [{ name: "disks", intervalMs: 1000 }],
+      members: () => this.members,
+      dispatch: async ({ poll, memberId, term: sentTerm }) => {
+        this.sent.push({ poll, memberId, term: sentTerm, atMs: this.clock.monotonicMs() });
+        return "fine";
+      },
+      recorded: (result) => this.results.push(result),
+      clock: this.clock,
+      random: () => this.random.next(),
+      ...options,
+    });
+    const stopping = new AbortController();
+    const supervisor = new Supervisor({ children: [orchestrator.child()], clock: this.clock });
+    const ended = supervisor.run(term, stopping.signal, LEASE);
+    return async () => {
+      stopping.abort();
+      await this.clock.advance(0);
+      await ended;
+    };
+  }
+}
+
+describe("PollOrchestrator", () => {
+  test("polls at its interval, lengthened by jitter at most, always by the same healthy member", async () => {
+    const office = new Office();
+    const stop = office.lead(1, { polls: [{ name: "disks", intervalMs: 1000, jitter: 0.2 }] });
+    await office.clock.advance(60_000);
+    const gaps = office.sent.slice(1).map(({ atMs }, index) => atMs - (office.sent[index]?.atMs ?? 0));
+    expect(office.sent.length).toBeGreaterThanOrEqual(50);
+    expect(Math.min(...gaps)).toBeGreaterThanOrEqual(1000);
+    expect(Math.max(...gaps)).toBeLessThanOrEqual(1200);
+    expect(new Set(office.sent.map(({ memberId }) => memberId)).size).toBe(1);
+    await stop();
+    expect(office.results.every(({ outcome }) => outcome.kind === "ok")).toBe(true);
+  });
+
+  test("when its member is no longer healthy another one takes the poll; with nobody left that is recorded", async () => {
+    const office = new Office();
+    const stop = office.lead(1, {});
+    await office.clock.advance(5000);
+    const first = office.sent.at(-1)?.memberId;
+    office.members = office.members.filter((member) => member !== first);
+    await office.clock.advance(5000);
+    const second = office.sent.at(-1)?.memberId;
+    expect(second).not.toBe(first);
+    office.members = [];
+    await office.clock.advance(5000);
+    expect(office.results.at(-1)).toMatchObject({ memberId: null, outcome: { kind: "nobody" } });
+    await stop();
+  });
+
+  test("a poll that takes too long is given up and recorded, and so is one that fails", async () => {
+    const office = new Office();
+    const aborted: boolean[] = [];
+    const stop = office.lead(1, {
+      polls: [
+        { name: "hangs", intervalMs: 1000, timeoutMs: 300 },
+        { name: "fails", intervalMs: 1000 },
+      ],
+      dispatch: ({ poll, signal }) => {
+        if (poll === "fails") throw new Error("no route");
+        signal.addEventListener("abort", () => aborted.push(true));
+        return new Promise(() => {});
+      },
+    });
+    await office.clock.advance(2500);
+    const hung = office.results.find(({ poll }) => poll === "hangs");
+    expect(hung).toMatchObject({ outcome: { kind: "timed-out" }, durationMs: 300 });
+    expect(aborted).not.toEqual([]);
+    const failed = office.results.find(({ poll }) => poll === "fails");
+    expect(failed).toMatchObject({ outcome: { kind: "failed", error: { message: "no route" } } });
+    await stop();
+  });
+
+  test("nothing is polled twice in one interval when the leadership moves, whenever it does", async () => {
+    const office = new Office();
+    for (let term = 1; term <= 40; term++) {
+      const stop = office.lead(term, { polls: [{ name: "disks", intervalMs: 1000, jitter: 0.1 }] });
+      await office.clock.advance(500 + 3000 * office.random.next());
+      await stop();
+    }
+    const gaps = office.sent.slice(1).map(({ atMs }, index) => atMs - (office.sent[index]?.atMs ?? 0));
+    expect(gaps.length).toBeGreaterThan(20);
+    expect(Math.min(...gaps)).toBeGreaterThanOrEqual(1000);
+  });
+
+  test("told when the last run was, a new coordinator goes on with the interval", async () => {
+    const office = new Office();
+    const stop = office.lead(2, {
+      polls: [{ name: "disks", intervalMs: 1000, jitter: 0 }],
+      lastRunAgeMs: async () => 400,
+    });
+    await office.clock.advance(600);
+    expect(office.sent.map(({ atMs }) => atMs)).toEqual([600]);
+    await stop();
+  });
+
+  test("what a replaced coordinator sends late is refused by its term", () => {
+    const gate = new PollGate();
+    expect(gate.admit(3)).toBe(true);
+    expect(gate.admit(3)).toBe(true);
+    expect(gate.admit(4)).toBe(true);
+    expect(gate.admit(3)).toBe(false);
+  });
+
+  test.each([
+    [[{ name: "a", intervalMs: 0 }], "polls[0].intervalMs"],
+    [
+      [{ name: "a", intervalMs: 100, timeoutMs: 200 }],
+      "polls[0].timeoutMs is 200 and must be at most intervalMs, which is 100",
+    ],
+    [[{ name: "", intervalMs: 100 }], "polls[0].name"],
+    [
+      [
+        { name: "a", intervalMs: 1 },
+        { name: "a", intervalMs: 1 },
+      ],
+      "polls name a twice",
+    ],
+  ])("refuses %j", (polls, message) => {
+    expect(() => new Office().lead(1, { polls })).toThrow(message);
+  });
+});
+
+test("rendezvous spreads keys evenly, and only those of a member that goes move", () => {
+  const members = ["a", "b", "c", "d"];
+  const keys = Array.from({ length: 4000 }, (_, index) => `poll-${index}`);
+  const before = keys.map((key) => rendezvous(key, members));
+  for (const member of members) {
+    const share = before.filter((each) => each === member).length;
+    expect(share).toBeGreaterThan(850);
+    expect(share).toBeLessThan(1150);
+  }
+  const after = keys.map((key) => rendezvous(key, ["d", "c", "a"]));
+  expect(keys.filter((_, index) => before[index] !== "b" && before[index] !== after[index])).toEqual([]);
+  expect(rendezvous("x", [])).toBe(null);
+});
