@@ -13,6 +13,15 @@ export interface EtcdEngineOptions {
   readonly tls?: { readonly cert: string; readonly key: string; readonly clientCa?: string };
   /** More arguments, for every member. */
   readonly args?: readonly string[];
+  /** Where each member runs; on this machine unless told otherwise. */
+  readonly machines?: readonly Machine[];
+}
+
+/** A machine of a `TestNetwork`. */
+export interface Machine {
+  readonly host: string;
+  /** What to put before a command so that it runs there. */
+  readonly inside: readonly string[];
 }
 
 export interface EtcdEngine extends Engine {
@@ -20,10 +29,11 @@ export interface EtcdEngine extends Engine {
   readonly endpoints: readonly string[];
 }
 
-const HOST = "127.0.0.1";
+const THIS_MACHINE: Machine = { host: "127.0.0.1", inside: [] };
 
 interface Member {
   readonly name: string;
+  readonly machine: Machine;
   readonly client: number;
   readonly peer: number;
   /** Tells in plain HTTP how it is, whatever clients have to speak. */
@@ -32,14 +42,14 @@ interface Member {
 
 /** A cluster of its own. A member is ready when it has a leader and a quorum. */
 export async function startEtcd(options: EtcdEngineOptions = {}): Promise<EtcdEngine> {
-  const { nodes: count = 1 } = options;
+  const { nodes: count = 1, machines = [] } = options;
   const ports = await freePorts(3 * count);
   const members = Array.from({ length: count }, (_, i): Member => {
     const [client = 0, peer = 0, health = 0] = ports.slice(3 * i);
-    return { name: `etcd-${i}`, client, peer, health };
+    return { name: `etcd-${i}`, machine: machines[i] ?? THIS_MACHINE, client, peer, health };
   });
   const directory = scratchDirectory("etcd");
-  const endpoints = members.map(({ client }) => `${HOST}:${client}`);
+  const endpoints = members.map(({ machine, client }) => `${machine.host}:${client}`);
   const nodes = members.map((member) => processOf(member, members, directory, options));
   return startAll({ url: `etcd://${endpoints.join(",")}`, endpoints, nodes }, directory);
 }
@@ -51,9 +61,10 @@ function processOf(
   { tls, args = [], release }: EtcdEngineOptions,
 ): EngineProcess {
   const scheme = tls === undefined ? "http" : "https";
-  const client = `${scheme}://${HOST}:${member.client}`;
-  const peerOf = ({ peer }: Member): string => `http://${HOST}:${peer}`;
-  const health = `http://${HOST}:${member.health}`;
+  const { host, inside } = member.machine;
+  const client = `${scheme}://${host}:${member.client}`;
+  const peerOf = ({ machine, peer }: Member): string => `http://${machine.host}:${peer}`;
+  const health = `http://${host}:${member.health}`;
   const cluster = members.map((each) => `${each.name}=${peerOf(each)}`).join(",");
   const settings = [
     ["--name", member.name],
@@ -73,9 +84,11 @@ function processOf(
         ]),
     ...(tls?.clientCa === undefined ? [] : [["--client-cert-auth"], ["--trusted-ca-file", tls.clientCa]]),
   ];
+  const etcd = (release === "newer" ? findNewer : findCommand)("etcd") ?? "etcd";
+  const [file = "", ...command] = [...inside, etcd, ...settings.flat(), ...args];
   return new EngineProcess(member.name, {
-    file: (release === "newer" ? findNewer : findCommand)("etcd") ?? "etcd",
-    args: [...settings.flat(), ...args],
+    file,
+    args: command,
     cwd: directory,
     isReady: async () => (await fetch(`${health}/health`, { signal: AbortSignal.timeout(1000) })).ok,
   });

@@ -7,7 +7,7 @@ export { EngineProcess, standsStill } from "./engine-process.js";
 export { FaultProxy } from "./fault-proxy.js";
 export { freePorts } from "./free-ports.js";
 export { type Installed, isMissing } from "./install.js";
-export { type EtcdEngine, type EtcdEngineOptions, startEtcd } from "./etcd.js";
+export { type EtcdEngine, type EtcdEngineOptions, type Machine, startEtcd } from "./etcd.js";
 export {
   giveToPostgres,
   type PgBouncerOptions,
@@ -17,5 +17,6 @@ export {
   startPgBouncer,
   startPostgres,
 } from "./postgres.js";
+export { TestNetwork } from "./test-network.js";
 export { startZookeeper, type ZookeeperEngine } from "./zookeeper.js";
 export { type NatsEngine, type NatsOptions, startNats } from "./nats.js";

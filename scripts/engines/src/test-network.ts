@@ -1,0 +1,100 @@
+/** Machines on a network that can be cut anywhere: one network namespace each, joined by a bridge. Needs root and `ip`. */
+import { execFileSync } from "node:child_process";
+import { randomInt } from "node:crypto";
+import type { Machine } from "./etcd.js";
+
+export class TestNetwork {
+  readonly #tag: string;
+  readonly #subnet: string;
+  readonly #names: readonly string[];
+  readonly #cuts = new Set<string>();
+  readonly #atExit = (): void => this.close();
+
+  /** Reserved for tests of networks, so nobody's. */
+  constructor(names: readonly string[]) {
+    this.#tag = `tn${process.pid % 100_000}`;
+    this.#subnet = `198.18.${randomInt(256)}`;
+    this.#names = names;
+    process.once("exit", this.#atExit);
+    const bridge = `${this.#tag}b`;
+    ip("link", "add", bridge, "type", "bridge");
+    ip("addr", "add", `${this.#subnet}.254/24`, "dev", bridge);
+    ip("link", "set", bridge, "up");
+    for (const [index, name] of names.entries()) {
+      const space = this.#space(name);
+      const outside = `${this.#tag}x${index}`;
+      ip("netns", "add", space);
+      ip("link", "add", outside, "type", "veth", "peer", "name", "eth0", "netns", space);
+      ip("link", "set", outside, "master", bridge, "up");
+      ip("-n", space, "addr", "add", `${this.host(name)}/24`, "dev", "eth0");
+      ip("-n", space, "link", "set", "eth0", "up");
+      ip("-n", space, "link", "set", "lo", "up");
+    }
+  }
+
+  host(name: string): string {
+    return `${this.#subnet}.${this.#names.indexOf(name) + 1}`;
+  }
+
+  /** An address where nobody is. */
+  get nowhere(): string {
+    return `${this.#subnet}.200`;
+  }
+
+  machine(name: string): Machine {
+    return { host: this.host(name), inside: this.inside(name) };
+  }
+
+  /** What to put before a command so that it runs there. */
+  inside(name: string): readonly string[] {
+    return ["ip", "netns", "exec", this.#space(name)];
+  }
+
+  /** Only within a part do they hear each other. */
+  partition(...parts: readonly (readonly string[])[]): void {
+    for (const from of this.#names) {
+      for (const to of this.#names) {
+        const isTogether = parts.some((part) => part.includes(from) && part.includes(to));
+        if (from !== to && !isTogether) this.silence(from, to);
+      }
+    }
+  }
+
+  /** What `from` sends does not arrive at `to`. */
+  silence(from: string, to: string): void {
+    const cut = `${from} ${to}`;
+    if (this.#cuts.has(cut)) return;
+    this.#cuts.add(cut);
+    ip("-n", this.#space(from), "route", "add", "blackhole", this.host(to));
+  }
+
+  heal(): void {
+    for (const cut of this.#cuts) {
+      const [from = "", to = ""] = cut.split(" ");
+      ip("-n", this.#space(from), "route", "del", "blackhole", this.host(to));
+    }
+    this.#cuts.clear();
+  }
+
+  close(): void {
+    process.off("exit", this.#atExit);
+    for (const name of this.#names) tryIp("netns", "del", this.#space(name));
+    tryIp("link", "del", `${this.#tag}b`);
+  }
+
+  #space(name: string): string {
+    return `${this.#tag}-${name}`;
+  }
+}
+
+function ip(...args: readonly string[]): void {
+  execFileSync("ip", args, { stdio: ["ignore", "ignore", "pipe"] });
+}
+
+function tryIp(...args: readonly string[]): void {
+  try {
+    ip(...args);
+  } catch {
+    // It was never made.
+  }
+}
