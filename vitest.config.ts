@@ -24,7 +24,12 @@ export default defineConfig({
         test: {
           // One file at a time: some of these measure time.
           name: "alone",
-          include: ["packages/*/src/**/*.test.ts", "simulation/src/**/*.test.ts", "scripts/**/*.test.mjs"],
+          include: [
+            "packages/*/src/**/*.test.ts",
+            "simulation/src/**/*.test.ts",
+            "examples/src/**/*.test.ts",
+            "scripts/**/*.test.mjs",
+          ],
           exclude: ENGINES,
           maxWorkers: 1,
           sequence: { groupOrder: 0 },

@@ -10,7 +10,7 @@ export const ALLOWED = {
   core: [],
   engines: [],
   stores: ["core", "engines"],
-  client: ["core"],
+  client: ["core", "stores", "fence", "engines"],
   fence: ["core", "engines"],
   server: ["core", "stores", "client", "fence", "engines"],
   peers: ["core", "stores"],

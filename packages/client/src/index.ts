@@ -7,6 +7,9 @@
  * `HttpElector` is the `Elector` port over a Tenure service: through any of its servers, with one request at a time for each
  * call, and with time limits that leave a leader room before its deadline. It decides nothing about leading: until when
  * a process may act is `LedTerm`'s to say, from the moment before the call.
+ *
+ * `Observer` watches without taking part, and `nodeToLeader` and its like bring requests to the leader. `openElector` opens
+ * whichever elector a URL names.
  */
 export { Breaker, type BreakerOptions } from "./election/breaker.js";
 export {
@@ -49,3 +52,22 @@ export {
 } from "./http/errors.js";
 export { HttpElector } from "./http/http-elector.js";
 export type { HttpElectorOptions, TlsOptions, TokenSource } from "./http/options.js";
+export {
+  type PromClient,
+  prometheusMetrics,
+  type PrometheusMetricsOptions,
+  type PromRegistry,
+} from "./metrics/prometheus-metrics.js";
+export type { ObservedLeader, ObserverEvent, ObserverStatus } from "./observer/observed.js";
+export { Observer } from "./observer/observer.js";
+export type { AddressOf, ObserverOptions } from "./observer/options.js";
+export {
+  expressToLeader,
+  fastifyToLeader,
+  FORWARDED_HEADER,
+  nodeToLeader,
+  type RawReply,
+  type RawRequest,
+  type ToLeaderOptions,
+} from "./observer/to-leader.js";
+export { openElector, type OpenElectorOptions } from "./open-elector.js";

@@ -1,0 +1,30 @@
+/** A small control manager: any number may run, one works. SIGTERM ends its work and hands over. */
+import { once } from "node:events";
+import { setInterval as ticks } from "node:timers/promises";
+import { Election, openElector } from "@tenure/client";
+
+const [nodeId = `manager-${process.pid}`] = process.argv.slice(2);
+const say = (text: string) => process.stdout.write(`${nodeId} ${text}\n`);
+
+const elector = await openElector(process.env["TENURE_URL"] ?? "http://127.0.0.1:7420");
+const election = new Election(elector, { groupId: "control-manager", nodeId, ttlMs: 5_000 });
+
+election
+  .onPromote(async ({ term }, signal) => {
+    say(`leads in term ${term}`);
+    let rounds = 0;
+    try {
+      // Each round is short, and the signal ends the wait for the next.
+      for await (const _ of ticks(100, undefined, { signal })) rounds += 1;
+    } finally {
+      say(`worked ${rounds} rounds`);
+    }
+  })
+  .onDemote((reason) => say(`leads no more: ${reason}`))
+  .onLeaderChange((leader) => say(`sees ${leader.nodeId ?? "nobody"} lead`));
+
+await election.start();
+await Promise.race([once(process, "SIGTERM"), once(process, "SIGINT")]);
+await election.stop({ timeoutMs: 10_000 });
+await elector.close();
+say("has ended");

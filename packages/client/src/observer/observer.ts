@@ -1,0 +1,217 @@
+/**
+ * Who leads a group, for those who do not take part.
+ *
+ * Promised: changes come by the group's watch as they happen, and older news never replace newer; what a leader tells about
+ * itself is shown with its own term only. Not promised: that the leader shown still leads. `staleMs()` says how old the
+ * picture may be, and whoever acts on it must be ready to meet a leader that was replaced.
+ */
+import { isDeepStrictEqual } from "node:util";
+import {
+  type CallOptions,
+  ClosedError,
+  type Elector,
+  type ElectorAdmin,
+  InvalidRequestError,
+  type Leader,
+  type Leadership,
+  type LeadershipEvent,
+} from "@tenure/core";
+import { Broadcast } from "../election/broadcast.js";
+import { callWithin } from "../election/call-within.js";
+import type { LeaderChangeHook } from "../election/election.js";
+import { HookQueue } from "../election/hooks.js";
+import { LeaderWatch } from "../election/leader-watch.js";
+import { Backoff, isPermanent } from "../election/retry.js";
+import type { ConnectionStatus, KnownLeader } from "../election/state.js";
+import type { ObservedLeader, ObserverEvent, ObserverStatus } from "./observed.js";
+import { type ObserverOptions, type ParsedObserver, parseObserver } from "./options.js";
+
+export class Observer implements AsyncDisposable {
+  readonly #elector: Elector;
+  readonly #options: ParsedObserver;
+  readonly #watch: LeaderWatch;
+  readonly #events = new Broadcast<ObserverEvent>();
+  readonly #hooks: HookQueue;
+  readonly #stopping = new AbortController();
+  #hook: LeaderChangeHook | null = null;
+  #leader: ObservedLeader | null = null;
+  /** Whether the leader has told about itself, be it nothing. */
+  #hasDetails = false;
+  #connection: ConnectionStatus = "unknown";
+  #error: unknown = null;
+  /** Before the last question was sent that was answered. */
+  #confirmedAtMs = Number.NEGATIVE_INFINITY;
+  #started: Promise<void> | null = null;
+  #running: Promise<unknown> = Promise.resolve();
+  #stopped: Promise<void> | null = null;
+
+  /** Asks nothing yet. The elector stays its owner's to close. */
+  constructor(elector: Elector, options: ObserverOptions) {
+    this.#elector = elector;
+    this.#options = parseObserver(options);
+    const { groupId, clock, random, retry } = this.#options;
+    this.#hooks = new HookQueue((hook, error) => this.#hookFailed(hook, error));
+    this.#watch = new LeaderWatch({
+      elector,
+      groupId,
+      clock,
+      random,
+      retry,
+      changed: (leader, previousId) => this.#changed(leader, previousId),
+      contact: (error) => this.#contact(error),
+    });
+  }
+
+  /** Called when another node, or none, leads; one call after the other. */
+  onLeaderChange(hook: LeaderChangeHook): this {
+    if (this.#hook !== null) {
+      throw new InvalidRequestError("onLeaderChange", "has a hook already; call both from one function");
+    }
+    if (this.#started !== null)
+      throw new InvalidRequestError("onLeaderChange", "must be called before start");
+    this.#hook = hook;
+    return this;
+  }
+
+  /** Observes until stopped. Resolves when the first question was answered, or could not be; then it goes on asking. */
+  start(): Promise<void> {
+    const { signal } = this.#stopping;
+    if (signal.aborted) return Promise.reject(signal.reason as Error);
+    this.#started ??= new Promise((resolve) => {
+      // Both end by the signal alone.
+      const ended = Promise.allSettled([this.#watch.run(signal), this.#ask(signal, resolve)]);
+      this.#running = ended.then(() => resolve());
+    });
+    return this.#started;
+  }
+
+  /** Idempotent. A hook that runs is waited for. */
+  stop(): Promise<void> {
+    this.#stopped ??= this.#stop();
+    return this.#stopped;
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.stop();
+  }
+
+  /** As far as is known here; `null` if nobody leads, or before the first news. */
+  leader(): ObservedLeader | null {
+    return this.#leader;
+  }
+
+  /** Every change acknowledged longer ago than this is in what is shown; infinite before the first answer. */
+  staleMs(): number {
+    return this.#options.clock.monotonicMs() - this.#confirmedAtMs;
+  }
+
+  status(): ObserverStatus {
+    return {
+      leader: this.#leader,
+      term: this.#watch.known?.term ?? 0,
+      connection: this.#connection,
+      staleMs: this.staleMs(),
+      error: this.#error,
+    };
+  }
+
+  /** Everything that happens from now on, until it is stopped. */
+  changes(options: { readonly signal?: AbortSignal } = {}): AsyncIterableIterator<ObserverEvent> {
+    return this.#events.read(options.signal);
+  }
+
+  /** The last changes, oldest first, where the elector keeps them. */
+  async history(options?: CallOptions): Promise<readonly LeadershipEvent[]> {
+    const admin = this.#elector as Partial<ElectorAdmin>;
+    if (admin.history === undefined) throw new InvalidRequestError("elector", "keeps no history");
+    return admin.history(this.#options.groupId, options);
+  }
+
+  async #stop(): Promise<void> {
+    this.#stopping.abort(new ClosedError("this observer was stopped; make another"));
+    await this.#running;
+    await this.#hooks.run("stop", () => this.#events.end());
+  }
+
+  /**
+   * A watch that says nothing may be dead. So the elector is asked, too: at each change, for what the leader tells about
+   * itself; else from time to time.
+   */
+  async #ask(signal: AbortSignal, answered: () => void): Promise<never> {
+    const { groupId, clock, random, retry, connectionTimeoutMs, checkIntervalMs } = this.#options;
+    const backoff = new Backoff(retry, random);
+    for (;;) {
+      const sentMs = clock.monotonicMs();
+      let error: unknown = null;
+      try {
+        const leadership = await callWithin(clock, connectionTimeoutMs, signal, (limit) =>
+          this.#elector.leader(groupId, { signal: limit }),
+        );
+        signal.throwIfAborted();
+        this.#confirmedAtMs = sentMs;
+        this.#contact(null);
+        this.#take(leadership);
+      } catch (cause) {
+        signal.throwIfAborted();
+        error = cause;
+        this.#contact(error);
+      }
+      answered();
+      // Somebody else was elected while the answer was under way.
+      const isBehind = this.#leader !== null && !this.#hasDetails;
+      if (error === null && !isBehind) backoff.reset();
+      await this.#watch.changed(error !== null || isBehind ? backoff.next(error) : checkIntervalMs, signal);
+    }
+  }
+
+  #take({ leader, term }: Leadership): void {
+    this.#watch.note({ nodeId: leader?.nodeId ?? null, term, reason: "none" }, null);
+    const shown = this.#leader;
+    if (leader === null || shown === null) return;
+    if (leader.term !== shown.term || leader.nodeId !== shown.nodeId) return;
+    const metadata = leader.metadata ?? null;
+    if (this.#hasDetails && isDeepStrictEqual(metadata, shown.metadata)) return;
+    this.#hasDetails = true;
+    this.#leader = { nodeId: shown.nodeId, term, metadata, address: this.#addressOf(leader) };
+    this.#events.emit({ kind: "details", leader: this.#leader });
+  }
+
+  #addressOf({ metadata }: Leader): string | null {
+    if (metadata === undefined) return null;
+    try {
+      return this.#options.address(metadata) ?? null;
+    } catch (error) {
+      this.#hookFailed("address", error);
+      return null;
+    }
+  }
+
+  #changed(leader: KnownLeader, previousId: string | null): void {
+    const { groupId, logger } = this.#options;
+    const { nodeId, term } = leader;
+    this.#hasDetails = false;
+    this.#leader = nodeId === null ? null : { nodeId, term, metadata: null, address: null };
+    logger.info({ group: groupId, leader: nodeId, term }, "another leader");
+    this.#events.emit({ kind: "leader-changed", leader, previousId });
+    const hook = this.#hook;
+    if (hook !== null) void this.#hooks.run("onLeaderChange", () => hook(leader, previousId));
+  }
+
+  #contact(error: unknown): void {
+    const { groupId, logger } = this.#options;
+    if (error !== null) {
+      const level = isPermanent(error) ? "error" : "warn";
+      logger[level]({ group: groupId, err: error }, "the elector did not answer as it should");
+    }
+    this.#error = error;
+    const status = error === null || isPermanent(error) ? "connected" : "disconnected";
+    if (status === this.#connection) return;
+    this.#connection = status;
+    this.#events.emit({ kind: "connection", status });
+  }
+
+  #hookFailed(hook: string, error: unknown): void {
+    this.#options.logger.error({ group: this.#options.groupId, hook, err: error }, "a hook failed");
+    this.#events.emit({ kind: "hook-failed", hook, error });
+  }
+}

@@ -1,0 +1,202 @@
+/**
+ * Requests that only the leader can serve, at any node: the leader handles them, the others pass them on or say where to
+ * go. For node:http, for frameworks with `(req, res, next)`, and for Fastify. Put it before what reads bodies.
+ *
+ * A request is passed on once at most: nodes that take each other for the leader answer 503 instead of bouncing it. That this
+ * node handles a request does not mean that it still leads when the work is done; for that there is the term.
+ */
+import type { Agent, IncomingMessage, ServerResponse } from "node:http";
+import {
+  checkId,
+  checkInteger,
+  checkKeys,
+  type Clock,
+  InvalidRequestError,
+  isObject,
+  systemClock,
+} from "@tenure/core";
+import { type Logger, SILENT } from "../election/telemetry.js";
+import { type ForwardFailure, forwardRequest, hasBody } from "./forward-request.js";
+import { LeaderRoute, type Route } from "./leader-route.js";
+import type { ObservedLeader } from "./observed.js";
+
+export interface ToLeaderOptions {
+  /** An `Observer` of the group. */
+  readonly observer: { leader(): ObservedLeader | null };
+  /** This node, so that it sends nothing to itself; none for one that never leads. */
+  readonly nodeId?: string | undefined;
+  /** Whether this node leads, best `() => election.isLeader()`; by default the observer's word counts. */
+  readonly isLeader?: (() => boolean) | undefined;
+  /** `forward` (default) passes requests on; `redirect` answers 307, and the sender must be able to reach the leader. */
+  readonly mode?: "forward" | "redirect" | undefined;
+  /** For connections to the leader: certificates, keep-alive. By default each request has a connection of its own. */
+  readonly agent?: Agent | undefined;
+  readonly connectTimeoutMs?: number | undefined;
+  /** From the end of the request to the beginning of the answer. */
+  readonly responseTimeoutMs?: number | undefined;
+  readonly logger?: Logger | undefined;
+  readonly clock?: Clock | undefined;
+}
+
+/** Says by whom a request was passed on. */
+export const FORWARDED_HEADER = "Tenure-Forwarded-By";
+
+const KNOWN: readonly (keyof ToLeaderOptions)[] = [
+  "observer",
+  "nodeId",
+  "isLeader",
+  "mode",
+  "agent",
+  "connectTimeoutMs",
+  "responseTimeoutMs",
+  "logger",
+  "clock",
+];
+const LONGEST_MS = 3_600_000;
+
+/** `if (!(await toLeader(req, res))) return;`: true means that this node leads and shall handle it. */
+export function nodeToLeader(
+  options: ToLeaderOptions,
+): (request: IncomingMessage, response: ServerResponse) => Promise<boolean> {
+  const handler = new ToLeader(options);
+  return async (request, response) => {
+    const route = handler.route(request);
+    if (route.kind === "local") return true;
+    await handler.answer(route, request, response);
+    return false;
+  };
+}
+
+/** `app.use("/jobs", expressToLeader({ … }))`. */
+export function expressToLeader(
+  options: ToLeaderOptions,
+): (
+  request: IncomingMessage & { readonly originalUrl?: string },
+  response: ServerResponse,
+  next: (error?: unknown) => void,
+) => void {
+  const handler = new ToLeader(options);
+  return (request, response, next) => {
+    // Below a path Express cuts that path off `url`.
+    const route = handler.route(request, request.originalUrl);
+    if (route.kind === "local") return next();
+    void handler.answer(route, request, response).catch(next);
+  };
+}
+
+export interface RawRequest {
+  readonly raw: IncomingMessage;
+}
+
+export interface RawReply {
+  readonly raw: ServerResponse;
+  hijack(): unknown;
+}
+
+/** `app.addHook("onRequest", fastifyToLeader({ … }))` for all routes of a plugin, or `onRequest` of one route. */
+export function fastifyToLeader(
+  options: ToLeaderOptions,
+): (request: RawRequest, reply: RawReply) => Promise<void> {
+  const handler = new ToLeader(options);
+  return async (request, reply) => {
+    const route = handler.route(request.raw);
+    if (route.kind === "local") return;
+    reply.hijack();
+    await handler.answer(route, request.raw, reply.raw);
+  };
+}
+
+class ToLeader {
+  readonly #route: LeaderRoute;
+  readonly #nodeId: string;
+  readonly #logger: Logger;
+  readonly #limits: {
+    readonly agent: Agent | false;
+    readonly clock: Clock;
+    readonly connectTimeoutMs: number;
+    readonly responseTimeoutMs: number;
+  };
+
+  constructor(given: ToLeaderOptions) {
+    if (!isObject(given)) throw new InvalidRequestError("options", "must be an object");
+    checkKeys(given, "", KNOWN);
+    const { observer, nodeId, isLeader, mode = "forward" } = given;
+    if (typeof observer?.leader !== "function") {
+      throw new InvalidRequestError("observer", "must be an Observer");
+    }
+    if (nodeId !== undefined) checkId(nodeId, "nodeId");
+    if (isLeader !== undefined && typeof isLeader !== "function") {
+      throw new InvalidRequestError("isLeader", "must be a function");
+    }
+    if (mode !== "forward" && mode !== "redirect") {
+      throw new InvalidRequestError("mode", "must be forward or redirect");
+    }
+    this.#route = new LeaderRoute({ observer, nodeId, isLeader, mode });
+    this.#nodeId = nodeId ?? "-";
+    this.#logger = given.logger ?? SILENT;
+    this.#limits = {
+      agent: given.agent ?? false,
+      clock: given.clock ?? systemClock,
+      connectTimeoutMs: checkInteger(given.connectTimeoutMs ?? 2000, "connectTimeoutMs", 1, LONGEST_MS),
+      responseTimeoutMs: checkInteger(given.responseTimeoutMs ?? 30_000, "responseTimeoutMs", 1, LONGEST_MS),
+    };
+  }
+
+  route(request: IncomingMessage, url: string = request.url ?? "/"): Route {
+    const route = this.#route.of(url, request.headers[FORWARDED_HEADER.toLowerCase()] !== undefined);
+    if (route.kind === "forward" && hasBody(request) && request.readableDidRead) {
+      throw new InvalidRequestError("request", "has been read; put this before what reads bodies");
+    }
+    return route;
+  }
+
+  async answer(
+    route: Exclude<Route, { kind: "local" }>,
+    request: IncomingMessage,
+    response: ServerResponse,
+  ): Promise<void> {
+    switch (route.kind) {
+      case "nowhere":
+        return refuse(response, 503, "NO_LEADER", route.problem);
+      case "redirect":
+        response.writeHead(307, {
+          location: route.location,
+          "cache-control": "no-store",
+          "content-length": 0,
+        });
+        response.end();
+        return;
+      case "forward": {
+        const { base, path, leaderId } = route;
+        const mark = [FORWARDED_HEADER, this.#nodeId] as const;
+        const failure = await forwardRequest(request, response, { ...this.#limits, base, path, mark });
+        if (failure === null) return;
+        this.#logger.warn(
+          { leader: leaderId, err: failure.cause },
+          "a request did not get through to the leader",
+        );
+        refuse(response, ...REFUSALS[failure.kind]);
+      }
+    }
+  }
+}
+
+const REFUSALS: Readonly<
+  Record<ForwardFailure["kind"], readonly [status: number, code: string, message: string]>
+> = {
+  unreachable: [503, "LEADER_UNREACHABLE", "the leader cannot be reached; nothing was sent to it, ask again"],
+  silent: [504, "LEADER_SILENT", "the leader has not answered; the request may have been carried out"],
+  broken: [502, "LEADER_BROKE_OFF", "the leader broke off; the request may have been carried out"],
+};
+
+function refuse(response: ServerResponse, status: number, code: string, message: string): void {
+  const text = JSON.stringify({ ok: false, error: code, message });
+  response.writeHead(status, {
+    "content-type": "application/json; charset=utf-8",
+    "content-length": Buffer.byteLength(text),
+    "cache-control": "no-store",
+    // Only where nothing was done may it be repeated without a thought.
+    ...(status === 503 ? { "retry-after": "1" } : {}),
+  });
+  response.end(text);
+}

@@ -1,0 +1,86 @@
+/** What is published, installed from its tarballs into an empty project, without a network. */
+import { execFile } from "node:child_process";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { fileURLToPath } from "node:url";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+
+const run = promisify(execFile);
+/** In full it would look like an import of this test. */
+const NAME = "@tenure/client";
+const packages = fileURLToPath(new URL("../../", import.meta.url));
+
+describe("the package, as it is installed", () => {
+  let project = "";
+  beforeAll(async () => {
+    project = mkdtempSync(join(tmpdir(), "tenure-package-"));
+    const npm = (...args: string[]) => run("npm", args, { cwd: project });
+    await npm("pack", "--silent", join(packages, "core"), join(packages, "client"));
+    const tarballs = readdirSync(project).map((file) => `./${file}`);
+    writeFileSync(join(project, "package.json"), JSON.stringify({ type: "module" }));
+    await npm("install", "--offline", "--no-audit", "--no-fund", ...tarballs);
+  });
+  afterAll(() => rmSync(project, { recursive: true, force: true }));
+
+  const program = async (text: string, ...args: string[]) => {
+    writeFileSync(join(project, "program.js"), text);
+    return (await run(process.execPath, ["program.js", ...args], { cwd: project })).stdout;
+  };
+
+  test("brings core along and nothing else, nothing native, no tests", () => {
+    const files = readdirSync(join(project, "node_modules"), { recursive: true }) as string[];
+    expect(readdirSync(join(project, "node_modules", "@tenure")).toSorted()).toEqual(["client", "core"]);
+    expect(readdirSync(join(project, "node_modules")).filter((name) => !name.startsWith("."))).toEqual([
+      "@tenure",
+    ]);
+    expect(files.filter((file) => /\.node$|binding\.gyp$|\.test[.-]/.test(file))).toEqual([]);
+    const manifest = JSON.parse(
+      readFileSync(join(project, "node_modules/@tenure/client/package.json"), "utf8"),
+    ) as { scripts?: object };
+    expect(manifest.scripts).toBeUndefined();
+  });
+
+  test("runs the first example of the README, which has less than twenty lines", async () => {
+    const readme = readFileSync(join(project, "node_modules/@tenure/client/README.md"), "utf8");
+    const [, example = ""] = /```js\n([\s\S]*?)```/.exec(readme) ?? [];
+    expect(example.trim().split("\n").length).toBeLessThan(20);
+    expect(await program(example, "memory:")).toBe("leading, term 1\ndone\n");
+  });
+
+  test("says what to install for a store", async () => {
+    const told = await program(`
+      import { openElector } from "${NAME}";
+      await openElector("etcd://127.0.0.1:2379").catch((error) => console.log(error.code, error.message));
+    `);
+    expect(told).toBe(
+      "INVALID_REQUEST url is a store, which needs a package that is not installed: npm install @tenure/stores\n",
+    );
+  });
+
+  test("its types stand alone", async () => {
+    writeFileSync(
+      join(project, "program.ts"),
+      `import { Election, openElector, type Mandate } from "${NAME}";
+       const election = new Election(await openElector("memory:"), { groupId: "g", nodeId: "a", ttlMs: 1000 });
+       const mandate: Mandate | null = election.mandate();
+       export const term: number | undefined = mandate?.term;`,
+    );
+    const tsc = fileURLToPath(new URL("../../../node_modules/typescript/bin/tsc", import.meta.url));
+    const types = fileURLToPath(new URL("../../../node_modules/@types", import.meta.url));
+    const flags = [
+      "--strict",
+      "--noEmit",
+      "--module",
+      "nodenext",
+      "--target",
+      "es2023",
+      "--lib",
+      "es2023,esnext.disposable,dom",
+    ];
+    await run(process.execPath, [tsc, ...flags, "--typeRoots", types, "--types", "node", "program.ts"], {
+      cwd: project,
+    });
+  });
+});
