@@ -1,22 +1,30 @@
-/** The `tenure` command. */
-import { Command, CommanderError } from "commander";
-import { ERROR_OUTPUT } from "./error-output.js";
+/** The `tenure` command as a process. */
 import { EXIT } from "./exit-codes.js";
-import { serveCommand } from "./serve-command.js";
+import { READER_GONE, Shell } from "./frame/shell.js";
+import { run } from "./program.js";
 
-const program = new Command("tenure")
-  .description("Leader election that can be trusted: one leader per group, a lease, a term that only rises.")
-  .exitOverride()
-  .configureOutput(ERROR_OUTPUT)
-  .addCommand(serveCommand());
-
-try {
-  await program.parseAsync();
-} catch (error) {
-  if (error instanceof CommanderError) {
-    process.exitCode = error.exitCode === 0 ? EXIT.done : EXIT.wrongUse;
-  } else {
-    console.error(`tenure: ${error instanceof Error ? error.message : String(error)}`);
-    process.exitCode = EXIT.failed;
+const ending = new AbortController();
+// The service has its own way to end.
+if (process.argv[2] !== "serve") {
+  // The second time at once: what should end by itself may hang.
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
+    process.on(signal, () => {
+      if (ending.signal.aborted) process.exit(EXIT.failed);
+      ending.abort(new Error("interrupted"));
+    });
   }
 }
+// Whoever reads our output may have enough of it (`tenure watch | head -1`), or the terminal is gone. What has to be put
+// back is put back all the same.
+process.stdout.on("error", () => ending.abort(READER_GONE));
+process.stderr.on("error", () => ending.abort(READER_GONE));
+
+const shell = new Shell({
+  out: process.stdout,
+  err: process.stderr,
+  hasKeyboard: process.stdin.isTTY,
+  env: process.env,
+  signal: ending.signal,
+});
+await run(shell, process.argv.slice(2));
+process.exitCode ??= shell.exitCode;

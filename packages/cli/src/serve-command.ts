@@ -1,5 +1,5 @@
 import { InvalidRequestError, TenureError } from "@tenure/core";
-import { type GivenOptions, parseServerOptions, TenureServer } from "@tenure/server";
+import type { GivenOptions, TenureServer } from "@tenure/server";
 import { Command, Option } from "commander";
 import { ERROR_OUTPUT } from "./error-output.js";
 import { EXIT } from "./exit-codes.js";
@@ -56,8 +56,10 @@ function readSwitch(text: string, field: string): boolean {
 
 async function serve(given: GivenOptions, command: Command): Promise<void> {
   let server: TenureServer;
+  // Loaded when it is wanted: the other commands should answer at once.
+  const { parseServerOptions, TenureServer: Server } = await import("@tenure/server");
   try {
-    server = await TenureServer.open(parseServerOptions(readEnvironment(given, command)));
+    server = await Server.open(parseServerOptions(readEnvironment(given, command)));
   } catch (error) {
     if (!(error instanceof TenureError)) throw error;
     // What is wrong may also be in a file that an option names.

@@ -5,7 +5,10 @@ import type { EngineName } from "./engine.js";
 import { fetchNewer, findNewer } from "./newer-packages.js";
 
 /** Of some there is a newer release than the system's, for what old ones cannot do, or do wrong. */
-export type Installed = EngineName | "newer etcd" | "newer nats";
+export type Installed = EngineName | "newer etcd" | "newer nats" | Tool;
+
+/** No engines, but tests need them: a terminal without a person, shells to complete the command in, a wrong clock, a network. */
+export type Tool = "tmux" | "zsh" | "fish" | "faketime" | "ip";
 
 interface Installation {
   readonly packages: readonly string[];
@@ -29,6 +32,12 @@ const INSTALLATIONS: Readonly<Record<Installed, Installation>> = {
     packages: ["zookeeper"],
     files: () => [findCommand("java"), existing("/usr/share/java/zookeeper.jar")],
   },
+  // Networks that can be cut, by `TestNetwork`.
+  ip: { packages: ["iproute2"], files: () => [findCommand("ip")] },
+  tmux: { packages: ["tmux"], files: () => [findCommand("tmux")] },
+  zsh: { packages: ["zsh"], files: () => [findCommand("zsh")] },
+  fish: { packages: ["fish"], files: () => [findCommand("fish")] },
+  faketime: { packages: ["faketime"], files: () => [faketimeLibrary()] },
   "newer etcd": { packages: ["etcd-server"], files: () => [findNewer("etcd")], isNewer: true },
   "newer nats": { packages: ["nats-server"], files: () => [findNewer("nats-server")], isNewer: true },
 };
@@ -68,6 +77,13 @@ export function installMissing(): Installed[] {
 export function findCommand(name: string): string | null {
   const directories = [...(process.env["PATH"] ?? "").split(delimiter), "/usr/sbin", "/usr/bin"];
   return directories.map((directory) => join(directory, name)).find((file) => existsSync(file)) ?? null;
+}
+
+/** To be preloaded into a process whose clocks are to be wrong. */
+export function faketimeLibrary(): string | null {
+  const names = ["x86_64-linux-gnu", "aarch64-linux-gnu"];
+  const files = names.map((name) => `/usr/lib/${name}/faketime/libfaketime.so.1`);
+  return files.find((file) => existsSync(file)) ?? null;
 }
 
 /** Of the newest version that is installed. */

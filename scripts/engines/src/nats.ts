@@ -21,6 +21,8 @@ export interface NatsOptions {
 export interface NatsEngine extends Engine {
   /** Where clients connect, in the order of `nodes`. */
   readonly ports: readonly number[];
+  /** Where each tells about itself over HTTP, in the same order. */
+  readonly monitors: readonly string[];
   /** A bucket of that name, which need not exist; with as many replicas as that of `url` unless told otherwise. */
   urlOf(bucket: string, replicas?: number): string;
 }
@@ -48,7 +50,8 @@ export async function startNats(options: NatsOptions = {}): Promise<NatsEngine> 
     `nats://${servers}/${bucket}${replicas === 1 ? "" : `?replicas=${replicas}`}`;
   const processes = ports.map((_, i) => nodeOf(i, ports, directory, options));
   const clientPorts = ports.map(({ client }) => client);
-  return startAll({ url: urlOf("tenure"), urlOf, ports: clientPorts, nodes: processes }, directory);
+  const monitors = ports.map(({ monitor }) => `http://127.0.0.1:${monitor}`);
+  return startAll({ url: urlOf("tenure"), urlOf, ports: clientPorts, monitors, nodes: processes }, directory);
 }
 
 function nodeOf(

@@ -25,8 +25,10 @@ export interface LedCommandOptions {
   readonly tellEveryMs: number;
   readonly restartDelayMs: number;
   readonly clock: Clock;
-  readonly running: (mandate: Mandate) => void;
-  readonly ended: () => void;
+  /** Before the first wait: lose at once if another leads. */
+  readonly once: boolean;
+  readonly running: (mandate: Mandate) => Promise<void>;
+  readonly ended: () => Promise<void>;
 }
 
 export type RunEnd =
@@ -46,7 +48,7 @@ export class LedCommand {
 
   /** Stands for election and runs the command until that is over; `signal` is the user's wish that it be. */
   async run(signal: AbortSignal): Promise<RunEnd> {
-    const { election } = this.#options;
+    const { election, once } = this.#options;
     const failed = new Promise<never>((_resolve, reject) => {
       election.onPromote((mandate, losing, lease) =>
         this.#lead(mandate, losing, lease).catch((error: unknown) => {
@@ -62,6 +64,10 @@ export class LedCommand {
       const events = election.changes();
       await election.start();
       if (signal.aborted) stop();
+      if (once && !election.isLeader()) {
+        this.#end = { kind: "lost" };
+        stop();
+      }
       for await (const event of events) if (event.kind === "failed") throw event.error;
       await Promise.race([failed, Promise.resolve()]);
       return this.#end;
@@ -97,15 +103,15 @@ export class LedCommand {
       killMarginMs,
       tellEveryMs,
     });
-    this.#options.running(mandate);
     const stop = () => void command.end(stopSignal, graceMs);
     losing.addEventListener("abort", stop, { once: true });
     if (losing.aborted) stop();
     try {
+      await this.#options.running(mandate);
       return await command.ended;
     } finally {
       losing.removeEventListener("abort", stop);
-      this.#options.ended();
+      await this.#options.ended();
     }
   }
 }

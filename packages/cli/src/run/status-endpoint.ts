@@ -3,18 +3,22 @@ import { once } from "node:events";
 import type { AddressInfo } from "node:net";
 import type { Election } from "@tenure/client";
 
-/** For programs beside this one: who leads, without a library. Answers every GET with `{name, is_leader, term}`. */
+export interface StatusAddress {
+  readonly host: string;
+  readonly port: number;
+}
+
+/** For programs beside this one: who leads, without a library. Answers every GET with `{name, is_leader, term}`; `name` is the leader. */
 export class StatusEndpoint {
   readonly #server: Server;
 
-  static async open(election: Election, name: string, host: string, port: number): Promise<StatusEndpoint> {
+  static async open(election: Election, { host, port }: StatusAddress): Promise<StatusEndpoint> {
     const server = createServer((request, response) => {
-      const isLeader = election.isLeader();
-      const { leaderId, term } = election.status();
+      const { leaderId, term, isLeader } = election.status();
       response.statusCode = request.method === "GET" || request.method === "HEAD" ? 200 : 405;
       response.setHeader("content-type", "application/json");
       response.setHeader("cache-control", "no-store");
-      response.end(JSON.stringify({ name: leaderId ?? "", is_leader: isLeader, term, node_id: name }));
+      response.end(JSON.stringify({ name: leaderId ?? "", is_leader: isLeader, term }));
     });
     server.listen(port, host);
     await once(server, "listening");

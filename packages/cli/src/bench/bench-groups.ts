@@ -1,0 +1,74 @@
+/**
+ * The groups of a bench: below a prefix of its own, made by it and deleted by it, however it ends. Their names are the
+ * same each time, because the record of a group is never removed altogether.
+ */
+import { ConflictError, type ElectorAdmin } from "@tenure/core";
+import { allGroups } from "../commands/groups-command.js";
+
+const AT_ONCE = 32;
+const BY = "tenure-bench";
+
+export class BenchGroups {
+  readonly ids: readonly string[];
+  readonly failoverId: string;
+  readonly #elector: ElectorAdmin;
+  readonly #made: string[] = [];
+
+  private constructor(elector: ElectorAdmin, prefix: string, count: number) {
+    this.#elector = elector;
+    this.ids = Array.from({ length: count }, (_, index) => `${prefix}/${index}`);
+    this.failoverId = `${prefix}/failover`;
+  }
+
+  /** Refuses where somebody leads below the prefix: another bench, or groups that are somebody's. */
+  static async make(
+    elector: ElectorAdmin,
+    prefix: string,
+    count: number,
+    signal: AbortSignal,
+  ): Promise<BenchGroups> {
+    for await (const { groupId, leader } of allGroups(elector, `${prefix}/`, signal)) {
+      if (leader === null) continue;
+      throw new ConflictError(
+        `${leader.nodeId} leads ${groupId}, below the prefix of the bench: wait until another bench is over, or take another --prefix`,
+      );
+    }
+    const groups = new BenchGroups(elector, prefix, count);
+    try {
+      await inParallel([...groups.ids, groups.failoverId], async (groupId) => {
+        signal.throwIfAborted();
+        // Without the signal: it would leave open whether there is something to delete.
+        // One that was killed may have left it behind; nobody leads it.
+        await elector.createGroup({ groupId }).catch((error: unknown) => {
+          if (!(error instanceof ConflictError)) throw error;
+        });
+        groups.#made.push(groupId);
+      });
+      return groups;
+    } catch (error) {
+      await groups.remove();
+      throw error;
+    }
+  }
+
+  async remove(): Promise<void> {
+    await inParallel(this.#made.splice(0), (groupId) =>
+      this.#elector.deleteGroup({ groupId, by: BY, force: true }),
+    );
+  }
+}
+
+/** Stops at the first failure, and rejects with it once nothing is under way any more. */
+export async function inParallel<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
+  const queue = [...items];
+  const failures: unknown[] = [];
+  const drain = async (): Promise<void> => {
+    while (failures.length === 0) {
+      const item = queue.shift();
+      if (item === undefined) return;
+      await work(item).catch((error: unknown) => failures.push(error));
+    }
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, drain));
+  if (failures.length > 0) throw failures[0];
+}

@@ -1,0 +1,275 @@
+/** Every command, over a real `tenure serve` and directly over a store, with the same outcome. */
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { command, type Finished, jsonOf } from "../frame/command.test-kit.js";
+import { Scratch } from "../scratch.test-kit.js";
+
+interface Won {
+  readonly is_leader: boolean;
+  readonly leader: { readonly node_id: string; readonly term: number };
+  readonly instance_start_uuid: string;
+  readonly lead_for_ms: number;
+}
+
+interface GroupJson {
+  readonly group_id: string;
+  readonly policy: Readonly<Record<string, unknown>>;
+  readonly allowed_nodes: readonly string[] | null;
+  readonly paused: boolean;
+}
+
+const scratch = new Scratch();
+const where: { server: readonly string[]; store: readonly string[] } = { server: [], store: [] };
+beforeAll(async () => {
+  const served = `embedded:${scratch.directory()}/served`;
+  const server = await scratch.serve(["--listen", "127.0.0.1:0", "--store", served, "--log-level", "error"]);
+  where.server = ["--server", server.url];
+  where.store = ["--store", `embedded:${scratch.directory()}/direct`];
+});
+afterAll(() => scratch.close());
+
+describe.each(["server", "store"] as const)("over a %s", (kind) => {
+  const tenure = (...args: readonly string[]): Promise<Finished> => command([...args, ...where[kind]]);
+  const win = async (group: string, node: string, ...more: readonly string[]): Promise<Won> =>
+    jsonOf<Won>(await tenure("campaign", group, "--node-id", node, "--ttl", "60s", "--json", ...more));
+
+  it("campaign prints the mandate, and ends with 3 where another leads", async () => {
+    const won = await tenure("campaign", "c", "--node-id", "a", "--ttl", "50s");
+    expect(won).toMatchObject({ code: 0, stderr: "" });
+    expect(won.stdout).toMatch(
+      /^a leads c in term 1 for 4\d(?:\.\d)? s, until \d{4}-\d\d-\d\d \d\d:\d\d:\d\dZ/,
+    );
+    expect(won.stdout).toContain("tenure renew c --node-id a --term 1 --ttl 50000ms");
+    const lost = await tenure("campaign", "c", "--node-id", "b");
+    expect(lost.code).toBe(3);
+    expect(lost.stdout).toMatch(/^a leads c in term 1; ask again in /);
+    const asJson = await tenure("campaign", "c", "--node-id", "b", "--json");
+    expect(asJson.code).toBe(3);
+    expect(JSON.parse(asJson.stdout)).toMatchObject({ is_leader: false, leader: { node_id: "a", term: 1 } });
+  });
+
+  it("a mandate never reaches past the ttl, less the margin for clocks", async () => {
+    const { lead_for_ms } = await win("margin", "a");
+    expect(lead_for_ms).toBeLessThanOrEqual(59_400);
+    expect(lead_for_ms).toBeGreaterThan(50_000);
+  });
+
+  it("the same node in another start is another candidate; the same instance keeps its term", async () => {
+    await win("fresh", "a");
+    expect((await tenure("campaign", "fresh", "--node-id", "a")).code).toBe(3);
+    const first = await win("instance", "a", "--instance", "one");
+    expect(first.instance_start_uuid).toBe("one");
+    const again = await tenure("campaign", "instance", "--node-id", "a");
+    expect(again.code).toBe(3);
+    expect((await win("instance", "a", "--instance", "one")).leader.term).toBe(first.leader.term);
+  });
+
+  it("leader tells who leads, and ends with 3 where nobody does", async () => {
+    expect(await tenure("leader", "l")).toMatchObject({
+      code: 3,
+      stdout: "nobody leads l; nobody ever has\n",
+    });
+    await win("l", "a", "--metadata", '{"zone":"x"}');
+    expect(await tenure("leader", "l")).toMatchObject({ code: 0, stdout: "a leads l in term 1\n" });
+    const { leader } = jsonOf<{ leader: object }>(await tenure("leader", "l", "--json"));
+    expect(leader).toMatchObject({ node_id: "a", term: 1, metadata: { zone: "x" } });
+    expect((await tenure("leader", "l", "--local", "--json")).stdout).toContain('"age_ms":');
+  });
+
+  it("renew keeps a term and resign gives it back; each ends with 3 for a term that is not held", async () => {
+    const { instance_start_uuid: instance } = await win("r", "a");
+    const claim = ["r", "--node-id", "a", "--term", "1"];
+    const renewed = await tenure("renew", ...claim, "--ttl", "20s", "--instance", instance);
+    expect(renewed).toMatchObject({ code: 0 });
+    expect(renewed.stdout).toMatch(/^a leads r in term 1 for another 1\d(?:\.\d)? s/);
+    expect((await tenure("renew", ...claim, "--instance", "other")).code).toBe(3);
+    expect((await tenure("renew", "r", "--node-id", "a", "--term", "7")).stdout).toContain("stop its work");
+    expect(await tenure("resign", ...claim)).toMatchObject({
+      code: 0,
+      stdout: "a leads r no more; term 1 is over\n",
+    });
+    const late = await tenure("renew", ...claim, "--json");
+    expect(late.code).toBe(3);
+    expect(JSON.parse(late.stdout)).toEqual({ ok: false, error: "NOT_LEADER", current_leader: null });
+    expect((await tenure("resign", "r", "--node-id", "b", "--term", "1")).code).toBe(3);
+  });
+
+  it("groups are created, listed, shown, changed and deleted", async () => {
+    const created = await tenure(
+      "groups",
+      "create",
+      "team/one",
+      "--min-ttl",
+      "2s",
+      "--max-ttl",
+      "30s",
+      "--allow",
+      "a,b",
+      "--json",
+    );
+    expect(jsonOf<GroupJson>(created)).toMatchObject({
+      policy: { min_ttl_ms: 2000, max_ttl_ms: 30_000, strategy: "first" },
+      allowed_nodes: ["a", "b"],
+    });
+    expect((await tenure("groups", "create", "team/one")).code).toBe(1);
+    const update = ["--takeover-delay", "1s", "--strategy", "priority", "--preempt", "--retry-jitter", "0.5"];
+    const updated = await tenure("groups", "update", "team/one", ...update, "--allow-any", "--json");
+    expect(jsonOf<GroupJson>(updated)).toMatchObject({
+      policy: { min_ttl_ms: 2000, takeover_delay_ms: 1000, preempt: true, retry: { jitter: 0.5 } },
+      allowed_nodes: null,
+    });
+    const shown = await tenure("groups", "show", "team/one");
+    expect(shown.stdout).toContain("ttl             2 s to 30 s\n");
+    expect(shown.stdout).toContain("strategy        priority, preempting\n");
+    expect((await tenure("groups", "update", "team/one", "--no-preempt", "--json")).stdout).toContain(
+      '"preempt":false',
+    );
+    await tenure("groups", "create", "team/two");
+    const { groups } = jsonOf<{ groups: GroupJson[] }>(
+      await tenure("groups", "list", "--prefix", "team/", "--json"),
+    );
+    expect(groups.map(({ group_id }) => group_id)).toEqual(["team/one", "team/two"]);
+    await tenure("campaign", "team/two", "--node-id", "a");
+    expect((await tenure("groups", "delete", "team/two")).code).toBe(1);
+    expect((await tenure("groups", "delete", "team/two", "--force")).code).toBe(0);
+    expect((await tenure("groups")).stdout).not.toContain("team/two");
+  });
+
+  it("step-down makes the leader go, by force at once, and keeps it out for a while", async () => {
+    await win("s", "a");
+    expect((await tenure("step-down", "s", "--force", "--ban", "1m", "--by", "operator")).code).toBe(0);
+    const banned = await tenure("campaign", "s", "--node-id", "a");
+    expect(banned).toMatchObject({ code: 3 });
+    expect(banned.stdout).toContain("nobody can win just now: this node may not win for a while");
+    expect((await win("s", "b")).leader.term).toBe(2);
+  });
+
+  it("pause lets nobody win until resume", async () => {
+    await tenure("groups", "create", "p");
+    expect((await tenure("pause", "p", "--for", "1m")).stdout).toBe("nobody can win p for 1 min\n");
+    expect((await tenure("campaign", "p", "--node-id", "a")).stdout).toContain("the group is paused");
+    expect((await tenure("groups", "list", "--prefix", "p")).stdout).toContain("(paused)");
+    expect((await tenure("resume", "p")).code).toBe(0);
+    expect((await win("p", "a")).is_leader).toBe(true);
+  });
+
+  it("a transfer to somebody who does not wait changes nothing and ends with 1", async () => {
+    await win("t", "a");
+    const failed = await tenure("transfer", "t", "b", "--timeout", "200ms");
+    expect(failed).toMatchObject({ code: 1, stdout: "" });
+    expect(failed.stderr).toMatch(/^tenure: [^\n]+; look at the group with tenure groups show[^\n]+\n$/);
+    expect((await tenure("leader", "t")).stdout).toContain("a leads t in term 1");
+  });
+
+  it("history, why and watch tell the same story", async () => {
+    await win("h", "a");
+    await tenure("resign", "h", "--node-id", "a", "--term", "1");
+    await win("h", "b");
+    const history = (await tenure("history", "h")).stdout.trimEnd().split("\n");
+    expect(history.map((line) => line.slice(22))).toEqual([
+      "a leads, term 1",
+      "a leads no more, term 1: it resigned",
+      "b leads, term 2",
+    ]);
+    const why = (await tenure("why", "h")).stdout;
+    expect(why).toMatch(
+      /^b leads h in term 2 since .*\nb won .* after a had gone\.\na led in term 1 .*it resigned\.\n/,
+    );
+    const watched = await tenure("watch", "h", "--cursor", "1", "--count", "2", "--json");
+    const events = watched.stdout
+      .trimEnd()
+      .split("\n")
+      .map((line) => JSON.parse(line) as Record<string, unknown>);
+    expect(events).toMatchObject([
+      { type: "LEADER_LOST", term: 1, reason: "resigned", cursor: "2" },
+      { type: "LEADER_CHANGED", term: 2, leader_node_id: "b", cursor: "3" },
+    ]);
+    const { events: all } = jsonOf<{ events: { number: number }[] }>(await tenure("history", "h", "--json"));
+    expect(all.map(({ number }) => number)).toEqual([1, 2, 3]);
+  });
+
+  it("top prints a plain table where there is no terminal", async () => {
+    await win("top", "a");
+    const { stdout, code } = await tenure("top");
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/^GROUP +LEADER +TERM LEASE +CHANGES\/H MEMBERS$/m);
+    expect(stdout).toMatch(/^top +a +1 █{10} (?:1 min|[45]\d(?:\.\d)? s) +1 +\d$/m);
+    // oxlint-disable-next-line no-control-regex -- they are what must not be there
+    expect(stdout).not.toMatch(/\u001B/);
+    const { groups } = jsonOf<{ groups: { group_id: string; changes_per_hour: number }[] }>(
+      await tenure("top", "--json"),
+    );
+    expect(groups.find(({ group_id }) => group_id === "top")?.changes_per_hour).toBe(1);
+  });
+
+  it("what the elector refuses is one sentence in the words of the command line, and exit code 2", async () => {
+    const cases: [string[], string][] = [
+      [["leader", "not an id"], "GROUP must be 1 to 200"],
+      [["campaign", "g", "--node-id", "no id"], "--node-id must be"],
+      [
+        ["campaign", "limits", "--ttl", "10ms"],
+        "--ttl is outside of what the policy of this group admits: 500 ms to 1 min",
+      ],
+      [["campaign", "g", "--wait", "2m"], "--wait must be a whole number from 0 to 60000"],
+      [["campaign", "g", "--metadata", "nonsense"], "--metadata must be a JSON object"],
+      [
+        ["groups", "create", "g2", "--min-ttl", "5s", "--max-ttl", "1s"],
+        "--min-ttl is 5000, more than --max-ttl, which is 1000",
+      ],
+      [["groups", "create", "g2", "--preempt"], '--preempt is true and needs --strategy "priority"'],
+    ];
+    for (const [args, sentence] of cases) {
+      const { code, stdout, stderr } = await tenure(...args);
+      expect(stderr).toContain(`tenure: ${sentence}`);
+      expect({ code, stdout, lines: stderr.split("\n").length }).toEqual({ code: 2, stdout: "", lines: 2 });
+    }
+  });
+});
+
+describe("over a server, with others beside it", () => {
+  const tenure = (...args: readonly string[]): Promise<Finished> => command([...args, ...where.server]);
+
+  it("a waiting campaign is named as a member, and a transfer hands over to it", async () => {
+    await tenure("campaign", "w", "--node-id", "a", "--ttl", "60s");
+    const waiting = tenure("campaign", "w", "--node-id", "b", "--wait", "30s", "--json");
+    const lines = async (): Promise<string> => (await tenure("members", "w")).stdout;
+    while (!/^b +candidate/m.test(await lines()));
+    expect(await lines()).toMatch(/^a +leader/m);
+    const handedOver = tenure("transfer", "w", "b", "--timeout", "10s");
+    // The leader hears of it with its next renewal.
+    const renew = (): Promise<Finished> =>
+      tenure("renew", "w", "--node-id", "a", "--term", "1", "--ttl", "60s");
+    while (!(await renew()).stdout.includes("b waits to take over"));
+    await tenure("resign", "w", "--node-id", "a", "--term", "1");
+    expect(await handedOver).toMatchObject({ code: 0, stdout: "b leads w now, in term 2\n" });
+    expect(jsonOf<Won>(await waiting)).toMatchObject({ is_leader: true, leader: { node_id: "b", term: 2 } });
+  });
+
+  it("a campaign that is interrupted leaves nobody leading", async () => {
+    await tenure("campaign", "i", "--node-id", "a", "--ttl", "60s");
+    const user = new AbortController();
+    const waiting = command(["campaign", "i", "--node-id", "b", "--wait", "30s", ...where.server], {
+      signal: user.signal,
+    });
+    while (!/^b +candidate/m.test((await tenure("members", "i")).stdout));
+    user.abort(new Error("interrupted"));
+    expect(await waiting).toMatchObject({ code: 1, stderr: "tenure: interrupted\n" });
+    await tenure("resign", "i", "--node-id", "a", "--term", "1");
+    expect((await tenure("leader", "i")).stdout).toBe("nobody leads i; its last term was 1\n");
+  });
+
+  it("a watch of all groups goes on until the user has had enough", async () => {
+    const user = new AbortController();
+    let seen: () => void = () => {};
+    const saw = new Promise<void>((resolve) => (seen = resolve));
+    const watching = command(["watch", ...where.server], {
+      signal: user.signal,
+      onOutput: (stdout) => {
+        if (/ all\/one {2}a leads, term 1$/m.test(stdout)) seen();
+      },
+    });
+    await tenure("campaign", "all/one", "--node-id", "a");
+    await saw;
+    user.abort(new Error("enough"));
+    expect(await watching).toMatchObject({ code: 0, stderr: "" });
+  });
+});

@@ -1,0 +1,206 @@
+/** `tenure groups`: list, show, create, update, delete. */
+import type { ElectorAdmin, Group, GroupInput, PolicyInput } from "@tenure/core";
+import { type Command, Option } from "commander";
+import { EXIT } from "../exit-codes.js";
+import { type ConnectionFlags, defaultOperator } from "../frame/connection.js";
+import { parseDuration, tellDuration } from "../frame/duration.js";
+import { electorCommand, newCommand, withExamples } from "../frame/elector-command.js";
+import { parseShare } from "../frame/numbers.js";
+import { groupShape } from "../frame/shapes.js";
+import type { OutputFlags, Shell } from "../frame/shell.js";
+import { table } from "../frame/table.js";
+
+type Flags = ConnectionFlags & OutputFlags;
+
+interface GroupFlags extends Flags {
+  readonly minTtl?: number;
+  readonly maxTtl?: number;
+  readonly takeoverDelay?: number;
+  readonly strategy?: "first" | "priority";
+  readonly preempt?: boolean;
+  readonly retryInitial?: number;
+  readonly retryMax?: number;
+  readonly retryJitter?: number;
+  readonly allow?: readonly string[];
+  readonly allowAny?: true;
+}
+
+const PAGE = 1000;
+
+export function groupsCommand(shell: Shell): Command {
+  const command = newCommand(shell, "groups", "List, create, change and delete groups")
+    .addCommand(listCommand(shell), { isDefault: true })
+    .addCommand(showCommand(shell))
+    .addCommand(createCommand(shell))
+    .addCommand(updateCommand(shell))
+    .addCommand(deleteCommand(shell));
+  return withExamples(
+    command,
+    "tenure groups",
+    "tenure groups create billing --min-ttl 2s --allow worker-1,worker-2",
+  );
+}
+
+/** Every group below the prefix, a page at a time. */
+export async function* allGroups(
+  elector: ElectorAdmin,
+  prefix: string | undefined,
+  signal: AbortSignal,
+): AsyncGenerator<Group, undefined> {
+  let cursor: string | null | undefined;
+  while (cursor !== null) {
+    const page = await elector.groups({ prefix, limit: PAGE, cursor }, { signal });
+    yield* page.groups;
+    cursor = page.cursor;
+  }
+}
+
+function listCommand(shell: Shell): Command {
+  const command = electorCommand(shell, "list", "List groups")
+    .option("--prefix <text>", "only those whose id begins so")
+    .action(({ prefix, ...flags }: Flags & { prefix?: string }) =>
+      shell.connected(flags, async ({ elector }) => {
+        const groups: Group[] = [];
+        for await (const group of allGroups(elector, prefix, shell.signal)) groups.push(group);
+        const rows = groups.map((group) => [group.groupId, stateOf(group), String(group.term)]);
+        const lines =
+          rows.length === 0 ? ["there are no groups"] : table([["GROUP", "LEADER", "TERM"], ...rows]);
+        shell.say({ groups: groups.map(groupShape) }, ...lines);
+        return EXIT.done;
+      }),
+    );
+  return withExamples(command, "tenure groups list --prefix billing/", "tenure groups list --json");
+}
+
+function showCommand(shell: Shell): Command {
+  const command = electorCommand(shell, "show", "Show a group and its policy")
+    .argument("<group>")
+    .action((groupId: string, flags: Flags) =>
+      shell.connected(flags, async ({ elector }) => {
+        tellGroup(shell, await elector.group(groupId, { signal: shell.signal }));
+        return EXIT.done;
+      }),
+    );
+  return withExamples(command, "tenure groups show billing");
+}
+
+function createCommand(shell: Shell): Command {
+  const command = policyOptions(electorCommand(shell, "create", "Create a group"))
+    .argument("<group>")
+    .action((groupId: string, flags: GroupFlags) =>
+      shell.connected(flags, async ({ elector }) => {
+        tellGroup(shell, await elector.createGroup(groupInput(groupId, flags), { signal: shell.signal }));
+        return EXIT.done;
+      }),
+    );
+  return withExamples(
+    command,
+    "tenure groups create billing --min-ttl 2s --max-ttl 30s",
+    "tenure groups create billing --strategy priority --preempt",
+  );
+}
+
+function updateCommand(shell: Shell): Command {
+  const command = policyOptions(electorCommand(shell, "update", "Change the policy of a group"))
+    .option("--no-preempt", "a waiting node does not ask the leader to hand over")
+    .option("--allow-any", "let every node campaign again")
+    .argument("<group>")
+    .action((groupId: string, flags: GroupFlags) =>
+      shell.connected(flags, async ({ elector }) => {
+        tellGroup(shell, await elector.updateGroup(groupInput(groupId, flags), { signal: shell.signal }));
+        return EXIT.done;
+      }),
+    );
+  return withExamples(
+    command,
+    "tenure groups update billing --takeover-delay 5s",
+    "tenure groups update billing --allow-any",
+  );
+}
+
+function deleteCommand(shell: Shell): Command {
+  const command = electorCommand(shell, "delete", "Delete a group; its term survives")
+    .argument("<group>")
+    .option("--force", "also while it is led")
+    .option("--by <name>", "who asks, as the event will say", defaultOperator())
+    .action((groupId: string, { force, by, ...flags }: Flags & { force?: true; by: string }) =>
+      shell.connected(flags, async ({ elector }) => {
+        await elector.deleteGroup({ groupId, by, force }, { signal: shell.signal });
+        shell.say({ ok: true }, `${groupId} is deleted`);
+        return EXIT.done;
+      }),
+    );
+  return withExamples(command, "tenure groups delete billing --force");
+}
+
+function policyOptions(command: Command): Command {
+  return command
+    .option("--min-ttl <duration>", "the shortest lease that is granted", parseDuration)
+    .option("--max-ttl <duration>", "the longest", parseDuration)
+    .option("--takeover-delay <duration>", "rest after a lease has run out", parseDuration)
+    .addOption(new Option("--strategy <name>", "who of the waiting wins").choices(["first", "priority"]))
+    .option("--preempt", "a waiting node of higher priority asks the leader to hand over")
+    .option("--retry-initial <duration>", "how clients space their attempts, at first", parseDuration)
+    .option("--retry-max <duration>", "and at most", parseDuration)
+    .option("--retry-jitter <share>", "of it drawn at random, 0 to 1", parseShare)
+    .option("--allow <nodes>", "only these nodes may campaign, by comma", (text: string) => text.split(","));
+}
+
+/** What was not said is left as it is. */
+function groupInput(groupId: string, flags: GroupFlags): GroupInput {
+  const retry = given({
+    initialMs: flags.retryInitial,
+    maxMs: flags.retryMax,
+    jitter: flags.retryJitter,
+  });
+  const policy: PolicyInput | undefined = given({
+    minTtlMs: flags.minTtl,
+    maxTtlMs: flags.maxTtl,
+    takeoverDelayMs: flags.takeoverDelay,
+    strategy: flags.strategy,
+    preempt: flags.preempt,
+    retry,
+  });
+  const allowedNodes = flags.allowAny === true ? null : flags.allow;
+  return {
+    groupId,
+    ...(policy === undefined ? {} : { policy }),
+    ...(allowedNodes === undefined ? {} : { allowedNodes }),
+  };
+}
+
+function given<T extends object>(values: T): Partial<T> | undefined {
+  const entries = Object.entries(values).filter(([, value]) => value !== undefined);
+  return entries.length === 0 ? undefined : (Object.fromEntries(entries) as Partial<T>);
+}
+
+export function stateOf({ leader, pausedForMs }: Group): string {
+  const paused = pausedForMs === null ? "" : " (paused)";
+  return `${leader === null ? "-" : leader.nodeId}${paused}`;
+}
+
+function tellGroup(shell: Shell, group: Group): void {
+  const { policy, allowedNodes } = group;
+  const pause =
+    group.pausedForMs === null
+      ? "no"
+      : group.pausedForMs === "until-resumed"
+        ? "until resumed"
+        : `for ${tellDuration(group.pausedForMs)}`;
+  const rows = [
+    ["group", group.groupId],
+    ["leader", group.leader === null ? "nobody" : `${group.leader.nodeId}, term ${group.leader.term}`],
+    ["last term", String(group.term)],
+    ["created", group.explicit ? "by an operator" : "by its first campaign"],
+    ["paused", pause],
+    ["ttl", `${tellDuration(policy.minTtlMs)} to ${tellDuration(policy.maxTtlMs)}`],
+    ["takeover delay", tellDuration(policy.takeoverDelayMs)],
+    ["strategy", policy.preempt ? `${policy.strategy}, preempting` : policy.strategy],
+    [
+      "retry",
+      `${tellDuration(policy.retry.initialMs)} to ${tellDuration(policy.retry.maxMs)}, jitter ${policy.retry.jitter}`,
+    ],
+    ["allowed nodes", allowedNodes === null ? "all" : allowedNodes.join(", ")],
+  ];
+  shell.say(groupShape(group), ...table(rows));
+}

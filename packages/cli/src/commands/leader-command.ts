@@ -1,0 +1,42 @@
+import type { Command } from "commander";
+import { EXIT } from "../exit-codes.js";
+import type { ConnectionFlags } from "../frame/connection.js";
+import { tellDuration } from "../frame/duration.js";
+import { electorCommand, withExamples } from "../frame/elector-command.js";
+import { leaseShape } from "../frame/shapes.js";
+import type { OutputFlags, Shell } from "../frame/shell.js";
+
+interface LeaderFlags extends ConnectionFlags, OutputFlags {
+  readonly local?: true;
+}
+
+export function leaderCommand(shell: Shell): Command {
+  const command = electorCommand(shell, "leader", "Say who leads a group; exit code 3 if nobody does")
+    .argument("<group>")
+    .option("--local", "from the server's memory, perhaps a little old, also while the store is gone")
+    .action((groupId: string, flags: LeaderFlags) =>
+      shell.connected(flags, async ({ elector }) => {
+        const consistency = flags.local === true ? "local" : "linearizable";
+        const { leader, term, ageMs } = await elector.leader(groupId, { consistency, signal: shell.signal });
+        const age = flags.local === true ? `, as of ${tellDuration(ageMs)} ago` : "";
+        const line =
+          leader === null
+            ? `nobody leads ${groupId}; ${term === 0 ? "nobody ever has" : `its last term was ${term}`}`
+            : `${leader.nodeId} leads ${groupId} in term ${leader.term}${age}`;
+        shell.say(
+          {
+            leader: leader === null ? null : leaseShape(leader),
+            term,
+            ...(flags.local === true ? { age_ms: Math.ceil(ageMs) } : {}),
+          },
+          line,
+        );
+        return leader === null ? EXIT.notLeader : EXIT.done;
+      }),
+    );
+  return withExamples(
+    command,
+    "tenure leader billing",
+    "tenure leader billing --json --server https://a:7420,https://b:7420",
+  );
+}

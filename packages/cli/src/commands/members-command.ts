@@ -1,0 +1,36 @@
+import type { Command } from "commander";
+import { EXIT } from "../exit-codes.js";
+import type { ConnectionFlags } from "../frame/connection.js";
+import { tellDuration } from "../frame/duration.js";
+import { electorCommand, withExamples } from "../frame/elector-command.js";
+import { memberShape } from "../frame/shapes.js";
+import type { OutputFlags, Shell } from "../frame/shell.js";
+import { table } from "../frame/table.js";
+
+export function membersCommand(shell: Shell): Command {
+  const command = electorCommand(
+    shell,
+    "members",
+    "List who has given a sign of life in the last half minute",
+  )
+    .argument("<group>")
+    .action((groupId: string, flags: ConnectionFlags & OutputFlags) =>
+      shell.connected(flags, async ({ elector }) => {
+        const members = await elector.members(groupId, { signal: shell.signal });
+        const nowMs = shell.clock.wallMs();
+        const rows = members.map(({ nodeId, role, lastHeartbeatMs, metadata }) => [
+          nodeId,
+          role,
+          `${tellDuration(Math.max(0, nowMs - lastHeartbeatMs))} ago`,
+          metadata === undefined ? "" : JSON.stringify(metadata),
+        ]);
+        const lines =
+          rows.length === 0
+            ? [`nobody in ${groupId} has given a sign of life lately`]
+            : table([["NODE", "ROLE", "LAST SIGN", "METADATA"], ...rows]);
+        shell.say({ members: members.map(memberShape) }, ...lines);
+        return EXIT.done;
+      }),
+    );
+  return withExamples(command, "tenure members billing");
+}

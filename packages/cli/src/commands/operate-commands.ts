@@ -1,0 +1,95 @@
+/** What an operator does to a group: step-down, transfer, pause, resume. */
+import type { Command } from "commander";
+import { EXIT } from "../exit-codes.js";
+import { type ConnectionFlags, defaultOperator } from "../frame/connection.js";
+import { parseDuration, tellDuration } from "../frame/duration.js";
+import { electorCommand, withExamples } from "../frame/elector-command.js";
+import { leaseShape } from "../frame/shapes.js";
+import type { OutputFlags, Shell } from "../frame/shell.js";
+
+type Flags = ConnectionFlags & OutputFlags;
+
+interface StepDownFlags extends Flags {
+  readonly ban?: number;
+  readonly force?: true;
+  readonly by: string;
+}
+
+interface TransferFlags extends Flags {
+  readonly timeout?: number;
+  readonly by: string;
+}
+
+const BY = [
+  "--by <name>",
+  "who asks, as the event will say; over a server, who the credentials name",
+] as const;
+
+export function stepDownCommand(shell: Shell): Command {
+  const command = electorCommand(shell, "step-down", "Make the leader of a group go")
+    .argument("<group>")
+    .option("--ban <duration>", "keep it from winning again for so long", parseDuration)
+    .option("--force", "free the group at once, without waiting for the lease to end")
+    .option(...BY, defaultOperator())
+    .action((groupId: string, { ban: banMs, force, by, ...flags }: StepDownFlags) =>
+      shell.connected(flags, async ({ elector }) => {
+        await elector.stepDown({ groupId, by, banMs, force }, { signal: shell.signal });
+        const when = force === true ? "is free" : "is free when the leader resigns or its lease is over";
+        shell.say({ ok: true }, `the leader of ${groupId} was told to step down; the group ${when}`);
+        return EXIT.done;
+      }),
+    );
+  return withExamples(command, "tenure step-down billing", "tenure step-down billing --ban 5m --force");
+}
+
+export function transferCommand(shell: Shell): Command {
+  const command = electorCommand(shell, "transfer", "Hand the leadership to a node that waits for it")
+    .argument("<group>")
+    .argument("<node>")
+    .option("--timeout <duration>", "how long the leader may take to yield (default 10s)", parseDuration)
+    .option(...BY, defaultOperator())
+    .action((groupId: string, toNodeId: string, { timeout: timeoutMs, by, ...flags }: TransferFlags) =>
+      shell.connected(flags, async ({ elector }) => {
+        const { signal } = shell;
+        const leader = await elector.transfer({ groupId, toNodeId, by, timeoutMs }, { signal });
+        shell.say(
+          { ok: true, leader: leaseShape(leader) },
+          `${leader.nodeId} leads ${groupId} now, in term ${leader.term}`,
+        );
+        return EXIT.done;
+      }),
+    );
+  return withExamples(
+    command,
+    "tenure transfer billing worker-2",
+    "tenure transfer billing worker-2 --timeout 30s",
+  );
+}
+
+export function pauseCommand(shell: Shell): Command {
+  const command = electorCommand(shell, "pause", "Let no one win a group; its leader may go on")
+    .argument("<group>")
+    .option("--for <duration>", "until it is over by itself (default: until resumed)", parseDuration)
+    .action((groupId: string, { for: forMs, ...flags }: Flags & { for?: number }) =>
+      shell.connected(flags, async ({ elector }) => {
+        await elector.pause({ groupId, forMs }, { signal: shell.signal });
+        const until = forMs === undefined ? "until tenure resume" : `for ${tellDuration(forMs)}`;
+        shell.say({ ok: true }, `nobody can win ${groupId} ${until}`);
+        return EXIT.done;
+      }),
+    );
+  return withExamples(command, "tenure pause billing --for 10m");
+}
+
+export function resumeCommand(shell: Shell): Command {
+  const command = electorCommand(shell, "resume", "End the pause of a group")
+    .argument("<group>")
+    .action((groupId: string, flags: Flags) =>
+      shell.connected(flags, async ({ elector }) => {
+        await elector.resume({ groupId }, { signal: shell.signal });
+        shell.say({ ok: true }, `${groupId} elects again`);
+        return EXIT.done;
+      }),
+    );
+  return withExamples(command, "tenure resume billing");
+}

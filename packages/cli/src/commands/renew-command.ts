@@ -1,0 +1,90 @@
+import { DEFAULT_DRIFT_RATIO, LedTerm, type NotLeader, sendMoment } from "@tenure/core";
+import type { Command } from "commander";
+import { EXIT } from "../exit-codes.js";
+import { type ConnectionFlags, defaultNodeId } from "../frame/connection.js";
+import { tellDuration } from "../frame/duration.js";
+import { durationOption, electorCommand, withExamples } from "../frame/elector-command.js";
+import { parseWhole } from "../frame/numbers.js";
+import { leaseShape } from "../frame/shapes.js";
+import type { ExitCode, OutputFlags, Shell } from "../frame/shell.js";
+
+interface ClaimFlags extends ConnectionFlags, OutputFlags {
+  readonly nodeId: string;
+  readonly term: number;
+  readonly instance?: string;
+}
+
+export function renewCommand(shell: Shell): Command {
+  const command = claimCommand(shell, "renew", "Keep the lease of a term; exit code 3 if it is over")
+    .addOption(durationOption("--ttl <duration>", "how long the lease lasts from now on", "15s"))
+    .action((groupId: string, flags: ClaimFlags & { ttl: number }) =>
+      shell.connected(flags, async ({ elector }) => {
+        const { nodeId, term, instance: instanceId, ttl: ttlMs } = flags;
+        const sent = sendMoment(shell.clock);
+        const { signal } = shell;
+        const result = await elector.renew({ groupId, nodeId, term, ttlMs, instanceId }, { signal });
+        if (result.kind === "not-leader") return notLeader(shell, groupId, flags, result);
+        const led = new LedTerm(term, shell.clock, DEFAULT_DRIFT_RATIO);
+        led.extend({ sent, ttlMs });
+        const leadForMs = Math.max(0, Math.floor(led.leftMs()));
+        const { leader, transferTo, mandate } = result;
+        const hint =
+          transferTo === undefined ? "" : `; ${transferTo} waits to take over: finish, then resign`;
+        shell.say(
+          {
+            ok: true,
+            leader: leaseShape(leader),
+            lead_for_ms: leadForMs,
+            ...(mandate === undefined ? {} : { token: mandate }),
+            ...(transferTo === undefined ? {} : { transfer_to: transferTo }),
+          },
+          `${nodeId} leads ${groupId} in term ${term} for another ${tellDuration(leadForMs)}${hint}`,
+        );
+        return EXIT.done;
+      }),
+    );
+  return withExamples(command, "tenure renew billing --node-id worker-1 --term 3 --ttl 30s");
+}
+
+export function resignCommand(shell: Shell): Command {
+  const command = claimCommand(shell, "resign", "Give a term back; exit code 3 if it was not held").action(
+    (groupId: string, flags: ClaimFlags) =>
+      shell.connected(flags, async ({ elector }) => {
+        const { nodeId, term, instance: instanceId } = flags;
+        const { signal } = shell;
+        const result = await elector.resign({ groupId, nodeId, term, instanceId }, { signal });
+        if (result.kind === "not-leader") return notLeader(shell, groupId, flags, result);
+        shell.say({ ok: true }, `${nodeId} leads ${groupId} no more; term ${term} is over`);
+        return EXIT.done;
+      }),
+  );
+  return withExamples(command, "tenure resign billing --node-id worker-1 --term 3");
+}
+
+function claimCommand(shell: Shell, name: string, description: string): Command {
+  return electorCommand(shell, name, description)
+    .argument("<group>")
+    .option("--node-id <id>", "whose term it is", defaultNodeId())
+    .requiredOption("--term <n>", "the term that was won", parseWhole)
+    .option("--instance <id>", "the instance that won it, as campaign has printed it");
+}
+
+function notLeader(
+  shell: Shell,
+  groupId: string,
+  { nodeId, term }: ClaimFlags,
+  { currentLeader }: NotLeader,
+): ExitCode {
+  const now =
+    currentLeader === null ? "nobody leads" : `${currentLeader.nodeId} leads, term ${currentLeader.term}`;
+  shell.say(
+    {
+      ok: false,
+      error: "NOT_LEADER",
+      current_leader:
+        currentLeader === null ? null : { node_id: currentLeader.nodeId, term: currentLeader.term },
+    },
+    `${nodeId} does not hold term ${term} of ${groupId}: ${now}; stop its work, then campaign anew`,
+  );
+  return EXIT.notLeader;
+}

@@ -1,0 +1,67 @@
+import { BackendUnavailableError, type ElectorAdmin, sleep, type WatchEvent } from "@tenure/core";
+import type { Command } from "commander";
+import { EXIT } from "../exit-codes.js";
+import type { ConnectionFlags } from "../frame/connection.js";
+import { electorCommand, withExamples } from "../frame/elector-command.js";
+import { parseWhole } from "../frame/numbers.js";
+import { watchShape } from "../frame/shapes.js";
+import type { ExitCode, OutputFlags, Shell } from "../frame/shell.js";
+import { tellEvent } from "./tell-event.js";
+
+interface WatchFlags extends ConnectionFlags, OutputFlags {
+  readonly cursor?: number;
+  readonly count?: number;
+}
+
+const AGAIN_MS = 500;
+
+export function watchCommand(shell: Shell): Command {
+  const command = electorCommand(shell, "watch", "Show changes of leadership as they happen")
+    .argument("[group]", "without one: every group")
+    .option("--cursor <n>", "go on after this event, as --json has printed it", parseWhole)
+    .option("--count <n>", "end after so many events", parseWhole)
+    .action((groupId: string | undefined, flags: WatchFlags) =>
+      shell.connected(flags, ({ elector }) => watchEvents(shell, elector, groupId, flags)),
+    );
+  return withExamples(
+    command,
+    "tenure watch billing",
+    "tenure watch --json | jq .leader_node_id",
+    "tenure watch billing --cursor 17",
+  );
+}
+
+/** A watch that breaks off is taken up again from the last event, until the user has had enough. */
+export async function watchEvents(
+  shell: Shell,
+  elector: ElectorAdmin,
+  groupId: string | undefined,
+  { cursor: given, count = Number.POSITIVE_INFINITY }: Pick<WatchFlags, "cursor" | "count">,
+): Promise<ExitCode> {
+  const { signal } = shell;
+  // The elector would ask on and on; whoever has mistyped the address should hear of it.
+  await elector.ping({ signal });
+  let cursor = given;
+  let shown = 0;
+  while (shown < count) {
+    try {
+      const options = { cursor, signal };
+      const events = groupId === undefined ? elector.watchAll(options) : elector.watch(groupId, options);
+      for await (const event of events) {
+        cursor = event.cursor;
+        show(shell, event);
+        if (++shown >= count) break;
+      }
+    } catch (error) {
+      if (signal.aborted) break;
+      if (!(error instanceof BackendUnavailableError)) throw error;
+      shell.remark(`tenure: ${error.message}; watching again from where it broke off`);
+      await sleep(shell.clock, AGAIN_MS, signal).catch(() => {});
+    }
+  }
+  return EXIT.done;
+}
+
+function show(shell: Shell, event: WatchEvent): void {
+  shell.say(watchShape(event), tellEvent(event.groupId, event));
+}

@@ -1,0 +1,96 @@
+/** The completions, sourced by the very shells they are for. */
+import { execFile } from "node:child_process";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { isMissing } from "@tenure/engines";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { command } from "../frame/command.test-kit.js";
+import { Scratch } from "../scratch.test-kit.js";
+import { TmuxScreen } from "../top/tmux.test-kit.js";
+
+const run = promisify(execFile);
+const scratch = new Scratch();
+let directory: string;
+beforeAll(async () => {
+  directory = scratch.directory();
+  for (const shell of ["bash", "zsh", "fish"]) {
+    const { code, stdout } = await command(["completion", shell]);
+    expect(code).toBe(0);
+    writeFileSync(join(directory, shell), stdout);
+  }
+  writeFileSync(join(directory, "ca.pem"), "");
+});
+afterAll(() => scratch.close());
+
+/** What is typed, and words of which some must be offered and some must not. */
+const CASES: readonly (readonly [string, readonly string[], readonly string[]])[] = [
+  ["tenure ca", ["campaign"], ["leader"]],
+  ["tenure groups ", ["list", "create", "delete"], ["campaign"]],
+  ["tenure groups create g --st", ["--strategy", "--store"], ["--json"]],
+  ["tenure groups create --strategy ", ["first", "priority"], ["--json"]],
+  ["tenure leader --server list --lo", ["--local"], ["--interval"]],
+  ["tenure completion ", ["bash", "zsh", "fish"], ["campaign"]],
+];
+
+describe("bash", () => {
+  const complete = async (line: string): Promise<string[]> => {
+    const words = line.split(" ");
+    const script = `source ${join(directory, "bash")}; cd ${directory}; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _tenure; printf '%s\\n' "\${COMPREPLY[@]}"; complete -p tenure`;
+    const { stdout, stderr } = await run("bash", ["--norc", "--noprofile", "-uc", script, "bash", ...words]);
+    expect(stderr).toBe("");
+    expect(stdout).toContain("complete -F _tenure tenure");
+    return stdout.trimEnd().split("\n").slice(0, -1);
+  };
+
+  it.each(CASES)("%s", async (line, offered, others) => {
+    const words = await complete(line);
+    expect(words).toEqual(expect.arrayContaining([...offered]));
+    for (const other of others) expect(words).not.toContain(other);
+  });
+
+  it("what an option takes leads nowhere, though it be the name of a command", async () => {
+    expect(await complete("tenure groups --prefix show cr")).toEqual(["create"]);
+  });
+
+  it("files after an option that takes one, nothing after one that nobody can guess", async () => {
+    expect(await complete("tenure leader --ca ca.")).toEqual(["ca.pem"]);
+    expect(await complete("tenure leader --server ")).toEqual([""]);
+  });
+});
+
+describe.skipIf(isMissing("fish"))("fish", () => {
+  it.each(CASES)("%s", async (line, offered, others) => {
+    const script = `source ${join(directory, "fish")}; complete -C ${JSON.stringify(line)}`;
+    const env = { ...process.env, HOME: directory };
+    const { stdout } = await run("fish", ["--no-config", "-c", script], { env });
+    const words = stdout
+      .trimEnd()
+      .split("\n")
+      .map((each) => each.split("\t")[0]);
+    expect(words).toEqual(expect.arrayContaining([...offered]));
+    for (const other of others) expect(words).not.toContain(other);
+  });
+});
+
+describe.skipIf(isMissing("zsh") || isMissing("tmux"))("zsh", () => {
+  it("offers the same, each with what it means", async () => {
+    await using screen = await TmuxScreen.start(`cd ${directory} && PS1='zsh> ' zsh -f`, 160, 50);
+    await screen.until(/^zsh> *$/m);
+    await screen.type(
+      "autoload -Uz compinit; compinit -u -D; source ./zsh; bindkey '^X' list-choices; clear\n",
+    );
+    for (const [line, offered, others] of CASES) {
+      await screen.until(/^zsh> *$/);
+      await screen.type(line);
+      await screen.key("C-x");
+      const lines = await screen.until(new RegExp(`^${offered[0]}\\b`, "m"));
+      // Its own line may hold such a word already.
+      const listed = lines.filter((each) => !each.startsWith("zsh>")).join("\n");
+      for (const word of offered) expect(listed).toMatch(new RegExp(`(^|\\s)${word}\\b`, "m"));
+      for (const other of others) expect(listed).not.toMatch(new RegExp(`(^|\\s)${other}\\b`, "m"));
+      await screen.key("C-u");
+      await screen.type("clear\n");
+    }
+  });
+});

@@ -1,0 +1,98 @@
+/**
+ * A server's clocks beside this machine's. Leases rely on the rate of clocks: each may be off by the margin. The wall clock
+ * decides nothing, but people read it, and signed mandates are judged by it.
+ *
+ * The rate is told by renewals: each answer bears the end of the lease, and so the server's time, to the millisecond.
+ */
+import { type Clock, DEFAULT_DRIFT_RATIO, type RenewRequest, sleep } from "@tenure/core";
+import { ClockOffset } from "../frame/clock-offset.js";
+import { openTarget } from "../frame/connection.js";
+import { tellDuration } from "../frame/duration.js";
+import { probe } from "../frame/http-probe.js";
+import { type Finding, messageOf, note, ok, wrong } from "./finding.js";
+import { RateBounds } from "./rate-bounds.js";
+import type { ServerOf } from "./subject.js";
+
+const SAMPLE_EVERY_MS = 50;
+/** Close enough to tell a clock that runs wrong; a busy server takes longer to come so close. */
+const CLOSE_ENOUGH = DEFAULT_DRIFT_RATIO / 2;
+const LEAST_MS = 1000;
+const MOST_MS = 10_000;
+const SKEW_MS = 2000;
+/** The server holds for ttl·(1+ρ), the leader acts for ttl·(1−ρ): so much may their clocks differ. */
+const LARGEST_RATIO = (1 + DEFAULT_DRIFT_RATIO) / (1 - DEFAULT_DRIFT_RATIO);
+
+export async function checkSkew(server: ServerOf, clock: Clock): Promise<Finding[]> {
+  const about = `clocks of ${server.url}`;
+  const offset = new ClockOffset();
+  try {
+    const startedMs = clock.monotonicMs();
+    while (clock.monotonicMs() - startedMs < LEAST_MS) {
+      offset.take(await probe(`${server.url}/healthz`, server.access));
+      await sleep(clock, SAMPLE_EVERY_MS);
+    }
+    return [judgeSkew(about, offset)];
+  } catch (error) {
+    return [note(about, `could not be compared with ours: ${messageOf(error)}`)];
+  }
+}
+
+/** Renews through this very server, until enough is known. */
+export async function checkRate(
+  { url, access }: ServerOf,
+  renewal: RenewRequest,
+  clock: Clock,
+  signal: AbortSignal,
+): Promise<Finding[]> {
+  const about = `clocks of ${url}`;
+  const bounds = new RateBounds();
+  await using connection = await openTarget({ kind: "server", endpoints: [url], access });
+  try {
+    const startedMs = clock.monotonicMs();
+    const isEnough = (elapsedMs: number): boolean =>
+      elapsedMs > MOST_MS || (elapsedMs > LEAST_MS && bounds.width < CLOSE_ENOUGH);
+    while (!isEnough(clock.monotonicMs() - startedMs)) {
+      const sentMs = clock.monotonicMs();
+      const result = await connection.elector.renew(renewal, { signal });
+      if (result.kind === "not-leader")
+        return [note(about, "their rate was not measured: the term was lost")];
+      bounds.take({ sentMs, answeredMs: clock.monotonicMs(), serverMs: result.leader.expiresAtMs });
+      await sleep(clock, SAMPLE_EVERY_MS, signal);
+    }
+    return [judgeRate(about, bounds)];
+  } catch (error) {
+    signal.throwIfAborted();
+    return [note(about, `their rate could not be measured: ${messageOf(error)}`)];
+  }
+}
+
+export function judgeRate(about: string, { least, most }: Pick<RateBounds, "least" | "most">): Finding {
+  const percent = (rate: number): string => `${rate < 1 ? "" : "+"}${((rate - 1) * 100).toFixed(2)} %`;
+  const says = `the server's clock runs at ${percent(least)} to ${percent(most)} beside ours`;
+  if (least > LARGEST_RATIO || most < 1 / LARGEST_RATIO) {
+    const margin = `no more than ${percent(LARGEST_RATIO)} is safe`;
+    const advice =
+      "mend the clock that is wrong (or ours), unless one was set in this very moment; until then two leaders may overlap";
+    return wrong(about, `${says}; ${margin}`, advice);
+  }
+  // What the bounds admit and do not show is nobody's fault.
+  if (most > LARGEST_RATIO || least < 1 / LARGEST_RATIO) {
+    return note(
+      about,
+      `${says}, and nothing closer could be told`,
+      "look again while server and network are idle",
+    );
+  }
+  return ok(about, says);
+}
+
+export function judgeSkew(about: string, offset: ClockOffset): Finding {
+  const { offsetMs, errorMs } = offset;
+  if (offsetMs === null) return note(about, "the server does not tell its time");
+  const ahead = offsetMs < 0 ? "behind" : "ahead of";
+  const says = `its wall clock is ${tellDuration(Math.abs(offsetMs))} ${ahead} ours (± ${tellDuration(errorMs)})`;
+  if (Math.abs(offsetMs) - errorMs <= SKEW_MS) return ok(about, says);
+  const advice =
+    "synchronise both clocks (NTP); elections do not mind, but times in events mislead, and signed mandates may be refused";
+  return wrong(about, says, advice);
+}

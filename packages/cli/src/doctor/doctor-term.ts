@@ -1,0 +1,42 @@
+/** A term in a group of doctor's own, to write in; the group is deleted afterwards. */
+import { randomUUID } from "node:crypto";
+import { ConflictError, type ElectorAdmin, type RenewRequest, UnauthorizedError } from "@tenure/core";
+import { defaultOperator } from "../frame/connection.js";
+import { type Finding, messageOf, note, wrong } from "./finding.js";
+
+/** One group for all doctors: a group's record is never removed altogether. */
+export const DOCTOR_GROUP = "tenure-doctor";
+const NODE_ID = "tenure-doctor";
+const TTL_MS = 30_000;
+
+/** Hands `work` what renews the term. That nothing can be written is a finding too. */
+export async function withDoctorTerm(
+  elector: ElectorAdmin,
+  signal: AbortSignal,
+  work: (renewal: RenewRequest) => Promise<Finding[]>,
+): Promise<Finding[]> {
+  const claim = { groupId: DOCTOR_GROUP, nodeId: NODE_ID, instanceId: randomUUID() };
+  const about = "writing";
+  try {
+    await elector.createGroup({ groupId: DOCTOR_GROUP }).catch((error: unknown) => {
+      if (!(error instanceof ConflictError)) throw error;
+    });
+    const won = await elector.campaign({ ...claim, ttlMs: TTL_MS }, { signal });
+    if (won.kind === "lost")
+      return [note(about, "was not tried: another doctor is at it", "look again in half a minute")];
+    const { term } = won.leader;
+    try {
+      return await work({ ...claim, term, ttlMs: TTL_MS });
+    } finally {
+      await elector.resign({ ...claim, term });
+      await elector.deleteGroup({ groupId: DOCTOR_GROUP, by: defaultOperator() });
+    }
+  } catch (error) {
+    signal.throwIfAborted();
+    if (error instanceof UnauthorizedError) {
+      const advice = "use an admin's credentials to have the store and the clocks measured";
+      return [note(about, `was not tried: ${error.message}`, advice)];
+    }
+    return [wrong(about, `failed: ${messageOf(error)}`, "see that the store has a quorum and room to write")];
+  }
+}

@@ -1,0 +1,121 @@
+/** `tenure doctor` against real servers and stores, some of which are ill. */
+import { fileURLToPath } from "node:url";
+import { faketimeLibrary, freePorts, isMissing } from "@tenure/engines";
+import { afterAll, describe, expect, it } from "vitest";
+import { command, jsonOf } from "../frame/command.test-kit.js";
+import { Scratch } from "../scratch.test-kit.js";
+import { TmuxScreen } from "../top/tmux.test-kit.js";
+import { certificate } from "./certificate.test-kit.js";
+import { type Examined, examinedBy } from "./findings.test-kit.js";
+
+const QUIET = ["--listen", "127.0.0.1:0", "--log-level", "error"];
+const TENURE = `${process.execPath} ${fileURLToPath(new URL("../../bin/tenure.js", import.meta.url))}`;
+const scratch = new Scratch();
+afterAll(() => scratch.close());
+
+/** Each test has its own, so that none disturbs another. */
+async function serve(): Promise<string[]> {
+  const { url } = await scratch.serve([...QUIET, "--store", `embedded:${scratch.directory()}/data`]);
+  return ["--server", url];
+}
+
+async function examined(...args: readonly string[]): Promise<Examined> {
+  return examinedBy(await command(["doctor", "--json", ...args]));
+}
+
+// All at once: they mostly wait.
+describe.concurrent("tenure doctor", () => {
+  it("finds nothing wrong with a healthy server, and leaves no group behind", async () => {
+    const server = await serve();
+    const report = await examined(...server);
+    expect(report.wrong).toEqual([]);
+    const told = report.all;
+    expect(told).toContain("its store has a quorum");
+    expect(told).toMatch(/its wall clock is [\d.]+ ms (?:ahead of|behind) ours/);
+    expect(told).toMatch(/the server's clock runs at [+-]\d+\.\d\d % to [+-]\d+\.\d\d % beside ours/);
+    expect(told).toMatch(/a durable write takes [\d.]+ ms/);
+    expect(told).toMatch(/a linearizable read takes [\d.]+ ms/);
+    const { groups } = jsonOf<{ groups: unknown[] }>(await command(["groups", "--json", ...server]));
+    expect(groups).toEqual([]);
+  });
+
+  it("looks at a store directly, and says that memory is none", async () => {
+    const report = await examined("--store", `embedded:${scratch.directory()}/direct`);
+    // There is no directory yet when it looks: it is made by the first use.
+    expect(report.wrong).toHaveLength(1);
+    const memory = await examined("--store", "memory:");
+    expect(memory.wrong).toEqual(["memory store: forgets every term when its process ends"]);
+  });
+
+  it("ends with 1 and says what to do where nobody answers", async () => {
+    const [port] = await freePorts(1);
+    const { code, stdout, stderr } = await command(["doctor", "--server", `http://127.0.0.1:${port}`]);
+    expect({ code, stderr }).toEqual({ code: 1, stderr: "" });
+    expect(stdout).toMatch(/^WRONG {2}server http:\/\/127\.0\.0\.1:\d+: does not answer: .*ECONNREFUSED/m);
+    expect(stdout).toMatch(/^ {7}-> see that tenure serve runs there/m);
+  });
+
+  it("finds a certificate that is about to expire, the server's and our own", async () => {
+    const { cert, key } = certificate(scratch.directory(), -360, 5);
+    const { url } = await scratch.serve([
+      ...QUIET,
+      "--store",
+      "memory:",
+      "--tls-cert",
+      cert,
+      "--tls-key",
+      key,
+    ]);
+    const report = await examined("--server", url, "--ca", cert);
+    expect(report.code).toBe(1);
+    expect(report.wrong).toEqual([
+      expect.stringMatching(/^trusted certificate .*cert\.pem: expires in 4 d 23 h$/),
+      expect.stringMatching(/^certificate of https:.*: expires in 4 d 23 h$/),
+    ]);
+  });
+
+  it.skipIf(isMissing("faketime"))(
+    "a server with wrong clocks is found out: a wall clock an hour ahead, and a clock that loses a tenth",
+    async () => {
+      const { url } = await scratch.serve([...QUIET, "--store", "memory:"], {
+        LD_PRELOAD: faketimeLibrary() ?? "",
+        FAKETIME: "+1h x0.9",
+      });
+      const [skew = "", rate = "", ...others] = (await examined("--server", url)).wrong;
+      expect(others).toEqual([]);
+      expect(skew).toMatch(/its wall clock is (?:59 min 5\d s|1 h) ahead of ours/);
+      // The bounds surely hold: a tenth is lost, wherever between them that is found.
+      const [, least, most] =
+        /runs at (-[\d.]+) % to (-[\d.]+) % beside ours; no more than \+2\.02 % is safe/.exec(rate) ?? [];
+      expect(Number(least)).toBeLessThanOrEqual(-10);
+      expect(Number(most)).toBeGreaterThanOrEqual(-10);
+    },
+  );
+
+  it.skipIf(isMissing("tmux"))(
+    "in tmux it tells each finding with what to do: a group that flaps, one that nobody stands for",
+    async () => {
+      const server = await serve();
+      const tenure = (...args: readonly string[]) => command([...args, ...server]);
+      await tenure("groups", "create", "orphan");
+      for (let term = 0; term < 8; term++) {
+        // Never renewed: each waits for the lease of the one before to run out.
+        await tenure("campaign", "flapping", "--node-id", `n-${term % 2}`, "--ttl", "500ms", "--wait", "10s");
+      }
+      await using screen = await TmuxScreen.start(
+        `NO_COLOR=1 ${TENURE} doctor ${server.join(" ")}; echo code=$?`,
+        160,
+        40,
+      );
+      const text = (await screen.until(/^code=/m)).join("\n");
+      expect(text).toMatch(/^ok {5}server http:\S+: answers, and its store has a quorum$/m);
+      expect(text).toMatch(
+        /^WRONG {2}group flapping: flaps: [78] leases have run out in the last hour\n {7}-> leaders renew too late/m,
+      );
+      expect(text).toMatch(
+        /^WRONG {2}group orphan: nobody leads it and nobody stands for it\n {7}-> start its nodes, or delete it/m,
+      );
+      expect(text).toMatch(/^\d wrong, \d to note, \d in order\ncode=1$/m);
+    },
+  );
+});

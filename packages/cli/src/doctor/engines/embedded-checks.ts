@@ -1,0 +1,51 @@
+/** The directory of an embedded store, from outside: a server may have it open. */
+import { statfs } from "node:fs/promises";
+import { type Finding, messageOf, ok, wrong } from "../finding.js";
+
+/** By the number that Linux gives each kind of file system. */
+const NETWORK = new Map([
+  [0x6969, "NFS"],
+  [0xff534d42, "CIFS"],
+  [0xfe534d42, "SMB"],
+  [0x65735546, "FUSE"],
+]);
+const MEMORY = new Map([
+  [0x01021994, "tmpfs"],
+  [0x858458f6, "ramfs"],
+]);
+const LEAST_FREE_BYTES = 256 * 2 ** 20;
+
+export interface FileSystem {
+  readonly type: number;
+  readonly freeBytes: number;
+}
+
+export async function checkEmbedded(directory: string): Promise<Finding[]> {
+  try {
+    const { type, bavail, bsize } = await statfs(directory);
+    return judgeFileSystem(`embedded ${directory}`, { type, freeBytes: bavail * bsize });
+  } catch (error) {
+    const advice = "name the directory that the server uses, on its machine";
+    return [wrong(`embedded ${directory}`, `cannot be looked at: ${messageOf(error)}`, advice)];
+  }
+}
+
+export function judgeFileSystem(about: string, { type, freeBytes }: FileSystem): Finding[] {
+  const network = NETWORK.get(type);
+  const memory = MEMORY.get(type);
+  const findings: Finding[] = [];
+  if (network !== undefined) {
+    const says = `lies on ${network}, where one process cannot own it alone`;
+    findings.push(wrong(about, says, "move it to a local disk"));
+  }
+  if (memory !== undefined) {
+    findings.push(
+      wrong(about, `lies on ${memory}: a restart of the machine takes every term back`, "move it to a disk"),
+    );
+  }
+  const free = `${Math.round(freeBytes / 2 ** 20)} MiB are free`;
+  if (freeBytes < LEAST_FREE_BYTES)
+    findings.push(wrong(about, `only ${free} on its disk`, "make room: a full disk stops every election"));
+  else findings.push(ok(about, `${free} on its disk`));
+  return findings;
+}

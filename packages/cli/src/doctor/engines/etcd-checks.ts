@@ -1,0 +1,197 @@
+/** An etcd cluster, by the JSON gateway and the metrics that every member has. Reads only. */
+import type { EtcdStoreOptions } from "@tenure/stores/etcd";
+import { tellDuration } from "../../frame/duration.js";
+import { probe, type ProbeOptions } from "../../frame/http-probe.js";
+import { checkCertificateFile, checkValidity } from "../certificate-checks.js";
+import { type Finding, messageOf, note, ok, wrong } from "../finding.js";
+import { isBefore } from "../version.js";
+
+interface Status {
+  readonly version: string;
+  readonly dbSize?: string;
+  readonly leader?: string;
+  readonly header: { readonly revision?: string };
+  readonly errors?: readonly string[];
+}
+
+const OLDEST = "3.4.0";
+/** These lose or differ in data after a crash under load; the project itself has withdrawn them. */
+const WITHDRAWN = { from: "3.5.0", before: "3.5.3" };
+const FULL_SHARE = 0.5;
+/** A cluster that has so much history and was never compacted will not be by itself. */
+const MANY_REVISIONS = 1000;
+const SLOW_FSYNC_SECONDS = 0.25;
+const COMPACTION =
+  "run its members with --auto-compaction-mode=periodic --auto-compaction-retention=10m; Tenure never compacts, as that concerns all users";
+
+export async function checkEtcd(options: EtcdStoreOptions, nowMs: number): Promise<Finding[]> {
+  const files = [options.ca, options.cert].flatMap((path) =>
+    path === undefined ? [] : checkCertificateFile("certificate for etcd", path, nowMs),
+  );
+  const members = await Promise.all(
+    options.endpoints.map((endpoint) => checkMember(endpoint, options, nowMs)),
+  );
+  const answering = members.filter(({ isServing }) => isServing).length;
+  return [...files, ...members.flatMap(({ findings }) => findings), quorum(answering, members.length)];
+}
+
+function quorum(answering: number, count: number): Finding {
+  const says = `${answering} of the ${count} members in the URL answer and have a leader`;
+  if (answering < count) return wrong("etcd quorum", says, "bring the others back before one more is lost");
+  if (count === 1)
+    return note(
+      "etcd quorum",
+      `${says}: with one, its loss stops every election`,
+      "run three or five, and name all of them in the URL",
+    );
+  return ok("etcd quorum", says);
+}
+
+async function checkMember(
+  endpoint: string,
+  options: EtcdStoreOptions,
+  nowMs: number,
+): Promise<{ isServing: boolean; findings: Finding[] }> {
+  const member = new Member(endpoint, options);
+  const about = `etcd ${endpoint}`;
+  try {
+    await member.login();
+    const { status, certificate } = await member.status();
+    const findings: Finding[] = [version(about, status.version)];
+    if (certificate !== null) findings.push(checkValidity(`certificate of ${about}`, certificate, nowMs));
+    const hasLeader = (status.leader ?? "0") !== "0";
+    if (!hasLeader)
+      findings.push(
+        wrong(about, "has no leader", "see that a majority of its cluster runs and is connected"),
+      );
+    findings.push(...alarms(about, status), ...(await member.space(about, status)));
+    return { isServing: hasLeader, findings };
+  } catch (error) {
+    const advice = "see that it runs and can be reached from here";
+    return { isServing: false, findings: [wrong(about, `does not answer: ${messageOf(error)}`, advice)] };
+  }
+}
+
+function version(about: string, text: string): Finding {
+  if (isBefore(text, OLDEST)) return wrong(about, `is ${text}`, `upgrade to ${OLDEST} or newer`);
+  if (!isBefore(text, WITHDRAWN.from) && isBefore(text, WITHDRAWN.before)) {
+    const says = `is ${text}, one of those that can corrupt their data after a crash`;
+    return wrong(about, says, "upgrade to the newest 3.5 or later");
+  }
+  return ok(about, `is ${text}`);
+}
+
+/** What it says of itself: asking for alarms would take a quorum. */
+function alarms(about: string, { errors = [] }: Status): Finding[] {
+  const kinds = new Set(errors.flatMap((error) => /alarm:\s*([A-Z]+)/.exec(error)?.[1] ?? []));
+  return [...kinds].map((kind) =>
+    kind === "NOSPACE"
+      ? wrong(
+          about,
+          "is full and refuses every write",
+          `compact and defragment it, disarm the alarm (etcdctl alarm disarm), and ${COMPACTION}`,
+        )
+      : wrong(
+          about,
+          `has raised the alarm ${kind}`,
+          "see etcdctl alarm list and its documentation before anything else",
+        ),
+  );
+}
+
+class Member {
+  readonly #url: string;
+  readonly #options: EtcdStoreOptions;
+  #token: string | null = null;
+
+  constructor(endpoint: string, options: EtcdStoreOptions) {
+    this.#url = `${options.tls === true ? "https" : "http"}://${endpoint}`;
+    this.#options = options;
+  }
+
+  async login(): Promise<void> {
+    const { user, password } = this.#options;
+    if (user === undefined || password === undefined) return;
+    const { token } = await this.#ask<{ token?: string }>("auth/authenticate", { name: user, password });
+    this.#token = token ?? null;
+  }
+
+  async status(): Promise<{ status: Status; certificate: { fromMs: number; untilMs: number } | null }> {
+    const answer = await probe(`${this.#url}/v3/maintenance/status`, this.#request({}));
+    if (answer.status !== 200)
+      throw new Error(`its status was answered ${answer.status}: ${answer.text.slice(0, 200)}`);
+    const { certificate } = answer;
+    return {
+      status: JSON.parse(answer.text) as Status,
+      certificate:
+        certificate === null
+          ? null
+          : { fromMs: Date.parse(certificate.valid_from), untilMs: Date.parse(certificate.valid_to) },
+    };
+  }
+
+  /** How full it is, whether anybody compacts it, and how fast its disk is. */
+  async space(about: string, { dbSize = "0", header }: Status): Promise<Finding[]> {
+    const metrics = await probe(`${this.#url}/metrics`, this.#request()).then(
+      ({ text, status }) => (status === 200 ? text : ""),
+      () => "",
+    );
+    const findings: Finding[] = [];
+    const quota = Number(/^etcd_server_quota_backend_bytes (\S+)$/m.exec(metrics)?.[1] ?? 2 ** 31);
+    const share = Number(dbSize) / quota;
+    const filled = `its data is ${mebibytes(Number(dbSize))} of the ${mebibytes(quota)} that its quota admits`;
+    if (share >= FULL_SHARE) {
+      findings.push(
+        wrong(about, filled, `compact and defragment it, ${COMPACTION}, or raise --quota-backend-bytes`),
+      );
+    } else findings.push(ok(about, filled));
+    const revision = Number(header.revision ?? 0);
+    if (revision > MANY_REVISIONS && !(await this.#isCompacted())) {
+      findings.push(
+        wrong(about, `has kept all of its ${revision} revisions: it was never compacted`, COMPACTION),
+      );
+    }
+    return [...findings, ...fsync(`disk of ${about}`, metrics)];
+  }
+
+  /** What was at the beginning can be read only until the first compaction. */
+  async #isCompacted(): Promise<boolean> {
+    const body = { key: Buffer.from("tenure-doctor").toString("base64"), revision: "1", serializable: true };
+    const { status } = await probe(`${this.#url}/v3/kv/range`, this.#request(body));
+    return status !== 200;
+  }
+
+  async #ask<T>(path: string, body: object): Promise<T> {
+    const { status, text } = await probe(`${this.#url}/v3/${path}`, this.#request(body));
+    if (status !== 200) throw new Error(`${path} was answered ${status}: ${text.slice(0, 200)}`);
+    return JSON.parse(text) as T;
+  }
+
+  #request(body?: object): ProbeOptions {
+    const { ca, cert, key } = this.#options;
+    return {
+      ...(body === undefined ? {} : { method: "POST", body }),
+      ...(this.#token === null ? {} : { headers: { authorization: this.#token } }),
+      ...(ca === undefined ? {} : { caFile: ca }),
+      ...(cert === undefined ? {} : { certFile: cert }),
+      ...(key === undefined ? {} : { keyFile: key }),
+    };
+  }
+}
+
+/** The bucket that holds the 99th of a hundred flushes since it started. */
+export function fsync(about: string, metrics: string): Finding[] {
+  const name = "etcd_disk_wal_fsync_duration_seconds";
+  const total = Number(new RegExp(`^${name}_count (\\S+)$`, "m").exec(metrics)?.[1] ?? 0);
+  if (total === 0) return [];
+  const buckets = [...metrics.matchAll(new RegExp(`^${name}_bucket\\{le="([^"]+)"\\} (\\S+)$`, "gm"))];
+  const reached = buckets.find(([, , count]) => Number(count) >= 0.99 * total);
+  const seconds = reached?.[1] === "+Inf" ? Number.POSITIVE_INFINITY : Number(reached?.[1]);
+  const says = `99 % of its flushes to disk took less than ${tellDuration(seconds * 1000)}`;
+  if (seconds <= SLOW_FSYNC_SECONDS) return [ok(about, says)];
+  return [wrong(about, says, "give it a disk of its own, a fast one; renewals wait for every flush")];
+}
+
+function mebibytes(bytes: number): string {
+  return `${(bytes / 2 ** 20).toFixed(bytes < 2 ** 24 ? 1 : 0)} MiB`;
+}

@@ -1,0 +1,154 @@
+/** NATS servers: what each says when one connects, and what its monitoring port tells, where there is one. */
+import { connect } from "node:net";
+import type { NatsStoreOptions } from "@tenure/stores/nats";
+import { probe } from "../../frame/http-probe.js";
+import { checkCertificateFile } from "../certificate-checks.js";
+import { type Finding, messageOf, note, ok, wrong } from "../finding.js";
+import { isBefore } from "../version.js";
+
+interface Info {
+  readonly version: string;
+  readonly jetstream?: boolean;
+  readonly cluster?: string;
+}
+
+interface Varz {
+  readonly jetstream?: { readonly config?: { readonly sync_always?: boolean } };
+}
+
+interface Stream {
+  readonly name: string;
+  readonly config?: { readonly num_replicas?: number };
+}
+
+interface Jsz {
+  readonly account_details?: readonly { readonly stream_detail?: readonly Stream[] }[];
+}
+
+const MONITOR_PORT = 8222;
+const INFO_LIMIT_MS = 3000;
+/** Before it a server has no setting that makes it flush each write. */
+const CAN_SYNC = "2.10.0";
+/** Before it several writers of a replicated bucket can win at once. */
+const COMPARES_LATE = "2.9.21";
+const SYNC = "set sync_interval: always in the jetstream block of its configuration";
+
+/** `monitors`: where the monitoring ports are, in the order of the servers; port 8222 of each unless given. */
+export async function checkNats(
+  options: NatsStoreOptions,
+  monitors: readonly string[] | null,
+  nowMs: number,
+): Promise<Finding[]> {
+  const files = [options.caFile, options.certFile].flatMap((path) =>
+    path === undefined ? [] : checkCertificateFile("certificate for NATS", path, nowMs),
+  );
+  const servers = await Promise.all(
+    options.servers.map((server, index) => {
+      const host = server.replace(/:\d+$/, "");
+      const monitor = monitors?.[index] ?? `http://${host}:${MONITOR_PORT}`;
+      return checkServer(server, monitor.replace(/\/$/, ""), options.bucket);
+    }),
+  );
+  const answering = servers.filter(({ isServing }) => isServing).length;
+  return [...files, ...servers.flatMap(({ findings }) => findings), quorum(answering, servers.length)];
+}
+
+function quorum(answering: number, count: number): Finding {
+  const says = `${answering} of the ${count} servers in the URL answer`;
+  if (answering < count) return wrong("nats quorum", says, "bring the others back before one more is lost");
+  if (count === 1)
+    return note(
+      "nats quorum",
+      `${says}: with one, its loss stops every election`,
+      "run three, with replicas=3 in the URL",
+    );
+  return ok("nats quorum", says);
+}
+
+async function checkServer(
+  server: string,
+  monitor: string,
+  bucket: string,
+): Promise<{ isServing: boolean; findings: Finding[] }> {
+  const about = `nats ${server}`;
+  let info: Info;
+  try {
+    info = await readInfo(server);
+  } catch (error) {
+    const advice = "see that it runs and can be reached from here";
+    return { isServing: false, findings: [wrong(about, `does not answer: ${messageOf(error)}`, advice)] };
+  }
+  const findings = [version(about, info)];
+  if (info.jetstream !== true)
+    findings.push(wrong(about, "has no JetStream", "enable jetstream in its configuration"));
+  try {
+    findings.push(
+      await syncing(about, info.version, monitor),
+      ...(await replicas(about, info, monitor, bucket)),
+    );
+  } catch (error) {
+    const advice = `see that ${SYNC.replace("set ", "it has ")}, or name its monitoring port with --nats-monitor`;
+    findings.push(
+      note(about, `does not tell whether it flushes each write (${monitor}: ${messageOf(error)})`, advice),
+    );
+  }
+  return { isServing: true, findings };
+}
+
+function version(about: string, { version: text }: Info): Finding {
+  if (!isBefore(text, COMPARES_LATE)) return ok(about, `is ${text}`);
+  const says = `is ${text}: of several who write a replicated bucket at once all can win, so Tenure refuses it there`;
+  return wrong(about, says, "upgrade it, to 2.10 or newer");
+}
+
+async function syncing(about: string, version_: string, monitor: string): Promise<Finding> {
+  const { text } = await probe(`${monitor}/varz`);
+  const { jetstream } = JSON.parse(text) as Varz;
+  if (jetstream?.config?.sync_always === true)
+    return ok(about, "flushes every write to disk before it answers");
+  const says = "answers before a write is on disk: a loss of power can take back a term that was given";
+  return wrong(
+    about,
+    says,
+    isBefore(version_, CAN_SYNC) ? `upgrade it to 2.10 or newer, then ${SYNC}` : SYNC,
+  );
+}
+
+async function replicas(about: string, info: Info, monitor: string, bucket: string): Promise<Finding[]> {
+  const { text } = await probe(`${monitor}/jsz?accounts=1&streams=1&config=1`);
+  const { account_details: accounts = [] } = JSON.parse(text) as Jsz;
+  const stream = accounts
+    .flatMap(({ stream_detail = [] }) => stream_detail)
+    .find(({ name }) => name === `KV_${bucket}`);
+  if (stream === undefined || info.cluster === undefined) return [];
+  const count = stream.config?.num_replicas ?? 1;
+  if (count > 1) return [ok(about, `the bucket ${bucket} has ${count} replicas`)];
+  const says = `the bucket ${bucket} has one replica, in a cluster`;
+  return [
+    wrong(
+      about,
+      says,
+      `nats stream update KV_${bucket} --replicas 3, or its one server's loss loses every term`,
+    ),
+  ];
+}
+
+/** The first line that a server sends, before anybody has said who he is. */
+function readInfo(server: string): Promise<Info> {
+  const [, host = "", port = "4222"] = /^(.*?)(?::(\d+))?$/.exec(server) ?? [];
+  return new Promise((resolve, reject) => {
+    const socket = connect({ host: host.replaceAll(/[[\]]/g, ""), port: Number(port) });
+    let text = "";
+    socket.setEncoding("utf8").setTimeout(INFO_LIMIT_MS, () => socket.destroy(new Error("it is silent")));
+    socket.on("data", (chunk: string) => {
+      text += chunk;
+      const line = /^INFO (\{.*\})\s*\r\n/s.exec(text)?.[1];
+      if (line === undefined) return;
+      resolve(JSON.parse(line) as Info);
+      socket.destroy();
+    });
+    socket
+      .on("error", reject)
+      .once("close", () => reject(new Error("it closed the connection without a word")));
+  });
+}

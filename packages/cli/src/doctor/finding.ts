@@ -1,0 +1,29 @@
+/** What was looked at, and what came of it. */
+export interface Finding {
+  /** `note`: worth knowing, and nothing to mend. */
+  readonly level: "ok" | "note" | "wrong";
+  /** What it is about, in a word or two. */
+  readonly about: string;
+  readonly says: string;
+  /** What to do. */
+  readonly advice?: string;
+}
+
+export function ok(about: string, says: string): Finding {
+  return { level: "ok", about, says };
+}
+
+export function note(about: string, says: string, advice?: string): Finding {
+  return { level: "note", about, says, ...(advice === undefined ? {} : { advice }) };
+}
+
+export function wrong(about: string, says: string, advice: string): Finding {
+  return { level: "wrong", about, says, advice };
+}
+
+/** What an error says about whatever could not be looked at. */
+export function messageOf(error: unknown): string {
+  if (error instanceof AggregateError && error.message === "") return error.errors.map(messageOf).join("; ");
+  const { message, code } = error as NodeJS.ErrnoException;
+  return message || code || String(error);
+}

@@ -1,0 +1,91 @@
+/** The groups: those that change leaders too often, and those that nobody stands for. */
+import type { ElectorAdmin, Group, LeadershipEvent, Member } from "@tenure/core";
+import { tellDuration } from "../frame/duration.js";
+import { type Finding, note, ok, wrong } from "./finding.js";
+
+export interface GroupSight {
+  readonly group: Group;
+  readonly events: readonly LeadershipEvent[];
+  readonly members: readonly Member[];
+}
+
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+const MOST_PER_HOUR = 6;
+const MOST_GROUPS = 500;
+const AT_ONCE = 8;
+
+export async function checkGroups(
+  elector: ElectorAdmin,
+  groups: readonly Group[],
+  nowMs: number,
+  signal: AbortSignal,
+): Promise<Finding[]> {
+  const looked = groups.slice(0, MOST_GROUPS);
+  const findings: Finding[] = [];
+  const queue = [...looked];
+  const drain = async (): Promise<void> => {
+    for (let group = queue.shift(); group !== undefined; group = queue.shift()) {
+      const { groupId } = group;
+      const [events, members] = await Promise.all([
+        elector.history(groupId, { signal }),
+        elector.members(groupId, { signal }),
+      ]);
+      findings.push(...judgeGroup({ group, events, members }, nowMs));
+    }
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, drain));
+  const rest = groups.length - looked.length;
+  if (rest > 0) findings.push(note("groups", `${rest} of ${groups.length} were not looked at`));
+  if (!findings.some(({ level }) => level === "wrong"))
+    findings.push(ok("groups", `${looked.length} looked at; none flaps, none lacks candidates`));
+  return findings;
+}
+
+export function judgeGroup(sight: GroupSight, nowMs: number): Finding[] {
+  return [...judgeChanges(sight, nowMs), ...judgeCandidates(sight, nowMs)];
+}
+
+function judgeChanges({ group, events }: GroupSight, nowMs: number): Finding[] {
+  const { groupId, policy } = group;
+  const ends = events.filter(({ type, tsMs }) => type === "LEADER_LOST" && nowMs - tsMs < HOUR_MS);
+  const count = (reason: string): number => ends.filter((event) => event.reason === reason).length;
+  const about = `group ${groupId}`;
+  if (count("expired") > MOST_PER_HOUR) {
+    const says = `flaps: ${count("expired")} leases have run out in the last hour`;
+    const advice =
+      `leaders renew too late: let them take a longer ttl (--min-ttl is ${tellDuration(policy.minTtlMs)}), ` +
+      "renew at a third of it, and look for what stops them (garbage collection, a full CPU, the network)";
+    return [wrong(about, says, advice)];
+  }
+  const transferred = count("transferred");
+  if (policy.preempt && transferred > MOST_PER_HOUR) {
+    const says = `flaps: it was handed over ${transferred} times in the last hour, and its policy preempts`;
+    return [wrong(about, says, "give its nodes equal priorities, or tenure groups update with --no-preempt")];
+  }
+  if (count("resigned") > 4 * MOST_PER_HOUR) {
+    return [note(about, `its leaders have resigned ${count("resigned")} times in the last hour`)];
+  }
+  return [];
+}
+
+function judgeCandidates({ group, events, members }: GroupSight, nowMs: number): Finding[] {
+  const { groupId, leader, explicit, pausedForMs } = group;
+  const about = `group ${groupId}`;
+  if (pausedForMs === "until-resumed") {
+    return [note(about, "is paused until somebody resumes it", `tenure resume ${groupId}`)];
+  }
+  if (leader !== null || pausedForMs !== null) return [];
+  if (members.some(({ role }) => role === "candidate")) return [];
+  const last = events.at(-1);
+  const isLost = last?.reason === "expired" && nowMs - last.tsMs < DAY_MS;
+  // Whoever campaigns once and resigns leaves a group behind that nobody misses.
+  if (!explicit && !isLost) return [];
+  const says = isLost
+    ? `nobody leads it and nobody stands for it, since the lease of ${last.previousLeaderNodeId ?? "its leader"} ran out ${tellDuration(nowMs - last.tsMs)} ago`
+    : "nobody leads it and nobody stands for it";
+  const allowed = group.allowedNodes === null ? "its nodes" : group.allowedNodes.join(", ");
+  return [
+    wrong(about, says, `start ${allowed || "its nodes"}, or delete it: tenure groups delete ${groupId}`),
+  ];
+}

@@ -1,0 +1,183 @@
+/** What doctor makes of what it has seen. */
+import { DEFAULT_POLICY, type EndReason, type Group, type LeadershipEvent, type Member } from "@tenure/core";
+import { describe, expect, it } from "vitest";
+import { ClockOffset } from "../frame/clock-offset.js";
+import { checkValidity } from "./certificate-checks.js";
+import { judgeSkew } from "./clock-checks.js";
+import { judgeFileSystem } from "./engines/embedded-checks.js";
+import { fsync } from "./engines/etcd-checks.js";
+import { judgeSettings } from "./engines/postgres-checks.js";
+import { judgeServer } from "./engines/zookeeper-checks.js";
+import type { Finding } from "./finding.js";
+import { type GroupSight, judgeGroup } from "./group-checks.js";
+import { sumOf } from "./server-checks.js";
+import { isBefore } from "./version.js";
+import { judgeWrites } from "./write-check.js";
+
+const DAY_MS = 86_400_000;
+const HOUR_MS = 3_600_000;
+const NOW = Date.UTC(2026, 5, 1);
+
+const levels = (findings: readonly Finding[]): string[] => findings.map(({ level }) => level);
+
+it.each([
+  [0, "ok"],
+  [1500, "ok"],
+  [60_000, "wrong"],
+  [-60_000, "wrong"],
+])("a wall clock that is %d ms ahead is %s", (aheadMs, level) => {
+  const offset = new ClockOffset();
+  for (let index = 0; index < 20; index++) {
+    const sentAtMs = NOW + index * 93;
+    const served = new Date(Math.floor((sentAtMs + aheadMs) / 1000) * 1000).toUTCString();
+    offset.take({ headers: { date: served }, sentAtMs, answeredAtMs: sentAtMs + 2 });
+  }
+  expect(judgeSkew("clocks", offset).level).toBe(level);
+});
+
+it.each([
+  ["a year, of two", -365, 365, "ok"],
+  ["ten days, of a year", -355, 10, "wrong"],
+  ["ten hours, of a day", -0.58, 0.42, "ok"],
+  ["two hours, of a day", -0.92, 0.08, "wrong"],
+  ["nothing: it has expired", -365, -1, "wrong"],
+  ["not yet", 1, 365, "wrong"],
+])("a certificate that is valid for another %s", (_case, fromDays, untilDays, level) => {
+  const validity = { fromMs: NOW + fromDays * DAY_MS, untilMs: NOW + untilDays * DAY_MS };
+  expect(checkValidity("certificate", validity, NOW).level).toBe(level);
+});
+
+it.each([
+  ["ok", [10, 20, 30]],
+  ["note", [60, 80, 500]],
+  ["wrong", [90, 130, 140]],
+])("a write must fit into the shortest lease several times: %s", (level, tookMs) => {
+  expect(judgeWrites(tookMs, 500).level).toBe(level);
+});
+
+describe("a group", () => {
+  const events = (count: number, reason: EndReason, agoMs: number): LeadershipEvent[] =>
+    Array.from({ length: count }, (_, index) => ({
+      number: index + 1,
+      type: "LEADER_LOST",
+      term: index + 1,
+      leaderNodeId: null,
+      previousLeaderNodeId: "a",
+      reason,
+      tsMs: NOW - agoMs,
+    }));
+  const sight = (group: Partial<Group>, seen: Partial<GroupSight> = {}): GroupSight => ({
+    group: {
+      groupId: "g",
+      explicit: false,
+      policy: DEFAULT_POLICY,
+      allowedNodes: null,
+      leader: { nodeId: "a", term: 1, expiresAtMs: 0 },
+      term: 1,
+      pausedForMs: null,
+      ...group,
+    },
+    events: [],
+    members: [],
+    ...seen,
+  });
+  const preempting = { policy: { ...DEFAULT_POLICY, strategy: "priority" as const, preempt: true } };
+  const candidate: Member = { nodeId: "b", role: "candidate", lastHeartbeatMs: NOW };
+
+  it.each<[string, GroupSight, string[]]>([
+    ["is led", sight({}), []],
+    ["has lost seven leases within the hour", sight({}, { events: events(7, "expired", 1000) }), ["wrong"]],
+    ["had lost them before", sight({}, { events: events(7, "expired", 2 * HOUR_MS) }), []],
+    ["has lost six", sight({}, { events: events(6, "expired", 1000) }), []],
+    [
+      "was handed over again and again by preemption",
+      sight(preempting, { events: events(7, "transferred", 1000) }),
+      ["wrong"],
+    ],
+    ["was handed over by operators", sight({}, { events: events(7, "transferred", 1000) }), []],
+    ["resigns all the time", sight({}, { events: events(30, "resigned", 1000) }), ["note"]],
+    ["was created and nobody stands for it", sight({ leader: null, explicit: true }), ["wrong"]],
+    ["waits for its first candidate", sight({ leader: null, explicit: true }, { members: [candidate] }), []],
+    ["was given up by its only leader", sight({ leader: null }, { events: events(1, "resigned", 1000) }), []],
+    [
+      "lost its leader, and nobody took over",
+      sight({ leader: null }, { events: events(1, "expired", 60_000) }),
+      ["wrong"],
+    ],
+    ["lost it long ago", sight({ leader: null }, { events: events(1, "expired", 2 * DAY_MS) }), []],
+    ["is paused for good", sight({ pausedForMs: "until-resumed" }), ["note"]],
+    ["is paused for a while, and vacant", sight({ leader: null, explicit: true, pausedForMs: 1000 }), []],
+  ])("%s", (_case, seen, expected) => {
+    expect(levels(judgeGroup(seen, NOW))).toEqual(expected);
+  });
+});
+
+describe("an engine", () => {
+  it("PostgreSQL without fsync, or with a standby that may lag, is wrong", () => {
+    const good = {
+      version: "15.4 (Debian)",
+      fsync: "on",
+      full_page_writes: "on",
+      synchronous_commit: "on",
+      synchronous_standby_names: "*",
+      is_standby: false,
+      standbys: 1,
+      synchronous_standbys: 1,
+    };
+    expect(levels(judgeSettings("pg", good))).toEqual(["ok", "ok"]);
+    expect(levels(judgeSettings("pg", { ...good, fsync: "off" }))).toContain("wrong");
+    expect(levels(judgeSettings("pg", { ...good, full_page_writes: "off" }))).toContain("wrong");
+    expect(levels(judgeSettings("pg", { ...good, synchronous_standbys: 0 }))).toContain("wrong");
+    expect(levels(judgeSettings("pg", { ...good, standbys: 0, synchronous_standbys: 0 }))).toContain("wrong");
+    expect(levels(judgeSettings("pg", { ...good, version: "11.9" }))).toContain("wrong");
+    expect(levels(judgeSettings("pg", { ...good, synchronous_commit: "off" }))).toEqual(["ok", "note", "ok"]);
+  });
+
+  it("ZooKeeper that is too old, or does not serve, is wrong", () => {
+    const answer = (version: string) => `Zookeeper version: ${version}-abc, built on x\nMode: leader\n`;
+    expect(judgeServer("zk", answer("3.8.0"))).toMatchObject({ isServing: true, finding: { level: "ok" } });
+    expect(judgeServer("zk", answer("3.4.13"))).toMatchObject({
+      isServing: true,
+      finding: { level: "wrong" },
+    });
+    const idle = "This ZooKeeper instance is not currently serving requests\n";
+    expect(judgeServer("zk", idle)).toMatchObject({ isServing: false, finding: { level: "wrong" } });
+  });
+
+  it("a directory on the network, in memory or on a full disk is wrong", () => {
+    const room = 2 ** 34;
+    expect(levels(judgeFileSystem("d", { type: 0xef53, freeBytes: room }))).toEqual(["ok"]);
+    expect(levels(judgeFileSystem("d", { type: 0x6969, freeBytes: room }))).toEqual(["wrong", "ok"]);
+    expect(levels(judgeFileSystem("d", { type: 0x01021994, freeBytes: room }))).toEqual(["wrong", "ok"]);
+    expect(levels(judgeFileSystem("d", { type: 0xef53, freeBytes: 1000 }))).toEqual(["wrong"]);
+  });
+
+  it("etcd is as slow as the slowest of a hundred of its flushes", () => {
+    const metrics = (fast: number) =>
+      ["0.001", "0.512", "+Inf"]
+        .map(
+          (le, index) => `etcd_disk_wal_fsync_duration_seconds_bucket{le="${le}"} ${[fast, 100, 100][index]}`,
+        )
+        .concat("etcd_disk_wal_fsync_duration_seconds_count 100")
+        .join("\n");
+    expect(levels(fsync("etcd", metrics(99)))).toEqual(["ok"]);
+    expect(levels(fsync("etcd", metrics(98)))).toEqual(["wrong"]);
+    expect(fsync("etcd", "")).toEqual([]);
+  });
+});
+
+it.each([
+  ["2.9.10", "2.9.21", true],
+  ["v2.10.0-beta", "2.9.21", false],
+  ["3.5", "3.5.0", false],
+  ["15.4 (Debian 15.4-1)", "12", false],
+])("%s is before %s: %s", (version, other, expected) => {
+  expect(isBefore(version, other)).toBe(expected);
+});
+
+it("metrics are summed over their labels", () => {
+  const text = '# HELP x y\nrenews{reason="A"} 2\nrenews{reason="B"} 3\nrenews_more 9\nplain 4\n';
+  expect(sumOf(text, "renews")).toBe(5);
+  expect(sumOf(text, "renews", 'reason="B"')).toBe(3);
+  expect(sumOf(text, "plain")).toBe(4);
+});

@@ -1,0 +1,40 @@
+/** A command run in this very process, against real servers and stores: what it wrote, and its exit code. */
+import { Shell } from "./shell.js";
+import { run } from "../program.js";
+
+export interface Finished {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+export interface CommandOptions {
+  readonly env?: Readonly<Record<string, string>>;
+  readonly signal?: AbortSignal;
+  readonly isTerminal?: boolean;
+  /** Called with all that was written so far, whenever there is more. */
+  readonly onOutput?: (stdout: string) => void;
+}
+
+export async function command(args: readonly string[], options: CommandOptions = {}): Promise<Finished> {
+  const { env = {}, signal = new AbortController().signal, isTerminal = false, onOutput } = options;
+  let stdout = "";
+  let stderr = "";
+  const out = {
+    isTTY: isTerminal,
+    write: (text: string): void => {
+      stdout += text;
+      onOutput?.(stdout);
+    },
+  };
+  const err = { isTTY: isTerminal, write: (text: string): void => void (stderr += text) };
+  const shell = new Shell({ out, err, env, signal });
+  await run(shell, args);
+  return { code: shell.exitCode, stdout, stderr };
+}
+
+/** The one JSON value that a command printed. */
+export function jsonOf<T>({ stdout, stderr }: Finished): T {
+  if (stderr !== "") throw new Error(`the command complained: ${stderr}`);
+  return JSON.parse(stdout) as T;
+}

@@ -1,0 +1,52 @@
+import { describe, expect, it } from "vitest";
+import { asId, DEFAULT_SERVER, targetOf } from "./connection.js";
+
+describe("where a command asks", () => {
+  it("is the server of this machine, unless it is told", () => {
+    expect(targetOf({}, {})).toEqual({ kind: "server", endpoints: [DEFAULT_SERVER], access: {} });
+  });
+
+  it("is what the environment says, and before that what the command line says", () => {
+    const env = { TENURE_STORE: "memory:" };
+    expect(targetOf({}, env)).toEqual({ kind: "store", url: "memory:" });
+    expect(targetOf({ server: "http://a" }, env)).toMatchObject({ kind: "server", endpoints: ["http://a"] });
+    expect(targetOf({}, { TENURE_SERVER: "http://a, http://b" })).toMatchObject({
+      endpoints: ["http://a", "http://b"],
+    });
+    expect(targetOf({ store: "embedded:x" }, { TENURE_SERVER: "http://a" })).toEqual({
+      kind: "store",
+      url: "embedded:x",
+    });
+  });
+
+  it("is one of the two, on the command line and in the environment", () => {
+    expect(() => targetOf({ server: "http://a", store: "memory:" }, {})).toThrow("besides --server");
+    expect(() => targetOf({}, { TENURE_SERVER: "http://a", TENURE_STORE: "memory:" })).toThrow(
+      "TENURE_SERVER",
+    );
+  });
+
+  it("takes credentials from options, then from the environment; a variable set to nothing is not set", () => {
+    const env = {
+      TENURE_TOKEN_FILE: "t",
+      TENURE_CA: "",
+      TENURE_CERT: "c",
+      TENURE_KEY: "k",
+      TENURE_SERVER: "",
+    };
+    expect(targetOf({ cert: "mine" }, env)).toEqual({
+      kind: "server",
+      endpoints: [DEFAULT_SERVER],
+      access: { tokenFile: "t", certFile: "mine", keyFile: "k" },
+    });
+  });
+});
+
+it.each([
+  ["worker-1.example", "worker-1.example"],
+  ["Jane Doe@home", "Jane_Doe_home"],
+  ["..", "otherwise"],
+  ["", "otherwise"],
+])("a name of the machine as an id: %j is %s", (name, id) => {
+  expect(asId(name, "otherwise")).toBe(id);
+});

@@ -1,0 +1,41 @@
+import { Command, Option } from "commander";
+import { ERROR_OUTPUT } from "../error-output.js";
+import { DEFAULT_SERVER } from "./connection.js";
+import { parseDuration } from "./duration.js";
+import type { Shell } from "./shell.js";
+
+/** A command that speaks by the shell, and throws instead of ending the process. */
+export function newCommand(shell: Shell, name: string, description: string): Command {
+  return new Command(name)
+    .description(description)
+    .exitOverride()
+    .configureOutput({
+      ...ERROR_OUTPUT,
+      writeOut: (text) => shell.write(text),
+      writeErr: (text) => shell.writeError(text),
+    })
+    .configureHelp({ showGlobalOptions: false });
+}
+
+/** One that asks a server or a store. */
+export function electorCommand(shell: Shell, name: string, description: string): Command {
+  return newCommand(shell, name, description)
+    .addOption(
+      new Option("--server <url>", `servers to ask, by comma (TENURE_SERVER; default ${DEFAULT_SERVER})`),
+    )
+    .addOption(new Option("--store <url>", "the store to use directly, without a server (TENURE_STORE)"))
+    .addOption(new Option("--token-file <file>", "the token to show the server (TENURE_TOKEN_FILE)"))
+    .addOption(new Option("--ca <file>", "who may have signed the server's certificate (TENURE_CA)"))
+    .addOption(new Option("--cert <file>", "certificate to show the server, with --key (TENURE_CERT)"))
+    .addOption(new Option("--key <file>", "its private key (TENURE_KEY)"))
+    .addOption(new Option("--json", "print JSON, one value per line"));
+}
+
+export function withExamples(command: Command, ...examples: readonly string[]): Command {
+  return command.addHelpText("after", `\nExamples:\n${examples.map((each) => `  $ ${each}`).join("\n")}`);
+}
+
+/** One that has a default, shown as people write it. */
+export function durationOption(flags: string, description: string, byDefault: string): Option {
+  return new Option(flags, description).argParser(parseDuration).default(parseDuration(byDefault), byDefault);
+}

@@ -1,0 +1,94 @@
+/** What went wrong, in one sentence with the next step, and the exit code that says so to a script. */
+import { BackendUnavailableError, InvalidRequestError, InvalidTtlError, TenureError } from "@tenure/core";
+import { EXIT } from "../exit-codes.js";
+import { tellDuration } from "./duration.js";
+import type { ExitCode } from "./shell.js";
+
+export interface ToldError {
+  readonly code: string;
+  readonly message: string;
+  readonly exitCode: ExitCode;
+}
+
+/** How a field of a request is called on the command line. */
+const OPTIONS: Readonly<Record<string, string>> = {
+  groupId: "GROUP",
+  nodeId: "--node-id",
+  toNodeId: "NODE",
+  term: "--term",
+  ttlMs: "--ttl",
+  instanceId: "--instance",
+  priority: "--priority",
+  metadata: "--metadata",
+  waitMs: "--wait",
+  banMs: "--ban",
+  forMs: "--for",
+  timeoutMs: "--timeout",
+  by: "--by",
+  cursor: "--cursor",
+  prefix: "--prefix",
+  allowedNodes: "--allow",
+  "policy.minTtlMs": "--min-ttl",
+  "policy.maxTtlMs": "--max-ttl",
+  "policy.takeoverDelayMs": "--takeover-delay",
+  "policy.strategy": "--strategy",
+  "policy.preempt": "--preempt",
+  "policy.retry.initialMs": "--retry-initial",
+  "policy.retry.maxMs": "--retry-max",
+  "policy.retry.jitter": "--retry-jitter",
+  store: "--store",
+  endpoints: "--server",
+  tokenFile: "--token-file",
+  "tls.caFile": "--ca",
+  "tls.ca": "--ca",
+  "tls.certFile": "--cert",
+  "tls.cert": "--cert",
+  "tls.keyFile": "--key",
+  "tls.key": "--key",
+};
+
+export function tellError(error: unknown): ToldError {
+  if (error instanceof InvalidTtlError) {
+    const { minTtlMs, maxTtlMs, field } = error;
+    const bounds = `${tellDuration(minTtlMs)} to ${tellDuration(maxTtlMs)}`;
+    const message = `${optionOf(field)} is outside of what the policy of this group admits: ${bounds}`;
+    return { code: error.code, message, exitCode: EXIT.wrongUse };
+  }
+  if (error instanceof InvalidRequestError) {
+    return { code: error.code, message: byOption(error), exitCode: EXIT.wrongUse };
+  }
+  if (error instanceof BackendUnavailableError) {
+    const message = `${error.message}; see that it runs and can be reached, or name another with --server or --store`;
+    return { code: error.code, message, exitCode: EXIT.unavailable };
+  }
+  const { code, message } = error as { code?: unknown; message?: unknown };
+  const told = typeof message === "string" ? message : String(error);
+  const isKnown = error instanceof TenureError || (typeof code === "string" && code in NEXT_STEPS);
+  const next = NEXT_STEPS[String(code)];
+  return {
+    code: isKnown ? String(code) : "FAILED",
+    message: next === undefined ? told : `${told}; ${next}`,
+    exitCode: EXIT.failed,
+  };
+}
+
+/** By code: classes of libraries that are loaded late are not at hand here. */
+const NEXT_STEPS: Readonly<Record<string, string | undefined>> = {
+  UNAUTHENTICATED: "give a valid token with --token-file, or a certificate with --cert and --key",
+  UNAUTHORIZED: "use credentials that may do this, or have an admin do it",
+  RATE_LIMITED: "ask less often, or raise --rate-limit of the server",
+  UNEXPECTED_ANSWER: "see that --server names a Tenure service",
+  CONFLICT: "look at the group with tenure groups show or tenure why, then decide anew",
+  GROUP_NOT_FOUND: "tenure groups create makes it",
+};
+
+function optionOf(field: string): string {
+  return OPTIONS[field] ?? OPTIONS[field.replace(/\[\d+\]/, "")] ?? field;
+}
+
+function byOption({ field, message }: InvalidRequestError): string {
+  const option = optionOf(field);
+  // Fields of one another are named as well: "minTtlMs is 9, more than policy.maxTtlMs".
+  const told = message.startsWith(field) ? option + message.slice(field.length) : message;
+  return told.replaceAll(/\bpolicy(?:\.[A-Za-z]+)+/g, (name) => OPTIONS[name] ?? name);
+}

@@ -1,0 +1,87 @@
+/** The `tenure` command: every command there is, and how the end of one is told. */
+import { type Command, CommanderError } from "commander";
+import { benchCommand } from "./bench/bench-command.js";
+import { campaignCommand } from "./commands/campaign-command.js";
+import { groupsCommand } from "./commands/groups-command.js";
+import { historyCommand } from "./commands/history-command.js";
+import { leaderCommand } from "./commands/leader-command.js";
+import { membersCommand } from "./commands/members-command.js";
+import {
+  pauseCommand,
+  resumeCommand,
+  stepDownCommand,
+  transferCommand,
+} from "./commands/operate-commands.js";
+import { renewCommand, resignCommand } from "./commands/renew-command.js";
+import { watchCommand } from "./commands/watch-command.js";
+import { completionCommand } from "./completion/completion-command.js";
+import { doctorCommand } from "./doctor/doctor-command.js";
+import { EXIT } from "./exit-codes.js";
+import { newCommand, withExamples } from "./frame/elector-command.js";
+import { READER_GONE, type Shell } from "./frame/shell.js";
+import { tellError } from "./frame/tell-error.js";
+import { runCommand } from "./run/run-command.js";
+import { serveCommand } from "./serve-command.js";
+import { topCommand } from "./top/top-command.js";
+import { whyCommand } from "./why/why-command.js";
+
+const PURPOSE = "Leader election that can be trusted: one leader per group, a lease, a term that only rises.";
+
+export function program(shell: Shell): Command {
+  const all = newCommand(shell, "tenure", PURPOSE)
+    .addCommand(
+      withExamples(
+        serveCommand(),
+        "tenure serve",
+        "tenure serve --listen 127.0.0.1:7420 --store postgres://tenure@db/tenure",
+      ),
+    )
+    .addCommand(runCommand(shell))
+    .addCommand(campaignCommand(shell))
+    .addCommand(renewCommand(shell))
+    .addCommand(resignCommand(shell))
+    .addCommand(leaderCommand(shell))
+    .addCommand(watchCommand(shell))
+    .addCommand(membersCommand(shell))
+    .addCommand(historyCommand(shell))
+    .addCommand(whyCommand(shell))
+    .addCommand(groupsCommand(shell))
+    .addCommand(stepDownCommand(shell))
+    .addCommand(transferCommand(shell))
+    .addCommand(pauseCommand(shell))
+    .addCommand(resumeCommand(shell))
+    .addCommand(topCommand(shell))
+    .addCommand(doctorCommand(shell))
+    .addCommand(benchCommand(shell));
+  // Last, so that it knows all of them.
+  all.addCommand(completionCommand(shell, () => all));
+  return withExamples(
+    all,
+    "tenure serve",
+    "tenure campaign billing --node-id worker-1 --ttl 30s",
+    "tenure top",
+  );
+}
+
+/** Never throws: what went wrong is one sentence, and the exit code of the shell. */
+export async function run(shell: Shell, args: readonly string[]): Promise<void> {
+  try {
+    await program(shell).parseAsync([...args], { from: "user" });
+  } catch (error) {
+    if (error instanceof CommanderError) {
+      // What is wrong has been said already.
+      shell.exitCode = error.exitCode === 0 ? EXIT.done : EXIT.wrongUse;
+      return;
+    }
+    if (shell.signal.reason === READER_GONE) return;
+    if (shell.signal.aborted) {
+      shell.writeError("tenure: interrupted\n");
+      shell.exitCode = EXIT.failed;
+      return;
+    }
+    const { code, message, exitCode } = tellError(error);
+    const told = shell.isJson ? JSON.stringify({ ok: false, error: code, message }) : `tenure: ${message}`;
+    shell.writeError(`${told}\n`);
+    shell.exitCode = exitCode;
+  }
+}

@@ -1,0 +1,152 @@
+/** `tenure run`: a command in any language that runs only while this node leads. */
+import { constants } from "node:os";
+import { rm, writeFile } from "node:fs/promises";
+import { Election, type Mandate } from "@tenure/client";
+import type { ElectorAdmin } from "@tenure/core";
+import { type Command, InvalidArgumentError, Option } from "commander";
+import { EXIT } from "../exit-codes.js";
+import { type ConnectionFlags, defaultNodeId } from "../frame/connection.js";
+import { parseDuration } from "../frame/duration.js";
+import { electorCommand, withExamples } from "../frame/elector-command.js";
+import { parseWhole } from "../frame/numbers.js";
+import type { OutputFlags, Shell } from "../frame/shell.js";
+import { healthCommand } from "./health-command.js";
+import { LedCommand, type RunEnd } from "./led-command.js";
+import { StatusEndpoint } from "./status-endpoint.js";
+
+interface RunFlags extends ConnectionFlags, OutputFlags {
+  readonly nodeId: string;
+  readonly ttl: number;
+  readonly priority?: number;
+  readonly restart?: true;
+  readonly once?: true;
+  readonly onLose: "wait" | "exit";
+  readonly stopSignal: NodeJS.Signals;
+  readonly grace: number;
+  readonly healthCmd?: string;
+  readonly readyFile?: string;
+  readonly http?: { readonly host: string; readonly port: number };
+}
+
+const DEFAULT_TTL_MS = 5000;
+const DEFAULT_GRACE_MS = 10_000;
+
+export function runCommand(shell: Shell): Command {
+  const command = electorCommand(shell, "run", "Run a command only while this node leads a group")
+    .argument("<group>")
+    .argument(
+      "<command...>",
+      "after --, what to run; TENURE_TERM, TENURE_GROUP and TENURE_TOKEN are in its environment",
+    )
+    .option("--node-id <id>", "who stands for election", defaultNodeId())
+    .option("--ttl <duration>", "how long a crashed node blocks the others", parseDuration, DEFAULT_TTL_MS)
+    .option("--priority <n>", "where the group's strategy is priority", parseWhole)
+    .option("--restart", "run the command again when it ends by itself")
+    .option("--once", "do not wait: exit code 3 if another leads")
+    .addOption(
+      new Option("--on-lose <what>", "after the leadership was lost: stand again, or exit with code 3")
+        .choices(["wait", "exit"])
+        .default("wait"),
+    )
+    .option(
+      "--stop-signal <name>",
+      "what the command is sent first",
+      parseSignal,
+      "SIGTERM" as NodeJS.Signals,
+    )
+    .option(
+      "--grace <duration>",
+      "how long it may then take before SIGKILL; less if the lease ends sooner",
+      parseDuration,
+      DEFAULT_GRACE_MS,
+    )
+    .option("--health-cmd <text>", "a shell command; this node leads only while it ends with 0")
+    .option("--ready-file <file>", "exists, with the term in it, while the command runs")
+    .option("--http <address>", "answer {name, is_leader, term} there, such as :4040", parseAddress)
+    .action((groupId: string, words: string[], flags: RunFlags) =>
+      shell.connected(flags, ({ elector }) => run(shell, elector, groupId, words, flags)),
+    );
+  return withExamples(
+    command,
+    "tenure run billing -- ./billing-worker --verbose",
+    "tenure run nightly --restart --health-cmd 'pg_isready -q' -- python3 scheduler.py",
+    "tenure run sidecar --http :4040 -- sleep infinity",
+  );
+}
+
+async function run(
+  shell: Shell,
+  elector: ElectorAdmin,
+  groupId: string,
+  [file = "", ...args]: readonly string[],
+  flags: RunFlags,
+): Promise<number> {
+  const { nodeId, ttl: ttlMs, priority, healthCmd, readyFile, http } = flags;
+  const election = new Election(elector, {
+    groupId,
+    nodeId,
+    ttlMs,
+    priority,
+    // Time for the signal to be heeded before the command is killed.
+    stopMarginMs: Math.ceil(ttlMs / 5),
+    healthChecker: healthCmd === undefined ? undefined : healthCommand(healthCmd),
+    clock: shell.clock,
+  });
+  const endpoint = http === undefined ? null : await StatusEndpoint.open(election, http);
+  const command = new LedCommand({
+    election,
+    file,
+    args,
+    env: shell.env,
+    restart: flags.restart === true,
+    once: flags.once === true,
+    exitWhenLost: flags.onLose === "exit",
+    stopSignal: flags.stopSignal,
+    graceMs: flags.grace,
+    killMarginMs: Math.ceil(ttlMs / 20),
+    tellEveryMs: Math.ceil(ttlMs / 20),
+    restartDelayMs: 1000,
+    clock: shell.clock,
+    running: async ({ term }: Mandate) => {
+      shell.remark(`tenure: ${nodeId} leads ${groupId} in term ${term}`);
+      if (readyFile !== undefined) await writeFile(readyFile, `${term}\n`);
+    },
+    ended: async () => {
+      if (readyFile !== undefined) await rm(readyFile, { force: true });
+    },
+  });
+  try {
+    return tellEnd(shell, groupId, await command.run(shell.signal));
+  } finally {
+    await endpoint?.close();
+  }
+}
+
+/** The command's own exit code, as a shell tells it; 3 where this node does not lead. */
+function tellEnd(shell: Shell, groupId: string, ended: RunEnd): number {
+  switch (ended.kind) {
+    case "ended": {
+      const { code, signal } = ended.end;
+      return code ?? 128 + (signal === null ? 0 : constants.signals[signal]);
+    }
+    case "lost":
+      shell.remark(`tenure: another node leads ${groupId}`);
+      return EXIT.notLeader;
+    case "stopped":
+      return EXIT.done;
+  }
+}
+
+function parseSignal(text: string): NodeJS.Signals {
+  const name = (text.startsWith("SIG") ? text : `SIG${text}`).toUpperCase();
+  if (!Object.hasOwn(constants.signals, name))
+    throw new InvalidArgumentError("Say a signal, such as SIGTERM.");
+  return name as NodeJS.Signals;
+}
+
+/** `:4040` is for programs on this machine; a host says otherwise. */
+function parseAddress(text: string): { readonly host: string; readonly port: number } {
+  const [, host = "", port = ""] = /^(.*):(\d{1,5})$/.exec(text) ?? [];
+  if (port === "" || Number(port) > 65_535) throw new InvalidArgumentError("Say [HOST]:PORT, such as :4040.");
+  return { host: host === "" ? "127.0.0.1" : host.replace(/^\[|\]$/g, ""), port: Number(port) };
+}

@@ -1,0 +1,141 @@
+import { DEFAULT_POLICY, type EndReason, type Group, type LeadershipEvent, type Member } from "@tenure/core";
+import { describe, expect, it } from "vitest";
+import { explain } from "./explain.js";
+
+const START = Date.UTC(2026, 0, 1, 12);
+
+/** `a` leads from second 0, and so on: each entry is one event. */
+function story(
+  ...told: readonly (readonly [number, string, EndReason | "wins", string?])[]
+): LeadershipEvent[] {
+  let term = 0;
+  let previous: string | null = null;
+  let reason: EndReason | "none" = "none";
+  return told.map(([second, nodeId, what, by], index) => {
+    const isWin = what === "wins";
+    if (isWin) term++;
+    else reason = what;
+    const event: LeadershipEvent = {
+      number: index + 1,
+      type: isWin ? "LEADER_CHANGED" : "LEADER_LOST",
+      term,
+      leaderNodeId: isWin ? nodeId : null,
+      previousLeaderNodeId: isWin ? previous : nodeId,
+      reason,
+      tsMs: START + second * 1000,
+      ...(by === undefined ? {} : { by }),
+    };
+    if (!isWin) previous = nodeId;
+    return event;
+  });
+}
+
+function group(leader: string | null, term: number, more: Partial<Group> = {}): Group {
+  return {
+    groupId: "g",
+    explicit: false,
+    policy: DEFAULT_POLICY,
+    allowedNodes: null,
+    leader: leader === null ? null : { nodeId: leader, term, expiresAtMs: 0 },
+    term,
+    pausedForMs: null,
+    ...more,
+  };
+}
+
+function told(
+  group_: Group,
+  events: readonly LeadershipEvent[],
+  second: number,
+  members: readonly Member[] = [],
+  most = 5,
+): string[] {
+  return explain({ group: group_, events, members, nowMs: START + second * 1000 }, most);
+}
+
+describe("why a group is led", () => {
+  it("tells of each leader before, how it ended, and how long the group was vacant", () => {
+    const events = story(
+      [0, "a", "wins"],
+      [60, "a", "expired"],
+      [63, "b", "wins"],
+      [70, "b", "deposed", "jane"],
+      [70, "c", "wins"],
+    );
+    expect(told(group("c", 3), events, 80)).toEqual([
+      "c leads g in term 3 since 2026-01-01 12:01:10Z (10 s ago).",
+      "c took over in the same moment.",
+      "b led in term 2 for 7 s, from 2026-01-01 12:01:03Z; then it was told to step down, asked for by jane.",
+      "b won 3 s after a had gone.",
+      "a led in term 1 for 1 min, from 2026-01-01 12:00:00Z; then its lease ran out: it did not renew in time, because it crashed, was paused or was cut off.",
+      "Before that nobody led g: term 1 is its first.",
+    ]);
+  });
+
+  it("goes back as far as it was asked to", () => {
+    const events = story(
+      [0, "a", "wins"],
+      [1, "a", "resigned"],
+      [2, "b", "wins"],
+      [3, "b", "resigned"],
+      [4, "c", "wins"],
+    );
+    const sentences = told(group("c", 3), events, 5, [], 2);
+    expect(sentences.at(-1)).toContain("b led in term 2");
+    expect(sentences.join(" ")).not.toContain("a led");
+  });
+
+  it("says where the kept events begin", () => {
+    const events = story([0, "a", "wins"], [1, "a", "resigned"], [2, "b", "wins"]).slice(1);
+    expect(told(group("b", 2), events, 5).slice(-2)).toEqual([
+      "a led in term 1; then it resigned.",
+      "Before that nobody led g: term 1 is its first.",
+    ]);
+    const later = story(
+      [0, "x", "wins"],
+      [1, "x", "resigned"],
+      [2, "a", "wins"],
+      [3, "a", "resigned"],
+      [4, "b", "wins"],
+    ).slice(2);
+    expect(told(group("b", 3), later, 5).at(-1)).toBe("What was before that is not kept any more.");
+  });
+
+  it("mentions a pause, which the leader outlives", () => {
+    const paused = group("a", 1, { pausedForMs: "until-resumed" });
+    expect(told(paused, story([0, "a", "wins"]), 1)[1]).toBe(
+      "The group is paused until it is resumed: its leader may go on, nobody else can win.",
+    );
+  });
+});
+
+describe("why a group is not led", () => {
+  const events = story([0, "a", "wins"], [60, "a", "expired"]);
+
+  it("nobody ever campaigned", () => {
+    expect(told(group(null, 0), [], 0)).toEqual([
+      "Nobody leads g, and nobody ever has.",
+      "Nobody stands for it: no node has campaigned in the last half minute.",
+    ]);
+  });
+
+  it("it is paused", () => {
+    expect(told(group(null, 1, { pausedForMs: 90_000 }), events, 61)[1]).toBe(
+      "The group is paused for another 1 min 30 s, so nobody can win; tenure resume g ends that.",
+    );
+  });
+
+  it("it rests after a lease has run out, and only then", () => {
+    const resting = group(null, 1, { policy: { ...DEFAULT_POLICY, takeoverDelayMs: 5000 } });
+    expect(told(resting, events, 62)[1]).toContain("that is over in 3 s.");
+    expect(told(resting, story([0, "a", "wins"], [60, "a", "resigned"]), 62)[1]).toContain(
+      "Nobody stands for it",
+    );
+    expect(told(resting, events, 66)[1]).toContain("Nobody stands for it");
+  });
+
+  it("candidates were seen", () => {
+    const members: Member[] = [{ nodeId: "b", role: "candidate", lastHeartbeatMs: START }];
+    expect(told(group(null, 1), events, 62, members)[1]).toContain("Seen lately as candidates: b");
+  });
+});

@@ -1,0 +1,131 @@
+/** Why a group is led by whom it is led, told from its events. Pure: what is known goes in, sentences come out. */
+import type { EndReason, Group, LeadershipEvent, Member } from "@tenure/core";
+import { tellDuration, tellTime } from "../frame/duration.js";
+
+export interface Known {
+  readonly group: Group;
+  /** Oldest first. */
+  readonly events: readonly LeadershipEvent[];
+  readonly members: readonly Member[];
+  readonly nowMs: number;
+}
+
+/** One leadership, from its beginning to its end. */
+interface Reign {
+  readonly term: number;
+  readonly nodeId: string;
+  readonly fromMs: number;
+  readonly by?: string | undefined;
+  end: { readonly reason: EndReason; readonly atMs: number; readonly by?: string | undefined } | null;
+}
+
+const CAUSES: Readonly<Record<EndReason, string>> = {
+  expired: "its lease ran out: it did not renew in time, because it crashed, was paused or was cut off",
+  resigned: "it resigned",
+  deposed: "it was told to step down",
+  transferred: "it handed over to the next leader",
+};
+
+/** The newest first: what is, then what led to it. `most`: how many leaderships are told of. */
+export function explain(known: Known, most: number): string[] {
+  const reigns = reignsOf(known.events);
+  const told = reigns.slice(-most).toReversed();
+  const [last, ...before] = told;
+  const sentences = known.group.leader === null ? vacancy(known, last) : presence(known, last);
+  if (known.group.leader === null && last !== undefined) sentences.push(reignSentence(last));
+  for (const [index, reign] of before.entries()) {
+    const next = told[index];
+    if (next !== undefined) sentences.push(...gap(reign, next));
+    sentences.push(reignSentence(reign));
+  }
+  const first = told.at(-1);
+  if (first?.term === 1)
+    sentences.push(`Before that nobody led ${known.group.groupId}: term 1 is its first.`);
+  else if (first !== undefined && reigns[0] === first)
+    sentences.push("What was before that is not kept any more.");
+  return sentences;
+}
+
+function reignsOf(events: readonly LeadershipEvent[]): Reign[] {
+  const reigns: Reign[] = [];
+  for (const { type, term, leaderNodeId, previousLeaderNodeId, reason, tsMs, by } of events) {
+    if (type === "LEADER_CHANGED" && leaderNodeId !== null) {
+      reigns.push({ term, nodeId: leaderNodeId, fromMs: tsMs, by, end: null });
+      continue;
+    }
+    if (reason === "none") continue;
+    const end = { reason, atMs: tsMs, by };
+    const reign = reigns.at(-1);
+    if (reign?.term === term) reign.end = end;
+    // The events that are kept may begin with an end.
+    else if (reign === undefined && previousLeaderNodeId !== null)
+      reigns.push({ term, nodeId: previousLeaderNodeId, fromMs: Number.NaN, end });
+  }
+  return reigns;
+}
+
+function presence({ group, nowMs }: Known, last: Reign | undefined): string[] {
+  const { groupId, leader, pausedForMs } = group;
+  if (leader === null) return [];
+  const sentences: string[] = [];
+  const led = last?.term === leader.term ? last : undefined;
+  const since =
+    led === undefined ? "" : ` since ${tellTime(led.fromMs)} (${tellDuration(nowMs - led.fromMs)} ago)`;
+  sentences.push(`${leader.nodeId} leads ${groupId} in term ${leader.term}${since}${askedFor(led?.by)}.`);
+  if (pausedForMs !== null)
+    sentences.push(`${pauseClause(pausedForMs)}: its leader may go on, nobody else can win.`);
+  return sentences;
+}
+
+function vacancy({ group, members, nowMs }: Known, last: Reign | undefined): string[] {
+  const { groupId, policy, pausedForMs } = group;
+  const end = last?.end ?? null;
+  const sentences = [
+    end === null
+      ? `Nobody leads ${groupId}${group.term === 0 ? ", and nobody ever has" : ""}.`
+      : `Nobody has led ${groupId} since ${tellTime(end.atMs)} (${tellDuration(nowMs - end.atMs)} ago).`,
+  ];
+  const candidates = members.filter(({ role }) => role === "candidate");
+  const restsForMs =
+    end?.reason === "expired" ? end.atMs + policy.takeoverDelayMs - nowMs : Number.NEGATIVE_INFINITY;
+  if (pausedForMs !== null) {
+    sentences.push(`${pauseClause(pausedForMs)}, so nobody can win; tenure resume ${groupId} ends that.`);
+  } else if (restsForMs > 0) {
+    sentences.push(
+      `Its policy lets it rest for ${tellDuration(policy.takeoverDelayMs)} after a lease has run out; ` +
+        `that is over in ${tellDuration(restsForMs)}.`,
+    );
+  } else if (candidates.length === 0) {
+    sentences.push("Nobody stands for it: no node has campaigned in the last half minute.");
+  } else {
+    const names = candidates.map(({ nodeId }) => nodeId).join(", ");
+    sentences.push(
+      `Seen lately as candidates: ${names}; none of them is asking now, or one may not win yet.`,
+    );
+  }
+  return sentences;
+}
+
+function reignSentence({ nodeId, term, fromMs, end }: Reign): string {
+  const span = end === null || Number.isNaN(fromMs) ? "" : ` for ${tellDuration(end.atMs - fromMs)}`;
+  const from = Number.isNaN(fromMs) ? "" : `, from ${tellTime(fromMs)}`;
+  if (end === null) return `${nodeId} led in term ${term}${from}; how that ended is not kept.`;
+  return `${nodeId} led in term ${term}${span}${from}; then ${CAUSES[end.reason]}${askedFor(end.by)}.`;
+}
+
+function gap(earlier: Reign, later: Reign): string[] {
+  if (earlier.end === null || later.term !== earlier.term + 1) return [];
+  const vacantMs = later.fromMs - earlier.end.atMs;
+  if (vacantMs <= 0) return [`${later.nodeId} took over in the same moment.`];
+  return [`${later.nodeId} won ${tellDuration(vacantMs)} after ${earlier.nodeId} had gone.`];
+}
+
+function pauseClause(pausedForMs: number | "until-resumed"): string {
+  const left =
+    pausedForMs === "until-resumed" ? "until it is resumed" : `for another ${tellDuration(pausedForMs)}`;
+  return `The group is paused ${left}`;
+}
+
+function askedFor(by: string | undefined): string {
+  return by === undefined ? "" : `, asked for by ${by}`;
+}

@@ -1,0 +1,39 @@
+import type { Command } from "commander";
+import { EXIT } from "../exit-codes.js";
+import type { ConnectionFlags } from "../frame/connection.js";
+import { electorCommand, withExamples } from "../frame/elector-command.js";
+import { parseWhole } from "../frame/numbers.js";
+import { groupShape, historyShape } from "../frame/shapes.js";
+import type { OutputFlags, Shell } from "../frame/shell.js";
+import { explain } from "./explain.js";
+
+interface WhyFlags extends ConnectionFlags, OutputFlags {
+  readonly terms: number;
+}
+
+export function whyCommand(shell: Shell): Command {
+  const command = electorCommand(shell, "why", "Tell why a group is led by whom it is led, or by nobody")
+    .argument("<group>")
+    .option("--terms <n>", "how many leaderships to go back", parseWhole, 5)
+    .action((groupId: string, flags: WhyFlags) =>
+      shell.connected(flags, async ({ elector }) => {
+        const { signal } = shell;
+        const [group, events, members] = await Promise.all([
+          elector.group(groupId, { signal }),
+          elector.history(groupId, { signal }),
+          elector.members(groupId, { signal }),
+        ]);
+        const sentences = explain({ group, events, members, nowMs: shell.clock.wallMs() }, flags.terms);
+        shell.say(
+          {
+            group: groupShape(group),
+            sentences,
+            events: events.map((event) => historyShape(groupId, event)),
+          },
+          ...sentences,
+        );
+        return EXIT.done;
+      }),
+    );
+  return withExamples(command, "tenure why billing", "tenure why billing --terms 20");
+}
