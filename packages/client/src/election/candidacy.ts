@@ -42,7 +42,7 @@ export interface CandidacyParts {
   /** Out of the contest for its health, or back in it. */
   readonly standing: (healthy: boolean) => void;
   /** Done once, before the first campaign. */
-  readonly prepare: () => Promise<void>;
+  readonly prepare: (signal: AbortSignal) => Promise<void>;
   /** Gives a term back that nobody here leads. */
   readonly giveBack: (term: number) => Promise<void>;
 }
@@ -55,6 +55,9 @@ export class Candidacy {
   readonly #backoff: Backoff;
   /** The first question is asked without waiting, so that whoever starts an election soon knows how it stands. */
   #asked = false;
+  #prepared = false;
+  /** A campaign was sent, and nobody knows what became of it. */
+  #mayHaveWon = false;
 
   constructor(parts: CandidacyParts) {
     this.#parts = parts;
@@ -66,15 +69,24 @@ export class Candidacy {
    * was answered, or could not be.
    */
   async seek(signal: AbortSignal, answered: () => void): Promise<Won> {
+    try {
+      return await this.#untilWon(signal, answered);
+    } catch (error) {
+      await this.#withdraw();
+      throw error;
+    }
+  }
+
+  async #untilWon(signal: AbortSignal, answered: () => void): Promise<Won> {
     for (;;) {
       signal.throwIfAborted();
       await this.#fit(signal);
-      await this.#opportunity(signal);
+      await this.#opportunity(signal, answered);
       const done = await this.#parts.breaker.admit(signal);
       const startedAtMs = this.#parts.options.clock.monotonicMs();
       const waitMs = this.#waitMs();
       try {
-        if (!this.#asked) await this.#parts.prepare();
+        await this.#prepare(signal);
         const won = await this.#campaign(waitMs, signal);
         done("answered");
         this.#backoff.reset();
@@ -82,7 +94,8 @@ export class Candidacy {
         if (won.result.kind === "elected") return { ...won, result: won.result };
         this.#noteLeader(won.result);
         answered();
-        await this.#afterLoss(won.result, startedAtMs + waitMs, signal);
+        const shortestMs = waitMs * (1 - 2 * this.#parts.options.driftRatio);
+        await this.#afterLoss(won.result, startedAtMs + shortestMs, signal);
       } catch (error) {
         if (signal.aborted || error instanceof UnfitError) done("given-up");
         else done(isPermanent(error) ? "answered" : "failed");
@@ -94,9 +107,23 @@ export class Candidacy {
     }
   }
 
-  #waitMs(): number {
+  /** Whether it waits in the elector's queue, rather than for the watch. */
+  get #queues(): boolean {
     const { campaignWaitMs, takeoverDelayMs } = this.#parts.options;
-    return this.#asked && takeoverDelayMs === 0 ? campaignWaitMs : 0;
+    return campaignWaitMs > 0 && takeoverDelayMs === 0;
+  }
+
+  /** While the breaker is open the others wait for this one, which must not wait for the leader's end then. */
+  #waitMs(): number {
+    const { breaker, options } = this.#parts;
+    return this.#asked && this.#queues && !breaker.isOpen ? options.campaignWaitMs : 0;
+  }
+
+  async #prepare(signal: AbortSignal): Promise<void> {
+    const { prepare, options } = this.#parts;
+    if (this.#prepared) return;
+    await callWithin(options.clock, options.connectionTimeoutMs, signal, prepare);
+    this.#prepared = true;
   }
 
   /** One campaign, given up as soon as the process is no longer fit to lead. */
@@ -112,16 +139,18 @@ export class Candidacy {
     const stopListening = onAbort(signal, () => attempt.abort(signal.reason));
     const sent = sendMoment(clock);
     void this.#whileFit(attempt);
+    this.#mayHaveWon = true;
     try {
       const result = await callWithin(clock, waitMs + connectionTimeoutMs, attempt.signal, (limit) =>
         elector.campaign(request, { signal: limit }),
       );
+      this.#mayHaveWon = false;
       end(result.kind);
       const waitedMs = result.kind === "elected" ? result.waitedMs : undefined;
       return { result, answer: { sent, ttlMs, waitedMs } };
     } catch (error) {
       end("failed");
-      if (attempt.signal.aborted) await this.#withdraw();
+      if (isPermanent(error)) this.#mayHaveWon = false;
       throw error;
     } finally {
       stopListening();
@@ -131,6 +160,8 @@ export class Candidacy {
 
   /** Best effort: what cannot be given back now runs out by itself. */
   async #withdraw(): Promise<void> {
+    if (!this.#mayHaveWon) return;
+    this.#mayHaveWon = false;
     const { elector, options, giveBack } = this.#parts;
     const { clock, groupId, nodeId, connectionTimeoutMs } = options;
     const unstoppable = new AbortController();
@@ -163,6 +194,7 @@ export class Candidacy {
     const { health, options, standing } = this.#parts;
     if (await health.check(signal)) return;
     standing(false);
+    await this.#withdraw();
     do {
       await sleep(options.clock, options.heartbeatIntervalMs, signal);
     } while (!(await health.check(signal)));
@@ -170,9 +202,9 @@ export class Candidacy {
   }
 
   /** With a takeover delay: waits until the group is vacant, and has been for so long if its leader was lost. */
-  async #opportunity(signal: AbortSignal): Promise<void> {
+  async #opportunity(signal: AbortSignal, answered: () => void): Promise<void> {
     const { options, watch } = this.#parts;
-    const { takeoverDelayMs, nodeId } = options;
+    const { takeoverDelayMs, nodeId, connectionTimeoutMs } = options;
     if (takeoverDelayMs === 0) return;
     for (;;) {
       const { known } = watch;
@@ -180,10 +212,16 @@ export class Candidacy {
         const held = known.reason === "expired" && watch.previousId !== nodeId;
         const leftMs = held ? takeoverDelayMs - watch.ageMs : 0;
         if (leftMs <= 0) return;
+        answered();
         await watch.changed(leftMs, signal);
       } else if (known?.nodeId === nodeId) {
         return;
+      } else if (known === null) {
+        await watch.changed(connectionTimeoutMs, signal);
+        // No news in so long: whoever started it need not wait for them.
+        if (watch.known === null) answered();
       } else {
+        answered();
         await watch.changed(Number.POSITIVE_INFINITY, signal);
       }
     }
@@ -196,9 +234,8 @@ export class Candidacy {
     signal: AbortSignal,
   ): Promise<void> {
     const { options, watch } = this.#parts;
-    const { clock, campaignWaitMs, takeoverDelayMs, random } = options;
-    if (!this.#asked && campaignWaitMs > 0 && takeoverDelayMs === 0) return;
-    if (campaignWaitMs > 0 && clock.monotonicMs() >= waitedUntilMs) return;
+    const { clock, random } = options;
+    if (this.#queues && clock.monotonicMs() >= waitedUntilMs) return;
     const leastMs = Math.max(retryAfterMs, LOST_RETRY_MS);
     await watch.changed(leastMs * (1 + random()), signal);
   }

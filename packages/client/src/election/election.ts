@@ -1,7 +1,8 @@
 /**
  * One participant's life in the contest for one group: it stands for election, leads, stops in time, and stands again.
  *
- * Promised: `isLeader()` looks at the clocks each time, so it is false on the first call after any pause; the signal given to
+ * Promised: `isLeader()` looks at the clock each time, so it is false on the first call after any pause (after a suspend of
+ * the machine, a millisecond later at most); the signal given to
  * `onPromote` aborts before anybody else can win; `onDemote` follows every `onPromote`, when its work has ended; a term is
  * resigned only after that, and never led again; hooks never overlap. Not promised: that work which ignores its
  * signal stops, or that a process stopped between a check and its act does not act late. For both there is the
@@ -11,15 +12,16 @@ import { type Elector, InvalidRequestError } from "@tenure/core";
 import { breakerOf } from "./breaker.js";
 import { Broadcast } from "./broadcast.js";
 import { Candidacy, type Won } from "./candidacy.js";
-import { NotLeadingError, StopTimeoutError } from "./errors.js";
+import { NotLeadingError } from "./errors.js";
 import { giveBack } from "./give-back.js";
 import { Health } from "./health.js";
-import { HookQueue } from "./hooks.js";
+import { endsByItsSignal, HookQueue } from "./hooks.js";
 import { LeaderWatch } from "./leader-watch.js";
 import { Leadership } from "./leadership.js";
 import { type ElectionOptions, type ParsedElection, parseElection } from "./options.js";
 import { allowPriorityTakeover } from "./priority-takeover.js";
 import { Reporter } from "./reporter.js";
+import { stopWithin } from "./stop-within.js";
 import type {
   DemoteReason,
   ElectionEvent,
@@ -84,6 +86,7 @@ export class Election implements AsyncDisposable {
       timeoutMs: healthTimeoutMs,
       maxFailures: maxHealthFailures,
       clock,
+      changed: (healthy) => this.#reporter.health(healthy),
     });
     this.#watch = new LeaderWatch({
       elector,
@@ -150,7 +153,8 @@ export class Election implements AsyncDisposable {
     }
     const ended = (this.#running ?? Promise.resolve()).then(() => this.#end());
     if (!waitForDemote) return Promise.resolve();
-    return timeoutMs === undefined ? ended : this.#within(ended, timeoutMs);
+    if (timeoutMs === undefined) return ended;
+    return stopWithin(ended, this.#options, timeoutMs, () => this.#leadership?.release());
   }
 
   /** Gives the leadership up, if this process has it, when its work has ended; then stands again, behind those who wait. */
@@ -232,13 +236,14 @@ export class Election implements AsyncDisposable {
   async lead<T>(work: (leading: Leading) => Promise<T>): Promise<T> {
     let outcome: { readonly settle: () => T } | null = null;
     this.onPromote(async (mandate, signal) => {
-      const settle = await work({ ...mandate, signal }).then(
+      // In a function of its own: work may throw at once.
+      const settle = await (async () => work({ ...mandate, signal }))().then(
         (value) => () => value,
         (error: unknown) => () => {
           throw error;
         },
       );
-      if (signal.aborted) return;
+      if (!this.isLeader()) return void settle();
       outcome = { settle };
       this.#leadership?.lose("finished");
       this.#stopping.abort(new NotLeadingError("its work has ended"));
@@ -271,6 +276,8 @@ export class Election implements AsyncDisposable {
       if (!this.#stopping.signal.aborted) throw error;
       answered();
     } finally {
+      this.#leadership?.lose("stopped");
+      this.#leadership?.release();
       watching.abort();
       await watched;
     }
@@ -287,14 +294,14 @@ export class Election implements AsyncDisposable {
       watch: this.#watch,
       reporter: this.#reporter,
       standing: (healthy) => this.#standing(healthy),
-      prepare: () => this.#prepare(),
+      prepare: (signal) => this.#prepare(signal),
       giveBack: (term) => this.#resign(term),
     });
   }
 
-  async #prepare(): Promise<void> {
+  async #prepare(signal: AbortSignal): Promise<void> {
     const { priorityTakeover, groupId } = this.#options;
-    if (priorityTakeover) await allowPriorityTakeover(this.#elector, groupId);
+    if (priorityTakeover) await allowPriorityTakeover(this.#elector, groupId, signal);
   }
 
   async #lead({ result, answer }: Won, answered: () => void): Promise<void> {
@@ -339,8 +346,7 @@ export class Election implements AsyncDisposable {
     try {
       await this.#promoteHook?.(mandate, signal, leadership);
     } catch (error) {
-      // Work that ends by its signal ends as it should.
-      if (!signal.aborted || (error !== signal.reason && !isAbort(error))) throw error;
+      if (!endsByItsSignal(error, signal)) throw error;
     }
   }
 
@@ -360,7 +366,6 @@ export class Election implements AsyncDisposable {
   }
 
   #standing(healthy: boolean): void {
-    if (healthy) this.#reporter.health(true);
     this.#move(healthy ? { kind: "following" } : { kind: "unhealthy" });
   }
 
@@ -382,27 +387,9 @@ export class Election implements AsyncDisposable {
     this.#reporter.stopped();
   }
 
-  #within(ended: Promise<void>, timeoutMs: number): Promise<void> {
-    const { groupId, clock } = this.#options;
-    return new Promise((resolve, reject) => {
-      const cancel = clock.after(timeoutMs, () =>
-        reject(
-          new StopTimeoutError(
-            `the work of group ${groupId} has not ended within ${timeoutMs} ms; its lease runs out by itself`,
-          ),
-        ),
-      );
-      void ended.then(resolve, reject).finally(cancel);
-    });
-  }
-
   #checkHook(name: string, present: unknown): void {
     if (present !== null)
       throw new InvalidRequestError(name, "has a hook already; call both from one function");
     if (this.#started !== null) throw new InvalidRequestError(name, "must be called before start");
   }
-}
-
-function isAbort(error: unknown): boolean {
-  return error instanceof Error && error.name === "AbortError";
 }

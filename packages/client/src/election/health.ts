@@ -8,6 +8,7 @@ export interface HealthOptions {
   readonly timeoutMs: number;
   readonly maxFailures: number;
   readonly clock: Clock;
+  readonly changed: (healthy: boolean) => void;
 }
 
 /** Unhealthy after so many bad checks in a row, healthy again after one good one. */
@@ -29,7 +30,9 @@ export class Health {
     if (checker === null) return true;
     const good = await this.#ask(checker, signal);
     signal.throwIfAborted();
+    const before = this.isHealthy;
     this.#failures = good ? 0 : this.#failures + 1;
+    if (this.isHealthy !== before) this.#options.changed(this.isHealthy);
     return this.isHealthy;
   }
 

@@ -16,11 +16,12 @@ import { type Lease, LocalLease } from "./lease.js";
 import type { ParsedRetry } from "./options.js";
 import { Backoff } from "./retry.js";
 
+/** One is made for each lease that was won, and started only if that term is to be led. */
 export interface Heart {
   readonly lease: Lease;
   /** False if the lease that was won is over already. */
   start(): boolean;
-  /** Nothing is reported afterwards. */
+  /** No renewal is sent and nothing is reported afterwards. What is left of the lease stays readable. */
   stop(): void;
 }
 

@@ -19,3 +19,9 @@ export class HookQueue {
     return this.#last;
   }
 }
+
+/** Work that ends by its signal ends as it should. */
+export function endsByItsSignal(error: unknown, signal: AbortSignal): boolean {
+  if (!signal.aborted) return false;
+  return error === signal.reason || (error instanceof Error && error.name === "AbortError");
+}

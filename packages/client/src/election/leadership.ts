@@ -17,13 +17,7 @@ import { isPermanent } from "./retry.js";
 import type { DemoteReason, Mandate } from "./state.js";
 
 /** The lease may well go on: it is renewed while the work ends. */
-const KEEPS_LEASE: ReadonlySet<DemoteReason> = new Set([
-  "stopped",
-  "finished",
-  "resigned",
-  "transferred",
-  "unhealthy",
-]);
+const KEEPS_LEASE: ReadonlySet<DemoteReason> = new Set(["stopped", "finished", "resigned", "transferred"]);
 
 export interface LeadershipParts {
   readonly elector: Elector;
@@ -104,7 +98,7 @@ export class Leadership {
     if (!this.#heart.start()) return false;
     this.#watch();
     this.#scheduleValidation();
-    return true;
+    return !this.#over;
   }
 
   /** Whether this process may act right now. The first time that it may not, the signal is aborted before the answer. */
@@ -115,7 +109,7 @@ export class Leadership {
     return false;
   }
 
-  /** Until nobody else can lead, whether this process still acts or is about to end. */
+  /** Until somebody else can lead, whether this process still acts or is about to end. */
   leftMs(): number {
     return Math.max(0, this.#heart.lease.leftMs());
   }
@@ -124,7 +118,8 @@ export class Leadership {
   lose(reason: DemoteReason): void {
     if (this.#over) return;
     this.#over = true;
-    if (!KEEPS_LEASE.has(reason)) this.release();
+    if (!KEEPS_LEASE.has(reason)) this.#heart.stop();
+    if (reason === "not-leader" || reason === "token-invalid") this.#heart.lease.end();
     this.#cancelWatchdog();
     this.#cancelGrace?.();
     this.#cancelValidation();
@@ -156,7 +151,7 @@ export class Leadership {
     });
     const valid = leader?.nodeId === nodeId && leader.term === term && this.isLeading();
     if (valid) this.#validatedAtMs = askedAtMs;
-    else reporter.tokenInvalid();
+    else if (!this.signal.aborted) reporter.tokenInvalid();
     return valid;
   }
 
@@ -167,7 +162,7 @@ export class Leadership {
   }
 
   async #mayBeat(): Promise<boolean> {
-    const { health, reporter } = this.#parts;
+    const { health } = this.#parts;
     // Right after the machine slept, timers that run on the other clock are late.
     if (!this.#heart.lease.isInside()) {
       this.lose("lapsed");
@@ -176,10 +171,7 @@ export class Leadership {
     }
     if (this.#over) return true;
     const healthy = await health.check(this.signal).catch(() => true);
-    if (!healthy && !this.#over) {
-      reporter.health(false);
-      this.lose("unhealthy");
-    }
+    if (!healthy) this.lose("unhealthy");
     return true;
   }
 
@@ -190,7 +182,7 @@ export class Leadership {
     this.#cancelGrace?.();
     this.#cancelGrace = null;
     this.#token = answer.mandate;
-    if (this.#inDanger) this.#watch();
+    if (this.#inDanger && !this.#over) this.#watch();
     if (answer.transferTo !== undefined) this.lose("transferred");
   }
 

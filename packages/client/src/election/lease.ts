@@ -11,7 +11,8 @@ export interface Lease {
 
 /**
  * Reading the clock that runs through suspend costs microseconds. What it says is good for so long on the other clock,
- * which costs nanoseconds: no more than may pass between any check and the act it allows.
+ * which costs nanoseconds: no more than may pass between any check and the act it allows. A machine that slept within that
+ * time of the last look finds out when the rest of it has passed.
  */
 const TRUSTED_MS = 1;
 

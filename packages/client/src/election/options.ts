@@ -169,7 +169,7 @@ export function parseElection(given: ElectionOptions): ParsedElection {
   checkKeys(given, "", KNOWN);
   const ttlMs = checkInteger(given.ttlMs, "ttlMs", TTL_BOUNDS_MS.min, TTL_BOUNDS_MS.max);
   const heartbeatIntervalMs = checkInteger(
-    given.heartbeatIntervalMs ?? Math.floor(ttlMs / 5),
+    given.heartbeatIntervalMs ?? Math.min(LONGEST_MS, Math.floor(ttlMs / 5)),
     "heartbeatIntervalMs",
     1,
     LONGEST_MS,
@@ -182,13 +182,17 @@ export function parseElection(given: ElectionOptions): ParsedElection {
   };
   const graceMs = given.disconnectGracePeriodMs;
   const stopMarginMs = checkInteger(
-    given.stopMarginMs ?? Math.ceil(ttlMs / 10),
+    given.stopMarginMs ?? Math.min(LONGEST_MS, Math.ceil(ttlMs / 10)),
     "stopMarginMs",
     0,
     LONGEST_MS,
   );
   // Else a single renewal that fails would end the leadership.
   checkAtMost("stopMarginMs", stopMarginMs, "half of ttlMs", ttlMs, Math.floor(ttlMs / 2));
+  const connectionTimeoutMs = timeout("connectionTimeoutMs");
+  const driftRatio = checkNumber(given.driftRatio ?? DEFAULT_DRIFT_RATIO, "driftRatio", 0, 0.2);
+  const leaseMs = Math.floor(ttlMs * (1 - driftRatio));
+  checkStopMargin(stopMarginMs, leaseMs, heartbeatIntervalMs + connectionTimeoutMs);
   return Object.freeze({
     groupId: checkId(given.groupId, "groupId"),
     nodeId: checkId(given.nodeId, "nodeId"),
@@ -197,7 +201,7 @@ export function parseElection(given: ElectionOptions): ParsedElection {
     priority: checkInteger(given.priority ?? 0, "priority", -LIMITS.priority, LIMITS.priority),
     priorityTakeover: checkBoolean(given.priorityTakeover, "priorityTakeover", false),
     metadata: given.metadata,
-    connectionTimeoutMs: timeout("connectionTimeoutMs"),
+    connectionTimeoutMs,
     disconnectGracePeriodMs:
       graceMs === undefined
         ? null
@@ -225,7 +229,7 @@ export function parseElection(given: ElectionOptions): ParsedElection {
     tracer: given.tracer ?? null,
     breaker: given.breaker ?? null,
     heart: checkFunction(given.heart, "heart"),
-    driftRatio: checkNumber(given.driftRatio ?? DEFAULT_DRIFT_RATIO, "driftRatio", 0, 0.2),
+    driftRatio,
     clock: given.clock ?? systemClock,
     random: given.random ?? Math.random,
     newId: given.newId ?? randomUUID,
@@ -296,6 +300,16 @@ function checkLess(field: string, value: number, other: string, otherValue: numb
 function checkAtMost(field: string, value: number, what: string, of: number, limit: number): void {
   if (value > limit)
     throw new InvalidRequestError(field, `is ${value} and must be at most ${what}, which is ${of}`);
+}
+
+/** Else the work would be told to end before a renewal can have come through. */
+function checkStopMargin(stopMarginMs: number, leaseMs: number, beatMs: number): void {
+  const leftMs = leaseMs - stopMarginMs;
+  if (leftMs >= beatMs) return;
+  throw new InvalidRequestError(
+    "stopMarginMs",
+    `is ${stopMarginMs} and leaves ${leftMs} ms of the lease, less than heartbeatIntervalMs and connectionTimeoutMs take together, which is ${beatMs}`,
+  );
 }
 
 function checkObject<T extends object>(given: T | undefined, field: string, known: readonly string[]): T {

@@ -9,13 +9,17 @@ import {
 const POLICY = { strategy: "priority", preempt: true } as const;
 
 /** The group's policy, not the candidate, lets a higher priority take over; whoever may, sets it. */
-export async function allowPriorityTakeover(elector: Elector, groupId: string): Promise<void> {
+export async function allowPriorityTakeover(
+  elector: Elector,
+  groupId: string,
+  signal: AbortSignal,
+): Promise<void> {
   const operator = elector as Partial<ElectorAdmin> & Elector;
   if (operator.createGroup === undefined || operator.updateGroup === undefined) {
     throw new InvalidRequestError("priorityTakeover", "is true, but this elector has no policies");
   }
   try {
-    await operator.createGroup({ groupId, policy: POLICY });
+    await operator.createGroup({ groupId, policy: POLICY }, { signal });
   } catch (error) {
     if (error instanceof UnauthorizedError) {
       const todo = `set strategy "priority" and preempt for group ${groupId} as an operator, and leave it out here`;
@@ -24,6 +28,6 @@ export async function allowPriorityTakeover(elector: Elector, groupId: string): 
       });
     }
     if (!(error instanceof ConflictError)) throw error;
-    await operator.updateGroup({ groupId, policy: POLICY });
+    await operator.updateGroup({ groupId, policy: POLICY }, { signal });
   }
 }

@@ -1,0 +1,117 @@
+import { VirtualClock } from "@tenure/core/testing";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { Breaker, breakerOf, type CallOutcome } from "./breaker.js";
+import { out } from "./scripted-elector.test-kit.js";
+import { failureOf, World } from "./world.test-kit.js";
+
+describe("A breaker", () => {
+  const never = new AbortController().signal;
+
+  async function opened(clock: VirtualClock): Promise<Breaker> {
+    const breaker = new Breaker({ clock, failures: 3, openMs: 1000 });
+    for (let i = 0; i < 3; i += 1) (await breaker.admit(never))("failed");
+    return breaker;
+  }
+
+  test.each<[string, readonly CallOutcome[], boolean]>([
+    ["three failures in a row", ["failed", "failed", "failed"], true],
+    ["an answer in between", ["failed", "failed", "answered", "failed", "failed"], false],
+    ["calls given up, which tell nothing", ["failed", "given-up", "failed", "given-up", "failed"], true],
+    ["nothing but calls given up", ["given-up", "given-up", "given-up"], false],
+  ])("after %s it is open: %s, %s", async (_name, outcomes, open) => {
+    const breaker = new Breaker({ clock: new VirtualClock(), failures: 3 });
+    for (const outcome of outcomes) (await breaker.admit(never))(outcome);
+    expect(breaker.isOpen).toBe(open);
+  });
+
+  test("while open it lets one at a time try, each openMs after the last failure, and all after an answer", async () => {
+    const clock = new VirtualClock();
+    const breaker = await opened(clock);
+    const admitted: { readonly atMs: number; readonly done: (outcome: CallOutcome) => void }[] = [];
+    for (let i = 0; i < 5; i += 1) {
+      void breaker.admit(never).then((done) => admitted.push({ atMs: clock.monotonicMs(), done }));
+    }
+    await clock.advance(999);
+    expect(admitted.length).toBe(0);
+    await clock.advance(5000);
+    expect(admitted.map(({ atMs }) => atMs)).toEqual([1000]);
+    admitted[0]?.done("failed");
+    await clock.advance(999);
+    expect(admitted.length).toBe(1);
+    await clock.advance(1);
+    expect(admitted.length).toBe(2);
+    // A trial given up tells nothing: the next one tries at once.
+    admitted[1]?.done("given-up");
+    await clock.advance(0);
+    expect(admitted.length).toBe(3);
+    admitted[2]?.done("answered");
+    await clock.advance(0);
+    expect(admitted.length).toBe(5);
+  });
+
+  test("whoever waits for it may leave", async () => {
+    const clock = new VirtualClock();
+    const breaker = await opened(clock);
+    const leaving = new AbortController();
+    const [sleeping, behind] = [breaker.admit(leaving.signal), breaker.admit(leaving.signal)].map(failureOf);
+    leaving.abort(new Error("enough"));
+    expect(await sleeping).toMatchObject({ message: "enough" });
+    expect(await behind).toMatchObject({ message: "enough" });
+  });
+});
+
+describe("Elections over one elector", () => {
+  let world: World;
+  beforeEach(() => {
+    world = new World();
+  });
+  afterEach(() => world.close());
+
+  test("share its breaker: together they ask a failing one about once a second, and all come back with it", async () => {
+    const { elector, clock, election } = world.scripted("a", { groupId: "g0" });
+    const all = [election];
+    for (let i = 1; i < 30; i += 1) {
+      all.push(world.participant("a", { groupId: `g${i}`, clock }, () => elector).election);
+    }
+    elector.always(out, "campaign");
+    for (const each of all) void each.start();
+    await world.clock.advance(10_000);
+    // Each its first, which were on their way before the first had failed.
+    expect(elector.made("campaign").length).toBeLessThanOrEqual(30 + 10);
+    elector.mend();
+    await world.clock.advance(6_500);
+    expect(all.filter((each) => each.isLeader()).length).toBe(30);
+    await world.until(Promise.all(all.map((each) => each.stop())));
+  });
+
+  test("a trial does not wait in the queue while the others wait for it", async () => {
+    const leader = world.participant("leader");
+    await leader.election.start();
+    const a = world.scripted("a", { breaker: undefined, retry: { initialBackoffMs: 10, jitter: 0 } });
+    const breaker = breakerOf(a.elector, a.clock);
+    const b = world.scripted("b", { groupId: "h", breaker });
+    a.elector.always(out, "campaign");
+    await a.election.start();
+    await world.clock.advance(800);
+    expect(breaker.isOpen).toBe(true);
+    a.elector.mend();
+    void b.election.start();
+    await world.clock.advance(2100);
+    expect(breaker.isOpen).toBe(false);
+    expect(b.election.isLeader()).toBe(true);
+    expect(a.election.status().state).toEqual({ kind: "following" });
+    await world.until(Promise.all([a, b, leader].map((each) => each.election.stop())));
+  });
+
+  test("renewals do not pass through it: a leader tries as long as it leads", async () => {
+    const a = world.scripted("a");
+    await a.election.start();
+    const breaker = breakerOf(a.elector, a.clock);
+    for (let i = 0; i < 5; i += 1) (await breaker.admit(new AbortController().signal))("failed");
+    expect(breaker.isOpen).toBe(true);
+    await world.clock.advance(900);
+    expect(a.elector.made("renew").length).toBe(4);
+    expect(a.election.isLeader()).toBe(true);
+    await world.until(a.election.stop());
+  });
+});

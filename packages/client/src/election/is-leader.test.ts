@@ -1,0 +1,62 @@
+/** What `isLeader()` costs: it is asked before every act. */
+import { type Clock, MemoryStore, StoreElector, systemClock } from "@tenure/core";
+import { afterAll, expect, test } from "vitest";
+import { Election } from "./election.js";
+
+const elector = StoreElector.open({ store: new MemoryStore() });
+const started: Election[] = [];
+afterAll(async () => {
+  await Promise.all(started.map((election) => election.stop()));
+  await elector.close();
+});
+
+async function leading(clock: Clock, groupId: string): Promise<Election> {
+  const election = new Election(elector, { groupId, nodeId: "a", ttlMs: 60_000, clock });
+  started.push(election);
+  await election.start();
+  return election;
+}
+
+function ask(election: Election, times: number): void {
+  for (let i = 0; i < times; i += 1) if (!election.isLeader()) throw new Error("it leads no more");
+}
+
+function readClock(times: number): void {
+  for (let i = 0; i < times; i += 1) if (systemClock.monotonicMs() < 0) throw new Error("before its origin");
+}
+
+function median(rounds: number, measure: () => number): number {
+  const results = Array.from({ length: rounds }, measure);
+  return results.toSorted((a, b) => a - b)[rounds >> 1] as number;
+}
+
+/** A million in batches so small that a collection falls into few of them. */
+function bytesPerCall(run: (times: number) => void): number {
+  const calls = 10_000;
+  return median(100, () => {
+    const before = process.memoryUsage().heapUsed;
+    run(calls);
+    return (process.memoryUsage().heapUsed - before) / calls;
+  });
+}
+
+test("isLeader() takes under 100 ns", async () => {
+  const election = await leading(systemClock, "time");
+  const calls = 1_000_000;
+  const nanoseconds = median(9, () => {
+    const before = process.cpuUsage();
+    ask(election, calls);
+    const { user, system } = process.cpuUsage(before);
+    return ((user + system) * 1000) / calls;
+  });
+  expect(nanoseconds).toBeLessThan(100);
+});
+
+test("isLeader() allocates nothing; over the machine's clock nothing but the number that the clock returns", async () => {
+  const still = await leading({ ...systemClock, monotonicMs: () => 5 }, "still");
+  // The least that anything takes is eight.
+  expect(bytesPerCall((times) => ask(still, times))).toBeLessThan(1);
+  const election = await leading(systemClock, "memory");
+  const ofClock = bytesPerCall(readClock);
+  expect(bytesPerCall((times) => ask(election, times))).toBeLessThan(ofClock + 1);
+});

@@ -1,0 +1,24 @@
+import { expect, test } from "vitest";
+import { runSchedule } from "./schedule.test-kit.js";
+
+/** More of them by `TENURE_PROPERTY_RUNS`. */
+const WORLDS = Number(process.env["TENURE_PROPERTY_RUNS"] ?? 30);
+
+test("in random schedules nobody leads beside another, no term is led twice, work ends in time, and after all one leads", async () => {
+  let terms = 0;
+  let looks = 0;
+  const failures: string[] = [];
+  for (let seed = 1; seed <= WORLDS; seed += 1) {
+    await runSchedule(seed).then(
+      (tally) => {
+        terms += tally.terms;
+        looks += tally.looks;
+      },
+      (error: unknown) => failures.push(`seed ${seed}: ${String(error)}`),
+    );
+  }
+  expect(failures).toEqual([]);
+  // The schedules must not have become harmless.
+  expect(terms).toBeGreaterThan(5 * WORLDS);
+  expect(looks).toBeGreaterThan(50 * WORLDS);
+}, 600_000);

@@ -1,0 +1,331 @@
+import { BackendUnavailableError, UnauthorizedError } from "@tenure/core";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { out, refused, silence } from "./scripted-elector.test-kit.js";
+import { failureOf, World } from "./world.test-kit.js";
+
+let world: World;
+beforeEach(() => {
+  world = new World();
+});
+afterEach(() => world.close());
+
+/** Random draws that always come out at their upper end. */
+const FULL = { random: () => 1 - Number.EPSILON };
+
+describe("Campaigns that fail", () => {
+  test("are repeated for ever, with growing pauses up to the longest, and start resolves at the first", async () => {
+    const a = world.scripted("a", {
+      ...FULL,
+      breaker: undefined,
+      retry: { initialBackoffMs: 100, multiplier: 3, maxBackoffMs: 1500, jitter: 1 },
+    });
+    a.elector.always(out, "campaign");
+    await a.election.start();
+    await world.clock.advance(1000);
+    const times = a.elector.made("campaign").map(({ atMs }) => Math.round(atMs));
+    expect(times).toEqual([0, 100, 400]);
+    await world.clock.advance(60_000);
+    expect(a.elector.made("campaign").length).toBeGreaterThan(40);
+    a.elector.mend();
+    await world.clock.advance(1500);
+    expect(a.election.isLeader()).toBe(true);
+    await world.until(a.election.stop());
+  });
+
+  test("retry.maxAttempts in a row end the election; success in between begins anew", async () => {
+    const b = world.participant("b");
+    await b.election.start();
+    const a = world.scripted("a", { campaignWaitMs: 1000, retry: { maxAttempts: 3, jitter: 0 } });
+    a.elector.next("campaign", out, 2);
+    await a.election.start();
+    await world.clock.advance(1000);
+    a.elector.always(out, "campaign");
+    await world.clock.advance(500);
+    expect(a.election.status().state.kind).toBe("following");
+    await world.clock.advance(101);
+    expect(a.election.status().state).toMatchObject({
+      kind: "failed",
+      error: { code: "ATTEMPTS_EXHAUSTED", cause: { code: "BACKEND_UNAVAILABLE" } },
+    });
+    expect(a.election.isLeader()).toBe(false);
+    await world.until(b.election.stop());
+  });
+
+  test.each([
+    "INVALID_REQUEST",
+    "INVALID_TTL",
+    "UNAUTHORIZED",
+    "UNAUTHENTICATED",
+    "GROUP_NOT_FOUND",
+    "CLOSED",
+  ])(
+    "%s as the first answer ends the election; later it is tried again after the longest pause",
+    async (code) => {
+      const error = Object.assign(new Error("refused"), { code });
+      const first = world.scripted("a");
+      first.elector.next("campaign", refused(error));
+      expect(await failureOf(first.election.start())).toBe(error);
+      expect(first.election.status().state).toEqual({ kind: "failed", error });
+
+      const later = world.scripted("b", { ...FULL, retry: { maxBackoffMs: 2000 } });
+      later.elector.next("campaign", out);
+      later.elector.next("campaign", refused(error));
+      await later.election.start();
+      await world.clock.advance(2099);
+      expect(later.elector.made("campaign").length).toBe(2);
+      await world.clock.advance(2);
+      expect(later.election.isLeader()).toBe(true);
+      await world.until(later.election.stop());
+    },
+  );
+
+  test("a service that asks for a longer pause gets it", async () => {
+    const a = world.scripted("a", { retry: { jitter: 0 } });
+    a.elector.next(
+      "campaign",
+      refused(Object.assign(new BackendUnavailableError("too many"), { retryAfterMs: 700 })),
+    );
+    await a.election.start();
+    await world.clock.advance(699);
+    expect(a.elector.made("campaign").length).toBe(1);
+    await world.clock.advance(2);
+    expect(a.election.isLeader()).toBe(true);
+    await world.until(a.election.stop());
+  });
+
+  test("a campaign that nobody answers is given up after its wait and the time for one call", async () => {
+    const a = world.scripted("a", { connectionTimeoutMs: 120, retry: { jitter: 0 } });
+    a.elector.next("campaign", silence);
+    const { tookMs } = await world.until(a.election.start());
+    expect(tookMs).toBe(120);
+    expect(a.election.status().connection).toBe("disconnected");
+    await world.until(a.election.stop());
+  });
+
+  test("an election that fails while it leads, by its own logger, leads no more and keeps no lease", async () => {
+    const a = world.scripted("a", {
+      logger: {
+        debug() {},
+        info(_fields, message) {
+          if (message === "leads") throw new Error("disk full");
+        },
+        warn() {},
+        error() {},
+      },
+    });
+    await failureOf(a.election.start());
+    expect(a.election.isLeader()).toBe(false);
+    await world.clock.advance(1011);
+    expect(a.elector.made("renew")).toEqual([]);
+    const result = await world.operator.campaign({ groupId: "g", nodeId: "next", ttlMs: 1000 });
+    expect(result.kind).toBe("elected");
+  });
+});
+
+describe("Waiting for the leadership", () => {
+  test("in the elector's queue: a lost wait is asked again at once, whatever the rates of the clocks", async () => {
+    const a = world.participant("a");
+    await a.election.start();
+    // The elector's clock gains as much as it may, this process's own loses as much.
+    const slow = world.clock.process({ rate: 0.99 });
+    const b = world.scripted("b", { clock: slow, campaignWaitMs: 5000 });
+    b.clock.setRate(1.01);
+    await b.election.start();
+    await world.clock.advance(30_000);
+    const campaigns = b.elector.made("campaign");
+    expect(campaigns.length).toBeGreaterThanOrEqual(7);
+    const gaps = campaigns.slice(2).map(({ atMs }, i) => atMs - (campaigns[i + 1]?.atMs ?? 0));
+    for (const gapMs of gaps) expect(gapMs).toBeLessThan(5010);
+    expect(b.election.isLeader()).toBe(false);
+    await world.until(Promise.all([a.election.stop(), b.election.stop()]));
+  });
+
+  test("by the watch, with campaignWaitMs 0: a vacancy is campaigned for at once, and not before", async () => {
+    const a = world.participant("a");
+    const b = world.scripted("b", { campaignWaitMs: 0 });
+    await a.election.start();
+    await b.election.start();
+    await world.clock.advance(500);
+    expect(b.elector.made("campaign").map(({ waitMs }) => waitMs)).toEqual([0]);
+    await world.until(a.election.stop());
+    await world.clock.advance(1);
+    expect(b.election.isLeader()).toBe(true);
+    expect(b.elector.made("campaign").every(({ waitMs }) => waitMs === 0)).toBe(true);
+    await world.until(b.election.stop());
+  });
+
+  test("by the watch: a crashed leader is followed as soon as its lease is over", async () => {
+    const a = world.distant("a");
+    const b = world.scripted("b", { campaignWaitMs: 0 });
+    await world.until(a.election.start());
+    await world.until(b.election.start());
+    a.clock.kill();
+    a.store.abandon();
+    await world.clock.advance(1015);
+    expect(b.election.isLeader()).toBe(true);
+    await world.until(b.election.stop());
+  });
+
+  test("a group that elects nobody for now is not asked in a loop", async () => {
+    await world.operator.createGroup({ groupId: "g" });
+    await world.operator.pause({ groupId: "g" });
+    const all = [{}, { campaignWaitMs: 0 }, { takeoverDelayMs: 500 }].map((options, i) =>
+      world.scripted(`n${i}`, options),
+    );
+    for (const each of all) await world.until(each.election.start());
+    await world.clock.advance(10_000);
+    for (const each of all) expect(each.elector.made("campaign").length).toBeLessThan(12);
+    await world.operator.resume({ groupId: "g" });
+    await world.clock.advance(10_000);
+    expect(all.filter((each) => each.election.isLeader()).length).toBe(1);
+    await world.until(Promise.all(all.map((each) => each.election.stop())));
+  });
+});
+
+describe("The takeover delay", () => {
+  test("start resolves though somebody leads, and though the store is out", async () => {
+    const a = world.participant("a");
+    await a.election.start();
+    const b = world.participant("b", { takeoverDelayMs: 500 });
+    expect((await world.until(b.election.start())).tookMs).toBe(0);
+    const c = world.distant("c", { takeoverDelayMs: 500 });
+    c.plan.outageUntilMs = 60_000;
+    expect((await world.until(c.election.start())).tookMs).toBeLessThanOrEqual(150);
+    c.plan.outageUntilMs = 0;
+    await world.until(Promise.all([a, b, c].map((each) => each.election.stop())));
+  });
+
+  test("a leader lost for longer is followed when it is over", async () => {
+    const a = world.distant("a");
+    const b = world.participant("b", { takeoverDelayMs: 500 });
+    await world.until(a.election.start());
+    await world.until(b.election.start());
+    a.clock.pause();
+    await world.clock.advance(1009 + 499);
+    expect(b.election.isLeader()).toBe(false);
+    await world.clock.advance(5);
+    expect(b.election.isLeader()).toBe(true);
+    a.clock.resume();
+    await world.until(Promise.all([a.election.stop(), b.election.stop()]));
+  });
+
+  test("a leader lost for less comes back itself", async () => {
+    const a = world.distant("a");
+    const b = world.participant("b", { takeoverDelayMs: 500 });
+    await world.until(a.election.start());
+    await world.until(b.election.start());
+    a.clock.pause();
+    await world.clock.advance(1200);
+    a.clock.resume();
+    await world.clock.advance(1000);
+    expect(a.election.term()).toBe(2);
+    expect(b.log).toEqual([]);
+    await world.until(Promise.all([a.election.stop(), b.election.stop()]));
+  });
+
+  test("a leader that resigned is followed at once", async () => {
+    const a = world.participant("a");
+    const b = world.participant("b", { takeoverDelayMs: 60_000 });
+    await a.election.start();
+    await world.until(b.election.start());
+    await world.until(a.election.stop());
+    await world.clock.advance(1);
+    expect(b.election.isLeader()).toBe(true);
+    await world.until(b.election.stop());
+  });
+});
+
+describe("An operator's acts", () => {
+  test("a transfer makes the leader yield to its successor, past others who wait", async () => {
+    const a = world.participant("a");
+    const b = world.participant("b");
+    const c = world.participant("c");
+    for (const each of [a, b, c]) await each.election.start();
+    await world.clock.advance(10);
+    const moved = world.operator.transfer({ groupId: "g", toNodeId: "c", by: "op" });
+    const { value, tookMs } = await world.until(moved);
+    expect(value).toMatchObject({ nodeId: "c", term: 2 });
+    expect(tookMs).toBeLessThanOrEqual(200);
+    expect(a.log).toEqual(["promote 1", "abort", "demote transferred"]);
+    expect(c.election.isLeader()).toBe(true);
+    expect(b.log).toEqual([]);
+    await world.until(Promise.all([a, b, c].map((each) => each.election.stop())));
+  });
+
+  test("a step-down ends the leadership at the next renewal; a ban keeps it away", async () => {
+    const a = world.participant("a");
+    const b = world.participant("b");
+    await a.election.start();
+    await b.election.start();
+    await world.operator.stepDown({ groupId: "g", by: "op", banMs: 5000 });
+    await world.clock.advance(201);
+    expect(a.log).toEqual(["promote 1", "abort", "demote not-leader"]);
+    expect(b.election.term()).toBe(2);
+    await world.until(b.election.stop());
+    await world.clock.advance(3000);
+    expect(a.election.isLeader()).toBe(false);
+    await world.clock.advance(3000);
+    expect(a.election.isLeader()).toBe(true);
+    await world.until(a.election.stop());
+  });
+
+  test("while paused nobody wins; the leader keeps its lease", async () => {
+    const a = world.participant("a");
+    const b = world.participant("b");
+    await a.election.start();
+    await b.election.start();
+    await world.operator.pause({ groupId: "g" });
+    await world.clock.advance(5000);
+    expect(a.election.isLeader()).toBe(true);
+    await world.until(a.election.stop());
+    await world.clock.advance(5000);
+    expect(b.election.isLeader()).toBe(false);
+    await world.operator.resume({ groupId: "g" });
+    await world.clock.advance(10);
+    expect(b.election.isLeader()).toBe(true);
+    await world.until(b.election.stop());
+  });
+});
+
+describe("Priority", () => {
+  test("with priorityTakeover a higher priority takes over from a lower one that leads", async () => {
+    const low = world.participant("low", { priority: 1, priorityTakeover: true });
+    const high = world.participant("high", { priority: 9, priorityTakeover: true });
+    await low.election.start();
+    await high.election.start();
+    expect(high.election.isLeader()).toBe(false);
+    await world.clock.advance(300);
+    expect(high.election.term()).toBe(2);
+    expect(low.log).toEqual(["promote 1", "abort", "demote transferred"]);
+    await world.clock.advance(5000);
+    expect(high.election.isLeader()).toBe(true);
+    await world.until(Promise.all([low.election.stop(), high.election.stop()]));
+  });
+
+  test("the policy is set by a later attempt where the first could not", async () => {
+    const a = world.distant("a", { priorityTakeover: true });
+    a.plan.outageUntilMs = 500;
+    await world.until(a.election.start());
+    await world.clock.advance(3000);
+    expect(a.election.isLeader()).toBe(true);
+    expect((await world.operator.group("g")).policy).toMatchObject({ strategy: "priority", preempt: true });
+    await world.until(a.election.stop());
+  });
+
+  test("an elector that knows no policies, and missing rights, are told as what to change", async () => {
+    const a = world.scripted("a", { priorityTakeover: true });
+    expect(await failureOf(a.election.start())).toMatchObject({
+      code: "INVALID_REQUEST",
+      field: "priorityTakeover",
+    });
+    const b = world.participant("b", { priorityTakeover: true }, (elector) =>
+      Object.assign(Object.create(elector) as typeof elector, {
+        createGroup: () => Promise.reject(new UnauthorizedError("no")),
+      }),
+    );
+    expect(await failureOf(b.election.start())).toMatchObject({
+      field: "priorityTakeover",
+      cause: { code: "UNAUTHORIZED" },
+    });
+  });
+});
