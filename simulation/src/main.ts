@@ -4,6 +4,8 @@ import { loadCore } from "./core-module.js";
 import type { Mutant } from "./mutants/mutant.js";
 import { loadMutant } from "./mutants/mutant-loader.js";
 import { MUTANTS } from "./mutants/mutants.js";
+import { PEER_PROFILES } from "./peers/peer-profile.js";
+import { runPeers } from "./peers/peers-main.js";
 import { Pool } from "./pool.js";
 import { PROFILES, profileNamed } from "./profile.js";
 import type { BatchReport } from "./run-schedules.js";
@@ -20,6 +22,7 @@ schedule follows from its seed.
   --profile NAME    ${Object.keys(PROFILES).join(", ")} or all (default usual)
   --mutant NAME     a core with one rule switched off, or all: which checker notices, and from which seed on
   --full            with --mutant: run all seeds and count, not only until the first is caught
+  --peers           quorum leases between peers instead; its profiles are ${Object.keys(PEER_PROFILES).join(", ")}
   --verbose         print the trace of one schedule (--from SEED)
   --list            mutants and checkers
   --help`;
@@ -34,15 +37,20 @@ async function main(): Promise<number> {
       profile: { type: "string" },
       mutant: { type: "string" },
       full: { type: "boolean", default: false },
+      peers: { type: "boolean", default: false },
       verbose: { type: "boolean", default: false },
       list: { type: "boolean", default: false },
       help: { type: "boolean", default: false },
     },
   });
   if (values.help) return print(HELP);
-  if (values.list) return list();
   const count = wholeNumber(values.seeds, "--seeds");
   const from = wholeNumber(values.from, "--from");
+  if (values.peers) {
+    const { profile, mutant, verbose } = values;
+    return runPeers({ from, count, profile, mutant, verbose, list: values.list }, print);
+  }
+  if (values.list) return list();
   const mutants = mutantsNamed(values.mutant);
   if (values.verbose) return replay(from, values.profile, mutants[0]);
   const profiles = values.profile === "all" ? Object.keys(PROFILES) : [values.profile ?? "usual"];

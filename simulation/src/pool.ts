@@ -9,28 +9,31 @@ export interface Job extends Batch {
 /** The built one, also where this file runs from source. */
 const WORKER = new URL("../dist/worker.js", import.meta.url);
 
-export type Answer = { readonly report: BatchReport } | { readonly error: string };
+export type Answer<R = BatchReport> = { readonly report: R } | { readonly error: string };
 
 /** As many workers as there are cores, each with one job at a time. */
-export class Pool implements AsyncDisposable {
+export class Pool<J = Job, R = BatchReport> implements AsyncDisposable {
   readonly #idle: Worker[] = [];
   readonly #all: Worker[] = [];
   readonly #waiting: ((worker: Worker) => void)[] = [];
 
-  static start(size: number = availableParallelism()): Pool {
-    const pool = new Pool();
+  static start<J = Job, R = BatchReport>(
+    size: number = availableParallelism(),
+    code: URL = WORKER,
+  ): Pool<J, R> {
+    const pool = new Pool<J, R>();
     for (let i = 0; i < size; i++) {
-      const worker = new Worker(WORKER);
+      const worker = new Worker(code);
       pool.#all.push(worker);
       pool.#idle.push(worker);
     }
     return pool;
   }
 
-  async run(job: Job): Promise<BatchReport> {
+  async run(job: J): Promise<R> {
     const worker = this.#idle.pop() ?? (await new Promise<Worker>((resolve) => this.#waiting.push(resolve)));
     try {
-      const answer = await ask(worker, job);
+      const answer = await ask<R>(worker, job);
       if ("error" in answer) throw new Error(answer.error);
       return answer.report;
     } finally {
@@ -45,7 +48,7 @@ export class Pool implements AsyncDisposable {
   }
 }
 
-function ask(worker: Worker, job: Job): Promise<Answer> {
+function ask<R>(worker: Worker, job: unknown): Promise<Answer<R>> {
   return new Promise((resolve, reject) => {
     worker.removeAllListeners();
     worker.once("message", resolve);

@@ -1,0 +1,301 @@
+/**
+ * A peer as an `Elector`, so that an `Election` with its hooks runs over it. Its one group is the leadership of the
+ * cluster, and its one candidate is this very node.
+ *
+ * Promised: who is elected or renewed leads no longer, by its own deadline, than the peer does: that counts from a round
+ * sent after the call came. Weaker than over a store: "lost" is told from what this peer knows, the events of `watch` are
+ * those that it observed, metadata and priorities are not passed on. The peer renews by itself; it stays its owner's.
+ */
+import {
+  BackendUnavailableError,
+  type CallOptions,
+  type CampaignRequest,
+  type CampaignResult,
+  checkId,
+  checkInteger,
+  ClosedError,
+  type Elector,
+  GroupNotFoundError,
+  InvalidTtlError,
+  type Leader,
+  type LeaderOptions,
+  type Leadership,
+  type NotLeader,
+  onAbort,
+  parseCampaign,
+  parseRenew,
+  parseRenewMany,
+  parseResign,
+  type ParsedCampaign,
+  type ParsedRenew,
+  type RenewManyResult,
+  type RenewRequest,
+  type RenewResult,
+  type ResignRequest,
+  type ResignResult,
+  sleep,
+  TenureError,
+  UnauthorizedError,
+  unlessAborted,
+  type WatchEvent,
+  type WatchOptions,
+} from "@tenure/core";
+import type { ObservedLeader } from "../protocol/observations.js";
+import type { Peer, PeerEvent } from "../protocol/peer.js";
+import { ObservedEvents } from "./observed-events.js";
+import { watchObserved } from "./watch-observed.js";
+
+export interface PeerElectorOptions {
+  /** It is neither started nor stopped here. */
+  readonly peer: Peer;
+  /** The name of its one group. */
+  readonly groupId?: string;
+}
+
+/** A term that was given to a caller. */
+interface Given {
+  readonly term: number;
+  readonly instanceId: string | null;
+}
+
+/** So long, as a part of the ttl, a round is waited for. */
+const PATIENCE = 1 / 3;
+
+export class PeerElector implements Elector {
+  readonly #peer: Peer;
+  readonly #groupId: string;
+  readonly #events: ObservedEvents;
+  readonly #closing = new AbortController();
+  readonly #stopListening: () => void;
+  readonly #inFlight = new Set<Promise<unknown>>();
+  #given: Given | null = null;
+  #resigned: Given | null = null;
+  #campaigns = 0;
+
+  constructor({ peer, groupId = "tc" }: PeerElectorOptions) {
+    this.#peer = peer;
+    this.#groupId = checkId(groupId, "groupId");
+    this.#events = new ObservedEvents(this.#groupId, () => peer.clock.wallMs());
+    this.#events.observe(peer.observedLeader(), "expired");
+    this.#stopListening = peer.on((event) => this.#heard(event));
+  }
+
+  campaign(request: CampaignRequest, options?: CallOptions): Promise<CampaignResult> {
+    return this.#run(options, () => this.#campaign(parseCampaign(request), options?.signal));
+  }
+
+  renew(request: RenewRequest, options?: CallOptions): Promise<RenewResult> {
+    return this.#run(options, () => this.#renew(parseRenew(request)));
+  }
+
+  renewMany(requests: readonly RenewRequest[], options?: CallOptions): Promise<readonly RenewManyResult[]> {
+    return this.#run(options, () =>
+      Promise.all(parseRenewMany(requests).map((each) => this.#renew(each).catch(failed))),
+    );
+  }
+
+  resign(request: ResignRequest, options?: CallOptions): Promise<ResignResult> {
+    return this.#run(options, async () => {
+      const { groupId, claim } = parseResign(request);
+      this.#check(groupId, claim.nodeId);
+      const given = { term: claim.term, instanceId: claim.instanceId };
+      if (this.#isClaimed(given) && (await this.#peer.resign(claim.term))) {
+        this.#resigned = this.#given ?? given;
+        return { kind: "resigned" };
+      }
+      return matches(this.#resigned, given) ? { kind: "resigned" } : this.#notLeader();
+    });
+  }
+
+  leader(groupId: string, options?: LeaderOptions): Promise<Leadership> {
+    return this.#run(options, async () => {
+      this.#check(checkId(groupId, "groupId"));
+      if (options?.consistency === "local") {
+        const leader = this.#peer.observedLeader();
+        // What it knows is at most a lease old: then it would know nothing.
+        return { leader: this.#shown(leader), term: this.#peer.term, ageMs: this.#peer.ttlMs };
+      }
+      const seen = await this.#peer.look();
+      if (seen === null)
+        throw new BackendUnavailableError("no majority of the electorate answers; try again");
+      return { leader: this.#shown(seen.leader), term: seen.term, ageMs: 0 };
+    });
+  }
+
+  watch(groupId: string, options?: WatchOptions): AsyncIterable<WatchEvent> {
+    this.#check(checkId(groupId, "groupId"));
+    const { cursor, signal } = options ?? {};
+    const from =
+      cursor === undefined ? undefined : checkInteger(cursor, "cursor", 0, Number.MAX_SAFE_INTEGER);
+    return watchObserved(this.#events, from, [signal, this.#closing.signal]);
+  }
+
+  async close(): Promise<void> {
+    this.#stopListening();
+    this.#closing.abort(new ClosedError("the elector is closed"));
+    await Promise.allSettled(this.#inFlight);
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  async #campaign(
+    { groupId, candidate, waitMs }: ParsedCampaign,
+    signal: AbortSignal | undefined,
+  ): Promise<CampaignResult> {
+    this.#check(groupId, candidate.nodeId, candidate.ttlMs);
+    const peer = this.#peer;
+    const arrivedMs = peer.clock.monotonicMs();
+    const answered = new AbortController();
+    const ended = AbortSignal.any([
+      answered.signal,
+      this.#closing.signal,
+      ...(signal === undefined ? [] : [signal]),
+    ]);
+    this.#campaigns++;
+    const asked = peer.campaign();
+    const limit = waitMs === 0 ? asked.tried : sleep(peer.clock, waitMs, ended).catch(() => {});
+    try {
+      while (await this.#untilLeading(limit, ended)) {
+        const given = { term: peer.leading()?.term ?? 0, instanceId: candidate.instanceId };
+        const isTaken = this.#given?.term === given.term;
+        // A missing instance equals a missing one, and never a given one.
+        if (isTaken && this.#given?.instanceId !== given.instanceId) break;
+        const sentMs = await this.#earnedSince(arrivedMs, given.term);
+        if (sentMs === null) continue;
+        // Whoever is gone is given nothing.
+        if (ended.aborted) break;
+        this.#given = given;
+        const waited = waitMs === 0 ? {} : { waitedMs: Math.max(0, Math.floor(sentMs - arrivedMs)) };
+        return { kind: "elected", leader: this.#self(given.term), confirmed: isTaken, ...waited };
+      }
+      const leader = this.#shown(peer.observedLeader());
+      return { kind: "lost", leader, retryAfterMs: Math.ceil(peer.ttlMs / 3) };
+    } finally {
+      answered.abort();
+      asked.stop();
+      this.#campaigns--;
+      this.#giveBack();
+    }
+  }
+
+  /** True once this peer leads, false at the limit: the end of the wait or, without one, of the attempt. */
+  #untilLeading(limit: Promise<void>, ended: AbortSignal): Promise<boolean> {
+    if (this.#peer.isLeader()) return Promise.resolve(true);
+    return new Promise((resolve) => {
+      const done = (isLeading: boolean) => () => {
+        stopListening();
+        stopWaiting();
+        resolve(isLeading);
+      };
+      const stopListening = this.#peer.on(({ kind }) => {
+        if (kind === "elected") done(true)();
+      });
+      const stopWaiting = onAbort(ended, done(false));
+      if (ended.aborted) return done(false)();
+      void limit.then(done(false));
+    });
+  }
+
+  /** When a round was sent that gave a deadline, at or after that moment; `null` if the term was lost over it. */
+  async #earnedSince(sinceMs: number, term: number): Promise<number | null> {
+    const earnedMs = this.#peer.earnedMs();
+    if (earnedMs === null || earnedMs >= sinceMs) return earnedMs;
+    return (await this.#round(term))?.monotonicMs ?? null;
+  }
+
+  async #renew({ groupId, claim, ttlMs }: ParsedRenew): Promise<RenewResult> {
+    this.#check(groupId, claim.nodeId, ttlMs);
+    if (!this.#isClaimed({ term: claim.term, instanceId: claim.instanceId })) return this.#notLeader();
+    const sent = await this.#round(claim.term);
+    return sent === null ? this.#notLeader() : { kind: "renewed", leader: this.#self(claim.term) };
+  }
+
+  /** A round of renewals of its own, sent after the call. */
+  #round(term: number): ReturnType<Peer["renew"]> {
+    const { clock, ttlMs } = this.#peer;
+    return new Promise((resolve, reject) => {
+      const cancel = clock.after(ttlMs * PATIENCE, () =>
+        reject(new BackendUnavailableError("no majority of the electorate has renewed; try again")),
+      );
+      void this.#peer.renew(term).then(resolve, reject).finally(cancel);
+    });
+  }
+
+  /** A term that nobody asks for any more is not kept. */
+  #giveBack(): void {
+    const leading = this.#peer.leading();
+    if (leading === null || this.#campaigns > 0 || this.#peer.stands === "always") return;
+    if (this.#given?.term !== leading.term) void this.#peer.resign(leading.term);
+  }
+
+  /** Whether this is the term that is led, and of the instance it was given to. */
+  #isClaimed(claim: Given): boolean {
+    if (this.#peer.leading()?.term !== claim.term) return false;
+    return this.#given?.term !== claim.term || matches(this.#given, claim);
+  }
+
+  #check(groupId: string, nodeId?: string, ttlMs?: number): void {
+    const { identity, ttlMs: longestMs } = this.#peer;
+    if (groupId !== this.#groupId) throw new GroupNotFoundError(groupId);
+    if (nodeId !== undefined && nodeId !== identity) {
+      throw new UnauthorizedError(
+        `this peer is ${identity} and campaigns for itself only, not for ${nodeId}`,
+      );
+    }
+    if (ttlMs !== undefined && (ttlMs < 1 || ttlMs > longestMs)) {
+      throw new InvalidTtlError("ttlMs", ttlMs, 1, longestMs);
+    }
+  }
+
+  #heard(event: PeerEvent): void {
+    if (event.kind === "observed") {
+      this.#events.observe(event.leader, event.released ? "resigned" : "expired");
+    }
+  }
+
+  #notLeader(): NotLeader {
+    const leader = this.#peer.observedLeader();
+    return {
+      kind: "not-leader",
+      currentLeader: leader === null ? null : { nodeId: leader.leaderId, term: leader.term },
+    };
+  }
+
+  #self(term: number): Leader {
+    const { identity, clock } = this.#peer;
+    return { nodeId: identity, term, expiresAtMs: Math.round(clock.wallMs() + this.#peer.leftMs()) };
+  }
+
+  /** Of another's lease only this much is known: it is not over before a ttl has passed without a renewal. */
+  #shown(leader: ObservedLeader | null): Leader | null {
+    if (leader === null) return null;
+    const { clock, ttlMs } = this.#peer;
+    return { nodeId: leader.leaderId, term: leader.term, expiresAtMs: Math.round(clock.wallMs() + ttlMs) };
+  }
+
+  /** Async, so that a malformed request rejects rather than throws. */
+  async #run<T>(options: CallOptions | undefined, work: () => Promise<T>): Promise<T> {
+    options?.signal?.throwIfAborted();
+    this.#closing.signal.throwIfAborted();
+    const running = work();
+    this.#inFlight.add(running);
+    void running.catch(() => {}).finally(() => this.#inFlight.delete(running));
+    return unlessAborted(options?.signal, running);
+  }
+}
+
+/** No instance given in a renewal or a resign speaks for any. */
+function matches(given: Given | null, claim: Given): boolean {
+  return (
+    given !== null &&
+    given.term === claim.term &&
+    (given.instanceId === claim.instanceId || claim.instanceId === null)
+  );
+}
+
+function failed(error: unknown): RenewManyResult {
+  if (error instanceof TenureError) return { kind: "failed", error };
+  throw error;
+}

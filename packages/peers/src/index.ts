@@ -1,0 +1,12 @@
+/**
+ * Peers: servers that elect one coordinator among themselves, without any store.
+ *
+ * Promised: at every moment at most one peer of a cluster is inside its deadline as leader, and no term is ever held by
+ * two, as long as clocks keep their rate within the margin and disks keep what was synced. A majority of the electorate
+ * decides; the active membership only says what the electorate shall become.
+ *
+ * Not promised: a leader when no majority of the electorate can be reached. An electorate of 2 stops with either one.
+ */
+export { PeerElector, type PeerElectorOptions } from "./elector/peer-elector.js";
+export { Peer, type PeerEvent } from "./protocol/peer.js";
+export type { PeerOptions } from "./protocol/peer-options.js";

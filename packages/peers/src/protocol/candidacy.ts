@@ -1,0 +1,80 @@
+/** One candidacy, from the vote for oneself to the count. */
+import { type SendMoment, sendMoment } from "@tenure/core";
+import { askAll } from "./ask-all.js";
+import type { Configuration, LeaseVerdict } from "./messages.js";
+import { endpointsOf, type PeerContext } from "./peer-context.js";
+import { type Tally, tallyVotes } from "./standing.js";
+
+/** So long, as a part of the ttl, answers are waited for. */
+export const PATIENCE: number = 1 / 4;
+
+export type CandidacyResult =
+  /** `sent`: taken before the first vote; the deadline counts from it. */
+  | { readonly kind: "won"; readonly sent: SendMoment }
+  | { readonly kind: "lost" }
+  | { readonly kind: "outdated"; readonly config: Configuration };
+
+/** Whoever does not win has released its term everywhere, and never uses it again. */
+export async function standFor(
+  context: PeerContext,
+  config: Configuration,
+  term: number,
+): Promise<CandidacyResult> {
+  const { identity, endpoint, ttlMs, clock, voter, transport } = context;
+  const request = {
+    candidateId: identity,
+    candidateEndpoint: endpoint,
+    term,
+    ttlMs,
+    cluster: config.cluster,
+    epoch: config.epoch,
+  };
+  const sent = sendMoment(clock);
+  const verdicts: LeaseVerdict[] = [await voter.acquire(request)];
+  // In the meantime somebody else may have been granted it.
+  if (verdicts[0]?.granted !== true) return { kind: "lost" };
+  let tally: Tally = tallyVotes(config, verdicts);
+  const asking = askAll(
+    clock,
+    ttlMs * PATIENCE,
+    tally.kind === "open" ? endpointsOf(context, [config]) : [],
+    (to, signal) => transport.acquire(to, request, { signal }),
+    (verdict) => {
+      verdicts.push(verdict);
+      tally = tallyVotes(config, verdicts);
+      if (tally.kind !== "open") asking.end();
+    },
+  );
+  await asking.done;
+  return conclude(context, tally, config, term, sent);
+}
+
+/** Frees the term at everybody who may hold it, oneself included, as well as one can; resolves when nobody is waited for. */
+export async function releaseEverywhere(
+  context: PeerContext,
+  configs: readonly (Configuration | null)[],
+  term: number,
+): Promise<void> {
+  const { identity, ttlMs, clock, voter, transport } = context;
+  const request = { leaderId: identity, term };
+  const asking = askAll(
+    clock,
+    ttlMs * PATIENCE,
+    endpointsOf(context, configs),
+    (to, signal) => transport.release(to, request, { signal }),
+    () => {},
+  );
+  await Promise.all([voter.release(request), asking.done]);
+}
+
+function conclude(
+  context: PeerContext,
+  tally: Tally,
+  config: Configuration,
+  term: number,
+  sent: SendMoment,
+): CandidacyResult {
+  if (tally.kind === "won") return { kind: "won", sent };
+  void releaseEverywhere(context, [config, tally.kind === "outdated" ? tally.config : null], term);
+  return tally.kind === "outdated" ? tally : { kind: "lost" };
+}

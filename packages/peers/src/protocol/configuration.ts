@@ -1,0 +1,34 @@
+/** The electorate: who votes, and which of two is newer. */
+import type { Configuration, Epoch, PeerState } from "./messages.js";
+
+export type Members = Configuration["members"];
+
+/** Negative if `a` is lower. */
+export function compareEpochs(a: Epoch, b: Epoch): number {
+  return a.term - b.term || a.n - b.n;
+}
+
+export function isMember(config: Configuration, identity: string, disk: string): boolean {
+  return config.members[identity]?.disk === disk;
+}
+
+/** Whether those in `yes` are more than half. */
+export function isMajority(members: Members, yes: (identity: string) => boolean): boolean {
+  const identities = Object.keys(members);
+  return 2 * identities.filter(yes).length > identities.length;
+}
+
+/** Whether this answer is that of a voter, and not of its identity over another disk. */
+export function speaksFor(members: Members, state: PeerState): boolean {
+  return members[state.identity]?.disk === state.disk;
+}
+
+/** The one with the highest epoch of `own` and those that are of the same cluster; other clusters are never adopted. */
+export function newestOf(own: Configuration, states: readonly PeerState[]): Configuration {
+  let newest = own;
+  for (const { config } of states) {
+    if (config === null || config.cluster !== own.cluster) continue;
+    if (compareEpochs(config.epoch, newest.epoch) > 0) newest = config;
+  }
+  return newest;
+}

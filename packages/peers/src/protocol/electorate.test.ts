@@ -1,0 +1,95 @@
+import { describe, expect, it } from "vitest";
+import { nextMembers } from "./electorate.js";
+import type { ActiveMember } from "./messages.js";
+import { electorate } from "./states.test-kit.js";
+
+const member = (name: string): ActiveMember => ({ identity: name, endpoint: name, disk: `disk-${name}` });
+const members = (names: string): readonly ActiveMember[] => Array.from(names).map(member);
+const asMap = (all: readonly ActiveMember[]) => new Map(all.map((each) => [each.identity, each]));
+
+/** The electorate after the next step, in short; leader is `a`. */
+function next(
+  from: string,
+  active: readonly ActiveMember[],
+  rest: { left?: string; reached?: readonly ActiveMember[] } = {},
+): string | null {
+  const { left = "", reached = active } = rest;
+  const after = nextMembers(electorate(from), "a", {
+    active,
+    left: Array.from(left),
+    reached: asMap(reached),
+  });
+  return after === null ? null : Object.keys(after).toSorted().join("");
+}
+
+describe("the electorate", () => {
+  it("stays as it is while all are active and nobody came", () => {
+    expect(next("abc", members("abc"))).toBeNull();
+  });
+
+  it("takes one member per step, whatever has changed", () => {
+    expect(next("abc", members("abcdef"))).toBe("abcd");
+    expect(next("abcde", members("a"), { left: "bcde" })).toBe("acde");
+    expect(next("abc", members("abde"), { left: "c" })).toBe("ab");
+  });
+
+  it("adds whoever granted the latest round at the announced endpoint over the announced disk", () => {
+    const [d] = members("d") as [ActiveMember];
+    expect(next("abc", members("abcd"), { reached: members("abc") })).toBeNull();
+    for (const wrong of [{ endpoint: "elsewhere" }, { disk: "another" }]) {
+      expect(next("abc", members("abcd"), { reached: [...members("abc"), { ...d, ...wrong }] })).toBeNull();
+    }
+    expect(next("abc", members("abcd"))).toBe("abcd");
+  });
+
+  it("does not take back who has left, though it still answers", () => {
+    expect(next("abc", members("abcd"), { left: "d" })).toBeNull();
+  });
+
+  it("drops who has left, whatever number that makes", () => {
+    expect(next("abc", members("ab"), { left: "c" })).toBe("ab");
+    expect(next("ab", members("a"), { left: "b" })).toBe("a");
+  });
+
+  it.each([
+    ["abcd", "abc", "abc"],
+    ["abc", "ab", null],
+    ["abcde", "abcd", null],
+    ["abcde", "abc", "abce"],
+    ["abce", "abc", "abc"],
+  ])(
+    "of %s with %s active becomes %s: who expired goes only towards an odd number",
+    (from, active, expected) => {
+      expect(next(from, members(active))).toBe(expected);
+    },
+  );
+
+  it("drops who came back over another disk, to add it in a step of its own", () => {
+    const wiped = { identity: "c", endpoint: "c", disk: "new" };
+    expect(next("abc", [...members("ab"), wiped])).toBe("ab");
+    const after = nextMembers(electorate("ab"), "a", {
+      active: [...members("ab"), wiped],
+      left: [],
+      reached: asMap([wiped]),
+    });
+    expect(after?.["c"]).toEqual({ endpoint: "c", disk: "new" });
+  });
+
+  it("knows who moved by the new endpoint, once that is reached; the voters stay the same", () => {
+    const moved = { identity: "c", endpoint: "elsewhere", disk: "disk-c" };
+    const active = [...members("ab"), moved];
+    expect(
+      nextMembers(electorate("abc"), "a", { active, left: [], reached: asMap(members("c")) }),
+    ).toBeNull();
+    expect(nextMembers(electorate("abc"), "a", { active, left: [], reached: asMap([moved]) })).toEqual({
+      ...electorate("abc").members,
+      c: { endpoint: "elsewhere", disk: "disk-c" },
+    });
+  });
+
+  it("never loses its leader: not expired, not left, not over another disk", () => {
+    expect(next("abcd", members("bcd"))).toBeNull();
+    expect(next("abc", members("bc"), { left: "a" })).toBeNull();
+    expect(next("abc", [...members("bc"), { ...member("a"), disk: "new" }], { reached: [] })).toBeNull();
+  });
+});

@@ -1,0 +1,65 @@
+/** How the electorate follows the active membership: one member per step. Pure. */
+import type { Members } from "./configuration.js";
+import type { ActiveMember, Configuration } from "./messages.js";
+
+export interface Wishes {
+  readonly active: readonly ActiveMember[];
+  /** Who left by themselves. */
+  readonly left: readonly string[];
+  /** Who granted the leader's latest round, and where that was asked. */
+  readonly reached: ReadonlyMap<string, ActiveMember>;
+}
+
+/**
+ * The members after the next step, or `null` where nothing is to be done. In this order: who left goes; who came back over
+ * another disk goes, to be added anew; who announced and can be reached comes; who moved is known by the new endpoint; who
+ * merely expired goes, if that brings the electorate to an odd number. A leader never removes itself.
+ */
+export function nextMembers(config: Configuration, leaderId: string, wishes: Wishes): Members | null {
+  const { members } = config;
+  const others = Object.keys(members)
+    .filter((identity) => identity !== leaderId)
+    .toSorted();
+  const active = new Map(wishes.active.map((member) => [member.identity, member]));
+
+  const gone = others.find((identity) => wishes.left.includes(identity));
+  if (gone !== undefined) return without(members, gone);
+
+  const replaced = others.find((identity) => {
+    const announced = active.get(identity);
+    return announced !== undefined && announced.disk !== members[identity]?.disk;
+  });
+  if (replaced !== undefined) return without(members, replaced);
+
+  const reachable = wishes.active
+    .filter((member) => isReached(member, wishes) && !wishes.left.includes(member.identity))
+    .toSorted((a, b) => (a.identity < b.identity ? -1 : 1));
+  const arrived = reachable.find(({ identity }) => members[identity] === undefined);
+  if (arrived !== undefined) return withMember(members, arrived);
+
+  const moved = reachable.find(({ identity, endpoint }) => members[identity]?.endpoint !== endpoint);
+  if (moved !== undefined) return withMember(members, moved);
+
+  const expired = others.filter((identity) => !active.has(identity));
+  return isWorthRemoving(Object.keys(members).length, expired.length)
+    ? without(members, expired[0] as string)
+    : null;
+}
+
+/** From 4 to 3, or two from 5: an even electorate bears no more than the odd one below it, and from 3 to 2 nothing is gained. */
+function isWorthRemoving(size: number, expired: number): boolean {
+  return size % 2 === 0 ? expired >= 1 : expired >= 2;
+}
+
+function isReached({ identity, endpoint, disk }: ActiveMember, { reached }: Wishes): boolean {
+  const granted = reached.get(identity);
+  return granted !== undefined && granted.endpoint === endpoint && granted.disk === disk;
+}
+
+function without(members: Members, identity: string): Members {
+  return Object.fromEntries(Object.entries(members).filter(([each]) => each !== identity));
+}
+
+function withMember(members: Members, { identity, endpoint, disk }: ActiveMember): Members {
+  return { ...members, [identity]: { endpoint, disk } };
+}

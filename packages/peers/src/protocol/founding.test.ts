@@ -1,0 +1,70 @@
+import { describe, expect, it } from "vitest";
+import { decideFounding, founderOf } from "./founding.js";
+import type { PeerState } from "./messages.js";
+import { electorate, stateOf } from "./states.test-kit.js";
+
+function answers(...states: readonly PeerState[]): ReadonlyMap<string, PeerState> {
+  return new Map(states.map((state) => [state.endpoint, state]));
+}
+
+const of = (name: string, founder: string | null = "a") => stateOf(name, { founder });
+
+describe("a first start", () => {
+  it("has the smallest endpoint of its join list for founder", () => {
+    expect(founderOf(["c", "a", "b"])).toBe("a");
+    expect(founderOf([])).toBeNull();
+  });
+
+  it("founds, as founder, with all its targets once all have answered and name it", () => {
+    const decision = decideFounding(of("a"), ["b", "a", "c"], answers(of("a"), of("b"), of("c")));
+    expect(decision).toEqual({ kind: "found", config: electorate("abc", 0, 0, "disk-a") });
+  });
+
+  it("founds alone if it is its own only target", () => {
+    expect(decideFounding(of("a"), ["a"], answers(of("a")))).toEqual({
+      kind: "found",
+      config: electorate("a", 0, 0, "disk-a"),
+    });
+  });
+
+  it("waits for those who are silent", () => {
+    const decision = decideFounding(of("a"), ["a", "b", "c"], answers(of("a"), of("b")));
+    expect(decision).toMatchObject({ kind: "wait", for: ["c"] });
+  });
+
+  it("waits for those who name another founder, or none", () => {
+    const decision = decideFounding(of("a"), ["a", "b", "c"], answers(of("a"), of("b", "0"), of("c", null)));
+    expect(decision).toMatchObject({ kind: "wait", for: ["b", "c"] });
+  });
+
+  it("waits for its founder where that is another, also if all have answered", () => {
+    const decision = decideFounding(of("b"), ["a", "b"], answers(of("a"), of("b")));
+    expect(decision).toMatchObject({ kind: "wait", for: ["a"], why: "a founds the cluster" });
+  });
+
+  it("never founds by a list without itself, nor without a list", () => {
+    expect(decideFounding(of("a", "b"), ["b"], answers(of("b", "b")))).toMatchObject({
+      kind: "wait",
+      for: ["b"],
+    });
+    expect(decideFounding(of("a", null), [], answers())).toMatchObject({ kind: "wait", for: [] });
+  });
+
+  it("takes the electorate that it finds, as founder too, before all have answered", () => {
+    const known = electorate("bc", 4, 2);
+    const decision = decideFounding(
+      of("a"),
+      ["a", "b", "c"],
+      answers(of("a"), { ...of("b"), config: known }),
+    );
+    expect(decision).toEqual({ kind: "take", config: known });
+  });
+
+  it("takes the newest of several, but rather one that it is a member of", () => {
+    const older = { ...of("b"), config: electorate("bc", 4, 2) };
+    const newer = { ...of("c"), config: electorate("bcd", 5, 0) };
+    const mine = { ...of("d"), config: electorate("ad", 1, 0) };
+    expect(decideFounding(of("a"), [], answers(older, newer))).toMatchObject({ config: newer.config });
+    expect(decideFounding(of("a"), [], answers(older, newer, mine))).toMatchObject({ config: mine.config });
+  });
+});

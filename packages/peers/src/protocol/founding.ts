@@ -1,0 +1,61 @@
+/**
+ * The first start of a node: it takes the electorate that it finds, or founds one, or waits. Pure.
+ *
+ * Only the founder of its own join list creates, and only when every target has answered, has no electorate and names
+ * it as founder. So no two electorates are founded from lists that agree.
+ */
+import { compareEpochs, isMember } from "./configuration.js";
+import type { Configuration, PeerState } from "./messages.js";
+
+export type FoundingDecision =
+  | { readonly kind: "take"; readonly config: Configuration }
+  | { readonly kind: "found"; readonly config: Configuration }
+  /** `for`: the endpoints that must speak first; `why` says it to people. */
+  | { readonly kind: "wait"; readonly for: readonly string[]; readonly why: string };
+
+/** The founder of a join list: its smallest endpoint. */
+export function founderOf(join: readonly string[]): string | null {
+  return join.toSorted()[0] ?? null;
+}
+
+/** `answers` by the endpoint that was asked; own endpoint included where it is in the list. */
+export function decideFounding(
+  own: PeerState,
+  join: readonly string[],
+  answers: ReadonlyMap<string, PeerState>,
+): FoundingDecision {
+  const states = [...answers.values()];
+  const known = states.flatMap(({ config }) => (config === null ? [] : [config]));
+  if (known.length > 0) return { kind: "take", config: choose(known, own) };
+  const founder = founderOf(join);
+  if (founder === null) return wait([], "it has no join targets");
+  if (founder !== own.endpoint) return wait([founder], `${founder} founds the cluster`);
+  const silent = join.filter((endpoint) => !answers.has(endpoint));
+  if (silent.length > 0) return wait(silent, "every join target must answer before the cluster is founded");
+  const strangers = states.filter((state) => state.founder !== own.endpoint);
+  if (strangers.length > 0) {
+    const named = strangers.map((state) => `${state.endpoint} names ${state.founder ?? "none"}`).join(", ");
+    return wait(
+      strangers.map((state) => state.endpoint),
+      `all join lists must have the same smallest endpoint: ${named}`,
+    );
+  }
+  const members = Object.fromEntries(
+    states.map(({ identity, endpoint, disk }) => [identity, { endpoint, disk }]),
+  );
+  return { kind: "found", config: { cluster: own.disk, epoch: { term: 0, n: 0 }, members } };
+}
+
+/** The one that it is a member of, if there is one; of several the newest. */
+function choose(known: readonly Configuration[], own: PeerState): Configuration {
+  const mine = known.filter((config) => isMember(config, own.identity, own.disk));
+  const [first, ...rest] = mine.length > 0 ? mine : known;
+  return rest.reduce(
+    (best, config) => (compareEpochs(config.epoch, best.epoch) > 0 ? config : best),
+    first as Configuration,
+  );
+}
+
+function wait(endpoints: readonly string[], why: string): FoundingDecision {
+  return { kind: "wait", for: endpoints, why };
+}

@@ -1,0 +1,139 @@
+/**
+ * What a winner knows of its term: the electorate that counts, the step that is open, and which round gave the deadline.
+ * Pure: rounds and answers go in, what is to be done comes out. It begins with the step that every winner must take first
+ * (the same members under epoch [term, 0]) and leads once that is done.
+ *
+ * A step is done when a majority of the old and a majority of the new members stored it, the leader itself last. Until
+ * then the old members count for the lease, afterwards the new. The next step is sent only after a round of the new
+ * members has moved the deadline: a lease earned by an electorate that is no more would be invisible to the next voters.
+ */
+import type { SendMoment } from "@tenure/core";
+import { compareEpochs, isMajority, type Members, speaksFor } from "./configuration.js";
+import { nextMembers, type Wishes } from "./electorate.js";
+import type { ActiveMember, Configuration, LeaseVerdict } from "./messages.js";
+
+/** One renewal, sent to everybody at once. Answers are matched to it. */
+export interface Round {
+  readonly number: number;
+  readonly sent: SendMoment;
+  /** What it carries: the open step, or the electorate that counts. */
+  readonly config: Configuration;
+  /** Who granted it, and where that was asked. */
+  readonly granted: Map<string, ActiveMember>;
+}
+
+interface Step {
+  readonly config: Configuration;
+  readonly sinceMs: number;
+  readonly storedBy: Set<string>;
+}
+
+export type Outcome =
+  /** `earned`: the deadline moves to this round's. `store`: everybody else has; write it, then call `stored`. */
+  | { readonly kind: "on"; readonly earned: boolean; readonly store: Configuration | null }
+  | { readonly kind: "superseded"; readonly config: Configuration };
+
+export class Incumbency {
+  readonly term: number;
+  readonly #leaderId: string;
+  readonly #ttlMs: number;
+  #config: Configuration;
+  #open: Step | null;
+  #isStoring = false;
+  #isLeading = false;
+  /** The deadline was earned under the members that count now. */
+  #isEarned = true;
+  #earnedBy = 0;
+  #latest: Round | null = null;
+  #rounds = 0;
+  #n = 0;
+
+  /** `config` is the electorate that elected it. */
+  constructor(term: number, leaderId: string, ttlMs: number, config: Configuration, nowMs: number) {
+    this.term = term;
+    this.#leaderId = leaderId;
+    this.#ttlMs = ttlMs;
+    this.#config = config;
+    this.#open = this.#step(config.members, 0, nowMs);
+  }
+
+  /** The electorate that counts for the lease. */
+  get config(): Configuration {
+    return this.#config;
+  }
+
+  /** The first step is done. */
+  get isLeading(): boolean {
+    return this.#isLeading;
+  }
+
+  /** The next round; with it a step that is due, or the withdrawal of one that took too long. */
+  round(sent: SendMoment, wishes: Omit<Wishes, "reached">): Round {
+    const nowMs = sent.monotonicMs;
+    if (this.#open === null) this.#open = this.#nextStep(wishes, nowMs);
+    else if (this.#isLeading && !this.#isStoring && nowMs - this.#open.sinceMs >= this.#ttlMs) {
+      this.#open = this.#step(this.#config.members, this.#n + 1, nowMs);
+    }
+    const config = this.#open?.config ?? this.#config;
+    this.#latest = { number: ++this.#rounds, sent, config, granted: new Map() };
+    return this.#latest;
+  }
+
+  /** Takes in one answer; the leader's own vote is one of them. */
+  answer(round: Round, askedAt: string, { granted, state }: LeaseVerdict): Outcome {
+    const { config } = state;
+    const isOurs = config !== null && config.cluster === this.#config.cluster;
+    if (isOurs && config.epoch.term > this.term) return { kind: "superseded", config };
+    if (!granted) return { kind: "on", earned: false, store: null };
+    round.granted.set(state.identity, { identity: state.identity, endpoint: askedAt, disk: state.disk });
+    const step = this.#open;
+    if (step !== null && isOurs && compareEpochs(config.epoch, step.config.epoch) === 0) {
+      if (speaksFor({ ...this.#config.members, ...step.config.members }, state))
+        step.storedBy.add(state.identity);
+    }
+    return { kind: "on", earned: this.#isNewlyEarned(round), store: this.#toStore() };
+  }
+
+  /** The leader's own copy is written: the step is done. */
+  stored(config: Configuration): void {
+    this.#config = config;
+    this.#open = null;
+    this.#isStoring = false;
+    this.#isLeading = true;
+    this.#isEarned = false;
+  }
+
+  #isNewlyEarned(round: Round): boolean {
+    if (round.number <= this.#earnedBy) return false;
+    const { members } = this.#config;
+    if (!isMajority(members, (identity) => round.granted.get(identity)?.disk === members[identity]?.disk)) {
+      return false;
+    }
+    this.#earnedBy = round.number;
+    this.#isEarned = true;
+    return true;
+  }
+
+  #toStore(): Configuration | null {
+    const step = this.#open;
+    if (step === null || this.#isStoring) return null;
+    const hasStored = (identity: string): boolean =>
+      identity === this.#leaderId || step.storedBy.has(identity);
+    if (!isMajority(this.#config.members, hasStored)) return null;
+    if (!isMajority(step.config.members, hasStored)) return null;
+    this.#isStoring = true;
+    return step.config;
+  }
+
+  #nextStep(wishes: Omit<Wishes, "reached">, nowMs: number): Step | null {
+    if (!this.#isEarned || this.#latest === null) return null;
+    const members = nextMembers(this.#config, this.#leaderId, { ...wishes, reached: this.#latest.granted });
+    return members === null ? null : this.#step(members, this.#n + 1, nowMs);
+  }
+
+  #step(members: Members, n: number, nowMs: number): Step {
+    this.#n = n;
+    const config = { cluster: this.#config.cluster, epoch: { term: this.term, n }, members };
+    return { config, sinceMs: nowMs, storedBy: new Set() };
+  }
+}

@@ -1,0 +1,27 @@
+/** The protocol of quorum leases: rules, and the loop that carries them out over injected ports. */
+export { compareEpochs } from "./configuration.js";
+export type {
+  AcquireRequest,
+  ActiveMember,
+  Configuration,
+  ConfiguredMember,
+  DiskContents,
+  Epoch,
+  LeaseVerdict,
+  LiveLease,
+  MembershipView,
+  PeerAnswers,
+  PeerDisk,
+  PeerState,
+  PeerTransport,
+  Refusal,
+  ReleaseRequest,
+  ReleaseVerdict,
+  RenewRequest,
+  Vote,
+} from "./messages.js";
+export type { ObservedLeader } from "./observations.js";
+export { Peer, type PeerEvent } from "./peer.js";
+export type { PeerOptions } from "./peer-options.js";
+export type { LossCause } from "./reign.js";
+export { Voter, type VoterOptions } from "./voter.js";

@@ -1,0 +1,143 @@
+/**
+ * What peers say to each other, and the ports by which the protocol reaches the world: the network (`PeerTransport`),
+ * the membership (`MembershipView`) and the disk (`PeerDisk`). The rules know nothing of HTTP, certificates or files.
+ */
+import type { CallOptions } from "@tenure/core";
+
+/** Compared term first, then n. */
+export interface Epoch {
+  readonly term: number;
+  readonly n: number;
+}
+
+/** One voter: an identity with its disk. The same identity over another disk is another voter. */
+export interface ConfiguredMember {
+  readonly endpoint: string;
+  readonly disk: string;
+}
+
+/** The electorate as a peer knows it. `cluster` is the disk id of the founder. */
+export interface Configuration {
+  readonly cluster: string;
+  readonly epoch: Epoch;
+  /** By identity. */
+  readonly members: Readonly<Record<string, ConfiguredMember>>;
+}
+
+export interface LiveLease {
+  readonly leaderId: string;
+  readonly leaderEndpoint: string;
+  readonly term: number;
+  /** By the answering peer's own clock. */
+  readonly leftMs: number;
+}
+
+/** What every answer shows of the peer, as it was at that very decision. */
+export interface PeerState {
+  readonly identity: string;
+  readonly endpoint: string;
+  readonly disk: string;
+  /** The highest term it has granted. */
+  readonly term: number;
+  readonly lease: LiveLease | null;
+  readonly config: Configuration | null;
+  /** The smallest endpoint of its join list; null without one. */
+  readonly founder: string | null;
+  /** Does this peer itself lead (inside its deadline, step 5 done)? */
+  readonly leading: boolean;
+}
+
+export interface AcquireRequest {
+  readonly candidateId: string;
+  readonly candidateEndpoint: string;
+  readonly term: number;
+  readonly ttlMs: number;
+  readonly cluster: string;
+  readonly epoch: Epoch;
+}
+
+export interface RenewRequest {
+  readonly leaderId: string;
+  readonly leaderEndpoint: string;
+  readonly term: number;
+  readonly ttlMs: number;
+  readonly config: Configuration;
+}
+
+export interface ReleaseRequest {
+  readonly leaderId: string;
+  readonly term: number;
+}
+
+export type Refusal =
+  | "lease-active"
+  | "term-stale"
+  | "epoch-stale"
+  | "other-cluster"
+  | "not-holder"
+  | "released";
+
+export type LeaseVerdict =
+  | { readonly granted: true; readonly state: PeerState }
+  | { readonly granted: false; readonly refusal: Refusal; readonly state: PeerState };
+
+export interface ReleaseVerdict {
+  readonly released: boolean;
+  readonly state: PeerState;
+}
+
+/**
+ * What a peer answers with: implemented by the protocol (`Voter`), served by the wire. The wire has already checked that
+ * the caller's certificate names `candidateId` or `leaderId`. Rejects where the disk failed: that is no answer.
+ */
+export interface PeerAnswers {
+  acquire(request: AcquireRequest): Promise<LeaseVerdict>;
+  renew(request: RenewRequest): Promise<LeaseVerdict>;
+  release(request: ReleaseRequest): Promise<ReleaseVerdict>;
+  state(): PeerState;
+}
+
+/** How a peer asks others: implemented by the wire, with the server's own certificate. Rejects when no answer came. */
+export interface PeerTransport {
+  acquire(endpoint: string, request: AcquireRequest, options?: CallOptions): Promise<LeaseVerdict>;
+  renew(endpoint: string, request: RenewRequest, options?: CallOptions): Promise<LeaseVerdict>;
+  release(endpoint: string, request: ReleaseRequest, options?: CallOptions): Promise<ReleaseVerdict>;
+  state(endpoint: string, options?: CallOptions): Promise<PeerState>;
+}
+
+export interface ActiveMember {
+  readonly identity: string;
+  readonly endpoint: string;
+  readonly disk: string;
+}
+
+/** The active membership: kept by the wire side (announce, leave, expiry), read by the protocol. */
+export interface MembershipView {
+  /** Not expired, self included while announced. */
+  active(): readonly ActiveMember[];
+  /** Identities that left by themselves (not merely expired) and have not announced since. */
+  left(): readonly string[];
+  /** This node itself is leaving. */
+  readonly leaving: boolean;
+}
+
+/** The highest term granted, to whom, and the ttl of its lease. */
+export interface Vote {
+  readonly term: number;
+  readonly holderId: string;
+  readonly holderEndpoint: string;
+  readonly ttlMs: number;
+}
+
+export interface DiskContents {
+  readonly vote: Vote | null;
+  readonly config: Configuration | null;
+}
+
+/** What a peer keeps on disk, synced before `write` resolves. Read once, at the start. */
+export interface PeerDisk {
+  /** Random, made when the disk is first used. */
+  readonly id: string;
+  read(): DiskContents;
+  write(change: { readonly vote?: Vote; readonly config?: Configuration }): Promise<void>;
+}

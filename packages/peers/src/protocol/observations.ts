@@ -1,0 +1,56 @@
+import { type Clock, sendMoment, type SendMoment } from "@tenure/core";
+import { isOfCluster, latestLease } from "./standing.js";
+import type { LiveLease, PeerState } from "./messages.js";
+
+export interface ObservedLeader {
+  readonly leaderId: string;
+  readonly leaderEndpoint: string;
+  readonly term: number;
+}
+
+/** Whom a peer takes for the leader: by the vote that it holds itself, or by what the others told it last. */
+export class Observations {
+  readonly #clock: Clock;
+  readonly #identity: string;
+  #told: { readonly lease: LiveLease; readonly at: SendMoment } | null = null;
+  #last: ObservedLeader | null = null;
+
+  constructor(clock: Clock, identity: string) {
+    this.#clock = clock;
+    this.#identity = identity;
+  }
+
+  take(states: readonly PeerState[], cluster: string): void {
+    const lease = latestLease(states.filter((state) => isOfCluster(state, cluster)));
+    this.#told = lease === null ? null : { lease, at: sendMoment(this.#clock) };
+  }
+
+  /** `held`: the lease that this peer's own vote holds. A lease of its own that it does not lead by is none. */
+  leader(held: LiveLease | null): ObservedLeader | null {
+    const told = this.#stillTold();
+    const lease = held !== null && (told === null || held.term >= told.term) ? held : told;
+    if (lease === null || lease.leaderId === this.#identity) return null;
+    const { leaderId, leaderEndpoint, term } = lease;
+    return { leaderId, leaderEndpoint, term };
+  }
+
+  /** Who it was when it was last told. */
+  get last(): ObservedLeader | null {
+    return this.#last;
+  }
+
+  /** Whether this differs from what was asked about last. */
+  isNews(leader: ObservedLeader | null): boolean {
+    const isSame = leader?.leaderId === this.#last?.leaderId && leader?.term === this.#last?.term;
+    this.#last = leader;
+    return !isSame;
+  }
+
+  #stillTold(): LiveLease | null {
+    if (this.#told === null) return null;
+    const { lease, at } = this.#told;
+    const { monotonicMs, bootMs } = sendMoment(this.#clock);
+    const agoMs = Math.max(monotonicMs - at.monotonicMs, bootMs - at.bootMs);
+    return agoMs < lease.leftMs ? lease : null;
+  }
+}

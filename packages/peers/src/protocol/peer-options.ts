@@ -1,0 +1,72 @@
+import {
+  checkId,
+  checkInteger,
+  checkKeys,
+  type Clock,
+  DEFAULT_DRIFT_RATIO,
+  InvalidRequestError,
+  isObject,
+} from "@tenure/core";
+import type { MembershipView, PeerDisk, PeerTransport } from "./messages.js";
+
+export interface PeerOptions {
+  /** Who it is, by its certificate. */
+  readonly identity: string;
+  /** Where the others reach it, normalised as they write it. */
+  readonly endpoint: string;
+  /** Where to ask at the first start; its own endpoint among them if it shall found or be founded with. */
+  readonly join: readonly string[];
+  /** The same at every peer of a cluster. */
+  readonly ttlMs: number;
+  /** ρ: how far the rate of any clock may be off; the same at every peer. */
+  readonly driftRatio?: number;
+  /** `asked`: it stands only while `campaign` asks it to; it votes all the same. */
+  readonly stands?: "always" | "asked";
+  readonly clock: Clock;
+  /** 0 to 1, for random waits; never for a decision. */
+  readonly random: () => number;
+  readonly disk: PeerDisk;
+  readonly transport: PeerTransport;
+  readonly membership: MembershipView;
+}
+
+export type ParsedPeerOptions = Required<PeerOptions>;
+
+const KEYS = [
+  "identity",
+  "endpoint",
+  "join",
+  "ttlMs",
+  "driftRatio",
+  "stands",
+  "clock",
+  "random",
+  "disk",
+  "transport",
+  "membership",
+];
+/** Below it, waits of a tenth of the ttl are shorter than a usual network is slow. */
+const SHORTEST_TTL_MS = 100;
+const LONGEST_TTL_MS = 86_400_000;
+const LARGEST_DRIFT_RATIO = 0.1;
+
+export function parsePeerOptions(options: PeerOptions): ParsedPeerOptions {
+  if (!isObject(options)) throw new InvalidRequestError("options", "must be an object");
+  checkKeys(options, "", KEYS);
+  const { driftRatio = DEFAULT_DRIFT_RATIO, stands = "always", join, endpoint } = options;
+  checkId(options.identity, "identity");
+  checkInteger(options.ttlMs, "ttlMs", SHORTEST_TTL_MS, LONGEST_TTL_MS);
+  if (typeof endpoint !== "string" || endpoint === "") {
+    throw new InvalidRequestError("endpoint", "must be the URL at which the other peers reach this one");
+  }
+  if (!Array.isArray(join) || join.some((each) => typeof each !== "string" || each === "")) {
+    throw new InvalidRequestError("join", "must be a list of endpoints");
+  }
+  if (typeof driftRatio !== "number" || !(driftRatio >= 0 && driftRatio <= LARGEST_DRIFT_RATIO)) {
+    throw new InvalidRequestError("driftRatio", `must be a number from 0 to ${LARGEST_DRIFT_RATIO}`);
+  }
+  if (stands !== "always" && stands !== "asked") {
+    throw new InvalidRequestError("stands", "must be always or asked");
+  }
+  return Object.freeze({ ...options, join: Object.freeze([...new Set(join)]), driftRatio, stands });
+}

@@ -1,0 +1,292 @@
+import { afterEach, describe, expect, it } from "vitest";
+import { Cluster, MemoryDisk, TTL_MS, without } from "./cluster.test-kit.js";
+import type { PeerOptions } from "./peer-options.js";
+
+let cluster = new Cluster();
+afterEach(async () => {
+  await cluster.stop();
+  cluster = new Cluster();
+});
+
+describe("peers", () => {
+  it("found a cluster and elect one of them, whom all know", async () => {
+    const leader = await cluster.elected("abc");
+    expect(cluster.electorate("c")).toBe("abc");
+    expect(cluster.get(leader).events.map(({ kind }) => kind)).toContain("elected");
+    for (const name of "abc") {
+      expect(cluster.get(name).peer.observedLeader()).toMatchObject({ leaderId: leader, term: 1 });
+    }
+  });
+
+  it("keep their leader and its term as long as all is well", async () => {
+    const leader = await cluster.elected("abc");
+    for (let i = 0; i < 200; i++) {
+      await cluster.clock.advance(TTL_MS / 10);
+      expect(cluster.get(leader).peer.leading()?.term).toBe(1);
+    }
+  });
+
+  it("renew every third of the ttl", async () => {
+    const leader = await cluster.elected("abc");
+    cluster.calls.length = 0;
+    await cluster.clock.advance(10 * TTL_MS);
+    const [other] = without("abc", leader);
+    const renewals = cluster.calls.filter((call) => call === `${leader}>${other} renew`).length;
+    expect(renewals).toBeGreaterThanOrEqual(29);
+    expect(renewals).toBeLessThanOrEqual(31);
+  });
+
+  it("elect another when the leader is cut off, which has stopped before; healed, it follows", async () => {
+    const leader = await cluster.elected("abc");
+    const { peer, events } = cluster.get(leader);
+    const signal = peer.leading()?.signal;
+    cluster.cut(leader, without("abc", leader));
+    while (peer.isLeader()) {
+      expect(signal?.aborted).toBe(false);
+      await cluster.clock.advance(1);
+    }
+    expect(signal?.aborted).toBe(true);
+    expect(events.at(-2)).toEqual({ kind: "lost", term: 1, cause: "expired" });
+    const next = await cluster.untilLed();
+    expect(next).not.toBe(leader);
+    cluster.heal();
+    await cluster.until(() => peer.observedLeader()?.leaderId === next);
+    await cluster.clock.advance(5 * TTL_MS);
+    expect(cluster.leader()).toBe(next);
+  });
+
+  it("have no leader without a majority, and raise no term for what cannot be won", async () => {
+    await cluster.elected("abc");
+    for (const name of "abc") cluster.cut(name, without("abc", name));
+    await cluster.clock.advance(3 * TTL_MS);
+    const terms = Array.from("abc").map((name) => cluster.get(name).peer.term);
+    await cluster.clock.advance(10 * TTL_MS);
+    expect(cluster.leader()).toBeNull();
+    expect(Array.from("abc").map((name) => cluster.get(name).peer.term)).toEqual(terms);
+  });
+
+  it("elect again at once when the leader resigns", async () => {
+    const leader = await cluster.elected("abc");
+    const { peer } = cluster.get(leader);
+    expect(await peer.resign(7)).toBe(false);
+    const resigned = peer.resign(1);
+    expect(peer.isLeader()).toBe(false);
+    expect(await resigned).toBe(true);
+    for (const name of "abc") expect(cluster.get(name).peer.answers.state().lease).toBeNull();
+    await cluster.untilLed();
+    expect(cluster.clock.monotonicMs()).toBeLessThan(3 * TTL_MS);
+  });
+});
+
+describe("a leader", () => {
+  it("is none any more when it wakes up from a suspend that was longer than its lease", async () => {
+    const clock = cluster.clock.process();
+    cluster.startOne("a", { clock });
+    await cluster.untilLed();
+    const { peer } = cluster.get("a");
+    clock.suspend();
+    await cluster.clock.advance(2 * TTL_MS);
+    const monotonicMs = clock.monotonicMs();
+    expect(peer.isLeader()).toBe(false);
+    clock.resume();
+    expect(clock.monotonicMs()).toBe(monotonicMs);
+    expect(peer.isLeader()).toBe(false);
+  });
+
+  it("never goes on with a term of its former life", async () => {
+    const leader = await cluster.elected("abc");
+    cluster.crash(leader);
+    cluster.startOne(leader, { join: ["a", "b", "c"] });
+    cluster.get(leader).membership.members = Array.from("abc").map((name) => cluster.member(name));
+    expect(cluster.get(leader).peer.isLeader()).toBe(false);
+    await cluster.untilLed();
+    expect(cluster.get(cluster.leader() as string).peer.leading()?.term).toBeGreaterThan(1);
+  });
+
+  it("does not stop at a refusal with a higher term", async () => {
+    const leader = await cluster.elected("abc");
+    const [other] = without("abc", leader);
+    const { config } = cluster.get(other as string).peer.answers.state();
+    cluster.disk(other as string).contents = {
+      config,
+      vote: { term: 50, holderId: "x", holderEndpoint: "x", ttlMs: TTL_MS },
+    };
+    cluster.crash(other as string);
+    cluster.startOne(other as string).membership.members = Array.from("abc").map((name) =>
+      cluster.member(name),
+    );
+    await cluster.clock.advance(5 * TTL_MS);
+    expect(cluster.leader()).toBe(leader);
+  });
+
+  it("that cannot keep its own vote on disk is none", async () => {
+    const disk = cluster.disk("a");
+    const write = disk.write.bind(disk);
+    disk.write = (change) =>
+      change.vote === undefined ? write(change) : Promise.reject(new Error("no space left"));
+    cluster.startOne("a");
+    await cluster.clock.advance(5 * TTL_MS);
+    expect([cluster.electorate("a"), cluster.leader(), cluster.get("a").peer.term]).toEqual(["a", null, 0]);
+    disk.write = write;
+    expect(await cluster.untilLed()).toBe("a");
+  });
+});
+
+describe("a lost candidacy", () => {
+  it("is released everywhere, and its term is never used again", async () => {
+    cluster.onCall = (call) =>
+      call.endsWith("acquire") ? Promise.reject(new Error("lost")) : Promise.resolve();
+    cluster.start("abc");
+    await cluster.until(() => cluster.calls.some((call) => call.endsWith("release")));
+    await cluster.clock.advance(1);
+    const [, candidate] = /^(.)>. release$/.exec(cluster.calls.at(-1) ?? "") ?? [];
+    expect(cluster.get(candidate as string).peer.answers.state()).toMatchObject({ term: 1, lease: null });
+    await cluster.clock.advance(20 * TTL_MS);
+    expect(cluster.leader()).toBeNull();
+    cluster.onCall = () => Promise.resolve();
+    const before = Math.max(...Array.from("abc").map((name) => cluster.get(name).peer.term));
+    expect(before).toBeGreaterThan(2);
+    const leader = await cluster.untilLed();
+    expect(cluster.get(leader).peer.leading()?.term).toBeGreaterThan(before);
+  });
+});
+
+describe("the electorate follows the membership:", () => {
+  function announce(names: string, gone = ""): void {
+    const members = Array.from(names).map((name) => cluster.member(name));
+    for (const { membership } of cluster.running.values()) {
+      membership.members = members;
+      membership.gone = Array.from(gone);
+    }
+  }
+
+  it("who announces is added, one after the other", async () => {
+    await cluster.elected("abc");
+    for (const name of "de") cluster.startOne(name, { join: ["a", "b", "c"] });
+    announce("abcde");
+    await cluster.until(() => cluster.electorate("a") === "abcde");
+    await cluster.until(() => Array.from("abcde").every((name) => cluster.electorate(name) === "abcde"));
+  });
+
+  it("who announces but cannot be reached is not, and the leader stays", async () => {
+    const leader = await cluster.elected("abc");
+    announce("abcd");
+    await cluster.clock.advance(10 * TTL_MS);
+    expect([cluster.leader(), cluster.electorate(leader)]).toEqual([leader, "abc"]);
+  });
+
+  it("of four one that expired is dropped, of three none", async () => {
+    const leader = await cluster.elected("abcd");
+    const [first, second] = without("abcd", leader);
+    cluster.crash(first as string);
+    announce(without("abcd", first as string));
+    await cluster.until(() => cluster.electorate(leader).length === 3);
+    cluster.crash(second as string);
+    announce(without(without("abcd", first as string), second as string));
+    await cluster.clock.advance(5 * TTL_MS);
+    expect(cluster.electorate(leader).length).toBe(3);
+    expect(cluster.leader()).toBe(leader);
+  });
+
+  it("who comes back over an empty disk is dropped and added, and does not vote before", async () => {
+    const leader = await cluster.elected("abc");
+    const [wiped] = without("abc", leader) as unknown as [string];
+    cluster.crash(wiped);
+    cluster.disks.set(wiped, new MemoryDisk("new"));
+    cluster.startOne(wiped, { join: Array.from("abc").filter((name) => name !== wiped) });
+    announce("abc");
+    const disk = (): string | undefined =>
+      cluster.get(leader).peer.answers.state().config?.members[wiped]?.disk;
+    await cluster.until(() => disk() === undefined);
+    await cluster.until(() => disk() === "new");
+    expect(cluster.leader()).toBe(leader);
+  });
+
+  it("who moved is known by its new endpoint", async () => {
+    const leader = await cluster.elected("abc");
+    const [moved] = without("abc", leader) as unknown as [string];
+    const { peer, membership, events } = cluster.get(moved);
+    await peer.stop();
+    cluster.crash(moved);
+    const again = cluster.startOne(moved, { endpoint: "elsewhere", join: ["a"] });
+    cluster.running.delete(moved);
+    cluster.running.set("elsewhere", { ...again, membership, events });
+    const members = Array.from("abc").map((name) =>
+      name === moved ? { ...cluster.member(name), endpoint: "elsewhere" } : cluster.member(name),
+    );
+    for (const each of cluster.running.values()) each.membership.members = members;
+    await cluster.until(
+      () => cluster.get(leader).peer.answers.state().config?.members[moved]?.endpoint === "elsewhere",
+    );
+  });
+});
+
+describe("a first start", () => {
+  it("says for whom it waits", async () => {
+    cluster.startOne("a", { join: ["a", "b"] });
+    cluster.startOne("c", { join: ["b", "c"] });
+    await cluster.clock.advance(TTL_MS);
+    expect(cluster.get("a").events[0]).toMatchObject({ kind: "waiting", for: ["b"] });
+    expect(cluster.get("c").events[0]).toMatchObject({ kind: "waiting", for: ["b"] });
+    expect(cluster.electorate("a") + cluster.electorate("c")).toBe("");
+  });
+
+  it("takes the electorate that others have, and waits to be added", async () => {
+    await cluster.elected("ab");
+    cluster.startOne("0", { join: ["0", "a"] });
+    await cluster.until(() => cluster.electorate("0") === "ab");
+    await cluster.clock.advance(5 * TTL_MS);
+    expect(cluster.get("0").peer.term).toBe(0);
+  });
+});
+
+describe("a peer that stands only when asked", () => {
+  it("votes, and stands while it is asked", async () => {
+    cluster.start("abc", { stands: "asked" });
+    await cluster.clock.advance(5 * TTL_MS);
+    expect(cluster.leader()).toBeNull();
+    const campaign = cluster.get("b").peer.campaign();
+    expect(await cluster.untilLed()).toBe("b");
+    campaign.stop();
+    await cluster.clock.advance(5 * TTL_MS);
+    expect(cluster.leader()).toBe("b");
+  });
+
+  it("gives back a term that it wins after nobody asks any more", async () => {
+    cluster.start("abc", { stands: "asked" });
+    await cluster.until(() => Array.from("abc").every((name) => cluster.electorate(name) === "abc"));
+    let done = (): void => {};
+    cluster.onCall = async (call) => {
+      if (call.endsWith("acquire")) done();
+    };
+    done = cluster.get("b").peer.campaign().stop;
+    await cluster.until(() => cluster.get("b").peer.term === 1);
+    await cluster.clock.advance(TTL_MS);
+    expect(cluster.leader()).toBeNull();
+    expect(cluster.get("a").peer.answers.state().lease).toBeNull();
+  });
+});
+
+it("a stopped peer has released what it led, and stops once", async () => {
+  const leader = await cluster.elected("abc");
+  const { peer } = cluster.get(leader);
+  await Promise.all([peer.stop(), peer.stop()]);
+  expect(peer.isLeader()).toBe(false);
+  const [other] = without("abc", leader) as unknown as [string];
+  expect(cluster.get(other).peer.answers.state().lease).toBeNull();
+});
+
+it.each([
+  ["ttlMs", { ttlMs: 99 }],
+  ["ttlMs", { ttlMs: 1000.5 }],
+  ["driftRatio", { driftRatio: 0.2 }],
+  ["identity", { identity: "with space" }],
+  ["endpoint", { endpoint: "" }],
+  ["join", { join: [""] }],
+  ["stands", { stands: "never" as "asked" }],
+  ["surprise", { surprise: 1 }],
+])("a wrong option is refused by its name: %s", (field, options) => {
+  expect(() => cluster.startOne("a", options as Partial<PeerOptions>)).toThrow(
+    expect.objectContaining({ field }),
+  );
+});

@@ -1,0 +1,158 @@
+import { VirtualClock } from "@tenure/core/testing";
+import { describe, expect, it } from "vitest";
+import { MemoryDisk } from "./cluster.test-kit.js";
+import type { Configuration } from "./messages.js";
+import { Voter } from "./voter.js";
+
+const TTL_MS = 1000;
+const HOLD_MS = 1010;
+
+const config: Configuration = {
+  cluster: "cluster",
+  epoch: { term: 0, n: 0 },
+  members: { v: { endpoint: "v", disk: "disk" } },
+};
+
+function open(disk = new MemoryDisk("disk"), clock = new VirtualClock()) {
+  const voter = new Voter({
+    identity: "v",
+    endpoint: "v",
+    disk,
+    clock,
+    driftRatio: 0.01,
+    founder: null,
+    isLeading: () => false,
+    onChange: () => {},
+  });
+  return { voter, disk, clock };
+}
+
+function acquire(candidateId: string, term: number) {
+  const { cluster, epoch } = config;
+  return { candidateId, candidateEndpoint: candidateId, term, ttlMs: TTL_MS, cluster, epoch };
+}
+
+function renew(leaderId: string, term: number, n: number) {
+  const newer = { ...config, epoch: { term, n } };
+  return { leaderId, leaderEndpoint: leaderId, term, ttlMs: TTL_MS, config: newer };
+}
+
+describe("a voter", () => {
+  it("has its vote on disk before it answers", async () => {
+    const { voter, disk } = open();
+    let write = (): void => {};
+    disk.gate = new Promise((resolve) => {
+      write = resolve;
+    });
+    let isAnswered = false;
+    const answer = voter.acquire(acquire("a", 1)).then((verdict) => {
+      isAnswered = true;
+      return verdict;
+    });
+    await new VirtualClock().advance(1);
+    expect(isAnswered).toBe(false);
+    expect(voter.state().term).toBe(0);
+    write();
+    expect((await answer).state).toMatchObject({ term: 1, lease: { leaderId: "a", term: 1 } });
+    expect(disk.contents.vote).toEqual({ term: 1, holderId: "a", holderEndpoint: "a", ttlMs: TTL_MS });
+  });
+
+  it("answers nothing when its disk fails, and stays as it was", async () => {
+    const { voter, disk } = open();
+    disk.write = () => Promise.reject(new Error("no space left"));
+    await expect(voter.acquire(acquire("a", 1))).rejects.toThrow("no space left");
+    expect(voter.state()).toMatchObject({ term: 0, lease: null });
+  });
+
+  it("decides one request after the other: of two who ask at once for a term, one is granted", async () => {
+    const { voter } = open();
+    const verdicts = await Promise.all([voter.acquire(acquire("a", 1)), voter.acquire(acquire("b", 1))]);
+    expect(verdicts.map(({ granted }) => granted)).toEqual([true, false]);
+    expect(verdicts[1]).toMatchObject({ refusal: "lease-active", state: { lease: { leaderId: "a" } } });
+  });
+
+  it("shows in each answer the state as it was at that decision", async () => {
+    const { voter } = open();
+    const answers = [
+      voter.acquire(acquire("a", 1)),
+      voter.renew(renew("a", 1, 0)),
+      voter.release({ leaderId: "a", term: 1 }),
+      voter.acquire(acquire("b", 2)),
+    ];
+    const states = (await Promise.all(answers)).map(({ state }) => state);
+    expect(states.map(({ term, lease, config: shown }) => [term, lease?.leaderId, shown?.epoch])).toEqual([
+      [1, "a", undefined],
+      [1, "a", { term: 1, n: 0 }],
+      [1, undefined, { term: 1, n: 0 }],
+      [1, undefined, { term: 1, n: 0 }],
+    ]);
+  });
+
+  it("keeps vote and configuration in one write, and writes nothing for a renewal that changes neither", async () => {
+    const { voter, disk } = open();
+    await voter.renew(renew("a", 1, 0));
+    await voter.renew(renew("a", 1, 0));
+    expect(disk.writes).toBe(1);
+    expect(disk.contents.config?.epoch).toEqual({ term: 1, n: 0 });
+  });
+
+  it("counts a lease from each renewal", async () => {
+    const { voter, clock } = open();
+    await voter.acquire(acquire("a", 1));
+    await clock.advance(HOLD_MS - 1);
+    await voter.renew(renew("a", 1, 0));
+    await clock.advance(HOLD_MS - 1);
+    expect(voter.lease()?.leftMs).toBe(1);
+    await clock.advance(1);
+    expect(voter.lease()).toBeNull();
+  });
+
+  it("keeps the term when a lease is released", async () => {
+    const { voter } = open();
+    await voter.acquire(acquire("a", 7));
+    const { released, state } = await voter.release({ leaderId: "a", term: 7 });
+    expect([released, state.term, state.lease]).toEqual([true, 7, null]);
+    expect(await voter.acquire(acquire("b", 7))).toMatchObject({ granted: false });
+  });
+
+  it("adopts a newer configuration on disk first, and none of another cluster", async () => {
+    const { voter, disk } = open();
+    await voter.adopt(config);
+    await voter.adopt({ ...config, epoch: { term: 3, n: 0 } });
+    await voter.adopt({ ...config, epoch: { term: 2, n: 9 } });
+    await voter.adopt({ ...config, cluster: "other", epoch: { term: 9, n: 0 } });
+    expect(voter.config).toMatchObject({ cluster: "cluster", epoch: { term: 3, n: 0 } });
+    expect(disk.contents.config).toEqual(voter.config);
+  });
+});
+
+describe("after a restart", () => {
+  async function restarted() {
+    const { voter, disk, clock } = open();
+    await voter.acquire(acquire("a", 5));
+    await clock.advance(HOLD_MS - 1);
+    return open(disk, clock);
+  }
+
+  it("ttl and margin pass before another is granted", async () => {
+    const { voter, clock } = await restarted();
+    await clock.advance(HOLD_MS - 1);
+    expect(await voter.acquire(acquire("b", 6))).toMatchObject({ granted: false, refusal: "lease-active" });
+    await clock.advance(1);
+    expect(await voter.acquire(acquire("b", 6))).toMatchObject({ granted: true });
+  });
+
+  it("the same holder is granted at once, and no older term is", async () => {
+    const { voter } = await restarted();
+    expect(await voter.acquire(acquire("a", 4))).toMatchObject({ refusal: "term-stale" });
+    expect(await voter.acquire(acquire("a", 6))).toMatchObject({ granted: true });
+  });
+
+  it("a vote from before is no sign that its holder lives", async () => {
+    const { voter } = await restarted();
+    expect(voter.lease()).not.toBeNull();
+    expect(voter.ledLease()).toBeNull();
+    await voter.renew(renew("a", 5, 0));
+    expect(voter.ledLease()).toMatchObject({ leaderId: "a", term: 5 });
+  });
+});

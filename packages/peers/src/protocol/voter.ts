@@ -1,0 +1,175 @@
+/**
+ * A peer as the others see it: it grants, renews and releases by the rules in `voting.ts`, and answers only after what
+ * it promises is on disk. One request at a time; each answer shows the state right after its own decision.
+ *
+ * After a restart the lease it holds counts from the start: nobody but the same holder is granted anything before ttl
+ * and margin have passed.
+ */
+import { type Clock, sendMoment } from "@tenure/core";
+import { compareEpochs } from "./configuration.js";
+import type {
+  AcquireRequest,
+  Configuration,
+  LeaseVerdict,
+  LiveLease,
+  PeerAnswers,
+  PeerDisk,
+  PeerState,
+  ReleaseRequest,
+  ReleaseVerdict,
+  RenewRequest,
+} from "./messages.js";
+import {
+  decideAcquire,
+  decideRenew,
+  type HeldVote,
+  isSameVote,
+  leaseLeftMs,
+  obeysRelease,
+  type VoteDecision,
+  type VoterState,
+  type VoterTime,
+} from "./voting.js";
+
+export interface VoterOptions {
+  readonly identity: string;
+  readonly endpoint: string;
+  readonly disk: PeerDisk;
+  readonly clock: Clock;
+  readonly driftRatio: number;
+  /** The smallest endpoint of the join list. */
+  readonly founder: string | null;
+  /** Whether this node itself leads, at this very moment. */
+  readonly isLeading: () => boolean;
+  /** After a grant, a renewal or a release. */
+  readonly onChange: () => void;
+}
+
+export class Voter implements PeerAnswers {
+  readonly #options: VoterOptions;
+  #held: HeldVote | null;
+  #config: Configuration | null;
+  /** The holder of the vote has renewed, in this life of the process: so it has won, and lives. */
+  #isLed = false;
+  /** The last of the decisions, which are made one after the other. */
+  #last: Promise<unknown> = Promise.resolve();
+
+  constructor(options: VoterOptions) {
+    this.#options = options;
+    const { vote, config } = options.disk.read();
+    this.#held = vote === null ? null : { vote, since: sendMoment(options.clock), released: false };
+    this.#config = config;
+  }
+
+  get config(): Configuration | null {
+    return this.#config;
+  }
+
+  /** The highest term granted. */
+  get term(): number {
+    return this.#held?.vote.term ?? 0;
+  }
+
+  acquire(request: AcquireRequest): Promise<LeaseVerdict> {
+    return this.#inTurn(() => this.#carryOut(decideAcquire(this.#state(), request, this.#time()), false));
+  }
+
+  renew(request: RenewRequest): Promise<LeaseVerdict> {
+    return this.#inTurn(() => this.#carryOut(decideRenew(this.#state(), request, this.#time()), true));
+  }
+
+  release(request: ReleaseRequest): Promise<ReleaseVerdict> {
+    return this.#inTurn(async () => {
+      const released = obeysRelease(this.#state(), request);
+      if (released && this.#held !== null) this.#held = { ...this.#held, released: true };
+      this.#options.onChange();
+      return { released, state: this.state() };
+    });
+  }
+
+  /** Takes a configuration for its own if it is newer, on disk first. Not a vote: nothing else changes. */
+  adopt(config: Configuration): Promise<void> {
+    return this.#inTurn(async () => {
+      if (this.#config !== null) {
+        if (this.#config.cluster !== config.cluster) return;
+        if (compareEpochs(config.epoch, this.#config.epoch) <= 0) return;
+      }
+      await this.#options.disk.write({ config });
+      this.#config = config;
+    });
+  }
+
+  /** The lease of whoever holds its vote, if it stands by its own clocks. */
+  lease(): LiveLease | null {
+    const held = this.#held;
+    if (held === null) return null;
+    const leftMs = leaseLeftMs(held, this.#time());
+    if (leftMs <= 0) return null;
+    const { holderId, holderEndpoint, term } = held.vote;
+    return { leaderId: holderId, leaderEndpoint: holderEndpoint, term, leftMs };
+  }
+
+  /** The same, where its holder is known to have won: only the winner of a term renews. */
+  ledLease(): LiveLease | null {
+    return this.#isLed ? this.lease() : null;
+  }
+
+  /** Whether the holder of this term has released it here. */
+  isReleased(term: number): boolean {
+    return this.#held !== null && this.#held.released && this.#held.vote.term === term;
+  }
+
+  state(): PeerState {
+    const { identity, endpoint, disk, founder, isLeading } = this.#options;
+    return {
+      identity,
+      endpoint,
+      disk: disk.id,
+      term: this.term,
+      lease: this.lease(),
+      config: this.#config,
+      founder,
+      leading: isLeading(),
+    };
+  }
+
+  /** Resolves when every decision begun so far is on disk. */
+  async settled(): Promise<void> {
+    await this.#last;
+  }
+
+  async #carryOut(decision: VoteDecision, isLed: boolean): Promise<LeaseVerdict> {
+    if (decision.kind === "refuse") {
+      return { granted: false, refusal: decision.refusal, state: this.state() };
+    }
+    const { vote, config } = decision;
+    const isKnown = isSameVote(this.#held?.vote, vote);
+    if (!isKnown || config !== undefined) {
+      await this.#options.disk.write({
+        ...(isKnown ? {} : { vote }),
+        ...(config === undefined ? {} : { config }),
+      });
+    }
+    // Counted from after the write: the later, the longer it stands.
+    this.#held = { vote, since: sendMoment(this.#options.clock), released: false };
+    this.#isLed = isLed;
+    if (config !== undefined) this.#config = config;
+    this.#options.onChange();
+    return { granted: true, state: this.state() };
+  }
+
+  #inTurn<T>(work: () => Promise<T>): Promise<T> {
+    const turn = this.#last.then(work);
+    this.#last = turn.catch(() => {});
+    return turn;
+  }
+
+  #state(): VoterState {
+    return { held: this.#held, config: this.#config };
+  }
+
+  #time(): VoterTime {
+    const { clock, driftRatio } = this.#options;
+    return { now: sendMoment(clock), bootTickMs: clock.bootTickMs, driftRatio };
+  }
+}

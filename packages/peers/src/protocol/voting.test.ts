@@ -1,0 +1,178 @@
+import { describe, expect, it } from "vitest";
+import type { AcquireRequest, Configuration, Epoch, RenewRequest, Vote } from "./messages.js";
+import {
+  decideAcquire,
+  decideRenew,
+  type HeldVote,
+  leaseLeftMs,
+  obeysRelease,
+  type VoteDecision,
+  type VoterState,
+} from "./voting.js";
+
+const TTL_MS = 1000;
+/** ttl and a margin of one in a hundred. */
+const HOLD_MS = 1010;
+
+function configAt(term: number, n: number, cluster = "cluster"): Configuration {
+  return { cluster, epoch: { term, n }, members: { a: { endpoint: "a", disk: "disk-a" } } };
+}
+
+function at(monotonicMs: number, bootMs = monotonicMs, bootTickMs = 0) {
+  return { now: { monotonicMs, bootMs }, bootTickMs, driftRatio: 0.01 };
+}
+
+function held(vote: Partial<Vote> = {}, released = false): HeldVote {
+  return {
+    vote: { term: 5, holderId: "a", holderEndpoint: "a", ttlMs: TTL_MS, ...vote },
+    since: { monotonicMs: 0, bootMs: 0 },
+    released,
+  };
+}
+
+function state(heldVote: HeldVote | null, config: Configuration | null = configAt(4, 0)): VoterState {
+  return { held: heldVote, config };
+}
+
+function acquire(candidateId: string, term: number, epoch: Epoch = { term: 4, n: 0 }): AcquireRequest {
+  return { candidateId, candidateEndpoint: candidateId, term, ttlMs: TTL_MS, cluster: "cluster", epoch };
+}
+
+function renew(leaderId: string, term: number, config = configAt(4, 0)): RenewRequest {
+  return { leaderId, leaderEndpoint: leaderId, term, ttlMs: TTL_MS, config };
+}
+
+function verdict(decision: VoteDecision): string {
+  return decision.kind === "grant" ? "granted" : decision.refusal;
+}
+
+describe("a lease stands, at its voter,", () => {
+  it("for ttl and a margin from the grant", () => {
+    expect(leaseLeftMs(held(), at(0))).toBe(HOLD_MS);
+    expect(leaseLeftMs(held(), at(HOLD_MS - 1))).toBe(1);
+    expect(leaseLeftMs(held(), at(HOLD_MS))).toBe(0);
+  });
+
+  it("by boot time too: a suspended voter has not lost that time", () => {
+    expect(leaseLeftMs(held(), at(10, HOLD_MS))).toBe(0);
+  });
+
+  it("a tick of the boot clock longer, for it may have been read too early", () => {
+    expect(leaseLeftMs(held(), at(10, HOLD_MS, 10))).toBe(10);
+  });
+
+  it("no longer once its holder has released it", () => {
+    expect(leaseLeftMs(held({}, true), at(1))).toBe(0);
+  });
+});
+
+describe("acquire", () => {
+  it("is granted to the first who asks", () => {
+    expect(verdict(decideAcquire(state(null, null), acquire("b", 1), at(0)))).toBe("granted");
+  });
+
+  it.each([
+    [4, "term-stale"],
+    [5, "term-stale"],
+    [6, "granted"],
+  ])("of term %i after term 5 is %s", (term, expected) => {
+    expect(verdict(decideAcquire(state(held()), acquire("b", term), at(HOLD_MS)))).toBe(expected);
+  });
+
+  it("is refused while another's lease is live", () => {
+    expect(verdict(decideAcquire(state(held()), acquire("b", 6), at(HOLD_MS - 1)))).toBe("lease-active");
+    expect(verdict(decideAcquire(state(held({}, true)), acquire("b", 6), at(1)))).toBe("granted");
+  });
+
+  it("of a higher term is granted to the holder itself while its lease is live", () => {
+    expect(verdict(decideAcquire(state(held()), acquire("a", 6), at(1)))).toBe("granted");
+  });
+
+  it("of the same term is granted to its holder again, unless it has released it", () => {
+    expect(verdict(decideAcquire(state(held()), acquire("a", 5), at(1)))).toBe("granted");
+    expect(verdict(decideAcquire(state(held({}, true)), acquire("a", 5), at(1)))).toBe("released");
+  });
+
+  it.each([
+    [{ term: 3, n: 9 }, "epoch-stale"],
+    [{ term: 4, n: 0 }, "epoch-stale"],
+    [{ term: 4, n: 1 }, "granted"],
+    [{ term: 5, n: 0 }, "granted"],
+  ])("that names epoch %j to one that knows [4, 1] is %s", (epoch, expected) => {
+    const decision = decideAcquire(state(null, configAt(4, 1)), acquire("b", 9, epoch), at(0));
+    expect(verdict(decision)).toBe(expected);
+  });
+
+  it("of another cluster is refused", () => {
+    const decision = decideAcquire(state(null, configAt(0, 0, "other")), acquire("b", 9), at(0));
+    expect(verdict(decision)).toBe("other-cluster");
+  });
+
+  it("stores no configuration, however new the candidate's is", () => {
+    const decision = decideAcquire(state(null, null), acquire("b", 9, { term: 8, n: 0 }), at(0));
+    expect(decision).toEqual({
+      kind: "grant",
+      vote: { term: 9, holderId: "b", holderEndpoint: "b", ttlMs: TTL_MS },
+    });
+  });
+
+  it("again with a shorter ttl does not shorten the lease", () => {
+    const decision = decideAcquire(state(held()), { ...acquire("a", 5), ttlMs: 10 }, at(1));
+    expect(decision).toMatchObject({ vote: { ttlMs: TTL_MS } });
+  });
+});
+
+describe("renew", () => {
+  it("is granted to the holder of the vote with its term, live or not", () => {
+    for (const nowMs of [1, HOLD_MS]) {
+      expect(verdict(decideRenew(state(held()), renew("a", 5), at(nowMs)))).toBe("granted");
+    }
+  });
+
+  it("is refused after its release", () => {
+    expect(verdict(decideRenew(state(held({}, true)), renew("a", 5), at(1)))).toBe("released");
+  });
+
+  it("by another is refused while a lease is live, whatever its term", () => {
+    expect(verdict(decideRenew(state(held()), renew("b", 9), at(1)))).toBe("lease-active");
+  });
+
+  it.each([
+    [4, "not-holder"],
+    [5, "granted"],
+    [6, "granted"],
+  ])("by another, of term %i after term 5 is over, is %s", (term, expected) => {
+    expect(verdict(decideRenew(state(held()), renew("b", term), at(HOLD_MS)))).toBe(expected);
+  });
+
+  it("by the holder with an older term is refused", () => {
+    expect(verdict(decideRenew(state(held()), renew("a", 4), at(1)))).toBe("not-holder");
+  });
+
+  it("stores its configuration if the epoch is higher", () => {
+    const newer = configAt(5, 1);
+    expect(decideRenew(state(held(), configAt(5, 0)), renew("a", 5, newer), at(1))).toMatchObject({
+      config: newer,
+    });
+    expect(decideRenew(state(held(), null), renew("a", 5, newer), at(1))).toMatchObject({ config: newer });
+    for (const known of [configAt(5, 1), configAt(5, 2), configAt(6, 0)]) {
+      expect(decideRenew(state(held(), known), renew("a", 5, newer), at(1))).not.toHaveProperty("config");
+    }
+  });
+
+  it("of another cluster is refused, so it is never adopted", () => {
+    const decision = decideRenew(state(held()), renew("a", 5, configAt(9, 0, "other")), at(1));
+    expect(decision).toEqual({ kind: "refuse", refusal: "other-cluster" });
+  });
+});
+
+describe("release", () => {
+  it.each([
+    ["a", 5, true],
+    ["a", 4, false],
+    ["a", 6, false],
+    ["b", 5, false],
+  ])("by %s of term %i, where a holds term 5, is obeyed: %s", (leaderId, term, expected) => {
+    expect(obeysRelease(state(held()), { leaderId, term })).toBe(expected);
+  });
+});

@@ -1,0 +1,54 @@
+/** Copies the built protocol, switches a rule off in the copy, and loads that. */
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import type { Mutant, Patch } from "../mutants/mutant.js";
+import type { PeerModule } from "./peer-module.js";
+
+/** Files of a mutant are named from here. */
+const FOLDER = "protocol";
+
+export async function loadPeerMutant(mutant: Mutant): Promise<PeerModule> {
+  const built = dirname(fileURLToPath(import.meta.resolve("@tenure/peers/protocol")));
+  const copy = await mkdtemp(join(tmpdir(), `tenure-${mutant.name}-`));
+  try {
+    const code = await readCode(built);
+    for (const patch of mutant.patches) apply(code, patch, mutant.name);
+    await mkdir(join(copy, FOLDER));
+    await writeFile(join(copy, "package.json"), '{ "type": "module" }');
+    for (const [file, text] of code) await writeFile(join(copy, FOLDER, file), text);
+    return (await import(pathToFileURL(join(copy, FOLDER, "index.js")).href)) as PeerModule;
+  } finally {
+    await rm(copy, { recursive: true, force: true });
+  }
+}
+
+/** Without source maps, and with the original core: from a copy it would not be found by its name. */
+async function readCode(from: string): Promise<Map<string, string>> {
+  const core = import.meta.resolve("@tenure/core");
+  const code = new Map<string, string>();
+  for (const file of await readdir(from)) {
+    if (!file.endsWith(".js") || /\.(?:test|test-kit)\.js$/.test(file)) continue;
+    const text = await readFile(join(from, file), "utf8");
+    code.set(
+      file,
+      text.replace(/\n\/\/# sourceMappingURL=.*$/, "\n").replaceAll('from "@tenure/core"', `from "${core}"`),
+    );
+  }
+  return code;
+}
+
+function apply(code: Map<string, string>, { file, find, replace }: Patch, name: string): void {
+  const text = code.get(file) ?? "";
+  const count = text.split(find).length - 1;
+  if (count !== 1) {
+    throw new Error(
+      `mutant ${name}: ${JSON.stringify(find)} occurs ${count} times in ${file}, it must occur once`,
+    );
+  }
+  code.set(
+    file,
+    text.replace(find, () => replace),
+  );
+}

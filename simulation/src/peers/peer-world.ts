@@ -1,0 +1,171 @@
+/**
+ * One schedule: some peers and their networks, for some seconds of virtual time with faults and some without. All of it
+ * follows from the seed.
+ */
+import { Random, VirtualClock } from "@tenure/core/testing";
+import { Trace } from "../trace.js";
+import { PeerChaos } from "./peer-chaos.js";
+import { PeerChecks, type PeerViolation } from "./peer-checks.js";
+import type { PeerModule } from "./peer-module.js";
+import { PeerNetwork } from "./peer-network.js";
+import type { PeerProfile } from "./peer-profile.js";
+import { hasMajority } from "./electorates.js";
+import { DRIFT_RATIO, type PeerEnvironment, SimPeer, TTL_MS } from "./sim-peer.js";
+
+export interface PeerWorldOptions {
+  readonly seed: number;
+  readonly profile: PeerProfile;
+  readonly modules: PeerModule;
+  readonly traced?: boolean;
+  readonly print?: (line: string) => void;
+}
+
+export interface PeerWorldReport {
+  readonly seed: number;
+  readonly violations: readonly PeerViolation[];
+  readonly elections: number;
+  /** From the end of the faults to the last election, in ttl; `null` where a majority of the electorate was lost. */
+  readonly healedTtl: number | null;
+  readonly digest: string | null;
+}
+
+const SETTLED_MS = 2 * TTL_MS;
+/** No leader may come later than so many ttl after the faults. */
+const LATEST_TTL = 6;
+
+export class PeerWorld {
+  readonly #options: PeerWorldOptions;
+  readonly #time = new VirtualClock();
+  readonly #random: Random;
+  readonly #trace: Trace | null;
+  readonly #nodes: readonly SimPeer[];
+  readonly #checks: PeerChecks;
+  readonly #network: PeerNetwork;
+
+  constructor(options: PeerWorldOptions) {
+    this.#options = options;
+    this.#random = new Random(options.seed);
+    this.#trace =
+      options.traced === true || options.print !== undefined ? new Trace(this.#time, options.print) : null;
+    this.#checks = new PeerChecks(
+      () => this.#time.monotonicMs(),
+      () => this.#nodes,
+      ({ code, what }) => this.#trace?.note("CHECK", `${code}: ${what}`),
+    );
+    this.#network = new PeerNetwork({
+      time: this.#time,
+      random: this.#random.fork(),
+      find: (endpoint) => this.#nodes.find((node) => node.endpoint === endpoint)?.life ?? null,
+      onAnswer: (state, call, answer) => {
+        this.#trace?.note("NET", PeerChecks.describe(call, answer));
+        this.#checks.answered(state);
+      },
+      afterDelivery: this.#checks.look,
+    });
+    this.#nodes = this.#drawNodes();
+  }
+
+  async run(): Promise<PeerWorldReport> {
+    const { profile, seed } = this.#options;
+    const chaos = new PeerChaos({
+      modules: this.#options.modules,
+      profile,
+      time: this.#time,
+      random: this.#random.fork(),
+      network: this.#network,
+      nodes: this.#nodes,
+      checks: this.#checks,
+      trace: this.#trace,
+    });
+    this.#startNodes();
+    chaos.start();
+    this.#time.at(profile.chaosMs, () => {
+      this.#trace?.note("HEAL", "");
+      chaos.heal();
+    });
+    let endMs = profile.chaosMs + SETTLED_MS;
+    await this.#time.run({ untilMs: endMs });
+    while (endMs < profile.chaosMs + profile.quietMs && !this.#isSettled()) {
+      endMs += TTL_MS;
+      await this.#time.run({ untilMs: endMs });
+    }
+    const healedTtl = this.#judgeEnd();
+    this.#time.stop();
+    return {
+      seed,
+      violations: [...this.#checks.violations.values()],
+      elections: this.#checks.elections,
+      healedTtl,
+      digest: this.#trace?.digest ?? null,
+    };
+  }
+
+  #drawNodes(): readonly SimPeer[] {
+    const { modules, profile } = this.#options;
+    const random = this.#random;
+    const count = random.int(...profile.nodes);
+    const founders = Math.min(count, random.int(...profile.founders));
+    const names = Array.from({ length: count }, (_, i) => String.fromCharCode(97 + i));
+    const list = names.slice(0, founders).map((name) => `${name}0`);
+    const environment: PeerEnvironment = {
+      modules,
+      time: this.#time,
+      network: this.#network,
+      checks: this.#checks,
+      trace: this.#trace,
+      endpoints: () => this.#nodes.map((node) => node.endpoint),
+    };
+    return names.map(
+      (name) =>
+        new SimPeer({
+          name,
+          environment,
+          random: random.fork(),
+          rate: drawRate(random),
+          join: profile.listsDiffer ? list.filter((each) => each === "a0" || random.chance(0.65)) : list,
+        }),
+    );
+  }
+
+  /** The first ones together, the others whenever they come. */
+  #startNodes(): void {
+    const random = this.#random;
+    for (const node of this.#nodes) {
+      const isFounder = node.join.includes(node.endpoint);
+      this.#time.after(random.between(0, isFounder ? 300 : 5 * TTL_MS), () => node.start());
+    }
+  }
+
+  /** Nothing more will happen: somebody has led for a while, and all know it. */
+  #isSettled(): boolean {
+    const leader = this.#checks.leader();
+    if (leader === null || this.#time.monotonicMs() - this.#checks.electedAtMs < SETTLED_MS) return false;
+    return this.#nodes.every(
+      ({ life }) => life === null || life.peer.observedLeader()?.leaderId === leader.name,
+    );
+  }
+
+  #judgeEnd(): number | null {
+    if (!hasMajority(this.#options.modules, this.#nodes)) return null;
+    const leader = this.#checks.leader();
+    const healedTtl = Math.max(0, this.#checks.electedAtMs - this.#options.profile.chaosMs) / TTL_MS;
+    if (leader === null) {
+      this.#checks.fail("L1", "there is no leader");
+      return Number.POSITIVE_INFINITY;
+    }
+    if (healedTtl > LATEST_TTL)
+      this.#checks.fail("L1", `elected ${healedTtl.toFixed(1)} ttl after the faults`);
+    for (const { name, life } of this.#nodes) {
+      const seen = life?.peer.observedLeader()?.leaderId;
+      if (life !== null && seen !== leader.name)
+        this.#checks.fail("L2", `${name} takes ${seen ?? "nobody"} for the leader, it is ${leader.name}`);
+    }
+    return healedTtl;
+  }
+}
+
+/** Mostly at the edge of what is allowed. */
+function drawRate(random: Random): number {
+  const edge = random.pick([-1, 1, random.between(-1, 1)]);
+  return 1 + DRIFT_RATIO * edge;
+}

@@ -1,0 +1,175 @@
+/**
+ * A schedule written by hand. Nobody stands, announces or fails unless the script says so; messages take some
+ * milliseconds. The same checkers look on.
+ */
+import { Random, VirtualClock } from "@tenure/core/testing";
+import type { PeerState } from "@tenure/peers/protocol";
+import { Trace } from "../trace.js";
+import { PeerChecks, type PeerViolation } from "./peer-checks.js";
+import type { PeerModule } from "./peer-module.js";
+import { PeerNetwork } from "./peer-network.js";
+import { type PeerEnvironment, type PeerLife, SimPeer } from "./sim-peer.js";
+
+const STEP_MS = 0.5;
+/** A script whose condition does not come true so long is wrong. */
+const LONGEST_MS = 20_000;
+
+export class Stage {
+  readonly time: VirtualClock = new VirtualClock();
+  readonly network: PeerNetwork;
+  readonly #checks: PeerChecks;
+  readonly #nodes: readonly SimPeer[];
+  readonly #founders: string;
+  /** By node: how many renewals it has sent. */
+  readonly #rounds = new Map<string, number>();
+  readonly #slow = new Map<string, number>();
+
+  /** All founded together, but for `later`, which are started by hand. */
+  constructor(modules: PeerModule, names: string, later = "", print?: (line: string) => void) {
+    this.#founders = names;
+    const random = new Random(1);
+    const trace = print === undefined ? null : new Trace(this.time, print);
+    this.#checks = new PeerChecks(
+      () => this.time.monotonicMs(),
+      () => this.#nodes,
+      ({ code, what }) => trace?.note("CHECK", `${code}: ${what}`),
+    );
+    this.network = new PeerNetwork({
+      time: this.time,
+      random: random.fork(),
+      find: (endpoint) => this.#nodes.find((node) => node.endpoint === endpoint)?.life ?? null,
+      onAnswer: (state, call, answer) => {
+        trace?.note("NET", PeerChecks.describe(call, answer));
+        this.#checks.answered(state);
+      },
+      afterDelivery: this.#checks.look,
+    });
+    const environment: PeerEnvironment = {
+      modules,
+      time: this.time,
+      network: this.network,
+      checks: this.#checks,
+      trace,
+      endpoints: () => [],
+    };
+    const join = Array.from(names).map((name) => `${name}0`);
+    this.#nodes = Array.from(
+      names + later,
+      (name) => new SimPeer({ name, environment, random: random.fork(), rate: 1, join, stands: "asked" }),
+    );
+    this.network.cutsRefuse = true;
+    this.network.travelMs = (from, _, verb) => {
+      if (verb === "renew") this.#rounds.set(from, (this.#rounds.get(from) ?? 0) + 1);
+      return this.#slow.get(`${from} ${verb}`);
+    };
+  }
+
+  get violations(): readonly PeerViolation[] {
+    return [...this.#checks.violations.values()];
+  }
+
+  node(name: string): SimPeer {
+    const node = this.#nodes.find((each) => each.name === name);
+    if (node === undefined) throw new Error(`no node ${name}`);
+    return node;
+  }
+
+  life(name: string): PeerLife {
+    const { life } = this.node(name);
+    if (life === null) throw new Error(`${name} does not run`);
+    return life;
+  }
+
+  state(name: string): PeerState {
+    return this.life(name).peer.answers.state();
+  }
+
+  /** Whom a node takes for the electorate, in short. */
+  electorate(name: string): string {
+    return Object.keys(this.state(name).config?.members ?? {})
+      .toSorted()
+      .join("");
+  }
+
+  /** They take those who found the cluster for active, until they are made to believe otherwise. */
+  start(names: string): void {
+    for (const name of names) {
+      this.node(name).start();
+      this.believe(name, this.#founders);
+    }
+  }
+
+  /** `active` announce, `left` left, as this node knows it. */
+  believe(name: string, active: string, left = ""): void {
+    this.life(name).membership.dream = {
+      active: Array.from(active).map((each) => this.node(each).member()),
+      left: Array.from(left),
+    };
+  }
+
+  /** Nothing passes between `a` and any of `others`, either way. */
+  cut(a: string, others: string): void {
+    for (const b of others) this.network.cuts.add(`${a}>${b}`).add(`${b}>${a}`);
+  }
+
+  cutOneWay(from: string, to: string): void {
+    for (const each of to) this.network.cuts.add(`${from}>${each}`);
+  }
+
+  join(a: string, others: string): void {
+    for (const b of others) {
+      this.network.cuts.delete(`${a}>${b}`);
+      this.network.cuts.delete(`${b}>${a}`);
+    }
+  }
+
+  /** From now on requests of this kind by this node take so long. */
+  slowDown(name: string, verb: string, ms: number): void {
+    this.#slow.set(`${name} ${verb}`, ms);
+  }
+
+  async run(ms: number): Promise<void> {
+    await this.time.advance(ms);
+    this.#checks.look();
+  }
+
+  async until(what: string, condition: () => boolean): Promise<void> {
+    const endMs = this.time.monotonicMs() + LONGEST_MS;
+    while (!condition()) {
+      if (this.time.monotonicMs() > endMs) throw new Error(`the script waits in vain: ${what}`);
+      await this.run(STEP_MS);
+    }
+  }
+
+  /** All of them know the electorate. */
+  async found(names: string): Promise<void> {
+    this.start(names);
+    await this.until("all have founded", () =>
+      Array.from(names).every((name) => this.electorate(name) !== ""),
+    );
+  }
+
+  /** It is asked to stand, until the returned function is called; that may come to nothing. */
+  ask(name: string): () => void {
+    return this.life(name).peer.campaign().stop;
+  }
+
+  /** It is asked to stand for so long. */
+  async stand(name: string, forMs: number): Promise<void> {
+    const done = this.ask(name);
+    await this.run(forMs);
+    done();
+  }
+
+  async elect(name: string): Promise<void> {
+    const done = this.ask(name);
+    await this.until(`${name} leads`, () => this.life(name).peer.isLeader());
+    done();
+  }
+
+  /** Until the leader has sent its next round. */
+  async nextRound(name: string): Promise<void> {
+    const before = this.#rounds.get(name);
+    await this.until(`${name} sends a round`, () => this.#rounds.get(name) !== before);
+  }
+}
