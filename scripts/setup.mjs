@@ -3,7 +3,8 @@
  * it runs before anything is installed. What is up to date already costs milliseconds.
  */
 import { spawn } from "node:child_process";
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { createHash } from "node:crypto";
+import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { constants } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -12,6 +13,9 @@ export const root = dirname(dirname(fileURLToPath(import.meta.url)));
 
 const OLDEST_NODE = "20.19.0";
 const STAMP = "node_modules/.tenure-platform";
+const PAGE = "packages/dashboard";
+/** In what it speaks of: a removed page does not count as built. */
+const PAGE_STAMP = `${PAGE}/dist/page/.stamp`;
 
 /** A failure that one sentence explains; scripts print it and end with `exitCode`. */
 export class ScriptError extends Error {
@@ -80,9 +84,31 @@ export function whyInstall(directory) {
   return null;
 }
 
+/** Types and code first, then the dashboard's page, if what it is made of has changed. */
 export async function build() {
   const code = await runTool("typescript", ["-b"]);
   if (code !== 0) throw new ScriptError("The build failed (tsc -b), see above.", code);
+  await buildPage();
+}
+
+async function buildPage() {
+  const stamp = join(root, PAGE_STAMP);
+  const made = pageSources(root);
+  if (readText(stamp) === made) return;
+  const code = await runTool("vite", ["build", "--logLevel", "warn", PAGE]);
+  if (code !== 0) throw new ScriptError("The dashboard could not be built (vite build), see above.", code);
+  writeFileSync(stamp, made);
+}
+
+/** A digest of everything that the page is made of: its sources, and the versions of what is bundled. */
+export function pageSources(directory) {
+  const digest = createHash("sha256").update(readText(join(directory, "package-lock.json")) ?? "");
+  const sources = readdirSync(join(directory, PAGE, "src"), { recursive: true }).map((file) => `src/${file}`);
+  for (const file of ["index.html", "vite.config.mjs", ...sources.toSorted()]) {
+    if (/\.test(?:-kit)?\.ts$/.test(file) || !/\.\w+$/.test(file)) continue;
+    digest.update(`\0${file}\0`).update(readFileSync(join(directory, PAGE, file)));
+  }
+  return digest.digest("hex");
 }
 
 /** Runs the command of an installed package. By its file, so that no shell stands between us and its signals. */

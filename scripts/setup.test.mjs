@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { checkNode, whyInstall } from "./setup.mjs";
+import { checkNode, pageSources, whyInstall } from "./setup.mjs";
 import { tally } from "./tally-reporter.mjs";
 
 describe("Node", () => {
@@ -77,6 +77,36 @@ describe("dependencies", () => {
 
   it("cannot be installed without a lock file", () => {
     expect(() => whyInstall(directory)).toThrow("package-lock.json is missing or not JSON.");
+  });
+});
+
+describe("the dashboard's page", () => {
+  let directory;
+  beforeEach(() => {
+    directory = mkdtempSync(join(tmpdir(), "tenure-setup-"));
+    for (const path of ["index.html", "vite.config.mjs", "src/main.tsx", "src/views/app.tsx"])
+      write(path, "1");
+  });
+  afterEach(() => {
+    rmSync(directory, { recursive: true, force: true });
+  });
+  const write = (path, content) => {
+    const file = join(directory, "packages/dashboard", path);
+    mkdirSync(dirname(file), { recursive: true });
+    writeFileSync(file, content);
+  };
+
+  it("is made of its sources and of what is installed, not of its tests", () => {
+    const before = pageSources(directory);
+    write("src/views/app.test.ts", "1");
+    write("src/browser.test-kit.ts", "1");
+    expect(pageSources(directory)).toBe(before);
+    const digests = [before];
+    for (const path of ["index.html", "src/views/app.tsx", "src/views/new.css", "../../package-lock.json"]) {
+      write(path, "2");
+      digests.push(pageSources(directory));
+    }
+    expect(new Set(digests).size).toBe(5);
   });
 });
 

@@ -253,8 +253,8 @@ export class ElectionService {
     });
   }
 
-  async resume(caller: Caller, groupId: string): Promise<{ ok: true }> {
-    return this.#act(caller, "resume", groupId, {}, async () => {
+  async resume(caller: Caller, groupId: string, body: shapes.ResumeBody = {}): Promise<{ ok: true }> {
+    return this.#act(caller, "resume", groupId, { ...body }, async () => {
       await this.#elector.resume({ groupId });
       return OK;
     });

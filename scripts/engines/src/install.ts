@@ -7,8 +7,11 @@ import { fetchNewer, findNewer } from "./newer-packages.js";
 /** Of some there is a newer release than the system's, for what old ones cannot do, or do wrong. */
 export type Installed = EngineName | "newer etcd" | "newer nats" | Tool;
 
-/** No engines, but tests need them: a terminal without a person, shells to complete the command in, a wrong clock, a network. */
-export type Tool = "tmux" | "zsh" | "fish" | "faketime" | "ip";
+/**
+ * No engines, but tests need them: a terminal without a person, shells to complete the command in, a wrong clock, a
+ * network, a browser.
+ */
+export type Tool = "tmux" | "zsh" | "fish" | "faketime" | "ip" | "chromium";
 
 interface Installation {
   readonly packages: readonly string[];
@@ -38,6 +41,8 @@ const INSTALLATIONS: Readonly<Record<Installed, Installation>> = {
   zsh: { packages: ["zsh"], files: () => [findCommand("zsh")] },
   fish: { packages: ["fish"], files: () => [findCommand("fish")] },
   faketime: { packages: ["faketime"], files: () => [faketimeLibrary()] },
+  // For what a browser must show.
+  chromium: { packages: ["chromium"], files: () => [findCommand("chromium")] },
   "newer etcd": { packages: ["etcd-server"], files: () => [findNewer("etcd")], isNewer: true },
   "newer nats": { packages: ["nats-server"], files: () => [findNewer("nats-server")], isNewer: true },
 };

@@ -24,6 +24,7 @@ import { handleClientError, handleError, handleFrameworkError, handleNotFound } 
 import { groupRoutes } from "./group-routes.js";
 import { takeJsonBodies } from "./json-body.js";
 import { operationsRoutes } from "./operations-routes.js";
+import { pageRoutes } from "./page-routes.js";
 import { addRequestHooks } from "./request-hooks.js";
 import { dropUnusedConnections } from "./unused-connections.js";
 import { watchRoutes } from "./watch-routes.js";
@@ -97,6 +98,7 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
     watchRoutes(typed, parts);
     groupRoutes(typed, parts);
     operationsRoutes(typed, parts);
+    await pageRoutes(typed);
   });
   return app;
 }

@@ -38,7 +38,7 @@ const ROUTES: readonly Route[] = [
   one("POST", "/step-down", shapes.StepDownBody),
   one("POST", "/transfer", shapes.TransferBody),
   one("POST", "/pause", shapes.OptionalPauseBody),
-  one("POST", "/resume", shapes.NoBody),
+  one("POST", "/resume", shapes.OptionalResumeBody),
   one("GET", "/history"),
   { method: "POST", path: "/v1/renew", body: shapes.RenewManyBody },
   { method: "POST", path: "/v1/groups", body: shapes.GroupBody },

@@ -185,11 +185,11 @@ export function groupRoutes(app: App, { service }: AppParts): void {
         summary: "End a pause",
         params,
         querystring,
-        body: shapes.NoBody,
+        body: shapes.OptionalResumeBody,
         response: { 200: shapes.OkReply, ...refusals },
       },
     },
-    (request) => service.resume(request.caller, request.params.group_id),
+    (request) => service.resume(request.caller, request.params.group_id, request.body ?? {}),
   );
 
   app.get(

@@ -7,7 +7,15 @@ import { ServiceError } from "../service-error.js";
 import type { AppParts } from "./app.js";
 
 /** Paths that tell nothing of any group, so anyone may ask. */
-const OPEN_PATHS = new Set(["/healthz", "/readyz", "/openapi.json", "/docs", "/v1/keys"]);
+const OPEN_PATHS = new Set([
+  "/",
+  "/assets/:file",
+  "/healthz",
+  "/readyz",
+  "/openapi.json",
+  "/docs",
+  "/v1/keys",
+]);
 
 declare module "fastify" {
   interface FastifyRequest {

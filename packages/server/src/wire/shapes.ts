@@ -165,8 +165,15 @@ export const GroupBody = Type.Object(
   closed,
 );
 
+/** Why an admin acts; it goes to the audit log. */
+const reason = () => Type.String({ minLength: 1, maxLength: 500, description: "for the audit log" });
+
 export const GroupPatch = Type.Object(
-  { policy: Type.Optional(PolicyShape), allowed_nodes: Type.Optional(allowedNodes()) },
+  {
+    policy: Type.Optional(PolicyShape),
+    allowed_nodes: Type.Optional(allowedNodes()),
+    reason: Type.Optional(reason()),
+  },
   closed,
 );
 
@@ -225,7 +232,7 @@ export const MemberHealthReply = Type.Object({
 
 export const StepDownBody = Type.Object(
   {
-    reason: Type.String({ minLength: 1, maxLength: 500 }),
+    reason: reason(),
     ban_ms: Type.Optional(Type.Integer({ minimum: 0, maximum: LIMITS.banMs })),
     force: Type.Optional(Type.Boolean()),
   },
@@ -233,20 +240,29 @@ export const StepDownBody = Type.Object(
 );
 
 export const TransferBody = Type.Object(
-  { to_node_id: id(), timeout_ms: Type.Optional(Type.Integer({ minimum: 1, maximum: LIMITS.transferMs })) },
+  {
+    to_node_id: id(),
+    timeout_ms: Type.Optional(Type.Integer({ minimum: 1, maximum: LIMITS.transferMs })),
+    reason: Type.Optional(reason()),
+  },
   closed,
 );
 
 export const TransferReply = Type.Object({ ok: Type.Literal(true), leader: Lease });
 
 export const PauseBody = Type.Object(
-  { for_ms: Type.Optional(Type.Integer({ minimum: 1, maximum: LIMITS.pauseMs })) },
+  {
+    for_ms: Type.Optional(Type.Integer({ minimum: 1, maximum: LIMITS.pauseMs })),
+    reason: Type.Optional(reason()),
+  },
   closed,
 );
 
+export const ResumeBody = Type.Object({ reason: Type.Optional(reason()) }, closed);
+
 /** Nothing need be said to pause or resume, so there need not be a body. */
 export const OptionalPauseBody = orNull(PauseBody);
-export const NoBody = orNull(Type.Object({}, closed));
+export const OptionalResumeBody = orNull(ResumeBody);
 
 export const HealthReply = Type.Object({ ok: Type.Boolean() });
 
@@ -286,3 +302,4 @@ export type StepDownBody = Static<typeof StepDownBody>;
 export type TransferBody = Static<typeof TransferBody>;
 export type TransferReply = Static<typeof TransferReply>;
 export type PauseBody = Static<typeof PauseBody>;
+export type ResumeBody = Static<typeof ResumeBody>;

@@ -1,0 +1,153 @@
+/** Everything the page knows, and what keeps it up to date. Whoever draws subscribes, and is told at most once a frame. */
+import { GroupBoard } from "../model/group-board.js";
+import { OverviewSeries } from "../model/overview-series.js";
+import { ServerClock } from "../model/server-clock.js";
+import type { LeadershipEvent } from "../model/wire.js";
+import { Api } from "./api.js";
+import { type FeedStatus, LiveFeed } from "./live-feed.js";
+import { Refresher } from "./refresher.js";
+import { Sampler } from "./sampler.js";
+import { Session } from "./session.js";
+
+const REFRESH_MS = 1000;
+const SAMPLE_MS = 5000;
+
+export class Dashboard {
+  readonly session: Session = new Session(sessionStorage);
+  readonly clock: ServerClock = new ServerClock();
+  readonly api: Api = new Api(this.session, this.clock);
+  readonly board: GroupBoard = new GroupBoard();
+  readonly series: OverviewSeries = new OverviewSeries();
+  readonly sampler: Sampler = new Sampler(this.api, this.series);
+  readonly refresher: Refresher = new Refresher({
+    api: this.api,
+    board: this.board,
+    serverMs: () => this.serverMs(),
+    changed: () => this.#changed(),
+  });
+  status: FeedStatus = { kind: "connecting" };
+  /** All groups have been read at least once. */
+  isLoaded = false;
+  readonly #listeners = new Set<() => void>();
+  readonly #eventListeners = new Set<(event: LeadershipEvent) => void>();
+  #feed: LiveFeed | null = null;
+  #isScheduled = false;
+
+  constructor() {
+    this.api.onLost = () => this.#feed?.suspect();
+  }
+
+  serverMs(): number {
+    return this.clock.at(Date.now());
+  }
+
+  /** The time to show things at: while the server is lost it stands still, as they do. */
+  shownMs(): number {
+    return this.status.kind === "lost" ? this.clock.at(this.status.sinceMs) : this.serverMs();
+  }
+
+  /** For the life of the page. */
+  start(): void {
+    this.#connect();
+    void repeat(REFRESH_MS, () => this.#refresh());
+    void repeat(SAMPLE_MS, () => this.#sample());
+    addEventListener("offline", () => this.#feed?.suspect());
+    addEventListener("pagehide", () => this.#feed?.stop());
+  }
+
+  signIn(token: string): void {
+    this.session.signIn(token);
+    this.#connect();
+  }
+
+  /** What was seen with the token goes with it: all that this page knows. */
+  signOut(): void {
+    this.session.signOut();
+    location.reload();
+  }
+
+  subscribe(listener: () => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  onEvent(listener: (event: LeadershipEvent) => void): () => void {
+    this.#eventListeners.add(listener);
+    return () => this.#eventListeners.delete(listener);
+  }
+
+  #connect(): void {
+    this.#feed?.stop();
+    this.status = { kind: "connecting" };
+    const feed: LiveFeed = new LiveFeed({
+      api: this.api,
+      onEvents: (events) => this.#take(events),
+      onStatus: (status) => {
+        if (this.#feed !== feed) return;
+        this.status = status;
+        this.#changed();
+        if (status.kind === "live") void Promise.all([this.#load(), this.#sample()]);
+      },
+      nowMs: Date.now,
+      sleep,
+      random: Math.random,
+    });
+    this.#feed = feed;
+    void feed.run();
+    this.#changed();
+  }
+
+  #take(events: readonly LeadershipEvent[]): void {
+    for (const event of events) {
+      this.board.applyEvent(event);
+      for (const listener of this.#eventListeners) listener(event);
+    }
+    this.#changed();
+  }
+
+  async #load(): Promise<void> {
+    try {
+      await this.refresher.load();
+      this.isLoaded = true;
+      this.#changed();
+    } catch {
+      // The next refresh, or the next connection, tries again.
+    }
+  }
+
+  async #sample(): Promise<void> {
+    if (this.status.kind === "live") await this.sampler.sample();
+    else if (this.status.kind === "lost") this.sampler.miss();
+    this.#changed();
+  }
+
+  async #refresh(): Promise<void> {
+    if (this.status.kind !== "live") return;
+    if (!this.isLoaded) return this.#load();
+    if (document.visibilityState === "visible") await this.refresher.refresh();
+  }
+
+  #changed(): void {
+    if (this.#isScheduled) return;
+    this.#isScheduled = true;
+    requestAnimationFrame(() => {
+      this.#isScheduled = false;
+      for (const listener of this.#listeners) listener();
+    });
+  }
+}
+
+/** One after the other, never two at once; a failure costs one turn. */
+async function repeat(everyMs: number, work: () => Promise<void>): Promise<never> {
+  for (;;) {
+    const startedMs = performance.now();
+    await work().catch(() => {});
+    await sleep(Math.max(0, everyMs - (performance.now() - startedMs)));
+  }
+}
+
+function sleep(ms: number): Promise<void> {
+  return new Promise((resolve) => {
+    setTimeout(resolve, ms);
+  });
+}

@@ -1,0 +1,118 @@
+import { describe, expect, test } from "vitest";
+import { GroupBoard } from "./group-board.js";
+import { stateOf } from "./group-row.js";
+import { filterRows } from "./row-filter.js";
+import { eventOf, groupOf } from "./wire.test-kit.js";
+
+const NOW = 1_000_000;
+
+describe("a board of groups", () => {
+  test("lists what is led, in order of id, and replaces a row rather than change it", () => {
+    const board = new GroupBoard();
+    board.applyEvent(eventOf("h", 4, "a", { type: "RESYNC" }));
+    board.applyEvent(eventOf("g", 1, "a"));
+    expect(board.ids).toEqual(["g", "h"]);
+    const before = board.row("g");
+    board.applyEvent(eventOf("g", 2, "b"));
+    expect([before?.leader, board.row("g")?.leader]).toEqual(["a", "b"]);
+  });
+
+  test("believes the higher term, whoever tells of it", () => {
+    const board = new GroupBoard();
+    board.applyEvent(eventOf("g", 5, "b", { ts_ms: NOW }));
+    // A page that was asked for before the election.
+    board.applyGroup(groupOf("g", 4, "a"), NOW);
+    expect(board.row("g")).toMatchObject({ leader: "b", term: 5 });
+    board.applyEvent(eventOf("g", 4, null));
+    expect(board.row("g")).toMatchObject({ leader: "b", term: 5 });
+    board.applyGroup(groupOf("g", 6, "c", { leaseLeftMs: 4000 }, NOW), NOW);
+    expect(board.row("g")).toMatchObject({
+      leader: "c",
+      term: 6,
+      expiresAtMs: NOW + 4000,
+      changedAtMs: null,
+    });
+  });
+
+  test("does not let an old page bring a lost leader back", () => {
+    const board = new GroupBoard();
+    board.applyEvent(eventOf("g", 2, null, { ts_ms: NOW, reason: "resigned" }));
+    board.applyGroup(groupOf("g", 2, "a"), NOW);
+    expect(board.row("g")).toMatchObject({ leader: null, term: 2, reason: "resigned", isListed: true });
+  });
+
+  test("takes a full bar for the longest that this term's lease was seen to run", () => {
+    const board = new GroupBoard();
+    const see = (term: number, leaseLeftMs: number) =>
+      board.applyGroup(groupOf("g", term, "a", { leaseLeftMs }, NOW), NOW);
+    see(1, 3000);
+    see(1, 5000);
+    see(1, 2000);
+    expect(board.row("g")).toMatchObject({ longestMs: 5000, expiresAtMs: NOW + 2000 });
+    see(2, 1000);
+    expect(board.row("g")).toMatchObject({ longestMs: 1000 });
+  });
+
+  test("drops a group that its page no longer holds, and no group outside of that page", () => {
+    const board = new GroupBoard();
+    for (const id of ["a", "b", "c", "d"]) board.applyGroup(groupOf(id, 1, "n"), NOW);
+    board.applyPage([groupOf("c", 1, "n")], "a", "c", NOW + 10_000);
+    expect(board.ids).toEqual(["a", "c", "d"]);
+    board.applyPage([], "c", null, NOW + 10_000);
+    expect(board.ids).toEqual(["a", "c"]);
+  });
+
+  test("keeps a group that was elected after its page was asked for", () => {
+    const board = new GroupBoard();
+    board.applyEvent(eventOf("new", 1, "n", { ts_ms: NOW + 1 }));
+    board.applyPage([], null, null, NOW);
+    expect(board.ids).toEqual(["new"]);
+  });
+
+  test("does not list a group of which only an end is known: it may be deleted", () => {
+    const board = new GroupBoard();
+    board.applyEvent(eventOf("gone", 3, null, { type: "RESYNC" }));
+    expect(board.ids).toEqual([]);
+    board.applyGroup(groupOf("gone", 3, null), NOW);
+    expect(board.ids).toEqual(["gone"]);
+  });
+});
+
+describe("the state of a group", () => {
+  const board = new GroupBoard();
+  board.applyGroup(groupOf("led", 1, "n"), NOW);
+  board.applyGroup(groupOf("vacant", 1, null), NOW);
+  board.applyGroup(groupOf("paused", 1, "n", { paused: true }), NOW);
+  board.applyGroup(groupOf("paused-a-while", 1, null, { paused: true, paused_for_ms: 5000 }), NOW);
+  board.applyGroup(groupOf("held", 1, null, { takeoverDelayMs: 5000 }), NOW);
+  board.applyEvent(eventOf("held", 1, null, { ts_ms: NOW, reason: "expired" }));
+  board.applyGroup(groupOf("free", 1, null, { takeoverDelayMs: 5000 }), NOW);
+  board.applyEvent(eventOf("free", 1, null, { ts_ms: NOW, reason: "resigned" }));
+
+  const stateAt = (id: string, ms: number) => {
+    const row = board.row(id);
+    return row === undefined ? null : stateOf(row, ms);
+  };
+
+  test.each([
+    ["led", "led", "led"],
+    ["vacant", "vacant", "vacant"],
+    ["paused", "paused", "paused"],
+    ["paused-a-while", "paused", "vacant"],
+    ["held", "held back", "vacant"],
+    ["free", "vacant", "vacant"],
+  ])("of %s is %s now and %s after five seconds", (id, now, later) => {
+    expect([stateAt(id, NOW + 100), stateAt(id, NOW + 5000)]).toEqual([now, later]);
+  });
+
+  test("filters, and is counted whatever the filter", () => {
+    const { rows, places, counts, total } = filterRows(board, { text: " PAUSED ", state: null }, NOW);
+    expect(rows.map(({ groupId }) => groupId)).toEqual(["paused", "paused-a-while"]);
+    expect(places.map((place) => board.ids[place])).toEqual(["paused", "paused-a-while"]);
+    expect([counts, total]).toEqual([{ led: 0, vacant: 0, paused: 2, "held back": 0 }, 2]);
+    const led = filterRows(board, { text: "", state: "led" }, NOW);
+    expect([led.rows.length, led.total, led.counts["held back"]]).toEqual([1, 6, 1]);
+    // The leader's name is searched too, and every word must be there.
+    expect(filterRows(board, { text: "n led", state: null }, NOW).rows).toHaveLength(1);
+  });
+});

@@ -1,0 +1,78 @@
+/**
+ * All groups, as pages and watch tell of them. Rows are replaced, never changed, so whoever draws one can tell by
+ * identity whether it is the same.
+ */
+import { emptyRow, type GroupRow, withGroup } from "./group-row.js";
+import type { Group, LeadershipEvent } from "./wire.js";
+
+/** Clocks of page and service are known to about this. */
+const MARGIN_MS = 2000;
+
+export class GroupBoard {
+  readonly #rows = new Map<string, GroupRow>();
+  #listed: readonly string[] | null = null;
+
+  row(groupId: string): GroupRow | undefined {
+    return this.#rows.get(groupId);
+  }
+
+  /** In order of id, as the service pages them. */
+  get ids(): readonly string[] {
+    this.#listed ??= [...this.#rows.values()]
+      .filter(({ isListed }) => isListed)
+      .map(({ groupId }) => groupId)
+      .sort((a, b) => (a < b ? -1 : 1));
+    return this.#listed;
+  }
+
+  /** Of what is older than what is known, nothing is believed. */
+  applyEvent({ group_id, term, leader_node_id: leader, ts_ms, reason }: LeadershipEvent): void {
+    const row = this.#rows.get(group_id) ?? emptyRow(group_id);
+    if (term < row.term) return;
+    const isSame = row.term === term && row.leader === leader;
+    this.#put({
+      ...row,
+      leader,
+      term,
+      changedAtMs: ts_ms,
+      reason,
+      expiresAtMs: isSame ? row.expiresAtMs : null,
+      longestMs: isSame ? row.longestMs : 0,
+      isListed: row.isListed || leader !== null,
+    });
+  }
+
+  /** The groups of a page, asked for at `serverMs`: all there are after `after`, up to `until` (`null`: to the end). */
+  applyPage(groups: readonly Group[], after: string | null, until: string | null, serverMs: number): void {
+    const present = new Set(groups.map(({ group_id }) => group_id));
+    for (const group of groups) {
+      this.#put(withGroup(this.#rows.get(group.group_id) ?? emptyRow(group.group_id), group, serverMs));
+    }
+    for (const groupId of this.ids) {
+      const isInside = (after === null || groupId > after) && (until === null || groupId <= until);
+      // The watch may have told of a group that is newer than the page.
+      const isNewer = (this.#rows.get(groupId)?.changedAtMs ?? 0) > serverMs - MARGIN_MS;
+      if (isInside && !isNewer && !present.has(groupId)) this.remove(groupId);
+    }
+  }
+
+  applyGroup(group: Group, serverMs: number): void {
+    this.#put(withGroup(this.#rows.get(group.group_id) ?? emptyRow(group.group_id), group, serverMs));
+  }
+
+  applyMembers(groupId: string, members: number): void {
+    const row = this.#rows.get(groupId);
+    if (row !== undefined && row.members !== members) this.#put({ ...row, members });
+  }
+
+  /** Its term survives, so a late event of it is still told apart from a new one. */
+  remove(groupId: string): void {
+    const row = this.#rows.get(groupId);
+    if (row !== undefined) this.#put({ ...emptyRow(groupId), term: row.term });
+  }
+
+  #put(row: GroupRow): void {
+    if (this.#rows.get(row.groupId)?.isListed !== row.isListed) this.#listed = null;
+    this.#rows.set(row.groupId, row);
+  }
+}

@@ -1,0 +1,100 @@
+import { describe, expect, test } from "vitest";
+import { buildTimeline, failoversOf } from "./timeline.js";
+import type { EndReason, HistoryEvent } from "./wire.js";
+
+let number = 0;
+function won(node: string, term: number, ts_ms: number): HistoryEvent {
+  const event = {
+    type: "LEADER_CHANGED",
+    group_id: "g",
+    reason: "none",
+    previous_leader_node_id: null,
+  } as const;
+  return { ...event, number: ++number, term, ts_ms, leader_node_id: node };
+}
+function lost(node: string, term: number, ts_ms: number, reason: EndReason, by?: string): HistoryEvent {
+  const event = { type: "LEADER_LOST", group_id: "g", leader_node_id: null } as const;
+  return {
+    ...event,
+    number: ++number,
+    term,
+    ts_ms,
+    reason,
+    previous_leader_node_id: node,
+    ...(by && { by }),
+  };
+}
+
+describe("the timeline", () => {
+  test("of nothing is nothing", () => {
+    expect(buildTimeline([], 100)).toEqual([]);
+  });
+
+  test("shows each term, why it ended, and every gap as a gap", () => {
+    const events = [
+      won("a", 1, 100),
+      lost("a", 1, 200, "expired"),
+      won("b", 2, 250),
+      lost("b", 2, 300, "transferred", "ops"),
+      won("c", 3, 300),
+      lost("c", 3, 400, "resigned"),
+    ];
+    expect(buildTimeline(events, 1000)).toEqual([
+      { kind: "led", nodeId: "a", term: 1, fromMs: 100, toMs: 200, isCut: false, ended: "expired" },
+      { kind: "gap", fromMs: 200, toMs: 250, reason: "expired", isOpen: false },
+      {
+        kind: "led",
+        nodeId: "b",
+        term: 2,
+        fromMs: 250,
+        toMs: 300,
+        isCut: false,
+        ended: "transferred",
+        by: "ops",
+      },
+      { kind: "led", nodeId: "c", term: 3, fromMs: 300, toMs: 400, isCut: false, ended: "resigned" },
+      { kind: "gap", fromMs: 400, toMs: 1000, reason: "resigned", isOpen: true },
+    ]);
+  });
+
+  test("lets the last term go on until now", () => {
+    expect(buildTimeline([won("a", 1, 100)], 500)).toEqual([
+      { kind: "led", nodeId: "a", term: 1, fromMs: 100, toMs: 500, isCut: false, ended: null },
+    ]);
+  });
+
+  test("says where a history begins in the middle of a term", () => {
+    const [first] = buildTimeline([lost("a", 9, 100, "resigned"), won("b", 10, 100)], 200);
+    expect(first).toMatchObject({ kind: "led", nodeId: "a", term: 9, isCut: true });
+  });
+
+  test("keeps the order of events where clocks of servers differ", () => {
+    const spans = buildTimeline([won("a", 1, 500), lost("a", 1, 400, "expired"), won("b", 2, 450)], 460);
+    expect(spans.map(({ kind, fromMs, toMs }) => [kind, fromMs, toMs])).toEqual([
+      ["led", 500, 500],
+      ["led", 500, 500],
+    ]);
+  });
+
+  test("does not take a missing loss for a gap", () => {
+    const spans = buildTimeline([won("a", 1, 100), won("b", 3, 200)], 300);
+    expect(spans.map((span) => [span.kind, span.kind === "led" && span.ended])).toEqual([
+      ["led", null],
+      ["led", null],
+    ]);
+  });
+});
+
+test("a failover is as long as its gap, and takes nothing in one write", () => {
+  const events = [
+    won("a", 1, 100),
+    lost("a", 1, 200, "expired"),
+    won("b", 2, 260),
+    lost("b", 2, 300, "transferred"),
+    won("a", 3, 300),
+  ];
+  expect(failoversOf(buildTimeline(events, 400))).toEqual([
+    { atMs: 260, term: 2, nodeId: "b", previousNodeId: "a", reason: "expired", tookMs: 60 },
+    { atMs: 300, term: 3, nodeId: "a", previousNodeId: "b", reason: "transferred", tookMs: 0 },
+  ]);
+});

@@ -1,0 +1,53 @@
+import type { ComponentChildren, JSX } from "preact";
+import { duration } from "../model/format.js";
+import { type GroupRow, heldBackUntilMs } from "../model/group-row.js";
+import type { Group } from "../model/wire.js";
+import { LeaseBar } from "./lease-bar.js";
+
+export interface GroupFactsProps {
+  readonly row: GroupRow;
+  readonly group: Group | null;
+  readonly nowMs: number;
+  readonly isLive: boolean;
+}
+
+/** How a group stands right now. */
+export function GroupFacts({ row, group, nowMs, isLive }: GroupFactsProps): JSX.Element {
+  const { leader, term, expiresAtMs, longestMs, changedAtMs } = row;
+  const heldBackMs = heldBackUntilMs(row) - nowMs;
+  return (
+    <dl class="facts card">
+      <Fact name="Leader">{leader ?? <span class="muted">nobody</span>}</Fact>
+      <Fact name="Term">{term}</Fact>
+      <Fact name="Lease">
+        {expiresAtMs === null ? (
+          <span class="muted">none</span>
+        ) : (
+          <LeaseBar expiresAtMs={expiresAtMs} longestMs={longestMs} serverMs={nowMs} isLive={isLive} />
+        )}
+      </Fact>
+      <Fact name={leader === null ? "Vacant for" : "Leading for"}>
+        {changedAtMs === null ? (
+          <span class="muted">unknown</span>
+        ) : (
+          duration(Math.max(0, nowMs - changedAtMs))
+        )}
+      </Fact>
+      {heldBackMs > 0 && <Fact name="Held back for">{duration(heldBackMs)}, by the takeover delay</Fact>}
+      {group?.paused === true && (
+        <Fact name="Paused">
+          {group.paused_for_ms === undefined ? "until resumed" : `for ${duration(group.paused_for_ms)} more`}
+        </Fact>
+      )}
+    </dl>
+  );
+}
+
+function Fact({ name, children }: { name: string; children: ComponentChildren }): JSX.Element {
+  return (
+    <div>
+      <dt>{name}</dt>
+      <dd>{children}</dd>
+    </div>
+  );
+}

@@ -1,0 +1,73 @@
+import { Component, type JSX } from "preact";
+import { briefly } from "../model/format.js";
+import { type GroupRow, stateOf } from "../model/group-row.js";
+import { LeaseBar } from "./lease-bar.js";
+import { groupHref } from "./route.js";
+import { StateBadge } from "./state-badge.js";
+
+export interface GroupListRowProps {
+  readonly row: GroupRow;
+  readonly index: number;
+  readonly topPx: number;
+  readonly serverMs: number;
+  readonly isLive: boolean;
+  readonly onFocus: (index: number) => void;
+}
+
+/** What is shown changes by the second, so a row is drawn anew only then, or when it is another. */
+const SHOWN_MS = 1000;
+
+export class GroupListRow extends Component<GroupListRowProps> {
+  override shouldComponentUpdate(next: GroupListRowProps): boolean {
+    const { row, topPx, isLive, serverMs } = this.props;
+    return (
+      next.row !== row ||
+      next.topPx !== topPx ||
+      next.isLive !== isLive ||
+      (isLive && Math.floor(next.serverMs / SHOWN_MS) !== Math.floor(serverMs / SHOWN_MS))
+    );
+  }
+
+  override render(): JSX.Element {
+    const { row, index, topPx, serverMs, isLive, onFocus } = this.props;
+    const { groupId, leader, term, expiresAtMs, longestMs, members, changedAtMs } = row;
+    return (
+      <div
+        role="row"
+        aria-rowindex={index + 2}
+        data-index={index}
+        class="row"
+        style={{ transform: `translateY(${topPx}px)` }}
+        onFocusCapture={() => onFocus(index)}
+      >
+        <span role="cell" class="c-group">
+          <a href={groupHref(groupId)} title={groupId}>
+            {groupId}
+          </a>
+        </span>
+        <span role="cell" class="c-state">
+          <StateBadge state={stateOf(row, serverMs)} />
+        </span>
+        <span role="cell" class="c-leader" title={leader ?? undefined}>
+          {leader ?? <span class="muted">nobody</span>}
+        </span>
+        <span role="cell" class="c-term">
+          <span class="unit">term </span>
+          {term}
+        </span>
+        <span role="cell" class="c-lease">
+          {expiresAtMs !== null && (
+            <LeaseBar expiresAtMs={expiresAtMs} longestMs={longestMs} serverMs={serverMs} isLive={isLive} />
+          )}
+        </span>
+        <span role="cell" class="c-members">
+          {members ?? <span class="muted">…</span>}
+          {members !== null && <span class="unit">{members === 1 ? " member" : " members"}</span>}
+        </span>
+        <span role="cell" class="c-since">
+          {changedAtMs === null ? "" : briefly(serverMs - changedAtMs)}
+        </span>
+      </div>
+    );
+  }
+}

@@ -1,0 +1,129 @@
+import type { JSX } from "preact";
+import type { Dashboard } from "../live/dashboard.js";
+import { grouped } from "../model/format.js";
+import { filterRows } from "../model/row-filter.js";
+import { GROUP_STATES } from "../model/group-row.js";
+import type { Point } from "../model/overview-series.js";
+import { LinePlot } from "./line-plot.js";
+import { sentence } from "./sign-in.js";
+import { StateBadge } from "./state-badge.js";
+
+const rate = (value: number): string =>
+  value >= 10 ? value.toFixed(0) : value.toFixed(1).replace(/\.0$/, "");
+const millis = (value: number): string =>
+  value >= 1000
+    ? `${(value / 1000).toFixed(1)} s`
+    : value >= 10 || value === 0
+      ? `${value.toFixed(0)} ms`
+      : `${value.toFixed(1)} ms`;
+
+export function OverviewPage({ dashboard }: { dashboard: Dashboard }): JSX.Element {
+  const { series, sampler, board } = dashboard;
+  const { points } = series;
+  const times = points.map(({ atMs }) => atMs);
+  const line = (name: string, key: Exclude<keyof Point, "atMs">) => ({
+    name,
+    values: points.map((point) => point[key]),
+  });
+  const { counts, total } = filterRows(board, { text: "", state: null }, dashboard.shownMs());
+  return (
+    <section class="overview" aria-labelledby="overview-title">
+      <h1 id="overview-title" tabIndex={-1}>
+        Overview
+      </h1>
+      <div class="tally card" role="group" aria-label="Groups by state">
+        <p class="tally-total">
+          <b>{grouped(total)}</b> groups
+        </p>
+        <Proportions counts={GROUP_STATES.map((state) => counts[state])} total={total} />
+        <ul>
+          {GROUP_STATES.map((state) => (
+            <li key={state}>
+              <StateBadge state={state} /> <b>{grouped(counts[state])}</b>
+            </li>
+          ))}
+        </ul>
+      </div>
+      {sampler.refusal !== null && <p class="banner warn">{sentence(sampler.refusal)}</p>}
+      <div class="plots">
+        <LinePlot
+          times={times}
+          title="Elections"
+          note="New leaders per minute, over the last minute, of all groups."
+          lines={[line("per minute", "electionsPerMinute")]}
+          format={rate}
+        />
+        <LinePlot
+          times={times}
+          title="Failover time"
+          note="From a vacancy to the next leader, of the elections of the last minute."
+          lines={[line("p50", "failoverP50"), line("p99", "failoverP99")]}
+          format={millis}
+        />
+        <LinePlot
+          times={times}
+          title="Renew latency"
+          note="From a renewal's arrival to its answer, at this server, in the last minute."
+          lines={[line("p50", "renewP50"), line("p99", "renewP99")]}
+          format={millis}
+        />
+        <LinePlot
+          times={times}
+          title="Renewals"
+          note="Answered by this server per second, over the last minute; a batch counts as one."
+          lines={[line("per second", "renewsPerSecond")]}
+          format={rate}
+        />
+        <LinePlot
+          times={times}
+          title="Store"
+          note={storeNote(sampler.store)}
+          lines={[line("round trip", "storeMs")]}
+          format={millis}
+        />
+        <LinePlot
+          times={times}
+          title="Open at this server"
+          isWhole
+          note="Watches and campaigns that wait; this page's own watch is one."
+          lines={[line("watches", "openWatches"), line("waiting campaigns", "waitingCampaigns")]}
+          format={rate}
+        />
+      </div>
+      <p class="muted small">The plots begin when this page was opened, and hold the last ten minutes.</p>
+    </section>
+  );
+}
+
+function storeNote(store: string): string {
+  const health =
+    store === "answers"
+      ? "The store answers."
+      : store === "silent"
+        ? "The store does not answer."
+        : "Not known.";
+  return `${health} One linearizable read, with the way from this page to the server and back.`;
+}
+
+function Proportions({ counts, total }: { counts: readonly number[]; total: number }): JSX.Element {
+  let x = 0;
+  return (
+    <svg class="proportions" viewBox="0 0 100 4" preserveAspectRatio="none" aria-hidden="true">
+      <rect width="100" height="4" class="none" />
+      {counts.map((n, i) => {
+        const width = total === 0 ? 0 : (n / total) * 100;
+        const from = x;
+        x += width;
+        return (
+          <rect
+            key={GROUP_STATES[i]}
+            x={from}
+            width={width}
+            height="4"
+            class={GROUP_STATES[i]?.replace(" ", "-")}
+          />
+        );
+      })}
+    </svg>
+  );
+}

@@ -1,0 +1,184 @@
+/** Who led when: a lane for each node, a bar for each term, a hatched band where nobody led. */
+import type { JSX } from "preact";
+import { useState } from "preact/hooks";
+import { clockTime, dayTime, duration } from "../model/format.js";
+import type { Gap, LedSpan, Span } from "../model/timeline.js";
+import { timeTicks } from "../model/time-ticks.js";
+import { ending, ENDING_MARKS } from "./reasons.js";
+import { useWidth } from "./use-width.js";
+
+const RANGES = [
+  { name: "5 min", ms: 300_000 },
+  { name: "1 h", ms: 3_600_000 },
+  { name: "24 h", ms: 86_400_000 },
+  { name: "All", ms: Number.POSITIVE_INFINITY },
+] as const;
+
+const LANE_PX = 34;
+const BAR_PX = 22;
+const AXIS_PX = 24;
+const HUES = 8;
+/** A term shorter than this is still seen. */
+const THINNEST_PX = 2;
+
+export function TimelineChart({ spans, nowMs }: { spans: readonly Span[]; nowMs: number }): JSX.Element {
+  const [picked, pick] = useState<number | null>(null);
+  const [box, widthPx] = useWidth(800);
+  const led = spans.filter((span) => span.kind === "led");
+  if (led.length === 0) return <p class="muted">Nobody has led this group yet.</p>;
+  const rangeMs = picked ?? fittingRange(led, nowMs);
+  const startMs = Math.max(led[0]?.fromMs ?? nowMs, nowMs - rangeMs);
+  const shown = spans.filter((span) => span.toMs >= startMs);
+  const nodes = [...new Set(shown.filter((span) => span.kind === "led").map(({ nodeId }) => nodeId))].sort();
+  const labelPx = Math.min(widthPx * 0.28, Math.max(48, ...nodes.map((node) => node.length * 7.5 + 12)));
+  const spreadMs = Math.max(1, nowMs - startMs);
+  const x = (ms: number): number =>
+    labelPx + ((Math.max(ms, startMs) - startMs) / spreadMs) * (widthPx - labelPx - 10);
+  const lanesPx = Math.max(1, nodes.length) * LANE_PX;
+  return (
+    <div class="timeline">
+      <div class="segments" role="group" aria-label="Shown time">
+        {RANGES.map(({ name, ms }) => (
+          <button key={name} type="button" aria-pressed={ms === rangeMs} onClick={() => pick(ms)}>
+            {name}
+          </button>
+        ))}
+      </div>
+      <div ref={box}>
+        <svg
+          width={widthPx}
+          height={lanesPx + AXIS_PX}
+          role="img"
+          aria-label={`Leadership since ${dayTime(startMs, nowMs)}: ${summary(shown)}. The history below tells the same in words.`}
+        >
+          <defs>
+            <pattern
+              id="hatch"
+              width="6"
+              height="6"
+              patternUnits="userSpaceOnUse"
+              patternTransform="rotate(45)"
+            >
+              <rect width="2" height="6" class="hatch" />
+            </pattern>
+          </defs>
+          {timeTicks(startMs, nowMs, Math.max(2, Math.floor((widthPx - labelPx) / 110))).map((tick) => (
+            <g key={tick}>
+              <line class="tick" x1={x(tick)} x2={x(tick)} y1={0} y2={lanesPx} />
+              <text class="axis" x={x(tick)} y={lanesPx + 17} text-anchor="middle">
+                {spreadMs > 86_400_000 ? dayTime(tick, nowMs).replace(/:\d\d$/, "") : clockTime(tick)}
+              </text>
+            </g>
+          ))}
+          {nodes.map((node, lane) => (
+            <g key={node}>
+              <line
+                class="lane"
+                x1={labelPx}
+                x2={widthPx}
+                y1={(lane + 1) * LANE_PX}
+                y2={(lane + 1) * LANE_PX}
+              />
+              <text class="lane-name" x={0} y={lane * LANE_PX + LANE_PX / 2 + 4}>
+                <title>{node}</title>
+                {clipped(node, labelPx - 10)}
+              </text>
+            </g>
+          ))}
+          {shown.map((span) =>
+            span.kind === "gap" ? (
+              <GapBand key={`gap ${span.fromMs}`} gap={span} x={x} heightPx={lanesPx} nowMs={nowMs} />
+            ) : (
+              <TermBar
+                key={`term ${span.term}`}
+                span={span}
+                x={x}
+                lane={nodes.indexOf(span.nodeId)}
+                nowMs={nowMs}
+              />
+            ),
+          )}
+        </svg>
+      </div>
+      <p class="legend muted small">
+        <span>
+          <span class="legend-gap" /> nobody led
+        </span>
+        {(["expired", "resigned", "deposed", "transferred"] as const).map((reason) => (
+          <span key={reason}>
+            {ENDING_MARKS[reason]} {ending(reason)}
+          </span>
+        ))}
+      </p>
+    </div>
+  );
+}
+
+interface BarProps {
+  readonly x: (ms: number) => number;
+  readonly nowMs: number;
+}
+
+function TermBar({ span, lane, x, nowMs }: BarProps & { span: LedSpan; lane: number }): JSX.Element {
+  const left = x(span.fromMs);
+  const width = Math.max(THINNEST_PX, x(span.toMs) - left);
+  const top = lane * LANE_PX + (LANE_PX - BAR_PX) / 2;
+  const end = span.ended === null ? "" : ` ${ENDING_MARKS[span.ended]}`;
+  const label = [`term ${span.term}${end}`, `${span.term}${end}`, end.trim()].find(
+    (text) => text.length * 7 + 8 < width,
+  );
+  return (
+    <g class={`term hue-${lane % HUES}`} data-term={span.term} data-ended={span.ended ?? "no"}>
+      <title>{describeTerm(span, nowMs)}</title>
+      <rect x={left} y={top} width={width} height={BAR_PX} rx={Math.min(4, width / 2)} />
+      {label !== undefined && label !== "" && (
+        <text x={left + 6} y={top + BAR_PX / 2 + 4}>
+          {label}
+        </text>
+      )}
+    </g>
+  );
+}
+
+function GapBand({ gap, x, heightPx, nowMs }: BarProps & { gap: Gap; heightPx: number }): JSX.Element {
+  const left = x(gap.fromMs);
+  const width = Math.max(THINNEST_PX, x(gap.toMs) - left);
+  const text = duration(gap.toMs - gap.fromMs);
+  return (
+    <g class="gap" data-gap={Math.round(gap.toMs - gap.fromMs)}>
+      <title>{`nobody led for ${text}${gap.isOpen ? " so far" : ""}, since ${dayTime(gap.fromMs, nowMs)}: ${ending(gap.reason)}`}</title>
+      <rect x={left} y={0} width={width} height={heightPx} fill="url(#hatch)" />
+      <rect x={left} y={0} width={width} height={heightPx} class="gap-field" />
+      {width > text.length * 7 + 8 && (
+        <text x={left + width / 2} y={heightPx / 2 + 4} text-anchor="middle">
+          {text}
+        </text>
+      )}
+    </g>
+  );
+}
+
+function describeTerm(span: LedSpan, nowMs: number): string {
+  const from = span.isCut ? "before" : "from";
+  const when = `${from} ${dayTime(span.fromMs, nowMs)}`;
+  const how = span.ended === null ? "still leading" : ending(span.ended, span.by);
+  return `${span.nodeId}, term ${span.term}, ${when} for ${duration(span.toMs - span.fromMs)}: ${how}`;
+}
+
+/** The shortest range that holds the last few changes. */
+function fittingRange(led: readonly LedSpan[], nowMs: number): number {
+  const fromMs = (led.at(-4) ?? led[0])?.fromMs ?? nowMs;
+  return RANGES.find(({ ms }) => ms >= nowMs - fromMs)?.ms ?? Number.POSITIVE_INFINITY;
+}
+
+function summary(spans: readonly Span[]): string {
+  const terms = spans.filter((span) => span.kind === "led");
+  const gaps = spans.filter((span) => span.kind === "gap");
+  const vacantMs = gaps.reduce((sum, { fromMs, toMs }) => sum + toMs - fromMs, 0);
+  return `${terms.length} terms, ${gaps.length} gaps without a leader, ${duration(vacantMs)} in all`;
+}
+
+function clipped(text: string, px: number): string {
+  const most = Math.max(3, Math.floor(px / 7));
+  return text.length <= most ? text : `${text.slice(0, most - 1)}…`;
+}

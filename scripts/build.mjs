@@ -1,0 +1,4 @@
+/** `npm run build`: everything that has changed. */
+import { build, main } from "./setup.mjs";
+
+await main(() => build());
