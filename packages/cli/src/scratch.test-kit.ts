@@ -53,8 +53,12 @@ export class Scratch {
   }
 
   /** `tenure serve`, ready to be asked. */
-  serve(args: readonly string[], environment: Environment = {}): Promise<ServerProcess> {
-    return ServerProcess.ready(this.#spawn(["serve", ...args], environment));
+  serve(
+    args: readonly string[],
+    environment: Environment = {},
+    inside: readonly string[] = [],
+  ): Promise<ServerProcess> {
+    return ServerProcess.ready(this.#spawn(["serve", ...args], environment, undefined, inside));
   }
 
   async close(): Promise<void> {
@@ -69,9 +73,15 @@ export class Scratch {
     this.#removeDirectories();
   }
 
-  #spawn(args: readonly string[], environment: Environment, timeout?: number): Child {
+  #spawn(
+    args: readonly string[],
+    environment: Environment,
+    timeout?: number,
+    inside: readonly string[] = [],
+  ): Child {
     const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith("TENURE_"));
-    const child = spawn(process.execPath, [COMMAND, ...args], {
+    const [file = "", ...words] = [...inside, process.execPath, COMMAND, ...args];
+    const child = spawn(file, words, {
       // A directory without `tenure-data`, and one where leaving it out would do no harm.
       cwd: this.#directories[0] ?? tmpdir(),
       env: { ...Object.fromEntries(inherited), ...environment },

@@ -7,7 +7,8 @@
 export { CoordinatorCandidate, type CandidateState } from "./candidate/coordinator-candidate.js";
 export { type CoordinatorEnvironment, readEnvironment } from "./candidate/environment.js";
 export type { CoordinatorOptions } from "./candidate/options.js";
-export { type CommandEnd, GuardedCommand, type GuardedOptions } from "./guardian/guarded-command.js";
+export { GuardedCommand, type GuardedOptions } from "./guardian/guarded-command.js";
+export type { CommandEnd } from "./guardian/messages.js";
 export { ClusterHealth, type ClusterHealthOptions, type HealthChange } from "./health/cluster-health.js";
 export { PollGate } from "./polls/poll-gate.js";
 export {

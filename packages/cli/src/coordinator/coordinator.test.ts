@@ -2,11 +2,12 @@
 import { Random } from "@tenure/core/testing";
 import { sleep, systemClock } from "@tenure/core";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { rounds } from "../chaos.test-kit.js";
 import { Scratch } from "../scratch.test-kit.js";
 import { CoordinatorProcess, machineMs, overlaps, type Span } from "./coordinator-process.test-kit.js";
 
 const DRIFT_RATIO = 0.01;
-const ELECTIONS = 100;
+const ELECTIONS = rounds(20, 100);
 
 describe("the coordinator", () => {
   const scratch = new Scratch();

@@ -35,7 +35,7 @@ export type RunEnd =
   /** The command ended by itself, or was told to by the user. */
   | { readonly kind: "ended"; readonly end: CommandEnd }
   | { readonly kind: "lost" }
-  /** It never ran. */
+  /** By the user, while it did not run. */
   | { readonly kind: "stopped" };
 
 export class LedCommand {
@@ -82,22 +82,23 @@ export class LedCommand {
     while (!losing.aborted) {
       const end = await this.#once(mandate, losing, lease);
       this.#end = { kind: "ended", end };
-      if (!losing.aborted && !restart) void election.stop();
+      // Killed for the lease: then that is over, or the command is run again.
+      if (end.byLease) election.isLeader();
+      else if (!losing.aborted && !restart) void election.stop();
       else if (restart) await sleep(clock, restartDelayMs, losing).catch(() => {});
     }
     const { state } = election.status();
     const lost = state.kind === "stepping-down" && state.reason !== "stopped";
-    if (lost && exitWhenLost) {
-      this.#end = { kind: "lost" };
-      void election.stop();
-    }
+    if (!lost) return;
+    this.#end = { kind: exitWhenLost ? "lost" : "stopped" };
+    if (exitWhenLost) void election.stop();
   }
 
   async #once(mandate: Mandate, losing: AbortSignal, lease: LeaseTime): Promise<CommandEnd> {
     const { file, args, env, killMarginMs, tellEveryMs, stopSignal, graceMs } = this.#options;
     const told = { TENURE_TERM: String(mandate.term), TENURE_GROUP: mandate.groupId };
     const token = mandate.token === undefined ? {} : { TENURE_TOKEN: mandate.token };
-    const command = await GuardedCommand.start({
+    const command = new GuardedCommand({
       command: { file, args, env: { ...env, ...told, ...token }, cwd: null },
       lease,
       killMarginMs,

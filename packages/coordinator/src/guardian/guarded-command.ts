@@ -1,9 +1,8 @@
-import { fork, type ChildProcess } from "node:child_process";
-import { once } from "node:events";
-import { type CancelTimer, type Clock, InvalidRequestError, systemClock } from "@tenure/core";
+import { type ChildProcess, fork } from "node:child_process";
 import type { LeaseTime } from "@tenure/client";
+import { type CancelTimer, type Clock, InvalidRequestError, sleep, systemClock } from "@tenure/core";
 import { machineTimeIn } from "./machine-time.js";
-import type { Command, FromGuardian, ToGuardian } from "./messages.js";
+import type { Command, CommandEnd, FromGuardian, KillTime, ToGuardian } from "./messages.js";
 import { groupRuns, signalGroup } from "./process-group.js";
 
 export interface GuardedOptions {
@@ -17,57 +16,41 @@ export interface GuardedOptions {
   readonly clock?: Clock;
 }
 
-export interface CommandEnd {
-  readonly code: number | null;
-  readonly signal: NodeJS.Signals | null;
-}
+const GONE_POLL_MS = 2;
 
 /**
  * A command that cannot outlive the lease. Its guardian kills it when the lease is about to end and when this process dies;
- * this process kills it when the guardian dies. What is promised of it: when `ended` settles, nothing of its process
- * group runs.
+ * this process kills it when the guardian dies. Promised: when `ended` settles, nothing of its process group runs.
  */
 export class GuardedCommand {
-  readonly pid: number;
+  /** Rejects if the command cannot be run at all. */
   readonly ended: Promise<CommandEnd>;
   readonly #guardian: ChildProcess;
   readonly #options: GuardedOptions;
   readonly #clock: Clock;
+  #groupId: number | null = null;
   #cancelTelling: CancelTimer = () => {};
 
-  /** Resolves when the command runs. */
-  static async start(options: GuardedOptions): Promise<GuardedCommand> {
-    const { stdio = "inherit" } = options;
-    const guardian = fork(new URL("guardian-main.js", import.meta.url), [], {
+  constructor(options: GuardedOptions) {
+    const { stdio = "inherit", clock = systemClock } = options;
+    this.#options = options;
+    this.#clock = clock;
+    this.#guardian = fork(new URL("guardian-main.js", import.meta.url), [], {
       stdio: [stdio, stdio, stdio, "ipc"],
       execArgv: [],
     });
-    const answer = firstAnswer(guardian);
-    send(guardian, { kind: "run", command: options.command, killAt: killAt(options) });
-    const first = await answer;
-    if (first.kind === "running") return new GuardedCommand(first.pid, guardian, options);
-    guardian.disconnect();
-    if (first.kind === "cannot-run") {
-      throw new InvalidRequestError("command", `${options.command.file} cannot be run: ${first.problem}`);
-    }
-    throw new Error("the lease ended before the command was started");
-  }
-
-  private constructor(pid: number, guardian: ChildProcess, options: GuardedOptions) {
-    this.pid = pid;
-    this.#guardian = guardian;
-    this.#options = options;
-    this.#clock = options.clock ?? systemClock;
     this.ended = this.#untilEnded();
+    this.#send({ kind: "run", command: options.command, killAt: this.#killAt() });
     this.#tell();
   }
 
   signal(signal: NodeJS.Signals): void {
-    signalGroup(this.pid, signal);
+    if (this.#groupId !== null) signalGroup(this.#groupId, signal);
+    else this.#send({ kind: "signal", signal });
   }
 
   kill(): void {
-    signalGroup(this.pid, "SIGKILL");
+    this.signal("SIGKILL");
   }
 
   /** Asks it to end; kills it after `graceMs`, or at once where the lease may be over already. */
@@ -76,44 +59,48 @@ export class GuardedCommand {
     if (lease.leftMs() <= killMarginMs) this.kill();
     else this.signal(signal);
     const cancel = this.#clock.after(graceMs, () => this.kill());
-    const end = await this.ended;
-    cancel();
-    return end;
+    try {
+      return await this.ended;
+    } finally {
+      cancel();
+    }
   }
 
   #tell(): void {
-    send(this.#guardian, { kind: "kill-at", killAt: killAt(this.#options) });
+    this.#send({ kind: "kill-at", killAt: this.#killAt() });
     this.#cancelTelling = this.#clock.after(this.#options.tellEveryMs, () => this.#tell());
   }
 
-  async #untilEnded(): Promise<CommandEnd> {
-    const end = await new Promise<CommandEnd>((resolve) => {
-      this.#guardian.on("message", (message: FromGuardian) => {
-        if (message.kind === "ended") resolve(message);
-      });
-      this.#guardian.once("exit", () => resolve({ code: null, signal: "SIGKILL" }));
-    });
-    this.#cancelTelling();
-    this.kill();
-    while (groupRuns(this.pid)) await new Promise<void>((resolve) => void this.#clock.after(2, resolve));
-    if (this.#guardian.connected) this.#guardian.disconnect();
-    return { code: end.code, signal: end.signal };
+  #killAt(): KillTime {
+    const { lease, killMarginMs } = this.#options;
+    return machineTimeIn(lease.leftMs() - killMarginMs);
   }
-}
 
-function killAt({ lease, killMarginMs }: GuardedOptions): ReturnType<typeof machineTimeIn> {
-  return machineTimeIn(lease.leftMs() - killMarginMs);
-}
+  async #untilEnded(): Promise<CommandEnd> {
+    try {
+      return await this.#hear();
+    } finally {
+      this.#cancelTelling();
+      this.kill();
+      while (this.#groupId !== null && groupRuns(this.#groupId)) await sleep(this.#clock, GONE_POLL_MS);
+      if (this.#guardian.connected) this.#guardian.disconnect();
+    }
+  }
 
-async function firstAnswer(guardian: ChildProcess): Promise<FromGuardian> {
-  const gone = once(guardian, "exit").then(() => {
-    throw new Error("the guardian of the command could not be started");
-  });
-  gone.catch(() => {});
-  const [message] = await Promise.race([once(guardian, "message") as Promise<[FromGuardian]>, gone]);
-  return message;
-}
+  #hear(): Promise<CommandEnd> {
+    const { file } = this.#options.command;
+    return new Promise((resolve, reject) => {
+      this.#guardian.on("message", (message: FromGuardian) => {
+        if (message.kind === "running") this.#groupId = message.pid;
+        else if (message.kind === "ended") resolve(message);
+        else reject(new InvalidRequestError("command", `${file} cannot be run: ${message.problem}`));
+      });
+      this.#guardian.on("error", reject);
+      this.#guardian.on("exit", () => resolve({ code: null, signal: "SIGKILL", byLease: true }));
+    });
+  }
 
-function send(guardian: ChildProcess, message: ToGuardian): void {
-  if (guardian.connected) guardian.send(message);
+  #send(message: ToGuardian): void {
+    if (this.#guardian.connected) this.#guardian.send(message);
+  }
 }

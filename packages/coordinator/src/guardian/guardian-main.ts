@@ -14,6 +14,9 @@ const GONE_POLL_MS = 2;
 const LOOK_MS = 250;
 
 let groupId: number | null = null;
+let byLease = false;
+/** What it was sent before it ran. */
+let early: NodeJS.Signals | null = null;
 let cancelTimer = (): void => {};
 
 // What the terminal sends is for the owner to answer.
@@ -23,6 +26,7 @@ process.on("message", (message: ToGuardian) => {
   if (message.kind === "run") run(message);
   else if (message.kind === "kill-at") killAt(message.killAt);
   else if (groupId !== null) signalGroup(groupId, message.signal);
+  else early = message.signal;
 });
 
 process.on("disconnect", () => {
@@ -33,7 +37,7 @@ process.on("disconnect", () => {
 function run({ command, killAt: time }: Extract<ToGuardian, { kind: "run" }>): void {
   const { file, args, env, cwd } = command;
   killAt(time);
-  if (untilMs(time) <= 0) return tell({ kind: "ended", code: null, signal: "SIGKILL" });
+  if (byLease) return tell({ kind: "ended", code: null, signal: "SIGKILL", byLease });
   const child = spawn(file, args, {
     stdio: ["inherit", "inherit", "inherit"],
     detached: true,
@@ -45,12 +49,13 @@ function run({ command, killAt: time }: Extract<ToGuardian, { kind: "run" }>): v
     groupId = child.pid ?? null;
     if (groupId !== null) tell({ kind: "running", pid: groupId });
     // The time may have come while it was started.
-    if (untilMs(killTime) <= 0) kill();
+    if (byLease) kill();
+    else if (early !== null && groupId !== null) signalGroup(groupId, early);
   });
   child.on("exit", (code, signal) => {
     // Whoever it has started and left behind must not outlive it.
     kill();
-    whenGone(() => tell({ kind: "ended", code, signal }));
+    whenGone(() => tell({ kind: "ended", code, signal, byLease }));
   });
 }
 
@@ -60,8 +65,10 @@ function killAt(time: KillTime): void {
   killTime = time;
   cancelTimer();
   const leftMs = untilMs(time);
-  if (leftMs <= 0) kill();
-  else cancelTimer = systemClock.after(Math.min(leftMs, LOOK_MS), () => killAt(killTime));
+  if (leftMs <= 0) {
+    byLease = true;
+    kill();
+  } else cancelTimer = systemClock.after(Math.min(leftMs, LOOK_MS), () => killAt(killTime));
 }
 
 function kill(): void {

@@ -25,4 +25,11 @@ export type FromGuardian =
   | { readonly kind: "running"; readonly pid: number }
   | { readonly kind: "cannot-run"; readonly problem: string }
   /** The command has ended, and nothing of its process group is left. */
-  | { readonly kind: "ended"; readonly code: number | null; readonly signal: NodeJS.Signals | null };
+  | ({ readonly kind: "ended" } & CommandEnd);
+
+export interface CommandEnd {
+  readonly code: number | null;
+  readonly signal: NodeJS.Signals | null;
+  /** It was killed, or never started, because the lease was about to end. */
+  readonly byLease: boolean;
+}

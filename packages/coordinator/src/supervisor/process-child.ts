@@ -21,9 +21,9 @@ export function processChild(id: string, file: string, options: ProcessChildOpti
   return {
     ...rest,
     id,
-    async start({ term, lease }) {
+    start({ term, lease }) {
       const command = { file, args, cwd, env: { ...env, TENURE_TERM: String(term) } };
-      const running = await GuardedCommand.start({
+      const running = new GuardedCommand({
         command,
         lease,
         killMarginMs,

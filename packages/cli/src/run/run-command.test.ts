@@ -1,0 +1,151 @@
+/** `tenure run` as its user sees it. */
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { text } from "node:stream/consumers";
+import { fileURLToPath } from "node:url";
+import { sleep, systemClock } from "@tenure/core";
+import { freePorts } from "@tenure/engines";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { Scratch } from "../scratch.test-kit.js";
+
+const BIN = fileURLToPath(new URL("../../bin/tenure.js", import.meta.url));
+
+describe("tenure run", () => {
+  const scratch = new Scratch();
+  let directory: string;
+  let server: string;
+  beforeAll(async () => {
+    directory = scratch.directory();
+    const args = ["--listen", "127.0.0.1:0", "--store", "memory:", "--log-level", "warn"];
+    server = (await scratch.serve(args)).url;
+  });
+  afterAll(() => scratch.close());
+
+  function run(group: string, options: readonly string[], ...command: readonly string[]) {
+    return scratch.run(["run", group, "--server", server, "--ttl", "1s", ...options, "--", ...command]);
+  }
+
+  async function leaderOf(group: string): Promise<string | undefined> {
+    const { stdout } = await scratch.run(["leader", group, "--server", server, "--json"]);
+    return (JSON.parse(stdout) as { leader: { node_id: string } | null }).leader?.node_id;
+  }
+
+  it("passes on the exit code of a command that ends by itself, and releases the lease", async () => {
+    const { code, stdout, stderr } = await run(
+      "own-end",
+      ["--node-id", "a"],
+      "sh",
+      "-c",
+      "echo out; echo err >&2; exit 7",
+    );
+    expect({ code, stdout }).toEqual({ code: 7, stdout: "out\n" });
+    expect(stderr).toContain("err\n");
+    expect(stderr).toContain("tenure: a leads own-end in term 1\n");
+    expect(await leaderOf("own-end")).toBe(undefined);
+  });
+
+  it("tells the command its term and group, and passes its input through", async () => {
+    const args = [
+      BIN,
+      "run",
+      "input",
+      "--server",
+      server,
+      "--",
+      "sh",
+      "-c",
+      "echo $TENURE_GROUP $TENURE_TERM; cat",
+    ];
+    const child = spawn(process.execPath, args, { stdio: ["pipe", "pipe", "ignore"] });
+    child.stdin.end("passed through\n");
+    const [stdout] = await Promise.all([text(child.stdout), once(child, "exit")]);
+    expect(stdout).toBe("input 1\npassed through\n");
+    expect(child.exitCode).toBe(0);
+  });
+
+  it("ends with 128 and the number of the signal that ended its command", async () => {
+    expect((await run("signalled", [], "sh", "-c", "kill -KILL $$")).code).toBe(137);
+  });
+
+  it("ends with 3 where another leads, if told to try once", async () => {
+    await scratch.run(["campaign", "taken", "--node-id", "other", "--ttl", "60s", "--server", server]);
+    const { code, stdout, stderr } = await run("taken", ["--once"], "echo", "never");
+    expect({ code, stdout, stderr }).toEqual({
+      code: 3,
+      stdout: "",
+      stderr: "tenure: another node leads taken\n",
+    });
+  });
+
+  it("says in one sentence that a command is not there", async () => {
+    const { code, stderr } = await run("missing", [], "no-such-command");
+    expect(code).toBe(2);
+    expect(stderr.trim().split("\n").at(-1)).toMatch(/^tenure: .*no-such-command cannot be run: .*ENOENT/);
+    expect(await leaderOf("missing")).toBe(undefined);
+  });
+
+  it(
+    "runs again what has ended, if told to, and ends with its lease on SIGTERM",
+    { timeout: 30_000 },
+    async () => {
+      const file = join(directory, "ready");
+      const [port] = await freePorts(1);
+      const options = [
+        "--restart",
+        "--ready-file",
+        file,
+        "--http",
+        `:${port}`,
+        "--node-id",
+        "n",
+        "--health-cmd",
+        "true",
+      ];
+      const command = [
+        "sh",
+        "-c",
+        `echo ran; test -e ${join(directory, "stay")} && exec sleep 100; touch ${join(directory, "stay")}`,
+      ];
+      const args = [BIN, "run", "again", "--server", server, "--ttl", "1s", ...options, "--", ...command];
+      const child = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "ignore"] });
+      let stdout = "";
+      child.stdout.setEncoding("utf8").on("data", (chunk: string) => (stdout += chunk));
+      while (stdout !== "ran\nran\n") await sleep(systemClock, 20);
+      expect(readFileSync(file, "utf8")).toBe("1\n");
+      const status = (await (await fetch(`http://127.0.0.1:${port}/`)).json()) as object;
+      expect(status).toEqual({ name: "n", is_leader: true, term: 1 });
+      child.kill("SIGTERM");
+      await once(child, "exit");
+      expect(child.exitCode).toBe(143);
+      expect(existsSync(file)).toBe(false);
+      expect(await leaderOf("again")).toBe(undefined);
+    },
+  );
+
+  it(
+    "does not lead while its health command fails, and exits when told to after a loss",
+    { timeout: 30_000 },
+    async () => {
+      const sick = join(directory, "sick");
+      const options = ["--health-cmd", `! test -e ${sick}`, "--on-lose", "exit"];
+      const { code, stderr } = await run("ill", options, "sh", "-c", `touch ${sick}; sleep 100`);
+      expect({ code, last: stderr.trim().split("\n").at(-1) }).toEqual({
+        code: 3,
+        last: "tenure: another node leads ill",
+      });
+    },
+  );
+
+  it.each([
+    [["--http", "nowhere"], "Say [HOST]:PORT"],
+    [["--stop-signal", "SIGNONE"], "Say a signal"],
+    [["--on-lose", "cry"], "Allowed choices are wait, exit"],
+    [["--ttl", "5"], "Say a number with its unit"],
+  ])("refuses %j", async (options, sentence) => {
+    const { code, stderr } = await run("wrong", options, "true");
+    expect(code).toBe(2);
+    expect(stderr).toContain(sentence);
+  });
+});

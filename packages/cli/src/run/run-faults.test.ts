@@ -1,0 +1,122 @@
+/**
+ * A command that ignores signals and has a grandchild is gone before another `tenure run` starts its own, whatever
+ * happens to the first. The command itself looks, when it begins, whether anything of an earlier one is alive.
+ */
+import { isMissing, TestNetwork } from "@tenure/engines";
+import { sleep, systemClock } from "@tenure/core";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { rounds } from "../chaos.test-kit.js";
+import { RestartedServer } from "../restarted-server.test-kit.js";
+import { Scratch } from "../scratch.test-kit.js";
+import { overlapsIn, RunProcess, survivorsIn } from "./run-process.test-kit.js";
+
+const ROUNDS = rounds(3, 20);
+const TTL = "700ms";
+
+/** What is done to the node that leads, and what is done about it once another does. */
+interface Fault {
+  strike(leader: RunProcess): Promise<void>;
+  mend(leader: RunProcess): Promise<void>;
+}
+
+describe("a stubborn command is gone before another starts", () => {
+  const scratch = new Scratch();
+  const runs: RunProcess[] = [];
+  let directory: string;
+  beforeEach(() => {
+    directory = scratch.directory();
+  });
+  afterEach(async () => {
+    await Promise.all(runs.splice(0).map((run) => run.kill()));
+    // Their guardians see to that.
+    for (let look = 0; survivorsIn(directory).length > 0 && look < 500; look++) await sleep(systemClock, 10);
+    expect(survivorsIn(directory)).toEqual([]);
+    await scratch.close();
+  });
+
+  async function contest(start: (nodeId: string) => RunProcess, faultOf: () => Fault): Promise<void> {
+    const two = ["a", "b"].map((nodeId) => start(nodeId));
+    runs.push(...two);
+    let term = 0;
+    for (let round = 0; round < ROUNDS; round++) {
+      const leader = await Promise.any(two.map((run) => run.runsAfter(term).then(() => run)));
+      term = await leader.runsAfter(term);
+      const fault = faultOf();
+      await fault.strike(leader);
+      if (!leader.isRunning) {
+        const index = two.indexOf(leader);
+        two[index] = start(leader.nodeId);
+        runs.push(two[index]);
+      }
+      await Promise.any(two.map((run) => run.runsAfter(term)));
+      await fault.mend(leader);
+      expect(overlapsIn(directory)).toBe("");
+    }
+  }
+
+  const nothing = async (): Promise<void> => {};
+
+  async function onOneMachine(fault: (server: RestartedServer) => Fault): Promise<void> {
+    const server = await RestartedServer.start(scratch, scratch.directory());
+    const url = `http://127.0.0.1:${server.port}`;
+    await contest(
+      (nodeId) => new RunProcess({ server: url, nodeId, directory, ttl: TTL }),
+      () => fault(server),
+    );
+  }
+
+  it("when tenure run is killed", { timeout: 120_000 }, () =>
+    onOneMachine(() => ({ strike: (leader) => leader.kill(), mend: nothing })),
+  );
+
+  it("when tenure run is stopped", { timeout: 120_000 }, () =>
+    onOneMachine(() => ({ strike: (leader) => leader.pause(), mend: async (leader) => leader.resume() })),
+  );
+
+  it("when the server is gone for longer than the lease", { timeout: 120_000 }, () =>
+    onOneMachine((server) => ({
+      async strike() {
+        await server.end("SIGKILL");
+        await sleep(systemClock, 1000);
+        await server.killAndRestart();
+      },
+      mend: nothing,
+    })),
+  );
+
+  it("when an operator tells the leader to step down", { timeout: 120_000 }, () =>
+    onOneMachine((server) => ({
+      async strike() {
+        const url = `http://127.0.0.1:${server.port}`;
+        const { code, stderr } = await scratch.run(["step-down", "g", "--server", url]);
+        expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+      },
+      mend: nothing,
+    })),
+  );
+
+  it.skipIf(isMissing("ip"))("when its machine is cut off", { timeout: 120_000 }, async () => {
+    const network = new TestNetwork(["a", "b", "s"]);
+    try {
+      const host = network.host("s");
+      const server = `http://${host}:7420`;
+      const store = `embedded:${scratch.directory()}`;
+      const args = ["--listen", `${host}:7420`, "--store", store, "--insecure", "--log-level", "warn"];
+      await scratch.serve(args, {}, network.inside("s"));
+      await contest(
+        (nodeId) => new RunProcess({ server, nodeId, directory, ttl: TTL, inside: network.inside(nodeId) }),
+        () => ({
+          strike: async ({ nodeId }) =>
+            network.partition(
+              [nodeId],
+              ["a", "b", "s"].filter((name) => name !== nodeId),
+            ),
+          mend: async () => network.heal(),
+        }),
+      );
+      await Promise.all(runs.map((run) => run.kill()));
+    } finally {
+      network.close();
+    }
+  });
+});

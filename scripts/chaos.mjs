@@ -1,0 +1,16 @@
+/**
+ * `npm run chaos`: the tests that kill, stop and cut off real processes, as often as it takes to believe them; `npm test`
+ * does a part of it. Arguments choose among them (`npm run chaos -- run`).
+ */
+import { main, run, runTool, ScriptError, setUp } from "./setup.mjs";
+
+const TESTS = ["packages/cli/src/run/", "packages/cli/src/coordinator/", "packages/cli/src/peers/"];
+
+await main(async () => {
+  await setUp();
+  const code = await run(process.execPath, ["scripts/engines/dist/main.js"]);
+  if (code !== 0) throw new ScriptError("The engines that tests need are not there, see above.", code);
+  const wanted = process.argv.slice(2);
+  const tests = wanted.length === 0 ? TESTS : wanted;
+  return runTool("vitest", ["run", "--testTimeout=1800000", ...tests], { env: { TENURE_CHAOS: "1" } });
+});
