@@ -29,7 +29,7 @@ export {
   StopTimeoutError,
 } from "./election/errors.js";
 export type { HealthChecker } from "./election/health.js";
-export type { Heart, HeartFactory, HeartParts } from "./election/heart.js";
+export type { Heart, HeartFactory, HeartOptions, HeartParts } from "./election/heart.js";
 export type { Lease } from "./election/lease.js";
 export type { ElectionOptions, FencingOptions, RetryOptions } from "./election/options.js";
 export type {
@@ -71,3 +71,6 @@ export {
   type ToLeaderOptions,
 } from "./observer/to-leader.js";
 export { openElector, type OpenElectorOptions } from "./open-elector.js";
+export { HeartThreadError, ThreadRenewalError } from "./worker/errors.js";
+export type { ElectorDescription, ElectorModule, ThreadHttpOptions } from "./worker/thread-elector.js";
+export { workerHeart, type WorkerHeartOptions } from "./worker/worker-heart.js";

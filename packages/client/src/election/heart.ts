@@ -44,7 +44,17 @@ export interface HeartParts {
   readonly failed: (error: unknown, seconds: number, repeated: boolean) => void;
 }
 
-export type HeartFactory = (parts: HeartParts) => Heart;
+/** What an election is made with, as far as a heart may object to it. */
+export interface HeartOptions {
+  readonly heartbeatIntervalMs: number;
+  readonly clock: Clock;
+}
+
+export interface HeartFactory {
+  (parts: HeartParts): Heart;
+  /** Throws what is wrong with the options; called when the election is made, before it can win anything. */
+  readonly check?: ((options: HeartOptions) => void) | undefined;
+}
 
 /** On the event loop of this process. */
 export class LocalHeart implements Heart {

@@ -193,6 +193,9 @@ export function parseElection(given: ElectionOptions): ParsedElection {
   const driftRatio = checkNumber(given.driftRatio ?? DEFAULT_DRIFT_RATIO, "driftRatio", 0, 0.2);
   const leaseMs = Math.floor(ttlMs * (1 - driftRatio));
   checkStopMargin(stopMarginMs, leaseMs, heartbeatIntervalMs + connectionTimeoutMs);
+  const clock = given.clock ?? systemClock;
+  const heart = checkFunction(given.heart, "heart");
+  heart?.check?.({ heartbeatIntervalMs, clock });
   return Object.freeze({
     groupId: checkId(given.groupId, "groupId"),
     nodeId: checkId(given.nodeId, "nodeId"),
@@ -228,9 +231,9 @@ export function parseElection(given: ElectionOptions): ParsedElection {
     metrics: given.metrics ?? NO_METRICS,
     tracer: given.tracer ?? null,
     breaker: given.breaker ?? null,
-    heart: checkFunction(given.heart, "heart"),
+    heart,
     driftRatio,
-    clock: given.clock ?? systemClock,
+    clock,
     random: given.random ?? Math.random,
     newId: given.newId ?? randomUUID,
   });

@@ -1,0 +1,89 @@
+/** The thread that renews, in this very process: what it is opened from, and what becomes of a leader when it dies. */
+import { Election, HttpElector, workerHeart } from "@tenure/client";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { ServerProcess } from "../server-process.test-kit.js";
+import { Participants } from "./participants.test-kit.js";
+import { Tally } from "./tally.test-kit.js";
+import { THREAD_ELECTOR } from "./thread-elector.test-kit.js";
+
+const TTL_MS = 1500;
+
+interface Story {
+  readonly reason: string;
+  readonly ledMs: number;
+  readonly renewals: number;
+  readonly failures: readonly string[];
+}
+
+describe("the thread that renews", () => {
+  const participants = new Participants();
+  let server: ServerProcess;
+  let elector: HttpElector;
+  beforeAll(async () => {
+    server = await participants.serve();
+    elector = await HttpElector.open({ endpoints: [server.url] });
+  });
+  afterAll(async () => {
+    await elector.close();
+    await participants.close();
+  });
+
+  /** Leads until something ends it, or until so many renewals. */
+  async function lead(
+    groupId: string,
+    exportName: string,
+    enough: number = Number.POSITIVE_INFINITY,
+  ): Promise<Story> {
+    const failures: string[] = [];
+    let renewals = 0;
+    const election = new Election(elector, {
+      groupId,
+      nodeId: "a",
+      ttlMs: TTL_MS,
+      heart: workerHeart({
+        elector: { module: THREAD_ELECTOR, exportName, argument: server.url },
+        stallLimitMs: 10 * TTL_MS,
+      }),
+      metrics: {
+        ...new Tally().metrics((code) => failures.push(code)),
+        heartbeat: (_, outcome) => {
+          if (outcome === "renewed") renewals += 1;
+          if (renewals >= enough) void election.stop();
+        },
+      },
+    });
+    let promotedMs = 0;
+    election.onPromote(() => {
+      promotedMs = performance.now();
+    });
+    const ended = new Promise<string>((resolve) => {
+      election.onDemote(resolve);
+    });
+    await election.start();
+    const reason = await ended;
+    const ledMs = performance.now() - promotedMs;
+    await election.stop();
+    return { reason, ledMs, renewals, failures };
+  }
+
+  it("opens its elector from a module, and leads for as long as it is let", async () => {
+    const { reason, ledMs, renewals, failures } = await lead("module", "openElector", 6);
+    expect({ reason, renewals }, failures.join()).toEqual({ reason: "stopped", renewals: 6 });
+    expect(ledMs).toBeGreaterThan(TTL_MS);
+  });
+
+  it("may die: that is reported, and the lease runs out", async () => {
+    const { reason, renewals, failures, ledMs } = await lead("mortal", "openMortalElector");
+    expect(reason).toBe("lapsed");
+    expect(renewals).toBeLessThanOrEqual(2);
+    expect(failures).toContain("HEART_THREAD_ENDED");
+    expect(ledMs).toBeLessThan(2 * TTL_MS);
+  });
+
+  it("may be unable to start: that is reported, and the lease runs out", async () => {
+    const { reason, renewals, failures, ledMs } = await lead("none", "openNone");
+    expect({ reason, renewals }).toEqual({ reason: "lapsed", renewals: 0 });
+    expect(failures).toContain("HEART_THREAD_ENDED");
+    expect(ledMs).toBeLessThanOrEqual(TTL_MS);
+  });
+});

@@ -1,0 +1,75 @@
+import type { ElectionMetrics } from "@tenure/client";
+import { type Elector, type Store, StoreElector } from "@tenure/core";
+import { openStore } from "@tenure/stores";
+
+/** Electors over the one store of a process, with a count of what is asked of both. */
+export class Tally {
+  readonly #electors: StoreElector[] = [];
+  #store: Promise<Store> | null = null;
+  /** Of the electors. */
+  campaigns = 0;
+  /** Of the store: each key that was to be written, whether it was or not. */
+  writes = 0;
+  syncs = 0;
+
+  async open(url: string): Promise<Elector> {
+    this.#store ??= openStore(url);
+    const elector = StoreElector.open({ store: this.#counted(await this.#store) });
+    this.#electors.push(elector);
+    return this.#countedElector(elector);
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(this.#electors.map((elector) => elector.close()));
+    await (await this.#store)?.close();
+  }
+
+  /** Tells of failures; the rest is of no interest here. */
+  metrics(failed: (code: string) => void): ElectionMetrics {
+    const ignore = () => {};
+    return {
+      isLeader: ignore,
+      connectionStatus: ignore,
+      transition: ignore,
+      failure: (_, code) => failed(code),
+      acquireAttempt: ignore,
+      tokenValidationFailure: ignore,
+      heartbeat: ignore,
+      leaderDuration: ignore,
+    };
+  }
+
+  #counted(store: Store): Store {
+    return {
+      name: store.name,
+      limits: store.limits,
+      compareAndSet: (batch, options) => {
+        this.writes += batch.length;
+        return store.compareAndSet(batch, options);
+      },
+      sync: (options) => {
+        this.syncs += 1;
+        return store.sync(options);
+      },
+      feed: (options) => store.feed(options),
+      close: () => store.close(),
+      [Symbol.asyncDispose]: () => store.close(),
+    };
+  }
+
+  #countedElector(elector: Elector): Elector {
+    return {
+      campaign: (request, options) => {
+        this.campaigns += 1;
+        return elector.campaign(request, options);
+      },
+      renew: (request, options) => elector.renew(request, options),
+      renewMany: (requests, options) => elector.renewMany(requests, options),
+      resign: (request, options) => elector.resign(request, options),
+      leader: (groupId, options) => elector.leader(groupId, options),
+      watch: (groupId, options) => elector.watch(groupId, options),
+      close: () => elector.close(),
+      [Symbol.asyncDispose]: () => elector.close(),
+    };
+  }
+}

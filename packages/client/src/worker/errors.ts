@@ -1,0 +1,22 @@
+/** A renewal failed in the thread that renews; with the code that it had there. */
+export class ThreadRenewalError extends Error {
+  readonly code: string;
+
+  constructor(message: string, code: string) {
+    super(message);
+    this.code = code;
+  }
+
+  override get name(): string {
+    return this.constructor.name;
+  }
+}
+
+/** The thread that renews could not start, or has ended: nothing is renewed, and the lease runs out. */
+export class HeartThreadError extends Error {
+  readonly code = "HEART_THREAD_ENDED";
+
+  override get name(): string {
+    return this.constructor.name;
+  }
+}

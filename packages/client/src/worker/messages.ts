@@ -1,0 +1,37 @@
+/** What the thread that acts and the thread that renews tell each other. Plain data: it is copied on the way. */
+import type { LeaseAnswer, RenewRequest, RenewResult } from "@tenure/core";
+import type { ParsedRetry } from "../election/options.js";
+
+export interface LeadOrder {
+  readonly memory: SharedArrayBuffer;
+  readonly renewal: RenewRequest;
+  /** In the machine's time. */
+  readonly won: LeaseAnswer;
+  readonly heartbeatIntervalMs: number;
+  readonly timeoutMs: number;
+  readonly retry: ParsedRetry;
+  readonly driftRatio: number;
+  readonly stallLimitMs: number;
+}
+
+export type ToThread =
+  | { readonly kind: "lead"; readonly id: number; readonly order: LeadOrder }
+  | { readonly kind: "stop"; readonly id: number }
+  | { readonly kind: "close" };
+
+export type FromThread =
+  | {
+      readonly kind: "renewed";
+      readonly id: number;
+      readonly answer: Extract<RenewResult, { kind: "renewed" }>;
+      readonly seconds: number;
+    }
+  | { readonly kind: "not-leader"; readonly id: number }
+  | {
+      readonly kind: "failed";
+      readonly id: number;
+      readonly code: string;
+      readonly message: string;
+      readonly seconds: number;
+      readonly repeated: boolean;
+    };

@@ -1,0 +1,93 @@
+import { type Clock, type LeaseAnswer, LedTerm, type SendMoment } from "@tenure/core";
+import type { Lease } from "../election/lease.js";
+import { type ClockOffset, offsetOf } from "./machine-clock.js";
+import { ENDED, LAPSED, LED, NOT_LEADER, TermMemory } from "./term-memory.js";
+
+/** As for a lease of this thread: so long, what the slower clock said is good on the faster one. */
+const TRUSTED_MS = 1;
+
+export interface SharedLeaseParts {
+  readonly term: number;
+  readonly clock: Clock;
+  readonly driftRatio: number;
+  readonly stallLimitMs: number;
+  /** The other thread was told so. */
+  readonly notLeader: () => void;
+}
+
+/**
+ * A lease that another thread renews, as the thread that acts sees it. It reads the deadline where the other wrote it, so
+ * it is right at once after any stall. A stall beyond the limit ends it, though the lease may still run: the
+ * other thread stops renewing by the same rule.
+ */
+export class SharedLease implements Lease {
+  readonly memory: TermMemory = new TermMemory();
+  readonly #parts: SharedLeaseParts;
+  readonly #clock: Clock;
+  readonly #offset: ClockOffset;
+  #signedAtMs = Number.NEGATIVE_INFINITY;
+  #trustedUntilMs = Number.NEGATIVE_INFINITY;
+
+  constructor(parts: SharedLeaseParts, offset: ClockOffset = offsetOf(parts.clock)) {
+    this.#parts = parts;
+    this.#clock = parts.clock;
+    this.#offset = offset;
+  }
+
+  /** From the answer that won, before the other thread has seen it. False if nothing is left of it. */
+  begin(won: LeaseAnswer): boolean {
+    const { term, driftRatio } = this.#parts;
+    const led = new LedTerm(term, this.#clock, driftRatio);
+    if (!led.extend(won)) return false;
+    const monotonicMs = this.#clock.monotonicMs();
+    const bootMs = this.#clock.bootMs();
+    const leftMs = led.leftMs();
+    this.memory.deadline.write(monotonicMs + this.#offset.atLeastMs + leftMs, bootMs + leftMs);
+    this.#signedAtMs = monotonicMs;
+    this.sign(true);
+    return true;
+  }
+
+  /** This thread lives, and is fit to lead or not. Too late a sign is none. */
+  sign(isFit: boolean): void {
+    const nowMs = this.#clock.monotonicMs();
+    if (nowMs - this.#signedAtMs >= this.#parts.stallLimitMs) return this.memory.end(LAPSED);
+    this.#signedAtMs = nowMs;
+    this.memory.sign.write(nowMs + this.#offset.atLeastMs, isFit ? 1 : 0);
+  }
+
+  /** In the machine's time; not later than it was. */
+  machineMoment({ monotonicMs, bootMs }: SendMoment): SendMoment {
+    return { monotonicMs: monotonicMs + this.#offset.atLeastMs, bootMs };
+  }
+
+  isInside(): boolean {
+    if (this.memory.state !== LED) {
+      if (this.memory.state === NOT_LEADER) this.#parts.notLeader();
+      return false;
+    }
+    const nowMs = this.#clock.monotonicMs();
+    if (nowMs < this.#trustedUntilMs) return true;
+    const leftMs = Math.min(this.leftMs(), this.#signedAtMs + this.#parts.stallLimitMs - nowMs);
+    if (leftMs <= 0) {
+      this.memory.end(LAPSED);
+      return false;
+    }
+    this.#trustedUntilMs = nowMs + Math.min(TRUSTED_MS, leftMs);
+    return true;
+  }
+
+  leftMs(): number {
+    if (this.memory.state !== LED) return 0;
+    const { deadline } = this.memory;
+    deadline.read();
+    return Math.min(
+      deadline.first - this.#offset.atMostMs - this.#clock.monotonicMs(),
+      deadline.second - this.#clock.bootMs(),
+    );
+  }
+
+  end(): void {
+    this.memory.end(ENDED);
+  }
+}

@@ -1,0 +1,88 @@
+import type { Clock, Elector } from "@tenure/core";
+import { LocalHeart } from "../election/heart.js";
+import { codeOf } from "../election/retry.js";
+import type { FromThread, LeadOrder } from "./messages.js";
+import { LAPSED, LED, NOT_LEADER, TermMemory } from "./term-memory.js";
+
+export interface ThreadHeartParts {
+  readonly id: number;
+  readonly order: LeadOrder;
+  readonly elector: Elector;
+  /** The machine's. */
+  readonly clock: Clock;
+  readonly random: () => number;
+  readonly tell: (message: FromThread) => void;
+}
+
+/**
+ * In the thread that renews: the heart of one term that another thread leads. It renews while that thread shows that it
+ * lives. It never resigns: work that has stalled has not ended.
+ */
+export class ThreadHeart {
+  readonly #parts: ThreadHeartParts;
+  readonly #memory: TermMemory;
+  readonly #heart: LocalHeart;
+
+  constructor(parts: ThreadHeartParts) {
+    const { id, order, elector, clock, random, tell } = parts;
+    this.#parts = parts;
+    this.#memory = new TermMemory(order.memory);
+    this.#heart = new LocalHeart({
+      ...order,
+      elector,
+      clock,
+      random,
+      mayBeat: () => Promise.resolve(this.#mayBeat()),
+      renewed: (answer, seconds) => {
+        this.#publish();
+        tell({ kind: "renewed", id, answer, seconds });
+      },
+      notLeader: () => {
+        this.#end(NOT_LEADER);
+        tell({ kind: "not-leader", id });
+      },
+      failed: (error, seconds, repeated) => {
+        const message = error instanceof Error ? error.message : String(error);
+        tell({ kind: "failed", id, code: codeOf(error), message, seconds, repeated });
+      },
+    });
+  }
+
+  start(): void {
+    if (!this.#heart.start()) this.#end(LAPSED);
+  }
+
+  stop(): void {
+    this.#heart.stop();
+  }
+
+  #mayBeat(): boolean {
+    const { sign, state } = this.#memory;
+    if (state !== LED) {
+      this.stop();
+      return false;
+    }
+    sign.read();
+    const { clock, order } = this.#parts;
+    const hasStalled = clock.monotonicMs() - sign.first >= order.stallLimitMs;
+    if (hasStalled || !this.#heart.lease.isInside()) {
+      this.#end(LAPSED);
+      return false;
+    }
+    return sign.second === 1;
+  }
+
+  #end(state: typeof LAPSED | typeof NOT_LEADER): void {
+    this.#memory.end(state);
+    this.stop();
+  }
+
+  /** Both clocks are read before what is left, so that neither deadline is later than the lease's own. */
+  #publish(): void {
+    const { clock } = this.#parts;
+    const monotonicMs = clock.monotonicMs();
+    const bootMs = clock.bootMs();
+    const leftMs = this.#heart.lease.leftMs();
+    this.#memory.deadline.write(monotonicMs + leftMs, bootMs + leftMs);
+  }
+}
