@@ -30,7 +30,7 @@ export class CoordinatorProcess {
 
   constructor(options: NodeOptions, before: readonly string[] = []) {
     this.nodeId = options.nodeId;
-    const [file = "", ...args] = [...before, process.execPath, SCRIPT, JSON.stringify(options)];
+    const [file, ...args] = [...before, process.execPath, SCRIPT, JSON.stringify(options)];
     this.#child = spawn(file, args, { stdio: ["ignore", "pipe", "pipe"] });
     this.#exited = once(this.#child, "exit");
     this.#child.stderr?.setEncoding("utf8").on("data", (text: string) => (this.#stderr += text));

@@ -4,7 +4,7 @@
  * Promised: it is dead, with everything in its process group, before the lease can end elsewhere; whatever it does with
  * signals, and also if this process is stopped or killed, or the network is gone. The lease is given back only after that.
  */
-import { type Election, type LeaseTime, type Mandate } from "@tenure/client";
+import type { Election, LeaseTime, Mandate } from "@tenure/client";
 import { type CommandEnd, GuardedCommand } from "@tenure/coordinator";
 import { type Clock, sleep } from "@tenure/core";
 

@@ -30,7 +30,7 @@ export class RunProcess {
   constructor({ server, nodeId, directory, ttl, inside = [] }: RunOptions) {
     this.nodeId = nodeId;
     const run = ["run", "g", "--server", server, "--node-id", nodeId, "--ttl", ttl];
-    const [file = "", ...args] = [...inside, process.execPath, COMMAND, ...run, "--", STUBBORN, directory];
+    const [file, ...args] = [...inside, process.execPath, COMMAND, ...run, "--", STUBBORN, directory];
     this.#child = spawn(file, args, { stdio: ["ignore", "pipe", "pipe"] });
     this.#exited = once(this.#child, "exit");
     this.#child.stderr?.setEncoding("utf8").on("data", (text: string) => (this.#stderr += text));
