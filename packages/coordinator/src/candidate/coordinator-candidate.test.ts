@@ -4,6 +4,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { functionChild } from "../supervisor/function-child.js";
 import { channelName } from "../telemetry/telemetry.js";
 import { Cluster } from "./cluster.test-kit.js";
+import { CoordinatorCandidate } from "./coordinator-candidate.js";
 import { readEnvironment } from "./environment.js";
 
 /** An elector that counts the campaigns made through it. */
@@ -286,4 +287,25 @@ test.each([
   [{ TENURE_SERVER: "http://a", TENURE_STORE: "memory:" }, "TENURE_STORE"],
 ])("a wrong environment %j is refused, naming %s", (env, name) => {
   expect(() => readEnvironment(env)).toThrow(name);
+});
+
+test("from the environment alone: it coordinates over the store that is named, and closes it with itself", async () => {
+  let begin = (_term: number): void => {};
+  const begun = new Promise<number>((resolve) => {
+    begin = resolve;
+  });
+  const work = functionChild("work", async ({ term, signal }) => {
+    begin(term);
+    await new Promise<void>((resolve) => {
+      signal.addEventListener("abort", () => resolve());
+    });
+  });
+  const env = { COORDINATOR_ELIGIBLE: "yes", TENURE_STORE: "memory:" };
+  const candidate = await CoordinatorCandidate.open(env, { nodeId: "a", children: [work] });
+  candidate.start();
+  expect(await begun).toBe(1);
+  await candidate.stop();
+  expect(candidate.state).toBe("stopped");
+  const nowhere = CoordinatorCandidate.open({}, { nodeId: "a", children: [] });
+  await expect(nowhere).rejects.toThrow("TENURE_SERVER is not set");
 });

@@ -11,11 +11,13 @@ import {
   type KnownLeader,
   type LeaseTime,
   type Mandate,
+  openElector,
 } from "@tenure/client";
-import { type ElectorAdmin, sleep } from "@tenure/core";
+import { type ElectorAdmin, InvalidRequestError, sleep } from "@tenure/core";
 import { functionChild } from "../supervisor/function-child.js";
 import { Supervisor, type SupervisorEnd } from "../supervisor/supervisor.js";
 import { type CoordinatorEvent, publish } from "../telemetry/telemetry.js";
+import { readEnvironment } from "./environment.js";
 import { type CoordinatorOptions, type ParsedCoordinator, parseCoordinator } from "./options.js";
 
 /** Nothing of the candidate itself depends on a lease. */
@@ -31,6 +33,25 @@ export class CoordinatorCandidate implements AsyncDisposable {
   #state: CandidateState = "idle";
   #running: Promise<SupervisorEnd> | null = null;
   #unfitUntilMs = Number.NEGATIVE_INFINITY;
+  #close: () => Promise<void> = () => Promise.resolve();
+
+  /**
+   * With what the environment says: whether this node is eligible, the times, and over which service or store it is elected.
+   * Not started yet; what it opens it closes when it is stopped.
+   */
+  static async open(
+    env: Readonly<Record<string, string | undefined>>,
+    options: Omit<CoordinatorOptions, "elector" | "eligible" | "takeoverDelayMs" | "electionIntervalMs">,
+  ): Promise<CoordinatorCandidate> {
+    const { electorUrl, ...fromEnvironment } = readEnvironment(env);
+    if (electorUrl === null) {
+      throw new InvalidRequestError("TENURE_SERVER", "is not set, nor is TENURE_STORE; say where to elect");
+    }
+    const elector = await openElector(electorUrl);
+    const candidate = new CoordinatorCandidate({ ...options, ...fromEnvironment, elector });
+    candidate.#close = () => elector.close();
+    return candidate;
+  }
 
   constructor(options: CoordinatorOptions) {
     this.#options = parseCoordinator(options);
@@ -92,6 +113,7 @@ export class CoordinatorCandidate implements AsyncDisposable {
   async stop(): Promise<void> {
     this.#stopping.abort();
     await this.#running;
+    await this.#close();
     if (this.#state === "idle") this.#state = "stopped";
   }
 
