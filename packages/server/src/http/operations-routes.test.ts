@@ -17,6 +17,7 @@ const ROUTES = [
   "GET /v1/groups/{group_id}",
   "PATCH /v1/groups/{group_id}",
   "DELETE /v1/groups/{group_id}",
+  "GET /v1/groups/{group_id}/health",
   "GET /v1/groups/{group_id}/members",
   "POST /v1/groups/{group_id}/heartbeat",
   "POST /v1/groups/{group_id}/step-down",
