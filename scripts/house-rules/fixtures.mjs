@@ -242,12 +242,37 @@ export const FIXTURES = {
         "packages/core/src/errors.ts:1",
         { "packages/core/src/errors.ts": "export {};", "docs/ERRORS.md": "" },
       ],
+      [
+        "packages/client/src/worker/errors.ts:2",
+        {
+          "packages/core/src/errors.ts": 'export type ErrorCode = "A";',
+          "packages/client/src/worker/errors.ts": 'class D {\n  readonly code = "D_E";\n}',
+          "docs/ERRORS.md": "## A\n## D",
+        },
+      ],
     ],
     good: [
       {
         "packages/core/src/errors.ts": 'export type ErrorCode = "A" | "B_C";',
         "docs/ERRORS.md": "## `A`\n## `B_C` (409)",
       },
+    ],
+  },
+  "links-lead-somewhere": {
+    bad: [
+      ["README.md:3", { "README.md": "# A\n\nSee [b](docs/B.md).", "docs/C.md": "" }],
+      ["docs/B.md:1", { "docs/B.md": "[up](../../README.md)", "README.md": "" }],
+      ["docs/B.md:2", { "docs/B.md": "# Some *words*\n[here](#some-word)" }],
+      ["README.md:1", { "README.md": "[b](docs/B.md#what)", "docs/B.md": "```\n# what\n```" }],
+      ["README.md:5", { "README.md": "```\n[a](a)\n```\n`[b](b)`\n[c](c)" }],
+    ],
+    good: [
+      {
+        "README.md":
+          "[b](docs/B.md#the-b_1-of-it) [folder](docs/) [top](#a) [out](https://example.org/x)\n# A",
+        "docs/B.md": "## The `B_1` of it\n[up](../README.md) [again](B.md#same-1)\n# same\n# same",
+      },
+      { "docs/B.md": "`[a](nowhere)`\n```sh\n[b](nowhere)\n```" },
     ],
   },
 };

@@ -5,6 +5,7 @@ const MACHINE_PATH = /(?<![\w.~$}*-])\/(?:(?:work|root)\/|(?:home|Users)\/\w)[\w
 const PACKAGE_HOST = /https?:\/\/[^\s/"'`)]*(?:npm|yarnpkg|debian|pypi)[^\s/"'`)]*/;
 const LOCK = "package-lock.json";
 const ERRORS = "packages/core/src/errors.ts";
+const OTHER_ERRORS = /^packages\/(?!core\/)[^/]+\/src\/(?:.*\/)?errors\.ts$/;
 const ERRORS_PAGE = "docs/ERRORS.md";
 
 export const repositoryRules = {
@@ -71,12 +72,20 @@ function documentedErrors(tree) {
   const union = /export type ErrorCode =([^;]*);/.exec(text)?.[1];
   if (union === undefined)
     return [{ file: ERRORS, line: 1, problem: "the union ErrorCode is not found; keep it here" }];
-  const page = tree.get(ERRORS_PAGE) ?? "";
-  return [...union.matchAll(/"([A-Z_]+)"/g)]
-    .filter(([, code]) => !new RegExp(`^#+ .*\\b${code}\\b`, "m").test(page))
-    .map(([quoted, code]) => ({
-      file: ERRORS,
-      line: lineOf(text, quoted),
-      problem: `${code} has no heading in ${ERRORS_PAGE}; say when it comes, what it means and what to do`,
-    }));
+  const ofCore = [...union.matchAll(/"[A-Z_]+"/g)].map(([quoted]) => ({ file: ERRORS, text, quoted }));
+  const ofOthers = select(tree, (file) => OTHER_ERRORS.test(file)).flatMap(({ file, text: classes }) =>
+    [...classes.matchAll(/readonly code = ("[A-Z_]+")/g)].map(([, quoted]) => ({
+      file,
+      text: classes,
+      quoted,
+    })),
+  );
+  return [...ofCore, ...ofOthers].flatMap((found) => undocumented(found, tree.get(ERRORS_PAGE) ?? ""));
+}
+
+function undocumented({ file, text, quoted }, page) {
+  const code = quoted.slice(1, -1);
+  if (new RegExp(`^#+ .*\\b${code}\\b`, "m").test(page)) return [];
+  const problem = `${code} has no heading in ${ERRORS_PAGE}; say when it comes, what it means and what to do`;
+  return [{ file, line: lineOf(text, quoted), problem }];
 }

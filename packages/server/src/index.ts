@@ -1,5 +1,5 @@
 /**
- * The election service: `TenureServer.open(parseServerOptions({…}))` serves what docs/API describes over HTTP and
+ * The election service: `TenureServer.open(parseServerOptions({…}))` serves what its OpenAPI document describes over HTTP and
  * Server-Sent Events, on any store.
  */
 export { type GivenOptions, parseServerOptions, type ServerOptions } from "./options.js";

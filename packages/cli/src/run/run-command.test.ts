@@ -75,7 +75,7 @@ describe("tenure run", () => {
     expect({ code, stdout, stderr }).toEqual({
       code: 3,
       stdout: "",
-      stderr: "tenure: another node leads taken\n",
+      stderr: "tenure: this node does not lead taken\n",
     });
   });
 
@@ -133,7 +133,7 @@ describe("tenure run", () => {
       const { code, stderr } = await run("ill", options, "sh", "-c", `touch ${sick}; sleep 100`);
       expect({ code, last: stderr.trim().split("\n").at(-1) }).toEqual({
         code: 3,
-        last: "tenure: another node leads ill",
+        last: "tenure: this node does not lead ill",
       });
     },
   );

@@ -6,8 +6,7 @@ import type { ElectorAdmin } from "@tenure/core";
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { EXIT } from "../exit-codes.js";
 import { type ConnectionFlags, defaultNodeId } from "../frame/connection.js";
-import { parseDuration } from "../frame/duration.js";
-import { electorCommand, withExamples } from "../frame/elector-command.js";
+import { durationOption, electorCommand, withExamples } from "../frame/elector-command.js";
 import { parseWhole } from "../frame/numbers.js";
 import type { OutputFlags, Shell } from "../frame/shell.js";
 import { healthCommand } from "./health-command.js";
@@ -28,9 +27,6 @@ interface RunFlags extends ConnectionFlags, OutputFlags {
   readonly http?: { readonly host: string; readonly port: number };
 }
 
-const DEFAULT_TTL_MS = 5000;
-const DEFAULT_GRACE_MS = 10_000;
-
 export function runCommand(shell: Shell): Command {
   const command = electorCommand(shell, "run", "Run a command only while this node leads a group")
     .argument("<group>")
@@ -39,7 +35,7 @@ export function runCommand(shell: Shell): Command {
       "after --, what to run; TENURE_TERM, TENURE_GROUP and TENURE_TOKEN are in its environment",
     )
     .option("--node-id <id>", "who stands for election", defaultNodeId())
-    .option("--ttl <duration>", "how long a crashed node blocks the others", parseDuration, DEFAULT_TTL_MS)
+    .addOption(durationOption("--ttl <duration>", "how long a crashed node blocks the others", "5s"))
     .option("--priority <n>", "where the group's strategy is priority", parseWhole)
     .option("--restart", "run the command again when it ends by itself")
     .option("--once", "do not wait: exit code 3 if another leads")
@@ -54,11 +50,12 @@ export function runCommand(shell: Shell): Command {
       parseSignal,
       "SIGTERM" as NodeJS.Signals,
     )
-    .option(
-      "--grace <duration>",
-      "how long it may then take before SIGKILL; less if the lease ends sooner",
-      parseDuration,
-      DEFAULT_GRACE_MS,
+    .addOption(
+      durationOption(
+        "--grace <duration>",
+        "how long it may then take before SIGKILL; less if the lease ends sooner",
+        "10s",
+      ),
     )
     .option("--health-cmd <text>", "a shell command; this node leads only while it ends with 0")
     .option("--ready-file <file>", "exists, with the term in it, while the command runs")
@@ -130,7 +127,7 @@ function tellEnd(shell: Shell, groupId: string, ended: RunEnd): number {
       return code ?? 128 + (signal === null ? 0 : constants.signals[signal]);
     }
     case "lost":
-      shell.remark(`tenure: another node leads ${groupId}`);
+      shell.remark(`tenure: this node does not lead ${groupId}`);
       return EXIT.notLeader;
     case "stopped":
       return EXIT.done;

@@ -1,6 +1,6 @@
 /**
  * What a coordinator tells: one channel of `node:diagnostics_channel` per event, `tenure:coordinator:NAME`. Nobody has to
- * listen, and a listener that throws harms nobody.
+ * listen. A listener that throws is an uncaught exception, as Node has it.
  */
 import { channel, subscribe, unsubscribe } from "node:diagnostics_channel";
 

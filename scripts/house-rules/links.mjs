@@ -1,0 +1,68 @@
+/** Links between the pages of the repository lead somewhere: to a file or folder in it, and to a heading on that page. */
+import { posix } from "node:path";
+import { lineAt, select } from "./tree.mjs";
+
+const LINK = /\]\(<?([^()\s<>]+)>?(?:\s+"[^"]*")?\)/g;
+const ELSEWHERE = /^(?:[a-z][a-z0-9+.-]*:|\/\/)/i;
+
+export const linkRules = { "links-lead-somewhere": linksLeadSomewhere };
+
+function linksLeadSomewhere(tree) {
+  const folders = foldersOf(tree);
+  return select(tree, (file) => file.endsWith(".md")).flatMap(({ file, text }) => {
+    const prose = withoutCode(text);
+    return [...prose.matchAll(LINK)]
+      .filter(([, target]) => !ELSEWHERE.test(target))
+      .flatMap(({ 1: target, index }) => {
+        const problem = problemOf(tree, folders, file, target);
+        return problem === null ? [] : [{ file, line: lineAt(prose, index), problem }];
+      });
+  });
+}
+
+function problemOf(tree, folders, file, target) {
+  const [path = "", heading = ""] = target.split("#");
+  const page =
+    path === "" ? file : posix.join(posix.dirname(file), decodeURIComponent(path)).replace(/\/$/, "");
+  const text = tree.get(page);
+  if (text === undefined && !folders.has(page)) return `${target} leads nowhere; mend or remove it`;
+  if (heading === "" || headingsOf(text ?? "").has(heading)) return null;
+  return `${target} names a heading that ${page} does not have; mend it`;
+}
+
+function foldersOf(tree) {
+  const folders = new Set(["."]);
+  for (const file of tree.keys()) {
+    for (let folder = posix.dirname(file); folder !== "."; folder = posix.dirname(folder))
+      folders.add(folder);
+  }
+  return folders;
+}
+
+/** As GitHub makes the anchors of headings. */
+function headingsOf(text) {
+  const anchors = new Set();
+  for (const [, title] of withoutFences(text).matchAll(/^#{1,6}\s+(.+?)\s*#*$/gm)) {
+    const anchor = title
+      .toLowerCase()
+      .replace(/[^\p{L}\p{N}\s_-]/gu, "")
+      .replace(/\s/g, "-");
+    let unique = anchor;
+    for (let count = 1; anchors.has(unique); count++) unique = `${anchor}-${count}`;
+    anchors.add(unique);
+  }
+  return anchors;
+}
+
+/** What is shown as code links to nothing. Each line stays in its place. */
+function withoutCode(text) {
+  return withoutFences(text).replace(/`[^`\n]*`/g, blank);
+}
+
+function withoutFences(text) {
+  return text.replace(/^(\s*```).*\n[\s\S]*?^\1.*$/gm, blank);
+}
+
+function blank(code) {
+  return code.replace(/[^\n]/g, " ");
+}
