@@ -1,9 +1,13 @@
 import { defineConfig } from "vitest/config";
 
-/** Tests against real engines mostly wait for them. */
-const ENGINES = [
-  "packages/stores/src/{etcd,nats,postgres,zookeeper}/**/*.test.ts",
-  "packages/cli/src/engines/*.test.ts",
+/** These hold bounds of time or cost to what was measured, and so run one at a time with nothing beside them. */
+const MEASURED = [
+  "packages/cli/src/failover.test.ts",
+  "packages/cli/src/roles.test.ts",
+  "packages/cli/src/coordinator/coordinator.test.ts",
+  "packages/cli/src/elections/{handover,worker-heart}.test.ts",
+  "packages/client/src/election/is-leader.test.ts",
+  "packages/dashboard/src/load.test.ts",
 ];
 
 export default defineConfig({
@@ -21,23 +25,23 @@ export default defineConfig({
     projects: [
       {
         extends: true,
+        test: { name: "alone", include: MEASURED, maxWorkers: 1, sequence: { groupOrder: 0 } },
+      },
+      {
+        extends: true,
         test: {
-          // One file at a time: some of these measure time.
-          name: "alone",
+          // Most of these wait: for engines, processes, leases.
+          name: "together",
           include: [
             "packages/*/src/**/*.test.ts",
             "simulation/src/**/*.test.ts",
             "examples/src/**/*.test.ts",
             "scripts/**/*.test.mjs",
           ],
-          exclude: ENGINES,
-          maxWorkers: 1,
-          sequence: { groupOrder: 0 },
+          exclude: MEASURED,
+          maxWorkers: 2,
+          sequence: { groupOrder: 1 },
         },
-      },
-      {
-        extends: true,
-        test: { name: "engines", include: ENGINES, maxWorkers: 2, sequence: { groupOrder: 1 } },
       },
     ],
   },
