@@ -1,4 +1,4 @@
-/** Elections straight over a real nats-server, with no service between: each has an elector of its own. */
+/** Elections straight over a real nats-server, with no service between: each has an elector and a store of its own. */
 import { sleep, systemClock } from "@tenure/core";
 import { FaultProxy, isMissing, type NatsEngine, startNats } from "@tenure/engines";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
@@ -116,9 +116,9 @@ describe.skipIf(isMissing("nats"))("elections over NATS", () => {
       Array.from({ length: HERD_PROCESSES }, (_, index) => launch(`crowd-${index}`, herd)),
     );
     await Promise.all(
-      crowd.flatMap((each) =>
-        Array.from({ length: HERD_EACH }, (_, index) => each.start("herd", `${each.nodeId}-${index}`)),
-      ),
+      crowd.map(async (each) => {
+        for (let index = 0; index < HERD_EACH; index++) await each.start("herd", `${each.nodeId}-${index}`);
+      }),
     );
     // Whoever was refused at once has begun to wait.
     await sleep(systemClock, HERD_TTL_MS / 3);

@@ -2,10 +2,9 @@ import type { ElectionMetrics } from "@tenure/client";
 import { type Elector, type Store, StoreElector } from "@tenure/core";
 import { openStore } from "@tenure/stores";
 
-/** Electors over the one store of a process, with a count of what is asked of both. */
+/** Electors, each over a store of its own, as if each were a process; with a count of what is asked of both. */
 export class Tally {
-  readonly #electors: StoreElector[] = [];
-  #store: Promise<Store> | null = null;
+  readonly #opened: (readonly [StoreElector, Store])[] = [];
   /** Of the electors. */
   campaigns = 0;
   /** Of the store: each key that was to be written, whether it was or not. */
@@ -13,15 +12,19 @@ export class Tally {
   syncs = 0;
 
   async open(url: string): Promise<Elector> {
-    this.#store ??= openStore(url);
-    const elector = StoreElector.open({ store: this.#counted(await this.#store) });
-    this.#electors.push(elector);
+    const store = await openStore(url);
+    const elector = StoreElector.open({ store: this.#counted(store) });
+    this.#opened.push([elector, store]);
     return this.#countedElector(elector);
   }
 
   async close(): Promise<void> {
-    await Promise.all(this.#electors.map((elector) => elector.close()));
-    await (await this.#store)?.close();
+    await Promise.all(
+      this.#opened.map(async ([elector, store]) => {
+        await elector.close();
+        await store.close();
+      }),
+    );
   }
 
   /** Tells of failures; the rest is of no interest here. */

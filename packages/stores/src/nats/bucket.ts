@@ -5,7 +5,7 @@ import {
   InvalidRequestError,
   type Revision,
 } from "@tenure/core";
-import type { Msg } from "@nats-io/transport-node";
+import type { Msg, MsgHdrs } from "@nats-io/transport-node";
 import type { Connection } from "./connection.js";
 import {
   isJetStreamError,
@@ -17,20 +17,23 @@ import {
   unserved,
   WITHOUT_JETSTREAM,
 } from "./failures.js";
-import { HEAD_NAME, keyNameOf, keyOfName } from "./key-names.js";
+import { Heads } from "./heads.js";
+import { isHeadName, keyNameOf, keyOfName } from "./key-names.js";
 import type { AskOptions, Link, Parcel } from "./link.js";
 import type { NatsStoreOptions } from "./options.js";
 import { comparesTooEarly } from "./server-version.js";
 import { checkStreamConfig, newStreamConfig, type StreamConfig } from "./stream-settings.js";
+import { Trail } from "./trail.js";
 
 interface StreamInfo {
   readonly config: StreamConfig;
 }
 
 const EXPECTED = "Nats-Expected-Last-Subject-Sequence";
+const REPLACED = "Tenure-Replaced";
 const WHOLE_NAME = "Tenure-Key";
 /** More than the headers of a write ever take, beside the name of a long key. */
-const HEADER_BYTES = 256;
+const HEADER_BYTES = 512;
 
 /** Bounds the opening of the bucket after the connection is there; a cluster that has just started needs a while. */
 const OPEN_MS = 5000;
@@ -43,6 +46,8 @@ export class Bucket {
   readonly stream: string;
   readonly #prefix: string;
   readonly #connection: Connection;
+  readonly #heads = new Heads();
+  readonly #trail = new Trail();
   #replicas = 1;
 
   private constructor(connection: Connection, name: string) {
@@ -50,6 +55,7 @@ export class Bucket {
     this.name = name;
     this.stream = `KV_${name}`;
     this.#prefix = `$KV.${name}.`;
+    connection.onStatus(() => this.unlearn());
   }
 
   /** Finds the bucket or makes it, checks its settings, and waits until it can be written to. */
@@ -88,10 +94,11 @@ export class Bucket {
   /** No message id: a server that knows one again answers as if it had written, with the revision of another write. */
   parcelOf({ key, expected, value }: CasOp): Parcel {
     const { name, whole } = keyNameOf(key);
-    const headers = this.#connection.headers();
+    const subject = this.#prefix + name;
+    const headers = this.#headersOf(subject);
     headers.set(EXPECTED, String(expected ?? 0));
     if (whole !== null) headers.set(WHOLE_NAME, whole);
-    return { subject: this.#prefix + name, payload: value, headers };
+    return { subject, payload: value, headers };
   }
 
   /** Refuses before anything is sent what no server would take. */
@@ -106,35 +113,66 @@ export class Bucket {
   }
 
   /**
-   * The entry of a message; `null` for the head, and for what is not ours. Deletions by `nats kv del` are entries with
+   * The entry of a message; `null` for a barrier, and for what is not ours. Deletions by `nats kv del` are entries with
    * an empty value: their revision counts, and the next write replaces them.
    */
   entryOf(message: Msg, revision: Revision): Entry | null {
     const name = message.subject.slice(this.#prefix.length);
+    if (isHeadName(name)) this.#heads.see(name, message.string());
     const key = keyOfName(name, () => message.headers?.get(WHOLE_NAME));
     if (key === null) return null;
     const { buffer, byteOffset, byteLength } = message.data;
     return { key, value: Buffer.from(buffer, byteOffset, byteLength).toString("utf8"), revision };
   }
 
+  /** Earlier revisions of the same subject, as far as the message tells: what it was compared with, and a trail. */
+  replacedBy({ headers }: Msg): readonly Revision[] {
+    if (headers === undefined) return [];
+    return [headers.get(EXPECTED), ...headers.get(REPLACED).split(" ")].map(Number);
+  }
+
+  /** It was written. */
+  learn({ subject }: Parcel, revision: Revision): void {
+    this.#trail.add(subject, revision);
+  }
+
+  /** After a failure: the stream may have lost what it acknowledged, and give out the same revisions again. */
+  unlearn(): void {
+    this.#trail.clear();
+  }
+
   /**
-   * A write of nothing to the head, whose revision lies above those of all writes acknowledged before it was sent:
-   * one leader gives them out, in the order of its log, and its acknowledgement shows that a quorum follows it.
+   * A write of nothing, whose revision lies above those of all writes acknowledged before it was sent: one leader gives
+   * them out, in the order of its log, and its acknowledgement shows that a quorum follows it.
    */
   async barrier(link: Link, options: AskOptions): Promise<Revision> {
-    const reply = await link.ask({ subject: this.#prefix + HEAD_NAME, payload: "" }, options);
-    const answer = readPublishAnswer(reply, this.stream);
-    switch (answer.kind) {
-      case "written":
-        return answer.revision;
-      case "unknown":
-        throw new BackendUnavailableError(`the bucket ${this.name} cannot be written to`, {
-          cause: answer.cause,
-        });
-      case "unserved":
-      case "refused":
-        throw unserved(this.name);
+    const name = this.#heads.take();
+    const subject = this.#prefix + name;
+    const parcel = { subject, payload: this.#heads.owner, headers: this.#headersOf(subject) };
+    try {
+      const answer = readPublishAnswer(await link.ask(parcel, options), this.stream);
+      switch (answer.kind) {
+        case "written":
+          this.learn(parcel, answer.revision);
+          return answer.revision;
+        case "unknown":
+          throw new BackendUnavailableError(`the bucket ${this.name} cannot be written to`, {
+            cause: answer.cause,
+          });
+        case "unserved":
+        case "refused":
+          throw unserved(this.name);
+      }
+    } finally {
+      this.#heads.giveBack(name);
     }
+  }
+
+  #headersOf(subject: string): MsgHdrs {
+    const headers = this.#connection.headers();
+    const trail = this.#trail.of(subject);
+    if (trail.length > 0) headers.set(REPLACED, trail.join(" "));
+    return headers;
   }
 
   async #openOnce(link: Link, options: NatsStoreOptions): Promise<void> {

@@ -1,5 +1,5 @@
 import type { CallOptions, FeedItem } from "@tenure/core";
-import { FollowingController } from "./abort.js";
+import { FollowingController } from "./following-controller.js";
 
 type Result = IteratorResult<FeedItem, undefined>;
 type Open = (signal: AbortSignal) => Promise<AsyncIterable<FeedItem>>;

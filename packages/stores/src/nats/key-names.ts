@@ -9,7 +9,7 @@
 import { createHash } from "node:crypto";
 
 /** No key has these names: their `=` is not followed by hexadecimal digits. */
-export const HEAD_NAME = "=head";
+const HEAD = "=head.";
 const HASHED = "=long.";
 
 const LONGEST_NAME = 1024;
@@ -30,7 +30,16 @@ export function keyNameOf(key: string): KeyName {
   return { name: HASHED + createHash("sha256").update(whole).digest("hex"), whole };
 }
 
-/** The key of a name that `keyNameOf` has given; `null` for what others have put into the bucket, and for the head. */
+/** A name for barriers. */
+export function headNameOf(index: number): string {
+  return `${HEAD}${index}`;
+}
+
+export function isHeadName(name: string): boolean {
+  return name.startsWith(HEAD);
+}
+
+/** The key of a name that `keyNameOf` has given; `null` for what others have put into the bucket, and for a head. */
 export function keyOfName(name: string, whole: () => string | undefined): string | null {
   if (PLAIN.test(name)) return name.length <= LONGEST_NAME ? name : null;
   const text = name.startsWith(HASHED) ? whole() : name;

@@ -35,6 +35,8 @@ const SILENCE_MS = 4000;
 const CREATE_MS = 3000;
 /** The server removes a consumer that nobody has listened to for so long. */
 const ABANDONED_MS = 30_000;
+/** What makes up for a missing message is on its way, unless nobody tells of it: then a barrier after so long. */
+const PATIENCE_MS = 30;
 const NS_PER_MS = 1_000_000;
 const CONTROL = 100;
 
@@ -70,6 +72,8 @@ export class Mirror {
   #takenAtMs = performance.now();
   /** Acknowledged, and not yet here: since when. */
   #due: { readonly revision: Revision; readonly sinceMs: number } | null = null;
+  /** Until a barrier is sent for what is missing. */
+  #patience: NodeJS.Timeout | undefined;
   #ended: Error | null = null;
 
   constructor({ link, bucket, barrier }: MirrorOptions) {
@@ -135,6 +139,7 @@ export class Mirror {
     if (this.#ended !== null) return;
     this.#ended = reason;
     clearInterval(this.#watchdog);
+    this.#stopWaiting();
     this.#subscription.unsubscribe();
     this.#link.tell(`$JS.API.CONSUMER.DELETE.${this.#bucket.stream}.${this.#consumer}`);
     this.#hub.close(reason);
@@ -188,7 +193,7 @@ export class Mirror {
       this.#held.delete(entry.key);
       this.#held.set(entry.key, entry);
     }
-    this.#progress.deliver(revision);
+    this.#progress.deliver(revision, () => this.#bucket.replacedBy(message));
     this.#goOn();
   }
 
@@ -206,16 +211,9 @@ export class Mirror {
   }
 
   #goOn(): void {
-    if (this.#progress.needsBarrier) {
-      this.#progress.sendBarrier();
-      this.#barrier().then(
-        (revision) => {
-          this.#progress.setBarrier(revision);
-          this.#goOn();
-        },
-        (error: unknown) => this.end(broken("no barrier could be written", error)),
-      );
-    }
+    if (!this.#progress.needsBarrier) this.#stopWaiting();
+    else if (this.#progress.isHopeless) this.#sendBarrier();
+    else this.#patience ??= setTimeout(() => this.#losePatience(), PATIENCE_MS);
     if (this.#isShowing || this.#progress.reached === this.#shown) return;
     // At the end of the turn: what came in one piece from the network is shown as one.
     this.#isShowing = true;
@@ -223,6 +221,31 @@ export class Mirror {
       this.#isShowing = false;
       if (this.#ended === null) this.#show();
     });
+  }
+
+  /** If this process had no time to read what has come, it reads that first. */
+  #losePatience(): void {
+    setImmediate(() => {
+      if (this.#ended === null && this.#progress.needsBarrier) this.#sendBarrier();
+    });
+  }
+
+  #stopWaiting(): void {
+    clearTimeout(this.#patience);
+    this.#patience = undefined;
+  }
+
+  #sendBarrier(): void {
+    this.#stopWaiting();
+    this.#progress.sendBarrier();
+    this.#barrier().then(
+      (revision) => {
+        if (this.#ended !== null) return;
+        this.#progress.setBarrier(revision);
+        this.#goOn();
+      },
+      (error: unknown) => this.end(broken("no barrier could be written", error)),
+    );
   }
 
   #show(): void {

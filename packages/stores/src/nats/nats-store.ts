@@ -9,11 +9,12 @@ import {
   type Revision,
   type Store,
   type StoreLimits,
+  unlessAborted,
 } from "@tenure/core";
-import { FollowingController, unlessAborted } from "./abort.js";
 import { Bucket } from "./bucket.js";
 import { Connection, type NatsStatus } from "./connection.js";
 import { OpeningFeed } from "./feed.js";
+import { FollowingController } from "./following-controller.js";
 import type { Link } from "./link.js";
 import { Mirror } from "./mirror.js";
 import { checkNatsOptions, type NatsStoreOptions } from "./options.js";
@@ -164,7 +165,7 @@ export class NatsStore implements Store {
   /** A mirror in which everything is that was acknowledged before the call. */
   async #upToDate(signal: AbortSignal): Promise<Mirror> {
     const mirror = this.#presentMirror();
-    const revision = await unlessAborted(this.#nextBarrier(), signal);
+    const revision = await unlessAborted(signal, this.#nextBarrier());
     await mirror.reached(revision, signal);
     return mirror;
   }
@@ -191,7 +192,10 @@ export class NatsStore implements Store {
   async #writeBarrier(link: Link = this.#connection.link(), signal?: AbortSignal): Promise<Revision> {
     const before = this.#highest;
     const revision = await this.#bucket.barrier(link, { limitMs: CALL_MS, signal });
-    if (revision <= before) throw wentBack(revision, before);
+    if (revision <= before) {
+      this.#bucket.unlearn();
+      throw wentBack(revision, before);
+    }
     this.#learn(revision);
     return revision;
   }

@@ -5,13 +5,16 @@ import { Progress } from "./progress.js";
 interface Message {
   readonly key: number;
   readonly revision: number;
+  /** Earlier ones of its key, as far as it tells. */
+  readonly replaced: readonly number[];
 }
 
 const HEAD = -1;
+const nothing = () => [];
 
 /** A stream that keeps the last message of each key, a consumer of it, and the way between, each at its own pace. */
 class World {
-  readonly progress = new Progress();
+  readonly progress: Progress;
   readonly #written: Message[] = [];
   readonly #stored = new Map<number, Message>();
   readonly #delivered = new Map<number, number>();
@@ -21,9 +24,16 @@ class World {
   readonly #answers: number[] = [];
   #cursor = 1;
 
-  write(key: number): number {
+  constructor(mostMissing?: number) {
+    this.progress = new Progress(mostMissing);
+  }
+
+  /** It tells of so many of those before it, and maybe not of the last. */
+  write(key: number, tells = Number.POSITIVE_INFINITY, hides = 0): number {
     const revision = this.#written.length + 1;
-    const message = { key, revision };
+    const before = this.#written.filter((each) => each.key === key).map((each) => each.revision);
+    const replaced = before.toReversed().slice(hides, hides + tells);
+    const message = { key, revision, replaced };
     this.#written.push(message);
     this.#stored.set(key, message);
     return revision;
@@ -57,7 +67,7 @@ class World {
     const message = this.#onTheWay.shift();
     if (message === undefined) return false;
     this.#delivered.set(message.key, message.revision);
-    this.progress.deliver(message.revision);
+    this.progress.deliver(message.revision, () => message.replaced);
     return true;
   }
 
@@ -80,14 +90,15 @@ class World {
   }
 }
 
-/** 0 to 3: a write of that key; above: a step of the others. */
-const STEPS = fc.array(fc.nat({ max: 9 }), { maxLength: 80, size: "max" });
+/** Below 24: a write of one of four keys, that tells of none, one or two before it; above: a step of the others. */
+const STEPS = fc.array(fc.nat({ max: 47 }), { maxLength: 80, size: "max" });
+const MOST_MISSING = fc.constantFrom(0, 1, 3, 1000);
 
 function step(world: World, choice: number): void {
-  if (choice <= 3) world.write(choice);
-  else if (choice <= 5) world.dispatch();
-  else if (choice <= 7) world.receive();
-  else if (choice === 8) world.writeBarrier();
+  if (choice < 24) world.write(choice % 4, Math.floor(choice / 4) % 3, choice < 12 ? 0 : 1);
+  else if (choice < 32) world.dispatch();
+  else if (choice < 40) world.receive();
+  else if (choice < 44) world.writeBarrier();
   else world.answerBarrier();
   world.askForBarrier();
   world.check();
@@ -95,8 +106,8 @@ function step(world: World, choice: number): void {
 
 test("progress never passes what was left out, however far the consumer is behind", () => {
   fc.assert(
-    fc.property(STEPS, (steps) => {
-      const world = new World();
+    fc.property(STEPS, MOST_MISSING, (steps, mostMissing) => {
+      const world = new World(mostMissing);
       for (const choice of steps) step(world, choice);
     }),
     { numRuns: 500 },
@@ -105,8 +116,8 @@ test("progress never passes what was left out, however far the consumer is behin
 
 test("once nobody writes, progress comes to the last write", () => {
   fc.assert(
-    fc.property(STEPS, (steps) => {
-      const world = new World();
+    fc.property(STEPS, MOST_MISSING, (steps, mostMissing) => {
+      const world = new World(mostMissing);
       for (const choice of steps) step(world, choice);
       const { last } = world;
       world.askForBarrier();
@@ -125,24 +136,78 @@ test("once nobody writes, progress comes to the last write", () => {
 
 test("a gap holds progress until a barrier that was sent after it has come without another gap", () => {
   const progress = new Progress();
-  progress.deliver(1);
+  progress.deliver(1, nothing);
   expect([progress.reached, progress.needsBarrier]).toEqual([1, false]);
   // 2 and 3 were replaced by 5 and 7.
-  progress.deliver(4);
+  progress.deliver(4, nothing);
   expect([progress.reached, progress.needsBarrier]).toEqual([1, true]);
   progress.sendBarrier();
-  progress.deliver(5);
+  progress.deliver(5, nothing);
   progress.setBarrier(8);
   // 6 was replaced by 9: the barrier at 8 says nothing of that.
-  progress.deliver(7);
-  progress.deliver(8);
+  progress.deliver(7, nothing);
+  progress.deliver(8, nothing);
   expect([progress.reached, progress.needsBarrier]).toEqual([1, true]);
   progress.sendBarrier();
-  progress.deliver(9);
+  progress.deliver(9, nothing);
   expect(progress.reached).toBe(1);
   progress.setBarrier(10);
-  progress.deliver(10);
+  progress.deliver(10, nothing);
   expect([progress.reached, progress.needsBarrier]).toEqual([10, false]);
-  progress.deliver(11);
+  progress.deliver(11, nothing);
   expect(progress.reached).toBe(11);
+});
+
+test("what a later message of the same key tells of is not missing any more, and needs no barrier", () => {
+  const progress = new Progress();
+  progress.deliver(1, nothing);
+  progress.deliver(4, () => [3]);
+  expect([progress.reached, progress.isMissing]).toEqual([1, true]);
+  // The third of its key: 2 and 4 were the others, and 4 has come.
+  progress.deliver(5, () => [4, 2]);
+  expect([progress.reached, progress.isMissing]).toEqual([5, false]);
+});
+
+test("if every message tells what it replaced, no barrier is needed after the first, however far behind it is", () => {
+  fc.assert(
+    fc.property(STEPS, (steps) => {
+      const world = new World();
+      world.write(HEAD);
+      world.dispatch();
+      world.receive();
+      for (const choice of steps) {
+        if (choice < 24) world.write(choice % 4 === 3 ? HEAD : choice % 4);
+        else if (choice < 36) world.dispatch();
+        else world.receive();
+        world.check();
+      }
+      while (world.dispatch() || world.receive());
+      expect([world.progress.reached, world.progress.needsBarrier]).toEqual([world.last, false]);
+    }),
+  );
+});
+
+test("a barrier closes a gap that others came after, once those are made up for", () => {
+  const progress = new Progress();
+  progress.deliver(1, nothing);
+  progress.deliver(3, nothing);
+  progress.sendBarrier();
+  progress.setBarrier(6);
+  // 4 may be what replaced 2.
+  progress.deliver(5, nothing);
+  progress.deliver(6, nothing);
+  expect([progress.reached, progress.needsBarrier]).toEqual([1, true]);
+  progress.deliver(7, () => [4]);
+  expect([progress.reached, progress.needsBarrier]).toEqual([7, false]);
+});
+
+test("a gap too wide to note is closed by a barrier alone", () => {
+  const progress = new Progress();
+  progress.deliver(1, nothing);
+  progress.deliver(5000, () => Array.from({ length: 5000 }, (_, i) => i));
+  expect([progress.reached, progress.isHopeless, progress.needsBarrier]).toEqual([1, true, true]);
+  progress.sendBarrier();
+  progress.setBarrier(5001);
+  progress.deliver(5001, nothing);
+  expect([progress.reached, progress.isHopeless, progress.needsBarrier]).toEqual([5001, false, false]);
 });

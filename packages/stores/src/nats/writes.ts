@@ -2,7 +2,7 @@ import { BackendUnavailableError, type CasOp, type CasOutcome, type Entry } from
 import type { Msg } from "@nats-io/transport-node";
 import type { Bucket } from "./bucket.js";
 import { type PublishAnswer, readPublishAnswer, unserved } from "./failures.js";
-import type { Addressee, Link } from "./link.js";
+import type { Addressee, Link, Parcel } from "./link.js";
 
 /** What is known of the bucket. */
 export interface View {
@@ -39,6 +39,7 @@ class Flight implements Addressee {
   readonly #link: Link;
   readonly #bucket: Bucket;
   readonly #tokens: string[] = [];
+  readonly #parcels: Parcel[] = [];
   #missing = 0;
   #finish!: () => void;
 
@@ -56,7 +57,9 @@ class Flight implements Addressee {
   }
 
   send(op: CasOp, index: number): void {
-    this.#tokens.push(this.#link.send(this.#bucket.parcelOf(op), this, index));
+    const parcel = this.#bucket.parcelOf(op);
+    this.#tokens.push(this.#link.send(parcel, this, index));
+    this.#parcels[index] = parcel;
     this.#missing++;
   }
 
@@ -65,6 +68,7 @@ class Flight implements Addressee {
     const answer = readPublishAnswer(reply, this.#bucket.stream);
     if (before === undefined) this.#missing--;
     if (before === undefined || answer.kind === "written") this.answers[index] = answer;
+    if (answer.kind === "written") this.#bucket.learn(this.#parcels[index] as Parcel, answer.revision);
     if (this.#missing === 0) this.#finish();
   }
 

@@ -17,13 +17,3 @@ export class FollowingController extends AbortController {
     this.#followed?.removeEventListener("abort", this.#follow);
   }
 }
-
-/** Rejects with the signal's reason as soon as it is aborted, whatever becomes of the work. */
-export function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const abort = (): void => reject(signal.reason as Error);
-    if (signal.aborted) abort();
-    else signal.addEventListener("abort", abort, { once: true });
-    work.finally(() => signal.removeEventListener("abort", abort)).then(resolve, reject);
-  });
-}
