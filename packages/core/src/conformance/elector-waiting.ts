@@ -40,14 +40,14 @@ export function waitingLaws(law: ElectorLaw): void {
 
   law("renewals hold a waiting campaign off for longer than any one lease", async (bench) => {
     const { elector, groupId } = bench;
-    const leader = candidate(groupId, "a", { ttlMs: SHORT_MS });
+    const leader = candidate(groupId, "a", { ttlMs: 2 * SHORT_MS });
     await win(elector, leader);
     const other = await bench.other();
     // Each wait of another node lasts for less than a lease, and is followed by a renewal.
     for (let i = 0; i < 3; i++) {
-      const result = await other.campaign(candidate(groupId, "b", { waitMs: 200 }));
+      const result = await other.campaign(candidate(groupId, "b", { waitMs: 400 }));
       isLeader(lost(result).leader, "a", 1);
-      assert.equal((await elector.renew({ ...claimOf(leader, 1), ttlMs: SHORT_MS })).kind, "renewed");
+      assert.equal((await elector.renew({ ...claimOf(leader, 1), ttlMs: 2 * SHORT_MS })).kind, "renewed");
     }
   });
 
