@@ -2,7 +2,7 @@
  * The client library of Tenure.
  *
  * `Election` is one participant's life in the contest for one group, over any `Elector`: a Tenure service by HTTP, or a store
- * directly. What it promises, and what not, is said there.
+ * directly. What it promises, and what not, is said there. `RoleManager` is many of them in one process.
  *
  * `HttpElector` is the `Elector` port over a Tenure service: through any of its servers, with one request at a time for each
  * call, and with time limits that leave a leader room before its deadline. It decides nothing about leading: until when
@@ -74,3 +74,14 @@ export { openElector, type OpenElectorOptions } from "./open-elector.js";
 export { HeartThreadError, ThreadRenewalError } from "./worker/errors.js";
 export type { ElectorDescription, ElectorModule, ThreadHttpOptions } from "./worker/thread-elector.js";
 export { workerHeart, type WorkerHeartOptions } from "./worker/worker-heart.js";
+export type { RoleManagerOptions, RoleOptions, SpreadOptions } from "./roles/options.js";
+export { type RoleDemoteHook, RoleManager, type RolePromoteHook } from "./roles/role-manager.js";
+export type {
+  RoleDemoteReason,
+  RoleEvent,
+  RoleManagerStatus,
+  RoleMember,
+  RoleMetrics,
+  RoleState,
+  RoleStatus,
+} from "./roles/state.js";

@@ -12,12 +12,15 @@ import {
 } from "@tenure/core";
 import { type Caller, checkIsAdmin, checkMayActAs, checkMaySee, maySee } from "./auth/caller.js";
 import type { AuditLog } from "./audit-log.js";
+import { campaignMany } from "./campaign-many.js";
+import { checkNamedOnce, eachAlone } from "./each-alone.js";
 import type { WaitingRoom } from "./limits/waiting-room.js";
 import type { MandateSigner } from "./mandates/mandate-signer.js";
 import type { ServiceMetrics } from "./metrics/service-metrics.js";
 import { tracedElector } from "./metrics/tracing.js";
 import { asServiceError, type FieldNames, ServiceError } from "./service-error.js";
 import { Watch } from "./watch.js";
+import { orOwnRefusal, WatchMany } from "./watch-many.js";
 import * as codec from "./wire/codec.js";
 import type * as shapes from "./wire/shapes.js";
 
@@ -75,6 +78,20 @@ export class ElectionService {
     }
   }
 
+  /** Each stands alone, and none waits. */
+  campaignMany(
+    caller: Caller,
+    body: shapes.CampaignManyBody,
+    hangUp?: AbortSignal,
+    telling: codec.Telling = codec.BRIEF,
+  ): Promise<shapes.CampaignManyReply> {
+    return campaignMany(body, {
+      clock: this.#clock,
+      campaign: ({ group_id, ...each }, signal) => this.campaign(caller, group_id, each, signal, telling),
+      hangUp,
+    });
+  }
+
   async renew(
     caller: Caller,
     groupId: string,
@@ -109,22 +126,16 @@ export class ElectionService {
     const renewed = (
       await told(this.#elector.renewMany(requests, given(signal)), codec.RENEW_NAMES)
     ).values();
-    const results = renewals.map(async (each, index) => {
+    return eachAlone(renewals, async (each, index) => {
       try {
         const refusal = refusals[index] ?? null;
         if (refusal !== null) throw refusal;
         const result = renewed.next().value as RenewManyResult;
-        return {
-          group_id: each.group_id,
-          ...(await this.#renewed(each.group_id, each, result, startedAtMs, telling)),
-        };
+        return await this.#renewed(each.group_id, each, result, startedAtMs, telling);
       } catch (error) {
-        const failure = this.#renewFailed(error);
-        if (failure instanceof ServiceError) return { group_id: each.group_id, ...failure.reply() };
-        throw failure;
+        throw this.#renewFailed(error);
       }
     });
-    return { results: await Promise.all(results) };
   }
 
   async resign(
@@ -169,6 +180,24 @@ export class ElectionService {
       leave();
       throw asServiceError(error);
     }
+  }
+
+  /** Of several groups in one. Each counts as a watch, and each is refused by itself. */
+  watchMany(caller: Caller, { watches }: shapes.WatchManyBody): WatchMany {
+    checkNamedOnce("watches", watches);
+    const opened = new Map<string, Watch | ServiceError>();
+    try {
+      for (const { group_id, cursor } of watches) {
+        opened.set(
+          group_id,
+          orOwnRefusal(() => this.watch(caller, group_id, cursor)),
+        );
+      }
+    } catch (error) {
+      for (const watch of opened.values()) if (watch instanceof Watch) void watch.return();
+      throw error;
+    }
+    return new WatchMany(opened);
   }
 
   /** Rejects where the store does not answer. */

@@ -9,6 +9,12 @@ export interface WatchItem {
   readonly cursor: number;
 }
 
+/** What a stream tells. `cursor: null`: what it says has its own place in it. */
+export interface StreamItem {
+  readonly event: object;
+  readonly cursor: number | null;
+}
+
 export interface WatchParts {
   readonly events: AsyncIterable<WatchEvent>;
   readonly mayTell: (event: WatchEvent) => boolean;

@@ -17,6 +17,7 @@ import {
 } from "@tenure/core";
 import type { Breaker } from "./breaker.js";
 import { callWithin } from "./call-within.js";
+import { ENDED } from "./ended.js";
 import { AttemptsExhaustedError } from "./errors.js";
 import type { Health } from "./health.js";
 import type { LeaderWatch } from "./leader-watch.js";
@@ -49,6 +50,12 @@ export interface CandidacyParts {
 
 /** Without news from the watch, a lost campaign is not repeated sooner. */
 const LOST_RETRY_MS = 1000;
+
+/**
+ * How much of the ttl a campaign's answer may take. Longer than a renewal's, which must leave time for another: what is given
+ * up too soon has often been won, and is then nobody's until it was given back or has run out.
+ */
+const ANSWER_SHARE = 0.5;
 
 export class Candidacy {
   readonly #parts: CandidacyParts;
@@ -132,8 +139,9 @@ export class Candidacy {
     signal: AbortSignal,
   ): Promise<{ result: CampaignResult; answer: LeaseAnswer }> {
     const { elector, options, instanceId, reporter } = this.#parts;
-    const { clock, groupId, nodeId, ttlMs, priority, metadata, connectionTimeoutMs } = options;
+    const { clock, groupId, nodeId, ttlMs, priority, metadata } = options;
     const request = { groupId, nodeId, instanceId, ttlMs, priority, metadata, waitMs };
+    const answerMs = Math.max(options.connectionTimeoutMs, ttlMs * ANSWER_SHARE);
     const end = reporter.campaignSpan();
     const attempt = new AbortController();
     const stopListening = onAbort(signal, () => attempt.abort(signal.reason));
@@ -141,7 +149,7 @@ export class Candidacy {
     void this.#whileFit(attempt);
     this.#mayHaveWon = true;
     try {
-      const result = await callWithin(clock, waitMs + connectionTimeoutMs, attempt.signal, (limit) =>
+      const result = await callWithin(clock, waitMs + answerMs, attempt.signal, (limit) =>
         elector.campaign(request, { signal: limit }),
       );
       this.#mayHaveWon = false;
@@ -154,7 +162,7 @@ export class Candidacy {
       throw error;
     } finally {
       stopListening();
-      attempt.abort();
+      attempt.abort(ENDED);
     }
   }
 

@@ -12,6 +12,7 @@ import { type Elector, InvalidRequestError } from "@tenure/core";
 import { breakerOf } from "./breaker.js";
 import { Broadcast } from "./broadcast.js";
 import { Candidacy, type Won } from "./candidacy.js";
+import { ENDED } from "./ended.js";
 import { NotLeadingError } from "./errors.js";
 import { giveBack } from "./give-back.js";
 import { Health } from "./health.js";
@@ -278,7 +279,7 @@ export class Election implements AsyncDisposable {
     } finally {
       this.#leadership?.lose("stopped");
       this.#leadership?.release();
-      watching.abort();
+      watching.abort(ENDED);
       await watched;
     }
   }

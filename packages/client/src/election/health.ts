@@ -1,4 +1,5 @@
 import { type Clock, onAbort } from "@tenure/core";
+import { ENDED } from "./ended.js";
 
 /** True while this process is fit to lead. Throwing, and not answering in time, count as false. */
 export type HealthChecker = (signal: AbortSignal) => boolean | Promise<boolean>;
@@ -44,7 +45,7 @@ export class Health {
         cancel();
         stopListening();
         resolve(good);
-        asking.abort();
+        asking.abort(ENDED);
       };
       const cancel = clock.after(timeoutMs, () => answer(false));
       const stopListening = onAbort(signal, () => answer(false));

@@ -12,6 +12,7 @@ import {
   sleep,
 } from "@tenure/core";
 import { callWithin } from "./call-within.js";
+import { ENDED } from "./ended.js";
 import { type Lease, LocalLease } from "./lease.js";
 import type { ParsedRetry } from "./options.js";
 import { Backoff } from "./retry.js";
@@ -77,7 +78,7 @@ export class LocalHeart implements Heart {
   }
 
   stop(): void {
-    this.#stopping.abort();
+    this.#stopping.abort(ENDED);
   }
 
   async #beat(): Promise<never> {

@@ -1,4 +1,5 @@
 import { type Clock, type Elector, onAbort, sleep } from "@tenure/core";
+import { ENDED } from "./ended.js";
 import type { ParsedRetry } from "./options.js";
 import { Backoff } from "./retry.js";
 import type { KnownLeader } from "./state.js";
@@ -83,7 +84,7 @@ export class LeaderWatch {
   /** Resolves at the next change, after `delayMs`, or rejects with the signal's reason. */
   async changed(delayMs: number, signal: AbortSignal): Promise<void> {
     const enough = new AbortController();
-    const wake = () => enough.abort();
+    const wake = () => enough.abort(ENDED);
     this.#waiting.add(wake);
     const stopListening = onAbort(signal, wake);
     await sleep(this.#parts.clock, delayMs, enough.signal).catch(() => {});

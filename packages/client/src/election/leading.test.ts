@@ -164,7 +164,7 @@ describe("The deadline of a leader", () => {
     void a.election.start();
     // The second campaign may take as long as its wait: it is won at once and answered late.
     a.elector.next("campaign", answeredAfter(a.clock, 1200));
-    await world.clock.advance(151);
+    await world.clock.advance(501);
     await world.clock.advance(1300);
     expect(a.log[0]).toBe("promote 2");
     expect(a.elector.made("resign").map(({ term }) => term)).toEqual([1]);
@@ -176,7 +176,7 @@ describe("The deadline of a leader", () => {
     a.elector.next("campaign", silence);
     void a.election.start();
     a.elector.next("campaign", answeredAfter(a.clock, 920));
-    await world.clock.advance(151 + 100 + 930);
+    await world.clock.advance(501 + 100 + 930);
     expect(a.elector.made("resign").map(({ term }) => term)).toEqual([1]);
     expect(a.log[0]).toBe("promote 2");
     await world.until(a.election.stop());

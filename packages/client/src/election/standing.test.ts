@@ -93,11 +93,12 @@ describe("Campaigns that fail", () => {
     await world.until(a.election.stop());
   });
 
-  test("a campaign that nobody answers is given up after its wait and the time for one call", async () => {
+  // Not sooner: it has no lease to lose, and what is given up may have been won.
+  test("a campaign that nobody answers is given up after its wait and half the ttl", async () => {
     const a = world.scripted("a", { connectionTimeoutMs: 120, retry: { jitter: 0 } });
     a.elector.next("campaign", silence);
     const { tookMs } = await world.until(a.election.start());
-    expect(tookMs).toBe(120);
+    expect(tookMs).toBe(500);
     expect(a.election.status().connection).toBe("disconnected");
     await world.until(a.election.stop());
   });

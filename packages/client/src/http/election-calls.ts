@@ -16,10 +16,18 @@ import {
   TenureError,
   type WatchEvent,
 } from "@tenure/core";
+import type { CallFailure } from "./call-batcher.js";
 import type { Endpoint, Endpoints } from "./endpoints.js";
-import { errorOf, UnexpectedAnswerError } from "./errors.js";
-import { groupPath, type ServiceCalls } from "./service-calls.js";
-import type { CampaignReply, EventReply, LeaderReply, RenewManyReply, RenewReply } from "./wire.js";
+import { errorOf, isRefusal, type Refusal, UnexpectedAnswerError } from "./errors.js";
+import { type CallInput, groupPath, type ServiceCalls } from "./service-calls.js";
+import type {
+  CampaignManyReply,
+  CampaignReply,
+  EventReply,
+  LeaderReply,
+  RenewManyReply,
+  RenewReply,
+} from "./wire.js";
 import * as wire from "./wire.js";
 
 /** The answers show what a leader says of itself only to who asks. */
@@ -34,7 +42,7 @@ export class ElectionCalls {
     this.#endpoints = endpoints;
   }
 
-  async campaign(parsed: ParsedCampaign, signal?: AbortSignal): Promise<CampaignResult> {
+  async campaign(parsed: ParsedCampaign, signal?: AbortSignal, timeoutMs?: number): Promise<CampaignResult> {
     const { groupId, candidate, waitMs } = parsed;
     const outcome = await this.#calls.call<CampaignReply>(
       {
@@ -44,12 +52,35 @@ export class ElectionCalls {
         headers: FULL,
         resend: "freely",
         waitMs,
+        ...(timeoutMs === undefined ? {} : { timeoutMs }),
         asked: { groupId, ttlMs: candidate.ttlMs },
       },
       signal,
     );
     if (outcome.kind !== "done") throw errorOf(outcome.refusal);
     return wire.campaignResult(outcome.body, parsed, outcome.answered.sentAfterMs);
+  }
+
+  /** One alone goes the way of a single one. */
+  async campaignMany(
+    all: readonly ParsedCampaign[],
+    timeoutMs: number,
+    signal?: AbortSignal,
+  ): Promise<readonly (CampaignResult | CallFailure)[]> {
+    const [first] = all;
+    if (first === undefined) return [];
+    if (all.length === 1) return [await this.campaign(first, signal, timeoutMs)];
+    const campaigns = all.map((each) => ({ group_id: each.groupId, ...wire.campaignBody(each, 0) }));
+    const { results, endpoint } = await this.#many<CampaignManyReply[number]>(
+      { path: "/v1/campaign", body: () => ({ campaigns }), timeoutMs },
+      all.length,
+      signal,
+    );
+    return all.map((each, index) => {
+      const reply = results[index] as CampaignManyReply[number];
+      if (!isRefusal(reply)) return wire.campaignResult(reply, each, 0);
+      return { kind: "failed", error: this.#refused(reply, each.groupId, each.candidate.ttlMs, endpoint) };
+    });
   }
 
   async renew(parsed: ParsedRenew, timeoutMs: number, signal?: AbortSignal): Promise<RenewResult> {
@@ -77,23 +108,11 @@ export class ElectionCalls {
   ): Promise<readonly RenewManyResult[]> {
     if (all.length === 0) return [];
     const renewals = all.map((each) => ({ group_id: each.groupId, ...wire.renewBody(each) }));
-    const outcome = await this.#calls.call<{ results: RenewManyReply }>(
-      {
-        method: "POST",
-        path: "/v1/renew",
-        body: () => ({ renewals }),
-        headers: FULL,
-        resend: "freely",
-        timeoutMs,
-      },
+    const { results, endpoint } = await this.#many<RenewManyReply[number]>(
+      { path: "/v1/renew", body: () => ({ renewals }), timeoutMs },
+      all.length,
       signal,
     );
-    if (outcome.kind !== "done") throw errorOf(outcome.refusal);
-    const { endpoint } = outcome.answered;
-    const { results } = outcome.body;
-    if (!Array.isArray(results) || results.length !== all.length) {
-      throw new UnexpectedAnswerError(`${endpoint.url.origin} did not answer each renewal`);
-    }
     return all.map((each, index) => this.#renewed(each, results[index] as RenewManyReply[number], endpoint));
   }
 
@@ -133,6 +152,23 @@ export class ElectionCalls {
     return wire.watchEvent(first, Number(cursor) - events.length + 1);
   }
 
+  /** Many in one request: as many answers, each in its place. */
+  async #many<T>(
+    input: Pick<CallInput, "path" | "body" | "timeoutMs">,
+    count: number,
+    signal: AbortSignal | undefined,
+  ): Promise<{ results: readonly T[]; endpoint: Endpoint }> {
+    const outcome = await this.#calls.call<{ results: readonly T[] }>(
+      { method: "POST", headers: FULL, resend: "freely", ...input },
+      signal,
+    );
+    if (outcome.kind !== "done") throw errorOf(outcome.refusal);
+    const { endpoint } = outcome.answered;
+    const { results } = outcome.body;
+    if (Array.isArray(results) && results.length === count) return { results, endpoint };
+    throw new UnexpectedAnswerError(`${endpoint.url.origin} did not answer each part of ${input.path}`);
+  }
+
   #renewed(
     { groupId, ttlMs }: ParsedRenew,
     reply: RenewManyReply[number],
@@ -140,10 +176,16 @@ export class ElectionCalls {
   ): RenewManyResult {
     if (reply.ok) return wire.renewResult(reply);
     if (reply.error === "NOT_LEADER") return wire.notLeader(reply);
-    const error = errorOf(reply, { groupId, ttlMs });
-    // It says nothing of the lease; the next renewal goes to another server.
-    if (error instanceof BackendUnavailableError) this.#endpoints.failed(endpoint);
+    const error = this.#refused(reply, groupId, ttlMs, endpoint);
     if (error instanceof TenureError) return { kind: "failed", error };
     throw error;
+  }
+
+  /** Of one among many. */
+  #refused(refusal: Refusal, groupId: string, ttlMs: number, endpoint: Endpoint): Error {
+    const error = errorOf(refusal, { groupId, ttlMs });
+    // It says nothing of the lease; the next request goes to another server.
+    if (error instanceof BackendUnavailableError) this.#endpoints.failed(endpoint);
+    return error;
   }
 }

@@ -2,6 +2,7 @@
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
+import { text } from "node:stream/consumers";
 import { VirtualClock } from "@tenure/core/testing";
 import { afterEach, expect, test } from "vitest";
 import { HttpElector } from "./http-elector.js";
@@ -12,17 +13,24 @@ afterEach(async () => {
 });
 
 interface Asked {
-  readonly cursor: string | string[] | undefined;
+  /** Of one group, or of all. */
+  readonly cursor: string | string[] | number | undefined;
+  readonly groups: readonly string[];
   readonly response: ServerResponse;
 }
 
 /** A server of streams; each request is kept, and answered with the head of a stream. */
 async function streams(): Promise<{ url: string; asked: Asked[] }> {
   const asked: Asked[] = [];
-  const server = createServer(({ headers }: IncomingMessage, response) => {
+  const server = createServer((request: IncomingMessage, response) => void answer(request, response));
+  const answer = async (request: IncomingMessage, response: ServerResponse) => {
+    const { watches = [] } = JSON.parse((await text(request)) || "{}") as {
+      watches?: { group_id: string; cursor?: number }[];
+    };
     response.writeHead(200, { "content-type": "text/event-stream" }).flushHeaders();
-    asked.push({ cursor: headers["last-event-id"], response });
-  });
+    const cursor = watches[0]?.cursor ?? request.headers["last-event-id"];
+    asked.push({ cursor, groups: watches.map(({ group_id }) => group_id), response });
+  };
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
   undo.push(() => {
@@ -32,8 +40,9 @@ async function streams(): Promise<{ url: string; asked: Asked[] }> {
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, asked };
 }
 
-const event = (groupId: string, term: number) =>
-  `data: ${JSON.stringify({ type: "LEADER_CHANGED", group_id: groupId, term, leader_node_id: "a", ts_ms: 1, previous_leader_node_id: null, reason: "none" })}\n\n`;
+/** `number`: of a watch of single groups. */
+const event = (groupId: string, term: number, number?: number) =>
+  `data: ${JSON.stringify({ number, type: "LEADER_CHANGED", group_id: groupId, term, leader_node_id: "a", ts_ms: 1, previous_leader_node_id: null, reason: "none" })}\n\n`;
 
 async function open() {
   const { url, asked } = await streams();
@@ -55,15 +64,15 @@ test("a server that has said nothing for too long is left, and the watch resumed
   const { clock, elector, request, asked } = await open();
   const events = elector.watch("g")[Symbol.asyncIterator]();
   const first = events.next();
-  (await request(1)).response.write(`id: 7\n${event("g", 3)}`);
+  (await request(1)).response.write(event("g", 3, 7));
   expect((await first).value).toMatchObject({ cursor: 7, term: 3 });
   const second = events.next();
   await clock.advance(39_000);
   expect(asked).toHaveLength(1);
   await clock.advance(1000);
   const { cursor, response } = await request(2);
-  expect(cursor).toBe("7");
-  response.write(`id: 8\n${event("g", 4)}`);
+  expect(cursor).toBe(7);
+  response.write(event("g", 4, 8));
   expect((await second).value).toMatchObject({ cursor: 8, term: 4 });
 });
 
@@ -72,7 +81,7 @@ test("comments keep a silent watch alive", async () => {
   const events = elector.watch("g", { cursor: 1 })[Symbol.asyncIterator]();
   const next = events.next();
   const { response, cursor } = await request(1);
-  expect(cursor).toBe("1");
+  expect(cursor).toBe(1);
   for (let i = 0; i < 5; i++) {
     await new Promise<void>((resolve) => {
       response.write(":\n\n", () => resolve());
@@ -80,7 +89,7 @@ test("comments keep a silent watch alive", async () => {
     await clock.advance(15_000);
   }
   expect(asked).toHaveLength(1);
-  response.write(`id: 2\n${event("g", 1)}`);
+  response.write(event("g", 1, 2));
   expect((await next).value).toMatchObject({ cursor: 2 });
 });
 
@@ -106,7 +115,7 @@ test("a server that stops says when to come back, and is not asked before", asyn
   const endedMs = clock.monotonicMs();
   const { cursor, response } = await request(2);
   expect(clock.monotonicMs() - endedMs).toBeGreaterThanOrEqual(3000);
-  expect(cursor).toBe("5");
-  response.write(`id: 6\n${event("g", 1)}`);
+  expect(cursor).toBe(5);
+  response.write(event("g", 1, 6));
   expect((await next).value).toMatchObject({ cursor: 6 });
 });

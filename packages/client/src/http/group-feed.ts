@@ -1,6 +1,6 @@
 /**
- * One connection's events of one group, for all watches of that group in this process. It keeps the last events, and each
- * reader its own place among them; one that falls further behind goes on by a connection of its own.
+ * The events of one group as they come, for all watches of that group in this process. It keeps the last of them, and each
+ * reader its own place among them; one that falls further behind goes on by a feed of its own.
  */
 import { onAbort, type WatchEvent } from "@tenure/core";
 
@@ -14,20 +14,17 @@ export class GroupFeed {
   /** The place of the first event that is kept; places count from 0. */
   #first = 0;
   readonly #wakes = new Set<() => void>();
-  readonly #leaving = new AbortController();
   readonly #ended: (feed: GroupFeed) => void;
   #readers = 0;
   #failure: { readonly error: unknown } | null = null;
 
   constructor(
     from: number | undefined,
-    open: (signal: AbortSignal) => AsyncIterable<WatchEvent>,
     /** Called once, when it has no reader any more or has failed. */
     ended: (feed: GroupFeed) => void,
   ) {
     this.from = from;
     this.#ended = ended;
-    void this.#run(open(this.#leaving.signal));
   }
 
   join(): void {
@@ -35,14 +32,12 @@ export class GroupFeed {
   }
 
   leave(): void {
-    if (--this.#readers > 0) return;
-    this.#ended(this);
-    this.#leaving.abort(new Error("nobody watches any more"));
+    if (--this.#readers === 0 && this.#failure === null) this.#ended(this);
   }
 
   /**
    * Where a reader goes on that has seen `cursor`; `null` if that is not among what is kept. `isSure`: the service has told
-   * that cursor just now, so if this connection has not brought it yet, it will.
+   * that cursor just now, so if it has not come here yet, it will.
    */
   placeAfter(cursor: number, isSure: boolean): number | null {
     const index = this.#events.findLastIndex((event) => event.cursor === cursor);
@@ -74,21 +69,19 @@ export class GroupFeed {
     }
   }
 
-  async #run(events: AsyncIterable<WatchEvent>): Promise<void> {
-    try {
-      for await (const event of events) {
-        this.#events.push(event);
-        if (this.#events.length > KEPT) {
-          this.#events.shift();
-          this.#first++;
-        }
-        this.#wake();
-      }
-    } catch (error) {
-      this.#failure = { error };
-      this.#ended(this);
-      this.#wake();
+  take(event: WatchEvent): void {
+    this.#events.push(event);
+    if (this.#events.length > KEPT) {
+      this.#events.shift();
+      this.#first++;
     }
+    this.#wake();
+  }
+
+  fail(error: unknown): void {
+    this.#failure = { error };
+    this.#ended(this);
+    this.#wake();
   }
 
   #wake(): void {

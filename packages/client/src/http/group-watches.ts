@@ -1,21 +1,14 @@
 /**
- * The watches of single groups. All watches of one group share one connection as long as they are about equally far: one
- * that resumes from further back, or reads more slowly than the group changes, has its own.
- *
- * Not one connection for all groups: `GET /v1/watch` brings every event of every group that the caller may see, which for
- * a process that looks at a few of a hundred thousand groups is the whole load of the service; and its events do not
- * carry their number in the group, by which a watch resumes.
+ * The watches of single groups. All watches of one group share one feed as long as they are about equally far: one that
+ * resumes from further back, or reads more slowly than the group changes, has its own. All feeds share connections.
  */
 import type { WatchEvent } from "@tenure/core";
 import { GroupFeed } from "./group-feed.js";
+import type { GroupSubscription } from "./shared-stream.js";
 
 export interface GroupWatchesParts {
-  /** Events of a group from a cursor on, reconnecting by itself. */
-  readonly open: (
-    groupId: string,
-    cursor: number | undefined,
-    signal: AbortSignal,
-  ) => AsyncIterable<WatchEvent>;
+  /** Begins to tell the events of a group, over all breaks; returns how to end that. */
+  readonly join: (subscription: GroupSubscription) => () => void;
   /** The current state of a group, as the first event of a watch would show it. */
   readonly state: (groupId: string, signal: AbortSignal) => Promise<WatchEvent>;
 }
@@ -69,13 +62,16 @@ export class GroupWatches {
       shared.join();
       return { feed: shared, place };
     }
-    const feed = new GroupFeed(
+    const feed: GroupFeed = new GroupFeed(cursor, (ended) => {
+      if (this.#shared.get(groupId) === ended) this.#shared.delete(groupId);
+      leave();
+    });
+    const leave = this.#parts.join({
+      groupId,
       cursor,
-      (signal) => this.#parts.open(groupId, cursor, signal),
-      (ended) => {
-        if (this.#shared.get(groupId) === ended) this.#shared.delete(groupId);
-      },
-    );
+      take: (event) => feed.take(event),
+      fail: (error) => feed.fail(error),
+    });
     if (shared === undefined) this.#shared.set(groupId, feed);
     feed.join();
     return { feed, place: 0 };

@@ -3,7 +3,7 @@
  *
  * Promised: what `Elector` promises, as far as the service keeps it, through any of its servers; one request at a time for
  * each call; an aborted call closes its connection, so that a campaign that waits leaves the queue; every call ends in time
- * (a renewal within a third of its ttl). Not promised: that a failed call was not carried out. A caller whose campaign
+ * (a renewal within a third of its ttl, a campaign that does not wait within half). Not promised: that a failed call was not carried out. A caller whose campaign
  * was aborted asks `leader`, and resigns if it is named.
  *
  * `BackendUnavailableError` tells nothing, and its cause what each server said. What core has no class for is an
@@ -40,6 +40,7 @@ import {
   parseStepDown,
   parseTransfer,
   type ParsedCampaign,
+  type ParsedRenew,
   type RenewManyResult,
   type RenewRequest,
   type RenewResult,
@@ -50,6 +51,7 @@ import {
   type WatchEvent,
   type WatchOptions,
 } from "@tenure/core";
+import { CallBatcher } from "./call-batcher.js";
 import { Credentials } from "./credentials.js";
 import { ElectionCalls } from "./election-calls.js";
 import { Endpoints } from "./endpoints.js";
@@ -57,10 +59,11 @@ import { eventStream } from "./event-stream.js";
 import { GroupWatches } from "./group-watches.js";
 import { OperatorCalls } from "./operator-calls.js";
 import { type HttpElectorOptions, type ParsedOptions, parseOptions } from "./options.js";
-import { RenewalBatcher } from "./renewal-batcher.js";
-import { groupPath, ServiceCalls } from "./service-calls.js";
+import { ServiceCalls } from "./service-calls.js";
+import { SharedWatches } from "./shared-watches.js";
 import { TlsMaterial } from "./tls-material.js";
 import { Transport, type TransportParts } from "./transport.js";
+import { campaignBytes } from "./wire.js";
 import { watchIterable } from "./watch-iterable.js";
 
 export class HttpElector implements ElectorAdmin {
@@ -70,7 +73,9 @@ export class HttpElector implements ElectorAdmin {
   readonly #calls: ServiceCalls;
   readonly #election: ElectionCalls;
   readonly #operator: OperatorCalls;
-  readonly #batcher: RenewalBatcher | null;
+  /** `null`: each is sent by itself. */
+  readonly #campaigns: CallBatcher<ParsedCampaign, CampaignResult> | null;
+  readonly #renewals: CallBatcher<ParsedRenew, RenewResult> | null;
   readonly #watches: GroupWatches;
   readonly #closing = new AbortController();
   readonly #underWay = new Set<Promise<unknown>>();
@@ -94,15 +99,23 @@ export class HttpElector implements ElectorAdmin {
     this.#calls = new ServiceCalls(this.#transport, requestTimeoutMs);
     this.#election = new ElectionCalls(this.#calls, parts.endpoints);
     this.#operator = new OperatorCalls(this.#calls);
-    this.#batcher = batchRenewals
-      ? new RenewalBatcher({
-          clock,
-          windowMs: batchWindowMs,
+    const batching = { clock, windowMs: batchWindowMs };
+    this.#campaigns = batchRenewals
+      ? new CallBatcher({
+          ...batching,
+          bytesOf: campaignBytes,
+          send: (campaigns, timeoutMs, signal) => this.#election.campaignMany(campaigns, timeoutMs, signal),
+        })
+      : null;
+    this.#renewals = batchRenewals
+      ? new CallBatcher<ParsedRenew, RenewResult>({
+          ...batching,
           send: (renewals, timeoutMs, signal) => this.#election.renewMany(renewals, timeoutMs, signal),
         })
       : null;
+    const shared = new SharedWatches({ parts, random: options.random, timeoutMs: requestTimeoutMs });
     this.#watches = new GroupWatches({
-      open: (groupId, cursor, signal) => this.#stream(groupPath(groupId, "watch"), cursor, signal, groupId),
+      join: (subscription) => shared.join(subscription),
       state: (groupId, signal) => this.#election.state(groupId, signal),
     });
   }
@@ -110,8 +123,10 @@ export class HttpElector implements ElectorAdmin {
   campaign(request: CampaignRequest, options?: CallOptions): Promise<CampaignResult> {
     return this.#run(options, () => {
       const parsed = parseCampaign(request);
-      if (parsed.waitMs === 0) return this.#election.campaign(parsed, options?.signal);
-      return this.#wait(parsed, options?.signal);
+      if (parsed.waitMs > 0) return this.#wait(parsed, options?.signal);
+      return this.#campaigns === null
+        ? this.#election.campaign(parsed, options?.signal)
+        : this.#campaigns.call(parsed, this.#campaignMs(parsed.candidate.ttlMs), options?.signal);
     });
   }
 
@@ -119,9 +134,9 @@ export class HttpElector implements ElectorAdmin {
     return this.#run(options, () => {
       const parsed = parseRenew(request);
       const timeoutMs = this.#renewalMs(parsed.ttlMs);
-      return this.#batcher === null
+      return this.#renewals === null
         ? this.#election.renew(parsed, timeoutMs, options?.signal)
-        : this.#batcher.renew(parsed, timeoutMs, options?.signal);
+        : this.#renewals.call(parsed, timeoutMs, options?.signal);
     });
   }
 
@@ -154,8 +169,9 @@ export class HttpElector implements ElectorAdmin {
 
   watchAll(options?: WatchOptions): AsyncIterable<WatchEvent> {
     const cursor = checkCursor(options?.cursor);
+    const { random, requestTimeoutMs: timeoutMs } = this.#options;
     return watchIterable([options?.signal, this.#closing.signal], (signal) =>
-      this.#stream("/v1/watch", cursor, signal),
+      eventStream({ parts: this.#parts, random, path: "/v1/watch", cursor, timeoutMs, signal }),
     );
   }
 
@@ -246,7 +262,8 @@ export class HttpElector implements ElectorAdmin {
 
   async #close(): Promise<void> {
     this.#closing.abort(new ClosedError("this elector is closed"));
-    this.#batcher?.flush();
+    this.#campaigns?.flush();
+    this.#renewals?.flush();
     while (this.#underWay.size > 0) await Promise.allSettled([...this.#underWay]);
     await this.#calls.settled();
     this.#transport.close();
@@ -294,21 +311,19 @@ export class HttpElector implements ElectorAdmin {
     }
   }
 
-  #stream(
-    path: string,
-    cursor: number | undefined,
-    signal: AbortSignal,
-    groupId?: string,
-  ): AsyncGenerator<WatchEvent, undefined> {
-    const { random, requestTimeoutMs: timeoutMs } = this.#options;
-    const about = groupId === undefined ? {} : { groupId };
-    return eventStream({ parts: this.#parts, random, path, cursor, timeoutMs, signal, ...about });
-  }
-
   /** A third leaves time to ask again twice before the lease ends. What is no ttl at all is for the service to refuse. */
   #renewalMs(ttlMs: number): number {
+    return this.#withinMs(ttlMs / 3);
+  }
+
+  /** Of a lease that was won later than this too little would be left. */
+  #campaignMs(ttlMs: number): number {
+    return this.#withinMs(ttlMs / 2);
+  }
+
+  #withinMs(ms: number): number {
     const { requestTimeoutMs } = this.#options;
-    return ttlMs > 0 ? Math.max(1, Math.min(requestTimeoutMs, Math.floor(ttlMs / 3))) : requestTimeoutMs;
+    return ms > 0 ? Math.max(1, Math.min(requestTimeoutMs, Math.floor(ms))) : requestTimeoutMs;
   }
 }
 

@@ -33,7 +33,7 @@ export interface HttpElectorOptions {
   /** For a whole call, over all endpoints; a waiting campaign has its wait besides, a renewal at most a third of its ttl. */
   readonly requestTimeoutMs?: number | undefined;
   readonly connectTimeoutMs?: number | undefined;
-  /** Send the renewals that come within `batchWindowMs` together. */
+  /** Send the renewals that come within `batchWindowMs` together, and so the campaigns that do not wait. */
   readonly batchRenewals?: boolean | undefined;
   readonly batchWindowMs?: number | undefined;
   readonly clock?: Clock | undefined;

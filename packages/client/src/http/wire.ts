@@ -1,21 +1,22 @@
 /** One codec per shape: what is asked in camelCase goes out in snake_case, and answers come back the other way. */
-import type {
-  CampaignResult,
-  Group,
-  GroupInput,
-  HeldBack,
-  Leader,
-  LeadershipEvent,
-  Leadership,
-  Member,
-  MemberHealth,
-  Metadata,
-  NotLeader,
-  ParsedCampaign,
-  ParsedRenew,
-  ParsedResign,
-  RenewResult,
-  WatchEvent,
+import {
+  type CampaignResult,
+  type Group,
+  type GroupInput,
+  type HeldBack,
+  type Leader,
+  type LeadershipEvent,
+  type Leadership,
+  LIMITS,
+  type Member,
+  type MemberHealth,
+  type Metadata,
+  type NotLeader,
+  type ParsedCampaign,
+  type ParsedRenew,
+  type ParsedResign,
+  type RenewResult,
+  type WatchEvent,
 } from "@tenure/core";
 import type { Refusal } from "./errors.js";
 
@@ -47,6 +48,8 @@ export type RenewManyReply = readonly (
   | (RenewReply & { readonly ok: true })
   | (Refusal & { readonly ok: false })
 )[];
+
+export type CampaignManyReply = readonly (CampaignReply | Refusal)[];
 
 export interface LeaderReply {
   readonly leader: LeaseReply | null;
@@ -111,6 +114,11 @@ export function campaignBody({ candidate, waitMs }: ParsedCampaign, elapsedMs: n
     priority: priority === 0 ? undefined : priority,
     wait_ms: waitMs === 0 ? undefined : Math.max(0, Math.floor(waitMs - elapsedMs)),
   };
+}
+
+/** No less than it takes in a request of many: three ids, three numbers, their names, and what it says of itself. */
+export function campaignBytes({ candidate: { metadata } }: ParsedCampaign): number {
+  return 3 * LIMITS.idLength + 200 + (metadata === null ? 0 : Buffer.byteLength(JSON.stringify(metadata)));
 }
 
 export function renewBody({ claim, ttlMs }: ParsedRenew): Body {

@@ -31,6 +31,24 @@ export function electionRoutes(app: App, { service }: AppParts): void {
   );
 
   app.post(
+    "/v1/campaign",
+    {
+      bodyLimit: MANY_BYTES,
+      schema: {
+        tags,
+        summary: "Try to become the leader of many groups; each result stands alone",
+        querystring: shapes.NoQuery,
+        body: shapes.CampaignManyBody,
+        response: { 200: shapes.CampaignManyReply, ...refusals },
+      },
+    },
+    (request, reply) => {
+      request.charge(request.body.campaigns.length - 1);
+      return service.campaignMany(request.caller, request.body, hangUpOf(reply), tellingOf(request));
+    },
+  );
+
+  app.post(
     "/v1/groups/:group_id/renew",
     {
       schema: {

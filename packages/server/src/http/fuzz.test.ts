@@ -40,10 +40,12 @@ const ROUTES: readonly Route[] = [
   one("POST", "/pause", shapes.OptionalPauseBody),
   one("POST", "/resume", shapes.OptionalResumeBody),
   one("GET", "/history"),
+  { method: "POST", path: "/v1/campaign", body: shapes.CampaignManyBody },
   { method: "POST", path: "/v1/renew", body: shapes.RenewManyBody },
   { method: "POST", path: "/v1/groups", body: shapes.GroupBody },
   { method: "GET", path: "/v1/groups", query: shapes.GroupsQuery },
   { method: "GET", path: "/v1/watch", query: shapes.WatchQuery },
+  { method: "POST", path: "/v1/watch", body: shapes.WatchManyBody },
   { method: "GET", path: "/v1/keys" },
   { method: "GET", path: "/healthz" },
 ];
@@ -61,7 +63,7 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await cleanUp();
-  // 21 routes, both ways.
+  // 22 routes, both ways.
   expect(asked).toBeGreaterThan(3500);
 });
 

@@ -3,7 +3,7 @@ import { type ElectorAdmin, UnauthorizedError } from "@tenure/core";
 import { freePorts } from "@tenure/engines";
 import { afterEach, expect, test } from "vitest";
 import { candidate, elector, proxied, Reader, recordRequests } from "./http-elector.test-kit.js";
-import { cleanUp, memory, serve, serveKnown } from "./service.test-kit.js";
+import { ADMIN_TOKEN, cleanUp, memory, serve, serveKnown } from "./service.test-kit.js";
 
 afterEach(cleanUp);
 
@@ -86,6 +86,66 @@ test("watches of one group share a connection, wherever they begin", async () =>
   expect(await service.metric("open_watches")).toBe(2);
   for (const reader of [first, second, third, early]) await reader.stop();
   await service.untilMetric("open_watches", 0);
+});
+
+/** Streams of groups that were opened so far. */
+const streamsIn = (requests: readonly string[]) =>
+  requests.filter((each) => each === "POST /v1/watch").length;
+
+test("all watches of a process share connections, a thousand groups in each", async () => {
+  const service = await serve();
+  const client = await elector([service.url]);
+  const requests = recordRequests();
+  const groups = Array.from({ length: 1500 }, (_, index) => `g${index}`);
+  const readers = groups.map((group) => new Reader(client.watch(group)));
+  const states = await Promise.all(readers.map((reader) => reader.next()));
+  expect(states.map(({ groupId }) => groupId)).toEqual(groups);
+  expect(streamsIn(requests)).toBe(2);
+  expect(await service.metric("open_watches")).toBe(1500);
+  await handOver(client, "g7", 2);
+  await handOver(client, "g1400", 1);
+  expect(await readers[7]?.cursors(4)).toEqual(upTo(4));
+  expect(await readers[1400]?.cursors(2)).toEqual(upTo(2));
+  await Promise.all(readers.map((reader) => reader.stop()));
+  await service.untilMetric("open_watches", 0);
+});
+
+test("watches that begin one after the other are gathered, and nothing is missed or told twice on the way", async () => {
+  const service = await serve();
+  const client = await elector([service.url]);
+  const writer = await elector([service.url]);
+  const requests = recordRequests();
+  const readers: Reader[] = [];
+  const starts: number[] = [];
+  for (const index of upTo(40)) {
+    const reader = new Reader(client.watch(`g${index}`));
+    starts.push((await reader.next()).cursor);
+    readers.push(reader);
+    await handOver(writer, `g${Math.ceil(index / 2)}`, 1);
+  }
+  // One request for each that came, though it took in others that were open.
+  expect(streamsIn(requests)).toBe(40);
+  await service.untilMetric("open_watches", 40);
+  // Of each of the first twenty two rounds, some of them before it was watched: from its state on, one after the other.
+  for (const [index, reader] of readers.slice(0, 20).entries()) {
+    const seen = starts[index] ?? 0;
+    expect(await reader.cursors(4 - seen)).toEqual(upTo(4).slice(seen));
+  }
+});
+
+test("a group that may not be watched takes no other with it, and leaving most of them leaves the service too", async () => {
+  const { service, bearer } = await serveKnown();
+  const token = await bearer({ sub: "n", role: "node", groups: ["mine-*"] });
+  const client = await elector([service.url], { token });
+  const mine = upTo(10).map((index) => new Reader(client.watch(`mine-${index}`)));
+  const theirs = new Reader(client.watch("theirs")).next();
+  await expect(theirs).rejects.toThrow(UnauthorizedError);
+  for (const reader of mine) await reader.next();
+  for (const reader of mine.slice(1)) await reader.stop();
+  const admin = service.as(ADMIN_TOKEN);
+  await admin.untilMetric("open_watches", 1);
+  await client.campaign(candidate("mine-1", "n"));
+  expect(await mine[0]?.next()).toMatchObject({ cursor: 1, leaderNodeId: "n" });
 });
 
 test("a reader slower than the group changes misses nothing that the service keeps, and then is told RESYNC", async () => {

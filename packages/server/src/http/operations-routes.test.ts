@@ -7,11 +7,13 @@ afterEach(cleanUp);
 const ROUTES = [
   "POST /v1/groups/{group_id}/campaign",
   "POST /v1/groups/{group_id}/renew",
+  "POST /v1/campaign",
   "POST /v1/renew",
   "POST /v1/groups/{group_id}/resign",
   "GET /v1/groups/{group_id}/leader",
   "GET /v1/groups/{group_id}/watch",
   "GET /v1/watch",
+  "POST /v1/watch",
   "POST /v1/groups",
   "GET /v1/groups",
   "GET /v1/groups/{group_id}",

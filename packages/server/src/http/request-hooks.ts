@@ -21,6 +21,8 @@ declare module "fastify" {
   interface FastifyRequest {
     /** Set before any handler of a route that needs to know. */
     caller: Caller;
+    /** So many more requests than one were in it. */
+    charge: (requests: number) => void;
   }
 }
 
@@ -30,6 +32,7 @@ export function addRequestHooks(app: FastifyInstance, parts: AppParts): void {
   const isAnonymous = authenticator instanceof LoopbackAuthenticator;
 
   app.decorateRequest("caller");
+  app.decorateRequest("charge");
 
   app.addHook("onRequest", (request, reply, done) => {
     reply.header("x-request-id", request.id);
@@ -37,8 +40,10 @@ export function addRequestHooks(app: FastifyInstance, parts: AppParts): void {
     if (stopping.aborted) return done(stoppingError());
     if (OPEN_PATHS.has(request.routeOptions.url ?? "")) return done();
     const admit = (caller: Caller) => {
+      const account = isAnonymous ? request.ip : caller.name;
       request.caller = caller;
-      limiter?.admit(isAnonymous ? request.ip : caller.name);
+      request.charge = (requests) => limiter?.charge(account, requests);
+      limiter?.admit(account);
     };
     try {
       const found = authenticator.authenticate(credentialsOf(request));

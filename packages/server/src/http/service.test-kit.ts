@@ -97,6 +97,12 @@ export class Client {
   stream(path: string, headers: Readonly<Record<string, string>> = {}): Promise<Stream> {
     return Stream.open(this.url + path, { ...this.#headers, ...headers });
   }
+
+  /** One stream of several groups. */
+  streamMany(watches: readonly object[]): Promise<Stream> {
+    const headers = { ...this.#headers, "content-type": "application/json" };
+    return Stream.open(`${this.url}/v1/watch`, headers, { watches });
+  }
 }
 
 export interface StreamItem {
@@ -121,9 +127,10 @@ export class Stream {
       .getReader();
   }
 
-  static async open(url: string, headers: Readonly<Record<string, string>>): Promise<Stream> {
+  static async open(url: string, headers: Readonly<Record<string, string>>, body?: object): Promise<Stream> {
     const abort = new AbortController();
     const response = await fetch(url, {
+      ...(body === undefined ? {} : { method: "POST", body: JSON.stringify(body) }),
       headers: { accept: "text/event-stream", ...headers },
       signal: abort.signal,
     });

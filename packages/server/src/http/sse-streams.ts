@@ -5,7 +5,7 @@
 import type { ServerResponse } from "node:http";
 import type { CancelTimer, Clock } from "@tenure/core";
 import type { FastifyReply, FastifyRequest } from "fastify";
-import type { WatchItem } from "../watch.js";
+import type { StreamItem } from "../watch.js";
 import { turn } from "./long-poll.js";
 
 /** Proxies close what is silent for longer. */
@@ -15,7 +15,7 @@ const RETRY_MS = 1000;
 /** Keep-alives that did not leave, one after the other, before a reader counts as gone. */
 const MOST_STUCK = 4;
 
-type Items = AsyncIterableIterator<WatchItem, undefined>;
+type Items = AsyncIterableIterator<StreamItem, undefined>;
 
 interface Stream {
   readonly raw: ServerResponse;
@@ -46,7 +46,7 @@ export class SseStreams {
     request: FastifyRequest,
     reply: FastifyReply,
     items: Items,
-    first: Promise<IteratorResult<WatchItem, undefined>>,
+    first: Promise<IteratorResult<StreamItem, undefined>>,
   ): void {
     reply.hijack();
     const { raw } = reply;
@@ -64,7 +64,7 @@ export class SseStreams {
     void this.#run(stream, first);
   }
 
-  async #run(stream: Stream, first: Promise<IteratorResult<WatchItem, undefined>>): Promise<void> {
+  async #run(stream: Stream, first: Promise<IteratorResult<StreamItem, undefined>>): Promise<void> {
     const { raw, items } = stream;
     try {
       await copy(stream, first);
@@ -89,18 +89,27 @@ export class SseStreams {
   }
 }
 
-async function copy(stream: Stream, first: Promise<IteratorResult<WatchItem, undefined>>): Promise<void> {
+async function copy(stream: Stream, first: Promise<IteratorResult<StreamItem, undefined>>): Promise<void> {
   const { raw, items } = stream;
   for (let result = await first; result.done !== true;) {
     const { event, cursor } = result.value;
     const next = items.next();
-    // The states of many groups share a cursor. Only the last carries it: cut off before, a reader begins anew.
-    const following = await Promise.race([next.catch(() => null), turn()]);
-    const isLast = following?.value?.cursor !== cursor;
+    // One that nobody waits for may fail first.
+    next.catch(() => {});
+    const isLast = cursor !== null && (await isLastOf(cursor, next));
     await write(raw, `${isLast ? `id: ${cursor}\n` : ""}data: ${JSON.stringify(event)}\n\n`);
     stream.stuck = 0;
     result = await next;
   }
+}
+
+/** The states of many groups share a cursor. Only the last carries it: cut off before, a reader begins anew. */
+async function isLastOf(
+  cursor: number,
+  next: Promise<IteratorResult<StreamItem, undefined>>,
+): Promise<boolean> {
+  const following = await Promise.race([next.catch(() => null), turn()]);
+  return following?.value?.cursor !== cursor;
 }
 
 /** Resolves when there is room for more; rejects when the reader is gone. */

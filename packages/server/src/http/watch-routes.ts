@@ -9,6 +9,7 @@ import { endOf } from "./hang-up.js";
 
 const DEFAULT_POLL_MS = 30_000;
 const LONGEST_POLL_MS = 60_000;
+const MANY_BYTES = 1024 * 1024;
 
 /** Both ways to answer, for the document. */
 const watched = {
@@ -17,6 +18,11 @@ const watched = {
     "application/json": { schema: shapes.EventsReply },
     "text/event-stream": { schema: { type: "string" } },
   },
+} as const;
+
+const streamed = {
+  description: "Events",
+  content: { "text/event-stream": { schema: { type: "string" } } },
 } as const;
 
 export function watchRoutes(app: App, { service, clock, stopping }: AppParts): void {
@@ -28,7 +34,7 @@ export function watchRoutes(app: App, { service, clock, stopping }: AppParts): v
     reply: FastifyReply,
     groupId: string | null,
   ) => {
-    const isStream = request.headers.accept?.includes("text/event-stream") === true;
+    const isStream = wantsStream(request);
     const cursor = cursorOf(request, isStream);
     const givenMs = timeoutOf(request.query.timeout_ms);
     const items = service.watch(request.caller, groupId, cursor);
@@ -78,6 +84,39 @@ export function watchRoutes(app: App, { service, clock, stopping }: AppParts): v
     },
     (request, reply) => watch(request as never, reply as never, null),
   );
+  app.post(
+    "/v1/watch",
+    {
+      bodyLimit: MANY_BYTES,
+      schema: {
+        tags,
+        summary: "Changes of several groups, as they happen, in one stream",
+        description:
+          "Server-Sent Events without ids: each event carries its number, the cursor by which its group is resumed. " +
+          "A group that may not be watched is told so by an event in the shape of an error with its group_id.",
+        querystring: shapes.NoQuery,
+        body: shapes.WatchManyBody,
+        response: { ...response, 200: streamed },
+      },
+    },
+    async (request, reply) => {
+      if (!wantsStream(request)) {
+        const field = "accept";
+        throw new ServiceError("INVALID_REQUEST", `${field} must be text/event-stream`, { field });
+      }
+      const items = service.watchMany(request.caller, request.body);
+      reply.raw.once("close", () => void items.return());
+      const isSure = request.body.watches.some(({ cursor }) => cursor === undefined);
+      const first = items.next();
+      await Promise.race([first, isSure ? first : turn()]);
+      streams.send(request, reply, items, first);
+      return reply;
+    },
+  );
+}
+
+function wantsStream({ headers }: Pick<FastifyRequest, "headers">): boolean {
+  return headers.accept?.includes("text/event-stream") === true;
 }
 
 function timeoutOf(text: string | undefined): number {

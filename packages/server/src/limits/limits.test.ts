@@ -28,6 +28,18 @@ describe("a rate limit", () => {
     expect(admitted(limiter, "a", 50)).toBe(10);
   });
 
+  test("counts what one request holds, and what is owed is waited for", async () => {
+    const clock = new VirtualClock();
+    const limiter = new RateLimiter(10, clock.process());
+    expect(admitted(limiter, "a", 10)).toBe(10);
+    limiter.charge("a", 14);
+    await clock.advance(1400);
+    expect(admitted(limiter, "a", 1)).toBe(0);
+    await clock.advance(100);
+    expect(admitted(limiter, "a", 5)).toBe(1);
+    expect(admitted(limiter, "b", 5)).toBe(5);
+  });
+
   test("is not lifted by asking all the time", async () => {
     const clock = new VirtualClock();
     const limiter = new RateLimiter(2, clock.process());

@@ -22,19 +22,33 @@ export class RateLimiter {
 
   /** Throws `RATE_LIMITED` with the time after which it is worth asking again. */
   admit(caller: string): void {
-    const nowMs = this.#clock.monotonicMs();
+    const tokens = this.#tokens(caller);
+    const isAdmitted = tokens >= 1;
+    this.#keep(caller, isAdmitted ? tokens - 1 : tokens);
+    if (isAdmitted) return;
+    const message = `${caller} has sent more than ${this.#perSecond} requests in a second`;
+    throw new ServiceError("RATE_LIMITED", message, {}, { retryAfterSeconds: 1 });
+  }
+
+  /**
+   * So many more, of a request that was admitted and holds several. The bucket need not hold all of them, lest a large one
+   * never be let in: what it lacks is owed, and the next has to wait for it.
+   */
+  charge(caller: string, requests: number): void {
+    this.#keep(caller, this.#tokens(caller) - requests);
+  }
+
+  #tokens(caller: string): number {
     const known = this.#buckets.get(caller);
-    const tokens =
-      known === undefined
-        ? this.#perSecond
-        : Math.min(this.#perSecond, known.tokens + ((nowMs - known.atMs) * this.#perSecond) / 1000);
+    if (known === undefined) return this.#perSecond;
+    const passedMs = this.#clock.monotonicMs() - known.atMs;
+    return Math.min(this.#perSecond, known.tokens + (passedMs * this.#perSecond) / 1000);
+  }
+
+  #keep(caller: string, tokens: number): void {
     // Deleted and set again, the map is in order of the last request.
     this.#buckets.delete(caller);
-    this.#buckets.set(caller, { tokens: tokens < 1 ? tokens : tokens - 1, atMs: nowMs });
+    this.#buckets.set(caller, { tokens, atMs: this.#clock.monotonicMs() });
     if (this.#buckets.size > MOST_CALLERS) this.#buckets.delete(this.#buckets.keys().next().value ?? "");
-    if (tokens < 1) {
-      const message = `${caller} has sent more than ${this.#perSecond} requests in a second`;
-      throw new ServiceError("RATE_LIMITED", message, {}, { retryAfterSeconds: 1 });
-    }
   }
 }

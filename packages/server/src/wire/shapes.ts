@@ -32,6 +32,19 @@ export const CampaignBody = Type.Object(
   closed,
 );
 
+const { wait_ms: _waitMs, ...campaignAtOnce } = CampaignBody.properties;
+
+export const CampaignManyBody = Type.Object(
+  {
+    campaigns: Type.Array(Type.Object({ group_id: id(), ...campaignAtOnce }, closed), {
+      minItems: 1,
+      maxItems: LIMITS.renewMany,
+      description: "each group once; none of them waits",
+    }),
+  },
+  closed,
+);
+
 const Lease = Type.Object({
   node_id: Type.String(),
   term: Type.Integer(),
@@ -90,6 +103,16 @@ export const ErrorReply = Type.Object({
   max_ttl_ms: Type.Optional(Type.Integer()),
 });
 
+export const CampaignManyReply = Type.Object({
+  results: Type.Array(
+    Type.Object({
+      group_id: Type.String(),
+      ...Type.Partial(ErrorReply).properties,
+      ...Type.Partial(CampaignReply).properties,
+    }),
+  ),
+});
+
 export const RenewManyReply = Type.Object({
   results: Type.Array(
     Type.Object({
@@ -134,6 +157,29 @@ export const EventShape = Type.Object({
   reason: Type.String(),
   by: Type.Optional(Type.String()),
 });
+
+/** What resumes each of many watches, besides its group. */
+const number = () =>
+  Type.Integer({ description: "from 1 without gaps; the cursor of this event in a watch" });
+
+export const WatchManyBody = Type.Object(
+  {
+    watches: Type.Array(
+      Type.Object(
+        {
+          group_id: id(),
+          cursor: Type.Optional(
+            Type.Integer({ minimum: 0, description: "number of the last event seen of this group" }),
+          ),
+        },
+        closed,
+      ),
+      // As many groups as a request of renewals.
+      { minItems: 1, maxItems: LIMITS.renewMany, description: "each group once" },
+    ),
+  },
+  closed,
+);
 
 export const EventsReply = Type.Object({ events: Type.Array(EventShape), cursor: Type.String() });
 
@@ -274,13 +320,15 @@ export const HistoryReply = Type.Object({
   events: Type.Array(
     Type.Object({
       ...EventShape.properties,
-      number: Type.Integer({ description: "from 1 without gaps; the cursor of this event in a watch" }),
+      number: number(),
     }),
   ),
 });
 
 export type CampaignBody = Static<typeof CampaignBody>;
 export type CampaignReply = Static<typeof CampaignReply>;
+export type CampaignManyBody = Static<typeof CampaignManyBody>;
+export type CampaignManyReply = Static<typeof CampaignManyReply>;
 export type RenewBody = Static<typeof RenewBody>;
 export type RenewReply = Static<typeof RenewReply>;
 export type RenewManyBody = Static<typeof RenewManyBody>;
@@ -289,6 +337,7 @@ export type ResignBody = Static<typeof ResignBody>;
 export type ErrorReply = Static<typeof ErrorReply>;
 export type LeaderReply = Static<typeof LeaderReply>;
 export type EventShape = Static<typeof EventShape>;
+export type WatchManyBody = Static<typeof WatchManyBody>;
 export type HistoryReply = Static<typeof HistoryReply>;
 export type EventsReply = Static<typeof EventsReply>;
 export type GroupBody = Static<typeof GroupBody>;

@@ -7,7 +7,7 @@ import {
 } from "@tenure/core";
 import { VirtualClock } from "@tenure/core/testing";
 import { expect, test } from "vitest";
-import { RenewalBatcher } from "./renewal-batcher.js";
+import { CallBatcher } from "./call-batcher.js";
 
 interface Sent {
   readonly groups: readonly string[];
@@ -20,7 +20,7 @@ interface Sent {
 function world() {
   const clock = new VirtualClock();
   const sent: Sent[] = [];
-  const batcher = new RenewalBatcher({
+  const batcher = new CallBatcher<ParsedRenew, RenewResult>({
     clock,
     windowMs: 2,
     send: (renewals, timeoutMs, signal) =>
@@ -43,11 +43,11 @@ const renewed = (nodeId: string): RenewResult => ({
 
 test("what comes within the window is sent together, with the strictest of its time limits", async () => {
   const { clock, sent, batcher } = world();
-  const one = batcher.renew(renewal("g1"), 1000);
+  const one = batcher.call(renewal("g1"), 1000);
   await clock.advance(1);
-  const two = batcher.renew(renewal("g2"), 900);
+  const two = batcher.call(renewal("g2"), 900);
   // Another order of magnitude goes by itself.
-  void batcher.renew(renewal("g3"), 100).catch(() => {});
+  void batcher.call(renewal("g3"), 100).catch(() => {});
   await clock.advance(2);
   expect(sent.map(({ groups, timeoutMs }) => [groups, timeoutMs])).toEqual([
     [["g1", "g2"], 898],
@@ -61,7 +61,7 @@ test("what comes within the window is sent together, with the strictest of its t
 
 test("the failure of a request is that of each renewal in it", async () => {
   const { clock, sent, batcher } = world();
-  const settled = Promise.allSettled(["g1", "g2"].map((group) => batcher.renew(renewal(group), 1000)));
+  const settled = Promise.allSettled(["g1", "g2"].map((group) => batcher.call(renewal(group), 1000)));
   await clock.advance(2);
   const error = new Error("gone");
   sent[0]?.fail(error);
@@ -71,18 +71,38 @@ test("the failure of a request is that of each renewal in it", async () => {
 test("a group is named once, and no request holds more than it may", async () => {
   const { clock, sent, batcher } = world();
   const ids = Array.from({ length: LIMITS.renewMany + 1 }, (_, index) => `g${index}`);
-  for (const id of [...ids, "g1000"]) void batcher.renew(renewal(id), 1000);
+  for (const id of [...ids, "g1000"]) void batcher.call(renewal(id), 1000);
   await clock.advance(2);
   expect(sent.map(({ groups }) => groups.length)).toEqual([LIMITS.renewMany, 1, 1]);
   expect(sent.map(({ groups }) => groups.at(-1))).toEqual(["g999", "g1000", "g1000"]);
+});
+
+test("no request is larger than the service takes", async () => {
+  const clock = new VirtualClock();
+  const sent: number[] = [];
+  const batcher = new CallBatcher<ParsedRenew, RenewResult>({
+    clock,
+    windowMs: 2,
+    bytesOf: ({ groupId }) => (groupId === "large" ? 999_000 : 600),
+    send: (calls) => {
+      sent.push(calls.length);
+      return Promise.resolve(calls.map(() => renewed("a")));
+    },
+  });
+  const answered = Promise.all(
+    ["g1", "large", "g2", "g3"].map((group) => batcher.call(renewal(group), 1000)),
+  );
+  await clock.advance(2);
+  await answered;
+  expect(sent).toEqual([2, 2]);
 });
 
 test("a renewal given up before it was sent is not sent, and a request nobody waits for is broken off", async () => {
   const { clock, sent, batcher } = world();
   const [first, second] = [new AbortController(), new AbortController()];
   const settled = Promise.allSettled([
-    batcher.renew(renewal("g1"), 1000, first.signal),
-    batcher.renew(renewal("g2"), 1000, second.signal),
+    batcher.call(renewal("g1"), 1000, first.signal),
+    batcher.call(renewal("g2"), 1000, second.signal),
   ]);
   first.abort(new Error("first"));
   await clock.advance(2);
@@ -92,7 +112,7 @@ test("a renewal given up before it was sent is not sent, and a request nobody wa
   expect(sent[0]?.signal.aborted).toBe(true);
   expect((await settled).map(({ status }) => status)).toEqual(["rejected", "rejected"]);
   const alone = new AbortController();
-  const given = batcher.renew(renewal("g3"), 1000, alone.signal);
+  const given = batcher.call(renewal("g3"), 1000, alone.signal);
   alone.abort(new Error("third"));
   await expect(given).rejects.toThrow("third");
   await clock.advance(2);
@@ -101,7 +121,7 @@ test("a renewal given up before it was sent is not sent, and a request nobody wa
 
 test("flush waits for no more", async () => {
   const { clock, sent, batcher } = world();
-  void batcher.renew(renewal("g1"), 1000);
+  void batcher.call(renewal("g1"), 1000);
   batcher.flush();
   expect(sent).toHaveLength(1);
   await clock.advance(10);
@@ -112,10 +132,10 @@ test("a caller that leaves before the sending takes nobody with it who comes aft
   const { clock, sent, batcher } = world();
   const leaving = new AbortController();
   const reason = new Error("not wanted any more");
-  const left = batcher.renew(renewal("g1"), 1000, leaving.signal);
+  const left = batcher.call(renewal("g1"), 1000, leaving.signal);
   leaving.abort(reason);
   await expect(left).rejects.toBe(reason);
-  const next = batcher.renew(renewal("g1"), 1000);
+  const next = batcher.call(renewal("g1"), 1000);
   await clock.advance(2);
   expect(sent.map(({ groups, signal }) => [groups, signal.aborted])).toEqual([[["g1"], false]]);
   sent[0]?.answer([renewed("a")]);

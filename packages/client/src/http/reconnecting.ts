@@ -1,0 +1,58 @@
+/**
+ * A stream over whichever servers there are, which goes on after every break.
+ *
+ * Pulled: a reader that does not ask holds back the connection, not memory. It ends by throwing: the signal's
+ * reason, or a refusal that every server would repeat. A server that is gone, silent or stopping is left for another.
+ */
+import { sleep } from "@tenure/core";
+import type { Endpoint } from "./endpoints.js";
+import { NoAnswerError } from "./exchange.js";
+import type { TransportParts } from "./transport.js";
+
+/** The pause after a round in which no server would do grows up to this. */
+export const PAUSE_MS = { first: 100, most: 5000 } as const;
+
+/** Why a connection was given up; another is made. */
+export class Broken extends Error {
+  readonly badForMs: number | undefined;
+
+  constructor(message: string, badForMs?: number, options?: ErrorOptions) {
+    super(message, options);
+    this.badForMs = badForMs;
+  }
+}
+
+export interface ReconnectingOptions<T> {
+  readonly parts: TransportParts;
+  readonly random: () => number;
+  readonly signal: AbortSignal;
+  /** One connection to that server, from where the last one broke. Ends by throwing. */
+  readonly connect: (endpoint: Endpoint) => AsyncIterable<T>;
+}
+
+export async function* reconnecting<T>(options: ReconnectingOptions<T>): AsyncGenerator<T, undefined> {
+  const { parts, random, signal, connect } = options;
+  let pauseMs: number = PAUSE_MS.first;
+  for (;;) {
+    let askedMs = 0;
+    for (const endpoint of parts.endpoints.inOrder()) {
+      try {
+        for await (const item of connect(endpoint)) {
+          pauseMs = PAUSE_MS.first;
+          yield item;
+        }
+      } catch (error) {
+        signal.throwIfAborted();
+        if (!(error instanceof Broken || error instanceof NoAnswerError)) throw error;
+        const badForMs = error instanceof Broken ? error.badForMs : undefined;
+        parts.endpoints.failed(endpoint, badForMs);
+        askedMs = Math.max(askedMs, badForMs ?? 0);
+        // Whichever is best now, not the one after the best of a while ago.
+        if (parts.endpoints.restMs() === 0) break;
+      }
+    }
+    if (parts.endpoints.restMs() === 0) continue;
+    await sleep(parts.clock, Math.max(askedMs, pauseMs * (1 - random() / 2)), signal);
+    pauseMs = Math.min(2 * pauseMs, PAUSE_MS.most);
+  }
+}

@@ -1,0 +1,112 @@
+/**
+ * One connection that watches many groups. After every break it goes on, each group from its own cursor: nothing is missed
+ * and nothing told twice.
+ */
+import type { WatchEvent } from "@tenure/core";
+import { errorOf, isRefusal, UnexpectedAnswerError } from "./errors.js";
+import { reconnecting } from "./reconnecting.js";
+import { sseConnection } from "./sse-connection.js";
+import type { TransportParts } from "./transport.js";
+import { type EventReply, watchEvent } from "./wire.js";
+
+/** One group's part in a stream. It is told events until it fails, once. */
+export interface GroupSubscription {
+  readonly groupId: string;
+  /** Of the last event told. Before the first: from where to begin, `undefined` for the state. */
+  cursor: number | undefined;
+  readonly take: (event: WatchEvent) => void;
+  readonly fail: (error: unknown) => void;
+}
+
+export interface SharedStreamParts {
+  readonly parts: TransportParts;
+  readonly random: () => number;
+  /** Until the first answer of one server. */
+  readonly timeoutMs: number;
+  /** Nobody is left in it. */
+  readonly ended: (stream: SharedStream) => void;
+}
+
+export class SharedStream {
+  readonly #parts: SharedStreamParts;
+  readonly #subscriptions: Map<string, GroupSubscription>;
+  readonly #leaving = new AbortController();
+  /** How many groups the connection was opened for; those that have left since are told in vain. */
+  readonly openedFor: number;
+
+  constructor(parts: SharedStreamParts, subscriptions: Map<string, GroupSubscription>) {
+    this.#parts = parts;
+    this.#subscriptions = subscriptions;
+    this.openedFor = subscriptions.size;
+    void this.#run();
+  }
+
+  get size(): number {
+    return this.#subscriptions.size;
+  }
+
+  has(groupId: string): boolean {
+    return this.#subscriptions.has(groupId);
+  }
+
+  holds(subscription: GroupSubscription): boolean {
+    return this.#subscriptions.get(subscription.groupId) === subscription;
+  }
+
+  leave({ groupId }: GroupSubscription): void {
+    this.#subscriptions.delete(groupId);
+    if (this.#subscriptions.size === 0) this.close();
+  }
+
+  /** Closes the connection, and hands over those who are still in it. */
+  close(): readonly GroupSubscription[] {
+    const left = [...this.#subscriptions.values()];
+    this.#subscriptions.clear();
+    this.#parts.ended(this);
+    this.#leaving.abort(new Error("nobody watches any more"));
+    return left;
+  }
+
+  async #run(): Promise<void> {
+    const { parts, random, timeoutMs } = this.#parts;
+    const { signal } = this.#leaving;
+    const connect = (endpoint: Parameters<typeof sseConnection>[1]) => {
+      const request = {
+        parts,
+        method: "POST",
+        path: "/v1/watch",
+        body: this.#body(),
+        timeoutMs,
+        signal,
+      } as const;
+      return sseConnection(request, endpoint);
+    };
+    try {
+      for await (const { data } of reconnecting({ parts, random, signal, connect })) this.#take(data);
+    } catch (error) {
+      for (const { fail } of this.close()) fail(error);
+    }
+  }
+
+  #body(): object {
+    const watches = [...this.#subscriptions.values()].map(({ groupId, cursor }) => ({
+      group_id: groupId,
+      cursor,
+    }));
+    return { watches };
+  }
+
+  #take(data: Readonly<Record<string, unknown>>): void {
+    const groupId = String(data["group_id"]);
+    const subscription = this.#subscriptions.get(groupId);
+    if (subscription === undefined) return;
+    if (isRefusal(data)) {
+      this.leave(subscription);
+      return subscription.fail(errorOf(data, { groupId }));
+    }
+    const reply = data as unknown as EventReply;
+    if (reply.number === undefined) throw new UnexpectedAnswerError("an event came without its number");
+    subscription.cursor = reply.number;
+    subscription.take(watchEvent(reply, reply.number));
+  }
+}

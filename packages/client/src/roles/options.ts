@@ -1,0 +1,180 @@
+import {
+  checkId,
+  checkInteger,
+  checkKeys,
+  checkNumber,
+  InvalidRequestError,
+  isObject,
+  LIMITS,
+  type Metadata,
+} from "@tenure/core";
+import { type ElectionOptions, type ParsedElection, parseElection } from "../election/options.js";
+import { NO_ROLE_METRICS, type RoleMetrics } from "./state.js";
+
+/** Spreads the roles evenly over all processes that name the same `group`. They must have the same roles. */
+export interface SpreadOptions {
+  /** The members sit in groups of their own, named `GROUP/0`, `GROUP/1` and so on. */
+  readonly group: string;
+  /** How much falls to this process compared to the others; 1 by default. */
+  readonly weight?: number | undefined;
+  /** How many processes can take part; the same in all of them. One more waits for a seat. 32 by default. */
+  readonly mostMembers?: number | undefined;
+}
+
+type SharedOptions = Pick<
+  ElectionOptions,
+  | "nodeId"
+  | "ttlMs"
+  | "heartbeatIntervalMs"
+  | "connectionTimeoutMs"
+  | "disconnectGracePeriodMs"
+  | "maxConsecutiveFailures"
+  | "fencing"
+  | "retry"
+  | "stopMarginMs"
+  | "logger"
+  | "metrics"
+  | "tracer"
+  | "heart"
+  | "driftRatio"
+  | "clock"
+  | "random"
+  | "newId"
+>;
+
+/** What all elections of the roles have in common, and: */
+export interface RoleManagerOptions extends SharedOptions {
+  readonly spread?: SpreadOptions | undefined;
+  /** The most roles that this process leads; all by default. */
+  readonly mostRoles?: number | undefined;
+  /** How many campaigns are under way at once; 256 by default, which an elector that batches sends as one or two requests. */
+  readonly mostCampaigns?: number | undefined;
+  /** How long a part of a set is held while the rest of it is missing; the ttl by default. */
+  readonly setTimeoutMs?: number | undefined;
+  readonly roleMetrics?: RoleMetrics | undefined;
+}
+
+export interface RoleOptions {
+  /** The group that its election is held in; its name by default. */
+  readonly groupId?: string | undefined;
+  /** Roles of higher priority are taken first and given up last; and with `campaignWaitMs` the group's policy may go by it. */
+  readonly priority?: number | undefined;
+  /** Led only while these are; acquired after them, released before them. */
+  readonly dependsOn?: readonly string[] | undefined;
+  /** All roles of a set are led by one process, or none. */
+  readonly set?: string | undefined;
+  readonly metadata?: Metadata | undefined;
+  /** Stand in the elector's queue, which holds one call open, instead of campaigning when the role is vacant (0, the default). */
+  readonly campaignWaitMs?: number | undefined;
+}
+
+export interface ParsedRole {
+  readonly name: string;
+  readonly groupId: string;
+  readonly priority: number;
+  readonly dependsOn: readonly string[];
+  readonly set: string | null;
+  readonly metadata: Metadata | undefined;
+  readonly campaignWaitMs: number;
+}
+
+export interface ParsedSpread {
+  readonly seats: readonly string[];
+  readonly weight: number;
+}
+
+export interface ParsedManager {
+  /** For each election; the group and what is the role's own are still to be set. */
+  readonly shared: SharedOptions;
+  /** The same with defaults. */
+  readonly election: ParsedElection;
+  readonly spread: ParsedSpread | null;
+  readonly mostRoles: number;
+  readonly mostCampaigns: number;
+  readonly setTimeoutMs: number;
+  readonly roleMetrics: RoleMetrics;
+}
+
+const OWN = ["spread", "mostRoles", "mostCampaigns", "setTimeoutMs", "roleMetrics"] as const;
+const SHARED: readonly (keyof SharedOptions)[] = [
+  "nodeId",
+  "ttlMs",
+  "heartbeatIntervalMs",
+  "connectionTimeoutMs",
+  "disconnectGracePeriodMs",
+  "maxConsecutiveFailures",
+  "fencing",
+  "retry",
+  "stopMarginMs",
+  "logger",
+  "metrics",
+  "tracer",
+  "heart",
+  "driftRatio",
+  "clock",
+  "random",
+  "newId",
+];
+const ROLE = ["groupId", "priority", "dependsOn", "set", "metadata", "campaignWaitMs"];
+
+/** More roles than any process leads. */
+const MOST = 1_000_000;
+const LONGEST_MS = 3_600_000;
+
+export function parseManager(given: RoleManagerOptions): ParsedManager {
+  if (!isObject(given)) throw new InvalidRequestError("options", "must be an object");
+  checkKeys(given, "", [...SHARED, ...OWN]);
+  const { spread, mostRoles, mostCampaigns, setTimeoutMs, roleMetrics, ...shared } =
+    given as RoleManagerOptions;
+  const election = parseElection({ ...shared, groupId: "any" });
+  return Object.freeze({
+    shared,
+    election,
+    spread: spread === undefined ? null : parseSpread(spread),
+    mostRoles: checkInteger(mostRoles ?? MOST, "mostRoles", 0, MOST),
+    mostCampaigns: checkInteger(mostCampaigns ?? 256, "mostCampaigns", 1, 1000),
+    setTimeoutMs: checkInteger(setTimeoutMs ?? election.ttlMs, "setTimeoutMs", 1, LONGEST_MS),
+    roleMetrics: roleMetrics ?? NO_ROLE_METRICS,
+  });
+}
+
+function parseSpread(given: SpreadOptions): ParsedSpread {
+  if (!isObject(given)) throw new InvalidRequestError("spread", "must be an object");
+  checkKeys(given, "spread", ["group", "weight", "mostMembers"]);
+  const { group, weight, mostMembers } = given as SpreadOptions;
+  const seats = checkInteger(mostMembers ?? 32, "spread.mostMembers", 1, 1000);
+  return {
+    seats: Array.from({ length: seats }, (_, index) =>
+      checkId(`${checkId(group, "spread.group")}/${index}`, "spread.group"),
+    ),
+    weight: checkNumber(weight ?? 1, "spread.weight", 0.001, 1000),
+  };
+}
+
+export function parseRole(
+  name: string,
+  given: RoleOptions,
+  { spread, mostRoles }: ParsedManager,
+): ParsedRole {
+  checkId(name, "role");
+  if (!isObject(given)) throw new InvalidRequestError(`role ${name}`, "must be an object");
+  checkKeys(given, `role ${name}`, ROLE);
+  const { groupId, priority, dependsOn, set, metadata, campaignWaitMs } = given as RoleOptions;
+  const waitMs = checkInteger(campaignWaitMs ?? 0, "campaignWaitMs", 0, LIMITS.waitMs);
+  if (waitMs > 0 && (spread !== null || mostRoles < MOST || set !== undefined)) {
+    const other = spread !== null ? "spread" : set === undefined ? "mostRoles" : "set";
+    throw new InvalidRequestError(
+      "campaignWaitMs",
+      `is ${waitMs} for role ${name} and must be 0 with ${other}: whoever waits in a queue cannot tell when it wins`,
+    );
+  }
+  return Object.freeze({
+    name,
+    groupId: checkId(groupId ?? name, "groupId"),
+    priority: checkInteger(priority ?? 0, "priority", -LIMITS.priority, LIMITS.priority),
+    dependsOn: (dependsOn ?? []).map((each) => checkId(each, "dependsOn")),
+    set: set === undefined ? null : checkId(set, "set"),
+    metadata,
+    campaignWaitMs: waitMs,
+  });
+}

@@ -1,0 +1,225 @@
+/**
+ * Many roles in one process, over one elector: each an election of its own, renewed in one batch, stood for when the watch
+ * shows that nobody leads it.
+ *
+ * Promised: what `Election` promises, for each role; a role is led only while those that it depends on are, and its work ends
+ * before theirs; of a set all roles are led or none; with `spread`, each process comes to lead its share by weight, to within
+ * one role, and a role moves only where somebody has too many and somebody else too few. Not promised: that those who share
+ * the roles agree at every moment. While one comes or goes a role may move twice; it never has two leaders.
+ */
+import { type Elector, InvalidRequestError } from "@tenure/core";
+import { Broadcast } from "../election/broadcast.js";
+import { NotLeadingError } from "../election/errors.js";
+import { isPermanent } from "../election/retry.js";
+import type { ConnectionStatus, Mandate } from "../election/state.js";
+import { Conductor, type ConductorListener } from "./conductor.js";
+import {
+  type ParsedManager,
+  type ParsedRole,
+  parseManager,
+  parseRole,
+  type RoleManagerOptions,
+  type RoleOptions,
+} from "./options.js";
+import type { Role } from "./role.js";
+import type { RoleDemoteReason, RoleEvent, RoleManagerStatus, RoleStatus } from "./state.js";
+
+export type RolePromoteHook = (role: string, mandate: Mandate, signal: AbortSignal) => unknown;
+export type RoleDemoteHook = (role: string, reason: RoleDemoteReason) => unknown;
+
+export class RoleManager implements AsyncDisposable {
+  readonly #elector: Elector;
+  readonly #options: ParsedManager;
+  readonly #specs = new Map<string, ParsedRole>();
+  readonly #events = new Broadcast<RoleEvent>();
+  #promoteHook: RolePromoteHook | null = null;
+  #demoteHook: RoleDemoteHook | null = null;
+  #conductor: Conductor | null = null;
+  #state: RoleManagerStatus["state"] = "idle";
+  #connection: ConnectionStatus = "unknown";
+  #led = 0;
+  #started: Promise<void> | null = null;
+  #stopped: Promise<void> | null = null;
+
+  /** Asks nothing yet. The elector stays its owner's to close. */
+  constructor(elector: Elector, options: RoleManagerOptions) {
+    this.#elector = elector;
+    this.#options = parseManager(options);
+  }
+
+  /** Before `start`. */
+  add(name: string, options: RoleOptions = {}): this {
+    this.#checkIdle("add");
+    const role = parseRole(name, options, this.#options);
+    if (this.#specs.has(name)) throw new InvalidRequestError("role", `${name} was added already`);
+    const seats = this.#options.spread?.seats ?? [];
+    const isTaken = [...this.#specs.values()].some(({ groupId }) => groupId === role.groupId);
+    if (isTaken || seats.includes(role.groupId)) {
+      throw new InvalidRequestError("groupId", `${role.groupId} of role ${name} is used already`);
+    }
+    this.#specs.set(name, role);
+    return this;
+  }
+
+  /** Called with each leadership of a role; what it returns is waited for before its lease is given back. */
+  onRolePromote(hook: RolePromoteHook): this {
+    this.#checkIdle("onRolePromote");
+    if (this.#promoteHook !== null) throw hookGiven("onRolePromote");
+    this.#promoteHook = hook;
+    return this;
+  }
+
+  /** Called once after each `onRolePromote`, when that has ended. */
+  onRoleDemote(hook: RoleDemoteHook): this {
+    this.#checkIdle("onRoleDemote");
+    if (this.#demoteHook !== null) throw hookGiven("onRoleDemote");
+    this.#demoteHook = hook;
+    return this;
+  }
+
+  /**
+   * Stands for the roles until stopped. Resolves when everything that falls to this process was stood for once, or could not be;
+   * then it goes on trying. Rejects where roles depend on each other in a circle, or on what there is not.
+   */
+  start(): Promise<void> {
+    if (this.#stopped !== null)
+      return Promise.reject(new NotLeadingError("the roles were stopped; make another"));
+    this.#started ??= this.#start();
+    return this.#started;
+  }
+
+  /** Idempotent. Resolves when all work has ended and all leases are given back, each role before those that it depends on. */
+  stop(): Promise<void> {
+    this.#stopped ??= this.#stop();
+    return this.#stopped;
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.stop();
+  }
+
+  /** Whether this process may act in that role right now. */
+  isLeader(role: string): boolean {
+    return this.#conductor?.roles.get(role)?.isLeader() ?? false;
+  }
+
+  /** While leading: what goes along with every act in that role. */
+  mandate(role: string): Mandate | null {
+    return this.#conductor?.roles.get(role)?.mandate() ?? null;
+  }
+
+  /** The roles that this process leads. */
+  led(): readonly string[] {
+    const roles = [...(this.#conductor?.roles.values() ?? [])];
+    return roles.filter((role) => role.isLeader()).map(({ spec }) => spec.name);
+  }
+
+  status(): RoleManagerStatus {
+    const conductor = this.#conductor;
+    return {
+      state: this.#state,
+      roles: [...(conductor?.roles.values() ?? [])].map((role) => this.#roleStatus(role)),
+      led: this.led().length,
+      share: conductor?.share ?? 0,
+      members: conductor?.members ?? [],
+      connection: this.#connection,
+    };
+  }
+
+  /** Everything that happens from now on, until the end. */
+  changes(options: { readonly signal?: AbortSignal } = {}): AsyncIterableIterator<RoleEvent> {
+    return this.#events.read(options.signal);
+  }
+
+  async #start(): Promise<void> {
+    this.#conductor = new Conductor(this.#elector, this.#options, this.#specs, this.#listener());
+    this.#state = "running";
+    await this.#conductor.start();
+  }
+
+  async #stop(): Promise<void> {
+    this.#state = "stopping";
+    await this.#conductor?.stop();
+    this.#state = "stopped";
+    this.#events.emit({ kind: "stopped" });
+    this.#events.end();
+  }
+
+  #listener(): ConductorListener {
+    const { roleMetrics, election } = this.#options;
+    const { nodeId, logger } = election;
+    return {
+      promoted: (role, mandate, signal) => this.#promoted(role, mandate, signal),
+      demoted: (role, reason) => this.#demoted(role, reason),
+      failed: (role, error) => {
+        logger.error({ node: nodeId, role, err: error }, "the role cannot be stood for");
+        this.#events.emit({ kind: "role-failed", role, error });
+      },
+      setGivenUp: (set) => {
+        logger.info({ node: nodeId, set }, "not all of the set could be had in time");
+        this.#events.emit({ kind: "set-given-up", set });
+      },
+      membersChanged: (members) => {
+        logger.info({ node: nodeId, members: members.map((each) => each.nodeId) }, "others share the roles");
+        roleMetrics.members(nodeId, members.length);
+        this.#events.emit({ kind: "members-changed", members });
+      },
+      shareChanged: (share) => roleMetrics.share(nodeId, share),
+      contact: (error) => {
+        this.#connection = error === null || isPermanent(error) ? "connected" : "disconnected";
+      },
+    };
+  }
+
+  async #promoted(role: string, mandate: Mandate, signal: AbortSignal): Promise<void> {
+    const { roleMetrics, election } = this.#options;
+    roleMetrics.promoted(election.nodeId);
+    roleMetrics.led(election.nodeId, (this.#led += 1));
+    this.#events.emit({ kind: "role-promoted", role, mandate });
+    try {
+      await this.#promoteHook?.(role, mandate, signal);
+    } catch (error) {
+      // Work that ends by its signal ends as it should.
+      const isEnd = error === signal.reason || (error instanceof Error && error.name === "AbortError");
+      if (!signal.aborted || !isEnd) this.#hookFailed(role, "onRolePromote", error);
+    }
+  }
+
+  async #demoted(role: string, reason: RoleDemoteReason): Promise<void> {
+    const { roleMetrics, election } = this.#options;
+    try {
+      await this.#demoteHook?.(role, reason);
+    } catch (error) {
+      this.#hookFailed(role, "onRoleDemote", error);
+    }
+    roleMetrics.demoted(election.nodeId, reason);
+    roleMetrics.led(election.nodeId, (this.#led -= 1));
+    this.#events.emit({ kind: "role-demoted", role, reason });
+  }
+
+  #hookFailed(role: string, hook: string, error: unknown): void {
+    const { nodeId, logger } = this.#options.election;
+    logger.error({ node: nodeId, role, hook, err: error }, "a hook failed");
+    this.#events.emit({ kind: "hook-failed", role, hook, error });
+  }
+
+  #roleStatus(role: Role): RoleStatus {
+    const known = this.#conductor?.board.known(role.spec.groupId) ?? null;
+    return {
+      role: role.spec.name,
+      state: role.state,
+      isLeader: role.isLeader(),
+      leaderId: known?.nodeId ?? null,
+      term: known?.term ?? 0,
+      error: role.error,
+    };
+  }
+
+  #checkIdle(name: string): void {
+    if (this.#started !== null) throw new InvalidRequestError(name, "must be called before start");
+  }
+}
+
+function hookGiven(name: string): InvalidRequestError {
+  return new InvalidRequestError(name, "has a hook already; call both from one function");
+}

@@ -1,0 +1,191 @@
+/**
+ * The life of one role in this process: stood for once at a time, led, and given up in order.
+ *
+ * Each attempt is an `Election` of its own, which ends with the first loss: whether to stand again is for the manager to say.
+ * Whatever depends on a role ends before it: its work before this one's `onRoleDemote`, its lease before this one's.
+ */
+import { onAbort } from "@tenure/core";
+import type { Election } from "../election/election.js";
+import { Backoff, isPermanent } from "../election/retry.js";
+import type { DemoteReason, Mandate } from "../election/state.js";
+import type { ParsedElection } from "../election/options.js";
+import type { ParsedRole } from "./options.js";
+import type { RoleDemoteReason, RoleState } from "./state.js";
+
+export interface RoleParts {
+  readonly options: ParsedElection;
+  /** A new one, not started. */
+  readonly election: (spec: ParsedRole) => Election;
+  readonly dependents: () => readonly Role[];
+  /** The user's hook; never rejects. */
+  readonly promoted: (role: Role, mandate: Mandate, signal: AbortSignal) => Promise<void>;
+  /** The user's hook; never rejects. Only after `promoted`. */
+  readonly demoted: (role: Role, reason: RoleDemoteReason) => Promise<void>;
+  /** It is led here no longer: for the reason that `release` was given, or `null` if it was lost. */
+  readonly gone: (role: Role, reason: RoleDemoteReason | null) => void;
+  readonly changed: (role: Role) => void;
+  readonly failed: (role: Role, error: unknown) => void;
+}
+
+export class Role {
+  readonly spec: ParsedRole;
+  readonly #parts: RoleParts;
+  readonly #backoff: Backoff;
+  #state: RoleState = { kind: "out" };
+  #election: Election | null = null;
+  #act: () => void = () => {};
+  #asked: RoleDemoteReason | null = null;
+  #releasing: Promise<void> | null = null;
+  #ending: Promise<void> | null = null;
+  #error: unknown = null;
+  #hasActed = false;
+  /** Not stood for before. */
+  notBeforeMs: number = Number.NEGATIVE_INFINITY;
+
+  constructor(spec: ParsedRole, parts: RoleParts) {
+    this.spec = spec;
+    this.#parts = parts;
+    this.#backoff = new Backoff(parts.options.retry, parts.options.random);
+  }
+
+  get state(): RoleState {
+    return this.#state;
+  }
+
+  /** Stood for or held by this process. */
+  get isHere(): boolean {
+    return this.#state.kind !== "out" && this.#state.kind !== "releasing";
+  }
+
+  get isWon(): boolean {
+    return this.#state.kind === "won" || this.#state.kind === "leading";
+  }
+
+  get error(): unknown {
+    return this.#error;
+  }
+
+  isLeader(): boolean {
+    return this.#state.kind === "leading" && this.#election?.isLeader() === true;
+  }
+
+  mandate(): Mandate | null {
+    return this.isLeader() ? (this.#election?.mandate() ?? null) : null;
+  }
+
+  /** There is news of it: what was lost before says nothing any more. */
+  forgive(): void {
+    if (this.#error !== null) return;
+    this.#backoff.reset();
+    this.notBeforeMs = Number.NEGATIVE_INFINITY;
+  }
+
+  /** Resolves when the first campaign was answered, or could not be. One that does not win is out again, unless it waits. */
+  async seek(): Promise<void> {
+    const election = this.#parts.election(this.spec);
+    this.#election = election;
+    this.#error = null;
+    this.#move({ kind: "seeking" });
+    election.onPromote((mandate, signal) => this.#lead(mandate, signal));
+    election.onDemote((reason) => this.#demoted(reason));
+    await election.start().catch((error: unknown) => this.#fail(error));
+    if (election.isLeader() || this.#state.kind !== "seeking") return;
+    if (this.spec.campaignWaitMs > 0 && this.#error === null) return;
+    await this.#end();
+  }
+
+  /** All that it takes to act by it is there. */
+  act(): void {
+    this.#act();
+  }
+
+  /** Idempotent; the first reason counts. Resolves when the lease is given back. */
+  release(reason: RoleDemoteReason): Promise<void> {
+    if (this.#state.kind === "out") return Promise.resolve();
+    if (this.#state.kind !== "releasing") this.#asked = reason;
+    this.#releasing ??= this.#release(reason);
+    return this.#releasing;
+  }
+
+  async #release(reason: RoleDemoteReason): Promise<void> {
+    this.#leave(reason);
+    await this.#releaseDependents(reason);
+    await this.#end();
+  }
+
+  async #releaseDependents(reason: RoleDemoteReason): Promise<void> {
+    const why = reason === "stopped" ? reason : "dependency-lost";
+    await Promise.all(this.#parts.dependents().map((each) => each.release(why)));
+  }
+
+  async #lead(mandate: Mandate, signal: AbortSignal): Promise<void> {
+    // An answer that came while it was being released is given back by the election itself.
+    if (this.#state.kind !== "seeking" || signal.aborted) return;
+    this.#backoff.reset();
+    const over = new Promise<void>((resolve) => {
+      onAbort(signal, () => {
+        this.#lost();
+        resolve();
+      });
+    });
+    const acting = new Promise<void>((resolve) => {
+      this.#act = resolve;
+    });
+    this.#move({ kind: "won", mandate });
+    await Promise.race([acting, over]);
+    if (this.isWon) {
+      this.#move({ kind: "leading", mandate });
+      this.#hasActed = true;
+      await this.#parts.promoted(this, mandate, signal);
+    }
+    await over;
+    await this.#releaseDependents("dependency-lost");
+  }
+
+  #lost(): void {
+    if (this.#state.kind === "releasing") return;
+    this.#leave(null);
+    void this.#releaseDependents("dependency-lost");
+  }
+
+  #leave(reason: RoleDemoteReason | null): void {
+    if (this.#state.kind === "releasing") return;
+    this.#move({ kind: "releasing" });
+    this.#parts.gone(this, reason);
+  }
+
+  async #demoted(reason: DemoteReason): Promise<void> {
+    if (this.#hasActed) await this.#parts.demoted(this, this.#asked ?? reason);
+    this.#hasActed = false;
+    // It must not stand again by itself.
+    void this.#end();
+  }
+
+  #end(): Promise<void> {
+    const election = this.#election;
+    this.#ending ??= (election?.stop() ?? Promise.resolve()).then(() => this.#out());
+    return this.#ending;
+  }
+
+  #out(): void {
+    this.#election = null;
+    this.#asked = null;
+    this.#releasing = null;
+    this.#ending = null;
+    this.#act = () => {};
+    const { clock } = this.#parts.options;
+    this.notBeforeMs = clock.monotonicMs() + this.#backoff.next(this.#error ?? undefined);
+    this.#move({ kind: "out" });
+  }
+
+  #fail(error: unknown): void {
+    if (!isPermanent(error)) return;
+    this.#error = error;
+    this.#parts.failed(this, error);
+  }
+
+  #move(next: RoleState): void {
+    this.#state = next;
+    this.#parts.changed(this);
+  }
+}

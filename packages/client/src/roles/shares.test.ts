@@ -1,0 +1,76 @@
+import * as fc from "fast-check";
+import { expect, test } from "vitest";
+import { shares } from "./shares.js";
+import type { RoleMember } from "./state.js";
+
+const member = (nodeId: string, weight = 1, mostRoles = 1_000_000): RoleMember => ({
+  nodeId,
+  weight,
+  mostRoles,
+});
+
+test("a thousand roles fall to three processes evenly", () => {
+  const share = shares(1000, [member("a"), member("b"), member("c")]);
+  expect([...share.values()].toSorted((one, other) => one - other)).toEqual([333, 333, 334]);
+});
+
+test("weights are respected, and what one cannot take the others share", () => {
+  expect(shares(100, [member("a", 3), member("b", 1)])).toEqual(
+    new Map([
+      ["a", 75],
+      ["b", 25],
+    ]),
+  );
+  const capped = shares(100, [member("a", 1, 10), member("b"), member("c", 2)]);
+  expect(capped).toEqual(
+    new Map([
+      ["a", 10],
+      ["b", 30],
+      ["c", 60],
+    ]),
+  );
+  expect(shares(100, [member("a", 1, 10), member("b", 1, 20)])).toEqual(
+    new Map([
+      ["a", 10],
+      ["b", 20],
+    ]),
+  );
+});
+
+const members = fc.uniqueArray(
+  fc.record({
+    nodeId: fc.string({ minLength: 1, maxLength: 3 }),
+    weight: fc.constantFrom(0.5, 1, 1, 2, 3),
+    mostRoles: fc.oneof(fc.constant(1_000_000), fc.nat({ max: 60 })),
+  }),
+  { selector: ({ nodeId }) => nodeId, minLength: 1, maxLength: 8 },
+);
+
+test("everything is shared that can be, nobody gets more than it takes, and the order of the members does not matter", () => {
+  fc.assert(
+    fc.property(fc.nat({ max: 300 }), members, (total, all) => {
+      const share = shares(total, all);
+      const given = [...share.values()].reduce((sum, each) => sum + each, 0);
+      const takes = all.reduce((sum, { mostRoles }) => sum + mostRoles, 0);
+      expect(given).toBe(Math.min(total, takes));
+      for (const { nodeId, mostRoles } of all) expect(share.get(nodeId)).toBeLessThanOrEqual(mostRoles);
+      expect(Object.fromEntries(shares(total, all.toReversed()))).toEqual(Object.fromEntries(share));
+    }),
+  );
+});
+
+test("of two without a bound the one of equal weight has at most one more", () => {
+  fc.assert(
+    fc.property(fc.nat({ max: 300 }), members, (total, all) => {
+      const share = shares(total, all);
+      const open = all.filter(({ mostRoles }) => mostRoles === 1_000_000);
+      for (const one of open) {
+        for (const other of open) {
+          const perWeight = (each: RoleMember) => (share.get(each.nodeId) ?? 0) / each.weight;
+          const slack = 1 / one.weight + 1 / other.weight;
+          expect(Math.abs(perWeight(one) - perWeight(other))).toBeLessThan(slack + 1e-9);
+        }
+      }
+    }),
+  );
+});

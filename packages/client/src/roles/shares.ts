@@ -1,0 +1,49 @@
+import type { RoleMember } from "./state.js";
+
+/**
+ * How many of `total` roles fall to each member: in proportion to the weights, no more than each takes, whole numbers that
+ * differ by less than one from the exact share. Whoever asks gets the same answer, in whichever order the members come.
+ */
+export function shares(total: number, members: readonly RoleMember[]): ReadonlyMap<string, number> {
+  const result = new Map<string, number>();
+  let left = total;
+  let open = members.toSorted(byId);
+  // Who cannot take its part takes what it can; the rest is shared by the others.
+  for (let full: readonly RoleMember[]; ; open = open.filter((each) => !full.includes(each))) {
+    const perWeight = left / sum(open.map(({ weight }) => weight));
+    full = open.filter(({ weight, mostRoles }) => mostRoles <= weight * perWeight);
+    if (full.length === 0 || full.length === open.length) break;
+    for (const { nodeId, mostRoles } of full) {
+      result.set(nodeId, mostRoles);
+      left -= mostRoles;
+    }
+  }
+  for (const [nodeId, count] of apportion(left, open)) result.set(nodeId, count);
+  return result;
+}
+
+/** By largest remainder. */
+function apportion(total: number, members: readonly RoleMember[]): ReadonlyMap<string, number> {
+  const weights = sum(members.map(({ weight }) => weight));
+  const exact = members.map(({ nodeId, weight, mostRoles }) => ({
+    nodeId,
+    count: Math.min(mostRoles, (total * weight) / weights),
+  }));
+  const result = new Map(exact.map(({ nodeId, count }) => [nodeId, Math.floor(count)]));
+  let left = total - sum([...result.values()]);
+  const byRemainder = exact.toSorted((one, other) => (other.count % 1) - (one.count % 1));
+  for (const { nodeId, count } of byRemainder) {
+    if (left <= 0 || count % 1 === 0) break;
+    result.set(nodeId, Math.ceil(count));
+    left -= 1;
+  }
+  return result;
+}
+
+function sum(numbers: readonly number[]): number {
+  return numbers.reduce((total, each) => total + each, 0);
+}
+
+function byId(one: RoleMember, other: RoleMember): number {
+  return one.nodeId < other.nodeId ? -1 : 1;
+}

@@ -1,0 +1,36 @@
+/** Many requests in one: each has its own answer, in its place, whatever becomes of the others. */
+import { ServiceError } from "./service-error.js";
+import type { ErrorReply } from "./wire/shapes.js";
+
+interface OfGroup {
+  readonly group_id: string;
+}
+
+/** One that is refused is told so in its place. A fault of this program ends all of them. */
+export async function eachAlone<Q extends OfGroup, A extends object>(
+  all: readonly Q[],
+  answer: (each: Q, index: number) => Promise<A>,
+): Promise<{ results: (OfGroup & (A | ErrorReply))[] }> {
+  const results = all.map(async (each, index) => {
+    const { group_id } = each;
+    try {
+      return { group_id, ...(await answer(each, index)) };
+    } catch (error) {
+      if (error instanceof ServiceError) return { group_id, ...error.reply() };
+      throw error;
+    }
+  });
+  return { results: await Promise.all(results) };
+}
+
+/** Else the answers could not be told apart by their groups. */
+export function checkNamedOnce(field: string, all: readonly OfGroup[]): void {
+  const seen = new Set<string>();
+  for (const [index, { group_id }] of all.entries()) {
+    if (seen.has(group_id)) {
+      const place = `${field}[${index}].group_id`;
+      throw new ServiceError("INVALID_REQUEST", `${place} is named twice`, { field: place });
+    }
+    seen.add(group_id);
+  }
+}
