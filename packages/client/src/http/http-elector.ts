@@ -48,6 +48,7 @@ import {
   type ResignResult,
   type StepDownRequest,
   type TransferRequest,
+  TTL_BOUNDS_MS,
   type WatchEvent,
   type WatchOptions,
 } from "@tenure/core";
@@ -311,19 +312,22 @@ export class HttpElector implements ElectorAdmin {
     }
   }
 
-  /** A third leaves time to ask again twice before the lease ends. What is no ttl at all is for the service to refuse. */
+  /** A third leaves time to ask again twice before the lease ends. */
   #renewalMs(ttlMs: number): number {
-    return this.#withinMs(ttlMs / 3);
+    return this.#withinMs(ttlMs, 1 / 3);
   }
 
   /** Of a lease that was won later than this too little would be left. */
   #campaignMs(ttlMs: number): number {
-    return this.#withinMs(ttlMs / 2);
+    return this.#withinMs(ttlMs, 1 / 2);
   }
 
-  #withinMs(ms: number): number {
+  /** A ttl that no policy admits is for the service to refuse, and that may take its time. */
+  #withinMs(ttlMs: number, share: number): number {
     const { requestTimeoutMs } = this.#options;
-    return ms > 0 ? Math.max(1, Math.min(requestTimeoutMs, Math.floor(ms))) : requestTimeoutMs;
+    return ttlMs < TTL_BOUNDS_MS.min
+      ? requestTimeoutMs
+      : Math.min(requestTimeoutMs, Math.floor(ttlMs * share));
   }
 }
 
