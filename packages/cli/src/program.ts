@@ -20,6 +20,8 @@ import { EXIT } from "./exit-codes.js";
 import { newCommand, withExamples } from "./frame/elector-command.js";
 import { READER_GONE, type Shell } from "./frame/shell.js";
 import { tellError } from "./frame/tell-error.js";
+import { caCommand } from "./peers/ca-command.js";
+import { tcCommand } from "./peers/tc-command.js";
 import { runCommand } from "./run/run-command.js";
 import { serveCommand } from "./serve-command.js";
 import { topCommand } from "./top/top-command.js";
@@ -52,6 +54,8 @@ export function program(shell: Shell): Command {
     .addCommand(resumeCommand(shell))
     .addCommand(topCommand(shell))
     .addCommand(doctorCommand(shell))
+    .addCommand(caCommand(shell))
+    .addCommand(tcCommand(shell))
     .addCommand(benchCommand(shell));
   // Last, so that it knows all of them.
   all.addCommand(completionCommand(shell, () => all));

@@ -1,8 +1,18 @@
 import { InvalidRequestError, TenureError } from "@tenure/core";
-import type { GivenOptions, TenureServer } from "@tenure/server";
+import type { GivenOptions } from "@tenure/server";
 import { Command, Option } from "commander";
 import { ERROR_OUTPUT } from "./error-output.js";
 import { EXIT } from "./exit-codes.js";
+import type { RunningServer } from "./peers/peer-server.js";
+
+/** Those of the service, and those of a cluster. */
+type ServeFlags = GivenOptions & {
+  readonly join?: string | undefined;
+  readonly advertise?: string | undefined;
+  readonly tcTtl?: string | undefined;
+};
+
+const DEFAULT_TC_TTL = "5000";
 
 /** Each option is also an environment variable: `--tls-cert` is `TENURE_TLS_CERT`. */
 function option(flags: string, description: string): Option {
@@ -19,10 +29,25 @@ export function serveCommand(): Command {
     .addOption(option("--tls-cert <file>", "certificate, with --tls-key: serve HTTPS"))
     .addOption(option("--tls-key <file>", "its private key"))
     .addOption(option("--tls-client-ca <file>", "accept client certificates of this authority"))
+    .addOption(
+      option("--bundle <file>", "key, certificate and client authority in one (tenure ca issue server)"),
+    )
     .addOption(option("--jwt-jwks <url|file>", "accept JWTs signed by these keys"))
     .addOption(option("--jwt-issuer <iss>", "only of this issuer"))
     .addOption(option("--jwt-audience <aud>", "only for this audience"))
     .addOption(option("--admin-token-file <file>", "accept the token in this file as an admin's"))
+    .addOption(
+      option(
+        "--join <urls>",
+        "take part in a cluster without a shared store: servers to begin with, by comma",
+      ),
+    )
+    .addOption(
+      option("--advertise <url>", "where other servers reach this one (default: https and --listen)"),
+    )
+    .addOption(
+      option("--tc-ttl <ms>", "lease of the cluster's coordinator, the same at every server (default 5000)"),
+    )
     .addOption(option("--signing-key <file>", "Ed25519 private key: sign each lease"))
     .addOption(option("--log-level <level>", "silent, error, warn, info or debug (default info)"))
     .addOption(option("--explicit-groups", "refuse groups that were not created first"))
@@ -36,7 +61,7 @@ export function serveCommand(): Command {
 }
 
 /** What commander makes of the environment: any value of a switch is a yes to it, and no value is one. */
-function readEnvironment(given: GivenOptions, command: Command): GivenOptions {
+function readEnvironment(given: ServeFlags, command: Command): ServeFlags {
   const read: Record<string, unknown> = { ...given };
   for (const each of command.options) {
     const key = each.attributeName();
@@ -54,12 +79,24 @@ function readSwitch(text: string, field: string): boolean {
   throw new InvalidRequestError(field, `is "${text}" in the environment and must be true or false`);
 }
 
-async function serve(given: GivenOptions, command: Command): Promise<void> {
-  let server: TenureServer;
+async function open({ join, advertise, tcTtl, ...given }: ServeFlags): Promise<RunningServer> {
   // Loaded when it is wanted: the other commands should answer at once.
-  const { parseServerOptions, TenureServer: Server } = await import("@tenure/server");
+  const { parseServerOptions, TenureServer } = await import("@tenure/server");
+  const options = parseServerOptions(given);
+  if (join !== undefined) {
+    const { openPeerServer } = await import("./peers/peer-server.js");
+    return openPeerServer(options, { join, advertise, ttlMs: Number(tcTtl ?? DEFAULT_TC_TTL) });
+  }
+  const orphan = advertise === undefined ? (tcTtl === undefined ? null : "tc-ttl") : "advertise";
+  if (orphan !== null) throw new InvalidRequestError(orphan, "has no effect without join");
+  const server = await TenureServer.open(options);
+  return { server, close: () => server.close() };
+}
+
+async function serve(given: ServeFlags, command: Command): Promise<void> {
+  let running: RunningServer;
   try {
-    server = await Server.open(parseServerOptions(readEnvironment(given, command)));
+    running = await open(readEnvironment(given, command));
   } catch (error) {
     if (!(error instanceof TenureError)) throw error;
     // What is wrong may also be in a file that an option names.
@@ -69,8 +106,9 @@ async function serve(given: GivenOptions, command: Command): Promise<void> {
     process.exitCode = EXIT.wrongUse;
     return;
   }
+  const { server } = running;
   const stop = (): void => {
-    server.close().then(
+    running.close().then(
       () => process.exit(EXIT.done),
       (error: unknown) => {
         console.error(`tenure: ${String(error)}`);

@@ -10,3 +10,8 @@
 export { PeerElector, type PeerElectorOptions } from "./elector/peer-elector.js";
 export { Peer, type PeerEvent } from "./protocol/peer.js";
 export type { PeerOptions } from "./protocol/peer-options.js";
+export { PeerNode, type NodeHost, type PeerNodeParts } from "./wire/peer-node.js";
+export { type GivenNodeOptions, type NodeOptions, parseNodeOptions } from "./wire/peer-node-options.js";
+export type { Decision, TxnDecision } from "./decisions/decision.js";
+export type { Resource } from "./decisions/resource-manager.js";
+export { type CallAnswer, PeerCalls, RefusedCallError } from "./wire/peer-calls.js";

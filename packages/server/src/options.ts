@@ -11,7 +11,13 @@ export interface ServerOptions {
   readonly listen: Address;
   readonly grpc: Address | null;
   readonly store: string;
-  readonly tls: { readonly cert: string; readonly key: string; readonly clientCa: string | null } | null;
+  readonly tls: {
+    readonly cert: string;
+    readonly key: string;
+    readonly clientCa: string | null;
+    /** All three lie in one file. */
+    readonly isBundle: boolean;
+  } | null;
   readonly jwt: {
     readonly jwks: string;
     readonly issuer: string | null;
@@ -39,6 +45,8 @@ export interface GivenOptions {
   readonly tlsCert?: string | undefined;
   readonly tlsKey?: string | undefined;
   readonly tlsClientCa?: string | undefined;
+  /** Key, certificate and authority in one file, as `tenure ca issue` makes it. */
+  readonly bundle?: string | undefined;
   readonly jwtJwks?: string | undefined;
   readonly jwtIssuer?: string | undefined;
   readonly jwtAudience?: string | undefined;
@@ -61,6 +69,7 @@ const KNOWN: Readonly<Record<keyof GivenOptions, true>> = {
   tlsCert: true,
   tlsKey: true,
   tlsClientCa: true,
+  bundle: true,
   jwtJwks: true,
   jwtIssuer: true,
   jwtAudience: true,
@@ -80,7 +89,10 @@ export function parseServerOptions(given: GivenOptions): ServerOptions {
       throw new InvalidRequestError(key, `is not known; known are ${Object.keys(KNOWN).join(", ")}`);
   }
   const isAuthenticated =
-    given.tlsClientCa !== undefined || given.jwtJwks !== undefined || given.adminTokenFile !== undefined;
+    given.tlsClientCa !== undefined ||
+    given.bundle !== undefined ||
+    given.jwtJwks !== undefined ||
+    given.adminTokenFile !== undefined;
   const rateLimit =
     given.rateLimit === undefined ? DEFAULT_RATE_LIMIT : wholeNumber(given.rateLimit, "rate-limit", 0);
   const listen = parseAddress(given.listen ?? "127.0.0.1:7420", "listen");
@@ -115,7 +127,16 @@ export function parseAddress(text: string, field: string): Address {
   return { host: match[1] ?? match[2] ?? "", port };
 }
 
-function parseTls({ tlsCert, tlsKey, tlsClientCa }: GivenOptions): ServerOptions["tls"] {
+function parseTls({ tlsCert, tlsKey, tlsClientCa, bundle }: GivenOptions): ServerOptions["tls"] {
+  if (bundle !== undefined) {
+    if (tlsCert !== undefined || tlsKey !== undefined || tlsClientCa !== undefined) {
+      throw new InvalidRequestError(
+        "bundle",
+        "is given besides --tls-cert, --tls-key or --tls-client-ca; give one or the other",
+      );
+    }
+    return { cert: bundle, key: bundle, clientCa: bundle, isBundle: true };
+  }
   if (tlsCert === undefined && tlsKey === undefined && tlsClientCa === undefined) return null;
   if (tlsCert === undefined || tlsKey === undefined) {
     throw new InvalidRequestError(
@@ -123,7 +144,7 @@ function parseTls({ tlsCert, tlsKey, tlsClientCa }: GivenOptions): ServerOptions
       "is missing; TLS needs both, a certificate and its key",
     );
   }
-  return { cert: tlsCert, key: tlsKey, clientCa: tlsClientCa ?? null };
+  return { cert: tlsCert, key: tlsKey, clientCa: tlsClientCa ?? null, isBundle: false };
 }
 
 function parseJwt({ jwtJwks, jwtIssuer, jwtAudience }: GivenOptions): ServerOptions["jwt"] {

@@ -18,6 +18,7 @@ import { checkListen } from "./auth/listen-policy.js";
 import type { Parts } from "./auth/parts.js";
 import { TlsFiles } from "./auth/tls-files.js";
 import { ElectionService } from "./election-service.js";
+import { extensionHost, type ServerExtension } from "./extension.js";
 import { GrpcServer } from "./grpc/grpc-server.js";
 import { buildApp } from "./http/app.js";
 import { RateLimiter } from "./limits/rate-limiter.js";
@@ -31,6 +32,7 @@ export interface TenureServerParts {
   readonly store?: Store;
   readonly clock?: Clock;
   readonly log?: Logger;
+  readonly extension?: ServerExtension;
 }
 
 /** Requests in flight have so long to be answered when the server stops. */
@@ -134,6 +136,8 @@ export class TenureServer implements AsyncDisposable {
         ...transportParts,
         tls: tlsFiles === null ? null : tlsFiles.serverOptions(),
         isReady,
+        extend: (scope) =>
+          parts.extension?.mount(scope, extensionHost(metrics.registry, parts.log, tlsFiles, parts.clock)),
       });
       made.push(() => app.close());
       await app.listen({ host: listen.host, port: listen.port }).catch((cause: unknown) => {

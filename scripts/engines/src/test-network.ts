@@ -3,6 +3,9 @@ import { execFileSync } from "node:child_process";
 import { randomInt } from "node:crypto";
 import type { Machine } from "./etcd.js";
 
+/** Names of this process's networks: what one leaves behind for a moment is not in the way of the next. */
+let networks = 0;
+
 export class TestNetwork {
   readonly #tag: string;
   readonly #subnet: string;
@@ -12,7 +15,8 @@ export class TestNetwork {
 
   /** Reserved for tests of networks, so nobody's. */
   constructor(names: readonly string[]) {
-    this.#tag = `tn${process.pid % 100_000}`;
+    networks += 1;
+    this.#tag = `tn${process.pid % 10_000}${String.fromCharCode(96 + (networks % 26))}`;
     this.#subnet = `198.18.${randomInt(256)}`;
     this.#names = names;
     process.once("exit", this.#atExit);
@@ -78,6 +82,8 @@ export class TestNetwork {
 
   close(): void {
     process.off("exit", this.#atExit);
+    // Open connections keep a namespace for a while; without its link it harms nobody.
+    for (const index of this.#names.keys()) tryIp("link", "del", `${this.#tag}x${index}`);
     for (const name of this.#names) tryIp("netns", "del", this.#space(name));
     tryIp("link", "del", `${this.#tag}b`);
   }

@@ -13,6 +13,8 @@ export interface TlsFileNames {
   readonly cert: string;
   readonly key: string;
   readonly clientCa?: string | undefined;
+  /** All three are one file. */
+  readonly isBundle?: boolean | undefined;
 }
 
 export interface TlsContent {
@@ -91,7 +93,11 @@ export class TlsFiles implements AsyncDisposable {
 
 /** Says which file is wrong, and what about it. */
 export function parseTlsFiles(names: TlsFileNames, contents: readonly Buffer[]): TlsContent {
-  const [cert, key, ca] = contents as [Buffer, Buffer, Buffer | undefined];
+  const [cert, key, ca] = (names.isBundle === true ? splitBundle(names.cert, contents[0]) : contents) as [
+    Buffer,
+    Buffer,
+    Buffer | undefined,
+  ];
   const chain = parseCertificates(names.cert, cert);
   const privateKey = parseKey(names.key, key);
   if (chain[0]?.checkPrivateKey(privateKey) !== true) {
@@ -110,6 +116,21 @@ export function parseTlsFiles(names: TlsFileNames, contents: readonly Buffer[]):
     });
   }
   return { cert, key, ca };
+}
+
+/** Of the certificates in a bundle those of authorities say whom to trust; the rest is shown to others. */
+function splitBundle(path: string, content: Buffer = Buffer.alloc(0)): [Buffer, Buffer, Buffer] {
+  const blocks = content.toString("latin1").match(CERTIFICATE) ?? [];
+  const isAuthority = parseCertificates(path, content).map((each) => each.ca);
+  const [own, authorities] = [false, true].map((wanted) =>
+    Buffer.from(blocks.filter((_, index) => isAuthority[index] === wanted).join("\n")),
+  ) as [Buffer, Buffer];
+  if (own.length === 0)
+    throw new InvalidRequestError(path, "holds no certificate beside that of an authority");
+  if (authorities.length === 0) {
+    throw new InvalidRequestError(path, "holds no certificate of an authority; tenure ca issue adds it");
+  }
+  return [own, content, authorities];
 }
 
 const CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g;

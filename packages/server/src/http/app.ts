@@ -41,6 +41,7 @@ export interface AppParts {
   readonly isReady: () => Promise<boolean>;
   /** Aborted when the server begins to stop. */
   readonly stopping: AbortSignal;
+  readonly extend?: ((app: FastifyInstance) => void | Promise<void>) | undefined;
 }
 
 export type App = FastifyInstance<
@@ -58,7 +59,7 @@ const ARRIVAL_MS = 30_000;
 const REQUEST_ID = /^[A-Za-z0-9._:-]{1,100}$/;
 
 export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
-  const { log, tls, stopping } = parts;
+  const { log, tls, stopping, extend } = parts;
   const app = Fastify({
     loggerInstance: log,
     logController: new LogController({ disableRequestLogging: true }),
@@ -100,5 +101,6 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
     operationsRoutes(typed, parts);
     await pageRoutes(typed);
   });
+  if (extend !== undefined) app.register(async (scope) => extend(scope));
   return app;
 }

@@ -18,6 +18,9 @@ const OPEN_PATHS = new Set([
 ]);
 
 declare module "fastify" {
+  interface FastifyContextConfig {
+    readonly ownIdentity?: boolean;
+  }
   interface FastifyRequest {
     /** Set before any handler of a route that needs to know. */
     caller: Caller;
@@ -39,6 +42,8 @@ export function addRequestHooks(app: FastifyInstance, parts: AppParts): void {
     // On a connection that was open already.
     if (stopping.aborted) return done(stoppingError());
     if (OPEN_PATHS.has(request.routeOptions.url ?? "")) return done();
+    // Such a route tells by itself who asks.
+    if (request.routeOptions.config.ownIdentity === true) return done();
     const admit = (caller: Caller) => {
       const account = isAnonymous ? request.ip : caller.name;
       request.caller = caller;

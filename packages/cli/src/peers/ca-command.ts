@@ -1,0 +1,107 @@
+/** `tenure ca`: the authority of a cluster, and bundles for everybody who takes part. */
+import { InvalidRequestError } from "@tenure/core";
+import type { CertificateKind, KeyKind } from "@tenure/peers/certificates";
+import { Argument, type Command, Option } from "commander";
+import { newCommand, withExamples } from "../frame/elector-command.js";
+import { parseWhole } from "../frame/numbers.js";
+import type { OutputFlags, Shell } from "../frame/shell.js";
+import { readIfThere, writePrivate } from "./private-file.js";
+
+interface InitFlags extends OutputFlags {
+  readonly trustDomain: string;
+  readonly out: string;
+  readonly keyType: KeyKind;
+  readonly days: number;
+}
+
+interface IssueFlags extends OutputFlags {
+  readonly ca: string;
+  readonly out: string;
+  readonly host?: readonly string[];
+  readonly days: number;
+}
+
+const KINDS: readonly CertificateKind[] = ["server", "tc", "sdk", "admin"];
+const OWN_HOSTS = ["localhost", "127.0.0.1", "::1"];
+const MOST_DAYS = 36_500;
+
+export function caCommand(shell: Shell): Command {
+  const command = newCommand(shell, "ca", "Make the certificates of a cluster")
+    .addCommand(initCommand(shell))
+    .addCommand(issueCommand(shell));
+  return withExamples(command, "tenure ca init", "tenure ca issue server node-1 --out node-1.pem");
+}
+
+function initCommand(shell: Shell): Command {
+  const command = newCommand(shell, "init", "Make an authority; whoever has its file can be anybody")
+    .addOption(new Option("--trust-domain <name>", "of every name that it signs").default("tenure"))
+    .addOption(new Option("--out <file>", "where to keep its key and certificate").default("ca.pem"))
+    .addOption(
+      new Option("--key-type <type>", "kind of its keys").choices(["p256", "ed25519"]).default("p256"),
+    )
+    .addOption(new Option("--days <n>", "how long it is valid").argParser(parseWhole).default(3650))
+    .addOption(new Option("--json", "print JSON"))
+    .action(async (flags: InitFlags) => {
+      shell.isJson = flags.json === true;
+      checkDays(flags.days);
+      if ((await readIfThere(flags.out)) !== null) {
+        throw new InvalidRequestError(
+          "--out",
+          `names ${flags.out}, which exists; a new authority would make its certificates worthless: move it away first`,
+        );
+      }
+      const { Authority } = await import("@tenure/peers/certificates");
+      const { trustDomain, keyType: keyKind, days, out } = flags;
+      const authority = await Authority.create({ trustDomain, keyKind, days, nowMs: shell.clock.wallMs() });
+      await writePrivate(out, await authority.pem());
+      shell.say({ out, trust_domain: trustDomain }, `${out}: authority of ${trustDomain}; keep it secret`);
+    });
+  return withExamples(command, "tenure ca init", "tenure ca init --trust-domain lockd --out lockd-ca.pem");
+}
+
+function issueCommand(shell: Shell): Command {
+  const command = newCommand(shell, "issue", "Issue a bundle: key, certificate and authority in one file")
+    .addArgument(new Argument("<kind>", "server, tc, sdk or admin").choices(KINDS))
+    .argument("<name>", "of the node, client or person; of a server it is only shown")
+    .requiredOption("--out <file>", "the bundle; a server's node id is kept if there is one already")
+    .addOption(new Option("--ca <file>", "the file of the authority").default("ca.pem"))
+    .addOption(
+      new Option("--host <name...>", `names and addresses of a server (default ${OWN_HOSTS.join(", ")})`),
+    )
+    .addOption(new Option("--days <n>", "how long it is valid").argParser(parseWhole).default(365))
+    .addOption(new Option("--json", "print JSON"))
+    .action(async (kind: CertificateKind, name: string, flags: IssueFlags) => {
+      shell.isJson = flags.json === true;
+      checkDays(flags.days);
+      const { Authority, nodeIdIn, parseBundle, spiffeUri } = await import("@tenure/peers/certificates");
+      const text = await readIfThere(flags.ca);
+      if (text === null)
+        throw new InvalidRequestError(
+          "--ca",
+          `names ${flags.ca}, which does not exist; tenure ca init makes it`,
+        );
+      const authority = await Authority.read(text, flags.ca);
+      const before = (await readIfThere(flags.out)) ?? "";
+      const bundle = await authority.issue({
+        kind,
+        name,
+        nodeId: kind === "server" ? (nodeIdIn(before, authority.trustDomain) ?? undefined) : undefined,
+        hosts: flags.host ?? OWN_HOSTS,
+        days: flags.days,
+        nowMs: shell.clock.wallMs(),
+      });
+      await writePrivate(flags.out, bundle);
+      const uri = spiffeUri(parseBundle(bundle, flags.out).owner);
+      shell.say({ out: flags.out, uri }, `${flags.out}: ${uri}`);
+    });
+  return withExamples(
+    command,
+    "tenure ca issue server node-1 --out node-1.pem --host node-1.example.org",
+    "tenure ca issue tc operator --out operator.pem",
+  );
+}
+
+function checkDays(days: number): void {
+  if (days < 1 || days > MOST_DAYS)
+    throw new InvalidRequestError("--days", `is ${days} and must be 1 to ${MOST_DAYS}`);
+}

@@ -1,0 +1,139 @@
+/** Servers without a shared store, as processes with mTLS on loopback: they elect, fail over, lose their quorum, leave and join. */
+import { writeFileSync } from "node:fs";
+import { afterEach, describe, expect, it } from "vitest";
+import { until } from "../engines/until.test-kit.js";
+import { type ClusterNode, TestCluster } from "./cluster.test-kit.js";
+
+let cluster: TestCluster;
+afterEach(() => cluster.close());
+
+const termAt = async (node: ClusterNode): Promise<number> => (await cluster.leaderAt(node))?.term ?? 0;
+
+describe("three servers", { timeout: 120_000 }, () => {
+  it("elect one, and another with a higher term after it was killed; the old one follows when it is back", async () => {
+    cluster = await TestCluster.started(["a", "b", "c"], { trustDomain: "lockd" });
+    const first = await cluster.leader();
+    const term = await termAt(first);
+    await first.process?.end("SIGKILL");
+    const second = await cluster.leader();
+    expect(second).not.toBe(first);
+    expect(await termAt(second)).toBeGreaterThan(term);
+    await cluster.start(first);
+    await cluster.settled();
+    expect(await cluster.leading()).toEqual([second]);
+  });
+
+  it("have no leader while two are gone, and one again when one is back", async () => {
+    cluster = await TestCluster.started(["a", "b", "c"]);
+    const leader = await cluster.leader();
+    const term = await termAt(leader);
+    const others = cluster.nodes.filter((node) => node !== leader);
+    for (const node of others) await node.process?.end("SIGKILL");
+    await until(
+      5 * cluster.ttlMs,
+      "the leader steps down",
+      async () => (await cluster.leading()).length === 0,
+    );
+    expect((await cluster.leaderAt(leader))?.leader_id).toBeNull();
+    expect(leader.log).toContain("this server is no longer the coordinator");
+    await cluster.start(others[0] as ClusterNode);
+    const next = await cluster.leader();
+    expect(await termAt(next)).toBeGreaterThan(term);
+  });
+
+  it("lose a leader that is told to stop at once: it leaves, is removed, and the rest elects", async () => {
+    cluster = await TestCluster.started(["a", "b", "c"]);
+    const leader = await cluster.leader();
+    expect(await leader.process?.end("SIGTERM")).toBe(0);
+    const rest = cluster.nodes.filter((node) => node !== leader);
+    // Not by expiry: they know at once.
+    for (const node of rest)
+      expect(await cluster.list(node)).toEqual(rest.map(({ endpoint }) => endpoint).toSorted());
+    await cluster.settled();
+  });
+
+  it("bear one that leaves and stops at once, and one that comes back after it left leads again", async () => {
+    cluster = await TestCluster.started(["a", "b", "c"]);
+    const leader = await cluster.leader();
+    const [hasty, last] = cluster.nodes.filter((node) => node !== leader) as [ClusterNode, ClusterNode];
+    const leave = (node: ClusterNode) =>
+      cluster.ask(node, "POST", "/v1/tc/cluster/leave", { as: node.bundle });
+    expect((await leave(hasty)).status).toBe(200);
+    await hasty.process?.end("SIGKILL");
+    await cluster.settled();
+    expect(await cluster.leading()).toEqual([leader]);
+
+    // The last but one leaves and returns before it is let go; then it is alone, and must be able to lead.
+    expect((await leave(last)).status).toBe(200);
+    const body = { self_endpoint: last.endpoint, disk: "its own" };
+    const path = "/v1/tc/cluster/announce";
+    expect((await cluster.ask(last, "POST", path, { as: last.bundle, body })).status).toBe(200);
+    await cluster.settled();
+    await leader.process?.end("SIGTERM");
+    await cluster.settled();
+    expect(await cluster.leading()).toEqual([last]);
+  });
+
+  it("take in a fourth that knows one of them only, and it votes", async () => {
+    cluster = await TestCluster.of(["a", "b", "c", "d"]);
+    const [a, b, c, d] = cluster.nodes as [ClusterNode, ClusterNode, ClusterNode, ClusterNode];
+    const join = [a, b, c].map(({ endpoint }) => endpoint);
+    await Promise.all([a, b, c].map((node) => cluster.start(node, { join })));
+    await cluster.settled();
+    await cluster.start(d, { join: [a.endpoint] });
+    await cluster.settled();
+    // Three of four are needed now: without two there is none.
+    for (const node of [a, b]) await node.process?.end("SIGKILL");
+    await until(8 * cluster.ttlMs, "no leader", async () => (await cluster.leading()).length === 0);
+  });
+});
+
+describe("a server that nobody lets go", () => {
+  it("stops within ten seconds all the same", async () => {
+    cluster = await TestCluster.started(["a", "b"]);
+    const [a, b] = cluster.nodes as [ClusterNode, ClusterNode];
+    await b.process?.end("SIGKILL");
+    const sinceMs = performance.now();
+    expect(await a.process?.end("SIGTERM")).toBe(0);
+    expect(performance.now() - sinceMs).toBeLessThan(10_000);
+  });
+});
+
+describe("a server whose bundle is issued again", () => {
+  it("goes on leading with the new certificate, and warns of one that names another server", async () => {
+    cluster = await TestCluster.started(["a", "b"]);
+    const leader = await cluster.leader();
+    const term = await termAt(leader);
+    const renew = async (name: string, text: RegExp): Promise<void> => {
+      const { key, cert, ca } = await cluster.bundle("server", name);
+      writeFileSync(leader.bundleFile, `${key}\n${cert}\n${ca}\n`);
+      await until(10_000, `the log says ${text.source}`, async () => text.test(leader.log));
+    };
+    await renew(leader.name, /have been renewed/);
+    const other = cluster.nodes.find((node) => node !== leader) as ClusterNode;
+    // Its renewals go on for longer than a lease.
+    const lookedMs = performance.now();
+    await until(
+      5 * cluster.ttlMs,
+      "a lease has passed",
+      async () => performance.now() - lookedMs > 2 * cluster.ttlMs,
+    );
+    expect(await termAt(other)).toBe(term);
+    expect(await cluster.leading()).toEqual([leader]);
+    await renew("stranger", /names another server/);
+  });
+});
+
+describe("a server alone", () => {
+  it("leads at once, and again with a higher term after a restart over the same disk", async () => {
+    cluster = await TestCluster.started(["a"]);
+    const node = cluster.node(0);
+    const before = await cluster.leaderAt(node);
+    await node.process?.end("SIGKILL");
+    await cluster.start(node);
+    await cluster.leader();
+    const after = await cluster.leaderAt(node);
+    expect(after?.term).toBeGreaterThan(before?.term ?? 0);
+    expect(after?.peer.disk).toBe(before?.peer.disk);
+  });
+});

@@ -1,0 +1,175 @@
+/**
+ * Five servers on a network of real machines' making, cut in every way: at most one of them leads at every moment, and
+ * one again after healing. Each moment is a look at all of them; each look asks every server itself.
+ */
+import { sleep, systemClock } from "@tenure/core";
+import { isMissing, TestNetwork } from "@tenure/engines";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { until } from "../engines/until.test-kit.js";
+import { type ClusterNode, TestCluster } from "./cluster.test-kit.js";
+
+const NAMES = ["m1", "m2", "m3", "m4", "m5"];
+const TTL_MS = 1500;
+/** Longer than a member's lease, which runs out in real time. */
+const LONG_MS = 4 * TTL_MS;
+const LOOK_MS = 40;
+
+/** It has led for certain from the end of the first look that showed so to the beginning of the last, of one term. */
+interface Sighting {
+  readonly node: string;
+  readonly term: number;
+  readonly askedMs: number;
+  readonly answeredMs: number;
+}
+
+describe.skipIf(isMissing("ip"))("five servers on a network that is cut", { timeout: 180_000 }, () => {
+  let network: TestNetwork;
+  let cluster: TestCluster;
+  let sightings: Sighting[];
+  let watching: AbortController;
+  let watched: Promise<unknown>;
+
+  // One for all: its machines are gone only a while after it was closed.
+  beforeAll(() => {
+    network = new TestNetwork(NAMES);
+  });
+  afterAll(() => network?.close());
+  beforeEach(async () => {
+    const places = Object.fromEntries(NAMES.map((name) => [name, network.machine(name)]));
+    cluster = await TestCluster.started(NAMES, { ttlMs: TTL_MS, places });
+    sightings = [];
+    watching = new AbortController();
+    watched = Promise.all(cluster.nodes.map(watch));
+  }, 120_000);
+  afterEach(async () => {
+    watching.abort(new Error("done"));
+    await watched;
+    await cluster.close();
+    network.heal();
+  });
+
+  /** From outside, where no cut is. */
+  async function watch(node: ClusterNode): Promise<void> {
+    while (!watching.signal.aborted) {
+      const askedMs = performance.now();
+      const view = await cluster.leaderAt(node);
+      const answeredMs = performance.now();
+      if (view?.peer.leading === true)
+        sightings.push({ node: node.name, term: view.term, askedMs, answeredMs });
+      await sleep(systemClock, LOOK_MS, watching.signal).catch(() => {});
+    }
+  }
+
+  /** Terms of two holders, and spans of two leaders that overlap for certain. */
+  function violations(): readonly string[] {
+    const found: string[] = [];
+    const terms = new Map<number, { node: string; fromMs: number; toMs: number }>();
+    for (const { node, term, askedMs, answeredMs } of sightings) {
+      const span = terms.get(term);
+      if (span === undefined) terms.set(term, { node, fromMs: answeredMs, toMs: askedMs });
+      else if (span.node !== node) found.push(`term ${term} was led by ${span.node} and ${node}`);
+      else
+        terms.set(term, {
+          node,
+          fromMs: Math.min(span.fromMs, answeredMs),
+          toMs: Math.max(span.toMs, askedMs),
+        });
+    }
+    const spans = [...terms].toSorted(([a], [b]) => a - b);
+    for (const [index, [term, span]] of spans.entries()) {
+      for (const [later, other] of spans.slice(index + 1)) {
+        if (other.fromMs < span.toMs && span.fromMs < other.toMs)
+          found.push(`terms ${term} of ${span.node} and ${later} of ${other.node} overlap`);
+      }
+    }
+    return found;
+  }
+
+  async function heals(): Promise<void> {
+    network.heal();
+    const healedMs = performance.now();
+    await cluster.leader(6 * TTL_MS);
+    console.log(`one leader again ${Math.round(performance.now() - healedMs)} ms after healing`);
+    expect(violations()).toEqual([]);
+    expect(sightings.length).toBeGreaterThan(0);
+  }
+
+  /** The leader's part first. */
+  async function parts(...sizes: readonly number[]): Promise<readonly ClusterNode[][]> {
+    const leader = await cluster.leader();
+    const rest = [leader, ...cluster.nodes.filter((node) => node !== leader)];
+    return sizes.map((size) => rest.splice(0, size));
+  }
+
+  const names = (nodes: readonly ClusterNode[]): readonly string[] => nodes.map(({ name }) => name);
+
+  async function leadingIn(nodes: readonly ClusterNode[]): Promise<readonly ClusterNode[]> {
+    const leading = await cluster.leading();
+    return nodes.filter((node) => leading.includes(node));
+  }
+
+  it("3/2, the leader among the two: the three elect, the two have none, and it follows when healed", async () => {
+    const [two = [], three = []] = await parts(2, 3);
+    const old = two[0] as ClusterNode;
+    network.partition(names(two), names(three));
+    await until(12 * TTL_MS, "the three have a leader", async () => (await leadingIn(three)).length === 1);
+    expect(await leadingIn(two)).toEqual([]);
+    await sleep(systemClock, LONG_MS);
+    await heals();
+    expect(await cluster.leading()).not.toEqual([old]);
+  });
+
+  it("3/2, the leader among the three: it goes on leading", async () => {
+    const [three = [], two = []] = await parts(3, 2);
+    network.partition(names(three), names(two));
+    await sleep(systemClock, LONG_MS);
+    expect(await leadingIn(two)).toEqual([]);
+    expect(await leadingIn(three)).toHaveLength(1);
+    await heals();
+  });
+
+  it("2/2/1: nobody leads, for longer than a member's lease", async () => {
+    const [first = [], second = [], last = []] = await parts(2, 2, 1);
+    network.partition(names(first), names(second), names(last));
+    await until(5 * TTL_MS, "nobody leads", async () => (await cluster.leading()).length === 0);
+    const since = sightings.length;
+    await sleep(systemClock, LONG_MS);
+    expect(sightings.slice(since)).toEqual([]);
+    await heals();
+  });
+
+  it("one that sends but hears nothing does no harm, be it the leader", async () => {
+    const [[deaf] = [], others = []] = await parts(1, 4);
+    for (const { name } of others) network.silence(name, (deaf as ClusterNode).name);
+    await until(12 * TTL_MS, "another leads", async () => (await leadingIn(others)).length === 1);
+    await sleep(systemClock, LONG_MS);
+    expect(await leadingIn([deaf as ClusterNode])).toEqual([]);
+    await heals();
+  });
+
+  it("one that can announce but not be reached stops nobody", async () => {
+    const [[leader] = [], others = []] = await parts(1, 4);
+    const mute = others[3] as ClusterNode;
+    // It is reached at an endpoint where nobody is.
+    await mute.process?.end("SIGKILL");
+    await cluster.start(mute, { args: ["--advertise", `https://${network.nowhere}:1`] });
+    await sleep(systemClock, LONG_MS);
+    expect(await leadingIn([leader as ClusterNode, ...others.slice(0, 3)])).toHaveLength(1);
+    expect(violations()).toEqual([]);
+  });
+
+  it("one with a wiped disk under its old identity is a new voter: removed, then added", async () => {
+    const [, others = []] = await parts(1, 4);
+    const wiped = others[0] as ClusterNode;
+    const before = (await cluster.leaderAt(wiped))?.peer.disk;
+    await wiped.process?.end("SIGKILL");
+    cluster.wipe(wiped);
+    const join = cluster.endpoints.filter((endpoint) => endpoint !== wiped.endpoint);
+    await cluster.start(wiped, { join });
+    await cluster.settled();
+    const view = await cluster.leaderAt(wiped);
+    expect(view?.peer.disk).not.toBe(before);
+    expect(view?.peer.config?.members[wiped.identity]).toMatchObject({ disk: view?.peer.disk });
+    expect(violations()).toEqual([]);
+  });
+});

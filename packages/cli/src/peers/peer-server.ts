@@ -1,0 +1,61 @@
+/** `tenure serve --join`: the service together with a node of the cluster, in the order in which they begin and end. */
+import { readFile } from "node:fs/promises";
+import { InvalidRequestError, systemClock } from "@tenure/core";
+import type { ServerOptions, TenureServer } from "@tenure/server";
+
+export interface PeerFlags {
+  readonly join: string;
+  readonly advertise?: string | undefined;
+  readonly ttlMs: number;
+}
+
+export interface RunningServer {
+  readonly server: TenureServer;
+  close(): Promise<void>;
+}
+
+export async function openPeerServer(options: ServerOptions, flags: PeerFlags): Promise<RunningServer> {
+  const [{ TenureServer: Server }, { PeerNode, parseNodeOptions }, { parseBundle }, { openStore }] =
+    await Promise.all([
+      import("@tenure/server"),
+      import("@tenure/peers"),
+      import("@tenure/peers/certificates"),
+      import("@tenure/stores"),
+    ]);
+  const { tls, listen, store: storeUrl } = options;
+  const bundle = tls?.isBundle === true ? parseBundle(await read(tls.cert), tls.cert) : null;
+  const nodeOptions = parseNodeOptions({ ...flags, listen, store: storeUrl, bundle });
+  const store = await openStore(storeUrl);
+  try {
+    const node = await PeerNode.open(nodeOptions, { store, clock: systemClock, random: Math.random });
+    const server = await Server.open(options, { store, extension: node });
+    try {
+      await node.start();
+    } catch (error) {
+      await node.stop();
+      await server.close();
+      throw error;
+    }
+    return {
+      server,
+      close: async () => {
+        // It votes to the last: only then it stops to answer.
+        await node.leave();
+        await node.stop();
+        await server.close();
+        await store.close();
+      },
+    };
+  } catch (error) {
+    await store.close();
+    throw error;
+  }
+}
+
+async function read(path: string): Promise<string> {
+  try {
+    return await readFile(path, "utf8");
+  } catch (cause) {
+    throw new InvalidRequestError(path, `cannot be read: ${(cause as Error).message}`, { cause });
+  }
+}

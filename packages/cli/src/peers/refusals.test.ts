@@ -1,0 +1,238 @@
+/** Who is refused, with which code, and that nothing has changed; and every reason not to start at all. */
+import { systemClock } from "@tenure/core";
+import { Authority } from "@tenure/peers/certificates";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import type { Scratch } from "../scratch.test-kit.js";
+import { type AskOptions, type ClusterNode, TestCluster } from "./cluster.test-kit.js";
+
+describe("a cluster of two", () => {
+  let cluster: TestCluster;
+  let a: ClusterNode;
+  let b: ClusterNode;
+  let leader: ClusterNode;
+  beforeAll(async () => {
+    cluster = await TestCluster.started(["a", "b"]);
+    [a, b] = [cluster.node(0), cluster.node(1)];
+    leader = await cluster.leader();
+  });
+  afterAll(() => cluster.close());
+
+  /** Everything that a call could change, but for what renews itself. */
+  async function known(): Promise<unknown> {
+    const views = await Promise.all([a, b].map((node) => cluster.leaderAt(node)));
+    return views.map((view) => [view?.leader_id, view?.term, view?.peer.term, view?.peer.config]);
+  }
+
+  async function refused(path: string, options: AskOptions): Promise<readonly [number, unknown]> {
+    const before = [await known(), await cluster.list(a)];
+    const method = path.endsWith("leader") || path.endsWith("list") ? "GET" : "POST";
+    const { status, body } = await cluster.ask(a, method, path, options);
+    expect([await known(), await cluster.list(a)]).toEqual(before);
+    expect(body["detail"]).toBeTypeOf("string");
+    return [status, body["error"]];
+  }
+
+  const acquire = (id: string): object => ({
+    candidate_id: id,
+    candidate_endpoint: "https://127.0.0.1:1",
+    term: 1_000_000,
+    ttl_ms: 1500,
+    cluster: "c",
+    epoch: [0, 0],
+  });
+
+  it.each([
+    "/v1/tc/leader",
+    "/v1/tc/cluster/list",
+    "/v1/tc/lease/acquire",
+    "/v1/tc/lease/renew",
+    "/v1/tc/lease/release",
+  ])("tells %s to clients and servers only", async (path) => {
+    const body = path.includes("lease") ? { body: acquire("a") } : {};
+    const required = [403, "tc_client_required"];
+    expect(await refused(path, { as: await cluster.bundle("sdk", "a"), ...body })).toEqual(required);
+    expect(await refused(path, { as: null, ...body })).toEqual(required);
+    const longAgo = systemClock.wallMs() - 90 * 86_400_000;
+    const expired = await cluster.bundle("server", "a", cluster.authority, longAgo);
+    expect(await refused(path, { as: expired, ...body })).toEqual(required);
+    const stranger = await Authority.create({
+      trustDomain: "tenure",
+      keyKind: "p256",
+      days: 9,
+      nowMs: systemClock.wallMs(),
+    });
+    expect(await refused(path, { as: await cluster.bundle("server", "a", stranger), ...body })).toEqual(
+      required,
+    );
+  });
+
+  it.each(["/v1/tc/cluster/announce", "/v1/tc/cluster/leave", "/v1/tc/rm/register", "/v1/tc/rm/unregister"])(
+    "lets servers only use %s",
+    async (path) => {
+      const body = { self_endpoint: "https://127.0.0.1:1", disk: "d" };
+      const required = [403, "tc_server_required"];
+      expect(await refused(path, { as: cluster.clerk, body })).toEqual(required);
+      expect(await refused(path, { as: await cluster.bundle("sdk", "a"), body })).toEqual(required);
+      expect(await refused(path, { as: null, body })).toEqual(required);
+    },
+  );
+
+  it("lets nobody take, renew or release a lease in another's name", async () => {
+    const forbidden = [403, "tc_forbidden"];
+    const other = leader === a ? b : a;
+    expect(await refused("/v1/tc/lease/acquire", { as: b.bundle, body: acquire("a") })).toEqual(forbidden);
+    const term = (await cluster.leaderAt(leader))?.term;
+    const release = { leader_id: leader.identity, term };
+    expect(await refused("/v1/tc/lease/release", { as: other.bundle, body: release })).toEqual(forbidden);
+    expect(await refused("/v1/tc/lease/release", { as: cluster.clerk, body: release })).toEqual([
+      403,
+      "tc_server_required",
+    ]);
+  });
+
+  it("refuses a certificate of its own authority that names another trust domain", async () => {
+    const strange = await Authority.read(await cluster.authority.pem(), "ca");
+    Object.assign(strange, { trustDomain: "elsewhere" });
+    const foreign = await cluster.bundle("server", "a", strange);
+    expect(await refused("/v1/tc/leader", { as: foreign })).toEqual([403, "tc_forbidden"]);
+    const body = { self_endpoint: a.endpoint, disk: "d" };
+    expect(await refused("/v1/tc/cluster/announce", { as: foreign, body })).toEqual([403, "tc_forbidden"]);
+  });
+
+  it.each([
+    ["no JSON", "{", 400, "invalid_body"],
+    ["a list", "[]", 400, "invalid_body"],
+    ["a field too many", { more: 1 }, 400, "invalid_body"],
+    ["no candidate", { candidate_id: undefined }, 400, "missing_candidate_id"],
+    ["no endpoint", { candidate_endpoint: "" }, 400, "missing_candidate_endpoint"],
+    ["no term", { term: undefined }, 400, "invalid_term"],
+    ["a term of 0", { term: 0 }, 400, "invalid_term"],
+    ["a term in a text", { term: "7" }, 400, "invalid_term"],
+    ["a ttl of nothing", { ttl_ms: 0 }, 400, "invalid_ttl"],
+    ["no epoch", { epoch: undefined }, 400, "missing_epoch"],
+    ["an epoch of one number", { epoch: [1] }, 400, "invalid_body"],
+    ["no cluster", { cluster: undefined }, 400, "missing_cluster"],
+    ["another cluster", {}, 403, "tc_forbidden"],
+  ])("refuses to grant to a request with %s", async (_case, change, status, error) => {
+    const body = typeof change === "string" ? change : { ...acquire("b"), ...change };
+    expect(await refused("/v1/tc/lease/acquire", { as: b.bundle, body })).toEqual([status, error]);
+  });
+
+  it("refuses a lease while another's is live, and a term that is over", async () => {
+    const config = (await cluster.leaderAt(leader))?.peer.config as {
+      cluster?: string;
+      epoch: readonly number[];
+    };
+    const other = leader === a ? b : a;
+    const own = { cluster: config.cluster, epoch: config.epoch };
+    const ask = (body: object) =>
+      cluster.ask(leader, "POST", "/v1/tc/lease/acquire", { as: other.bundle, body });
+    const active = await ask({ ...acquire(other.identity), ...own });
+    expect(active).toMatchObject({
+      status: 409,
+      body: { error: "tc_lease_active", leader_endpoint: leader.endpoint },
+    });
+    const stale = await ask({ ...acquire(other.identity), ...own, term: 1 });
+    expect([stale.status, stale.body["granted"]]).toEqual([409, false]);
+  });
+
+  it("refuses an announcement without an endpoint or a disk", async () => {
+    const path = "/v1/tc/cluster/announce";
+    expect(await refused(path, { as: b.bundle, body: { disk: "d" } })).toEqual([
+      400,
+      "missing_self_endpoint",
+    ]);
+    expect(await refused(path, { as: b.bundle, body: { self_endpoint: b.endpoint } })).toEqual([
+      400,
+      "missing_disk",
+    ]);
+    const odd = { self_endpoint: "ftp://x", disk: "d" };
+    expect(await refused(path, { as: b.bundle, body: odd })).toEqual([400, "invalid_body"]);
+  });
+});
+
+describe("a server does not start", () => {
+  let cluster: TestCluster;
+  let scratch: Scratch;
+  beforeEach(async () => {
+    cluster = await TestCluster.of(["a", "b"], { ttlMs: 400 });
+    scratch = cluster.scratch;
+  });
+  afterEach(() => cluster.close());
+
+  async function sentence(args: readonly string[]): Promise<string> {
+    const { code, stdout, stderr } = await scratch.run(["serve", ...args, "--log-level", "silent"]);
+    expect(code).toBe(2);
+    expect(stdout).toBe("");
+    expect(stderr).toMatch(/^tenure: [^\n]+\n$/);
+    return stderr;
+  }
+
+  it("when no join target answers and it is none itself", async () => {
+    const [a, b] = [cluster.node(0), cluster.node(1)];
+    const told = await sentence(cluster.arguments(a, { join: [b.endpoint] }));
+    expect(told).toContain(`none of the join targets ${b.endpoint}`);
+  });
+
+  it("when the join target is of another authority", async () => {
+    const other = await TestCluster.started(["x"]);
+    try {
+      const told = await sentence(cluster.arguments(cluster.node(0), { join: other.endpoints }));
+      expect(told).toContain(`none of the join targets ${other.endpoints[0]}`);
+    } finally {
+      await other.close();
+    }
+  });
+
+  it.each([
+    ["names others without certificates", ["--join", "https://h:1"], "give --bundle"],
+    [
+      "comes with a store that others share",
+      ["--join", "http://127.0.0.1:7", "--store", "memory:"],
+      "embedded:DIR",
+    ],
+    ["names nobody", ["--join", ","], "names nobody"],
+    ["names no URL", ["--join", "node-1"], "must be a URL"],
+    ["comes with a lease too short", ["--join", "http://127.0.0.1:7", "--tc-ttl", "5"], "--tc-ttl must be"],
+    [
+      "comes without an address that others can use",
+      ["--join", "http://127.0.0.1:7", "--listen", "127.0.0.1:0"],
+      "--advertise is missing",
+    ],
+  ])("when --join %s", async (_case, args, told) => {
+    const listen = args.includes("--listen") ? [] : ["--listen", "127.0.0.1:7"];
+    const store = args.includes("--store") ? [] : ["--store", `embedded:${scratch.directory()}/data`];
+    expect(await sentence([...listen, ...store, ...args])).toContain(told);
+  });
+
+  it("when its bundle is not that of a server", async () => {
+    const { writeFileSync } = await import("node:fs");
+    const { key, cert, ca } = cluster.clerk;
+    writeFileSync(cluster.node(0).bundleFile, `${key}\n${cert}\n${ca}\n`);
+    expect(await sentence(cluster.arguments(cluster.node(0)))).toContain("--bundle is that of a tc");
+  });
+
+  it("when --advertise or --tc-ttl has no --join", async () => {
+    expect(await sentence(["--advertise", "https://h:1"])).toContain(
+      "--advertise has no effect without join",
+    );
+    expect(await sentence(["--tc-ttl", "900"])).toContain("--tc-ttl has no effect without join");
+  });
+
+  it("but does, alone and without certificates, when it joins nobody but itself", async () => {
+    const url = "http://127.0.0.1:17429";
+    const store = `embedded:${scratch.directory()}/data`;
+    const server = await scratch.serve([
+      "--listen",
+      "127.0.0.1:17429",
+      "--store",
+      store,
+      "--join",
+      url,
+      "--tc-ttl",
+      "400",
+    ]);
+    expect(server.url).toBe(url);
+    expect(await server.end("SIGTERM")).toBe(0);
+  });
+});

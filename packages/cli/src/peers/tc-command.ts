@@ -1,0 +1,133 @@
+/** `tenure tc`: the coordinator of a cluster of servers, its members and its decisions. */
+import { Argument, type Command, Option } from "commander";
+import { EXIT } from "../exit-codes.js";
+import { newCommand, withExamples } from "../frame/elector-command.js";
+import { table } from "../frame/table.js";
+import type { Shell } from "../frame/shell.js";
+import { TcClient, type TcFlags } from "./tc-client.js";
+
+type Body = Readonly<Record<string, unknown>>;
+
+/** What is shown of an answer's field. */
+function word(value: unknown): string {
+  return typeof value === "string" ? value : JSON.stringify(value);
+}
+
+export function tcCommand(shell: Shell): Command {
+  const rm = newCommand(shell, "rm", "The resource managers of a cluster").addCommand(rmListCommand(shell));
+  const command = newCommand(shell, "tc", "The coordinator of servers that have no shared store")
+    .addCommand(leaderCommand(shell))
+    .addCommand(membersCommand(shell))
+    .addCommand(leaveCommand(shell))
+    .addCommand(withExamples(rm, "tenure tc rm list --bundle operator.pem"))
+    .addCommand(decideCommand(shell));
+  return withExamples(command, "tenure tc leader --bundle operator.pem --server https://node-1:7420");
+}
+
+function leaderCommand(shell: Shell): Command {
+  const command = asking(shell, "leader", "Show who coordinates").action((flags: TcFlags) =>
+    ask(shell, flags, "GET", "/v1/tc/leader", undefined, (body) => {
+      const { leader_id: id, leader_endpoint: endpoint, term, peer: _peer, ...rest } = body;
+      const shown = { leader_id: id, leader_endpoint: endpoint, term, ...rest };
+      if (id === null) {
+        shell.say(shown, `nobody coordinates (term ${word(term)})`);
+        return EXIT.unavailable;
+      }
+      shell.say(shown, `${word(id)} at ${word(endpoint)}, term ${word(term)}`);
+      return EXIT.done;
+    }),
+  );
+  return withExamples(command, "tenure tc leader --bundle operator.pem --server https://node-1:7420");
+}
+
+function membersCommand(shell: Shell): Command {
+  const command = asking(shell, "members", "List the active members").action((flags: TcFlags) =>
+    ask(shell, flags, "GET", "/v1/tc/cluster/list", undefined, (body) => {
+      const members = (body["members"] ?? []) as readonly { identity: string; endpoint: string }[];
+      shell.say(
+        body,
+        ...table([["node", "endpoint"], ...members.map((each) => [each.identity, each.endpoint])]),
+      );
+      return EXIT.done;
+    }),
+  );
+  return withExamples(command, "tenure tc members --bundle operator.pem");
+}
+
+function leaveCommand(shell: Shell): Command {
+  const command = asking(
+    shell,
+    "leave",
+    "Take a server out of the cluster: ask that server, with its own bundle",
+  ).action((flags: TcFlags) =>
+    ask(shell, flags, "POST", "/v1/tc/cluster/leave", undefined, (body) => {
+      shell.say(body, "it has left; it may be stopped when its log says so");
+      return EXIT.done;
+    }),
+  );
+  return withExamples(command, "tenure tc leave --bundle node-3.pem --server https://node-3:7420");
+}
+
+function rmListCommand(shell: Shell): Command {
+  const command = asking(shell, "list", "List the registered resource managers").action((flags: TcFlags) =>
+    ask(shell, flags, "GET", "/v1/tc/rm/list", undefined, (body) => {
+      const backends = (body["backends"] ?? []) as readonly { backend_hash: string; endpoints: string[] }[];
+      const rows = backends.flatMap(({ backend_hash: hash, endpoints }) =>
+        endpoints.map((each) => [hash, each]),
+      );
+      shell.say(body, ...table([["backend", "endpoint"], ...rows]));
+      return EXIT.done;
+    }),
+  );
+  return withExamples(command, "tenure tc rm list --bundle operator.pem");
+}
+
+function decideCommand(shell: Shell): Command {
+  const command = asking(shell, "decide", "Decide a transaction, for good")
+    .argument("<txn>", "id of the transaction")
+    .addArgument(new Argument("<decision>").choices(["commit", "abort"]))
+    .action((txn: string, decision: string, flags: TcFlags) =>
+      ask(shell, flags, "POST", "/v1/tc/decide", { txn_id: txn, decision }, (body) => {
+        const pending = (body["pending"] ?? []) as readonly string[];
+        const rest =
+          pending.length === 0 ? "applied everywhere" : `still to be applied at ${pending.join(", ")}`;
+        shell.say(body, `${txn}: ${decision}, term ${word(body["tc_term"])}, ${rest}`);
+        return EXIT.done;
+      }),
+    );
+  return withExamples(command, "tenure tc decide order-17 commit --bundle operator.pem");
+}
+
+function asking(shell: Shell, name: string, description: string): Command {
+  return newCommand(shell, name, description)
+    .addOption(
+      new Option(
+        "--server <url>",
+        "servers to ask, by comma (TENURE_SERVER; default https://127.0.0.1:7420)",
+      ),
+    )
+    .addOption(new Option("--bundle <file>", "who asks: a bundle of tenure ca issue (TENURE_BUNDLE)"))
+    .addOption(new Option("--json", "print JSON"));
+}
+
+/** What the server refuses is told in its own words; its code says how the command ends. */
+async function ask(
+  shell: Shell,
+  flags: TcFlags,
+  method: "GET" | "POST",
+  path: string,
+  body: unknown,
+  show: (body: Body) => number,
+): Promise<void> {
+  shell.isJson = flags.json === true;
+  const answer = await new TcClient(shell, flags).ask(method, path, body);
+  if (answer.status === 200) {
+    shell.exitCode = show(answer.body);
+    return;
+  }
+  const { error, detail, message } = answer.body;
+  const told = `tenure: ${word(detail ?? message ?? "refused")} (${word(error)})`;
+  shell.writeError(`${shell.isJson ? JSON.stringify(answer.body) : told}\n`);
+  shell.exitCode =
+    error === "tc_not_leader" ? EXIT.notLeader : answer.status >= 500 ? EXIT.unavailable : EXIT.failed;
+}

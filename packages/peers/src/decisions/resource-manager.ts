@@ -1,0 +1,62 @@
+/** The resource manager of this server: it applies decisions, never of a lower term than it has seen. */
+import type { OwnRecords } from "../disk/own-records.js";
+import type { Remembered, TxnDecision } from "./decision.js";
+
+/** What a program implements to be the resource. */
+export interface Resource {
+  /**
+   * Carries the decision out. Called one at a time, and again for the same transaction if the server ended before it could
+   * write down that it was done. Rejects if it cannot now: then it is asked again later.
+   */
+  apply(decision: TxnDecision): Promise<void>;
+}
+
+export type Applied =
+  | { readonly kind: "applied"; readonly changed: boolean }
+  | { readonly kind: "stale"; readonly term: number }
+  | { readonly kind: "conflict"; readonly decision: Remembered["decision"] };
+
+const PREFIX = "applied/";
+const TERM = "rm-term";
+
+export class ResourceManager {
+  readonly #records: OwnRecords;
+  readonly #resource: Resource | null;
+  #last: Promise<unknown> = Promise.resolve();
+
+  constructor(records: OwnRecords, resource: Resource | null) {
+    this.#records = records;
+    this.#resource = resource;
+  }
+
+  /** The highest that it has seen; it lasts. */
+  get term(): number {
+    return (this.#records.get(TERM) as number | null) ?? 0;
+  }
+
+  applied(txnId: string): Remembered | null {
+    return this.#records.get(PREFIX + txnId) as Remembered | null;
+  }
+
+  apply(asked: TxnDecision): Promise<Applied> {
+    const turn = this.#last.then(() => this.#apply(asked));
+    this.#last = turn.catch(() => {});
+    return turn;
+  }
+
+  async #apply(asked: TxnDecision): Promise<Applied> {
+    const { txnId, decision, term } = asked;
+    if (term < this.term) return { kind: "stale", term: this.term };
+    // Before the act: after a crash in the midst of it, no lower term may act either.
+    if (term > this.term) await this.#records.put({ [TERM]: term });
+    const before = this.applied(txnId);
+    if (before !== null) {
+      return before.decision === decision
+        ? { kind: "applied", changed: false }
+        : { kind: "conflict", decision: before.decision };
+    }
+    await this.#resource?.apply(asked);
+    await this.#records.put({ [PREFIX + txnId]: { decision, term } satisfies Remembered });
+    return { kind: "applied", changed: true };
+  }
+}

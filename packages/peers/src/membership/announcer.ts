@@ -1,0 +1,143 @@
+/**
+ * Keeps this server in the membership of all others: it announces itself again and again, and says goodbye when it leaves.
+ *
+ * It tells the active members, the electorate (which two parts that have expired each other still know), and whoever an
+ * answer has named; the join targets only while it knows nobody else.
+ */
+import { type Clock, sleep } from "@tenure/core";
+import type { Configuration } from "../protocol/messages.js";
+import type { Membership } from "./membership.js";
+
+export interface AnnouncerCalls {
+  /** Resolves to the endpoints that the other knows. */
+  announce(endpoint: string, signal: AbortSignal): Promise<readonly string[]>;
+  leave(endpoint: string, signal: AbortSignal): Promise<void>;
+}
+
+export interface AnnouncerOptions {
+  readonly self: { readonly identity: string; readonly endpoint: string; readonly disk: string };
+  readonly join: readonly string[];
+  readonly intervalMs: number;
+  readonly clock: Clock;
+  readonly membership: Membership;
+  readonly calls: AnnouncerCalls;
+  readonly electorate: () => Configuration | null;
+  readonly onFailure: (endpoint: string, cause: unknown) => void;
+}
+
+export interface RoundResult {
+  readonly reached: readonly string[];
+  readonly failed: readonly { readonly endpoint: string; readonly cause: unknown }[];
+}
+
+export class Announcer {
+  readonly #options: AnnouncerOptions;
+  readonly #stopping = new AbortController();
+  #running: Promise<void> = Promise.resolve();
+  #round: Promise<unknown> = Promise.resolve();
+  #named: ReadonlySet<string> = new Set();
+
+  constructor(options: AnnouncerOptions) {
+    this.#options = options;
+  }
+
+  start(): void {
+    this.#running = this.#run();
+  }
+
+  /** One announcement to itself and to everybody; waits until all have answered or time is up. */
+  announce(): Promise<RoundResult> {
+    const round = this.#announce();
+    this.#round = round.catch(() => {});
+    return round;
+  }
+
+  /**
+   * Says goodbye to everybody, itself last. All or none: if an active member does not confirm, this server announces itself
+   * again and the failures are returned. `anyway`: as well as it goes.
+   */
+  async leave({ anyway }: { readonly anyway: boolean }): Promise<RoundResult> {
+    const { membership, self } = this.#options;
+    const wasLeaving = membership.leaving;
+    membership.leaving = true;
+    // An announcement under way must not arrive after the goodbye.
+    await this.#round;
+    const active = new Set(membership.active().map(({ endpoint }) => endpoint));
+    const result = await this.#toAll(this.#known(), (endpoint, signal) =>
+      this.#options.calls.leave(endpoint, signal),
+    );
+    const missed = result.failed.filter(({ endpoint }) => active.has(endpoint));
+    if (missed.length > 0 && !anyway) {
+      membership.leaving = wasLeaving;
+      if (!wasLeaving) await this.announce();
+      return { reached: result.reached, failed: missed };
+    }
+    await membership.leave(self.identity);
+    return { reached: result.reached, failed: [] };
+  }
+
+  async stop(): Promise<void> {
+    this.#stopping.abort(new Error("the server stops"));
+    await this.#running;
+    await this.#round;
+  }
+
+  /** Everybody but oneself who should know of this server. */
+  #known(): ReadonlySet<string> {
+    const { membership, self, electorate } = this.#options;
+    const all = new Set(membership.active().map(({ endpoint }) => endpoint));
+    for (const { endpoint } of Object.values(electorate()?.members ?? {})) all.add(endpoint);
+    all.delete(self.endpoint);
+    return all;
+  }
+
+  async #announce(): Promise<RoundResult> {
+    const { membership, self, join, calls } = this.#options;
+    await membership.announce(self);
+    const targets = new Set([...this.#known(), ...this.#named]);
+    const isAlone = membership.active().every(({ identity }) => identity === self.identity);
+    if (isAlone) for (const endpoint of join) targets.add(endpoint);
+    targets.delete(self.endpoint);
+    const named = new Set<string>();
+    const result = await this.#toAll(targets, async (endpoint, signal) => {
+      for (const each of await calls.announce(endpoint, signal)) named.add(each);
+    });
+    this.#named = named;
+    return result;
+  }
+
+  async #toAll(
+    endpoints: ReadonlySet<string>,
+    call: (endpoint: string, signal: AbortSignal) => Promise<void>,
+  ): Promise<RoundResult> {
+    const { clock, intervalMs, onFailure } = this.#options;
+    const reached: string[] = [];
+    const failed: { endpoint: string; cause: unknown }[] = [];
+    const limit = new AbortController();
+    const cancel = clock.after(intervalMs, () => limit.abort(new Error(`no answer within ${intervalMs} ms`)));
+    await Promise.all(
+      [...endpoints].map((endpoint) =>
+        call(endpoint, limit.signal).then(
+          () => void reached.push(endpoint),
+          (cause: unknown) => {
+            failed.push({ endpoint, cause });
+            onFailure(endpoint, cause);
+          },
+        ),
+      ),
+    );
+    cancel();
+    return { reached, failed };
+  }
+
+  async #run(): Promise<void> {
+    const { signal } = this.#stopping;
+    while (!signal.aborted) {
+      const { clock, intervalMs, membership } = this.#options;
+      const pause = sleep(clock, intervalMs, signal).catch(() => {});
+      // A disk that fails is tried again at the next turn.
+      if (!membership.leaving) await this.announce().catch(() => {});
+      await pause;
+    }
+  }
+}

@@ -1,0 +1,74 @@
+import { MemoryStore } from "@tenure/core";
+import { VirtualClock } from "@tenure/core/testing";
+import { beforeEach, describe, expect, it } from "vitest";
+import { OwnRecords } from "../disk/own-records.js";
+import { Membership } from "./membership.js";
+
+const TTL_MS = 3000;
+
+describe("the membership", () => {
+  let clock: VirtualClock;
+  let store: MemoryStore;
+  let membership: Membership;
+  const open = async (): Promise<Membership> =>
+    new Membership({ self: "self", ttlMs: TTL_MS, clock, records: await OwnRecords.open(store) });
+  beforeEach(async () => {
+    clock = new VirtualClock();
+    store = new MemoryStore();
+    membership = await open();
+  });
+
+  const member = (identity: string, endpoint = `https://${identity}:1`) => ({
+    identity,
+    endpoint,
+    disk: `disk-${identity}`,
+  });
+
+  it("lists who has announced itself, sorted, one endpoint once", async () => {
+    await membership.announce(member("b"));
+    const lease = await membership.announce(member("a"));
+    await membership.announce(member("twin", "https://a:1"));
+    expect(membership.endpoints()).toEqual(["https://a:1", "https://b:1"]);
+    expect(membership.active()).toHaveLength(3);
+    expect(lease.expiresAtUnix - lease.updatedAtUnix).toBe(TTL_MS / 1000);
+  });
+
+  it("drops who falls silent when its lease is over, and not before", async () => {
+    await membership.announce(member("a"));
+    await clock.advance(TTL_MS - 1);
+    expect(membership.endpoints()).toEqual(["https://a:1"]);
+    await clock.advance(1);
+    expect(membership.endpoints()).toEqual([]);
+    expect(membership.left()).toEqual([]);
+    await membership.announce(member("a"));
+    expect(membership.endpoints()).toEqual(["https://a:1"]);
+  });
+
+  it("knows an identity at one place only: a new endpoint takes the place of the old", async () => {
+    await membership.announce(member("a"));
+    await membership.announce(member("a", "https://moved:1"));
+    expect(membership.endpoints()).toEqual(["https://moved:1"]);
+  });
+
+  it("removes by its own wish alone, and remembers who left until it announces again", async () => {
+    await membership.announce(member("a"));
+    await membership.announce(member("b"));
+    expect(await membership.leave("a")).toBe(true);
+    expect(await membership.leave("never-there")).toBe(false);
+    expect([membership.endpoints(), membership.left()]).toEqual([["https://b:1"], ["a"]]);
+    await membership.announce(member("a"));
+    expect(membership.left()).toEqual([]);
+  });
+
+  it("survives a restart: the others and who left, with no more time than they had; itself must announce anew", async () => {
+    await membership.announce(member("a"));
+    await membership.announce(member("b"));
+    await membership.announce(member("self"));
+    await membership.leave("b");
+    await clock.advance(1000);
+    const again = await open();
+    expect([again.endpoints(), again.left()]).toEqual([["https://a:1"], ["b"]]);
+    await clock.advance(TTL_MS - 1000);
+    expect(again.endpoints()).toEqual([]);
+  });
+});

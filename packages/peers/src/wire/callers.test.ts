@@ -1,0 +1,49 @@
+import { Socket } from "node:net";
+import { describe, expect, it } from "vitest";
+import { Callers, type WireIdentity } from "./callers.js";
+import type { WireError } from "./wire-error.js";
+
+const named = (kind: string, name: string, trustDomain = "lockd"): WireIdentity => ({
+  kind: "named",
+  id: { uri: `spiffe://${trustDomain}/${kind}/${name}`, trustDomain, kind, name },
+});
+
+function told(identity: WireIdentity, ask: (callers: Callers, socket: Socket) => unknown): unknown {
+  try {
+    return ask(new Callers(() => identity, "lockd"), new Socket()) ?? "let in";
+  } catch (error) {
+    return `${(error as WireError).status} ${(error as WireError).code}`;
+  }
+}
+
+describe("who may ask", () => {
+  const client = (identity: WireIdentity) => told(identity, (callers, socket) => callers.client(socket));
+  const server = (identity: WireIdentity) => told(identity, (callers, socket) => callers.server(socket));
+  const self = (identity: WireIdentity) => told(identity, (callers, socket) => callers.self(socket, "n1"));
+  const unnamed: WireIdentity = { kind: "unnamed", why: "it has no URI" };
+
+  it("as a client: tc clients and servers of this trust domain", () => {
+    expect(client(named("tc", "clerk"))).toBe("clerk");
+    expect(client(named("server", "n1"))).toBe("n1");
+    for (const identity of [named("sdk", "x"), named("admin", "x"), unnamed, { kind: "none" } as const]) {
+      expect(client(identity)).toBe("403 tc_client_required");
+    }
+    expect(client(named("tc", "clerk", "elsewhere"))).toBe("403 tc_forbidden");
+  });
+
+  it("as a server: servers of this trust domain, and a certificate without a name is told so", () => {
+    expect(server(named("server", "n1"))).toBe("n1");
+    for (const identity of [named("tc", "n1"), named("sdk", "n1"), { kind: "none" } as const]) {
+      expect(server(identity)).toBe("403 tc_server_required");
+    }
+    expect(server(unnamed)).toBe("403 tc_cluster_identity_missing");
+    expect(server(named("server", "n1", "elsewhere"))).toBe("403 tc_forbidden");
+  });
+
+  it("in the name of a server: that server alone", () => {
+    expect(self(named("server", "n1"))).toBe("let in");
+    expect(self(named("server", "n2"))).toBe("403 tc_forbidden");
+    expect(self(named("tc", "n1"))).toBe("403 tc_server_required");
+    expect(self(named("sdk", "n1"))).toBe("403 tc_client_required");
+  });
+});

@@ -1,0 +1,72 @@
+/** Who may ask what, by certificate alone. Nothing in a body is trusted for an identity. */
+import type { Socket } from "node:net";
+import { WireError } from "./wire-error.js";
+
+/** What the service tells of a connection; its `ConnectionIdentity`. */
+export type WireIdentity =
+  | { readonly kind: "none" }
+  | { readonly kind: "unnamed"; readonly why: string }
+  | {
+      readonly kind: "named";
+      readonly id: {
+        readonly uri: string;
+        readonly trustDomain: string;
+        readonly kind: string;
+        readonly name: string;
+      };
+    };
+
+export class Callers {
+  readonly #identify: (socket: Socket) => WireIdentity;
+  readonly #trustDomain: string | null;
+
+  constructor(identify: (socket: Socket) => WireIdentity, trustDomain: string | null) {
+    this.#identify = identify;
+    this.#trustDomain = trustDomain;
+  }
+
+  /** A client of the coordinator, or a server. */
+  client(socket: Socket): string {
+    const identity = this.#identify(socket);
+    if (identity.kind !== "named") {
+      const why = identity.kind === "none" ? "no valid client certificate was shown" : identity.why;
+      throw new WireError("tc_client_required", `${why}; show one of spiffe://…/tc/NAME or …/server/NODE`);
+    }
+    const { kind, uri, name } = identity.id;
+    if (kind !== "tc" && kind !== "server") {
+      throw new WireError("tc_client_required", `${uri} is neither a tc client nor a server`);
+    }
+    this.#checkDomain(identity.id);
+    return name;
+  }
+
+  /** A server; its node id. */
+  server(socket: Socket): string {
+    const identity = this.#identify(socket);
+    if (identity.kind === "none") {
+      throw new WireError("tc_server_required", "no valid certificate was shown; show that of a server");
+    }
+    if (identity.kind === "unnamed") {
+      throw new WireError(
+        "tc_cluster_identity_missing",
+        `${identity.why}; servers have spiffe://…/server/NODE`,
+      );
+    }
+    const { kind, uri, name } = identity.id;
+    if (kind !== "server") throw new WireError("tc_server_required", `${uri} is not a server`);
+    this.#checkDomain(identity.id);
+    return name;
+  }
+
+  /** A server that speaks for itself. */
+  self(socket: Socket, claimed: string): void {
+    this.client(socket);
+    const name = this.server(socket);
+    if (name !== claimed) throw new WireError("tc_forbidden", `${name} may not act as ${claimed}`);
+  }
+
+  #checkDomain({ trustDomain, uri }: { readonly trustDomain: string; readonly uri: string }): void {
+    if (trustDomain === this.#trustDomain) return;
+    throw new WireError("tc_forbidden", `${uri} is not of the trust domain ${this.#trustDomain ?? "(none)"}`);
+  }
+}

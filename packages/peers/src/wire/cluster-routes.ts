@@ -1,0 +1,77 @@
+import type { FastifyInstance } from "fastify";
+import type { Announcer } from "../membership/announcer.js";
+import type { Membership, MemberLease } from "../membership/membership.js";
+import { Body } from "./body.js";
+import type { Callers } from "./callers.js";
+import { isMarked, LEAVE_FANOUT, orUnavailable, OWN_IDENTITY } from "./route.js";
+import { WireError } from "./wire-error.js";
+
+export interface ClusterRouteParts {
+  readonly identity: string;
+  readonly callers: Callers;
+  readonly membership: Membership;
+  readonly announcer: Announcer;
+  /** After a leave that everybody has confirmed. */
+  readonly onLeft: () => void;
+  /** It shall be a member again. */
+  readonly onReturned: () => void;
+}
+
+const CODE = "tc_cluster_unavailable";
+
+export function clusterRoutes(app: FastifyInstance, parts: ClusterRouteParts): void {
+  const { identity: own, callers, membership, announcer, onLeft, onReturned } = parts;
+  const shown = (leases: readonly MemberLease[]): object => ({
+    endpoints: membership.endpoints(),
+    updated_at_unix: Math.max(0, ...leases.map((lease) => lease.updatedAtUnix)),
+    expires_at_unix: Math.max(0, ...leases.map((lease) => lease.expiresAtUnix)),
+  });
+
+  app.post("/v1/tc/cluster/announce", OWN_IDENTITY, async ({ raw, body: given }) => {
+    const identity = callers.server(raw.socket);
+    const body = new Body(given, ["self_endpoint", "disk"]);
+    const member = { identity, endpoint: body.endpoint("self_endpoint"), disk: body.text("disk") };
+    if (identity === own) {
+      // Told to itself, it is the wish to be a member again; who and where it is, it knows.
+      membership.leaving = false;
+      onReturned();
+      await orUnavailable(CODE, announcer.announce());
+      return shown(membership.active().filter((each) => each.identity === own));
+    }
+    const lease = await orUnavailable(CODE, membership.announce(member));
+    return shown([lease]);
+  });
+
+  app.post("/v1/tc/cluster/leave", OWN_IDENTITY, async (request) => {
+    const identity = callers.server(request.raw.socket);
+    if (identity !== own || isMarked(request, LEAVE_FANOUT)) {
+      await orUnavailable(CODE, membership.leave(identity));
+      return { left: true, ...shown(membership.active()) };
+    }
+    const { failed } = await orUnavailable(CODE, announcer.leave({ anyway: false }));
+    if (failed.length > 0) {
+      const missed = failed.map(({ endpoint }) => endpoint).join(", ");
+      throw new WireError(
+        CODE,
+        `${missed} did not confirm, so this server stays; leave again when all can be reached`,
+      );
+    }
+    onLeft();
+    return { left: true, ...shown(membership.active()) };
+  });
+
+  app.get("/v1/tc/cluster/list", OWN_IDENTITY, async ({ raw }) => {
+    callers.client(raw.socket);
+    const active = membership.active();
+    return {
+      ...shown(active),
+      members: active
+        .map(({ identity, endpoint, expiresAtUnix }) => ({
+          identity,
+          endpoint,
+          expires_at_unix: expiresAtUnix,
+        }))
+        .toSorted((a, b) => (a.identity < b.identity ? -1 : 1)),
+    };
+  });
+}

@@ -1,0 +1,49 @@
+import { InvalidRequestError } from "@tenure/core";
+import { describe, expect, it } from "vitest";
+import type { PeerState } from "../protocol/messages.js";
+import { decodeState, encodeState } from "./codec.js";
+
+const STATE: PeerState = {
+  identity: "n1",
+  endpoint: "https://n1:1",
+  disk: "d1",
+  term: 7,
+  lease: { leaderId: "n2", leaderEndpoint: "https://n2:1", term: 7, leftMs: 12.5 },
+  config: {
+    cluster: "d2",
+    epoch: { term: 6, n: 3 },
+    members: { n1: { endpoint: "https://n1:1", disk: "d1" }, n2: { endpoint: "https://n2:1", disk: "d2" } },
+  },
+  founder: "https://n1:1",
+  leading: false,
+};
+
+const overTheWire = (state: PeerState): unknown => JSON.parse(JSON.stringify(encodeState(state)));
+
+describe("the state of a peer on the wire", () => {
+  it("comes back as it was, with and without lease, electorate and founder", () => {
+    expect(decodeState(overTheWire(STATE))).toEqual(STATE);
+    const bare: PeerState = { ...STATE, lease: null, config: null, founder: null, leading: true };
+    expect(decodeState(overTheWire(bare))).toEqual(bare);
+  });
+
+  it.each([
+    ["no object", null],
+    ["no identity", { identity: undefined }],
+    ["a negative term", { term: -1 }],
+    ["a term that is no number", { term: "7" }],
+    ["an electorate of nobody", { config: { cluster: "c", epoch: [1, 1], members: {} } }],
+    [
+      "an epoch of three",
+      { config: { cluster: "c", epoch: [1, 1, 1], members: { a: { endpoint: "e", disk: "d" } } } },
+    ],
+    [
+      "a voter without a disk",
+      { config: { cluster: "c", epoch: [1, 1], members: { a: { endpoint: "e" } } } },
+    ],
+    ["a lease without an end", { lease: { leader_id: "a", leader_endpoint: "e", term: 1 } }],
+  ])("is refused with %s", (_case, change) => {
+    const value = change === null ? null : { ...(overTheWire(STATE) as object), ...change };
+    expect(() => decodeState(value)).toThrow(InvalidRequestError);
+  });
+});

@@ -1,0 +1,139 @@
+/** What peers say, as JSON and back. What comes in is checked: it decides who leads. */
+import { checkId, checkInteger, InvalidRequestError, isObject } from "@tenure/core";
+import type { Configuration, ConfiguredMember, Epoch, LiveLease, PeerState } from "../protocol/messages.js";
+
+import type { RmBackend } from "../registry/rm-registry.js";
+
+const MOST = Number.MAX_SAFE_INTEGER;
+const MOST_MEMBERS = 1000;
+
+export interface ConfigurationShape {
+  readonly cluster: string;
+  readonly epoch: readonly [term: number, n: number];
+  readonly members: Readonly<Record<string, ConfiguredMember>>;
+}
+
+export interface PeerStateShape {
+  readonly identity: string;
+  readonly endpoint: string;
+  readonly disk: string;
+  readonly term: number;
+  readonly lease: {
+    readonly leader_id: string;
+    readonly leader_endpoint: string;
+    readonly term: number;
+    readonly left_ms: number;
+  } | null;
+  readonly config: ConfigurationShape | null;
+  readonly founder: string | null;
+  readonly leading: boolean;
+}
+
+export function encodeConfiguration({ cluster, epoch, members }: Configuration): ConfigurationShape {
+  return { cluster, epoch: [epoch.term, epoch.n], members };
+}
+
+export function encodeState({ lease, config, ...rest }: PeerState): PeerStateShape {
+  return {
+    ...rest,
+    lease:
+      lease === null
+        ? null
+        : {
+            leader_id: lease.leaderId,
+            leader_endpoint: lease.leaderEndpoint,
+            term: lease.term,
+            left_ms: lease.leftMs,
+          },
+    config: config === null ? null : encodeConfiguration(config),
+  };
+}
+
+export function decodeEpoch(value: unknown, field: string): Epoch {
+  if (!Array.isArray(value) || value.length !== 2) throw new InvalidRequestError(field, "must be [term, n]");
+  const [term, n] = value as [unknown, unknown];
+  return { term: checkInteger(term, `${field}[0]`, 0, MOST), n: checkInteger(n, `${field}[1]`, 0, MOST) };
+}
+
+export function decodeConfiguration(value: unknown, field: string): Configuration {
+  const { cluster, epoch, members } = object(value, field);
+  const entries = Object.entries(object(members, `${field}.members`));
+  if (entries.length === 0 || entries.length > MOST_MEMBERS) {
+    throw new InvalidRequestError(`${field}.members`, `must be 1 to ${MOST_MEMBERS}`);
+  }
+  return {
+    cluster: text(cluster, `${field}.cluster`),
+    epoch: decodeEpoch(epoch, `${field}.epoch`),
+    members: Object.fromEntries(
+      entries.map(([identity, member]) => {
+        const place = `${field}.members.${identity}`;
+        const { endpoint, disk } = object(member, place);
+        return [
+          checkId(identity, place),
+          { endpoint: text(endpoint, `${place}.endpoint`), disk: text(disk, `${place}.disk`) },
+        ];
+      }),
+    ),
+  };
+}
+
+export function decodeState(value: unknown): PeerState {
+  const { identity, endpoint, disk, term, lease, config, founder, leading } = object(value, "peer");
+  return {
+    identity: checkId(identity, "peer.identity"),
+    endpoint: text(endpoint, "peer.endpoint"),
+    disk: text(disk, "peer.disk"),
+    term: checkInteger(term, "peer.term", 0, MOST),
+    lease: lease === null ? null : decodeLease(lease),
+    config: config === null ? null : decodeConfiguration(config, "peer.config"),
+    founder: founder === null ? null : text(founder, "peer.founder"),
+    leading: leading === true,
+  };
+}
+
+/** The answer to `GET /v1/tc/rm/list`. */
+export function decodeRegistry(body: Readonly<Record<string, unknown>>): {
+  readonly backends: readonly RmBackend[];
+  readonly updatedAtUnix: number;
+} {
+  const { backends, updated_at_unix: updatedAtUnix } = body;
+  return {
+    backends: list(backends, "backends").map((each) => {
+      const { backend_hash: hash, endpoints } = object(each, "backends");
+      return {
+        backendHash: checkId(hash, "backend_hash"),
+        endpoints: list(endpoints, "endpoints").map((endpoint) => text(endpoint, "endpoints")),
+      };
+    }),
+    updatedAtUnix: checkInteger(updatedAtUnix, "updated_at_unix", 0, MOST),
+  };
+}
+
+function decodeLease(value: unknown): LiveLease {
+  const lease = object(value, "peer.lease");
+  const { left_ms: leftMs } = lease;
+  if (typeof leftMs !== "number") throw new InvalidRequestError("peer.lease.left_ms", "must be a number");
+  return {
+    leaderId: checkId(lease["leader_id"], "peer.lease.leader_id"),
+    leaderEndpoint: text(lease["leader_endpoint"], "peer.lease.leader_endpoint"),
+    term: checkInteger(lease["term"], "peer.lease.term", 1, MOST),
+    leftMs,
+  };
+}
+
+function object(value: unknown, field: string): Readonly<Record<string, unknown>> {
+  if (!isObject(value)) throw new InvalidRequestError(field, "must be an object");
+  return value;
+}
+
+function list(value: unknown, field: string): readonly unknown[] {
+  if (!Array.isArray(value)) throw new InvalidRequestError(field, "must be a list");
+  return value;
+}
+
+function text(value: unknown, field: string): string {
+  if (typeof value !== "string" || value === "" || value.length > 2000) {
+    throw new InvalidRequestError(field, "must be a text");
+  }
+  return value;
+}

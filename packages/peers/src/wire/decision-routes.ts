@@ -1,0 +1,180 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import type { Decider, Settled } from "../decisions/decider.js";
+import { type Decision, DECISIONS } from "../decisions/decision.js";
+import type { DecisionLog, Promised } from "../decisions/decision-log.js";
+import type { ResourceManager } from "../decisions/resource-manager.js";
+import type { Peer } from "../protocol/peer.js";
+import { Body } from "./body.js";
+import type { Callers } from "./callers.js";
+import type { Call, CallAnswer } from "./peer-calls.js";
+import { isMarked, orUnavailable, OWN_IDENTITY } from "./route.js";
+import { WireError } from "./wire-error.js";
+
+export interface DecisionRouteParts {
+  readonly disk: string;
+  readonly endpoint: string;
+  readonly callers: Callers;
+  readonly peer: () => Peer;
+  readonly decider: Decider;
+  readonly log: DecisionLog;
+  readonly resourceManager: ResourceManager;
+  /** Within a time limit. */
+  readonly forward: (endpoint: string, call: Call) => Promise<CallAnswer>;
+}
+
+/** Passed on once: two servers that take each other for the leader must not play ball. */
+const FORWARDED = "x-tenure-tc-forwarded";
+
+export function decisionRoutes(app: FastifyInstance, parts: DecisionRouteParts): void {
+  const { callers, peer, decider } = parts;
+
+  app.post("/v1/tc/decide", OWN_IDENTITY, async (request, reply) => {
+    callers.client(request.raw.socket);
+    const body = new Body(request.body, ["txn_id", "decision", "tc_term"]);
+    const txnId = body.id("txn_id");
+    const decision = body.choice("decision", DECISIONS);
+    const asked = body.has("tc_term") ? body.term("tc_term") : null;
+    const leading = peer().leading();
+    if (leading === null) {
+      return forwarded(parts, request, reply, { method: "POST", path: "/v1/tc/decide", body: request.body });
+    }
+    const { term } = leading;
+    if (asked !== null && asked < term) {
+      throw new WireError("tc_term_stale", `term ${asked} is over, this is ${term}`, { tc_term: term });
+    }
+    if (asked !== null && asked > term) {
+      throw new WireError(
+        "tc_not_leader",
+        `this server leads term ${term} and knows nothing of term ${asked}`,
+      );
+    }
+    const { decision: final, pending } = finalOf(await decider.settle(txnId, decision, term), txnId);
+    if (final !== decision) {
+      throw new WireError("txn_conflict", `${txnId} was decided before: ${final}`, { decision: final });
+    }
+    return { txn_id: txnId, decision, tc_term: term, pending };
+  });
+
+  app.get("/v1/tc/decisions/:txn_id", OWN_IDENTITY, async (request, reply) => {
+    callers.client(request.raw.socket);
+    const txnId = new Body(request.params, ["txn_id"]).id("txn_id");
+    const leading = peer().leading();
+    if (leading === null) {
+      const path = `/v1/tc/decisions/${encodeURIComponent(txnId)}`;
+      return forwarded(parts, request, reply, { method: "GET", path });
+    }
+    const { decision, pending } = finalOf(await decider.settle(txnId, null, leading.term), txnId);
+    return { txn_id: txnId, decision, tc_term: leading.term, pending };
+  });
+
+  electorRoutes(app, parts);
+}
+
+/** What a coordinator asks of the electors and of the resource managers. */
+function electorRoutes(app: FastifyInstance, parts: DecisionRouteParts): void {
+  const { callers, log, resourceManager, disk } = parts;
+  const shown = (promised: Promised): object => {
+    if (promised.kind === "stale") throw stale(promised.term, { disk });
+    const { remembered } = promised;
+    return {
+      remembered: remembered === null ? null : { decision: remembered.decision, tc_term: remembered.term },
+      disk,
+    };
+  };
+
+  app.post("/v1/tc/decisions/prepare", OWN_IDENTITY, async ({ raw, body: given }) => {
+    callers.server(raw.socket);
+    const body = new Body(given, ["txn_id", "tc_term"]);
+    return shown(await log.prepare(body.id("txn_id"), body.term("tc_term")));
+  });
+
+  app.post("/v1/tc/decisions/remember", OWN_IDENTITY, async ({ raw, body: given }) => {
+    callers.server(raw.socket);
+    const body = new Body(given, ["txn_id", "decision", "tc_term"]);
+    const decision = body.choice("decision", DECISIONS);
+    return shown(await log.remember({ txnId: body.id("txn_id"), decision, term: body.term("tc_term") }));
+  });
+
+  app.post("/v1/tc/decisions/done", OWN_IDENTITY, async ({ raw, body: given }) => {
+    callers.server(raw.socket);
+    const body = new Body(given, ["txn_id", "decision"]);
+    await log.mark(body.id("txn_id"), body.choice("decision", DECISIONS), "isDone");
+    return { disk };
+  });
+
+  app.get("/v1/tc/decisions", OWN_IDENTITY, async ({ raw }) => {
+    callers.server(raw.socket);
+    const decisions = log
+      .open()
+      .map(({ txnId, decision, term }) => ({ txn_id: txnId, decision, tc_term: term }));
+    return { decisions, disk };
+  });
+
+  app.post("/v1/rm/apply", OWN_IDENTITY, async ({ raw, body: given }) => {
+    callers.server(raw.socket);
+    const body = new Body(given, ["txn_id", "decision", "tc_term"]);
+    if (!body.has("tc_term"))
+      throw new WireError("tc_term_required", "tc_term is missing; it fences old coordinators");
+    const decision = body.choice("decision", DECISIONS);
+    const asked = { txnId: body.id("txn_id"), decision, term: body.term("tc_term") };
+    const applied = await orUnavailable("tc_rm_unavailable", resourceManager.apply(asked));
+    switch (applied.kind) {
+      case "applied":
+        return { applied: true, changed: applied.changed };
+      case "stale":
+        throw stale(applied.term);
+      case "conflict":
+        throw new WireError("txn_conflict", `${asked.txnId} was applied before: ${applied.decision}`, {
+          decision: applied.decision,
+        });
+    }
+  });
+}
+
+/** The leader's own answer, whatever it is. */
+async function forwarded(
+  { peer, endpoint, forward }: DecisionRouteParts,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  call: Call,
+): Promise<FastifyReply> {
+  const leader = peer().observedLeader();
+  if (leader === null || leader.leaderEndpoint === endpoint) {
+    throw new WireError("tc_unavailable", "there is no coordinator now; ask again");
+  }
+  const { leaderEndpoint } = leader;
+  const known = { leader_endpoint: leaderEndpoint };
+  if (isMarked(request, FORWARDED)) {
+    throw new WireError(
+      "tc_not_leader",
+      `this server does not lead; ${leaderEndpoint} does, as far as it knows`,
+      known,
+    );
+  }
+  const marked = { ...call, headers: { [FORWARDED]: "1" } };
+  const { status, body } = await forward(leaderEndpoint, marked).catch((cause: unknown) => {
+    const detail = `this server does not lead, and ${leaderEndpoint}, which did, cannot be reached`;
+    throw new WireError("tc_not_leader", detail, known, { cause });
+  });
+  return reply.code(status).send(body);
+}
+
+function finalOf(settled: Settled, txnId: string): { decision: Decision; pending: readonly string[] } {
+  switch (settled.kind) {
+    case "final":
+      return settled;
+    case "undecided":
+      throw new WireError("txn_unknown", `nobody has decided ${txnId}`);
+    case "stale":
+      throw stale(settled.term);
+    case "no-majority":
+      throw new WireError(
+        "tc_unavailable",
+        `no majority of the electorate has answered, so it is not known whether ${txnId} is decided; ask again`,
+      );
+  }
+}
+
+function stale(term: number, extra: object = {}): WireError {
+  return new WireError("tc_term_stale", `a newer coordinator has term ${term}`, { tc_term: term, ...extra });
+}

@@ -1,0 +1,103 @@
+/** The registry of one node at work: replicated to the members, caught up with, and with this server itself in it. */
+import { createHash } from "node:crypto";
+import type { Clock } from "@tenure/core";
+import { MEMBER_LEASES, type Membership } from "../membership/membership.js";
+import type { RmRegistry } from "../registry/rm-registry.js";
+import { RmReplicator } from "../registry/rm-replicator.js";
+import { SelfRegistration } from "../registry/self-registration.js";
+import { decodeRegistry } from "./codec.js";
+import { CALL_LEASES, limitedCall } from "./limited-call.js";
+import { type PeerCalls, RefusedCallError } from "./peer-calls.js";
+import type { PeerLog } from "./peer-log.js";
+import type { NodeOptions } from "./peer-node-options.js";
+import { REPLICATE } from "./route.js";
+
+export interface NodeRegistryParts {
+  readonly options: NodeOptions;
+  readonly disk: string;
+  readonly clock: Clock;
+  readonly calls: PeerCalls;
+  readonly membership: Membership;
+  readonly registry: RmRegistry;
+  readonly log: PeerLog;
+}
+
+export interface NodeRegistry {
+  readonly replicator: RmReplicator;
+  readonly registration: SelfRegistration;
+}
+
+const WHAT = "to register this server as a resource manager";
+
+export function nodeRegistry(parts: NodeRegistryParts): NodeRegistry {
+  const replicator = replicatorOf(parts);
+  return { replicator, registration: registrationOf(parts, replicator) };
+}
+
+function others({ membership, options }: NodeRegistryParts): readonly string[] {
+  return membership.endpoints().filter((each) => each !== options.endpoint);
+}
+
+function replicatorOf(parts: NodeRegistryParts): RmReplicator {
+  const { registry, clock, options, calls } = parts;
+  return new RmReplicator({
+    registry,
+    clock,
+    limitMs: options.ttlMs,
+    peers: () => others(parts),
+    calls: {
+      reach: async (to, signal) =>
+        void (await calls.ask(to, { method: "GET", path: "/v1/tc/leader", signal })),
+      replicate: async (to, { kind, backendHash, endpoint }, signal) => {
+        const body = { backend_hash: backendHash, endpoint };
+        const headers = { [REPLICATE]: "1" };
+        const path = `/v1/tc/rm/${kind}`;
+        const answer = await calls.ask(to, { method: "POST", path, body, headers, signal });
+        return answer["changed"] === true;
+      },
+    },
+  });
+}
+
+function registrationOf(parts: NodeRegistryParts, replicator: RmReplicator): SelfRegistration {
+  const { options, disk, clock, calls, membership, log } = parts;
+  const { endpoint, ttlMs, join } = options;
+  const backendHash = createHash("sha256").update(disk).digest("hex").slice(0, 32);
+  const body = { backend_hash: backendHash, endpoint };
+  return new SelfRegistration({
+    clock,
+    intervalMs: MEMBER_LEASES * ttlMs,
+    targets: () => {
+      const members = membership.endpoints();
+      return members.length === 0 ? join : members;
+    },
+    register: async (to) => {
+      if (to !== endpoint) {
+        const call = { method: "POST", path: "/v1/tc/rm/register", body } as const;
+        const answer = await limitedCall(clock, CALL_LEASES * ttlMs, calls, to, call);
+        if (answer.status !== 200) throw new RefusedCallError(to, answer);
+        return;
+      }
+      const outcome = await replicator.apply({ kind: "register", backendHash, endpoint });
+      if (outcome.kind === "failed") throw outcome.cause;
+    },
+    settle: async () => {
+      await replicator.settle();
+      await catchUp(parts);
+    },
+    onFailure: (to, cause) => log.failed(WHAT, to, cause),
+    onSuccess: (to) => log.succeeded(WHAT, to),
+  });
+}
+
+/** What was changed while this server was away, it takes from whoever has the newest. */
+async function catchUp(parts: NodeRegistryParts): Promise<void> {
+  const { clock, options, calls, registry } = parts;
+  for (const to of others(parts)) {
+    const call = { method: "GET", path: "/v1/tc/rm/list" } as const;
+    const answer = await limitedCall(clock, options.ttlMs, calls, to, call).catch(() => null);
+    if (answer?.status !== 200) continue;
+    const { backends, updatedAtUnix } = decodeRegistry(answer.body);
+    await registry.adopt(backends, updatedAtUnix);
+  }
+}

@@ -1,0 +1,172 @@
+/**
+ * Calls to other servers, with this server's own certificate. Whoever answers must show a server's certificate of the same
+ * trust domain; hosts are not looked at, so a server may move.
+ *
+ * A call that is given up leaves its connection alone for a while: under load a closed connection costs a handshake, which
+ * makes the next call late as well. What lingers longer than that is cut off from the network, and is closed.
+ */
+import type { IncomingMessage } from "node:http";
+import { request as httpRequest } from "node:http";
+import { Agent, request as httpsRequest } from "node:https";
+import type { TLSSocket } from "node:tls";
+import { type Clock, isObject, onAbort } from "@tenure/core";
+import { spiffeNameOf } from "../certificates/spiffe.js";
+
+export interface CallTls {
+  readonly cert: Buffer | string;
+  readonly key: Buffer | string;
+  readonly ca: Buffer | string | undefined;
+}
+
+export interface PeerCallsOptions {
+  readonly clock: Clock;
+  readonly lingerMs: number;
+  readonly trustDomain: string | null;
+  /** `null`: without TLS, where a server has only itself to call. */
+  readonly tls: CallTls | null;
+}
+
+export interface Call {
+  readonly method: "GET" | "POST";
+  readonly path: string;
+  readonly body?: unknown;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly signal?: AbortSignal | undefined;
+}
+
+export interface CallAnswer {
+  readonly status: number;
+  readonly body: Readonly<Record<string, unknown>>;
+  /** Of the server that answered, by its certificate. */
+  readonly identity: string | null;
+}
+
+/** Answered, and not with what was asked for. */
+export class RefusedCallError extends Error {
+  readonly status: number;
+  readonly code: string;
+  readonly body: Readonly<Record<string, unknown>>;
+
+  constructor(endpoint: string, { status, body }: CallAnswer) {
+    const code = typeof body["error"] === "string" ? body["error"] : "unknown";
+    const detail = typeof body["detail"] === "string" ? `: ${body["detail"]}` : "";
+    super(`${endpoint} answered ${status} ${code}${detail}`);
+    this.status = status;
+    this.code = code;
+    this.body = body;
+  }
+}
+
+const MOST_ANSWER_BYTES = 1024 * 1024;
+
+export class PeerCalls {
+  readonly #options: PeerCallsOptions;
+  readonly #identities = new WeakMap<object, string>();
+  #agent: Agent | null;
+
+  constructor(options: PeerCallsOptions) {
+    this.#options = options;
+    this.#agent = agentFor(options.tls);
+  }
+
+  /** New connections use these; what is under way on the old ones has a while to be answered. */
+  use(tls: CallTls): void {
+    const old = this.#agent;
+    this.#agent = agentFor(tls);
+    if (old !== null) this.#options.clock.after(this.#options.lingerMs, () => old.destroy());
+  }
+
+  close(): void {
+    this.#agent?.destroy();
+  }
+
+  /** The answer whatever its status; rejects when none came. */
+  send(endpoint: string, { method, path, body, headers, signal }: Call): Promise<CallAnswer> {
+    const payload = body === undefined ? undefined : JSON.stringify(body);
+    return new Promise((resolve, reject) => {
+      if (signal?.aborted === true) return reject(signal.reason as Error);
+      const options = {
+        method,
+        headers: {
+          ...headers,
+          ...(payload === undefined
+            ? {}
+            : { "content-type": "application/json", "content-length": Buffer.byteLength(payload) }),
+        },
+      };
+      const sent =
+        this.#agent === null
+          ? httpRequest(endpoint + path, options)
+          : httpsRequest(endpoint + path, { ...options, agent: this.#agent });
+      let cancelLinger = (): void => {};
+      const stopListening = onAbort(signal, () => {
+        cancelLinger = this.#options.clock.after(this.#options.lingerMs, () => sent.destroy());
+        reject(signal?.reason as Error);
+      });
+      const settle = (): void => {
+        stopListening();
+        cancelLinger();
+      };
+      sent.once("close", settle);
+      sent.once("error", reject);
+      sent.once("response", (response: IncomingMessage) => {
+        this.#read(endpoint, response).then(resolve, (error: unknown) => {
+          sent.destroy();
+          reject(error);
+        });
+      });
+      sent.end(payload);
+    });
+  }
+
+  /** The body of an answer 200; anything else rejects. */
+  async ask(endpoint: string, call: Call): Promise<Readonly<Record<string, unknown>>> {
+    const answer = await this.send(endpoint, call);
+    if (answer.status !== 200) throw new RefusedCallError(endpoint, answer);
+    return answer.body;
+  }
+
+  async #read(endpoint: string, response: IncomingMessage): Promise<CallAnswer> {
+    // Before the end of the answer: the socket is let go with it.
+    const identity = this.#agent === null ? null : this.#identityOf(endpoint, response.socket as TLSSocket);
+    let text = "";
+    response.setEncoding("utf8");
+    for await (const chunk of response) {
+      text += chunk as string;
+      if (text.length > MOST_ANSWER_BYTES) throw new Error(`${endpoint} answered too much`);
+    }
+    const body: unknown = JSON.parse(text);
+    if (!isObject(body)) throw new Error(`${endpoint} answered no JSON object`);
+    return { status: response.statusCode ?? 0, body, identity };
+  }
+
+  #identityOf(endpoint: string, socket: TLSSocket): string {
+    const known = this.#identities.get(socket);
+    if (known !== undefined) return known;
+    const certificate = socket.getPeerX509Certificate();
+    const owner = certificate === undefined ? null : spiffeNameOf(certificate);
+    if (owner?.kind !== "server" || owner.trustDomain !== this.#options.trustDomain) {
+      throw new Error(
+        `${endpoint} shows no certificate of a server of ${this.#options.trustDomain ?? "a trust domain"}`,
+      );
+    }
+    this.#identities.set(socket, owner.name);
+    return owner.name;
+  }
+}
+
+function agentFor(tls: CallTls | null): Agent | null {
+  if (tls === null) return null;
+  return new Agent({
+    keepAlive: true,
+    // A resumed session shows no certificate, to neither side.
+    maxCachedSessions: 0,
+    cert: tls.cert,
+    key: tls.key,
+    ...(tls.ca === undefined ? {} : { ca: tls.ca }),
+    minVersion: "TLSv1.2",
+    rejectUnauthorized: true,
+    // Who it is, its certificate's URI tells; where it is, nobody vouches for.
+    checkServerIdentity: () => undefined,
+  });
+}

@@ -1,0 +1,66 @@
+import type { PeerEvent } from "../protocol/peer.js";
+
+/** As pino has it: an object of fields, then a sentence. */
+export interface NodeLog {
+  info(fields: object, sentence: string): void;
+  warn(fields: object, sentence: string): void;
+}
+
+/** Says once what is repeated: a peer that is away fails every second. */
+export class PeerLog {
+  readonly #log: NodeLog;
+  readonly #failing = new Map<string, string>();
+  #waiting = "";
+
+  constructor(log: NodeLog) {
+    this.#log = log;
+  }
+
+  get log(): NodeLog {
+    return this.#log;
+  }
+
+  event(event: PeerEvent): void {
+    switch (event.kind) {
+      case "elected":
+        return this.#log.info({ term: event.term }, "this server is the coordinator");
+      case "lost":
+        return this.#log.warn(
+          { term: event.term, cause: event.cause },
+          "this server is no longer the coordinator",
+        );
+      case "observed":
+        return event.leader === null
+          ? this.#log.info({}, "there is no coordinator")
+          : this.#log.info(
+              {
+                term: event.leader.term,
+                leader_id: event.leader.leaderId,
+                leader_endpoint: event.leader.leaderEndpoint,
+              },
+              "the coordinator is known",
+            );
+      case "founded":
+        return this.#log.info(
+          { cluster: event.config.cluster, members: Object.keys(event.config.members) },
+          "this server has founded the cluster",
+        );
+      case "waiting":
+        if (event.why === this.#waiting) return;
+        this.#waiting = event.why;
+        return this.#log.info({ for: event.for }, `waiting to take part: ${event.why}`);
+    }
+  }
+
+  failed(what: string, endpoint: string, cause: unknown): void {
+    const why = cause instanceof Error ? cause.message : String(cause);
+    const key = `${what} ${endpoint}`;
+    if (this.#failing.get(key) === why) return;
+    this.#failing.set(key, why);
+    this.#log.warn({ endpoint }, `${what} failed: ${why}`);
+  }
+
+  succeeded(what: string, endpoint: string): void {
+    if (this.#failing.delete(`${what} ${endpoint}`)) this.#log.info({ endpoint }, `${what} works again`);
+  }
+}

@@ -1,0 +1,344 @@
+/**
+ * A server that takes part in a cluster: it keeps its records, announces itself, votes, stands, and serves the routes of the
+ * peers. It is mounted into the service before that listens, started when it does, and stopped before it closes.
+ */
+import { X509Certificate } from "node:crypto";
+import type { Socket } from "node:net";
+import { BackendUnavailableError, type Clock, sleep, type Store } from "@tenure/core";
+import type { FastifyInstance } from "fastify";
+import type { Registry } from "prom-client";
+import { spiffeNameOf } from "../certificates/spiffe.js";
+import { Decider } from "../decisions/decider.js";
+import { DecisionLog } from "../decisions/decision-log.js";
+import { type Resource, ResourceManager } from "../decisions/resource-manager.js";
+import { OwnRecords } from "../disk/own-records.js";
+import { StoredDisk } from "../disk/stored-disk.js";
+import { Announcer, type RoundResult } from "../membership/announcer.js";
+import { MEMBER_LEASES, Membership } from "../membership/membership.js";
+import { Peer } from "../protocol/peer.js";
+import { RmRegistry } from "../registry/rm-registry.js";
+import type { SelfRegistration } from "../registry/self-registration.js";
+import { Callers, type WireIdentity } from "./callers.js";
+import { clusterRoutes } from "./cluster-routes.js";
+import { HttpDecisionCalls } from "./decision-calls.js";
+import { decisionRoutes } from "./decision-routes.js";
+import { HttpTransport } from "./http-transport.js";
+import { leaseRoutes } from "./lease-routes.js";
+import { CALL_LEASES, limitedCall } from "./limited-call.js";
+import { nodeRegistry } from "./node-registry.js";
+import { type CallTls, PeerCalls } from "./peer-calls.js";
+import { type NodeLog, PeerLog } from "./peer-log.js";
+import { PeerMetrics } from "./peer-metrics.js";
+import type { NodeOptions } from "./peer-node-options.js";
+import { rmRoutes } from "./rm-routes.js";
+import { LEAVE_FANOUT, tellWireErrors } from "./route.js";
+import { WireError } from "./wire-error.js";
+
+export interface PeerNodeParts {
+  /** The server's own; it stays its owner's. */
+  readonly store: Store;
+  readonly clock: Clock;
+  /** 0 to 1, for random waits; never for a decision. */
+  readonly random: () => number;
+  /** What decisions are about, if this server's program is a resource. */
+  readonly resource?: Resource | undefined;
+}
+
+/** What the service lends; its `ExtensionHost`. */
+export interface NodeHost {
+  readonly registry: Registry;
+  readonly log: NodeLog;
+  identify(socket: Socket): WireIdentity;
+  readonly tls: { current(): CallTls; onChange(listener: () => void): () => void } | null;
+}
+
+/** Everything that exists once the node is mounted. */
+interface Mounted {
+  readonly calls: PeerCalls;
+  readonly announcer: Announcer;
+  readonly registration: SelfRegistration;
+  readonly decider: Decider;
+  readonly log: PeerLog;
+  readonly metrics: PeerMetrics;
+  readonly stopFollowing: () => void;
+}
+
+/** A leaving node waits so long to be let go when it stops. */
+const LEAVE_LIMIT_MS = 6000;
+const RETRY_PARTS = 5;
+const RETURNED = new Error("the server is a member again");
+
+export class PeerNode {
+  readonly options: NodeOptions;
+  readonly membership: Membership;
+  readonly #parts: PeerNodeParts;
+  readonly #disk: StoredDisk;
+  readonly #registry: RmRegistry;
+  readonly #resourceManager: ResourceManager;
+  readonly #decisions: DecisionLog;
+  #mounted: Mounted | null = null;
+  #peer: Peer | null = null;
+  /** While it waits to be let go after a leave that it was asked for. */
+  #letGoing: AbortController | null = null;
+  #stopped: Promise<void> | null = null;
+
+  private constructor(options: NodeOptions, parts: PeerNodeParts, records: OwnRecords, disk: StoredDisk) {
+    this.options = options;
+    this.#parts = parts;
+    this.#disk = disk;
+    const ttlMs = MEMBER_LEASES * options.ttlMs;
+    this.membership = new Membership({ self: options.identity, ttlMs, clock: parts.clock, records });
+    this.#registry = new RmRegistry(records, parts.clock);
+    this.#resourceManager = new ResourceManager(records, parts.resource ?? null);
+    this.#decisions = new DecisionLog(records, (txnId) => this.#resourceManager.applied(txnId));
+  }
+
+  /** Reads what it knew; does nothing yet. */
+  static async open(options: NodeOptions, parts: PeerNodeParts): Promise<PeerNode> {
+    const records = await OwnRecords.open(parts.store);
+    return new PeerNode(options, parts, records, await StoredDisk.open(records));
+  }
+
+  /** Throws `tc_unavailable` before it has started. */
+  get peer(): Peer {
+    if (this.#peer === null) throw new WireError("tc_unavailable", "this server is starting; ask again");
+    return this.#peer;
+  }
+
+  mount(app: FastifyInstance, host: NodeHost): void {
+    const { identity, endpoint, trustDomain, ttlMs } = this.options;
+    const { clock } = this.#parts;
+    const { membership } = this;
+    const tls = host.tls;
+    const calls = new PeerCalls({ clock, lingerMs: ttlMs, trustDomain, tls: tls?.current() ?? null });
+    const callers = new Callers((socket) => host.identify(socket), trustDomain);
+    const log = new PeerLog(host.log);
+    const stopFollowing =
+      tls?.onChange(() => {
+        calls.use(tls.current());
+        this.#checkOwner(tls.current(), log);
+      }) ?? (() => {});
+    const metrics = this.#metrics(host.registry);
+    const announcer = this.#announcer(calls, log, metrics);
+    const registry = this.#registry;
+    const { replicator, registration } = nodeRegistry({
+      options: this.options,
+      disk: this.#disk.id,
+      clock,
+      calls,
+      membership,
+      registry,
+      log,
+    });
+    const decider = this.#decider(calls, log, metrics);
+    this.#mounted = { calls, announcer, registration, decider, log, metrics, stopFollowing };
+    tellWireErrors(app);
+    const peer = (): Peer => this.peer;
+    leaseRoutes(app, { peer, callers, clock });
+    clusterRoutes(app, {
+      identity,
+      callers,
+      membership,
+      announcer,
+      onLeft: () => this.#letGo(log),
+      onReturned: () => this.#letGoing?.abort(RETURNED),
+    });
+    rmRoutes(app, {
+      callers,
+      registry,
+      replicator,
+      onReplicationFailed: () => metrics.replicationFailures.inc(),
+    });
+    decisionRoutes(app, {
+      disk: this.#disk.id,
+      endpoint,
+      callers,
+      peer,
+      decider,
+      log: this.#decisions,
+      resourceManager: this.#resourceManager,
+      forward: (to, call) => limitedCall(clock, CALL_LEASES * ttlMs, calls, to, call),
+    });
+  }
+
+  /**
+   * Joins: rejects if no join target could be told, unless this server is one itself. Only then it begins to vote and stand.
+   */
+  async start(): Promise<void> {
+    const { announcer, registration, decider, calls, log, metrics } = this.#mount();
+    await this.#join(announcer);
+    const { identity, endpoint, join, ttlMs } = this.options;
+    const { clock, random } = this.#parts;
+    const transport = new HttpTransport(calls);
+    const { membership } = this;
+    this.#peer = Peer.start({
+      identity,
+      endpoint,
+      join,
+      ttlMs,
+      clock,
+      random,
+      disk: this.#disk,
+      transport,
+      membership,
+    });
+    this.#peer.on((event) => {
+      log.event(event);
+      if (event.kind === "elected") {
+        metrics.elected.inc();
+        decider.lead(event.term, event.signal);
+      }
+      if (event.kind === "lost") metrics.lost.inc({ cause: event.cause });
+    });
+    announcer.start();
+    registration.start();
+  }
+
+  /** Says goodbye as well as it goes, and waits to be let go; not for ever: then it is a crash to the others. */
+  async leave(): Promise<void> {
+    if (this.#peer === null) return;
+    const { announcer, log } = this.#mount();
+    const limit = new AbortController();
+    const cancel = this.#parts.clock.after(LEAVE_LIMIT_MS, () => limit.abort(new Error("time is up")));
+    const gone = announcer.leave({ anyway: true }).then(() => this.#peer?.leave({ signal: limit.signal }));
+    try {
+      await Promise.race([gone, whenAborted(limit.signal)]);
+    } catch (cause) {
+      log.failed("to leave the cluster", this.options.endpoint, cause);
+    } finally {
+      cancel();
+      void gone.catch(() => {});
+    }
+  }
+
+  /** Idempotent. Ends what it leads. */
+  stop(): Promise<void> {
+    this.#stopped ??= this.#stop();
+    return this.#stopped;
+  }
+
+  #mount(): Mounted {
+    if (this.#mounted === null) throw new Error("the node is not mounted");
+    return this.#mounted;
+  }
+
+  async #stop(): Promise<void> {
+    const mounted = this.#mounted;
+    await mounted?.announcer.stop();
+    await mounted?.registration.stop();
+    await this.#peer?.stop();
+    await mounted?.decider.stopped();
+    mounted?.stopFollowing();
+    mounted?.calls.close();
+  }
+
+  /** For as long as a lease: whoever is started together with it may need a moment. */
+  async #join(announcer: Announcer): Promise<void> {
+    const { join, endpoint, ttlMs } = this.options;
+    const { clock } = this.#parts;
+    const giveUpAtMs = clock.monotonicMs() + ttlMs;
+    for (;;) {
+      const { reached, failed } = await announcer.announce();
+      if (join.includes(endpoint) || reached.some((each) => join.includes(each))) return;
+      if (clock.monotonicMs() >= giveUpAtMs) throw unreachable(join, failed);
+      await sleep(clock, ttlMs / RETRY_PARTS);
+    }
+  }
+
+  #announcer(calls: PeerCalls, log: PeerLog, metrics: PeerMetrics): Announcer {
+    const { identity, endpoint, join, ttlMs } = this.options;
+    const what = "to announce this server";
+    const body = { self_endpoint: endpoint, disk: this.#disk.id };
+    return new Announcer({
+      self: { identity, endpoint, disk: this.#disk.id },
+      join,
+      intervalMs: ttlMs,
+      clock: this.#parts.clock,
+      membership: this.membership,
+      electorate: () => this.#electorate(),
+      calls: {
+        announce: async (to, signal) => {
+          const answer = await calls.ask(to, {
+            method: "POST",
+            path: "/v1/tc/cluster/announce",
+            body,
+            signal,
+          });
+          log.succeeded(what, to);
+          const { endpoints } = answer;
+          return Array.isArray(endpoints) ? endpoints.filter((each) => typeof each === "string") : [];
+        },
+        leave: async (to, signal) => {
+          const headers = { [LEAVE_FANOUT]: "1" };
+          await calls.ask(to, { method: "POST", path: "/v1/tc/cluster/leave", headers, signal });
+        },
+      },
+      onFailure: (to, cause) => {
+        metrics.announceFailures.inc();
+        log.failed(what, to, cause);
+      },
+    });
+  }
+
+  #decider(calls: PeerCalls, log: PeerLog, metrics: PeerMetrics): Decider {
+    const { identity, endpoint, ttlMs } = this.options;
+    return new Decider({
+      self: { identity, endpoint },
+      clock: this.#parts.clock,
+      limitMs: ttlMs,
+      log: this.#decisions,
+      calls: new HttpDecisionCalls(calls, endpoint, this.#resourceManager),
+      electorate: () => this.#electorate(),
+      resourceManagers: () => this.#registry.endpoints(),
+      onFinal: (decision) => metrics.decisions.inc({ decision }),
+      onFailure: (to, cause) => log.failed("to have a decision applied", to, cause),
+    });
+  }
+
+  #electorate(): ReturnType<StoredDisk["read"]>["config"] {
+    return this.#peer?.answers.state().config ?? this.#disk.read().config;
+  }
+
+  #metrics(registry: Registry): PeerMetrics {
+    return new PeerMetrics(registry, {
+      isLeader: () => this.#peer?.isLeader() === true,
+      term: () => this.#peer?.term ?? 0,
+      members: () => this.membership.active().length,
+      electors: () => Object.keys(this.#electorate()?.members ?? {}).length,
+      resourceManagers: () => this.#registry.endpoints().length,
+      undelivered: () => this.#decisions.open().length,
+    });
+  }
+
+  /** A renewed certificate must name the same server: everything that it has voted and announced is in that name. */
+  #checkOwner({ cert }: CallTls, { log }: PeerLog): void {
+    const owner = spiffeNameOf(new X509Certificate(cert))?.name;
+    if (owner === this.options.identity) return;
+    log.warn(
+      { owner, identity: this.options.identity },
+      "the renewed bundle names another server, and the others refuse this one: put the old back, or restart",
+    );
+  }
+
+  #letGo(log: PeerLog): void {
+    this.#letGoing?.abort(RETURNED);
+    this.#letGoing = new AbortController();
+    this.peer.leave({ signal: this.#letGoing.signal }).then(
+      () => log.log.info({}, "this server has left the cluster and may be stopped"),
+      () => {},
+    );
+  }
+}
+
+function whenAborted(signal: AbortSignal): Promise<never> {
+  return new Promise((_, reject) => {
+    signal.addEventListener("abort", () => reject(signal.reason as Error), { once: true });
+  });
+}
+
+function unreachable(join: readonly string[], failed: RoundResult["failed"]): BackendUnavailableError {
+  const why = failed.map(({ endpoint, cause }) => `${endpoint}: ${(cause as Error).message}`).join("; ");
+  return new BackendUnavailableError(
+    `none of the join targets ${join.join(", ")} took this server in (${why}); start one of them, or name this server itself to begin alone`,
+  );
+}

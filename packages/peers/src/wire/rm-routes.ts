@@ -1,0 +1,57 @@
+import type { FastifyInstance, FastifyRequest } from "fastify";
+import type { RmChange, RmRegistry } from "../registry/rm-registry.js";
+import type { RmReplicator } from "../registry/rm-replicator.js";
+import { Body } from "./body.js";
+import type { Callers } from "./callers.js";
+import { isMarked, orUnavailable, OWN_IDENTITY, REPLICATE } from "./route.js";
+import { WireError } from "./wire-error.js";
+
+export interface RmRouteParts {
+  readonly callers: Callers;
+  readonly registry: RmRegistry;
+  readonly replicator: RmReplicator;
+  readonly onReplicationFailed: () => void;
+}
+
+const CODE = "tc_rm_unavailable";
+
+export function rmRoutes(app: FastifyInstance, parts: RmRouteParts): void {
+  const { callers, registry, replicator, onReplicationFailed } = parts;
+  const changes = (kind: RmChange["kind"]) => async (request: FastifyRequest) => {
+    callers.server(request.raw.socket);
+    const body = new Body(request.body, ["backend_hash", "endpoint"]);
+    const change = { kind, backendHash: body.id("backend_hash"), endpoint: body.endpoint("endpoint") };
+    const shown = (): object => ({
+      backend_hash: change.backendHash,
+      endpoints: registry.backend(change.backendHash).endpoints,
+      updated_at_unix: registry.updatedAtUnix,
+    });
+    if (isMarked(request, REPLICATE)) {
+      const changed = await orUnavailable(CODE, registry.apply(change));
+      return { ...shown(), changed };
+    }
+    const outcome = await orUnavailable(CODE, replicator.apply(change));
+    if (outcome.kind === "failed") {
+      onReplicationFailed();
+      const why = outcome.cause instanceof Error ? outcome.cause.message : String(outcome.cause);
+      throw new WireError(
+        "tc_rm_replication_failed",
+        `${outcome.endpoint} did not confirm (${why}), so nothing was changed; ask again when all members can be reached`,
+      );
+    }
+    return shown();
+  };
+
+  app.post("/v1/tc/rm/register", OWN_IDENTITY, changes("register"));
+  app.post("/v1/tc/rm/unregister", OWN_IDENTITY, changes("unregister"));
+
+  app.get("/v1/tc/rm/list", OWN_IDENTITY, async ({ raw }) => {
+    callers.client(raw.socket);
+    return {
+      backends: registry
+        .backends()
+        .map(({ backendHash, endpoints }) => ({ backend_hash: backendHash, endpoints })),
+      updated_at_unix: registry.updatedAtUnix,
+    };
+  });
+}

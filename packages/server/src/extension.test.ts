@@ -1,0 +1,41 @@
+/** Routes that a program adds: they know callers as the service does, or by themselves. */
+import type { FastifyInstance } from "fastify";
+import { afterEach, expect, it } from "vitest";
+import { temporaryFile } from "./auth/auth.test-kit.js";
+import { cleanUp, later } from "./http/service.test-kit.js";
+import { parseServerOptions } from "./options.js";
+import { TenureServer } from "./tenure-server.js";
+
+afterEach(cleanUp);
+
+it("are served beside the service's own, with its authentication unless they ask for none", async () => {
+  const adminTokenFile = temporaryFile("token", `${"t".repeat(40)}\n`);
+  const options = parseServerOptions({
+    listen: "127.0.0.1:0",
+    store: "memory:",
+    adminTokenFile,
+    logLevel: "silent",
+  });
+  const server = await TenureServer.open(options, {
+    extension: {
+      mount(app: FastifyInstance, host): void {
+        expect(host.tls).toBeNull();
+        app.get("/x/known", ({ caller }) => ({ caller: caller.name }));
+        app.get("/x/own", { config: { ownIdentity: true } }, ({ raw }) => host.identify(raw.socket));
+      },
+    },
+  });
+  later(() => server.close());
+  const ask = async (path: string, token?: string): Promise<readonly [number, unknown]> => {
+    const headers: Record<string, string> = token === undefined ? {} : { authorization: `Bearer ${token}` };
+    const answer = await fetch(server.url + path, { headers });
+    return [answer.status, await answer.json()];
+  };
+  expect((await ask("/x/known"))[0]).toBe(401);
+  expect((await ask("/x/known", "t".repeat(40)))[0]).toBe(200);
+  expect(await ask("/x/own")).toEqual([200, { kind: "none" }]);
+  expect((await ask("/v1/groups/g/leader"))[0]).toBe(401);
+  // What it adds is no part of the service's own document.
+  const [, document] = await ask("/openapi.json");
+  expect(Object.keys((document as { paths: object }).paths)).not.toContain("/x/own");
+});

@@ -1,0 +1,63 @@
+/** Routes that a program adds to the service, and what the service lends them. */
+import type { Socket } from "node:net";
+import type { Clock } from "@tenure/core";
+import type { FastifyInstance } from "fastify";
+import type { BaseLogger } from "pino";
+import type { Registry } from "prom-client";
+import { verifiedCertificate } from "./auth/client-certificate.js";
+import { readSpiffeId, type SpiffeId } from "./auth/spiffe-id.js";
+import type { TlsContent, TlsFiles } from "./auth/tls-files.js";
+
+export interface ServerExtension {
+  /** A route with `config: { ownIdentity: true }` tells by itself who asks; all others know callers as the service does. */
+  mount(app: FastifyInstance, host: ExtensionHost): void | Promise<void>;
+}
+
+/** Who a connection belongs to, by its certificate alone. */
+export type ConnectionIdentity =
+  /** No certificate, or none that TLS could verify, or one that has expired since. */
+  | { readonly kind: "none" }
+  | { readonly kind: "unnamed"; readonly why: string }
+  | { readonly kind: "named"; readonly id: SpiffeId };
+
+export interface ExtensionHost {
+  readonly registry: Registry;
+  readonly log: Pick<BaseLogger, "info" | "warn" | "error">;
+  identify(socket: Socket): ConnectionIdentity;
+  /** What the service shows of itself, as files are renewed; `null` without TLS. */
+  readonly tls: {
+    current(): TlsContent;
+    onChange(listener: () => void): () => void;
+  } | null;
+}
+
+export function extensionHost(
+  registry: Registry,
+  log: ExtensionHost["log"],
+  tlsFiles: TlsFiles | null,
+  clock: Clock,
+): ExtensionHost {
+  return {
+    registry,
+    log,
+    identify: (socket) => identify(socket, clock.wallMs()),
+    tls:
+      tlsFiles === null
+        ? null
+        : {
+            current: () => tlsFiles.current,
+            onChange: (listener) => tlsFiles.onChange(listener),
+          },
+  };
+}
+
+function identify(socket: Socket, nowMs: number): ConnectionIdentity {
+  const certificate = verifiedCertificate(socket);
+  // TLS looks at the dates once, when the connection begins, and connections last for months.
+  if (certificate === undefined || !(nowMs < Date.parse(certificate.valid_to))) return { kind: "none" };
+  try {
+    return { kind: "named", id: readSpiffeId(certificate.subjectaltname) };
+  } catch (error) {
+    return { kind: "unnamed", why: (error as Error).message };
+  }
+}
