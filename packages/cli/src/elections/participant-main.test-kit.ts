@@ -70,17 +70,19 @@ async function stop(group: string): Promise<void> {
 /** No turn of the event loop between the hold and the first question. */
 function hold(group: string, ms: number | "until-paused"): void {
   const { election, signal } = of(group);
+  // Before it is told: the pause may come with the telling.
+  const sinceMs = machineMs();
   // At once, and not when the event loop turns.
   writeSync(1, "held\n");
-  if (ms === "until-paused") untilPaused(() => election.isLeader());
+  if (ms === "until-paused") untilPaused(sinceMs, () => election.isLeader());
   else Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
   const isLeader = election.isLeader();
   tell({ kind: "held", group, isLeader, isAborted: signal?.aborted === true });
 }
 
 /** Asks all the time, as busy work does. Returns after a gap that only a pause can make; no question was asked since. */
-function untilPaused(ask: () => boolean): void {
-  for (let lastMs = machineMs(); ;) {
+function untilPaused(sinceMs: number, ask: () => boolean): void {
+  for (let lastMs = sinceMs; ;) {
     const nowMs = machineMs();
     if (nowMs - lastMs > ttlMs) return;
     ask();
