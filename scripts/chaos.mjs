@@ -4,7 +4,12 @@
  */
 import { main, run, runTool, ScriptError, setUp } from "./setup.mjs";
 
-const TESTS = ["packages/cli/src/run/", "packages/cli/src/coordinator/", "packages/cli/src/peers/"];
+const TESTS = [
+  "packages/cli/src/run/",
+  "packages/cli/src/coordinator/",
+  "packages/cli/src/peers/",
+  "packages/cli/src/roles.test.ts",
+];
 
 await main(async () => {
   await setUp();

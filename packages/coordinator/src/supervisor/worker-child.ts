@@ -22,11 +22,12 @@ export function workerChild(id: string, module: URL, options: WorkerChildOptions
       worker.on("error", (error) => {
         failure = error;
       });
-      const ended = once(worker, "exit").then(([code]) => {
-        if (asked) return;
-        if (failure !== undefined || code !== 0) {
-          throw new Error(`${id} ended with exit code ${code as number}`, { cause: failure });
-        }
+      // Not by `once`, which would end with the error, before the thread has.
+      const ended = new Promise<void>((resolve, reject) => {
+        worker.on("exit", (code) => {
+          if (asked || (failure === undefined && code === 0)) resolve();
+          else reject(new Error(`${id} ended with exit code ${code}`, { cause: failure }));
+        });
       });
       // Observed here too, lest a crash before the first look count as unhandled.
       ended.catch(() => {});
