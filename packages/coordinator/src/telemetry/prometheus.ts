@@ -12,7 +12,7 @@ interface SeriesOptions {
   readonly name: string;
   readonly help: string;
   readonly labelNames: string[];
-  readonly registers?: unknown[];
+  readonly registers?: never[];
 }
 
 export interface CoordinatorMetricsOptions {
@@ -23,7 +23,7 @@ export interface CoordinatorMetricsOptions {
 
 /** Counts every event and shows who leads, until the function it returns is called. */
 export function coordinatorMetrics({ client, registry }: CoordinatorMetricsOptions): () => void {
-  const registers = registry === undefined ? {} : { registers: [registry] };
+  const registers = registry === undefined ? {} : { registers: [registry] as never[] };
   const events = new client.Counter({
     name: "coordinator_events_total",
     help: "Events of the coordinator election, by event and reason.",
