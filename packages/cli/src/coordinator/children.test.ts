@@ -45,7 +45,7 @@ describe("a thread", () => {
 
   it("that throws has crashed, with its reason", async () => {
     const child = await begin(
-      workerChild("broken", module("broken", 'setTimeout(() => { throw new Error("no port"); }, 1);')),
+      workerChild("broken", module("broken", 'setImmediate(() => { throw new Error("no port"); });')),
     );
     await expect(child.ended).rejects.toMatchObject({ cause: { message: "no port" } });
   });
