@@ -68,12 +68,13 @@ describe("the coordinator", () => {
 
   it("a hiccup shorter than the takeover delay changes nothing, a longer one hands over once", async () => {
     group += 1;
-    const times = { ttlMs: 600, takeoverDelayMs: 1000 };
+    // Long enough that no stall of the disk is a hiccup of its own.
+    const times = { ttlMs: 1500, takeoverDelayMs: 1000 };
     const a = await start("a", times);
     await a.startedAfter(0);
     const b = await start("b", times);
     await a.pause();
-    await sleep(systemClock, 600 + 400);
+    await sleep(systemClock, times.ttlMs + 400);
     a.resume();
     const first = await a.startedAfter(a.spans[0]?.term ?? 0);
     expect(b.spans).toEqual([]);
