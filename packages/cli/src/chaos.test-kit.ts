@@ -1,4 +1,6 @@
+export const isChaos: boolean = process.env["TENURE_CHAOS"] === "1";
+
 /** `npm run chaos` goes to the end; `npm test` goes part of the way. */
 export function rounds(inTests: number, inChaos: number): number {
-  return process.env["TENURE_CHAOS"] === "1" ? inChaos : inTests;
+  return isChaos ? inChaos : inTests;
 }
