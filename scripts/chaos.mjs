@@ -4,12 +4,7 @@
  */
 import { main, run, runTool, ScriptError, setUp } from "./setup.mjs";
 
-const TESTS = [
-  "packages/cli/src/run/",
-  "packages/cli/src/coordinator/",
-  "packages/cli/src/peers/",
-  "packages/cli/src/roles.test.ts",
-];
+const TESTS = ["packages/cli/src/run/", "packages/cli/src/coordinator/", "packages/cli/src/peers/"];
 
 await main(async () => {
   await setUp();

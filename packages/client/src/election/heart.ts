@@ -15,6 +15,7 @@ import { callWithin } from "./call-within.js";
 import { ENDED } from "./ended.js";
 import { type Lease, LocalLease } from "./lease.js";
 import type { ParsedRetry } from "./options.js";
+import { Pulse } from "./pulse.js";
 import { Backoff } from "./retry.js";
 
 /** One is made for each lease that was won, and started only if that term is to be led. */
@@ -61,11 +62,13 @@ export interface HeartFactory {
 export class LocalHeart implements Heart {
   readonly lease: LocalLease;
   readonly #parts: HeartParts;
+  readonly #pulse: Pulse;
   readonly #backoff: Backoff;
   readonly #stopping = new AbortController();
 
   constructor(parts: HeartParts) {
     this.#parts = parts;
+    this.#pulse = Pulse.of(parts.clock, parts.heartbeatIntervalMs);
     this.#backoff = new Backoff(parts.retry, parts.random);
     this.lease = new LocalLease(parts.renewal.term, parts.clock, parts.driftRatio);
   }
@@ -85,23 +88,17 @@ export class LocalHeart implements Heart {
     const { clock, mayBeat } = this.#parts;
     const { signal } = this.#stopping;
     for (;;) {
-      await sleep(clock, this.#untilNextMs(), signal);
+      await this.#pulse.next(signal);
       if (!(await mayBeat())) continue;
       signal.throwIfAborted();
       if (await this.#renew(false)) continue;
       for (;;) {
         const pauseMs = this.#backoff.next();
-        if (pauseMs >= this.#untilNextMs()) break;
+        if (pauseMs >= this.#pulse.untilNextMs()) break;
         await sleep(clock, pauseMs, signal);
         if (await this.#renew(true)) break;
       }
     }
-  }
-
-  /** All elections of a process beat at the same moments, so that their renewals go out together. */
-  #untilNextMs(): number {
-    const { clock, heartbeatIntervalMs } = this.#parts;
-    return heartbeatIntervalMs - (clock.monotonicMs() % heartbeatIntervalMs);
   }
 
   /** True if there was an answer, whichever. */

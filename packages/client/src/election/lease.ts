@@ -1,4 +1,4 @@
-import { type Clock, LedTerm, type LeaseAnswer } from "@tenure/core";
+import { type Clock, LedTerm, type LeaseAnswer, type Moment, momentOf } from "@tenure/core";
 
 /** Until when this process may act in one term. */
 export interface Lease {
@@ -18,13 +18,12 @@ const TRUSTED_MS = 1;
 
 /** A lease renewed on the event loop of this very process. */
 export class LocalLease implements Lease {
-  readonly #clock: Clock;
   readonly #led: LedTerm;
-  #trustedUntilMs = Number.NEGATIVE_INFINITY;
+  readonly #trusted: Moment;
 
   constructor(term: number, clock: Clock, driftRatio: number) {
-    this.#clock = clock;
     this.#led = new LedTerm(term, clock, driftRatio);
+    this.#trusted = momentOf(clock);
   }
 
   extend(answer: LeaseAnswer): boolean {
@@ -32,14 +31,13 @@ export class LocalLease implements Lease {
   }
 
   isInside(): boolean {
-    const nowMs = this.#clock.monotonicMs();
-    if (nowMs < this.#trustedUntilMs) return true;
+    if (this.#trusted.isAhead()) return true;
     const leftMs = this.#led.leftMs();
     if (leftMs <= 0) {
       this.end();
       return false;
     }
-    this.#trustedUntilMs = nowMs + Math.min(TRUSTED_MS, leftMs);
+    this.#trusted.putOff(Math.min(TRUSTED_MS, leftMs));
     return true;
   }
 
@@ -49,6 +47,6 @@ export class LocalLease implements Lease {
 
   end(): void {
     this.#led.end();
-    this.#trustedUntilMs = Number.NEGATIVE_INFINITY;
+    this.#trusted.end();
   }
 }
