@@ -5,7 +5,8 @@ import { storeConformance } from "@tenure/core/conformance";
 import { isMissing, type PostgresEngine, startPostgres } from "@tenure/engines";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { openStore } from "../open-store.js";
-import { contents, Follower, sql, swap, Writers } from "./postgres.test-kit.js";
+import { connect, contents, eventually, Follower, sql, swap, Writers } from "./postgres.test-kit.js";
+import { namesOf } from "./schema.js";
 
 describe.skipIf(isMissing("postgres"))("PostgresStore", () => {
   let engine: PostgresEngine;
@@ -51,6 +52,29 @@ describe.skipIf(isMissing("postgres"))("PostgresStore", () => {
     await follower.reach(revisions.length);
     expect(follower.entries).toEqual(last);
     await follower.stop();
+  });
+
+  test("feeds are told of the last write, and of a burst of writes not one by one", async () => {
+    const store = await open();
+    const listener = await connect(engine.url);
+    const told: number[] = [];
+    listener.on("notification", ({ payload }) => told.push(Number(payload)));
+    await listener.query(`LISTEN ${namesOf(schema).channel}`);
+    const writes = 200;
+    const startedMs = performance.now();
+    let revision = 0;
+    for (let i = 0; i < writes; i++) {
+      const [outcome] = await store.compareAndSet([
+        { key: "k", expected: revision === 0 ? null : revision, value: "v" },
+      ]);
+      if (outcome?.kind !== "swapped") throw new Error(`a write ended as ${outcome?.kind}`);
+      ({ revision } = outcome);
+    }
+    await eventually("the last one is told", () => told.at(-1) === revision);
+    const tookMs = performance.now() - startedMs;
+    await listener.end();
+    expect(told.length).toBeLessThanOrEqual(Math.min(writes - 1, tookMs / 5 + 2));
+    expect(told).toEqual(told.toSorted((x, y) => x - y));
   });
 
   test("every key that is admitted comes back", async () => {

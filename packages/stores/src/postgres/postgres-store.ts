@@ -24,9 +24,6 @@ import { highest, sendBatch } from "./writes.js";
 /** For `sync` and wake-ups, lest they wait for writes that wait for their turn. */
 const READERS = 2;
 
-/** Writers come one after the other in the server. A second batch on its way keeps it busy, a third would only wait. */
-const LIMITS: StoreLimits = { batchOps: 512, batchesInFlight: 2 };
-
 /**
  * The store in a schema of a PostgreSQL database. A lease is a row, never a session or a lock that outlives a statement:
  * it works behind a pooler in transaction mode, where a feed looks for changes at intervals instead of being told.
@@ -44,7 +41,11 @@ const LIMITS: StoreLimits = { batchOps: 512, batchesInFlight: 2 };
  */
 export class PostgresStore implements Store {
   readonly name = "postgres";
-  readonly limits: StoreLimits;
+  /**
+   * Writers come one after the other in the server, each for as long as its commit takes. So a second batch on its way would
+   * only wait there; gathered here meanwhile, it grows, and the cost of a batch is shared by more.
+   */
+  readonly limits: StoreLimits = { batchOps: 512, batchesInFlight: 1 };
   readonly #config: PostgresConfig;
   readonly #names: SchemaNames;
   readonly #servers: Servers;
@@ -66,7 +67,6 @@ export class PostgresStore implements Store {
     this.#readers = new SessionPool(READERS, connect);
     this.#wakeUp = new WakeUp(this.#readers, this.#names);
     this.#source = this.#feedSource();
-    this.limits = { ...LIMITS, batchesInFlight: Math.min(LIMITS.batchesInFlight, config.poolSize) };
   }
 
   /**

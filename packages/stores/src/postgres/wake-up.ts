@@ -2,12 +2,14 @@ import type { Revision } from "@tenure/core";
 import type { SchemaNames } from "./schema.js";
 import type { SessionPool } from "./session-pool.js";
 
+const INTERVAL_MS = 5;
+
 /**
  * Tells the feeds of all processes that something was written. It is sent after the write, not in its transaction: there,
  * each commit would hold a lock that is one for all NOTIFY of the whole server, and somebody else's listener that reads
  * nothing could make our writes fail. What is lost here, a feed makes up for by looking at intervals.
  *
- * One at a time: what is written meanwhile is told together.
+ * One at a time, and at intervals: what is written meanwhile is told together. For the server each is a commit of its own.
  */
 export class WakeUp {
   readonly #pool: SessionPool;
@@ -38,6 +40,9 @@ export class WakeUp {
         session.query("SELECT pg_notify($1, $2)", [this.#channel, String(revision)]),
       );
       sent = revision;
+      await new Promise((resolve) => {
+        setTimeout(resolve, INTERVAL_MS).unref();
+      });
     }
   }
 }
