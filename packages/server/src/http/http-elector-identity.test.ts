@@ -1,6 +1,10 @@
 /** How the client's elector says who it is. */
 import { copyFileSync, readFileSync, writeFileSync } from "node:fs";
 import { generateKeyPairSync } from "node:crypto";
+import { once } from "node:events";
+import type { IncomingMessage } from "node:http";
+import { Agent, request } from "node:https";
+import type { TLSSocket } from "node:tls";
 import { HttpElector, UnauthenticatedError } from "@tenure/client";
 import { BackendUnavailableError, systemClock, UnauthorizedError } from "@tenure/core";
 import { VirtualClock } from "@tenure/core/testing";
@@ -122,6 +126,26 @@ test("a client certificate names the node, and a new one is used once its files 
   expect(await client.campaign(candidate("h", "b"))).toMatchObject({ kind: "elected" });
   await expect(client.campaign(candidate("g", "a"))).rejects.toThrow(UnauthorizedError);
 });
+
+test.each(["TLSv1.2", "TLSv1.3"] as const)(
+  "a certificate names the node on connections that resume a session too (%s)",
+  async (maxVersion) => {
+    const authority = new TestAuthority();
+    const service = await serveTls(authority, { tlsClientCa: authority.cert });
+    const { cert, key } = authority.issue("a", "URI.1 = spiffe://tenure/sdk/a");
+    const [ca, own] = [readFileSync(authority.cert), { cert: readFileSync(cert), key: readFileSync(key) }];
+    const agent = new Agent({ keepAlive: false, maxVersion, ca, ...own });
+    const resumed: boolean[] = [];
+    for (let i = 0; i < 3; i++) {
+      const asked = request(`${service.url}/v1/groups/g/leader`, { agent }).end();
+      const [answer] = (await once(asked, "response")) as [IncomingMessage];
+      expect(answer.statusCode).toBe(200);
+      resumed.push((asked.socket as TLSSocket).isSessionReused());
+      await once(answer.resume(), "end");
+    }
+    expect(resumed).toEqual([false, true, true]);
+  },
+);
 
 test("without a certificate a service that wants one does not know us", async () => {
   const authority = new TestAuthority();
