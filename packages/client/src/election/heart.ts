@@ -3,13 +3,16 @@
  * for the leadership is for `Leadership` to say.
  */
 import {
+  BackendUnavailableError,
   type Clock,
   type Elector,
   type LeaseAnswer,
   type RenewRequest,
   type RenewResult,
   sendMoment,
+  type SendMoment,
   sleep,
+  unlessAborted,
 } from "@tenure/core";
 import { callWithin } from "./call-within.js";
 import { ENDED } from "./ended.js";
@@ -58,6 +61,12 @@ export interface HeartFactory {
   readonly check?: ((options: HeartOptions) => void) | undefined;
 }
 
+/** Of the ttl: what has not been answered then is as good as lost. No service takes longer over a renewal. */
+const ANSWER_SHARE = 1 / 3;
+
+/** One may be lost, or wait behind the other. More would be in each other's way: a store takes them one after the other. */
+const MOST_UNDER_WAY = 2;
+
 /** On the event loop of this process. */
 export class LocalHeart implements Heart {
   readonly lease: LocalLease;
@@ -65,6 +74,8 @@ export class LocalHeart implements Heart {
   readonly #pulse: Pulse;
   readonly #backoff: Backoff;
   readonly #stopping = new AbortController();
+  /** Renewals that may still be answered. */
+  #underWay = 0;
 
   constructor(parts: HeartParts) {
     this.#parts = parts;
@@ -92,7 +103,8 @@ export class LocalHeart implements Heart {
       if (!(await mayBeat())) continue;
       signal.throwIfAborted();
       if (await this.#renew(false)) continue;
-      for (;;) {
+      // Only what has failed is repeated; what may still be answered is waited for.
+      while (this.#underWay === 0) {
         const pauseMs = this.#backoff.next();
         if (pauseMs >= this.#pulse.untilNextMs()) break;
         await sleep(clock, pauseMs, signal);
@@ -101,26 +113,46 @@ export class LocalHeart implements Heart {
     }
   }
 
-  /** True if there was an answer, whichever. */
+  /**
+   * True if there was an answer in time, whichever. One that comes later is taken in all the same: a store that is slower
+   * than a heartbeat, or a process held up with the answer unread, must not cost the leadership.
+   */
   async #renew(repeated: boolean): Promise<boolean> {
-    const { clock, elector, renewal, timeoutMs, renewed, notLeader, failed } = this.#parts;
+    const { clock, timeoutMs, failed } = this.#parts;
     const { signal } = this.#stopping;
     const sent = sendMoment(clock);
-    const seconds = () => (clock.monotonicMs() - sent.monotonicMs) / 1000;
     try {
-      const result = await callWithin(clock, timeoutMs, signal, (limit) =>
+      if (this.#underWay >= MOST_UNDER_WAY) throw new BackendUnavailableError("no renewal was answered yet");
+      const asked = this.#ask(sent);
+      asked.catch(() => {});
+      await callWithin(clock, timeoutMs, signal, (limit) => unlessAborted(limit, asked));
+      return true;
+    } catch (error) {
+      signal.throwIfAborted();
+      failed(error, secondsSince(sent, clock), repeated);
+      return false;
+    }
+  }
+
+  async #ask(sent: SendMoment): Promise<void> {
+    const { clock, elector, renewal, renewed, notLeader } = this.#parts;
+    const { signal } = this.#stopping;
+    this.#underWay += 1;
+    try {
+      const result = await callWithin(clock, renewal.ttlMs * ANSWER_SHARE, signal, (limit) =>
         elector.renew(renewal, { signal: limit }),
       );
       signal.throwIfAborted();
       this.#backoff.reset();
       if (result.kind === "not-leader") notLeader();
       // An answer that comes after its deadline gives nothing; the lease's own end says the rest.
-      else if (this.lease.extend({ sent, ttlMs: renewal.ttlMs })) renewed(result, seconds());
-      return true;
-    } catch (error) {
-      signal.throwIfAborted();
-      failed(error, seconds(), repeated);
-      return false;
+      else if (this.lease.extend({ sent, ttlMs: renewal.ttlMs })) renewed(result, secondsSince(sent, clock));
+    } finally {
+      this.#underWay -= 1;
     }
   }
+}
+
+function secondsSince({ monotonicMs }: SendMoment, clock: Clock): number {
+  return (clock.monotonicMs() - monotonicMs) / 1000;
 }

@@ -57,20 +57,6 @@ describe("The deadline of a leader", () => {
     await Promise.all([a.election.stop(), b.election.stop()]);
   });
 
-  test("a renewal that was answered late counts from when it was sent", async () => {
-    const a = world.scripted("a");
-    await a.election.start();
-    a.elector.next("renew", answeredAfter(a.clock, 140));
-    await world.clock.advance(350);
-    a.elector.always(out, "renew");
-    await world.clock.advance(200 + 990 - 100 - 350 - 1);
-    expect(a.election.isLeader()).toBe(true);
-    await world.clock.advance(1);
-    expect(a.log.slice(0, 3)).toEqual(["promote 1", "abort", "demote lapsed"]);
-    a.elector.mend();
-    await world.until(a.election.stop());
-  });
-
   test("a campaign that was answered late counts from when it was sent, and a wait from its end", async () => {
     const a = world.scripted("a", { campaignWaitMs: 5000 });
     const b = world.participant("b");

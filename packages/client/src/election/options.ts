@@ -51,7 +51,10 @@ export interface ElectionOptions {
   readonly priorityTakeover?: boolean | undefined;
   /** Shown to everybody with the leader: an address, a version. */
   readonly metadata?: Metadata | undefined;
-  /** The longest that one renewal or question may take. A campaign may take half the ttl. */
+  /**
+   * After so long without an answer another renewal is tried; a late one counts for a third of the ttl. A question is given
+   * up then, a campaign after half the ttl.
+   */
   readonly connectionTimeoutMs?: number | undefined;
   /** Step down if no answer has come for so long, though the lease may still run; by default the lease decides. */
   readonly disconnectGracePeriodMs?: number | undefined;
