@@ -17,6 +17,7 @@ import {
 } from "@tenure/core";
 import type { Breaker } from "./breaker.js";
 import { callWithin } from "./call-within.js";
+import type { Comeback } from "./comeback.js";
 import { ENDED } from "./ended.js";
 import { AttemptsExhaustedError } from "./errors.js";
 import type { Health } from "./health.js";
@@ -39,6 +40,7 @@ export interface CandidacyParts {
   readonly breaker: Breaker;
   readonly health: Health;
   readonly watch: LeaderWatch;
+  readonly comeback: Comeback;
   readonly reporter: Reporter;
   /** Out of the contest for its health, or back in it. */
   readonly standing: (healthy: boolean) => void;
@@ -211,12 +213,14 @@ export class Candidacy {
 
   /** With a takeover delay: waits until the group is vacant, and has been for so long if its leader was lost. */
   async #opportunity(signal: AbortSignal, answered: () => void): Promise<void> {
-    const { options, watch } = this.#parts;
+    const { options, watch, comeback } = this.#parts;
     const { takeoverDelayMs, nodeId, connectionTimeoutMs } = options;
     if (takeoverDelayMs === 0) return;
     for (;;) {
       const { known } = watch;
-      if (known !== null && known.nodeId === null) {
+      if (comeback.heldTerm !== null) {
+        await comeback.look(signal);
+      } else if (known !== null && known.nodeId === null) {
         const held = known.reason === "expired" && watch.previousId !== nodeId;
         const leftMs = held ? takeoverDelayMs - watch.ageMs : 0;
         if (leftMs <= 0) return;
@@ -249,7 +253,7 @@ export class Candidacy {
   }
 
   async #afterFailure(error: unknown, answered: () => void, signal: AbortSignal): Promise<void> {
-    const { options, reporter, watch } = this.#parts;
+    const { options, reporter, watch, comeback } = this.#parts;
     if (error instanceof UnfitError) return;
     reporter.contact(error);
     if (isPermanent(error) && !this.#asked) throw error;
@@ -262,7 +266,9 @@ export class Candidacy {
         { cause: error },
       );
     }
-    await watch.changed(pauseMs, signal);
+    // It is not campaigned again before there is an answer, lest the breaker open.
+    if (!comeback.isAwaited) return watch.changed(pauseMs, signal);
+    while (comeback.isAwaited && !(await comeback.look(signal)));
   }
 
   #noteLeader({ leader }: Extract<CampaignResult, { kind: "lost" }>): void {

@@ -12,6 +12,7 @@ import { type Elector, InvalidRequestError } from "@tenure/core";
 import { breakerOf } from "./breaker.js";
 import { Broadcast } from "./broadcast.js";
 import { Candidacy, type Won } from "./candidacy.js";
+import { Comeback } from "./comeback.js";
 import { ENDED } from "./ended.js";
 import { NotLeadingError } from "./errors.js";
 import { giveBack } from "./give-back.js";
@@ -60,6 +61,7 @@ export class Election implements AsyncDisposable {
   readonly #hooks: HookQueue;
   readonly #health: Health;
   readonly #watch: LeaderWatch;
+  readonly #comeback: Comeback;
   readonly #stopping = new AbortController();
   #promoteHook: PromoteHook | null = null;
   #demoteHook: DemoteHook | null = null;
@@ -101,6 +103,7 @@ export class Election implements AsyncDisposable {
         if (this.#leadership === null) this.#reporter.contact(error);
       },
     });
+    this.#comeback = new Comeback({ elector, options: this.#options, watch: this.#watch });
   }
 
   /**
@@ -276,6 +279,8 @@ export class Election implements AsyncDisposable {
     } catch (error) {
       if (!this.#stopping.signal.aborted) throw error;
       answered();
+      const { heldTerm } = this.#comeback;
+      if (heldTerm !== null && this.#resignOnStop) await this.#resign(heldTerm);
     } finally {
       this.#leadership?.lose("stopped");
       this.#leadership?.release();
@@ -293,8 +298,9 @@ export class Election implements AsyncDisposable {
       breaker: breaker ?? breakerOf(this.#elector, clock),
       health: this.#health,
       watch: this.#watch,
+      comeback: this.#comeback,
       reporter: this.#reporter,
-      standing: (healthy) => this.#standing(healthy),
+      standing: (healthy) => this.#move({ kind: healthy ? "following" : "unhealthy" }),
       prepare: (signal) => this.#prepare(signal),
       giveBack: (term) => this.#resign(term),
     });
@@ -339,7 +345,8 @@ export class Election implements AsyncDisposable {
     leadership.release();
     this.#reporter.demoted(mandate, reason);
     this.#leadership = null;
-    if (reason !== "stopped" || this.#resignOnStop) await this.#resign(term);
+    if (reason === "lapsed" && this.#options.takeoverDelayMs > 0) this.#comeback.begin(term);
+    else if (reason !== "stopped" || this.#resignOnStop) await this.#resign(term);
   }
 
   async #work(leadership: Leadership): Promise<void> {
@@ -364,10 +371,6 @@ export class Election implements AsyncDisposable {
     this.#reporter.leaderChanged(leader, previousId);
     const hook = this.#leaderChangeHook;
     if (hook !== null) void this.#hooks.run("onLeaderChange", () => hook(leader, previousId));
-  }
-
-  #standing(healthy: boolean): void {
-    this.#move(healthy ? { kind: "following" } : { kind: "unhealthy" });
   }
 
   #move(next: ElectionState): void {

@@ -224,6 +224,33 @@ describe("The takeover delay", () => {
     await world.until(Promise.all([a.election.stop(), b.election.stop()]));
   });
 
+  test("a leader whose lease is over by its own count does not resign: it is let come back, first of all", async () => {
+    const a = world.scripted("a", { takeoverDelayMs: 500 });
+    const b = world.participant("b", { takeoverDelayMs: 500 });
+    await world.until(a.election.start());
+    await world.until(b.election.start());
+    a.elector.always(out, "renew");
+    // It lapses here at 890; in the store the lease stands until 1010.
+    await world.clock.advance(891);
+    expect(a.log).toEqual(["promote 1", "abort", "demote lapsed"]);
+    a.elector.mend();
+    await world.clock.advance(5000);
+    expect(a.elector.made("resign")).toEqual([]);
+    expect(a.log).toEqual(["promote 1", "abort", "demote lapsed", "promote 2"]);
+    expect(b.log).toEqual([]);
+    await world.until(Promise.all([a.election.stop(), b.election.stop()]));
+  });
+
+  test("a leader whose lease is over by its own count resigns when it is stopped before the store knows", async () => {
+    const a = world.scripted("a", { takeoverDelayMs: 500 });
+    await world.until(a.election.start());
+    a.elector.always(out, "renew");
+    await world.clock.advance(891);
+    await world.until(a.election.stop());
+    expect(a.elector.made("resign").map(({ term }) => term)).toEqual([1]);
+    expect((await world.operator.leader("g")).leader).toBe(null);
+  });
+
   test("a leader that resigned is followed at once", async () => {
     const a = world.participant("a");
     const b = world.participant("b", { takeoverDelayMs: 60_000 });
