@@ -17,7 +17,7 @@ export interface ChildContext {
 export interface RunningChild {
   /** Settles when nothing of the child runs any more: resolves if it ended well, rejects if it crashed. */
   readonly ended: Promise<void>;
-  /** Asks it to end; the signal of its context says the same. */
+  /** Asks it to end; the signal of its context says the same. What it returns is not waited for: `ended` tells. */
   stop?(): unknown;
   /** Ends it by force. What runs in this very thread has no such thing. */
   kill?(): void;
@@ -28,7 +28,7 @@ export interface ChildSpec {
   /** Resolves when the child has started; the next one is started then. Rejecting counts as a crash. */
   start(context: ChildContext): RunningChild | Promise<RunningChild>;
   readonly restart?: Restart;
-  /** How long it may take to end before it is killed; sooner if the lease ends sooner. */
+  /** How long it may take to end (5000) before it is killed; sooner if the lease ends sooner. `Infinity`: for ever. */
   readonly stopTimeoutMs?: number;
 }
 

@@ -159,7 +159,7 @@ describe("Supervisor", () => {
     const nursery = new Nursery();
     const children = ["a", "b"].map((id) => ({
       ...nursery.child(id, { stopTakesMs: 1e9 }),
-      stopTimeoutMs: 1e9,
+      stopTimeoutMs: Number.POSITIVE_INFINITY,
     }));
     const ended = nursery.supervise({ children, killMarginMs: 50 });
     await nursery.clock.advance(1000);
@@ -232,6 +232,137 @@ describe("Supervisor", () => {
     expect(await ended).toEqual({ kind: "stopped" });
     expect(stopped).toBe(true);
     expect(nursery.log).toEqual(["start a 7", "end a"]);
+  });
+
+  test("a child that leaves the request to end unanswered is killed in its time, and the rest are stopped", async () => {
+    const nursery = new Nursery();
+    const silent: ChildSpec = {
+      id: "silent",
+      stopTimeoutMs: 500,
+      start: () => {
+        let end = (): void => {};
+        const ended = new Promise<void>((resolve) => {
+          end = resolve;
+        });
+        return { ended, stop: () => new Promise(() => {}), kill: () => end() };
+      },
+    };
+    const ended = nursery.supervise({ children: [nursery.child("a"), silent] });
+    await nursery.clock.advance(0);
+    await nursery.stop();
+    expect(nursery.log).toEqual(["end a"]);
+    expect(await ended).toEqual({ kind: "stopped" });
+  });
+
+  test("what runs in this thread and has not ended in its own time is named, though the lease is renewed", async () => {
+    const nursery = new Nursery();
+    const deaf = { ...nursery.child("deaf", { stopTakesMs: 3000, killable: false }), stopTimeoutMs: 500 };
+    const ended = nursery.supervise({ children: [deaf] });
+    await nursery.clock.advance(0);
+    nursery.stopping.abort();
+    await nursery.clock.advance(499);
+    expect(nursery.stuck).toEqual([]);
+    await nursery.clock.advance(1);
+    expect(nursery.stuck).toEqual(["deaf"]);
+    await nursery.clock.advance(5000);
+    await ended;
+  });
+
+  test("a start that does not end in time is named, and what it comes to is killed", async () => {
+    const nursery = new Nursery();
+    const slow = nursery.child("slow");
+    const late: ChildSpec = {
+      ...slow,
+      stopTimeoutMs: 500,
+      start: async (context) => {
+        await new Promise<void>((resolve) => {
+          nursery.clock.after(2000, resolve);
+        });
+        return slow.start(context);
+      },
+    };
+    const ended = nursery.supervise({ children: [late] });
+    await nursery.clock.advance(0);
+    nursery.stopping.abort();
+    await nursery.clock.advance(1000);
+    expect(nursery.stuck).toEqual(["slow"]);
+    await nursery.clock.advance(1000);
+    expect(nursery.log.slice(0, 2)).toEqual(["start slow 7", "kill slow"]);
+    await ended;
+  });
+
+  test("what was to be killed at the end of one leadership is not killed in the next", async () => {
+    const nursery = new Nursery();
+    const supervisor = new Supervisor({
+      clock: nursery.clock,
+      intensity: { maxRestarts: 0 },
+      children: [nursery.child("a"), nursery.child("b", { stopTakesMs: 10 })],
+    });
+    const first = supervisor.run(7, nursery.stopping.signal, {
+      leftMs: () => 1000 - nursery.clock.monotonicMs(),
+    });
+    // It gives up, and while the children end it is told to stop as well.
+    await nursery.crash("a");
+    nursery.stopping.abort();
+    await nursery.clock.advance(100);
+    expect(await first).toMatchObject({ kind: "gave-up" });
+    nursery.log.length = 0;
+    const next = new AbortController();
+    const second = supervisor.run(8, next.signal, { leftMs: () => 1e6 - nursery.clock.monotonicMs() });
+    await nursery.clock.advance(5000);
+    expect(nursery.log).toEqual(["start a 8", "start b 8"]);
+    next.abort();
+    await nursery.clock.advance(100);
+    expect(await second).toEqual({ kind: "stopped" });
+  });
+
+  test("the signal of a child that has crashed tells whatever it left behind", async () => {
+    const nursery = new Nursery();
+    const told: string[] = [];
+    const leaving: ChildSpec = {
+      id: "leaving",
+      restart: "temporary",
+      start: ({ signal }) => {
+        signal.addEventListener("abort", () => told.push("aborted"));
+        return { ended: Promise.reject(new Error("no memory")) };
+      },
+    };
+    const ended = nursery.supervise({ children: [leaving] });
+    await nursery.clock.advance(1);
+    expect(told).toEqual(["aborted"]);
+    await nursery.stop();
+    await ended;
+  });
+
+  test("nothing is started when the lease is over by the clock, though nobody was told so yet", async () => {
+    const nursery = new Nursery();
+    const ended = nursery.supervise({ children: [nursery.child("a")] });
+    await nursery.clock.advance(0);
+    // As after a pause of the process: what its children did meanwhile may be heard before the timers are.
+    nursery.leftMs = 0;
+    await nursery.crash("a");
+    expect(nursery.log).toEqual([]);
+    await nursery.stop();
+    expect(await ended).toEqual({ kind: "stopped" });
+  });
+
+  test.each([
+    [{ children: {} }, "children must be a list"],
+    [{ children: [null] }, "children[0] must be an object"],
+    [{ children: [{ id: "", start: () => {} }] }, "children[0].id must be a text"],
+    [{ children: [{ id: "a" }] }, "children[0].start must be a function"],
+    [
+      { children: [{ id: "a", start: () => {}, restart: "always" }] },
+      'children[0].restart is "always"; known are permanent, transient, temporary',
+    ],
+    [
+      { children: [{ id: "a", start: () => {}, stopTimeoutMs: -1 }] },
+      "children[0].stopTimeoutMs must be a whole number from 0 to 3600000",
+    ],
+    [{ children: [], killMarginMs: 0 }, "killMarginMs must be a whole number from 1"],
+    [{ children: [], margin: 1 }, "margin is not known here"],
+  ])("refuses %j", (options, message) => {
+    expect(() => new Supervisor(options as never)).toThrow(message);
   });
 
   test("a wrong strategy, or one id twice, is refused by name", () => {

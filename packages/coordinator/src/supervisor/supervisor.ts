@@ -3,13 +3,23 @@
  * strategy when they end; until told to stop, or until they cannot be kept alive.
  *
  * Promised: `run` settles only when nothing of any child runs; what has not ended shortly before the lease does is ended by
- * force. What runs in this very thread and ignores its signal cannot be: then the process has to end (`onStuck`).
+ * force, and nothing is started once it is over. What runs in this very thread and ignores its signal cannot be ended: then
+ * the process has to (`onStuck`).
  */
 import type { LeaseTime } from "@tenure/client";
-import { type CancelTimer, type Clock, InvalidRequestError, onAbort, systemClock } from "@tenure/core";
+import {
+  type CancelTimer,
+  checkInteger,
+  checkKeys,
+  type Clock,
+  InvalidRequestError,
+  onAbort,
+  systemClock,
+} from "@tenure/core";
+import { checkChildren } from "./check-children.js";
 import type { ChildSpec } from "./child.js";
 import { RestartLimit, type RestartLimitOptions } from "./restart-limit.js";
-import { type ChildEnd, Slot } from "./slot.js";
+import { type ChildEnd, Slot, type SlotHooks } from "./slot.js";
 
 /** Who is started again with a child that ended: it alone; all; it and those after it. */
 export type Strategy = "one_for_one" | "one_for_all" | "rest_for_one";
@@ -20,7 +30,10 @@ export interface SupervisorOptions {
   readonly intensity?: RestartLimitOptions;
   /** What has not ended so long before the lease does is ended by force. */
   readonly killMarginMs?: number;
-  /** These ignore their signal, run in this thread, and the lease is about to end. Ends the process by default. */
+  /**
+   * These run in this thread and ignore their signal, and their time to end is over, or the lease is about to be. Ends the
+   * process by default.
+   */
   readonly onStuck?: (ids: readonly string[]) => void;
   readonly onRestart?: (id: string, end: ChildEnd) => void;
   readonly clock?: Clock;
@@ -30,6 +43,15 @@ export type SupervisorEnd =
   | { readonly kind: "stopped" }
   | { readonly kind: "gave-up"; readonly error: Error };
 
+const KNOWN: readonly (keyof SupervisorOptions)[] = [
+  "children",
+  "strategy",
+  "intensity",
+  "killMarginMs",
+  "onStuck",
+  "onRestart",
+  "clock",
+];
 const STRATEGIES: readonly Strategy[] = ["one_for_one", "one_for_all", "rest_for_one"];
 /** As `sysexits.h` has it: an internal software error. */
 const EXIT_STUCK = 70;
@@ -48,6 +70,7 @@ export class Supervisor {
   #cancelKill: CancelTimer = () => {};
 
   constructor(options: SupervisorOptions) {
+    checkKeys(options, "", KNOWN);
     const { children, strategy = "one_for_one", killMarginMs = 50, clock = systemClock } = options;
     if (!STRATEGIES.includes(strategy)) {
       throw new InvalidRequestError(
@@ -55,20 +78,20 @@ export class Supervisor {
         `is ${JSON.stringify(strategy)}; known are ${STRATEGIES.join(", ")}`,
       );
     }
-    const twice = children.find(({ id }, index) => children.findIndex((other) => other.id === id) < index);
-    if (twice !== undefined) throw new InvalidRequestError("children", `name ${twice.id} twice`);
+    checkChildren(children);
     this.#options = options;
     this.#strategy = strategy;
     this.#clock = clock;
-    this.#killMarginMs = killMarginMs;
+    this.#killMarginMs = checkInteger(killMarginMs, "killMarginMs", 1, 3_600_000);
     this.#limit = new RestartLimit(options.intensity, clock);
-    this.#slots = children.map(
-      (spec) =>
-        new Slot(spec, clock, (slot, end) => {
-          this.#events.push({ slot, end });
-          this.#wake();
-        }),
-    );
+    const hooks: SlotHooks = {
+      ended: (slot, end) => {
+        this.#events.push({ slot, end });
+        this.#wake();
+      },
+      stuck: (slot) => this.#stuck([slot]),
+    };
+    this.#slots = children.map((spec) => new Slot(spec, clock, hooks));
   }
 
   /** The ids of those that run. */
@@ -82,15 +105,20 @@ export class Supervisor {
     const aborted = new Promise<void>((resolve) => {
       tellAborted = resolve;
     });
+    let isArmed = false;
+    const arm = () => {
+      if (!isArmed) this.#killInTime(lease);
+      isArmed = true;
+    };
     const stopListening = onAbort(signal, () => {
-      this.#killInTime(lease);
+      arm();
       this.#wake();
       tellAborted();
     });
     try {
       return await this.#keep({ term, lease, aborted }, signal);
     } finally {
-      if (!signal.aborted) this.#killInTime(lease);
+      arm();
       await this.#stop(this.#slots);
       stopListening();
       this.#cancelKill();
@@ -127,7 +155,8 @@ export class Supervisor {
 
   async #start(slots: readonly Slot[], context: Context, signal: AbortSignal): Promise<void> {
     for (const slot of slots) {
-      if (signal.aborted) return;
+      // After a pause of this process the clock may know of the end before the signal does.
+      if (signal.aborted || context.lease.leftMs() <= 0) return;
       await Promise.race([slot.start(context), context.aborted]);
     }
   }
@@ -148,10 +177,14 @@ export class Supervisor {
     const willing = this.#slots.filter((slot) => !slot.kill());
     if (willing.length === 0) return;
     this.#cancelKill = this.#clock.after(this.#killMarginMs, () => {
-      const stuck = willing.filter((slot) => slot.isAlive).map((slot) => slot.spec.id);
-      const onStuck = this.#options.onStuck ?? (() => process.exit(EXIT_STUCK));
-      if (stuck.length > 0) onStuck(stuck);
+      const stuck = willing.filter((slot) => slot.isAlive);
+      if (stuck.length > 0) this.#stuck(stuck);
     });
+  }
+
+  #stuck(slots: readonly Slot[]): void {
+    const onStuck = this.#options.onStuck ?? (() => process.exit(EXIT_STUCK));
+    onStuck(slots.map((slot) => slot.spec.id));
   }
 
   #tooMany({ slot, end }: Event): Error {

@@ -1,5 +1,5 @@
-import { once } from "node:events";
 import { Worker } from "node:worker_threads";
+import { onAbort } from "@tenure/core";
 import type { ChildOptions, ChildSpec } from "./child.js";
 
 export interface WorkerChildOptions extends ChildOptions {
@@ -15,7 +15,7 @@ export function workerChild(id: string, module: URL, options: WorkerChildOptions
   return {
     ...rest,
     id,
-    async start({ term }) {
+    async start({ term, signal }) {
       const worker = new Worker(module, { workerData: { ...data, term } });
       let asked = false;
       let failure: unknown;
@@ -29,9 +29,12 @@ export function workerChild(id: string, module: URL, options: WorkerChildOptions
           else reject(new Error(`${id} ended with exit code ${code}`, { cause: failure }));
         });
       });
-      // Observed here too, lest a crash before the first look count as unhandled.
-      ended.catch(() => {});
-      await Promise.race([once(worker, "online"), ended]);
+      // Until it runs, has ended, or is not wanted any more: then it can be ended by force at once.
+      await new Promise<void>((resolve) => {
+        worker.once("online", resolve);
+        onAbort(signal, resolve);
+        ended.then(resolve, () => resolve());
+      });
       return {
         ended,
         stop: () => {
