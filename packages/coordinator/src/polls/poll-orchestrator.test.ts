@@ -10,14 +10,13 @@ import {
 import { PollGate } from "./poll-gate.js";
 import { rendezvous } from "./rendezvous.js";
 
-const LEASE = { leftMs: () => Number.POSITIVE_INFINITY };
-
 class Office {
   readonly clock = new VirtualClock();
   readonly random = new Random(3);
   readonly sent: (Omit<Dispatch, "signal"> & { atMs: number })[] = [];
   readonly results: PollResult[] = [];
   members: readonly string[] = ["m1", "m2", "m3"];
+  leaseEndsAtMs: number = Number.POSITIVE_INFINITY;
 
   /** The orchestrator of one term; returns what ends it. */
   lead(term: number, options: Partial<PollOrchestratorOptions>): () => Promise<void> {
@@ -35,7 +34,8 @@ class Office {
     });
     const stopping = new AbortController();
     const supervisor = new Supervisor({ children: [orchestrator.child()], clock: this.clock });
-    const ended = supervisor.run(term, stopping.signal, LEASE);
+    const lease = { leftMs: () => this.leaseEndsAtMs - this.clock.monotonicMs() };
+    const ended = supervisor.run(term, stopping.signal, lease);
     return async () => {
       stopping.abort();
       await this.clock.advance(0);
@@ -119,12 +119,64 @@ describe("PollOrchestrator", () => {
     await stop();
   });
 
+  test("a poll that cannot go on ends the others with it, so that none runs beside itself when all begin anew", async () => {
+    const office = new Office();
+    let failures = 1;
+    const stop = office.lead(1, {
+      polls: [
+        { name: "disks", intervalMs: 1000, jitter: 0 },
+        { name: "links", intervalMs: 1500, jitter: 0 },
+      ],
+      recorded: ({ poll }) => {
+        if (poll === "links" && failures-- > 0) throw new Error("no room for results");
+      },
+    });
+    await office.clock.advance(20_000);
+    await stop();
+    const atMs = office.sent.filter(({ poll }) => poll === "disks").map((each) => each.atMs);
+    const gaps = atMs.slice(1).map((each, index) => each - (atMs[index] ?? 0));
+    expect(atMs.length).toBeGreaterThan(15);
+    expect(Math.min(...gaps)).toBeGreaterThanOrEqual(1000);
+  });
+
+  test("nothing is dispatched when the lease is over by the clock, though nobody was told so yet", async () => {
+    const office = new Office();
+    office.leaseEndsAtMs = 2500;
+    const stop = office.lead(1, { polls: [{ name: "disks", intervalMs: 1000, jitter: 0 }] });
+    await office.clock.advance(10_000);
+    expect(office.sent.map(({ atMs }) => atMs)).toEqual([1000, 2000]);
+    await stop();
+  });
+
   test("what a replaced coordinator sends late is refused by its term", () => {
     const gate = new PollGate();
     expect(gate.admit(3)).toBe(true);
     expect(gate.admit(3)).toBe(true);
     expect(gate.admit(4)).toBe(true);
     expect(gate.admit(3)).toBe(false);
+    expect(gate.admit(Number.NaN)).toBe(false);
+    expect(gate.highestTerm).toBe(4);
+  });
+
+  test("by the group's watch a member knows that a term is over before the next coordinator dispatches", () => {
+    const gate = new PollGate();
+    gate.observe({ term: 3, leaderNodeId: "a" });
+    expect(gate.admit(2)).toBe(false);
+    expect(gate.admit(3)).toBe(true);
+    gate.observe({ term: 3, leaderNodeId: null });
+    expect(gate.admit(3)).toBe(false);
+    expect(gate.admit(4)).toBe(true);
+    gate.observe({ term: 2, leaderNodeId: "late news" });
+    expect(gate.highestTerm).toBe(4);
+  });
+
+  test.each([
+    [{ dispatch: 1 }, "dispatch must be a function"],
+    [{ polls: {} }, "polls must be a list"],
+    [{ every: 1 }, "every is not known here"],
+    [{ polls: [{ name: "a", intervalMs: 1, retries: 2 }] }, "polls[0].retries is not known here"],
+  ])("refuses the options %j", (options, message) => {
+    expect(() => new Office().lead(1, options as never)).toThrow(message);
   });
 
   test.each([

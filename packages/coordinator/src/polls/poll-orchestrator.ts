@@ -5,7 +5,15 @@
  * when its predecessor dispatched last, so it begins one interval after it was elected, unless `lastRunAgeMs` tells;
  * and what the predecessor sent late is refused by its lower term (`PollGate`). Jitter only ever lengthens an interval.
  */
-import { checkInteger, checkNumber, type Clock, InvalidRequestError, sleep } from "@tenure/core";
+import {
+  checkInteger,
+  checkKeys,
+  checkNumber,
+  type Clock,
+  InvalidRequestError,
+  isObject,
+  sleep,
+} from "@tenure/core";
 import type { ChildContext, ChildSpec } from "../supervisor/child.js";
 import { functionChild } from "../supervisor/function-child.js";
 import { rendezvous } from "./rendezvous.js";
@@ -56,6 +64,15 @@ export interface PollOrchestratorOptions {
 }
 
 const LONGEST_MS = 86_400_000;
+const KNOWN: readonly (keyof PollOrchestratorOptions)[] = [
+  "polls",
+  "dispatch",
+  "members",
+  "lastRunAgeMs",
+  "recorded",
+  "clock",
+  "random",
+];
 
 export class PollOrchestrator {
   readonly #options: PollOrchestratorOptions;
@@ -63,6 +80,11 @@ export class PollOrchestrator {
   readonly #last = new Map<string, PollResult>();
 
   constructor(options: PollOrchestratorOptions) {
+    checkKeys(options, "", KNOWN);
+    for (const name of ["dispatch", "members", "random"] as const) {
+      if (typeof options[name] !== "function") throw new InvalidRequestError(name, "must be a function");
+    }
+    if (!Array.isArray(options.polls)) throw new InvalidRequestError("polls", "must be a list");
     this.#options = options;
     this.#polls = options.polls.map(parsePoll);
     const names = this.#polls.map(({ name }) => name);
@@ -77,19 +99,30 @@ export class PollOrchestrator {
 
   child(): ChildSpec {
     return functionChild("poll-orchestrator", async (context) => {
-      await Promise.all(this.#polls.map((poll) => this.#keepPolling(poll, context)));
+      const ending = new AbortController();
+      const signal = AbortSignal.any([context.signal, ending.signal]);
+      const polling = this.#polls.map((poll) => this.#keepPolling(poll, { ...context, signal }));
+      try {
+        await Promise.all(polling);
+      } finally {
+        // Where one fails all end, lest they go on beside those that are started anew.
+        ending.abort();
+        await Promise.allSettled(polling);
+      }
     });
   }
 
-  async #keepPolling(poll: Required<Poll>, { term, signal }: ChildContext): Promise<void> {
+  async #keepPolling(poll: Required<Poll>, { term, signal, lease }: ChildContext): Promise<void> {
     const { clock, random, lastRunAgeMs } = this.#options;
     const ageMs = (await lastRunAgeMs?.(poll.name)) ?? 0;
+    checkNumber(ageMs, `lastRunAgeMs(${JSON.stringify(poll.name)})`, 0, Number.POSITIVE_INFINITY);
     const pause = (leastMs: number) =>
       sleep(clock, leastMs + poll.intervalMs * poll.jitter * random(), signal).catch(() => {});
     await pause(Math.max(0, poll.intervalMs - ageMs));
     while (!signal.aborted) {
       const startedAtMs = clock.monotonicMs();
-      this.#record(await this.#poll(poll, term, signal));
+      // After a pause of this process the clock may know of the end before the signal does.
+      if (lease.leftMs() > 0) this.#record(await this.#poll(poll, term, signal));
       await pause(poll.intervalMs - (clock.monotonicMs() - startedAtMs));
     }
   }
@@ -126,8 +159,11 @@ export class PollOrchestrator {
   }
 }
 
-function parsePoll({ name, intervalMs, jitter = 0.1, timeoutMs }: Poll, index: number): Required<Poll> {
+function parsePoll(given: Poll, index: number): Required<Poll> {
   const field = `polls[${index}]`;
+  if (!isObject(given)) throw new InvalidRequestError(field, "must be an object");
+  checkKeys(given, field, ["name", "intervalMs", "jitter", "timeoutMs"]);
+  const { name, intervalMs, jitter = 0.1, timeoutMs } = given;
   if (typeof name !== "string" || name === "")
     throw new InvalidRequestError(`${field}.name`, "must be a text");
   checkInteger(intervalMs, `${field}.intervalMs`, 1, LONGEST_MS);
