@@ -57,6 +57,10 @@ export function polling(
 
 const gate = new PollGate();
 
+export async function follow(elector: Elector, signal: AbortSignal): Promise<void> {
+  for await (const event of elector.watch("coordinator", { signal })) gate.observe(event);
+}
+
 export function answer<T>(poll: string, term: number, run: (poll: string) => T): T {
   if (!gate.admit(term)) throw new Error(`term ${term} is over: term ${gate.highestTerm} has been here`);
   return run(poll);

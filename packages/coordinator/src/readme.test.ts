@@ -5,7 +5,7 @@ import { VirtualClock } from "@tenure/core/testing";
 import { describe, expect, test } from "vitest";
 import { CoordinatorCandidate, type Dispatch, functionChild, Supervisor } from "./index.js";
 import { COORDINATOR_EVENTS } from "./telemetry/telemetry.js";
-import { answer, candidate, children, log, polling } from "./readme.test-kit.js";
+import { answer, candidate, children, follow, log, polling } from "./readme.test-kit.js";
 
 const page = read("../../../docs/COORDINATOR.md");
 
@@ -90,6 +90,28 @@ describe("docs/COORDINATOR.md", () => {
     const run = (poll: string) => `${poll} are fine`;
     expect(answer("disks", 4, run)).toBe("disks are fine");
     expect(() => answer("disks", 3, run)).toThrow("term 4 has been here");
+  });
+
+  test("a member that follows the group's watch refuses a term that is over", async () => {
+    const elector = StoreElector.open({ store: new MemoryStore() });
+    const stopping = new AbortController();
+    const followed = follow(elector, stopping.signal).catch(() => {});
+    const node = { groupId: "coordinator", nodeId: "a" };
+    for (let term = 1; term <= 5; term++) {
+      await elector.campaign({ ...node, ttlMs: 5000 });
+      await elector.resign({ ...node, term });
+    }
+    await elector.campaign({ ...node, ttlMs: 5000 });
+    // One that began later has seen it; so have all, when this turn is over.
+    for await (const { term } of elector.watch("coordinator")) if (term === 6) break;
+    await new Promise((resolve) => {
+      setImmediate(resolve);
+    });
+    expect(() => answer("disks", 5, String)).toThrow("term 5 is over");
+    expect(answer("disks", 6, String)).toBe("disks");
+    stopping.abort();
+    await followed;
+    await elector.close();
   });
 });
 

@@ -1,10 +1,15 @@
 /** Each scenario of the specification, by its name. */
-import type { Elector } from "@tenure/core";
+import {
+  BackendUnavailableError,
+  type Elector,
+  unlessAborted,
+  type WatchEvent,
+  type WatchOptions,
+} from "@tenure/core";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { functionChild } from "../supervisor/function-child.js";
 import { channelName } from "../telemetry/telemetry.js";
 import { Cluster } from "./cluster.test-kit.js";
-import { CoordinatorCandidate } from "./coordinator-candidate.js";
 import { readEnvironment } from "./environment.js";
 
 /** An elector that counts the campaigns made through it. */
@@ -17,6 +22,30 @@ function counting(counts: { campaigns: number }): (elector: Elector) => Elector 
         return typeof value === "function" ? (value.bind(target) as unknown) : value;
       },
     });
+}
+
+/** An elector that answers nobody while it is cut off, and whose watch tells nothing more afterwards. */
+function cutOff(): { isCut: boolean; elector: (behind: Elector) => Elector } {
+  const cut = { isCut: false, elector };
+  async function* watch(behind: Elector, groupId: string, options: WatchOptions): AsyncGenerator<WatchEvent> {
+    for await (const event of behind.watch(groupId, options)) {
+      if (cut.isCut) await unlessAborted(options.signal, new Promise(() => {}));
+      yield event;
+    }
+  }
+  function elector(behind: Elector): Elector {
+    return new Proxy(behind, {
+      get(target, name: keyof Elector) {
+        if (name === "watch")
+          return (groupId: string, options: WatchOptions) => watch(target, groupId, options);
+        const value = Reflect.get(target, name) as unknown;
+        if (typeof value !== "function") return value;
+        if (cut.isCut) return () => Promise.reject(new BackendUnavailableError("cut off"));
+        return value.bind(target) as unknown;
+      },
+    });
+  }
+  return cut;
 }
 
 let cluster: Cluster;
@@ -161,30 +190,60 @@ describe("Only one coordinator exists at any time", () => {
 });
 
 describe("Takeover delay prevents rapid leader changes", () => {
-  /** Until its lease has run out, and a little longer. */
-  async function hiccup(beyondMs: number): Promise<readonly (readonly string[])[]> {
-    const a = cluster.node("a", { takeoverDelayMs: 1000, ttlMs: 2000 });
+  const times = { takeoverDelayMs: 1000, ttlMs: 2000 };
+
+  /** One coordinates, one stands by; the first hangs for so long, and then there is time for everything. */
+  async function hiccup(lastsMs: number): Promise<readonly (readonly string[])[]> {
+    const a = cluster.node("a", times);
     await cluster.clock.advance(100);
-    const b = cluster.node("b", { takeoverDelayMs: 1000, ttlMs: 2000 });
+    const b = cluster.node("b", times);
     await cluster.clock.advance(2000);
     a.clock.pause();
-    await cluster.clock.advance(2020 + beyondMs);
+    await cluster.clock.advance(lastsMs);
     a.clock.resume();
     await cluster.clock.advance(20_000);
     return [a.log, b.log];
   }
 
-  test("Takeover delay prevents flapping: a coordinator that recovers in time stays", async () => {
-    const [a, b] = await hiccup(500);
-    expect(b).toEqual([]);
-    expect(a).toEqual(["start 1", "stop 1", "start 2"]);
+  test("Takeover delay prevents flapping: a hiccup within the lease changes nothing at all", async () => {
+    expect(await hiccup(1500)).toEqual([["start 1"], []]);
   });
 
-  test("Takeover delay prevents flapping: one that does not is replaced, once", async () => {
-    const [a, b] = await hiccup(1500);
-    expect(a).toEqual(["start 1", "stop 1"]);
-    expect(b).toEqual(["start 2"]);
-  });
+  // From before its lease is over by its own count, until right before the others may stand.
+  test.each([1700, 1800, 1900, 1980, 2000, 2020, 2100, 2500, 2900])(
+    "Takeover delay prevents flapping: a coordinator that recovers after %d ms, before others stand, stays",
+    async (lastsMs) => {
+      const [a, b] = await hiccup(lastsMs);
+      expect(b).toEqual([]);
+      expect(a?.at(-1)).toMatch(/^start [12]$/);
+    },
+  );
+
+  test.each([1700, 1800, 1900, 1980, 2000, 2020, 2100, 2500, 2750])(
+    "Takeover delay prevents flapping: one that is cut off from the store for %d ms stays, too",
+    async (lastsMs) => {
+      const cut = cutOff();
+      const a = cluster.node("a", times, cut.elector);
+      await cluster.clock.advance(100);
+      const b = cluster.node("b", times);
+      await cluster.clock.advance(2000);
+      cut.isCut = true;
+      await cluster.clock.advance(lastsMs);
+      cut.isCut = false;
+      await cluster.clock.advance(20_000);
+      expect(b.log).toEqual([]);
+      expect(a.log.at(-1)).toMatch(/^start [12]$/);
+    },
+  );
+
+  test.each([3200, 3520, 5000, 9000])(
+    "Takeover delay prevents flapping: one that hangs for %d ms is replaced, once",
+    async (lastsMs) => {
+      const [a, b] = await hiccup(lastsMs);
+      expect(a).toEqual(["start 1", "stop 1"]);
+      expect(b).toEqual(["start 2"]);
+    },
+  );
 
   test("Configurable takeover delay", async () => {
     const { takeoverDelayMs } = readEnvironment({ COORDINATOR_TAKEOVER_DELAY: "2000" });
@@ -280,32 +339,33 @@ describe("Application supervision tree includes CoordinatorCandidate", () => {
   });
 });
 
-test.each([
-  [{ COORDINATOR_ELIGIBLE: "maybe" }, "COORDINATOR_ELIGIBLE"],
-  [{ COORDINATOR_TAKEOVER_DELAY: "1s" }, "COORDINATOR_TAKEOVER_DELAY"],
-  [{ COORDINATOR_ELECTION_INTERVAL: "1" }, "COORDINATOR_ELECTION_INTERVAL"],
-  [{ TENURE_SERVER: "http://a", TENURE_STORE: "memory:" }, "TENURE_STORE"],
-])("a wrong environment %j is refused, naming %s", (env, name) => {
-  expect(() => readEnvironment(env)).toThrow(name);
+describe("Static cluster coordinator assignment", () => {
+  test("Remove cluster_coordinator from config: the election alone decides, whatever it says", async () => {
+    const warn = vi.spyOn(process, "emitWarning").mockImplementation(() => {});
+    const { eligible } = readEnvironment({ CLUSTER_COORDINATOR: "false" });
+    expect(eligible).toBe(true);
+    const a = cluster.node("a", { eligible, cluster_coordinator: false });
+    await cluster.clock.advance(100);
+    const b = cluster.node("b", { cluster_coordinator: true });
+    await cluster.clock.advance(10_000);
+    expect(a.candidate.isCoordinator()).toBe(true);
+    expect(b.candidate.isCoordinator()).toBe(false);
+    const none = cluster.node("c", { eligible: false, cluster_coordinator: true });
+    expect(none.candidate.state).toBe("ineligible");
+    warn.mockRestore();
+  });
 });
 
-test("from the environment alone: it coordinates over the store that is named, and closes it with itself", async () => {
-  let begin = (_term: number): void => {};
-  const begun = new Promise<number>((resolve) => {
-    begin = resolve;
-  });
-  const work = functionChild("work", async ({ term, signal }) => {
-    begin(term);
-    await new Promise<void>((resolve) => {
-      signal.addEventListener("abort", () => resolve());
-    });
-  });
-  const env = { COORDINATOR_ELIGIBLE: "yes", TENURE_STORE: "memory:" };
-  const candidate = await CoordinatorCandidate.open(env, { nodeId: "a", children: [work] });
-  candidate.start();
-  expect(await begun).toBe(1);
-  await candidate.stop();
-  expect(candidate.state).toBe("stopped");
-  const nowhere = CoordinatorCandidate.open({}, { nodeId: "a", children: [] });
-  await expect(nowhere).rejects.toThrow("TENURE_SERVER is not set");
+test("a standby whose signs of life are refused still looks who coordinates", async () => {
+  const { candidate } = cluster.node("a", {}, (elector) =>
+    Object.assign(Object.create(elector) as typeof elector, {
+      heartbeat: () => Promise.reject(new Error("not allowed")),
+      leader: () => Promise.resolve({ leader: null, term: 0 }),
+    }),
+  );
+  await cluster.clock.advance(6000);
+  expect(candidate.state).toBe("running");
+  const checks = cluster.events("election_check");
+  expect(checks).toHaveLength(2);
+  expect(checks.every(({ answered }) => answered === undefined)).toBe(true);
 });

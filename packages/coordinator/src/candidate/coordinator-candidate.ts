@@ -48,9 +48,14 @@ export class CoordinatorCandidate implements AsyncDisposable {
       throw new InvalidRequestError("TENURE_SERVER", "is not set, nor is TENURE_STORE; say where to elect");
     }
     const elector = await openElector(electorUrl);
-    const candidate = new CoordinatorCandidate({ ...options, ...fromEnvironment, elector });
-    candidate.#close = () => elector.close();
-    return candidate;
+    try {
+      const candidate = new CoordinatorCandidate({ ...options, ...fromEnvironment, elector });
+      candidate.#close = () => elector.close();
+      return candidate;
+    } catch (error) {
+      await elector.close();
+      throw error;
+    }
   }
 
   constructor(options: CoordinatorOptions) {
@@ -65,6 +70,8 @@ export class CoordinatorCandidate implements AsyncDisposable {
       ...(intensity === undefined ? {} : { intensity }),
       ...(onStuck === undefined ? {} : { onStuck }),
     });
+    // Its options are checked here, and not when it is too late to tell whoever gave them.
+    this.#newElection();
   }
 
   get state(): CandidateState {
@@ -95,7 +102,13 @@ export class CoordinatorCandidate implements AsyncDisposable {
     this.#state = "running";
     const supervisor = new Supervisor({
       clock,
-      children: [functionChild("candidate", ({ signal }) => this.#live(signal), { restart: "permanent" })],
+      children: [
+        functionChild("candidate", ({ signal }) => this.#live(signal), {
+          restart: "permanent",
+          // Its children have their times.
+          stopTimeoutMs: Number.POSITIVE_INFINITY,
+        }),
+      ],
       ...(given.candidateIntensity === undefined ? {} : { intensity: given.candidateIntensity }),
     });
     this.#running = supervisor.run(0, this.#stopping.signal, FOR_EVER);
@@ -123,18 +136,7 @@ export class CoordinatorCandidate implements AsyncDisposable {
 
   /** One life of the candidate. Rejects if it ended otherwise than by the signal. */
   async #live(signal: AbortSignal): Promise<void> {
-    const { given, groupId, ttlMs, takeoverDelayMs, clock } = this.#options;
-    const { elector, nodeId, election: more = {} } = given;
-    const election = new Election(elector, {
-      ...more,
-      groupId,
-      nodeId,
-      ttlMs,
-      takeoverDelayMs,
-      clock,
-      healthChecker: async (check) =>
-        clock.monotonicMs() >= this.#unfitUntilMs && ((await more.healthChecker?.(check)) ?? true),
-    });
+    const election = this.#newElection();
     this.#election = election;
     election.onPromote((mandate, ending, lease) => this.#coordinate(election, mandate, ending, lease));
     election.onDemote((reason) => this.#tell("lost_leadership", { reason }));
@@ -150,6 +152,21 @@ export class CoordinatorCandidate implements AsyncDisposable {
       await election.stop();
       await checked;
     }
+  }
+
+  #newElection(): Election {
+    const { given, groupId, ttlMs, takeoverDelayMs, clock } = this.#options;
+    const { elector, nodeId, election: more = {} } = given;
+    return new Election(elector, {
+      ...more,
+      groupId,
+      nodeId,
+      ttlMs,
+      takeoverDelayMs,
+      clock,
+      healthChecker: async (check) =>
+        clock.monotonicMs() >= this.#unfitUntilMs && ((await more.healthChecker?.(check)) ?? true),
+    });
   }
 
   async #coordinate(
@@ -180,9 +197,9 @@ export class CoordinatorCandidate implements AsyncDisposable {
     const elector = given.elector as Partial<ElectorAdmin> & CoordinatorOptions["elector"];
     while (!signal.aborted) {
       try {
-        await elector.heartbeat?.({ groupId, nodeId: given.nodeId }, { signal });
         const { leader } = await elector.leader(groupId, { signal });
         this.#tell("election_check", { leader: leader?.nodeId ?? null });
+        await elector.heartbeat?.({ groupId, nodeId: given.nodeId }, { signal }).catch(() => {});
       } catch {
         if (!signal.aborted) this.#tell("election_check", { leader: null, answered: false });
       }

@@ -10,6 +10,7 @@ export interface CoordinatorEnvironment {
 
 export const DEFAULT_TAKEOVER_DELAY_MS = 1000;
 export const DEFAULT_ELECTION_INTERVAL_MS = 5000;
+export const SHORTEST_ELECTION_INTERVAL_MS = 100;
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -23,7 +24,12 @@ export function readEnvironment(env: Environment): CoordinatorEnvironment {
   return {
     eligible: readBoolean(env, "COORDINATOR_ELIGIBLE", true),
     takeoverDelayMs: readMs(env, "COORDINATOR_TAKEOVER_DELAY", 0, DEFAULT_TAKEOVER_DELAY_MS),
-    electionIntervalMs: readMs(env, "COORDINATOR_ELECTION_INTERVAL", 100, DEFAULT_ELECTION_INTERVAL_MS),
+    electionIntervalMs: readMs(
+      env,
+      "COORDINATOR_ELECTION_INTERVAL",
+      SHORTEST_ELECTION_INTERVAL_MS,
+      DEFAULT_ELECTION_INTERVAL_MS,
+    ),
     electorUrl: server ?? store ?? null,
   };
 }

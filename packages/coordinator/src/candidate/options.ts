@@ -14,6 +14,7 @@ import type { Strategy } from "../supervisor/supervisor.js";
 import {
   DEFAULT_ELECTION_INTERVAL_MS,
   DEFAULT_TAKEOVER_DELAY_MS,
+  SHORTEST_ELECTION_INTERVAL_MS,
   warnOfStaticSetting,
 } from "./environment.js";
 
@@ -39,7 +40,10 @@ export interface CoordinatorOptions {
   readonly electionIntervalMs?: number;
   /** Children that have not ended so long before the lease does are killed. */
   readonly killMarginMs?: number;
-  /** In-process children that ignore their signal, when the lease is about to end. Ends the process by default. */
+  /**
+   * In-process children that ignore their signal, when their time to end is over or the lease is about to be. Ends the
+   * process by default.
+   */
   readonly onStuck?: (ids: readonly string[]) => void;
   /** More for the `Election` underneath: health checks, logger, metrics. */
   readonly election?: Omit<
@@ -103,16 +107,21 @@ export function parseCoordinator(given: CoordinatorOptions): ParsedCoordinator {
       `is ${killMarginMs} and must be less than election.stopMarginMs, which is ${stopMarginMs}`,
     );
   }
-  const ms = (field: "takeoverDelayMs" | "electionIntervalMs" | "unfitForMs", byDefault: number) =>
-    checkInteger(given[field] ?? byDefault, field, 0, LONGEST_MS);
+  const ms = (
+    field: "takeoverDelayMs" | "electionIntervalMs" | "unfitForMs",
+    byDefault: number,
+    leastMs = 0,
+  ) => checkInteger(given[field] ?? byDefault, field, leastMs, LONGEST_MS);
+  const { eligible = true } = given;
+  if (typeof eligible !== "boolean") throw new InvalidRequestError("eligible", "must be true or false");
   return {
     given,
     groupId: given.groupId ?? "coordinator",
-    eligible: given.eligible ?? true,
+    eligible,
     ttlMs,
     killMarginMs,
     takeoverDelayMs: ms("takeoverDelayMs", DEFAULT_TAKEOVER_DELAY_MS),
-    electionIntervalMs: ms("electionIntervalMs", DEFAULT_ELECTION_INTERVAL_MS),
+    electionIntervalMs: ms("electionIntervalMs", DEFAULT_ELECTION_INTERVAL_MS, SHORTEST_ELECTION_INTERVAL_MS),
     unfitForMs: ms("unfitForMs", 10_000),
     clock: given.clock ?? systemClock,
   };

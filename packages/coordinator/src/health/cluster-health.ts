@@ -2,9 +2,19 @@
  * The leader's view of all members, from their signs of life: who is healthy, suspect or down, why, and since when. For
  * deciding whom to give work to; never for deciding who leads.
  */
-import { type Clock, type ElectorAdmin, InvalidRequestError, type MemberHealth, sleep } from "@tenure/core";
+import {
+  checkId,
+  checkInteger,
+  checkKeys,
+  type Clock,
+  type ElectorAdmin,
+  InvalidRequestError,
+  type MemberHealth,
+  sleep,
+} from "@tenure/core";
 import type { ChildContext, ChildSpec } from "../supervisor/child.js";
 import { functionChild } from "../supervisor/function-child.js";
+import { publish } from "../telemetry/telemetry.js";
 
 export interface HealthChange {
   readonly nodeId: string;
@@ -12,6 +22,8 @@ export interface HealthChange {
   /** `null`: forgotten after a long time. */
   readonly to: MemberHealth["state"] | null;
   readonly reason: string;
+  /** Wall clock of the server that judged; `null` where it is forgotten. */
+  readonly sinceMs: number | null;
 }
 
 export interface ClusterHealthOptions {
@@ -23,11 +35,25 @@ export interface ClusterHealthOptions {
   readonly failed?: (error: unknown) => void;
 }
 
+const KNOWN: readonly (keyof ClusterHealthOptions)[] = [
+  "elector",
+  "groupId",
+  "intervalMs",
+  "clock",
+  "changed",
+  "failed",
+];
+const DEFAULT_INTERVAL_MS = 2000;
+
 export class ClusterHealth {
   readonly #options: ClusterHealthOptions;
+  readonly #intervalMs: number;
   #members: readonly MemberHealth[] = [];
 
   constructor(options: ClusterHealthOptions) {
+    checkKeys(options, "", KNOWN);
+    checkId(options.groupId, "groupId");
+    this.#intervalMs = checkInteger(options.intervalMs ?? DEFAULT_INTERVAL_MS, "intervalMs", 100, 3_600_000);
     if (typeof options.elector.health !== "function") {
       throw new InvalidRequestError(
         "elector",
@@ -51,7 +77,7 @@ export class ClusterHealth {
   }
 
   async #run({ signal }: ChildContext): Promise<void> {
-    const { clock, intervalMs = 2000, failed } = this.#options;
+    const { clock, failed } = this.#options;
     while (!signal.aborted) {
       try {
         await this.#look(signal);
@@ -59,21 +85,32 @@ export class ClusterHealth {
         // What was seen last stays until there is something newer.
         if (!signal.aborted) failed?.(error);
       }
-      await sleep(clock, intervalMs, signal).catch(() => {});
+      await sleep(clock, this.#intervalMs, signal).catch(() => {});
     }
   }
 
   async #look(signal: AbortSignal): Promise<void> {
-    const { elector, groupId, changed } = this.#options;
+    const { elector, groupId } = this.#options;
     const before = new Map(this.#members.map((member) => [member.nodeId, member]));
     this.#members = await elector.health(groupId, { signal });
-    for (const { nodeId, state, reason } of this.#members) {
+    for (const { nodeId, state, reason, sinceMs } of this.#members) {
       const from = before.get(nodeId)?.state ?? null;
       before.delete(nodeId);
-      if (from !== state) changed?.({ nodeId, from, to: state, reason });
+      if (from !== state) this.#tell({ nodeId, from, to: state, reason, sinceMs });
     }
     for (const { nodeId, state } of before.values()) {
-      changed?.({ nodeId, from: state, to: null, reason: "not heard of for a long time" });
+      this.#tell({ nodeId, from: state, to: null, reason: "not heard of for a long time", sinceMs: null });
     }
+  }
+
+  #tell(change: HealthChange): void {
+    const { groupId, clock, changed } = this.#options;
+    const { nodeId, sinceMs, ...rest } = change;
+    publish({
+      event: "member_health",
+      measurements: { time: clock.wallMs(), ...(sinceMs === null ? {} : { since: sinceMs }) },
+      metadata: { node: nodeId, group: groupId, ...rest },
+    });
+    changed?.(change);
   }
 }

@@ -1,4 +1,4 @@
-import { type CoordinatorMessage, listen } from "./telemetry.js";
+import { type CoordinatorMessage, listen, reasonOf } from "./telemetry.js";
 
 /** The part of prom-client that is used here; the caller gives its own. */
 export interface PrometheusClient {
@@ -38,8 +38,8 @@ export function coordinatorMetrics({ client, registry }: CoordinatorMetricsOptio
   });
   return listen(({ event, metadata }: CoordinatorMessage) => {
     const node = String(metadata["node"]);
-    events.inc({ event, node, reason: String(metadata["reason"] ?? "") });
+    events.inc({ event, node, reason: reasonOf({ event, metadata }) });
     if (event === "became_leader") leads.set({ node }, 1);
-    if (event === "lost_leadership") leads.set({ node }, 0);
+    if (event === "lost_leadership" || event === "election_started") leads.set({ node }, 0);
   });
 }

@@ -10,7 +10,7 @@ import { coordinatorTelemetry } from "./opentelemetry.js";
 import { coordinatorMetrics } from "./prometheus.js";
 import { publish } from "./telemetry.js";
 
-const tell = (event: "became_leader" | "lost_leadership", reason?: string) =>
+const tell = (event: "election_started" | "became_leader" | "lost_leadership", reason?: string) =>
   publish({
     event,
     measurements: { time: 5 },
@@ -20,6 +20,8 @@ const tell = (event: "became_leader" | "lost_leadership", reason?: string) =>
 test("prom-client counts each event and shows who coordinates, until told to stop", async () => {
   const registry = new Registry();
   const stop = coordinatorMetrics({ client, registry });
+  tell("election_started");
+  expect(await registry.metrics()).toContain('coordinator_is_leader{node="a"} 0');
   tell("became_leader");
   expect(await registry.metrics()).toContain('coordinator_is_leader{node="a"} 1');
   tell("lost_leadership", "lapsed");
@@ -42,4 +44,37 @@ test("each event is a span with its measurements and metadata", () => {
   expect(spans).toEqual([
     { name: "tenure.coordinator.lost_leadership", attributes: { node: "a", reason: "lapsed", time: 5 } },
   ]);
+});
+
+test("each event is counted by its kind, and who coordinates goes up by one and down again", () => {
+  const added: [string, number, unknown][] = [];
+  const adder = (name: string) => ({
+    add: (value: number, attributes?: unknown) => added.push([name, value, attributes]),
+  });
+  const stop = coordinatorTelemetry({ meter: { createCounter: adder, createUpDownCounter: adder } });
+  // Of a leadership that began before it listened nothing is taken off.
+  tell("lost_leadership", "lapsed");
+  tell("became_leader");
+  tell("lost_leadership", "stopped");
+  stop();
+  const events = "tenure.coordinator.events";
+  const leads = "tenure.coordinator.is_leader";
+  expect(added).toEqual([
+    [events, 1, { event: "lost_leadership", node: "a", reason: "lapsed" }],
+    [events, 1, { event: "became_leader", node: "a" }],
+    [leads, 1, { node: "a" }],
+    [events, 1, { event: "lost_leadership", node: "a", reason: "stopped" }],
+    [leads, -1, { node: "a" }],
+  ]);
+});
+
+test("the health of a member names a series by its state, not by its words", async () => {
+  const registry = new Registry();
+  const stop = coordinatorMetrics({ client, registry });
+  const metadata = { node: "m", group: "g", from: "healthy", to: "suspect", reason: "silent for 23 s" };
+  publish({ event: "member_health", measurements: { time: 5, since: 4 }, metadata });
+  stop();
+  expect(await registry.metrics()).toContain(
+    'coordinator_events_total{event="member_health",node="m",reason="suspect"} 1',
+  );
 });

@@ -11,6 +11,7 @@ export const COORDINATOR_EVENTS = [
   "leader_down",
   "election_started",
   "election_check",
+  "member_health",
 ] as const;
 
 export type CoordinatorEvent = (typeof COORDINATOR_EVENTS)[number];
@@ -27,6 +28,12 @@ export function channelName(event: CoordinatorEvent): string {
 
 export function publish(message: CoordinatorMessage): void {
   channel(channelName(message.event)).publish(message);
+}
+
+/** In few words, so that it can name a series: why a leadership was lost, or what a member has become. */
+export function reasonOf({ event, metadata }: Pick<CoordinatorMessage, "event" | "metadata">): string {
+  if (event === "lost_leadership") return String(metadata["reason"]);
+  return event === "member_health" ? String(metadata["to"] ?? "forgotten") : "";
 }
 
 /** Hears every event until the function it returns is called. */
