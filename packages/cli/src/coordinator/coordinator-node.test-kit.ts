@@ -2,8 +2,15 @@
  * A node of an application, as a process: it stands for coordinator, and while it is, its one child says so on the standard
  * output every few milliseconds. `node coordinator-node.test-kit.js '{"url": …}'`; SIGTERM stops it.
  */
+import { fileURLToPath } from "node:url";
 import { HttpElector } from "@tenure/client";
-import { CoordinatorCandidate, functionChild } from "@tenure/coordinator";
+import {
+  type ChildSpec,
+  CoordinatorCandidate,
+  functionChild,
+  listen,
+  processChild,
+} from "@tenure/coordinator";
 import { type Elector, type Store, StoreElector, sleep, systemClock } from "@tenure/core";
 import { openStore } from "@tenure/stores";
 
@@ -11,8 +18,11 @@ export interface NodeOptions {
   /** A service or a store. */
   readonly url: string;
   readonly nodeId: string;
+  readonly groupId?: string;
   readonly ttlMs?: number;
   readonly takeoverDelayMs?: number;
+  /** What its child is; a function in this very thread by default. */
+  readonly child?: "function" | "process";
 }
 
 const TICK_MS = 5;
@@ -21,8 +31,29 @@ function say(what: string): void {
   process.stdout.write(`${Number(process.hrtime.bigint()) / 1e6} ${what}\n`);
 }
 
+async function work(term: number, signal: AbortSignal): Promise<void> {
+  say(`start ${term}`);
+  while (!signal.aborted) {
+    say(`tick ${term}`);
+    await sleep(systemClock, TICK_MS, signal).catch(() => {});
+  }
+  say(`stop ${term}`);
+}
+
+function childOf(kind: NodeOptions["child"]): ChildSpec {
+  if (kind !== "process") return functionChild("work", ({ term, signal }) => work(term, signal));
+  return processChild("work", process.execPath, { args: [fileURLToPath(import.meta.url), "child"] });
+}
+
+/** The child, where it is a process. */
+async function beChild(): Promise<void> {
+  const stopping = new AbortController();
+  process.on("SIGTERM", () => stopping.abort());
+  await work(Number(process.env["TENURE_TERM"]), stopping.signal);
+}
+
 async function main(): Promise<void> {
-  const { url, nodeId, ...times } = JSON.parse(process.argv[2] ?? "{}") as NodeOptions;
+  const { url, child, ...options } = JSON.parse(process.argv[2] ?? "{}") as NodeOptions;
   let store: Store | null = null;
   let elector: Elector;
   if (url.startsWith("http")) elector = await HttpElector.open({ endpoints: [url] });
@@ -30,15 +61,11 @@ async function main(): Promise<void> {
     store = await openStore(url);
     elector = StoreElector.open({ store, keepMembers: true });
   }
-  const work = functionChild("work", async ({ term, signal }) => {
-    say(`start ${term}`);
-    while (!signal.aborted) {
-      say(`tick ${term}`);
-      await sleep(systemClock, TICK_MS, signal).catch(() => {});
-    }
-    say(`stop ${term}`);
+  listen(({ event, metadata: { term, reason } }) => {
+    if (event === "became_leader") say(`told leads ${term}`);
+    if (event === "lost_leadership") say(`told ${reason}`);
   });
-  const candidate = new CoordinatorCandidate({ ...times, elector, nodeId, children: [work] });
+  const candidate = new CoordinatorCandidate({ ...options, elector, children: [childOf(child)] });
   process.on("SIGTERM", () => {
     void candidate.stop().then(async () => {
       await elector.close();
@@ -54,4 +81,4 @@ async function main(): Promise<void> {
   if (candidate.state === "running") say("ready");
 }
 
-await main();
+await (process.argv[2] === "child" ? beChild() : main());

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { CoordinatorProcess, overlaps } from "./coordinator-process.test-kit.js";
 
 const MACHINES = ["m1", "m2", "m3"];
-const TIMES = { ttlMs: 1500, takeoverDelayMs: 300 };
+const OPTIONS = { ttlMs: 1500, takeoverDelayMs: 300, child: "process" } as const;
 
 describe.skipIf(isMissing("etcd") || isMissing("ip"))(
   "a partition with the quorum of the store on one side",
@@ -17,7 +17,7 @@ describe.skipIf(isMissing("etcd") || isMissing("ip"))(
       engine = await startEtcd({ nodes: 3, machines: MACHINES.map((name) => network.machine(name)) });
       for (const name of MACHINES) {
         const url = `${engine.url}/coordinator`;
-        nodes.push(new CoordinatorProcess({ url, nodeId: name, ...TIMES }, network.inside(name)));
+        nodes.push(new CoordinatorProcess({ url, nodeId: name, ...OPTIONS }, network.inside(name)));
       }
       await Promise.all(nodes.map((node) => node.ready()));
     });

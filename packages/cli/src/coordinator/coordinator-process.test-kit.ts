@@ -21,6 +21,8 @@ export interface Span {
 export class CoordinatorProcess {
   readonly nodeId: string;
   readonly spans: Span[] = [];
+  /** What it told of its leaderships: `leads 3`, `lapsed`. */
+  readonly told: string[] = [];
   readonly #child: ChildProcess;
   readonly #exited: Promise<unknown>;
   readonly #closed: Promise<unknown>;
@@ -95,6 +97,8 @@ export class CoordinatorProcess {
     const atMs = Number(time);
     const span = this.spans.at(-1);
     if (what === "ready") this.#isReady = true;
+    if (what === "told")
+      this.told.push(`${Math.round(atMs)} ${this.nodeId} ${line.slice(line.indexOf("told") + 5)}`);
     if (what === "start") {
       this.spans.push({
         nodeId: this.nodeId,
@@ -109,6 +113,14 @@ export class CoordinatorProcess {
     }
     for (const wake of this.#waiting.splice(0)) wake();
   }
+}
+
+/** What several told, in the order in which it happened. */
+export function toldBy(nodes: readonly CoordinatorProcess[]): string {
+  return nodes
+    .flatMap(({ told }) => told)
+    .toSorted((a, b) => Number.parseFloat(a) - Number.parseFloat(b))
+    .join("; ");
 }
 
 /** Any two that ran at the same time. */
