@@ -265,6 +265,7 @@ export const FIXTURES = {
       ["docs/B.md:2", { "docs/B.md": "# Some *words*\n[here](#some-word)" }],
       ["README.md:1", { "README.md": "[b](docs/B.md#what)", "docs/B.md": "```\n# what\n```" }],
       ["README.md:5", { "README.md": "```\n[a](a)\n```\n`[b](b)`\n[c](c)" }],
+      ["README.md:7", { "README.md": "A\n\n```\nx\n```\n\n[c](c)\n\n```\ny\n```" }],
     ],
     good: [
       {

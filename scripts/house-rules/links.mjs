@@ -60,7 +60,7 @@ function withoutCode(text) {
 }
 
 function withoutFences(text) {
-  return text.replace(/^(\s*```).*\n[\s\S]*?^\1.*$/gm, blank);
+  return text.replace(/^([ \t]*```).*\n[\s\S]*?^\1.*$/gm, blank);
 }
 
 function blank(code) {
