@@ -47,3 +47,17 @@ test("any-node: whichever node is asked, the leader serves", async () => {
   const answer = await fetch(urls[1 - leads] ?? "");
   expect(await answer.text()).toBe(`served by ${follower} in term 2\n`);
 });
+
+test("coordinator: one gives polls to healthy members, and the next one goes on", async () => {
+  const env = await service();
+  const a = new Program("examples/dist/coordinator.js", ["a"], env);
+  await a.said(/a coordinates in term 1$/);
+  const b = new Program("examples/dist/coordinator.js", ["b"], env);
+  await b.said(/b sees a coordinate$/);
+  await a.said(/a gives disks to [ab] in term 1$/);
+  expect(await a.end("SIGTERM")).toBe(0);
+  expect(a.lines.slice(-2)).toEqual(["a coordinates no more: stopped", "a has ended"]);
+  await b.said(/b coordinates in term 2$/);
+  await b.said(/b gives disks to [ab] in term 2$/);
+  expect(await b.end("SIGTERM")).toBe(0);
+});
