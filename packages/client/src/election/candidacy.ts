@@ -44,6 +44,8 @@ export interface CandidacyParts {
   readonly reporter: Reporter;
   /** Out of the contest for its health, or back in it. */
   readonly standing: (healthy: boolean) => void;
+  /** Not before, by this process's own wish. */
+  readonly standAgainAtMs: () => number;
   /** Done once, before the first campaign. */
   readonly prepare: (signal: AbortSignal) => Promise<void>;
   /** Gives a term back that nobody here leads. */
@@ -78,7 +80,10 @@ export class Candidacy {
    * was answered, or could not be.
    */
   async seek(signal: AbortSignal, answered: () => void): Promise<Won> {
+    const { options, standAgainAtMs } = this.#parts;
+    const restMs = standAgainAtMs() - options.clock.monotonicMs();
     try {
+      if (restMs > 0) await sleep(options.clock, restMs, signal);
       return await this.#untilWon(signal, answered);
     } catch (error) {
       await this.#withdraw();

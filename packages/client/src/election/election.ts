@@ -2,13 +2,12 @@
  * One participant's life in the contest for one group: it stands for election, leads, stops in time, and stands again.
  *
  * Promised: `isLeader()` looks at the clock each time, so it is false on the first call after any pause (after a suspend of
- * the machine, a millisecond later at most); the signal given to
- * `onPromote` aborts before anybody else can win; `onDemote` follows every `onPromote`, when its work has ended; a term is
- * resigned only after that, and never led again; hooks never overlap. Not promised: that work which ignores its
- * signal stops, or that a process stopped between a check and its act does not act late. For both there is the
- * term: send it along, and let the resource refuse a lower one than it has seen.
+ * the machine, a millisecond later at most); the signal given to `onPromote` aborts before anybody else can win; `onDemote`
+ * follows every `onPromote`, when its work has ended; a term is resigned only after that, and never led again; hooks never
+ * overlap. Not promised: that work which ignores its signal stops, or that a process stopped between a check and its act
+ * does not act late. For both there is the term: send it along, and let the resource refuse a lower one than it has seen.
  */
-import { type Elector, InvalidRequestError } from "@tenure/core";
+import { checkInteger, type Elector, InvalidRequestError } from "@tenure/core";
 import { breakerOf } from "./breaker.js";
 import { Broadcast } from "./broadcast.js";
 import { Candidacy, type Won } from "./candidacy.js";
@@ -73,6 +72,7 @@ export class Election implements AsyncDisposable {
   #resignOnStop: boolean;
   /** No term up to this one is led by this process any more. */
   #endedTerm = 0;
+  #standAgainAtMs = Number.NEGATIVE_INFINITY;
 
   /** Asks nothing yet. The elector stays its owner's to close. */
   constructor(elector: Elector, options: ElectionOptions) {
@@ -162,7 +162,9 @@ export class Election implements AsyncDisposable {
   }
 
   /** Gives the leadership up, if this process has it, when its work has ended; then stands again, behind those who wait. */
-  resign(): void {
+  resign({ standAgainAfterMs = 0 }: { readonly standAgainAfterMs?: number } = {}): void {
+    const restMs = checkInteger(standAgainAfterMs, "standAgainAfterMs", 0, 3_600_000);
+    this.#standAgainAtMs = this.#options.clock.monotonicMs() + restMs;
     this.#leadership?.lose("resigned");
   }
 
@@ -290,17 +292,17 @@ export class Election implements AsyncDisposable {
   }
 
   #candidacy(): Candidacy {
-    const { breaker, clock } = this.#options;
     return new Candidacy({
       elector: this.#elector,
       options: this.#options,
       instanceId: this.instanceId,
-      breaker: breaker ?? breakerOf(this.#elector, clock),
+      breaker: this.#options.breaker ?? breakerOf(this.#elector, this.#options.clock),
       health: this.#health,
       watch: this.#watch,
       comeback: this.#comeback,
       reporter: this.#reporter,
       standing: (healthy) => this.#move({ kind: healthy ? "following" : "unhealthy" }),
+      standAgainAtMs: () => this.#standAgainAtMs,
       prepare: (signal) => this.#prepare(signal),
       giveBack: (term) => this.#resign(term),
     });
@@ -350,11 +352,10 @@ export class Election implements AsyncDisposable {
   }
 
   async #work(leadership: Leadership): Promise<void> {
-    const { mandate, signal } = leadership;
     try {
-      await this.#promoteHook?.(mandate, signal, leadership);
+      await this.#promoteHook?.(leadership.mandate, leadership.signal, leadership);
     } catch (error) {
-      if (!endsByItsSignal(error, signal)) throw error;
+      if (!endsByItsSignal(error, leadership.signal)) throw error;
     }
   }
 

@@ -255,4 +255,18 @@ describe("resign", () => {
     expect(a.election.term()).toBe(3);
     await world.until(Promise.all([a.election.stop(), b.election.stop()]));
   });
+
+  test("stands again only after so long, where that is asked for, and stops meanwhile when told to", async () => {
+    const a = world.participant("a");
+    await a.election.start();
+    a.election.resign({ standAgainAfterMs: 5000 });
+    await world.clock.advance(4999);
+    expect(a.log).toEqual(["promote 1", "abort", "demote resigned"]);
+    await world.clock.advance(1);
+    expect(a.election.term()).toBe(2);
+    a.election.resign({ standAgainAfterMs: 5000 });
+    await world.clock.advance(100);
+    expect((await world.until(a.election.stop())).tookMs).toBe(0);
+    expect(() => a.election.resign({ standAgainAfterMs: -1 })).toThrow("standAgainAfterMs must be");
+  });
 });

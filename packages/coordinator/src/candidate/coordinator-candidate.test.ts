@@ -121,6 +121,15 @@ describe("Coordinator manages coordination processes", () => {
   });
 });
 
+test("after its children could not be kept alive a node does not stand for a while, however many bad checks of health are let pass", async () => {
+  const broken = functionChild("work", () => Promise.reject(new Error("no database")));
+  cluster.node("a", { children: [broken], unfitForMs: 8000, election: { maxHealthFailures: 3 } });
+  await cluster.clock.advance(7900);
+  expect(cluster.events("became_leader")).toEqual([{ node: "a", term: 1 }]);
+  await cluster.clock.advance(2000);
+  expect(cluster.events("became_leader").length).toBeGreaterThan(1);
+});
+
 describe("Automatic failover when coordinator fails", () => {
   test("Failover on coordinator crash", async () => {
     const a = cluster.node("a");

@@ -32,7 +32,6 @@ export class CoordinatorCandidate implements AsyncDisposable {
   #election: Election | null = null;
   #state: CandidateState = "idle";
   #running: Promise<SupervisorEnd> | null = null;
-  #unfitUntilMs = Number.NEGATIVE_INFINITY;
   #close: () => Promise<void> = () => Promise.resolve();
 
   /**
@@ -156,16 +155,14 @@ export class CoordinatorCandidate implements AsyncDisposable {
 
   #newElection(): Election {
     const { given, groupId, ttlMs, takeoverDelayMs, clock } = this.#options;
-    const { elector, nodeId, election: more = {} } = given;
+    const { elector, nodeId, election } = given;
     return new Election(elector, {
-      ...more,
+      ...election,
       groupId,
       nodeId,
       ttlMs,
       takeoverDelayMs,
       clock,
-      healthChecker: async (check) =>
-        clock.monotonicMs() >= this.#unfitUntilMs && ((await more.healthChecker?.(check)) ?? true),
     });
   }
 
@@ -178,8 +175,7 @@ export class CoordinatorCandidate implements AsyncDisposable {
     this.#tell("became_leader", { term });
     const end = await this.#children.run(term, signal, lease);
     if (end.kind === "stopped") return;
-    this.#unfitUntilMs = this.#options.clock.monotonicMs() + this.#options.unfitForMs;
-    election.resign();
+    election.resign({ standAgainAfterMs: this.#options.unfitForMs });
     throw end.error;
   }
 
