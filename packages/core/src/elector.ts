@@ -152,6 +152,15 @@ export interface Group {
   readonly leader: Leader | null;
   readonly term: number;
   readonly pausedForMs: number | "until-resumed" | null;
+  /** Besides a pause: why nobody can win, or nobody but a successor. `null`: nothing holds it back. */
+  readonly heldBack: GroupHold | null;
+}
+
+/** Bans are not among these: they hold back a node, not a group. */
+export interface GroupHold {
+  readonly by: Extract<HeldBack, "deposed" | "reserved" | "takeover-delay">;
+  /** What is left of it. */
+  readonly forMs: number;
 }
 
 export interface GroupInput {

@@ -13,6 +13,7 @@ export type {
   Elector,
   ElectorAdmin,
   Group,
+  GroupHold,
   GroupInput,
   HeartbeatRequest,
   HeldBack,

@@ -1,5 +1,5 @@
 /** `tenure groups`: list, show, create, update, delete. */
-import type { ElectorAdmin, Group, GroupInput, PolicyInput } from "@tenure/core";
+import type { ElectorAdmin, Group, GroupHold, GroupInput, PolicyInput } from "@tenure/core";
 import { type Command, Option } from "commander";
 import { EXIT } from "../exit-codes.js";
 import { type ConnectionFlags, defaultOperator } from "../frame/connection.js";
@@ -174,9 +174,24 @@ function given<T extends object>(values: T): Partial<T> | undefined {
   return entries.length === 0 ? undefined : (Object.fromEntries(entries) as Partial<T>);
 }
 
-export function stateOf({ leader, pausedForMs }: Group): string {
-  const paused = pausedForMs === null ? "" : " (paused)";
-  return `${leader === null ? "-" : leader.nodeId}${paused}`;
+/** Its leader, and what keeps others from winning besides the lease. */
+export function tellLeader(nodeId: string | null, isPaused: boolean, isHeldBack: boolean): string {
+  const marks = [...(isPaused ? ["paused"] : []), ...(isHeldBack ? ["held back"] : [])];
+  return `${nodeId ?? "-"}${marks.length === 0 ? "" : ` (${marks.join(", ")})`}`;
+}
+
+function stateOf({ leader, pausedForMs, heldBack }: Group): string {
+  return tellLeader(leader?.nodeId ?? null, pausedForMs !== null, heldBack !== null);
+}
+
+const HOLDS: Readonly<Record<GroupHold["by"], string>> = {
+  deposed: "the leader was told to step down, and its lease still runs",
+  reserved: "only a successor that was named can win",
+  "takeover-delay": "it rests after a lease has run out",
+};
+
+function tellHold(heldBack: GroupHold | null): string {
+  return heldBack === null ? "no" : `for ${tellDuration(heldBack.forMs)}: ${HOLDS[heldBack.by]}`;
 }
 
 function tellGroup(shell: Shell, group: Group): void {
@@ -193,6 +208,7 @@ function tellGroup(shell: Shell, group: Group): void {
     ["last term", String(group.term)],
     ["created", group.explicit ? "by an operator" : "by its first campaign"],
     ["paused", pause],
+    ["held back", tellHold(group.heldBack)],
     ["ttl", `${tellDuration(policy.minTtlMs)} to ${tellDuration(policy.maxTtlMs)}`],
     ["takeover delay", tellDuration(policy.takeoverDelayMs)],
     ["strategy", policy.preempt ? `${policy.strategy}, preempting` : policy.strategy],

@@ -13,6 +13,7 @@ const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 const MOST_PER_HOUR = 6;
 const MOST_GROUPS = 500;
+const MOST_NAMED = 5;
 const AT_ONCE = 8;
 
 export async function checkGroups(
@@ -23,6 +24,7 @@ export async function checkGroups(
 ): Promise<Finding[]> {
   const looked = groups.slice(0, MOST_GROUPS);
   const findings: Finding[] = [];
+  const alone: string[] = [];
   const queue = [...looked];
   const drain = async (): Promise<void> => {
     for (let group = queue.shift(); group !== undefined; group = queue.shift()) {
@@ -32,14 +34,33 @@ export async function checkGroups(
         elector.members(groupId, { signal }),
       ]);
       findings.push(...judgeGroup({ group, events, members }, nowMs));
+      if (hasNoSuccessor({ group, members })) alone.push(groupId);
     }
   };
   await Promise.all(Array.from({ length: AT_ONCE }, drain));
+  findings.push(...judgeAlone(alone));
   const rest = groups.length - looked.length;
   if (rest > 0) findings.push(note("groups", `${rest} of ${groups.length} were not looked at`));
   if (!findings.some(({ level }) => level === "wrong"))
-    findings.push(ok("groups", `${looked.length} looked at; none flaps, none lacks candidates`));
+    findings.push(
+      ok("groups", `${looked.length} looked at; none flaps, none is without leader and candidates`),
+    );
   return findings;
+}
+
+/** It is led, and nobody has been heard of who would take over. */
+export function hasNoSuccessor({ group, members }: Pick<GroupSight, "group" | "members">): boolean {
+  return group.leader !== null && !members.some(({ role }) => role === "candidate");
+}
+
+/** In one finding: where one node runs everything they are many. */
+export function judgeAlone(groupIds: readonly string[]): Finding[] {
+  if (groupIds.length === 0) return [];
+  const named = groupIds.toSorted().slice(0, MOST_NAMED).join(", ");
+  const others = groupIds.length - MOST_NAMED;
+  const all = others > 0 ? `${named} and ${others} more` : named;
+  const says = `nobody stands by to take over ${all}, if the leader goes`;
+  return [note("groups", says, "start a second node of each, unless its leader may be missed")];
 }
 
 export function judgeGroup(sight: GroupSight, nowMs: number): Finding[] {

@@ -9,7 +9,7 @@ import { fsync } from "./engines/etcd-checks.js";
 import { judgeSettings } from "./engines/postgres-checks.js";
 import { judgeServer } from "./engines/zookeeper-checks.js";
 import type { Finding } from "./finding.js";
-import { type GroupSight, judgeGroup } from "./group-checks.js";
+import { type GroupSight, hasNoSuccessor, judgeAlone, judgeGroup } from "./group-checks.js";
 import { sumOf } from "./server-checks.js";
 import { isBefore } from "./version.js";
 import { judgeWrites } from "./write-check.js";
@@ -75,6 +75,7 @@ describe("a group", () => {
       leader: { nodeId: "a", term: 1, expiresAtMs: 0 },
       term: 1,
       pausedForMs: null,
+      heldBack: null,
       ...group,
     },
     events: [],
@@ -110,6 +111,21 @@ describe("a group", () => {
   ])("%s", (_case, seen, expected) => {
     expect(levels(judgeGroup(seen, NOW))).toEqual(expected);
   });
+
+  it("that is led has a successor if somebody else stands for it", () => {
+    const leader: Member = { nodeId: "a", role: "leader", lastHeartbeatMs: NOW };
+    expect(hasNoSuccessor(sight({}, { members: [leader] }))).toBe(true);
+    expect(hasNoSuccessor(sight({}, { members: [leader, candidate] }))).toBe(false);
+    expect(hasNoSuccessor(sight({ leader: null }))).toBe(false);
+  });
+});
+
+it("groups that only their leader stands for are named in one note", () => {
+  expect(judgeAlone([])).toEqual([]);
+  expect(judgeAlone(["b", "a"])).toMatchObject([
+    { level: "note", says: "nobody stands by to take over a, b, if the leader goes" },
+  ]);
+  expect(judgeAlone(["a", "b", "c", "d", "e", "f", "g"])[0]?.says).toContain("a, b, c, d, e and 2 more");
 });
 
 describe("an engine", () => {

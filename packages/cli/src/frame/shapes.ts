@@ -13,7 +13,7 @@ export function leaseShape({ nodeId, term, expiresAtMs, metadata }: Leader): Sha
 }
 
 export function groupShape(group: Group): Shape {
-  const { policy, leader, pausedForMs } = group;
+  const { policy, leader, pausedForMs, heldBack } = group;
   return {
     group_id: group.groupId,
     policy: {
@@ -30,6 +30,7 @@ export function groupShape(group: Group): Shape {
     term: group.term,
     paused: pausedForMs !== null,
     ...(typeof pausedForMs === "number" ? { paused_for_ms: pausedForMs } : {}),
+    ...(heldBack === null ? {} : { held_back: heldBack.by, held_back_for_ms: heldBack.forMs }),
   };
 }
 

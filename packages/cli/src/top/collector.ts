@@ -61,7 +61,7 @@ export class Collector {
   rows(): Row[] {
     const { clock, offsetMs } = this.#options;
     const nowMs = clock.wallMs() + offsetMs();
-    return this.#groups.map(({ groupId, leader, term, pausedForMs }) => {
+    return this.#groups.map(({ groupId, leader, term, pausedForMs, heldBack }) => {
       const extra = this.#extra(groupId);
       const leftMs = leader === null ? null : leader.expiresAtMs - nowMs;
       if (extra.fullTerm !== term) Object.assign(extra, { fullTerm: term, fullMs: 0 });
@@ -76,6 +76,7 @@ export class Collector {
         changesPerHour: isKnown ? extra.begunAtMs.filter((atMs) => nowMs - atMs < HOUR_MS).length : null,
         members: extra.members,
         isPaused: pausedForMs !== null,
+        isHeldBack: heldBack !== null,
       };
     });
   }

@@ -17,6 +17,7 @@ const rows = fc.array(
     changesPerHour: fc.option(fc.nat(64)),
     members: fc.option(fc.nat(256)),
     isPaused: fc.boolean(),
+    isHeldBack: fc.boolean(),
   }),
   { maxLength: 60 },
 );
@@ -45,6 +46,7 @@ const one: Row = {
   changesPerHour: 4,
   members: 2,
   isPaused: false,
+  isHeldBack: false,
 };
 
 function drawn(row: Row, columns: number, problem: string | null = null): string[] {
@@ -56,6 +58,11 @@ it("shows what is left of a lease as a bar", () => {
   expect(drawn(one, 90)[3]).toMatch(/^billing +worker-1 +3 █████░░░░░ 2\.5 s +4 +2$/);
   expect(drawn({ ...one, leftMs: -1 }, 90)[3]).toContain("░░░░░░░░░░ over");
   expect(drawn({ ...one, leader: null, leftMs: null }, 90)[3]).toMatch(/^billing +- +3 +4 +2$/);
+});
+
+it("says of a leader that it is paused, or held back", () => {
+  expect(drawn({ ...one, isHeldBack: true }, 120)[3]).toMatch(/^billing +worker-1 \(held back\) +3 /);
+  expect(drawn({ ...one, isPaused: true, isHeldBack: true }, 120)[3]).toContain("(paused, held back)");
 });
 
 it("leaves columns out where the screen is narrow, names last", () => {

@@ -1,7 +1,8 @@
 /** The screen of `tenure top` as lines of text, none wider than the screen and no more than it has. Pure. */
+import { tellLeader } from "../commands/groups-command.js";
 import { tellDuration } from "../frame/duration.js";
 import type { Paint } from "../frame/paint.js";
-import { arranged, type Health, type Row, type View } from "./state.js";
+import { arranged, type Health, type Row, type View, within } from "./state.js";
 
 export interface Size {
   readonly columns: number;
@@ -26,11 +27,16 @@ const BAR_WIDTH = 10;
 const CHROME_LINES = 4;
 const LEAST_NAME_WIDTH = 8;
 
+/** For how many groups. */
+export function roomOf({ rows }: Size): number {
+  return Math.max(0, rows - CHROME_LINES);
+}
+
 export function draw(screen: Screen, size: Size, paint: Paint): string[] {
   const { view, health } = screen;
   const found = arranged(screen.rows, view);
-  const room = Math.max(0, size.rows - CHROME_LINES);
-  const offset = Math.min(view.offset, Math.max(0, found.length - room));
+  const room = roomOf(size);
+  const { offset } = within(view, found.length, room);
   const columns = columnsFor(size.columns);
   const header = columns.map(({ title, width, isRight }) => fit(title, width, isRight)).join(" ");
   const isStale = health.problem !== null;
@@ -81,7 +87,7 @@ function footer({ isTyping, filter, sort, isReversed }: View): string {
   if (isTyping) return `filter: ${filter}_  (enter keeps it, esc clears it)`;
   const filtered = filter === "" ? "" : `  filter: ${filter}`;
   const order = `sorted by ${sort}${isReversed ? ", reversed" : ""}`;
-  return `${order}${filtered}  | sort: g l t e c  filter: /  scroll: j k  quit: q`;
+  return `${order}${filtered}  | sort: g l t e c m  filter: /  scroll: j k  quit: q`;
 }
 
 /** The narrower the screen, the fewer columns; what remains goes to the names. */
@@ -106,8 +112,8 @@ function nameRoom(width: number, fixed: readonly Column[]): number {
   return width - fixed.reduce((sum, column) => sum + column.width + 1, 0) - 1;
 }
 
-function leaderCell({ leader, isPaused }: Row): string {
-  return `${leader ?? "-"}${isPaused ? " (paused)" : ""}`;
+function leaderCell({ leader, isPaused, isHeldBack }: Row): string {
+  return tellLeader(leader, isPaused, isHeldBack);
 }
 
 function leaseCell({ leftMs, fullMs }: Row): string {
@@ -122,9 +128,9 @@ function countOf(count: number | null): string {
   return count === null ? "…" : String(count);
 }
 
-function colourOf({ leader, isPaused, leftMs }: Row, line: string, paint: Paint): string {
+function colourOf({ leader, isPaused, isHeldBack, leftMs }: Row, line: string, paint: Paint): string {
   if (leader === null) return paint("yellow", line);
-  if (isPaused) return paint("cyan", line);
+  if (isPaused || isHeldBack) return paint("cyan", line);
   return (leftMs ?? 0) <= 0 ? paint("red", line) : line;
 }
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { arranged, FIRST_VIEW, pressed, type Row, type View } from "./state.js";
+import { arranged, FIRST_VIEW, pressed, type Row, type View, within } from "./state.js";
 import { keysOf } from "./terminal.js";
 
 function row(groupId: string, more: Partial<Row> = {}): Row {
@@ -12,6 +12,7 @@ function row(groupId: string, more: Partial<Row> = {}): Row {
     changesPerHour: 0,
     members: 1,
     isPaused: false,
+    isHeldBack: false,
     ...more,
   };
 }
@@ -25,9 +26,9 @@ function after(view: View, ...keys: readonly string[]): View {
 }
 
 const ROWS = [
-  row("b", { leader: "z", term: 5, leftMs: 300, changesPerHour: 1 }),
-  row("a", { leader: null, term: 9, leftMs: null, changesPerHour: null }),
-  row("c", { leader: "y", term: 2, leftMs: 100, changesPerHour: 7 }),
+  row("b", { leader: "z", term: 5, leftMs: 300, changesPerHour: 1, members: 4 }),
+  row("a", { leader: null, term: 9, leftMs: null, changesPerHour: null, members: null }),
+  row("c", { leader: "y", term: 2, leftMs: 100, changesPerHour: 7, members: 2 }),
 ];
 
 describe("the keys of top", () => {
@@ -37,6 +38,7 @@ describe("the keys of top", () => {
     ["t", "a b c"],
     ["e", "a c b"],
     ["c", "c b a"],
+    ["m", "b c a"],
   ])("%s sorts", (key, order) => {
     const view = after({ ...FIRST_VIEW, sort: "term" }, key);
     const sorted = key === "t" ? after(FIRST_VIEW, key) : view;
@@ -65,6 +67,13 @@ describe("the keys of top", () => {
   it("scrolls, never above the top", () => {
     expect(after(FIRST_VIEW, "j", "j", "k", "k", "k").offset).toBe(0);
     expect(after(FIRST_VIEW, "\u001B[B", " ", "\u001B[A").offset).toBe(10);
+  });
+
+  it("never scrolls past the last row, so that one key up is seen at once", () => {
+    const far = after(FIRST_VIEW, " ", " ", " ");
+    expect(within(far, 12, 10).offset).toBe(2);
+    expect(after(within(far, 12, 10), "k").offset).toBe(1);
+    expect(within(far, 3, 10).offset).toBe(0);
   });
 
   it("q ends it, and Ctrl-C does also while a filter is typed", () => {

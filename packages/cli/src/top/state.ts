@@ -11,6 +11,8 @@ export interface Row {
   readonly changesPerHour: number | null;
   readonly members: number | null;
   readonly isPaused: boolean;
+  /** Nobody can win just now, whatever the lease: its leader was told to go, or it rests. */
+  readonly isHeldBack: boolean;
 }
 
 export interface Health {
@@ -20,7 +22,7 @@ export interface Health {
   readonly problem: string | null;
 }
 
-export type SortKey = "group" | "leader" | "term" | "lease" | "changes";
+export type SortKey = "group" | "leader" | "term" | "lease" | "changes" | "members";
 
 export interface View {
   readonly sort: SortKey;
@@ -38,6 +40,7 @@ const SORT_KEYS: Readonly<Record<string, SortKey>> = {
   t: "term",
   e: "lease",
   c: "changes",
+  m: "members",
 };
 
 const ESCAPE = "\u001B";
@@ -73,6 +76,11 @@ export function pressed(view: View, key: string): View | "quit" {
   }
 }
 
+/** No further than to the last of the rows, lest one has to scroll back what was never shown. */
+export function within(view: View, rows: number, room: number): View {
+  return { ...view, offset: Math.min(view.offset, Math.max(0, rows - room)) };
+}
+
 function typed(view: View, key: string): View {
   if (key === "\r" || key === "\n") return { ...view, isTyping: false };
   if (key === ESCAPE) return { ...view, isTyping: false, filter: "", offset: 0 };
@@ -98,6 +106,7 @@ const COMPARE: Readonly<Record<SortKey, (a: Row, b: Row) => number>> = {
   term: (a, b) => b.term - a.term,
   lease: (a, b) => (a.leftMs ?? -1) - (b.leftMs ?? -1),
   changes: (a, b) => (b.changesPerHour ?? -1) - (a.changesPerHour ?? -1),
+  members: (a, b) => (b.members ?? -1) - (a.members ?? -1),
 };
 
 function byText(a: string, b: string): number {

@@ -8,8 +8,8 @@ import { durationOption, electorCommand, withExamples } from "../frame/elector-c
 import { probe } from "../frame/http-probe.js";
 import type { ExitCode, OutputFlags, Shell } from "../frame/shell.js";
 import { Collector } from "./collector.js";
-import { draw, drawPlain, type Screen } from "./draw.js";
-import { arranged, FIRST_VIEW, pressed, type View } from "./state.js";
+import { draw, drawPlain, roomOf, type Screen } from "./draw.js";
+import { arranged, FIRST_VIEW, pressed, type View, within } from "./state.js";
 import { Terminal } from "./terminal.js";
 
 interface TopFlags extends ConnectionFlags, OutputFlags {
@@ -81,6 +81,7 @@ async function once(
     changes_per_hour: row.changesPerHour,
     members: row.members,
     paused: row.isPaused,
+    held_back: row.isHeldBack,
   }));
   shell.say({ store_round_trip_ms: screen.health.roundTripMs, groups }, ...drawPlain(screen));
   return EXIT.done;
@@ -155,7 +156,8 @@ class LiveTop {
   #press(key: string): void {
     const next = pressed(this.#view, key);
     if (next === "quit") return this.#parts.ending.abort();
-    this.#view = next;
+    const { length } = arranged(this.#parts.collector.rows(), next);
+    this.#view = within(next, length, roomOf(this.#terminal.size));
     this.#draw();
   }
 

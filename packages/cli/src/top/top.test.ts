@@ -47,7 +47,7 @@ describe.skipIf(isMissing("tmux"))("tenure top in tmux", () => {
     expect(first[4]).toMatch(/^beta +n-2 \(paused\) +1 /);
     expect(first[5]).toMatch(/^gamma +n-3 +2 █+░* .* 2 +\d$/);
     expect(first[6]).toMatch(/^vacant +- +0 +0 +0$/);
-    expect(first[13]).toMatch(/^sorted by group +\| sort: g l t e c/);
+    expect(first[13]).toMatch(/^sorted by group +\| sort: g l t e c m/);
 
     await screen.type("t");
     const byTerm = await screen.until(/sorted by term/);

@@ -39,6 +39,7 @@ function group(leader: string | null, term: number, more: Partial<Group> = {}): 
     leader: leader === null ? null : { nodeId: leader, term, expiresAtMs: 0 },
     term,
     pausedForMs: null,
+    heldBack: null,
     ...more,
   };
 }
@@ -109,6 +110,13 @@ describe("why a group is led", () => {
   });
 });
 
+it("says that a leader was told to step down and has not yet", () => {
+  const deposed = group("a", 1, { heldBack: { by: "deposed", forMs: 4000 } });
+  expect(told(deposed, story([0, "a", "wins"]), 1)[1]).toBe(
+    "It was told to step down and can renew no more: the group is free when it resigns, or in 4 s when its lease is over.",
+  );
+});
+
 describe("why a group is not led", () => {
   const events = story([0, "a", "wins"], [60, "a", "expired"]);
 
@@ -125,13 +133,20 @@ describe("why a group is not led", () => {
     );
   });
 
-  it("it rests after a lease has run out, and only then", () => {
-    const resting = group(null, 1, { policy: { ...DEFAULT_POLICY, takeoverDelayMs: 5000 } });
-    expect(told(resting, events, 62)[1]).toContain("that is over in 3 s.");
-    expect(told(resting, story([0, "a", "wins"], [60, "a", "resigned"]), 62)[1]).toContain(
-      "Nobody stands for it",
+  it("it rests after a lease has run out", () => {
+    const policy = { ...DEFAULT_POLICY, takeoverDelayMs: 5000 };
+    const resting = group(null, 1, { policy, heldBack: { by: "takeover-delay", forMs: 3000 } });
+    expect(told(resting, events, 62)[1]).toBe(
+      "Its policy lets it rest for 5 s after a lease has run out; that is over in 3 s.",
     );
-    expect(told(resting, events, 66)[1]).toContain("Nobody stands for it");
+    expect(told(group(null, 1, { policy }), events, 66)[1]).toContain("Nobody stands for it");
+  });
+
+  it("it is being handed over", () => {
+    const reserved = group(null, 1, { heldBack: { by: "reserved", forMs: 9000 } });
+    expect(told(reserved, events, 62)[1]).toBe(
+      "It is being handed over: for 9 s only the successor that was named can win.",
+    );
   });
 
   it("candidates were seen", () => {

@@ -65,20 +65,26 @@ function reignsOf(events: readonly LeadershipEvent[]): Reign[] {
 }
 
 function presence({ group, nowMs }: Known, last: Reign | undefined): string[] {
-  const { groupId, leader, pausedForMs } = group;
+  const { groupId, leader, pausedForMs, heldBack } = group;
   if (leader === null) return [];
   const sentences: string[] = [];
   const led = last?.term === leader.term ? last : undefined;
   const since =
     led === undefined ? "" : ` since ${tellTime(led.fromMs)} (${tellDuration(nowMs - led.fromMs)} ago)`;
   sentences.push(`${leader.nodeId} leads ${groupId} in term ${leader.term}${since}${askedFor(led?.by)}.`);
+  if (heldBack !== null) {
+    const left = tellDuration(heldBack.forMs);
+    sentences.push(
+      `It was told to step down and can renew no more: the group is free when it resigns, or in ${left} when its lease is over.`,
+    );
+  }
   if (pausedForMs !== null)
     sentences.push(`${pauseClause(pausedForMs)}: its leader may go on, nobody else can win.`);
   return sentences;
 }
 
 function vacancy({ group, members, nowMs }: Known, last: Reign | undefined): string[] {
-  const { groupId, policy, pausedForMs } = group;
+  const { groupId, policy, pausedForMs, heldBack } = group;
   const end = last?.end ?? null;
   const sentences = [
     end === null
@@ -86,14 +92,16 @@ function vacancy({ group, members, nowMs }: Known, last: Reign | undefined): str
       : `Nobody has led ${groupId} since ${tellTime(end.atMs)} (${tellDuration(nowMs - end.atMs)} ago).`,
   ];
   const candidates = members.filter(({ role }) => role === "candidate");
-  const restsForMs =
-    end?.reason === "expired" ? end.atMs + policy.takeoverDelayMs - nowMs : Number.NEGATIVE_INFINITY;
   if (pausedForMs !== null) {
     sentences.push(`${pauseClause(pausedForMs)}, so nobody can win; tenure resume ${groupId} ends that.`);
-  } else if (restsForMs > 0) {
+  } else if (heldBack?.by === "takeover-delay") {
     sentences.push(
       `Its policy lets it rest for ${tellDuration(policy.takeoverDelayMs)} after a lease has run out; ` +
-        `that is over in ${tellDuration(restsForMs)}.`,
+        `that is over in ${tellDuration(heldBack.forMs)}.`,
+    );
+  } else if (heldBack?.by === "reserved") {
+    sentences.push(
+      `It is being handed over: for ${tellDuration(heldBack.forMs)} only the successor that was named can win.`,
     );
   } else if (candidates.length === 0) {
     sentences.push("Nobody stands for it: no node has campaigned in the last half minute.");

@@ -3,6 +3,7 @@ import {
   type CampaignResult,
   type Group,
   type GroupInput,
+  type GroupHold,
   type HeldBack,
   type Leader,
   type LeadershipEvent,
@@ -86,6 +87,8 @@ export interface GroupReply {
   readonly term: number;
   readonly paused: boolean;
   readonly paused_for_ms?: number;
+  readonly held_back?: GroupHold["by"];
+  readonly held_back_for_ms?: number;
 }
 
 export interface MemberReply {
@@ -220,6 +223,8 @@ export function groupOf(reply: GroupReply): Group {
     leader: reply.leader === null ? null : leaderOf(reply.leader),
     term: reply.term,
     pausedForMs: reply.paused ? (reply.paused_for_ms ?? "until-resumed") : null,
+    heldBack:
+      reply.held_back === undefined ? null : { by: reply.held_back, forMs: reply.held_back_for_ms ?? 0 },
   };
 }
 

@@ -33,8 +33,11 @@ export function stepDownLaws(law: ElectorLaw<AdminBench>): void {
     assert.deepEqual([again.leader, again.heldBack], [null, "deposed"]);
     const next = lost(await other.campaign(candidate(groupId, "b")));
     assert.deepEqual([next.leader, next.heldBack], [null, "deposed"]);
+    const held = (await other.group(groupId)).heldBack;
+    assert(held?.by === "deposed" && held.forMs > 0 && held.forMs <= 1.02 * LONG_MS, JSON.stringify(held));
     assert.deepEqual(await elector.resign(claimOf(leader, 1)), { kind: "resigned" });
     assert.deepEqual(await other.resign(claimOf(leader, 1)), { kind: "resigned" });
+    assert.equal((await other.group(groupId)).heldBack, null);
     isLeader(elected(await other.campaign(candidate(groupId, "b"))).leader, "b", 2);
     const event = (await elector.history(groupId)).find(({ type }) => type === "LEADER_LOST");
     assert.deepEqual([event?.reason, event?.by], ["deposed", BY]);

@@ -92,6 +92,7 @@ export function transferLaws(law: ElectorLaw<AdminBench>): void {
     await elector.resign(claimOf(leader, 1));
     const refused = lost(await elector.campaign(candidate(groupId, "c")));
     assert.deepEqual([refused.leader, refused.heldBack], [null, "reserved"]);
+    assert.equal((await elector.group(groupId)).heldBack?.by, "reserved");
     isLeader(await win(await bench.other(), candidate(groupId, "b")), "b", 2);
     isLeader(await transfer, "b", 2);
   });

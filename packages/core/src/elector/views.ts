@@ -1,4 +1,4 @@
-import type { Group, Leader, Member, MemberHealth, WatchEvent } from "../elector.js";
+import type { Group, GroupHold, Leader, Member, MemberHealth, WatchEvent } from "../elector.js";
 import { healthAfter, type SeenMember, silenceBefore } from "../members.js";
 import type { KnownMember } from "./member-book.js";
 import type { LeadershipEvent } from "../event.js";
@@ -22,7 +22,8 @@ export function leaderOf(record: ElectionRecord, wallMs: number): Leader {
 
 export function groupView(groupId: string, seen: Observation, wallMs: number): Group {
   const { record } = seen;
-  const { pause } = carryOver(record, seen.ageMs);
+  const now = carryOver(record, seen.ageMs);
+  const { pause } = now;
   return {
     groupId,
     explicit: record.config !== null,
@@ -31,7 +32,14 @@ export function groupView(groupId: string, seen: Observation, wallMs: number): G
     leader: leaderView(seen, wallMs),
     term: record.term,
     pausedForMs: pause === null ? null : pause.leftMs === null ? "until-resumed" : Math.ceil(pause.leftMs),
+    heldBack: holdView(now),
   };
+}
+
+function holdView({ holder, holdMs, deposed, transfer, delayMs }: ElectionRecord): GroupHold | null {
+  if (holder !== null) return deposed === null ? null : { by: "deposed", forMs: Math.ceil(holdMs) };
+  if (transfer !== null) return { by: "reserved", forMs: Math.ceil(transfer.leftMs) };
+  return delayMs > 0 ? { by: "takeover-delay", forMs: Math.ceil(delayMs) } : null;
 }
 
 export function memberView(seen: SeenMember, record: ElectionRecord): Member {

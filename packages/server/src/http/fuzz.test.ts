@@ -47,6 +47,7 @@ const ROUTES: readonly Route[] = [
   { method: "GET", path: "/v1/watch", query: shapes.WatchQuery },
   { method: "POST", path: "/v1/watch", body: shapes.WatchManyBody },
   { method: "GET", path: "/v1/keys" },
+  { method: "GET", path: "/v1/whoami", query: shapes.NoQuery },
   { method: "GET", path: "/healthz" },
 ];
 

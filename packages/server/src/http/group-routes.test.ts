@@ -192,6 +192,32 @@ test("a pause ends by itself where it was said for how long", async () => {
   expect(paused).not.toHaveProperty("paused_for_ms");
 });
 
+test("a group says what holds it back, and for how long", async () => {
+  const clock = new VirtualClock();
+  const service = await serve({}, { clock: clock.process() });
+  const held = async () => {
+    const { held_back, held_back_for_ms, leader } = (await service.get("/v1/groups/g")).body;
+    return [held_back, held_back_for_ms, (leader as { node_id: string } | null)?.node_id];
+  };
+  await service.post("/v1/groups", { group_id: "g", policy: { takeover_delay_ms: 3000 } });
+  await service.campaign("g", "a");
+  expect(await held()).toEqual([undefined, undefined, "a"]);
+  await service.post("/v1/groups/g/step-down", { reason: "drill" });
+  await clock.advance(1000);
+  // A lease of 5 s, with the margin of a server.
+  expect(await held()).toEqual(["deposed", 4050, "a"]);
+  await service.resign("g", "a", 1);
+  expect(await held()).toEqual([undefined, undefined, undefined]);
+  await service.campaign("g", "b");
+  await clock.advance(5100);
+  const [by, forMs, leader] = await held();
+  expect([by, leader]).toEqual(["takeover-delay", undefined]);
+  expect(forMs).toBeGreaterThan(2900);
+  expect(forMs).toBeLessThanOrEqual(3000);
+  await clock.advance(3000);
+  expect(await held()).toEqual([undefined, undefined, undefined]);
+});
+
 test("history is told oldest first, the last 64", async () => {
   const service = await serve();
   for (let term = 1; term <= 35; term++) {

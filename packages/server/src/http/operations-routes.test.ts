@@ -1,9 +1,10 @@
+import { readFileSync } from "node:fs";
 import { afterEach, describe, expect, test } from "vitest";
-import { cleanUp, serve } from "./service.test-kit.js";
+import { ADMIN_TOKEN, cleanUp, serve, serveKnown } from "./service.test-kit.js";
 
 afterEach(cleanUp);
 
-/** As API.md has them. */
+/** As docs/HTTP.md has them. */
 const ROUTES = [
   "POST /v1/groups/{group_id}/campaign",
   "POST /v1/groups/{group_id}/renew",
@@ -33,6 +34,7 @@ const ROUTES = [
   "GET /openapi.json",
   "GET /docs",
   "GET /v1/keys",
+  "GET /v1/whoami",
 ];
 
 interface Operation {
@@ -47,7 +49,7 @@ interface Operation {
 }
 
 describe("the OpenAPI document", () => {
-  test("lists every route, each with its parameters and answers", async () => {
+  test("lists every route, as the page for people does, each with its parameters and answers", async () => {
     const service = await serve();
     const { body } = await service.get("/openapi.json");
     expect(body["openapi"]).toMatch(/^3\.0\./);
@@ -60,6 +62,9 @@ describe("the OpenAPI document", () => {
     );
     const names = operations.map(({ name }) => name).filter((name) => !name.startsWith("HEAD"));
     expect(names.toSorted()).toEqual(ROUTES.toSorted());
+    const page = readFileSync(new URL("../../../../docs/HTTP.md", import.meta.url), "utf8");
+    const told = [...page.matchAll(/^\| `([A-Z]+ \/\S+)`/gm)].map(([, name = ""]) => name);
+    expect(told.toSorted()).toEqual(ROUTES.toSorted());
     for (const { name, operation } of operations) {
       const inPath = operation.parameters?.filter((parameter) => parameter.in === "path") ?? [];
       expect([name, inPath.map((parameter) => [parameter.name, parameter.required])]).toEqual([
@@ -126,6 +131,18 @@ describe("a request id", () => {
       expect(headers.get("x-request-id")).toBe("mine");
     }
   });
+});
+
+test("a caller is told whom the service takes it for, and nobody else is", async () => {
+  const anonymous = await serve();
+  expect((await anonymous.get("/v1/whoami")).body).toEqual({ name: "loopback", role: "admin", groups: null });
+  const { service, bearer } = await serveKnown();
+  const asked = async (caller: string) => (await service.as(caller).get("/v1/whoami")).body;
+  expect(await asked(ADMIN_TOKEN)).toEqual({ name: "admin-token", role: "admin", groups: null });
+  const observer = await bearer({ sub: "olivia", role: "observer", groups: ["team/*"] });
+  expect(await asked(observer)).toEqual({ name: "olivia", role: "observer", groups: ["team/*"] });
+  const refused = await service.get("/v1/whoami");
+  expect([refused.status, refused.body["error"]]).toEqual([401, "UNAUTHENTICATED"]);
 });
 
 test("without a signing key there are no keys", async () => {

@@ -1,4 +1,5 @@
 import { ServiceError } from "../service-error.js";
+import { whoamiShape } from "../wire/codec.js";
 import * as shapes from "../wire/shapes.js";
 import type { App, AppParts } from "./app.js";
 import { DOCS_PAGE } from "./docs-page.js";
@@ -42,6 +43,19 @@ export function operationsRoutes(app: App, { service, metrics, isReady }: AppPar
       schema: { tags, summary: "Public keys of signed mandates (JWKS)", response: { 200: shapes.KeysReply } },
     },
     () => service.keys(),
+  );
+
+  app.get(
+    "/v1/whoami",
+    {
+      schema: {
+        tags,
+        summary: "Whom the service takes the caller for",
+        querystring: shapes.NoQuery,
+        response: { 200: shapes.WhoamiReply },
+      },
+    },
+    ({ caller }) => whoamiShape(caller),
   );
 
   app.get("/openapi.json", { schema: { tags, summary: "This document" } }, () => app.swagger());

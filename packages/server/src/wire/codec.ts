@@ -25,7 +25,9 @@ import type {
   MembersReply,
   RenewBody,
   ResignBody,
+  WhoamiReply,
 } from "./shapes.js";
+import type { Caller } from "../auth/caller.js";
 import type { FieldNames } from "../service-error.js";
 
 /** Where a field has another name on the wire than its own in snake_case. */
@@ -135,7 +137,7 @@ function policyInput(policy: NonNullable<GroupPatch["policy"]>): PolicyInput {
 }
 
 export function groupShape(group: Group): GroupShape {
-  const { policy, pausedForMs } = group;
+  const { policy, pausedForMs, heldBack } = group;
   return {
     group_id: group.groupId,
     policy: {
@@ -152,7 +154,13 @@ export function groupShape(group: Group): GroupShape {
     term: group.term,
     paused: pausedForMs !== null,
     ...(typeof pausedForMs === "number" ? { paused_for_ms: pausedForMs } : {}),
+    ...(heldBack === null ? {} : { held_back: heldBack.by, held_back_for_ms: heldBack.forMs }),
   };
+}
+
+export function whoamiShape(caller: Caller): WhoamiReply {
+  const groups = caller.role === "admin" || caller.groups === null ? null : [...caller.groups];
+  return { name: caller.name, role: caller.role, groups };
 }
 
 export function membersShape(members: readonly Member[]): MembersReply {

@@ -239,6 +239,12 @@ export const GroupShape = Type.Object({
   term: Type.Integer(),
   paused: Type.Boolean(),
   paused_for_ms: Type.Optional(Type.Integer({ description: "absent: until resumed" })),
+  held_back: Type.Optional(
+    Type.Enum(["deposed", "reserved", "takeover-delay"], {
+      description: "besides a pause: why nobody can win just now, or nobody but a successor",
+    }),
+  ),
+  held_back_for_ms: Type.Optional(Type.Integer()),
 });
 
 export const GroupsQuery = Type.Object(
@@ -316,6 +322,12 @@ export const KeysReply = Type.Object({
   keys: Type.Array(Type.Unknown(), { description: "JWKs, by which a token can be verified" }),
 });
 
+export const WhoamiReply = Type.Object({
+  name: Type.String(),
+  role: Type.Enum(["admin", "node", "observer"]),
+  groups: orNull(Type.Array(Type.String(), { description: "patterns of groups that it may see; null: all" })),
+});
+
 export const HistoryReply = Type.Object({
   events: Type.Array(
     Type.Object({
@@ -352,3 +364,4 @@ export type TransferBody = Static<typeof TransferBody>;
 export type TransferReply = Static<typeof TransferReply>;
 export type PauseBody = Static<typeof PauseBody>;
 export type ResumeBody = Static<typeof ResumeBody>;
+export type WhoamiReply = Static<typeof WhoamiReply>;
