@@ -54,6 +54,19 @@ describe.skipIf(isMissing("chromium"))("acts of an admin", () => {
     await watched.shoot("sign-in");
   });
 
+  it("who is let in no more is asked to sign in again, at once", async () => {
+    await elect("expiring", "worker-1");
+    const page = await signIn(tokens.admin, "expiring");
+    await page.getByRole("button", { name: "Step down" }).waitFor();
+    const refused = { ok: false, error: "UNAUTHENTICATED", message: "the token has expired" };
+    await page.route("**/v1/**", (route) => route.fulfill({ status: 401, json: refused }));
+    await page.getByRole("alert").getByText("The token has expired.").waitFor();
+    await page.unroute("**/v1/**");
+    await page.getByLabel("Token").fill(tokens.admin);
+    await page.getByRole("button", { name: "Sign in" }).click();
+    await page.getByRole("button", { name: "Step down" }).waitFor();
+  });
+
   it("an admin makes the leader step down, with a reason that reaches the audit log", async () => {
     await elect("stepped", "worker-1");
     const page = await signIn(tokens.admin, "stepped");
@@ -136,23 +149,16 @@ describe.skipIf(isMissing("chromium"))("acts of an admin", () => {
     await elect("seen", "worker-1");
     const observer = tokens.jwt({ sub: "olivia", role: "observer", groups: ["*"] });
     const page = await signIn(observer, "seen");
-    await page.getByText("Only an admin may act on this group").waitFor();
+    await page.getByText("Only an admin may act on this group; you are olivia, an observer").waitFor();
+    expect(await page.locator(".identity").innerText()).toBe("olivia · observer");
     expect(await page.getByRole("button", { name: "Step down" }).count()).toBe(0);
     expect(await page.locator(".facts").innerText()).toContain("worker-1");
     const answer = await tenure.act("seen", "/step-down", { reason: "test" }, observer);
     expect([answer.status, answer.body["error"]]).toEqual([403, "UNAUTHORIZED"]);
 
     // A page that believes its reader to be an admin is told no all the same.
-    await page.evaluate(() => {
-      const token = sessionStorage.getItem("tenure-token") ?? "";
-      const real = fetch;
-      window.fetch = (url, init) =>
-        real(url, {
-          ...init,
-          headers: { ...(init?.headers as Record<string, string>), authorization: `Bearer ${token}` },
-        });
-      sessionStorage.setItem("tenure-token", "opaque");
-    });
+    await page.route("**/v1/whoami", (route) => route.fulfill({ json: { name: "olivia", role: "admin" } }));
+    await page.reload();
     await page.getByRole("button", { name: "Step down" }).click();
     await page.getByRole("dialog").getByLabel("Reason").fill("let me");
     await page.getByRole("dialog").getByRole("button", { name: "Step down" }).click();

@@ -28,6 +28,13 @@ const LOOKS = [
   ["phone", PHONE, "light"],
 ] as const;
 
+const CHROMIUM = findCommand("chromium") ?? "chromium";
+
+export interface LaunchOptions {
+  readonly executablePath?: string;
+  readonly home?: string;
+}
+
 export class Browser {
   readonly #chromium: Chromium;
 
@@ -35,10 +42,10 @@ export class Browser {
     this.#chromium = launched;
   }
 
-  /** Its profile is a new directory, which goes with it. */
-  static async launch(): Promise<Browser> {
-    const executablePath = findCommand("chromium") ?? "chromium";
-    return new Browser(await chromium.launch({ executablePath, headless: true, args: FLAGS }));
+  /** Its profile is a new directory, which goes with it. `home`: where it looks for certificates; else it has none. */
+  static async launch({ executablePath = CHROMIUM, home }: LaunchOptions = {}): Promise<Browser> {
+    const env = home === undefined ? {} : { env: { ...process.env, HOME: home } };
+    return new Browser(await chromium.launch({ executablePath, headless: true, args: FLAGS, ...env }));
   }
 
   /** A page that shares nothing with any other. */

@@ -64,10 +64,11 @@ describe.skipIf(isMissing("chromium"))("the dashboard", () => {
   it("finds groups by words and by state, and tells led, vacant, paused and held back apart", async () => {
     const held = { group_id: "states/held", policy: { takeover_delay_ms: 600_000 } };
     expect(await tenure.ask("POST", "/v1/groups", held)).toMatchObject({ status: 201 });
-    for (const id of ["led", "vacant", "paused"]) await tenure.elect(`states/${id}`, "n", 60_000);
+    for (const id of ["led", "vacant", "paused", "deposed"]) await tenure.elect(`states/${id}`, "n", 60_000);
     await tenure.elect("states/held", "n", 500);
     await tenure.resign("states/vacant", "n", 1);
     await tenure.act("states/paused", "/pause", {});
+    await tenure.act("states/deposed", "/step-down", { reason: "test" });
     const { page, errors } = await open();
     await page.getByRole("searchbox").fill("STATES/");
     for (const [id, state] of [
@@ -75,12 +76,21 @@ describe.skipIf(isMissing("chromium"))("the dashboard", () => {
       ["vacant", "vacant"],
       ["paused", "paused"],
       ["held", "held back"],
+      ["deposed", "held back"],
     ] as const) {
       await row(page, `states/${id}`).locator(".badge").getByText(state, { exact: true }).waitFor();
     }
     await page.getByRole("button", { name: /^held back/ }).click();
     await row(page, "states/vacant").waitFor({ state: "detached" });
-    expect(await page.locator(".spacer .row").count()).toBe(1);
+    expect(await page.locator(".spacer .row").count()).toBe(2);
+    // Why is on the group's own page, and who comes back finds the list as it was left.
+    await row(page, "states/deposed").getByRole("link").click();
+    await page.locator(".facts").getByText("asked to step down").waitFor();
+    await watched?.shoot("deposed");
+    await page.goBack();
+    await row(page, "states/held").waitFor();
+    expect(await page.getByRole("searchbox").inputValue()).toBe("STATES/");
+    expect(await page.locator(".spacer .row").count()).toBe(2);
     await page.getByRole("searchbox").fill("states no-such-word");
     await page.getByText("No group matches.").waitFor();
     expect(errors).toEqual([]);

@@ -9,7 +9,7 @@ import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 
 const COMMAND = fileURLToPath(new URL("../../cli/bin/tenure.js", import.meta.url));
-const READY = /^tenure listening on (\S+):(\d+) /;
+const READY = /^tenure listening on (https?):\/\/\S+:(\d+) /;
 
 export interface Answer {
   readonly status: number;
@@ -23,6 +23,7 @@ export class Tenure {
   readonly #atExit = (): void => void this.#child?.kill("SIGKILL");
   #child: ChildProcess | null = null;
   #port = 0;
+  #scheme = "http";
   /** What it wrote to its log. */
   log = "";
 
@@ -39,7 +40,7 @@ export class Tenure {
   }
 
   get url(): string {
-    return `http://127.0.0.1:${this.#port}`;
+    return `${this.#scheme}://127.0.0.1:${this.#port}`;
   }
 
   async start(): Promise<void> {
@@ -54,7 +55,8 @@ export class Tenure {
     child.stderr.setEncoding("utf8").on("data", (text: string) => (this.log += text));
     this.#port = await new Promise<number>((resolve, reject) => {
       createInterface({ input: child.stdout }).on("line", (line) => {
-        const port = READY.exec(line)?.[2];
+        const [, scheme, port] = READY.exec(line) ?? [];
+        this.#scheme = scheme ?? this.#scheme;
         if (port !== undefined) resolve(Number(port));
       });
       child.once("exit", () => reject(new Error(`tenure serve ended before it was ready: ${this.log}`)));

@@ -9,9 +9,9 @@ export type Installed = EngineName | "newer etcd" | "newer nats" | Tool;
 
 /**
  * No engines, but tests need them: a terminal without a person, shells to complete the command in, a wrong clock, a
- * network, a browser.
+ * network, a browser and what puts a certificate into it.
  */
-export type Tool = "tmux" | "zsh" | "fish" | "faketime" | "ip" | "chromium";
+export type Tool = "tmux" | "zsh" | "fish" | "faketime" | "ip" | "chromium" | "nss";
 
 interface Installation {
   readonly packages: readonly string[];
@@ -43,6 +43,8 @@ const INSTALLATIONS: Readonly<Record<Installed, Installation>> = {
   faketime: { packages: ["faketime"], files: () => [faketimeLibrary()] },
   // For what a browser must show.
   chromium: { packages: ["chromium"], files: () => [findCommand("chromium")] },
+  // What puts a certificate into a browser.
+  nss: { packages: ["libnss3-tools"], files: () => [findCommand("certutil"), findCommand("pk12util")] },
   "newer etcd": { packages: ["etcd-server"], files: () => [findNewer("etcd")], isNewer: true },
   "newer nats": { packages: ["nats-server"], files: () => [findNewer("nats-server")], isNewer: true },
 };

@@ -24,8 +24,8 @@ const LONGEST_MS = 8000;
 export class Api {
   readonly #session: Session;
   readonly #clock: ServerClock;
-  /** Told of every request that was not answered. */
-  onLost: () => void = () => {};
+  /** Told of every request that was not answered, or whose credentials count no more. */
+  onDoubt: () => void = () => {};
 
   constructor(session: Session, clock: ServerClock) {
     this.#session = session;
@@ -65,7 +65,7 @@ export class Api {
     try {
       return await this.#fetch(path, { ...init, signal: AbortSignal.timeout(patienceMs) });
     } catch (error) {
-      if (error instanceof LostError) this.onLost();
+      if (error instanceof LostError || (error as RefusedError).status === 401) this.onDoubt();
       throw error;
     }
   }

@@ -2,7 +2,7 @@
 import { GroupBoard } from "../model/group-board.js";
 import { OverviewSeries } from "../model/overview-series.js";
 import { ServerClock } from "../model/server-clock.js";
-import type { LeadershipEvent } from "../model/wire.js";
+import type { LeadershipEvent, Whoami } from "../model/wire.js";
 import { Api } from "./api.js";
 import { type FeedStatus, LiveFeed } from "./live-feed.js";
 import { Refresher } from "./refresher.js";
@@ -26,6 +26,8 @@ export class Dashboard {
     changed: () => this.#changed(),
   });
   status: FeedStatus = { kind: "connecting" };
+  /** Whom the service takes the reader for; `null` until it has said so. */
+  reader: Whoami | null = null;
   /** All groups have been read at least once. */
   isLoaded = false;
   readonly #listeners = new Set<() => void>();
@@ -34,7 +36,7 @@ export class Dashboard {
   #isScheduled = false;
 
   constructor() {
-    this.api.onLost = () => this.#feed?.suspect();
+    this.api.onDoubt = () => this.#feed?.suspect();
   }
 
   serverMs(): number {
@@ -57,6 +59,7 @@ export class Dashboard {
 
   signIn(token: string): void {
     this.session.signIn(token);
+    this.reader = null;
     this.#connect();
   }
 
@@ -86,7 +89,7 @@ export class Dashboard {
         if (this.#feed !== feed) return;
         this.status = status;
         this.#changed();
-        if (status.kind === "live") void Promise.all([this.#load(), this.#sample()]);
+        if (status.kind === "live") void Promise.all([this.#meet(), this.#load(), this.#sample()]);
       },
       nowMs: Date.now,
       sleep,
@@ -103,6 +106,17 @@ export class Dashboard {
       for (const listener of this.#eventListeners) listener(event);
     }
     this.#changed();
+  }
+
+  /** At each connection anew: the server may be another one, or have other credentials set up. */
+  async #meet(): Promise<void> {
+    try {
+      this.reader = await this.api.get<Whoami>("/v1/whoami");
+      this.#changed();
+    } catch {
+      // The next refresh tries again; until then no act is offered.
+      this.reader = null;
+    }
   }
 
   async #load(): Promise<void> {
@@ -123,6 +137,7 @@ export class Dashboard {
 
   async #refresh(): Promise<void> {
     if (this.status.kind !== "live") return;
+    if (this.reader === null) await this.#meet();
     if (!this.isLoaded) return this.#load();
     if (document.visibilityState === "visible") await this.refresher.refresh();
   }

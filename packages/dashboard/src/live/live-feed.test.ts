@@ -2,7 +2,6 @@ import { describe, expect, test } from "vitest";
 import { eventOf } from "../model/wire.test-kit.js";
 import { LostError, RefusedError } from "./api.js";
 import { type FeedStatus, LiveFeed } from "./live-feed.js";
-import { claimsOf } from "./session.js";
 
 type Connection = string | Error;
 
@@ -69,14 +68,4 @@ describe("the feed", () => {
     expect(cursors).toHaveLength(2);
     expect(statuses).toEqual(["lost", "refused"]);
   });
-});
-
-test("what a token says of itself is read from a JWT, and from nothing else", () => {
-  const jwt = (claims: object) => `e30.${Buffer.from(JSON.stringify(claims)).toString("base64url")}.c2ln`;
-  expect(claimsOf(jwt({ sub: "olivia", role: "observer" }))).toEqual({ name: "olivia", role: "observer" });
-  expect(claimsOf(jwt({ sub: "worker-1" }))).toEqual({ name: "worker-1", role: "node" });
-  expect(claimsOf(jwt({ role: "king" }))).toEqual({ name: null, role: null });
-  for (const opaque of [null, "", "an-admin-token", "a.%%%.c", "a.e30x.c"]) {
-    expect(claimsOf(opaque)).toEqual({ name: null, role: null });
-  }
 });

@@ -66,7 +66,7 @@ export class LiveFeed {
     }
   }
 
-  /** Something else was not answered: try anew rather than wait for silence. */
+  /** Something else was not answered, or not let in: try anew rather than wait for silence. */
   suspect(): void {
     if (this.#status.kind === "live") this.#connection.abort(new Error("the server does not answer"));
   }

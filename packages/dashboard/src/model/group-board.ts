@@ -2,7 +2,7 @@
  * All groups, as pages and watch tell of them. Rows are replaced, never changed, so whoever draws one can tell by
  * identity whether it is the same.
  */
-import { emptyRow, type GroupRow, withGroup } from "./group-row.js";
+import { emptyRow, type GroupRow, holdAfter, withGroup } from "./group-row.js";
 import type { Group, LeadershipEvent } from "./wire.js";
 
 /** Clocks of page and service are known to about this. */
@@ -38,6 +38,7 @@ export class GroupBoard {
       reason,
       expiresAtMs: isSame ? row.expiresAtMs : null,
       longestMs: isSame ? row.longestMs : 0,
+      hold: (isSame ? row.hold : null) ?? holdAfter(leader, reason, ts_ms, row.takeoverDelayMs),
       isListed: row.isListed || leader !== null,
     });
   }

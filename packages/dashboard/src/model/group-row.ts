@@ -1,4 +1,4 @@
-import type { EndReason, Group } from "./wire.js";
+import type { EndReason, Group, HeldBack } from "./wire.js";
 
 /** A group as a row of the list: what the pages of groups said, and what the watch has said since. */
 export interface GroupRow {
@@ -17,10 +17,18 @@ export interface GroupRow {
   /** Until when, on the service's clock; `null`: not paused, or until resumed. */
   readonly pausedUntilMs: number | null;
   readonly takeoverDelayMs: number;
+  /** What holds the group back besides a pause. */
+  readonly hold: Hold | null;
   /** How many have given a sign of life; `null`: not asked yet. */
   readonly members: number | null;
   /** In a page of groups, or led. A group that was deleted is in neither. */
   readonly isListed: boolean;
+}
+
+export interface Hold {
+  readonly by: HeldBack;
+  /** On the service's clock. */
+  readonly untilMs: number;
 }
 
 export type GroupState = "led" | "vacant" | "paused" | "held back";
@@ -30,14 +38,25 @@ export const GROUP_STATES: readonly GroupState[] = ["led", "vacant", "paused", "
 /** A pause counts more than who leads: nobody can win, whatever else is so. */
 export function stateOf(row: GroupRow, serverMs: number): GroupState {
   if (row.paused && (row.pausedUntilMs === null || row.pausedUntilMs > serverMs)) return "paused";
-  if (row.leader !== null) return "led";
-  return heldBackUntilMs(row) > serverMs ? "held back" : "vacant";
+  if (holdOf(row, serverMs) !== null) return "held back";
+  return row.leader === null ? "vacant" : "led";
+}
+
+/** A leader that was asked to go keeps the group until its end was told, however long its lease seems to run. */
+export function holdOf({ hold, leader }: GroupRow, serverMs: number): Hold | null {
+  if (hold === null) return null;
+  return hold.by === "deposed" ? (leader === null ? null : hold) : hold.untilMs > serverMs ? hold : null;
 }
 
 /** A lease that ran out starts the policy's takeover delay; no other end does. */
-export function heldBackUntilMs(row: GroupRow): number {
-  if (row.leader !== null || row.reason !== "expired" || row.changedAtMs === null) return 0;
-  return row.changedAtMs + row.takeoverDelayMs;
+export function holdAfter(
+  leader: string | null,
+  reason: EndReason,
+  atMs: number,
+  takeoverDelayMs: number,
+): Hold | null {
+  const isResting = leader === null && reason === "expired" && takeoverDelayMs > 0;
+  return isResting ? { by: "takeover-delay", untilMs: atMs + takeoverDelayMs } : null;
 }
 
 export function emptyRow(groupId: string): GroupRow {
@@ -52,6 +71,7 @@ export function emptyRow(groupId: string): GroupRow {
     paused: false,
     pausedUntilMs: null,
     takeoverDelayMs: 0,
+    hold: null,
     members: null,
     isListed: false,
   };
@@ -68,16 +88,21 @@ export function withGroup(row: GroupRow, group: Group, serverMs: number): GroupR
   const { leader, term } = group;
   const isOlder = term < row.term || (term === row.term && row.leader === null && leader !== null);
   if (isOlder && row.changedAtMs !== null) return { ...row, ...settings };
+  const hold =
+    group.held_back === undefined
+      ? null
+      : { by: group.held_back, untilMs: serverMs + (group.held_back_for_ms ?? 0) };
   if (leader === null) {
     const isNew = row.leader !== null || term !== row.term;
     const ending = isNew ? { changedAtMs: null, reason: "none" as const } : {};
-    return { ...row, ...settings, ...ending, leader: null, term, expiresAtMs: null, longestMs: 0 };
+    return { ...row, ...settings, ...ending, hold, leader: null, term, expiresAtMs: null, longestMs: 0 };
   }
   const isSame = row.term === term && row.leader === leader.node_id;
   const leftMs = Math.max(0, leader.lease_expires_at_ms - serverMs);
   return {
     ...row,
     ...settings,
+    hold,
     leader: leader.node_id,
     term,
     expiresAtMs: leader.lease_expires_at_ms,

@@ -1,5 +1,5 @@
 /** What a service would say, for tests of what the page makes of it. */
-import type { Group, LeadershipEvent } from "./wire.js";
+import type { Group, HeldBack, LeadershipEvent } from "./wire.js";
 
 export function eventOf(
   group_id: string,
@@ -24,6 +24,8 @@ export interface GroupMore {
   readonly leaseLeftMs?: number;
   readonly paused?: boolean;
   readonly paused_for_ms?: number;
+  readonly held_back?: HeldBack;
+  readonly held_back_for_ms?: number;
   readonly takeoverDelayMs?: number;
 }
 

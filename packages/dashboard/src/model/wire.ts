@@ -25,6 +25,17 @@ export interface Group {
   readonly term: number;
   readonly paused: boolean;
   readonly paused_for_ms?: number;
+  readonly held_back?: HeldBack;
+  readonly held_back_for_ms?: number;
+}
+
+/** Besides a pause: why nobody can win, or nobody but a successor. */
+export type HeldBack = "deposed" | "reserved" | "takeover-delay";
+
+/** Whom the service takes the reader for. */
+export interface Whoami {
+  readonly name: string;
+  readonly role: "admin" | "node" | "observer";
 }
 
 export interface GroupsPage {

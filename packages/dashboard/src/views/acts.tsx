@@ -39,14 +39,15 @@ export interface Act {
 
 type Kind = "step-down" | "transfer" | "pause" | "resume" | "policy";
 
-export function Acts({ dashboard, detail, group, members, say }: ActsProps): JSX.Element {
+export function Acts({ dashboard, detail, group, members, say }: ActsProps): JSX.Element | null {
   const [open, setOpen] = useState<Kind | null>(null);
-  const { role } = dashboard.session.claims;
-  if (role === "node" || role === "observer") {
+  const { reader } = dashboard;
+  if (reader === null) return null;
+  if (reader.role !== "admin") {
     return (
       <p class="acts muted small">
-        Only an admin may act on this group; your token is that of{" "}
-        {role === "node" ? "a node" : "an observer"}.
+        Only an admin may act on this group; you are {reader.name},{" "}
+        {reader.role === "node" ? "a node" : "an observer"}.
       </p>
     );
   }

@@ -1,5 +1,5 @@
 import type { JSX } from "preact";
-import { useEffect, useRef } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import type { Dashboard } from "../live/dashboard.js";
 import { ConnectionBanner } from "./connection-banner.js";
 import { GroupPage } from "./group-page.js";
@@ -9,12 +9,16 @@ import { OverviewPage } from "./overview-page.js";
 import { type Route, useRoute } from "./route.js";
 import { SignIn } from "./sign-in.js";
 import { useDashboard } from "./use-dashboard.js";
+import type { RowFilter } from "../model/row-filter.js";
 
 export function App({ dashboard }: { dashboard: Dashboard }): JSX.Element {
   useDashboard(dashboard);
   const route = useRoute();
   const main = useRef<HTMLElement>(null);
   const place = route.kind === "group" ? route.groupId : route.kind;
+  // Here, so that who comes back from a group finds the list as it was left.
+  const [filter, setFilter] = useState<RowFilter>({ text: "", state: null });
+  const listTop = useRef(0);
   const isFirst = useRef(true);
   useEffect(() => {
     document.title = `${titleOf(route)} · Tenure`;
@@ -32,7 +36,9 @@ export function App({ dashboard }: { dashboard: Dashboard }): JSX.Element {
       <Header dashboard={dashboard} route={route} />
       <ConnectionBanner dashboard={dashboard} />
       <main ref={main} id="main" tabIndex={-1} class={status.kind === "lost" ? "stale" : undefined}>
-        {route.kind === "groups" && <GroupsPage dashboard={dashboard} />}
+        {route.kind === "groups" && (
+          <GroupsPage dashboard={dashboard} filter={filter} setFilter={setFilter} listTop={listTop} />
+        )}
         {route.kind === "overview" && <OverviewPage dashboard={dashboard} />}
         {route.kind === "group" && (
           <GroupPage key={route.groupId} dashboard={dashboard} groupId={route.groupId} />

@@ -1,6 +1,6 @@
 import type { ComponentChildren, JSX } from "preact";
 import { duration } from "../model/format.js";
-import { type GroupRow, heldBackUntilMs } from "../model/group-row.js";
+import { type GroupRow, type Hold, holdOf } from "../model/group-row.js";
 import type { Group } from "../model/wire.js";
 import { LeaseBar } from "./lease-bar.js";
 
@@ -14,7 +14,7 @@ export interface GroupFactsProps {
 /** How a group stands right now. */
 export function GroupFacts({ row, group, nowMs, isLive }: GroupFactsProps): JSX.Element {
   const { leader, term, expiresAtMs, longestMs, changedAtMs } = row;
-  const heldBackMs = heldBackUntilMs(row) - nowMs;
+  const hold = holdOf(row, nowMs);
   return (
     <dl class="facts card">
       <Fact name="Leader">{leader ?? <span class="muted">nobody</span>}</Fact>
@@ -33,7 +33,7 @@ export function GroupFacts({ row, group, nowMs, isLive }: GroupFactsProps): JSX.
           duration(Math.max(0, nowMs - changedAtMs))
         )}
       </Fact>
-      {heldBackMs > 0 && <Fact name="Held back for">{duration(heldBackMs)}, by the takeover delay</Fact>}
+      {hold !== null && <Fact name="Held back">{whyHeldBack(hold, nowMs)}</Fact>}
       {group?.paused === true && (
         <Fact name="Paused">
           {group.paused_for_ms === undefined ? "until resumed" : `for ${duration(group.paused_for_ms)} more`}
@@ -41,6 +41,18 @@ export function GroupFacts({ row, group, nowMs, isLive }: GroupFactsProps): JSX.
       )}
     </dl>
   );
+}
+
+function whyHeldBack({ by, untilMs }: Hold, nowMs: number): string {
+  const left = duration(Math.max(0, untilMs - nowMs));
+  switch (by) {
+    case "deposed":
+      return `asked to step down; free when it resigns, or in ${left}`;
+    case "reserved":
+      return `reserved for a successor for ${left}`;
+    case "takeover-delay":
+      return `for ${left}, by the takeover delay`;
+  }
 }
 
 function Fact({ name, children }: { name: string; children: ComponentChildren }): JSX.Element {

@@ -1,5 +1,5 @@
 /** The rows of all groups, of which only those on the screen are drawn. */
-import type { JSX } from "preact";
+import type { JSX, RefObject } from "preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { Dashboard } from "../live/dashboard.js";
 import type { Filtered } from "../model/row-filter.js";
@@ -18,13 +18,14 @@ interface Extent {
   readonly height: number;
 }
 
-export function GroupList({
-  dashboard,
-  filtered,
-}: {
-  dashboard: Dashboard;
-  filtered: Filtered;
-}): JSX.Element {
+export interface GroupListProps {
+  readonly dashboard: Dashboard;
+  readonly filtered: Filtered;
+  /** Where the list was left, and is left again. */
+  readonly listTop: RefObject<number>;
+}
+
+export function GroupList({ dashboard, filtered, listTop }: GroupListProps): JSX.Element {
   useSeconds();
   const viewport = useRef<HTMLDivElement>(null);
   const [{ top, height }, setExtent] = useState<Extent>({ top: 0, height: 600 });
@@ -36,6 +37,7 @@ export function GroupList({
   useLayoutEffect(() => {
     const element = viewport.current;
     if (element === null) return;
+    element.scrollTop = listTop.current;
     const measure = (): void => {
       setNarrow(narrow.matches);
       setExtent({ top: element.scrollTop, height: element.clientHeight });
@@ -91,9 +93,10 @@ export function GroupList({
         role="presentation"
         class="viewport"
         onKeyDown={move}
-        onScroll={({ currentTarget: { scrollTop, clientHeight } }) =>
-          setExtent({ top: scrollTop, height: clientHeight })
-        }
+        onScroll={({ currentTarget: { scrollTop, clientHeight } }) => {
+          listTop.current = scrollTop;
+          setExtent({ top: scrollTop, height: clientHeight });
+        }}
       >
         <div role="rowgroup" class="thead">
           <div role="row" aria-rowindex={1} class="row">

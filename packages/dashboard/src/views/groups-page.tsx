@@ -1,13 +1,20 @@
-import type { JSX } from "preact";
-import { useEffect, useRef, useState } from "preact/hooks";
+import type { JSX, RefObject } from "preact";
+import { useEffect, useRef } from "preact/hooks";
 import type { Dashboard } from "../live/dashboard.js";
 import { count, grouped } from "../model/format.js";
 import { GROUP_STATES, type GroupState } from "../model/group-row.js";
 import { filterRows, type RowFilter } from "../model/row-filter.js";
 import { GroupList } from "./group-list.js";
 
-export function GroupsPage({ dashboard }: { dashboard: Dashboard }): JSX.Element {
-  const [filter, setFilter] = useState<RowFilter>({ text: "", state: null });
+export interface GroupsPageProps {
+  readonly dashboard: Dashboard;
+  readonly filter: RowFilter;
+  readonly setFilter: (filter: RowFilter) => void;
+  /** How far the list is scrolled. */
+  readonly listTop: RefObject<number>;
+}
+
+export function GroupsPage({ dashboard, filter, setFilter, listTop }: GroupsPageProps): JSX.Element {
   const search = useRef<HTMLInputElement>(null);
   useEffect(() => {
     const toSearch = (event: KeyboardEvent): void => {
@@ -58,7 +65,7 @@ export function GroupsPage({ dashboard }: { dashboard: Dashboard }): JSX.Element
         {isFiltered ? `${count(filtered.rows.length, "group")} found` : ""}
       </p>
       {filtered.rows.length > 0 ? (
-        <GroupList dashboard={dashboard} filtered={filtered} />
+        <GroupList dashboard={dashboard} filtered={filtered} listTop={listTop} />
       ) : (
         <Empty isLoaded={dashboard.isLoaded} isFiltered={isFiltered} />
       )}

@@ -46,19 +46,21 @@ function Status({ dashboard: { status, sampler } }: { dashboard: Dashboard }): J
   );
 }
 
-function Identity({ dashboard }: { dashboard: Dashboard }): JSX.Element | null {
-  const { session } = dashboard;
-  if (session.token === null) return null;
-  const { name, role } = session.claims;
+function Identity({ dashboard }: { dashboard: Dashboard }): JSX.Element {
+  const { reader, session } = dashboard;
   return (
     <>
-      <span class="identity" title={role === null ? "signed in by token" : `role: ${role}`}>
-        {name ?? "token"}
-        {role !== null && <span class="muted"> · {role}</span>}
-      </span>
-      <button type="button" class="quiet" onClick={() => dashboard.signOut()}>
-        Sign out
-      </button>
+      {reader !== null && (
+        <span class="identity" title={`the service takes you for ${reader.name}, ${reader.role}`}>
+          {reader.name}
+          <span class="muted"> · {reader.role}</span>
+        </span>
+      )}
+      {session.token !== null && (
+        <button type="button" class="quiet" onClick={() => dashboard.signOut()}>
+          Sign out
+        </button>
+      )}
     </>
   );
 }

@@ -15,11 +15,12 @@ export function SignIn({ dashboard, problem }: { dashboard: Dashboard; problem: 
     <main class="sign-in">
       <form class="card" onSubmit={submit} autocomplete="off">
         <h1>Sign in to Tenure</h1>
-        <p class="muted">This service must know who asks.</p>
-        {wasTried && (
+        {wasTried ? (
           <p class="problem" role="alert">
             {sentence(problem)}
           </p>
+        ) : (
+          <p class="muted">{sentence(problem)}</p>
         )}
         <label class="field">
           <span>Token</span>
