@@ -114,6 +114,23 @@ describe("a command that went wrong", () => {
   });
 });
 
+it("wrong use is told in JSON where that was asked for, and what comes after -- is not ours", async () => {
+  const { code, stderr } = await command(["leader", "--json"]);
+  expect([code, JSON.parse(stderr)]).toEqual([
+    2,
+    { ok: false, error: "INVALID_REQUEST", message: "missing required argument 'group'" },
+  ]);
+  expect((await command(["run", "g", "--ttl", "5", "--", "x", "--json"])).stderr).toMatch(/^tenure: /);
+});
+
+it("every command that prints a result takes --json", () => {
+  const without = commands()
+    .filter((one) => one.commands.length === 0)
+    .filter((one) => !one.options.some(({ long }) => long === "--json"))
+    .map((one) => pathOf(one).join(" "));
+  expect(without).toEqual(["serve", "completion"]);
+});
+
 describe("help", () => {
   it.each(commands().map((one) => [pathOf(one).join(" ") || "tenure", one] as const))(
     "of %s has examples",

@@ -69,6 +69,8 @@ export function program(shell: Shell): Command {
 
 /** Never throws: what went wrong is one sentence, and the exit code of the shell. */
 export async function run(shell: Shell, args: readonly string[]): Promise<void> {
+  // Known before the command line is: what is wrong with that is told in the same way.
+  shell.isJson = wantsJson(args);
   try {
     await program(shell).parseAsync([...args], { from: "user" });
   } catch (error) {
@@ -88,4 +90,10 @@ export async function run(shell: Shell, args: readonly string[]): Promise<void> 
     shell.writeError(`${told}\n`);
     shell.exitCode = exitCode;
   }
+}
+
+/** What comes after `--` is another's. */
+function wantsJson(args: readonly string[]): boolean {
+  const end = args.indexOf("--");
+  return args.slice(0, end === -1 ? undefined : end).includes("--json");
 }

@@ -55,7 +55,7 @@ export async function watchEvents(
     } catch (error) {
       if (signal.aborted) break;
       if (!(error instanceof BackendUnavailableError)) throw error;
-      shell.remark(`tenure: ${error.message}; watching again from where it broke off`);
+      shell.remark(`${error.message}; watching again from where it broke off`);
       await sleep(shell.clock, AGAIN_MS, signal).catch(() => {});
     }
   }

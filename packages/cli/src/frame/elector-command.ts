@@ -10,11 +10,20 @@ export function newCommand(shell: Shell, name: string, description: string): Com
     .description(description)
     .exitOverride()
     .configureOutput({
-      ...ERROR_OUTPUT,
+      outputError: (text, write) =>
+        shell.isJson ? write(tellWrongUse(text)) : ERROR_OUTPUT.outputError?.(text, write),
       writeOut: (text) => shell.write(text),
       writeErr: (text) => shell.writeError(text),
     })
     .configureHelp({ showGlobalOptions: false });
+}
+
+function tellWrongUse(text: string): string {
+  const message = text
+    .replace(/^error: /, "")
+    .trim()
+    .replaceAll("\n", " ");
+  return `${JSON.stringify({ ok: false, error: "INVALID_REQUEST", message })}\n`;
 }
 
 /** One that asks a server or a store. */

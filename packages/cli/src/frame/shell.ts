@@ -75,9 +75,9 @@ export class Shell {
     else for (const line of lines) this.write(`${line}\n`);
   }
 
-  /** For people only, apart from the result. */
-  remark(line: string): void {
-    this.writeError(`${line}\n`);
+  /** What happens meanwhile, apart from the result. */
+  remark(message: string, more: object = {}): void {
+    this.writeError(this.isJson ? `${JSON.stringify({ message, ...more })}\n` : `tenure: ${message}\n`);
   }
 
   /** Runs the body of a command over what its options name; what it returns is the exit code. */

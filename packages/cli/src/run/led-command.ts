@@ -4,9 +4,9 @@
  * Promised: it is dead, with everything in its process group, before the lease can end elsewhere; whatever it does with
  * signals, and also if this process is stopped or killed, or the network is gone. The lease is given back only after that.
  */
-import type { Election, LeaseTime, Mandate } from "@tenure/client";
+import type { Election, ElectionEvent, LeaseTime, Mandate } from "@tenure/client";
 import { type CommandEnd, GuardedCommand } from "@tenure/coordinator";
-import { type Clock, sleep } from "@tenure/core";
+import { BackendUnavailableError, type Clock, sleep } from "@tenure/core";
 
 export interface LedCommandOptions {
   readonly election: Election;
@@ -29,6 +29,8 @@ export interface LedCommandOptions {
   readonly once: boolean;
   readonly running: (mandate: Mandate) => Promise<void>;
   readonly ended: () => Promise<void>;
+  /** What happens to the election, for who looks on. */
+  readonly notice: (event: ElectionEvent) => void;
 }
 
 export type RunEnd =
@@ -48,7 +50,7 @@ export class LedCommand {
 
   /** Stands for election and runs the command until that is over; `signal` is the user's wish that it be. */
   async run(signal: AbortSignal): Promise<RunEnd> {
-    const { election, once } = this.#options;
+    const { election, once, notice } = this.#options;
     const failed = new Promise<never>((_resolve, reject) => {
       election.onPromote((mandate, losing, lease) =>
         this.#lead(mandate, losing, lease).catch((error: unknown) => {
@@ -65,10 +67,16 @@ export class LedCommand {
       await election.start();
       if (signal.aborted) stop();
       if (once && !election.isLeader()) {
+        // Not to be answered is not to have lost.
+        if (election.status().connection === "disconnected")
+          throw new BackendUnavailableError("nobody answers, so it was not tried");
         this.#end = { kind: "lost" };
         stop();
       }
-      for await (const event of events) if (event.kind === "failed") throw event.error;
+      for await (const event of events) {
+        if (event.kind === "failed") throw event.error;
+        notice(event);
+      }
       await Promise.race([failed, Promise.resolve()]);
       return this.#end;
     } finally {
@@ -97,7 +105,8 @@ export class LedCommand {
   async #once(mandate: Mandate, losing: AbortSignal, lease: LeaseTime): Promise<CommandEnd> {
     const { file, args, env, killMarginMs, tellEveryMs, stopSignal, graceMs } = this.#options;
     const told = { TENURE_TERM: String(mandate.term), TENURE_GROUP: mandate.groupId };
-    const token = mandate.token === undefined ? {} : { TENURE_TOKEN: mandate.token };
+    // Also where there is none: this environment may be that of another's command.
+    const token = { TENURE_TOKEN: mandate.token };
     const command = new GuardedCommand({
       command: { file, args, env: { ...env, ...told, ...token }, cwd: null },
       lease,
@@ -110,6 +119,11 @@ export class LedCommand {
     try {
       await this.#options.running(mandate);
       return await command.ended;
+    } catch (error) {
+      // Whatever went wrong, the lease is not given back while anything of it runs.
+      command.kill();
+      await command.ended.catch(() => {});
+      throw error;
     } finally {
       losing.removeEventListener("abort", stop);
       await this.#options.ended();

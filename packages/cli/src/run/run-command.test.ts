@@ -79,6 +79,41 @@ describe("tenure run", () => {
     });
   });
 
+  it("does not pass on the mandate of another command where it has none itself", async () => {
+    const command = ["run", "bare", "--server", server, "--", "sh", "-c", "echo [$TENURE_TOKEN]"];
+    const { stdout } = await scratch.run(command, { TENURE_TOKEN: "another's" });
+    expect(stdout).toBe("[]\n");
+  });
+
+  it("ends with 4 where nobody answers, if told to try once; else it says so and goes on", async () => {
+    const [port] = await freePorts(1);
+    const args = ["run", "g", "--server", `http://127.0.0.1:${port}`, "--ttl", "1s"];
+    const once_ = await scratch.run([...args, "--once", "--", "echo", "never"]);
+    expect({ code: once_.code, stdout: once_.stdout }).toEqual({ code: 4, stdout: "" });
+    expect(once_.stderr).toMatch(/^tenure: nobody answers, so it was not tried; see that it runs [^\n]+\n$/);
+    const child = spawn(process.execPath, [BIN, ...args, "--json", "--", "echo", "never"], {
+      stdio: ["ignore", "ignore", "pipe"],
+    });
+    const [line] = (await once(child.stderr.setEncoding("utf8"), "data")) as [string];
+    expect(JSON.parse(line)).toEqual({ message: "nobody answers; still trying", is_cut_off: true });
+    child.kill("SIGTERM");
+    await once(child, "exit");
+    expect(child.exitCode).toBe(0);
+  });
+
+  it("says in one sentence that its ready file or its port cannot be had, and does not lead", async () => {
+    const file = join(directory, "no-such-directory", "ready");
+    const unready = await run("unready", ["--ready-file", file], "sleep", "100");
+    expect(unready.code).toBe(2);
+    expect(unready.stderr.trim().split("\n").at(-1)).toMatch(
+      /^tenure: --ready-file cannot be written: ENOENT/,
+    );
+    expect(await leaderOf("unready")).toBe(undefined);
+    const taken = await run("portless", ["--http", `:${new URL(server).port}`], "sleep", "100");
+    expect(taken).toMatchObject({ code: 2, stdout: "" });
+    expect(taken.stderr).toMatch(/^tenure: --http cannot be served: [^\n]*EADDRINUSE[^\n]*\n$/);
+  });
+
   it("says in one sentence that a command is not there", async () => {
     const { code, stderr } = await run("missing", [], "no-such-command");
     expect(code).toBe(2);

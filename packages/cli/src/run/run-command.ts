@@ -2,7 +2,7 @@
 import { constants } from "node:os";
 import { rm, writeFile } from "node:fs/promises";
 import { Election, type Mandate } from "@tenure/client";
-import type { ElectorAdmin } from "@tenure/core";
+import { type ElectorAdmin, InvalidRequestError } from "@tenure/core";
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { EXIT } from "../exit-codes.js";
 import { type ConnectionFlags, defaultNodeId } from "../frame/connection.js";
@@ -11,6 +11,7 @@ import { parseWhole } from "../frame/numbers.js";
 import type { OutputFlags, Shell } from "../frame/shell.js";
 import { healthCommand } from "./health-command.js";
 import { LedCommand, type RunEnd } from "./led-command.js";
+import { RunTeller } from "./run-teller.js";
 import { StatusEndpoint } from "./status-endpoint.js";
 
 interface RunFlags extends ConnectionFlags, OutputFlags {
@@ -90,6 +91,7 @@ async function run(
     clock: shell.clock,
   });
   const endpoint = http === undefined ? null : await StatusEndpoint.open(election, http);
+  const teller = new RunTeller(shell, groupId, nodeId);
   const command = new LedCommand({
     election,
     file,
@@ -105,17 +107,28 @@ async function run(
     restartDelayMs: 1000,
     clock: shell.clock,
     running: async ({ term }: Mandate) => {
-      shell.remark(`tenure: ${nodeId} leads ${groupId} in term ${term}`);
-      if (readyFile !== undefined) await writeFile(readyFile, `${term}\n`);
+      teller.leads(term);
+      if (readyFile !== undefined) await writeReady(readyFile, term);
     },
     ended: async () => {
       if (readyFile !== undefined) await rm(readyFile, { force: true });
     },
+    notice: (event) => teller.notice(event),
   });
   try {
     return tellEnd(shell, groupId, await command.run(shell.signal));
   } finally {
     await endpoint?.close();
+  }
+}
+
+async function writeReady(path: string, term: number): Promise<void> {
+  try {
+    await writeFile(path, `${term}\n`);
+  } catch (cause) {
+    throw new InvalidRequestError("--ready-file", `cannot be written: ${(cause as Error).message}`, {
+      cause,
+    });
   }
 }
 
@@ -127,7 +140,7 @@ function tellEnd(shell: Shell, groupId: string, ended: RunEnd): number {
       return code ?? 128 + (signal === null ? 0 : constants.signals[signal]);
     }
     case "lost":
-      shell.remark(`tenure: this node does not lead ${groupId}`);
+      shell.remark(`this node does not lead ${groupId}`, { is_leader: false });
       return EXIT.notLeader;
     case "stopped":
       return EXIT.done;

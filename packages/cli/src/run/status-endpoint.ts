@@ -2,6 +2,7 @@ import { createServer, type Server } from "node:http";
 import { once } from "node:events";
 import type { AddressInfo } from "node:net";
 import type { Election } from "@tenure/client";
+import { InvalidRequestError } from "@tenure/core";
 
 export interface StatusAddress {
   readonly host: string;
@@ -21,7 +22,9 @@ export class StatusEndpoint {
       response.end(JSON.stringify({ name: leaderId ?? "", is_leader: isLeader, term }));
     });
     server.listen(port, host);
-    await once(server, "listening");
+    await once(server, "listening").catch((cause: unknown) => {
+      throw new InvalidRequestError("--http", `cannot be served: ${(cause as Error).message}`, { cause });
+    });
     return new StatusEndpoint(server);
   }
 
