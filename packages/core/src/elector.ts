@@ -150,6 +150,8 @@ export interface Group {
   readonly policy: GroupPolicy;
   readonly allowedNodes: readonly string[] | null;
   readonly leader: Leader | null;
+  /** For how long the leader asked, when it last renewed; `null` where nobody leads. */
+  readonly leaseTtlMs: number | null;
   readonly term: number;
   readonly pausedForMs: number | "until-resumed" | null;
   /** Besides a pause: why nobody can win, or nobody but a successor. `null`: nothing holds it back. */

@@ -169,7 +169,7 @@ describe.skipIf(isMissing("chromium"))("the dashboard", () => {
     await tenure.elect("plots", "b");
     for (const title of ["Elections", "Failover time", "Renew latency", "Store"]) {
       const heading = page.getByRole("heading", { name: title, exact: true });
-      const path = page.locator("figure").filter({ has: heading }).locator("path.line-0");
+      const path = page.locator("figure").filter({ has: heading }).locator(".line-0 path");
       await expect.poll(() => path.getAttribute("d"), { timeout: 12_000 }).toMatch(/^M/);
     }
     await watched?.shoot("overview");

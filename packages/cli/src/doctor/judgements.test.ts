@@ -76,6 +76,7 @@ describe("a group", () => {
       term: 1,
       pausedForMs: null,
       heldBack: null,
+      leaseTtlMs: 5000,
       ...group,
     },
     events: [],

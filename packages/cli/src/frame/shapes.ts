@@ -13,7 +13,7 @@ export function leaseShape({ nodeId, term, expiresAtMs, metadata }: Leader): Sha
 }
 
 export function groupShape(group: Group): Shape {
-  const { policy, leader, pausedForMs, heldBack } = group;
+  const { policy, leader, pausedForMs, heldBack, leaseTtlMs } = group;
   return {
     group_id: group.groupId,
     policy: {
@@ -27,6 +27,7 @@ export function groupShape(group: Group): Shape {
     allowed_nodes: group.allowedNodes,
     explicit: group.explicit,
     leader: leader === null ? null : leaseShape(leader),
+    ...(leaseTtlMs === null ? {} : { lease_ttl_ms: leaseTtlMs }),
     term: group.term,
     paused: pausedForMs !== null,
     ...(typeof pausedForMs === "number" ? { paused_for_ms: pausedForMs } : {}),

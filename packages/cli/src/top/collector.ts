@@ -9,8 +9,6 @@ interface Extra {
   begunAtMs: readonly number[];
   members: number | null;
   membersAtMs: number;
-  fullMs: number;
-  fullTerm: number;
 }
 
 export interface CollectorOptions {
@@ -61,18 +59,16 @@ export class Collector {
   rows(): Row[] {
     const { clock, offsetMs } = this.#options;
     const nowMs = clock.wallMs() + offsetMs();
-    return this.#groups.map(({ groupId, leader, term, pausedForMs, heldBack }) => {
+    return this.#groups.map(({ groupId, leader, leaseTtlMs, term, pausedForMs, heldBack }) => {
       const extra = this.#extra(groupId);
       const leftMs = leader === null ? null : leader.expiresAtMs - nowMs;
-      if (extra.fullTerm !== term) Object.assign(extra, { fullTerm: term, fullMs: 0 });
-      extra.fullMs = Math.max(extra.fullMs, leftMs ?? 0);
       const isKnown = extra.historyTerm >= 0;
       return {
         groupId,
         leader: leader?.nodeId ?? null,
         term,
         leftMs,
-        fullMs: extra.fullMs,
+        fullMs: leaseTtlMs ?? 0,
         changesPerHour: isKnown ? extra.begunAtMs.filter((atMs) => nowMs - atMs < HOUR_MS).length : null,
         members: extra.members,
         isPaused: pausedForMs !== null,
@@ -120,7 +116,7 @@ export class Collector {
     let extra = this.#extras.get(groupId);
     if (extra === undefined) {
       const never = Number.NEGATIVE_INFINITY;
-      extra = { historyTerm: -1, begunAtMs: [], members: null, membersAtMs: never, fullMs: 0, fullTerm: -1 };
+      extra = { historyTerm: -1, begunAtMs: [], members: null, membersAtMs: never };
       this.#extras.set(groupId, extra);
     }
     return extra;

@@ -5,7 +5,7 @@ export interface Row {
   readonly term: number;
   /** What is left of the lease; `null` without a leader. */
   readonly leftMs: number | null;
-  /** The most that was ever left of it: a full bar. */
+  /** A full bar. */
   readonly fullMs: number;
   /** `null` while it is not known yet. */
   readonly changesPerHour: number | null;

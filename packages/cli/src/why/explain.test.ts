@@ -40,6 +40,7 @@ function group(leader: string | null, term: number, more: Partial<Group> = {}): 
     term,
     pausedForMs: null,
     heldBack: null,
+    leaseTtlMs: 5000,
     ...more,
   };
 }

@@ -84,6 +84,7 @@ export interface GroupReply {
   readonly allowed_nodes: readonly string[] | null;
   readonly explicit: boolean;
   readonly leader: LeaseReply | null;
+  readonly lease_ttl_ms?: number;
   readonly term: number;
   readonly paused: boolean;
   readonly paused_for_ms?: number;
@@ -221,6 +222,7 @@ export function groupOf(reply: GroupReply): Group {
     },
     allowedNodes: reply.allowed_nodes,
     leader: reply.leader === null ? null : leaderOf(reply.leader),
+    leaseTtlMs: reply.lease_ttl_ms ?? null,
     term: reply.term,
     pausedForMs: reply.paused ? (reply.paused_for_ms ?? "until-resumed") : null,
     heldBack:

@@ -102,7 +102,8 @@ export function pauseLaws(law: ElectorLaw<AdminBench>): void {
     await win(elector, leader);
     await other.pause({ groupId });
     assert.equal((await elector.group(groupId)).pausedForMs, "until-resumed");
-    assert.equal((await elector.renew({ ...claimOf(leader, 1), ttlMs: LONG_MS })).kind, "renewed");
+    assert.equal((await elector.renew({ ...claimOf(leader, 1), ttlMs: LONG_MS + 1 })).kind, "renewed");
+    assert.equal((await other.group(groupId)).leaseTtlMs, LONG_MS + 1);
     assert.equal(elected(await elector.campaign(leader)).confirmed, true);
     const waiting = elector.campaign(candidate(groupId, "b", { waitMs: LONG_MS }));
     await arrived(elector, groupId);

@@ -30,6 +30,7 @@ export function groupView(groupId: string, seen: Observation, wallMs: number): G
     policy: policyOf(record),
     allowedNodes: record.config?.allowedNodes ?? null,
     leader: leaderView(seen, wallMs),
+    leaseTtlMs: record.holder?.ttlMs ?? null,
     term: record.term,
     pausedForMs: pause === null ? null : pause.leftMs === null ? "until-resumed" : Math.ceil(pause.leftMs),
     heldBack: holdView(now),

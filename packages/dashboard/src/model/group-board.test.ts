@@ -41,16 +41,12 @@ describe("a board of groups", () => {
     expect(board.row("g")).toMatchObject({ leader: null, term: 2, reason: "resigned", isListed: true });
   });
 
-  test("takes a full bar for the longest that this term's lease was seen to run", () => {
+  test("takes a full bar for the lease that the leader asked for, and knows none of a new one", () => {
     const board = new GroupBoard();
-    const see = (term: number, leaseLeftMs: number) =>
-      board.applyGroup(groupOf("g", term, "a", { leaseLeftMs }, NOW), NOW);
-    see(1, 3000);
-    see(1, 5000);
-    see(1, 2000);
-    expect(board.row("g")).toMatchObject({ longestMs: 5000, expiresAtMs: NOW + 2000 });
-    see(2, 1000);
-    expect(board.row("g")).toMatchObject({ longestMs: 1000 });
+    board.applyGroup(groupOf("g", 1, "a", { leaseLeftMs: 2000, ttlMs: 5000 }, NOW), NOW);
+    expect(board.row("g")).toMatchObject({ ttlMs: 5000, expiresAtMs: NOW + 2000 });
+    board.applyEvent(eventOf("g", 2, "b"));
+    expect(board.row("g")).toMatchObject({ ttlMs: 0, expiresAtMs: null });
   });
 
   test("drops a group that its page no longer holds, and no group outside of that page", () => {

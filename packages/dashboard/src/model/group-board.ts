@@ -37,7 +37,7 @@ export class GroupBoard {
       changedAtMs: ts_ms,
       reason,
       expiresAtMs: isSame ? row.expiresAtMs : null,
-      longestMs: isSame ? row.longestMs : 0,
+      ttlMs: isSame ? row.ttlMs : 0,
       hold: (isSame ? row.hold : null) ?? holdAfter(leader, reason, ts_ms, row.takeoverDelayMs),
       isListed: row.isListed || leader !== null,
     });

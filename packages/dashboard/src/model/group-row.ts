@@ -7,8 +7,8 @@ export interface GroupRow {
   readonly term: number;
   /** On the service's clock; `null` where nobody leads, or nobody has said yet. */
   readonly expiresAtMs: number | null;
-  /** The longest that this term's lease was seen to run: what a full bar stands for. */
-  readonly longestMs: number;
+  /** What a full bar stands for. */
+  readonly ttlMs: number;
   /** When the leader last changed, on the service's clock; `null`: not known. */
   readonly changedAtMs: number | null;
   /** How the last term ended. */
@@ -65,7 +65,7 @@ export function emptyRow(groupId: string): GroupRow {
     leader: null,
     term: 0,
     expiresAtMs: null,
-    longestMs: 0,
+    ttlMs: 0,
     changedAtMs: null,
     reason: "none",
     paused: false,
@@ -95,10 +95,9 @@ export function withGroup(row: GroupRow, group: Group, serverMs: number): GroupR
   if (leader === null) {
     const isNew = row.leader !== null || term !== row.term;
     const ending = isNew ? { changedAtMs: null, reason: "none" as const } : {};
-    return { ...row, ...settings, ...ending, hold, leader: null, term, expiresAtMs: null, longestMs: 0 };
+    return { ...row, ...settings, ...ending, hold, leader: null, term, expiresAtMs: null, ttlMs: 0 };
   }
   const isSame = row.term === term && row.leader === leader.node_id;
-  const leftMs = Math.max(0, leader.lease_expires_at_ms - serverMs);
   return {
     ...row,
     ...settings,
@@ -106,7 +105,7 @@ export function withGroup(row: GroupRow, group: Group, serverMs: number): GroupR
     leader: leader.node_id,
     term,
     expiresAtMs: leader.lease_expires_at_ms,
-    longestMs: isSame ? Math.max(row.longestMs, leftMs) : leftMs,
+    ttlMs: group.lease_ttl_ms ?? 0,
     ...(isSame ? {} : { changedAtMs: null }),
   };
 }

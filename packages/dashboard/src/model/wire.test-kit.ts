@@ -22,6 +22,7 @@ export function eventOf(
 
 export interface GroupMore {
   readonly leaseLeftMs?: number;
+  readonly ttlMs?: number;
   readonly paused?: boolean;
   readonly paused_for_ms?: number;
   readonly held_back?: HeldBack;
@@ -36,11 +37,12 @@ export function groupOf(
   more: GroupMore = {},
   nowMs = 0,
 ): Group {
-  const { leaseLeftMs = 1000, takeoverDelayMs = 0, paused = false, ...rest } = more;
+  const { leaseLeftMs = 1000, ttlMs = 1000, takeoverDelayMs = 0, paused = false, ...rest } = more;
   return {
     group_id,
     term,
     leader: leader === null ? null : { node_id: leader, term, lease_expires_at_ms: nowMs + leaseLeftMs },
+    ...(leader === null ? {} : { lease_ttl_ms: ttlMs }),
     policy: {
       min_ttl_ms: 500,
       max_ttl_ms: 60_000,

@@ -22,6 +22,7 @@ export interface Group {
   readonly allowed_nodes: readonly string[] | null;
   readonly explicit: boolean;
   readonly leader: Lease | null;
+  readonly lease_ttl_ms?: number;
   readonly term: number;
   readonly paused: boolean;
   readonly paused_for_ms?: number;

@@ -13,7 +13,7 @@ export interface GroupFactsProps {
 
 /** How a group stands right now. */
 export function GroupFacts({ row, group, nowMs, isLive }: GroupFactsProps): JSX.Element {
-  const { leader, term, expiresAtMs, longestMs, changedAtMs } = row;
+  const { leader, term, expiresAtMs, ttlMs, changedAtMs } = row;
   const hold = holdOf(row, nowMs);
   return (
     <dl class="facts card">
@@ -23,7 +23,7 @@ export function GroupFacts({ row, group, nowMs, isLive }: GroupFactsProps): JSX.
         {expiresAtMs === null ? (
           <span class="muted">none</span>
         ) : (
-          <LeaseBar expiresAtMs={expiresAtMs} longestMs={longestMs} serverMs={nowMs} isLive={isLive} />
+          <LeaseBar expiresAtMs={expiresAtMs} ttlMs={ttlMs} serverMs={nowMs} isLive={isLive} />
         )}
       </Fact>
       <Fact name={leader === null ? "Vacant for" : "Leading for"}>

@@ -30,7 +30,7 @@ export class GroupListRow extends Component<GroupListRowProps> {
 
   override render(): JSX.Element {
     const { row, index, topPx, serverMs, isLive, onFocus } = this.props;
-    const { groupId, leader, term, expiresAtMs, longestMs, members, changedAtMs } = row;
+    const { groupId, leader, term, expiresAtMs, ttlMs, members, changedAtMs } = row;
     return (
       <div
         role="row"
@@ -57,7 +57,7 @@ export class GroupListRow extends Component<GroupListRowProps> {
         </span>
         <span role="cell" class="c-lease">
           {expiresAtMs !== null && (
-            <LeaseBar expiresAtMs={expiresAtMs} longestMs={longestMs} serverMs={serverMs} isLive={isLive} />
+            <LeaseBar expiresAtMs={expiresAtMs} ttlMs={ttlMs} serverMs={serverMs} isLive={isLive} />
           )}
         </span>
         <span role="cell" class="c-members">

@@ -6,7 +6,7 @@ export interface LeaseBarProps {
   /** On the service's clock. */
   readonly expiresAtMs: number;
   /** What a full bar stands for. */
-  readonly longestMs: number;
+  readonly ttlMs: number;
   readonly serverMs: number;
   /** While the server is lost nobody knows: the bar stands still. */
   readonly isLive: boolean;
@@ -15,10 +15,10 @@ export interface LeaseBarProps {
 const calm = matchMedia("(prefers-reduced-motion: reduce)");
 
 /** Drains by an animation that the compositor runs: no frame costs the page anything. */
-export function LeaseBar({ expiresAtMs, longestMs, serverMs, isLive }: LeaseBarProps): JSX.Element {
+export function LeaseBar({ expiresAtMs, ttlMs, serverMs, isLive }: LeaseBarProps): JSX.Element {
   const fill = useRef<HTMLSpanElement>(null);
   const leftMs = expiresAtMs - serverMs;
-  const share = longestMs <= 0 ? 0 : Math.min(1, Math.max(0, leftMs / longestMs));
+  const share = ttlMs <= 0 ? 0 : Math.min(1, Math.max(0, leftMs / ttlMs));
   useLayoutEffect(() => {
     const element = fill.current;
     if (element === null) return;
@@ -27,7 +27,7 @@ export function LeaseBar({ expiresAtMs, longestMs, serverMs, isLive }: LeaseBarP
     const steps = [{ transform: `scaleX(${share})` }, { transform: "scaleX(0)" }];
     const animation = element.animate(steps, { duration: leftMs, fill: "forwards" });
     return () => animation.cancel();
-  }, [expiresAtMs, longestMs, isLive]);
+  }, [expiresAtMs, ttlMs, isLive]);
   const tone = leftMs <= 0 ? "over" : share < 0.34 ? "low" : "";
   const text = leftMs > 0 ? briefly(leftMs) : `over by ${briefly(-leftMs)}`;
   return (

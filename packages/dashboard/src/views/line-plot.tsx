@@ -87,9 +87,15 @@ export function LinePlot({ title, note, times, lines, format, isWhole = false }:
           <text class="axis" x={widthPx - 4} y={HEIGHT_PX - 4} text-anchor="end">
             now
           </text>
-          {lines.map(({ name, values }, i) => (
-            <path key={name} class={`line line-${i}`} d={pathOf(times, values, x, y)} />
-          ))}
+          {lines.map(({ name, values }, i) => {
+            const last = values.findLastIndex((value) => value !== null);
+            return (
+              <g key={name} class={`line line-${i}`}>
+                <path d={pathOf(times, values, x, y)} />
+                {last !== -1 && <circle cx={x(times[last] ?? 0)} cy={y(values[last] ?? 0)} r={2.5} />}
+              </g>
+            );
+          })}
           {pointed !== null && times[at] !== undefined && (
             <line
               class="pointed"

@@ -137,7 +137,7 @@ function policyInput(policy: NonNullable<GroupPatch["policy"]>): PolicyInput {
 }
 
 export function groupShape(group: Group): GroupShape {
-  const { policy, pausedForMs, heldBack } = group;
+  const { policy, pausedForMs, heldBack, leaseTtlMs } = group;
   return {
     group_id: group.groupId,
     policy: {
@@ -151,6 +151,7 @@ export function groupShape(group: Group): GroupShape {
     allowed_nodes: group.allowedNodes === null ? null : [...group.allowedNodes],
     explicit: group.explicit,
     leader: group.leader === null ? null : leaseShape(group.leader),
+    ...(leaseTtlMs === null ? {} : { lease_ttl_ms: leaseTtlMs }),
     term: group.term,
     paused: pausedForMs !== null,
     ...(typeof pausedForMs === "number" ? { paused_for_ms: pausedForMs } : {}),

@@ -236,6 +236,9 @@ export const GroupShape = Type.Object({
   allowed_nodes: orNull(Type.Array(Type.String())),
   explicit: Type.Boolean(),
   leader: orNull(Lease),
+  lease_ttl_ms: Type.Optional(
+    Type.Integer({ description: "for how long the leader asked, when it last renewed" }),
+  ),
   term: Type.Integer(),
   paused: Type.Boolean(),
   paused_for_ms: Type.Optional(Type.Integer({ description: "absent: until resumed" })),
