@@ -29,10 +29,14 @@ describe("a stubborn command is gone before another starts", () => {
   afterEach(async () => {
     await Promise.all(runs.splice(0).map((run) => run.kill()));
     // Their guardians see to that.
-    for (let look = 0; survivorsIn(directory).length > 0 && look < 500; look++) await sleep(systemClock, 10);
-    expect(survivorsIn(directory)).toEqual([]);
+    await allGone();
     await scratch.close();
   });
+
+  async function allGone(): Promise<void> {
+    for (let look = 0; survivorsIn(directory).length > 0 && look < 500; look++) await sleep(systemClock, 10);
+    expect(survivorsIn(directory)).toEqual([]);
+  }
 
   async function contest(start: (nodeId: string) => RunProcess, faultOf: () => Fault): Promise<void> {
     const two = ["a", "b"].map((nodeId) => start(nodeId));
@@ -77,7 +81,8 @@ describe("a stubborn command is gone before another starts", () => {
     onOneMachine((server) => ({
       async strike() {
         await server.end("SIGKILL");
-        await sleep(systemClock, 1000);
+        // Nobody tells it that its lease is over.
+        await allGone();
         await server.killAndRestart();
       },
       mend: nothing,
@@ -95,7 +100,7 @@ describe("a stubborn command is gone before another starts", () => {
     })),
   );
 
-  it.skipIf(isMissing("ip"))("when its machine is cut off", { timeout: 120_000 }, async () => {
+  async function onAnother(before: (leader: RunProcess) => Promise<void>): Promise<void> {
     const network = new TestNetwork(["a", "b", "s"]);
     try {
       const host = network.host("s");
@@ -106,11 +111,11 @@ describe("a stubborn command is gone before another starts", () => {
       await contest(
         (nodeId) => new RunProcess({ server, nodeId, directory, ttl: TTL, inside: network.inside(nodeId) }),
         () => ({
-          strike: async ({ nodeId }) =>
-            network.partition(
-              [nodeId],
-              ["a", "b", "s"].filter((name) => name !== nodeId),
-            ),
+          async strike(leader) {
+            await before(leader);
+            const others = ["a", "b", "s"].filter((name) => name !== leader.nodeId);
+            network.partition([leader.nodeId], others);
+          },
           mend: async () => network.heal(),
         }),
       );
@@ -118,5 +123,11 @@ describe("a stubborn command is gone before another starts", () => {
     } finally {
       network.close();
     }
-  });
+  }
+
+  it.skipIf(isMissing("ip"))("when its machine is cut off", { timeout: 120_000 }, () => onAnother(nothing));
+
+  it.skipIf(isMissing("ip"))("when its guardian is stopped too", { timeout: 120_000 }, () =>
+    onAnother((leader) => leader.pauseGuardian()),
+  );
 });

@@ -75,6 +75,18 @@ export class RunProcess {
     await standsStill(this.#child.pid as number);
   }
 
+  /** Freezes the process between `tenure run` and its command, and not `tenure run` itself. */
+  async pauseGuardian(): Promise<void> {
+    const pid = this.#child.pid as number;
+    const [guardian] = readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8")
+      .trim()
+      .split(" ")
+      .map(Number);
+    if (guardian === undefined || guardian === 0) throw new Error(`${this.nodeId} has no guardian`);
+    process.kill(guardian, "SIGSTOP");
+    await standsStill(guardian);
+  }
+
   resume(): void {
     this.#child.kill("SIGCONT");
   }

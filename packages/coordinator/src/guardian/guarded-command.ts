@@ -17,6 +17,8 @@ export interface GuardedOptions {
 }
 
 const GONE_POLL_MS = 2;
+/** So long a guardian may take to tell of the end of what was killed. */
+const GUARDIAN_MS = 1000;
 
 /**
  * A command that cannot outlive the lease. Its guardian kills it when the lease is about to end and when this process dies;
@@ -53,12 +55,24 @@ export class GuardedCommand {
     this.signal("SIGKILL");
   }
 
-  /** Asks it to end; kills it after `graceMs`, or at once where the lease may be over already. */
+  /** Asks it to end; kills it after `graceMs`, and in any case when the lease is about to end. */
   async end(signal: NodeJS.Signals, graceMs: number): Promise<CommandEnd> {
-    const { lease, killMarginMs } = this.#options;
-    if (lease.leftMs() <= killMarginMs) this.kill();
-    else this.signal(signal);
-    const cancel = this.#clock.after(graceMs, () => this.kill());
+    const { lease, killMarginMs, tellEveryMs } = this.#options;
+    const untilMs = this.#clock.monotonicMs() + graceMs;
+    let cancel: CancelTimer = () => {};
+    // The guardian minds the lease by itself; but it may stand still.
+    const mind = (): void => {
+      const leftMs = Math.min(untilMs - this.#clock.monotonicMs(), lease.leftMs() - killMarginMs);
+      if (leftMs > 0) {
+        cancel = this.#clock.after(Math.min(leftMs, tellEveryMs), mind);
+        return;
+      }
+      this.kill();
+      // One that does not say what became of the command is of no use any more; its end says as much.
+      cancel = this.#clock.after(GUARDIAN_MS, () => this.#guardian.kill("SIGKILL"));
+    };
+    if (lease.leftMs() > killMarginMs) this.signal(signal);
+    mind();
     try {
       return await this.ended;
     } finally {
