@@ -199,7 +199,7 @@ describe.skipIf(isMissing("chromium"))("the dashboard", () => {
     expect(await page.evaluate(() => document.activeElement?.getAttribute("type"))).toBe("search");
     await first.focus();
     await page.keyboard.press("ArrowDown");
-    const second = await page.locator('[data-index="1"] a').innerText();
+    const second = (await page.locator('[data-index="1"] a').getAttribute("aria-label")) ?? "";
     await expect.poll(() => page.evaluate(() => document.activeElement?.textContent)).toBe(second);
     await page.keyboard.press("Enter");
     await expect.poll(() => page.evaluate(() => document.activeElement?.tagName)).toBe("H1");

@@ -65,6 +65,13 @@ describe("a board of groups", () => {
     expect(board.ids).toEqual(["new"]);
   });
 
+  test("knows no change of a group that nobody has led yet", () => {
+    const board = new GroupBoard();
+    board.applyGroup(groupOf("new", 0, null), NOW);
+    board.applyEvent(eventOf("new", 0, null, { ts_ms: NOW }));
+    expect(board.row("new")).toMatchObject({ changedAtMs: null, isListed: true });
+  });
+
   test("does not list a group of which only an end is known: it may be deleted", () => {
     const board = new GroupBoard();
     board.applyEvent(eventOf("gone", 3, null, { type: "RESYNC" }));

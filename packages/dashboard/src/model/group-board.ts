@@ -34,7 +34,8 @@ export class GroupBoard {
       ...row,
       leader,
       term,
-      changedAtMs: ts_ms,
+      // Of a group that nobody has led yet it is only the time of the answer.
+      changedAtMs: term === 0 ? null : ts_ms,
       reason,
       expiresAtMs: isSame ? row.expiresAtMs : null,
       ttlMs: isSame ? row.ttlMs : 0,

@@ -28,7 +28,7 @@ export function GroupFacts({ row, group, nowMs, isLive }: GroupFactsProps): JSX.
       </Fact>
       <Fact name={leader === null ? "Vacant for" : "Leading for"}>
         {changedAtMs === null ? (
-          <span class="muted">unknown</span>
+          <span class="muted">{term === 0 ? "never led" : "unknown"}</span>
         ) : (
           duration(Math.max(0, nowMs - changedAtMs))
         )}

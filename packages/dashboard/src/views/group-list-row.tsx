@@ -1,6 +1,7 @@
 import { Component, type JSX } from "preact";
 import { briefly } from "../model/format.js";
 import { type GroupRow, stateOf } from "../model/group-row.js";
+import { Clipped } from "./clipped.js";
 import { LeaseBar } from "./lease-bar.js";
 import { groupHref } from "./route.js";
 import { StateBadge } from "./state-badge.js";
@@ -41,15 +42,15 @@ export class GroupListRow extends Component<GroupListRowProps> {
         onFocusCapture={() => onFocus(index)}
       >
         <span role="cell" class="c-group">
-          <a href={groupHref(groupId)} title={groupId}>
-            {groupId}
+          <a href={groupHref(groupId)} aria-label={groupId}>
+            <Clipped text={groupId} />
           </a>
         </span>
         <span role="cell" class="c-state">
           <StateBadge state={stateOf(row, serverMs)} />
         </span>
-        <span role="cell" class="c-leader" title={leader ?? undefined}>
-          {leader ?? <span class="muted">nobody</span>}
+        <span role="cell" class="c-leader">
+          {leader === null ? <span class="muted">nobody</span> : <Clipped text={leader} tail={5} />}
         </span>
         <span role="cell" class="c-term">
           <span class="unit">term </span>
@@ -65,7 +66,12 @@ export class GroupListRow extends Component<GroupListRowProps> {
           {members !== null && <span class="unit">{members === 1 ? " member" : " members"}</span>}
         </span>
         <span role="cell" class="c-since">
-          {changedAtMs === null ? "" : briefly(serverMs - changedAtMs)}
+          {changedAtMs !== null && (
+            <>
+              <span class="unit">for </span>
+              {briefly(serverMs - changedAtMs)}
+            </>
+          )}
         </span>
       </div>
     );

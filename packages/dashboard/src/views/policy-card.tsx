@@ -2,7 +2,8 @@ import type { JSX } from "preact";
 import { duration } from "../model/format.js";
 import type { Group } from "../model/wire.js";
 
-export function PolicyCard({ group: { policy, allowed_nodes, explicit } }: { group: Group }): JSX.Element {
+export function PolicyCard({ group }: { group: Group }): JSX.Element {
+  const { policy, allowed_nodes, explicit, term } = group;
   const { retry } = policy;
   const lines: readonly (readonly [string, string])[] = [
     ["Lease", `${duration(policy.min_ttl_ms)} to ${duration(policy.max_ttl_ms)}`],
@@ -17,7 +18,7 @@ export function PolicyCard({ group: { policy, allowed_nodes, explicit } }: { gro
       `${duration(retry.initial_ms)} to ${duration(retry.max_ms)}, ${Math.round(retry.jitter * 100)} % jitter`,
     ],
     ["Nodes", allowed_nodes === null ? "any" : allowed_nodes.join(", ")],
-    ["Created", explicit ? "by an operator" : "by its first campaign"],
+    ["Created", explicit ? "by an operator" : term === 0 ? "not yet" : "by its first campaign"],
   ];
   return (
     <section class="card" aria-labelledby="policy-title">

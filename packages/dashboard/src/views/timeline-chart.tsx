@@ -4,6 +4,7 @@ import { useState } from "preact/hooks";
 import { clockTime, dayTime, duration } from "../model/format.js";
 import type { Gap, LedSpan, Span } from "../model/timeline.js";
 import { timeTicks } from "../model/time-ticks.js";
+import { clipped } from "./clipped.js";
 import { ending, ENDING_MARKS } from "./reasons.js";
 import { useWidth } from "./use-width.js";
 
@@ -17,6 +18,8 @@ const RANGES = [
 const LANE_PX = 34;
 const BAR_PX = 22;
 const AXIS_PX = 24;
+/** As wide as the wider letters of a lane's name. */
+const LETTER_PX = 7.6;
 const HUES = 8;
 /** A term shorter than this is still seen. */
 const THINNEST_PX = 2;
@@ -30,7 +33,10 @@ export function TimelineChart({ spans, nowMs }: { spans: readonly Span[]; nowMs:
   const startMs = Math.max(led[0]?.fromMs ?? nowMs, nowMs - rangeMs);
   const shown = spans.filter((span) => span.toMs >= startMs);
   const nodes = [...new Set(shown.filter((span) => span.kind === "led").map(({ nodeId }) => nodeId))].sort();
-  const labelPx = Math.min(widthPx * 0.28, Math.max(48, ...nodes.map((node) => node.length * 7.5 + 12)));
+  const labelPx = Math.min(
+    widthPx * 0.28,
+    Math.max(48, ...nodes.map((node) => node.length * LETTER_PX + 12)),
+  );
   const spreadMs = Math.max(1, nowMs - startMs);
   const x = (ms: number): number =>
     labelPx + ((Math.max(ms, startMs) - startMs) / spreadMs) * (widthPx - labelPx - 10);
@@ -81,7 +87,7 @@ export function TimelineChart({ spans, nowMs }: { spans: readonly Span[]; nowMs:
               />
               <text class="lane-name" x={0} y={lane * LANE_PX + LANE_PX / 2 + 4}>
                 <title>{node}</title>
-                {clipped(node, labelPx - 10)}
+                {clipped(node, Math.floor((labelPx - 10) / LETTER_PX))}
               </text>
             </g>
           ))}
@@ -176,9 +182,4 @@ function summary(spans: readonly Span[]): string {
   const gaps = spans.filter((span) => span.kind === "gap");
   const vacantMs = gaps.reduce((sum, { fromMs, toMs }) => sum + toMs - fromMs, 0);
   return `${terms.length} terms, ${gaps.length} gaps without a leader, ${duration(vacantMs)} in all`;
-}
-
-function clipped(text: string, px: number): string {
-  const most = Math.max(3, Math.floor(px / 7));
-  return text.length <= most ? text : `${text.slice(0, most - 1)}…`;
 }
