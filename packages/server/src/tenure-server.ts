@@ -19,7 +19,7 @@ import type { Parts } from "./auth/parts.js";
 import { TlsFiles } from "./auth/tls-files.js";
 import { ElectionService } from "./election-service.js";
 import { extensionHost, type ServerExtension } from "./extension.js";
-import { GrpcServer } from "./grpc/grpc-server.js";
+import type { GrpcServer } from "./grpc/grpc-server.js";
 import { buildApp } from "./http/app.js";
 import { RateLimiter } from "./limits/rate-limiter.js";
 import { WaitingRoom } from "./limits/waiting-room.js";
@@ -145,8 +145,7 @@ export class TenureServer implements AsyncDisposable {
         throw new InvalidRequestError("listen", problem, { cause });
       });
       tlsFiles?.follow(app.server as Server);
-      const grpcServer =
-        grpc === null ? null : made.keep(await GrpcServer.open(grpc, tlsFiles, transportParts));
+      const grpcServer = grpc === null ? null : made.keep(await openGrpc(grpc, tlsFiles, transportParts));
       return new TenureServer(urlOf(app, tls !== null), store.name, grpcServer?.address ?? null, async () => {
         stopping.abort(new Error("the server is stopping"));
         const grpcClosed = grpcServer?.close(DRAIN_MS);
@@ -204,6 +203,12 @@ async function follow(
       await sleep(clock, 1000, signal).catch(() => {});
     }
   }
+}
+
+/** Loaded where it is wanted: that takes a while, and most do without. */
+async function openGrpc(...wanted: Parameters<typeof GrpcServer.open>): Promise<GrpcServer> {
+  const loaded = await import("./grpc/grpc-server.js");
+  return loaded.GrpcServer.open(...wanted);
 }
 
 function checkAddresses({ listen, grpc, tls, jwt, adminTokenFile, insecure }: ServerOptions): void {

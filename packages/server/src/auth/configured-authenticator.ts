@@ -9,7 +9,7 @@ import { type Authenticator, type Credentials, LoopbackAuthenticator } from "./a
 import { type BearerToken, readBearerToken } from "./bearer-token.js";
 import type { Caller } from "./caller.js";
 import { callerOfCertificate } from "./client-certificate.js";
-import { type JwtOptions, JwtVerifier } from "./jwt-verifier.js";
+import type { JwtOptions, JwtVerifier } from "./jwt-verifier.js";
 import type { Parts } from "./parts.js";
 import { unauthenticated } from "./refusal.js";
 
@@ -37,12 +37,18 @@ export async function openAuthenticator(
   const { adminTokenFile, jwt } = options;
   const adminToken = adminTokenFile === undefined ? null : await AdminToken.open(adminTokenFile, parts);
   try {
-    const verifier = jwt === undefined ? null : await JwtVerifier.open(jwt, parts);
+    const verifier = jwt === undefined ? null : await openVerifier(jwt, parts);
     return new ConfiguredAuthenticator(options, parts, adminToken, verifier);
   } catch (error) {
     await adminToken?.[Symbol.asyncDispose]();
     throw error;
   }
+}
+
+/** Loaded where it is wanted, as what it verifies by takes a while. */
+async function openVerifier(jwt: JwtOptions, parts: Parts): Promise<JwtVerifier> {
+  const loaded = await import("./jwt-verifier.js");
+  return loaded.JwtVerifier.open(jwt, parts);
 }
 
 class ConfiguredAuthenticator implements Authenticator {
