@@ -136,8 +136,7 @@ describe("help", () => {
     "of %s has examples",
     async (_name, one) => {
       const args = [...pathOf(one), "--help"];
-      // That of serve goes to the process's own output.
-      const { code, stdout: text } = await (one.name() === "serve" ? scratch.run(args) : command(args));
+      const { code, stdout: text } = await command(args);
       expect(text).toMatch(/^Usage: tenure/);
       expect(text).toMatch(/^Examples:\n( {2}\$ .*tenure .*\n?)+/m);
       expect(code).toBe(0);

@@ -31,13 +31,7 @@ const PURPOSE = "Leader election that can be trusted: one leader per group, a le
 
 export function program(shell: Shell): Command {
   const all = newCommand(shell, "tenure", PURPOSE)
-    .addCommand(
-      withExamples(
-        serveCommand(),
-        "tenure serve",
-        "tenure serve --listen 127.0.0.1:7420 --store postgres://tenure@db/tenure",
-      ),
-    )
+    .addCommand(serveCommand(shell))
     .addCommand(runCommand(shell))
     .addCommand(campaignCommand(shell))
     .addCommand(renewCommand(shell))

@@ -1,8 +1,9 @@
 import { InvalidRequestError, TenureError } from "@tenure/core";
 import type { GivenOptions } from "@tenure/server";
-import { Command, Option } from "commander";
-import { ERROR_OUTPUT } from "./error-output.js";
+import { type Command, Option } from "commander";
 import { EXIT } from "./exit-codes.js";
+import { newCommand, withExamples } from "./frame/elector-command.js";
+import type { Shell } from "./frame/shell.js";
 import type { RunningServer } from "./peers/peer-server.js";
 
 /** Those of the service, and those of a cluster. */
@@ -20,9 +21,8 @@ function option(flags: string, description: string): Option {
   return new Option(flags, description).env(`TENURE_${name.toUpperCase().replaceAll("-", "_")}`);
 }
 
-export function serveCommand(): Command {
-  return new Command("serve")
-    .description("Run the election service")
+export function serveCommand(shell: Shell): Command {
+  const command = newCommand(shell, "serve", "Run the election service")
     .addOption(option("--listen <host:port>", "where to serve HTTP (default 127.0.0.1:7420)"))
     .addOption(option("--grpc <host:port>", "serve gRPC as well (default: not)"))
     .addOption(option("--store <url>", "where the state is kept (default embedded:./tenure-data)"))
@@ -55,9 +55,12 @@ export function serveCommand(): Command {
     .addOption(option("--most-watches <n>", "watches open at once (default 50000)"))
     .addOption(option("--most-waiting <n>", "waiting campaigns at once (default 50000)"))
     .addOption(option("--insecure", "serve other machines without authentication"))
-    .exitOverride()
-    .configureOutput(ERROR_OUTPUT)
-    .action(serve);
+    .action((given: ServeFlags) => serve(shell, given, command));
+  return withExamples(
+    command,
+    "tenure serve",
+    "tenure serve --listen 127.0.0.1:7420 --store postgres://tenure@db/tenure",
+  );
 }
 
 /** What commander makes of the environment: any value of a switch is a yes to it, and no value is one. */
@@ -93,7 +96,7 @@ async function open({ join, advertise, tcTtl, ...given }: ServeFlags): Promise<R
   return { server, close: () => server.close() };
 }
 
-async function serve(given: ServeFlags, command: Command): Promise<void> {
+async function serve(shell: Shell, given: ServeFlags, command: Command): Promise<void> {
   let running: RunningServer;
   try {
     running = await open(readEnvironment(given, command));
@@ -102,8 +105,8 @@ async function serve(given: ServeFlags, command: Command): Promise<void> {
     // What is wrong may also be in a file that an option names.
     const { field } = error as Partial<InvalidRequestError>;
     const isOption = command.options.some((each) => each.name() === field);
-    console.error(`tenure: ${isOption ? "--" : ""}${error.message}`);
-    process.exitCode = EXIT.wrongUse;
+    shell.writeError(`tenure: ${isOption ? "--" : ""}${error.message}\n`);
+    shell.exitCode = EXIT.wrongUse;
     return;
   }
   const { server } = running;
@@ -111,7 +114,7 @@ async function serve(given: ServeFlags, command: Command): Promise<void> {
     running.close().then(
       () => process.exit(EXIT.done),
       (error: unknown) => {
-        console.error(`tenure: ${String(error)}`);
+        shell.writeError(`tenure: ${String(error)}\n`);
         process.exit(EXIT.failed);
       },
     );
@@ -119,6 +122,6 @@ async function serve(given: ServeFlags, command: Command): Promise<void> {
   // Before it says that it is ready: whoever reads that may send a signal at once.
   process.once("SIGTERM", stop);
   process.once("SIGINT", stop);
-  console.log(`tenure listening on ${server.url} (store: ${server.storeName})`);
-  if (server.grpcAddress !== null) console.log(`tenure gRPC listening on ${server.grpcAddress}`);
+  shell.write(`tenure listening on ${server.url} (store: ${server.storeName})\n`);
+  if (server.grpcAddress !== null) shell.write(`tenure gRPC listening on ${server.grpcAddress}\n`);
 }

@@ -3,7 +3,8 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { Api, termWon } from "./api.test-kit.js";
-import { Scratch } from "./scratch.test-kit.js";
+import { command } from "./frame/command.test-kit.js";
+import { type Ended, Scratch } from "./scratch.test-kit.js";
 
 const ANY_PORT = ["--listen", "127.0.0.1:0"];
 
@@ -56,9 +57,9 @@ describe("the line that says it is ready", () => {
 /** Nothing on stdout, one line on stderr (and perhaps what was meant), exit code 2. Returns the sentence. */
 async function refused(
   args: readonly string[],
-  environment: Readonly<Record<string, string>> = {},
+  run: (args: readonly string[]) => Promise<Ended> = command,
 ): Promise<string> {
-  const { code, stdout, stderr } = await scratch.run(["serve", ...args], environment);
+  const { code, stdout, stderr } = await run(["serve", ...args]);
   expect(stdout).toBe("");
   expect(stderr).toMatch(/^tenure: [^\n]+\n(?:\(Did you mean [^\n]+\)\n)?$/);
   expect(code).toBe(2);
@@ -125,11 +126,13 @@ describe("what cannot work ends with exit code 2 and one sentence", () => {
   });
 
   it("an option of the environment", async () => {
-    expect(await refused([], { TENURE_LISTEN: "nowhere" })).toContain('--listen is "nowhere"');
+    const run = (args: readonly string[]) => scratch.run(args, { TENURE_LISTEN: "nowhere" });
+    expect(await refused([], run)).toContain('--listen is "nowhere"');
   });
 
   it("a switch of the environment that says no is not a yes", async () => {
     const environment = { TENURE_INSECURE: "false", TENURE_LISTEN: "0.0.0.0:0", TENURE_STORE: "memory:" };
-    expect(await refused([], environment)).toContain("no authentication is configured");
+    const run = (args: readonly string[]) => scratch.run(args, environment);
+    expect(await refused([], run)).toContain("no authentication is configured");
   });
 });

@@ -1,5 +1,4 @@
 import { Command, Option } from "commander";
-import { ERROR_OUTPUT } from "../error-output.js";
 import { DEFAULT_SERVER } from "./connection.js";
 import { parseDuration } from "./duration.js";
 import type { Shell } from "./shell.js";
@@ -11,7 +10,7 @@ export function newCommand(shell: Shell, name: string, description: string): Com
     .exitOverride()
     .configureOutput({
       outputError: (text, write) =>
-        shell.isJson ? write(tellWrongUse(text)) : ERROR_OUTPUT.outputError?.(text, write),
+        write(shell.isJson ? tellWrongUse(text) : text.replace(/^error: /, "tenure: ")),
       writeOut: (text) => shell.write(text),
       writeErr: (text) => shell.writeError(text),
     })

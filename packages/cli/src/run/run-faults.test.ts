@@ -10,7 +10,7 @@ import { RestartedServer } from "../restarted-server.test-kit.js";
 import { Scratch } from "../scratch.test-kit.js";
 import { overlapsIn, RunProcess, survivorsIn } from "./run-process.test-kit.js";
 
-const ROUNDS = rounds(3, 20);
+const ROUNDS = rounds(2, 20);
 const TTL = "700ms";
 
 /** What is done to the node that leads, and what is done about it once another does. */

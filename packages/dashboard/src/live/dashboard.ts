@@ -11,6 +11,9 @@ import { Session } from "./session.js";
 
 const REFRESH_MS = 1000;
 const SAMPLE_MS = 5000;
+/** At first more often: whoever opens the overview sees lines soon. */
+const FIRST_SAMPLES = 5;
+const FIRST_SAMPLE_MS = 1000;
 
 export class Dashboard {
   readonly session: Session = new Session(sessionStorage);
@@ -51,8 +54,14 @@ export class Dashboard {
   /** For the life of the page. */
   start(): void {
     this.#connect();
-    void repeat(REFRESH_MS, () => this.#refresh());
-    void repeat(SAMPLE_MS, () => this.#sample());
+    void repeat(
+      () => REFRESH_MS,
+      () => this.#refresh(),
+    );
+    void repeat(
+      (turn) => (turn < FIRST_SAMPLES ? FIRST_SAMPLE_MS : SAMPLE_MS),
+      () => this.#sample(),
+    );
     addEventListener("offline", () => this.#feed?.suspect());
     addEventListener("pagehide", () => this.#feed?.stop());
   }
@@ -153,11 +162,11 @@ export class Dashboard {
 }
 
 /** One after the other, never two at once; a failure costs one turn. */
-async function repeat(everyMs: number, work: () => Promise<void>): Promise<never> {
-  for (;;) {
+async function repeat(everyMs: (turn: number) => number, work: () => Promise<void>): Promise<never> {
+  for (let turn = 0; ; turn++) {
     const startedMs = performance.now();
     await work().catch(() => {});
-    await sleep(Math.max(0, everyMs - (performance.now() - startedMs)));
+    await sleep(Math.max(0, everyMs(turn) - (performance.now() - startedMs)));
   }
 }
 
