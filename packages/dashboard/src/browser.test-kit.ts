@@ -1,5 +1,5 @@
 /** A real Chromium with a fresh profile. Every page is watched for errors and for requests that leave the service. */
-import { mkdirSync } from "node:fs";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { findCommand } from "@tenure/engines";
@@ -122,6 +122,12 @@ export class WatchedPage {
     }
     await page.setViewportSize(WIDE);
     await page.emulateMedia({ colorScheme: "light" });
+  }
+
+  /** Figures, kept beside the pictures. */
+  note(name: string, ...lines: readonly string[]): void {
+    mkdirSync(ARTEFACTS, { recursive: true });
+    writeFileSync(join(ARTEFACTS, `${name}.txt`), `${lines.join("\n")}\n`);
   }
 
   async close(): Promise<void> {

@@ -67,6 +67,7 @@ describe.skipIf(isMissing("chromium") || isMissing("nss"))("a reader with a clie
   it("is told what to do where the browser has none", async () => {
     const page = await open(null);
     await page.getByText("give a client certificate").waitFor();
+    await watched.shoot("no-certificate");
     expect(watched.errors.filter((text) => !text.includes("status of 401"))).toEqual([]);
   });
 });

@@ -58,7 +58,7 @@ describe("a quantile", () => {
 describe("the overview's series", () => {
   const sample = (elections: number): MetricsSample => ({ ...parseMetrics(TEXT), elections });
 
-  test("counts elections by the minute, over the last minute, and knows nothing of the first moment", () => {
+  test("counts elections of the last minute, makes none out of less, and knows nothing of the first moment", () => {
     const series = new OverviewSeries();
     for (const [atMs, elections] of [
       [0, 10],
@@ -68,7 +68,7 @@ describe("the overview's series", () => {
     ] as const) {
       series.add({ atMs, metrics: sample(elections), storeMs: 1 });
     }
-    expect(series.points.map((point) => point.electionsPerMinute)).toEqual([null, 2, 4, 4]);
+    expect(series.points.map((point) => point.electionsPerMinute)).toEqual([null, 1, 4, 4]);
   });
 
   test("has a gap where nothing was answered, and holds ten minutes at most", () => {

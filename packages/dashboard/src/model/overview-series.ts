@@ -57,7 +57,9 @@ export class OverviewSeries {
     const passedMs = atMs - from.atMs;
     return {
       atMs,
-      electionsPerMinute: ((elections < 0 ? metrics.elections : elections) * 60_000) / passedMs,
+      // Not made out of less than a minute: two elections in the first second are not 120 in the first minute.
+      electionsPerMinute:
+        ((elections < 0 ? metrics.elections : elections) * WINDOW_MS) / Math.max(passedMs, WINDOW_MS),
       failoverP50: quantile(elected, 0.5),
       failoverP99: quantile(elected, 0.99),
       renewP50: quantile(renewed, 0.5),

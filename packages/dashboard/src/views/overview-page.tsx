@@ -49,7 +49,7 @@ export function OverviewPage({ dashboard }: { dashboard: Dashboard }): JSX.Eleme
         <LinePlot
           times={times}
           title="Elections"
-          note="New leaders per minute, over the last minute, of all groups."
+          note="New leaders of all groups, in the last minute that this page was open."
           lines={[line("per minute", "electionsPerMinute")]}
           format={rate}
         />
