@@ -9,6 +9,7 @@ export const LIMITS = {
   banMs: 86_400_000,
   pauseMs: 604_800_000,
   transferMs: 60_000,
+  reasonLength: 500,
   allowedNodes: 256,
   renewMany: 1000,
   groupsPage: 1000,

@@ -180,6 +180,8 @@ export interface StepDownRequest {
   readonly banMs?: number | undefined;
   /** Free the group at once, without waiting for the lease to end. The term still fences the old leader. */
   readonly force?: boolean | undefined;
+  /** For the audit log of a service; a store alone keeps none. */
+  readonly reason?: string | undefined;
 }
 
 export interface TransferRequest {
@@ -187,6 +189,19 @@ export interface TransferRequest {
   readonly toNodeId: string;
   readonly by: string;
   readonly timeoutMs?: number | undefined;
+  readonly reason?: string | undefined;
+}
+
+export interface PauseRequest {
+  readonly groupId: string;
+  /** Without it until resumed. */
+  readonly forMs?: number | undefined;
+  readonly reason?: string | undefined;
+}
+
+export interface ResumeRequest {
+  readonly groupId: string;
+  readonly reason?: string | undefined;
 }
 
 export interface HeartbeatRequest {
@@ -232,8 +247,8 @@ export interface ElectorAdmin extends Elector {
   stepDown(request: StepDownRequest, options?: CallOptions): Promise<void>;
   /** Resolves with the new leader once the successor leads; `ConflictError` if it did not come to that in time. */
   transfer(request: TransferRequest, options?: CallOptions): Promise<Leader>;
-  pause(request: { groupId: string; forMs?: number | undefined }, options?: CallOptions): Promise<void>;
-  resume(request: { groupId: string }, options?: CallOptions): Promise<void>;
+  pause(request: PauseRequest, options?: CallOptions): Promise<void>;
+  resume(request: ResumeRequest, options?: CallOptions): Promise<void>;
   /** A sign of life from somebody who does not stand for election. */
   heartbeat(request: HeartbeatRequest, options?: CallOptions): Promise<void>;
   /** Who gave a sign of life in the last half minute, where the elector keeps account of it. */

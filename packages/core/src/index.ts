@@ -29,6 +29,8 @@ export type {
   RenewResult,
   ResignRequest,
   ResignResult,
+  PauseRequest,
+  ResumeRequest,
   StepDownRequest,
   TransferRequest,
   WatchEvent,

@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { command, type Finished, jsonOf } from "../frame/command.test-kit.js";
 import { Scratch } from "../scratch.test-kit.js";
+import type { ServerProcess } from "../server-process.test-kit.js";
 
 interface Won {
   readonly is_leader: boolean;
@@ -19,9 +20,10 @@ interface GroupJson {
 
 const scratch = new Scratch();
 const where: { server: readonly string[]; store: readonly string[] } = { server: [], store: [] };
+let server: ServerProcess;
 beforeAll(async () => {
   const served = `embedded:${scratch.directory()}/served`;
-  const server = await scratch.serve(["--listen", "127.0.0.1:0", "--store", served, "--log-level", "error"]);
+  server = await scratch.serve(["--listen", "127.0.0.1:0", "--store", served, "--log-level", "error"]);
   where.server = ["--server", server.url];
   where.store = ["--store", `embedded:${scratch.directory()}/direct`];
 });
@@ -227,6 +229,27 @@ describe.each(["server", "store"] as const)("over a %s", (kind) => {
 
 describe("over a server, with others beside it", () => {
   const tenure = (...args: readonly string[]): Promise<Finished> => command([...args, ...where.server]);
+
+  it("an act leaves its reason in the audit log", async () => {
+    await tenure("campaign", "audited", "--node-id", "a", "--ttl", "60s");
+    await tenure("pause", "audited", "--reason", "migration");
+    await tenure("resume", "audited", "--reason", "migrated");
+    await tenure("transfer", "audited", "b", "--timeout", "1ms", "--reason", "rolling over");
+    await tenure("step-down", "audited", "--force", "--reason", "disk is failing");
+    const acts = server.stderr
+      .split("\n")
+      .filter((line) => line.includes('"group_id":"audited"'))
+      .map((line) => JSON.parse(line) as { act: string; details: { reason: string } });
+    expect(acts.map(({ act, details }) => `${act}: ${details.reason}`)).toEqual([
+      "pause: migration",
+      "resume: migrated",
+      "transfer: rolling over",
+      "step-down: disk is failing",
+    ]);
+    expect((await tenure("pause", "audited", "--reason", "")).stderr).toBe(
+      "tenure: --reason must be 1 to 500 characters\n",
+    );
+  });
 
   it("a waiting campaign is named as a member, and a transfer hands over to it", async () => {
     await tenure("campaign", "w", "--node-id", "a", "--ttl", "60s");

@@ -7,15 +7,17 @@ import { electorCommand, withExamples } from "../frame/elector-command.js";
 import { leaseShape } from "../frame/shapes.js";
 import type { OutputFlags, Shell } from "../frame/shell.js";
 
-type Flags = ConnectionFlags & OutputFlags;
+interface ActFlags extends ConnectionFlags, OutputFlags {
+  readonly reason?: string;
+}
 
-interface StepDownFlags extends Flags {
+interface StepDownFlags extends ActFlags {
   readonly ban?: number;
   readonly force?: true;
   readonly by: string;
 }
 
-interface TransferFlags extends Flags {
+interface TransferFlags extends ActFlags {
   readonly timeout?: number;
   readonly by: string;
 }
@@ -25,21 +27,28 @@ const BY = [
   "who asks, as the event will say; over a server, who the credentials name",
 ] as const;
 
+const REASON = ["--reason <text>", "why, for the audit log of the server; a store alone keeps none"] as const;
+
 export function stepDownCommand(shell: Shell): Command {
   const command = electorCommand(shell, "step-down", "Make the leader of a group go")
     .argument("<group>")
     .option("--ban <duration>", "keep it from winning again for so long", parseDuration)
     .option("--force", "free the group at once, without waiting for the lease to end")
+    .option(...REASON)
     .option(...BY, defaultOperator())
-    .action((groupId: string, { ban: banMs, force, by, ...flags }: StepDownFlags) =>
+    .action((groupId: string, { ban: banMs, force, by, reason, ...flags }: StepDownFlags) =>
       shell.connected(flags, async ({ elector }) => {
-        await elector.stepDown({ groupId, by, banMs, force }, { signal: shell.signal });
+        await elector.stepDown({ groupId, by, banMs, force, reason }, { signal: shell.signal });
         const when = force === true ? "is free" : "is free when the leader resigns or its lease is over";
         shell.say({ ok: true }, `the leader of ${groupId} was told to step down; the group ${when}`);
         return EXIT.done;
       }),
     );
-  return withExamples(command, "tenure step-down billing", "tenure step-down billing --ban 5m --force");
+  return withExamples(
+    command,
+    "tenure step-down billing --reason 'its disk is failing'",
+    "tenure step-down billing --ban 5m --force",
+  );
 }
 
 export function transferCommand(shell: Shell): Command {
@@ -47,17 +56,19 @@ export function transferCommand(shell: Shell): Command {
     .argument("<group>")
     .argument("<node>")
     .option("--timeout <duration>", "how long the leader may take to yield (default 10s)", parseDuration)
+    .option(...REASON)
     .option(...BY, defaultOperator())
-    .action((groupId: string, toNodeId: string, { timeout: timeoutMs, by, ...flags }: TransferFlags) =>
-      shell.connected(flags, async ({ elector }) => {
-        const { signal } = shell;
-        const leader = await elector.transfer({ groupId, toNodeId, by, timeoutMs }, { signal });
-        shell.say(
-          { ok: true, leader: leaseShape(leader) },
-          `${leader.nodeId} leads ${groupId} now, in term ${leader.term}`,
-        );
-        return EXIT.done;
-      }),
+    .action(
+      (groupId: string, toNodeId: string, { timeout: timeoutMs, by, reason, ...flags }: TransferFlags) =>
+        shell.connected(flags, async ({ elector }) => {
+          const { signal } = shell;
+          const leader = await elector.transfer({ groupId, toNodeId, by, timeoutMs, reason }, { signal });
+          shell.say(
+            { ok: true, leader: leaseShape(leader) },
+            `${leader.nodeId} leads ${groupId} now, in term ${leader.term}`,
+          );
+          return EXIT.done;
+        }),
     );
   return withExamples(
     command,
@@ -70,9 +81,10 @@ export function pauseCommand(shell: Shell): Command {
   const command = electorCommand(shell, "pause", "Let no one win a group; its leader may go on")
     .argument("<group>")
     .option("--for <duration>", "until it is over by itself (default: until resumed)", parseDuration)
-    .action((groupId: string, { for: forMs, ...flags }: Flags & { for?: number }) =>
+    .option(...REASON)
+    .action((groupId: string, { for: forMs, reason, ...flags }: ActFlags & { for?: number }) =>
       shell.connected(flags, async ({ elector }) => {
-        await elector.pause({ groupId, forMs }, { signal: shell.signal });
+        await elector.pause({ groupId, forMs, reason }, { signal: shell.signal });
         const until = forMs === undefined ? "until tenure resume" : `for ${tellDuration(forMs)}`;
         shell.say({ ok: true }, `nobody can win ${groupId} ${until}`);
         return EXIT.done;
@@ -84,9 +96,10 @@ export function pauseCommand(shell: Shell): Command {
 export function resumeCommand(shell: Shell): Command {
   const command = electorCommand(shell, "resume", "End the pause of a group")
     .argument("<group>")
-    .action((groupId: string, flags: Flags) =>
+    .option(...REASON)
+    .action((groupId: string, { reason, ...flags }: ActFlags) =>
       shell.connected(flags, async ({ elector }) => {
-        await elector.resume({ groupId }, { signal: shell.signal });
+        await elector.resume({ groupId, reason }, { signal: shell.signal });
         shell.say({ ok: true }, `${groupId} elects again`);
         return EXIT.done;
       }),

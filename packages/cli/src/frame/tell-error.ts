@@ -25,6 +25,7 @@ const OPTIONS: Readonly<Record<string, string>> = {
   forMs: "--for",
   timeoutMs: "--timeout",
   by: "--by",
+  reason: "--reason",
   cursor: "--cursor",
   prefix: "--prefix",
   allowedNodes: "--allow",

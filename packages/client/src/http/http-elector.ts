@@ -46,6 +46,8 @@ import {
   type RenewResult,
   type ResignRequest,
   type ResignResult,
+  type PauseRequest,
+  type ResumeRequest,
   type StepDownRequest,
   type TransferRequest,
   TTL_BOUNDS_MS,
@@ -223,12 +225,12 @@ export class HttpElector implements ElectorAdmin {
     });
   }
 
-  pause(request: { groupId: string; forMs?: number | undefined }, options?: CallOptions): Promise<void> {
+  pause(request: PauseRequest, options?: CallOptions): Promise<void> {
     return this.#run(options, () => this.#operator.pause(parsePause(request), options?.signal));
   }
 
-  resume(request: { groupId: string }, options?: CallOptions): Promise<void> {
-    return this.#run(options, () => this.#operator.resume(parseResume(request).groupId, options?.signal));
+  resume(request: ResumeRequest, options?: CallOptions): Promise<void> {
+    return this.#run(options, () => this.#operator.resume(parseResume(request), options?.signal));
   }
 
   heartbeat(request: HeartbeatRequest, options?: CallOptions): Promise<void> {

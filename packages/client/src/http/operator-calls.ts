@@ -15,6 +15,7 @@ import type {
   parseGroupsQuery,
   parseHeartbeat,
   parsePause,
+  parseResume,
   parseStepDown,
   parseTransfer,
 } from "@tenure/core";
@@ -69,23 +70,29 @@ export class OperatorCalls {
     return { groups: page.groups.map(wire.groupOf), cursor: page.cursor };
   }
 
-  async stepDown({ groupId, stepDown }: Parsed<typeof parseStepDown>, signal?: AbortSignal): Promise<void> {
+  async stepDown(
+    { groupId, reason, stepDown }: Parsed<typeof parseStepDown>,
+    signal?: AbortSignal,
+  ): Promise<void> {
     const { by, banMs, force } = stepDown;
     const body = () => ({
-      reason: `asked for by ${by}`,
+      reason: reason ?? `asked for by ${by}`,
       ...(banMs === 0 ? {} : { ban_ms: banMs }),
       ...(force ? { force } : {}),
     });
     await this.#act(groupId, "step-down", body, signal);
   }
 
-  async transfer({ groupId, transfer }: Parsed<typeof parseTransfer>, signal?: AbortSignal): Promise<Leader> {
+  async transfer(
+    { groupId, reason, transfer }: Parsed<typeof parseTransfer>,
+    signal?: AbortSignal,
+  ): Promise<Leader> {
     const { toNodeId, timeoutMs } = transfer;
     const { leader } = await this.#calls.ask<{ leader: LeaseReply }>(
       {
         method: "POST",
         path: groupPath(groupId, "transfer"),
-        body: () => ({ to_node_id: toNodeId, timeout_ms: timeoutMs }),
+        body: () => ({ to_node_id: toNodeId, timeout_ms: timeoutMs, ...because(reason) }),
         resend: "unsent",
         // It answers when it is settled.
         waitMs: timeoutMs,
@@ -96,12 +103,13 @@ export class OperatorCalls {
     return wire.leaderOf(leader);
   }
 
-  async pause({ groupId, forMs }: Parsed<typeof parsePause>, signal?: AbortSignal): Promise<void> {
-    await this.#act(groupId, "pause", () => (forMs === null ? {} : { for_ms: forMs }), signal);
+  async pause({ groupId, reason, forMs }: Parsed<typeof parsePause>, signal?: AbortSignal): Promise<void> {
+    const body = () => ({ ...(forMs === null ? {} : { for_ms: forMs }), ...because(reason) });
+    await this.#act(groupId, "pause", body, signal);
   }
 
-  async resume(groupId: string, signal?: AbortSignal): Promise<void> {
-    await this.#act(groupId, "resume", () => ({}), signal);
+  async resume({ groupId, reason }: Parsed<typeof parseResume>, signal?: AbortSignal): Promise<void> {
+    await this.#act(groupId, "resume", () => because(reason), signal);
   }
 
   async heartbeat(
@@ -166,4 +174,8 @@ export class OperatorCalls {
     const path = groupPath(groupId, verb);
     await this.#calls.ask({ method: "POST", path, body, resend: "unsent", asked: { groupId } }, signal);
   }
+}
+
+function because(reason: string | null): { reason?: string } {
+  return reason === null ? {} : { reason };
 }

@@ -1,6 +1,6 @@
 /** Laws of what an operator does to a leadership: step-down, pause, takeover delay, priorities. */
 import assert from "node:assert/strict";
-import { ConflictError, UnauthorizedError } from "../errors.js";
+import { ConflictError, InvalidRequestError, UnauthorizedError } from "../errors.js";
 import { systemClock } from "../system-clock.js";
 import {
   type AdminBench,
@@ -87,6 +87,20 @@ export function stepDownLaws(law: ElectorLaw<AdminBench>): void {
     // The ban was set before its answer came, so measured from there it may seem a little shorter.
     const tookMs = systemClock.monotonicMs() - bannedAtMs;
     assert(tookMs < 400 + SOON_MS, `a ban of 400 ms took ${tookMs} ms`);
+  });
+
+  law("every act takes a reason, and none that nobody would read", async ({ elector, groupId }) => {
+    await win(elector, candidate(groupId, "a"));
+    await elector.pause({ groupId, reason: "drill" });
+    await elector.resume({ groupId, reason: "drill" });
+    await elector.stepDown({ groupId, by: BY, force: true, reason: "drill" });
+    for (const reason of ["", "x".repeat(501)]) {
+      const isRefused = (error: unknown) => error instanceof InvalidRequestError && error.field === "reason";
+      await assert.rejects(elector.pause({ groupId, reason }), isRefused);
+      await assert.rejects(elector.resume({ groupId, reason }), isRefused);
+      await assert.rejects(elector.stepDown({ groupId, by: BY, reason }), isRefused);
+      await assert.rejects(elector.transfer({ groupId, toNodeId: "b", by: BY, reason }), isRefused);
+    }
   });
 
   law("a group without a leader cannot be stepped down", async ({ elector, groupId }) => {

@@ -201,6 +201,7 @@ describe("what operators ask", () => {
   test("is taken over, and what is left out has its default", () => {
     expect(requests.parseStepDown(stepDown)).toEqual({
       groupId: "g",
+      reason: null,
       stepDown: { by: "operator", banMs: 0, force: false },
     });
     expect(requests.parseStepDown({ ...stepDown, banMs: 86_400_000, force: true }).stepDown).toEqual({
@@ -210,15 +211,26 @@ describe("what operators ask", () => {
     });
     expect(requests.parseTransfer(transfer)).toEqual({
       groupId: "g",
+      reason: null,
       transfer: { toNodeId: "b", by: "operator", timeoutMs: 10_000 },
     });
-    expect(requests.parsePause({ groupId: "g" })).toEqual({ groupId: "g", forMs: null });
-    expect(requests.parsePause({ groupId: "g", forMs: 5 })).toEqual({ groupId: "g", forMs: 5 });
+    const reason = "drill";
+    expect(requests.parsePause({ groupId: "g" })).toEqual({ groupId: "g", forMs: null, reason: null });
+    expect(requests.parsePause({ groupId: "g", forMs: 5, reason })).toEqual({
+      groupId: "g",
+      forMs: 5,
+      reason,
+    });
+    expect(requests.parseResume({ groupId: "g", reason })).toEqual({ groupId: "g", reason });
     expect(requests.parseDelete({ groupId: "g", by: "o", force: true })).toEqual({
       groupId: "g",
       by: "o",
       force: true,
     });
+  });
+
+  test.each([null, "", "x".repeat(501), 5, ["why"]])("%j is no reason", (reason) => {
+    expect(refusal(requests.parseResume, { groupId: "g", reason }).field).toBe("reason");
   });
 
   test("a group's change is made of the configuration in force", () => {

@@ -88,10 +88,23 @@ export function parseHeartbeat(request: unknown): {
   };
 }
 
-export function parseStepDown(request: unknown): { groupId: string; stepDown: StepDown } {
-  const given = fields(request, "", ["groupId", "by", "banMs", "force"]);
+/** What an operator asks, and why; `null`: without a word. */
+interface Act {
+  readonly groupId: string;
+  readonly reason: string | null;
+}
+
+function parseAct({ groupId, reason }: Readonly<Record<string, unknown>>): Act {
+  const isText = typeof reason === "string" && reason.length >= 1 && reason.length <= LIMITS.reasonLength;
+  if (reason !== undefined && !isText)
+    throw new InvalidRequestError("reason", `must be 1 to ${LIMITS.reasonLength} characters`);
+  return { groupId: checkId(groupId, "groupId"), reason: isText ? reason : null };
+}
+
+export function parseStepDown(request: unknown): Act & { stepDown: StepDown } {
+  const given = fields(request, "", ["groupId", "by", "banMs", "force", "reason"]);
   return {
-    groupId: checkId(given["groupId"], "groupId"),
+    ...parseAct(given),
     stepDown: {
       by: checkId(given["by"], "by"),
       banMs: checkInteger(either(given["banMs"], 0), "banMs", 0, LIMITS.banMs),
@@ -100,10 +113,10 @@ export function parseStepDown(request: unknown): { groupId: string; stepDown: St
   };
 }
 
-export function parseTransfer(request: unknown): { groupId: string; transfer: Transfer } {
-  const given = fields(request, "", ["groupId", "toNodeId", "by", "timeoutMs"]);
+export function parseTransfer(request: unknown): Act & { transfer: Transfer } {
+  const given = fields(request, "", ["groupId", "toNodeId", "by", "timeoutMs", "reason"]);
   return {
-    groupId: checkId(given["groupId"], "groupId"),
+    ...parseAct(given),
     transfer: {
       toNodeId: checkId(given["toNodeId"], "toNodeId"),
       by: checkId(given["by"], "by"),
@@ -112,17 +125,17 @@ export function parseTransfer(request: unknown): { groupId: string; transfer: Tr
   };
 }
 
-export function parsePause(request: unknown): { groupId: string; forMs: number | null } {
-  const given = fields(request, "", ["groupId", "forMs"]);
+export function parsePause(request: unknown): Act & { forMs: number | null } {
+  const given = fields(request, "", ["groupId", "forMs", "reason"]);
   const forMs = given["forMs"];
   return {
-    groupId: checkId(given["groupId"], "groupId"),
+    ...parseAct(given),
     forMs: forMs === undefined ? null : checkInteger(forMs, "forMs", 1, LIMITS.pauseMs),
   };
 }
 
-export function parseResume(request: unknown): { groupId: string } {
-  return { groupId: checkId(fields(request, "", ["groupId"])["groupId"], "groupId") };
+export function parseResume(request: unknown): Act {
+  return parseAct(fields(request, "", ["groupId", "reason"]));
 }
 
 export function parseDelete(request: unknown): { groupId: string; by: string; force: boolean } {

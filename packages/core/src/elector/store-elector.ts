@@ -27,6 +27,8 @@ import type {
   RenewResult,
   ResignRequest,
   ResignResult,
+  PauseRequest,
+  ResumeRequest,
   StepDownRequest,
   TransferRequest,
   WatchEvent,
@@ -207,14 +209,14 @@ export class StoreElector implements ElectorAdmin {
     });
   }
 
-  pause(request: { groupId: string; forMs?: number | undefined }, options?: CallOptions): Promise<void> {
+  pause(request: PauseRequest, options?: CallOptions): Promise<void> {
     return this.#run(options, () => {
       const { groupId, forMs } = requests.parsePause(request);
       return this.#operator.pause(groupId, forMs);
     });
   }
 
-  resume(request: { groupId: string }, options?: CallOptions): Promise<void> {
+  resume(request: ResumeRequest, options?: CallOptions): Promise<void> {
     return this.#run(options, () => this.#operator.resume(requests.parseResume(request).groupId));
   }
 

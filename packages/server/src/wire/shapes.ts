@@ -212,7 +212,8 @@ export const GroupBody = Type.Object(
 );
 
 /** Why an admin acts; it goes to the audit log. */
-const reason = () => Type.String({ minLength: 1, maxLength: 500, description: "for the audit log" });
+const reason = () =>
+  Type.String({ minLength: 1, maxLength: LIMITS.reasonLength, description: "for the audit log" });
 
 export const GroupPatch = Type.Object(
   {
