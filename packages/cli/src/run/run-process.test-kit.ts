@@ -25,6 +25,7 @@ export class RunProcess {
   readonly #exited: Promise<unknown>;
   #terms: number[] = [];
   #stderr = "";
+  #pausedGuardian: number | null = null;
   #waiting: (() => void)[] = [];
 
   constructor({ server, nodeId, directory, ttl, inside = [] }: RunOptions) {
@@ -62,6 +63,16 @@ export class RunProcess {
     if (!this.isRunning) return;
     this.#child.kill("SIGKILL");
     await this.#exited;
+    this.#resumeGuardian();
+  }
+
+  /** One that stands still does not see that its owner is gone. */
+  #resumeGuardian(): void {
+    try {
+      if (this.#pausedGuardian !== null) process.kill(this.#pausedGuardian, "SIGCONT");
+    } catch {
+      // Its owner has ended it.
+    }
   }
 
   async end(): Promise<number | null> {
@@ -84,6 +95,7 @@ export class RunProcess {
       .map(Number);
     if (guardian === undefined || guardian === 0) throw new Error(`${this.nodeId} has no guardian`);
     process.kill(guardian, "SIGSTOP");
+    this.#pausedGuardian = guardian;
     await standsStill(guardian);
   }
 
