@@ -71,11 +71,12 @@ function leaveCommand(shell: Shell): Command {
 function rmListCommand(shell: Shell): Command {
   const command = asking(shell, "list", "List the registered resource managers").action((flags: TcFlags) =>
     ask(shell, flags, "GET", "/v1/tc/rm/list", undefined, (body) => {
+      const { entries: _entries, ...shown } = body;
       const backends = (body["backends"] ?? []) as readonly { backend_hash: string; endpoints: string[] }[];
       const rows = backends.flatMap(({ backend_hash: hash, endpoints }) =>
         endpoints.map((each) => [hash, each]),
       );
-      shell.say(body, ...table([["backend", "endpoint"], ...rows]));
+      shell.say(shown, ...table([["backend", "endpoint"], ...rows]));
       return EXIT.done;
     }),
   );

@@ -1,6 +1,25 @@
-/** The resource managers that this server knows, by the backend that each stands for. Kept in its own store. */
+/**
+ * The resource managers that this server knows, by the backend that each stands for. Kept in its own store.
+ *
+ * Each entry has a version, and of two states of one entry the higher stands: so servers that were apart come to the same
+ * registry whoever tells whom, in whatever order and however often. No clock takes part. What was removed stays known as
+ * removed, or whoever has not heard of it would bring it back.
+ */
 import type { Clock } from "@tenure/core";
 import type { OwnRecords } from "../disk/own-records.js";
+
+/** Compared by number, then by who made it. */
+export interface RmVersion {
+  readonly n: number;
+  readonly by: string;
+}
+
+export interface RmEntry {
+  readonly backendHash: string;
+  readonly endpoint: string;
+  readonly isRegistered: boolean;
+  readonly version: RmVersion;
+}
 
 export interface RmChange {
   readonly kind: "register" | "unregister";
@@ -15,87 +34,121 @@ export interface RmBackend {
 }
 
 interface Stored {
-  readonly backends: Readonly<Record<string, readonly string[]>>;
+  /** By backend and endpoint. */
+  readonly entries: Readonly<Record<string, RmEntry>>;
+  /** For people. */
   readonly updatedAtUnix: number;
 }
 
-const KEY = "rm-members";
-const EMPTY: Stored = { backends: {}, updatedAtUnix: 0 };
+export interface RmRegistryOptions {
+  readonly identity: string;
+  readonly records: OwnRecords;
+  readonly clock: Clock;
+}
+
+const KEY = "rm-registry";
+const EMPTY: Stored = { entries: {}, updatedAtUnix: 0 };
 
 export function inverse(change: RmChange): RmChange {
   return { ...change, kind: change.kind === "register" ? "unregister" : "register" };
 }
 
+/** Negative if `a` is lower. */
+export function compareVersions(a: RmVersion, b: RmVersion): number {
+  return a.n - b.n || (a.by < b.by ? -1 : a.by > b.by ? 1 : 0);
+}
+
 export class RmRegistry {
-  readonly #records: OwnRecords;
-  readonly #clock: Clock;
+  readonly #options: RmRegistryOptions;
   #last: Promise<unknown> = Promise.resolve();
 
-  constructor(records: OwnRecords, clock: Clock) {
-    this.#records = records;
-    this.#clock = clock;
+  constructor(options: RmRegistryOptions) {
+    this.#options = options;
   }
 
   get updatedAtUnix(): number {
     return this.#stored().updatedAtUnix;
   }
 
+  /** Everything that is known, what was removed too. */
+  entries(): readonly RmEntry[] {
+    return Object.values(this.#stored().entries);
+  }
+
+  /** Those registered. */
   backends(): readonly RmBackend[] {
-    const { backends } = this.#stored();
-    return Object.entries(backends)
-      .map(([backendHash, endpoints]) => ({ backendHash, endpoints }))
+    const byHash = new Map<string, string[]>();
+    for (const { backendHash, endpoint, isRegistered } of this.entries()) {
+      if (isRegistered) byHash.set(backendHash, [...(byHash.get(backendHash) ?? []), endpoint]);
+    }
+    return [...byHash]
+      .map(([backendHash, endpoints]) => ({ backendHash, endpoints: endpoints.toSorted() }))
       .toSorted((a, b) => (a.backendHash < b.backendHash ? -1 : 1));
   }
 
   backend(backendHash: string): RmBackend {
-    return { backendHash, endpoints: this.#stored().backends[backendHash] ?? [] };
+    const known = this.backends().find((each) => each.backendHash === backendHash);
+    return known ?? { backendHash, endpoints: [] };
   }
 
   /** Every endpoint once. */
   endpoints(): readonly string[] {
-    return [...new Set(Object.values(this.#stored().backends).flat())].toSorted();
+    return [...new Set(this.backends().flatMap(({ endpoints }) => endpoints))].toSorted();
   }
 
   has({ backendHash, endpoint }: Omit<RmChange, "kind">): boolean {
-    return this.backend(backendHash).endpoints.includes(endpoint);
+    return this.#stored().entries[keyOf(backendHash, endpoint)]?.isRegistered === true;
   }
 
-  /** Here alone. False if it was so already: then nothing is written. */
-  apply(change: RmChange): Promise<boolean> {
-    const turn = this.#last.then(() => this.#apply(change));
-    this.#last = turn.catch(() => {});
-    return turn;
-  }
-
-  /**
-   * Takes the whole of another's registry if that is newer: who was away has missed changes, and nobody tells it each. False
-   * if it stays as it is.
-   */
-  adopt(backends: readonly RmBackend[], updatedAtUnix: number): Promise<boolean> {
-    const turn = this.#last.then(async () => {
-      if (updatedAtUnix <= this.updatedAtUnix) return false;
-      const next = Object.fromEntries(
-        backends.map(({ backendHash, endpoints }) => [backendHash, endpoints.toSorted()]),
-      );
-      await this.#records.put({ [KEY]: { backends: next, updatedAtUnix } });
-      return true;
+  /** A new version of the entry, here alone. `isNew` is false if it was so already: then nothing is written. */
+  make(change: RmChange): Promise<{ readonly entry: RmEntry; readonly isNew: boolean }> {
+    return this.#inTurn(async () => {
+      const { kind, backendHash, endpoint } = change;
+      const known = this.#stored().entries[keyOf(backendHash, endpoint)];
+      const isRegistered = kind === "register";
+      if (known !== undefined && known.isRegistered === isRegistered) return { entry: known, isNew: false };
+      const version = { n: (known?.version.n ?? 0) + 1, by: this.#options.identity };
+      const entry = { backendHash, endpoint, isRegistered, version };
+      await this.#put([entry]);
+      return { entry, isNew: true };
     });
-    this.#last = turn.catch(() => {});
-    return turn;
   }
 
-  async #apply(change: RmChange): Promise<boolean> {
-    const { kind, backendHash, endpoint } = change;
-    if (this.has(change) === (kind === "register")) return false;
-    const others = this.backend(backendHash).endpoints.filter((each) => each !== endpoint);
-    const endpoints = kind === "register" ? [...others, endpoint].toSorted() : others;
-    const { [backendHash]: _, ...rest } = this.#stored().backends;
-    const backends = endpoints.length === 0 ? rest : { ...rest, [backendHash]: endpoints };
-    await this.#records.put({ [KEY]: { backends, updatedAtUnix: Math.floor(this.#clock.wallMs() / 1000) } });
-    return true;
+  /** Takes what is newer than what it knows. False if that changes nothing. */
+  merge(entries: readonly RmEntry[]): Promise<boolean> {
+    return this.#inTurn(async () => {
+      const { entries: known } = this.#stored();
+      const newer = entries.filter((entry) => {
+        const before = known[keyOf(entry.backendHash, entry.endpoint)];
+        return before === undefined || compareVersions(entry.version, before.version) > 0;
+      });
+      if (newer.length > 0) await this.#put(newer);
+      return newer.length > 0;
+    });
+  }
+
+  entry(backendHash: string, endpoint: string): RmEntry | null {
+    return this.#stored().entries[keyOf(backendHash, endpoint)] ?? null;
+  }
+
+  async #put(changed: readonly RmEntry[]): Promise<void> {
+    const { records, clock } = this.#options;
+    const entries = { ...this.#stored().entries };
+    for (const entry of changed) entries[keyOf(entry.backendHash, entry.endpoint)] = entry;
+    await records.put({ [KEY]: { entries, updatedAtUnix: Math.floor(clock.wallMs() / 1000) } });
   }
 
   #stored(): Stored {
-    return (this.#records.get(KEY) as Stored | null) ?? EMPTY;
+    return (this.#options.records.get(KEY) as Stored | null) ?? EMPTY;
   }
+
+  #inTurn<T>(work: () => Promise<T>): Promise<T> {
+    const turn = this.#last.then(work);
+    this.#last = turn.catch(() => {});
+    return turn;
+  }
+}
+
+function keyOf(backendHash: string, endpoint: string): string {
+  return `${backendHash} ${endpoint}`;
 }

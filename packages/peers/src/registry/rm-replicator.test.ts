@@ -1,8 +1,9 @@
-import { MemoryStore } from "@tenure/core";
+import { type Clock, MemoryStore } from "@tenure/core";
 import { VirtualClock } from "@tenure/core/testing";
+import * as fc from "fast-check";
 import { beforeEach, describe, expect, it } from "vitest";
 import { OwnRecords } from "../disk/own-records.js";
-import { type RmChange, RmRegistry } from "./rm-registry.js";
+import { type RmChange, type RmEntry, RmRegistry } from "./rm-registry.js";
 import { RmReplicator } from "./rm-replicator.js";
 
 const CHANGE: RmChange = { kind: "register", backendHash: "h", endpoint: "https://r:1" };
@@ -15,17 +16,18 @@ describe("a change of the registry", () => {
   let mute: Set<string>;
   /** It fails at the change itself. */
   let broken: Set<string>;
+  /** The network is cut after it has made the change. */
+  let cutAfter: Set<string>;
   let replicator: RmReplicator;
   let calls: string[];
   beforeEach(async () => {
     const clock = new VirtualClock();
-    const registry = async () => new RmRegistry(await OwnRecords.open(new MemoryStore()), clock);
-    own = await registry();
+    own = await registryOf("own");
     peers = new Map([
-      ["a", await registry()],
-      ["b", await registry()],
+      ["a", await registryOf("a")],
+      ["b", await registryOf("b")],
     ]);
-    [unreachable, mute, broken] = [new Set(), new Set(), new Set()];
+    [unreachable, mute, broken, cutAfter] = [new Set(), new Set(), new Set(), new Set()];
     calls = [];
     replicator = new RmReplicator({
       registry: own,
@@ -37,12 +39,14 @@ describe("a change of the registry", () => {
           calls.push(`reach ${to}`);
           if (unreachable.has(to)) throw new Error("away");
         },
-        replicate: async (to, change) => {
-          calls.push(`${change.kind} ${to}`);
+        replicate: async (to, entry) => {
+          calls.push(`${entry.isRegistered ? "register" : "unregister"} ${to}`);
           if (unreachable.has(to) || broken.has(to)) throw new Error("away");
-          const changed = await (peers.get(to) as RmRegistry).apply(change);
-          if (mute.has(to)) throw new Error("the answer is lost");
-          return changed;
+          const peer = peers.get(to) as RmRegistry;
+          await peer.merge([entry]);
+          if (cutAfter.delete(to)) unreachable.add(to);
+          if (mute.has(to) || unreachable.has(to)) throw new Error("the answer is lost");
+          return peer.entry(entry.backendHash, entry.endpoint) as RmEntry;
         },
       },
     });
@@ -77,25 +81,21 @@ describe("a change of the registry", () => {
     expect(everywhere()).toEqual([false, false, false]);
   });
 
-  it("is owed where it cannot be taken back at once, and settled later", async () => {
-    mute.add("b");
-    const registry = peers.get("b") as RmRegistry;
-    const apply = registry.apply.bind(registry);
-    // After it was made there, the network is cut.
-    registry.apply = async (change) => {
-      const changed = await apply(change);
-      unreachable.add("b");
-      return changed;
-    };
-    await replicator.apply(CHANGE);
+  it("is taken back later where that cannot be told at once: what is newer stands when registries are compared", async () => {
+    cutAfter.add("b");
+    expect((await replicator.apply(CHANGE)).kind).toBe("failed");
     expect(everywhere()).toEqual([false, false, true]);
-    registry.apply = apply;
-    await replicator.settle();
-    expect(everywhere()).toEqual([false, false, true]);
-    unreachable.clear();
-    mute.clear();
-    await replicator.settle();
+    await (peers.get("b") as RmRegistry).merge(own.entries());
     expect(everywhere()).toEqual([false, false, false]);
+  });
+
+  it("made by one that has missed others goes over these, and is not lost to them", async () => {
+    for (const registry of peers.values()) {
+      await registry.make(CHANGE);
+      await registry.make({ ...CHANGE, kind: "unregister" });
+    }
+    expect(await replicator.apply(CHANGE)).toEqual({ kind: "applied" });
+    expect(everywhere()).toEqual([true, true, true]);
   });
 
   it("that was there before at all is not removed by a failure to make it again", async () => {
@@ -119,15 +119,66 @@ describe("a change of the registry", () => {
   });
 });
 
-describe("a registry that was away", () => {
-  it("takes the whole of a newer one, and nothing of an older", async () => {
-    const registry = new RmRegistry(await OwnRecords.open(new MemoryStore()), new VirtualClock());
-    await registry.apply(CHANGE);
-    const { updatedAtUnix } = registry;
-    const other = [{ backendHash: "x", endpoints: ["https://x:1"] }];
-    expect(await registry.adopt(other, updatedAtUnix)).toBe(false);
-    expect(registry.has(CHANGE)).toBe(true);
-    expect(await registry.adopt(other, updatedAtUnix + 1)).toBe(true);
-    expect(registry.endpoints()).toEqual(["https://x:1"]);
+describe("registries that were apart", () => {
+  const X: RmChange = { kind: "register", backendHash: "x", endpoint: "https://x:1" };
+  const removed = (change: RmChange): RmChange => ({ ...change, kind: "unregister" });
+
+  it("keep a removal that one of them has missed, whatever their wall clocks say", async () => {
+    const clocks = new VirtualClock();
+    const [slow, fast] = [clocks.process({ wallOffsetMs: -1e9 }), clocks.process({ wallOffsetMs: 1e9 })];
+    const [here, there] = [await registryOf("a", slow), await registryOf("b", fast)];
+    await there.merge([(await here.make(CHANGE)).entry]);
+    // Apart: one removes it, the other, whose clock is far ahead, learns of something else.
+    await here.make(removed(CHANGE));
+    await there.make(X);
+    await there.merge(here.entries());
+    await here.merge(there.entries());
+    for (const each of [here, there]) expect(each.endpoints()).toEqual(["https://x:1"]);
+  });
+
+  it("come to the same, whoever tells whom in whatever order and however often", async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(fc.record({ at: fc.nat(2), which: fc.nat(2), isAdded: fc.boolean(), tells: fc.nat(2) }), {
+          maxLength: 12,
+        }),
+        fc.shuffledSubarray(["01", "02", "10", "12", "20", "21"], { minLength: 6 }),
+        async (acts, pairs) => {
+          const all = [await registryOf("a"), await registryOf("b"), await registryOf("c")];
+          const at = (index: number): RmRegistry => all[index] as RmRegistry;
+          for (const { at: actor, which, isAdded, tells } of acts) {
+            await at(actor).make({
+              ...X,
+              endpoint: `https://x:${which + 1}`,
+              kind: isAdded ? "register" : "unregister",
+            });
+            if (tells !== actor) await at(tells).merge(at(actor).entries());
+          }
+          for (const pair of [...pairs, ...pairs])
+            await at(Number(pair[0])).merge(at(Number(pair[1])).entries());
+          for (const each of all) expect(new Set(each.entries())).toEqual(new Set(at(0).entries()));
+        },
+      ),
+    );
+  });
+
+  it("change nothing by an older state, and last", async () => {
+    const store = new MemoryStore();
+    const records = await OwnRecords.open(store);
+    const registry = new RmRegistry({ identity: "a", records, clock: new VirtualClock() });
+    const { entry } = await registry.make(CHANGE);
+    await registry.make(removed(CHANGE));
+    expect(await registry.merge([entry])).toBe(false);
+    expect(registry.has(CHANGE)).toBe(false);
+    const again = new RmRegistry({
+      identity: "a",
+      records: await OwnRecords.open(store),
+      clock: new VirtualClock(),
+    });
+    expect(again.entries()).toEqual(registry.entries());
   });
 });
+
+async function registryOf(identity: string, clock: Clock = new VirtualClock()): Promise<RmRegistry> {
+  return new RmRegistry({ identity, records: await OwnRecords.open(new MemoryStore()), clock });
+}

@@ -1,16 +1,16 @@
 /**
  * One change of the registry at every member, or at none: first all must answer, then it is made here and there, and if one
- * does not confirm, it is taken back wherever it was made. What could not be taken back at once is owed, and tried again
- * until it is done, the member is gone, or the same entry is changed anew.
+ * does not confirm, it is taken back everywhere by a newer version. Whoever cannot be told that now learns it when it next
+ * compares its registry with the others'.
  */
 import type { Clock } from "@tenure/core";
-import { inverse, type RmChange, type RmRegistry } from "./rm-registry.js";
+import { compareVersions, inverse, type RmChange, type RmEntry, type RmRegistry } from "./rm-registry.js";
 
 export interface RmCalls {
   /** Rejects if this member does not answer. */
   reach(endpoint: string, signal: AbortSignal): Promise<void>;
-  /** Makes the change there alone; resolves to whether it was one. */
-  replicate(endpoint: string, change: RmChange, signal: AbortSignal): Promise<boolean>;
+  /** Has this member take the entry if it is newer; resolves to what stands there then. */
+  replicate(endpoint: string, entry: RmEntry, signal: AbortSignal): Promise<RmEntry>;
 }
 
 export interface RmReplicatorOptions {
@@ -28,9 +28,11 @@ export type RmOutcome =
 
 type Reply<T> = { readonly endpoint: string } & ({ readonly value: T } | { readonly cause: unknown });
 
+/** So often a change is made anew over what others knew better; then somebody changes the same entry all the time. */
+const ATTEMPTS = 3;
+
 export class RmReplicator {
   readonly #options: RmReplicatorOptions;
-  readonly #owed = new Map<string, { readonly endpoint: string; readonly change: RmChange }>();
   #last: Promise<unknown> = Promise.resolve();
 
   constructor(options: RmReplicatorOptions) {
@@ -39,46 +41,36 @@ export class RmReplicator {
 
   /** One after the other. */
   apply(change: RmChange): Promise<RmOutcome> {
-    return this.#inTurn(() => this.#apply(change));
-  }
-
-  /** Tries what is owed. */
-  settle(): Promise<void> {
-    return this.#inTurn(async () => {
-      const peers = this.#options.peers();
-      for (const [key, { endpoint, change }] of this.#owed) {
-        if (!peers.includes(endpoint)) this.#owed.delete(key);
-        else await this.#takeBack(endpoint, change);
-      }
-    });
+    const turn = this.#last.then(() => this.#apply(change));
+    this.#last = turn.catch(() => {});
+    return turn;
   }
 
   async #apply(change: RmChange): Promise<RmOutcome> {
     const { registry, calls } = this.#options;
     const peers = this.#options.peers();
-    const reached = await this.#ask(peers, (endpoint, signal) => calls.reach(endpoint, signal));
-    const away = failure(reached);
+    const away = failure(await this.#ask(peers, (endpoint, signal) => calls.reach(endpoint, signal)));
     if (away !== null) return away;
-    for (const endpoint of peers) this.#owed.delete(keyOf(endpoint, change));
-    const isNew = await registry.apply(change);
-    const replies = await this.#ask(peers, (endpoint, signal) => calls.replicate(endpoint, change, signal));
-    const missed = failure(replies);
-    if (missed === null) return { kind: "applied" };
-    if (isNew) await registry.apply(inverse(change));
-    for (const reply of replies) {
-      // Whoever did not confirm may have made it all the same; it had it before if this server had.
-      if ("value" in reply ? reply.value : isNew) await this.#takeBack(reply.endpoint, inverse(change));
+    for (let attempt = 1; ; attempt++) {
+      const { entry, isNew } = await registry.make(change);
+      const replies = await this.#tell(peers, entry);
+      const missed = failure(replies);
+      if (missed !== null) {
+        if (isNew) await this.#tell(peers, (await registry.make(inverse(change))).entry);
+        return missed;
+      }
+      const newer = replies.flatMap((reply) =>
+        "value" in reply && compareVersions(reply.value.version, entry.version) > 0 ? [reply.value] : [],
+      );
+      if (newer.every(({ isRegistered }) => isRegistered === entry.isRegistered) || attempt === ATTEMPTS)
+        return { kind: "applied" };
+      // This server had missed changes of the entry: the next version goes over them.
+      await registry.merge(newer);
     }
-    return missed;
   }
 
-  async #takeBack(endpoint: string, change: RmChange): Promise<void> {
-    const key = keyOf(endpoint, change);
-    this.#owed.set(key, { endpoint, change });
-    const [reply] = await this.#ask([endpoint], (to, signal) =>
-      this.#options.calls.replicate(to, change, signal),
-    );
-    if (reply !== undefined && "value" in reply) this.#owed.delete(key);
+  #tell(peers: readonly string[], entry: RmEntry): Promise<readonly Reply<RmEntry>[]> {
+    return this.#ask(peers, (endpoint, signal) => this.#options.calls.replicate(endpoint, entry, signal));
   }
 
   #ask<T>(
@@ -96,17 +88,6 @@ export class RmReplicator {
     );
     return Promise.all(replies).finally(cancel);
   }
-
-  #inTurn<T>(work: () => Promise<T>): Promise<T> {
-    const turn = this.#last.then(work);
-    this.#last = turn.catch(() => {});
-    return turn;
-  }
-}
-
-/** Of one entry there, whichever way it is changed. */
-function keyOf(endpoint: string, { backendHash, endpoint: entry }: RmChange): string {
-  return `${endpoint} ${backendHash} ${entry}`;
 }
 
 function failure(replies: readonly Reply<unknown>[]): (RmOutcome & { kind: "failed" }) | null {

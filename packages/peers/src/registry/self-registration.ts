@@ -6,8 +6,8 @@ export interface SelfRegistrationOptions {
   /** The active members, or the join targets while there are none. */
   readonly targets: () => readonly string[];
   readonly register: (endpoint: string) => Promise<void>;
-  /** What is owed from earlier failures. */
-  readonly settle: () => Promise<void>;
+  /** Takes what was changed while this server was away. */
+  readonly catchUp: () => Promise<void>;
   readonly onFailure: (endpoint: string, cause: unknown) => void;
   readonly onSuccess: (endpoint: string) => void;
 }
@@ -35,10 +35,10 @@ export class SelfRegistration {
   }
 
   async #run(): Promise<void> {
-    const { clock, intervalMs, targets, register, settle, onFailure, onSuccess } = this.#options;
+    const { clock, intervalMs, targets, register, catchUp, onFailure, onSuccess } = this.#options;
     const { signal } = this.#stopping;
     while (!signal.aborted) {
-      await unlessAborted(signal, settle()).catch(() => {});
+      await unlessAborted(signal, catchUp()).catch(() => {});
       for (const endpoint of targets()) {
         if (signal.aborted) return;
         await unlessAborted(signal, register(endpoint)).then(

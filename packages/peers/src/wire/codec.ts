@@ -1,8 +1,7 @@
 /** What peers say, as JSON and back. What comes in is checked: it decides who leads. */
 import { checkId, checkInteger, InvalidRequestError, isObject } from "@tenure/core";
 import type { Configuration, ConfiguredMember, Epoch, LiveLease, PeerState } from "../protocol/messages.js";
-
-import type { RmBackend } from "../registry/rm-registry.js";
+import type { RmEntry, RmVersion } from "../registry/rm-registry.js";
 
 const MOST = Number.MAX_SAFE_INTEGER;
 const MOST_MEMBERS = 1000;
@@ -91,22 +90,38 @@ export function decodeState(value: unknown): PeerState {
   };
 }
 
-/** The answer to `GET /v1/tc/rm/list`. */
-export function decodeRegistry(body: Readonly<Record<string, unknown>>): {
-  readonly backends: readonly RmBackend[];
-  readonly updatedAtUnix: number;
-} {
-  const { backends, updated_at_unix: updatedAtUnix } = body;
+export interface RmEntryShape {
+  readonly backend_hash: string;
+  readonly endpoint: string;
+  readonly registered: boolean;
+  readonly version: readonly [n: number, by: string];
+}
+
+export function encodeEntry({ backendHash, endpoint, isRegistered, version }: RmEntry): RmEntryShape {
+  const { n, by } = version;
+  return { backend_hash: backendHash, endpoint, registered: isRegistered, version: [n, by] };
+}
+
+export function decodeVersion(value: unknown, field: string): RmVersion {
+  if (!Array.isArray(value) || value.length !== 2) throw new InvalidRequestError(field, "must be [n, by]");
+  const [n, by] = value as [unknown, unknown];
+  return { n: checkInteger(n, `${field}[0]`, 1, MOST), by: checkId(by, `${field}[1]`) };
+}
+
+export function decodeEntry(value: unknown): RmEntry {
+  const { backend_hash: hash, endpoint, registered, version } = object(value, "entry");
   return {
-    backends: list(backends, "backends").map((each) => {
-      const { backend_hash: hash, endpoints } = object(each, "backends");
-      return {
-        backendHash: checkId(hash, "backend_hash"),
-        endpoints: list(endpoints, "endpoints").map((endpoint) => text(endpoint, "endpoints")),
-      };
-    }),
-    updatedAtUnix: checkInteger(updatedAtUnix, "updated_at_unix", 0, MOST),
+    backendHash: checkId(hash, "entry.backend_hash"),
+    endpoint: text(endpoint, "entry.endpoint"),
+    isRegistered: registered === true,
+    version: decodeVersion(version, "entry.version"),
   };
+}
+
+/** Of the answer to `GET /v1/tc/rm/list`. */
+export function decodeEntries({ entries }: Readonly<Record<string, unknown>>): readonly RmEntry[] {
+  if (!Array.isArray(entries)) throw new InvalidRequestError("entries", "must be a list");
+  return entries.map(decodeEntry);
 }
 
 function decodeLease(value: unknown): LiveLease {
@@ -123,11 +138,6 @@ function decodeLease(value: unknown): LiveLease {
 
 function object(value: unknown, field: string): Readonly<Record<string, unknown>> {
   if (!isObject(value)) throw new InvalidRequestError(field, "must be an object");
-  return value;
-}
-
-function list(value: unknown, field: string): readonly unknown[] {
-  if (!Array.isArray(value)) throw new InvalidRequestError(field, "must be a list");
   return value;
 }
 

@@ -5,7 +5,7 @@ import { MEMBER_LEASES, type Membership } from "../membership/membership.js";
 import type { RmRegistry } from "../registry/rm-registry.js";
 import { RmReplicator } from "../registry/rm-replicator.js";
 import { SelfRegistration } from "../registry/self-registration.js";
-import { decodeRegistry } from "./codec.js";
+import { decodeEntries, decodeEntry, encodeEntry } from "./codec.js";
 import { CALL_LEASES, limitedCall } from "./limited-call.js";
 import { type PeerCalls, RefusedCallError } from "./peer-calls.js";
 import type { PeerLog } from "./peer-log.js";
@@ -48,12 +48,13 @@ function replicatorOf(parts: NodeRegistryParts): RmReplicator {
     calls: {
       reach: async (to, signal) =>
         void (await calls.ask(to, { method: "GET", path: "/v1/tc/leader", signal })),
-      replicate: async (to, { kind, backendHash, endpoint }, signal) => {
-        const body = { backend_hash: backendHash, endpoint };
+      replicate: async (to, entry, signal) => {
+        const { backend_hash, endpoint, version } = encodeEntry(entry);
+        const body = { backend_hash, endpoint, version };
         const headers = { [REPLICATE]: "1" };
-        const path = `/v1/tc/rm/${kind}`;
+        const path = `/v1/tc/rm/${entry.isRegistered ? "register" : "unregister"}`;
         const answer = await calls.ask(to, { method: "POST", path, body, headers, signal });
-        return answer["changed"] === true;
+        return decodeEntry(answer["entry"]);
       },
     },
   });
@@ -81,23 +82,19 @@ function registrationOf(parts: NodeRegistryParts, replicator: RmReplicator): Sel
       const outcome = await replicator.apply({ kind: "register", backendHash, endpoint });
       if (outcome.kind === "failed") throw outcome.cause;
     },
-    settle: async () => {
-      await replicator.settle();
-      await catchUp(parts);
-    },
+    catchUp: () => catchUp(parts),
     onFailure: (to, cause) => log.failed(WHAT, to, cause),
     onSuccess: (to) => log.succeeded(WHAT, to),
   });
 }
 
-/** What was changed while this server was away, it takes from whoever has the newest. */
+/** Nobody tells it each change that it has missed: it compares its registry with everybody's. */
 async function catchUp(parts: NodeRegistryParts): Promise<void> {
   const { clock, options, calls, registry } = parts;
   for (const to of others(parts)) {
     const call = { method: "GET", path: "/v1/tc/rm/list" } as const;
     const answer = await limitedCall(clock, options.ttlMs, calls, to, call).catch(() => null);
     if (answer?.status !== 200) continue;
-    const { backends, updatedAtUnix } = decodeRegistry(answer.body);
-    await registry.adopt(backends, updatedAtUnix);
+    await registry.merge(decodeEntries(answer.body));
   }
 }

@@ -88,7 +88,7 @@ export class PeerNode {
     this.#disk = disk;
     const ttlMs = MEMBER_LEASES * options.ttlMs;
     this.membership = new Membership({ self: options.identity, ttlMs, clock: parts.clock, records });
-    this.#registry = new RmRegistry(records, parts.clock);
+    this.#registry = new RmRegistry({ identity: options.identity, records, clock: parts.clock });
     this.#resourceManager = new ResourceManager(records, parts.resource ?? null);
     this.#decisions = new DecisionLog(records, (txnId) => this.#resourceManager.applied(txnId));
   }

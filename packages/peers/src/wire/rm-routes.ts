@@ -3,6 +3,7 @@ import type { RmChange, RmRegistry } from "../registry/rm-registry.js";
 import type { RmReplicator } from "../registry/rm-replicator.js";
 import { Body } from "./body.js";
 import type { Callers } from "./callers.js";
+import { decodeVersion, encodeEntry } from "./codec.js";
 import { isMarked, orUnavailable, OWN_IDENTITY, REPLICATE } from "./route.js";
 import { WireError } from "./wire-error.js";
 
@@ -19,16 +20,18 @@ export function rmRoutes(app: FastifyInstance, parts: RmRouteParts): void {
   const { callers, registry, replicator, onReplicationFailed } = parts;
   const changes = (kind: RmChange["kind"]) => async (request: FastifyRequest) => {
     callers.server(request.raw.socket);
-    const body = new Body(request.body, ["backend_hash", "endpoint"]);
+    const isReplica = isMarked(request, REPLICATE);
+    const body = new Body(request.body, ["backend_hash", "endpoint", ...(isReplica ? ["version"] : [])]);
     const change = { kind, backendHash: body.id("backend_hash"), endpoint: body.endpoint("endpoint") };
     const shown = (): object => ({
       backend_hash: change.backendHash,
       endpoints: registry.backend(change.backendHash).endpoints,
       updated_at_unix: registry.updatedAtUnix,
     });
-    if (isMarked(request, REPLICATE)) {
-      const changed = await orUnavailable(CODE, registry.apply(change));
-      return { ...shown(), changed };
+    if (isReplica) {
+      await orUnavailable(CODE, takeReplica(registry, change, body));
+      const entry = registry.entry(change.backendHash, change.endpoint);
+      return { ...shown(), entry: entry === null ? null : encodeEntry(entry) };
     }
     const outcome = await orUnavailable(CODE, replicator.apply(change));
     if (outcome.kind === "failed") {
@@ -51,7 +54,16 @@ export function rmRoutes(app: FastifyInstance, parts: RmRouteParts): void {
       backends: registry
         .backends()
         .map(({ backendHash, endpoints }) => ({ backend_hash: backendHash, endpoints })),
+      entries: registry.entries().map(encodeEntry),
       updated_at_unix: registry.updatedAtUnix,
     };
   });
+}
+
+/** A replica without a version is a change of this server alone. */
+async function takeReplica(registry: RmRegistry, change: RmChange, body: Body): Promise<void> {
+  if (!body.has("version")) return void (await registry.make(change));
+  const { kind, backendHash, endpoint } = change;
+  const version = decodeVersion(body.required("version"), "version");
+  await registry.merge([{ backendHash, endpoint, isRegistered: kind === "register", version }]);
 }
