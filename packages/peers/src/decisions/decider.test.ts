@@ -1,86 +1,19 @@
-/** Decisions among three servers in one process: whatever fails in between, no two coordinators decide differently. */
+/** Decisions among servers in one process: whatever fails in between, no two coordinators decide differently. */
 import { MemoryStore } from "@tenure/core";
-import { VirtualClock } from "@tenure/core/testing";
 import { beforeEach, describe, expect, it } from "vitest";
 import { OwnRecords } from "../disk/own-records.js";
-import type { Configuration } from "../protocol/messages.js";
-import { Decider, type DecisionCalls } from "./decider.js";
 import type { TxnDecision } from "./decision.js";
-import { DecisionLog } from "./decision-log.js";
+import { type DecidingServer, Deciders, electorateOf, LIMIT_MS } from "./deciders.test-kit.js";
 import { ResourceManager } from "./resource-manager.js";
-
-interface Server {
-  readonly name: string;
-  readonly log: DecisionLog;
-  readonly manager: ResourceManager;
-  readonly decider: Decider;
-  readonly applied: TxnDecision[];
-}
 
 const NAMES = ["a", "b", "c"];
 
 describe("the decisions of a cluster", () => {
-  let clock: VirtualClock;
-  let servers: Map<string, Server>;
-  /** `from to`, whose calls fail. */
-  let cut: Set<string>;
-  /** Ends the coordinator right after it has told that many to remember. */
-  let dies: number;
-  const config: Configuration = {
-    cluster: "a",
-    epoch: { term: 1, n: 0 },
-    members: Object.fromEntries(NAMES.map((name) => [name, { endpoint: name, disk: `disk-${name}` }])),
-  };
-
-  async function serverOf(name: string): Promise<Server> {
-    const records = await OwnRecords.open(new MemoryStore());
-    const applied: TxnDecision[] = [];
-    const manager = new ResourceManager(records, { apply: async (decision) => void applied.push(decision) });
-    const log = new DecisionLog(records, (txnId) => manager.applied(txnId));
-    const to = (endpoint: string): Server => {
-      if (cut.has(`${name} ${endpoint}`)) throw new Error("cut");
-      return servers.get(endpoint) as Server;
-    };
-    const heard = async <T>(endpoint: string, work: (server: Server) => Promise<T>) => ({
-      from: { identity: endpoint, disk: `disk-${endpoint}` },
-      value: await work(to(endpoint)),
-    });
-    const calls: DecisionCalls = {
-      prepare: (endpoint, txnId, term) => heard(endpoint, (server) => server.log.prepare(txnId, term)),
-      remember: (endpoint, decision) =>
-        heard(endpoint, (server) => {
-          if (dies-- <= 0) throw new Error("dead");
-          return server.log.remember(decision);
-        }),
-      open: (endpoint) => heard(endpoint, async (server) => server.log.open()),
-      done: async (endpoint, { txnId, decision }) => to(endpoint).log.mark(txnId, decision, "isDone"),
-      apply: async (endpoint, decision) => to(endpoint).manager.apply(decision),
-    };
-    const decider = new Decider({
-      self: { identity: name, endpoint: name },
-      clock,
-      limitMs: 1000,
-      log,
-      calls,
-      electorate: () => config,
-      resourceManagers: () => NAMES,
-      onFinal: () => {},
-      onFailure: () => {},
-    });
-    return { name, log, manager, decider, applied };
-  }
-
+  let world: Deciders;
   beforeEach(async () => {
-    clock = new VirtualClock();
-    cut = new Set();
-    dies = Number.POSITIVE_INFINITY;
-    servers = new Map();
-    for (const name of NAMES) servers.set(name, await serverOf(name));
+    world = await Deciders.of("abc");
   });
-  const at = (name: string): Server => servers.get(name) as Server;
-  const isolate = (name: string): void => {
-    for (const other of NAMES) if (other !== name) cut.add(`${name} ${other}`).add(`${other} ${name}`);
-  };
+  const at = (name: string): DecidingServer => world.at(name);
 
   it("are applied by every resource manager once, and deciding the same again is a no-op", async () => {
     const final = { kind: "final", decision: "commit", pending: [] };
@@ -98,38 +31,38 @@ describe("the decisions of a cluster", () => {
   });
 
   it("are not made without a majority", async () => {
-    isolate("a");
+    world.isolate("a");
     expect(await at("a").decider.settle("t", "commit", 1)).toEqual({ kind: "no-majority" });
     expect(at("a").applied).toEqual([]);
     expect(await at("b").decider.settle("t", "abort", 2)).toMatchObject({ decision: "abort" });
-    cut.clear();
+    world.cut.clear();
     // The old one comes back, and has to learn.
     expect(await at("a").decider.settle("t", "commit", 3)).toMatchObject({ decision: "abort" });
   });
 
   it("of a coordinator that died in the midst of it are found by the next, if anybody could have seen them", async () => {
-    dies = 1;
+    world.remembers = 1;
     const first = await at("a").decider.settle("t", "commit", 1);
     expect(first).toMatchObject({ kind: "final", decision: "commit" });
-    isolate("a");
-    dies = Number.POSITIVE_INFINITY;
+    world.isolate("a");
+    world.remembers = Number.POSITIVE_INFINITY;
     expect(await at("c").decider.settle("t", "abort", 2)).toMatchObject({ decision: "commit" });
   });
 
   it("that nobody but a dead coordinator remembers give way, and it learns so when it is back", async () => {
-    dies = 0;
+    world.remembers = 0;
     expect(await at("a").decider.settle("t", "commit", 1)).toEqual({ kind: "no-majority" });
-    dies = Number.POSITIVE_INFINITY;
-    isolate("a");
+    world.remembers = Number.POSITIVE_INFINITY;
+    world.isolate("a");
     expect(await at("b").decider.settle("t", "abort", 2)).toMatchObject({ decision: "abort" });
-    cut.clear();
+    world.cut.clear();
     expect(await at("a").decider.settle("t", "commit", 3)).toMatchObject({ decision: "abort" });
   });
 
   it("asked for again in the same term keep to what was told first", async () => {
-    dies = 0;
+    world.remembers = 0;
     expect(await at("a").decider.settle("t", "commit", 1)).toEqual({ kind: "no-majority" });
-    dies = Number.POSITIVE_INFINITY;
+    world.remembers = Number.POSITIVE_INFINITY;
     expect(await at("a").decider.settle("t", "abort", 1)).toMatchObject({
       kind: "final",
       decision: "commit",
@@ -149,9 +82,9 @@ describe("the decisions of a cluster", () => {
     for (let seed = 0; seed < 64; seed++) {
       const txnId = `t${seed}`;
       const terms = [2 * seed + 10, 2 * seed + 11];
-      cut.clear();
+      world.cut.clear();
       for (const [index, pair] of ["a b", "a c", "b a", "b c"].entries())
-        if ((seed >> index) & 1) cut.add(pair);
+        if ((seed >> index) & 1) world.cut.add(pair);
       const [x, y] = await Promise.all([
         at("a").decider.settle(txnId, "commit", terms[seed & 1] ?? 0),
         at("b").decider.settle(txnId, "abort", terms[1 - (seed & 1)] ?? 0),
@@ -162,30 +95,131 @@ describe("the decisions of a cluster", () => {
     }
   });
 
+  it("are not late because one elector is silent: a majority is enough", async () => {
+    world.silent.add("c");
+    world.managers = ["a", "b"];
+    // No time passes.
+    expect(await at("a").decider.settle("t", "commit", 1)).toMatchObject({ kind: "final", pending: [] });
+  });
+
+  it("that are final bind, whatever another has been asked to remember in a later term", async () => {
+    world = await Deciders.of("abcde");
+    for (const name of "de") world.isolate(name);
+    await at("b").log.take([{ txnId: "t", decision: "commit", term: 1, doneForMs: null }]);
+    await at("c").log.remember({ txnId: "t", decision: "abort", term: 5 });
+    expect(await at("a").decider.settle("t", "abort", 6)).toMatchObject({ decision: "commit" });
+  });
+
   it("reach a resource manager that was away when it is back, by the next coordinator if need be", async () => {
-    isolate("c");
+    world.isolate("c");
     expect(await at("a").decider.settle("t", "commit", 1)).toMatchObject({ pending: ["c"] });
-    cut.clear();
-    isolate("a");
+    world.cut.clear();
+    world.isolate("a");
     const reign = new AbortController();
     at("b").decider.lead(2, reign.signal);
-    await clock.advance(100);
+    await world.clock.advance(100);
     expect(at("c").applied).toEqual([{ txnId: "t", decision: "commit", term: 2 }]);
-    cut.clear();
-    await clock.advance(3000);
-    // Everybody has it: nothing is open any more.
+    world.cut.clear();
+    await world.clock.advance(3 * LIMIT_MS);
+    // Everybody has it, and everybody knows.
     for (const name of NAMES) expect(at(name).log.open()).toEqual([]);
     reign.abort();
     await at("b").decider.stopped();
   });
 
+  it("that an old coordinator brings to others after the new one has looked are refused", async () => {
+    const reign = new AbortController();
+    at("b").decider.lead(2, reign.signal);
+    await world.clock.advance(100);
+    expect(await at("a").decider.settle("t", "commit", 1)).toEqual({ kind: "stale", term: 2 });
+    reign.abort();
+    await at("b").decider.stopped();
+  });
+
+  it("are told as done to one that was away by then, without another coordinator", async () => {
+    const reign = new AbortController();
+    at("a").decider.lead(1, reign.signal);
+    await at("a").decider.settle("t", "commit", 1);
+    world.isolate("c");
+    await world.clock.advance(2 * LIMIT_MS);
+    expect(NAMES.map((name) => at(name).log.open().length)).toEqual([0, 0, 1]);
+    world.cut.clear();
+    await world.clock.advance(2 * LIMIT_MS);
+    expect(NAMES.map((name) => at(name).log.open().length)).toEqual([0, 0, 0]);
+    reign.abort();
+    await at("a").decider.stopped();
+  });
+
+  it("in great number are told page by page", async () => {
+    const many = Array.from({ length: 1201 }, (_, i) => `t${String(i).padStart(4, "0")}`);
+    await at("b").log.take(
+      many.map((txnId) => ({ txnId, decision: "commit" as const, term: 1, doneForMs: null })),
+    );
+    const reign = new AbortController();
+    at("a").decider.lead(2, reign.signal);
+    await world.clock.advance(100);
+    expect(at("c").applied.map(({ txnId }) => txnId)).toEqual(many);
+    reign.abort();
+    await at("a").decider.stopped();
+  });
+
   it("are not counted from an elector whose disk is another than the electorate's", async () => {
-    const { decider } = await serverOf("a");
-    isolate("c");
-    const members = config.members as Record<string, { endpoint: string; disk: string }>;
-    members["b"] = { endpoint: "b", disk: "lost" };
-    expect(await decider.settle("t", "commit", 1)).toEqual({ kind: "no-majority" });
-    members["b"] = { endpoint: "b", disk: "disk-b" };
+    world.isolate("c");
+    const { config } = at("a");
+    const members = { ...config.members, b: { endpoint: "b", disk: "lost" } };
+    at("a").config = { ...config, members };
+    expect(await at("a").decider.settle("t", "commit", 1)).toEqual({ kind: "no-majority" });
+  });
+});
+
+describe("decisions and the electorate", () => {
+  /** d and e have joined, and know nothing yet. */
+  let world: Deciders;
+  const at = (name: string): DecidingServer => world.at(name);
+  const ended = AbortSignal.abort(new Error("no sweeps"));
+  beforeEach(async () => {
+    world = await Deciders.of("abcde", "abc");
+    world.managers = ["a"];
+  });
+
+  async function mayStep(name: string): Promise<boolean> {
+    const { decider, config } = at(name);
+    for (let round = 0; round < 3 && !decider.mayStep(config); round++) await decider.stopped();
+    return decider.mayStep(config);
+  }
+
+  it("the next step waits until a majority of the present electorate holds everything final", async () => {
+    at("a").decider.lead(1, ended);
+    world.isolate("c");
+    await at("a").decider.settle("t", "commit", 1);
+    // a, b and d, e: two steps from a, b and c, by which the decision was made.
+    at("a").config = electorateOf("abde", 1, 1);
+    world.cut.add("a d").add("a e");
+    expect(await mayStep("a")).toBe(false);
+    world.cut.delete("a d");
+    expect(await mayStep("a")).toBe(true);
+    expect(at("d").log.get("t")).toMatchObject({ decision: "commit", isFinal: true });
+    expect(at("e").log.get("t")).toBeNull();
+  });
+
+  it("a coordinator that has missed a decision carries it too", async () => {
+    world.isolate("c");
+    await at("a").decider.settle("t", "commit", 1);
+    world.cut.clear();
+    at("c").config = electorateOf("abcd", 2, 1);
+    at("c").decider.lead(2, ended);
+    world.cut.add("c a");
+    expect(await mayStep("c")).toBe(true);
+    for (const name of "bcd") expect(at(name).log.get("t")).toMatchObject({ isFinal: true });
+  });
+
+  it("what was asked of an electorate that changed in the meantime is asked again", async () => {
+    world.isolate("c");
+    world.onCall = (call) => {
+      if (call === "a b remember") at("a").config = electorateOf("acd", 1, 2);
+    };
+    expect(await at("a").decider.settle("t", "commit", 1)).toMatchObject({ kind: "final" });
+    expect(at("d").log.get("t")).toMatchObject({ decision: "commit" });
   });
 });
 

@@ -2,82 +2,168 @@
  * What this server remembers of decisions, in its own store. A decision is final once a majority of the electorate
  * remembers it in one term. A coordinator first has a majority promise to obey no lower term, and learns what they
  * remember: so whatever one coordinator has made final, every later one finds.
+ *
+ * What every resource manager has applied is done. It is kept for `RETENTION_MS` more, so that whoever asks again in that
+ * time is told the same, and then forgotten.
  */
 import type { OwnRecords } from "../disk/own-records.js";
-import type { Remembered, TxnDecision } from "./decision.js";
+import type { RunningTime } from "../disk/running-time.js";
+import type { HeldDecision, Remembered, TxnDecision } from "./decision.js";
+import type { ResourceManager } from "./resource-manager.js";
 
 interface Stored extends Remembered {
-  /** Known to be remembered by a majority. */
   readonly isFinal?: true;
-  /** Applied by every resource manager: nobody has to be told any more. */
-  readonly isDone?: true;
+  /** On the server's running time; absent while some resource manager may have to be told. */
+  readonly doneAtMs?: number;
 }
 
 export type Promised =
-  | { readonly kind: "promised"; readonly remembered: Remembered | null }
+  | { readonly kind: "promised"; readonly held: HeldDecision | null }
   | { readonly kind: "stale"; readonly term: number };
+
+export type HeldPage =
+  | { readonly kind: "promised"; readonly decisions: readonly HeldDecision[]; readonly isLast: boolean }
+  | { readonly kind: "stale"; readonly term: number };
+
+export interface DecisionLogOptions {
+  readonly records: OwnRecords;
+  readonly running: RunningTime;
+  /** What it has applied is final. */
+  readonly manager: ResourceManager;
+}
+
+/** A day of the server's running time. */
+export const RETENTION_MS = 86_400_000;
+/** So many are told at once. */
+export const PAGE = 500;
 
 const PREFIX = "decisions/";
 const TERM = "decided-term";
 
 export class DecisionLog {
-  readonly #records: OwnRecords;
-  /** What this server's resource manager has applied: only what is final is. */
-  readonly #applied: (txnId: string) => Remembered | null;
+  readonly #options: DecisionLogOptions;
   #last: Promise<unknown> = Promise.resolve();
 
-  constructor(records: OwnRecords, applied: (txnId: string) => Remembered | null) {
-    this.#records = records;
-    this.#applied = applied;
+  constructor(options: DecisionLogOptions) {
+    this.#options = options;
   }
 
   /** The highest term that it has promised to obey. */
   get term(): number {
-    return (this.#records.get(TERM) as number | null) ?? 0;
+    return (this.#options.records.get(TERM) as number | null) ?? 0;
   }
 
-  get(txnId: string): Stored | null {
-    return this.#records.get(PREFIX + txnId) as Stored | null;
+  get(txnId: string): HeldDecision | null {
+    const stored = this.#stored(txnId);
+    if (stored !== null) return this.#held(txnId, stored);
+    const applied = this.#options.manager.applied(txnId);
+    return applied === null ? null : { txnId, ...applied, isFinal: true, doneForMs: null };
   }
 
-  /** Decisions that somebody may still have to be told of. */
-  open(): readonly TxnDecision[] {
-    return [...this.#records.under(PREFIX)].flatMap(([txnId, value]) => {
-      const { decision, term, isDone } = value as Stored;
-      return isDone === true ? [] : [{ txnId, decision, term }];
+  /** Everything that it holds. */
+  all(): readonly HeldDecision[] {
+    return [...this.#each(() => true)];
+  }
+
+  /** Of those, what somebody may still have to be told of. */
+  open(): readonly HeldDecision[] {
+    return [...this.#each(({ doneAtMs }) => doneAtMs === undefined)];
+  }
+
+  /** A part of what it holds, in the order of ids, to a coordinator whose term it obeys from now on. */
+  page(term: number, which: "all" | "open", after: string): Promise<HeldPage> {
+    return this.#inTurn(async () => {
+      if (!(await this.#obeys(term))) return { kind: "stale", term: this.term };
+      const rest = (which === "all" ? this.all() : this.open())
+        .filter(({ txnId }) => txnId > after)
+        .toSorted((a, b) => (a.txnId < b.txnId ? -1 : 1));
+      return { kind: "promised", decisions: rest.slice(0, PAGE), isLast: rest.length <= PAGE };
     });
   }
 
   prepare(txnId: string, term: number): Promise<Promised> {
     return this.#inTurn(async () => {
-      if (term < this.term) return { kind: "stale", term: this.term };
-      if (term > this.term) await this.#records.put({ [TERM]: term });
-      const known = this.get(txnId) ?? this.#applied(txnId);
-      return {
-        kind: "promised",
-        remembered: known === null ? null : { decision: known.decision, term: known.term },
-      };
+      if (!(await this.#obeys(term))) return { kind: "stale", term: this.term };
+      return { kind: "promised", held: this.get(txnId) };
     });
   }
 
   remember({ txnId, decision, term }: TxnDecision): Promise<Promised> {
     return this.#inTurn(async () => {
-      if (term < this.term) return { kind: "stale", term: this.term };
-      const stored = this.get(txnId);
-      const next: Stored = { ...stored, decision, term };
-      await this.#records.put({ [PREFIX + txnId]: next, ...(term > this.term ? { [TERM]: term } : {}) });
-      return { kind: "promised", remembered: { decision, term } };
+      if (!(await this.#obeys(term))) return { kind: "stale", term: this.term };
+      const known = this.get(txnId);
+      // What is final cannot be asked for otherwise; and it stays what it is.
+      if (known === null || !known.isFinal) await this.#put([[txnId, { decision, term }]]);
+      return { kind: "promised", held: this.get(txnId) };
     });
   }
 
-  /** Only of what is final: whatever else was remembered has lost. */
-  mark(txnId: string, decision: Remembered["decision"], mark: "isFinal" | "isDone"): Promise<void> {
+  /** Takes decisions that are final, and which of them are done, for how long. */
+  take(decisions: readonly Omit<HeldDecision, "isFinal">[]): Promise<void> {
     return this.#inTurn(async () => {
-      const stored = this.get(txnId);
-      if (stored?.[mark] === true && stored.decision === decision) return;
-      const next: Stored = { term: 0, ...stored, decision, isFinal: true, [mark]: true };
-      await this.#records.put({ [PREFIX + txnId]: next });
+      const nowMs = this.#options.running.nowMs();
+      const changes = decisions.flatMap(({ txnId, decision, term, doneForMs }): [string, Stored][] => {
+        const known = this.#stored(txnId);
+        const isKnown = known?.isFinal === true && (known.doneAtMs !== undefined || doneForMs === null);
+        const isForgotten = this.get(txnId) === null && (doneForMs ?? 0) >= RETENTION_MS;
+        if (isKnown || isForgotten) return [];
+        const done = doneForMs === null ? {} : { doneAtMs: nowMs - doneForMs };
+        return [[txnId, { decision, term, isFinal: true, ...done }]];
+      });
+      if (changes.length > 0) await this.#put(changes);
     });
+  }
+
+  /** Forgets what has been done for long, here and at this server's resource manager. Resolves to how many. */
+  forget(): Promise<number> {
+    return this.#inTurn(async () => {
+      const aged = this.all().flatMap(({ txnId, doneForMs }) =>
+        doneForMs !== null && doneForMs >= RETENTION_MS ? [txnId] : [],
+      );
+      // The resource manager first: if this server ends in between, it is done again.
+      await this.#options.manager.forget(aged);
+      await this.#options.records.put(Object.fromEntries(aged.map((txnId) => [PREFIX + txnId, null])));
+      return aged.length;
+    });
+  }
+
+  /** Resolves when everything begun so far is on disk. */
+  async settled(): Promise<void> {
+    await this.#last;
+  }
+
+  *#each(isWanted: (stored: Stored) => boolean): Iterable<HeldDecision> {
+    const { records, manager } = this.#options;
+    for (const [txnId, value] of records.under(PREFIX)) {
+      if (isWanted(value as Stored)) yield this.#held(txnId, value as Stored);
+    }
+    for (const [txnId, applied] of manager.all()) {
+      if (this.#stored(txnId) === null && isWanted(applied))
+        yield { txnId, ...applied, isFinal: true, doneForMs: null };
+    }
+  }
+
+  async #obeys(term: number): Promise<boolean> {
+    if (term > this.term) await this.#options.records.put({ [TERM]: term });
+    return term >= this.term;
+  }
+
+  #stored(txnId: string): Stored | null {
+    return this.#options.records.get(PREFIX + txnId) as Stored | null;
+  }
+
+  #held(txnId: string, stored: Stored): HeldDecision {
+    const { running, manager } = this.#options;
+    const applied = manager.applied(txnId);
+    const { decision, term } = applied ?? stored;
+    const doneForMs = stored.doneAtMs === undefined ? null : running.nowMs() - stored.doneAtMs;
+    return { txnId, decision, term, isFinal: stored.isFinal === true || applied !== null, doneForMs };
+  }
+
+  #put(changes: readonly (readonly [string, Stored])[]): Promise<void> {
+    return this.#options.records.put(
+      Object.fromEntries(changes.map(([txnId, value]) => [PREFIX + txnId, value])),
+    );
   }
 
   #inTurn<T>(work: () => Promise<T>): Promise<T> {

@@ -10,3 +10,11 @@ export interface Remembered {
 export interface TxnDecision extends Remembered {
   readonly txnId: string;
 }
+
+/** What a server holds of a transaction. */
+export interface HeldDecision extends TxnDecision {
+  /** Known to be remembered by a majority, so for good. */
+  readonly isFinal: boolean;
+  /** For how long it is known to be applied by every resource manager; `null` if it is not. */
+  readonly doneForMs: number | null;
+}

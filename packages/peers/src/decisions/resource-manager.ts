@@ -5,8 +5,9 @@ import type { Remembered, TxnDecision } from "./decision.js";
 /** What a program implements to be the resource. */
 export interface Resource {
   /**
-   * Carries the decision out. Called one at a time, and again for the same transaction if the server ended before it could
-   * write down that it was done. Rejects if it cannot now: then it is asked again later.
+   * Carries the decision out. Called one at a time, and again with the same decision if the server ended before it could
+   * write down that it was done, or if one comes back that was away for longer than decisions are kept. Rejects if it cannot
+   * now: then it is asked again later.
    */
   apply(decision: TxnDecision): Promise<void>;
 }
@@ -38,10 +39,19 @@ export class ResourceManager {
     return this.#records.get(PREFIX + txnId) as Remembered | null;
   }
 
+  all(): Iterable<readonly [txnId: string, applied: Remembered]> {
+    return this.#records.under(PREFIX) as Iterable<readonly [string, Remembered]>;
+  }
+
   apply(asked: TxnDecision): Promise<Applied> {
-    const turn = this.#last.then(() => this.#apply(asked));
-    this.#last = turn.catch(() => {});
-    return turn;
+    return this.#inTurn(() => this.#apply(asked));
+  }
+
+  /** As if they had never been; terms stay. */
+  forget(txnIds: readonly string[]): Promise<void> {
+    return this.#inTurn(() =>
+      this.#records.put(Object.fromEntries(txnIds.map((txnId) => [PREFIX + txnId, null]))),
+    );
   }
 
   async #apply(asked: TxnDecision): Promise<Applied> {
@@ -58,5 +68,11 @@ export class ResourceManager {
     await this.#resource?.apply(asked);
     await this.#records.put({ [PREFIX + txnId]: { decision, term } satisfies Remembered });
     return { kind: "applied", changed: true };
+  }
+
+  #inTurn<T>(work: () => Promise<T>): Promise<T> {
+    const turn = this.#last.then(work);
+    this.#last = turn.catch(() => {});
+    return turn;
   }
 }

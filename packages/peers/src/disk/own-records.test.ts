@@ -57,3 +57,41 @@ describe("the disk of a peer", () => {
     expect((await StoredDisk.open(await OwnRecords.open(new MemoryStore()))).id).not.toBe(disk.id);
   });
 });
+
+describe("the slots of records", () => {
+  const keysIn = async (store: MemoryStore): Promise<readonly string[]> => {
+    for await (const { entries } of store.feed()) return entries.map(({ key }) => key);
+    return [];
+  };
+
+  it("are used again, so the store grows with what is kept at once and not with what ever was", async () => {
+    const store = new MemoryStore();
+    const records = await OwnRecords.open(store);
+    for (let round = 0; round < 20; round++) {
+      await records.put({ [`a/${round}`]: round, [`b/${round}`]: round });
+      await records.put({ [`a/${round}`]: null, [`b/${round}`]: null });
+    }
+    await records.put({ last: 1 });
+    expect(await keysIn(store)).toHaveLength(2);
+    const again = await OwnRecords.open(store);
+    expect([...again.under("")]).toEqual([["last", 1]]);
+    await again.put({ more: 2, most: 3 });
+    expect(await keysIn(store)).toHaveLength(3);
+  });
+
+  it("hold one key in one place, also where it is not known whether a write has lasted", async () => {
+    const store = new UncertainStore();
+    const records = await OwnRecords.open(store);
+    await records.put({ kept: 0, gone: 0 });
+    await records.put({ gone: null });
+    store.isUncertain = true;
+    await expect(records.put({ n: 1 })).rejects.toThrow(BackendUnavailableError);
+    await expect(records.put({ n: null, kept: 9 })).rejects.toThrow(BackendUnavailableError);
+    store.isUncertain = false;
+    await records.put({ n: 2, other: 3 });
+    const again = await OwnRecords.open(store);
+    expect(Object.fromEntries(again.under(""))).toEqual({ kept: 9, n: 2, other: 3 });
+    expect([...again.under("")]).toHaveLength(3);
+    expect(await keysIn(store)).toHaveLength(3);
+  });
+});

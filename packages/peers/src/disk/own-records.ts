@@ -1,24 +1,43 @@
 /**
  * Records of this server alone, in its own store, under keys that elections do not use. All of them are in memory too;
  * a write has lasted before it is shown.
+ *
+ * A store never gives up a key. So records lie in numbered slots, and the slot of a record that was removed is used again:
+ * the store grows with what is kept at once, not with what was ever kept.
  */
-import { BackendUnavailableError, type Revision, type Store } from "@tenure/core";
+import { BackendUnavailableError, isObject, type Revision, type Store } from "@tenure/core";
 
 const PREFIX = "p/";
 
+interface Slot {
+  readonly name: string;
+  /** `null`: never written. */
+  readonly revision: Revision | null;
+}
+
 interface Kept {
+  readonly slot: Slot;
+  /** `null`: the slot is meant for this key, and nothing is known to be in it. */
   readonly value: unknown;
-  readonly revision: Revision;
+}
+
+interface Contents {
+  readonly kept: Map<string, Kept>;
+  readonly free: Map<string, Slot>;
+  /** The lowest number that no slot has. */
+  readonly next: number;
 }
 
 export class OwnRecords {
   readonly #store: Store;
-  readonly #kept: Map<string, Kept>;
+  #contents: Contents;
+  #next: number;
   #last: Promise<unknown> = Promise.resolve();
 
-  private constructor(store: Store, kept: Map<string, Kept>) {
+  private constructor(store: Store, contents: Contents) {
     this.#store = store;
-    this.#kept = kept;
+    this.#contents = contents;
+    this.#next = contents.next;
   }
 
   /** The store stays its owner's. */
@@ -27,13 +46,13 @@ export class OwnRecords {
   }
 
   get(key: string): unknown {
-    return this.#kept.get(key)?.value ?? null;
+    return this.#contents.kept.get(key)?.value ?? null;
   }
 
   /** Those whose key begins so, without what was removed. */
   *under(prefix: string): Iterable<readonly [rest: string, value: unknown]> {
-    for (const [key, { value }] of this.#kept) {
-      if (key.startsWith(prefix) && value !== null) yield [key.slice(prefix.length), value];
+    for (const [key, { value }] of this.#contents.kept) {
+      if (value !== null && key.startsWith(prefix)) yield [key.slice(prefix.length), value];
     }
   }
 
@@ -45,36 +64,84 @@ export class OwnRecords {
   }
 
   async #write(changes: Readonly<Record<string, unknown>>): Promise<void> {
-    const entries = Object.entries(changes);
-    const outcomes = await this.#store.compareAndSet(
-      entries.map(([key, value]) => ({
-        key: PREFIX + key,
-        expected: this.#kept.get(key)?.revision ?? null,
-        value: JSON.stringify(value),
-      })),
+    const entries = Object.entries(changes).filter(
+      ([key, value]) => value !== null || this.#contents.kept.has(key),
     );
+    const { batchOps } = this.#store.limits;
+    for (let from = 0; from < entries.length; from += batchOps) {
+      await this.#writeBatch(entries.slice(from, from + batchOps));
+    }
+  }
+
+  async #writeBatch(entries: readonly (readonly [string, unknown])[]): Promise<void> {
+    const outcomes = await this.#store.compareAndSet(
+      entries.map(([key, value]) => {
+        const { name, revision } = this.#slotFor(key);
+        return {
+          key: name,
+          expected: revision,
+          value: JSON.stringify(value === null ? null : { key, value }),
+        };
+      }),
+    );
+    const { kept, free } = this.#contents;
     const hasLasted = outcomes.map((outcome, index) => {
-      const [key, value] = entries[index] as [string, unknown];
-      if (outcome.kind === "swapped") this.#kept.set(key, { value, revision: outcome.revision });
-      return outcome.kind === "swapped";
+      const [key, value] = entries[index] as readonly [string, unknown];
+      if (outcome.kind !== "swapped") return false;
+      const slot = { name: this.#slotFor(key).name, revision: outcome.revision };
+      if (value === null) {
+        kept.delete(key);
+        free.set(slot.name, slot);
+      } else kept.set(key, { slot, value });
+      return true;
     });
     if (hasLasted.every(Boolean)) return;
-    // Some of it may be there: what is, counts from now on.
-    const found = await read(this.#store);
-    for (const [key, kept] of found) this.#kept.set(key, kept);
+    await this.#lookAgain();
     throw new BackendUnavailableError("the server's own records could not be written");
+  }
+
+  #slotFor(key: string): Slot {
+    const { kept, free } = this.#contents;
+    const known = kept.get(key);
+    if (known !== undefined) return known.slot;
+    const [slot = { name: `${PREFIX}${this.#next++}`, revision: null }] = free.values();
+    free.delete(slot.name);
+    kept.set(key, { slot, value: null });
+    return slot;
+  }
+
+  /**
+   * Some of what failed may be there: what is, counts from now on. What is not may still come, so its slot stays meant for
+   * the same key: one key is never in two.
+   */
+  async #lookAgain(): Promise<void> {
+    const found = await read(this.#store);
+    const taken = new Set([...found.kept.values()].map(({ slot }) => slot.name));
+    for (const [key, { slot }] of this.#contents.kept) {
+      if (found.kept.has(key) || taken.has(slot.name)) continue;
+      const now = found.free.get(slot.name) ?? { name: slot.name, revision: null };
+      found.free.delete(slot.name);
+      found.kept.set(key, { slot: now, value: null });
+    }
+    this.#contents = found;
+    this.#next = Math.max(this.#next, found.next);
   }
 }
 
-async function read(store: Store): Promise<Map<string, Kept>> {
-  for await (const item of store.feed()) {
-    const own = item.entries.filter(({ key }) => key.startsWith(PREFIX));
-    return new Map(
-      own.map(({ key, value, revision }) => [
-        key.slice(PREFIX.length),
-        { value: JSON.parse(value) as unknown, revision },
-      ]),
-    );
+async function read(store: Store): Promise<Contents> {
+  for await (const { entries } of store.feed()) {
+    const kept = new Map<string, Kept>();
+    const free = new Map<string, Slot>();
+    let next = 0;
+    for (const { key: name, value: text, revision } of entries) {
+      const number = /^p\/(\d+)$/.exec(name)?.[1];
+      if (number === undefined) continue;
+      next = Math.max(next, Number(number) + 1);
+      const record: unknown = JSON.parse(text);
+      if (!isObject(record)) free.set(name, { name, revision });
+      else kept.set(String(record["key"]), { slot: { name, revision }, value: record["value"] });
+    }
+    return { kept, free, next };
   }
   throw new BackendUnavailableError("the store showed nothing");
 }

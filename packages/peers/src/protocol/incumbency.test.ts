@@ -15,7 +15,7 @@ class Office {
     this.incumbency = new Incumbency(TERM, "a", TTL_MS, electorate(names, 3, 1), 0);
   }
 
-  round(wishes: { active?: string; left?: string } = {}): Round {
+  round(wishes: { active?: string; left?: string; mayStep?: () => boolean } = {}): Round {
     this.nowMs += 300;
     const names = wishes.active ?? Object.keys(this.incumbency.config.members).join("");
     const active = Array.from(names).map((name): ActiveMember => ({
@@ -24,7 +24,8 @@ class Office {
       disk: `disk-${name}`,
     }));
     const sent = { monotonicMs: this.nowMs, bootMs: this.nowMs };
-    return this.incumbency.round(sent, { active, left: Array.from(wishes.left ?? "") });
+    const { mayStep = () => true, left = "" } = wishes;
+    return this.incumbency.round(sent, { active, left: Array.from(left), mayStep });
   }
 
   /** They grant it and store what it carries; the last outcome. */
@@ -177,6 +178,16 @@ describe("a step", () => {
     // By now a, b and c have granted the first: three of the four; but the deadline is that of the second.
     expect(office.grant(first, "c")).toMatchObject({ earned: false });
     expect(office.round(wishes).config).toEqual(first.config);
+  });
+
+  it("waits as long as it may not be sent, and only a step that is due asks", () => {
+    const office = Office.settled();
+    const wishes = { active: "ab", left: "c" };
+    expect(office.round({ ...wishes, mayStep: () => false }).config.epoch.n).toBe(0);
+    expect(office.round(wishes).config).toEqual(electorate("ab", TERM, 1));
+    const asked: string[] = [];
+    Office.settled().round({ mayStep: () => asked.push("asked") > 0 });
+    expect(asked).toEqual([]);
   });
 
   it("that is not done within a ttl is withdrawn: the old members under the next n", () => {

@@ -28,6 +28,11 @@ interface Step {
   readonly storedBy: Set<string>;
 }
 
+/** What the leader wishes of its electorate, and whether a step may be sent at all. */
+export interface StepWishes extends Omit<Wishes, "reached"> {
+  readonly mayStep: (config: Configuration) => boolean;
+}
+
 export type Outcome =
   /** `earned`: the deadline moves to this round's. `store`: everybody else has; write it, then call `stored`. */
   | { readonly kind: "on"; readonly earned: boolean; readonly store: Configuration | null }
@@ -68,7 +73,7 @@ export class Incumbency {
   }
 
   /** The next round; with it a step that is due, or the withdrawal of one that took too long. */
-  round(sent: SendMoment, wishes: Omit<Wishes, "reached">): Round {
+  round(sent: SendMoment, wishes: StepWishes): Round {
     const nowMs = sent.monotonicMs;
     if (this.#open === null) this.#open = this.#nextStep(wishes, nowMs);
     else if (this.#isLeading && !this.#isStoring && nowMs - this.#open.sinceMs >= this.#ttlMs) {
@@ -125,10 +130,11 @@ export class Incumbency {
     return step.config;
   }
 
-  #nextStep(wishes: Omit<Wishes, "reached">, nowMs: number): Step | null {
+  #nextStep(wishes: StepWishes, nowMs: number): Step | null {
     if (!this.#isEarned || this.#latest === null) return null;
     const members = nextMembers(this.#config, this.#leaderId, { ...wishes, reached: this.#latest.granted });
-    return members === null ? null : this.#step(members, this.#n + 1, nowMs);
+    if (members === null || !wishes.mayStep(this.#config)) return null;
+    return this.#step(members, this.#n + 1, nowMs);
   }
 
   #step(members: Members, n: number, nowMs: number): Step {

@@ -14,6 +14,7 @@ export interface PeerContext {
   readonly voter: Voter;
   readonly transport: PeerTransport;
   readonly membership: MembershipView;
+  readonly mayStep: (config: Configuration) => boolean;
 }
 
 /** Everybody of these electorates and of the active membership, but not oneself. Who moved is asked at both places. */

@@ -7,7 +7,7 @@ import {
   InvalidRequestError,
   isObject,
 } from "@tenure/core";
-import type { MembershipView, PeerDisk, PeerTransport } from "./messages.js";
+import type { Configuration, MembershipView, PeerDisk, PeerTransport } from "./messages.js";
 
 export interface PeerOptions {
   /** Who it is, by its certificate. */
@@ -28,6 +28,11 @@ export interface PeerOptions {
   readonly disk: PeerDisk;
   readonly transport: PeerTransport;
   readonly membership: MembershipView;
+  /**
+   * Whether this leader may change its electorate, where that is due; asked again each round. For what must not stay behind
+   * with old members. Always, if not given.
+   */
+  readonly mayStep?: (config: Configuration) => boolean;
 }
 
 export type ParsedPeerOptions = Required<PeerOptions>;
@@ -44,6 +49,7 @@ const KEYS = [
   "disk",
   "transport",
   "membership",
+  "mayStep",
 ];
 /** Below it, waits of a tenth of the ttl are shorter than a usual network is slow. */
 const SHORTEST_TTL_MS = 100;
@@ -53,7 +59,13 @@ const LARGEST_DRIFT_RATIO = 0.1;
 export function parsePeerOptions(options: PeerOptions): ParsedPeerOptions {
   if (!isObject(options)) throw new InvalidRequestError("options", "must be an object");
   checkKeys(options, "", KEYS);
-  const { driftRatio = DEFAULT_DRIFT_RATIO, stands = "always", join, endpoint } = options;
+  const {
+    driftRatio = DEFAULT_DRIFT_RATIO,
+    stands = "always",
+    join,
+    endpoint,
+    mayStep = () => true,
+  } = options;
   checkId(options.identity, "identity");
   checkInteger(options.ttlMs, "ttlMs", SHORTEST_TTL_MS, LONGEST_TTL_MS);
   if (typeof endpoint !== "string" || endpoint === "") {
@@ -68,5 +80,5 @@ export function parsePeerOptions(options: PeerOptions): ParsedPeerOptions {
   if (stands !== "always" && stands !== "asked") {
     throw new InvalidRequestError("stands", "must be always or asked");
   }
-  return Object.freeze({ ...options, join: Object.freeze([...new Set(join)]), driftRatio, stands });
+  return Object.freeze({ ...options, join: Object.freeze([...new Set(join)]), driftRatio, stands, mayStep });
 }

@@ -136,14 +136,12 @@ export class Reign {
   /** The number of the round that was sent; `null` if the term is over. */
   #nextRound(): number | null {
     this.#cancelRound();
-    const { clock, ttlMs, membership } = this.#context;
+    const { clock, ttlMs, membership, mayStep } = this.#context;
     if (membership.leaving && !mustLeadOn(this.#context, this.config)) this.end("leaving");
     if (!this.#led.isInside()) this.end("expired");
     if (this.#isOver) return null;
-    const round = this.#incumbency.round(sendMoment(clock), {
-      active: membership.active(),
-      left: membership.left(),
-    });
+    const wishes = { active: membership.active(), left: membership.left(), mayStep };
+    const round = this.#incumbency.round(sendMoment(clock), wishes);
     void this.#send(round);
     this.#cancelRound = clock.after(ttlMs * ROUND, () => this.#nextRound());
     return round.number;

@@ -1,9 +1,10 @@
 /** The coordinator's calls about decisions, over HTTPS; to this server itself without it. */
-import { checkInteger, InvalidRequestError, isObject } from "@tenure/core";
-import type { DecisionCalls, Heard } from "../decisions/decider.js";
-import { type Decision, DECISIONS, type Remembered, type TxnDecision } from "../decisions/decision.js";
-import type { Promised } from "../decisions/decision-log.js";
+import { checkInteger, InvalidRequestError } from "@tenure/core";
+import type { DecisionCalls, Heard, HeldQuestion } from "../decisions/decider.js";
+import type { HeldDecision, TxnDecision } from "../decisions/decision.js";
+import type { HeldPage, Promised } from "../decisions/decision-log.js";
 import type { Applied, ResourceManager } from "../decisions/resource-manager.js";
+import { decodeDecision, decodeHeld, encodeHeld } from "./decision-codec.js";
 import { type CallAnswer, type PeerCalls, RefusedCallError } from "./peer-calls.js";
 
 export class HttpDecisionCalls implements DecisionCalls {
@@ -25,21 +26,39 @@ export class HttpDecisionCalls implements DecisionCalls {
     return this.#promise(to, "remember", encode(decision), signal);
   }
 
-  async open(to: string, signal: AbortSignal): Promise<Heard<readonly TxnDecision[]>> {
-    const answer = await this.#calls.send(to, { method: "GET", path: "/v1/tc/decisions", signal });
+  async held(
+    to: string,
+    { term, which, after }: HeldQuestion,
+    signal: AbortSignal,
+  ): Promise<Heard<HeldPage>> {
+    const body = { tc_term: term, which, after };
+    const answer = await this.#calls.send(to, {
+      method: "POST",
+      path: "/v1/tc/decisions/held",
+      body,
+      signal,
+    });
+    const stale = staleIn(answer);
+    if (stale !== null) return { from: from(answer), value: stale };
     if (answer.status !== 200) throw new RefusedCallError(to, answer);
-    const { decisions } = answer.body;
+    const { decisions, last } = answer.body;
     if (!Array.isArray(decisions)) throw new InvalidRequestError("decisions", "must be a list");
-    const value = decisions.map((each) => ({
-      txnId: String((each as { txn_id?: unknown }).txn_id),
-      ...remembered(each),
-    }));
-    return { from: from(answer), value };
+    return {
+      from: from(answer),
+      value: { kind: "promised", decisions: decisions.map(decodeHeld), isLast: last === true },
+    };
   }
 
-  async done(to: string, { txnId, decision }: TxnDecision, signal: AbortSignal): Promise<void> {
-    const body = { txn_id: txnId, decision };
-    await this.#calls.ask(to, { method: "POST", path: "/v1/tc/decisions/done", body, signal });
+  async tell(to: string, decisions: readonly HeldDecision[], signal: AbortSignal): Promise<Heard<void>> {
+    const body = { decisions: decisions.map(encodeHeld) };
+    const answer = await this.#calls.send(to, {
+      method: "POST",
+      path: "/v1/tc/decisions/tell",
+      body,
+      signal,
+    });
+    if (answer.status !== 200) throw new RefusedCallError(to, answer);
+    return { from: from(answer), value: undefined };
   }
 
   async apply(to: string, asked: TxnDecision, signal: AbortSignal): Promise<Applied> {
@@ -53,7 +72,8 @@ export class HttpDecisionCalls implements DecisionCalls {
     const { status, body } = answer;
     if (status === 200) return { kind: "applied", changed: body["changed"] === true };
     if (body["error"] === "tc_term_stale") return { kind: "stale", term: Number(body["tc_term"]) };
-    if (body["error"] === "txn_conflict") return { kind: "conflict", decision: decisionIn(body["decision"]) };
+    if (body["error"] === "txn_conflict")
+      return { kind: "conflict", decision: decodeDecision(body["decision"]) };
     throw new RefusedCallError(to, answer);
   }
 
@@ -64,15 +84,20 @@ export class HttpDecisionCalls implements DecisionCalls {
       body,
       signal,
     });
-    const told = answer.body;
-    if (answer.status === 409 && told["error"] === "tc_term_stale") {
-      const term = checkInteger(told["tc_term"], "tc_term", 1, Number.MAX_SAFE_INTEGER);
-      return { from: from(answer), value: { kind: "stale", term } };
-    }
+    const stale = staleIn(answer);
+    if (stale !== null) return { from: from(answer), value: stale };
     if (answer.status !== 200) throw new RefusedCallError(to, answer);
-    const known = told["remembered"] === null ? null : remembered(told["remembered"]);
-    return { from: from(answer), value: { kind: "promised", remembered: known } };
+    const { held } = answer.body;
+    return {
+      from: from(answer),
+      value: { kind: "promised", held: held === null ? null : decodeHeld(held) },
+    };
   }
+}
+
+function staleIn({ status, body }: CallAnswer): { readonly kind: "stale"; readonly term: number } | null {
+  if (status !== 409 || body["error"] !== "tc_term_stale") return null;
+  return { kind: "stale", term: checkInteger(body["tc_term"], "tc_term", 1, Number.MAX_SAFE_INTEGER) };
 }
 
 function encode({ txnId, decision, term }: TxnDecision): object {
@@ -81,17 +106,4 @@ function encode({ txnId, decision, term }: TxnDecision): object {
 
 function from({ identity, body }: CallAnswer): Heard<unknown>["from"] {
   return { identity, disk: String(body["disk"]) };
-}
-
-function remembered(value: unknown): Remembered {
-  if (!isObject(value)) throw new InvalidRequestError("remembered", "must be an object");
-  const term = checkInteger(value["tc_term"], "tc_term", 0, Number.MAX_SAFE_INTEGER);
-  return { decision: decisionIn(value["decision"]), term };
-}
-
-function decisionIn(value: unknown): Decision {
-  const found = DECISIONS.find((each) => each === value);
-  if (found === undefined)
-    throw new InvalidRequestError("decision", `must be one of ${DECISIONS.join(", ")}`);
-  return found;
 }

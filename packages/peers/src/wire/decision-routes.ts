@@ -6,8 +6,9 @@ import type { ResourceManager } from "../decisions/resource-manager.js";
 import type { Peer } from "../protocol/peer.js";
 import { Body } from "./body.js";
 import type { Callers } from "./callers.js";
+import { decodeHeld, encodeHeld } from "./decision-codec.js";
 import type { Call, CallAnswer } from "./peer-calls.js";
-import { isMarked, orUnavailable, OWN_IDENTITY } from "./route.js";
+import { isMarked, OWN_IDENTITY } from "./route.js";
 import { WireError } from "./wire-error.js";
 
 export interface DecisionRouteParts {
@@ -75,11 +76,7 @@ function electorRoutes(app: FastifyInstance, parts: DecisionRouteParts): void {
   const { callers, log, resourceManager, disk } = parts;
   const shown = (promised: Promised): object => {
     if (promised.kind === "stale") throw stale(promised.term, { disk });
-    const { remembered } = promised;
-    return {
-      remembered: remembered === null ? null : { decision: remembered.decision, tc_term: remembered.term },
-      disk,
-    };
+    return { held: promised.held === null ? null : encodeHeld(promised.held), disk };
   };
 
   app.post("/v1/tc/decisions/prepare", OWN_IDENTITY, async ({ raw, body: given }) => {
@@ -95,19 +92,21 @@ function electorRoutes(app: FastifyInstance, parts: DecisionRouteParts): void {
     return shown(await log.remember({ txnId: body.id("txn_id"), decision, term: body.term("tc_term") }));
   });
 
-  app.post("/v1/tc/decisions/done", OWN_IDENTITY, async ({ raw, body: given }) => {
+  app.post("/v1/tc/decisions/held", OWN_IDENTITY, async ({ raw, body: given }) => {
     callers.server(raw.socket);
-    const body = new Body(given, ["txn_id", "decision"]);
-    await log.mark(body.id("txn_id"), body.choice("decision", DECISIONS), "isDone");
-    return { disk };
+    const body = new Body(given, ["tc_term", "which", "after"]);
+    const after = body.has("after") && body.required("after") !== "" ? body.id("after") : "";
+    const page = await log.page(body.term("tc_term"), body.choice("which", ["all", "open"]), after);
+    if (page.kind === "stale") throw stale(page.term, { disk });
+    return { decisions: page.decisions.map(encodeHeld), last: page.isLast, disk };
   });
 
-  app.get("/v1/tc/decisions", OWN_IDENTITY, async ({ raw }) => {
+  app.post("/v1/tc/decisions/tell", OWN_IDENTITY, async ({ raw, body: given }) => {
     callers.server(raw.socket);
-    const decisions = log
-      .open()
-      .map(({ txnId, decision, term }) => ({ txn_id: txnId, decision, tc_term: term }));
-    return { decisions, disk };
+    const decisions = new Body(given, ["decisions"]).required("decisions");
+    if (!Array.isArray(decisions)) throw new WireError("invalid_body", "decisions must be a list");
+    await log.take(decisions.map(decodeHeld).filter(({ isFinal }) => isFinal));
+    return { disk };
   });
 
   app.post("/v1/rm/apply", OWN_IDENTITY, async ({ raw, body: given }) => {
@@ -117,7 +116,15 @@ function electorRoutes(app: FastifyInstance, parts: DecisionRouteParts): void {
       throw new WireError("tc_term_required", "tc_term is missing; it fences old coordinators");
     const decision = body.choice("decision", DECISIONS);
     const asked = { txnId: body.id("txn_id"), decision, term: body.term("tc_term") };
-    const applied = await orUnavailable("tc_rm_unavailable", resourceManager.apply(asked));
+    const applied = await resourceManager.apply(asked).catch((cause: unknown) => {
+      const why = cause instanceof Error ? cause.message : String(cause);
+      throw new WireError(
+        "tc_rm_unavailable",
+        `it could not be applied now (${why}); ask again`,
+        {},
+        { cause },
+      );
+    });
     switch (applied.kind) {
       case "applied":
         return { applied: true, changed: applied.changed };

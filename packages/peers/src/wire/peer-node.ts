@@ -10,8 +10,10 @@ import type { Registry } from "prom-client";
 import { spiffeNameOf } from "../certificates/spiffe.js";
 import { Decider } from "../decisions/decider.js";
 import { DecisionLog } from "../decisions/decision-log.js";
+import { Forgetting } from "../decisions/forgetting.js";
 import { type Resource, ResourceManager } from "../decisions/resource-manager.js";
 import { OwnRecords } from "../disk/own-records.js";
+import { RunningTime } from "../disk/running-time.js";
 import { StoredDisk } from "../disk/stored-disk.js";
 import { Announcer, type RoundResult } from "../membership/announcer.js";
 import { MEMBER_LEASES, Membership } from "../membership/membership.js";
@@ -76,6 +78,7 @@ export class PeerNode {
   readonly #registry: RmRegistry;
   readonly #resourceManager: ResourceManager;
   readonly #decisions: DecisionLog;
+  readonly #forgetting: Forgetting;
   #mounted: Mounted | null = null;
   #peer: Peer | null = null;
   /** While it waits to be let go after a leave that it was asked for. */
@@ -90,7 +93,10 @@ export class PeerNode {
     this.membership = new Membership({ self: options.identity, ttlMs, clock: parts.clock, records });
     this.#registry = new RmRegistry({ identity: options.identity, records, clock: parts.clock });
     this.#resourceManager = new ResourceManager(records, parts.resource ?? null);
-    this.#decisions = new DecisionLog(records, (txnId) => this.#resourceManager.applied(txnId));
+    const running = new RunningTime(records, parts.clock);
+    const manager = this.#resourceManager;
+    this.#decisions = new DecisionLog({ records, running, manager });
+    this.#forgetting = new Forgetting({ clock: parts.clock, running, log: this.#decisions });
   }
 
   /** Reads what it knew; does nothing yet. */
@@ -181,6 +187,7 @@ export class PeerNode {
       disk: this.#disk,
       transport,
       membership,
+      mayStep: (config) => decider.mayStep(config),
     });
     this.#peer.on((event) => {
       log.event(event);
@@ -192,6 +199,7 @@ export class PeerNode {
     });
     announcer.start();
     registration.start();
+    this.#forgetting.start();
   }
 
   /** Says goodbye as well as it goes, and waits to be let go; not for ever: then it is a crash to the others. */
@@ -228,6 +236,7 @@ export class PeerNode {
     await mounted?.registration.stop();
     await this.#peer?.stop();
     await mounted?.decider.stopped();
+    await this.#forgetting.stop();
     mounted?.stopFollowing();
     mounted?.calls.close();
   }
@@ -289,8 +298,9 @@ export class PeerNode {
       log: this.#decisions,
       calls: new HttpDecisionCalls(calls, endpoint, this.#resourceManager),
       electorate: () => this.#electorate(),
+      members: () => this.membership.endpoints(),
       resourceManagers: () => this.#registry.endpoints(),
-      onFinal: (decision) => metrics.decisions.inc({ decision }),
+      onFinal: ({ decision }) => metrics.decisions.inc({ decision }),
       onFailure: (to, cause) => log.failed("to have a decision applied", to, cause),
     });
   }

@@ -1,0 +1,89 @@
+import { beforeEach, describe, expect, it } from "vitest";
+import { type DecidingServer, Deciders } from "./deciders.test-kit.js";
+import { RETENTION_MS } from "./decision-log.js";
+import { Forgetting } from "./forgetting.js";
+
+const HOUR_MS = RETENTION_MS / 24;
+
+describe("a decision", () => {
+  let world: Deciders;
+  let forgetting: Forgetting[];
+  const at = (name: string): DecidingServer => world.at(name);
+  const known = (): readonly boolean[] => world.names.map((name) => at(name).log.get("t") !== null);
+  const forgetsAt = ({ log, running }: DecidingServer): Forgetting => {
+    const each = new Forgetting({ clock: world.clock, running, log });
+    each.start();
+    forgetting.push(each);
+    return each;
+  };
+  beforeEach(async () => {
+    world = await Deciders.of("abc");
+    forgetting = [];
+    for (const name of world.names) forgetsAt(at(name));
+    return async () => {
+      await Promise.all(forgetting.map((each) => each.stop()));
+    };
+  });
+
+  async function decideEverywhere(): Promise<void> {
+    const reign = new AbortController();
+    at("a").decider.lead(1, reign.signal);
+    await at("a").decider.settle("t", "commit", 1);
+    await world.clock.advance(5000);
+    reign.abort();
+  }
+
+  it("is kept for a day after every resource manager has applied it, and forgotten then, by each server and its own", async () => {
+    await decideEverywhere();
+    await world.clock.advance(RETENTION_MS - HOUR_MS);
+    expect(known()).toEqual([true, true, true]);
+    expect(await at("b").decider.settle("t", "abort", 2)).toMatchObject({ decision: "commit" });
+    await world.clock.advance(2 * HOUR_MS);
+    expect(known()).toEqual([false, false, false]);
+    for (const name of world.names) expect(at(name).manager.applied("t")).toBeNull();
+    // Of the terms nothing is forgotten.
+    expect(await at("b").manager.apply({ txnId: "u", decision: "commit", term: 0 })).toMatchObject({
+      kind: "stale",
+    });
+  });
+
+  it("is kept for ever while one resource manager has not applied it", async () => {
+    world.isolate("c");
+    await decideEverywhere();
+    await world.clock.advance(3 * RETENTION_MS);
+    expect(at("a").log.get("t")).not.toBeNull();
+    expect(await at("b").decider.settle("t", "abort", 2)).toMatchObject({ decision: "commit" });
+  });
+
+  it("ages while its server runs, over restarts, and not while that is switched off", async () => {
+    await decideEverywhere();
+    let ofB = forgetting[1] as Forgetting;
+    for (let life = 0; life < 3; life++) {
+      await world.clock.advance(RETENTION_MS / 3 - HOUR_MS / 2);
+      await ofB.stop();
+      await world.clock.advance(7 * RETENTION_MS);
+      const again = await world.start("b", at("b").config);
+      expect(again.log.get("t")).not.toBeNull();
+      ofB = forgetsAt(again);
+    }
+    await world.clock.advance(HOUR_MS);
+    expect(at("b").log.get("t")).not.toBeNull();
+    await world.clock.advance(2 * HOUR_MS);
+    expect(at("b").log.get("t")).toBeNull();
+  });
+
+  it("comes to who joins as old as it is", async () => {
+    await decideEverywhere();
+    await world.clock.advance(RETENTION_MS / 2);
+    const held = at("a").log.all();
+    const late = (await Deciders.of("d")).at("d");
+    await late.log.take(held);
+    expect(late.log.get("t")?.doneForMs).toBe(held[0]?.doneForMs);
+  });
+
+  it("that is forgotten is not taken from who still has it", async () => {
+    const old = { txnId: "t", decision: "commit", term: 1, doneForMs: RETENTION_MS } as const;
+    await at("a").log.take([old]);
+    expect(at("a").log.get("t")).toBeNull();
+  });
+});
