@@ -62,6 +62,12 @@ describe("an announcer", () => {
     expect(told.toSorted()).toEqual([`announce ${url("a")}`, `announce ${url("b")}`]);
   });
 
+  it("tells the join targets at its start whomever it knows: one of them must take it in", async () => {
+    await other("a");
+    const { reached } = await announcer.announce({ isStart: true });
+    expect(reached.toSorted()).toEqual([url("a"), url("seed")]);
+  });
+
   it("tells the electorate too, so that parts that have expired each other find together again", async () => {
     electorate = {
       cluster: "c",
@@ -96,6 +102,15 @@ describe("an announcer", () => {
     silent.clear();
     expect((await announcer.leave({ anyway: false })).failed).toEqual([]);
     expect([membership.leaving, membership.left()]).toEqual([true, ["self"]]);
+  });
+
+  it("stays a member if its own disk cannot keep that it left", async () => {
+    await other("a");
+    await announcer.announce();
+    membership.leave = () => Promise.reject(new Error("no space left"));
+    await expect(announcer.leave({ anyway: false })).rejects.toThrow("no space left");
+    expect(membership.leaving).toBe(false);
+    expect(told.at(-1)).toBe(`announce ${url("a")}`);
   });
 
   it("leaves at its end even if somebody does not confirm", async () => {

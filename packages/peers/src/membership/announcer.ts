@@ -45,9 +45,12 @@ export class Announcer {
     this.#running = this.#run();
   }
 
-  /** One announcement to itself and to everybody; waits until all have answered or time is up. */
-  announce(): Promise<RoundResult> {
-    const round = this.#announce();
+  /**
+   * One announcement to itself and to everybody; waits until all have answered or time is up. At the start the join targets
+   * are told in any case.
+   */
+  announce({ isStart = false }: { readonly isStart?: boolean } = {}): Promise<RoundResult> {
+    const round = this.#announce(isStart);
     this.#round = round.catch(() => {});
     return round;
   }
@@ -67,12 +70,20 @@ export class Announcer {
       this.#options.calls.leave(endpoint, signal),
     );
     const missed = result.failed.filter(({ endpoint }) => active.has(endpoint));
-    if (missed.length > 0 && !anyway) {
+    const stay = async (): Promise<void> => {
       membership.leaving = wasLeaving;
       if (!wasLeaving) await this.announce();
+    };
+    if (missed.length > 0 && !anyway) {
+      await stay();
       return { reached: result.reached, failed: missed };
     }
-    await membership.leave(self.identity);
+    try {
+      await membership.leave(self.identity);
+    } catch (error) {
+      if (!anyway) await stay().catch(() => {});
+      throw error;
+    }
     return { reached: result.reached, failed: [] };
   }
 
@@ -91,12 +102,12 @@ export class Announcer {
     return all;
   }
 
-  async #announce(): Promise<RoundResult> {
+  async #announce(isStart: boolean): Promise<RoundResult> {
     const { membership, self, join, calls } = this.#options;
     await membership.announce(self);
     const targets = new Set([...this.#known(), ...this.#named]);
     const isAlone = membership.active().every(({ identity }) => identity === self.identity);
-    if (isAlone) for (const endpoint of join) targets.add(endpoint);
+    if (isAlone || isStart) for (const endpoint of join) targets.add(endpoint);
     targets.delete(self.endpoint);
     const named = new Set<string>();
     const result = await this.#toAll(targets, async (endpoint, signal) => {

@@ -53,14 +53,19 @@ describe("the membership", () => {
   it("removes by its own wish alone, and remembers who left until it announces again", async () => {
     await membership.announce(member("a"));
     await membership.announce(member("b"));
-    expect(await membership.leave("a")).toBe(true);
-    expect(await membership.leave("never-there")).toBe(false);
+    await membership.leave("a");
     expect([membership.endpoints(), membership.left()]).toEqual([["https://b:1"], ["a"]]);
     await membership.announce(member("a"));
     expect(membership.left()).toEqual([]);
   });
 
-  it("survives a restart: the others and who left, with no more time than they had; itself must announce anew", async () => {
+  it("remembers also of one that it had not heard of before that it has left", async () => {
+    await membership.leave("elector");
+    expect([membership.endpoints(), membership.left()]).toEqual([[], ["elector"]]);
+    expect((await open()).left()).toEqual(["elector"]);
+  });
+
+  it("survives a restart: the others, counted from the start, and who left; itself must announce anew", async () => {
     await membership.announce(member("a"));
     await membership.announce(member("b"));
     await membership.announce(member("self"));
@@ -68,7 +73,28 @@ describe("the membership", () => {
     await clock.advance(1000);
     const again = await open();
     expect([again.endpoints(), again.left()]).toEqual([["https://a:1"], ["b"]]);
-    await clock.advance(TTL_MS - 1000);
+    await clock.advance(TTL_MS - 1);
+    expect(again.endpoints()).toEqual(["https://a:1"]);
+    await clock.advance(1);
     expect(again.endpoints()).toEqual([]);
+  });
+
+  it("goes by no wall clock, neither over a restart nor in between", async () => {
+    await membership.announce(member("a"));
+    const records = await OwnRecords.open(store);
+    const ahead = clock.process({ wallOffsetMs: 1e9 });
+    const again = new Membership({ self: "self", ttlMs: TTL_MS, clock: ahead, records });
+    expect(again.endpoints()).toEqual(["https://a:1"]);
+  });
+
+  it("does not keep who fell silent because its machine was suspended", async () => {
+    const suspended = clock.process();
+    const records = await OwnRecords.open(store);
+    const here = new Membership({ self: "self", ttlMs: TTL_MS, clock: suspended, records });
+    await here.announce(member("a"));
+    suspended.suspend();
+    await clock.advance(TTL_MS);
+    suspended.resume();
+    expect(here.endpoints()).toEqual([]);
   });
 });

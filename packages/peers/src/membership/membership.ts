@@ -2,7 +2,7 @@
  * Who is there, as this server was told by each itself: leases by identity, kept in its own store. Nobody's lease is
  * touched but at the wish of its owner; whoever falls silent expires.
  */
-import type { Clock } from "@tenure/core";
+import { type Clock, sendMoment, type SendMoment } from "@tenure/core";
 import type { OwnRecords } from "../disk/own-records.js";
 import type { ActiveMember, MembershipView } from "../protocol/messages.js";
 
@@ -18,8 +18,8 @@ interface Stored extends MemberLease {
 
 interface Known {
   readonly stored: Stored;
-  /** On the monotonic clock. */
-  readonly expiresAtMs: number;
+  /** When it announced itself; after a restart, the start. */
+  readonly since: SendMoment;
 }
 
 export interface MembershipOptions {
@@ -42,12 +42,10 @@ export class Membership implements MembershipView {
 
   constructor(options: MembershipOptions) {
     this.#options = options;
-    const { clock, records, ttlMs, self } = options;
+    const { clock, records, self } = options;
     for (const [identity, value] of records.under(PREFIX)) {
-      const stored = value as Stored;
-      // Of its former life it knows nothing sure; a lease is never longer than a lease.
-      const leftMs = Math.min(ttlMs, stored.expiresAtUnix * 1000 - clock.wallMs());
-      if (identity !== self) this.#known.set(identity, { stored, expiresAtMs: clock.monotonicMs() + leftMs });
+      // How long this server was away, no clock tells that it trusts: so it errs towards waiting.
+      if (identity !== self) this.#known.set(identity, { stored: value as Stored, since: sendMoment(clock) });
     }
   }
 
@@ -60,9 +58,8 @@ export class Membership implements MembershipView {
   }
 
   active(): readonly MemberLease[] {
-    const nowMs = this.#options.clock.monotonicMs();
-    return [...this.#known.values()].flatMap(({ stored, expiresAtMs }) =>
-      stored.left === true || expiresAtMs <= nowMs ? [] : [stored],
+    return [...this.#known.values()].flatMap(({ stored, since }) =>
+      stored.left === true || this.#isOver(since) ? [] : [stored],
     );
   }
 
@@ -86,19 +83,26 @@ export class Membership implements MembershipView {
       updatedAtUnix: Math.floor(wallMs / 1000),
       expiresAtUnix: Math.ceil((wallMs + ttlMs) / 1000),
     };
-    const expiresAtMs = clock.monotonicMs() + ttlMs;
+    const since = sendMoment(clock);
     await records.put({ [PREFIX + identity]: stored });
-    this.#known.set(identity, { stored, expiresAtMs });
+    this.#known.set(identity, { stored, since });
     return stored;
   }
 
-  /** Ends the lease of this identity. False if it had none. */
-  async leave(identity: string): Promise<boolean> {
-    const known = this.#known.get(identity);
-    if (known === undefined) return false;
-    const stored: Stored = { ...known.stored, left: true };
-    await this.#options.records.put({ [PREFIX + identity]: stored });
-    this.#known.set(identity, { ...known, stored });
-    return true;
+  /** Ends the lease of this identity. It is remembered also if it had none here: it may be of the electorate. */
+  async leave(identity: string): Promise<void> {
+    const nobody = { identity, endpoint: "", disk: "", updatedAtUnix: 0, expiresAtUnix: 0 };
+    const { clock, records } = this.#options;
+    const stored: Stored = { ...(this.#known.get(identity)?.stored ?? nobody), left: true };
+    await records.put({ [PREFIX + identity]: stored });
+    this.#known.set(identity, { stored, since: sendMoment(clock) });
+  }
+
+  #isOver(since: SendMoment): boolean {
+    const { clock, ttlMs } = this.#options;
+    const now = sendMoment(clock);
+    return (
+      Math.max(now.monotonicMs - since.monotonicMs, now.bootMs - since.bootMs - clock.bootTickMs) >= ttlMs
+    );
   }
 }

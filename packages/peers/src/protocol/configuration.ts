@@ -32,3 +32,15 @@ export function newestOf(own: Configuration, states: readonly PeerState[]): Conf
   }
   return newest;
 }
+
+/** The same voters at the same places, under whatever epoch. */
+export function hasSameMembers(a: Configuration, b: Configuration): boolean {
+  const [mine, theirs] = [Object.entries(a.members), b.members];
+  return (
+    mine.length === Object.keys(theirs).length &&
+    mine.every(
+      ([identity, { endpoint, disk }]) =>
+        theirs[identity]?.endpoint === endpoint && theirs[identity]?.disk === disk,
+    )
+  );
+}

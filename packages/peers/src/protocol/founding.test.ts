@@ -37,6 +37,13 @@ describe("a first start", () => {
     expect(decision).toMatchObject({ kind: "wait", for: ["b", "c"] });
   });
 
+  it("waits while two targets show one identity: each server needs a bundle of its own", () => {
+    const twin = { ...of("c"), identity: "b" };
+    const decision = decideFounding(of("a"), ["a", "b", "c"], answers(of("a"), of("b"), twin));
+    expect(decision).toMatchObject({ kind: "wait", for: ["b", "c"] });
+    expect(decision.kind === "wait" && decision.why).toContain("b and c are both b");
+  });
+
   it("waits for its founder where that is another, also if all have answered", () => {
     const decision = decideFounding(of("b"), ["a", "b"], answers(of("a"), of("b")));
     expect(decision).toMatchObject({ kind: "wait", for: ["a"], why: "a founds the cluster" });

@@ -40,6 +40,16 @@ export function decideFounding(
       `all join lists must have the same smallest endpoint: ${named}`,
     );
   }
+  const twins = states.filter((state) =>
+    states.some((each) => each !== state && each.identity === state.identity),
+  );
+  if (twins.length > 0) {
+    const shown = twins.map(({ endpoint }) => endpoint).toSorted();
+    return wait(
+      shown,
+      `${shown.join(" and ")} are both ${twins[0]?.identity}: each server needs a bundle of its own`,
+    );
+  }
   const members = Object.fromEntries(
     states.map(({ identity, endpoint, disk }) => [identity, { endpoint, disk }]),
   );

@@ -12,6 +12,7 @@
 import { type CallOptions, type Clock, ClosedError, type SendMoment, sleep } from "@tenure/core";
 import { askAll } from "./ask-all.js";
 import { PATIENCE, standFor } from "./candidacy.js";
+import { hasSameMembers } from "./configuration.js";
 import { decideFounding, founderOf } from "./founding.js";
 import type { Configuration, PeerAnswers, PeerState } from "./messages.js";
 import { Observations, type ObservedLeader } from "./observations.js";
@@ -29,7 +30,9 @@ export type PeerEvent =
   | { readonly kind: "observed"; readonly leader: ObservedLeader | null; readonly released: boolean }
   /** A first start that cannot go on yet: `for` are the endpoints that must speak first. */
   | { readonly kind: "waiting"; readonly for: readonly string[]; readonly why: string }
-  | { readonly kind: "founded"; readonly config: Configuration };
+  | { readonly kind: "founded"; readonly config: Configuration }
+  /** Who votes, or where, is another than before, as far as this peer knows. */
+  | { readonly kind: "electorate"; readonly config: Configuration };
 
 export interface Campaign {
   /** Resolves when an attempt that began after the call came to nothing, or to a term that is over. */
@@ -54,6 +57,8 @@ export class Peer implements AsyncDisposable {
   #running: Promise<void> | null = null;
   #reign: Reign | null = null;
   #wake: AbortController = new AbortController();
+  /** As it was last told. */
+  #electorate: Configuration | null;
   #asked = 0;
   /** Campaigns that no attempt has been made for. */
   #untried: (() => void)[] = [];
@@ -77,8 +82,12 @@ export class Peer implements AsyncDisposable {
       driftRatio,
       founder,
       isLeading: () => this.isLeader(),
-      onChange: () => this.#tellObserved(),
+      onChange: () => {
+        this.#tellObserved();
+        this.#tellElectorate();
+      },
     });
+    this.#electorate = this.#voter.config;
     this.#context = { ...options, disk: disk.id, voter: this.#voter };
     this.#observations = new Observations(clock, identity);
   }
@@ -344,6 +353,14 @@ export class Peer implements AsyncDisposable {
     if (!this.#observations.isNews(leader)) return;
     const released = before !== null && this.#voter.isReleased(before.term);
     this.#tell({ kind: "observed", leader, released });
+  }
+
+  #tellElectorate(): void {
+    const { config } = this.#voter;
+    const before = this.#electorate;
+    if (config === null || config === before) return;
+    this.#electorate = config;
+    if (before === null || !hasSameMembers(before, config)) this.#tell({ kind: "electorate", config });
   }
 
   #tell(event: PeerEvent): void {

@@ -41,7 +41,7 @@ export interface VoterOptions {
   readonly founder: string | null;
   /** Whether this node itself leads, at this very moment. */
   readonly isLeading: () => boolean;
-  /** After a grant, a renewal or a release. */
+  /** After a grant, a renewal, a release or another electorate. */
   readonly onChange: () => void;
 }
 
@@ -96,6 +96,7 @@ export class Voter implements PeerAnswers {
       }
       await this.#options.disk.write({ config });
       this.#config = config;
+      this.#options.onChange();
     });
   }
 

@@ -20,6 +20,7 @@ describe("a change of the registry", () => {
   let cutAfter: Set<string>;
   let replicator: RmReplicator;
   let calls: string[];
+  let changed: string[];
   beforeEach(async () => {
     const clock = new VirtualClock();
     own = await registryOf("own");
@@ -29,11 +30,13 @@ describe("a change of the registry", () => {
     ]);
     [unreachable, mute, broken, cutAfter] = [new Set(), new Set(), new Set(), new Set()];
     calls = [];
+    changed = [];
     replicator = new RmReplicator({
       registry: own,
       clock,
       limitMs: 1000,
       peers: () => [...peers.keys()],
+      onChanged: ({ kind }) => changed.push(kind),
       calls: {
         reach: async (to) => {
           calls.push(`reach ${to}`);
@@ -60,6 +63,7 @@ describe("a change of the registry", () => {
     expect(await replicator.apply({ ...CHANGE, kind: "unregister" })).toEqual({ kind: "applied" });
     expect(everywhere()).toEqual([false, false, false]);
     expect(own.backends()).toEqual([]);
+    expect(changed).toEqual(["register", "unregister"]);
   });
 
   it("is not even begun if a member cannot be reached", async () => {
@@ -73,6 +77,7 @@ describe("a change of the registry", () => {
     broken.add("b");
     expect(await replicator.apply(CHANGE)).toMatchObject({ kind: "failed", endpoint: "b" });
     expect(everywhere()).toEqual([false, false, false]);
+    expect(changed).toEqual([]);
   });
 
   it("is taken back where it was made and the answer was lost, as soon as that can be reached", async () => {

@@ -20,6 +20,8 @@ export interface RmReplicatorOptions {
   /** The active members but oneself. */
   readonly peers: () => readonly string[];
   readonly calls: RmCalls;
+  /** A change was made everywhere that was none before. */
+  readonly onChanged: (change: RmChange) => void;
 }
 
 export type RmOutcome =
@@ -62,8 +64,10 @@ export class RmReplicator {
       const newer = replies.flatMap((reply) =>
         "value" in reply && compareVersions(reply.value.version, entry.version) > 0 ? [reply.value] : [],
       );
-      if (newer.every(({ isRegistered }) => isRegistered === entry.isRegistered) || attempt === ATTEMPTS)
+      if (newer.every(({ isRegistered }) => isRegistered === entry.isRegistered) || attempt === ATTEMPTS) {
+        if (isNew) this.#options.onChanged(change);
         return { kind: "applied" };
+      }
       // This server had missed changes of the entry: the next version goes over them.
       await registry.merge(newer);
     }

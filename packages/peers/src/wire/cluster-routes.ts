@@ -3,6 +3,7 @@ import type { Announcer } from "../membership/announcer.js";
 import type { Membership, MemberLease } from "../membership/membership.js";
 import { Body } from "./body.js";
 import type { Callers } from "./callers.js";
+import type { NodeLog } from "./peer-log.js";
 import { isMarked, LEAVE_FANOUT, orUnavailable, OWN_IDENTITY } from "./route.js";
 import { WireError } from "./wire-error.js";
 
@@ -11,6 +12,7 @@ export interface ClusterRouteParts {
   readonly callers: Callers;
   readonly membership: Membership;
   readonly announcer: Announcer;
+  readonly log: NodeLog;
   /** After a leave that everybody has confirmed. */
   readonly onLeft: () => void;
   /** It shall be a member again. */
@@ -20,7 +22,7 @@ export interface ClusterRouteParts {
 const CODE = "tc_cluster_unavailable";
 
 export function clusterRoutes(app: FastifyInstance, parts: ClusterRouteParts): void {
-  const { identity: own, callers, membership, announcer, onLeft, onReturned } = parts;
+  const { identity: own, callers, membership, announcer, log, onLeft, onReturned } = parts;
   const shown = (leases: readonly MemberLease[]): object => ({
     endpoints: membership.endpoints(),
     updated_at_unix: Math.max(0, ...leases.map((lease) => lease.updatedAtUnix)),
@@ -30,7 +32,7 @@ export function clusterRoutes(app: FastifyInstance, parts: ClusterRouteParts): v
   app.post("/v1/tc/cluster/announce", OWN_IDENTITY, async ({ raw, body: given }) => {
     const identity = callers.server(raw.socket);
     const body = new Body(given, ["self_endpoint", "disk"]);
-    const member = { identity, endpoint: body.endpoint("self_endpoint"), disk: body.text("disk") };
+    const endpoint = body.endpoint("self_endpoint");
     if (identity === own) {
       // Told to itself, it is the wish to be a member again; who and where it is, it knows.
       membership.leaving = false;
@@ -38,7 +40,12 @@ export function clusterRoutes(app: FastifyInstance, parts: ClusterRouteParts): v
       await orUnavailable(CODE, announcer.announce());
       return shown(membership.active().filter((each) => each.identity === own));
     }
+    const member = { identity, endpoint, disk: body.text("disk") };
+    const isKnown = membership
+      .active()
+      .some((each) => each.identity === identity && each.endpoint === endpoint);
     const lease = await orUnavailable(CODE, membership.announce(member));
+    if (!isKnown) log.info({ identity, endpoint }, "a server has joined the membership");
     return shown([lease]);
   });
 
@@ -46,6 +53,7 @@ export function clusterRoutes(app: FastifyInstance, parts: ClusterRouteParts): v
     const identity = callers.server(request.raw.socket);
     if (identity !== own || isMarked(request, LEAVE_FANOUT)) {
       await orUnavailable(CODE, membership.leave(identity));
+      log.info({ identity }, "a server has left the membership");
       return { left: true, ...shown(membership.active()) };
     }
     const { failed } = await orUnavailable(CODE, announcer.leave({ anyway: false }));

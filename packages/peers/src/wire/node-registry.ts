@@ -45,6 +45,11 @@ function replicatorOf(parts: NodeRegistryParts): RmReplicator {
     clock,
     limitMs: options.ttlMs,
     peers: () => others(parts),
+    onChanged: ({ kind, backendHash, endpoint }) =>
+      parts.log.log.info(
+        { backend_hash: backendHash, endpoint },
+        `a resource manager is ${kind === "register" ? "registered" : "registered no more"}`,
+      ),
     calls: {
       reach: async (to, signal) =>
         void (await calls.ask(to, { method: "GET", path: "/v1/tc/leader", signal })),

@@ -45,6 +45,14 @@ export class PeerLog {
           { cluster: event.config.cluster, members: Object.keys(event.config.members) },
           "this server has founded the cluster",
         );
+      case "electorate":
+        return this.#log.info(
+          {
+            epoch: [event.config.epoch.term, event.config.epoch.n],
+            members: Object.keys(event.config.members).toSorted(),
+          },
+          "the electorate has changed",
+        );
       case "waiting":
         if (event.why === this.#waiting) return;
         this.#waiting = event.why;

@@ -146,6 +146,7 @@ export class PeerNode {
       callers,
       membership,
       announcer,
+      log: host.log,
       onLeft: () => this.#letGo(log),
       onReturned: () => this.#letGoing?.abort(RETURNED),
     });
@@ -247,7 +248,7 @@ export class PeerNode {
     const { clock } = this.#parts;
     const giveUpAtMs = clock.monotonicMs() + ttlMs;
     for (;;) {
-      const { reached, failed } = await announcer.announce();
+      const { reached, failed } = await announcer.announce({ isStart: true });
       if (join.includes(endpoint) || reached.some((each) => join.includes(each))) return;
       if (clock.monotonicMs() >= giveUpAtMs) throw unreachable(join, failed);
       await sleep(clock, ttlMs / RETRY_PARTS);
@@ -300,7 +301,10 @@ export class PeerNode {
       electorate: () => this.#electorate(),
       members: () => this.membership.endpoints(),
       resourceManagers: () => this.#registry.endpoints(),
-      onFinal: ({ decision }) => metrics.decisions.inc({ decision }),
+      onFinal: ({ txnId, decision, term }) => {
+        metrics.decisions.inc({ decision });
+        log.log.info({ txn_id: txnId, decision, term }, "a transaction is decided");
+      },
       onFailure: (to, cause) => log.failed("to have a decision applied", to, cause),
     });
   }

@@ -1,0 +1,86 @@
+/** Where a decision goes that is asked of a server which does not lead. */
+import Fastify, { type FastifyInstance } from "fastify";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { Callers } from "./callers.js";
+import { decisionRoutes, type DecisionRouteParts } from "./decision-routes.js";
+import { named } from "./node.test-kit.js";
+import type { Call, CallAnswer } from "./peer-calls.js";
+import { tellWireErrors } from "./route.js";
+
+const LEADER = "https://leader:1";
+const DECIDE = { txn_id: "t", decision: "commit", tc_term: 7 };
+
+describe("a server that does not lead", () => {
+  let app: FastifyInstance;
+  let observed: string | null;
+  let answer: CallAnswer | Error;
+  let forwarded: (Call & { readonly to: string })[];
+  beforeEach(() => {
+    app = Fastify();
+    observed = LEADER;
+    forwarded = [];
+    answer = { status: 200, body: { txn_id: "t" }, identity: "leader" };
+    const peer = {
+      leading: () => null,
+      observedLeader: () => (observed === null ? null : { leaderEndpoint: observed }),
+    };
+    tellWireErrors(app);
+    const parts: Partial<DecisionRouteParts> = {
+      disk: "d",
+      endpoint: "https://self:1",
+      callers: new Callers(() => named("tc/clerk"), "tenure"),
+      peer: () => peer as unknown as ReturnType<DecisionRouteParts["peer"]>,
+      forward: async (to, call) => {
+        forwarded.push({ ...call, to });
+        if (answer instanceof Error) throw answer;
+        return answer;
+      },
+    };
+    decisionRoutes(app, parts as DecisionRouteParts);
+  });
+  afterEach(() => app.close());
+
+  const decide = async (headers: Readonly<Record<string, string>> = {}) => {
+    const response = await app.inject({ method: "POST", url: "/v1/tc/decide", payload: DECIDE, headers });
+    return { status: response.statusCode, body: response.json<unknown>() };
+  };
+
+  it("passes it on to the leader as it is, marked, and tells the leader's answer, whatever that is", async () => {
+    expect(await decide()).toEqual({ status: 200, body: { txn_id: "t" } });
+    expect(forwarded).toEqual([
+      {
+        to: LEADER,
+        method: "POST",
+        path: "/v1/tc/decide",
+        body: DECIDE,
+        headers: { "x-tenure-tc-forwarded": "1" },
+      },
+    ]);
+    answer = { status: 409, body: { error: "txn_conflict" }, identity: "leader" };
+    expect(await decide()).toEqual({ status: 409, body: { error: "txn_conflict" } });
+    await app.inject({ method: "GET", url: "/v1/tc/decisions/a%2Fb" });
+    expect(forwarded.at(-1)).toMatchObject({ method: "GET", path: "/v1/tc/decisions/a%2Fb" });
+  });
+
+  it("names the leader that cannot be reached", async () => {
+    answer = new Error("connection refused");
+    expect(await decide()).toMatchObject({
+      status: 409,
+      body: { error: "tc_not_leader", leader_endpoint: LEADER },
+    });
+  });
+
+  it("passes on nothing that was passed on to it", async () => {
+    expect(await decide({ "x-tenure-tc-forwarded": "1" })).toMatchObject({
+      status: 409,
+      body: { error: "tc_not_leader", leader_endpoint: LEADER },
+    });
+    expect(forwarded).toEqual([]);
+  });
+
+  it.each([null, "https://self:1"])("is unavailable while it takes %s for the leader", async (leader) => {
+    observed = leader;
+    expect(await decide()).toMatchObject({ status: 503, body: { error: "tc_unavailable" } });
+    expect(forwarded).toEqual([]);
+  });
+});

@@ -1,0 +1,100 @@
+/** A node alone: what it writes into its log, what it measures, and what it does with who comes and goes. */
+import { afterEach, describe, expect, it } from "vitest";
+import { named, TestNode } from "./node.test-kit.js";
+
+let test: TestNode;
+afterEach(() => test.stop());
+
+const OTHER = named("server/n2");
+const announce = { as: OTHER, body: { self_endpoint: "http://127.0.0.1:1", disk: "d2" } };
+
+describe("the log of a node", () => {
+  it("tells who leads, who votes, who comes and goes, who is registered and what is decided, each once", async () => {
+    test = await TestNode.leading();
+    await test.clock.advance(5000);
+    for (let count = 0; count < 3; count++) await test.ask("POST", "/v1/tc/cluster/announce", announce);
+    await test.ask("POST", "/v1/tc/cluster/leave", { as: OTHER, body: {} });
+    await test.ask("POST", "/v1/tc/decide", { body: { txn_id: "t", decision: "commit" } });
+    const sentences = test.log.map(({ sentence }) => sentence);
+    for (const sentence of [
+      "this server has founded the cluster",
+      "the electorate has changed",
+      "this server is the coordinator",
+      "a resource manager is registered",
+      "a server has joined the membership",
+      "a server has left the membership",
+      "a transaction is decided",
+    ])
+      expect(sentences.filter((each) => each === sentence)).toHaveLength(1);
+  });
+
+  it("says for whom it waits, and that a member cannot be told, once and not each time", async () => {
+    test = await TestNode.open({ join: [TestNode.options.endpoint, "http://127.0.0.1:1"] });
+    await test.node.start();
+    await test.clock.advance(3000);
+    expect(test.said("waiting to take part: ")).toBe(true);
+    expect(
+      test.log.filter(({ sentence }) => sentence.startsWith("to announce this server failed")),
+    ).toHaveLength(1);
+  });
+});
+
+describe("the metrics of a node", () => {
+  it("count elections, losses, decisions and failures, and show what is there", async () => {
+    test = await TestNode.leading();
+    await test.ask("POST", "/v1/tc/decide", { body: { txn_id: "t", decision: "abort" } });
+    await test.node.peer.resign(1);
+    while (!test.node.peer.isLeader()) await test.clock.advance(10);
+    await test.ask("POST", "/v1/tc/cluster/announce", announce);
+    const body = { backend_hash: "h", endpoint: "http://127.0.0.1:7" };
+    await test.ask("POST", "/v1/tc/rm/register", { as: OTHER, body });
+    const text = await test.registry.metrics();
+    for (const line of [
+      "tc_is_leader 1",
+      "tc_term 2",
+      "tc_members 2",
+      "tc_electors 1",
+      "tc_rm_endpoints 1",
+      "tc_undelivered 0",
+      "tc_elected_total 2",
+      'tc_lost_total{cause="resigned"} 1',
+      'tc_decisions_total{decision="abort"} 1',
+      "tc_rm_replication_failures_total 1",
+    ])
+      expect(text.split("\n")).toContain(line);
+  });
+});
+
+describe("an answer", () => {
+  it("of the leader shows the lease, its end for people, and what the protocol needs", async () => {
+    test = await TestNode.leading();
+    const { body } = await test.ask("GET", "/v1/tc/leader");
+    const endpoint = TestNode.options.endpoint;
+    expect(body).toMatchObject({ leader_id: "n1", leader_endpoint: endpoint, term: 1 });
+    const expiresAt = body["expires_at"] as number;
+    expect(expiresAt - test.clock.wallMs()).toBeGreaterThan(0);
+    expect(body["peer"]).toMatchObject({ identity: "n1", term: 1, founder: endpoint, leading: true });
+  });
+
+  it("to an announcement and to a list tells endpoints and, in seconds, since when and until when", async () => {
+    test = await TestNode.leading();
+    const { body } = await test.ask("POST", "/v1/tc/cluster/announce", announce);
+    const nowS = Math.floor(test.clock.wallMs() / 1000);
+    const endpoints = ["http://127.0.0.1:1", TestNode.options.endpoint];
+    expect(body).toEqual({ endpoints, updated_at_unix: nowS, expires_at_unix: nowS + 4 });
+    expect((await test.ask("GET", "/v1/tc/cluster/list")).body).toMatchObject({ endpoints });
+  });
+
+  it("to a registration is the same when it is made again", async () => {
+    test = await TestNode.leading();
+    const asked = { as: OTHER, body: { backend_hash: "h", endpoint: "http://127.0.0.1:7/" } };
+    const first = await test.ask("POST", "/v1/tc/rm/register", asked);
+    await test.clock.advance(60_000);
+    expect(await test.ask("POST", "/v1/tc/rm/register", asked)).toEqual(first);
+    expect(first.body).toEqual({
+      backend_hash: "h",
+      endpoints: ["http://127.0.0.1:7"],
+      updated_at_unix: first.body["updated_at_unix"],
+    });
+  });
+});
