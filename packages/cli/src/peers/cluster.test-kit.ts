@@ -32,7 +32,7 @@ export interface LeaderView {
     readonly disk: string;
     readonly config: {
       readonly epoch: readonly number[];
-      readonly members: Readonly<Record<string, unknown>>;
+      readonly members: Readonly<Record<string, { readonly endpoint: string; readonly disk: string }>>;
     } | null;
   };
 }
@@ -227,7 +227,7 @@ export class TestCluster {
     return found as ClusterNode;
   }
 
-  /** One leader, and all running ones in each other's membership and in everybody's electorate. */
+  /** One leader, and all running ones in each other's membership and, with their disks, in everybody's electorate. */
   async settled(limitMs: number = 20 * this.ttlMs + 20_000): Promise<void> {
     const wanted = this.running
       .map(({ endpoint }) => endpoint)
@@ -237,16 +237,16 @@ export class TestCluster {
       const lists = await Promise.all(this.running.map((node) => this.list(node)));
       if (!lists.every((list) => list.join() === wanted)) return false;
       const views = await Promise.all(this.running.map((node) => this.leaderAt(node)));
-      const electors = this.running
-        .map(({ identity }) => identity)
-        .toSorted()
-        .join();
-      return views.every(
-        (view) =>
-          Object.keys(view?.peer.config?.members ?? {})
+      const electors = views.map((view) => `${view?.peer.identity}/${view?.peer.disk}`).toSorted();
+      return views.every((view) => {
+        const members = Object.entries(view?.peer.config?.members ?? {});
+        return (
+          members
+            .map(([identity, { disk }]) => `${identity}/${disk}`)
             .toSorted()
-            .join() === electors,
-      );
+            .join() === electors.join()
+        );
+      });
     });
     await this.leader(limitMs);
   }

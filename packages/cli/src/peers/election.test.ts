@@ -1,17 +1,33 @@
 /** Servers without a shared store, as processes with mTLS on loopback: they elect, fail over, lose their quorum, leave and join. */
 import { writeFileSync } from "node:fs";
-import { afterEach, describe, expect, it } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { until } from "../engines/until.test-kit.js";
 import { type ClusterNode, TestCluster } from "./cluster.test-kit.js";
 
 let cluster: TestCluster;
-afterEach(() => cluster.close());
 
 const termAt = async (node: ClusterNode): Promise<number> => (await cluster.leaderAt(node))?.term ?? 0;
 
 describe("three servers", { timeout: 120_000 }, () => {
+  let fourth: ClusterNode;
+  // One cluster for all: each test leaves it with servers missing, and the next begins with all three.
+  beforeAll(async () => {
+    cluster = await TestCluster.of(["a", "b", "c", "d"], { trustDomain: "lockd" });
+    fourth = cluster.node(3);
+  });
+  beforeEach(async () => {
+    const three = cluster.nodes.filter((node) => node !== fourth);
+    const join = three.map(({ endpoint }) => endpoint);
+    const missing = three.filter(({ process }) => process?.isRunning !== true);
+    await Promise.all(missing.map((node) => cluster.start(node, { join })));
+    await cluster.settled();
+  });
+  afterAll(() => cluster.close());
+
+  const others = (node: ClusterNode): readonly ClusterNode[] =>
+    cluster.running.filter((each) => each !== node);
+
   it("elect one, and another with a higher term after it was killed; the old one follows when it is back", async () => {
-    cluster = await TestCluster.started(["a", "b", "c"], { trustDomain: "lockd" });
     const first = await cluster.leader();
     const term = await termAt(first);
     await first.process?.end("SIGKILL");
@@ -24,11 +40,10 @@ describe("three servers", { timeout: 120_000 }, () => {
   });
 
   it("have no leader while two are gone, and one again when one is back", async () => {
-    cluster = await TestCluster.started(["a", "b", "c"]);
     const leader = await cluster.leader();
     const term = await termAt(leader);
-    const others = cluster.nodes.filter((node) => node !== leader);
-    for (const node of others) await node.process?.end("SIGKILL");
+    const gone = others(leader);
+    for (const node of gone) await node.process?.end("SIGKILL");
     await until(
       5 * cluster.ttlMs,
       "the leader steps down",
@@ -36,16 +51,15 @@ describe("three servers", { timeout: 120_000 }, () => {
     );
     expect((await cluster.leaderAt(leader))?.leader_id).toBeNull();
     expect(leader.log).toContain("this server is no longer the coordinator");
-    await cluster.start(others[0] as ClusterNode);
+    await cluster.start(gone[0] as ClusterNode);
     const next = await cluster.leader();
     expect(await termAt(next)).toBeGreaterThan(term);
   });
 
   it("lose a leader that is told to stop at once: it leaves, is removed, and the rest elects", async () => {
-    cluster = await TestCluster.started(["a", "b", "c"]);
     const leader = await cluster.leader();
+    const rest = others(leader);
     expect(await leader.process?.end("SIGTERM")).toBe(0);
-    const rest = cluster.nodes.filter((node) => node !== leader);
     // Not by expiry: they know at once.
     for (const node of rest)
       expect(await cluster.list(node)).toEqual(rest.map(({ endpoint }) => endpoint).toSorted());
@@ -53,9 +67,8 @@ describe("three servers", { timeout: 120_000 }, () => {
   });
 
   it("bear one that leaves and stops at once, and one that comes back after it left leads again", async () => {
-    cluster = await TestCluster.started(["a", "b", "c"]);
     const leader = await cluster.leader();
-    const [hasty, last] = cluster.nodes.filter((node) => node !== leader) as [ClusterNode, ClusterNode];
+    const [hasty, last] = others(leader) as [ClusterNode, ClusterNode];
     const leave = (node: ClusterNode) =>
       cluster.ask(node, "POST", "/v1/tc/cluster/leave", { as: node.bundle });
     expect((await leave(hasty)).status).toBe(200);
@@ -75,12 +88,8 @@ describe("three servers", { timeout: 120_000 }, () => {
   });
 
   it("take in a fourth that knows one of them only, and it votes", async () => {
-    cluster = await TestCluster.of(["a", "b", "c", "d"]);
-    const [a, b, c, d] = cluster.nodes as [ClusterNode, ClusterNode, ClusterNode, ClusterNode];
-    const join = [a, b, c].map(({ endpoint }) => endpoint);
-    await Promise.all([a, b, c].map((node) => cluster.start(node, { join })));
-    await cluster.settled();
-    await cluster.start(d, { join: [a.endpoint] });
+    const [a, b] = cluster.running as [ClusterNode, ClusterNode];
+    await cluster.start(fourth, { join: [a.endpoint] });
     await cluster.settled();
     // Three of four are needed now: without two there is none.
     for (const node of [a, b]) await node.process?.end("SIGKILL");
@@ -89,6 +98,8 @@ describe("three servers", { timeout: 120_000 }, () => {
 });
 
 describe("a server that nobody lets go", () => {
+  afterEach(() => cluster.close());
+
   it("stops within ten seconds all the same", async () => {
     cluster = await TestCluster.started(["a", "b"]);
     const [a, b] = cluster.nodes as [ClusterNode, ClusterNode];
@@ -100,6 +111,8 @@ describe("a server that nobody lets go", () => {
 });
 
 describe("a server whose bundle is issued again", () => {
+  afterEach(() => cluster.close());
+
   it("goes on leading with the new certificate, and warns of one that names another server", async () => {
     cluster = await TestCluster.started(["a", "b"]);
     const leader = await cluster.leader();
@@ -125,6 +138,8 @@ describe("a server whose bundle is issued again", () => {
 });
 
 describe("a server alone", () => {
+  afterEach(() => cluster.close());
+
   it("leads at once, and again with a higher term after a restart over the same disk", async () => {
     cluster = await TestCluster.started(["a"]);
     const node = cluster.node(0);

@@ -25,28 +25,30 @@ interface Sighting {
 describe.skipIf(isMissing("ip"))("five servers on a network that is cut", { timeout: 180_000 }, () => {
   let network: TestNetwork;
   let cluster: TestCluster;
-  let sightings: Sighting[];
+  const sightings: Sighting[] = [];
   let watching: AbortController;
   let watched: Promise<unknown>;
 
-  // One for all: its machines are gone only a while after it was closed.
-  beforeAll(() => {
+  // One for all: a network is gone only a while after it was closed, and five servers take a while to start.
+  beforeAll(async () => {
     network = new TestNetwork(NAMES);
-  });
-  afterAll(() => network?.close());
-  beforeEach(async () => {
     const places = Object.fromEntries(NAMES.map((name) => [name, network.machine(name)]));
     cluster = await TestCluster.started(NAMES, { ttlMs: TTL_MS, places });
-    sightings = [];
     watching = new AbortController();
     watched = Promise.all(cluster.nodes.map(watch));
   }, 120_000);
-  afterEach(async () => {
-    watching.abort(new Error("done"));
+  afterAll(async () => {
+    watching?.abort(new Error("done"));
     await watched;
-    await cluster.close();
-    network.heal();
+    await cluster?.close();
+    network?.close();
   });
+  beforeEach(async () => {
+    network.heal();
+    for (const node of cluster.nodes) if (node.process?.isRunning !== true) await cluster.start(node);
+    await cluster.settled();
+  });
+  afterEach(() => expect(violations()).toEqual([]));
 
   /** From outside, where no cut is. */
   async function watch(node: ClusterNode): Promise<void> {
@@ -90,7 +92,6 @@ describe.skipIf(isMissing("ip"))("five servers on a network that is cut", { time
     const healedMs = performance.now();
     await cluster.leader(6 * TTL_MS);
     console.log(`one leader again ${Math.round(performance.now() - healedMs)} ms after healing`);
-    expect(violations()).toEqual([]);
     expect(sightings.length).toBeGreaterThan(0);
   }
 
@@ -155,7 +156,22 @@ describe.skipIf(isMissing("ip"))("five servers on a network that is cut", { time
     await cluster.start(mute, { args: ["--advertise", `https://${network.nowhere}:1`] });
     await sleep(systemClock, LONG_MS);
     expect(await leadingIn([leader as ClusterNode, ...others.slice(0, 3)])).toHaveLength(1);
-    expect(violations()).toEqual([]);
+    await mute.process?.end("SIGKILL");
+  });
+
+  it("one that leaves and is stopped at once is removed by the leader, and a leader that does so by the next", async () => {
+    const [[leader] = [], others = []] = await parts(1, 4);
+    const leave = async (node: ClusterNode): Promise<void> => {
+      const asked = await cluster.ask(node, "POST", "/v1/tc/cluster/leave", { as: node.bundle });
+      await node.process?.end("SIGKILL");
+      expect(asked.status).toBe(200);
+    };
+    await leave(others[0] as ClusterNode);
+    await cluster.settled();
+    expect(await cluster.leading()).toEqual([leader]);
+    await leave(leader as ClusterNode);
+    await cluster.settled();
+    expect(await leadingIn(others.slice(1))).toHaveLength(1);
   });
 
   it("one with a wiped disk under its old identity is a new voter: removed, then added", async () => {
@@ -169,7 +185,6 @@ describe.skipIf(isMissing("ip"))("five servers on a network that is cut", { time
     await cluster.settled();
     const view = await cluster.leaderAt(wiped);
     expect(view?.peer.disk).not.toBe(before);
-    expect(view?.peer.config?.members[wiped.identity]).toMatchObject({ disk: view?.peer.disk });
-    expect(violations()).toEqual([]);
+    expect(view?.peer.config?.members[wiped.identity]?.disk).toBe(view?.peer.disk);
   });
 });

@@ -1,11 +1,21 @@
 /** The registry of resource managers and decisions, among real processes. */
-import { afterEach, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { until } from "../engines/until.test-kit.js";
 import { command, jsonOf } from "../frame/command.test-kit.js";
 import { type Answer, type ClusterNode, TestCluster } from "./cluster.test-kit.js";
 
 let cluster: TestCluster;
-afterEach(() => cluster.close());
+// One cluster for all: each test leaves it with servers missing, and the next begins with all of them, registered.
+beforeAll(async () => {
+  cluster = await TestCluster.of(["a", "b", "c"]);
+});
+beforeEach(async () => {
+  const missing = cluster.nodes.filter(({ process }) => process?.isRunning !== true);
+  await Promise.all(missing.map((node) => cluster.start(node)));
+  await cluster.settled();
+  await allRegistered();
+});
+afterAll(() => cluster.close());
 
 interface Listed {
   readonly backends: readonly { readonly backend_hash: string; readonly endpoints: readonly string[] }[];
@@ -31,8 +41,6 @@ const decide = (node: ClusterNode, txn: string, decision: string, extra: object 
 
 describe("the registry", { timeout: 120_000 }, () => {
   it("is the same everywhere: servers register themselves, one asked tells all, and nothing changes unless all confirm", async () => {
-    cluster = await TestCluster.started(["a", "b", "c"]);
-    await allRegistered();
     const [a, b, c] = cluster.nodes as [ClusterNode, ClusterNode, ClusterNode];
     const change = (node: ClusterNode, verb: string, name: string): Promise<Answer> =>
       cluster.ask(node, "POST", `/v1/tc/rm/${verb}`, {
@@ -83,8 +91,6 @@ describe("the registry", { timeout: 120_000 }, () => {
 
 describe("decisions", { timeout: 120_000 }, () => {
   it("are made by the leader whoever is asked, applied everywhere, never taken back, and reach who was away", async () => {
-    cluster = await TestCluster.started(["a", "b", "c"]);
-    await allRegistered();
     const leader = await cluster.leader();
     const [other, third] = cluster.nodes.filter((node) => node !== leader) as [ClusterNode, ClusterNode];
     const { term } = (await cluster.leaderAt(leader)) ?? { term: 0 };
@@ -164,8 +170,6 @@ describe("decisions", { timeout: 120_000 }, () => {
 
 describe("tenure tc", { timeout: 120_000 }, () => {
   it("shows the leader, members and resource managers, decides, and takes a server out", async () => {
-    cluster = await TestCluster.started(["a", "b", "c"]);
-    await allRegistered();
     const leader = await cluster.leader();
     const { writeFileSync } = await import("node:fs");
     const file = `${cluster.directory}/clerk.pem`;
@@ -199,5 +203,6 @@ describe("tenure tc", { timeout: 120_000 }, () => {
     expect(rest.map(({ identity }) => identity)).toContain(
       (await cluster.leaderAt(rest[0] as ClusterNode))?.leader_id,
     );
+    await leader.process?.end("SIGTERM");
   });
 });

@@ -3,6 +3,8 @@ import { type Clock, sleep, unlessAborted } from "@tenure/core";
 export interface SelfRegistrationOptions {
   readonly clock: Clock;
   readonly intervalMs: number;
+  /** After a round in which some member did not confirm. */
+  readonly retryMs: number;
   /** The active members, or the join targets while there are none. */
   readonly targets: () => readonly string[];
   readonly register: (endpoint: string) => Promise<void>;
@@ -35,20 +37,22 @@ export class SelfRegistration {
   }
 
   async #run(): Promise<void> {
-    const { clock, intervalMs, targets, register, catchUp, onFailure, onSuccess } = this.#options;
+    const { clock, intervalMs, retryMs, targets, register, catchUp, onFailure, onSuccess } = this.#options;
     const { signal } = this.#stopping;
     while (!signal.aborted) {
       await unlessAborted(signal, catchUp()).catch(() => {});
+      let isDone = true;
       for (const endpoint of targets()) {
         if (signal.aborted) return;
         await unlessAborted(signal, register(endpoint)).then(
           () => onSuccess(endpoint),
           (cause: unknown) => {
+            isDone = false;
             if (!signal.aborted) onFailure(endpoint, cause);
           },
         );
       }
-      await sleep(clock, intervalMs, signal).catch(() => {});
+      await sleep(clock, isDone ? intervalMs : retryMs, signal).catch(() => {});
     }
   }
 }

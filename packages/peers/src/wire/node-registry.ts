@@ -73,6 +73,7 @@ function registrationOf(parts: NodeRegistryParts, replicator: RmReplicator): Sel
   return new SelfRegistration({
     clock,
     intervalMs: MEMBER_LEASES * ttlMs,
+    retryMs: ttlMs,
     targets: () => {
       const members = membership.endpoints();
       return members.length === 0 ? join : members;

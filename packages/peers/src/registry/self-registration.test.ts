@@ -1,0 +1,63 @@
+import { VirtualClock } from "@tenure/core/testing";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { SelfRegistration } from "./self-registration.js";
+
+describe("a server registers itself as a resource manager", () => {
+  let clock: VirtualClock;
+  let targets: readonly string[];
+  let told: string[];
+  let away: Set<string>;
+  let failures: string[];
+  let registration: SelfRegistration;
+  beforeEach(() => {
+    clock = new VirtualClock();
+    targets = ["a", "b"];
+    [told, failures] = [[], []];
+    away = new Set();
+    registration = new SelfRegistration({
+      clock,
+      intervalMs: 3000,
+      retryMs: 1000,
+      targets: () => targets,
+      register: async (endpoint) => {
+        told.push(endpoint);
+        if (away.has(endpoint)) throw new Error("away");
+      },
+      catchUp: async () => void told.push("catch up"),
+      onFailure: (endpoint) => failures.push(endpoint),
+      onSuccess: () => {},
+    });
+    registration.start();
+  });
+  afterEach(() => registration.stop());
+
+  it("at every member, again and again, after it has caught up with them", async () => {
+    await clock.advance(2999);
+    expect(told).toEqual(["catch up", "a", "b"]);
+    targets = ["a", "b", "c"];
+    await clock.advance(1);
+    expect(told.slice(3)).toEqual(["catch up", "a", "b", "c"]);
+  });
+
+  it("sooner again where a member did not confirm", async () => {
+    away.add("b");
+    await clock.advance(3000);
+    told.length = 0;
+    await clock.advance(1000);
+    expect(told).toEqual(["catch up", "a", "b"]);
+    expect(failures).toEqual(["b", "b"]);
+    away.clear();
+    await clock.advance(1000);
+    told.length = 0;
+    await clock.advance(2000);
+    expect(told).toEqual([]);
+  });
+
+  it("no more once it is stopped", async () => {
+    await clock.advance(10);
+    await registration.stop();
+    told.length = 0;
+    await clock.advance(10_000);
+    expect(told).toEqual([]);
+  });
+});
