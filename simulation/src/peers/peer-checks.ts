@@ -9,7 +9,6 @@ export const PEER_CHECKS = {
   S4: "one epoch that names two electorates",
   L1: "no leader, or too late, after the faults have ended",
   L2: "a node that does not know the leader in the end",
-  E1: "an unexpected error",
 } as const;
 
 export type PeerCheckCode = keyof typeof PEER_CHECKS;

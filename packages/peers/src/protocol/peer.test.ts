@@ -175,6 +175,22 @@ describe("the electorate follows the membership:", () => {
     expect([cluster.leader(), cluster.electorate(leader)]).toEqual([leader, "abc"]);
   });
 
+  it("who granted a round and then never stores its step leaves the leader as it was", async () => {
+    cluster.startOne("a");
+    await cluster.untilLed();
+    const { peer } = cluster.startOne("d", { join: ["a"] });
+    announce("ad");
+    await cluster.until(() => peer.answers.state().lease !== null);
+    cluster.cut("a", "d");
+    for (let look = 0; look < 100; look++) {
+      await cluster.clock.advance(TTL_MS / 10);
+      // What a leader shows of its own is done.
+      expect([cluster.leader(), cluster.electorate("a")]).toEqual(["a", "a"]);
+    }
+    cluster.heal();
+    await cluster.until(() => cluster.electorate("d") === "ad");
+  });
+
   it("of four one that expired is dropped, of three none", async () => {
     const leader = await cluster.elected("abcd");
     const [first, second] = without("abcd", leader);

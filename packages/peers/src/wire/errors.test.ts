@@ -1,4 +1,5 @@
 /** Every code that a caller can be told, with its status and its shape, by a request that earns it. */
+import { readFileSync } from "node:fs";
 import { afterEach, describe, expect, it } from "vitest";
 import { type Asked, named, NOBODY, TestNode, type Told, UNNAMED } from "./node.test-kit.js";
 import { WIRE_STATUS, type WireCode } from "./wire-error.js";
@@ -317,4 +318,13 @@ describe("a server that shall be a member again", () => {
 it("every code has been told by now", async () => {
   test = await TestNode.open();
   expect(Object.keys(WIRE_STATUS).filter((code) => !seen.has(code))).toEqual([]);
+});
+
+it("every code is explained in the docs, with its status", async () => {
+  test = await TestNode.open();
+  const page = readFileSync(new URL("../../../../docs/PEERS.md", import.meta.url), "utf8");
+  const told = page.split("\n").map((line) => line.split("|").map((cell) => cell.trim()));
+  for (const [code, status] of Object.entries(WIRE_STATUS)) {
+    expect(told.find((cells) => cells[1] === `\`${code}\``)?.[2]).toBe(String(status));
+  }
 });

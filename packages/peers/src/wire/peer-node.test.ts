@@ -85,6 +85,26 @@ describe("an answer", () => {
     expect((await test.ask("GET", "/v1/tc/cluster/list")).body).toMatchObject({ endpoints });
   });
 
+  it("to a replica is its own alone: it tells nobody else, and of two versions the higher stands", async () => {
+    test = await TestNode.leading();
+    // A member that cannot be reached would make any other change fail.
+    await test.ask("POST", "/v1/tc/cluster/announce", announce);
+    const replica = (verb: string, n: number) =>
+      test.ask("POST", `/v1/tc/rm/${verb}`, {
+        as: OTHER,
+        headers: { "x-tenure-tc-replicate": "1" },
+        body: { backend_hash: "h", endpoint: "http://127.0.0.1:7", version: [n, "n2"] },
+      });
+    expect(await replica("register", 2)).toMatchObject({
+      status: 200,
+      body: { endpoints: ["http://127.0.0.1:7"] },
+    });
+    expect((await replica("unregister", 1)).body).toMatchObject({
+      entry: { registered: true, version: [2, "n2"] },
+    });
+    expect((await replica("unregister", 3)).body).toMatchObject({ endpoints: [] });
+  });
+
   it("to a registration is the same when it is made again", async () => {
     test = await TestNode.leading();
     const asked = { as: OTHER, body: { backend_hash: "h", endpoint: "http://127.0.0.1:7/" } };
