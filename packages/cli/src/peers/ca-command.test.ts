@@ -100,6 +100,49 @@ describe("tenure ca", () => {
     expect(readFileSync(at("ca.pem"), "utf8")).toBe(before);
   });
 
+  it("overwrites nothing but a bundle of the same kind: not the authority, not another's bundle, not any file", async () => {
+    await init();
+    await issue("server", "node");
+    writeFileSync(at("notes.pem"), "remember the milk\n");
+    for (const [file, why] of [
+      ["ca.pem", "is no bundle"],
+      ["notes.pem", "is no bundle"],
+      ["node.pem", "is the bundle of a server"],
+    ] as const) {
+      const before = readFileSync(at(file), "utf8");
+      const { code, stderr } = await command([
+        "ca",
+        "issue",
+        "tc",
+        "x",
+        "--ca",
+        at("ca.pem"),
+        "--out",
+        at(file),
+      ]);
+      expect([code, stderr.split("\n").length]).toEqual([2, 2]);
+      expect(stderr).toContain(why);
+      expect(readFileSync(at(file), "utf8")).toBe(before);
+    }
+  });
+
+  it.each([
+    ["an authority", "ca.pem", ["ca", "issue", "tc", "x", "--ca"]],
+    ["a bundle", "node.pem", ["tc", "leader", "--bundle"]],
+  ])("tells in one sentence that the file of %s is damaged, whichever part", async (_case, file, args) => {
+    await init();
+    await issue("server", "node");
+    const text = readFileSync(at(file), "utf8");
+    for (const part of ["PRIVATE KEY", "CERTIFICATE"]) {
+      const damaged = text.replace(new RegExp(`(-----BEGIN ${part}-----\n).{20}`), "$1AAAAAAAAAAAAAAAAAAAA");
+      writeFileSync(at("damaged.pem"), damaged);
+      const out = args[0] === "ca" ? ["--out", at("new.pem")] : [];
+      const { code, stderr } = await command([...args, at("damaged.pem"), ...out]);
+      expect([part, code, stderr.split("\n").length]).toEqual([part, 2, 2]);
+      expect(stderr).toMatch(/damaged\.pem holds a (key|certificate) that cannot be read/);
+    }
+  });
+
   it.each([
     ["a kind that does not exist", ["issue", "robot", "x", "--out", "x.pem"]],
     ["no authority", ["issue", "tc", "x", "--ca", "missing.pem", "--out", "x.pem"]],

@@ -1,6 +1,6 @@
 /** `tenure ca`: the authority of a cluster, and bundles for everybody who takes part. */
 import { InvalidRequestError } from "@tenure/core";
-import type { CertificateKind, KeyKind } from "@tenure/peers/certificates";
+import type { CertificateKind, KeyKind, SpiffeName } from "@tenure/peers/certificates";
 import { Argument, type Command, Option } from "commander";
 import { newCommand, withExamples } from "../frame/elector-command.js";
 import { parseWhole } from "../frame/numbers.js";
@@ -73,7 +73,7 @@ function issueCommand(shell: Shell): Command {
     .action(async (kind: CertificateKind, name: string, flags: IssueFlags) => {
       shell.isJson = flags.json === true;
       checkDays(flags.days);
-      const { Authority, nodeIdIn, parseBundle, spiffeUri } = await import("@tenure/peers/certificates");
+      const { Authority, parseBundle, spiffeUri } = await import("@tenure/peers/certificates");
       const text = await readIfThere(flags.ca);
       if (text === null)
         throw new InvalidRequestError(
@@ -81,11 +81,14 @@ function issueCommand(shell: Shell): Command {
           `names ${flags.ca}, which does not exist; tenure ca init makes it`,
         );
       const authority = await Authority.read(text, flags.ca);
-      const before = (await readIfThere(flags.out)) ?? "";
+      const before = await readIfThere(flags.out);
+      const owner =
+        before === null ? null : checkBefore(() => parseBundle(before, flags.out).owner, kind, flags);
+      const isSameServer = kind === "server" && owner?.trustDomain === authority.trustDomain;
       const bundle = await authority.issue({
         kind,
         name,
-        nodeId: kind === "server" ? (nodeIdIn(before, authority.trustDomain) ?? undefined) : undefined,
+        nodeId: isSameServer ? owner.name : undefined,
         hosts: flags.host ?? OWN_HOSTS,
         days: flags.days,
         nowMs: shell.clock.wallMs(),
@@ -98,6 +101,27 @@ function issueCommand(shell: Shell): Command {
     command,
     "tenure ca issue server node-1 --out node-1.pem --host node-1.example.org",
     "tenure ca issue tc operator --out operator.pem",
+  );
+}
+
+/** What is there is only written over if it is the same kind of bundle: it may be the authority itself. */
+function checkBefore(read: () => SpiffeName, kind: CertificateKind, { out }: IssueFlags): SpiffeName {
+  let owner: SpiffeName;
+  try {
+    owner = read();
+  } catch (cause) {
+    throw new InvalidRequestError(
+      "--out",
+      `names ${out}, which exists and is no bundle: move it away first`,
+      {
+        cause,
+      },
+    );
+  }
+  if (owner.kind === kind) return owner;
+  throw new InvalidRequestError(
+    "--out",
+    `names ${out}, which is the bundle of a ${owner.kind} and not of a ${kind}: move it away first`,
   );
 }
 

@@ -120,13 +120,32 @@ describe.skipIf(isMissing("ip"))("five servers on a network that is cut", { time
     expect(await cluster.leading()).not.toEqual([old]);
   });
 
-  it("3/2, the leader among the three: it goes on leading", async () => {
+  it("3/2, the leader among the three: it goes on leading; what both sides have registered is one again", async () => {
     const [three = [], two = []] = await parts(3, 2);
+    const change = (node: ClusterNode | undefined, verb: string, name: string): Promise<void> =>
+      until(20 * TTL_MS, `${verb} ${name}`, async () => {
+        const body = { backend_hash: name, endpoint: "https://resource:1" };
+        const asked = { as: (node as ClusterNode).bundle, body };
+        return (await cluster.ask(node as ClusterNode, "POST", `/v1/tc/rm/${verb}`, asked)).status === 200;
+      });
+    await change(three[0], "register", "removed");
     network.partition(names(three), names(two));
     await sleep(systemClock, LONG_MS);
     expect(await leadingIn(two)).toEqual([]);
     expect(await leadingIn(three)).toHaveLength(1);
+    await change(two[0], "unregister", "removed");
+    await change(three[0], "register", "added");
     await heals();
+    await until(20 * TTL_MS, "all have the one and not the other", async () => {
+      const lists = await Promise.all(
+        cluster.nodes.map((node) => cluster.ask(node, "GET", "/v1/tc/rm/list")),
+      );
+      return lists.every(({ body }) => {
+        const backends = body["backends"] as readonly { backend_hash: string }[];
+        const known = new Set(backends.map((each) => each.backend_hash));
+        return known.has("added") && !known.has("removed");
+      });
+    });
   });
 
   it("2/2/1: nobody leads, for longer than a member's lease", async () => {

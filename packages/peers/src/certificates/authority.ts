@@ -1,10 +1,11 @@
 /** The authority of a cluster: it signs who is who. Its key and certificate lie in one PEM. */
 import "reflect-metadata";
-import { createPrivateKey, randomUUID, webcrypto, X509Certificate } from "node:crypto";
+import { randomUUID, webcrypto } from "node:crypto";
 import { isIP } from "node:net";
 import { InvalidRequestError } from "@tenure/core";
 import * as x509 from "@peculiar/x509";
-import { type CertificateKind, checkTrustDomain, spiffeNameOf, spiffeUri } from "./spiffe.js";
+import { readCertificate, readKey } from "./bundle.js";
+import { type CertificateKind, checkTrustDomain, spiffeUri } from "./spiffe.js";
 
 export type KeyKind = "p256" | "ed25519";
 
@@ -83,14 +84,15 @@ export class Authority {
     if (keyPem === undefined || certificatePem === undefined) {
       throw new InvalidRequestError(file, "is not the file of an authority; tenure ca init makes one");
     }
-    const certificate = new x509.X509Certificate(certificatePem);
+    const key = readKey(keyPem, file);
     const uri = /URI:spiffe:\/\/([a-z0-9._-]{1,255})(?:,|$)/.exec(
-      new X509Certificate(certificatePem).subjectAltName ?? "",
+      readCertificate(certificatePem, file).subjectAltName ?? "",
     );
     if (uri?.[1] === undefined)
       throw new InvalidRequestError(file, "names no trust domain; make it with tenure ca init");
-    const keyKind = createPrivateKey(keyPem).asymmetricKeyType === "ed25519" ? "ed25519" : "p256";
-    const raw = createPrivateKey(keyPem).export({ type: "pkcs8", format: "der" });
+    const certificate = new x509.X509Certificate(certificatePem);
+    const keyKind = key.asymmetricKeyType === "ed25519" ? "ed25519" : "p256";
+    const raw = key.export({ type: "pkcs8", format: "der" });
     const privateKey = await webcrypto.subtle.importKey("pkcs8", raw, ALGORITHMS[keyKind], true, ["sign"]);
     const publicKey = (await certificate.publicKey.export(ALGORITHMS[keyKind], [
       "verify",
@@ -140,16 +142,6 @@ export class Authority {
     });
     return `${await privatePem(keys.privateKey)}\n${certificate.toString("pem")}\n${this.certificatePem}\n`;
   }
-}
-
-/** The node id in a server's bundle, to keep it; `null` if it holds none of this trust domain. */
-export function nodeIdIn(text: string, trustDomain: string): string | null {
-  for (const [block] of text.matchAll(PEM)) {
-    if (!block.includes("BEGIN CERTIFICATE")) continue;
-    const owner = spiffeNameOf(new X509Certificate(block));
-    if (owner?.kind === "server" && owner.trustDomain === trustDomain) return owner.name;
-  }
-  return null;
 }
 
 function checkName(...names: readonly string[]): void {

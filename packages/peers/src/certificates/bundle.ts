@@ -1,5 +1,5 @@
 /** A bundle: private key, certificate and authority of one participant, in one PEM. */
-import { createPrivateKey, X509Certificate } from "node:crypto";
+import { createPrivateKey, type KeyObject, X509Certificate } from "node:crypto";
 import { InvalidRequestError } from "@tenure/core";
 import { type SpiffeName, spiffeNameOf } from "./spiffe.js";
 
@@ -19,6 +19,7 @@ export function parseBundle(text: string, file: string): Bundle {
   const key = KEY.exec(text)?.[0];
   if (key === undefined)
     throw new InvalidRequestError(file, "holds no private key; tenure ca issue makes bundles");
+  const privateKey = readKey(key, file);
   const all = (text.match(CERTIFICATE) ?? []).map((pem) => ({ pem, read: readCertificate(pem, file) }));
   const own = all.find(({ read }) => !read.ca);
   const authorities = all.filter(({ read }) => read.ca);
@@ -27,7 +28,7 @@ export function parseBundle(text: string, file: string): Bundle {
   if (authorities.length === 0) {
     throw new InvalidRequestError(file, "holds no certificate of an authority; tenure ca issue adds it");
   }
-  if (!own.read.checkPrivateKey(createPrivateKey(key))) {
+  if (!own.read.checkPrivateKey(privateKey)) {
     throw new InvalidRequestError(file, "holds a key that does not belong to its certificate");
   }
   const owner = spiffeNameOf(own.read);
@@ -43,7 +44,15 @@ export function parseBundle(text: string, file: string): Bundle {
   };
 }
 
-function readCertificate(pem: string, file: string): X509Certificate {
+export function readKey(pem: string, file: string): KeyObject {
+  try {
+    return createPrivateKey(pem);
+  } catch (cause) {
+    throw new InvalidRequestError(file, "holds a key that cannot be read", { cause });
+  }
+}
+
+export function readCertificate(pem: string, file: string): X509Certificate {
   try {
     return new X509Certificate(pem);
   } catch (cause) {
