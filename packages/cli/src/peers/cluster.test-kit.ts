@@ -93,12 +93,14 @@ export class TestCluster {
   readonly authority: Authority;
   readonly nodes: ClusterNode[] = [];
   readonly clerk: Bundle;
+  readonly clerkFile: string;
   readonly #agents = new Map<string, Agent>();
   readonly #ca: string;
 
   private constructor(authority: Authority, clerk: Bundle, ttlMs: number) {
     this.authority = authority;
     this.clerk = clerk;
+    this.clerkFile = this.#write("clerk", clerk);
     this.ttlMs = ttlMs;
     this.#ca = authority.certificatePem;
   }
@@ -116,8 +118,7 @@ export class TestCluster {
     const ports = await freePorts(names.length);
     for (const [index, name] of names.entries()) {
       const bundle = await bundleOf(authority, "server", name);
-      const bundleFile = join(cluster.directory, `${name}.pem`);
-      writeFileSync(bundleFile, `${bundle.key}\n${bundle.cert}\n${bundle.ca}\n`, { mode: 0o600 });
+      const bundleFile = cluster.#write(name, bundle);
       const { host = "127.0.0.1", inside = [] } = places[name] ?? {};
       const endpoint = `https://${host}:${ports[index]}`;
       cluster.nodes.push(
@@ -261,6 +262,12 @@ export class TestCluster {
   async close(): Promise<void> {
     for (const agent of this.#agents.values()) agent.destroy();
     await this.scratch.close();
+  }
+
+  #write(name: string, { key, cert, ca }: Bundle): string {
+    const file = join(this.directory, `${name}.pem`);
+    writeFileSync(file, `${key}\n${cert}\n${ca}\n`, { mode: 0o600 });
+    return file;
   }
 
   #agent(as: AskOptions["as"]): Agent {

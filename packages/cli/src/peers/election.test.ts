@@ -2,6 +2,8 @@
 import { writeFileSync } from "node:fs";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { until } from "../engines/until.test-kit.js";
+import { EXIT } from "../exit-codes.js";
+import { command } from "../frame/command.test-kit.js";
 import { type ClusterNode, TestCluster } from "./cluster.test-kit.js";
 
 let cluster: TestCluster;
@@ -51,6 +53,11 @@ describe("three servers", { timeout: 120_000 }, () => {
     );
     expect((await cluster.leaderAt(leader))?.leader_id).toBeNull();
     expect(leader.log).toContain("this server is no longer the coordinator");
+    const asked = ["tc", "leader", "--bundle", cluster.clerkFile, "--server", leader.endpoint];
+    expect(await command(asked)).toMatchObject({
+      code: EXIT.unavailable,
+      stdout: expect.stringMatching(/^nobody coordinates \(term \d+\)\n$/) as string,
+    });
     await cluster.start(gone[0] as ClusterNode);
     const next = await cluster.leader();
     expect(await termAt(next)).toBeGreaterThan(term);
@@ -100,8 +107,8 @@ describe("three servers", { timeout: 120_000 }, () => {
 describe("a server that nobody lets go", () => {
   afterEach(() => cluster.close());
 
-  it("stops within ten seconds all the same", async () => {
-    cluster = await TestCluster.started(["a", "b"]);
+  it("stops after four leases all the same, and within ten seconds in any case", async () => {
+    cluster = await TestCluster.started(["a", "b"], { ttlMs: 600 });
     const [a, b] = cluster.nodes as [ClusterNode, ClusterNode];
     await b.process?.end("SIGKILL");
     const sinceMs = performance.now();

@@ -65,7 +65,8 @@ interface Mounted {
   readonly stopFollowing: () => void;
 }
 
-/** A leaving node waits so long to be let go when it stops. */
+/** A leaving node waits so many leases to be let go when it stops, and never longer than that. */
+const LEAVE_LEASES = 4;
 const LEAVE_LIMIT_MS = 6000;
 const RETRY_PARTS = 5;
 const RETURNED = new Error("the server is a member again");
@@ -208,7 +209,8 @@ export class PeerNode {
     if (this.#peer === null) return;
     const { announcer, log } = this.#mount();
     const limit = new AbortController();
-    const cancel = this.#parts.clock.after(LEAVE_LIMIT_MS, () => limit.abort(new Error("time is up")));
+    const limitMs = Math.min(LEAVE_LIMIT_MS, LEAVE_LEASES * this.options.ttlMs);
+    const cancel = this.#parts.clock.after(limitMs, () => limit.abort(new Error("time is up")));
     const gone = announcer.leave({ anyway: true }).then(() => this.#peer?.leave({ signal: limit.signal }));
     try {
       await Promise.race([gone, whenAborted(limit.signal)]);
