@@ -163,6 +163,19 @@ describe("the decisions of a cluster", () => {
     await at("a").decider.stopped();
   });
 
+  it("are told to the last page also by a server that was restarted after the first", async () => {
+    const many = Array.from({ length: 700 }, (_, i) => `t${String(i).padStart(4, "0")}`);
+    await at("b").log.take(
+      many.map((txnId) => ({ txnId, decision: "commit" as const, term: 1, doneForMs: null })),
+    );
+    const first = await at("b").log.page(1, "all", "");
+    expect(first).toMatchObject({ next: "t0499" });
+    const { log } = await world.start("b", at("b").config);
+    const second = await log.page(1, "all", "t0499");
+    expect(second).toMatchObject({ next: null });
+    expect(second.kind === "promised" && second.decisions.map(({ txnId }) => txnId)).toEqual(many.slice(500));
+  });
+
   it("are not counted from an elector whose disk is another than the electorate's", async () => {
     world.isolate("c");
     const { config } = at("a");

@@ -279,15 +279,15 @@ export class Decider {
         .filter((endpoint) => endpoint !== self.endpoint)
         .map(async (endpoint): Promise<Holding> => {
           const decisions: HeldDecision[] = [];
-          for (;;) {
-            const after = decisions.at(-1)?.txnId ?? "";
+          for (let after = ""; ;) {
             const heard = await this.#within((signal) =>
               calls.held(endpoint, { term, which, after }, signal),
             );
             if (heard.value.kind === "stale")
               throw new Error(`a newer coordinator has term ${heard.value.term}`);
             decisions.push(...heard.value.decisions);
-            if (heard.value.isLast) return { endpoint, from: heard.from, decisions };
+            if (heard.value.next === null) return { endpoint, from: heard.from, decisions };
+            after = heard.value.next;
           }
         }),
     );

@@ -22,7 +22,12 @@ export type Promised =
   | { readonly kind: "stale"; readonly term: number };
 
 export type HeldPage =
-  | { readonly kind: "promised"; readonly decisions: readonly HeldDecision[]; readonly isLast: boolean }
+  /** `next`: after which to ask for more; `null` if that was all. */
+  | {
+      readonly kind: "promised";
+      readonly decisions: readonly HeldDecision[];
+      readonly next: string | null;
+    }
   | { readonly kind: "stale"; readonly term: number };
 
 export interface DecisionLogOptions {
@@ -42,6 +47,8 @@ const TERM = "decided-term";
 
 export class DecisionLog {
   readonly #options: DecisionLogOptions;
+  /** The ids whose pages are being told, if that was begun in this life. */
+  readonly #listed = new Map<"all" | "open", readonly string[]>();
   #last: Promise<unknown> = Promise.resolve();
 
   constructor(options: DecisionLogOptions) {
@@ -70,14 +77,27 @@ export class DecisionLog {
     return [...this.#each(({ doneAtMs }) => doneAtMs === undefined)];
   }
 
-  /** A part of what it holds, in the order of ids, to a coordinator whose term it obeys from now on. */
+  /**
+   * A part of what it holds, in the order of ids, to a coordinator whose term it obeys from now on. The order is made at the
+   * first page; what comes after that is the coordinator's own doing.
+   */
   page(term: number, which: "all" | "open", after: string): Promise<HeldPage> {
     return this.#inTurn(async () => {
       if (!(await this.#obeys(term))) return { kind: "stale", term: this.term };
-      const rest = (which === "all" ? this.all() : this.open())
-        .filter(({ txnId }) => txnId > after)
-        .toSorted((a, b) => (a.txnId < b.txnId ? -1 : 1));
-      return { kind: "promised", decisions: rest.slice(0, PAGE), isLast: rest.length <= PAGE };
+      const begun = after === "" ? undefined : this.#listed.get(which);
+      const ids =
+        begun ??
+        this[which]()
+          .map(({ txnId }) => txnId)
+          .toSorted();
+      this.#listed.set(which, ids);
+      const from = firstAbove(ids, after);
+      const decisions = ids.slice(from, from + PAGE).map((txnId) => this.get(txnId));
+      return {
+        kind: "promised",
+        decisions: decisions.filter((each) => each !== null),
+        next: ids.length > from + PAGE ? (ids[from + PAGE - 1] as string) : null,
+      };
     });
   }
 
@@ -171,4 +191,15 @@ export class DecisionLog {
     this.#last = turn.catch(() => {});
     return turn;
   }
+}
+
+/** By halving. */
+function firstAbove(sorted: readonly string[], after: string): number {
+  let [low, high] = [0, sorted.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((sorted[middle] as string) > after) high = middle;
+    else low = middle + 1;
+  }
+  return low;
 }

@@ -1,5 +1,5 @@
 /** The coordinator's calls about decisions, over HTTPS; to this server itself without it. */
-import { checkInteger, InvalidRequestError } from "@tenure/core";
+import { checkId, checkInteger, InvalidRequestError } from "@tenure/core";
 import type { DecisionCalls, Heard, HeldQuestion } from "../decisions/decider.js";
 import type { HeldDecision, TxnDecision } from "../decisions/decision.js";
 import type { HeldPage, Promised } from "../decisions/decision-log.js";
@@ -41,11 +41,15 @@ export class HttpDecisionCalls implements DecisionCalls {
     const stale = staleIn(answer);
     if (stale !== null) return { from: from(answer), value: stale };
     if (answer.status !== 200) throw new RefusedCallError(to, answer);
-    const { decisions, last } = answer.body;
+    const { decisions, next } = answer.body;
     if (!Array.isArray(decisions)) throw new InvalidRequestError("decisions", "must be a list");
     return {
       from: from(answer),
-      value: { kind: "promised", decisions: decisions.map(decodeHeld), isLast: last === true },
+      value: {
+        kind: "promised",
+        decisions: decisions.map(decodeHeld),
+        next: next === null ? null : checkId(next, "next"),
+      },
     };
   }
 

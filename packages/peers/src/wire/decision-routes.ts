@@ -98,7 +98,7 @@ function electorRoutes(app: FastifyInstance, parts: DecisionRouteParts): void {
     const after = body.has("after") && body.required("after") !== "" ? body.id("after") : "";
     const page = await log.page(body.term("tc_term"), body.choice("which", ["all", "open"]), after);
     if (page.kind === "stale") throw stale(page.term, { disk });
-    return { decisions: page.decisions.map(encodeHeld), last: page.isLast, disk };
+    return { decisions: page.decisions.map(encodeHeld), next: page.next, disk };
   });
 
   app.post("/v1/tc/decisions/tell", OWN_IDENTITY, async ({ raw, body: given }) => {
