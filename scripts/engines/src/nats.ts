@@ -12,8 +12,8 @@ export interface NatsOptions {
   readonly release?: "system" | "newer";
   /** Of the bucket that `url` names; 1 unless told otherwise. */
   readonly replicas?: number;
-  /** Without it the servers only carry messages. */
-  readonly jetStream?: boolean;
+  /** False: the servers only carry messages. Or more settings of it; where it keeps its data is for us to say. */
+  readonly jetStream?: boolean | string;
   /** More lines of the servers' configuration: accounts, TLS, limits. */
   readonly config?: string;
 }
@@ -69,7 +69,9 @@ function nodeOf(
     `server_name: ${name}`,
     `listen: "127.0.0.1:${client}"`,
     `http: "127.0.0.1:${monitor}"`,
-    ...(jetStream ? [`jetstream { store_dir: ${JSON.stringify(cwd)} }`] : []),
+    ...(jetStream === false
+      ? []
+      : [`jetstream { store_dir: ${JSON.stringify(cwd)}, ${jetStream === true ? "" : jetStream} }`]),
     ...(ports.length > 1
       ? [`cluster { name: tenure, listen: "127.0.0.1:${cluster}", routes: [${routes}] }`]
       : []),

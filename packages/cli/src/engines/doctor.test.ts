@@ -108,8 +108,8 @@ engine("a newer nats-server is in order once it flushes each write", "newer nats
     expect(untold).toMatchObject({ wrong: [] });
     expect(untold.all).toContain("does not tell whether it flushes each write");
   });
-  const config = "jetstream { sync_interval: always }";
-  await over(startNats({ release: "newer", config }), async ({ url, monitors }) => {
+  const jetStream = "sync_interval: always";
+  await over(startNats({ release: "newer", jetStream }), async ({ url, monitors }) => {
     const report = await examined("--store", url, "--nats-monitor", monitors.join(","));
     expect(report).toMatchObject({ wrong: [] });
     expect(report.all).toContain("flushes every write to disk before it answers");
