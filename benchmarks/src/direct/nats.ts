@@ -9,7 +9,7 @@ import { serversOf } from "./servers-of.js";
 
 const REPLICAS = 3;
 /** Another sequence than expected; the second is also given to updates that nobody contends for. */
-const WRONG_LAST_SEQUENCE: readonly number[] = [10071, 10164];
+const WRONG_LAST_SEQUENCE: ReadonlySet<number> = new Set([10071, 10164]);
 const ANSWER_MS = 500;
 const ATTEMPTS = 40;
 
@@ -46,7 +46,7 @@ export const openNatsUpdates: OpenWorkers = async ({ url, value, connections, in
         try {
           await update();
         } catch (error) {
-          if (!(error instanceof JetStreamApiError) || !WRONG_LAST_SEQUENCE.includes(error.code)) throw error;
+          if (!(error instanceof JetStreamApiError) || !WRONG_LAST_SEQUENCE.has(error.code)) throw error;
           sequence = (await manager.streams.getMessage(stream, { last_by_subj: subject }))?.seq ?? 0;
           await update();
         }
