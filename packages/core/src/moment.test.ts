@@ -14,6 +14,15 @@ test("a moment has come until it is put off, and again when its time has passed"
   expect(moment.isAhead()).toBe(false);
 });
 
+test("on the machine's clock too a moment is put off from the last look", () => {
+  const moment = momentOf(systemClock);
+  moment.isAhead();
+  const lookedMs = systemClock.monotonicMs();
+  while (systemClock.monotonicMs() < lookedMs + 5);
+  moment.putOff(5);
+  expect(moment.isAhead()).toBe(false);
+});
+
 test("a moment is put off from the last look: what passes in between is not given away", async () => {
   const clock = new VirtualClock();
   const moment = momentOf(clock);

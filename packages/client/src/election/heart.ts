@@ -1,5 +1,5 @@
 /**
- * What keeps a lease: renewals, one after the other, until told to stop. It judges nothing: what a renewal's outcome means
+ * What keeps a lease: renewals, a heartbeat apart, until told to stop. It judges nothing: what a renewal's outcome means
  * for the leadership is for `Leadership` to say.
  */
 import {
