@@ -1,4 +1,4 @@
-import { jetstream } from "@nats-io/jetstream";
+import { AckPolicy, jetstreamManager } from "@nats-io/jetstream";
 import { connect } from "@nats-io/transport-node";
 import { startNats } from "@tenure/engines";
 import { clusterSuite, type PlainClient, serviceSuite } from "./engine-suite.test-kit.js";
@@ -14,8 +14,12 @@ clusterSuite({
 });
 
 const ANSWER_MS = 200;
+const CONSUMER = { ack_policy: AckPolicy.None, mem_storage: true, num_replicas: 1 };
 
-/** Writes what is no key of ours into the same stream, so that it needs the same leader. */
+/**
+ * Needs of NATS what the service needs: the stream's leader, for a write of what is no key of ours, and the cluster's,
+ * for a consumer. Each is elected on its own.
+ */
 async function plainClient(url: string): Promise<PlainClient> {
   const [, servers = "", bucket = ""] = /^nats:\/\/([^/?]+)\/([^?]+)/.exec(url) ?? [];
   const connection = await connect({
@@ -23,9 +27,11 @@ async function plainClient(url: string): Promise<PlainClient> {
     reconnectTimeWait: 50,
     maxReconnectAttempts: -1,
   });
-  const client = jetstream(connection, { timeout: ANSWER_MS });
-  return {
-    write: () => client.publish(`$KV.${bucket}.plain`, "", { timeout: ANSWER_MS, retries: 0 }),
-    [Symbol.asyncDispose]: () => connection.close(),
+  const manager = await jetstreamManager(connection, { timeout: ANSWER_MS });
+  const write = async (): Promise<void> => {
+    await manager.jetstream().publish(`$KV.${bucket}.plain`, "", { timeout: ANSWER_MS, retries: 0 });
+    const { name } = await manager.consumers.add(`KV_${bucket}`, CONSUMER);
+    await manager.consumers.delete(`KV_${bucket}`, name);
   };
+  return { write, [Symbol.asyncDispose]: () => connection.close() };
 }

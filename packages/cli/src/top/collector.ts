@@ -61,7 +61,9 @@ export class Collector {
     const nowMs = clock.wallMs() + offsetMs();
     return this.#groups.map(({ groupId, leader, leaseTtlMs, term, pausedForMs, heldBack }) => {
       const extra = this.#extra(groupId);
-      const leftMs = leader === null ? null : leader.expiresAtMs - nowMs;
+      // It ends a little later than was given, and clocks are compared to half a second: that is not for people.
+      const leftMs =
+        leader === null ? null : Math.min(leader.expiresAtMs - nowMs, leaseTtlMs ?? Number.POSITIVE_INFINITY);
       const isKnown = extra.historyTerm >= 0;
       return {
         groupId,

@@ -5,6 +5,7 @@ import { headers } from "@nats-io/transport-node";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { NatsStore } from "./nats-store.js";
 import { parseNatsUrl } from "./options.js";
+import { Follower } from "./register-check.test-kit.js";
 import { ServerClient, until } from "./server.test-kit.js";
 import { comparesTooEarly } from "./server-version.js";
 import { newStreamConfig } from "./stream-settings.js";
@@ -76,6 +77,31 @@ for (const [release, installed] of [
         expect([store.replicas, store.serverVersion]).toEqual([3, client.version]);
         await store.close();
       }
+    });
+
+    test("a consumer that was asked for twice is one, and its feed goes on", async () => {
+      const asked: string[] = [];
+      const repeated = client.connection.subscribe("$JS.API.CONSUMER.CREATE.>", {
+        callback: (_, { subject, data, reply }) => {
+          // The repetition comes by here too, and has nobody who waits for an answer.
+          if (reply === undefined || reply === "") return;
+          asked.push(subject);
+          client.connection.publish(subject, data);
+        },
+      });
+      await client.connection.flush();
+      const store = await NatsStore.open(parseNatsUrl(engine.urlOf("repeated", replicas)));
+      const follower = new Follower(store);
+      for (let count = 0; count < 50; count++) {
+        const [outcome] = await store.compareAndSet([{ key: `k/${count}`, expected: null, value: "" }]);
+        expect(outcome).toMatchObject({ kind: "swapped" });
+      }
+      await until("all are shown", 30_000, () => follower.seen.size === 50);
+      expect(asked).toHaveLength(1);
+      expect(follower.breaks).toEqual([]);
+      repeated.unsubscribe();
+      await follower.stop();
+      await store.close();
     });
 
     test("more replicas than servers are refused", { timeout: 60_000 }, async () => {

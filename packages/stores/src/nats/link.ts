@@ -17,6 +17,8 @@ export interface Parcel {
 
 export interface AskOptions {
   readonly limitMs: number;
+  /** Asked again after so long without an answer, and again, for what does no harm twice. */
+  readonly againMs?: number | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -101,31 +103,36 @@ export class Link {
   }
 
   /** The first answer. Rejects with the signal's reason, or with `BackendUnavailableError`. */
-  ask(parcel: Parcel, { limitMs, signal }: AskOptions): Promise<Msg> {
+  ask(parcel: Parcel, { limitMs, againMs, signal }: AskOptions): Promise<Msg> {
     return new Promise((resolve, reject) => {
       if (signal?.aborted === true) return reject(signal.reason as Error);
-      let token: string | null = null;
+      const tokens: string[] = [];
       const done = (): void => {
         clearTimeout(timer);
+        clearInterval(again);
         signal?.removeEventListener("abort", abort);
-        if (token !== null) this.forget(token);
+        for (const token of tokens) this.forget(token);
       };
       const fail = (error: Error): void => {
         done();
         reject(error);
       };
       const abort = (): void => fail(signal?.reason as Error);
-      const timer = setTimeout(() => fail(this.silence(limitMs)), limitMs);
-      signal?.addEventListener("abort", abort, { once: true });
       const answered = (reply: Msg): void => {
         done();
         resolve(reply);
       };
-      try {
-        token = this.send(parcel, { answered, lost: fail }, 0);
-      } catch (error) {
-        fail(error as Error);
-      }
+      const send = (): void => {
+        try {
+          tokens.push(this.send(parcel, { answered, lost: fail }, 0));
+        } catch (error) {
+          fail(error as Error);
+        }
+      };
+      const timer = setTimeout(() => fail(this.silence(limitMs)), limitMs);
+      const again = againMs === undefined ? undefined : setInterval(send, againMs);
+      signal?.addEventListener("abort", abort, { once: true });
+      send();
     });
   }
 

@@ -26,13 +26,15 @@ interface Waiting {
   readonly reject: (reason: Error) => void;
 }
 
-const HEARTBEAT_MS = 1000;
+const HEARTBEAT_MS = 500;
 /**
  * Neither a message nor a heartbeat for so long: the server hangs, or the consumer is gone. Heartbeats only, and what was
  * acknowledged does not come for so long: it is served by a replica that has lost touch.
  */
-const SILENCE_MS = 4000;
+const SILENCE_MS = 2000;
 const CREATE_MS = 3000;
+/** A cluster without a leader drops the request without a word, and who is elected next has never heard of it. */
+const CREATE_AGAIN_MS = 200;
 /** The server removes a consumer that nobody has listened to for so long. */
 const ABANDONED_MS = 30_000;
 /** What makes up for a missing message is on its way, unless nobody tells of it: then a barrier after so long. */
@@ -82,7 +84,8 @@ export class Mirror {
     this.#barrier = barrier;
     this.#hub = new FeedHub(() => ({ entries: [...this.#entries.values()], revision: this.#shown }));
     this.#subscription = link.listen(this.#inbox, (message) => this.#hear(message));
-    this.#watchdog = setInterval(() => this.#watch(), HEARTBEAT_MS);
+    // If this process had no time to read what has come, it reads that first.
+    this.#watchdog = setInterval(() => setImmediate(() => this.#watch()), HEARTBEAT_MS);
     void link.ended.then((reason) => this.end(reason));
     this.#createConsumer().catch((error: unknown) => this.end(broken("no consumer could be made", error)));
   }
@@ -163,7 +166,10 @@ export class Mirror {
     };
     const payload = JSON.stringify({ stream_name: stream, config });
     const subject = `$JS.API.CONSUMER.CREATE.${stream}.${this.#consumer}`;
-    const reply = await this.#link.ask({ subject, payload }, { limitMs: CREATE_MS });
+    const reply = await this.#link.ask(
+      { subject, payload },
+      { limitMs: CREATE_MS, againMs: CREATE_AGAIN_MS },
+    );
     if (isUnserved(reply)) throw new Error("JetStream has no leader at the moment");
     readApiAnswer(reply);
   }

@@ -1,0 +1,58 @@
+import { BackendUnavailableError } from "@tenure/core";
+import { connect, type Msg } from "@nats-io/transport-node";
+import { isMissing, startNats } from "@tenure/engines";
+import { describe, expect, test } from "vitest";
+import { Link } from "./link.js";
+import { ServerClient } from "./server.test-kit.js";
+
+describe.skipIf(isMissing("nats"))("a question", () => {
+  test.each([
+    { dropped: 0, againMs: undefined },
+    { dropped: 2, againMs: 20 },
+  ])(
+    "is answered after $dropped were dropped, sent again every $againMs ms",
+    async ({ dropped, againMs }) => {
+      await using asked = await askedOf(dropped);
+      const reply = await asked.link.ask({ subject: "q", payload: "?" }, { limitMs: 5000, againMs });
+      expect(reply.string()).toBe(`! after ${dropped}`);
+    },
+  );
+
+  test("has no answer within its limit if it is sent once and was dropped, or always is", async () => {
+    await using asked = await askedOf(Number.POSITIVE_INFINITY);
+    for (const againMs of [undefined, 20]) {
+      const answer = asked.link.ask({ subject: "q", payload: "?" }, { limitMs: 200, againMs });
+      await expect(answer).rejects.toThrow(BackendUnavailableError);
+      expect(asked.count).toBeGreaterThanOrEqual(againMs === undefined ? 1 : 3);
+    }
+    const before = asked.count;
+    await asked.link.ask({ subject: "$SYS.REQ.USER.INFO", payload: "" }, { limitMs: 5000 });
+    expect(asked.count).toBe(before);
+  });
+});
+
+/** A link, and at the other end one who drops the first so many questions. */
+async function askedOf(
+  dropped: number,
+): Promise<AsyncDisposable & { readonly link: Link; readonly count: number }> {
+  const engine = await startNats();
+  const client = await ServerClient.open(engine.ports);
+  let count = 0;
+  const callback = (_: unknown, question: Msg): void => {
+    if (count++ >= dropped) question.respond(`! after ${count - 1}`);
+  };
+  client.connection.subscribe("q", { callback });
+  await client.connection.flush();
+  const link = new Link(await connect({ servers: `127.0.0.1:${engine.ports[0]}`, reconnect: false }));
+  return {
+    link,
+    get count() {
+      return count;
+    },
+    async [Symbol.asyncDispose]() {
+      await link.close();
+      await client.connection.close();
+      await engine.stop();
+    },
+  };
+}
