@@ -48,6 +48,14 @@ export class ServerProcess {
     return this.#child.exitCode === null && this.#child.signalCode === null;
   }
 
+  pause(): void {
+    this.#child.kill("SIGSTOP");
+  }
+
+  resume(): void {
+    this.#child.kill("SIGCONT");
+  }
+
   /** Sends the signal and waits for the end; resolves to the exit code, `null` if the signal ended it. */
   async end(signal: "SIGTERM" | "SIGKILL" | "SIGINT"): Promise<number | null> {
     if (!this.isRunning) return this.#child.exitCode;

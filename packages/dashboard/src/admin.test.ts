@@ -33,9 +33,11 @@ describe.skipIf(isMissing("chromium"))("acts of an admin", () => {
     tenure.ask(body === undefined ? "GET" : "POST", path, body, tokens.admin);
   const elect = (group: string, node: string, more: object = {}) =>
     admin(`/v1/groups/${group}/campaign`, { node_id: node, lease_ttl_ms: 30_000, ...more });
+  /** Whole lines only: they come through a pipe, a while after what they tell of. */
   const audit = () =>
     tenure.log
       .split("\n")
+      .slice(0, -1)
       .filter((line) => line.includes('"audit":true'))
       .map((line) => JSON.parse(line) as Record<string, unknown>);
 
@@ -79,12 +81,14 @@ describe.skipIf(isMissing("chromium"))("acts of an admin", () => {
     await watched.shoot("step-down");
     await confirm.click();
     await page.locator('[data-term="1"][data-ended="deposed"]').waitFor();
-    expect(audit().at(-1)).toMatchObject({
-      act: "step-down",
-      group_id: "stepped",
-      details: { reason: "disk is failing", force: true },
-      outcome: "done",
-    });
+    await expect
+      .poll(() => audit().at(-1))
+      .toMatchObject({
+        act: "step-down",
+        group_id: "stepped",
+        details: { reason: "disk is failing", force: true },
+        outcome: "done",
+      });
     // A token is sent as a header, and is nowhere in an address.
     expect(watched.requests.map((request) => request.url()).join(" ")).not.toContain(tokens.admin);
     expect(await page.evaluate(() => [location.href, document.cookie, Object.keys(localStorage)])).toEqual([
@@ -136,8 +140,11 @@ describe.skipIf(isMissing("chromium"))("acts of an admin", () => {
     expect((await waiting).body).toMatchObject({ is_leader: true, leader: { node_id: "worker-2", term: 2 } });
     await page.locator('[data-term="1"][data-ended="transferred"]').waitFor();
 
-    const acts = audit().filter((line) => line["group_id"] === "kept");
-    expect(acts.map(({ act: name, details }) => [name, (details as { reason?: string }).reason])).toEqual([
+    const acts = () =>
+      audit()
+        .filter((line) => line["group_id"] === "kept")
+        .map(({ act: name, details }) => [name, (details as { reason?: string }).reason]);
+    await expect.poll(acts).toEqual([
       ["pause", "Pause it"],
       ["resume", "Resume it"],
       ["update-group", "Edit policy it"],
