@@ -17,12 +17,13 @@ export interface GuardedOptions {
 }
 
 const GONE_POLL_MS = 2;
-/** So long a guardian may take to tell of the end of what was killed. */
-const GUARDIAN_MS = 1000;
 
 /**
  * A command that cannot outlive the lease. Its guardian kills it when the lease is about to end and when this process dies;
  * this process kills it when the guardian dies. Promised: when `ended` settles, nothing of its process group runs.
+ *
+ * The guardian leads that group and the command is born into it. So from the first moment on there is nothing that this
+ * process could not kill, with a guardian that stands still or has not said yet that the command runs.
  */
 export class GuardedCommand {
   /** Rejects if the command cannot be run at all. */
@@ -30,7 +31,7 @@ export class GuardedCommand {
   readonly #guardian: ChildProcess;
   readonly #options: GuardedOptions;
   readonly #clock: Clock;
-  #groupId: number | null = null;
+  #isRunning = false;
   #cancelTelling: CancelTimer = () => {};
 
   constructor(options: GuardedOptions) {
@@ -40,6 +41,7 @@ export class GuardedCommand {
     this.#guardian = fork(new URL("guardian-main.js", import.meta.url), [], {
       stdio: [stdio, stdio, stdio, "ipc"],
       execArgv: [],
+      detached: true,
     });
     this.ended = this.#untilEnded();
     this.#send({ kind: "run", command: options.command, killAt: this.#killAt() });
@@ -47,7 +49,8 @@ export class GuardedCommand {
   }
 
   signal(signal: NodeJS.Signals): void {
-    if (this.#groupId !== null) signalGroup(this.#groupId, signal);
+    // What is to be heeded waits until there is somebody to heed it.
+    if (this.#isRunning || signal === "SIGKILL") this.#signalGroup(signal);
     else this.#send({ kind: "signal", signal });
   }
 
@@ -57,21 +60,16 @@ export class GuardedCommand {
 
   /** Asks it to end; kills it after `graceMs`, and in any case when the lease is about to end. */
   async end(signal: NodeJS.Signals, graceMs: number): Promise<CommandEnd> {
-    const { lease, killMarginMs, tellEveryMs } = this.#options;
+    const { tellEveryMs } = this.#options;
     const untilMs = this.#clock.monotonicMs() + graceMs;
     let cancel: CancelTimer = () => {};
     // The guardian minds the lease by itself; but it may stand still.
     const mind = (): void => {
-      const leftMs = Math.min(untilMs - this.#clock.monotonicMs(), lease.leftMs() - killMarginMs);
-      if (leftMs > 0) {
-        cancel = this.#clock.after(Math.min(leftMs, tellEveryMs), mind);
-        return;
-      }
-      this.kill();
-      // One that does not say what became of the command is of no use any more; its end says as much.
-      cancel = this.#clock.after(GUARDIAN_MS, () => this.#guardian.kill("SIGKILL"));
+      const leftMs = Math.min(untilMs - this.#clock.monotonicMs(), this.#leftMs());
+      if (leftMs <= 0) this.kill();
+      else cancel = this.#clock.after(Math.min(leftMs, tellEveryMs), mind);
     };
-    if (lease.leftMs() > killMarginMs) this.signal(signal);
+    if (this.#leftMs() > 0) this.signal(signal);
     mind();
     try {
       return await this.ended;
@@ -80,14 +78,19 @@ export class GuardedCommand {
     }
   }
 
-  #tell(): void {
-    this.#send({ kind: "kill-at", killAt: this.#killAt() });
-    this.#cancelTelling = this.#clock.after(this.#options.tellEveryMs, () => this.#tell());
+  /** Until it must be dead. */
+  #leftMs(): number {
+    const { lease, killMarginMs } = this.#options;
+    return lease.leftMs() - killMarginMs;
   }
 
   #killAt(): KillTime {
-    const { lease, killMarginMs } = this.#options;
-    return machineTimeIn(lease.leftMs() - killMarginMs);
+    return machineTimeIn(this.#leftMs());
+  }
+
+  #tell(): void {
+    this.#send({ kind: "kill-at", killAt: this.#killAt() });
+    this.#cancelTelling = this.#clock.after(this.#options.tellEveryMs, () => this.#tell());
   }
 
   async #untilEnded(): Promise<CommandEnd> {
@@ -95,9 +98,10 @@ export class GuardedCommand {
       return await this.#hear();
     } finally {
       this.#cancelTelling();
+      // Whoever it has started and left behind must not outlive it.
       this.kill();
-      while (this.#groupId !== null && groupRuns(this.#groupId)) await sleep(this.#clock, GONE_POLL_MS);
-      if (this.#guardian.connected) this.#guardian.disconnect();
+      const { pid } = this.#guardian;
+      while (pid !== undefined && groupRuns(pid)) await sleep(this.#clock, GONE_POLL_MS);
     }
   }
 
@@ -105,16 +109,24 @@ export class GuardedCommand {
     const { file } = this.#options.command;
     return new Promise((resolve, reject) => {
       this.#guardian.on("message", (message: FromGuardian) => {
-        if (message.kind === "running") this.#groupId = message.pid;
-        else if (message.kind === "ended") resolve(message);
+        if (message.kind === "running") this.#isRunning = true;
+        else if (message.kind === "ended") resolve(message.end);
         else reject(new InvalidRequestError("command", `${file} cannot be run: ${message.problem}`));
       });
       this.#guardian.on("error", reject);
-      this.#guardian.on("exit", () => resolve({ code: null, signal: "SIGKILL", byLease: true }));
+      // Comes after the last message, unlike "exit". Without a last word the guardian was killed, and all of its group will be.
+      this.#guardian.on("disconnect", () =>
+        resolve({ code: null, signal: "SIGKILL", byLease: this.#leftMs() <= 0 }),
+      );
     });
   }
 
+  #signalGroup(signal: NodeJS.Signals): void {
+    const { pid } = this.#guardian;
+    if (pid !== undefined) signalGroup(pid, signal);
+  }
+
   #send(message: ToGuardian): void {
-    if (this.#guardian.connected) this.#guardian.send(message);
+    if (this.#guardian.connected) this.#guardian.send(message, () => {});
   }
 }

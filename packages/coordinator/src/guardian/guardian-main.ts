@@ -1,85 +1,75 @@
 /**
  * The guardian: a process of its own between a leader and a command, so that the command dies with the leadership
- * even if the leader is stopped, killed or hangs. It kills the command's process group when the time it was given last has
- * come, and when its owner is gone.
+ * even if the leader is stopped, killed or hangs. It leads a process group, into which the command is born, and kills all of
+ * it, itself too, when the time it was given last has come, and when its owner is gone.
  */
 import { spawn } from "node:child_process";
+import { constants } from "node:os";
 import { systemClock } from "@tenure/core";
 import { untilMs } from "./machine-time.js";
 import type { FromGuardian, KillTime, ToGuardian } from "./messages.js";
-import { groupRuns, signalGroup } from "./process-group.js";
+import { signalGroup } from "./process-group.js";
 
-const GONE_POLL_MS = 2;
 /** Timers stand still while the machine is suspended; so the clocks are looked at this often. */
 const LOOK_MS = 250;
+/** Not to be caught, or not by a program that is to go on. */
+const OWN: ReadonlySet<string> = new Set([
+  ...["SIGKILL", "SIGSTOP", "SIGCHLD"],
+  ...["SIGSEGV", "SIGBUS", "SIGFPE", "SIGILL", "SIGTRAP", "SIGABRT", "SIGIOT", "SIGSYS"],
+]);
 
-let groupId: number | null = null;
-let byLease = false;
+let isRunning = false;
 /** What it was sent before it ran. */
 let early: NodeJS.Signals | null = null;
+let killTime: KillTime;
 let cancelTimer = (): void => {};
 
-// What the terminal sends is for the owner to answer.
-for (const signal of ["SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT"] as const) process.on(signal, () => {});
+// Signals to the group are for the command.
+for (const signal of Object.keys(constants.signals)) if (!OWN.has(signal)) process.on(signal, () => {});
 
 process.on("message", (message: ToGuardian) => {
   if (message.kind === "run") run(message);
   else if (message.kind === "kill-at") killAt(message.killAt);
-  else if (groupId !== null) signalGroup(groupId, message.signal);
+  else if (isRunning) signalGroup(process.pid, message.signal);
   else early = message.signal;
 });
 
-process.on("disconnect", () => {
-  kill();
-  process.exit(0);
-});
+process.on("disconnect", kill);
 
 function run({ command, killAt: time }: Extract<ToGuardian, { kind: "run" }>): void {
   const { file, args, env, cwd } = command;
   killAt(time);
-  if (byLease) return tell({ kind: "ended", code: null, signal: "SIGKILL", byLease });
   const child = spawn(file, args, {
     stdio: ["inherit", "inherit", "inherit"],
-    detached: true,
     env: { ...env },
     ...(cwd === null ? {} : { cwd }),
   });
   child.on("error", (error) => tell({ kind: "cannot-run", problem: error.message }));
   child.on("spawn", () => {
-    groupId = child.pid ?? null;
-    if (groupId !== null) tell({ kind: "running", pid: groupId });
-    // The time may have come while it was started.
-    if (byLease) kill();
-    else if (early !== null && groupId !== null) signalGroup(groupId, early);
+    isRunning = true;
+    tell({ kind: "running" });
+    if (early !== null) signalGroup(process.pid, early);
   });
-  child.on("exit", (code, signal) => {
-    // Whoever it has started and left behind must not outlive it.
-    kill();
-    whenGone(() => tell({ kind: "ended", code, signal, byLease }));
-  });
+  // What it has left behind is for the owner to kill, who must hear of this first; or for the end of the lease.
+  child.on("exit", (code, signal) => tell({ kind: "ended", end: { code, signal, byLease: false } }));
 }
-
-let killTime: KillTime;
 
 function killAt(time: KillTime): void {
   killTime = time;
   cancelTimer();
   const leftMs = untilMs(time);
-  if (leftMs <= 0) {
-    byLease = true;
+  if (leftMs > 0) cancelTimer = systemClock.after(Math.min(leftMs, LOOK_MS), () => killAt(killTime));
+  else {
+    tell({ kind: "ended", end: { code: null, signal: "SIGKILL", byLease: true } });
     kill();
-  } else cancelTimer = systemClock.after(Math.min(leftMs, LOOK_MS), () => killAt(killTime));
+  }
 }
 
 function kill(): void {
-  if (groupId !== null) signalGroup(groupId, "SIGKILL");
+  signalGroup(process.pid, "SIGKILL");
 }
 
-function whenGone(then: () => void): void {
-  if (groupId === null || !groupRuns(groupId)) then();
-  else systemClock.after(GONE_POLL_MS, () => whenGone(then));
-}
-
+/** Written at once, unless the pipe is full: what is said last is heard. */
 function tell(message: FromGuardian): void {
-  process.send?.(message);
+  if (process.connected) process.send?.(message, undefined, undefined, () => {});
 }

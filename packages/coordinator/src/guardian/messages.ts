@@ -22,10 +22,10 @@ export type ToGuardian =
   | { readonly kind: "signal"; readonly signal: NodeJS.Signals };
 
 export type FromGuardian =
-  | { readonly kind: "running"; readonly pid: number }
+  | { readonly kind: "running" }
   | { readonly kind: "cannot-run"; readonly problem: string }
-  /** The command has ended, and nothing of its process group is left. */
-  | ({ readonly kind: "ended" } & CommandEnd);
+  /** The command has ended; what it has started may not have. */
+  | { readonly kind: "ended"; readonly end: CommandEnd };
 
 export interface CommandEnd {
   readonly code: number | null;
