@@ -32,7 +32,7 @@ function guarded(text: string, leftMs: () => number = () => 60_000): Guarded {
       cwd: null,
     },
     lease: { leftMs },
-    killMarginMs: 100,
+    killMarginMs: 1000,
     tellEveryMs: 20,
     stdio: "ignore",
   });
@@ -84,7 +84,7 @@ describe("a guarded command", () => {
   });
 
   it("is killed in time by its guardian where its owner is held up", async () => {
-    const untilMs = performance.now() + 1000;
+    const untilMs = performance.now() + 2500;
     const run = guarded(`said $$; ${DEAF}`, () => untilMs - performance.now());
     waitDeaf(() => run.pids().length === 1);
     waitDeaf(() => !run.pids().some(isAlive));
@@ -145,7 +145,7 @@ describe("a guarded command", () => {
     const command = new GuardedCommand({
       command: { file: "/no/such/file", args: [], env: process.env, cwd: null },
       lease: { leftMs: () => 60_000 },
-      killMarginMs: 100,
+      killMarginMs: 1000,
       tellEveryMs: 20,
     });
     await expect(command.ended).rejects.toThrow(/^command \/no\/such\/file cannot be run: .*ENOENT/);
