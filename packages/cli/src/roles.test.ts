@@ -1,6 +1,7 @@
 /** A thousand roles over three programs that share them, against one server: real processes, real time. */
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { Api } from "./api.test-kit.js";
+import { besideDisk } from "./disk-stalls.test-kit.js";
 import { distribution } from "./distribution.test-kit.js";
 import { RoleProcesses } from "./role-processes.test-kit.js";
 import { Scratch } from "./scratch.test-kit.js";
@@ -78,15 +79,17 @@ test("when one is killed all its roles are led again, and no other moves", async
   const before = programs.promotions;
   const asked = await campaignRequests();
   const killedMs = performance.now();
-  await programs.kill(lost);
-  await programs.until(() => programs.count(lost) === 0);
+  const [, stalledMs] = await besideDisk(async () => {
+    await programs.kill(lost);
+    await programs.until(() => programs.count(lost) === 0);
+  });
   const againMs = orphans.map((role) => (programs.leaders.get(role)?.atMs ?? 0) - killedMs);
   const tookMs = Math.max(...againMs);
   const campaigns = (await campaignRequests()) - asked;
   console.log(
-    `${orphans.length} roles led again (ttl ${TTL_MS} ms) by ${campaigns} requests: ${distribution(againMs)}`,
+    `${orphans.length} roles led again (ttl ${TTL_MS} ms) by ${campaigns} requests, the disk stalled for ${stalledMs} ms: ${distribution(againMs)}`,
   );
-  expect(tookMs).toBeLessThan(TTL_MS + SLACK_MS);
+  expect(tookMs).toBeLessThan(TTL_MS + SLACK_MS + stalledMs);
   expect(campaigns).toBeLessThan(orphans.length / 10);
   await programs.until(() => isEven(left));
   expect(programs.promotions - before).toBe(orphans.length);
