@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { GuardedCommand } from "@tenure/coordinator";
 import { standsStill } from "@tenure/engines";
-import { afterAll, describe, expect, it } from "vitest";
+import { afterAll, describe, expect, it, vi } from "vitest";
 import { isAlive } from "../run/run-process.test-kit.js";
 import { Scratch } from "../scratch.test-kit.js";
 
@@ -139,6 +139,17 @@ describe("a guarded command", () => {
       signal: "SIGTERM",
       byLease: false,
     });
+  });
+
+  it("is signalled no more once it is gone: the number may be another's", async () => {
+    const run = guarded("said $$; exit 0");
+    await run.command.ended;
+    const signalled = vi.spyOn(process, "kill");
+    run.command.kill();
+    run.command.signal("SIGTERM");
+    expect(signalled).not.toHaveBeenCalled();
+    signalled.mockRestore();
+    expectGone(run, 1);
   });
 
   it("that cannot be run says why", async () => {

@@ -32,6 +32,7 @@ export class GuardedCommand {
   readonly #options: GuardedOptions;
   readonly #clock: Clock;
   #isRunning = false;
+  #isGone = false;
   #cancelTelling: CancelTimer = () => {};
 
   constructor(options: GuardedOptions) {
@@ -102,6 +103,7 @@ export class GuardedCommand {
       this.kill();
       const { pid } = this.#guardian;
       while (pid !== undefined && groupRuns(pid)) await sleep(this.#clock, GONE_POLL_MS);
+      this.#isGone = true;
     }
   }
 
@@ -123,7 +125,8 @@ export class GuardedCommand {
 
   #signalGroup(signal: NodeJS.Signals): void {
     const { pid } = this.#guardian;
-    if (pid !== undefined) signalGroup(pid, signal);
+    // Another process may have the number by then.
+    if (pid !== undefined && !this.#isGone) signalGroup(pid, signal);
   }
 
   #send(message: ToGuardian): void {
