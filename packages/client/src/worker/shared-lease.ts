@@ -1,4 +1,4 @@
-import { type Clock, type LeaseAnswer, LedTerm, type SendMoment } from "@tenure/core";
+import { type Clock, type LeaseAnswer, LedTerm, type Moment, momentOf, type SendMoment } from "@tenure/core";
 import type { Lease } from "../election/lease.js";
 import { type ClockOffset, offsetOf } from "./machine-clock.js";
 import { ENDED, LAPSED, LED, NOT_LEADER, TermMemory } from "./term-memory.js";
@@ -25,13 +25,14 @@ export class SharedLease implements Lease {
   readonly #parts: SharedLeaseParts;
   readonly #clock: Clock;
   readonly #offset: ClockOffset;
+  readonly #trusted: Moment;
   #signedAtMs = Number.NEGATIVE_INFINITY;
-  #trustedUntilMs = Number.NEGATIVE_INFINITY;
 
   constructor(parts: SharedLeaseParts, offset: ClockOffset = offsetOf(parts.clock)) {
     this.#parts = parts;
     this.#clock = parts.clock;
     this.#offset = offset;
+    this.#trusted = momentOf(parts.clock);
   }
 
   /** From the answer that won, before the other thread has seen it. False if nothing is left of it. */
@@ -66,14 +67,14 @@ export class SharedLease implements Lease {
       if (this.memory.state === NOT_LEADER) this.#parts.notLeader();
       return false;
     }
-    const nowMs = this.#clock.monotonicMs();
-    if (nowMs < this.#trustedUntilMs) return true;
-    const leftMs = Math.min(this.leftMs(), this.#signedAtMs + this.#parts.stallLimitMs - nowMs);
+    if (this.#trusted.isAhead()) return true;
+    const stallsInMs = this.#signedAtMs + this.#parts.stallLimitMs - this.#clock.monotonicMs();
+    const leftMs = Math.min(this.leftMs(), stallsInMs);
     if (leftMs <= 0) {
       this.memory.end(LAPSED);
       return false;
     }
-    this.#trustedUntilMs = nowMs + Math.min(TRUSTED_MS, leftMs);
+    this.#trusted.putOff(Math.min(TRUSTED_MS, leftMs));
     return true;
   }
 
