@@ -16,7 +16,11 @@ interface Content {
 }
 
 export class AdminToken implements AsyncDisposable {
-  static readonly caller: Caller = Object.freeze({ role: "admin", name: "admin-token" });
+  static readonly caller: Caller = Object.freeze({
+    kind: "admin-token",
+    role: "admin",
+    name: "admin-token",
+  });
   readonly #file: ReloadedFiles<Content>;
 
   private constructor(file: ReloadedFiles<Content>) {

@@ -17,7 +17,7 @@ export interface Authenticator extends AsyncDisposable {
 /** For loopback without any authentication set up: whoever can connect is at the machine. */
 export class LoopbackAuthenticator implements Authenticator {
   authenticate(): Caller {
-    return { role: "admin", name: "loopback" };
+    return { kind: "none", role: "admin", name: "loopback" };
   }
 
   async [Symbol.asyncDispose](): Promise<void> {}

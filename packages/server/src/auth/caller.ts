@@ -1,13 +1,23 @@
 import { ServiceError } from "../service-error.js";
 
+/**
+ * The credential by which a caller was identified. `none`: no authentication is configured. Callers of the same name and
+ * different kinds are different callers: a JWT may well carry the `sub` of somebody's certificate.
+ */
+export type CallerKind = "certificate" | "jwt" | "admin-token" | "none";
+
 /** Who asks, however that was found out. */
-export type Caller =
-  /** May do everything, in the name of any node. */
-  | { readonly role: "admin"; readonly name: string }
-  /** May take part as itself, in the groups its credentials name. */
-  | { readonly role: "node"; readonly name: string; readonly groups: GroupPatterns }
-  /** May look. */
-  | { readonly role: "observer"; readonly name: string; readonly groups: GroupPatterns };
+export type Caller = { readonly kind: CallerKind; readonly name: string } & (
+  | {
+      /** May do everything, in the name of any node. */
+      readonly role: "admin";
+    }
+  | {
+      /** A node may take part as itself in the groups that its credentials name. An observer may only look at them. */
+      readonly role: "node" | "observer";
+      readonly groups: GroupPatterns;
+    }
+);
 
 /** `null`: all groups. A pattern is a group id in which `*` stands for any characters. */
 export type GroupPatterns = readonly string[] | null;

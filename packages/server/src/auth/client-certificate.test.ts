@@ -28,9 +28,19 @@ function refusal(subjectaltname: string | undefined, trustDomain?: string): stri
 
 describe("a client certificate", () => {
   it("names a node of all groups, or an admin", () => {
-    expect(caller("URI:spiffe://lockd/sdk/n1")).toEqual({ role: "node", name: "n1", groups: null });
-    expect(caller("URI:spiffe://lockd/admin/ada")).toEqual({ role: "admin", name: "ada" });
+    expect(caller("URI:spiffe://lockd/sdk/n1")).toEqual({
+      kind: "certificate",
+      role: "node",
+      name: "n1",
+      groups: null,
+    });
+    expect(caller("URI:spiffe://lockd/admin/ada")).toEqual({
+      kind: "certificate",
+      role: "admin",
+      name: "ada",
+    });
     expect(caller('DNS:a, URI:"spiffe://lockd/sdk/team:a/n-1_x.y", IP Address:10.0.0.1')).toEqual({
+      kind: "certificate",
       role: "node",
       name: "team:a/n-1_x.y",
       groups: null,

@@ -66,6 +66,9 @@ function readCertificate(certificate: PeerCertificate): Read {
     );
   }
   if (!isId(name)) throw unauthenticated(`the name in ${uri}, of the client certificate, cannot be an id`);
-  const caller: Caller = kind === "sdk" ? { role: "node", name, groups: null } : { role: "admin", name };
+  const caller: Caller =
+    kind === "sdk"
+      ? { kind: "certificate", role: "node", name, groups: null }
+      : { kind: "certificate", role: "admin", name };
   return { caller: Object.freeze(caller), trustDomain, validToMs: Date.parse(certificate.valid_to) };
 }

@@ -46,10 +46,12 @@ describe("a service with all means of authentication", () => {
     const authenticate = await open(everything());
     expect((await authenticate({ certificate: NODE })).name).toBe("n1");
     expect(await authenticate({ authorization: `Bearer ${SECRET}` })).toEqual({
+      kind: "admin-token",
       role: "admin",
       name: "admin-token",
     });
     expect(await authenticate({ authorization: `Bearer ${await token(key, CLAIMS)}` })).toEqual({
+      kind: "jwt",
       role: "node",
       name: "jwt-node",
       groups: ["a*"],
@@ -115,7 +117,7 @@ describe("a service with one means of authentication", () => {
 
 describe("a service without authentication", () => {
   it("takes every caller for an admin, and says that it has none", async () => {
-    expect(await (await open({}))({})).toEqual({ role: "admin", name: "loopback" });
+    expect(await (await open({}))({})).toEqual({ kind: "none", role: "admin", name: "loopback" });
     expect(isAuthenticationConfigured({})).toBe(false);
     expect(isAuthenticationConfigured({ clientCertificates: false, trustDomain: "lockd" })).toBe(false);
     expect(isAuthenticationConfigured({ clientCertificates: true })).toBe(true);

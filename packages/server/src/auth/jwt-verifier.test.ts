@@ -60,7 +60,12 @@ describe("a token", () => {
     const keys = [key, testKey("k2", "ES256"), testKey("k3", "RS256")];
     const { verify } = await open(jwks(...keys));
     for (const each of keys) {
-      expect(await verify(await token(each, CLAIMS))).toEqual({ role: "node", name: "n1", groups: null });
+      expect(await verify(await token(each, CLAIMS))).toEqual({
+        kind: "jwt",
+        role: "node",
+        name: "n1",
+        groups: null,
+      });
     }
   });
 
@@ -167,13 +172,15 @@ describe("the claims of a token", () => {
   };
 
   it("name a node, an observer or an admin", async () => {
-    expect(await caller({ role: "node" })).toEqual({ role: "node", name: "n1", groups: null });
+    expect(await caller({ role: "node" })).toEqual({ kind: "jwt", role: "node", name: "n1", groups: null });
     expect(await caller({ role: "observer", groups: ["a", "b/*"] })).toEqual({
+      kind: "jwt",
       role: "observer",
       name: "n1",
       groups: ["a", "b/*"],
     });
     expect(await caller({ role: "admin", sub: "auth0|ada@example.org" })).toEqual({
+      kind: "jwt",
       role: "admin",
       name: "auth0|ada@example.org",
     });
@@ -190,11 +197,15 @@ describe("the claims of a token", () => {
   it("must list the groups of a node or observer, since a list left out is not all groups", async () => {
     expect(await refusal(caller({ groups: undefined }))).toContain('["*"]');
     expect(await refusal(caller({ groups: undefined, role: "observer" }))).toContain('["*"]');
-    expect(await caller({ groups: [] })).toEqual({ role: "node", name: "n1", groups: [] });
+    expect(await caller({ groups: [] })).toEqual({ kind: "jwt", role: "node", name: "n1", groups: [] });
   });
 
   it("cannot limit an admin to groups", async () => {
-    expect(await caller({ role: "admin", groups: undefined })).toEqual({ role: "admin", name: "n1" });
+    expect(await caller({ role: "admin", groups: undefined })).toEqual({
+      kind: "jwt",
+      role: "admin",
+      name: "n1",
+    });
     expect(await refusal(caller({ role: "admin", groups: ["a"] }))).toContain("admin");
   });
 });

@@ -20,7 +20,7 @@ export function callerOfClaims(claims: JWTPayload): Caller {
     if (groups !== undefined && !groups.includes("*")) {
       throw unauthenticated("the token limits an admin to groups, which cannot be done; leave groups out");
     }
-    return { role, name: sub };
+    return { kind: "jwt", role, name: sub };
   }
   if (role !== "node" && role !== "observer") {
     throw unauthenticated("role of the token must be node, observer or admin");
@@ -31,7 +31,7 @@ export function callerOfClaims(claims: JWTPayload): Caller {
   if (groups === undefined) {
     throw unauthenticated('the token has no groups; it must list patterns, ["*"] for all groups');
   }
-  return { role, name: sub as string, groups: groups.includes("*") ? null : groups };
+  return { kind: "jwt", role, name: sub as string, groups: groups.includes("*") ? null : groups };
 }
 
 function parseGroups(value: unknown): readonly string[] | undefined {

@@ -4,7 +4,7 @@ import type { Caller } from "./caller.js";
 import { VerifiedTokens } from "./verified-tokens.js";
 
 const token = (text: string) => readBearerToken(`Bearer ${text}`);
-const caller: Caller = { role: "admin", name: "ada" };
+const caller: Caller = { kind: "jwt", role: "admin", name: "ada" };
 
 describe("the tokens remembered", () => {
   it("are so many at most; the least recently used goes first", () => {
