@@ -21,6 +21,7 @@ import { ElectionService } from "./election-service.js";
 import { extensionHost, type ServerExtension } from "./extension.js";
 import type { GrpcServer } from "./grpc/grpc-server.js";
 import { buildApp } from "./http/app.js";
+import { CONNECTION_LIMITS, type ConnectionLimits } from "./limits/connection-limits.js";
 import { RateLimiter } from "./limits/rate-limiter.js";
 import { WaitingRoom } from "./limits/waiting-room.js";
 import { Ed25519MandateSigner } from "./mandates/ed25519-mandate-signer.js";
@@ -33,6 +34,8 @@ export interface TenureServerParts {
   readonly clock?: Clock;
   readonly log?: Logger;
   readonly extension?: ServerExtension;
+  /** For tests that do not wait as long as the service does. */
+  readonly connectionLimits?: Partial<ConnectionLimits>;
 }
 
 /** Requests in flight have so long to be answered when the server stops. */
@@ -131,6 +134,7 @@ export class TenureServer implements AsyncDisposable {
         clock: parts.clock,
         log: parts.log,
         stopping: stopping.signal,
+        connectionLimits: { ...CONNECTION_LIMITS, ...parts.connectionLimits },
       };
       const app = await buildApp({
         ...transportParts,

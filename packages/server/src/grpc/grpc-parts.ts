@@ -2,6 +2,7 @@ import type { Clock } from "@tenure/core";
 import type { Logger } from "pino";
 import type { Authenticator } from "../auth/authenticator.js";
 import type { ElectionService } from "../election-service.js";
+import type { ConnectionLimits } from "../limits/connection-limits.js";
 import type { RateLimiter } from "../limits/rate-limiter.js";
 import type { ServiceMetrics } from "../metrics/service-metrics.js";
 
@@ -15,4 +16,5 @@ export interface GrpcParts {
   readonly log: Logger;
   /** Aborted when the server begins to stop. */
   readonly stopping: AbortSignal;
+  readonly connectionLimits: ConnectionLimits;
 }

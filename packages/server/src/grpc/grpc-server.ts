@@ -42,7 +42,10 @@ export class GrpcServer implements AsyncDisposable {
     try {
       // grpc-js writes a line of its own to the terminal where it cannot listen, and tells less.
       if (port !== 0) await tryListen(host, port);
-      const credentials = tls === null ? ServerCredentials.createInsecure() : new TlsFileCredentials(tls);
+      const credentials =
+        tls === null
+          ? ServerCredentials.createInsecure()
+          : new TlsFileCredentials(tls, parts.connectionLimits.handshakeMs);
       const bound = await bind(server, `${name}:${port}`, credentials);
       return new GrpcServer(`${name}:${bound}`, server, credentials, parts.clock);
     } catch (cause) {

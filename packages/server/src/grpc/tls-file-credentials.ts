@@ -9,10 +9,10 @@ import type { TlsFiles } from "../auth/tls-files.js";
 export class TlsFileCredentials extends ServerCredentials {
   readonly #unfollow: () => void;
 
-  constructor(files: TlsFiles) {
-    const { requestCert, rejectUnauthorized, ...context } = files.serverOptions();
-    // Asked for and not demanded: tokens come without a certificate.
-    super({ requestCert: requestCert ?? false, rejectUnauthorized: rejectUnauthorized ?? false }, context);
+  constructor(files: TlsFiles, handshakeMs: number) {
+    const { requestCert = false, rejectUnauthorized = false, ...context } = files.serverOptions();
+    // A client certificate is requested and not required: tokens come without one.
+    super({ requestCert, rejectUnauthorized, handshakeTimeout: handshakeMs }, context);
     this.#unfollow = files.onChange(() => this.updateSecureContextOptions(contextOf(files)));
   }
 

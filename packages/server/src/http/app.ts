@@ -1,6 +1,6 @@
 /** The HTTP face: Fastify with the routes. */
 import { randomUUID } from "node:crypto";
-import type { SecureContextOptions } from "node:tls";
+import type { TlsOptions } from "node:tls";
 import swagger from "@fastify/swagger";
 import type { TypeBoxTypeProvider } from "@fastify/type-provider-typebox";
 import { type Clock, LIMITS } from "@tenure/core";
@@ -15,18 +15,19 @@ import Fastify, {
 import type { Logger } from "pino";
 import type { Authenticator } from "../auth/authenticator.js";
 import type { ElectionService } from "../election-service.js";
+import type { ConnectionLimits } from "../limits/connection-limits.js";
 import type { RateLimiter } from "../limits/rate-limiter.js";
 import type { ServiceMetrics } from "../metrics/service-metrics.js";
 import { traceRequests } from "../metrics/tracing.js";
 import { API_DOCUMENT } from "./api-document.js";
+import { guardConnections } from "./connections.js";
 import { electionRoutes } from "./election-routes.js";
-import { handleClientError, handleError, handleFrameworkError, handleNotFound } from "./errors.js";
+import { clientErrorHandler, handleError, handleFrameworkError, handleNotFound } from "./errors.js";
 import { groupRoutes } from "./group-routes.js";
 import { takeJsonBodies } from "./json-body.js";
 import { operationsRoutes } from "./operations-routes.js";
 import { pageRoutes } from "./page-routes.js";
 import { addRequestHooks } from "./request-hooks.js";
-import { dropUnusedConnections } from "./unused-connections.js";
 import { watchRoutes } from "./watch-routes.js";
 
 export interface AppParts {
@@ -36,7 +37,8 @@ export interface AppParts {
   readonly metrics: ServiceMetrics;
   readonly clock: Clock;
   readonly log: Logger;
-  readonly tls: SecureContextOptions | null;
+  readonly tls: TlsOptions | null;
+  readonly connectionLimits: ConnectionLimits;
   /** Whether the store answers. */
   readonly isReady: () => Promise<boolean>;
   /** Aborted when the server begins to stop. */
@@ -53,20 +55,19 @@ export type App = FastifyInstance<
 >;
 
 const BODY_BYTES = 64 * 1024;
-/** A request that does not arrive whole in this time is dropped; how long its answer takes is another matter. */
-const ARRIVAL_MS = 30_000;
 /** A caller's own id is kept if it is short and plain: it ends in logs. */
 const REQUEST_ID = /^[A-Za-z0-9._:-]{1,100}$/;
 
 export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
-  const { log, tls, stopping, extend } = parts;
+  const { log, tls, clock, stopping, connectionLimits, extend } = parts;
+  const { handshakeMs, arrivalMs, lingerMs } = connectionLimits;
   const app = Fastify({
     loggerInstance: log,
     logController: new LogController({ disableRequestLogging: true }),
     // What we log names the request by itself; a logger for each would cost more than most requests.
     childLoggerFactory: (logger) => logger,
     bodyLimit: BODY_BYTES,
-    requestTimeout: ARRIVAL_MS,
+    requestTimeout: arrivalMs,
     // Every character of an id may come percent-encoded.
     routerOptions: { maxParamLength: 3 * LIMITS.idLength },
     // HEAD of a watch would wait for an event that it may not send.
@@ -82,13 +83,13 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
     },
     forceCloseConnections: "idle",
     frameworkErrors: handleFrameworkError,
-    clientErrorHandler: handleClientError,
-    ...(tls === null ? {} : { https: tls as object }),
+    clientErrorHandler: clientErrorHandler(clock, lingerMs),
+    ...(tls === null ? {} : { https: { ...tls, handshakeTimeout: handshakeMs } as object }),
   }) as unknown as FastifyInstance;
   app.setErrorHandler(handleError);
   app.setNotFoundHandler(handleNotFound);
   takeJsonBodies(app);
-  dropUnusedConnections(app, tls !== null, stopping);
+  guardConnections(app, { isTls: tls !== null, clock, stopping });
   traceRequests(app);
   addRequestHooks(app, parts);
 

@@ -1,5 +1,6 @@
 import { STATUS_CODES } from "node:http";
 import type { Socket } from "node:net";
+import type { Clock } from "@tenure/core";
 import type { FastifyError, FastifyReply, FastifyRequest } from "fastify";
 import { HTTP_STATUS, ServiceError } from "../service-error.js";
 import { CallerGoneError } from "./hang-up.js";
@@ -48,9 +49,27 @@ export function handleNotFound(request: FastifyRequest, reply: FastifyReply): Fa
   return reply.code(404).send(new ServiceError("NOT_FOUND", message).reply());
 }
 
-/** What is not even HTTP, or comes too slowly or too long: there is no request yet to answer by. */
-export function handleClientError(error: NodeJS.ErrnoException, socket: Socket): void {
-  if (error.code === "ECONNRESET" || socket.destroyed) return;
+/**
+ * Answers what is not HTTP, or arrives too slowly, or has too long a head: there is no request to answer. The connection is cut
+ * off after `lingerMs`, whatever the client does; at once, it could lose the answer that it has not read yet.
+ */
+export function clientErrorHandler(
+  clock: Clock,
+  lingerMs: number,
+): (error: NodeJS.ErrnoException, socket: Socket) => void {
+  return (error, socket) => {
+    if (socket.destroyed) return;
+    if (error.code === "ECONNRESET" || !socket.writable) {
+      socket.destroy();
+      return;
+    }
+    const cancel = clock.after(lingerMs, () => socket.destroy());
+    socket.once("close", cancel);
+    socket.end(clientErrorAnswer(error));
+  };
+}
+
+function clientErrorAnswer(error: NodeJS.ErrnoException): string {
   const [status, message] =
     error.code === "ERR_HTTP_REQUEST_TIMEOUT"
       ? [408, "the request took too long to arrive"]
@@ -64,8 +83,7 @@ export function handleClientError(error: NodeJS.ErrnoException, socket: Socket):
     "content-type: application/json; charset=utf-8",
     `content-length: ${Buffer.byteLength(body)}`,
   ];
-  if (socket.writable) socket.end(`${head.join("\r\n")}\r\n\r\n${body}`);
-  else socket.destroy();
+  return `${head.join("\r\n")}\r\n\r\n${body}`;
 }
 
 function tell(error: FastifyError, request: FastifyRequest): ServiceError | null {

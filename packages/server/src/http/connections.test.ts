@@ -1,0 +1,75 @@
+/** Connections that never become a request. */
+import { once } from "node:events";
+import { createServer } from "node:http";
+import { type AddressInfo, connect, type Socket } from "node:net";
+import { VirtualClock } from "@tenure/core/testing";
+import { afterEach, expect, test } from "vitest";
+import { TestAuthority, temporaryFile } from "../auth/auth.test-kit.js";
+import { clientErrorHandler } from "./errors.js";
+import { elector } from "./http-elector.test-kit.js";
+import { ADMIN_TOKEN, cleanUp, later, type Service, serve } from "./service.test-kit.js";
+
+afterEach(cleanUp);
+
+async function serveTls(connectionLimits: object): Promise<{ service: Service; authority: TestAuthority }> {
+  const authority = new TestAuthority();
+  const { cert, key } = authority.issue("server", "IP.1 = 127.0.0.1");
+  const adminTokenFile = temporaryFile("token", ADMIN_TOKEN);
+  const given = { tlsCert: cert, tlsKey: key, adminTokenFile, grpc: "127.0.0.1:0" };
+  return { service: await serve(given, { connectionLimits }), authority };
+}
+
+/** A connection that sends these bytes and never ends by itself. */
+async function open(port: number | string, bytes = Buffer.alloc(0)): Promise<Socket> {
+  const socket = connect({ port: Number(port), host: "127.0.0.1", allowHalfOpen: true });
+  later(() => socket.destroy());
+  socket.on("error", () => {});
+  await once(socket, "connect");
+  socket.write(bytes);
+  return socket.resume();
+}
+
+function closed(socket: Socket): Promise<unknown> {
+  return socket.readableEnded || socket.closed
+    ? Promise.resolve()
+    : Promise.race([once(socket, "end"), once(socket, "close")]);
+}
+
+/** The head of a TLS record that announces more than it brings. */
+const HALF_HELLO = Buffer.from("16030102000100", "hex");
+
+test("a TLS handshake that stalls is cut off after its time limit, on both ports, and an honest client is served", async () => {
+  const { service, authority } = await serveTls({ handshakeMs: 50 });
+  const ports = [new URL(service.url).port, service.server.grpcAddress?.split(":")[1] ?? ""];
+  const stalled = await Promise.all(ports.flatMap((port) => [open(port), open(port, HALF_HELLO)]));
+  await Promise.all(stalled.map(closed));
+  const client = await elector([service.url], { token: ADMIN_TOKEN, tls: { caFile: authority.cert } });
+  expect(await client.leader("g")).toMatchObject({ leader: null });
+});
+
+test("TLS handshakes that stall do not hold up a server that stops", async () => {
+  const { service } = await serveTls({ handshakeMs: 600_000 });
+  const { port } = new URL(service.url);
+  const stalled = await Promise.all([open(port), open(port, HALF_HELLO)]);
+  await service.server.close();
+  await Promise.all(stalled.map(closed));
+});
+
+test("a client that was sent an error and does not close its side is cut off", async () => {
+  const clock = new VirtualClock();
+  const server = createServer().on("clientError", clientErrorHandler(clock.process(), 1000));
+  later(() => server.close());
+  await once(server.listen(0, "127.0.0.1"), "listening");
+  const accepted = once(server, "connection") as Promise<[Socket]>;
+  const socket = await open((server.address() as AddressInfo).port);
+  let answer = "";
+  socket.setEncoding("latin1").on("data", (chunk: string) => (answer += chunk));
+  socket.write("this is not HTTP\r\n\r\n");
+  await once(socket, "end");
+  expect(answer).toContain("HTTP/1.1 400 ");
+  const [held] = await accepted;
+  await clock.advance(999);
+  expect(held.destroyed).toBe(false);
+  await clock.advance(1);
+  expect(held.destroyed).toBe(true);
+});
