@@ -21,6 +21,21 @@ export interface Clock {
   after(delayMs: number, callback: () => void): CancelTimer;
 }
 
+/**
+ * One reading of a process's clocks. A decision is made at one reading, passed in, and everything that follows from the
+ * decision (the durations written, the answer, the wait reported to the winner) is computed from that same reading. A
+ * process can be stopped between any two reads of its clock; two readings in one decision would give the time between
+ * them to one side only.
+ */
+export interface Reading {
+  readonly monotonicMs: number;
+  readonly wallMs: number;
+}
+
+export function readClock(clock: Clock): Reading {
+  return { monotonicMs: clock.monotonicMs(), wallMs: Math.round(clock.wallMs()) };
+}
+
 /** Idempotent; after it the callback will not be called. */
 export type CancelTimer = () => void;
 

@@ -22,11 +22,11 @@ function blindly(condition: string): Patch {
 
 /** Confirms a campaign from memory where `condition` holds. */
 function confirmUnwritten(condition: string): Patch {
-  const decided = "const decision = this.decide(seen, candidate);";
+  const decided = "const decision = this.decide(seen, now, candidate);";
   return {
     file: campaigns,
     find: decided,
-    replace: `${decided} if (${condition}) return { kind: "stay", value: this.#elected(contender, decision) };`,
+    replace: `${decided} if (${condition}) return { kind: "stay", value: electedAt(now, contender, decision) };`,
   };
 }
 
@@ -78,8 +78,8 @@ export const ANSWER_MUTANTS: readonly Mutant[] = [
     patches: [
       {
         file: campaigns,
-        find: "(seen) => {\n            contender.signal",
-        replace: "(seen, uncertain) => {\n            contender.signal",
+        find: "(seen, now) => {\n            contender.signal",
+        replace: "(seen, now, uncertain) => {\n            contender.signal",
       },
       confirmUnwritten("uncertain && decision.kind === 'confirm'"),
     ],

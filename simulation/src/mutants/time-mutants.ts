@@ -19,13 +19,13 @@ const withWallClock: readonly Patch[] = [
   },
 ];
 
-/** Turns the observation that the rules get; `seen` is what it should be, `nowMs` the monotonic clock. */
+/** Turns the observation that the rules get; `seen` is what it should be, `now` the reading it was made at. */
 function observed(code: string): Patch {
   return {
     file: groupState,
-    find: "    observation(nowMs) {",
-    replace: `    observation(nowMs) { const seen = this.observed(nowMs); ${code} }
-    observed(nowMs) {`,
+    find: "    observation({ monotonicMs }) {",
+    replace: `    observation(now) { const seen = this.observed(now); ${code} }
+    observed({ monotonicMs }) {`,
   };
 }
 

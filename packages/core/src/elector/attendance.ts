@@ -2,10 +2,12 @@
  * What this server does unasked, for all its groups: ends leases that are over, gives vacancies to waiting campaigns,
  * ends waits, repairs histories.
  */
+import type { Reading } from "../clock.js";
 import type { CampaignResult } from "../elector.js";
 import { onAbort } from "../on-abort.js";
 import type { Observation } from "../record.js";
 import { attend } from "../rules/attend.js";
+import { stampOf } from "../rules/terms.js";
 import { Agenda } from "./agenda.js";
 import type { Campaigns } from "./campaigns.js";
 import type { Engine, Step } from "./engine.js";
@@ -35,13 +37,14 @@ export class Attendance {
   /** Called when the record has changed, a campaign has come to wait, or a time has come. Cheap when nothing is to do. */
   look(group: GroupState): void {
     if (this.#closed || group.isUnreadable) return;
-    const nowMs = this.#engine.clock.monotonicMs();
+    const now = this.#engine.now();
+    const nowMs = now.monotonicMs;
     for (const waiter of group.waiters) {
       const { nodeId, metadata } = waiter.candidate;
       this.#engine.members?.sign(group.groupId, nodeId, true, metadata);
       if (waiter.endsAtMs <= nowMs && !waiter.named) this.#campaigns.endWait(group, waiter);
     }
-    const decision = attend(group.observation(nowMs), group.present(), this.#engine.stamp());
+    const decision = attend(group.observation(now), group.present(), stampOf(now));
     if (decision.kind === "rest") {
       this.#plan(group, nowMs, decision.lookAgainMs ?? Number.POSITIVE_INFINITY);
     } else {
@@ -99,30 +102,30 @@ export class Attendance {
     if (group.attending) return;
     group.attending = true;
     try {
-      await this.#engine.transact(group, (seen) => this.#step(group, seen));
+      await this.#engine.transact(group, (seen, now) => this.#step(group, seen, now));
       group.attending = false;
       this.look(group);
     } catch {
       group.attending = false;
-      if (!this.#closed) this.#plan(group, this.#engine.clock.monotonicMs(), RETRY_MS * (1 + this.#random()));
+      if (!this.#closed) this.#plan(group, this.#engine.now().monotonicMs, RETRY_MS * (1 + this.#random()));
     }
   }
 
   /** Goes on until there is nothing more to do. */
-  #step(group: GroupState, seen: Observation): Step<null> {
+  #step(group: GroupState, seen: Observation, now: Reading): Step<null> {
     if (this.#closed) return REST;
     // Deleted while they waited, where groups must exist: they hear so.
     if (!this.#engine.exists(seen.record))
       for (const each of group.present()) this.#campaigns.endWait(group, each);
-    const decision = attend(seen, group.present(), this.#engine.stamp());
+    const decision = attend(seen, group.present(), stampOf(now));
     if (decision.kind === "rest") return REST;
     if (decision.kind === "write") return { kind: "write", change: decision, written: "decide again" };
     const { waiter } = decision;
-    const campaign = this.#campaigns.decide(seen, waiter.candidate);
+    const campaign = this.#campaigns.decide(seen, now, waiter.candidate);
     switch (campaign.kind) {
       case "elect":
       case "confirm":
-        return this.#campaigns.grant(group, waiter, campaign, "decide again");
+        return this.#campaigns.grant(group, now, waiter, campaign, "decide again");
       case "expire":
         return { kind: "write", change: campaign, written: "decide again" };
       case "lose":

@@ -1,13 +1,14 @@
 /** Campaigns: one attempt, or a wait in this server's queue. */
+import type { Reading } from "../clock.js";
 import type { CampaignResult } from "../elector.js";
 import { ClosedError, InvalidTtlError, UnauthorizedError } from "../errors.js";
 import { type Observation, policyOf } from "../record.js";
 import { attend, bestWaiter } from "../rules/attend.js";
 import { type Candidate, type CampaignDecision, decideCampaign } from "../rules/campaign.js";
 import { carryOver } from "../rules/carry-over.js";
-import { type Change, endTerm } from "../rules/terms.js";
+import { type Change, endTerm, stampOf } from "../rules/terms.js";
 import type { Revision } from "../store/store.js";
-import type { Engine, Step, Written } from "./engine.js";
+import type { ClocklessEngine, Step, Written } from "./engine.js";
 import type { GroupState } from "./group-state.js";
 import { leaderOf, leaderView } from "./views.js";
 import { inOrder, type Waiter } from "./waiter.js";
@@ -16,20 +17,20 @@ import { inOrder, type Waiter } from "./waiter.js";
 const SERVER = "tenure";
 
 export class Campaigns {
-  readonly #engine: Engine;
+  readonly #engine: ClocklessEngine;
   readonly #driftRatio: number;
   readonly #random: () => number;
   /** No one waits any longer; whoever a write in flight names is answered when that is known. */
   closing = false;
 
-  constructor(engine: Engine, driftRatio: number, random: () => number) {
+  constructor(engine: ClocklessEngine, driftRatio: number, random: () => number) {
     this.#engine = engine;
     this.#driftRatio = driftRatio;
     this.#random = random;
   }
 
-  decide(seen: Observation, candidate: Candidate): CampaignDecision {
-    return decideCampaign(seen, candidate, this.#driftRatio, this.#engine.stamp());
+  decide(seen: Observation, now: Reading, candidate: Candidate): CampaignDecision {
+    return decideCampaign(seen, candidate, this.#driftRatio, stampOf(now));
   }
 
   /** One attempt; a loss is told from a fresh record. */
@@ -50,18 +51,18 @@ export class Campaigns {
     const { candidate } = contender;
     return this.#engine.transact<CampaignResult | W>(
       group,
-      this.#engine.existing(group, (seen): Step<CampaignResult | W> => {
+      this.#engine.existing(group, (seen, now): Step<CampaignResult | W> => {
         contender.signal?.throwIfAborted();
-        const decision = this.decide(seen, candidate);
+        const decision = this.decide(seen, now, candidate);
         switch (decision.kind) {
           case "elect":
-            return this.#firstCome(group, seen, contender) ?? this.#win(group, contender, decision);
+            return this.#firstCome(group, seen, now, contender) ?? this.#win(group, now, contender, decision);
           case "confirm":
-            return this.#win(group, contender, decision);
+            return this.#win(group, now, contender, decision);
           case "expire":
             return { kind: "write", change: decision, written: "decide again" };
           case "lose":
-            return onLoss(() => this.#lost(seen, decision));
+            return onLoss(() => this.#lost(seen, now, decision));
           case "not-allowed":
             return { kind: "answer", give: () => refuseNode(candidate.nodeId, group.groupId) };
           case "invalid-ttl":
@@ -72,9 +73,9 @@ export class Campaigns {
   }
 
   /** Grants the leadership to a queued campaign in `change`. Until that write is known, it is not answered. */
-  grant<T>(group: GroupState, waiter: Waiter, change: Change, written: Written<T>): Step<T> {
+  grant<T>(group: GroupState, now: Reading, waiter: Waiter, change: Change, written: Written<T>): Step<T> {
     waiter.named = true;
-    const elected = this.#elected(waiter, change);
+    const elected = electedAt(now, waiter, change);
     return {
       kind: "write",
       change,
@@ -97,13 +98,13 @@ export class Campaigns {
   }
 
   /** `ending`, with the best queued campaign granted in the same write. */
-  fill<T>(group: GroupState, ending: Change, written: Written<T>): Step<T> {
+  fill<T>(group: GroupState, now: Reading, ending: Change, written: Written<T>): Step<T> {
     const waiter = ending.next.delayMs > 0 ? null : bestWaiter(ending.next, group.present());
     if (waiter !== null) {
-      const decision = this.decide({ record: ending.next, ageMs: 0 }, waiter.candidate);
+      const decision = this.decide({ record: ending.next, ageMs: 0 }, now, waiter.candidate);
       if (decision.kind === "elect") {
         const change = { next: decision.next, events: [...ending.events, ...decision.events] };
-        return this.grant(group, waiter, change, written);
+        return this.grant(group, now, waiter, change, written);
       }
     }
     return { kind: "write", change: ending, written };
@@ -118,12 +119,12 @@ export class Campaigns {
   /** Answers a queued campaign without another try: this server is closing. */
   async refuse(group: GroupState, waiter: Waiter): Promise<void> {
     try {
-      await this.#engine.transact(group, (seen) => {
+      await this.#engine.transact(group, (seen, now) => {
         if (waiter.named) return { kind: "stay", value: null };
         group.removeWaiter(waiter);
-        const decision = this.decide(seen, waiter.candidate);
+        const decision = this.decide(seen, now, waiter.candidate);
         const holdBack = decision.kind === "lose" ? decision : { holder: null, heldBack: null, leftMs: null };
-        return { kind: "answer", give: () => waiter.resolve(this.#lost(seen, holdBack)) };
+        return { kind: "answer", give: () => waiter.resolve(this.#lost(seen, now, holdBack)) };
       });
     } catch (cause) {
       waiter.reject(new ClosedError("the elector is closed", { cause }));
@@ -135,26 +136,27 @@ export class Campaigns {
    * grant whose revision is known: the same instance may have campaigned elsewhere too, and lead by that.
    */
   takeBack(group: GroupState, revision: Revision): void {
-    const decide = (seen: Observation): Step<null> => {
-      const now = carryOver(seen.record, seen.ageMs);
-      if (group.revision !== revision || now.holder === null) return { kind: "stay", value: null };
-      return this.fill(group, endTerm(now, now.holder, "resigned", this.#engine.stamp(SERVER)), () => null);
+    const decide = (seen: Observation, now: Reading): Step<null> => {
+      const record = carryOver(seen.record, seen.ageMs);
+      const { holder } = record;
+      if (group.revision !== revision || holder === null) return { kind: "stay", value: null };
+      return this.fill(group, now, endTerm(record, holder, "resigned", stampOf(now, SERVER)), () => null);
     };
     this.#engine.transact(group, decide).catch(() => {});
   }
 
   /** A vacancy that a newcomer meets is the first waiter's, if there is one. */
-  #firstCome(group: GroupState, seen: Observation, contender: Waiter): Step<never> | null {
+  #firstCome(group: GroupState, seen: Observation, now: Reading, contender: Waiter): Step<never> | null {
     const present = group.present();
     if (present.length === 0) return null;
-    const best = attend(seen, inOrder([...present, contender]), this.#engine.stamp());
+    const best = attend(seen, inOrder([...present, contender]), stampOf(now));
     if (best.kind !== "campaign" || best.waiter === contender) return null;
-    const decision = this.decide(seen, best.waiter.candidate);
-    return decision.kind === "elect" ? this.grant(group, best.waiter, decision, "decide again") : null;
+    const decision = this.decide(seen, now, best.waiter.candidate);
+    return decision.kind === "elect" ? this.grant(group, now, best.waiter, decision, "decide again") : null;
   }
 
-  #win(group: GroupState, contender: Waiter, change: Change): Step<CampaignResult> {
-    const elected = this.#elected(contender, change);
+  #win(group: GroupState, now: Reading, contender: Waiter, change: Change): Step<CampaignResult> {
+    const elected = electedAt(now, contender, change);
     return {
       kind: "write",
       change,
@@ -165,33 +167,38 @@ export class Campaigns {
     };
   }
 
-  /** Made before the write is sent, so that the wait it tells of ends no later than that. */
-  #elected(contender: Waiter, change: Change): CampaignResult & { kind: "elected" } {
-    const { next } = change;
-    return {
-      kind: "elected",
-      leader: leaderOf(next, this.#engine.clock.wallMs()),
-      confirmed: change.events.length === 0,
-      ...(contender.waits
-        ? { waitedMs: Math.floor(this.#engine.clock.monotonicMs() - contender.arrivedAtMs) }
-        : {}),
-      ...(next.transfer?.ready === true ? { transferTo: next.transfer.toNodeId } : {}),
-    };
-  }
-
   #lost(
     seen: Observation,
+    now: Reading,
     { holder, heldBack, leftMs }: Omit<CampaignDecision & { kind: "lose" }, "kind">,
   ): CampaignResult {
     const { initialMs, maxMs, jitter } = policyOf(seen.record).retry;
     const delayMs = Math.min(Math.max(leftMs ?? maxMs, initialMs), maxMs);
     return {
       kind: "lost",
-      leader: holder === null ? null : leaderView(seen, this.#engine.clock.wallMs()),
+      leader: holder === null ? null : leaderView(seen, now.wallMs),
       ...(heldBack === null ? {} : { heldBack }),
       retryAfterMs: Math.max(1, Math.round(delayMs * (1 - jitter * this.#random()))),
     };
   }
+}
+
+/**
+ * The answer to a winner. Its wait ends at the reading the win was decided at: the server counts the hold of the lease
+ * from that reading, and the leader counts its deadline from the end of the wait.
+ */
+function electedAt(
+  now: Reading,
+  contender: Waiter,
+  { next, events }: Change,
+): CampaignResult & { kind: "elected" } {
+  return {
+    kind: "elected",
+    leader: leaderOf(next, now.wallMs),
+    confirmed: events.length === 0,
+    ...(contender.waits ? { waitedMs: Math.floor(now.monotonicMs - contender.arrivedAtMs) } : {}),
+    ...(next.transfer?.ready === true ? { transferTo: next.transfer.toNodeId } : {}),
+  };
 }
 
 function refuseNode(nodeId: string, groupId: string): never {

@@ -2,12 +2,12 @@
  * What all verbs of a StoreElector stand on: the groups as this process has seen them, kept current by the feed, and one
  * way to change a record.
  */
-import { type Clock, sleep } from "../clock.js";
+import { type CancelTimer, type Clock, type Reading, readClock, sleep } from "../clock.js";
 import { decodeRecord, encodeRecord } from "../codec.js";
 import { BackendUnavailableError, ClosedError, GroupNotFoundError } from "../errors.js";
 import { losesEvents } from "../history.js";
 import { EMPTY_RECORD, type ElectionRecord, type Observation } from "../record.js";
-import type { Change, Stamp } from "../rules/terms.js";
+import type { Change } from "../rules/terms.js";
 import type { Entry, Revision, Store } from "../store/store.js";
 import { Batcher } from "./batcher.js";
 import { EventLog } from "./event-log.js";
@@ -36,10 +36,20 @@ export type Step<T> =
   /** Nothing is said to anyone, so nothing need be fresh. */
   | { readonly kind: "stay"; readonly value: T };
 
-export type Written<T> = (() => T) | "decide again";
+/** What follows a write: an answer made of the record that was written, or another decision. */
+export type Written<T> = ((record: ElectionRecord) => T) | "decide again";
 
-/** `uncertain`: a write of this very request may have happened. */
-export type Decide<T> = (seen: Observation, uncertain: boolean) => Step<T>;
+/**
+ * Decides on the record as seen, at one reading of the clock. `uncertain`: a write of this very request may have
+ * happened.
+ */
+export type Decide<T> = (seen: Observation, now: Reading, uncertain: boolean) => Step<T>;
+
+/**
+ * The engine as the code that makes decisions sees it: without a clock. Such code has the reading that `Decide` was
+ * given and no other, so a stop of the process in the middle of a decision cannot lengthen anybody's lease.
+ */
+export type ClocklessEngine = Omit<Engine, "clock" | "now" | "see">;
 
 /** How long a request may be about it before it is told that the store is unavailable. */
 const REQUEST_LIMIT_MS = 3000;
@@ -91,8 +101,20 @@ export class Engine {
     return Math.min(Math.max(Math.floor(this.#ttls.shortestMs / 4), SHORTEST_CALL_MS), LONGEST_CALL_MS);
   }
 
-  stamp(by?: string): Stamp {
-    return { wallMs: Math.round(this.clock.wallMs()), by };
+  /** For what is not a decision: arrivals, views, timers. A decision is given its reading by `transact`. */
+  now(): Reading {
+    return readClock(this.clock);
+  }
+
+  /** A timer on this process's clock. */
+  after(delayMs: number, callback: () => void): CancelTimer {
+    return this.clock.after(delayMs, callback);
+  }
+
+  /** Resolves once every write acknowledged before the call has been seen, with a reading of the clock after that. */
+  async fresh(): Promise<Reading> {
+    await this.freshness.fresh();
+    return this.now();
   }
 
   obtain(groupId: string): GroupState {
@@ -105,10 +127,8 @@ export class Engine {
   }
 
   /** The record as seen; the empty one for a group never heard of. */
-  see(groupId: string): Observation {
-    return (
-      this.groups.get(groupId)?.observation(this.clock.monotonicMs()) ?? { record: EMPTY_RECORD, ageMs: 0 }
-    );
+  see(groupId: string, now: Reading): Observation {
+    return this.groups.get(groupId)?.observation(now) ?? { record: EMPTY_RECORD, ageMs: 0 };
   }
 
   /** Asking for groups that do not exist must cost no memory; one in use must not be made anew beside itself. */
@@ -146,8 +166,8 @@ export class Engine {
 
   /** Where groups must be created first: nothing else is decided of one that was not. */
   existing<T>(group: GroupState, decide: Decide<T>): Decide<T> {
-    return (seen, uncertain) => {
-      if (this.exists(seen.record)) return decide(seen, uncertain);
+    return (seen, now, uncertain) => {
+      if (this.exists(seen.record)) return decide(seen, now, uncertain);
       return { kind: "answer", give: () => refuseUnknown(group.groupId) };
     };
   }
@@ -198,22 +218,22 @@ export class Engine {
       if (turn !== null) await turn;
       let dropped: (() => void) | undefined;
       try {
-        const nowMs = this.clock.monotonicMs();
-        if (nowMs > giveUpAtMs) {
+        const now = this.now();
+        if (now.monotonicMs > giveUpAtMs) {
           throw new BackendUnavailableError(`${group.groupId} is too contended, or the store too slow`);
         }
-        const step = decide(group.observation(nowMs), uncertain);
+        const step = decide(group.observation(now), now, uncertain);
         if (step.kind === "stay") return step.value;
         if (step.kind === "answer") {
           if (fresh) return step.give();
         } else {
-          const outcome = await this.#write(group, step.change, nowMs).catch((error: unknown) => {
+          const outcome = await this.#write(group, step.change, now).catch((error: unknown) => {
             step.dropped?.();
             throw error;
           });
           if (outcome.kind === "written") {
             step.landed?.(outcome.revision);
-            if (step.written !== "decide again") return step.written();
+            if (step.written !== "decide again") return step.written(step.change.next);
           }
           if (outcome.kind !== "uncertain") {
             if (outcome.kind !== "written") step.dropped?.();
@@ -236,7 +256,7 @@ export class Engine {
    * `history first`: that had to be written before, and time has passed. One's own write counts from when it was
    * decided: its durations are as of then, and no leader counts its lease from later.
    */
-  async #write(group: GroupState, change: Change, decidedAtMs: number): Promise<WriteOutcome> {
+  async #write(group: GroupState, change: Change, decided: Reading): Promise<WriteOutcome> {
     if (losesEvents(change.next, group.historyNumber)) {
       await this.history.advance(group);
       return { kind: "history first" };
@@ -251,7 +271,8 @@ export class Engine {
     switch (outcome.kind) {
       case "swapped": {
         const previous = group.record;
-        if (group.install(change.next, value, outcome.revision, decidedAtMs)) this.#changed(group, previous);
+        if (group.install(change.next, value, outcome.revision, decided.monotonicMs))
+          this.#changed(group, previous);
         if (change.events.length > 0) this.keepHistory(group);
         return { kind: "written", revision: outcome.revision };
       }

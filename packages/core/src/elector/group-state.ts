@@ -2,6 +2,7 @@
  * What this process knows of one group and does for it: the record as seen, the history as seen, who waits and who
  * watches. There may be hundreds of thousands of these, so what few groups have is made only when needed.
  */
+import type { Reading } from "../clock.js";
 import { decodeHistory, decodeRecord } from "../codec.js";
 import type { LeadershipEvent } from "../event.js";
 import { EMPTY_RECORD, type ElectionRecord, type Observation } from "../record.js";
@@ -61,8 +62,8 @@ export class GroupState implements AgendaItem {
     throw new BackendUnavailableError(`the record of ${this.groupId} cannot be read`, { cause });
   }
 
-  observation(nowMs: number): Observation {
-    return { record: this.current(), ageMs: this.revision === null ? 0 : nowMs - this.seenAtMs };
+  observation({ monotonicMs }: Reading): Observation {
+    return { record: this.current(), ageMs: this.revision === null ? 0 : monotonicMs - this.seenAtMs };
   }
 
   /** Takes an entry of the record's key into account. False if it is not newer than what was seen. */

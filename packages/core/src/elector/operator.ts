@@ -1,9 +1,11 @@
 /** What an operator may do: the verbs of `ElectorAdmin`. */
+import type { Reading } from "../clock.js";
 import type { Group, Leader, Member, MemberHealth } from "../elector.js";
 import { ConflictError, BackendUnavailableError } from "../errors.js";
 import type { LeadershipEvent } from "../event.js";
 import { mergeEvents } from "../history.js";
 import type { ElectionRecord, GroupConfig, Observation } from "../record.js";
+import { carryOver } from "../rules/carry-over.js";
 import { decideCreate, decideDelete, decideUpdate } from "../rules/configure.js";
 import {
   decidePause,
@@ -16,20 +18,28 @@ import {
   transferProgress,
 } from "../rules/operate.js";
 import type { Campaigns } from "./campaigns.js";
-import type { Decide, Engine, Step } from "./engine.js";
+import { stampOf } from "../rules/terms.js";
+import type { ClocklessEngine, Decide, Step } from "./engine.js";
 import type { GroupState } from "./group-state.js";
 import type { GroupsQuery } from "./requests.js";
 import { groupView, leaderView, healthView, memberView } from "./views.js";
 import { Bell } from "./bell.js";
 
 /** `uncertain`: this act may have happened already. */
-type Rule = (seen: Observation, uncertain: boolean) => OperatorDecision;
+type Rule = (seen: Observation, now: Reading, uncertain: boolean) => OperatorDecision;
+
+interface Acted {
+  readonly kind: "written" | "unchanged";
+  /** The record after the act, and the reading it was decided at. */
+  readonly record: ElectionRecord;
+  readonly at: Reading;
+}
 
 export class Operator {
-  readonly #engine: Engine;
+  readonly #engine: ClocklessEngine;
   readonly #campaigns: Campaigns;
 
-  constructor(engine: Engine, campaigns: Campaigns) {
+  constructor(engine: ClocklessEngine, campaigns: Campaigns) {
     this.#engine = engine;
     this.#campaigns = campaigns;
   }
@@ -37,18 +47,16 @@ export class Operator {
   async create(groupId: string, change: (present: GroupConfig | null) => GroupConfig): Promise<Group> {
     const config = change(null);
     const group = this.#engine.obtain(groupId);
-    await this.#act(group, (seen) => decideCreate(seen, config));
-    return this.#view(group);
+    return viewOf(groupId, await this.#act(group, (seen) => decideCreate(seen, config)));
   }
 
   async update(groupId: string, change: (present: GroupConfig | null) => GroupConfig): Promise<Group> {
     const group = this.#engine.obtain(groupId);
-    await this.#actOnExisting(group, (seen) => decideUpdate(seen, change));
-    return this.#view(group);
+    return viewOf(groupId, await this.#actOnExisting(group, (seen) => decideUpdate(seen, change)));
   }
 
   async remove(groupId: string, by: string, force: boolean): Promise<void> {
-    const rule: Rule = (seen) => decideDelete(seen, force, this.#engine.stamp(by));
+    const rule: Rule = (seen, now) => decideDelete(seen, force, stampOf(now, by));
     await this.#actOnExisting(
       this.#engine.obtain(groupId),
       onOneTerm(rule, ({ deleted }) => deleted),
@@ -57,7 +65,7 @@ export class Operator {
 
   async stepDown(groupId: string, stepDown: StepDown): Promise<void> {
     const group = this.#engine.obtain(groupId);
-    const rule: Rule = (seen) => decideStepDown(seen, stepDown, this.#engine.stamp(stepDown.by));
+    const rule: Rule = (seen, now) => decideStepDown(seen, stepDown, stampOf(now, stepDown.by));
     const isDone = (now: ElectionRecord, { term, holder }: ElectionRecord) =>
       (now.term !== term || now.holder === null || now.deposed !== null) &&
       (stepDown.banMs === 0 || now.bans.some((ban) => ban.nodeId === holder?.nodeId));
@@ -95,10 +103,12 @@ export class Operator {
         return decideTransfer(seen, transfer);
       });
       // Nothing to do: the successor leads.
-      if (acted === "unchanged") fromTerm--;
+      if (acted.kind === "unchanged") fromTerm--;
       for (;;) {
-        const seen = group.observation(this.#engine.clock.monotonicMs());
-        const progress = transferProgress(seen, transfer.toNodeId, fromTerm);
+        const progress = await this.#engine.transact(group, (seen) => ({
+          kind: "stay",
+          value: transferProgress(seen, transfer.toNodeId, fromTerm),
+        }));
         if (progress.kind === "pending") await this.#ringOrWait(bell, progress.leftMs);
         else return await this.#settleTransfer(group, transfer.toNodeId, fromTerm);
       }
@@ -111,7 +121,10 @@ export class Operator {
     const group = this.#engine.obtain(groupId);
     return this.#engine.transact(
       group,
-      this.#engine.existing(group, () => ({ kind: "answer", give: () => this.#view(group) })),
+      this.#engine.existing(group, (seen, { wallMs }) => ({
+        kind: "answer",
+        give: () => groupView(groupId, seen, wallMs),
+      })),
     );
   }
 
@@ -120,7 +133,7 @@ export class Operator {
     limit,
     cursor,
   }: GroupsQuery): Promise<{ groups: readonly Group[]; cursor: string | null }> {
-    await this.#engine.freshness.fresh();
+    const now = await this.#engine.fresh();
     const found: GroupState[] = [];
     for (const group of this.#engine.groups.values()) {
       const { groupId, revision, record, isUnreadable } = group;
@@ -130,7 +143,7 @@ export class Operator {
     found.sort((a, b) => (a.groupId < b.groupId ? -1 : 1));
     const page = found.slice(0, limit);
     return {
-      groups: page.map((group) => this.#view(group)),
+      groups: page.map((group) => groupView(group.groupId, group.observation(now), now.wallMs)),
       cursor: found.length > limit ? (page.at(-1)?.groupId ?? null) : null,
     };
   }
@@ -169,25 +182,29 @@ export class Operator {
   }
 
   /** A vacancy that an act makes is filled in the same write. */
-  #act(group: GroupState, rule: Rule): Promise<"written" | "unchanged"> {
+  #act(group: GroupState, rule: Rule): Promise<Acted> {
     return this.#engine.transact(group, this.#acting(group, rule));
   }
 
-  #actOnExisting(group: GroupState, rule: Rule): Promise<"written" | "unchanged"> {
+  #actOnExisting(group: GroupState, rule: Rule): Promise<Acted> {
     return this.#engine.transact(group, this.#engine.existing(group, this.#acting(group, rule)));
   }
 
-  #acting(group: GroupState, rule: Rule): Decide<"written" | "unchanged"> {
-    return (seen, uncertain): Step<"written" | "unchanged"> => {
-      const decision = rule(seen, uncertain);
+  #acting(group: GroupState, rule: Rule): Decide<Acted> {
+    return (seen, now, uncertain): Step<Acted> => {
+      const decision = rule(seen, now, uncertain);
       switch (decision.kind) {
-        case "write":
+        case "write": {
+          const written = (record: ElectionRecord): Acted => ({ kind: "written", record, at: now });
           if (decision.next.holder !== null || decision.next.deleted) {
-            return { kind: "write", change: decision, written: () => "written" };
+            return { kind: "write", change: decision, written };
           }
-          return this.#campaigns.fill(group, decision, () => "written");
-        case "unchanged":
-          return { kind: "answer", give: () => "unchanged" };
+          return this.#campaigns.fill(group, now, decision, written);
+        }
+        case "unchanged": {
+          const record = carryOver(seen.record, seen.ageMs);
+          return { kind: "answer", give: () => ({ kind: "unchanged", record, at: now }) };
+        }
         case "conflict":
           return { kind: "answer", give: () => refuse(group.groupId, decision.problem, uncertain) };
       }
@@ -197,17 +214,17 @@ export class Operator {
   async #ringOrWait(bell: Bell, limitMs: number): Promise<void> {
     let cancel = (): void => {};
     const over = new Promise<void>((resolve) => {
-      cancel = this.#engine.clock.after(limitMs, resolve);
+      cancel = this.#engine.after(limitMs, resolve);
     });
     await Promise.race([bell.rung(), over]).finally(cancel);
   }
 
   #settleTransfer(group: GroupState, toNodeId: string, fromTerm: number): Promise<Leader> {
-    return this.#engine.transact(group, (seen) => ({
+    return this.#engine.transact(group, (seen, now) => ({
       kind: "answer",
       give: () => {
         const progress = transferProgress(seen, toNodeId, fromTerm);
-        const leader = leaderView(seen, this.#engine.clock.wallMs());
+        const leader = leaderView(seen, now.wallMs);
         if (progress.kind === "done" && leader !== null) return leader;
         throw new ConflictError(
           progress.kind === "failed" ? progress.problem : `${toNodeId} did not take over in time`,
@@ -215,11 +232,10 @@ export class Operator {
       },
     }));
   }
+}
 
-  #view(group: GroupState): Group {
-    const { clock } = this.#engine;
-    return groupView(group.groupId, group.observation(clock.monotonicMs()), clock.wallMs());
-  }
+function viewOf(groupId: string, { record, at }: Acted): Group {
+  return groupView(groupId, { record, ageMs: 0 }, at.wallMs);
 }
 
 /**
@@ -228,14 +244,14 @@ export class Operator {
  */
 function onOneTerm(rule: Rule, isDone: (now: ElectionRecord, then: ElectionRecord) => boolean): Rule {
   let then: ElectionRecord | null = null;
-  return (seen, uncertain) => {
+  return (seen, reading, uncertain) => {
     const now = seen.record;
     if (uncertain && then !== null) {
       if (isDone(now, then)) return { kind: "unchanged" };
       if (now.term !== then.term) return { kind: "conflict", problem: "the leader has changed meanwhile" };
     }
     then = now;
-    return rule(seen, uncertain);
+    return rule(seen, reading, uncertain);
   };
 }
 

@@ -8,7 +8,7 @@
  * Any number of electors may share a store. The store stays its owner's: close the elector first.
  */
 import { checkId, checkInteger } from "../check.js";
-import type { Clock } from "../clock.js";
+import type { Clock, Reading } from "../clock.js";
 import type {
   CampaignRequest,
   CampaignResult,
@@ -41,6 +41,7 @@ import type { ElectionRecord, Holder } from "../record.js";
 import { unlessAborted } from "../on-abort.js";
 import { decideRenew } from "../rules/renew.js";
 import { decideResign } from "../rules/resign.js";
+import { stampOf } from "../rules/terms.js";
 import type { CallOptions, Store } from "../store/store.js";
 import { systemClock } from "../system-clock.js";
 import { Attendance } from "./attendance.js";
@@ -249,7 +250,7 @@ export class StoreElector implements ElectorAdmin {
 
   #campaign(request: CampaignRequest, signal: AbortSignal | undefined): Promise<CampaignResult> {
     const { groupId, candidate, waitMs } = requests.parseCampaign(request);
-    const contender = new Waiter(candidate, this.#engine.clock.monotonicMs(), waitMs, signal);
+    const contender = new Waiter(candidate, this.#engine.now().monotonicMs, waitMs, signal);
     return this.#engine.with(groupId, async (group) => {
       this.#engine.members?.sign(groupId, candidate.nodeId, true, candidate.metadata);
       if (waitMs === 0) return this.#campaigns.attempt(group, contender);
@@ -262,11 +263,15 @@ export class StoreElector implements ElectorAdmin {
     const group = this.#engine.obtain(groupId);
     return this.#engine.transact<RenewResult>(
       group,
-      this.#engine.existing(group, (seen) => {
+      this.#engine.existing(group, (seen, now) => {
         const decision = decideRenew(seen, claim, ttlMs, this.#driftRatio);
         switch (decision.kind) {
           case "renew":
-            return { kind: "write", change: decision, written: () => this.#renewed(groupId, decision.next) };
+            return {
+              kind: "write",
+              change: decision,
+              written: (record) => this.#renewed(groupId, now, record),
+            };
           case "not-leader":
             return { kind: "answer", give: () => notLeader(decision.holder, seen.record.term) };
           case "invalid-ttl":
@@ -277,8 +282,8 @@ export class StoreElector implements ElectorAdmin {
     );
   }
 
-  #renewed(groupId: string, record: ElectionRecord): RenewResult {
-    const leader = leaderOf(record, this.#engine.clock.wallMs());
+  #renewed(groupId: string, now: Reading, record: ElectionRecord): RenewResult {
+    const leader = leaderOf(record, now.wallMs);
     this.#engine.members?.sign(groupId, leader.nodeId, true, null);
     return record.transfer?.ready === true
       ? { kind: "renewed", leader, transferTo: record.transfer.toNodeId }
@@ -289,11 +294,11 @@ export class StoreElector implements ElectorAdmin {
     const group = this.#engine.obtain(groupId);
     return this.#engine.transact<ResignResult>(
       group,
-      this.#engine.existing(group, (seen) => {
-        const decision = decideResign(seen, claim, this.#engine.stamp());
+      this.#engine.existing(group, (seen, now) => {
+        const decision = decideResign(seen, claim, stampOf(now));
         switch (decision.kind) {
           case "resign":
-            return this.#campaigns.fill(group, decision, () => RESIGNED);
+            return this.#campaigns.fill(group, now, decision, () => RESIGNED);
           case "already-resigned":
             return { kind: "answer", give: () => RESIGNED };
           case "not-leader":
@@ -309,10 +314,11 @@ export class StoreElector implements ElectorAdmin {
   ): Promise<Leadership> {
     if (consistency === "linearizable" || !this.#engine.freshness.wasFresh)
       await this.#engine.freshness.fresh();
-    const seen = this.#engine.see(groupId);
+    const now = this.#engine.now();
+    const seen = this.#engine.see(groupId, now);
     if (!this.#engine.exists(seen.record)) refuseUnknown(groupId);
     return {
-      leader: leaderView(seen, this.#engine.clock.wallMs()),
+      leader: leaderView(seen, now.wallMs),
       term: seen.record.term,
       ageMs: consistency === "linearizable" ? 0 : this.#engine.freshness.ageMs(),
     };

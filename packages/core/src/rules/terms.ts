@@ -1,3 +1,4 @@
+import type { Reading } from "../clock.js";
 import type { EndReason, LeadershipEvent } from "../event.js";
 import { EVENTS_IN_RECORD, type ElectionRecord, type Holder, policyOf } from "../record.js";
 
@@ -5,6 +6,10 @@ import { EVENTS_IN_RECORD, type ElectionRecord, type Holder, policyOf } from "..
 export interface Stamp {
   readonly wallMs: number;
   readonly by?: string | undefined;
+}
+
+export function stampOf({ wallMs }: Reading, by?: string): Stamp {
+  return { wallMs, by };
 }
 
 /** A write that the rules ask for. */
