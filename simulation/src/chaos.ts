@@ -52,8 +52,9 @@ export class Chaos {
   }
 
   #endFaults(): void {
-    const { servers, network, trace } = this.#environment;
+    const { servers, network, trace, stops } = this.#environment;
     trace?.note("chaos", "is over");
+    if (stops !== null) stops.rate = 0;
     Object.assign(network.faults, { lossRate: 0, duplicateRate: 0, lateRate: 0, slowRate: 0 });
     for (const { plan, process } of servers) {
       Object.assign(plan, this.#environment.modules.testing.noFaults());

@@ -1,4 +1,4 @@
-import type { Random, VirtualClock } from "@tenure/core/testing";
+import type { Random, StopPlan, VirtualClock } from "@tenure/core/testing";
 import type { Checks } from "./checks/checks.js";
 import type { CoreModule } from "./core-module.js";
 import type { Network } from "./network.js";
@@ -11,6 +11,8 @@ export interface Environment {
   readonly modules: CoreModule;
   readonly profile: Profile;
   readonly driftRatio: number;
+  /** Of every process; `null` where none is stopped at readings of its clock. */
+  readonly stops: StopPlan | null;
   readonly time: VirtualClock;
   readonly random: Random;
   readonly network: Network;

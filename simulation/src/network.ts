@@ -51,7 +51,7 @@ export class Network {
         settled = true;
         cancelTimeout();
         call.signal?.removeEventListener("abort", abort);
-        connection.close();
+        call.from.pass(() => connection.close());
         how();
       };
       const abort = () => settle(() => reject(new CallLost("cancelled")));
@@ -71,18 +71,22 @@ export class Network {
           answer(result.ok ? () => resolve(result.value) : () => reject(result.error));
         });
       };
-      const { lossRate, duplicateRate, lateRate } = this.faults;
-      if (!this.#random.chance(lossRate)) {
-        const isLate = this.#random.chance(lateRate);
-        const delayMs = this.#until(isLate ? this.#random.between(0, LATEST_MS) : this.#delay());
-        const throughProxy = isLate && this.#random.chance(PROXY_RATE);
-        this.#time.after(delayMs, () => arrive(false, throughProxy));
-      }
-      if (this.#random.chance(duplicateRate)) {
-        const throughProxy = this.#random.chance(PROXY_RATE);
-        this.#time.after(this.#until(this.#random.between(0, LATEST_MS)), () => arrive(true, throughProxy));
-      }
+      call.from.pass(() => this.#send(arrive));
     });
+  }
+
+  #send(arrive: (isDuplicate: boolean, throughProxy: boolean) => void): void {
+    const { lossRate, duplicateRate, lateRate } = this.faults;
+    if (!this.#random.chance(lossRate)) {
+      const isLate = this.#random.chance(lateRate);
+      const delayMs = this.#until(isLate ? this.#random.between(0, LATEST_MS) : this.#delay());
+      const throughProxy = isLate && this.#random.chance(PROXY_RATE);
+      this.#time.after(delayMs, () => arrive(false, throughProxy));
+    }
+    if (this.#random.chance(duplicateRate)) {
+      const throughProxy = this.#random.chance(PROXY_RATE);
+      this.#time.after(this.#until(this.#random.between(0, LATEST_MS)), () => arrive(true, throughProxy));
+    }
   }
 
   /** How long one message travels. */
@@ -112,17 +116,20 @@ export class Network {
         forgetCrash();
         if (line !== undefined) connection?.forget(line);
       };
+      // The answer leaves when the server has got so far, which a stop at a reading of its clock puts off.
       call.run(process.elector, line === undefined ? {} : { signal: line.controller.signal }).then(
-        (value) => {
-          forget();
-          call.onAnswer?.(value, arrivedMs, this.#time.monotonicMs());
-          done({ ok: true, value });
-        },
-        (error: unknown) => {
-          forget();
-          call.onError?.(error);
-          done({ ok: false, error });
-        },
+        (value) =>
+          process.clock.pass(() => {
+            forget();
+            call.onAnswer?.(value, arrivedMs, this.#time.monotonicMs());
+            done({ ok: true, value });
+          }),
+        (error: unknown) =>
+          process.clock.pass(() => {
+            forget();
+            call.onError?.(error);
+            done({ ok: false, error });
+          }),
       );
     });
   }

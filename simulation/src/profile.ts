@@ -1,3 +1,5 @@
+import type { StopPlan } from "@tenure/core/testing";
+
 /** What kind of world a schedule runs in. Everything else is drawn from the seed. */
 export interface Profile {
   readonly groups: number;
@@ -7,6 +9,8 @@ export interface Profile {
   readonly wallJumps: boolean;
   /** Waiting candidates of higher priority ask the leader to hand over. */
   readonly preempt: boolean;
+  /** Processes are stopped at readings of their clocks, in the middle of whatever they do. */
+  readonly stops: StopPlan | null;
   /** How long a leader has work for. */
   readonly workMs: readonly [number, number];
   /** How long, at most, each process is left in peace. */
@@ -20,6 +24,7 @@ const usual: Profile = {
   busyAdmin: false,
   wallJumps: false,
   preempt: false,
+  stops: null,
   workMs: [100, 4000],
   peaceMs: 4000,
   chaosMs: 12_000,
@@ -34,6 +39,7 @@ export const PROFILES: Readonly<Record<string, Profile>> = {
   preempt: { ...usual, preempt: true },
   /** Leaders come and go, servers crash often. */
   churn: { ...usual, workMs: [20, 300], peaceMs: 1500 },
+  stops: { ...usual, stops: { rate: 0.01, stopMs: [1, 400] } },
 };
 
 export function profileNamed(name: string): Profile {

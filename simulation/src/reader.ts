@@ -43,19 +43,20 @@ export class Reader {
     const consistency: NonNullable<LeaderOptions["consistency"]> = isLocal ? "local" : "linearizable";
     const arrivedMs = time.monotonicMs();
     process.elector.leader(groupId, { consistency }).then(
-      (result) => {
-        counts.reads++;
-        const suspendedMs = this.#suspendedMs(name);
-        checks.onRead({
-          groupId,
-          server: name,
-          consistency,
-          result,
-          arrivedMs,
-          answeredMs: time.monotonicMs(),
-          suspendedMs,
-        });
-      },
+      (result) =>
+        process.clock.pass(() => {
+          counts.reads++;
+          const suspendedMs = this.#suspendedMs(name);
+          checks.onRead({
+            groupId,
+            server: name,
+            consistency,
+            result,
+            arrivedMs,
+            answeredMs: time.monotonicMs(),
+            suspendedMs,
+          });
+        }),
       (error: unknown) => {
         if (!isExpected(this.#environment, error)) checks.unexpected(error);
       },

@@ -36,7 +36,9 @@ export class SimClient {
     if (this.#process !== null) return;
     const { environment, nodeId, random, rate, sendsInstance } = this.#options;
     const life = ++this.#lives;
+    const { stops } = environment;
     const clock = environment.time.process({
+      ...(stops === null ? {} : { stops: { plan: stops, random: random.fork() } }),
       rate,
       wallOffsetMs: random.between(-5000, 5000),
       originMs: random.between(0, 1e7),
@@ -62,7 +64,10 @@ export class SimClient {
 
   /** As by SIGTERM: it finishes, resigns and goes. */
   stop(): void {
-    for (const candidacy of this.#candidacies) candidacy.stop();
+    const candidacies = this.#candidacies;
+    this.#process?.clock.pass(() => {
+      for (const candidacy of candidacies) candidacy.stop();
+    });
   }
 
   crash(): void {

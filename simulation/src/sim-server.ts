@@ -1,6 +1,13 @@
 /** One server: a real elector over its own bad connection to the store, with its own clocks. */
 import type { ElectorAdmin, Store } from "@tenure/core";
-import type { FaultPlan, FaultyStore, ProcessClock, Random, VirtualClock } from "@tenure/core/testing";
+import type {
+  FaultPlan,
+  FaultyStore,
+  ProcessClock,
+  Random,
+  StopPlan,
+  VirtualClock,
+} from "@tenure/core/testing";
 import type { CoreModule } from "./core-module.js";
 
 /** One life of a server, from start to crash. */
@@ -20,6 +27,7 @@ export interface SimServerOptions {
   readonly store: Store;
   readonly rate: number;
   readonly driftRatio: number;
+  readonly stops: StopPlan | null;
 }
 
 export class SimServer {
@@ -44,8 +52,9 @@ export class SimServer {
 
   start(): void {
     if (this.#process !== null) return;
-    const { modules, time, random, store, rate, driftRatio } = this.#options;
+    const { modules, time, random, store, rate, driftRatio, stops } = this.#options;
     const clock = time.process({
+      ...(stops === null ? {} : { stops: { plan: stops, random: random.fork() } }),
       rate,
       wallOffsetMs: random.between(-5000, 5000),
       originMs: random.between(0, 1e7),

@@ -3,7 +3,7 @@
  * with faults and some without. All of it follows from the seed.
  */
 import type { Store } from "@tenure/core";
-import { Random, VirtualClock } from "@tenure/core/testing";
+import { Random, type StopPlan, VirtualClock } from "@tenure/core/testing";
 import { Chaos } from "./chaos.js";
 import { Checks, type Violation } from "./checks/checks.js";
 import type { CoreModule } from "./core-module.js";
@@ -50,6 +50,7 @@ export interface WorldReport {
 
 const DRIFT_RATIO = 0.01;
 const TICK_MS = 200;
+const STORE_CALL_MS = 100;
 /** What the faults left behind is not counted as ghost time. */
 const SETTLE_MS = 2000;
 
@@ -61,6 +62,7 @@ export class World {
   readonly #groups: readonly GroupTruth[];
   readonly #byId: ReadonlyMap<string, GroupTruth>;
   readonly #checks: Checks;
+  readonly #stops: StopPlan | null;
   readonly #environment: Environment;
   readonly #clients: readonly SimClient[];
 
@@ -76,6 +78,8 @@ export class World {
     this.#checks = new Checks(
       {
         driftRatio: DRIFT_RATIO,
+        // A call to the store, and stops on the way there, of which there may be a few.
+        decidedBeforeMs: STORE_CALL_MS + 2 * (profile.stops?.stopMs[1] ?? 0),
         chaosMs: profile.chaosMs,
         groups: this.#groups,
         nowMs: () => this.#time.monotonicMs(),
@@ -84,10 +88,12 @@ export class World {
       (violation) => this.#trace?.note("CHECK", `${violation.code}: ${violation.what}`),
     );
     const store = new modules.core.MemoryStore();
+    this.#stops = profile.stops === null ? null : { ...profile.stops };
     this.#environment = {
       modules,
       profile,
       driftRatio: DRIFT_RATIO,
+      stops: this.#stops,
       time: this.#time,
       random,
       network: new Network(this.#time, random.fork()),
@@ -148,6 +154,7 @@ export class World {
       store,
       rate: drawRate(random),
       driftRatio: DRIFT_RATIO,
+      stops: this.#stops,
     });
   }
 

@@ -1,7 +1,6 @@
 import type { StepDownRequest } from "@tenure/core";
 import type { RecordWrite } from "../truth.js";
 import type { Check, CheckContext } from "./check.js";
-import { STORE_CALL_MS } from "./marks.js";
 
 /** S8: what an operator was told is so: a node stepped down with a ban is not elected, whatever the record says of it. */
 export class AskedBans implements Check {
@@ -38,7 +37,7 @@ export class AskedBans implements Check {
     }
     for (const event of events) {
       const untilMs = this.#bans.get(`${groupId} ${event.leaderNodeId}`);
-      if (untilMs !== undefined && atMs < untilMs - STORE_CALL_MS) {
+      if (untilMs !== undefined && atMs < untilMs - this.#context.decidedBeforeMs) {
         this.#context.fail(
           "S8",
           `${event.leaderNodeId} is elected ${(untilMs - atMs).toFixed(1)} ms before its ban is over`,

@@ -30,6 +30,11 @@ export interface Lead {
   readonly led: LedTerm;
 }
 
+/** How long it may act from now on, in the eyes of somebody outside: asking stops nobody. */
+export function leftMs({ process, led }: Lead): number {
+  return process.clock.look(() => led.leftMs());
+}
+
 interface Answered<V extends string, Q, A> {
   readonly verb: V;
   readonly request: Q;
@@ -83,6 +88,8 @@ export interface Check {
 
 export interface CheckContext {
   readonly driftRatio: number;
+  /** The longest time from a decision to its write in the store: durations in a record are as of the decision. */
+  readonly decidedBeforeMs: number;
   readonly chaosMs: number;
   readonly groups: readonly GroupTruth[];
   nowMs(): number;

@@ -27,6 +27,7 @@ export class Checks implements Required<Check> {
   constructor(context: Omit<CheckContext, "fail">, onViolation: (violation: Violation) => void) {
     const told: CheckContext = {
       driftRatio: context.driftRatio,
+      decidedBeforeMs: context.decidedBeforeMs,
       chaosMs: context.chaosMs,
       groups: context.groups,
       nowMs: () => context.nowMs(),

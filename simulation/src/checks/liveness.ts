@@ -1,4 +1,4 @@
-import type { Check, CheckContext, Lead } from "./check.js";
+import { type Check, type CheckContext, type Lead, leftMs } from "./check.js";
 
 const FIRST_LEADER_MS = 4500;
 const LONGEST_GAP_MS = 2500;
@@ -20,8 +20,9 @@ export class Liveness implements Check {
   }
 
   onTick(): void {
-    for (const [groupId, { led, process }] of this.#leads) {
-      if (!process.clock.isKilled && led.leftMs() > 0) this.#lastSeen.set(groupId, this.#context.nowMs());
+    for (const [groupId, lead] of this.#leads) {
+      if (!lead.process.clock.isKilled && leftMs(lead) > 0)
+        this.#lastSeen.set(groupId, this.#context.nowMs());
     }
     const { chaosMs } = this.#context;
     if (this.#isFirstChecked || this.#context.nowMs() < chaosMs + FIRST_LEADER_MS) return;

@@ -18,9 +18,6 @@ const GRACE_MS = 1000;
 
 const LATEST_REQUEST_MS = 5000;
 
-/** Durations count from the decision to write them, which is up to a call to the store earlier than the write. */
-export const STORE_CALL_MS = 100;
-
 /** S7, S8, L3, L5: takeover delay, ban, pause and transfer are kept to, no mark outlives its time, no deposed leader gets more. */
 export class Marks implements Check {
   readonly #context: CheckContext;
@@ -73,7 +70,7 @@ export class Marks implements Check {
 
   /** The fastest clock allowed could see it over by then, and no sooner. */
   #earliestEnd(mark: Mark): number {
-    return mark.setAtMs + mark.totalMs / (1 + this.#context.driftRatio) - STORE_CALL_MS;
+    return mark.setAtMs + mark.totalMs / (1 + this.#context.driftRatio) - this.#context.decidedBeforeMs;
   }
 
   #checkTakeover({ groupId, record, events, previous, atMs }: RecordWrite): void {
@@ -81,7 +78,7 @@ export class Marks implements Check {
     for (const event of events) {
       if (event.type === "LEADER_CHANGED") {
         const restMs = (this.#restUntil.get(groupId) ?? 0) - atMs;
-        if (restMs > STORE_CALL_MS) {
+        if (restMs > this.#context.decidedBeforeMs) {
           this.#context.fail(
             "S7",
             `${event.leaderNodeId} takes over ${restMs.toFixed(1)} ms before the delay is over`,
@@ -113,7 +110,7 @@ export class Marks implements Check {
     if (won === undefined || previous === null) return;
     const { pause, transfer } = previous.record;
     const isOver = (leftMs: number) =>
-      atMs >= previous.atMs + leftMs / (1 + this.#context.driftRatio) - STORE_CALL_MS;
+      atMs >= previous.atMs + leftMs / (1 + this.#context.driftRatio) - this.#context.decidedBeforeMs;
     // A write that resumes may elect at once, and the request for it may be seconds old.
     const isResumed = atMs - (this.#resumedAt.get(groupId) ?? Number.NEGATIVE_INFINITY) < LATEST_REQUEST_MS;
     if (pause !== null && !isResumed && (pause.leftMs === null || !isOver(pause.leftMs))) {

@@ -1,5 +1,5 @@
 import type { RecordWrite } from "../truth.js";
-import type { Check, CheckContext, Lead } from "./check.js";
+import { type Check, type CheckContext, type Lead, leftMs } from "./check.js";
 
 /**
  * S1: never two clients inside their deadlines. A client's time inside begins or goes on only with an answer, so it is
@@ -26,13 +26,13 @@ export class OneLeader implements Check {
     this.#leads.set(lead.groupId, leads);
     for (const other of leads) {
       if (other.process === lead.process || this.#forced.has(`${other.groupId} ${other.led.term}`)) continue;
-      if (other.process.clock.isKilled || other.led.leftMs() <= 0) {
+      if (other.process.clock.isKilled || leftMs(other) <= 0) {
         leads.delete(other);
       } else if (!this.#forced.has(`${lead.groupId} ${lead.led.term}`)) {
         this.#context.fail(
           "S1",
-          `${lead.process.name} leads term ${lead.led.term} for ${lead.led.leftMs().toFixed(1)} ms, ` +
-            `${other.process.name} leads term ${other.led.term} for ${other.led.leftMs().toFixed(1)} ms`,
+          `${lead.process.name} leads term ${lead.led.term} for ${leftMs(lead).toFixed(1)} ms, ` +
+            `${other.process.name} leads term ${other.led.term} for ${leftMs(other).toFixed(1)} ms`,
         );
       }
     }

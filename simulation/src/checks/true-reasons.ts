@@ -1,6 +1,6 @@
 import type { ResignRequest } from "@tenure/core";
 import type { RecordWrite } from "../truth.js";
-import type { Answer, Check, CheckContext, Lead } from "./check.js";
+import { type Answer, type Check, type CheckContext, type Lead, leftMs } from "./check.js";
 
 interface Term {
   /** Before this true time nobody may say that its lease is over: each grant lasts its ttl. */
@@ -66,10 +66,10 @@ export class TrueReasons implements Check {
       this.#context.fail("S6", `term ${number} expires ${earlyMs.toFixed(3)} ms before its lease is over`);
     const { lead } = term;
     if (lead === null || lead.process.clock.isKilled || term.expiredAtMs !== this.#context.nowMs()) return;
-    if (lead.led.leftMs() > 0) {
+    if (leftMs(lead) > 0) {
       this.#context.fail(
         "S6",
-        `term ${number} expires while ${lead.process.name} may lead ${lead.led.leftMs().toFixed(1)} ms more`,
+        `term ${number} expires while ${lead.process.name} may lead ${leftMs(lead).toFixed(1)} ms more`,
       );
     }
   }

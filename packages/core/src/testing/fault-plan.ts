@@ -14,6 +14,8 @@ export interface FaultPlan {
   /** Uncertain, and written up to `lateMs` after it was sent. */
   lateRate: number;
   lateMs: number;
+  /** How likely the operations of an answered batch fare differently: some done, some refused, some uncertain. */
+  mixedRate: number;
   syncFailRate: number;
   /** Until this true time every call fails, mostly by a rejection, sometimes by silence. */
   outageUntilMs: number;
@@ -36,6 +38,7 @@ export function noFaults(): FaultPlan {
     lostAnswerRate: 0,
     lateRate: 0,
     lateMs: 1500,
+    mixedRate: 0,
     syncFailRate: 0,
     outageUntilMs: 0,
     feedMs: [0, 0],

@@ -38,13 +38,14 @@ export class FaultyFeed implements AsyncIterableIterator<FeedItem> {
   readonly #holes = new Map<string, Revision>();
   #ended: { readonly reason: unknown } | "returned" | undefined;
   #moving = false;
+  #silent = false;
 
   constructor(options: FaultyFeedOptions) {
     this.#options = options;
     const { signal, time, random, plan } = options;
     if (signal?.aborted === true) this.#end({ reason: signal.reason });
     else signal?.addEventListener("abort", this.#abort, { once: true });
-    time.after(random.between(...plan.requestMs), () => void this.#read());
+    options.gate.pass(() => time.after(random.between(...plan.requestMs), () => void this.#read()));
   }
 
   [Symbol.asyncIterator](): this {
@@ -72,6 +73,11 @@ export class FaultyFeed implements AsyncIterableIterator<FeedItem> {
   /** What has not arrived is lost; the consumer is told once it has taken what has. */
   break(reason: unknown): void {
     this.#options.gate.pass(() => this.#end({ reason }));
+  }
+
+  /** Nothing is delivered any more, until somebody breaks or closes it. */
+  silence(): void {
+    this.#silent = true;
   }
 
   /** Nothing is delivered any more, not even an end. */
@@ -155,7 +161,7 @@ export class FaultyFeed implements AsyncIterableIterator<FeedItem> {
   }
 
   #deliver(item: FeedItem): void {
-    if (this.#ended !== undefined) return;
+    if (this.#ended !== undefined || this.#silent) return;
     const waiter = this.#waiters.shift();
     if (waiter === undefined) this.#ready.push(item);
     else waiter.resolve({ done: false, value: item });

@@ -43,6 +43,48 @@ async function current(inner: MemoryStore, key: string): Promise<string | undefi
   return undefined;
 }
 
+describe("a batch whose operations fare differently", () => {
+  it("says of each what is known: done, refused or uncertain, and the uncertain ones are written, or later, or never", async () => {
+    const { store, time, inner } = await world({ mixedRate: 1, lateMs: 50 });
+    const keys = Array.from({ length: 64 }, (_, i) => `k${i}`);
+    const seen = look(store.compareAndSet(keys.map((key) => ({ key, expected: null, value: "1" }))));
+    await time.advance(0);
+    const outcomes = seen.value ?? [];
+    expect(new Set(outcomes.map(({ kind: each }) => each))).toEqual(
+      new Set(["swapped", "conflict", "uncertain"]),
+    );
+    const written = async () => {
+      const present = await Promise.all(keys.map((key) => current(inner, key)));
+      return outcomes.map(({ kind: each }, i) => `${each} ${present[i] === "1"}`);
+    };
+    const atOnce = await written();
+    await time.advance(100);
+    const later = await written();
+    expect(new Set(later)).toEqual(
+      new Set(["swapped true", "conflict false", "uncertain true", "uncertain false"]),
+    );
+    expect(later).not.toEqual(atOnce);
+  });
+});
+
+describe("a feed that goes silent", () => {
+  it("delivers nothing more and does not end, while others go on", async () => {
+    const { store, time } = await world();
+    const read = () => store.feed()[Symbol.asyncIterator]();
+    const silent = read();
+    await time.advance(1);
+    expect((await silent.next()).value?.kind).toBe("snapshot");
+    store.silenceFeeds();
+    const next = look(silent.next());
+    void store.compareAndSet(set("a", null, "1"));
+    await time.advance(1000);
+    expect(next).toEqual({});
+    const other = read();
+    await time.advance(1);
+    expect((await other.next()).value?.entries).toHaveLength(1);
+  });
+});
+
 describe("a write through a bad network", () => {
   it("takes its time there and back", async () => {
     const { store, time, inner } = await world({ requestMs: [10, 10], answerMs: [5, 5] });

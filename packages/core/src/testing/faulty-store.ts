@@ -1,7 +1,7 @@
 /**
  * A store as one process sees it through a bad network: wraps any `Store` and keeps its contract while everything that
  * the contract allows to go wrong does. What travels does so in true time (`time`), whatever becomes of the process;
- * what arrives passes its `gate`, so that a paused process hears nothing and a killed one never again.
+ * what leaves and what arrives passes its `gate`, so that a paused process sends and hears nothing and a killed one never again.
  */
 import { BackendUnavailableError, ClosedError } from "../errors.js";
 import type { Clock } from "../clock.js";
@@ -32,6 +32,21 @@ const OUTAGE_SILENCE_RATE = 0.3;
 /** No write ever has this revision, so comparing with it only reads. */
 const NO_REVISION = Number.MAX_SAFE_INTEGER;
 
+type Fate = "answered" | "refused" | "lost-request" | "lost-answer" | "late";
+
+/** Of one operation in a batch whose operations fare differently; half of them go well. */
+const MIXED_FATES: readonly Fate[] = [
+  ...(["answered", "answered", "answered", "answered"] as const),
+  ...(["refused", "lost-request", "lost-answer", "late"] as const),
+];
+
+/** A call under way. */
+interface Sent<T> {
+  readonly call: { after(delayMs: number, answer: () => void): void };
+  readonly resolve: (value: T) => void;
+  readonly reject: (reason: unknown) => void;
+}
+
 export class FaultyStore implements Store {
   readonly name: string;
   readonly limits: StoreLimits;
@@ -59,31 +74,63 @@ export class FaultyStore implements Store {
     const refusal = this.#refusal(options);
     if (refusal !== undefined) return Promise.reject(refusal.reason);
     this.counts.writes += batch.length;
-    const plan = this.plan;
     const fate = this.#drawFate();
     return new Promise((resolve, reject) => {
       const call = this.#wayBack(options, (cause) => resolve(batch.map(() => this.#uncertain(cause))));
-      if (fate === "refused") {
-        call.after(this.#draw(plan.requestMs), () => reject(new BackendUnavailableError("the store is out")));
-        return;
-      }
-      if (fate !== "answered") {
-        call.after(this.#draw(plan.giveUpMs), () => {
-          const cause = new BackendUnavailableError(`no answer: ${fate}`);
-          resolve(batch.map(() => this.#uncertain(cause)));
-        });
-      }
-      if (fate === "lost-request") return;
-      if (fate === "late") this.counts.late += batch.length;
-      const travelMs = fate === "late" ? this.#random.between(0, plan.lateMs) : this.#draw(plan.requestMs);
-      const answerMs = this.#draw(plan.answerMs);
-      this.#time.after(travelMs, () => {
-        const done = this.#inner.compareAndSet(this.#withRefusals(batch));
-        done.then(
-          (outcomes) => fate === "answered" && call.after(answerMs, () => resolve(this.#count(outcomes))),
-          (reason: unknown) => fate === "answered" && call.after(answerMs, () => reject(reason)),
-        );
+      this.#gate.pass(() => this.#send(batch, fate, { call, resolve, reject }));
+    });
+  }
+
+  #send(batch: readonly CasOp[], fate: Fate, { call, resolve, reject }: Sent<CasOutcome[]>): void {
+    const plan = this.plan;
+    if (fate === "refused") {
+      call.after(this.#draw(plan.requestMs), () => reject(new BackendUnavailableError("the store is out")));
+      return;
+    }
+    if (fate !== "answered") {
+      call.after(this.#draw(plan.giveUpMs), () => {
+        const cause = new BackendUnavailableError(`no answer: ${fate}`);
+        resolve(batch.map(() => this.#uncertain(cause)));
       });
+    }
+    if (fate === "lost-request") return;
+    if (fate === "late") this.counts.late += batch.length;
+    const travelMs = fate === "late" ? this.#random.between(0, plan.lateMs) : this.#draw(plan.requestMs);
+    const answerMs = this.#draw(plan.answerMs);
+    this.#time.after(travelMs, () => {
+      this.#write(batch, fate).then(
+        (outcomes) => fate === "answered" && call.after(answerMs, () => resolve(this.#count(outcomes))),
+        (reason: unknown) => fate === "answered" && call.after(answerMs, () => reject(reason)),
+      );
+    });
+  }
+
+  #write(batch: readonly CasOp[], fate: Fate): Promise<CasOutcome[]> {
+    const { mixedRate } = this.plan;
+    const isMixed = fate === "answered" && mixedRate > 0 && this.#random.chance(mixedRate);
+    return isMixed ? this.#writeMixed(batch) : this.#inner.compareAndSet(this.#withRefusals(batch));
+  }
+
+  /** Each operation of the batch has a fate of its own; the answer says of each what is known. */
+  async #writeMixed(batch: readonly CasOp[]): Promise<CasOutcome[]> {
+    const fates = batch.map(() => this.#random.pick(MIXED_FATES));
+    const arriving = batch.flatMap((op, i) => {
+      if (fates[i] === "refused") return [{ ...op, expected: NO_REVISION }];
+      return fates[i] === "answered" || fates[i] === "lost-answer" ? [op] : [];
+    });
+    batch.forEach((op, i) => {
+      if (fates[i] !== "late") return;
+      this.counts.late++;
+      this.#time.after(
+        this.#random.between(0, this.plan.lateMs),
+        () => void this.#inner.compareAndSet([op]).catch(() => {}),
+      );
+    });
+    const outcomes = arriving.length === 0 ? [] : await this.#inner.compareAndSet(arriving);
+    return fates.map((fate) => {
+      const outcome = fate === "lost-request" || fate === "late" ? undefined : outcomes.shift();
+      if (outcome !== undefined && fate !== "lost-answer") return outcome;
+      return this.#uncertain(new BackendUnavailableError(`no answer for this operation: ${fate}`));
     });
   }
 
@@ -91,22 +138,23 @@ export class FaultyStore implements Store {
     const refusal = this.#refusal(options);
     if (refusal !== undefined) return Promise.reject(refusal.reason);
     this.counts.syncs++;
-    const plan = this.plan;
     const isOut = this.#isOut();
-    const fails = isOut || this.#random.chance(plan.syncFailRate);
+    const fails = isOut || this.#random.chance(this.plan.syncFailRate);
     return new Promise((resolve, reject) => {
       const call = this.#wayBack(options, reject);
-      if (fails) {
-        const failMs = this.#draw(isOut ? plan.requestMs : plan.giveUpMs);
-        call.after(failMs, () => reject(new BackendUnavailableError("the store did not answer")));
-        return;
-      }
-      const answerMs = this.#draw(plan.answerMs);
-      this.#time.after(this.#draw(plan.requestMs), () => {
-        this.#inner.sync().then(
-          (revision) => call.after(answerMs, () => resolve(revision)),
-          (reason: unknown) => call.after(answerMs, () => reject(reason)),
-        );
+      this.#gate.pass(() => {
+        if (fails) {
+          const failMs = this.#draw(isOut ? this.plan.requestMs : this.plan.giveUpMs);
+          call.after(failMs, () => reject(new BackendUnavailableError("the store did not answer")));
+          return;
+        }
+        const answerMs = this.#draw(this.plan.answerMs);
+        this.#time.after(this.#draw(this.plan.requestMs), () => {
+          this.#inner.sync().then(
+            (revision) => call.after(answerMs, () => resolve(revision)),
+            (reason: unknown) => call.after(answerMs, () => reject(reason)),
+          );
+        });
       });
     });
   }
@@ -132,6 +180,11 @@ export class FaultyStore implements Store {
       this.counts.brokenFeeds++;
       feed.break(new BackendUnavailableError("the feed broke"));
     }
+  }
+
+  /** Every open feed delivers nothing from now on, and does not end: as over a connection that is gone and was never closed. */
+  silenceFeeds(): void {
+    for (const feed of this.#feeds) feed.silence();
   }
 
   /** The process is gone: nothing is delivered any more. What was sent may still land. */
@@ -164,7 +217,7 @@ export class FaultyStore implements Store {
     return this.#random.between(range[0], range[1]);
   }
 
-  #drawFate(): "answered" | "refused" | "lost-request" | "lost-answer" | "late" {
+  #drawFate(): Fate {
     const plan = this.plan;
     if (this.#isOut()) return this.#random.chance(OUTAGE_SILENCE_RATE) ? "lost-request" : "refused";
     let dice = this.#random.next();

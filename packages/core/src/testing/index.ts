@@ -4,6 +4,6 @@
  */
 export { type FaultPlan, noFaults } from "./fault-plan.js";
 export { FaultyStore, type FaultyStoreOptions } from "./faulty-store.js";
-export { type Gate, ProcessClock, type ProcessClockOptions } from "./process-clock.js";
+export { type Gate, ProcessClock, type ProcessClockOptions, type StopPlan } from "./process-clock.js";
 export { Random } from "./random.js";
 export { VirtualClock } from "./virtual-clock.js";

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { sleep } from "../clock.js";
+import type { StopPlan } from "./process-clock.js";
 import { Random } from "./random.js";
 import { VirtualClock } from "./virtual-clock.js";
 
@@ -174,6 +175,85 @@ describe("the clocks of a process", () => {
     expect(firedAtMs).toBeNull();
     await time.advance(2);
     expect(firedAtMs).toBeCloseTo(150, 3);
+  });
+});
+
+describe("a process that is stopped at a reading of its clock", () => {
+  /** Stopped for `forMs` at the first reading. */
+  function stoppedAtReading(forMs: number) {
+    const time = new VirtualClock();
+    const plan: StopPlan = { rate: 1, stopMs: [forMs, forMs] };
+    const clock = time.process({ stops: { plan, random: new Random(1) } });
+    const seen: string[] = [];
+    const note = (what: string) => seen.push(`${what} at ${time.monotonicMs()}`);
+    const stop = () => {
+      const readMs = clock.monotonicMs();
+      plan.rate = 0;
+      return readMs;
+    };
+    return { time, clock, seen, note, stop };
+  }
+
+  it("reads a later time, on all its clocks, until the world has come there", async () => {
+    const { time, clock, stop } = stoppedAtReading(200);
+    await time.advance(50);
+    expect(stop()).toBe(250);
+    expect(clock.monotonicMs()).toBe(250);
+    expect(clock.bootMs()).toBe(250);
+    expect(clock.wallMs()).toBe(VirtualClock.EPOCH_MS + 250);
+    expect(time.monotonicMs()).toBe(50);
+    await time.advance(300);
+    expect(clock.monotonicMs()).toBe(350);
+  });
+
+  it("sends nothing and hears nothing before its stop is over, and its timers count from there", async () => {
+    const { time, clock, seen, note, stop } = stoppedAtReading(200);
+    stop();
+    expect(clock.isRunning).toBe(false);
+    clock.pass(() => note("sent"));
+    clock.after(10, () => note("timer"));
+    time.after(150, () => clock.pass(() => note("heard")));
+    await time.advance(500);
+    expect(seen).toEqual(["sent at 200", "heard at 200", "timer at 210"]);
+  });
+
+  it("is looked at from outside without a stop, at the time of the world", async () => {
+    const { time, clock, stop } = stoppedAtReading(200);
+    expect(clock.look(() => clock.monotonicMs())).toBe(0);
+    stop();
+    await time.advance(50);
+    expect(clock.look(() => clock.monotonicMs())).toBe(50);
+    expect(clock.monotonicMs()).toBe(200);
+  });
+
+  it("never sends what it had not sent when it was killed", async () => {
+    const { time, clock, seen, note, stop } = stoppedAtReading(200);
+    stop();
+    clock.pass(() => note("sent"));
+    time.after(100, () => clock.kill());
+    await time.advance(500);
+    expect(seen).toEqual([]);
+  });
+
+  it("is paused by a pause that begins meanwhile once its stop is over, unless that has ended by then", async () => {
+    const { time, clock, seen, note, stop } = stoppedAtReading(200);
+    stop();
+    clock.pass(() => note("sent"));
+    time.after(100, () => clock.pause());
+    time.after(300, () => clock.resume());
+    await time.advance(250);
+    expect(clock.isRunning).toBe(false);
+    await time.advance(100);
+    expect(seen).toEqual(["sent at 300"]);
+
+    const short = stoppedAtReading(200);
+    short.stop();
+    short.clock.pass(() => short.note("sent"));
+    short.time.after(100, () => short.clock.suspend());
+    short.time.after(150, () => short.clock.resume());
+    await short.time.advance(300);
+    expect(short.seen).toEqual(["sent at 200"]);
+    expect(short.clock.monotonicMs()).toBe(300);
   });
 });
 
