@@ -2,7 +2,7 @@ import { parseArgs } from "node:util";
 import { CHECKS } from "./checks/check.js";
 import { loadCore } from "./core-module.js";
 import type { Mutant } from "./mutants/mutant.js";
-import { loadMutant } from "./mutants/mutant-loader.js";
+import { loadCopy } from "./mutants/mutant-loader.js";
 import { MUTANTS } from "./mutants/mutants.js";
 import { PEER_PROFILES } from "./peers/peer-profile.js";
 import { runPeers } from "./peers/peers-main.js";
@@ -22,6 +22,7 @@ schedule follows from its seed.
   --profile NAME    ${Object.keys(PROFILES).join(", ")} or all (default usual)
   --mutant NAME     a core with one rule switched off, or all: which checker notices, and from which seed on
   --full            with --mutant: run all seeds and count, not only until the first is caught
+  --core DIR        another build of core (its dist folder) with this test kit, to compare the two
   --peers           quorum leases between peers instead; its profiles are ${Object.keys(PEER_PROFILES).join(", ")}
   --verbose         print the trace of one schedule (--from SEED)
   --list            mutants and checkers
@@ -37,6 +38,7 @@ async function main(): Promise<number> {
       profile: { type: "string" },
       mutant: { type: "string" },
       full: { type: "boolean", default: false },
+      core: { type: "string" },
       peers: { type: "boolean", default: false },
       verbose: { type: "boolean", default: false },
       list: { type: "boolean", default: false },
@@ -52,13 +54,14 @@ async function main(): Promise<number> {
   }
   if (values.list) return list();
   const mutants = mutantsNamed(values.mutant);
-  if (values.verbose) return replay(from, values.profile, mutants[0]);
+  const { core } = values;
+  if (values.verbose) return replay(from, values.profile, mutants[0], core);
   const profiles = values.profile === "all" ? Object.keys(PROFILES) : [values.profile ?? "usual"];
   profiles.forEach(profileNamed);
   const pool = Pool.start();
   try {
-    if (mutants.length === 0) return await runClean(pool, profiles, from, count);
-    return await runMutants(pool, mutants, from, count, values.full, values.profile);
+    if (mutants.length === 0) return await runClean(pool, profiles, from, count, core);
+    return await runMutants(pool, mutants, from, count, values.full, values.profile, core);
   } finally {
     await pool[Symbol.asyncDispose]();
   }
@@ -69,11 +72,12 @@ async function runClean(
   profiles: readonly string[],
   from: number,
   count: number,
+  core: string | undefined,
 ): Promise<number> {
   let violations = 0;
   for (const profile of profiles) {
     const startMs = performance.now();
-    const report = await survey(pool, { profile, from, count });
+    const report = await survey(pool, { profile, from, count, core });
     const seconds = ((performance.now() - startMs) / 1000).toFixed(1);
     print(`${profile}: ${report.schedules} schedules in ${seconds} s, ${describeFigures(report)}`);
     if (report.caught.length > 0) print(`  ${summarize(report.caught)}`);
@@ -94,13 +98,14 @@ async function runMutants(
   count: number,
   full: boolean,
   profile: string | undefined,
+  core: string | undefined,
 ): Promise<number> {
   let survivors = 0;
   await Promise.all(
     mutants.map(async (original) => {
       const mutant = profile === undefined ? original : { ...original, profile };
-      const job = { mutant: mutant.name, profile: mutant.profile ?? "usual", from, count };
-      const report = full ? await survey(pool, job) : await hunt(pool, mutant, from, count);
+      const job = { mutant: mutant.name, profile: mutant.profile ?? "usual", from, count, core };
+      const report = full ? await survey(pool, job) : await hunt(pool, mutant, from, count, core);
       if (report.caught.length === 0) survivors++;
       const result =
         report.caught.length === 0 ? `not caught in ${report.schedules} schedules` : summarize(report.caught);
@@ -115,8 +120,10 @@ async function replay(
   seed: number,
   profileName: string | undefined,
   mutant: Mutant | undefined,
+  core: string | undefined,
 ): Promise<number> {
-  const modules = mutant === undefined ? await loadCore() : await loadMutant(mutant);
+  const isThisOne = mutant === undefined && core === undefined;
+  const modules = isThisOne ? await loadCore() : await loadCopy(core, mutant);
   const profile = profileNamed(profileName ?? mutant?.profile ?? "usual");
   const report = await new World({ seed, profile, modules, print }).run();
   for (const { code, what } of report.violations) print(`${code} (${CHECKS[code]}): ${what}`);

@@ -4,6 +4,8 @@ import type { Batch, BatchReport } from "./run-schedules.js";
 
 export interface Job extends Batch {
   readonly mutant?: string;
+  /** The dist folder of another build of core. */
+  readonly core?: string | undefined;
 }
 
 /** The built one, also where this file runs from source. */

@@ -28,7 +28,13 @@ export async function survey(
 }
 
 /** Runs a mutant until something catches it, or `limit` schedules have not. */
-export async function hunt(pool: Pool, mutant: Mutant, from: number, limit: number): Promise<BatchReport> {
+export async function hunt(
+  pool: Pool,
+  mutant: Mutant,
+  from: number,
+  limit: number,
+  core?: string,
+): Promise<BatchReport> {
   const total = emptyReport();
   for (let start = from; start < from + limit && total.caught.length === 0; start += BATCH) {
     const job = {
@@ -37,6 +43,7 @@ export async function hunt(pool: Pool, mutant: Mutant, from: number, limit: numb
       from: start,
       count: BATCH,
       untilCaught: true,
+      core,
     };
     addReport(total, await pool.run(job));
   }

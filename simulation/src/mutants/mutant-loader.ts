@@ -6,12 +6,17 @@ import { fileURLToPath, pathToFileURL } from "node:url";
 import type { CoreModule } from "../core-module.js";
 import type { Mutant, Patch } from "./mutant.js";
 
-export async function loadMutant(mutant: Mutant): Promise<CoreModule> {
+/**
+ * `from` is the dist folder of the core to run: this one, or one built elsewhere, which then runs with the test kit of this
+ * one. Without a mutant it is loaded as it is.
+ */
+export async function loadCopy(from: string | undefined, mutant: Mutant | undefined): Promise<CoreModule> {
   const built = dirname(fileURLToPath(import.meta.resolve("@tenure/core")));
-  const copy = await mkdtemp(join(tmpdir(), `tenure-${mutant.name}-`));
+  const copy = await mkdtemp(join(tmpdir(), `tenure-${mutant?.name ?? "core"}-`));
   try {
-    await copyCode(built, copy);
-    for (const patch of mutant.patches) await apply(copy, patch, mutant.name);
+    await copyCode(from ?? built, copy);
+    if (from !== undefined) await copyCode(join(built, "testing"), join(copy, "testing"));
+    for (const patch of mutant?.patches ?? []) await apply(copy, patch, mutant?.name ?? "");
     const load = (file: string): Promise<unknown> => import(pathToFileURL(join(copy, file)).href);
     return { core: await load("index.js"), testing: await load("testing/index.js") } as CoreModule;
   } finally {
@@ -19,8 +24,13 @@ export async function loadMutant(mutant: Mutant): Promise<CoreModule> {
   }
 }
 
+export function loadMutant(mutant: Mutant): Promise<CoreModule> {
+  return loadCopy(undefined, mutant);
+}
+
 /** Without source maps: they would point to sources that are not there. */
 async function copyCode(from: string, to: string): Promise<void> {
+  await mkdir(to, { recursive: true });
   await writeFile(join(to, "package.json"), '{ "type": "module" }');
   for (const file of await readdir(from, { recursive: true })) {
     if (!file.endsWith(".js") || /\.(?:test|test-kit)\.js$/.test(file)) continue;
