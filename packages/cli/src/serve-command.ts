@@ -32,6 +32,12 @@ export function serveCommand(shell: Shell): Command {
     .addOption(
       option("--bundle <file>", "key, certificate and client authority in one (tenure ca issue server)"),
     )
+    .addOption(
+      option(
+        "--trust-domain <name>",
+        "accept client certificates of this trust domain (default: that of the server's own certificate)",
+      ),
+    )
     .addOption(option("--jwt-jwks <url|file>", "accept JWTs signed by these keys"))
     .addOption(option("--jwt-issuer <iss>", "only of this issuer"))
     .addOption(option("--jwt-audience <aud>", "only for this audience"))

@@ -18,6 +18,8 @@ export type ConnectionIdentity =
   /** No certificate, or none that TLS could verify, or one that has expired since. */
   | { readonly kind: "none" }
   | { readonly kind: "unnamed"; readonly why: string }
+  /** A certificate of another trust domain than the one that this server accepts. */
+  | { readonly kind: "foreign"; readonly why: string }
   | { readonly kind: "named"; readonly id: SpiffeId };
 
 export interface ExtensionHost {
@@ -33,14 +35,14 @@ export interface ExtensionHost {
 
 export function extensionHost(
   registry: Registry,
-  log: ExtensionHost["log"],
+  { log, clock }: { readonly log: ExtensionHost["log"]; readonly clock: Clock },
   tlsFiles: TlsFiles | null,
-  clock: Clock,
+  trustDomain: string | null,
 ): ExtensionHost {
   return {
     registry,
     log,
-    identify: (socket) => identify(socket, clock.wallMs()),
+    identify: (socket) => identify(socket, clock.wallMs(), trustDomain),
     tls:
       tlsFiles === null
         ? null
@@ -51,12 +53,14 @@ export function extensionHost(
   };
 }
 
-function identify(socket: Socket, nowMs: number): ConnectionIdentity {
+function identify(socket: Socket, nowMs: number, trustDomain: string | null): ConnectionIdentity {
   const certificate = verifiedCertificate(socket);
   // TLS looks at the dates once, when the connection begins, and connections last for months.
   if (certificate === undefined || !(nowMs < Date.parse(certificate.valid_to))) return { kind: "none" };
   try {
-    return { kind: "named", id: readSpiffeId(certificate.subjectaltname) };
+    const id = readSpiffeId(certificate.subjectaltname);
+    if (id.trustDomain === trustDomain) return { kind: "named", id };
+    return { kind: "foreign", why: `${id.uri} is not of the trust domain ${trustDomain ?? "(none)"}` };
   } catch (error) {
     return { kind: "unnamed", why: (error as Error).message };
   }

@@ -1,6 +1,7 @@
 /** The service's options, parsed once into a frozen object. Unknown keys are refused. */
 import { InvalidRequestError } from "@tenure/core";
 import { isLoopback } from "./auth/listen-policy.js";
+import { parseTrustDomain } from "./auth/trust-domain.js";
 
 export interface Address {
   readonly host: string;
@@ -17,6 +18,8 @@ export interface ServerOptions {
     readonly clientCa: string | null;
     /** All three lie in one file. */
     readonly isBundle: boolean;
+    /** Of client certificates; `null`: that of the server's own certificate. */
+    readonly trustDomain: string | null;
   } | null;
   readonly jwt: {
     readonly jwks: string;
@@ -47,6 +50,12 @@ export interface GivenOptions {
   readonly tlsClientCa?: string | undefined;
   /** Key, certificate and authority in one file, as `tenure ca issue` makes it. */
   readonly bundle?: string | undefined;
+  /**
+   * The trust domain that client certificates must be of.
+   *
+   * @defaultValue that of the server's own certificate
+   */
+  readonly trustDomain?: string | undefined;
   readonly jwtJwks?: string | undefined;
   readonly jwtIssuer?: string | undefined;
   readonly jwtAudience?: string | undefined;
@@ -70,6 +79,7 @@ const KNOWN: Readonly<Record<keyof GivenOptions, true>> = {
   tlsKey: true,
   tlsClientCa: true,
   bundle: true,
+  trustDomain: true,
   jwtJwks: true,
   jwtIssuer: true,
   jwtAudience: true,
@@ -127,7 +137,17 @@ export function parseAddress(text: string, field: string): Address {
   return { host: match[1] ?? match[2] ?? "", port };
 }
 
-function parseTls({ tlsCert, tlsKey, tlsClientCa, bundle }: GivenOptions): ServerOptions["tls"] {
+function parseTls({
+  tlsCert,
+  tlsKey,
+  tlsClientCa,
+  bundle,
+  trustDomain: domain,
+}: GivenOptions): ServerOptions["tls"] {
+  const trustDomain = domain === undefined ? null : parseTrustDomain(domain);
+  if (trustDomain !== null && tlsClientCa === undefined && bundle === undefined) {
+    throw new InvalidRequestError("trust-domain", "has no effect without tls-client-ca or bundle");
+  }
   if (bundle !== undefined) {
     if (tlsCert !== undefined || tlsKey !== undefined || tlsClientCa !== undefined) {
       throw new InvalidRequestError(
@@ -135,7 +155,7 @@ function parseTls({ tlsCert, tlsKey, tlsClientCa, bundle }: GivenOptions): Serve
         "is given besides --tls-cert, --tls-key or --tls-client-ca; give one or the other",
       );
     }
-    return { cert: bundle, key: bundle, clientCa: bundle, isBundle: true };
+    return { cert: bundle, key: bundle, clientCa: bundle, isBundle: true, trustDomain };
   }
   if (tlsCert === undefined && tlsKey === undefined && tlsClientCa === undefined) return null;
   if (tlsCert === undefined || tlsKey === undefined) {
@@ -144,7 +164,7 @@ function parseTls({ tlsCert, tlsKey, tlsClientCa, bundle }: GivenOptions): Serve
       "is missing; TLS needs both, a certificate and its key",
     );
   }
-  return { cert: tlsCert, key: tlsKey, clientCa: tlsClientCa ?? null, isBundle: false };
+  return { cert: tlsCert, key: tlsKey, clientCa: tlsClientCa ?? null, isBundle: false, trustDomain };
 }
 
 function parseJwt({ jwtJwks, jwtIssuer, jwtAudience }: GivenOptions): ServerOptions["jwt"] {

@@ -17,6 +17,7 @@ import { openAuthenticator } from "./auth/configured-authenticator.js";
 import { checkListen } from "./auth/listen-policy.js";
 import type { Parts } from "./auth/parts.js";
 import { TlsFiles } from "./auth/tls-files.js";
+import { openTrustDomain } from "./auth/trust-domain.js";
 import { ElectionService } from "./election-service.js";
 import { extensionHost, type ServerExtension } from "./extension.js";
 import type { GrpcServer } from "./grpc/grpc-server.js";
@@ -81,10 +82,15 @@ export class TenureServer implements AsyncDisposable {
       made: AsyncStack,
     ): Promise<TenureServer> {
       const tlsFiles = tls === null ? null : made.keep(await TlsFiles.open(optional(tls), parts));
+      const trustDomain =
+        tls === null || tlsFiles === null || tls.clientCa === null
+          ? null
+          : openTrustDomain(tls.trustDomain, { cert: tls.cert, files: tlsFiles }, parts.log);
       const authenticator: Authenticator = made.keep(
         await openAuthenticator(
           {
-            clientCertificates: tls !== null && tls.clientCa !== null,
+            clientCertificates: trustDomain !== null,
+            trustDomain: trustDomain ?? undefined,
             adminTokenFile: adminTokenFile ?? undefined,
             jwt: jwt === null ? undefined : optional(jwt),
           },
@@ -141,7 +147,7 @@ export class TenureServer implements AsyncDisposable {
         tls: tlsFiles === null ? null : tlsFiles.serverOptions(),
         isReady,
         extend: (scope) =>
-          parts.extension?.mount(scope, extensionHost(metrics.registry, parts.log, tlsFiles, parts.clock)),
+          parts.extension?.mount(scope, extensionHost(metrics.registry, parts, tlsFiles, trustDomain)),
       });
       made.push(() => app.close());
       await app.listen({ host: listen.host, port: listen.port }).catch((cause: unknown) => {

@@ -24,6 +24,13 @@ export async function openPeerServer(options: ServerOptions, flags: PeerFlags): 
     ]);
   const { tls, listen, store: storeUrl } = options;
   const bundle = tls?.isBundle === true ? parseBundle(await read(tls.cert), tls.cert) : null;
+  const given = tls?.trustDomain ?? null;
+  if (bundle !== null && given !== null && given !== bundle.owner.trustDomain) {
+    throw new InvalidRequestError(
+      "trust-domain",
+      `is ${given}, and --bundle is of ${bundle.owner.trustDomain}: with --join both must be the same; leave out --trust-domain`,
+    );
+  }
   const nodeOptions = parseNodeOptions({ ...flags, listen, store: storeUrl, bundle });
   const store = await openStore(storeUrl);
   try {

@@ -3,14 +3,15 @@ import { describe, expect, it } from "vitest";
 import { Callers, type WireIdentity } from "./callers.js";
 import type { WireError } from "./wire-error.js";
 
-const named = (kind: string, name: string, trustDomain = "lockd"): WireIdentity => ({
+const FOREIGN: WireIdentity = { kind: "foreign", why: "it is of the trust domain elsewhere" };
+const named = (kind: string, name: string): WireIdentity => ({
   kind: "named",
-  id: { uri: `spiffe://${trustDomain}/${kind}/${name}`, trustDomain, kind, name },
+  id: { uri: `spiffe://lockd/${kind}/${name}`, trustDomain: "lockd", kind, name },
 });
 
 function told(identity: WireIdentity, ask: (callers: Callers, socket: Socket) => unknown): unknown {
   try {
-    return ask(new Callers(() => identity, "lockd"), new Socket()) ?? "let in";
+    return ask(new Callers(() => identity), new Socket()) ?? "let in";
   } catch (error) {
     return `${(error as WireError).status} ${(error as WireError).code}`;
   }
@@ -28,7 +29,7 @@ describe("who may ask", () => {
     for (const identity of [named("sdk", "x"), named("admin", "x"), unnamed, { kind: "none" } as const]) {
       expect(client(identity)).toBe("403 tc_client_required");
     }
-    expect(client(named("tc", "clerk", "elsewhere"))).toBe("403 tc_forbidden");
+    expect(client(FOREIGN)).toBe("403 tc_forbidden");
   });
 
   it("as a server: servers of this trust domain, and a certificate without a name is told so", () => {
@@ -37,7 +38,7 @@ describe("who may ask", () => {
       expect(server(identity)).toBe("403 tc_server_required");
     }
     expect(server(unnamed)).toBe("403 tc_cluster_identity_missing");
-    expect(server(named("server", "n1", "elsewhere"))).toBe("403 tc_forbidden");
+    expect(server(FOREIGN)).toBe("403 tc_forbidden");
   });
 
   it("in the name of a server: that server alone", () => {

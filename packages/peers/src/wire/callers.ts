@@ -6,6 +6,8 @@ import { WireError } from "./wire-error.js";
 export type WireIdentity =
   | { readonly kind: "none" }
   | { readonly kind: "unnamed"; readonly why: string }
+  /** Of another trust domain. */
+  | { readonly kind: "foreign"; readonly why: string }
   | {
       readonly kind: "named";
       readonly id: {
@@ -18,16 +20,15 @@ export type WireIdentity =
 
 export class Callers {
   readonly #identify: (socket: Socket) => WireIdentity;
-  readonly #trustDomain: string | null;
 
-  constructor(identify: (socket: Socket) => WireIdentity, trustDomain: string | null) {
+  constructor(identify: (socket: Socket) => WireIdentity) {
     this.#identify = identify;
-    this.#trustDomain = trustDomain;
   }
 
   /** A client of the coordinator, or a server. */
   client(socket: Socket): string {
     const identity = this.#identify(socket);
+    if (identity.kind === "foreign") throw new WireError("tc_forbidden", identity.why);
     if (identity.kind !== "named") {
       const why = identity.kind === "none" ? "no valid client certificate was shown" : identity.why;
       throw new WireError("tc_client_required", `${why}; show one of spiffe://…/tc/NAME or …/server/NODE`);
@@ -36,7 +37,6 @@ export class Callers {
     if (kind !== "tc" && kind !== "server") {
       throw new WireError("tc_client_required", `${uri} is neither a tc client nor a server`);
     }
-    this.#checkDomain(identity.id);
     return name;
   }
 
@@ -46,6 +46,7 @@ export class Callers {
     if (identity.kind === "none") {
       throw new WireError("tc_server_required", "no valid certificate was shown; show that of a server");
     }
+    if (identity.kind === "foreign") throw new WireError("tc_forbidden", identity.why);
     if (identity.kind === "unnamed") {
       throw new WireError(
         "tc_cluster_identity_missing",
@@ -54,7 +55,6 @@ export class Callers {
     }
     const { kind, uri, name } = identity.id;
     if (kind !== "server") throw new WireError("tc_server_required", `${uri} is not a server`);
-    this.#checkDomain(identity.id);
     return name;
   }
 
@@ -63,10 +63,5 @@ export class Callers {
     this.client(socket);
     const name = this.server(socket);
     if (name !== claimed) throw new WireError("tc_forbidden", `${name} may not act as ${claimed}`);
-  }
-
-  #checkDomain({ trustDomain, uri }: { readonly trustDomain: string; readonly uri: string }): void {
-    if (trustDomain === this.#trustDomain) return;
-    throw new WireError("tc_forbidden", `${uri} is not of the trust domain ${this.#trustDomain ?? "(none)"}`);
   }
 }

@@ -28,7 +28,7 @@ describe("a server that does not lead", () => {
     const parts: Partial<DecisionRouteParts> = {
       disk: "d",
       endpoint: "https://self:1",
-      callers: new Callers(() => named("tc/clerk"), "tenure"),
+      callers: new Callers(() => named("tc/clerk")),
       peer: () => peer as unknown as ReturnType<DecisionRouteParts["peer"]>,
       forward: async (to, call) => {
         forwarded.push({ ...call, to });

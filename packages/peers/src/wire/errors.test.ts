@@ -115,7 +115,12 @@ describe("a caller", () => {
     ["that is an sdk", named("sdk/x"), "tc_client_required", "tc_server_required"],
     ["that is an admin", named("admin/x"), "tc_client_required", "tc_server_required"],
     ["without a name", UNNAMED, "tc_client_required", "tc_cluster_identity_missing"],
-    ["of another trust domain", named("server/n1", "elsewhere"), "tc_forbidden", "tc_forbidden"],
+    [
+      "of another trust domain",
+      { kind: "foreign", why: "of elsewhere" } as const,
+      "tc_forbidden",
+      "tc_forbidden",
+    ],
   ])("%s is refused everywhere, and nothing has changed", async (_case, as, client, server) => {
     test = await TestNode.leading();
     const before = (await test.ask("GET", "/v1/tc/cluster/list")).body;

@@ -11,9 +11,9 @@ import type { NodeOptions } from "./peer-node-options.js";
 export const TTL_MS = 1000;
 
 /** As of a certificate: `server/n1`. */
-export function named(path: string, trustDomain = "tenure"): WireIdentity {
+export function named(path: string): WireIdentity {
   const [kind = "", name = ""] = path.split("/");
-  return { kind: "named", id: { uri: `spiffe://${trustDomain}/${path}`, trustDomain, kind, name } };
+  return { kind: "named", id: { uri: `spiffe://tenure/${path}`, trustDomain: "tenure", kind, name } };
 }
 
 export const NOBODY: WireIdentity = { kind: "none" };

@@ -118,7 +118,7 @@ export class PeerNode {
     const { membership } = this;
     const tls = host.tls;
     const calls = new PeerCalls({ clock, lingerMs: ttlMs, trustDomain, tls: tls?.current() ?? null });
-    const callers = new Callers((socket) => host.identify(socket), trustDomain);
+    const callers = new Callers((socket) => host.identify(socket));
     const log = new PeerLog(host.log);
     const stopFollowing =
       tls?.onChange(() => {

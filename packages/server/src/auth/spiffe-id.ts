@@ -38,6 +38,13 @@ export function readSpiffeId(subjectAltName: string | undefined): SpiffeId {
   return { uri, trustDomain, kind, name };
 }
 
+/** Of a server's own certificate, whose path may be anything. `null` unless exactly one URI names exactly one domain. */
+export function trustDomainOf(subjectAltName: string | undefined): string | null {
+  const uris = altNames(subjectAltName ?? "").filter(([kind]) => kind === "URI");
+  const match = /^spiffe:\/\/([a-z0-9._-]{1,255})(?:\/|$)/.exec(uris[0]?.[1] ?? "");
+  return uris.length === 1 ? (match?.[1] ?? null) : null;
+}
+
 function altNames(text: string): [kind: string, value: string][] {
   const names: [string, string][] = [];
   for (let at = 0; at < text.length;) {

@@ -10,12 +10,13 @@ import { GrpcClient, serveGrpc } from "./grpc.test-kit.js";
 
 afterEach(cleanUp);
 
+const SERVER = ["DNS.1 = localhost", "IP.1 = 127.0.0.1", "URI.1 = spiffe://example.org/server/s1"];
 const A = { group_id: "g", node_id: "a", lease_ttl_ms: 5000 };
 
 /** A service with TLS, and clients of it with the certificates of the same authority. */
 async function serveTls(log?: pino.Logger) {
   const authority = new TestAuthority();
-  const own = authority.issue("server", "DNS.1 = localhost", "IP.1 = 127.0.0.1");
+  const own = authority.issue("server", ...SERVER);
   const service = await serve(
     { grpc: "127.0.0.1:0", tlsCert: own.cert, tlsKey: own.key, tlsClientCa: authority.cert },
     log === undefined ? {} : { log },
@@ -71,7 +72,7 @@ it("serves a renewed certificate to new connections, and keeps the old ones", as
   await before.call("Election/Campaign", A);
 
   const other = new TestAuthority();
-  const next = other.issue("next", "DNS.1 = localhost", "IP.1 = 127.0.0.1");
+  const next = other.issue("next", ...SERVER);
   copyFileSync(next.cert, own.cert);
   copyFileSync(next.key, own.key);
   await seen;

@@ -15,7 +15,7 @@ import { ADMIN_TOKEN, cleanUp, serve, serveKnown } from "./service.test-kit.js";
 
 afterEach(cleanUp);
 
-const SERVER = ["DNS.1 = localhost", "IP.1 = 127.0.0.1"];
+const SERVER = ["DNS.1 = localhost", "IP.1 = 127.0.0.1", "URI.1 = spiffe://test/server/s1"];
 
 async function serveTls(authority: TestAuthority, given: object = {}) {
   const { cert, key } = authority.issue("server", ...SERVER);
@@ -132,7 +132,7 @@ test.each(["TLSv1.2", "TLSv1.3"] as const)(
   async (maxVersion) => {
     const authority = new TestAuthority();
     const service = await serveTls(authority, { tlsClientCa: authority.cert });
-    const { cert, key } = authority.issue("a", "URI.1 = spiffe://tenure/sdk/a");
+    const { cert, key } = authority.issue("a", "URI.1 = spiffe://test/sdk/a");
     const [ca, own] = [readFileSync(authority.cert), { cert: readFileSync(cert), key: readFileSync(key) }];
     const agent = new Agent({ keepAlive: false, maxVersion, ca, ...own });
     const resumed: boolean[] = [];

@@ -1,0 +1,51 @@
+/**
+ * The trust domain whose certificates this server accepts as callers. An authority may sign for several, a bank's test
+ * systems and its production for example, and only one of them may act here.
+ *
+ * The rule: `--trust-domain`, or else the trust domain of the server's own certificate. Where neither names one the server
+ * does not start: to accept every trust domain would be to let the name of a stranger's laptop be an admin's.
+ */
+import { X509Certificate } from "node:crypto";
+import { InvalidRequestError } from "@tenure/core";
+import type { Parts } from "./parts.js";
+import { trustDomainOf } from "./spiffe-id.js";
+import type { TlsFiles } from "./tls-files.js";
+
+const TRUST_DOMAIN = /^[a-z0-9._-]{1,255}$/;
+
+export function parseTrustDomain(text: string): string {
+  if (TRUST_DOMAIN.test(text)) return text;
+  throw new InvalidRequestError(
+    "trust-domain",
+    `is "${text}" and must be 1 to 255 of a-z 0-9 . _ -, such as prod.example.org, without spiffe://`,
+  );
+}
+
+/** Fixed from the start on: a renewed certificate of another trust domain is served, and is reported. */
+export function openTrustDomain(
+  given: string | null,
+  { cert, files }: { readonly cert: string; readonly files: TlsFiles },
+  log: Parts["log"],
+): string {
+  if (given !== null) return given;
+  const own = ownTrustDomain(files);
+  if (own === null) {
+    throw new InvalidRequestError(
+      "trust-domain",
+      `is missing: client certificates are accepted, and ${cert} does not say of which trust domain they must be ` +
+        "(it has no URI spiffe://TRUST-DOMAIN/…, or several URIs). Give --trust-domain, or a server certificate with one such URI",
+    );
+  }
+  files.onChange(() => {
+    const next = ownTrustDomain(files);
+    if (next === own) return;
+    log.warn(
+      `${cert} is now of the trust domain ${next ?? "(none)"}; clients of ${own} are accepted until this server is restarted`,
+    );
+  });
+  return own;
+}
+
+function ownTrustDomain(files: TlsFiles): string | null {
+  return trustDomainOf(new X509Certificate(files.current.cert).subjectAltName);
+}
