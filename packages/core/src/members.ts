@@ -2,6 +2,7 @@
  * Who has been seen around a group: for people and for operators, never for a decision. A sign of life is any campaign,
  * wait, renewal or heartbeat.
  */
+import { isObject } from "./check.js";
 import type { Metadata } from "./elector.js";
 
 /** How often a member's sign of life is written down, and after how many silent periods it is gone. */
@@ -31,24 +32,55 @@ export interface SeenMember {
   readonly metadata: Metadata | null;
 }
 
+/** Format of a member page. A newer one has a higher number; every format is a JSON object with a numeric `v`. */
+const FORMAT = 1;
+
 type MemberTuple = readonly [nodeId: string, lastSignMs: number, isCandidate: 0 | 1, metadata?: Metadata];
+
+export type ReadPage =
+  | { readonly kind: "members"; readonly members: readonly SeenMember[] }
+  /** Written by a newer version: it must not be overwritten by this one. */
+  | { readonly kind: "newer" }
+  /** Readable by no version: the next write replaces it. */
+  | { readonly kind: "damaged" };
 
 export function encodeMembers(members: readonly SeenMember[]): string {
   const rows = members.map(({ nodeId, lastSignMs, isCandidate, metadata }): MemberTuple => {
     const row = [nodeId, lastSignMs, isCandidate ? 1 : 0] as const;
     return metadata === null ? row : [...row, metadata];
   });
-  return JSON.stringify({ v: 1, m: rows });
+  return JSON.stringify({ v: FORMAT, m: rows });
 }
 
-export function decodeMembers(value: string): readonly SeenMember[] {
-  const { m } = JSON.parse(value) as { m: readonly MemberTuple[] };
-  return m.map(([nodeId, lastSignMs, isCandidate, metadata]) => ({
+/** Never throws: members are for people, and a page that cannot be read concerns nothing else. */
+export function decodeMembers(value: string): ReadPage {
+  const page = parsePage(value);
+  if (page === null || typeof page["v"] !== "number") return { kind: "damaged" };
+  if (page["v"] > FORMAT) return { kind: "newer" };
+  const rows = page["m"];
+  if (page["v"] !== FORMAT || !Array.isArray(rows)) return { kind: "damaged" };
+  return { kind: "members", members: rows.map(decodeRow).filter((member) => member !== null) };
+}
+
+function parsePage(value: string): Readonly<Record<string, unknown>> | null {
+  try {
+    const page: unknown = JSON.parse(value);
+    return isObject(page) ? page : null;
+  } catch {
+    return null;
+  }
+}
+
+function decodeRow(row: unknown): SeenMember | null {
+  if (!Array.isArray(row)) return null;
+  const [nodeId, lastSignMs, isCandidate, metadata] = row as readonly unknown[];
+  if (typeof nodeId !== "string" || typeof lastSignMs !== "number") return null;
+  return {
     nodeId,
     lastSignMs,
     isCandidate: isCandidate === 1,
-    metadata: metadata ?? null,
-  }));
+    metadata: isObject(metadata) ? metadata : null,
+  };
 }
 
 /** The later sign of each counts; what it said of itself stays until it says something else. */

@@ -1,87 +1,89 @@
 /**
- * Writes down who gives signs of life, in a key of its own per group: at most every ten seconds per member, all groups
- * of a period in few batches. A member is gone when its entry has not changed for three periods in this server's sight.
+ * Keeps account of the nodes that give signs of life, in one key per group: the member page. A page is written at most
+ * once per period. A member is gone when its entry has not changed for three periods in this server's sight.
+ *
+ * Members take no part in any decision, so nothing here may hold up what does: pages are written in slices spread over
+ * the period, one slice at a time; a page that cannot be read concerns its own group only.
  */
-import type { CancelTimer, Clock } from "../clock.js";
+import { type Clock, sleep } from "../clock.js";
 import type { Metadata } from "../elector.js";
-import {
-  decodeMembers,
-  encodeMembers,
-  mergeMembers,
-  healthAfter,
-  SIGN_PERIOD_MS,
-  type SeenMember,
-} from "../members.js";
-import type { Entry, Revision } from "../store/store.js";
+import { decodeMembers, encodeMembers, healthAfter, SIGN_PERIOD_MS, type SeenMember } from "../members.js";
+import type { Entry } from "../store/store.js";
+import { Agenda } from "./agenda.js";
 import type { Batcher } from "./batcher.js";
 import { membersKey } from "./keys.js";
+import { type KnownMember, MAX_MEMBERS, MemberPage } from "./member-page.js";
 
-/** The most that are kept of one group; the longest silent go first. */
-const MOST_MEMBERS = 256;
-/** Who is gone is still spoken of for so long. */
-const FORGOTTEN_AFTER_MS = 600_000;
-
-interface Known {
-  member: SeenMember;
-  /** When this process saw its last sign, on the monotonic clock. */
-  seenAtMs: number;
-  /** Since when it gives signs of life without a break, on the wall clock of who saw them. */
-  healthySinceMs: number;
-}
-
-export interface KnownMember {
-  readonly member: SeenMember;
-  /** How long nothing was heard of it here. */
-  readonly silentMs: number;
-  readonly healthySinceMs: number;
-}
-
-class Page {
-  revision: Revision | null = null;
-  readonly known = new Map<string, Known>();
-  writtenAtMs: number = Number.NEGATIVE_INFINITY;
-}
+/** Pause between two slices of pages. */
+const SLICE_MS = 100;
+const MIN_SLICE_PAGES = 16;
+const MAX_ATTEMPTS = 3;
 
 export class MemberBook {
   readonly #batcher: Batcher;
   readonly #clock: Clock;
-  readonly #pages = new Map<string, Page>();
-  /** Groups with signs that are not written down yet. */
-  readonly #dirty = new Set<string>();
-  #cancelTimer: CancelTimer | null = null;
+  readonly #agenda: Agenda<MemberPage>;
+  readonly #pages = new Map<string, MemberPage>();
+  /** Pages to write, in the order in which they became due. */
+  readonly #queue = new Set<MemberPage>();
+  /** The longest that the queue has been since it was last empty: the slices take it off within one period. */
+  #queuePeak = 0;
+  #isWriting = false;
   #closed = false;
 
   constructor(batcher: Batcher, clock: Clock) {
     this.#batcher = batcher;
     this.#clock = clock;
+    this.#agenda = new Agenda(clock, (page) => this.#look(page));
   }
 
-  /** On the path of every renewal, so it does as little as it can. */
+  /** Groups with members that this server remembers. */
+  get size(): number {
+    return this.#pages.size;
+  }
+
+  /**
+   * Records a sign of life of a node that the group has admitted. On the path of every renewal, so it does as little as
+   * it can.
+   */
   sign(groupId: string, nodeId: string, isCandidate: boolean, metadata: Metadata | null): void {
     const page = this.#page(groupId);
     const nowMs = this.#clock.monotonicMs();
-    const known = page.known.get(nodeId);
-    if (known !== undefined && nowMs - known.seenAtMs < SIGN_PERIOD_MS / 2 && metadata === null) return;
-    const member = { nodeId, isCandidate, lastSignMs: Math.round(this.#clock.wallMs()), metadata };
-    const merged = known === undefined ? member : mergeMembers([known.member], [member])[0];
-    this.#set(page, merged ?? member, known, nowMs);
-    this.#dirty.add(groupId);
-    this.#cancelTimer ??= this.#clock.after(known === undefined ? 0 : SIGN_PERIOD_MS, () => this.#writeAll());
+    if (metadata === null && page.isRecent(nodeId, nowMs, SIGN_PERIOD_MS / 2)) return;
+    page.sign({ nodeId, isCandidate, lastSignMs: this.#wallMs(), metadata }, nowMs);
+    page.isDirty = true;
+    this.#plan(page, nowMs);
   }
 
-  /** What another server, or this one, wrote. */
+  /** Records a node whose campaign waits, until the function returned is called. */
+  attend(groupId: string, nodeId: string, metadata: Metadata | null): () => void {
+    this.sign(groupId, nodeId, true, metadata);
+    const page = this.#page(groupId);
+    page.startWaiting(nodeId);
+    this.#plan(page, this.#clock.monotonicMs());
+    let isOver = false;
+    return () => {
+      if (isOver) return;
+      isOver = true;
+      page.stopWaiting(nodeId);
+      // Its silence begins now.
+      this.sign(groupId, nodeId, true, null);
+    };
+  }
+
+  /** Takes over a page that another server, or this one, wrote. */
   observe(groupId: string, { value, revision }: Entry): void {
+    const read = decodeMembers(value);
+    const members = read.kind === "members" ? read.members : [];
+    // A page without members is not worth memory; a write of it learns the revision from the conflict.
+    if (members.length === 0 && !this.#pages.has(groupId)) return;
     const page = this.#page(groupId);
     if (page.revision !== null && revision <= page.revision) return;
     page.revision = revision;
+    page.isNewer = read.kind === "newer";
     const nowMs = this.#clock.monotonicMs();
-    for (const member of decodeMembers(value)) {
-      const known = page.known.get(member.nodeId);
-      if (known === undefined) this.#set(page, member, known, nowMs);
-      else if (member.lastSignMs > known.member.lastSignMs) {
-        this.#set(page, mergeMembers([known.member], [member])[0] ?? member, known, nowMs);
-      }
-    }
+    page.merge(members, nowMs);
+    this.#plan(page, nowMs);
   }
 
   members(groupId: string): readonly SeenMember[] {
@@ -89,71 +91,107 @@ export class MemberBook {
     return known.filter(({ silentMs }) => healthAfter(silentMs) !== "down").map(({ member }) => member);
   }
 
-  /** Everybody who takes part, or did not long ago. */
+  /** Every member that takes part, or did until a few minutes ago. */
   known(groupId: string): readonly KnownMember[] {
-    const page = this.#pages.get(groupId);
-    if (page === undefined) return [];
-    const nowMs = this.#clock.monotonicMs();
-    for (const [nodeId, { seenAtMs }] of page.known) {
-      if (nowMs - seenAtMs >= FORGOTTEN_AFTER_MS) page.known.delete(nodeId);
-    }
-    const known = [...page.known.values()].map(({ member, seenAtMs, healthySinceMs }) => ({
-      member,
-      silentMs: nowMs - seenAtMs,
-      healthySinceMs,
-    }));
-    return known.sort((a, b) => (a.member.nodeId < b.member.nodeId ? -1 : 1));
+    const known = this.#pages.get(groupId)?.known(this.#clock.monotonicMs()) ?? [];
+    return [...known].sort((a, b) => (a.member.nodeId < b.member.nodeId ? -1 : 1));
   }
 
   close(): void {
     this.#closed = true;
-    this.#cancelTimer?.();
+    this.#agenda.close();
   }
 
-  #set(page: Page, member: SeenMember, before: Known | undefined, nowMs: number): void {
-    const unbroken = before !== undefined && healthAfter(nowMs - before.seenAtMs) === "healthy";
-    const healthySinceMs = unbroken ? before.healthySinceMs : member.lastSignMs;
-    page.known.set(member.nodeId, { member, seenAtMs: nowMs, healthySinceMs });
+  #wallMs(): number {
+    return Math.round(this.#clock.wallMs());
   }
 
-  #page(groupId: string): Page {
+  #page(groupId: string): MemberPage {
     let page = this.#pages.get(groupId);
     if (page === undefined) {
-      page = new Page();
+      page = new MemberPage(groupId);
       this.#pages.set(groupId, page);
     }
     return page;
   }
 
-  /** Groups written less than a period ago wait for the next round. */
-  #writeAll(): void {
-    this.#cancelTimer = null;
+  #plan(page: MemberPage, nowMs: number): void {
+    const wantsWrite = (page.isDirty || page.hasWaiting) && !page.isNewer && !page.isQueued;
+    const writeAtMs = wantsWrite
+      ? Math.max(nowMs, page.writtenAtMs + SIGN_PERIOD_MS)
+      : Number.POSITIVE_INFINITY;
+    this.#agenda.set(page, Math.min(writeAtMs, page.forgetAtMs));
+  }
+
+  #look(page: MemberPage): void {
     const nowMs = this.#clock.monotonicMs();
-    for (const groupId of this.#dirty) {
-      const page = this.#page(groupId);
-      if (nowMs - page.writtenAtMs < SIGN_PERIOD_MS) continue;
-      page.writtenAtMs = nowMs;
-      this.#dirty.delete(groupId);
-      // A failure costs one period: the next sign of life writes it again.
-      this.#write(groupId, page).catch(() => {});
+    page.signWaiting(nowMs, this.#wallMs());
+    page.forgetSilent(nowMs);
+    if (page.isEmpty && !page.isQueued) {
+      this.#pages.delete(page.groupId);
+      return;
     }
-    if (this.#dirty.size > 0 && !this.#closed) {
-      this.#cancelTimer = this.#clock.after(SIGN_PERIOD_MS / 2, () => this.#writeAll());
+    const isDue = nowMs - page.writtenAtMs >= SIGN_PERIOD_MS;
+    if (isDue && (page.isDirty || page.hasWaiting) && !page.isNewer && !page.isQueued) this.#enqueue(page);
+    this.#plan(page, nowMs);
+  }
+
+  #enqueue(page: MemberPage): void {
+    page.isQueued = true;
+    this.#queue.add(page);
+    this.#queuePeak = Math.max(this.#queuePeak, this.#queue.size);
+    if (this.#isWriting) return;
+    this.#isWriting = true;
+    // All pages that become due in this turn make up the first slices.
+    this.#clock.soon(() => void this.#writeSlices());
+  }
+
+  /** The next slice goes out when the last one has been answered, so pages never pile up before renewals. */
+  async #writeSlices(): Promise<void> {
+    while (this.#queue.size > 0 && !this.#closed) {
+      const pages = Math.max(MIN_SLICE_PAGES, Math.ceil((this.#queuePeak * SLICE_MS) / SIGN_PERIOD_MS));
+      const pause = sleep(this.#clock, SLICE_MS);
+      await Promise.all([...take(this.#queue, pages)].map((page) => this.#write(page)));
+      await pause;
+    }
+    this.#queuePeak = 0;
+    this.#isWriting = false;
+  }
+
+  /** A failure costs one period: the next sign of life writes the page again. */
+  async #write(page: MemberPage): Promise<void> {
+    page.isDirty = false;
+    page.writtenAtMs = this.#clock.monotonicMs();
+    try {
+      await this.#store(page);
+    } catch {
+      page.isDirty = true;
+    } finally {
+      page.isQueued = false;
+      if (!this.#closed) this.#plan(page, this.#clock.monotonicMs());
     }
   }
 
-  async #write(groupId: string, page: Page): Promise<void> {
-    for (let attempt = 0; attempt < 3 && !this.#closed; attempt++) {
-      const members = [...this.members(groupId)]
-        .sort((a, b) => b.lastSignMs - a.lastSignMs)
-        .slice(0, MOST_MEMBERS);
-      const key = membersKey(groupId);
-      const value = encodeMembers(members);
+  async #store(page: MemberPage): Promise<void> {
+    const { groupId } = page;
+    const key = membersKey(groupId);
+    for (let attempt = 0; attempt < MAX_ATTEMPTS && !this.#closed && !page.isNewer; attempt++) {
+      const members = [...this.members(groupId)].sort((a, b) => b.lastSignMs - a.lastSignMs);
+      const value = encodeMembers(members.slice(0, MAX_MEMBERS));
       const outcome = await this.#batcher.submit({ key, expected: page.revision, value });
       if (outcome.kind === "swapped")
         return this.observe(groupId, { key, value, revision: outcome.revision });
       if (outcome.kind === "uncertain") return;
       if (outcome.current !== null) this.observe(groupId, outcome.current);
     }
+  }
+}
+
+function* take<T>(from: Set<T>, count: number): Generator<T> {
+  let left = count;
+  for (const each of from) {
+    if (left-- === 0) return;
+    from.delete(each);
+    yield each;
   }
 }

@@ -1,6 +1,6 @@
 import type { Group, GroupHold, Leader, Member, MemberHealth, WatchEvent } from "../elector.js";
 import { healthAfter, type SeenMember, silenceBefore } from "../members.js";
-import type { KnownMember } from "./member-book.js";
+import type { KnownMember } from "./member-page.js";
 import type { LeadershipEvent } from "../event.js";
 import { type ElectionRecord, type Observation, policyOf } from "../record.js";
 import { carryOver } from "../rules/carry-over.js";

@@ -1,0 +1,126 @@
+/** Pages of members in the store and in memory: bounded, contained to their group, written in slices. */
+import { expect, test } from "vitest";
+import { encodeMembers } from "../members.js";
+import { Batcher } from "./batcher.js";
+import { MemberBook } from "./member-book.js";
+import { A, inWorld, type World } from "./world.test-kit.js";
+
+async function put(w: World, key: string, value: string): Promise<void> {
+  const expected = (await w.entry(key))?.revision ?? null;
+  const [outcome] = await w.truth.compareAndSet([{ key, expected, value }]);
+  expect(outcome?.kind).toBe("swapped");
+}
+
+const UNREADABLE = [
+  "",
+  "{",
+  "null",
+  "[]",
+  "{}",
+  '{"v":1}',
+  '{"v":1,"m":[["x"],7,null]}',
+  '{"v":2,"m":{"x":1}}',
+];
+
+test(
+  "unreadable member pages delay nobody's answers",
+  inWorld(async (w) => {
+    for (const [index, value] of UNREADABLE.entries()) await put(w, `m/broken${index}`, value);
+    const { elector } = w.server({ keepMembers: true });
+    expect((await w.until(elector.campaign(A))).tookMs).toBeLessThanOrEqual(1);
+    for (const [index, value] of UNREADABLE.entries()) await put(w, `m/later${index}`, value);
+    expect((await w.until(elector.leader("g"))).tookMs).toBeLessThanOrEqual(1);
+    expect((await w.until(elector.members("broken1"))).value).toEqual([]);
+  }),
+);
+
+test(
+  "a damaged member page is replaced with the next sign of life in its group",
+  inWorld(async (w) => {
+    await put(w, "m/g", "{");
+    const { elector: one } = w.server({ keepMembers: true });
+    const { elector: two } = w.server({ keepMembers: true });
+    await w.until(one.campaign({ ...A, ttlMs: 60_000 }));
+    await w.clock.advance(1000);
+    expect((await w.until(two.members("g"))).value.map(({ nodeId }) => nodeId)).toEqual(["a"]);
+  }),
+);
+
+test(
+  "a member page of a newer format is left as it is, and this server lists the members that it sees itself",
+  inWorld(async (w) => {
+    const newer = '{"v":2,"m":{"from":"the future"}}';
+    const { elector, store } = w.server({ keepMembers: true });
+    await w.until(elector.campaign({ ...A, ttlMs: 60_000 }));
+    await w.clock.advance(1000);
+    await put(w, "m/g", newer);
+    for (let round = 0; round < 10; round++) {
+      await w.until(elector.renew({ ...A, term: 1, ttlMs: 60_000 }));
+      await w.clock.advance(6000);
+    }
+    expect((await w.entry("m/g"))?.value).toBe(newer);
+    // One write before the newer page was there.
+    expect(store.sentTo("m/")).toBe(1);
+    expect((await w.until(elector.members("g"))).value.map(({ nodeId }) => nodeId)).toEqual(["a"]);
+    // The newer server is gone again: its page was replaced with one that everybody can read.
+    await put(w, "m/g", encodeMembers([]));
+    await w.until(elector.renew({ ...A, term: 1, ttlMs: 60_000 }));
+    await w.clock.advance(20_000);
+    expect((await w.entry("m/g"))?.value).toContain('"a"');
+  }),
+);
+
+test(
+  "at most 256 members of a group are kept, the longest silent are dropped first",
+  inWorld(async (w) => {
+    const { elector } = w.server({ keepMembers: true });
+    await w.until(elector.campaign({ ...A, ttlMs: 60_000 }));
+    for (let i = 0; i < 1000; i++) {
+      if (i % 100 === 0) await w.clock.advance(1);
+      await elector.heartbeat({ groupId: "g", nodeId: `n${i}` });
+    }
+    const { value: members } = await w.until(elector.health("g"));
+    const wanted = Array.from({ length: 256 }, (_, i) => `n${744 + i}`).sort();
+    expect(members.map(({ nodeId }) => nodeId)).toEqual(wanted);
+  }),
+);
+
+test(
+  "member pages of three thousand groups are written in slices over a period, not in one turn",
+  inWorld(async (w) => {
+    const { elector, store } = w.server({ keepMembers: true });
+    const ids = Array.from({ length: 3000 }, (_, i) => `g${i}`);
+    await w.until(Promise.all(ids.map((groupId) => elector.campaign({ ...A, groupId, ttlMs: 60_000 }))));
+    let before = 0;
+    let most = 0;
+    for (let ms = 0; ms < 12_000; ms += 100) {
+      const now = store.sentTo("m/");
+      most = Math.max(most, now - before);
+      before = now;
+      await w.clock.advance(100);
+    }
+    expect(before).toBe(3000);
+    expect(most).toBeLessThanOrEqual(60);
+  }),
+);
+
+test(
+  "a page is dropped from memory when its last member is forgotten, and written again when a member comes back",
+  inWorld(async (w) => {
+    const book = new MemberBook(new Batcher(w.truth, w.clock, () => 1000), w.clock);
+    for (let i = 0; i < 100; i++) book.sign(`g${i}`, "a", true, null);
+    const leave = book.attend("waits", "b", null);
+    await w.clock.advance(599_999);
+    expect(book.size).toBe(101);
+    await w.clock.advance(1);
+    expect(book.size).toBe(1);
+    expect(book.members("waits").map(({ nodeId }) => nodeId)).toEqual(["b"]);
+    leave();
+    await w.clock.advance(600_000);
+    expect(book.size).toBe(0);
+    book.sign("g0", "c", true, null);
+    await w.clock.advance(1000);
+    expect((await w.entry("m/g0"))?.value).toContain('"c"');
+    book.close();
+  }),
+);
