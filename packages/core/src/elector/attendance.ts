@@ -40,8 +40,6 @@ export class Attendance {
     const now = this.#engine.now();
     const nowMs = now.monotonicMs;
     for (const waiter of group.waiters) {
-      const { nodeId, metadata } = waiter.candidate;
-      this.#engine.members?.sign(group.groupId, nodeId, true, metadata);
       if (waiter.endsAtMs <= nowMs && !waiter.named) this.#campaigns.endWait(group, waiter);
     }
     const decision = attend(group.observation(now), group.present(), stampOf(now));
@@ -62,6 +60,9 @@ export class Attendance {
       waiter.reject(signal?.reason);
     };
     group.addWaiter(waiter);
+    const { nodeId, metadata } = waiter.candidate;
+    const stopAttending = this.#engine.members?.attend(group.groupId, nodeId, metadata);
+    if (stopAttending !== undefined) void waiter.answer.catch(() => {}).finally(stopAttending);
     if (signal !== undefined) {
       const stopListening = onAbort(signal, leave);
       void waiter.answer.catch(() => {}).finally(stopListening);

@@ -49,7 +49,7 @@ test(
 test(
   "a member page of a newer format is left as it is, and this server lists the members that it sees itself",
   inWorld(async (w) => {
-    const newer = '{"v":2,"m":{"from":"the future"}}';
+    const newer = '{"v":2,"m":{"later":1}}';
     const { elector, store } = w.server({ keepMembers: true });
     await w.until(elector.campaign({ ...A, ttlMs: 60_000 }));
     await w.clock.advance(1000);

@@ -252,10 +252,13 @@ export class StoreElector implements ElectorAdmin {
     const { groupId, candidate, waitMs } = requests.parseCampaign(request);
     const contender = new Waiter(candidate, this.#engine.now().monotonicMs, waitMs, signal);
     return this.#engine.with(groupId, async (group) => {
+      const result = await (waitMs === 0
+        ? this.#campaigns.attempt(group, contender)
+        : this.#campaigns.attemptOrWait(group, contender));
+      if (result === "wait") return this.#attendance.enqueue(group, contender);
+      // Only a campaign that the group admitted makes a member; one that was refused has thrown.
       this.#engine.members?.sign(groupId, candidate.nodeId, true, candidate.metadata);
-      if (waitMs === 0) return this.#campaigns.attempt(group, contender);
-      const result = await this.#campaigns.attemptOrWait(group, contender);
-      return result === "wait" ? this.#attendance.enqueue(group, contender) : result;
+      return result;
     });
   }
 

@@ -1,0 +1,61 @@
+/** Who counts as a member: only a node that the group admitted. */
+import { expect, test } from "vitest";
+import { failureOf, inWorld, type World } from "./world.test-kit.js";
+
+const A = { groupId: "g", nodeId: "a", ttlMs: 5000, instanceId: "a1" };
+const LONGER_THAN_A_PERIOD_MS = 25_000;
+
+async function keysOf(w: World): Promise<readonly string[]> {
+  for await (const { entries } of w.truth.feed()) return entries.map(({ key }) => key).sort();
+  return [];
+}
+
+test(
+  "campaigns in groups that must be created first leave no key in the store",
+  inWorld(async (w) => {
+    const { elector } = w.server({ explicitGroups: true, keepMembers: true });
+    for (const waitMs of [0, 1000]) {
+      const refused = failureOf(elector.campaign({ ...A, waitMs }));
+      expect((await w.until(refused)).value).toMatchObject({ code: "GROUP_NOT_FOUND" });
+    }
+    await w.clock.advance(LONGER_THAN_A_PERIOD_MS);
+    expect(await keysOf(w)).toEqual([]);
+  }),
+);
+
+test(
+  "a node that the group refused, by its allowed nodes or its ttl bounds, is not listed as a member",
+  inWorld(async (w) => {
+    const { elector } = w.server({ keepMembers: true });
+    await w.until(elector.createGroup({ groupId: "g", allowedNodes: ["a", "b"] }));
+    await w.until(elector.campaign(A));
+    for (const waitMs of [0, 1000]) {
+      const stranger = failureOf(elector.campaign({ ...A, nodeId: "stranger", waitMs }));
+      expect((await w.until(stranger)).value).toMatchObject({ code: "UNAUTHORIZED" });
+      const hasty = failureOf(elector.campaign({ ...A, nodeId: "b", ttlMs: 1, waitMs }));
+      expect((await w.until(hasty)).value).toMatchObject({ code: "INVALID_TTL" });
+    }
+    const { value: members } = await w.until(elector.members("g"));
+    expect(members.map(({ nodeId }) => nodeId)).toEqual(["a"]);
+  }),
+);
+
+test(
+  "a waiting campaign counts as a sign of life at every server while it waits, and is written at most once a period",
+  inWorld(async (w) => {
+    const { elector: one, store } = w.server({ keepMembers: true });
+    const { elector: two } = w.server({ keepMembers: true });
+    await w.until(one.createGroup({ groupId: "g" }));
+    await w.until(one.pause({ groupId: "g" }));
+    const waiting = one.campaign({ ...A, waitMs: 60_000 });
+    await w.clock.advance(55_000);
+    for (const elector of [one, two]) {
+      const { value: health } = await w.until(elector.health("g"));
+      expect(health.map(({ nodeId, state }) => [nodeId, state])).toEqual([["a", "healthy"]]);
+    }
+    expect(store.sentTo("m/")).toBeLessThanOrEqual(6);
+    expect((await w.until(waiting)).value.kind).toBe("lost");
+    await w.clock.advance(60_000);
+    expect((await w.until(one.members("g"))).value).toEqual([]);
+  }),
+);
