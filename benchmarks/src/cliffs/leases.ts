@@ -1,0 +1,67 @@
+/** Leases that end together, as after a failure of a network: what each costs, and how long a turn of the event loop is. */
+import type { StoreElector } from "@tenure/core";
+import type { Cliff, Figures } from "./cliff.js";
+import { collectGarbage, CpuTime } from "./cpu-time.js";
+import { close, type ElectedGroups, electedGroups, groupAt } from "./elected-groups.js";
+import { HandClock } from "./hand-clock.js";
+
+const SIZES = [1000, 50_000] as const;
+/** Leases in a round, in one elector or one after the other in several. */
+const WORK = 50_000;
+const TTL_MS = 10_000;
+/** More than a server holds the lease, less than a candidate waits. */
+const OVER_MS = 11_000;
+const WAIT_MS = 30_000;
+
+const SUCCESSOR = "successor";
+
+export const leases: Cliff = {
+  name: "leases",
+  of: "lease that ends with all others",
+  sizes: SIZES,
+  open: async (size) => ({ round: () => round(size) }),
+};
+
+async function round(size: number): Promise<Figures> {
+  const followed = new CpuTime();
+  const vacated = new CpuTime();
+  for (let done = 0; done < WORK; done += size) {
+    const clock = new HandClock();
+    const elected = await electedGroups(size, clock, TTL_MS);
+    const answers = await queue(elected, size, clock);
+    collectGarbage();
+    await followed.of(() => clock.advance(OVER_MS));
+    await Promise.all(answers);
+    await expectLeader(elected.elector, size, SUCCESSOR);
+    collectGarbage();
+    await vacated.of(() => clock.advance(OVER_MS));
+    await expectLeader(elected.elector, size, null);
+    await close(elected);
+  }
+  return {
+    "to end, nobody waits": vacated.us / WORK,
+    "to end, a candidate waits": followed.us / WORK,
+    "longest turn, nobody waits": vacated.longestTurnUs,
+    "longest turn, a candidate waits": followed.longestTurnUs,
+  };
+}
+
+/** A candidate for every group. */
+async function queue(
+  { elector }: ElectedGroups,
+  size: number,
+  clock: HandClock,
+): Promise<readonly Promise<unknown>[]> {
+  const answers = Array.from({ length: size }, (_, index) =>
+    elector.campaign({ groupId: groupAt(index), nodeId: SUCCESSOR, ttlMs: TTL_MS, waitMs: WAIT_MS }),
+  );
+  await clock.settled();
+  return answers;
+}
+
+async function expectLeader(elector: StoreElector, size: number, nodeId: string | null): Promise<void> {
+  for (const index of [0, size >> 1, size - 1]) {
+    const { leader } = await elector.leader(groupAt(index));
+    if ((leader?.nodeId ?? null) !== nodeId) throw new Error(`${groupAt(index)} is led by ${leader?.nodeId}`);
+  }
+}
