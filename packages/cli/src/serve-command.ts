@@ -60,7 +60,9 @@ export function serveCommand(shell: Shell): Command {
     .addOption(option("--rate-limit <n>", "requests per second and caller, 0: no limit (default 1000)"))
     .addOption(option("--most-watches <n>", "watches open at once (default 50000)"))
     .addOption(option("--most-waiting <n>", "waiting campaigns at once (default 50000)"))
-    .addOption(option("--insecure", "serve other machines without authentication"))
+    .addOption(
+      option("--insecure", "serve other machines without authentication, or with tokens in clear text"),
+    )
     .action((given: ServeFlags) => serve(shell, given, command));
   return withExamples(
     command,

@@ -77,6 +77,17 @@ describe("what cannot work ends with exit code 2 and one sentence", () => {
     expect(await refused([...memory, "--listen", listen])).toContain(sentence);
   });
 
+  it.each([
+    ["HTTP", ["--listen", "0.0.0.0:0"], /^--listen is 0\.0\.0\.0: .*clear text.*--tls-cert/],
+    ["gRPC", [...ANY_PORT, "--grpc", "0.0.0.0:0"], /^--grpc is 0\.0\.0\.0: .*clear text.*--tls-cert/],
+  ])("bearer tokens in clear text within reach of others: %s", async (_case, args, sentence) => {
+    const token = join(directory, "token");
+    writeFileSync(token, "0123456789abcdef0123", { mode: 0o600 });
+    expect(await refused([...memory, ...args, "--admin-token-file", token])).toMatch(sentence);
+    const server = await scratch.serve([...memory, ...args, "--admin-token-file", token, "--insecure"]);
+    expect(server.stderr).toContain("--insecure: bearer tokens reach 0.0.0.0 in clear text");
+  });
+
   it("where to listen: a port that is taken", async () => {
     const server = await scratch.serve([...ANY_PORT, ...memory]);
     const sentence = await refused([...memory, "--listen", `127.0.0.1:${server.port}`]);

@@ -64,6 +64,12 @@ export interface GivenOptions {
   readonly logLevel?: string | undefined;
   readonly explicitGroups?: boolean | undefined;
   readonly rateLimit?: string | undefined;
+  /**
+   * Accept, on an address that other machines can reach, that no authentication is configured or that bearer tokens come in
+   * clear text. A warning is logged at the start.
+   *
+   * @defaultValue false
+   */
   readonly insecure?: boolean | undefined;
   readonly mostWatches?: string | undefined;
   readonly mostWaiting?: string | undefined;

@@ -14,7 +14,7 @@ import { type Logger, pino } from "pino";
 import { AuditLog } from "./audit-log.js";
 import type { Authenticator } from "./auth/authenticator.js";
 import { openAuthenticator } from "./auth/configured-authenticator.js";
-import { checkListen } from "./auth/listen-policy.js";
+import { listenDanger } from "./auth/listen-policy.js";
 import type { Parts } from "./auth/parts.js";
 import { TlsFiles } from "./auth/tls-files.js";
 import { openTrustDomain } from "./auth/trust-domain.js";
@@ -64,10 +64,10 @@ export class TenureServer implements AsyncDisposable {
   }
 
   static async open(options: ServerOptions, given: TenureServerParts = {}): Promise<TenureServer> {
-    checkAddresses(options);
     const clock = given.clock ?? systemClock;
     // To stderr: stdout is for what the command has to say.
     const log = given.log ?? pino({ level: options.logLevel, base: null }, pino.destination(2));
+    for (const warning of checkAddresses(options)) log.warn(warning);
     const undo = new AsyncStack();
     try {
       return await start(options, { ...given, clock, log }, undo);
@@ -221,14 +221,23 @@ async function openGrpc(...wanted: Parameters<typeof GrpcServer.open>): Promise<
   return loaded.GrpcServer.open(...wanted);
 }
 
-function checkAddresses({ listen, grpc, tls, jwt, adminTokenFile, insecure }: ServerOptions): void {
-  const isAuthenticated = (tls !== null && tls.clientCa !== null) || jwt !== null || adminTokenFile !== null;
+/** Returns what to warn of, where `--insecure` accepts it. */
+function checkAddresses({ listen, grpc, tls, jwt, adminTokenFile, insecure }: ServerOptions): string[] {
+  const takesTokens = jwt !== null || adminTokenFile !== null;
+  const isAuthenticated = takesTokens || (tls !== null && tls.clientCa !== null);
+  const warnings: string[] = [];
   for (const address of [listen, grpc]) {
     if (address === null) continue;
-    const problem = checkListen({ host: address.host, isAuthenticated, isInsecure: insecure });
-    if (problem !== undefined)
-      throw new InvalidRequestError(address === listen ? "listen" : "grpc", `is ${address.host}: ${problem}`);
+    const { host } = address;
+    const danger = listenDanger({ host, isAuthenticated, takesTokens, isTls: tls !== null });
+    if (danger === undefined) continue;
+    if (!insecure) {
+      const field = address === listen ? "listen" : "grpc";
+      throw new InvalidRequestError(field, `is ${host}: ${danger.refusal}`);
+    }
+    warnings.push(danger.warning);
   }
+  return [...new Set(warnings)];
 }
 
 function urlOf(app: FastifyInstance, isTls: boolean): string {

@@ -28,7 +28,7 @@ export function isAuthenticationConfigured(options: AuthenticationOptions): bool
   );
 }
 
-/** With nothing configured every caller is an admin; where that may be served is for `checkListen` to say. */
+/** With nothing configured every caller is an admin; where that may be served is decided by `listenDanger`. */
 export async function openAuthenticator(
   options: AuthenticationOptions,
   parts: Parts,

@@ -1,8 +1,9 @@
 import { describe, expect, it } from "vitest";
-import { checkListen, isLoopback } from "./listen-policy.js";
+import { isLoopback, listenDanger } from "./listen-policy.js";
 
 describe("without authentication the service", () => {
-  const check = (host: string) => checkListen({ host, isAuthenticated: false, isInsecure: false });
+  const check = (host: string) =>
+    listenDanger({ host, isAuthenticated: false, takesTokens: false, isTls: false })?.refusal;
 
   it("listens on loopback addresses", () => {
     for (const host of [
@@ -44,14 +45,23 @@ describe("without authentication the service", () => {
     expect(check("")).toContain("all addresses");
     expect(check("10.0.0.1")).toContain("10.0.0.1");
   });
-
-  it("listens anywhere if the operator insists", () => {
-    expect(checkListen({ host: "0.0.0.0", isAuthenticated: false, isInsecure: true })).toBeUndefined();
-  });
 });
 
 describe("with authentication the service", () => {
-  it("listens anywhere", () => {
-    expect(checkListen({ host: "0.0.0.0", isAuthenticated: true, isInsecure: false })).toBeUndefined();
+  const check = (host: string, takesTokens: boolean, isTls: boolean) =>
+    listenDanger({ host, isAuthenticated: true, takesTokens, isTls })?.refusal;
+
+  it("listens anywhere with TLS, and on loopback without", () => {
+    for (const host of ["0.0.0.0", "10.0.0.1", "::"]) {
+      expect(check(host, true, true)).toBeUndefined();
+      expect(check(host, false, true)).toBeUndefined();
+    }
+    expect(check("127.0.0.1", true, false)).toBeUndefined();
+  });
+
+  it("takes no bearer token in clear text from other machines, and says what to do", () => {
+    for (const host of ["0.0.0.0", "", "10.0.0.1", "::", "example.org"]) {
+      expect(check(host, true, false)).toMatch(/clear text.*--tls-cert.*127\.0\.0\.1.*--insecure/);
+    }
   });
 });

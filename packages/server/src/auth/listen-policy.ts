@@ -4,22 +4,49 @@ export interface ListenRequest {
   readonly host: string;
   /** Some means of authentication is configured. */
   readonly isAuthenticated: boolean;
-  /** The operator has said that anybody who can connect may do anything. */
-  readonly isInsecure: boolean;
+  /** JWTs or the admin token are accepted. */
+  readonly takesTokens: boolean;
+  readonly isTls: boolean;
 }
 
 const LOOPBACK = new BlockList();
 LOOPBACK.addSubnet("127.0.0.0", 8, "ipv4");
 LOOPBACK.addAddress("::1", "ipv6");
 
-/** The sentence to exit with, or undefined if the service may listen there. */
-export function checkListen({ host, isAuthenticated, isInsecure }: ListenRequest): string | undefined {
-  if (isAuthenticated || isInsecure || isLoopback(host)) return undefined;
+export interface ListenDanger {
+  /** The sentence to exit with. */
+  readonly refusal: string;
+  /** The sentence to log where the operator has accepted the danger with `--insecure`. */
+  readonly warning: string;
+}
+
+/**
+ * What is dangerous about listening there, or undefined. On an address that other machines can reach, callers must be
+ * known, and what makes them known must not cross the network in clear text: whoever reads a bearer token has it.
+ */
+export function listenDanger({
+  host,
+  isAuthenticated,
+  takesTokens,
+  isTls,
+}: ListenRequest): ListenDanger | undefined {
+  if (isLoopback(host)) return undefined;
   const place = host === "" ? "all addresses" : host;
-  return (
-    `no authentication is configured, and ${place} can be reached from other machines: give --tls-client-ca, ` +
-    "--jwt-jwks or --admin-token-file, listen on 127.0.0.1, or say --insecure"
-  );
+  if (!isAuthenticated) {
+    return {
+      refusal:
+        `no authentication is configured, and ${place} can be reached from other machines: give --tls-client-ca, ` +
+        "--jwt-jwks or --admin-token-file, listen on 127.0.0.1, or say --insecure",
+      warning: `--insecure: no authentication is configured, and everybody who can reach ${place} is an admin`,
+    };
+  }
+  if (!takesTokens || isTls) return undefined;
+  return {
+    refusal:
+      `bearer tokens (--jwt-jwks, --admin-token-file) would reach ${place} in clear text, and whoever reads one on the way ` +
+      "can use it: give --tls-cert and --tls-key, listen on 127.0.0.1 behind a proxy that serves TLS, or say --insecure",
+    warning: `--insecure: bearer tokens reach ${place} in clear text; whoever reads one on the way can use it`,
+  };
 }
 
 /** What is not plainly a loopback address is none: `127.1` and other names may resolve to anything. */
