@@ -22,8 +22,8 @@ import { ElectionService } from "./election-service.js";
 import { extensionHost, type ServerExtension } from "./extension.js";
 import type { GrpcServer } from "./grpc/grpc-server.js";
 import { buildApp } from "./http/app.js";
+import { Admission } from "./limits/admission.js";
 import { CONNECTION_LIMITS, type ConnectionLimits } from "./limits/connection-limits.js";
-import { RateLimiter } from "./limits/rate-limiter.js";
 import { WaitingRoom } from "./limits/waiting-room.js";
 import { Ed25519MandateSigner } from "./mandates/ed25519-mandate-signer.js";
 import { ServiceMetrics } from "./metrics/service-metrics.js";
@@ -134,8 +134,7 @@ export class TenureServer implements AsyncDisposable {
       });
       const transportParts = {
         service,
-        authenticator,
-        limiter: rateLimit === null ? null : new RateLimiter(rateLimit, parts.clock),
+        admission: new Admission(authenticator, rateLimit, parts.clock),
         metrics,
         clock: parts.clock,
         log: parts.log,

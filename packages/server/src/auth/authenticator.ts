@@ -7,6 +7,8 @@ export interface Credentials {
   readonly authorization: string | undefined;
   /** Of a connection whose client certificate was verified; else undefined. */
   readonly certificate: PeerCertificate | undefined;
+  /** Called before the signature of a token is verified, which is costly. May throw. */
+  readonly beforeVerifying?: (() => void) | undefined;
 }
 
 /** Tells who asks. Rejects with `ServiceError` `UNAUTHENTICATED` for missing, bad or outdated credentials. */

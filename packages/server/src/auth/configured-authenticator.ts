@@ -77,7 +77,7 @@ class ConfiguredAuthenticator implements Authenticator {
     ].join(", or ");
   }
 
-  authenticate({ authorization, certificate }: Credentials): Caller | Promise<Caller> {
+  authenticate({ authorization, certificate, beforeVerifying }: Credentials): Caller | Promise<Caller> {
     if (certificate !== undefined && this.#options.clientCertificates === true) {
       const found = this.#byCertificate(certificate);
       if (!(found instanceof Error)) return found;
@@ -87,7 +87,7 @@ class ConfiguredAuthenticator implements Authenticator {
     if (authorization === undefined || !takesTokens) {
       throw unauthenticated(`this service must know who asks: give ${this.#accepted}`);
     }
-    return this.#byToken(readBearerToken(authorization));
+    return this.#byToken(readBearerToken(authorization), beforeVerifying);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -103,9 +103,9 @@ class ConfiguredAuthenticator implements Authenticator {
     }
   }
 
-  #byToken(token: BearerToken): Caller | Promise<Caller> {
+  #byToken(token: BearerToken, beforeVerifying: Credentials["beforeVerifying"]): Caller | Promise<Caller> {
     if (this.#adminToken?.matches(token) === true) return AdminToken.caller;
-    if (this.#jwt !== null) return this.#jwt.verify(token);
+    if (this.#jwt !== null) return this.#jwt.verify(token, beforeVerifying);
     throw unauthenticated(`the bearer token is not the admin token; this service accepts ${this.#accepted}`);
   }
 }

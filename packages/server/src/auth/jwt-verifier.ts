@@ -52,12 +52,15 @@ export class JwtVerifier implements AsyncDisposable {
   }
 
   /** Answers at once for a token that was verified before: renewals come every second or so with the same one. */
-  verify(token: BearerToken): Caller | Promise<Caller> {
+  verify(token: BearerToken, beforeVerifying?: () => void): Caller | Promise<Caller> {
     if (this.#source.keys !== this.#keys) {
       this.#keys = this.#source.keys;
       this.#verified.clear();
     }
-    return this.#verified.find(token, this.#parts.clock.wallMs()) ?? this.#verifyAnew(token);
+    const known = this.#verified.find(token, this.#parts.clock.wallMs());
+    if (known !== undefined) return known;
+    beforeVerifying?.();
+    return this.#verifyAnew(token);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -1,4 +1,5 @@
 import { Type } from "typebox";
+import { batchCost } from "../limits/admission.js";
 import * as shapes from "../wire/shapes.js";
 import { withMetadataText } from "./metadata-text.js";
 import { type UnaryMethod, unaryMethod } from "./unary-method.js";
@@ -21,7 +22,10 @@ export const electionMethods: Readonly<Record<string, UnaryMethod>> = {
   ),
   RenewMany: unaryMethod(
     shapes.RenewManyBody,
-    (body, { service, caller }) => service.renewMany(caller, body),
+    (body, { service, caller, charge }) => {
+      charge(batchCost(body.renewals.length));
+      return service.renewMany(caller, body);
+    },
     MANY_BYTES,
   ),
   Resign: unaryMethod(

@@ -1,7 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { type ServerUnaryCall, type ServerWritableStream, status } from "@grpc/grpc-js";
-import { LoopbackAuthenticator } from "../auth/authenticator.js";
-import type { Caller } from "../auth/caller.js";
+import type { Admitted } from "../limits/admission.js";
 import { ServiceError } from "../service-error.js";
 import type { GrpcParts } from "./grpc-parts.js";
 import { type GrpcStatus, grpcStatusOf } from "./grpc-status.js";
@@ -30,22 +29,18 @@ export class GrpcCall {
     this.requestId = typeof given === "string" && REQUEST_ID.test(given) ? given : randomUUID();
   }
 
-  /** Known, and not asking too often. Nothing of the request has been looked at before. */
-  async admit(): Promise<Caller> {
-    const { authenticator, limiter, stopping } = this.#parts;
+  /** Authenticates the caller and applies its rate limit. Nothing of the request was read before. */
+  async admit(): Promise<Admitted> {
+    const { admission, stopping } = this.#parts;
     // On a connection that was open already.
     if (stopping.aborted)
       throw new ServiceError("BACKEND_UNAVAILABLE", "this server is stopping; ask another");
     const authorization = this.#call.metadata.get("authorization")[0];
-    const found = authenticator.authenticate({
+    const credentials = {
       authorization: typeof authorization === "string" ? authorization : undefined,
       certificate: this.#call.getAuthContext().sslPeerCertificate,
-    });
-    const caller = found instanceof Promise ? await found : found;
-    // Where nobody says who they are, their address tells them apart.
-    const isAnonymous = authenticator instanceof LoopbackAuthenticator;
-    limiter?.admit(isAnonymous ? hostOf(this.#call.getPeer()) : caller.name);
-    return caller;
+    };
+    return admission.admit(credentials, hostOf(this.#call.getPeer()));
   }
 
   read(bytes: Buffer, { decode }: ProtoMethod, mostBytes: number): Record<string, unknown> {
@@ -103,7 +98,7 @@ export class GrpcCall {
   }
 }
 
-/** Without the port, which each connection has anew. */
+/** Without the port, which is another one for each connection, and without the brackets of IPv6. */
 function hostOf(peer: string): string {
-  return peer.slice(0, peer.lastIndexOf(":"));
+  return peer.slice(0, peer.lastIndexOf(":")).replace(/^\[(.*)\]$/, "$1");
 }

@@ -1,16 +1,14 @@
 import type { Clock } from "@tenure/core";
 import type { Logger } from "pino";
-import type { Authenticator } from "../auth/authenticator.js";
 import type { ElectionService } from "../election-service.js";
+import type { Admission } from "../limits/admission.js";
 import type { ConnectionLimits } from "../limits/connection-limits.js";
-import type { RateLimiter } from "../limits/rate-limiter.js";
 import type { ServiceMetrics } from "../metrics/service-metrics.js";
 
 /** The very parts that HTTP has: one limit per caller, one set of metrics, whatever the transport. */
 export interface GrpcParts {
   readonly service: ElectionService;
-  readonly authenticator: Authenticator;
-  readonly limiter: RateLimiter | null;
+  readonly admission: Admission;
   readonly metrics: ServiceMetrics;
   readonly clock: Clock;
   readonly log: Logger;

@@ -14,6 +14,8 @@ export const MESSAGE_BYTES: number = 64 * 1024;
 export interface Asked {
   readonly service: ElectionService;
   readonly caller: Caller;
+  /** Takes what the request costs beyond one request, from the rate limit of the caller. */
+  readonly charge: (cost: number) => void;
   /** For what waits: it ends when nobody is there to hear. */
   readonly hangUp: () => AbortSignal;
 }
@@ -42,9 +44,9 @@ export function unaryHandler(
   return (call, callback) => {
     const current = new GrpcCall(call, proto.definition.path, parts);
     const answered = async (): Promise<object> => {
-      const caller = await current.admit();
+      const { caller, charge } = await current.admit();
       const message = current.read(call.request, proto, mostBytes);
-      return answer(message, { service, caller, hangUp: () => current.hangUp() });
+      return answer(message, { service, caller, charge, hangUp: () => current.hangUp() });
     };
     answered().then(
       (reply) => {

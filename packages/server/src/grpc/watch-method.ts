@@ -54,7 +54,7 @@ export function watchHandler(
     stopping.addEventListener("abort", end);
     if (stopping.aborted) ending.abort(stopping.reason);
     const send = async (): Promise<void> => {
-      const caller = await current.admit();
+      const { caller } = await current.admit();
       const request = parse(current.read(call.request, proto, MESSAGE_BYTES));
       call.sendMetadata(requestIdMetadata(current.requestId));
       const items = service.watch(caller, request.groupId, request.cursor, ending.signal);

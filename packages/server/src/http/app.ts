@@ -13,10 +13,9 @@ import Fastify, {
   type RawServerDefault,
 } from "fastify";
 import type { Logger } from "pino";
-import type { Authenticator } from "../auth/authenticator.js";
 import type { ElectionService } from "../election-service.js";
+import type { Admission } from "../limits/admission.js";
 import type { ConnectionLimits } from "../limits/connection-limits.js";
-import type { RateLimiter } from "../limits/rate-limiter.js";
 import type { ServiceMetrics } from "../metrics/service-metrics.js";
 import { traceRequests } from "../metrics/tracing.js";
 import { API_DOCUMENT } from "./api-document.js";
@@ -32,8 +31,7 @@ import { watchRoutes } from "./watch-routes.js";
 
 export interface AppParts {
   readonly service: ElectionService;
-  readonly authenticator: Authenticator;
-  readonly limiter: RateLimiter | null;
+  readonly admission: Admission;
   readonly metrics: ServiceMetrics;
   readonly clock: Clock;
   readonly log: Logger;

@@ -1,3 +1,4 @@
+import { batchCost } from "../limits/admission.js";
 import type { App, AppParts } from "./app.js";
 import { hangUpOf } from "./hang-up.js";
 import { tellingOf } from "./telling.js";
@@ -43,7 +44,7 @@ export function electionRoutes(app: App, { service }: AppParts): void {
       },
     },
     (request, reply) => {
-      request.charge(request.body.campaigns.length - 1);
+      request.charge(batchCost(request.body.campaigns.length));
       return service.campaignMany(request.caller, request.body, hangUpOf(reply), tellingOf(request));
     },
   );
@@ -76,7 +77,10 @@ export function electionRoutes(app: App, { service }: AppParts): void {
         response: { 200: shapes.RenewManyReply, ...refusals },
       },
     },
-    (request) => service.renewMany(request.caller, request.body, undefined, tellingOf(request)),
+    (request) => {
+      request.charge(batchCost(request.body.renewals.length));
+      return service.renewMany(request.caller, request.body, undefined, tellingOf(request));
+    },
   );
 
   app.post(

@@ -1,21 +1,17 @@
 /** What every request goes through: a name for it, who sends it, how often they may, how long it took. */
 import type { FastifyInstance, FastifyRequest } from "fastify";
-import { type Authenticator, LoopbackAuthenticator } from "../auth/authenticator.js";
+import type { Credentials } from "../auth/authenticator.js";
 import type { Caller } from "../auth/caller.js";
 import { verifiedCertificate } from "../auth/client-certificate.js";
+import type { Admitted } from "../limits/admission.js";
 import { ServiceError } from "../service-error.js";
 import type { AppParts } from "./app.js";
 
 /** Paths that tell nothing of any group, so anyone may ask. */
-const OPEN_PATHS = new Set([
-  "/",
-  "/assets/:file",
-  "/healthz",
-  "/readyz",
-  "/openapi.json",
-  "/docs",
-  "/v1/keys",
-]);
+const OPEN_PATHS = new Set(["/", "/assets/:file", "/openapi.json", "/docs", "/v1/keys"]);
+
+/** Probes have a limit of their own: whoever reads pages must not make a load balancer believe that the service is down. */
+const PROBES = new Set(["/healthz", "/readyz"]);
 
 declare module "fastify" {
   interface FastifyContextConfig {
@@ -24,15 +20,13 @@ declare module "fastify" {
   interface FastifyRequest {
     /** Set before any handler of a route that needs to know. */
     caller: Caller;
-    /** So many more requests than one were in it. */
-    charge: (requests: number) => void;
+    /** Takes what the request costs beyond one request, from the rate limit of the caller. */
+    charge: (cost: number) => void;
   }
 }
 
 export function addRequestHooks(app: FastifyInstance, parts: AppParts): void {
-  const { authenticator, limiter, metrics, log, stopping } = parts;
-  // Where nobody says who they are, their address tells them apart.
-  const isAnonymous = authenticator instanceof LoopbackAuthenticator;
+  const { admission, metrics, log, stopping } = parts;
 
   app.decorateRequest("caller");
   app.decorateRequest("charge");
@@ -41,22 +35,25 @@ export function addRequestHooks(app: FastifyInstance, parts: AppParts): void {
     reply.header("x-request-id", request.id);
     // On a connection that was open already.
     if (stopping.aborted) return done(stoppingError());
-    if (OPEN_PATHS.has(request.routeOptions.url ?? "")) return done();
     // Such a route tells by itself who asks.
     if (request.routeOptions.config.ownIdentity === true) return done();
-    const admit = (caller: Caller) => {
-      const account = isAnonymous ? request.ip : caller.name;
+    const path = request.routeOptions.url ?? "";
+    const keep = ({ caller, charge }: Admitted) => {
       request.caller = caller;
-      request.charge = (requests) => limiter?.charge(account, requests);
-      limiter?.admit(account);
+      request.charge = charge;
     };
     try {
-      const found = authenticator.authenticate(credentialsOf(request));
-      if (!(found instanceof Promise)) {
-        admit(found);
+      const what = PROBES.has(path) ? "probes from" : OPEN_PATHS.has(path) ? "pages for" : null;
+      if (what !== null) {
+        admission.admitAnybody(what, request.ip);
         return done();
       }
-      found.then(admit).then(() => done(), done);
+      const admitted = admission.admit(credentialsOf(request), request.ip);
+      if (!(admitted instanceof Promise)) {
+        keep(admitted);
+        return done();
+      }
+      admitted.then(keep).then(() => done(), done);
     } catch (error) {
       done(error as Error);
     }
@@ -76,7 +73,7 @@ function stoppingError(): ServiceError {
   return new ServiceError("BACKEND_UNAVAILABLE", "this server is stopping; ask another");
 }
 
-function credentialsOf(request: FastifyRequest): Parameters<Authenticator["authenticate"]>[0] {
+function credentialsOf(request: FastifyRequest): Credentials {
   return {
     authorization: request.headers.authorization,
     certificate: verifiedCertificate(request.raw.socket),

@@ -2,6 +2,7 @@ import type { FastifyReply, FastifyRequest } from "fastify";
 import { longPoll, turn } from "./long-poll.js";
 import { parseCount } from "../wire/parse-count.js";
 import { SseStreams } from "./sse-streams.js";
+import { batchCost } from "../limits/admission.js";
 import { ServiceError } from "../service-error.js";
 import * as shapes from "../wire/shapes.js";
 import type { App, AppParts } from "./app.js";
@@ -104,6 +105,7 @@ export function watchRoutes(app: App, { service, clock, stopping }: AppParts): v
         const field = "accept";
         throw new ServiceError("INVALID_REQUEST", `${field} must be text/event-stream`, { field });
       }
+      request.charge(batchCost(request.body.watches.length));
       const items = service.watchMany(request.caller, request.body);
       reply.raw.once("close", () => void items.return());
       const isSure = request.body.watches.some(({ cursor }) => cursor === undefined);

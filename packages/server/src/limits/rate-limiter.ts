@@ -6,10 +6,15 @@ interface Bucket {
   atMs: number;
 }
 
-/** Callers remembered at most; the longest silent are forgotten first, and start with a full bucket again. */
-const MOST_CALLERS = 10_000;
+/** Accounts remembered at most. The one that was silent for longest is forgotten first, and starts with a full bucket again. */
+const MAX_ACCOUNTS = 10_000;
+/** What an account can owe at most, in seconds of its rate. */
+const MAX_DEBT_SECONDS = 60;
 
-/** A token bucket per caller, which holds one second's worth. */
+/**
+ * A token bucket per account, which holds one second's worth. An account is a text that tells callers apart
+ * (`account.ts`). Costs are in requests and may be fractions.
+ */
 export class RateLimiter {
   readonly #perSecond: number;
   readonly #clock: Clock;
@@ -20,35 +25,39 @@ export class RateLimiter {
     this.#clock = clock;
   }
 
-  /** Throws `RATE_LIMITED` with the time after which it is worth asking again. */
-  admit(caller: string): void {
-    const tokens = this.#tokens(caller);
-    const isAdmitted = tokens >= 1;
-    this.#keep(caller, isAdmitted ? tokens - 1 : tokens);
-    if (isAdmitted) return;
-    const message = `${caller} has sent more than ${this.#perSecond} requests in a second`;
-    throw new ServiceError("RATE_LIMITED", message, {}, { retryAfterSeconds: 1 });
+  /** Takes one token. Throws `RATE_LIMITED` with the time to wait if there is none. */
+  admit(account: string): void {
+    this.check(account);
+    this.charge(account, 1);
+  }
+
+  /** As `admit`, and takes nothing. */
+  check(account: string): void {
+    const tokens = this.#tokens(account);
+    if (tokens >= 1) return;
+    const retryAfterSeconds = Math.ceil((1 - tokens) / this.#perSecond);
+    const message =
+      `${account} has used up its rate limit of ${this.#perSecond} requests per second; ` +
+      `retry after ${retryAfterSeconds} s, and send many items in one request`;
+    throw new ServiceError("RATE_LIMITED", message, {}, { retryAfterSeconds });
   }
 
   /**
-   * So many more, of a request that was admitted and holds several. The bucket need not hold all of them, lest a large one
-   * never be let in: what it lacks is owed, and the next has to wait for it.
+   * Takes what a request costs beyond the one token of its admission. The bucket need not hold that much, otherwise a large
+   * request could never be admitted: the account owes the rest, and its next request has to wait for it.
    */
-  charge(caller: string, requests: number): void {
-    this.#keep(caller, this.#tokens(caller) - requests);
+  charge(account: string, cost: number): void {
+    const tokens = Math.max(this.#tokens(account) - cost, -MAX_DEBT_SECONDS * this.#perSecond);
+    // Deleted and set again, the map is in order of the last request.
+    this.#buckets.delete(account);
+    this.#buckets.set(account, { tokens, atMs: this.#clock.monotonicMs() });
+    if (this.#buckets.size > MAX_ACCOUNTS) this.#buckets.delete(this.#buckets.keys().next().value ?? "");
   }
 
-  #tokens(caller: string): number {
-    const known = this.#buckets.get(caller);
+  #tokens(account: string): number {
+    const known = this.#buckets.get(account);
     if (known === undefined) return this.#perSecond;
     const passedMs = this.#clock.monotonicMs() - known.atMs;
     return Math.min(this.#perSecond, known.tokens + (passedMs * this.#perSecond) / 1000);
-  }
-
-  #keep(caller: string, tokens: number): void {
-    // Deleted and set again, the map is in order of the last request.
-    this.#buckets.delete(caller);
-    this.#buckets.set(caller, { tokens, atMs: this.#clock.monotonicMs() });
-    if (this.#buckets.size > MOST_CALLERS) this.#buckets.delete(this.#buckets.keys().next().value ?? "");
   }
 }
