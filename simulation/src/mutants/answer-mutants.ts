@@ -9,9 +9,9 @@ function blindly(condition: string): Patch {
   return {
     file: engine,
     find: "        const outcome = await this.#batcher.submit({",
-    replace: `        const submit = async (op) => {
+    replace: `        const submit = async (op, limitMs) => {
             for (;;) {
-                const outcome = await this.#batcher.submit(op);
+                const outcome = await this.#batcher.submit(op, limitMs);
                 if (outcome.kind === "swapped" || !(${condition})) return outcome;
                 if (outcome.kind === "conflict") op = { ...op, expected: outcome.current?.revision ?? null };
             }
@@ -122,14 +122,10 @@ export const ANSWER_MUTANTS: readonly Mutant[] = [
     patches: [
       {
         file: "elector/freshness.js",
-        find: "            this.#next = null;",
-        replace: "            this.current = round; this.#next = null;",
-      },
-      {
-        file: "elector/freshness.js",
-        find: "        if (this.#next === null) {",
+        find: "        if (this.#next === null)\n            this.#next = new Round();",
         replace:
-          "        if (this.#sending && this.current) return this.current.promise;\n        if (this.#next === null) {",
+          "        if (this.#unanswered !== null)\n            return this.#unanswered.join(limitMs);\n" +
+          "        if (this.#next === null)\n            this.#next = new Round();",
       },
     ],
     profile: "churn",

@@ -42,12 +42,12 @@ function setUp(limits: StoreLimits = { batchOps: 4, batchesInFlight: 2 }): {
 } {
   const store = new SlowStore(limits);
   const clock = new VirtualClock();
-  return { store, clock, batcher: new Batcher(store, clock, () => 250) };
+  return { store, clock, batcher: new Batcher(store, clock) };
 }
 
 test("what is submitted in one turn goes out as one batch, with each outcome in its place", async () => {
   const { store, clock, batcher } = setUp();
-  const outcomes = Promise.all(["a", "b", "c"].map((key) => batcher.submit(op(key))));
+  const outcomes = Promise.all(["a", "b", "c"].map((key) => batcher.submit(op(key), 250)));
   expect(store.calls).toEqual([]);
   await clock.advance(0);
   expect(store.calls.map(({ batch }) => batch.map(({ key }) => key))).toEqual([["a", "b", "c"]]);
@@ -61,7 +61,7 @@ test("what is submitted in one turn goes out as one batch, with each outcome in 
 
 test("no batch is larger than the store likes, and no more are in flight than it likes", async () => {
   const { store, clock, batcher } = setUp();
-  const all = Array.from({ length: 11 }, (_, i) => batcher.submit(op(`k${i}`)));
+  const all = Array.from({ length: 11 }, (_, i) => batcher.submit(op(`k${i}`), 250));
   await clock.advance(0);
   expect(sizes(store)).toEqual([4, 4]);
   store.calls[0]?.answer();
@@ -74,11 +74,11 @@ test("no batch is larger than the store likes, and no more are in flight than it
 
 test("what comes while all places are taken waits and goes out together", async () => {
   const { store, clock, batcher } = setUp({ batchOps: 100, batchesInFlight: 1 });
-  const first = batcher.submit(op("first"));
+  const first = batcher.submit(op("first"), 250);
   await clock.advance(0);
   const rest: Promise<CasOutcome>[] = [];
   for (let i = 0; i < 10; i++) {
-    rest.push(batcher.submit(op(`k${i}`)));
+    rest.push(batcher.submit(op(`k${i}`), 250));
     await clock.advance(1);
   }
   expect(sizes(store)).toEqual([1]);
@@ -92,9 +92,9 @@ test("what comes while all places are taken waits and goes out together", async 
 
 test("a batch without an answer in time leaves each operation uncertain, and frees its place", async () => {
   const { store, clock, batcher } = setUp({ batchOps: 100, batchesInFlight: 1 });
-  const lost = [batcher.submit(op("a")), batcher.submit(op("b"))];
+  const lost = [batcher.submit(op("a"), 250), batcher.submit(op("b"), 250)];
   await clock.advance(0);
-  const next = batcher.submit(op("c"));
+  const next = batcher.submit(op("c"), 250);
   await clock.advance(249);
   expect(await stateOf(lost[0] as Promise<CasOutcome>)).toBe("pending");
   expect(store.calls).toHaveLength(1);
@@ -118,7 +118,7 @@ test("a batch that the store refused as a whole rejects each operation: nothing 
     [new Error("a driver's own"), BackendUnavailableError],
     ["not even an error", BackendUnavailableError],
   ] as const) {
-    const failures = ["a", "b"].map((key) => failureOf(batcher.submit(op(key))));
+    const failures = ["a", "b"].map((key) => failureOf(batcher.submit(op(key), 250)));
     await clock.advance(0);
     store.calls.at(-1)?.fail(error);
     for (const failure of failures) expect(await failure).toBeInstanceOf(expected);
@@ -127,7 +127,7 @@ test("a batch that the store refused as a whole rejects each operation: nothing 
 
 test("an outcome that the store forgot is uncertain", async () => {
   const { store, clock, batcher } = setUp();
-  const both = Promise.all([batcher.submit(op("a")), batcher.submit(op("b"))]);
+  const both = Promise.all([batcher.submit(op("a"), 250), batcher.submit(op("b"), 250)]);
   await clock.advance(0);
   store.calls[0]?.answer([{ kind: "swapped", revision: 1 }]);
   expect((await both).map(({ kind }) => kind)).toEqual(["swapped", "uncertain"]);
@@ -135,10 +135,78 @@ test("an outcome that the store forgot is uncertain", async () => {
 
 test("an answer leaves no timer behind", async () => {
   const { store, clock, batcher } = setUp();
-  const outcome = batcher.submit(op("a"));
+  const outcome = batcher.submit(op("a"), 250);
   await clock.advance(0);
   store.calls[0]?.answer();
   expect(await outcome).toMatchObject({ kind: "swapped" });
   await clock.advance(1000);
   expect(store.calls[0]?.signal?.aborted).toBe(false);
+});
+
+test("each operation of a batch is given up at its own limit, and the batch goes on for the others", async () => {
+  const { store, clock, batcher } = setUp();
+  const short = batcher.submit(op("short"), 125);
+  const long = batcher.submit(op("long"), 1000);
+  await clock.advance(124);
+  expect([sizes(store), await stateOf(short)]).toEqual([[2], "pending"]);
+  await clock.advance(1);
+  expect(await short).toMatchObject({ kind: "uncertain" });
+  await clock.advance(874);
+  expect([await stateOf(long), store.calls[0]?.signal?.aborted]).toEqual(["pending", false]);
+  await clock.advance(1);
+  expect(await long).toMatchObject({ kind: "uncertain" });
+  expect(store.calls[0]?.signal?.aborted).toBe(true);
+});
+
+test("a late answer still counts for the operations whose limit has not passed", async () => {
+  const { store, clock, batcher } = setUp();
+  const both = [batcher.submit(op("short"), 125), batcher.submit(op("long"), 1000)];
+  await clock.advance(500);
+  store.calls[0]?.answer();
+  expect((await Promise.all(both)).map(({ kind }) => kind)).toEqual(["uncertain", "swapped"]);
+});
+
+test("batches with long limits that hang hold a place against a short limit no longer than that one", async () => {
+  const { store, clock, batcher } = setUp({ batchOps: 1, batchesInFlight: 2 });
+  for (let i = 0; i < 5; i++) void batcher.submit(op(`long${i}`), 1000);
+  await clock.advance(0);
+  const short = [batcher.submit(op("short0"), 125), batcher.submit(op("short1"), 125)];
+  await clock.advance(124);
+  expect(store.calls).toHaveLength(2);
+  await clock.advance(1);
+  // Two more, of the short lane alone: they overtake the long ones, which have no place yet.
+  expect(store.calls.slice(2).map(({ batch }) => batch[0]?.key)).toEqual(["short0", "short1"]);
+  await clock.advance(124);
+  expect(store.calls).toHaveLength(4);
+  store.calls[2]?.answer();
+  expect(await short[0]).toMatchObject({ kind: "swapped" });
+  await clock.advance(1);
+  expect(await short[1]).toMatchObject({ kind: "uncertain" });
+});
+
+test("a store that hangs has no more batches of one class of limits than it likes", async () => {
+  const { store, clock, batcher } = setUp({ batchOps: 4, batchesInFlight: 2 });
+  for (let i = 0; i < 100; i++) void batcher.submit(op(`k${i}`), 1000);
+  await clock.advance(999);
+  expect(sizes(store)).toEqual([4, 4]);
+});
+
+test("a stream of short limits does not keep a long one from being sent, nor the other way round", async () => {
+  for (const [many, one] of [
+    [125, 1000],
+    [1000, 125],
+  ] as const) {
+    const { store, clock, batcher } = setUp({ batchOps: 10, batchesInFlight: 1 });
+    let answered = 0;
+    void batcher.submit(op("first"), many);
+    await clock.advance(0);
+    const lonely = batcher.submit(op("lonely"), one);
+    // Twice what the store takes: the queue only grows.
+    for (let ms = 0; (await stateOf(lonely)) === "pending" && ms < 5000; ms += 10) {
+      for (let i = 0; i < 20; i++) void batcher.submit(op(`k${ms}-${i}`), many);
+      store.calls[answered++]?.answer();
+      await clock.advance(10);
+    }
+    expect(await lonely).toMatchObject({ kind: "swapped" });
+  }
 });

@@ -2,18 +2,52 @@
  * Group commit. What is waiting goes out as one batch as soon as a place is free, so the busier the store the larger
  * the batches. Callers keep to one operation per key at a time.
  *
- * A batch whose answer does not come in time leaves each of its operations uncertain; one that the store refused as a
- * whole rejects each of them, and nothing was written.
+ * Each operation has a time limit of its own, whatever else is in its batch. One without an answer by then is uncertain;
+ * its batch goes on for the others. A batch that the store refused as a whole rejects each of its operations, and nothing
+ * was written.
+ *
+ * No group waits long for another's limit:
+ * - Operations wait in lanes, one for each class of limits. The lane whose first operation is due first goes first, so no
+ *   lane starves; a batch is filled up from the other lanes.
+ * - A batch that may take long holds its place against a shorter lane only for as long as that lane's own limit. A store that
+ *   answers sooner never has more than `batchesInFlight` batches; one that hangs has at most so many of each lane.
  */
-import type { Clock } from "../clock.js";
+import type { CancelTimer, Clock } from "../clock.js";
 import { asBackendError, type TenureError } from "../errors.js";
 import type { CasOp, CasOutcome, Store } from "../store/store.js";
-import { within } from "./within.js";
+import { MAX_CALL_MS } from "./call-limit.js";
+import { type CallWaiter, sharedCall } from "./shared-call.js";
 
-interface Pending {
+class Pending implements CallWaiter {
   readonly op: CasOp;
+  readonly limitMs: number;
+  readonly dueMs: number;
   readonly resolve: (outcome: CasOutcome) => void;
   readonly reject: (error: unknown) => void;
+
+  constructor(
+    op: CasOp,
+    limitMs: number,
+    nowMs: number,
+    resolve: (outcome: CasOutcome) => void,
+    reject: (error: unknown) => void,
+  ) {
+    this.op = op;
+    this.limitMs = limitMs;
+    this.dueMs = nowMs + limitMs;
+    this.resolve = resolve;
+    this.reject = reject;
+  }
+
+  expire(cause: unknown): void {
+    this.resolve({ kind: "uncertain", cause });
+  }
+}
+
+interface Batch {
+  readonly sentAtMs: number;
+  /** Of the longest limit in it. */
+  readonly lane: number;
 }
 
 type Answer =
@@ -21,24 +55,29 @@ type Answer =
   | { readonly kind: "refused"; readonly error: TenureError }
   | { readonly kind: "lost"; readonly cause: unknown };
 
+/** The shortest limit of each lane, longest first. */
+const LANES_MS = [MAX_CALL_MS, 500, 250, 125, 62, 31, 0];
+
 export class Batcher {
   readonly #store: Store;
   readonly #clock: Clock;
-  readonly #timeoutMs: () => number;
-  #waiting: Pending[] = [];
-  #inFlight = 0;
+  readonly #lanes: readonly Pending[][] = LANES_MS.map(() => []);
+  readonly #inFlight = new Set<Batch>();
   #scheduled = false;
+  #cancelTimer: CancelTimer | null = null;
+  #timerMs = Number.POSITIVE_INFINITY;
 
-  constructor(store: Store, clock: Clock, timeoutMs: () => number) {
+  constructor(store: Store, clock: Clock) {
     this.#store = store;
     this.#clock = clock;
-    this.#timeoutMs = timeoutMs;
   }
 
-  submit(op: CasOp): Promise<CasOutcome> {
+  /** `limitMs` counts from when the operation is sent. The default is for what no lease waits for. */
+  submit(op: CasOp, limitMs: number = MAX_CALL_MS): Promise<CasOutcome> {
     return new Promise((resolve, reject) => {
-      this.#waiting.push({ op, resolve, reject });
-      this.#schedule();
+      const lane = laneOf(limitMs);
+      this.#lanes[lane]?.push(new Pending(op, limitMs, this.#clock.monotonicMs(), resolve, reject));
+      this.#schedule(lane);
     });
   }
 
@@ -46,23 +85,65 @@ export class Batcher {
    * At the end of the present turn of the event loop, so that all requests that it brings go out together; a microtask
    * would come after the first of them.
    */
-  #schedule(): void {
-    if (this.#scheduled || this.#inFlight >= this.#store.limits.batchesInFlight) return;
+  #schedule(lane: number): void {
+    if (this.#scheduled) return;
+    const placeAtMs = this.#placeAtMs(lane);
+    if (placeAtMs > this.#clock.monotonicMs()) return this.#wakeAt(placeAtMs);
     this.#scheduled = true;
     this.#clock.soon(() => {
       this.#scheduled = false;
-      while (this.#waiting.length > 0 && this.#inFlight < this.#store.limits.batchesInFlight) {
-        const batch = this.#waiting.splice(0, this.#store.limits.batchOps);
-        void this.#send(batch);
-      }
+      for (let batch = this.#next(); batch.length > 0; batch = this.#next()) void this.#send(batch);
+      this.#scheduleAll();
     });
   }
 
-  async #send(batch: readonly Pending[]): Promise<void> {
-    this.#inFlight++;
-    const answer = await this.#ask(batch.map((pending) => pending.op));
-    this.#inFlight--;
-    for (const [index, pending] of batch.entries()) {
+  #scheduleAll(): void {
+    for (const [lane, waiting] of this.#lanes.entries()) if (waiting.length > 0) this.#schedule(lane);
+  }
+
+  /** When a batch of this lane may be sent, if none is answered; `Infinity`: not before one has ended. */
+  #placeAtMs(lane: number): number {
+    const missing = this.#inFlight.size - this.#store.limits.batchesInFlight;
+    if (missing < 0) return Number.NEGATIVE_INFINITY;
+    const limitMs = LANES_MS[lane] ?? 0;
+    const frees = Array.from(this.#inFlight, (batch) =>
+      batch.lane < lane ? batch.sentAtMs + limitMs : Number.POSITIVE_INFINITY,
+    );
+    return frees.sort((a, b) => a - b)[missing] ?? Number.POSITIVE_INFINITY;
+  }
+
+  #wakeAt(timeMs: number): void {
+    if (timeMs >= this.#timerMs) return;
+    this.#cancelTimer?.();
+    this.#timerMs = timeMs;
+    this.#cancelTimer = this.#clock.after(timeMs - this.#clock.monotonicMs(), () => {
+      this.#cancelTimer = null;
+      this.#timerMs = Number.POSITIVE_INFINITY;
+      this.#scheduleAll();
+    });
+  }
+
+  /** Of the lanes that have a place now, the one that is due first first. */
+  #next(): readonly Pending[] {
+    const nowMs = this.#clock.monotonicMs();
+    const ready = this.#lanes.filter((waiting, lane) => waiting.length > 0 && this.#placeAtMs(lane) <= nowMs);
+    ready.sort((a, b) => (a[0]?.dueMs ?? 0) - (b[0]?.dueMs ?? 0));
+    let batch: readonly Pending[] = [];
+    for (const waiting of ready) {
+      const taken = waiting.splice(0, this.#store.limits.batchOps - batch.length);
+      batch = batch.length === 0 ? taken : [...batch, ...taken];
+    }
+    return batch;
+  }
+
+  async #send(waiting: readonly Pending[]): Promise<void> {
+    let longestMs = 0;
+    for (const { limitMs } of waiting) longestMs = Math.max(longestMs, limitMs);
+    const batch: Batch = { sentAtMs: this.#clock.monotonicMs(), lane: laneOf(longestMs) };
+    this.#inFlight.add(batch);
+    const answer = await this.#ask(waiting);
+    this.#inFlight.delete(batch);
+    for (const [index, pending] of waiting.entries()) {
       if (answer.kind === "refused") pending.reject(answer.error);
       else if (answer.kind === "lost") pending.resolve({ kind: "uncertain", cause: answer.cause });
       else
@@ -70,15 +151,20 @@ export class Batcher {
           answer.outcomes[index] ?? { kind: "uncertain", cause: new Error("no outcome was given") },
         );
     }
-    this.#schedule();
+    this.#scheduleAll();
   }
 
-  #ask(ops: readonly CasOp[]): Promise<Answer> {
-    return within(this.#clock, this.#timeoutMs(), "a write", (signal) =>
+  #ask(waiting: readonly Pending[]): Promise<Answer> {
+    const ops = waiting.map((pending) => pending.op);
+    return sharedCall(this.#clock, "a write", waiting, (signal) =>
       this.#store.compareAndSet(ops, { signal }).then(
         (outcomes): Answer => ({ kind: "answered", outcomes }),
         (cause: unknown): Answer => ({ kind: "refused", error: asBackendError(cause) }),
       ),
     ).catch((cause: unknown): Answer => ({ kind: "lost", cause }));
   }
+}
+
+function laneOf(limitMs: number): number {
+  return LANES_MS.findIndex((shortestMs) => limitMs >= shortestMs);
 }

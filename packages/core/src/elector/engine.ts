@@ -10,6 +10,7 @@ import { EMPTY_RECORD, type ElectionRecord, type Observation } from "../record.j
 import type { Change } from "../rules/terms.js";
 import type { Entry, Revision, Store } from "../store/store.js";
 import { Batcher } from "./batcher.js";
+import { callLimitMs } from "./call-limit.js";
 import { EventLog } from "./event-log.js";
 import { FeedFollower } from "./feed-follower.js";
 import { Freshness } from "./freshness.js";
@@ -17,7 +18,6 @@ import { GroupState } from "./group-state.js";
 import { HistoryKeeper } from "./history-keeper.js";
 import { MemberBook } from "./member-book.js";
 import { parseKey, recordKey } from "./keys.js";
-import { TtlCensus } from "./ttl-census.js";
 
 /** What to do about a request, given the record as seen. */
 export type Step<T> =
@@ -55,8 +55,6 @@ export type ClocklessEngine = Omit<Engine, "clock" | "now" | "see">;
 const REQUEST_LIMIT_MS = 3000;
 const PATIENT_ATTEMPTS = 8;
 const LONGEST_PAUSE_MS = 64;
-const SHORTEST_CALL_MS = 25;
-const LONGEST_CALL_MS = 1000;
 const WOKEN_AT_ONCE = 100;
 
 export interface EngineOptions {
@@ -74,7 +72,6 @@ export class Engine {
   readonly members: MemberBook | null;
   readonly log: EventLog = new EventLog();
   readonly #batcher: Batcher;
-  readonly #ttls = new TtlCensus();
   readonly #onChange: (group: GroupState) => void;
   readonly explicitGroups: boolean;
   readonly #onSettled: (() => void)[] = [];
@@ -85,20 +82,14 @@ export class Engine {
     this.clock = clock;
     this.explicitGroups = options.explicitGroups;
     this.#onChange = onChange;
-    const timeoutMs = () => this.callLimitMs();
     this.follower = new FeedFollower(store, clock, {
       snapshot: (entries, revision) => this.#takeSnapshot(entries, revision),
       changes: (entries) => this.#takeChanges(entries),
     });
-    this.freshness = new Freshness(store, clock, this.follower, timeoutMs);
-    this.#batcher = new Batcher(store, clock, timeoutMs);
+    this.freshness = new Freshness(store, clock, this.follower);
+    this.#batcher = new Batcher(store, clock);
     this.history = new HistoryKeeper(this.#batcher, this.freshness);
     this.members = options.keepMembers ? new MemberBook(this.#batcher, clock) : null;
-  }
-
-  /** Well under a third of the shortest ttl in force: everything behind a call on the same key waits for it. */
-  callLimitMs(): number {
-    return Math.min(Math.max(Math.floor(this.#ttls.shortestMs / 4), SHORTEST_CALL_MS), LONGEST_CALL_MS);
   }
 
   /** For what is not a decision: arrivals, views, timers. A decision is given its reading by `transact`. */
@@ -217,6 +208,7 @@ export class Engine {
       const turn = group.take();
       if (turn !== null) await turn;
       let dropped: (() => void) | undefined;
+      let limitMs = callLimitMs(group.record.holder?.ttlMs);
       try {
         const now = this.now();
         if (now.monotonicMs > giveUpAtMs) {
@@ -227,7 +219,8 @@ export class Engine {
         if (step.kind === "answer") {
           if (fresh) return step.give();
         } else {
-          const outcome = await this.#write(group, step.change, now).catch((error: unknown) => {
+          limitMs = callLimitMs(group.record.holder?.ttlMs, step.change.next.holder?.ttlMs);
+          const outcome = await this.#write(group, step.change, now, limitMs).catch((error: unknown) => {
             step.dropped?.();
             throw error;
           });
@@ -247,7 +240,7 @@ export class Engine {
       } finally {
         group.release();
       }
-      await this.freshness.fresh().finally(dropped);
+      await this.freshness.fresh(limitMs).finally(dropped);
       fresh = true;
     }
   }
@@ -256,18 +249,17 @@ export class Engine {
    * `history first`: that had to be written before, and time has passed. One's own write counts from when it was
    * decided: its durations are as of then, and no leader counts its lease from later.
    */
-  async #write(group: GroupState, change: Change, decided: Reading): Promise<WriteOutcome> {
+  async #write(group: GroupState, change: Change, decided: Reading, limitMs: number): Promise<WriteOutcome> {
     if (losesEvents(change.next, group.historyNumber)) {
       await this.history.advance(group);
       return { kind: "history first" };
     }
     const value =
       change.next === group.record && group.value !== null ? group.value : encodeRecord(change.next);
-    const outcome = await this.#batcher.submit({
-      key: recordKey(group.groupId),
-      expected: group.revision,
-      value,
-    });
+    const outcome = await this.#batcher.submit(
+      { key: recordKey(group.groupId), expected: group.revision, value },
+      limitMs,
+    );
     switch (outcome.kind) {
       case "swapped": {
         const previous = group.record;
@@ -326,7 +318,6 @@ export class Engine {
 
   #changed(group: GroupState, previous: ElectionRecord): void {
     const { record } = group;
-    this.#ttls.move(previous.holder?.ttlMs, record.holder?.ttlMs);
     if (previous.eventNumber !== record.eventNumber) group.eventSeenAtMs = group.seenAtMs;
     const transferMoved = (previous.transfer === null) !== (record.transfer === null);
     if (previous.eventNumber !== record.eventNumber || transferMoved) this.#notify(group);

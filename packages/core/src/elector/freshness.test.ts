@@ -51,12 +51,12 @@ async function setUp(): Promise<{ store: HandStore; clock: VirtualClock; freshne
   const follower = new FeedFollower(store, clock, { snapshot: () => {}, changes: () => {} });
   follower.start();
   await clock.advance(0);
-  return { store, clock, freshness: new Freshness(store, clock, follower, () => 250) };
+  return { store, clock, freshness: new Freshness(store, clock, follower) };
 }
 
 test("one sync serves all that came before it was sent", async () => {
   const { store, clock, freshness } = await setUp();
-  const all = Promise.all(Array.from({ length: 100 }, () => freshness.fresh()));
+  const all = Promise.all(Array.from({ length: 100 }, () => freshness.fresh(250)));
   await clock.advance(0);
   expect(store.syncs).toHaveLength(1);
   store.reach(5);
@@ -68,9 +68,9 @@ test("one sync serves all that came before it was sent", async () => {
 
 test("a read never joins a sync already sent, and all that came meanwhile share the next", async () => {
   const { store, clock, freshness } = await setUp();
-  const early = freshness.fresh();
+  const early = freshness.fresh(250);
   await clock.advance(0);
-  const late = [freshness.fresh(), freshness.fresh()];
+  const late = [freshness.fresh(250), freshness.fresh(250)];
   await clock.advance(0);
   expect(store.syncs).toHaveLength(1);
   store.reach(9);
@@ -89,7 +89,7 @@ test("a read never joins a sync already sent, and all that came meanwhile share 
 
 test("a read waits until the feed has reached what the sync returned", async () => {
   const { store, clock, freshness } = await setUp();
-  const fresh = freshness.fresh();
+  const fresh = freshness.fresh(250);
   await clock.advance(0);
   store.syncs[0]?.answer(5);
   await clock.advance(0);
@@ -103,11 +103,11 @@ test("a read waits until the feed has reached what the sync returned", async () 
 
 test("a sync whose feed lags does not hold up the next one", async () => {
   const { store, clock, freshness } = await setUp();
-  const first = freshness.fresh();
+  const first = freshness.fresh(250);
   await clock.advance(0);
   store.syncs[0]?.answer(5);
   await clock.advance(0);
-  const second = freshness.fresh();
+  const second = freshness.fresh(250);
   await clock.advance(0);
   expect(store.syncs).toHaveLength(2);
   store.syncs[1]?.answer(5);
@@ -118,9 +118,9 @@ test("a sync whose feed lags does not hold up the next one", async () => {
 
 test("a sync without an answer, or a feed that stands still, fails its round in time and no other", async () => {
   const { store, clock, freshness } = await setUp();
-  const silent = failureOf(freshness.fresh());
+  const silent = failureOf(freshness.fresh(250));
   await clock.advance(100);
-  const next = failureOf(freshness.fresh());
+  const next = failureOf(freshness.fresh(250));
   await clock.advance(150);
   expect(await stateOf(silent)).toBe("fulfilled");
   expect(await silent).toBeInstanceOf(BackendUnavailableError);
@@ -130,7 +130,7 @@ test("a sync without an answer, or a feed that stands still, fails its round in 
   expect(await stateOf(next)).toBe("pending");
   await clock.advance(1);
   expect(await next).toBeInstanceOf(BackendUnavailableError);
-  const good = freshness.fresh();
+  const good = freshness.fresh(250);
   await clock.advance(0);
   store.syncs[2]?.answer(0);
   await clock.advance(0);
@@ -144,7 +144,7 @@ test("a failed sync is told as the store's failure, whatever it threw", async ()
     [new Error("a driver's own"), BackendUnavailableError],
     ["not even an error", BackendUnavailableError],
   ] as const) {
-    const failure = failureOf(freshness.fresh());
+    const failure = failureOf(freshness.fresh(250));
     await clock.advance(0);
     store.syncs.at(-1)?.fail(error);
     expect(await failure).toBeInstanceOf(expected);
@@ -153,7 +153,7 @@ test("a failed sync is told as the store's failure, whatever it threw", async ()
 
 test("a round whose members have all gone is no unhandled failure", async () => {
   const { store, clock, freshness } = await setUp();
-  void freshness.fresh();
+  void freshness.fresh(250);
   await clock.advance(0);
   store.syncs[0]?.fail(new BackendUnavailableError("out"));
   await clock.advance(0);
@@ -162,7 +162,7 @@ test("a round whose members have all gone is no unhandled failure", async () => 
 test("what was seen is as old as the sending of the last sync that was reached", async () => {
   const { store, clock, freshness } = await setUp();
   expect(freshness.wasFresh).toBe(false);
-  const fresh = freshness.fresh();
+  const fresh = freshness.fresh(250);
   await clock.advance(30);
   store.syncs[0]?.answer(0);
   await clock.advance(0);
@@ -171,4 +171,48 @@ test("what was seen is as old as the sending of the last sync that was reached",
   expect(freshness.ageMs()).toBe(30);
   await clock.advance(20);
   expect(freshness.ageMs()).toBe(50);
+});
+
+test("each reader of a round is given up at its own limit, and the round goes on for the others", async () => {
+  const { store, clock, freshness } = await setUp();
+  const short = failureOf(freshness.fresh(125));
+  const long = freshness.fresh(1000);
+  await clock.advance(125);
+  expect(await stateOf(short)).toBe("fulfilled");
+  expect(await short).toBeInstanceOf(BackendUnavailableError);
+  await clock.advance(800);
+  store.syncs[0]?.answer(0);
+  await clock.advance(0);
+  expect(await stateOf(long)).toBe("fulfilled");
+  expect(store.syncs).toHaveLength(1);
+});
+
+test("a sync without an answer holds up a reader with a shorter limit no longer than that limit", async () => {
+  const { store, clock, freshness } = await setUp();
+  const long = freshness.fresh(1000);
+  await clock.advance(50);
+  const short = freshness.fresh(125);
+  await clock.advance(74);
+  expect(store.syncs).toHaveLength(1);
+  await clock.advance(1);
+  expect(store.syncs).toHaveLength(2);
+  // It was sent after the long one came, so it serves that as well.
+  store.syncs[1]?.answer(0);
+  await clock.advance(0);
+  expect([await stateOf(short), await stateOf(long)]).toEqual(["fulfilled", "fulfilled"]);
+});
+
+test("a round serves nobody who came after it was sent, though a later round is under way", async () => {
+  const { store, clock, freshness } = await setUp();
+  const first = freshness.fresh(1000);
+  await clock.advance(0);
+  const second = freshness.fresh(125);
+  await clock.advance(125);
+  expect(store.syncs).toHaveLength(2);
+  store.syncs[0]?.answer(0);
+  await clock.advance(0);
+  expect([await stateOf(first), await stateOf(second)]).toEqual(["fulfilled", "pending"]);
+  store.syncs[1]?.answer(0);
+  await clock.advance(0);
+  expect(await stateOf(second)).toBe("fulfilled");
 });

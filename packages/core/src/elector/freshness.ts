@@ -1,46 +1,88 @@
 /**
  * Linearizable reads at memory speed: one `sync` of the store serves every request that came before it was sent. Whoever
  * comes later takes part in the next one; to reuse one that is under way would show them the past.
+ *
+ * Each request has a time limit of its own, counted from the sending of its round. A round without an answer holds up the
+ * next one for no longer than the shortest limit of those who wait for that; and a round that succeeds serves everybody of
+ * the rounds before it as well.
  */
-import type { Clock } from "../clock.js";
+import type { CancelTimer, Clock } from "../clock.js";
 import { asBackendError } from "../errors.js";
 import type { Store } from "../store/store.js";
+import { MAX_CALL_MS } from "./call-limit.js";
 import type { FeedFollower } from "./feed-follower.js";
-import { within } from "./within.js";
+import { type CallWaiter, sharedCall } from "./shared-call.js";
 
-interface Round {
+/** All requests of a round that have the same limit. */
+class Reader implements CallWaiter {
+  readonly limitMs: number;
   readonly promise: Promise<void>;
-  readonly resolve: () => void;
-  readonly reject: (error: unknown) => void;
+  resolve!: () => void;
+  reject!: (error: unknown) => void;
+
+  constructor(limitMs: number) {
+    this.limitMs = limitMs;
+    this.promise = new Promise<void>((yes, no) => {
+      this.resolve = yes;
+      this.reject = no;
+    });
+    // One that has gone away must not count as an unhandled failure.
+    this.promise.catch(() => {});
+  }
+
+  expire(error: unknown): void {
+    this.reject(error);
+  }
+}
+
+class Round {
+  readonly readers = new Map<number, Reader>();
+  shortestMs = Number.POSITIVE_INFINITY;
+  longestMs = 0;
+  sentAtMs = 0;
+
+  join(limitMs: number): Promise<void> {
+    let reader = this.readers.get(limitMs);
+    if (reader === undefined) {
+      reader = new Reader(limitMs);
+      this.readers.set(limitMs, reader);
+      this.shortestMs = Math.min(this.shortestMs, limitMs);
+      this.longestMs = Math.max(this.longestMs, limitMs);
+    }
+    return reader.promise;
+  }
 }
 
 export class Freshness {
   readonly #store: Store;
   readonly #clock: Clock;
   readonly #follower: FeedFollower;
-  readonly #timeoutMs: () => number;
+  /** Not sent yet. */
   #next: Round | null = null;
-  #sending = false;
+  #scheduled = false;
+  /** The last one sent, while its sync has no answer. */
+  #unanswered: Round | null = null;
+  /** Sent and not over, oldest first. */
+  readonly #sent = new Set<Round>();
+  #cancelTimer: CancelTimer | null = null;
+  #timerMs = Number.POSITIVE_INFINITY;
   #freshAtMs = Number.NEGATIVE_INFINITY;
 
-  constructor(store: Store, clock: Clock, follower: FeedFollower, timeoutMs: () => number) {
+  constructor(store: Store, clock: Clock, follower: FeedFollower) {
     this.#store = store;
     this.#clock = clock;
     this.#follower = follower;
-    this.#timeoutMs = timeoutMs;
   }
 
-  /** Resolves once this process has seen every write acknowledged before the call; else `BackendUnavailableError`. */
-  fresh(): Promise<void> {
-    if (this.#next === null) {
-      this.#next = newRound();
-      if (!this.#sending) {
-        this.#sending = true;
-        // At the end of the present turn of the event loop: all requests that it brings share one.
-        this.#clock.soon(() => void this.#sendRounds());
-      }
-    }
-    return this.#next.promise;
+  /**
+   * Resolves once this process has seen every write acknowledged before the call; else `BackendUnavailableError`. The
+   * default limit is for what no lease waits for.
+   */
+  fresh(limitMs: number = MAX_CALL_MS): Promise<void> {
+    if (this.#next === null) this.#next = new Round();
+    const fresh = this.#next.join(limitMs);
+    this.#schedule();
+    return fresh;
   }
 
   /** Whether this process has ever been. */
@@ -54,42 +96,64 @@ export class Freshness {
   }
 
   /** The next round is sent when the answer of the last is here; its members need not have seen it yet. */
-  async #sendRounds(): Promise<void> {
-    for (let round = this.#next; round !== null; round = this.#next) {
-      this.#next = null;
-      await this.#send(round);
+  #schedule(): void {
+    if (this.#next === null || this.#scheduled) return;
+    if (this.#unanswered !== null) {
+      const { sentAtMs, longestMs } = this.#unanswered;
+      if (this.#next.shortestMs >= longestMs) return;
+      const atMs = sentAtMs + this.#next.shortestMs;
+      if (atMs > this.#clock.monotonicMs()) return this.#wakeAt(atMs);
     }
-    this.#sending = false;
+    this.#scheduled = true;
+    // At the end of the present turn of the event loop: all requests that it brings share one.
+    this.#clock.soon(() => {
+      this.#scheduled = false;
+      const round = this.#next;
+      this.#next = null;
+      if (round !== null) void this.#send(round);
+    });
   }
 
-  #send(round: Round): Promise<void> {
+  #wakeAt(timeMs: number): void {
+    if (timeMs >= this.#timerMs) return;
+    this.#cancelTimer?.();
+    this.#timerMs = timeMs;
+    this.#cancelTimer = this.#clock.after(timeMs - this.#clock.monotonicMs(), () => {
+      this.#timerMs = Number.POSITIVE_INFINITY;
+      this.#schedule();
+    });
+  }
+
+  async #send(round: Round): Promise<void> {
     const sentAtMs = this.#clock.bootMs();
-    return new Promise((answered) => {
-      within(this.#clock, this.#timeoutMs(), "a read", async (signal) => {
+    round.sentAtMs = this.#clock.monotonicMs();
+    this.#unanswered = round;
+    this.#sent.add(round);
+    const answered = () => {
+      if (this.#unanswered !== round) return;
+      this.#unanswered = null;
+      this.#schedule();
+    };
+    try {
+      await sharedCall(this.#clock, "a read", [...round.readers.values()], async (signal) => {
         const revision = await this.#store.sync({ signal });
         answered();
         await this.#follower.reached(revision, signal);
-      })
-        .then(
-          () => {
-            this.#freshAtMs = Math.max(this.#freshAtMs, sentAtMs);
-            round.resolve();
-          },
-          (error: unknown) => round.reject(asBackendError(error)),
-        )
-        .finally(answered);
-    });
+      });
+      this.#freshAtMs = Math.max(this.#freshAtMs, sentAtMs);
+      this.#serve(round);
+    } catch (error) {
+      for (const reader of round.readers.values()) reader.reject(asBackendError(error));
+    }
+    this.#sent.delete(round);
+    answered();
   }
-}
 
-function newRound(): Round {
-  let resolve!: () => void;
-  let reject!: (error: unknown) => void;
-  const promise = new Promise<void>((yes, no) => {
-    resolve = yes;
-    reject = no;
-  });
-  // A round whose members have all gone away must not count as an unhandled failure.
-  promise.catch(() => {});
-  return { promise, resolve, reject };
+  /** Those of earlier rounds came before this one was sent, too. */
+  #serve(round: Round): void {
+    for (const each of this.#sent) {
+      for (const reader of each.readers.values()) reader.resolve();
+      if (each === round) return;
+    }
+  }
 }

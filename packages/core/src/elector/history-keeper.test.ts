@@ -51,8 +51,8 @@ async function setUp(eventNumber: number): Promise<{
     }),
   );
   follower.start();
-  const batcher = new Batcher(store, clock, () => 250);
-  const keeper = new HistoryKeeper(batcher, new Freshness(store, clock, follower, () => 250));
+  const batcher = new Batcher(store, clock);
+  const keeper = new HistoryKeeper(batcher, new Freshness(store, clock, follower));
   await clock.advance(0);
   group.install(recordAfter(eventNumber), "", 1, 0);
   const stored = async () => {

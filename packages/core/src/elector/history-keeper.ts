@@ -1,6 +1,7 @@
 import { encodeHistory } from "../codec.js";
 import { mergeEvents } from "../history.js";
 import type { Batcher } from "./batcher.js";
+import { callLimitMs } from "./call-limit.js";
 import type { Freshness } from "./freshness.js";
 import type { GroupState } from "./group-state.js";
 import { historyKey } from "./keys.js";
@@ -43,9 +44,11 @@ export class HistoryKeeper {
   async #write(group: GroupState): Promise<void> {
     const key = historyKey(group.groupId);
     const value = encodeHistory(mergeEvents(group.history(), group.record.events));
-    const outcome = await this.#batcher.submit({ key, expected: group.historyRevision, value });
+    // A write of the record may wait for this one.
+    const limitMs = callLimitMs(group.record.holder?.ttlMs);
+    const outcome = await this.#batcher.submit({ key, expected: group.historyRevision, value }, limitMs);
     if (outcome.kind === "swapped") group.observeHistory({ key, value, revision: outcome.revision });
     else if (outcome.kind === "conflict" && outcome.current !== null) group.observeHistory(outcome.current);
-    else await this.#freshness.fresh();
+    else await this.#freshness.fresh(limitMs);
   }
 }

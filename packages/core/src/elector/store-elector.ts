@@ -45,6 +45,7 @@ import { stampOf } from "../rules/terms.js";
 import type { CallOptions, Store } from "../store/store.js";
 import { systemClock } from "../system-clock.js";
 import { Attendance } from "./attendance.js";
+import { callLimitMs } from "./call-limit.js";
 import { Campaigns, refuseTtl } from "./campaigns.js";
 import { closedError, Engine, refuseUnknown } from "./engine.js";
 import { Operator } from "./operator.js";
@@ -104,13 +105,14 @@ export class StoreElector implements ElectorAdmin {
   }
 
   renewMany(all: readonly RenewRequest[], options?: CallOptions): Promise<readonly RenewManyResult[]> {
-    return this.#run(options, () => {
+    return this.#run(options, () =>
       // A group that is slow must not hold back the rest for long.
-      const limitMs = 2 * this.#engine.callLimitMs();
-      return Promise.all(
-        requests.parseRenewMany(all).map((each) => this.#renew(each, limitMs).catch(failed)),
-      );
-    });
+      Promise.all(
+        requests
+          .parseRenewMany(all)
+          .map((each) => this.#renew(each, 2 * callLimitMs(each.ttlMs)).catch(failed)),
+      ),
+    );
   }
 
   resign(request: ResignRequest, options?: CallOptions): Promise<ResignResult> {

@@ -1,0 +1,16 @@
+/** The shortest and the longest time limit of one call to the store. */
+const MIN_CALL_MS = 25;
+export const MAX_CALL_MS = 1000;
+
+/**
+ * How long a call to the store may take on behalf of a lease with these ttls: a quarter of the shortest, because everything
+ * behind the call on the same key waits for it, and a renewal must leave time for another try. Without a ttl no lease waits
+ * for the call.
+ */
+export function callLimitMs(...ttlsMs: readonly (number | undefined)[]): number {
+  let limitMs = MAX_CALL_MS;
+  for (const ttlMs of ttlsMs) {
+    if (ttlMs !== undefined) limitMs = Math.min(limitMs, Math.floor(ttlMs / 4));
+  }
+  return Math.max(limitMs, MIN_CALL_MS);
+}
