@@ -107,7 +107,7 @@ test(
 test(
   "a page is dropped from memory when its last member is forgotten, and written again when a member comes back",
   inWorld(async (w) => {
-    const book = new MemberBook(new Batcher(w.truth, w.clock, () => 1000), w.clock);
+    const book = new MemberBook(new Batcher(w.truth, w.clock), w.clock);
     for (let i = 0; i < 100; i++) book.sign(`g${i}`, "a", true, null);
     const leave = book.attend("waits", "b", null);
     await w.clock.advance(599_999);
