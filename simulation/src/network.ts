@@ -16,15 +16,20 @@ export interface NetworkFaults {
   slowRate: number;
 }
 
+/** One arrival of a request at a server: a duplicate is another one. */
+export interface Arrival {
+  readonly number: number;
+}
+
 export interface NetworkCall<T> {
   readonly from: ProcessClock;
   readonly server: SimServer;
   readonly timeoutMs: number;
   readonly signal?: AbortSignal;
-  readonly run: (elector: ElectorAdmin, options: CallOptions) => Promise<T>;
+  readonly run: (elector: ElectorAdmin, options: CallOptions, arrival: Arrival) => Promise<T>;
   /** At the server, in true time, whether or not the answer ever arrives. */
-  readonly onAnswer?: (value: T, arrivedMs: number, answeredMs: number) => void;
-  readonly onError?: (error: unknown) => void;
+  readonly onAnswer?: (value: T, arrivedMs: number, answeredMs: number, arrival: Arrival) => void;
+  readonly onError?: (error: unknown, arrivedMs: number, answeredMs: number, arrival: Arrival) => void;
 }
 
 const LATEST_MS = 3000;
@@ -36,6 +41,7 @@ export class Network {
   lastArrivalMs: number = Number.POSITIVE_INFINITY;
   readonly #time: VirtualClock;
   readonly #random: Random;
+  #arrivals = 0;
 
   constructor(time: VirtualClock, random: Random) {
     this.#time = time;
@@ -109,6 +115,7 @@ export class Network {
     if (process === null) return done({ ok: false, error: new CallLost("connection refused") });
     process.clock.pass(() => {
       const arrivedMs = this.#time.monotonicMs();
+      const arrival: Arrival = { number: ++this.#arrivals };
       if (connection?.isClosed === true) return;
       const line = connection?.open(process.clock);
       const forgetCrash = process.onCrash(() => done({ ok: false, error: new CallLost("connection reset") }));
@@ -117,17 +124,18 @@ export class Network {
         if (line !== undefined) connection?.forget(line);
       };
       // The answer leaves when the server has got so far, which a stop at a reading of its clock puts off.
-      call.run(process.elector, line === undefined ? {} : { signal: line.controller.signal }).then(
+      const options = line === undefined ? {} : { signal: line.controller.signal };
+      call.run(process.elector, options, arrival).then(
         (value) =>
           process.clock.pass(() => {
             forget();
-            call.onAnswer?.(value, arrivedMs, this.#time.monotonicMs());
+            call.onAnswer?.(value, arrivedMs, this.#time.monotonicMs(), arrival);
             done({ ok: true, value });
           }),
         (error: unknown) =>
           process.clock.pass(() => {
             forget();
-            call.onError?.(error);
+            call.onError?.(error, arrivedMs, this.#time.monotonicMs(), arrival);
             done({ ok: false, error });
           }),
       );

@@ -1,5 +1,6 @@
-import { type ElectorAdmin, type PolicyInput, sleep } from "@tenure/core";
+import { type Leader, type PolicyInput, sleep } from "@tenure/core";
 import type { ProcessClock, Random } from "@tenure/core/testing";
+import { type Act, asked, perform } from "./acts.js";
 import type { Environment } from "./environment.js";
 import { isExpected } from "./environment.js";
 
@@ -39,9 +40,7 @@ export class SimOperator {
     for (;;) {
       await sleep(this.#environment.time, BUSY_MS);
       const groupId = this.#random.pick(this.#environment.groupIds);
-      void this.#call("patches", (admin) => admin.updateGroup({ groupId, policy: { minTtlMs: 300 } })).catch(
-        () => {},
-      );
+      void this.#try({ verb: "update", request: { groupId, policy: { minTtlMs: 300 } } });
     }
   }
 
@@ -52,44 +51,39 @@ export class SimOperator {
     if (dice < 0.3) {
       const force = random.chance(0.25);
       const banMs = random.chance(0.6) ? random.int(200, 2000) : undefined;
-      const request = { groupId, by: force ? `${by}-force` : by, force, banMs };
-      await this.#try(`steps down ${JSON.stringify(request)}`, async (admin) => {
-        await admin.stepDown(request);
-        this.#environment.checks.onStepDown(request);
+      await this.#try({
+        verb: "step-down",
+        request: { groupId, by: force ? `${by}-force` : by, force, banMs },
       });
     } else if (dice < 0.5) {
       const toNodeId = random.pick(this.#nodeIds());
-      const timeoutMs = random.int(200, 1000);
-      await this.#try(`transfers to ${toNodeId}`, (admin) =>
-        admin.transfer({ groupId, toNodeId, by, timeoutMs }),
-      );
+      await this.#try({
+        verb: "transfer",
+        request: { groupId, toNodeId, by, timeoutMs: random.int(200, 1000) },
+      });
     } else if (dice < 0.65) {
       const forMs = random.chance(0.6) ? random.int(50, 1500) : undefined;
-      await this.#try(`pauses for ${forMs ?? "ever"}`, (admin) => admin.pause({ groupId, forMs }));
+      await this.#try({ verb: "pause", request: { groupId, forMs } });
       await sleep(this.#environment.time, random.between(0, 1200));
-      if (random.chance(0.8)) await this.#try("resumes", this.#resume(groupId));
+      if (random.chance(0.8)) await this.#try(this.#resume(groupId));
     } else if (dice < 0.85) {
-      const policy = this.#policy();
-      await this.#try(`sets ${JSON.stringify(policy)}`, (admin) => admin.updateGroup({ groupId, policy }));
+      await this.#try({ verb: "update", request: { groupId, policy: this.#policy() } });
     } else if (dice < 0.95) {
       const force = random.chance(0.7);
-      await this.#try("deletes", (admin) =>
-        admin.deleteGroup({ groupId, by: force ? `${by}-force` : by, force }),
-      );
-      await this.#try("creates", this.#create(groupId));
+      await this.#try({ verb: "delete", request: { groupId, by: force ? `${by}-force` : by, force } });
+      await this.#try(this.#create(groupId));
     } else {
-      await this.#try("creates", this.#create(groupId));
+      await this.#try(this.#create(groupId));
     }
   }
 
-  #create(groupId: string): (admin: ElectorAdmin) => Promise<unknown> {
-    const policy = this.#policy();
-    return (admin) => admin.createGroup({ groupId, policy });
+  #create(groupId: string): Act {
+    return { verb: "create", request: { groupId, policy: this.#policy() } };
   }
 
-  #resume(groupId: string): (admin: ElectorAdmin) => Promise<void> {
+  #resume(groupId: string): Act {
     this.#environment.checks.onResumeSent(groupId);
-    return (admin) => admin.resume({ groupId });
+    return { verb: "resume", request: { groupId } };
   }
 
   #policy(): PolicyInput {
@@ -99,15 +93,15 @@ export class SimOperator {
     return { minTtlMs: 300, takeoverDelayMs, strategy, preempt };
   }
 
-  async #try(what: string, act: (admin: ElectorAdmin) => Promise<unknown>): Promise<void> {
-    await this.#call(what, act).catch(() => {});
+  async #try(act: Act): Promise<void> {
+    await this.#call(act).catch(() => {});
   }
 
-  async #insist(act: (admin: ElectorAdmin) => Promise<unknown>): Promise<void> {
+  async #insist(act: Act): Promise<void> {
     const { core } = this.#environment.modules;
     for (;;) {
       try {
-        await this.#call("insists", act);
+        await this.#call(act);
         return;
       } catch (error) {
         if (error instanceof core.ConflictError) return;
@@ -116,16 +110,20 @@ export class SimOperator {
     }
   }
 
-  #call(what: string, act: (admin: ElectorAdmin) => Promise<unknown>): Promise<unknown> {
-    const { network, servers, trace, checks } = this.#environment;
-    trace?.note("admin", what);
+  #call(act: Act): Promise<Leader | null> {
+    const { network, servers, trace, checks, modules } = this.#environment;
+    trace?.note("admin", `${act.verb} ${JSON.stringify(act.request)}`);
     return network.call({
       from: this.#clock,
       server: this.#random.pick(servers),
-      timeoutMs: CALL_MS,
-      run: act,
-      onError: (error) => {
-        if (!isExpected(this.#environment, error)) checks.unexpected(error);
+      timeoutMs: act.verb === "transfer" ? CALL_MS + (act.request.timeoutMs ?? 0) : CALL_MS,
+      run: (admin, _, { number }) => perform(admin, asked(act, number)),
+      onAnswer: (leader, arrivedMs, answeredMs, { number }) =>
+        checks.onActed({ act: asked(act, number), outcome: "done", leader, arrivedMs, answeredMs }),
+      onError: (error, arrivedMs, answeredMs, { number }) => {
+        const done = { act: asked(act, number), leader: null, arrivedMs, answeredMs };
+        if (error instanceof modules.core.ConflictError) checks.onActed({ ...done, outcome: "refused" });
+        else if (!isExpected(this.#environment, error)) checks.unexpected(error);
       },
     });
   }

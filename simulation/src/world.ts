@@ -75,11 +75,13 @@ export class World {
       options.traced === true || options.print !== undefined ? new Trace(this.#time, options.print) : null;
     this.#groups = Array.from({ length: profile.groups }, (_, i) => new GroupTruth(`g${i}`));
     this.#byId = new Map(this.#groups.map((group) => [group.groupId, group]));
+    // Of several stops in a row, which are rare, no two are among the longest.
+    const stoppedMs = 2 * (profile.stops?.stopMs[1] ?? 0);
     this.#checks = new Checks(
       {
         driftRatio: DRIFT_RATIO,
-        // A call to the store, and stops on the way there, of which there may be a few.
-        decidedBeforeMs: STORE_CALL_MS + 2 * (profile.stops?.stopMs[1] ?? 0),
+        decidedBeforeMs: STORE_CALL_MS + stoppedMs,
+        stoppedMs,
         chaosMs: profile.chaosMs,
         groups: this.#groups,
         nowMs: () => this.#time.monotonicMs(),

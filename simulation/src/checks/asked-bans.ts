@@ -1,6 +1,5 @@
-import type { StepDownRequest } from "@tenure/core";
 import type { RecordWrite } from "../truth.js";
-import type { Check, CheckContext } from "./check.js";
+import type { Acted, Check, CheckContext } from "./check.js";
 
 /** S8: what an operator was told is so: a node stepped down with a ban is not elected, whatever the record says of it. */
 export class AskedBans implements Check {
@@ -12,11 +11,14 @@ export class AskedBans implements Check {
     this.#context = context;
   }
 
-  onStepDown({ groupId, by, banMs = 0 }: StepDownRequest): void {
+  onActed({ act, outcome }: Acted): void {
+    if (act.verb !== "step-down" || outcome === "refused") return;
+    const { groupId, by, banMs = 0 } = act.request;
     if (banMs === 0) return;
     const { writes } = this.#context.truth(groupId);
     const write = writes.findLast((each) => askedBy(each) === by);
     const nodeId = write?.previous?.record.holder?.nodeId;
+    // Without a write of its own, KeptActs looks whether it has happened otherwise.
     if (write === undefined || nodeId === undefined) return;
     const untilMs = write.atMs + banMs / (1 + this.#context.driftRatio);
     // Somebody may have stepped it down again, or emptied the group, before this answer came.

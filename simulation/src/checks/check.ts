@@ -2,6 +2,7 @@
 import type {
   CampaignRequest,
   CampaignResult,
+  Leader,
   Leadership,
   LeadershipEvent,
   LedTerm,
@@ -9,10 +10,10 @@ import type {
   RenewResult,
   ResignRequest,
   ResignResult,
-  StepDownRequest,
   WatchEvent,
 } from "@tenure/core";
 import type { ProcessClock } from "@tenure/core/testing";
+import type { Act } from "../acts.js";
 import type { GroupTruth, RecordWrite } from "../truth.js";
 
 /** One life of a client process. */
@@ -49,6 +50,17 @@ export type Answer =
   | Answered<"renew", RenewRequest, RenewResult>
   | Answered<"resign", ResignRequest, ResignResult>;
 
+/** An operator's act that was answered: as done, or as refused (`ConflictError`). */
+export interface Acted {
+  readonly act: Act;
+  readonly outcome: "done" | "refused";
+  /** What a transfer that was done resolves with. */
+  readonly leader: Leader | null;
+  /** At the server, in true time. */
+  readonly arrivedMs: number;
+  readonly answeredMs: number;
+}
+
 export interface Read {
   readonly groupId: string;
   readonly server: string;
@@ -75,8 +87,7 @@ export interface Check {
   onLead?(lead: Lead): void;
   onStop?(lead: Lead): void;
   onResignSent?(request: ResignRequest): void;
-  /** A step-down that was answered as done. */
-  onStepDown?(request: StepDownRequest): void;
+  onActed?(acted: Acted): void;
   onResumeSent?(groupId: string): void;
   onAnswer?(answer: Answer): void;
   onRead?(read: Read): void;
@@ -90,6 +101,8 @@ export interface CheckContext {
   readonly driftRatio: number;
   /** The longest time from a decision to its write in the store: durations in a record are as of the decision. */
   readonly decidedBeforeMs: number;
+  /** How long processes may be stopped between a reading of the clock and what they make of it; 0 where they never are. */
+  readonly stoppedMs: number;
   readonly chaosMs: number;
   readonly groups: readonly GroupTruth[];
   nowMs(): number;
@@ -102,13 +115,15 @@ export const CHECKS = {
   S2: "two instances in one term",
   S2b: "one term led in two stints",
   S3: "a term that does not rise",
-  S4: "a read that is not linearizable",
+  S4: "a read that is not linearizable, or a refusal that names nobody though somebody leads",
   S5: "a watcher that misses, doubles or is sent back",
   S6: "an expiry before its time, or a reason that is not true",
   S6h: "a history with a gap or a double",
-  S7: "a takeover before its delay is over",
+  S7: "a takeover before its delay is over, or a delay after another end than an expiry",
   S8: "a node elected that was banned, or while the group was paused or reserved",
   S9: "a yes without its own write, or an acknowledged write lost",
+  S10: "an operator's act answered as done that has not happened",
+  S11: "a transfer whose answer does not say what happened",
   L1: "no leader after the faults have ended",
   L2: "a holder told that it is not the leader",
   L3: "a mark that outlives its time",

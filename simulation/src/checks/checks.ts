@@ -1,9 +1,10 @@
-import type { Answer, Check, CheckCode, CheckContext, Lead, Read, Watched } from "./check.js";
-import type { LeadershipEvent, ResignRequest, StepDownRequest } from "@tenure/core";
+import type { Acted, Answer, Check, CheckCode, CheckContext, Lead, Read, Watched } from "./check.js";
+import type { LeadershipEvent, ResignRequest } from "@tenure/core";
 import type { GroupTruth, RecordWrite } from "../truth.js";
 import { AskedBans } from "./asked-bans.js";
 import { FreshReads } from "./fresh-reads.js";
 import { HonestAnswers } from "./honest-answers.js";
+import { KeptActs } from "./kept-acts.js";
 import { Liveness } from "./liveness.js";
 import { Marks } from "./marks.js";
 import { OneHolder } from "./one-holder.js";
@@ -28,6 +29,7 @@ export class Checks implements Required<Check> {
     const told: CheckContext = {
       driftRatio: context.driftRatio,
       decidedBeforeMs: context.decidedBeforeMs,
+      stoppedMs: context.stoppedMs,
       chaosMs: context.chaosMs,
       groups: context.groups,
       nowMs: () => context.nowMs(),
@@ -48,6 +50,7 @@ export class Checks implements Required<Check> {
       new WholeHistory(told),
       new Marks(told),
       new AskedBans(told),
+      new KeptActs(told),
       new HonestAnswers(told),
       new Liveness(told),
     ];
@@ -78,8 +81,8 @@ export class Checks implements Required<Check> {
     for (const check of this.#checks) check.onResignSent?.(request);
   }
 
-  onStepDown(request: StepDownRequest): void {
-    for (const check of this.#checks) check.onStepDown?.(request);
+  onActed(acted: Acted): void {
+    for (const check of this.#checks) check.onActed?.(acted);
   }
 
   onResumeSent(groupId: string): void {

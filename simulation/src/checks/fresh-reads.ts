@@ -17,7 +17,11 @@ export class FreshReads implements Check {
     const { result, answeredMs } = read;
     const isLocal = read.consistency === "local";
     const oldestMs = isLocal
-      ? answeredMs - result.ageMs / (1 - this.#context.driftRatio) - read.suspendedMs - 1
+      ? answeredMs -
+        result.ageMs / (1 - this.#context.driftRatio) -
+        read.suspendedMs -
+        this.#context.stoppedMs -
+        1
       : read.arrivedMs;
     const isTrue = this.#wasSo(read.groupId, oldestMs, answeredMs, (write) =>
       write === null
@@ -40,8 +44,15 @@ export class FreshReads implements Check {
         : result.kind === "not-leader"
           ? result.currentLeader
           : undefined;
-    // Nobody is named where the lease is over or its holder deposed, though the record has one.
-    if (named === undefined || named === null) return;
+    if (named === undefined) return;
+    if (named === null) {
+      const isTrue = this.#wasSo(request.groupId, arrivedMs, answeredMs, (write) =>
+        this.#namesNobody(write, request.nodeId, answeredMs),
+      );
+      if (!isTrue)
+        this.#context.fail("S4", `${verb} of ${request.nodeId} is told that nobody leads, and somebody does`);
+      return;
+    }
     if (this.#wasSo(request.groupId, arrivedMs, answeredMs, (write) => write !== null && shows(write, named)))
       return;
     this.#context.fail(
@@ -49,6 +60,15 @@ export class FreshReads implements Check {
       `${verb} of ${request.nodeId} from ${arrivedMs.toFixed(1)} to ${answeredMs.toFixed(1)} is told that ` +
         `${named.nodeId} leads term ${named.term}`,
     );
+  }
+
+  /** Nobody is named where nobody holds the group, its holder is deposed or asks itself, or its lease is over. */
+  #namesNobody(write: RecordWrite | null, askedBy: string, nowMs: number): boolean {
+    if (write === null) return true;
+    const { holder, deposed, holdMs } = write.record;
+    if (holder === null || deposed !== null || holder.nodeId === askedBy) return true;
+    const { driftRatio, decidedBeforeMs } = this.#context;
+    return nowMs >= write.atMs + holdMs / (1 + driftRatio) - decidedBeforeMs;
   }
 
   #wasSo(

@@ -1,3 +1,4 @@
+import type { ResignRequest } from "@tenure/core";
 import type { Answer, Check, CheckContext } from "./check.js";
 
 /**
@@ -27,6 +28,11 @@ export class HonestAnswers implements Check {
           "S9",
           `${request.nodeId} is told that it has resigned term ${answer.request.term}, and holds it`,
         );
+      } else if (result.kind === "resigned" && !this.#hasResigned(answer.request)) {
+        this.#context.fail(
+          "S9",
+          `${request.nodeId} is told that it has resigned term ${answer.request.term}, which it never gave up`,
+        );
       } else if (result.kind === "not-leader" && holds) {
         this.#context.fail(
           "L2",
@@ -34,6 +40,19 @@ export class HonestAnswers implements Check {
         );
       }
     }
+  }
+
+  /** Its term has ended, and not by a lease that ran out. */
+  #hasResigned({ groupId, nodeId, term, instanceId }: ResignRequest): boolean {
+    const { writes } = this.#context.truth(groupId);
+    return writes.some(({ events, previous }) => {
+      const holder = previous?.record.term === term ? previous.record.holder : null;
+      return (
+        holder?.nodeId === nodeId &&
+        (instanceId === undefined || holder.instanceId === instanceId) &&
+        events.some((event) => event.type === "LEADER_LOST" && event.reason !== "expired")
+      );
+    });
   }
 
   #hasOwnWrite({ verb, request, arrivedMs, answeredMs }: Answer, term: number): boolean {

@@ -90,6 +90,9 @@ export class Marks implements Check {
       }
     }
     if (record.deleted) this.#restUntil.delete(groupId);
+    const isExpiry = events.some((event) => event.type === "LEADER_LOST" && event.reason === "expired");
+    if (record.delayMs > (previous?.record.delayMs ?? 0) && !isExpiry)
+      this.#context.fail("S7", `a takeover delay of ${record.delayMs} ms begins without an expiry`);
   }
 
   #checkBan({ events, atMs }: RecordWrite, marks: ReadonlyMap<string, Mark>): void {

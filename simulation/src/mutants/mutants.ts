@@ -1,6 +1,12 @@
+import { ACT_MUTANTS } from "./act-mutants.js";
 import { ANSWER_MUTANTS } from "./answer-mutants.js";
 import type { Mutant } from "./mutant.js";
 import { RECORD_MUTANTS } from "./record-mutants.js";
 import { TIME_MUTANTS } from "./time-mutants.js";
 
-export const MUTANTS: readonly Mutant[] = [...TIME_MUTANTS, ...ANSWER_MUTANTS, ...RECORD_MUTANTS];
+export const MUTANTS: readonly Mutant[] = [
+  ...TIME_MUTANTS,
+  ...ANSWER_MUTANTS,
+  ...RECORD_MUTANTS,
+  ...ACT_MUTANTS,
+];
