@@ -5,6 +5,7 @@ import { cliffs } from "./cliffs.js";
 import { electorCost } from "./elector-cost.js";
 import { embeddedRenew } from "./embedded-renew.js";
 import { engineBenchmarks } from "./engines.js";
+import { failedDisk } from "./failed-disk.js";
 import { httpThroughput } from "./http-throughput.js";
 import { watchers } from "./watchers.js";
 
@@ -12,6 +13,7 @@ const BENCHMARKS: readonly Benchmark[] = [
   electorCost,
   cliffs,
   embeddedRenew,
+  failedDisk,
   httpThroughput,
   watchers,
   ...engineBenchmarks,

@@ -25,9 +25,17 @@ const file = () => join(root, "copy.mdb");
 const rootPage = (tree: "free" | "main") =>
   Number(bytes.readBigUInt64LE(meta + (tree === "free" ? 88 : 136))) * PAGE;
 const nodeAt = (page: number, i: number) => page + HEADER + bytes.readUInt16LE(page + HEADER + 2 * i);
+/** To the end, without a pause. */
+const verifyAll = (key: Buffer) => {
+  const steps = verify(file(), key);
+  for (;;) {
+    const step = steps.next();
+    if (step.done === true) return step.value;
+  }
+};
 const check = () => {
   writeFileSync(file(), bytes);
-  return verify(file(), HEAD);
+  return verifyAll(HEAD);
 };
 
 beforeAll(async () => {
@@ -54,7 +62,7 @@ afterAll(() => rmSync(root, { recursive: true, force: true }));
 
 test("a sound file passes, and what is in it is found", () => {
   expect(check()).toBe(true);
-  expect(verify(file(), Buffer.from("another key"))).toBe(false);
+  expect(verifyAll(Buffer.from("another key"))).toBe(false);
   const { entries, transaction } = readHead(file());
   expect(entries).toBe(501);
   expect(transaction).toBeGreaterThan(2);

@@ -6,6 +6,7 @@
  */
 import { closeSync, fstatSync, openSync } from "node:fs";
 import { damaged, DataFileError, PAGE, PageWalk, readAt, type Tree } from "./page-walk.js";
+import type { Steps } from "./slices.js";
 
 /** What the newer of the two meta pages says. */
 export interface DataFileHead {
@@ -33,48 +34,52 @@ interface Meta {
 
 /** The first pages, which LMDB believes as soon as it opens the file. They are sound no matter who writes meanwhile. */
 export function readHead(path: string): DataFileHead {
-  return withFile(path, (file) => {
+  const file = openSync(path, "r");
+  try {
     const meta = readMeta(file);
     return { transaction: meta.transaction, entries: meta.main.entries };
-  });
+  } finally {
+    closeSync(file);
+  }
 }
 
 /** The whole, page by page; `true` if entries have versions and `key` is one. Nobody else may write meanwhile. */
-export function verify(path: string, key: Buffer): boolean {
-  return withFile(path, (file) => {
-    const { pageBytes, lastPage, transaction, main, free } = readMeta(file);
-    const bytes = fstatSync(file).size;
-    const walk = new PageWalk({ file, bytes, pageBytes, lastPage, transaction: BigInt(transaction) });
-    let entries = 0;
-    let isFound = false;
-    walk.tree(
-      main,
-      (a, b) => a.compare(b),
-      (each) => {
-        entries++;
-        isFound ||= each.equals(key);
-      },
-    );
-    if (entries !== main.entries) throw damaged(`${entries} of ${main.entries} entries are left`);
-    const records: (() => Buffer)[] = [];
-    walk.tree(free, compareTransactions, (_, readValue) => records.push(readValue));
-    for (const readRecord of records) walk.freePages(readRecord());
-    return isFound && main.flags === FLAGS.main;
-  });
+export function* verify(path: string, key: Buffer): Steps<boolean> {
+  const file = openSync(path, "r");
+  try {
+    return yield* verifyFile(file, key);
+  } finally {
+    closeSync(file);
+  }
+}
+
+function* verifyFile(file: number, key: Buffer): Steps<boolean> {
+  const { pageBytes, lastPage, transaction, main, free } = readMeta(file);
+  const bytes = fstatSync(file).size;
+  const walk = new PageWalk({ file, bytes, pageBytes, lastPage, transaction: BigInt(transaction) });
+  let entries = 0;
+  let isFound = false;
+  yield* walk.tree(
+    main,
+    (a, b) => a.compare(b),
+    (each) => {
+      entries++;
+      isFound ||= each.equals(key);
+    },
+  );
+  if (entries !== main.entries) throw damaged(`${entries} of ${main.entries} entries are left`);
+  const records: (() => Buffer)[] = [];
+  yield* walk.tree(free, compareTransactions, (_, readValue) => records.push(readValue));
+  for (const readRecord of records) {
+    walk.freePages(readRecord());
+    yield 1;
+  }
+  return isFound && main.flags === FLAGS.main;
 }
 
 function compareTransactions(a: Buffer, b: Buffer): number {
   if (a.length !== 8 || b.length !== 8) throw damaged("its list of free pages");
   return Number(a.readBigUInt64LE() - b.readBigUInt64LE());
-}
-
-function withFile<T>(path: string, use: (file: number) => T): T {
-  const file = openSync(path, "r");
-  try {
-    return use(file);
-  } finally {
-    closeSync(file);
-  }
 }
 
 /** Transactions write the two pages by turns, so that their numbers are neighbours, the even one in the first. */

@@ -18,32 +18,38 @@ interface Told {
   readonly recoveries: number;
 }
 
-test("when the disk is full nothing is acknowledged or shown that is not there, and the store comes back", async () => {
-  const directory = join(root, "filled");
-  const child = new Child("filler.mjs", [directory], { fileBlocks: 4000 });
-  let told: Told;
-  try {
-    told = JSON.parse((await child.line()) ?? "null") as Told;
-    expect(await child.ended).toEqual({ code: 0, signal: null });
-  } finally {
-    await child.destroy();
-  }
-  expect(told.acknowledged.length).toBeGreaterThan(100);
-  expect(told.recoveries).toBe(2);
-  // The write that failed is uncertain, the one behind it was never sent, the feed ended with a reason.
-  expect(new Set(told.failures)).toEqual(
-    new Set(["uncertain", "BACKEND_UNAVAILABLE", "feed BACKEND_UNAVAILABLE"]),
-  );
-  const store = await EmbeddedStore.open({ directory });
-  for await (const { entries } of store.feed()) {
-    const there = new Set(entries.map(({ key }) => key));
-    expect(told.acknowledged.filter((key) => !there.has(key))).toEqual([]);
-    expect(told.shown.filter((key) => !there.has(key))).toEqual([]);
-    expect(there.size).toBe(told.acknowledged.length);
-    break;
-  }
-  await store.close();
-});
+test.each([
+  ["batches of one write", 1, 400],
+  ["batches of 40 writes", 40, 4000],
+])(
+  "when the disk is full nothing is acknowledged or shown that is not there, and the store comes back: %s",
+  async (_, size, fileBlocks) => {
+    const directory = join(root, `filled-${size}`);
+    const child = new Child("filler.mjs", [directory, String(size)], { fileBlocks });
+    let told: Told;
+    try {
+      told = JSON.parse((await child.line()) ?? "null") as Told;
+      expect(await child.ended).toEqual({ code: 0, signal: null });
+    } finally {
+      await child.destroy();
+    }
+    expect(told.acknowledged.length).toBeGreaterThan(100);
+    expect(told.recoveries).toBe(2);
+    // The write that failed is uncertain, the one behind it was never sent, the feed ended with a reason.
+    expect(new Set(told.failures)).toEqual(
+      new Set(["uncertain", "BACKEND_UNAVAILABLE", "feed BACKEND_UNAVAILABLE"]),
+    );
+    const store = await EmbeddedStore.open({ directory });
+    for await (const { entries } of store.feed()) {
+      const there = new Set(entries.map(({ key }) => key));
+      expect(told.acknowledged.filter((key) => !there.has(key))).toEqual([]);
+      expect(told.shown.filter((key) => !there.has(key))).toEqual([]);
+      expect(there.size).toBe(told.acknowledged.length);
+      break;
+    }
+    await store.close();
+  },
+);
 
 test("where there is no room for a store none is begun, and the process lives to say so", async () => {
   const directory = join(root, "no-room");

@@ -5,6 +5,7 @@ import {
   type CasOp,
   type CasOutcome,
   checkBatch,
+  type Clock,
   ClosedError,
   type Entry,
   FeedHub,
@@ -13,13 +14,22 @@ import {
   type Revision,
   type Store,
   type StoreLimits,
+  systemClock,
 } from "@tenure/core";
-import { Database } from "./database.js";
+import { Backoff } from "../backoff.js";
+import { Database, type DatabaseOptions } from "./database.js";
 import { EntryTable } from "./entry-table.js";
+import { LeftFile } from "./left-file.js";
 
 export interface EmbeddedStoreOptions {
   /** Made, for its owner only, if it does not exist. On a local file system. */
   readonly directory: string;
+  /**
+   * Times the attempts to open the directory again after a failed write.
+   *
+   * @defaultValue the machine's clock
+   */
+  readonly clock?: Clock;
 }
 
 /** What became of a transaction. `lost`: it failed, or nobody waited for it, in a way that tells nothing. */
@@ -38,15 +48,16 @@ interface Group {
 interface Session {
   readonly database: Database;
   readonly table: EntryTable;
-  /** Open until the end of the present turn. */
+  /** Takes in writes until the transaction before it has ended; then it is sent, and the next write begins another. */
   group: Group | null;
   /** Of the last transaction sent; when it is known, so are all before it. */
   tail: Promise<Verdict>;
-  /** Why it must not be used any more. */
-  broken: BackendUnavailableError | null;
+  /** Why it must not be used any more; `null` while it may. */
+  broken: { readonly problem: string; readonly cause: unknown } | null;
 }
 
 const WRITTEN: Verdict = { kind: "written" };
+const REOPEN_BACKOFF = { firstMs: 100, maxMs: 5000 };
 
 /**
  * The store in a directory of this machine, for one process at a time. All entries are also in memory: comparisons,
@@ -54,20 +65,32 @@ const WRITTEN: Verdict = { kind: "written" };
  * feed, once it is flushed to disk; batches that arrive while another is being flushed go out together after it.
  *
  * When a write fails (a full disk, an I/O error), what memory holds is no longer known to be true. Feeds are ended, what
- * was under way is uncertain, and each call is refused and starts one attempt to open the data again.
+ * was under way is uncertain, and calls are refused until the data has been opened again. Attempts are started by
+ * calls, with a backoff that only a successful write ends: on a full disk opening may succeed and each write fail.
  */
 export class EmbeddedStore implements Store {
   readonly name = "embedded";
   /** One at a time: what waits meanwhile goes out together, and a second batch under way would only halve them. */
   readonly limits: StoreLimits = { batchOps: 8192, batchesInFlight: 1 };
   readonly #directory: string;
+  readonly #options: DatabaseOptions;
+  readonly #backoff: Backoff;
+  readonly #stop: AbortController;
   readonly #hub = new FeedHub(() => this.#snapshot());
   #session: Session;
   #reopening: Promise<void> | null = null;
   #closing: Promise<void> | null = null;
 
-  private constructor(directory: string, database: Database) {
+  private constructor(
+    directory: string,
+    database: Database,
+    options: DatabaseOptions,
+    stop: AbortController,
+  ) {
     this.#directory = directory;
+    this.#options = options;
+    this.#backoff = new Backoff(options.clock, REOPEN_BACKOFF);
+    this.#stop = stop;
     this.#session = begin(database);
   }
 
@@ -82,7 +105,9 @@ export class EmbeddedStore implements Store {
     }
     // Once and for all: it may have to be opened again from another working directory.
     const directory = resolve(path);
-    return new EmbeddedStore(directory, await Database.open(directory));
+    const stop = new AbortController();
+    const shared = { clock: options.clock ?? systemClock, signal: stop.signal, left: new LeftFile() };
+    return new EmbeddedStore(directory, await Database.open(directory, shared), shared, stop);
   }
 
   async compareAndSet(batch: readonly CasOp[], options?: CallOptions): Promise<CasOutcome[]> {
@@ -125,7 +150,9 @@ export class EmbeddedStore implements Store {
   }
 
   async #close(): Promise<void> {
-    this.#hub.close(new ClosedError("the store is closed"));
+    const reason = new ClosedError("the store is closed");
+    this.#hub.close(reason);
+    this.#stop.abort(reason);
     await this.#reopening;
     await this.#session.tail;
     await this.#session.database.close();
@@ -136,8 +163,10 @@ export class EmbeddedStore implements Store {
     options?.signal?.throwIfAborted();
     const session = this.#session;
     if (session.broken === null) return session;
-    this.#reopening ??= this.#reopen(session).finally(() => (this.#reopening = null));
-    throw session.broken;
+    if (this.#reopening === null && this.#backoff.leftMs() === 0) {
+      this.#reopening = this.#reopen(session).finally(() => (this.#reopening = null));
+    }
+    throw this.#refusal(session.broken);
   }
 
   /** For answers from memory alone. Writes need no look: their transaction fails if the directory was taken. */
@@ -162,7 +191,7 @@ export class EmbeddedStore implements Store {
         session.group = null;
         return session.broken === null
           ? this.#send(session, entries)
-          : { kind: "refused" as const, error: session.broken };
+          : { kind: "refused" as const, error: this.#refusal(session.broken) };
       });
       session.group = { entries, verdict };
       session.tail = verdict;
@@ -180,30 +209,39 @@ export class EmbeddedStore implements Store {
       this.#break(session, cause);
       return { kind: "lost", cause };
     }
+    this.#backoff.succeeded();
     session.table.settle(entries);
     this.#hub.publish(entries, revision);
     return WRITTEN;
   }
 
   #break(session: Session, cause: unknown): BackendUnavailableError {
-    if (session.broken === null) {
-      const message = `the store in ${this.#directory} failed: ${String(cause)}`;
-      session.broken = new BackendUnavailableError(message, { cause });
-      this.#hub.breakFeeds(session.broken);
-    }
-    return session.broken;
+    if (session.broken !== null) return this.#refusal(session.broken);
+    session.broken = { problem: "failed", cause };
+    this.#backoff.failed();
+    const refusal = this.#refusal(session.broken);
+    this.#hub.breakFeeds(refusal);
+    return refusal;
   }
 
   async #reopen(session: Session): Promise<void> {
     await session.tail;
     try {
       await session.database.close();
-      this.#session = begin(await Database.open(this.#directory));
+      this.#session = begin(await Database.open(this.#directory, this.#options));
     } catch (cause) {
-      // Told to whoever calls next, who thereby starts another attempt.
-      const message = `the store in ${this.#directory} cannot be opened again: ${String(cause)}`;
-      session.broken = new BackendUnavailableError(message, { cause });
+      session.broken = { problem: "cannot be opened again", cause };
+      this.#backoff.failed();
     }
+  }
+
+  #refusal({ problem, cause }: { problem: string; cause: unknown }): BackendUnavailableError {
+    const next =
+      this.#reopening === null
+        ? `next attempt in ${Math.ceil(this.#backoff.leftMs())} ms`
+        : "it is being opened again";
+    const message = `the store in ${this.#directory} ${problem}: ${String(cause)}; ${next}`;
+    return new BackendUnavailableError(message, { cause });
   }
 }
 

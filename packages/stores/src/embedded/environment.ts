@@ -30,6 +30,9 @@ export class Environment {
       keyEncoding: "binary",
       useVersions: true,
       overlappingSync: false,
+      // With it the package begins each turn's batch by a write of its own, whose promise nobody holds: when that
+      // transaction fails, the rejection is unhandled and ends the process. Our transactions are batches themselves.
+      eventTurnBatching: false,
     };
     const TableClass = openAsClass<Buffer, Buffer>(options) as unknown as {
       new (name: null, options: RootDatabaseOptionsWithPath): Table;

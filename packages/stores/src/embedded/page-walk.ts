@@ -4,6 +4,7 @@
  * no page may be in use and free at once, or a write would go over it.
  */
 import { readSync } from "node:fs";
+import type { Steps } from "./slices.js";
 
 /** Why a file cannot be used, in words that fit after its name. */
 export class DataFileError extends Error {
@@ -59,10 +60,10 @@ export class PageWalk {
     this.#visited = new Uint8Array(this.#pages);
   }
 
-  tree(tree: Tree, compare: Compare, visit: Visit): void {
+  *tree(tree: Tree, compare: Compare, visit: Visit): Steps<void> {
     if (tree.root === NO_ROOT) return;
     if (tree.depth === 0 || tree.depth > DEEPEST) throw damaged("its first pages");
-    this.#subtree({ page: tree.root, depth: tree.depth, from: null, to: null }, compare, visit);
+    yield* this.#subtree({ page: tree.root, depth: tree.depth, from: null, to: null }, compare, visit);
   }
 
   /** A record of free pages: how many words follow, each a page, or the negative length of a run and then its first page. */
@@ -76,7 +77,7 @@ export class PageWalk {
     }
   }
 
-  #subtree(tree: Subtree, compare: Compare, visit: Visit): void {
+  *#subtree(tree: Subtree, compare: Compare, visit: Visit): Steps<void> {
     this.#claim(tree.page, 1n);
     const isLeaf = tree.depth === 1;
     const page = this.#read(tree.page, this.#source.pageBytes, isLeaf ? PAGE.leaf : PAGE.branch);
@@ -84,6 +85,7 @@ export class PageWalk {
     const keys = nodes.map((node) => keyOf(node, tree.page));
     // The first key of a branch is never looked at: everything below the second is there.
     if (!isInOrder(isLeaf ? keys : keys.slice(1), tree, compare)) throw damaged(`page ${tree.page}`);
+    yield 1;
     for (const [i, node] of nodes.entries()) {
       const key = keys[i] as Buffer;
       if (isLeaf) {
@@ -91,7 +93,7 @@ export class PageWalk {
       } else {
         const from = i === 0 ? tree.from : key;
         const to = keys[i + 1] ?? tree.to;
-        this.#subtree({ page: childOf(node), depth: tree.depth - 1, from, to }, compare, visit);
+        yield* this.#subtree({ page: childOf(node), depth: tree.depth - 1, from, to }, compare, visit);
       }
     }
   }
