@@ -56,6 +56,7 @@ export function serveCommand(shell: Shell): Command {
     )
     .addOption(option("--signing-key <file>", "Ed25519 private key: sign each lease"))
     .addOption(option("--log-level <level>", "silent, error, warn, info or debug (default info)"))
+    .addOption(option("--audit-log <file>", "append the audit log to this file (default: standard error)"))
     .addOption(option("--explicit-groups", "refuse groups that were not created first"))
     .addOption(option("--rate-limit <n>", "requests per second and caller, 0: no limit (default 1000)"))
     .addOption(option("--most-watches <n>", "watches open at once (default 50000)"))

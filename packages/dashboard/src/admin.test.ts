@@ -38,7 +38,7 @@ describe.skipIf(isMissing("chromium"))("acts of an admin", () => {
     tenure.log
       .split("\n")
       .slice(0, -1)
-      .filter((line) => line.includes('"audit":true'))
+      .filter((line) => line.includes('"event":"admin-act"'))
       .map((line) => JSON.parse(line) as Record<string, unknown>);
 
   const signIn = async (token: string, group: string) => {

@@ -50,7 +50,7 @@ describe.skipIf(isMissing("chromium") || isMissing("nss"))("a reader with a clie
     await page.getByRole("dialog").getByLabel("Do not wait").check();
     await page.getByRole("dialog").getByRole("button", { name: "Step down" }).click();
     await page.getByText("lost term 1: stepped down, asked by jane").waitFor();
-    await expect.poll(() => tenure.log).toMatch(/"audit":true.*"by":"jane"/);
+    await expect.poll(() => tenure.log).toMatch(/"audit":true.*"name":"jane"/);
     const kept = await page.evaluate(() => [location.href, sessionStorage.length, document.cookie]);
     expect(kept).toEqual([`${tenure.url}/#/groups/billing`, 0, ""]);
     expect(watched.errors).toEqual([]);

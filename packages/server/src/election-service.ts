@@ -8,17 +8,19 @@ import {
   type Leader,
   type RenewManyResult,
   type RenewResult,
+  type ResignResult,
   systemClock,
 } from "@tenure/core";
-import { type Caller, checkIsAdmin, checkMayActAs, checkMaySee, maySee } from "./auth/caller.js";
-import type { AuditLog } from "./audit-log.js";
+import type { AuditLog } from "./audit/audit-log.js";
+import { Permissions } from "./audit/permissions.js";
+import { byOf, type Caller, maySee } from "./auth/caller.js";
 import { campaignMany } from "./campaign-many.js";
 import { checkNamedOnce, eachAlone } from "./each-alone.js";
 import type { WaitingRoom } from "./limits/waiting-room.js";
 import type { MandateSigner } from "./mandates/mandate-signer.js";
 import type { ServiceMetrics } from "./metrics/service-metrics.js";
 import { tracedElector } from "./metrics/tracing.js";
-import { asServiceError, type FieldNames, ServiceError } from "./service-error.js";
+import { asServiceError, notLeader, refusalOf, ServiceError, told } from "./service-error.js";
 import { Watch } from "./watch.js";
 import { orOwnRefusal, WatchMany } from "./watch-many.js";
 import * as codec from "./wire/codec.js";
@@ -38,6 +40,7 @@ export class ElectionService {
   readonly #signer: MandateSigner | null;
   readonly #metrics: ServiceMetrics;
   readonly #audit: AuditLog;
+  readonly #permissions: Permissions;
   readonly #waiting: WaitingRoom;
   readonly #clock: Clock;
 
@@ -46,6 +49,7 @@ export class ElectionService {
     this.#signer = signer;
     this.#metrics = metrics;
     this.#audit = audit;
+    this.#permissions = new Permissions(audit);
     this.#waiting = waiting;
     this.#clock = clock;
   }
@@ -57,12 +61,14 @@ export class ElectionService {
     signal?: AbortSignal,
     telling: codec.Telling = codec.BRIEF,
   ): Promise<shapes.CampaignReply> {
-    checkMayActAs(caller, groupId, body.node_id);
+    this.#permissions.checkMayActAs(caller, "campaign", groupId, body.node_id);
     const leave = (body.wait_ms ?? 0) > 0 ? this.#waiting.enter("waiting campaigns") : null;
     try {
       const startedAtMs = this.#clock.monotonicMs();
       const request = codec.campaignRequest(groupId, body);
       const result = await told(this.#elector.campaign(request, given(signal)), codec.CAMPAIGN_NAMES);
+      const outcome = result.kind === "lost" ? "lost" : "won";
+      this.#actedAs(caller, "campaign", groupId, body.node_id, result.leader?.term, outcome);
       if (result.kind === "lost") return codec.lostShape(result, telling);
       const { leader, confirmed, waitedMs, transferTo } = result;
       return {
@@ -100,10 +106,11 @@ export class ElectionService {
     telling: codec.Telling = codec.BRIEF,
   ): Promise<shapes.RenewReply> {
     try {
-      checkMayActAs(caller, groupId, body.node_id);
+      this.#permissions.checkMayActAs(caller, "renew", groupId, body.node_id);
       const startedAtMs = this.#clock.monotonicMs();
       const request = codec.renewRequest(groupId, body);
       const result = await told(this.#elector.renew(request, given(signal)), codec.RENEW_NAMES);
+      this.#actedAs(caller, "renew", groupId, body.node_id, body.term, outcomeOf(result));
       return await this.#renewed(groupId, body, result, startedAtMs, telling);
     } catch (error) {
       throw this.#renewFailed(error);
@@ -118,7 +125,7 @@ export class ElectionService {
     telling: codec.Telling = codec.BRIEF,
   ): Promise<shapes.RenewManyReply> {
     const refusals = renewals.map((each) =>
-      refusalOf(() => checkMayActAs(caller, each.group_id, each.node_id)),
+      refusalOf(() => this.#permissions.checkMayActAs(caller, "renew", each.group_id, each.node_id)),
     );
     const startedAtMs = this.#clock.monotonicMs();
     const admitted = renewals.filter((_, index) => refusals[index] === null);
@@ -131,6 +138,7 @@ export class ElectionService {
         const refusal = refusals[index] ?? null;
         if (refusal !== null) throw refusal;
         const result = renewed.next().value as RenewManyResult;
+        this.#actedAs(caller, "renew", each.group_id, each.node_id, each.term, outcomeOf(result));
         return await this.#renewed(each.group_id, each, result, startedAtMs, telling);
       } catch (error) {
         throw this.#renewFailed(error);
@@ -144,9 +152,10 @@ export class ElectionService {
     body: shapes.ResignBody,
     signal?: AbortSignal,
   ): Promise<{ ok: true }> {
-    checkMayActAs(caller, groupId, body.node_id);
+    this.#permissions.checkMayActAs(caller, "resign", groupId, body.node_id);
     const request = codec.resignRequest(groupId, body);
     const result = await told(this.#elector.resign(request, given(signal)), codec.RENEW_NAMES);
+    this.#actedAs(caller, "resign", groupId, body.node_id, body.term, outcomeOf(result));
     if (result.kind === "not-leader") throw notLeader(result);
     return OK;
   }
@@ -157,7 +166,7 @@ export class ElectionService {
     isLocal: boolean,
     signal?: AbortSignal,
   ): Promise<shapes.LeaderReply> {
-    checkMaySee(caller, groupId);
+    this.#permissions.checkMaySee(caller, "leader", groupId);
     const consistency = isLocal ? "local" : "linearizable";
     const leadership = await told(this.#elector.leader(groupId, { consistency, ...given(signal) }));
     return codec.leaderShape(leadership, isLocal);
@@ -165,7 +174,7 @@ export class ElectionService {
 
   /** Of one group, or of all that the caller may see. Ends by throwing, with `return` or with the signal. */
   watch(caller: Caller, groupId: string | null, cursor: number | undefined, signal?: AbortSignal): Watch {
-    if (groupId !== null) checkMaySee(caller, groupId);
+    if (groupId !== null) this.#permissions.checkMaySee(caller, "watch", groupId);
     const leave = this.#waiting.enter("watches");
     const options = { cursor, ...given(signal) };
     try {
@@ -225,7 +234,7 @@ export class ElectionService {
   }
 
   async group(caller: Caller, groupId: string): Promise<shapes.GroupShape> {
-    checkMaySee(caller, groupId);
+    this.#permissions.checkMaySee(caller, "group", groupId);
     return codec.groupShape(await told(this.#elector.group(groupId)));
   }
 
@@ -239,20 +248,22 @@ export class ElectionService {
   }
 
   async members(caller: Caller, groupId: string): Promise<shapes.MembersReply> {
-    checkMaySee(caller, groupId);
+    this.#permissions.checkMaySee(caller, "members", groupId);
     return codec.membersShape(await told(this.#elector.members(groupId)));
   }
 
   async health(caller: Caller, groupId: string): Promise<shapes.MemberHealthReply> {
-    checkMaySee(caller, groupId);
+    this.#permissions.checkMaySee(caller, "health", groupId);
     return codec.healthShape(await told(this.#elector.health(groupId)));
   }
 
   async heartbeat(caller: Caller, groupId: string, body: shapes.HeartbeatBody): Promise<{ ok: true }> {
     // An observer may say that it is there; only standing for election is denied to it.
-    if (caller.role === "observer" && caller.name === body.node_id) checkMaySee(caller, groupId);
-    else checkMayActAs(caller, groupId, body.node_id);
+    if (caller.role === "observer" && caller.name === body.node_id)
+      this.#permissions.checkMaySee(caller, "heartbeat", groupId);
+    else this.#permissions.checkMayActAs(caller, "heartbeat", groupId, body.node_id);
     await told(this.#elector.heartbeat({ groupId, nodeId: body.node_id, metadata: body.metadata }));
+    this.#actedAs(caller, "heartbeat", groupId, body.node_id, undefined, "done");
     return OK;
   }
 
@@ -290,7 +301,7 @@ export class ElectionService {
   }
 
   async history(caller: Caller, groupId: string): Promise<shapes.HistoryReply> {
-    checkMaySee(caller, groupId);
+    this.#permissions.checkMaySee(caller, "history", groupId);
     const events = await told(this.#elector.history(groupId));
     return {
       events: events.map((event) => ({ ...codec.eventShape(groupId, event), number: event.number })),
@@ -336,7 +347,19 @@ export class ElectionService {
     return { token: await this.#signer.sign({ groupId, nodeId, term, ttlMs, ageMs }) };
   }
 
-  /** Every act of an admin leaves a line, whether it succeeded or not. */
+  /** An admin is no node: whatever it does as one, it does in another's name. */
+  #actedAs(
+    caller: Caller,
+    act: string,
+    groupId: string,
+    nodeId: string,
+    term: number | undefined,
+    outcome: string,
+  ): void {
+    if (caller.role === "admin") this.#audit.actedAs({ caller, act, groupId, nodeId, term, outcome });
+  }
+
+  /** Every act of an admin leaves a line, whether it succeeded or not, and so does everybody else's attempt at one. */
   async #act<T>(
     caller: Caller,
     act: string,
@@ -344,14 +367,14 @@ export class ElectionService {
     details: Readonly<Record<string, unknown>>,
     work: () => Promise<T>,
   ): Promise<T> {
-    checkIsAdmin(caller);
+    this.#permissions.checkIsAdmin(caller, act, groupId, details);
     try {
       const result = await told(work());
-      this.#audit.record({ act, by: caller.name, groupId, details, outcome: "done" });
+      this.#audit.adminAct({ caller, act, groupId, details, outcome: "done" });
       return result;
     } catch (error) {
       const outcome = error instanceof ServiceError ? error.code : "failed";
-      this.#audit.record({ act, by: caller.name, groupId, details, outcome });
+      this.#audit.adminAct({ caller, act, groupId, details, outcome });
       throw error;
     }
   }
@@ -359,38 +382,11 @@ export class ElectionService {
 
 const OK = Object.freeze({ ok: true } as const);
 
-/** What the elector refuses, in the words of the wire. */
-function told<T>(work: Promise<T>, names?: FieldNames): Promise<T> {
-  return work.catch((error: unknown) => {
-    throw asServiceError(error, names);
-  });
-}
-
-/** Why it may not be done, if so. */
-function refusalOf(check: () => void): ServiceError | null {
-  try {
-    check();
-    return null;
-  } catch (error) {
-    if (error instanceof ServiceError) return error;
-    throw error;
-  }
-}
-
 function given(signal: AbortSignal | undefined): { signal: AbortSignal } | undefined {
   return signal === undefined ? undefined : { signal };
 }
 
-function notLeader({ currentLeader }: RenewResult & { kind: "not-leader" }): ServiceError {
-  const current = currentLeader === null ? null : { node_id: currentLeader.nodeId, term: currentLeader.term };
-  const message =
-    current === null
-      ? "nobody leads this group"
-      : `${current.node_id} leads this group, term ${current.term}`;
-  return new ServiceError("NOT_LEADER", message, { current_leader: current });
-}
-
-/** Names of admins may hold what ids may not, a token's subject for example. */
-function byOf({ name }: Caller): string {
-  return name === "." || name === ".." ? "_" : name.replaceAll(/[^A-Za-z0-9._:/-]/g, "_");
+/** As the audit log has it. */
+function outcomeOf({ kind }: RenewManyResult | ResignResult): string {
+  return kind === "not-leader" ? "NOT_LEADER" : kind === "failed" ? "failed" : "done";
 }

@@ -29,6 +29,8 @@ export interface ServerOptions {
   readonly adminTokenFile: string | null;
   readonly signingKey: string | null;
   readonly logLevel: LogLevel;
+  /** The file of the audit log; `null`: standard error, beside the log. */
+  readonly auditLog: string | null;
   readonly explicitGroups: boolean;
   /** Requests per second and caller; `null`: no limit. */
   readonly rateLimit: number | null;
@@ -62,6 +64,12 @@ export interface GivenOptions {
   readonly adminTokenFile?: string | undefined;
   readonly signingKey?: string | undefined;
   readonly logLevel?: string | undefined;
+  /**
+   * Append the lines of the audit log to this file, which is made with mode 0600. `logLevel` has no effect on them.
+   *
+   * @defaultValue standard error, where the log goes
+   */
+  readonly auditLog?: string | undefined;
   readonly explicitGroups?: boolean | undefined;
   readonly rateLimit?: string | undefined;
   /**
@@ -92,6 +100,7 @@ const KNOWN: Readonly<Record<keyof GivenOptions, true>> = {
   adminTokenFile: true,
   signingKey: true,
   logLevel: true,
+  auditLog: true,
   explicitGroups: true,
   rateLimit: true,
   insecure: true,
@@ -123,6 +132,7 @@ export function parseServerOptions(given: GivenOptions): ServerOptions {
     adminTokenFile: given.adminTokenFile ?? null,
     signingKey: given.signingKey ?? null,
     logLevel: parseLogLevel(given.logLevel ?? "info"),
+    auditLog: given.auditLog ?? null,
     explicitGroups: given.explicitGroups ?? false,
     rateLimit: rateLimit === 0 || isUnlimited ? null : rateLimit,
     insecure: given.insecure ?? false,

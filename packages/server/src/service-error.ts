@@ -3,6 +3,7 @@ import {
   type ErrorCode,
   InvalidRequestError,
   InvalidTtlError,
+  type RenewResult,
   TenureError,
 } from "@tenure/core";
 import type { ErrorReply } from "./wire/shapes.js";
@@ -104,4 +105,31 @@ function wireField(field: string, names: FieldNames): string {
     .split(".")
     .map((part) => names[part] ?? part.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`))
     .join(".");
+}
+
+/** What the elector refuses, in the words of the wire. */
+export function told<T>(work: Promise<T>, names?: FieldNames): Promise<T> {
+  return work.catch((error: unknown) => {
+    throw asServiceError(error, names);
+  });
+}
+
+/** Why it may not be done, if so. */
+export function refusalOf(check: () => void): ServiceError | null {
+  try {
+    check();
+    return null;
+  } catch (error) {
+    if (error instanceof ServiceError) return error;
+    throw error;
+  }
+}
+
+export function notLeader({ currentLeader }: RenewResult & { kind: "not-leader" }): ServiceError {
+  const current = currentLeader === null ? null : { node_id: currentLeader.nodeId, term: currentLeader.term };
+  const message =
+    current === null
+      ? "nobody leads this group"
+      : `${current.node_id} leads this group, term ${current.term}`;
+  return new ServiceError("NOT_LEADER", message, { current_leader: current });
 }

@@ -11,7 +11,8 @@ import { type Clock, InvalidRequestError, sleep, type Store, StoreElector, syste
 import { openStore } from "@tenure/stores";
 import type { FastifyInstance } from "fastify";
 import { type Logger, pino } from "pino";
-import { AuditLog } from "./audit-log.js";
+import { openAuditLog } from "./audit/audit-log.js";
+import { AuditedAuthenticator } from "./audit/audited-authenticator.js";
 import type { Authenticator } from "./auth/authenticator.js";
 import { openAuthenticator } from "./auth/configured-authenticator.js";
 import { listenDanger } from "./auth/listen-policy.js";
@@ -86,6 +87,7 @@ export class TenureServer implements AsyncDisposable {
         tls === null || tlsFiles === null || tls.clientCa === null
           ? null
           : openTrustDomain(tls.trustDomain, { cert: tls.cert, files: tlsFiles }, parts.log);
+      const audit = made.keep(openAuditLog(rest.auditLog, parts));
       const authenticator: Authenticator = made.keep(
         await openAuthenticator(
           {
@@ -128,13 +130,13 @@ export class TenureServer implements AsyncDisposable {
         elector,
         signer,
         metrics,
-        audit: new AuditLog(parts.log),
+        audit,
         waiting,
         clock: parts.clock,
       });
       const transportParts = {
         service,
-        admission: new Admission(authenticator, rateLimit, parts.clock),
+        admission: new Admission(new AuditedAuthenticator(authenticator, audit), rateLimit, parts.clock),
         metrics,
         clock: parts.clock,
         log: parts.log,

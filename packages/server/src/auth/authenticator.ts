@@ -1,5 +1,14 @@
+import type { Socket } from "node:net";
 import type { PeerCertificate } from "node:tls";
 import type { Caller } from "./caller.js";
+
+/** Where a request came from. */
+export interface Origin {
+  readonly transport: "http" | "grpc";
+  /** Without the port. That of a proxy, if there is one. */
+  readonly remoteAddress: string;
+  readonly requestId: string;
+}
 
 /** What a transport can show of a request's sender. */
 export interface Credentials {
@@ -7,6 +16,9 @@ export interface Credentials {
   readonly authorization: string | undefined;
   /** Of a connection whose client certificate was verified; else undefined. */
   readonly certificate: PeerCertificate | undefined;
+  readonly origin?: Origin | undefined;
+  /** Where the transport knows it: it says why a certificate was not verified. */
+  readonly connection?: Socket | undefined;
   /** Called before the signature of a token is verified, which is costly. May throw. */
   readonly beforeVerifying?: (() => void) | undefined;
 }

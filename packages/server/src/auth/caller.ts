@@ -1,4 +1,5 @@
 import { ServiceError } from "../service-error.js";
+import type { Origin } from "./authenticator.js";
 
 /**
  * The credential by which a caller was identified. `none`: no authentication is configured. Callers of the same name and
@@ -7,7 +8,12 @@ import { ServiceError } from "../service-error.js";
 export type CallerKind = "certificate" | "jwt" | "admin-token" | "none";
 
 /** Who asks, however that was found out. */
-export type Caller = { readonly kind: CallerKind; readonly name: string } & (
+export type Caller = {
+  readonly kind: CallerKind;
+  readonly name: string;
+  /** Of the request at hand, for the audit log. */
+  readonly origin?: Origin | undefined;
+} & (
   | {
       /** May do everything, in the name of any node. */
       readonly role: "admin";
@@ -42,6 +48,11 @@ export function checkMayActAs(caller: Caller, groupId: string, nodeId: string): 
 
 export function checkIsAdmin(caller: Caller): void {
   if (caller.role !== "admin") throw refused(caller, "is not an admin");
+}
+
+/** Names of admins may hold what ids may not, a token's subject for example. */
+export function byOf({ name }: Caller): string {
+  return name === "." || name === ".." ? "_" : name.replaceAll(/[^A-Za-z0-9._:/-]/g, "_");
 }
 
 function refused(caller: Caller, what: string): ServiceError {

@@ -33,6 +33,14 @@ export function verifiedCertificate(socket: Socket): PeerCertificate | undefined
   return certificate;
 }
 
+/** Why the certificate that a client showed was not verified; `null` if none was shown, or it was verified. */
+export function certificateProblem(socket: Socket | undefined): string | null {
+  const { authorized, authorizationError } = (socket ?? {}) as Partial<TLSSocket>;
+  if (authorized !== false || authorizationError === undefined || authorizationError === null) return null;
+  const shown = (socket as TLSSocket).getPeerCertificate() as Partial<PeerCertificate> | null;
+  return shown?.raw === undefined ? null : String(authorizationError);
+}
+
 /** A node may take part in all groups: a certificate has no place to name some. */
 export function callerOfCertificate(
   certificate: PeerCertificate,

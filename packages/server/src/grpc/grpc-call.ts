@@ -36,11 +36,13 @@ export class GrpcCall {
     if (stopping.aborted)
       throw new ServiceError("BACKEND_UNAVAILABLE", "this server is stopping; ask another");
     const authorization = this.#call.metadata.get("authorization")[0];
+    const remoteAddress = hostOf(this.#call.getPeer());
     const credentials = {
       authorization: typeof authorization === "string" ? authorization : undefined,
       certificate: this.#call.getAuthContext().sslPeerCertificate,
+      origin: { transport: "grpc", remoteAddress, requestId: this.requestId } as const,
     };
-    return admission.admit(credentials, hostOf(this.#call.getPeer()));
+    return admission.admit(credentials, remoteAddress);
   }
 
   read(bytes: Buffer, { decode }: ProtoMethod, mostBytes: number): Record<string, unknown> {

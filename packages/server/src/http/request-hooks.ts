@@ -77,5 +77,7 @@ function credentialsOf(request: FastifyRequest): Credentials {
   return {
     authorization: request.headers.authorization,
     certificate: verifiedCertificate(request.raw.socket),
+    connection: request.raw.socket,
+    origin: { transport: "http", remoteAddress: request.ip, requestId: request.id },
   };
 }

@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { connect } from "node:net";
 import { MemoryStore, type Store, systemClock } from "@tenure/core";
 import { type FaultPlan, FaultyStore, noFaults, Random } from "@tenure/core/testing";
+import { pino } from "pino";
 import { closing, jwks, later, temporaryFile, testKey, token } from "../auth/auth.test-kit.js";
 import { type GivenOptions, parseServerOptions } from "../options.js";
 import { TenureServer, type TenureServerParts } from "../tenure-server.js";
@@ -185,7 +186,9 @@ export interface Service extends Client {
 
 export async function serve(given: GivenOptions = {}, parts: TenureServerParts = {}): Promise<Service> {
   const options = parseServerOptions({ listen: "127.0.0.1:0", logLevel: "silent", ...given });
-  const server = closing(await TenureServer.open(options, { store: memory(), ...parts }));
+  // No level silences the audit log, and nobody reads it where a test has no log of its own.
+  const log = pino({ level: "silent" }, { write: () => {} });
+  const server = closing(await TenureServer.open(options, { store: memory(), log, ...parts }));
   return Object.assign(new Client(server.url), { server });
 }
 

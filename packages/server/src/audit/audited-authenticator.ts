@@ -1,0 +1,62 @@
+import type { Authenticator, Credentials } from "../auth/authenticator.js";
+import type { Caller } from "../auth/caller.js";
+import { certificateProblem } from "../auth/client-certificate.js";
+import { ServiceError } from "../service-error.js";
+import type { AuditLog, FailedLogin } from "./audit-log.js";
+
+/** Records who was not let in, and gives everybody else the origin of the request for what they do with it. */
+export class AuditedAuthenticator implements Authenticator {
+  readonly #inner: Authenticator;
+  readonly #audit: AuditLog;
+
+  constructor(inner: Authenticator, audit: AuditLog) {
+    this.#inner = inner;
+    this.#audit = audit;
+  }
+
+  authenticate(credentials: Credentials): Caller | Promise<Caller> {
+    try {
+      const found = this.#inner.authenticate(credentials);
+      if (!(found instanceof Promise)) return withOrigin(found, credentials);
+      return found.then(
+        (caller) => withOrigin(caller, credentials),
+        (error: unknown) => this.#refused(error, credentials),
+      );
+    } catch (error) {
+      return this.#refused(error, credentials);
+    }
+  }
+
+  [Symbol.asyncDispose](): PromiseLike<void> {
+    return this.#inner[Symbol.asyncDispose]();
+  }
+
+  #refused(error: unknown, credentials: Credentials): never {
+    if (error instanceof ServiceError && error.code === "UNAUTHENTICATED") {
+      const problem = certificateProblem(credentials.connection);
+      this.#audit.loginFailed({
+        kind: kindOf(credentials, problem !== null),
+        reason: problem === null ? error.message : `${error.message} (client certificate: ${problem})`,
+        origin: credentials.origin,
+      });
+    }
+    throw error;
+  }
+}
+
+function withOrigin(caller: Caller, { origin }: Credentials): Caller {
+  return origin === undefined ? caller : { ...caller, origin };
+}
+
+/** A certificate that names nobody does not stand in the way of a token, so the token is what failed. */
+function kindOf(
+  { authorization, certificate }: Credentials,
+  isCertificateShown: boolean,
+): FailedLogin["kind"] {
+  if (authorization === undefined) {
+    return certificate !== undefined || isCertificateShown ? "certificate" : "none";
+  }
+  const token = /^Bearer +(\S+) *$/i.exec(authorization)?.[1];
+  if (token === undefined) return "other";
+  return token.split(".").length === 3 ? "jwt" : "admin-token";
+}
