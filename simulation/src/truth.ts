@@ -22,9 +22,16 @@ export class GroupTruth {
   /** By number. */
   readonly events: Map<number, LeadershipEvent> = new Map();
   history: readonly LeadershipEvent[] = [];
+  /** Event numbers at which the group was deleted. A deletion may drop the events before its own number. */
+  readonly #deletions: number[] = [];
 
   constructor(groupId: string) {
     this.groupId = groupId;
+  }
+
+  /** The event number of the last deletion at or before event `number`; 0: there was none. */
+  deletedAt(number: number): number {
+    return this.#deletions.findLast((each) => each <= number) ?? 0;
   }
 
   get last(): RecordWrite | null {
@@ -55,6 +62,7 @@ export class GroupTruth {
       untilMs: Number.POSITIVE_INFINITY,
     };
     this.writes.push(write);
+    if (record.deleted) this.#deletions.push(record.eventNumber);
     return write;
   }
 

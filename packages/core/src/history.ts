@@ -17,9 +17,12 @@ export function mergeEvents(
   return [...byNumber.values()].sort((a, b) => a.number - b.number).slice(-EVENTS_IN_HISTORY);
 }
 
-/** Whether writing `next` would push an event out of the record that a history ending in `lastNumber` lacks. */
+/**
+ * Whether writing `next` would push an event out of the record that a history ending in `lastNumber` lacks. A deletion
+ * may: it drops all events but the last on purpose, and a watcher that lacks one of them gets a RESYNC.
+ */
 export function losesEvents(next: ElectionRecord, lastNumber: number): boolean {
-  return next.eventNumber - next.events.length > lastNumber;
+  return !next.deleted && next.eventNumber - next.events.length > lastNumber;
 }
 
 /** The events after `cursor`, without a gap; `null` if some of them are no longer there. */

@@ -69,7 +69,7 @@ export interface ElectionRecord {
   readonly events: readonly LeadershipEvent[];
   /** `null` for a group that exists only because somebody campaigned in it. */
   readonly config: GroupConfig | null;
-  /** Emptied by an operator and not led since. */
+  /** Emptied by an operator, and neither led nor configured since. Then the record is a tombstone. */
   readonly deleted: boolean;
 }
 
@@ -101,6 +101,11 @@ export interface Observation {
 
 export function policyOf(record: ElectionRecord): GroupPolicy {
   return record.config?.policy ?? DEFAULT_POLICY;
+}
+
+/** A node led it, or an operator configured or paused it, and nobody has deleted it since. */
+export function groupExists(record: ElectionRecord): boolean {
+  return record !== EMPTY_RECORD && !record.deleted;
 }
 
 /** Whom to name as the leader: one that was asked to go is none any more, though its lease still runs. */

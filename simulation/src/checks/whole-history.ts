@@ -4,7 +4,10 @@ import type { Check, CheckContext } from "./check.js";
 
 const KEPT = 64;
 
-/** S6h: record and history together hold the last 64 events at every moment, each once and as it was written. */
+/**
+ * S6h: record and history together hold the last 64 events at every moment, each once and as it was written. Events
+ * before the last one of a deleted group are the exception: the deletion drops them.
+ */
 export class WholeHistory implements Check {
   readonly #context: CheckContext;
 
@@ -13,9 +16,10 @@ export class WholeHistory implements Check {
   }
 
   onWrite({ groupId, record, revision }: RecordWrite): void {
-    const lastKept = this.#context.truth(groupId).history.at(-1)?.number ?? 0;
+    const truth = this.#context.truth(groupId);
+    const lastKept = truth.history.at(-1)?.number ?? 0;
     const firstInRecord = record.eventNumber - record.events.length + 1;
-    if (firstInRecord > lastKept + 1) {
+    if (firstInRecord > Math.max(lastKept + 1, truth.deletedAt(record.eventNumber))) {
       this.#context.fail(
         "S6h",
         `revision ${revision} pushes events ${lastKept + 1} to ${firstInRecord - 1} out of the record, the history lacks them`,
@@ -29,10 +33,12 @@ export class WholeHistory implements Check {
     if (last < (before.at(-1)?.number ?? 0)) {
       this.#context.fail("S6h", `the history falls back from event ${before.at(-1)?.number} to ${last}`);
     }
-    const wanted = Math.min(KEPT, last);
+    const first = Math.max(1, truth.deletedAt(last), last - KEPT + 1);
+    const kept = history.filter(({ number }) => number >= first);
     const isWhole =
-      history.length === wanted &&
-      history.every((event, index) => event.number === last - wanted + 1 + index);
+      history.length <= KEPT &&
+      kept.length === last - first + 1 &&
+      kept.every((event, index) => event.number === first + index);
     if (!isWhole) {
       this.#context.fail("S6h", `the history holds ${history.map((event) => event.number).join(" ")}`);
     }

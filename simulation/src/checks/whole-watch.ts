@@ -4,7 +4,7 @@ import type { Check, CheckContext, Watched } from "./check.js";
 
 const KEPT = 64;
 
-/** S5: event numbers are used once and without gaps, and a watcher sees each of them once, in order, as it was written. */
+/** S5: event numbers are used once and without gaps, and a watcher sees each of them once, in order, as it was written. A RESYNC is due past 64 events, or past a deletion that dropped some. */
 export class WholeWatch implements Check {
   readonly #context: CheckContext;
   readonly #last = new Map<string, { readonly groupId: string; readonly cursor: number }>();
@@ -38,7 +38,8 @@ export class WholeWatch implements Check {
     const truth = this.#context.truth(groupId);
     const lastNumber = truth.record?.eventNumber ?? 0;
     if (event.type === "RESYNC") {
-      if (cursor !== undefined && cursor <= lastNumber && lastNumber - cursor <= KEPT) {
+      const isCut = cursor !== undefined && cursor + 1 < truth.deletedAt(lastNumber);
+      if (cursor !== undefined && cursor <= lastNumber && lastNumber - cursor <= KEPT && !isCut) {
         this.#context.fail(
           "S5",
           `${watcher} is sent back at ${cursor}, where ${lastNumber} is the last event`,

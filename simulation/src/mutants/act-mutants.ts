@@ -45,7 +45,11 @@ export const ACT_MUTANTS: readonly Mutant[] = [
     name: "delete-unwritten",
     rule: "deleting a group empties its record",
     patches: [
-      { file: configure, find: "    if (now.deleted)\n", replace: "    if (now.deleted || !isLed(now))\n" },
+      {
+        file: configure,
+        find: "    if (!groupExists(seen.record))\n",
+        replace: "    if (!groupExists(seen.record) || !isLed(now))\n",
+      },
       {
         file: configure,
         find: "export function decideDelete(",

@@ -21,7 +21,7 @@ export const RECORD_MUTANTS: readonly Mutant[] = [
     patches: [
       {
         file: "rules/configure.js",
-        find: "...EMPTY_RECORD, term, eventNumber, events,",
+        find: "...EMPTY_RECORD, term, eventNumber, events: events.slice(-1),",
         replace: "...EMPTY_RECORD, term,",
       },
     ],

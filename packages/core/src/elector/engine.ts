@@ -265,7 +265,8 @@ export class Engine {
         const previous = group.record;
         if (group.install(change.next, value, outcome.revision, decided.monotonicMs))
           this.#changed(group, previous);
-        if (change.events.length > 0) this.keepHistory(group);
+        if (change.next.deleted) this.members?.empty(group.groupId);
+        if (change.events.length > 0 || change.next.deleted) this.keepHistory(group);
         return { kind: "written", revision: outcome.revision };
       }
       case "conflict":
@@ -278,7 +279,10 @@ export class Engine {
 
   #takeSnapshot(entries: readonly Entry[], revision: Revision): void {
     for (const entry of entries) this.#observe(entry);
-    for (const group of this.groups.values()) group.loggedNumber = group.record.eventNumber;
+    for (const group of this.groups.values()) {
+      group.loggedNumber = group.record.eventNumber;
+      if (group.record.deleted) this.members?.emptyLater(group.groupId);
+    }
     this.log.restart(revision);
   }
 
@@ -318,6 +322,7 @@ export class Engine {
 
   #changed(group: GroupState, previous: ElectionRecord): void {
     const { record } = group;
+    if (record.deleted) this.members?.emptyLater(group.groupId);
     if (previous.eventNumber !== record.eventNumber) group.eventSeenAtMs = group.seenAtMs;
     const transferMoved = (previous.transfer === null) !== (record.transfer === null);
     if (previous.eventNumber !== record.eventNumber || transferMoved) this.#notify(group);

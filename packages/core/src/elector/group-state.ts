@@ -34,6 +34,8 @@ export class GroupState implements AgendaItem {
   historyValue: string | null = null;
   /** The number of the last event in it. */
   historyNumber = 0;
+  /** How many events are in it. */
+  historyLength = 0;
   historyUnreadable: unknown = null;
   /** Present while it is being written. */
   historyWrite: Promise<void> | null = null;
@@ -96,7 +98,9 @@ export class GroupState implements AgendaItem {
     if (this.historyRevision !== null && revision <= this.historyRevision) return false;
     this.historyRevision = revision;
     try {
-      this.historyNumber = decodeHistory(value).at(-1)?.number ?? 0;
+      const events = decodeHistory(value);
+      this.historyNumber = events.at(-1)?.number ?? 0;
+      this.historyLength = events.length;
       this.historyValue = value;
       this.historyUnreadable = null;
     } catch (error) {

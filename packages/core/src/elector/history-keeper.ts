@@ -19,7 +19,7 @@ export class HistoryKeeper {
   }
 
   isBehind(group: GroupState): boolean {
-    return group.historyNumber < group.record.eventNumber;
+    return group.historyNumber < group.record.eventNumber || isToCut(group);
   }
 
   /** One attempt, shared by all who ask meanwhile; whether it was enough they see for themselves. */
@@ -43,12 +43,25 @@ export class HistoryKeeper {
 
   async #write(group: GroupState): Promise<void> {
     const key = historyKey(group.groupId);
-    const value = encodeHistory(mergeEvents(group.history(), group.record.events));
+    const { events, holder } = group.record;
+    const value = encodeHistory(mayCut(group) ? events : mergeEvents(group.history(), events));
     // A write of the record may wait for this one.
-    const limitMs = callLimitMs(group.record.holder?.ttlMs);
+    const limitMs = callLimitMs(holder?.ttlMs);
     const outcome = await this.#batcher.submit({ key, expected: group.historyRevision, value }, limitMs);
     if (outcome.kind === "swapped") group.observeHistory({ key, value, revision: outcome.revision });
     else if (outcome.kind === "conflict" && outcome.current !== null) group.observeHistory(outcome.current);
     else await this.#freshness.fresh(limitMs);
   }
+}
+
+/**
+ * The history of a deleted group is cut to the events of its tombstone. A history that goes on after the deletion is
+ * not: then this server has yet to see that the group was made again.
+ */
+function mayCut({ record, historyNumber }: GroupState): boolean {
+  return record.deleted && historyNumber <= record.eventNumber;
+}
+
+function isToCut(group: GroupState): boolean {
+  return mayCut(group) && group.historyLength > group.record.events.length;
 }

@@ -203,6 +203,6 @@ test(
     await elector.deleteGroup({ groupId: "g", by: "ops", force: true });
     await elector.campaign(B);
     expect(await w.record()).toMatchObject({ term: 2, eventNumber: 3 });
-    expect(numbers(await elector.history("g"))).toEqual(upTo(3));
+    expect(numbers(await elector.history("g")).slice(-2)).toEqual([2, 3]);
   }),
 );

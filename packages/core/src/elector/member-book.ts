@@ -81,6 +81,7 @@ export class MemberBook {
     if (page.revision !== null && revision <= page.revision) return;
     page.revision = revision;
     page.isNewer = read.kind === "newer";
+    page.isStored = members.length > 0;
     const nowMs = this.#clock.monotonicMs();
     page.merge(members, nowMs);
     this.#plan(page, nowMs);
@@ -95,6 +96,16 @@ export class MemberBook {
   known(groupId: string): readonly KnownMember[] {
     const known = this.#pages.get(groupId)?.known(this.#clock.monotonicMs()) ?? [];
     return [...known].sort((a, b) => (a.member.nodeId < b.member.nodeId ? -1 : 1));
+  }
+
+  /** Drops all members of a group that this server has deleted, here and in the store. */
+  empty(groupId: string): void {
+    this.#clear(groupId, 0);
+  }
+
+  /** The same for a group that another server has deleted. That server empties the page, if it can. */
+  emptyLater(groupId: string): void {
+    this.#clear(groupId, SIGN_PERIOD_MS);
   }
 
   close(): void {
@@ -115,9 +126,18 @@ export class MemberBook {
     return page;
   }
 
+  #clear(groupId: string, delayMs: number): void {
+    const page = this.#pages.get(groupId);
+    if (page === undefined) return;
+    const nowMs = this.#clock.monotonicMs();
+    page.clear();
+    page.isDirty = false;
+    page.writtenAtMs = nowMs + delayMs - SIGN_PERIOD_MS;
+    this.#look(page);
+  }
+
   #plan(page: MemberPage, nowMs: number): void {
-    const wantsWrite = (page.isDirty || page.hasWaiting) && !page.isNewer && !page.isQueued;
-    const writeAtMs = wantsWrite
+    const writeAtMs = wantsWrite(page)
       ? Math.max(nowMs, page.writtenAtMs + SIGN_PERIOD_MS)
       : Number.POSITIVE_INFINITY;
     this.#agenda.set(page, Math.min(writeAtMs, page.forgetAtMs));
@@ -127,13 +147,16 @@ export class MemberBook {
     const nowMs = this.#clock.monotonicMs();
     page.signWaiting(nowMs, this.#wallMs());
     page.forgetSilent(nowMs);
-    if (page.isEmpty && !page.isQueued) {
-      this.#pages.delete(page.groupId);
-      return;
-    }
-    const isDue = nowMs - page.writtenAtMs >= SIGN_PERIOD_MS;
-    if (isDue && (page.isDirty || page.hasWaiting) && !page.isNewer && !page.isQueued) this.#enqueue(page);
-    this.#plan(page, nowMs);
+    if (wantsWrite(page) && nowMs - page.writtenAtMs >= SIGN_PERIOD_MS) this.#enqueue(page);
+    this.#settle(page, nowMs);
+  }
+
+  /** A page without members, here and in the store, is not kept. */
+  #settle(page: MemberPage, nowMs: number): void {
+    const isOver = page.isEmpty && !page.isQueued && !wantsWrite(page);
+    if (isOver && this.#pages.get(page.groupId) === page) this.#pages.delete(page.groupId);
+    if (isOver || this.#closed) this.#agenda.set(page, Number.POSITIVE_INFINITY);
+    else this.#plan(page, nowMs);
   }
 
   #enqueue(page: MemberPage): void {
@@ -168,7 +191,7 @@ export class MemberBook {
       page.isDirty = true;
     } finally {
       page.isQueued = false;
-      if (!this.#closed) this.#plan(page, this.#clock.monotonicMs());
+      this.#settle(page, this.#clock.monotonicMs());
     }
   }
 
@@ -176,6 +199,7 @@ export class MemberBook {
     const { groupId } = page;
     const key = membersKey(groupId);
     for (let attempt = 0; attempt < MAX_ATTEMPTS && !this.#closed && !page.isNewer; attempt++) {
+      if (page.isEmpty && !page.isStored) return;
       const members = [...this.members(groupId)].sort((a, b) => b.lastSignMs - a.lastSignMs);
       const value = encodeMembers(members.slice(0, MAX_MEMBERS));
       const outcome = await this.#batcher.submit({ key, expected: page.revision, value });
@@ -185,6 +209,12 @@ export class MemberBook {
       if (outcome.current !== null) this.observe(groupId, outcome.current);
     }
   }
+}
+
+/** New signs of life, waiting campaigns, or a stored page whose members are all gone. */
+function wantsWrite(page: MemberPage): boolean {
+  const isChanged = page.isDirty || page.hasWaiting || (page.isEmpty && page.isStored);
+  return isChanged && !page.isNewer && !page.isQueued;
 }
 
 function* take<T>(from: Set<T>, count: number): Generator<T> {

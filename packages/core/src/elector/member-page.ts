@@ -29,6 +29,8 @@ export class MemberPage implements AgendaItem {
   revision: Revision | null = null;
   /** The stored page has a newer format. This server must not overwrite it. */
   isNewer = false;
+  /** The stored page holds members, as far as this server has seen. */
+  isStored = false;
   /** There are signs of life that are not stored yet. */
   isDirty = false;
   /** Waits for its slice, or is being written. */

@@ -1,5 +1,5 @@
 /** What happens when an operator creates, changes or deletes a group. */
-import { EMPTY_RECORD, type GroupConfig, type Observation } from "../record.js";
+import { EMPTY_RECORD, type GroupConfig, groupExists, type Observation } from "../record.js";
 import { carryOver } from "./carry-over.js";
 import type { OperatorDecision } from "./operate.js";
 import { endTerm, type Stamp } from "./terms.js";
@@ -19,10 +19,14 @@ export function decideUpdate(
   return { kind: "write", next: { ...now, config: change(now.config), deleted: false }, events: [] };
 }
 
-/** Empties the record. Term, events and their number stay: a term is never given twice. */
+/**
+ * Leaves a tombstone: the term, because a term is never given twice; how the last term ended, because a resignation may
+ * be asked again; the last event with its number, because a watcher may have seen all but that one. All else goes, and
+ * with it the history (`history-keeper.ts`) and the members (`member-book.ts`).
+ */
 export function decideDelete(seen: Observation, force: boolean, stamp: Stamp): OperatorDecision {
   const now = carryOver(seen.record, seen.ageMs);
-  if (now.deleted) return { kind: "unchanged" };
+  if (!groupExists(seen.record)) return { kind: "unchanged" };
   const led = now.holder !== null && now.holdMs > 0;
   if (led && !force)
     return { kind: "conflict", problem: "the group is led; step its leader down first, or use force" };
@@ -30,7 +34,7 @@ export function decideDelete(seen: Observation, force: boolean, stamp: Stamp): O
   const { term, eventNumber, events, ended } = ending?.next ?? now;
   return {
     kind: "write",
-    next: { ...EMPTY_RECORD, term, eventNumber, events, ended, deleted: true },
+    next: { ...EMPTY_RECORD, term, eventNumber, events: events.slice(-1), ended, deleted: true },
     events: ending?.events ?? [],
   };
 }

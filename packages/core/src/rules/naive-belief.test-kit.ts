@@ -258,6 +258,7 @@ export class NaiveBelief {
       restsUntilMs: LONG_AGO,
       config: null,
       deleted: true,
+      dropped: Math.max(0, this.state.events.length - 1),
     });
     return this.#write("write");
   }

@@ -49,7 +49,10 @@ export interface NaiveState {
   pausedUntilMs: number;
   restsUntilMs: number;
   config: GroupConfig | null;
+  /** Deleted, or never there. */
   deleted: boolean;
+  /** How many events the last deletion has dropped. */
+  dropped: number;
 }
 
 export const LONG_AGO: number = Number.NEGATIVE_INFINITY;

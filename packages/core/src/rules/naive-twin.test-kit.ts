@@ -27,7 +27,8 @@ export class NaiveTwin {
     pausedUntilMs: LONG_AGO,
     restsUntilMs: LONG_AGO,
     config: null,
-    deleted: false,
+    deleted: true,
+    dropped: 0,
   };
 
   /** At `nowMs`, asked of a server that saw the present record `lagMs` after it was written. */
@@ -77,7 +78,7 @@ export class NaiveTwin {
               reason: ended.ended ?? "expired",
             },
       eventNumber: events.length,
-      events: events.slice(-4),
+      events: events.slice(Math.max(state.dropped, events.length - 4)),
       config: state.config,
       deleted: state.deleted,
     };
