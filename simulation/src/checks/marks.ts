@@ -119,10 +119,10 @@ export class Marks implements Check {
     if (pause !== null && !isResumed && (pause.leftMs === null || !isOver(pause.leftMs))) {
       this.#context.fail("S8", `${won.leaderNodeId} is elected while the group is paused`);
     }
-    // Expiry and an operator end a transfer.
+    // Expiry and an operator end a transfer; one whose successor is not known to wait reserves nothing.
     const isAskedFor = !events.some((event) => event.reason === "expired" || event.reason === "deposed");
     if (
-      transfer !== null &&
+      transfer?.ready === true &&
       transfer.toNodeId !== won.leaderNodeId &&
       isAskedFor &&
       !isOver(transfer.leftMs)

@@ -22,7 +22,7 @@ function blindly(condition: string): Patch {
 
 /** Confirms a campaign from memory where `condition` holds. */
 function confirmUnwritten(condition: string): Patch {
-  const decided = "const decision = this.decide(seen, now, candidate);";
+  const decided = "const decision = this.#decide(seen, now, candidate);";
   return {
     file: campaigns,
     find: decided,

@@ -55,6 +55,27 @@ class CountingClock implements Clock {
   }
 }
 
+test("items that are due together are handed out a hundred in a turn", () => {
+  const turns: (() => void)[] = [];
+  const clock = new CountingClock();
+  clock.soon = (callback) => void turns.push(callback);
+  let handedOut = 0;
+  const agenda = new Agenda<Item>(clock, () => handedOut++);
+  for (let id = 0; id < 250; id++) agenda.set(item(id), 10);
+  clock.advanceTo(10);
+  const counts = [handedOut];
+  for (let turn = turns.shift(); turn !== undefined; turn = turns.shift()) {
+    // What comes meanwhile needs no timer of its own.
+    agenda.set(item(1000 + counts.length), 20);
+    expect(clock.standing.size).toBe(0);
+    turn();
+    counts.push(handedOut);
+  }
+  expect(counts).toEqual([100, 200, 250]);
+  clock.advanceTo(20);
+  expect(handedOut).toBe(252);
+});
+
 /** The same, naively: each item once, sorted when asked. */
 class NaiveAgenda {
   readonly #dueMs = new Map<number, number>();

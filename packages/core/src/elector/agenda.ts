@@ -9,6 +9,9 @@ export interface AgendaItem {
   agendaMs: number;
 }
 
+/** Items handed out in one turn of the event loop: leases that end together must not hold up a renewal. */
+const MAX_AT_ONCE = 100;
+
 /**
  * One timer for all groups. A due time that moves later, as each renewal moves it, costs one assignment: the item stays
  * where it is in the heap and is put back when its old time comes. So a lease costs the heap one step per ttl, however
@@ -58,12 +61,22 @@ export class Agenda<T extends AgendaItem> {
     this.#cancelTimer = null;
     this.#timerMs = Number.POSITIVE_INFINITY;
     const nowMs = this.#clock.monotonicMs();
+    let taken = 0;
     for (let first = this.#heap[0]; first !== undefined && first.agendaMs <= nowMs; first = this.#heap[0]) {
+      if (taken++ === MAX_AT_ONCE) return this.#goOnSoon();
       this.#removeFirst();
       if (first.dueMs <= nowMs) this.#onDue(first);
       else if (first.dueMs !== Number.POSITIVE_INFINITY) this.#insert(first);
     }
     this.#arm();
+  }
+
+  /** No timer is needed until then: the rest is due already. */
+  #goOnSoon(): void {
+    this.#timerMs = Number.NEGATIVE_INFINITY;
+    this.#clock.soon(() => {
+      if (!this.#closed) this.#wake();
+    });
   }
 
   #insert(item: T): void {

@@ -1,24 +1,22 @@
 /**
- * What this server does unasked, for all its groups: ends leases that are over, gives vacancies to waiting campaigns,
- * ends waits, repairs histories.
+ * When this server looks after a group without a request: at the end of a lease, of a mark and of a wait, when a record
+ * has changed, when a history is behind. What it does then is decided in `Campaigns.upkeep`.
  */
-import type { Reading } from "../clock.js";
 import type { CampaignResult } from "../elector.js";
 import { onAbort } from "../on-abort.js";
-import type { Observation } from "../record.js";
 import { attend } from "../rules/attend.js";
 import { stampOf } from "../rules/terms.js";
 import { Agenda } from "./agenda.js";
 import type { Campaigns } from "./campaigns.js";
-import type { Engine, Step } from "./engine.js";
+import type { Engine } from "./engine.js";
 import type { GroupState } from "./group-state.js";
 import type { Waiter } from "./waiter.js";
 
-/** After a failure, and before mending what another server should have written. */
+/** After a failure, and before repairing what another server should have written. */
 const RETRY_MS = 250;
 const REPAIR_MS = 1000;
-
-const REST = { kind: "stay", value: null } as const;
+/** Waits of one group that are ended in one turn of the event loop. */
+const MAX_ENDED_AT_ONCE = 100;
 
 export class Attendance {
   readonly #engine: Engine;
@@ -32,17 +30,18 @@ export class Attendance {
     this.#campaigns = campaigns;
     this.#random = random;
     this.#agenda = new Agenda(engine.clock, (group) => this.look(group));
+    campaigns.onRequeued = (group) => this.look(group);
   }
 
-  /** Called when the record has changed, a campaign has come to wait, or a time has come. Cheap when nothing is to do. */
+  /** Called when the record has changed, a campaign has come or gone, or a time has come. Cheap when nothing is to do. */
   look(group: GroupState): void {
-    if (this.#closed || group.isUnreadable) return;
+    if (this.#closed) return;
     const now = this.#engine.now();
     const nowMs = now.monotonicMs;
-    for (const waiter of group.waiters) {
-      if (waiter.endsAtMs <= nowMs && !waiter.named) this.#campaigns.endWait(group, waiter);
-    }
-    const decision = attend(group.observation(now), group.present(), stampOf(now));
+    for (const waiter of group.takeEnded(nowMs, MAX_ENDED_AT_ONCE)) this.#campaigns.endWait(group, waiter);
+    // Nothing can be decided, but waits end: their callers get BACKEND_UNAVAILABLE.
+    if (group.isUnreadable) return this.#agenda.set(group, this.#nextEndMs(group, nowMs));
+    const decision = attend(group.observation(now), group.waiters, stampOf(now));
     if (decision.kind === "rest") {
       this.#plan(group, nowMs, decision.lookAgainMs ?? Number.POSITIVE_INFINITY);
     } else {
@@ -56,10 +55,12 @@ export class Attendance {
     const { signal } = waiter;
     const leave = () => {
       // A write in flight may be its own: then that decides, and takes back what it won.
-      if (!waiter.named) group.removeWaiter(waiter);
+      if (waiter.state !== "named") group.dequeue(waiter);
       waiter.reject(signal?.reason);
+      // It may have been the successor that a leader was asked to yield to.
+      this.look(group);
     };
-    group.addWaiter(waiter);
+    group.enqueue(waiter);
     const { nodeId, metadata } = waiter.candidate;
     const stopAttending = this.#engine.members?.attend(group.groupId, nodeId, metadata);
     if (stopAttending !== undefined) void waiter.answer.catch(() => {}).finally(stopAttending);
@@ -78,20 +79,25 @@ export class Attendance {
     this.#closed = true;
     this.#campaigns.closing = true;
     this.#agenda.close();
-    const waiting = [...this.#engine.groups.values()].filter((group) => group.waiters.length > 0);
-    await Promise.all(
-      waiting.flatMap((group) => group.waiters.map((waiter) => this.#campaigns.refuse(group, waiter))),
-    );
+    const refusals: Promise<void>[] = [];
+    for (const group of this.#engine.groups.values()) {
+      for (const waiter of group.queue ?? []) refusals.push(this.#campaigns.refuse(group, waiter));
+    }
+    await Promise.all(refusals);
   }
 
   #plan(group: GroupState, nowMs: number, lookAgainMs: number): void {
-    let dueMs = nowMs + lookAgainMs;
-    for (const waiter of group.waiters) dueMs = Math.min(dueMs, Math.max(waiter.endsAtMs, nowMs + 1));
+    let dueMs = Math.min(nowMs + lookAgainMs, this.#nextEndMs(group, nowMs));
     if (this.#engine.history.isBehind(group)) dueMs = Math.min(dueMs, this.#planRepair(group, nowMs));
     this.#agenda.set(group, dueMs);
   }
 
-  /** Whoever wrote the event writes the history; only if that has not come after a while, somebody else does. */
+  /** Those that ended but were too many for one turn come in the next. */
+  #nextEndMs(group: GroupState, nowMs: number): number {
+    return Math.max(group.queue?.nextEndMs() ?? Number.POSITIVE_INFINITY, nowMs + 1);
+  }
+
+  /** The server that wrote the event writes the history; another does only if that has not come after a while. */
   #planRepair(group: GroupState, nowMs: number): number {
     const repairAtMs = group.eventSeenAtMs + REPAIR_MS;
     if (repairAtMs > nowMs) return repairAtMs + REPAIR_MS * this.#random();
@@ -103,39 +109,12 @@ export class Attendance {
     if (group.attending) return;
     group.attending = true;
     try {
-      await this.#engine.transact(group, (seen, now) => this.#step(group, seen, now));
+      await this.#engine.transact(group, (seen, now) => this.#campaigns.upkeep(group, seen, now));
       group.attending = false;
       this.look(group);
     } catch {
       group.attending = false;
       if (!this.#closed) this.#plan(group, this.#engine.now().monotonicMs, RETRY_MS * (1 + this.#random()));
-    }
-  }
-
-  /** Goes on until there is nothing more to do. */
-  #step(group: GroupState, seen: Observation, now: Reading): Step<null> {
-    if (this.#closed) return REST;
-    // Deleted while they waited, where groups must exist: they hear so.
-    if (!this.#engine.exists(seen.record))
-      for (const each of group.present()) this.#campaigns.endWait(group, each);
-    const decision = attend(seen, group.present(), stampOf(now));
-    if (decision.kind === "rest") return REST;
-    if (decision.kind === "write") return { kind: "write", change: decision, written: "decide again" };
-    const { waiter } = decision;
-    const campaign = this.#campaigns.decide(seen, now, waiter.candidate);
-    switch (campaign.kind) {
-      case "elect":
-      case "confirm":
-        return this.#campaigns.grant(group, now, waiter, campaign, "decide again");
-      case "expire":
-        return { kind: "write", change: campaign, written: "decide again" };
-      case "lose":
-        return REST;
-      case "not-allowed":
-      case "invalid-ttl":
-        // The policy has changed since it came: let it hear so.
-        this.#campaigns.endWait(group, waiter);
-        return REST;
     }
   }
 }

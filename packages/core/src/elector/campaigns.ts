@@ -1,9 +1,9 @@
-/** Campaigns: one attempt, or a wait in this server's queue. */
+/** Campaigns: one attempt, or a wait in this server's queue (`campaign-queue.ts` tells the life of one that waits). */
 import type { Reading } from "../clock.js";
 import type { CampaignResult } from "../elector.js";
 import { ClosedError, InvalidTtlError, UnauthorizedError } from "../errors.js";
 import { type Observation, policyOf } from "../record.js";
-import { attend, bestWaiter } from "../rules/attend.js";
+import { attend, bestWaiter, overtaken } from "../rules/attend.js";
 import { type Candidate, type CampaignDecision, decideCampaign } from "../rules/campaign.js";
 import { carryOver } from "../rules/carry-over.js";
 import { type Change, endTerm, stampOf } from "../rules/terms.js";
@@ -11,17 +11,21 @@ import type { Revision } from "../store/store.js";
 import type { ClocklessEngine, Step, Written } from "./engine.js";
 import type { GroupState } from "./group-state.js";
 import { leaderOf, leaderView } from "./views.js";
-import { inOrder, type Waiter } from "./waiter.js";
+import type { Waiter } from "./waiter.js";
 
 /** Who asks where a server takes back what a vanished caller has won. */
 const SERVER = "tenure";
+
+const REST = { kind: "stay", value: null } as const;
 
 export class Campaigns {
   readonly #engine: ClocklessEngine;
   readonly #driftRatio: number;
   readonly #random: () => number;
-  /** No one waits any longer; whoever a write in flight names is answered when that is known. */
+  /** No campaign waits any longer; one that a write in flight names is answered when the outcome is known. */
   closing = false;
+  /** Called when a campaign that was named is queued again: the end of its wait may have passed. */
+  onRequeued: (group: GroupState) => void = () => {};
 
   constructor(engine: ClocklessEngine, driftRatio: number, random: () => number) {
     this.#engine = engine;
@@ -29,16 +33,12 @@ export class Campaigns {
     this.#random = random;
   }
 
-  decide(seen: Observation, now: Reading, candidate: Candidate): CampaignDecision {
-    return decideCampaign(seen, candidate, this.#driftRatio, stampOf(now));
-  }
-
-  /** One attempt; a loss is told from a fresh record. */
+  /** One attempt; a loss is answered from a fresh record. */
   attempt(group: GroupState, contender: Waiter): Promise<CampaignResult> {
     return this.#contest<never>(group, contender, (lost) => ({ kind: "answer", give: lost }));
   }
 
-  /** One attempt; a loss is not told, since the campaign goes on to wait. */
+  /** One attempt; a loss is not answered, since the campaign goes on to wait. */
   attemptOrWait(group: GroupState, contender: Waiter): Promise<CampaignResult | "wait"> {
     return this.#contest<"wait">(group, contender, () => ({ kind: "stay", value: "wait" }));
   }
@@ -53,7 +53,7 @@ export class Campaigns {
       group,
       this.#engine.existing(group, (seen, now): Step<CampaignResult | W> => {
         contender.signal?.throwIfAborted();
-        const decision = this.decide(seen, now, candidate);
+        const decision = this.#decide(seen, now, candidate);
         switch (decision.kind) {
           case "elect":
             return this.#firstCome(group, seen, now, contender) ?? this.#win(group, now, contender, decision);
@@ -72,47 +72,48 @@ export class Campaigns {
     );
   }
 
-  /** Grants the leadership to a queued campaign in `change`. Until that write is known, it is not answered. */
-  grant<T>(group: GroupState, now: Reading, waiter: Waiter, change: Change, written: Written<T>): Step<T> {
-    waiter.named = true;
-    const elected = electedAt(now, waiter, change);
-    return {
-      kind: "write",
-      change,
-      written,
-      landed: (revision) => {
-        group.removeWaiter(waiter);
-        waiter.resolve(elected);
-        if (waiter.gone && !elected.confirmed) this.takeBack(group, revision);
-      },
-      dropped: () => {
-        waiter.named = false;
-        if (waiter.gone) {
-          // Even if it was written: by now that may be another's doing, and its leader at work.
-          group.removeWaiter(waiter);
-        } else if (this.closing) {
-          this.endWait(group, waiter);
-        }
-      },
-    };
-  }
-
   /** `ending`, with the best queued campaign granted in the same write. */
   fill<T>(group: GroupState, now: Reading, ending: Change, written: Written<T>): Step<T> {
-    const waiter = ending.next.delayMs > 0 ? null : bestWaiter(ending.next, group.present());
+    const waiter = bestWaiter(ending.next, group.waiters);
     if (waiter !== null) {
-      const decision = this.decide({ record: ending.next, ageMs: 0 }, now, waiter.candidate);
+      const decision = this.#decide({ record: ending.next, ageMs: 0 }, now, waiter.candidate);
       if (decision.kind === "elect") {
         const change = { next: decision.next, events: [...ending.events, ...decision.events] };
-        return this.grant(group, now, waiter, change, written);
+        return this.#grant(group, now, waiter, change, written);
       }
     }
     return { kind: "write", change: ending, written };
   }
 
+  /** The next thing to do for a group without a request. Decided again after each write, until there is nothing. */
+  upkeep(group: GroupState, seen: Observation, now: Reading): Step<null> {
+    if (this.closing) return REST;
+    // Deleted while campaigns waited, where groups must be created: they are answered so.
+    if (!this.#engine.exists(seen.record)) this.#endAllWaits(group);
+    const decision = attend(seen, group.waiters, stampOf(now));
+    if (decision.kind === "rest") return REST;
+    if (decision.kind === "write") return { kind: "write", change: decision, written: "decide again" };
+    const { waiter } = decision;
+    const campaign = this.#decide(seen, now, waiter.candidate);
+    switch (campaign.kind) {
+      case "elect":
+      case "confirm":
+        return this.#grant(group, now, waiter, campaign, "decide again");
+      case "expire":
+        return { kind: "write", change: campaign, written: "decide again" };
+      case "lose":
+        return REST;
+      case "not-allowed":
+      case "invalid-ttl":
+        // The policy has changed since the campaign came: it is answered so.
+        this.endWait(group, waiter);
+        return REST;
+    }
+  }
+
   /** Takes the campaign out of the queue, tries once more, and answers. */
   endWait(group: GroupState, waiter: Waiter): void {
-    group.removeWaiter(waiter);
+    group.dequeue(waiter);
     this.attempt(group, waiter).then(waiter.resolve, waiter.reject);
   }
 
@@ -120,9 +121,9 @@ export class Campaigns {
   async refuse(group: GroupState, waiter: Waiter): Promise<void> {
     try {
       await this.#engine.transact(group, (seen, now) => {
-        if (waiter.named) return { kind: "stay", value: null };
-        group.removeWaiter(waiter);
-        const decision = this.decide(seen, now, waiter.candidate);
+        if (waiter.state === "named") return REST;
+        group.dequeue(waiter);
+        const decision = this.#decide(seen, now, waiter.candidate);
         const holdBack = decision.kind === "lose" ? decision : { holder: null, heldBack: null, leftMs: null };
         return { kind: "answer", give: () => waiter.resolve(this.#lost(seen, now, holdBack)) };
       });
@@ -131,15 +132,49 @@ export class Campaigns {
     }
   }
 
+  #decide(seen: Observation, now: Reading, candidate: Candidate): CampaignDecision {
+    return decideCampaign(seen, candidate, this.#driftRatio, stampOf(now));
+  }
+
+  /** Grants the leadership to a queued campaign in `change`. Until that write is known, it is not answered. */
+  #grant<T>(group: GroupState, now: Reading, waiter: Waiter, change: Change, written: Written<T>): Step<T> {
+    group.queue?.name(waiter);
+    const elected = electedAt(now, waiter, change);
+    return {
+      kind: "write",
+      change,
+      written,
+      landed: (revision) => {
+        group.dequeue(waiter);
+        waiter.resolve(elected);
+        if (waiter.gone && !elected.confirmed) this.#takeBack(group, revision);
+      },
+      dropped: () => {
+        group.queue?.unname(waiter);
+        if (waiter.gone) {
+          // Even if it was written: by now that may be another's doing, and its leader at work.
+          group.dequeue(waiter);
+        } else if (this.closing) {
+          this.endWait(group, waiter);
+        }
+        this.onRequeued(group);
+      },
+    };
+  }
+
+  #endAllWaits(group: GroupState): void {
+    for (const waiter of [...(group.queue ?? [])]) if (waiter.state === "queued") this.endWait(group, waiter);
+  }
+
   /**
    * A caller that is gone has won `revision`: give it up again, unless anything has happened since. Only ever one's own
    * grant whose revision is known: the same instance may have campaigned elsewhere too, and lead by that.
    */
-  takeBack(group: GroupState, revision: Revision): void {
+  #takeBack(group: GroupState, revision: Revision): void {
     const decide = (seen: Observation, now: Reading): Step<null> => {
       const record = carryOver(seen.record, seen.ageMs);
       const { holder } = record;
-      if (group.revision !== revision || holder === null) return { kind: "stay", value: null };
+      if (group.revision !== revision || holder === null) return REST;
       return this.fill(group, now, endTerm(record, holder, "resigned", stampOf(now, SERVER)), () => null);
     };
     this.#engine.transact(group, decide).catch(() => {});
@@ -147,12 +182,10 @@ export class Campaigns {
 
   /** A vacancy that a newcomer meets is the first waiter's, if there is one. */
   #firstCome(group: GroupState, seen: Observation, now: Reading, contender: Waiter): Step<never> | null {
-    const present = group.present();
-    if (present.length === 0) return null;
-    const best = attend(seen, inOrder([...present, contender]), stampOf(now));
-    if (best.kind !== "campaign" || best.waiter === contender) return null;
-    const decision = this.decide(seen, now, best.waiter.candidate);
-    return decision.kind === "elect" ? this.grant(group, now, best.waiter, decision, "decide again") : null;
+    const waiter = overtaken(seen, group.waiters, contender, stampOf(now));
+    if (waiter === null) return null;
+    const decision = this.#decide(seen, now, waiter.candidate);
+    return decision.kind === "elect" ? this.#grant(group, now, waiter, decision, "decide again") : null;
   }
 
   #win(group: GroupState, now: Reading, contender: Waiter, change: Change): Step<CampaignResult> {
@@ -162,7 +195,7 @@ export class Campaigns {
       change,
       written: () => elected,
       landed: (revision) => {
-        if (contender.gone && !elected.confirmed) this.takeBack(group, revision);
+        if (contender.gone && !elected.confirmed) this.#takeBack(group, revision);
       },
     };
   }

@@ -313,7 +313,10 @@ export class Engine {
     const group = this.obtain(place.groupId);
     const previous = group.record;
     if (place.kind === "history") {
+      const wasUnreadable = group.isUnreadable;
       if (group.observeHistory(entry)) this.#notify(group);
+      // What could not be decided meanwhile can be decided now.
+      if (wasUnreadable && !group.isUnreadable) this.#onChange(group);
     } else if (group.observeRecord(entry, this.clock.monotonicMs())) {
       this.#changed(group, previous);
     }

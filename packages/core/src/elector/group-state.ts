@@ -9,9 +9,16 @@ import { EMPTY_RECORD, type ElectionRecord, type Observation } from "../record.j
 import { BackendUnavailableError } from "../errors.js";
 import type { Entry, Revision } from "../store/store.js";
 import type { AgendaItem } from "./agenda.js";
-import { inOrder, type Waiter } from "./waiter.js";
+import type { Waiters } from "../rules/attend.js";
+import { CampaignQueue } from "./campaign-queue.js";
+import type { Waiter } from "./waiter.js";
 
-const NO_WAITERS: readonly Waiter[] = Object.freeze([]);
+const NO_WAITERS: Waiters<Waiter> = Object.freeze({
+  size: 0,
+  departed: null,
+  of: () => [],
+  first: () => null,
+});
 
 export class GroupState implements AgendaItem {
   readonly groupId: string;
@@ -40,7 +47,8 @@ export class GroupState implements AgendaItem {
   /** Present while it is being written. */
   historyWrite: Promise<void> | null = null;
 
-  waiters: readonly Waiter[] = NO_WAITERS;
+  /** Present while campaigns wait here. */
+  queue: CampaignQueue | null = null;
   watchers: Set<() => void> | null = null;
   attending = false;
   /** Verbs under way that hold on to this object. */
@@ -91,6 +99,8 @@ export class GroupState implements AgendaItem {
     this.revision = revision;
     this.seenAtMs = nowMs;
     this.unreadable = null;
+    this.#tellSuccessor();
+    this.#dropIdleQueue();
     return true;
   }
 
@@ -146,21 +156,38 @@ export class GroupState implements AgendaItem {
     }
   }
 
-  /** In order of arrival, whatever held one up on its way here. */
-  addWaiter(waiter: Waiter): void {
-    this.waiters = inOrder([...this.waiters, waiter]);
+  /** The campaigns that wait here, for the rules. */
+  get waiters(): Waiters<Waiter> {
+    return this.queue ?? NO_WAITERS;
   }
 
-  removeWaiter(waiter: Waiter): void {
-    const left = this.waiters.filter((each) => each !== waiter);
-    this.waiters = left.length === 0 ? NO_WAITERS : left;
+  enqueue(waiter: Waiter): void {
+    if (this.queue === null) {
+      this.queue = new CampaignQueue();
+      this.#tellSuccessor();
+    }
+    this.queue.add(waiter);
   }
 
-  /** Those who may be elected: whoever is gone may not, whoever a write in flight names is not named twice. */
-  present(): readonly Waiter[] {
-    return this.waiters.length === 0
-      ? this.waiters
-      : this.waiters.filter((each) => !each.gone && !each.named);
+  dequeue(waiter: Waiter): void {
+    this.queue?.remove(waiter);
+    this.#dropIdleQueue();
+  }
+
+  /** Takes out campaigns whose wait has ended, at most `limit`. */
+  takeEnded(nowMs: number, limit: number): readonly Waiter[] {
+    const ended = this.queue?.takeEnded(nowMs, limit) ?? [];
+    this.#dropIdleQueue();
+    return ended;
+  }
+
+  #tellSuccessor(): void {
+    const { transfer } = this.record;
+    if (this.queue !== null) this.queue.successor = transfer?.ready === true ? transfer.toNodeId : null;
+  }
+
+  #dropIdleQueue(): void {
+    if (this.queue?.isIdle === true) this.queue = null;
   }
 
   get isUnreadable(): boolean {
@@ -173,7 +200,7 @@ export class GroupState implements AgendaItem {
       this.revision === null &&
       this.historyRevision === null &&
       this.users === 0 &&
-      this.waiters.length === 0 &&
+      this.queue === null &&
       this.watchers === null
     );
   }

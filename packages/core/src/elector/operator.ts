@@ -100,7 +100,7 @@ export class Operator {
     try {
       const acted = await this.#actOnExisting(group, (seen) => {
         fromTerm = seen.record.term;
-        return decideTransfer(seen, transfer);
+        return decideTransfer(seen, transfer, this.#mayWait(group, transfer.toNodeId));
       });
       // Nothing to do: the successor leads.
       if (acted.kind === "unchanged") fromTerm--;
@@ -219,13 +219,24 @@ export class Operator {
     await Promise.race([bell.rung(), over]).finally(cancel);
   }
 
+  /** Where members are not kept, nothing is known of other servers. */
+  #mayWait(group: GroupState, nodeId: string): boolean {
+    const { members } = this.#engine;
+    if (members === null || group.waiters.of(nodeId).length > 0) return true;
+    return members.members(group.groupId).some((each) => each.nodeId === nodeId && each.isCandidate);
+  }
+
   #settleTransfer(group: GroupState, toNodeId: string, fromTerm: number): Promise<Leader> {
     return this.#engine.transact(group, (seen, now) => ({
       kind: "answer",
       give: () => {
         const progress = transferProgress(seen, toNodeId, fromTerm);
         const leader = leaderView(seen, now.wallMs);
-        if (progress.kind === "done" && leader !== null) return leader;
+        if (progress.kind === "done") {
+          // It may have resigned already; then its lease is over as of now.
+          const isLeading = leader?.nodeId === toNodeId && leader.term === fromTerm + 1;
+          return isLeading ? leader : { nodeId: toNodeId, term: fromTerm + 1, expiresAtMs: now.wallMs };
+        }
         throw new ConflictError(
           progress.kind === "failed" ? progress.problem : `${toNodeId} did not take over in time`,
         );

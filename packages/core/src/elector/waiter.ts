@@ -4,14 +4,7 @@ import type { Waiting } from "../rules/attend.js";
 
 let nextOrder = 0;
 
-export function inOrder(waiters: readonly Waiter[]): readonly Waiter[] {
-  return [...waiters].sort((a, b) => a.order - b.order);
-}
-
-/**
- * A campaign, and if it waits, its place, in this server's queue. It is answered once: with the leadership, or at the end of its wait.
- * While a write in flight names it, it is not answered: that write decides.
- */
+/** A campaign at this server. If it waits, `CampaignQueue` tells its life; it is answered once. */
 export class Waiter implements Waiting {
   readonly candidate: Candidate;
   /** Rises with each arrival at this server. */
@@ -19,9 +12,10 @@ export class Waiter implements Waiting {
   readonly arrivedAtMs: number;
   readonly endsAtMs: number;
   readonly answer: Promise<CampaignResult>;
-  /** The answer tells how long it waited. */
+  /** The answer says how long it waited. */
   readonly waits: boolean;
-  named = false;
+  /** Its place in the queue of its group, which alone changes this. */
+  state: "queued" | "named" | "out" = "out";
   resolve!: (result: CampaignResult) => void;
   reject!: (error: unknown) => void;
   readonly signal: AbortSignal | undefined;

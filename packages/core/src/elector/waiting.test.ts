@@ -118,6 +118,32 @@ test(
 );
 
 test(
+  "a wait that is over sets no timers while the write that names its campaign is under way",
+  inWorld(async (w) => {
+    let timers = 0;
+    const after = w.clock.after.bind(w.clock);
+    w.clock.after = (delayMs, callback) => {
+      timers++;
+      return after(delayMs, callback);
+    };
+    const { elector, store } = w.server();
+    await elector.campaign({ ...A, ttlMs: 20_000 });
+    const waiting = elector.campaign({ ...B, waitMs: 100 });
+    await w.clock.advance(90);
+    const held = new Held();
+    store.next("r/", held.fate);
+    const resign = elector.resign(claimOf(A, 1));
+    await held.arrived;
+    timers = 0;
+    await w.clock.advance(150);
+    expect(timers).toBeLessThan(10);
+    held.release();
+    expect(wonBy((await w.until(waiting)).value)).toBe("b");
+    await resign;
+  }),
+);
+
+test(
   "the wait that a winner is told of ends when its write is sent, so a slow write gives no longer lease",
   inWorld(async (w) => {
     const { elector, store } = w.server();

@@ -2,13 +2,10 @@ import { describe, expect, test } from "vitest";
 import { DEFAULT_POLICY, type GroupPolicy } from "../policy.js";
 import { EMPTY_RECORD, type ElectionRecord, type Holder } from "../record.js";
 import { attend, type AttendDecision, bestWaiter, type Waiting, YIELD_MS } from "./attend.js";
+import { waitersOf } from "./waiters.test-kit.js";
 
 function node(nodeId: string, priority = 0, instanceId: string | null = "i1"): Holder {
   return { nodeId, instanceId, ttlMs: 1_000, priority, metadata: null };
-}
-
-function waiter(nodeId: string, priority = 0, instanceId: string | null = "i1"): Waiting {
-  return { candidate: node(nodeId, priority, instanceId) };
 }
 
 const led: ElectionRecord = { ...EMPTY_RECORD, term: 7, holder: node("a"), holdMs: 1_010 };
@@ -19,12 +16,8 @@ function withPolicy(record: ElectionRecord, policy: Partial<GroupPolicy>): Elect
   return { ...record, config: { policy: { ...DEFAULT_POLICY, ...policy }, allowedNodes: null } };
 }
 
-function look(
-  record: ElectionRecord,
-  ageMs: number,
-  ...waiters: readonly Waiting[]
-): AttendDecision<Waiting> {
-  return attend({ record, ageMs }, waiters, { wallMs: 77 });
+function look(record: ElectionRecord, ageMs: number, ...waiters: readonly Holder[]): AttendDecision<Waiting> {
+  return attend({ record, ageMs }, waitersOf(waiters), { wallMs: 77 });
 }
 
 describe("expiry is written by whoever notices", () => {
@@ -37,16 +30,16 @@ describe("expiry is written by whoever notices", () => {
   });
 
   test("as the next leader where somebody waits", () => {
-    expect(look(led, 1_010, waiter("b"))).toEqual({ kind: "campaign", waiter: waiter("b") });
+    expect(look(led, 1_010, node("b"))).toMatchObject({ kind: "campaign", waiter: { candidate: node("b") } });
   });
 
   test("as a vacancy where whoever waits is held back", () => {
     const banned = { ...led, bans: [{ nodeId: "b", leftMs: 9_000 }] };
-    expect(look(banned, 1_010, waiter("b"))).toMatchObject({ kind: "write", next: { holder: null } });
+    expect(look(banned, 1_010, node("b"))).toMatchObject({ kind: "write", next: { holder: null } });
   });
 
   test("not before the age has reached the hold, and then there is something to do", () => {
-    expect(look(led, 1_009.5, waiter("b"))).toEqual({ kind: "rest", lookAgainMs: 0.5 });
+    expect(look(led, 1_009.5, node("b"))).toEqual({ kind: "rest", lookAgainMs: 0.5 });
     expect(look(led, 0)).toEqual({ kind: "rest", lookAgainMs: 1_010 });
   });
 
@@ -56,7 +49,7 @@ describe("expiry is written by whoever notices", () => {
 
   test("of a paused group too: its lease still expires, and no one wins", () => {
     const paused = { ...led, pause: { leftMs: null } };
-    expect(look(paused, 1_010, waiter("b"))).toMatchObject({
+    expect(look(paused, 1_010, node("b"))).toMatchObject({
       kind: "write",
       next: { holder: null, pause: { leftMs: null } },
     });
@@ -73,7 +66,7 @@ describe("expiry is written by whoever notices", () => {
   test("ends a transfer as if it had never been asked for", () => {
     const transfer = { toNodeId: "z", leftMs: 9_000, ready: true, by: null };
     expect(look({ ...led, transfer }, 1_010)).toMatchObject({ next: { transfer: null } });
-    expect(look({ ...led, transfer }, 1_010, waiter("b"))).toMatchObject({ kind: "campaign" });
+    expect(look({ ...led, transfer }, 1_010, node("b"))).toMatchObject({ kind: "campaign" });
   });
 });
 
@@ -81,7 +74,7 @@ describe("takeover delay", () => {
   const resting = withPolicy(led, { takeoverDelayMs: 500 });
 
   test("after an expiry always the vacancy first, whoever waits", () => {
-    expect(look(resting, 1_010, waiter("b"))).toMatchObject({
+    expect(look(resting, 1_010, node("b"))).toMatchObject({
       kind: "write",
       next: { holder: null, delayMs: 500 },
     });
@@ -89,49 +82,49 @@ describe("takeover delay", () => {
 
   test("counts from the sight of the vacancy; a waiter is given it when it has passed", () => {
     const vacancy = { ...withPolicy(vacant, { takeoverDelayMs: 500 }), delayMs: 500 };
-    expect(look(vacancy, 100, waiter("b"))).toEqual({ kind: "rest", lookAgainMs: 400 });
-    expect(look(vacancy, 500, waiter("b"))).toMatchObject({ kind: "campaign" });
+    expect(look(vacancy, 100, node("b"))).toEqual({ kind: "rest", lookAgainMs: 400 });
+    expect(look(vacancy, 500, node("b"))).toMatchObject({ kind: "campaign" });
   });
 
   test("none after a deposed leader's lease", () => {
     const deposed = { ...resting, deposed: { by: "o" } };
     expect(look(deposed, 1_010)).toMatchObject({ kind: "write", next: { delayMs: 0 } });
-    expect(look(deposed, 1_010, waiter("b"))).toMatchObject({ kind: "campaign" });
+    expect(look(deposed, 1_010, node("b"))).toMatchObject({ kind: "campaign" });
   });
 });
 
 describe("a vacancy is given to", () => {
-  const equals = [waiter("b"), waiter("c")];
-  const ranked = [waiter("b", 1), waiter("c", 5), waiter("d", 5), waiter("e", -3)];
+  const equals = [node("b"), node("c")];
+  const ranked = [node("b", 1), node("c", 5), node("d", 5), node("e", -3)];
 
   test.each([
     ["the first to come, where the strategy is first", { strategy: "first" as const }, ranked, "b"],
     ["the highest priority, where the strategy says so", PRIORITY, ranked, "c"],
     ["the first to come among equals", PRIORITY, equals, "b"],
-    ["a negative priority if there is no other", PRIORITY, [waiter("e", -3)], "e"],
+    ["a negative priority if there is no other", PRIORITY, [node("e", -3)], "e"],
   ])("%s", (_, policy, waiters, winner) => {
-    expect(bestWaiter(withPolicy(vacant, policy), waiters)?.candidate.nodeId).toBe(winner);
+    expect(bestWaiter(withPolicy(vacant, policy), waitersOf(waiters))?.candidate.nodeId).toBe(winner);
     expect(look(withPolicy(vacant, policy), 0, ...waiters)).toMatchObject({
       waiter: { candidate: { nodeId: winner } },
     });
   });
 
   test("nobody where nobody waits", () => {
-    expect(bestWaiter(vacant, [])).toBeNull();
+    expect(bestWaiter(vacant, waitersOf([]))).toBeNull();
   });
 
   test("not one who is banned: the next is taken", () => {
     const banned = withPolicy({ ...vacant, bans: [{ nodeId: "c", leftMs: 100 }] }, PRIORITY);
-    expect(bestWaiter(banned, ranked)?.candidate.nodeId).toBe("d");
+    expect(bestWaiter(banned, waitersOf(ranked))?.candidate.nodeId).toBe("d");
     expect(look(banned, 100, ...ranked)).toMatchObject({ waiter: { candidate: { nodeId: "c" } } });
   });
 
   test("the successor alone while a transfer lasts, whatever its priority", () => {
     const transfer = { toNodeId: "e", leftMs: 100, ready: true, by: null };
     const reserved = withPolicy({ ...vacant, transfer }, PRIORITY);
-    expect(bestWaiter(reserved, ranked)?.candidate.nodeId).toBe("e");
-    expect(look(reserved, 40, waiter("b", 9))).toEqual({ kind: "rest", lookAgainMs: 60 });
-    expect(look(reserved, 100, waiter("b", 9))).toMatchObject({ kind: "campaign" });
+    expect(bestWaiter(reserved, waitersOf(ranked))?.candidate.nodeId).toBe("e");
+    expect(look(reserved, 40, node("b", 9))).toEqual({ kind: "rest", lookAgainMs: 60 });
+    expect(look(reserved, 100, node("b", 9))).toMatchObject({ kind: "campaign" });
   });
 
   test("nobody while the group is paused, and there is nothing to look for until it is resumed", () => {
@@ -157,16 +150,19 @@ describe("a vacancy is given to", () => {
 
 describe("a holder that waits", () => {
   test("campaigns again, because only a write of its own gives it the lease", () => {
-    const again = waiter("a");
-    expect(look(led, 100, waiter("b"), again)).toEqual({ kind: "campaign", waiter: again });
+    const again = node("a");
+    expect(look(led, 100, node("b"), again)).toMatchObject({
+      kind: "campaign",
+      waiter: { candidate: again },
+    });
   });
 
   test("is known by node and instance", () => {
-    expect(look(led, 100, waiter("a", 0, "i2"), waiter("a", 0, null))).toMatchObject({ kind: "rest" });
+    expect(look(led, 100, node("a", 0, "i2"), node("a", 0, null))).toMatchObject({ kind: "rest" });
   });
 
   test("does not once it is deposed", () => {
-    expect(look({ ...led, deposed: { by: "o" } }, 100, waiter("a"))).toMatchObject({ kind: "rest" });
+    expect(look({ ...led, deposed: { by: "o" } }, 100, node("a"))).toMatchObject({ kind: "rest" });
   });
 });
 
@@ -175,7 +171,7 @@ describe("transfer", () => {
   const asked = { ...led, transfer };
 
   test("the leader is told only once the successor is known to wait: by a mark, without an event", () => {
-    expect(look(asked, 100, waiter("c"), waiter("b"))).toEqual({
+    expect(look(asked, 100, node("c"), node("b"))).toEqual({
       kind: "write",
       next: { ...asked, holdMs: 910, transfer: { ...transfer, leftMs: 300, ready: true } },
       events: [],
@@ -183,17 +179,42 @@ describe("transfer", () => {
   });
 
   test("not while the successor does not wait here", () => {
-    expect(look(asked, 100, waiter("c"))).toEqual({ kind: "rest", lookAgainMs: 300 });
+    expect(look(asked, 100, node("c"))).toEqual({ kind: "rest", lookAgainMs: 300 });
   });
 
   test("once", () => {
     const ready = { ...asked, transfer: { ...transfer, ready: true } };
-    expect(look(ready, 100, waiter("b"))).toEqual({ kind: "rest", lookAgainMs: 300 });
+    expect(look(ready, 100, node("b"))).toEqual({ kind: "rest", lookAgainMs: 300 });
+  });
+
+  test("a leader is no longer asked to yield to a successor that has left; what an operator asked for stands", () => {
+    const ready = { ...asked, transfer: { ...transfer, ready: true } };
+    const look = (record: ElectionRecord) =>
+      attend({ record, ageMs: 100 }, waitersOf([node("c")], "b"), { wallMs: 77 });
+    expect(look(ready)).toEqual({
+      kind: "write",
+      next: { ...ready, holdMs: 910, transfer: { ...transfer, leftMs: 300, ready: false } },
+      events: [],
+    });
+    const preemption = { ...ready.transfer, by: null };
+    expect(look({ ...ready, transfer: preemption })).toMatchObject({
+      kind: "write",
+      next: { transfer: null },
+    });
+    expect(look({ ...ready, transfer: { ...ready.transfer, toNodeId: "z" } })).toMatchObject({
+      kind: "rest",
+    });
+  });
+
+  test("a vacancy is no longer reserved for a successor that has left", () => {
+    const reserved = { ...vacant, transfer: { ...transfer, ready: true } };
+    const decision = attend({ record: reserved, ageMs: 100 }, waitersOf([node("c")], "b"), { wallMs: 77 });
+    expect(decision).toEqual({ kind: "write", next: { ...vacant, transfer: null }, events: [] });
   });
 
   test("not after its limit, nor for a leader already deposed", () => {
-    expect(look(asked, 400, waiter("b"))).toEqual({ kind: "rest", lookAgainMs: 610 });
-    expect(look({ ...asked, deposed: { by: "o" } }, 100, waiter("b"))).toMatchObject({ kind: "rest" });
+    expect(look(asked, 400, node("b"))).toEqual({ kind: "rest", lookAgainMs: 610 });
+    expect(look({ ...asked, deposed: { by: "o" } }, 100, node("b"))).toMatchObject({ kind: "rest" });
   });
 });
 
@@ -201,7 +222,7 @@ describe("preemption", () => {
   const preemptible = withPolicy(led, { strategy: "priority", preempt: true });
 
   test("a waiting candidate of higher priority is marked as the successor, ready, with a limit", () => {
-    expect(look(preemptible, 100, waiter("b", 1), waiter("c", 5))).toEqual({
+    expect(look(preemptible, 100, node("b", 1), node("c", 5))).toEqual({
       kind: "write",
       next: {
         ...preemptible,
@@ -212,22 +233,22 @@ describe("preemption", () => {
     });
   });
 
-  test.each<[string, ElectionRecord, Waiting]>([
-    ["one of equal priority", preemptible, waiter("b", 0)],
-    ["one of lower priority", preemptible, waiter("b", -1)],
-    ["anyone where the policy does not preempt", withPolicy(led, PRIORITY), waiter("b", 9)],
-    ["anyone while the group is paused", { ...preemptible, pause: { leftMs: null } }, waiter("b", 9)],
-    ["one who is banned", { ...preemptible, bans: [{ nodeId: "b", leftMs: 9_000 }] }, waiter("b", 9)],
+  test.each<[string, ElectionRecord, Holder]>([
+    ["one of equal priority", preemptible, node("b", 0)],
+    ["one of lower priority", preemptible, node("b", -1)],
+    ["anyone where the policy does not preempt", withPolicy(led, PRIORITY), node("b", 9)],
+    ["anyone while the group is paused", { ...preemptible, pause: { leftMs: null } }, node("b", 9)],
+    ["one who is banned", { ...preemptible, bans: [{ nodeId: "b", leftMs: 9_000 }] }, node("b", 9)],
     [
       "one who is not allowed",
       { ...preemptible, config: { policy: preemptible.config!.policy, allowedNodes: ["a"] } },
-      waiter("b", 9),
+      node("b", 9),
     ],
-    ["anyone once the leader is deposed", { ...preemptible, deposed: { by: "o" } }, waiter("b", 9)],
+    ["anyone once the leader is deposed", { ...preemptible, deposed: { by: "o" } }, node("b", 9)],
     [
       "anyone while another transfer lasts",
       { ...preemptible, transfer: { toNodeId: "z", leftMs: 9_000, ready: false, by: "o" } },
-      waiter("b", 9),
+      node("b", 9),
     ],
   ])("not by %s", (_, record, challenger) => {
     expect(look(record, 100, challenger)).toMatchObject({ kind: "rest" });
@@ -235,7 +256,7 @@ describe("preemption", () => {
 
   test("is asked for anew when a leader has let the limit pass", () => {
     const transfer = { toNodeId: "b", leftMs: 200, ready: true, by: null };
-    expect(look({ ...preemptible, transfer }, 200, waiter("b", 9))).toMatchObject({
+    expect(look({ ...preemptible, transfer }, 200, node("b", 9))).toMatchObject({
       kind: "write",
       next: { transfer: { leftMs: YIELD_MS } },
     });

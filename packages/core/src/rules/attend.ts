@@ -3,8 +3,8 @@
  * leader know that its successor waits. Asked whenever the record has changed, a candidate has come, or a duration
  * has run out.
  */
-import type { ElectionRecord, Observation } from "../record.js";
-import { isHeldBy, policyOf } from "../record.js";
+import type { GroupPolicy } from "../policy.js";
+import { type ElectionRecord, type Holder, type Observation, policyOf } from "../record.js";
 import type { Candidate } from "./campaign.js";
 import { carryOver } from "./carry-over.js";
 import { isAllowed, obstacleFor } from "./eligibility.js";
@@ -13,8 +13,22 @@ import { type Change, endTerm, type Stamp } from "./terms.js";
 /** How long a leader has to yield to a successor, unless the operator says otherwise. */
 export const YIELD_MS = 10_000;
 
+/** A campaign that waits at this server. */
 export interface Waiting {
   readonly candidate: Candidate;
+  /** Rises with each arrival at this server. */
+  readonly order: number;
+}
+
+/** The campaigns that wait at this server and may be elected, as the rules ask for them. */
+export interface Waiters<W extends Waiting> {
+  readonly size: number;
+  /** The successor of a transfer that waited at this server and has left it; `null`: there is none. */
+  readonly departed: string | null;
+  /** Those of one node, in order of arrival. */
+  of(nodeId: string): readonly W[];
+  /** By strategy, the first of those whose node may win. */
+  first(strategy: GroupPolicy["strategy"], mayWin: (nodeId: string) => boolean): W | null;
 }
 
 export type AttendDecision<W extends Waiting> =
@@ -24,47 +38,66 @@ export type AttendDecision<W extends Waiting> =
   /** Nothing to do before `lookAgainMs`; `null`: before something changes. */
   | { readonly kind: "rest"; readonly lookAgainMs: number | null };
 
-/** `waiters` in order of arrival at this server. */
+/** Which of two campaigns a vacancy goes to: by priority where the strategy says so, then by arrival. */
+export function ranksBefore(strategy: GroupPolicy["strategy"], a: Waiting, b: Waiting): boolean {
+  if (strategy === "priority" && a.candidate.priority !== b.candidate.priority)
+    return a.candidate.priority > b.candidate.priority;
+  return a.order < b.order;
+}
+
 export function attend<W extends Waiting>(
   seen: Observation,
-  waiters: readonly W[],
+  waiters: Waiters<W>,
   stamp: Stamp,
 ): AttendDecision<W> {
   const now = carryOver(seen.record, seen.ageMs);
   if (now.holder !== null && now.holdMs > 0) return attendLed(now, waiters);
   const ending = now.holder === null ? null : endTerm(now, now.holder, "expired", stamp);
   const vacant = ending?.next ?? now;
-  const waiter = vacant.delayMs > 0 ? null : bestWaiter(vacant, waiters);
+  if (vacant.transfer !== null && vacant.transfer.toNodeId === waiters.departed)
+    return { kind: "write", next: withdrawn(vacant), events: [] };
+  const waiter = bestWaiter(vacant, waiters);
   if (waiter !== null) return { kind: "campaign", waiter };
   if (ending !== null) return { kind: "write", ...ending };
-  return {
-    kind: "rest",
-    lookAgainMs: soonest(waiters.map((each) => obstacleFor(now, each.candidate.nodeId)?.leftMs)),
-  };
+  return { kind: "rest", lookAgainMs: nextChance(now, waiters) };
 }
 
 /** The one to win this vacancy: by strategy, among those whom no mark holds back. */
-export function bestWaiter<W extends Waiting>(vacant: ElectionRecord, waiters: readonly W[]): W | null {
-  const free = waiters.filter(
-    ({ candidate: { nodeId } }) => isAllowed(vacant, nodeId) && obstacleFor(vacant, nodeId) === null,
-  );
-  return policyOf(vacant).strategy === "first" ? (free[0] ?? null) : highestPriority(free);
+export function bestWaiter<W extends Waiting>(vacant: ElectionRecord, waiters: Waiters<W>): W | null {
+  if (waiters.size === 0 || vacant.pause !== null || vacant.delayMs > 0) return null;
+  const { strategy } = policyOf(vacant);
+  const mayWin = (nodeId: string) => isAllowed(vacant, nodeId) && obstacleFor(vacant, nodeId) === null;
+  if (vacant.transfer === null) return waiters.first(strategy, mayWin);
+  const { toNodeId } = vacant.transfer;
+  return mayWin(toNodeId) ? firstOf(strategy, waiters.of(toNodeId)) : null;
 }
 
-function attendLed<W extends Waiting>(now: ElectionRecord, waiters: readonly W[]): AttendDecision<W> {
-  const { transfer } = now;
-  if (now.deposed === null) {
+/** The waiting campaign that a vacancy belongs to before `newcomer` may have it. */
+export function overtaken<W extends Waiting>(
+  seen: Observation,
+  waiters: Waiters<W>,
+  newcomer: Waiting,
+  stamp: Stamp,
+): W | null {
+  const now = carryOver(seen.record, seen.ageMs);
+  const vacant = now.holder === null ? now : endTerm(now, now.holder, "expired", stamp).next;
+  const best = bestWaiter(vacant, waiters);
+  return best !== null && ranksBefore(policyOf(vacant).strategy, best, newcomer) ? best : null;
+}
+
+function attendLed<W extends Waiting>(now: ElectionRecord, waiters: Waiters<W>): AttendDecision<W> {
+  const { transfer, holder } = now;
+  if (now.deposed === null && holder !== null) {
     // Its grant was written, and the answer lost: only a write of its own gives it the lease.
-    const holder = waiters.find((each) => isHeldBy(now, each.candidate.nodeId, each.candidate.instanceId));
-    if (holder !== undefined) return { kind: "campaign", waiter: holder };
-    if (
-      transfer !== null &&
-      !transfer.ready &&
-      waiters.some((each) => each.candidate.nodeId === transfer.toNodeId)
-    ) {
+    const again = waiters
+      .of(holder.nodeId)
+      .find(({ candidate }) => holder.instanceId === candidate.instanceId);
+    if (again !== undefined) return { kind: "campaign", waiter: again };
+    if (transfer?.ready === true && transfer.toNodeId === waiters.departed)
+      return { kind: "write", next: withdrawn(now), events: [] };
+    if (transfer?.ready === false && waiters.of(transfer.toNodeId).length > 0)
       return { kind: "write", next: { ...now, transfer: { ...transfer, ready: true } }, events: [] };
-    }
-    const challenger = transfer === null ? preempting(now, waiters) : null;
+    const challenger = transfer === null ? preempting(now, holder, waiters) : null;
     if (challenger !== null) {
       const mark = { toNodeId: challenger.candidate.nodeId, leftMs: YIELD_MS, ready: true, by: null };
       return { kind: "write", next: { ...now, transfer: mark }, events: [] };
@@ -73,26 +106,39 @@ function attendLed<W extends Waiting>(now: ElectionRecord, waiters: readonly W[]
   return { kind: "rest", lookAgainMs: soonest([now.holdMs, transfer?.leftMs]) };
 }
 
-function preempting<W extends Waiting>(now: ElectionRecord, waiters: readonly W[]): W | null {
-  const { holder } = now;
-  if (!policyOf(now).preempt || holder === null || now.pause !== null) return null;
-  return highestPriority(
-    waiters.filter(
-      ({ candidate }) =>
-        candidate.priority > holder.priority &&
-        isAllowed(now, candidate.nodeId) &&
-        now.bans.every((ban) => ban.nodeId !== candidate.nodeId),
-    ),
-  );
+/**
+ * A successor that is known to be gone holds up no one: the leader is no longer asked to yield to it, and a vacancy is no
+ * longer reserved for it. What an operator asked for stands until its limit, in case the successor comes back.
+ */
+function withdrawn(now: ElectionRecord): ElectionRecord {
+  const { transfer, holder } = now;
+  const stands = transfer !== null && transfer.by !== null && holder !== null;
+  return { ...now, transfer: stands ? { ...transfer, ready: false } : null };
 }
 
-/** The first to come among equals. */
-function highestPriority<W extends Waiting>(waiters: readonly W[]): W | null {
-  let best: W | null = null;
-  for (const each of waiters) {
-    if (best === null || each.candidate.priority > best.candidate.priority) best = each;
-  }
-  return best;
+function preempting<W extends Waiting>(now: ElectionRecord, holder: Holder, waiters: Waiters<W>): W | null {
+  if (!policyOf(now).preempt || waiters.size === 0 || now.pause !== null) return null;
+  const isFree = (nodeId: string) => now.bans.every((ban) => ban.nodeId !== nodeId);
+  const highest = waiters.first("priority", (nodeId) => isAllowed(now, nodeId) && isFree(nodeId));
+  return highest !== null && highest.candidate.priority > holder.priority ? highest : null;
+}
+
+function firstOf<W extends Waiting>(strategy: GroupPolicy["strategy"], waiters: readonly W[]): W | null {
+  let first: W | null = null;
+  for (const each of waiters) if (first === null || ranksBefore(strategy, each, first)) first = each;
+  return first;
+}
+
+/** Until a mark that may hold back somebody who waits has run out. */
+function nextChance<W extends Waiting>(now: ElectionRecord, waiters: Waiters<W>): number | null {
+  if (waiters.size === 0) return null;
+  if (now.pause !== null) return now.pause.leftMs;
+  const bans = now.bans.filter((ban) => waiters.of(ban.nodeId).length > 0);
+  return soonest([
+    now.transfer?.leftMs,
+    now.delayMs > 0 ? now.delayMs : null,
+    ...bans.map(({ leftMs }) => leftMs),
+  ]);
 }
 
 function soonest(durationsMs: readonly (number | null | undefined)[]): number | null {

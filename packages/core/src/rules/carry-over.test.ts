@@ -10,6 +10,7 @@ import { decideCreate, decideUpdate } from "./configure.js";
 import { decidePause, decideResume, decideStepDown, decideTransfer } from "./operate.js";
 import { decideRenew } from "./renew.js";
 import { decideResign } from "./resign.js";
+import { waitersOf } from "./waiters.test-kit.js";
 
 const STAMP = { wallMs: 0 };
 const RHO = 0.01;
@@ -78,7 +79,7 @@ function nextOf(decision: object): ElectionRecord | undefined {
 }
 
 const claim = { nodeId: "a", term: 4, instanceId: "i1" };
-const challenger = { candidate: { ...holder, nodeId: "b", instanceId: null } };
+const challenger = { ...holder, nodeId: "b", instanceId: null };
 
 /** Every write that is neither grant, confirmation nor renewal, and leaves the holder where it is. */
 const OTHER_WRITES: readonly (readonly [string, Write])[] = [
@@ -94,17 +95,18 @@ const OTHER_WRITES: readonly (readonly [string, Write])[] = [
         decideTransfer(
           { ...seen, record: { ...seen.record, transfer: null, pause: null } },
           { toNodeId: "c", timeoutMs: 60_000, by: "o" },
+          true,
         ),
       ),
   ],
-  ["the ready mark of a transfer", (seen) => nextOf(attend(seen, [challenger], STAMP))],
+  ["the ready mark of a transfer", (seen) => nextOf(attend(seen, waitersOf([challenger]), STAMP))],
   [
     "preemption",
     (seen) => {
       const policy = { ...DEFAULT_POLICY, strategy: "priority" as const, preempt: true };
       const record = { ...seen.record, transfer: null, pause: null, config: { ...config, policy } };
-      const higher = { candidate: { ...challenger.candidate, priority: 1 } };
-      return nextOf(attend({ ...seen, record }, [higher], STAMP));
+      const higher = { ...challenger, priority: 1 };
+      return nextOf(attend({ ...seen, record }, waitersOf([higher]), STAMP));
     },
   ],
   ["pause", (seen) => nextOf(decidePause(seen, null))],
@@ -166,8 +168,9 @@ describe("every write carries over what is left as its writer saw it", () => {
     );
   });
 
-  test("a resignation carries over bans, the transfer and a pause, and ends the lease", () => {
-    const decision = decideResign({ record: marked, ageMs: 250.00005 }, claim, STAMP);
+  test("a resignation carries over bans, a ready transfer and a pause, and ends the lease", () => {
+    const record = { ...marked, transfer: marked.transfer && { ...marked.transfer, ready: true } };
+    const decision = decideResign({ record, ageMs: 250.00005 }, claim, STAMP);
     expect(nextOf(decision)).toMatchObject({
       holdMs: 0,
       bans: [
@@ -180,7 +183,9 @@ describe("every write carries over what is left as its writer saw it", () => {
   });
 
   test("so does the end of a lease by expiry, but for the transfer", () => {
-    expect(nextOf(attend({ record: { ...marked, holdMs: 100 }, ageMs: 100 }, [], STAMP))).toMatchObject({
+    expect(
+      nextOf(attend({ record: { ...marked, holdMs: 100 }, ageMs: 100 }, waitersOf([]), STAMP)),
+    ).toMatchObject({
       holder: null,
       holdMs: 0,
       bans: [

@@ -339,7 +339,9 @@ export class NaiveBelief {
     const who = deposedBy ?? by ?? (reason === "transferred" ? this.state.successor?.by : null) ?? null;
     this.state.leaseUntilMs = LONG_AGO;
     this.state.deposedBy = null;
-    if (how === "expired") this.state.successor = null;
+    const successor = this.#liveSuccessor;
+    if (how === "expired" || successor?.ready !== true) this.state.successor = null;
+    else this.state.successor = { ...successor, untilMs: Math.min(successor.untilMs, this.#nowMs + 2_000) };
     if (reason === "expired") this.state.restsUntilMs = this.#nowMs + this.#policy.takeoverDelayMs;
     this.#event({
       type: "LEADER_LOST",

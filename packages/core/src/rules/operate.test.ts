@@ -108,7 +108,7 @@ describe("step-down", () => {
 });
 
 function transfer(record: ElectionRecord, toNodeId: string, ageMs = 0): OperatorDecision {
-  return decideTransfer({ record, ageMs }, { toNodeId, timeoutMs: 2_000, by: "operator" });
+  return decideTransfer({ record, ageMs }, { toNodeId, timeoutMs: 2_000, by: "operator" }, true);
 }
 
 describe("transfer", () => {
@@ -146,6 +146,14 @@ describe("transfer", () => {
     expect(transfer(record, "b", ageMs)).toMatchObject({ kind: "conflict" });
   });
 
+  test("to a node that waits nowhere is a conflict that says what to do", () => {
+    const request = { toNodeId: "b", timeoutMs: 2_000, by: "operator" };
+    expect(decideTransfer({ record: led, ageMs: 0 }, request, false)).toEqual({
+      kind: "conflict",
+      problem: "b is not waiting for this group; let it campaign with a wait, then transfer again",
+    });
+  });
+
   test("may be asked once the marks in its way are over", () => {
     expect(transfer({ ...led, transfer: mark }, "b", 500)).toMatchObject({ kind: "write" });
     expect(transfer({ ...led, pause: { leftMs: 500 } }, "b", 500)).toMatchObject({ kind: "write" });
@@ -161,6 +169,14 @@ describe("a transfer is", () => {
 
   test("done when the successor leads a later term", () => {
     expect(progress({ ...led, term: 8, holder: { ...holder, nodeId: "b" } })).toEqual({ kind: "done" });
+  });
+
+  test("done when the successor led the next term, though another leads by now or nobody does", () => {
+    const elected = { type: "LEADER_CHANGED", term: 8, leaderNodeId: "b", tsMs: 0 } as const;
+    const events = [{ ...elected, number: 1, previousLeaderNodeId: "a", reason: "transferred" as const }];
+    expect(progress({ ...vacant, term: 8, events })).toEqual({ kind: "done" });
+    const later = { ...led, term: 9, holder: { ...holder, nodeId: "c" }, events };
+    expect(progress(later)).toEqual({ kind: "done" });
   });
 
   test("pending while its mark lasts, before and after the leader has resigned", () => {

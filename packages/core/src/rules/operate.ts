@@ -51,8 +51,15 @@ export interface Transfer {
   readonly by: string;
 }
 
-/** Any server may set the mark; the one where the successor waits makes it ready. */
-export function decideTransfer(seen: Observation, { toNodeId, timeoutMs, by }: Transfer): OperatorDecision {
+/**
+ * Any server may set the mark; the one where the successor waits makes it ready. `mayWait`: the successor waits at this
+ * server, or may wait at another one. A transfer to a node that waits nowhere could only fail, after its time limit.
+ */
+export function decideTransfer(
+  seen: Observation,
+  { toNodeId, timeoutMs, by }: Transfer,
+  mayWait: boolean,
+): OperatorDecision {
   const now = carryOver(seen.record, seen.ageMs);
   const { holder } = now;
   if (holder === null || now.holdMs === 0) return { kind: "conflict", problem: "the group has no leader" };
@@ -65,6 +72,12 @@ export function decideTransfer(seen: Observation, { toNodeId, timeoutMs, by }: T
   if (!isAllowed(now, toNodeId)) return { kind: "conflict", problem: `${toNodeId} is not an allowed node` };
   if (now.bans.some((ban) => ban.nodeId === toNodeId))
     return { kind: "conflict", problem: `${toNodeId} is banned` };
+  if (!mayWait) {
+    return {
+      kind: "conflict",
+      problem: `${toNodeId} is not waiting for this group; let it campaign with a wait, then transfer again`,
+    };
+  }
   return {
     kind: "write",
     next: { ...now, transfer: { toNodeId, leftMs: timeoutMs, ready: false, by } },
@@ -73,24 +86,36 @@ export function decideTransfer(seen: Observation, { toNodeId, timeoutMs, by }: T
 }
 
 export type TransferProgress =
+  /** The successor was elected. It need not lead any more. */
   | { readonly kind: "done" }
   | { readonly kind: "pending"; readonly leftMs: number; readonly ready: boolean }
   | { readonly kind: "failed"; readonly problem: string };
 
-/** How a transfer out of `fromTerm` stands. */
+/** How a transfer out of `fromTerm` stands: the leader of the next term, and no later one, is its outcome. */
 export function transferProgress(seen: Observation, toNodeId: string, fromTerm: number): TransferProgress {
   const now = carryOver(seen.record, seen.ageMs);
-  if (now.holder !== null && now.term > fromTerm) {
-    return now.holder.nodeId === toNodeId
-      ? { kind: "done" }
-      : { kind: "failed", problem: `${now.holder.nodeId} was elected instead of ${toNodeId}` };
+  if (now.term > fromTerm) {
+    const elected = leaderOfTerm(now, fromTerm + 1);
+    if (elected === toNodeId) return { kind: "done" };
+    const what =
+      elected === null ? `term ${fromTerm + 1} has begun and ended` : `${elected} was elected instead`;
+    return { kind: "failed", problem: `${what}; the history of the group shows who led` };
   }
   if (now.transfer?.toNodeId === toNodeId) {
     return { kind: "pending", leftMs: now.transfer.leftMs, ready: now.transfer.ready };
   }
   return now.holder === null
-    ? { kind: "failed", problem: `the leader has gone and ${toNodeId} did not take over in time` }
-    : { kind: "failed", problem: `${now.holder.nodeId} still leads; is ${toNodeId} waiting in a campaign?` };
+    ? { kind: "failed", problem: `the leader is gone and ${toNodeId} did not take over` }
+    : {
+        kind: "failed",
+        problem: `${now.holder.nodeId} did not yield to ${toNodeId} in time and still leads`,
+      };
+}
+
+/** `null`: the record tells no more. */
+function leaderOfTerm({ events, holder, term }: ElectionRecord, asked: number): string | null {
+  const begun = events.find((event) => event.type === "LEADER_CHANGED" && event.term === asked);
+  return begun?.leaderNodeId ?? (term === asked ? (holder?.nodeId ?? null) : null);
 }
 
 /** The holder may go on and its lease still ends; no one wins. */

@@ -24,6 +24,7 @@ import { decidePause, decideResume, decideStepDown, decideTransfer } from "./ope
 import { decideRenew } from "./renew.js";
 import { decideResign } from "./resign.js";
 import type { Change } from "./terms.js";
+import { waitersOf } from "./waiters.test-kit.js";
 
 /** At least so many runs; `TENURE_PROPERTY_RUNS` may ask for more. */
 const runs = (least: number) => ({ numRuns: Math.max(least, fc.readConfigureGlobal().numRuns ?? 0) });
@@ -50,7 +51,7 @@ function decide(seen: Observation, command: Command, wallMs: number): Outcome {
     case "resign":
       return filled(outcomeOf(decideResign(seen, command.claim, stamp)), command.waiters, wallMs);
     case "attend": {
-      const decision = attend(seen, asWaiting(command.waiters), stamp);
+      const decision = attend(seen, waitersOf(command.waiters), stamp);
       if (decision.kind !== "campaign") return outcomeOf(decision);
       return outcomeOf(decideCampaign(seen, decision.waiter.candidate, RHO, stamp));
     }
@@ -60,7 +61,7 @@ function decide(seen: Observation, command: Command, wallMs: number): Outcome {
       return filled(outcomeOf(decision), command.waiters, wallMs);
     }
     case "transfer":
-      return outcomeOf(decideTransfer(seen, { ...command, by: OPERATOR }));
+      return outcomeOf(decideTransfer(seen, { ...command, by: OPERATOR }, true));
     case "pause":
       return outcomeOf(decidePause(seen, command.forMs));
     case "resume":
@@ -72,10 +73,6 @@ function decide(seen: Observation, command: Command, wallMs: number): Outcome {
     case "delete":
       return outcomeOf(decideDelete(seen, command.force, byOperator));
   }
-}
-
-function asWaiting(waiters: readonly Holder[]): readonly { candidate: Holder }[] {
-  return waiters.map((candidate) => ({ candidate }));
 }
 
 function outcomeOf(
@@ -99,7 +96,7 @@ function outcomeOf(
 function filled(outcome: Outcome, waiters: readonly Holder[], wallMs: number): Outcome {
   const { change } = outcome;
   if (change === null || change.next.holder !== null) return outcome;
-  const best = bestWaiter(change.next, asWaiting(waiters));
+  const best = bestWaiter(change.next, waitersOf(waiters));
   if (best === null) return outcome;
   const won = decideCampaign({ record: change.next, ageMs: 0 }, best.candidate, RHO, { wallMs });
   if (won.kind !== "elect") return outcome;
@@ -383,7 +380,7 @@ describe("in every schedule", () => {
     fc.assert(
       fc.property(schedule, waiters, fc.double({ min: 0, max: 1, noNaN: true }), (steps, some, part) => {
         run(steps, ({ ageMs }, record) => {
-          const look = (atMs: number) => attend({ record, ageMs: atMs }, asWaiting(some), { wallMs: 0 });
+          const look = (atMs: number) => attend({ record, ageMs: atMs }, waitersOf(some), { wallMs: 0 });
           const now = look(ageMs);
           if (now.kind !== "rest") return;
           const later = look(ageMs + part * Math.max(0, (now.lookAgainMs ?? 1e12) - 1));

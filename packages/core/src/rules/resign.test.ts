@@ -98,13 +98,20 @@ describe("resign", () => {
     });
   });
 
-  test("for a successor not known to wait it is a resignation, and the mark lasts on", () => {
+  test("for a successor not known to wait it is a resignation, and reserves nothing", () => {
     const transfer = { toNodeId: "b", leftMs: 2_000, ready: false, by: "operator" };
     const decision = resign({ ...led, transfer }, own, 500);
     expect(decision).toMatchObject({
-      next: { transfer: { ...transfer, leftMs: 1_500 }, ended: { reason: "resigned" } },
+      next: { transfer: null, ended: { reason: "resigned" } },
     });
     expect(decision).not.toHaveProperty("events.0.by");
+  });
+
+  test("a vacancy is reserved for a successor for two seconds at most, whatever is left of the transfer", () => {
+    const transfer = { toNodeId: "b", leftMs: 60_000, ready: true, by: "operator" };
+    expect(resign({ ...led, transfer }, own, 500)).toMatchObject({
+      next: { transfer: { ...transfer, leftMs: 2_000 } },
+    });
   });
 
   test("after the limit of a transfer it is a resignation, as if never asked", () => {

@@ -6,6 +6,7 @@ import { bestWaiter } from "./attend.js";
 import { decideCampaign } from "./campaign.js";
 import { decideResign } from "./resign.js";
 import { beginTerm, endTerm } from "./terms.js";
+import { waitersOf } from "./waiters.test-kit.js";
 
 const holder: Holder = { nodeId: "a", instanceId: "i1", ttlMs: 1_000, priority: 0, metadata: null };
 const other: Holder = { ...holder, nodeId: "b" };
@@ -47,7 +48,7 @@ describe("events are numbered on, one per change, in the record's own write", ()
   test("a handover is both, in this order, from one write", () => {
     const ending = decideResign({ record: led, ageMs: 0 }, { nodeId: "a", term: 7, instanceId: null }, STAMP);
     if (ending.kind !== "resign") throw new Error("the holder may resign");
-    const waiter = bestWaiter(ending.next, [{ candidate: other }]);
+    const waiter = bestWaiter(ending.next, waitersOf([other]));
     const won = decideCampaign({ record: ending.next, ageMs: 0 }, waiter!.candidate, 0.01, STAMP);
     expect(won).toMatchObject({
       next: {

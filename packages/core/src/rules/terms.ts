@@ -1,6 +1,12 @@
 import type { Reading } from "../clock.js";
 import type { EndReason, LeadershipEvent } from "../event.js";
-import { EVENTS_IN_RECORD, type ElectionRecord, type Holder, policyOf } from "../record.js";
+import {
+  EVENTS_IN_RECORD,
+  type ElectionRecord,
+  type Holder,
+  policyOf,
+  type TransferMark,
+} from "../record.js";
 
 /** When and on whose behalf something is written; for the events only. */
 export interface Stamp {
@@ -33,8 +39,16 @@ function withEvent(record: ElectionRecord, event: Omit<LeadershipEvent, "number"
 }
 
 /**
+ * How long, at most, a vacancy is kept for the successor of a transfer. The successor was known to wait when the leader
+ * was asked to yield; a server needs one look at the vacancy to grant it. If the successor or its server died meanwhile,
+ * the others must not wait for the rest of the transfer's limit.
+ */
+export const MAX_RESERVED_MS = 2_000;
+
+/**
  * Ends the holder's term: a vacancy and one event. A deposed leader's term ends as `deposed`, however it came to it.
- * Only a lease that ran out starts the takeover delay, and ends a transfer as if it had never been asked for.
+ * Only a lease that ran out starts the takeover delay. A transfer outlasts the term only if its successor was known to
+ * wait and the lease did not run out: then the vacancy is reserved for the successor, for a short time.
  */
 export function endTerm(now: ElectionRecord, holder: Holder, how: EndReason, stamp: Stamp): Change {
   const reason = now.deposed === null ? how : "deposed";
@@ -45,7 +59,7 @@ export function endTerm(now: ElectionRecord, holder: Holder, how: EndReason, sta
       holder: null,
       holdMs: 0,
       deposed: null,
-      transfer: how === "expired" ? null : now.transfer,
+      transfer: how === "expired" ? null : reserved(now.transfer),
       delayMs: reason === "expired" ? policyOf(now).takeoverDelayMs : 0,
       ended: { term: now.term, nodeId: holder.nodeId, instanceId: holder.instanceId, reason },
     },
@@ -59,6 +73,11 @@ export function endTerm(now: ElectionRecord, holder: Holder, how: EndReason, sta
       ...(by === undefined ? {} : { by }),
     },
   );
+}
+
+function reserved(transfer: TransferMark | null): TransferMark | null {
+  if (transfer === null || !transfer.ready) return null;
+  return { ...transfer, leftMs: Math.min(transfer.leftMs, MAX_RESERVED_MS) };
 }
 
 /** Fills a vacancy: the next term. Whatever held the vacancy back has been looked at before. */

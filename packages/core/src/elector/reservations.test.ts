@@ -1,0 +1,92 @@
+/** A group is kept for a successor only as long as the successor may still come. */
+import { expect, test } from "vitest";
+import { A, B, C, claimOf, failureOf, inWorld, stateOf, wonBy } from "./world.test-kit.js";
+
+const PREEMPT = { groupId: "g", policy: { strategy: "priority", preempt: true } } as const;
+
+test(
+  "a leader is not asked to yield to a challenger that has hung up",
+  inWorld(async (w) => {
+    const { elector } = w.server();
+    await elector.createGroup(PREEMPT);
+    await elector.campaign({ ...A, ttlMs: 2000 });
+    const hangUp = new AbortController();
+    const challenge = elector.campaign({ ...B, priority: 9, waitMs: 60_000 }, { signal: hangUp.signal });
+    const failure = failureOf(challenge);
+    await w.clock.advance(50);
+    expect((await w.record()).transfer).toMatchObject({ toNodeId: "b", ready: true });
+    hangUp.abort(new Error("crashed"));
+    await failure;
+    await w.clock.advance(600);
+    const renewed = await elector.renew({ ...claimOf(A, 1), ttlMs: 2000 });
+    expect(renewed).not.toHaveProperty("transferTo");
+    expect((await w.record()).transfer).toBeNull();
+  }),
+);
+
+test(
+  "a vacancy goes to who waits as soon as the challenger that it was kept for has hung up",
+  inWorld(async (w) => {
+    const one = w.server();
+    const two = w.server();
+    await one.elector.createGroup(PREEMPT);
+    await one.elector.campaign({ ...A, ttlMs: 2000 });
+    const hangUp = new AbortController();
+    const challenge = one.elector.campaign({ ...B, priority: 9, waitMs: 60_000 }, { signal: hangUp.signal });
+    const failure = failureOf(challenge);
+    const other = two.elector.campaign({ ...C, waitMs: 60_000 });
+    await w.clock.advance(50);
+    // The server where the challenger waits does not hear of the vacancy before the challenger is gone.
+    hangUp.abort(new Error("crashed"));
+    const resigned = two.elector.resign(claimOf(A, 1));
+    const { tookMs } = await w.until(other);
+    await Promise.all([failure, resigned]);
+    expect(wonBy(await other)).toBe("c");
+    expect(tookMs).toBeLessThan(100);
+  }),
+);
+
+test(
+  "a vacancy is kept for two seconds at most when the server of the successor has died",
+  inWorld(async (w) => {
+    const one = w.server();
+    const dying = w.farServer();
+    await one.elector.createGroup(PREEMPT);
+    await one.elector.campaign({ ...A, ttlMs: 2000 });
+    const challenge = dying.elector.campaign({ ...B, priority: 9, waitMs: 60_000 });
+    const other = one.elector.campaign({ ...C, waitMs: 60_000 });
+    await w.clock.advance(50);
+    dying.store.fallSilent();
+    dying.plan.feedStalledUntilMs = 1e9;
+    await one.elector.resign(claimOf(A, 1));
+    const { value, tookMs } = await w.until(other);
+    expect(wonBy(value)).toBe("c");
+    expect(tookMs).toBeGreaterThan(1900);
+    expect(tookMs).toBeLessThanOrEqual(2100);
+    expect(await stateOf(challenge)).toBe("pending");
+    dying.plan.feedStalledUntilMs = 0;
+  }),
+);
+
+test(
+  "a challenger that waits at another server too is still yielded to",
+  inWorld(async (w) => {
+    const one = w.server();
+    const two = w.server();
+    await one.elector.createGroup(PREEMPT);
+    await one.elector.campaign({ ...A, ttlMs: 2000 });
+    const hangUp = new AbortController();
+    const first = one.elector.campaign({ ...B, priority: 9, waitMs: 60_000 }, { signal: hangUp.signal });
+    const failure = failureOf(first);
+    await w.clock.advance(20);
+    const second = two.elector.campaign({ ...B, priority: 9, waitMs: 60_000 });
+    await w.clock.advance(20);
+    hangUp.abort(new Error("moved"));
+    await failure;
+    await w.clock.advance(50);
+    const renewed = await one.elector.renew({ ...claimOf(A, 1), ttlMs: 2000 });
+    expect(renewed).toMatchObject({ transferTo: "b" });
+    await one.elector.resign(claimOf(A, 1));
+    expect(wonBy((await w.until(second)).value)).toBe("b");
+  }),
+);
