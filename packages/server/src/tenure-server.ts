@@ -29,6 +29,7 @@ import { WaitingRoom } from "./limits/waiting-room.js";
 import { Ed25519MandateSigner } from "./mandates/ed25519-mandate-signer.js";
 import { ServiceMetrics } from "./metrics/service-metrics.js";
 import type { ServerOptions } from "./options.js";
+import { StoreReports } from "./store-reports.js";
 
 export interface TenureServerParts {
   /** For tests and for programs that have a store already; it stays theirs. */
@@ -103,7 +104,16 @@ export class TenureServer implements AsyncDisposable {
         signingKey === null
           ? null
           : made.keep(await Ed25519MandateSigner.open({ keyFile: signingKey }, parts));
-      const store = parts.store ?? made.keep(await openStore(rest.store));
+      const reports = new StoreReports(parts.log, parts.clock);
+      const store =
+        parts.store ??
+        made.keep(
+          await openStore(rest.store, {
+            ifUnreachable: "wait",
+            clock: parts.clock,
+            onState: (state) => reports.report(state),
+          }),
+        );
       const elector = made.keep(
         StoreElector.open({
           store,

@@ -2,4 +2,6 @@
  * Stores for Tenure, each in a folder and a subpath of its own, and one way to open any of them by URL. A store keeps
  * the contract of the port in `@tenure/core`, and shows it by the suite in `@tenure/core/conformance`.
  */
-export { openStore } from "./open-store.js";
+export type { StoreState } from "./deferred-store.js";
+export { openStore, type OpenStoreOptions } from "./open-store.js";
+export type { StoreDriver } from "./store-driver.js";

@@ -1,9 +1,12 @@
 import { execFileSync } from "node:child_process";
+import { EventEmitter, once } from "node:events";
 import { mkdtemp, rm } from "node:fs/promises";
+import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { InvalidRequestError } from "@tenure/core";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { BackendUnavailableError, InvalidRequestError } from "@tenure/core";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { StoreState } from "./deferred-store.js";
 import { openStore } from "./open-store.js";
 
 let root = "";
@@ -55,5 +58,51 @@ test("an engine is loaded only when it is asked for", () => {
     process.stdout.write(String(process.report.getReport().sharedObjects.some((file) => file.includes("lmdb"))));`;
   expect(execFileSync(process.execPath, ["--input-type=module", "-e", script], { encoding: "utf8" })).toBe(
     "false",
+  );
+});
+
+/** Accepts connections and says nothing, as a machine that hangs. */
+async function openSilentServer(): Promise<{ port: number; sockets: Set<Socket>; accepted: EventEmitter }> {
+  const sockets = new Set<Socket>();
+  const accepted = new EventEmitter();
+  const server = createServer((socket) => {
+    sockets.add(socket.resume().on("error", () => {}));
+    socket.once("close", () => {
+      sockets.delete(socket);
+      accepted.emit("left");
+    });
+    accepted.emit("came");
+  });
+  servers.push(server.listen(0, "127.0.0.1"));
+  await once(server, "listening");
+  return { port: (server.address() as AddressInfo).port, sockets, accepted };
+}
+
+const servers: Server[] = [];
+afterAll(() => {
+  for (const server of servers) server.close();
+});
+
+describe("an engine that hangs when the store is opened", () => {
+  test.each(["etcd", "nats", "postgres", "zookeeper"])(
+    "%s: the store waits, knows its name and limits, and closing it leaves no connection behind",
+    async (scheme) => {
+      const { port, sockets, accepted } = await openSilentServer();
+      const url = `${scheme}://someone:secret@127.0.0.1:${port}/space`;
+      await expect(openStore(url)).rejects.toThrow(BackendUnavailableError);
+      const states: StoreState[] = [];
+      const onState = (state: StoreState) => states.push(state);
+      const store = await openStore(url, { ifUnreachable: "wait", onState });
+      expect(store.name).toBe(scheme);
+      expect(store.limits.batchOps).toBeGreaterThan(100);
+      expect(states).toMatchObject([{ kind: "unreachable", isRefused: false }]);
+      expect(String((states[0] as { reason: unknown }).reason)).not.toContain("secret");
+      await expect(store.sync()).rejects.toThrow(BackendUnavailableError);
+      // In the middle of the next attempt.
+      if (sockets.size === 0) await once(accepted, "came");
+      await store.close();
+      while (sockets.size > 0) await once(accepted, "left");
+      expect(states).toHaveLength(1);
+    },
   );
 });

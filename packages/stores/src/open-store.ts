@@ -1,14 +1,35 @@
-import { InvalidRequestError, MemoryStore, type Store } from "@tenure/core";
+import { type Clock, InvalidRequestError, MemoryStore, type Store } from "@tenure/core";
+import { DeferredStore, type DeferredStoreOptions } from "./deferred-store.js";
+import type { StoreDriver } from "./store-driver.js";
+
+export interface OpenStoreOptions extends DeferredStoreOptions {
+  /**
+   * What to do about an engine that cannot be reached. `fail`: reject with `BackendUnavailableError`. `wait`: resolve to a
+   * store that opens the engine in the background, and refuses calls with `BackendUnavailableError` until then. What can
+   * never work (a wrong URL, option or credential, a server that is too old) rejects with `InvalidRequestError` in
+   * both cases, and `embedded:` never waits: its disk is here or not.
+   *
+   * @defaultValue "fail"
+   */
+  readonly ifUnreachable?: "fail" | "wait" | undefined;
+}
+
+type Engine =
+  /** Within this machine: there is nothing to wait for. */
+  | { readonly kind: "local"; open(rest: string, clock: Clock | undefined): Promise<Store> }
+  | { readonly kind: "remote"; driver(url: string): Promise<StoreDriver> };
+
+const POSTGRES: Engine = { kind: "remote", driver: postgresDriver };
 
 /** What follows the colon is the engine's own. Each is loaded when it is asked for, and not before. */
-const ENGINES: Readonly<Record<string, (rest: string, url: string) => Promise<Store>>> = {
-  memory: openMemory,
-  embedded: openEmbedded,
-  etcd: openEtcd,
-  nats: openNats,
-  postgres: openPostgres,
-  postgresql: openPostgres,
-  zookeeper: openZookeeper,
+const ENGINES: Readonly<Record<string, Engine>> = {
+  memory: { kind: "local", open: openMemory },
+  embedded: { kind: "local", open: openEmbedded },
+  etcd: { kind: "remote", driver: etcdDriver },
+  nats: { kind: "remote", driver: natsDriver },
+  postgres: POSTGRES,
+  postgresql: POSTGRES,
+  zookeeper: { kind: "remote", driver: zookeeperDriver },
 };
 
 /**
@@ -21,11 +42,11 @@ const ENGINES: Readonly<Record<string, (rest: string, url: string) => Promise<St
  * - `postgres://user:password@a:5432,b:5432/database?schema=tenure&sslmode=verify-full`
  * - `zookeeper://user:password@a:2181,b:2181/path?session_timeout_ms=6000&tls=true&ca=FILE&cert=FILE&key=FILE`
  */
-export async function openStore(url: string): Promise<Store> {
+export async function openStore(url: string, options: OpenStoreOptions = {}): Promise<Store> {
   const match = /^([a-z][a-z0-9+.-]*):(.*)$/is.exec(url);
   const [scheme = "", rest = ""] = match?.slice(1) ?? [];
-  const open = Object.hasOwn(ENGINES, scheme.toLowerCase()) ? ENGINES[scheme.toLowerCase()] : undefined;
-  if (open === undefined) {
+  const engine = Object.hasOwn(ENGINES, scheme.toLowerCase()) ? ENGINES[scheme.toLowerCase()] : undefined;
+  if (engine === undefined) {
     const known = Object.keys(ENGINES).map((each) => `${each}:`);
     throw new InvalidRequestError(
       "store",
@@ -33,7 +54,9 @@ export async function openStore(url: string): Promise<Store> {
       `must begin with ${known.join(" or ")}, not ${JSON.stringify(scheme)}`,
     );
   }
-  return open(rest, url);
+  if (engine.kind === "local") return engine.open(rest, options.clock);
+  const driver = await engine.driver(url);
+  return options.ifUnreachable === "wait" ? DeferredStore.open(driver, options) : driver.open({});
 }
 
 function openMemory(rest: string): Promise<Store> {
@@ -41,30 +64,30 @@ function openMemory(rest: string): Promise<Store> {
   return Promise.resolve(new MemoryStore());
 }
 
-async function openEmbedded(rest: string): Promise<Store> {
+async function openEmbedded(rest: string, clock: Clock | undefined): Promise<Store> {
   // embedded:DIR, and what people write who are used to two slashes.
   const directory = rest.replace(/^\/\/(?=\/|\.)/, "");
   if (directory === "") throw new InvalidRequestError("store", "must name a directory: embedded:DIR");
   const { EmbeddedStore } = await import("./embedded/index.js");
-  return EmbeddedStore.open({ directory });
+  return EmbeddedStore.open({ directory, ...(clock === undefined ? {} : { clock }) });
 }
 
-async function openEtcd(_rest: string, url: string): Promise<Store> {
+async function etcdDriver(url: string): Promise<StoreDriver> {
   const { EtcdStore, parseEtcdUrl } = await import("./etcd/index.js");
-  return EtcdStore.open(parseEtcdUrl(url));
+  return EtcdStore.driver(parseEtcdUrl(url));
 }
 
-async function openNats(_rest: string, url: string): Promise<Store> {
+async function natsDriver(url: string): Promise<StoreDriver> {
   const { NatsStore, parseNatsUrl } = await import("./nats/index.js");
-  return NatsStore.open(parseNatsUrl(url));
+  return NatsStore.driver(parseNatsUrl(url));
 }
 
-async function openPostgres(_rest: string, url: string): Promise<Store> {
+async function postgresDriver(url: string): Promise<StoreDriver> {
   const { parsePostgresUrl, PostgresStore } = await import("./postgres/index.js");
-  return PostgresStore.open(parsePostgresUrl(url));
+  return PostgresStore.driver(parsePostgresUrl(url));
 }
 
-async function openZookeeper(_rest: string, url: string): Promise<Store> {
+async function zookeeperDriver(url: string): Promise<StoreDriver> {
   const { parseZookeeperUrl, ZookeeperStore } = await import("./zookeeper/index.js");
-  return ZookeeperStore.open(parseZookeeperUrl(url));
+  return ZookeeperStore.driver(parseZookeeperUrl(url));
 }

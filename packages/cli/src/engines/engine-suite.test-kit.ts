@@ -68,6 +68,38 @@ export function serviceSuite(given: EngineCase): void {
   describe.skipIf(isMissing(given.engine))(`tenure serve over ${given.engine}`, () => {
     const current = bench(given);
 
+    it("a service that starts before its engine answers 503, and comes up by itself with the engine", async () => {
+      const { engine, serve } = current();
+      await Promise.all(engine.nodes.map((node) => node.kill()));
+      const { server, api } = await serve(engine.url);
+      const asked = [
+        api.campaign("late", "a", 60_000),
+        api.campaign("late", "b", 60_000, 30_000),
+        api.leader("late"),
+        api.get("/readyz"),
+        api.get("/healthz"),
+      ];
+      const answers = await Promise.all(asked);
+      expect(answers.map(({ status }) => status)).toEqual([503, 503, 503, 503, 200]);
+      expect(answers[0]?.body.error).toBe("BACKEND_UNAVAILABLE");
+      expect(await api.text("/metrics")).toMatch(/^store_quorum_health 0$/m);
+      for (const node of engine.nodes) node.launch();
+      await Promise.all(engine.nodes.map((node) => node.ready()));
+      expect(termWon(await persist(() => api.campaign("late", "a", 60_000)))).toBe(1);
+      expect((await api.get("/readyz")).status).toBe(200);
+      expect(await api.text("/metrics")).toMatch(/^store_quorum_health 1$/m);
+      expect(await server.end("SIGTERM")).toBe(0);
+    });
+
+    it("a service that stops while its engine is down ends at once", async () => {
+      const { engine, serve } = current();
+      await Promise.all(engine.nodes.map((node) => node.kill()));
+      const { server } = await serve(engine.url);
+      expect(await server.end("SIGTERM")).toBe(0);
+      for (const node of engine.nodes) node.launch();
+      await Promise.all(engine.nodes.map((node) => node.ready()));
+    });
+
     it("two processes behave as one, and one goes on for the other", async () => {
       const { engine, serve } = current();
       const [one, two] = await Promise.all([serve(engine.url), serve(engine.url)]);

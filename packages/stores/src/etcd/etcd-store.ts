@@ -10,6 +10,7 @@ import {
   type Store,
   type StoreLimits,
 } from "@tenure/core";
+import type { StoreDriver } from "../store-driver.js";
 import { isRefusal, messageOf, unavailable } from "./failures.js";
 import { EtcdFeed, type FeedSink } from "./feed.js";
 import { Keyspace } from "./keyspace.js";
@@ -41,23 +42,27 @@ export class EtcdStore implements Store {
   #closing: Promise<void> | null = null;
 
   private constructor(options: EtcdOptions, protocol: Protocol) {
-    // One place is the head's, and etcd takes one off for the depth of the inner transactions. Four batches at once were
-    // fastest on three members; more only wait for each other.
-    this.limits = { batchOps: options.maxTxnOps - 2, batchesInFlight: 4 };
+    this.limits = limitsOf(options);
     this.#protocol = protocol;
     this.#keyspace = new Keyspace(options.prefix);
     this.#members = new Members(options, protocol, this.#keyspace.head);
+  }
+
+  /** Throws `InvalidRequestError` if the options are wrong. */
+  static driver(options: EtcdStoreOptions): StoreDriver {
+    const limits = limitsOf(checkOptions(options));
+    return { name: "etcd", limits, open: (call) => EtcdStore.open(options, call) };
   }
 
   /**
    * Throws `InvalidRequestError` if the options are wrong or etcd refuses the user, and `BackendUnavailableError` if
    * within some seconds no member answers and has a leader.
    */
-  static async open(options: EtcdStoreOptions): Promise<EtcdStore> {
+  static async open(options: EtcdStoreOptions, { signal }: CallOptions = {}): Promise<EtcdStore> {
     const checked = checkOptions(options);
     const store = new EtcdStore(checked, await loadProtocol());
     try {
-      await store.#members.connected();
+      await store.#members.connected(signal);
       return store;
     } catch (error) {
       await store.close();
@@ -164,6 +169,14 @@ export class EtcdStore implements Store {
       throw unavailable(cause);
     }
   }
+}
+
+/**
+ * One place is the head's, and etcd takes one off for the depth of the inner transactions. Four batches at once were
+ * fastest on three members; more only wait for each other.
+ */
+function limitsOf({ maxTxnOps }: EtcdOptions): StoreLimits {
+  return { batchOps: maxTxnOps - 2, batchesInFlight: 4 };
 }
 
 /** What every member would say again, whenever it is asked, is the caller's to mend. */

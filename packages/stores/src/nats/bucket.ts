@@ -59,10 +59,15 @@ export class Bucket {
   }
 
   /** Finds the bucket or makes it, checks its settings, and waits until it can be written to. */
-  static async open(connection: Connection, options: NatsStoreOptions): Promise<Bucket> {
+  static async open(
+    connection: Connection,
+    options: NatsStoreOptions,
+    signal?: AbortSignal,
+  ): Promise<Bucket> {
     const bucket = new Bucket(connection, options.bucket);
     const giveUpAtMs = performance.now() + OPEN_MS;
     for (;;) {
+      signal?.throwIfAborted();
       try {
         await bucket.#openOnce(connection.link(), options);
         return bucket;

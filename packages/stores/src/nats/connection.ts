@@ -1,5 +1,5 @@
 import { readFile } from "node:fs/promises";
-import { BackendUnavailableError, InvalidRequestError } from "@tenure/core";
+import { BackendUnavailableError, InvalidRequestError, unlessAborted } from "@tenure/core";
 import type {
   ConnectionOptions,
   MsgHdrs,
@@ -49,16 +49,20 @@ export class Connection {
     this.#follow(link);
   }
 
-  static async open(options: NatsStoreOptions): Promise<Connection> {
+  static async open(options: NatsStoreOptions, signal?: AbortSignal): Promise<Connection> {
     const library = await loadPeerLibrary("nats", ["@nats-io/transport-node"], () => {
       return import("@nats-io/transport-node");
     });
     const settings = await settingsOf(library, options);
     const { servers } = options;
     let connection: NatsConnection;
+    const connecting = connect(library, settings, servers);
     try {
-      connection = await connect(library, settings, servers);
+      connection = await unlessAborted(signal, connecting);
     } catch (cause) {
+      // An attempt cannot be called off: what it still opens is closed.
+      if (signal?.aborted === true) connecting.then((late) => late.close()).catch(() => {});
+      signal?.throwIfAborted();
       throw refusalOf(library, cause, servers.join(", "));
     }
     return new Connection(library, settings, servers, new Link(connection));

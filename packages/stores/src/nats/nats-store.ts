@@ -11,6 +11,7 @@ import {
   type StoreLimits,
   unlessAborted,
 } from "@tenure/core";
+import type { StoreDriver } from "../store-driver.js";
 import { Bucket } from "./bucket.js";
 import { Connection, type NatsStatus } from "./connection.js";
 import { OpeningFeed } from "./feed.js";
@@ -22,6 +23,7 @@ import { writeBatch } from "./writes.js";
 
 /** A call that has waited so long ends by itself; whoever is in a hurry gives a signal. */
 const CALL_MS = 5000;
+const LIMITS: StoreLimits = { batchOps: 256, batchesInFlight: 4 };
 
 /**
  * The store in a key-value bucket of NATS JetStream, for any server from 2.9 on. A revision is a sequence number of the
@@ -38,7 +40,7 @@ const CALL_MS = 5000;
  */
 export class NatsStore implements Store {
   readonly name = "nats";
-  readonly limits: StoreLimits = { batchOps: 256, batchesInFlight: 4 };
+  readonly limits: StoreLimits = LIMITS;
   readonly #connection: Connection;
   readonly #bucket: Bucket;
   readonly #calls = new Set<Promise<unknown>>();
@@ -53,15 +55,21 @@ export class NatsStore implements Store {
     this.#bucket = bucket;
   }
 
+  /** Throws `InvalidRequestError` if the options are wrong. */
+  static driver(options: NatsStoreOptions): StoreDriver {
+    checkNatsOptions(options);
+    return { name: "nats", limits: LIMITS, open: (call) => NatsStore.open(options, call) };
+  }
+
   /**
    * Throws `InvalidRequestError` for options that cannot be right, a bucket whose settings are not safe or that is
    * missing and may not be made, and a server without JetStream; `BackendUnavailableError` if no server answers.
    */
-  static async open(options: NatsStoreOptions): Promise<NatsStore> {
+  static async open(options: NatsStoreOptions, { signal }: CallOptions = {}): Promise<NatsStore> {
     const checked = checkNatsOptions(options);
-    const connection = await Connection.open(checked);
+    const connection = await Connection.open(checked, signal);
     try {
-      return new NatsStore(connection, await Bucket.open(connection, checked));
+      return new NatsStore(connection, await unlessAborted(signal, Bucket.open(connection, checked, signal)));
     } catch (error) {
       await connection.close();
       throw error;

@@ -6,10 +6,12 @@ import {
   ClosedError,
   type FeedItem,
   InvalidRequestError,
+  onAbort,
   type Revision,
   type Store,
   type StoreLimits,
 } from "@tenure/core";
+import type { StoreDriver } from "../store-driver.js";
 import { loadPg, Servers } from "./connection.js";
 import { isUndone, isWrongServer, unavailable } from "./failures.js";
 import { type Changes, type FeedSource, PostgresFeed } from "./feed.js";
@@ -23,6 +25,11 @@ import { highest, sendBatch } from "./writes.js";
 
 /** For `sync` and wake-ups, lest they wait for writes that wait for their turn. */
 const READERS = 2;
+/**
+ * Writers come one after the other in the server, each for as long as its commit takes. So a second batch on its way would
+ * only wait there; gathered here meanwhile, it grows, and the cost of a batch is shared by more.
+ */
+const LIMITS: StoreLimits = { batchOps: 512, batchesInFlight: 1 };
 
 /**
  * The store in a schema of a PostgreSQL database. A lease is a row, never a session or a lock that outlives a statement:
@@ -41,11 +48,7 @@ const READERS = 2;
  */
 export class PostgresStore implements Store {
   readonly name = "postgres";
-  /**
-   * Writers come one after the other in the server, each for as long as its commit takes. So a second batch on its way would
-   * only wait there; gathered here meanwhile, it grows, and the cost of a batch is shared by more.
-   */
-  readonly limits: StoreLimits = { batchOps: 512, batchesInFlight: 1 };
+  readonly limits: StoreLimits = LIMITS;
   readonly #config: PostgresConfig;
   readonly #names: SchemaNames;
   readonly #servers: Servers;
@@ -69,22 +72,41 @@ export class PostgresStore implements Store {
     this.#source = this.#feedSource();
   }
 
+  /** Throws `InvalidRequestError` if the options are wrong. */
+  static driver(options: PostgresStoreOptions): StoreDriver {
+    checkOptions(options);
+    return { name: "postgres", limits: LIMITS, open: (call) => PostgresStore.open(options, call) };
+  }
+
   /**
    * Throws `InvalidRequestError` if an option is wrong, the server refuses the user, or the schema cannot be used, and
    * `BackendUnavailableError`, within 5 s, if no server can be reached that accepts writes.
    */
-  static async open(options: PostgresStoreOptions): Promise<PostgresStore> {
+  static async open(
+    options: PostgresStoreOptions,
+    { signal = new AbortController().signal }: CallOptions = {},
+  ): Promise<PostgresStore> {
     const config = checkOptions(options);
     const servers = new Servers(await loadPg(), config);
-    const never = new AbortController().signal;
+    let stopListening = (): void => {};
+    const connect = async (): Promise<Session> => {
+      const { session } = await servers.connect(signal);
+      stopListening();
+      stopListening = onAbort(signal, () => session.destroy());
+      return session;
+    };
     try {
-      const session = await prepareSchema(config, async () => (await servers.connect(never)).session);
+      const session = await prepareSchema(config, connect);
+      signal.throwIfAborted();
       const store = new PostgresStore(config, servers);
       store.#readers.add(session);
       return store;
     } catch (error) {
+      signal.throwIfAborted();
       if (error instanceof InvalidRequestError) throw error;
       throw unavailable("the store cannot be opened", error);
+    } finally {
+      stopListening();
     }
   }
 

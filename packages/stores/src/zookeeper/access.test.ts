@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { BackendUnavailableError } from "@tenure/core";
+import { BackendUnavailableError, InvalidRequestError } from "@tenure/core";
 import { freePorts, isMissing, startZookeeper, type ZookeeperEngine } from "@tenure/engines";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { openStore } from "../open-store.js";
@@ -54,7 +54,7 @@ describe.skipIf(isMissing("zookeeper"))("access to ZooKeeper", () => {
     expect((await snapshotOf(again)).get("r/a")?.value).toBe("1");
     const strangers = [openStore(engine.url + path), as("ann:wrong-secret", path), as("bob:secret", path)];
     for (const { reason: error } of (await Promise.allSettled(strangers)) as PromiseRejectedResult[]) {
-      expect(error).toBeInstanceOf(BackendUnavailableError);
+      expect(error).toBeInstanceOf(InvalidRequestError);
       expect(String(error)).toMatch(/refused to read \/guarded\/space: the user has no permission/);
       expect(String(error)).not.toContain("secret");
     }

@@ -1,5 +1,5 @@
 /** What an error of ZooKeeper means to a write. Codes decide, never texts. */
-import { BackendUnavailableError } from "@tenure/core";
+import { BackendUnavailableError, InvalidRequestError, type TenureError } from "@tenure/core";
 import { CODE } from "./wire/protocol.js";
 
 /**
@@ -46,9 +46,25 @@ const MEANINGS: Readonly<Record<number, string>> = {
   [CODE.sessionMoved]: "the session has moved",
 };
 
+/** Until somebody changes the URL or the server, it is refused again. */
+const LASTING: ReadonlySet<number> = new Set([
+  CODE.marshalling,
+  CODE.unimplemented,
+  CODE.noAuth,
+  CODE.authFailed,
+  CODE.invalidAcl,
+]);
+
 export function refusal(code: number, what: string): BackendUnavailableError {
-  const meaning = MEANINGS[code];
-  return new BackendUnavailableError(
-    `ZooKeeper refused ${what}: ${meaning ?? "it gave no reason"} (code ${code})`,
-  );
+  return new BackendUnavailableError(`ZooKeeper refused ${what}: ${meaningOf(code)}`);
+}
+
+/** For what is asked as the store is opened. */
+export function refusalToOpen(code: number, what: string): TenureError {
+  if (!LASTING.has(code)) return refusal(code, what);
+  return new InvalidRequestError("store", `cannot be used: ZooKeeper refused ${what}: ${meaningOf(code)}`);
+}
+
+function meaningOf(code: number): string {
+  return `${MEANINGS[code] ?? "it gave no reason"} (code ${code})`;
 }

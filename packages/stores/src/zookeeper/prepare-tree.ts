@@ -1,4 +1,4 @@
-import { refusal } from "./failures.js";
+import { refusalToOpen } from "./failures.js";
 import type { Tree } from "./tree.js";
 import {
   type Access,
@@ -30,10 +30,10 @@ function children(session: Session, path: string): Promise<Set<string> | null> {
     (writer) => writeMultiRead(writer, OP.getChildren, [path]),
     ({ code, body }) => {
       let found: Set<string> | null = null;
-      if (code !== CODE.ok) throw refusal(code, `to read ${path}`);
+      if (code !== CODE.ok) throw refusalToOpen(code, `to read ${path}`);
       readMultiRead(body, (_, code) => {
         if (code === CODE.noNode) return;
-        if (code !== CODE.ok) throw refusal(code, `to read ${path}`);
+        if (code !== CODE.ok) throw refusalToOpen(code, `to read ${path}`);
         found = new Set(readNames(body).map((name) => `${path}/${name}`));
       });
       return found;
@@ -54,7 +54,7 @@ function create(session: Session, path: string, access: Access): Promise<void> {
     OP.create2,
     (writer) => writeSingle(writer, { kind: "create", path, data: "", access }),
     ({ code }) => {
-      if (code !== CODE.ok && code !== CODE.nodeExists) throw refusal(code, `to create ${path}`);
+      if (code !== CODE.ok && code !== CODE.nodeExists) throw refusalToOpen(code, `to create ${path}`);
     },
   );
 }

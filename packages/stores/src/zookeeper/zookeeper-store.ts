@@ -9,6 +9,7 @@ import {
   type Store,
   type StoreLimits,
 } from "@tenure/core";
+import type { StoreDriver } from "../store-driver.js";
 import { abortable, giveUp } from "./abortable.js";
 import { Ensemble } from "./ensemble.js";
 import { OpeningFeed } from "./feed.js";
@@ -19,6 +20,8 @@ import { BatchWrite, checkSizes } from "./writes.js";
 
 /** How long what is in flight may keep `close` waiting. */
 const LONGEST_CLOSE_MS = 5000;
+/** Larger batches or more of them raise the rate no further, and only wait longer. */
+const LIMITS: StoreLimits = { batchOps: 256, batchesInFlight: 4 };
 
 /**
  * The store in a ZooKeeper ensemble, 3.6 or newer. Each key is a node of its own; its revision is the node's `mzxid`.
@@ -28,8 +31,7 @@ const LONGEST_CLOSE_MS = 5000;
  */
 export class ZookeeperStore implements Store {
   readonly name = "zookeeper";
-  /** Larger batches or more of them raise the rate no further, and only wait longer. */
-  readonly limits: StoreLimits = { batchOps: 256, batchesInFlight: 4 };
+  readonly limits: StoreLimits = LIMITS;
   readonly #book = new VersionBook();
   readonly #ensemble: Ensemble;
   readonly #calls = new Set<Promise<unknown>>();
@@ -39,13 +41,22 @@ export class ZookeeperStore implements Store {
     this.#ensemble = ensemble(this.#book);
   }
 
-  /** Throws `InvalidRequestError` naming the option, or `BackendUnavailableError` if no server can be used. */
-  static async open(options: ZookeeperStoreOptions): Promise<ZookeeperStore> {
+  /** Throws `InvalidRequestError` if the options are wrong. */
+  static driver(options: ZookeeperStoreOptions): StoreDriver {
+    checkOptions(options);
+    return { name: "zookeeper", limits: LIMITS, open: (call) => ZookeeperStore.open(options, call) };
+  }
+
+  /**
+   * Throws `InvalidRequestError` naming the option, also if ZooKeeper refuses the user or is too old, and
+   * `BackendUnavailableError` if no server can be used.
+   */
+  static async open(options: ZookeeperStoreOptions, { signal }: CallOptions = {}): Promise<ZookeeperStore> {
     const checked = checkOptions(options);
     if (checked.tls !== undefined) await readTlsFiles(checked.tls);
     const store = new ZookeeperStore((book) => new Ensemble(checked, book));
     try {
-      await store.#ensemble.prepare();
+      await abortable(store.#ensemble.prepare(), signal, giveUp);
       return store;
     } catch (error) {
       await store.close();

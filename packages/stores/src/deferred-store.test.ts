@@ -1,0 +1,143 @@
+import {
+  BackendUnavailableError,
+  type CallOptions,
+  ClosedError,
+  InvalidRequestError,
+  MemoryStore,
+  type Store,
+} from "@tenure/core";
+import { storeConformance } from "@tenure/core/conformance";
+import { VirtualClock } from "@tenure/core/testing";
+import { describe, expect, test } from "vitest";
+import { DeferredStore, type StoreState } from "./deferred-store.js";
+import type { StoreDriver } from "./store-driver.js";
+
+const LIMITS = { batchOps: 7, batchesInFlight: 3 };
+
+/** An engine that fails as it is told to, until it is up; then it is a store in memory. */
+class LateEngine implements StoreDriver {
+  readonly name = "late";
+  readonly limits = LIMITS;
+  readonly store = new MemoryStore();
+  failure: Error | null = new BackendUnavailableError("nothing listens");
+  attempts = 0;
+  signal: AbortSignal | undefined;
+
+  async open({ signal }: CallOptions): Promise<Store> {
+    this.attempts++;
+    this.signal = signal;
+    if (this.failure !== null) throw this.failure;
+    return this.store;
+  }
+}
+
+async function setUp(engine = new LateEngine()): Promise<{
+  engine: LateEngine;
+  clock: VirtualClock;
+  store: Store;
+  states: StoreState[];
+}> {
+  const clock = new VirtualClock();
+  const states: StoreState[] = [];
+  const store = await DeferredStore.open(engine, { clock, onState: (state) => states.push(state) });
+  return { engine, clock, store, states };
+}
+
+describe("a store whose engine came up late keeps the contract of a store", () => {
+  storeConformance({
+    test,
+    open: async () => {
+      const { engine, clock, store } = await setUp();
+      engine.failure = null;
+      await clock.advance(100);
+      return store;
+    },
+  });
+});
+
+test("an engine that answers at once is used without anything in between", async () => {
+  const engine = new LateEngine();
+  engine.failure = null;
+  const { store, states } = await setUp(engine);
+  expect(store).toBe(engine.store);
+  expect(states).toEqual([]);
+});
+
+test("what can never work is thrown at the first attempt", async () => {
+  const engine = new LateEngine();
+  engine.failure = new InvalidRequestError("user", "is refused");
+  await expect(DeferredStore.open(engine)).rejects.toBe(engine.failure);
+});
+
+test("name and limits are known, and calls are refused with the reason, until the engine is up", async () => {
+  const { engine, clock, store, states } = await setUp();
+  expect([store.name, store.limits]).toEqual(["late", LIMITS]);
+  const first = store.feed()[Symbol.asyncIterator]();
+  for (const call of [store.sync(), store.compareAndSet([]), first.next()]) {
+    await expect(call).rejects.toThrow(BackendUnavailableError);
+    await expect(call).rejects.toThrow(/late store is not open yet.*nothing listens/);
+  }
+  const gone = { signal: AbortSignal.abort(new Error("gone")) };
+  await expect(store.sync(gone)).rejects.toThrow("gone");
+  engine.failure = null;
+  await clock.advance(100);
+  expect(await store.sync()).toBe(0);
+  expect(states.map(({ kind }) => kind)).toEqual(["unreachable", "opened"]);
+  await store.close();
+});
+
+test("attempts come at doubling distances, up to two seconds", async () => {
+  const { engine, clock, store } = await setUp();
+  const atMs: number[] = [];
+  for (let nowMs = 0; nowMs < 10_000; nowMs += 50) {
+    const before = engine.attempts;
+    await clock.advance(50);
+    if (engine.attempts > before) atMs.push(nowMs + 50);
+  }
+  expect(atMs).toEqual([100, 300, 700, 1500, 3100, 5100, 7100, 9100]);
+  await store.close();
+});
+
+test("an engine that refuses the credentials later is asked seldom, and used once it accepts them", async () => {
+  const { engine, clock, store, states } = await setUp();
+  engine.failure = new InvalidRequestError("user", "is refused");
+  await clock.advance(100);
+  expect(states.at(-1)).toMatchObject({ kind: "unreachable", isRefused: true });
+  await expect(store.sync()).rejects.toThrow(BackendUnavailableError);
+  await expect(store.sync()).rejects.toThrow(/user is refused/);
+  const { attempts } = engine;
+  await clock.advance(29_000);
+  expect(engine.attempts).toBe(attempts);
+  engine.failure = null;
+  await clock.advance(1000);
+  expect(await store.sync()).toBe(0);
+  await store.close();
+});
+
+test("closing ends the attempts, and later calls say that the store is closed", async () => {
+  const { engine, clock, store, states } = await setUp();
+  await store.close();
+  await store.close();
+  const { attempts } = engine;
+  engine.failure = null;
+  await clock.advance(10_000);
+  expect(engine.attempts).toBe(attempts);
+  expect(states).toHaveLength(1);
+  await expect(store.sync()).rejects.toThrow(ClosedError);
+  await expect(store.feed()[Symbol.asyncIterator]().next()).rejects.toThrow(ClosedError);
+});
+
+test("closing during an attempt aborts it, and closes what it opened all the same", async () => {
+  const { engine, clock, store } = await setUp();
+  let finish = (): void => {};
+  engine.open = ({ signal }) => {
+    engine.signal = signal;
+    return new Promise((resolve) => (finish = () => resolve(engine.store)));
+  };
+  await clock.advance(100);
+  const closed = store.close();
+  expect(engine.signal?.aborted).toBe(true);
+  finish();
+  await closed;
+  await expect(engine.store.sync()).rejects.toThrow(ClosedError);
+});
