@@ -116,6 +116,17 @@ export const FIXTURES = {
       { "packages/server/src/a.ts": "Date.now();" },
     ],
   },
+  "abort-listeners": {
+    bad: [
+      ["packages/core/src/a.ts:2", { "packages/core/src/a.ts": '\nsignal.addEventListener("abort", f);' }],
+      ["packages/server/src/a.ts:1", { "packages/server/src/a.ts": 'x?.addEventListener("abort", f);' }],
+    ],
+    good: [
+      { "packages/core/src/on-abort.ts": 'signal.addEventListener("abort", f);' },
+      { "packages/core/src/a.test.ts": 'signal.addEventListener("abort", f);' },
+      { "packages/core/src/a.ts": "onAbort(signal, f);" },
+    ],
+  },
   "tests-do-not-sleep": {
     bad: [
       ["packages/server/src/a.test.ts:1", { "packages/server/src/a.test.ts": "setTimeout(f, 1);" }],

@@ -10,6 +10,8 @@ export const LONG_FILES = {};
 export const SLEEPING_TESTS = {};
 
 const INJECTED = /^packages\/(?:core|client|peers|coordinator)\/src\//;
+/** Where one signal (of an elector, a server, a connection) serves thousands of calls. */
+const SHARED_SIGNALS = /^packages\/(?:core|client|server|peers|coordinator)\/src\//;
 const TIME_OR_CHANCE =
   /\b(?:Date\.now|setTimeout|setInterval|Math\.random|performance\.now)\s*\(|\bnew Date\(\s*\)|"(?:node:)?timers(?:\/promises)?"/;
 const SLEEP = /\b(?:setTimeout|setInterval)\s*\(|"(?:node:)?timers(?:\/promises)?"/;
@@ -22,6 +24,19 @@ export const sourceRules = {
     ).flatMap(({ file, text }) =>
       findLines(file, withoutComments(text), TIME_OR_CHANCE, ([found]) => {
         return `${found.trim()} is time or chance of its own; take the Clock or the seed that is passed in`;
+      }),
+    ),
+  "abort-listeners": (tree) =>
+    select(
+      tree,
+      (file) =>
+        SHARED_SIGNALS.test(file) &&
+        isCode(file) &&
+        !file.includes(".test") &&
+        !file.endsWith("/on-abort.ts"),
+    ).flatMap(({ file, text }) =>
+      findLines(file, withoutComments(text), /\.addEventListener\(\s*"abort"/, () => {
+        return "a listener for each call on a signal that many calls share costs their square; take onAbort of core";
       }),
     ),
   "tests-do-not-sleep": (tree) => testsDoNotSleep(tree),

@@ -5,7 +5,6 @@
  * work (an option, a file, a credential) is an error at the start.
  */
 import type { AddressInfo } from "node:net";
-import { setMaxListeners } from "node:events";
 import type { Server } from "node:https";
 import { type Clock, InvalidRequestError, sleep, type Store, StoreElector, systemClock } from "@tenure/core";
 import { openStore } from "@tenure/stores";
@@ -133,7 +132,6 @@ export class TenureServer implements AsyncDisposable {
         waiting_campaigns: () => waiting.count("waiting campaigns"),
       });
       const stopping = new AbortController();
-      setMaxListeners(0, stopping.signal);
       made.push(async () => stopping.abort(new Error("the server is stopping")));
       void follow(elector, metrics, stopping.signal, parts.clock);
       const service = new ElectionService({

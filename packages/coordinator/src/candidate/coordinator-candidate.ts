@@ -13,7 +13,7 @@ import {
   type Mandate,
   openElector,
 } from "@tenure/client";
-import { type ElectorAdmin, InvalidRequestError, sleep } from "@tenure/core";
+import { type ElectorAdmin, InvalidRequestError, onAbort, sleep } from "@tenure/core";
 import { functionChild } from "../supervisor/function-child.js";
 import { Supervisor, type SupervisorEnd } from "../supervisor/supervisor.js";
 import { type CoordinatorEvent, publish } from "../telemetry/telemetry.js";
@@ -218,6 +218,6 @@ async function failureOf(election: Election): Promise<never> {
 function aborted(signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     if (signal.aborted) resolve();
-    else signal.addEventListener("abort", () => resolve(), { once: true });
+    else onAbort(signal, () => resolve());
   });
 }

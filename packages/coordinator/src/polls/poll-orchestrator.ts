@@ -10,6 +10,7 @@ import {
   checkKeys,
   checkNumber,
   type Clock,
+  onAbort,
   InvalidRequestError,
   isObject,
   sleep,
@@ -139,13 +140,13 @@ export class PollOrchestrator {
     return new Promise((resolve) => {
       const end = (outcome: PollOutcome) => {
         cancel();
-        signal.removeEventListener("abort", stop);
+        stopListening();
         resolve(result(outcome));
         limit.abort();
       };
       const stop = () => end({ kind: "failed", error: signal.reason });
       const cancel = clock.after(poll.timeoutMs, () => end({ kind: "timed-out" }));
-      signal.addEventListener("abort", stop, { once: true });
+      const stopListening = onAbort(signal, stop);
       void (async () => dispatch({ poll: poll.name, memberId, term, signal: limit.signal }))().then(
         (value) => end({ kind: "ok", value }),
         (error: unknown) => end({ kind: "failed", error }),

@@ -1,6 +1,7 @@
 /** Follows the store's feed for as long as it lives: hands on each entry, knows how far it has come, opens a new feed when one breaks. */
 import { type Clock, sleep } from "../clock.js";
 import { BackendUnavailableError } from "../errors.js";
+import { onAbort } from "../on-abort.js";
 import type { Entry, FeedItem, Revision, Store } from "../store/store.js";
 
 interface Waiting {
@@ -54,7 +55,7 @@ export class FeedFollower {
       const waiting = {
         revision,
         resolve: () => {
-          signal.removeEventListener("abort", abort);
+          stopListening();
           resolve();
         },
       };
@@ -63,7 +64,7 @@ export class FeedFollower {
         reject(signal.reason as Error);
       };
       if (signal.aborted) return abort();
-      signal.addEventListener("abort", abort, { once: true });
+      const stopListening = onAbort(signal, abort);
       this.#waiting.push(waiting);
     });
   }

@@ -1,4 +1,5 @@
 import { BackendUnavailableError } from "../errors.js";
+import { onAbort } from "../on-abort.js";
 import type { Entry, FeedItem, Revision } from "./store.js";
 
 export type Snapshot = Extract<FeedItem, { readonly kind: "snapshot" }>;
@@ -31,6 +32,7 @@ export class FeedReader implements AsyncIterator<FeedItem, undefined> {
   #chunks: (readonly Entry[])[] = [];
   #buffered = 0;
   #revision: Revision = 0;
+  #stopListening = (): void => {};
 
   constructor(options: FeedReaderOptions) {
     this.#options = options;
@@ -87,7 +89,7 @@ export class FeedReader implements AsyncIterator<FeedItem, undefined> {
     try {
       signal?.throwIfAborted();
       const value = join(this);
-      signal?.addEventListener("abort", this.#abort, { once: true });
+      this.#stopListening = onAbort(signal, this.#abort);
       return Promise.resolve({ done: false, value });
     } catch (reason) {
       this.#end();
@@ -107,7 +109,7 @@ export class FeedReader implements AsyncIterator<FeedItem, undefined> {
     this.#state = "ended";
     this.#chunks = [];
     this.#buffered = 0;
-    this.#options.signal?.removeEventListener("abort", this.#abort);
+    this.#stopListening();
     this.#options.leave(this);
   }
 }

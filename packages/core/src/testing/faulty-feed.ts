@@ -5,6 +5,7 @@
  */
 import { BackendUnavailableError } from "../errors.js";
 import type { Clock } from "../clock.js";
+import { onAbort } from "../on-abort.js";
 import type { FeedItem, Revision } from "../store/store.js";
 import type { FaultPlan } from "./fault-plan.js";
 import type { Gate } from "./process-clock.js";
@@ -38,13 +39,14 @@ export class FaultyFeed implements AsyncIterableIterator<FeedItem> {
   readonly #holes = new Map<string, Revision>();
   #ended: { readonly reason: unknown } | "returned" | undefined;
   #moving = false;
+  #stopListening = (): void => {};
   #silent = false;
 
   constructor(options: FaultyFeedOptions) {
     this.#options = options;
     const { signal, time, random, plan } = options;
     if (signal?.aborted === true) this.#end({ reason: signal.reason });
-    else signal?.addEventListener("abort", this.#abort, { once: true });
+    else this.#stopListening = onAbort(signal, this.#abort);
     options.gate.pass(() => time.after(random.between(...plan.requestMs), () => void this.#read()));
   }
 
@@ -172,7 +174,7 @@ export class FaultyFeed implements AsyncIterableIterator<FeedItem> {
     this.#ended = how;
     this.#pending.length = 0;
     this.#behind.abort();
-    this.#options.signal?.removeEventListener("abort", this.#abort);
+    this.#stopListening();
     this.#options.onEnd(this);
     for (const waiter of this.#waiters.splice(0)) {
       if (how === "returned") waiter.resolve({ done: true, value: undefined });

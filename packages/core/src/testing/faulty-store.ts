@@ -5,6 +5,7 @@
  */
 import { BackendUnavailableError, ClosedError } from "../errors.js";
 import type { Clock } from "../clock.js";
+import { onAbort } from "../on-abort.js";
 import type {
   CallOptions,
   CasOp,
@@ -255,11 +256,11 @@ export class FaultyStore implements Store {
       done = true;
       aborted(signal?.reason);
     };
-    signal?.addEventListener("abort", abort, { once: true });
+    const stopListening = onAbort(signal, abort);
     const arrive = (answer: () => void) => {
       if (done) return;
       done = true;
-      signal?.removeEventListener("abort", abort);
+      stopListening();
       answer();
     };
     return {

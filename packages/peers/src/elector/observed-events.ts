@@ -1,4 +1,10 @@
-import { type EndReason, EVENTS_IN_HISTORY, type LeadershipEvent, type WatchEvent } from "@tenure/core";
+import {
+  type EndReason,
+  EVENTS_IN_HISTORY,
+  type LeadershipEvent,
+  onAbort,
+  type WatchEvent,
+} from "@tenure/core";
 import type { ObservedLeader } from "../protocol/observations.js";
 
 /**
@@ -53,14 +59,15 @@ export class ObservedEvents {
     return new Promise((resolve, reject) => {
       const done = (settle: () => void) => () => {
         this.#listeners.delete(heard);
-        signal.removeEventListener("abort", ended);
+        stopListening();
         settle();
       };
       const heard = done(resolve);
       const ended = done(() => reject(signal.reason as Error));
+      let stopListening = (): void => {};
       if (signal.aborted) return ended();
       this.#listeners.add(heard);
-      signal.addEventListener("abort", ended, { once: true });
+      stopListening = onAbort(signal, ended);
     });
   }
 

@@ -4,7 +4,7 @@
  */
 import { X509Certificate } from "node:crypto";
 import type { Socket } from "node:net";
-import { BackendUnavailableError, type Clock, sleep, type Store } from "@tenure/core";
+import { BackendUnavailableError, type Clock, onAbort, sleep, type Store } from "@tenure/core";
 import type { FastifyInstance } from "fastify";
 import type { Registry } from "prom-client";
 import { spiffeNameOf } from "../certificates/spiffe.js";
@@ -348,7 +348,7 @@ export class PeerNode {
 
 function whenAborted(signal: AbortSignal): Promise<never> {
   return new Promise((_, reject) => {
-    signal.addEventListener("abort", () => reject(signal.reason as Error), { once: true });
+    onAbort(signal, () => reject(signal.reason as Error));
   });
 }
 

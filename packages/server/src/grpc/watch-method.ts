@@ -3,7 +3,7 @@
  * behind, and past the events that are kept it gets one RESYNC.
  */
 import type { handleServerStreamingCall, ServerWritableStream } from "@grpc/grpc-js";
-import type { Clock } from "@tenure/core";
+import { type Clock, onAbort } from "@tenure/core";
 import { Type } from "typebox";
 import { parseCount } from "../wire/parse-count.js";
 import { ServiceError } from "../service-error.js";
@@ -49,9 +49,9 @@ export function watchHandler(
   return (call) => {
     const current = new GrpcCall(call, proto.definition.path, parts);
     const ending = new AbortController();
-    const end = ({ target }: Event): void => ending.abort((target as AbortSignal).reason);
-    current.hangUp().addEventListener("abort", end);
-    stopping.addEventListener("abort", end);
+    const hangUp = current.hangUp();
+    onAbort(hangUp, () => ending.abort(hangUp.reason));
+    const stopListening = onAbort(stopping, () => ending.abort(stopping.reason));
     if (stopping.aborted) ending.abort(stopping.reason);
     const send = async (): Promise<void> => {
       const { caller } = await current.admit();
@@ -64,7 +64,7 @@ export function watchHandler(
       }
     };
     const finish = (error: unknown): void => {
-      stopping.removeEventListener("abort", end);
+      stopListening();
       // A watch has no end of its own. What ended it is told once the events before it have left.
       const answer = current.fail(stopping.aborted ? endedError() : error);
       if (!call.cancelled) call.emit("error", answer);
@@ -92,14 +92,14 @@ function drained(
     const settle = (failure?: Error): void => {
       cancelTimer();
       call.off("drain", settle);
-      signal.removeEventListener("abort", abort);
+      stopListening();
       if (failure === undefined) resolve();
       else reject(failure);
     };
     const abort = (): void => settle(new Error("the watch is to end", { cause: signal.reason }));
     const cancelTimer = clock.after(STUCK_MS, () => settle(endedError()));
     call.on("drain", settle);
-    signal.addEventListener("abort", abort);
+    const stopListening = onAbort(signal, abort);
     if (signal.aborted) abort();
   });
 }

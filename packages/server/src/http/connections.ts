@@ -1,5 +1,5 @@
 import type { Socket } from "node:net";
-import type { Clock } from "@tenure/core";
+import { type Clock, onAbort } from "@tenure/core";
 import type { FastifyInstance } from "fastify";
 
 /** For a request that is on its way when the server stops. */
@@ -28,7 +28,7 @@ export function guardConnections(app: FastifyInstance, { isTls, clock, stopping 
     if (unused.delete(socket) && stopping.aborted) socket.setTimeout(0);
   });
   const handshakes = isTls ? followHandshakes(app) : null;
-  stopping.addEventListener("abort", () => {
+  onAbort(stopping, () => {
     for (const socket of unused) socket.setTimeout(GRACE_MS);
     clock.after(GRACE_MS, () => {
       for (const socket of handshakes?.values() ?? []) socket.destroy();

@@ -1,3 +1,4 @@
+import { onAbort } from "@tenure/core";
 import type { FastifyReply } from "fastify";
 import { ServiceError } from "../service-error.js";
 
@@ -26,9 +27,9 @@ export function endOf({ raw }: FastifyReply, stopping: AbortSignal): AbortSignal
   const stop = () =>
     controller.abort(new ServiceError("BACKEND_UNAVAILABLE", "this server is stopping; ask another"));
   if (stopping.aborted) stop();
-  else stopping.addEventListener("abort", stop, { once: true });
+  const stopListening = onAbort(stopping, stop);
   raw.once("close", () => {
-    stopping.removeEventListener("abort", stop);
+    stopListening();
     controller.abort(new CallerGoneError());
   });
   return controller.signal;

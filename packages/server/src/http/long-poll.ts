@@ -1,4 +1,4 @@
-import type { Clock } from "@tenure/core";
+import { type Clock, onAbort } from "@tenure/core";
 import type { WatchItem } from "../watch.js";
 import type { EventShape, EventsReply } from "../wire/shapes.js";
 
@@ -23,7 +23,7 @@ export async function longPoll(
   let cancel = (): void => {};
   const over = new Promise<null>((resolve) => {
     if (timeoutMs !== null) cancel = clock.after(timeoutMs, () => resolve(null));
-    signal.addEventListener("abort", () => resolve(null), { once: true });
+    onAbort(signal, () => resolve(null));
   });
   try {
     for (let limit: Promise<null> = over; ; limit = turn()) {

@@ -3,7 +3,7 @@
  * it falls behind, and past the events that are kept it gets one RESYNC. One that takes nothing for too long is cut off.
  */
 import type { ServerResponse } from "node:http";
-import type { CancelTimer, Clock } from "@tenure/core";
+import { type CancelTimer, type Clock, onAbort } from "@tenure/core";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import type { StreamItem } from "../watch.js";
 import { turn } from "./long-poll.js";
@@ -32,7 +32,7 @@ export class SseStreams {
   constructor(clock: Clock, stopping: AbortSignal) {
     this.#clock = clock;
     this.#stopping = stopping;
-    stopping.addEventListener("abort", () => {
+    onAbort(stopping, () => {
       for (const { items } of this.#open) void items.return?.();
     });
   }
