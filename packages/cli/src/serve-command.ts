@@ -62,6 +62,12 @@ export function serveCommand(shell: Shell): Command {
     .addOption(option("--most-watches <n>", "watches open at once (default 50000)"))
     .addOption(option("--most-waiting <n>", "waiting campaigns at once (default 50000)"))
     .addOption(
+      option(
+        "--allowed-hosts <names>",
+        "comma-separated Host names to serve, or * (default: docs/HTTP.md, Who asks)",
+      ),
+    )
+    .addOption(
       option("--insecure", "serve other machines without authentication, or with tokens in clear text"),
     )
     .action((given: ServeFlags) => serve(shell, given, command));

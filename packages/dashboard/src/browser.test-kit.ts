@@ -33,6 +33,8 @@ const CHROMIUM = findCommand("chromium") ?? "chromium";
 export interface LaunchOptions {
   readonly executablePath?: string;
   readonly home?: string;
+  /** Switches of Chromium, besides the usual ones. */
+  readonly args?: readonly string[];
 }
 
 export class Browser {
@@ -43,9 +45,10 @@ export class Browser {
   }
 
   /** Its profile is a new directory, which goes with it. `home`: where it looks for certificates; else it has none. */
-  static async launch({ executablePath = CHROMIUM, home }: LaunchOptions = {}): Promise<Browser> {
+  static async launch({ executablePath = CHROMIUM, home, args = [] }: LaunchOptions = {}): Promise<Browser> {
     const env = home === undefined ? {} : { env: { ...process.env, HOME: home } };
-    return new Browser(await chromium.launch({ executablePath, headless: true, args: FLAGS, ...env }));
+    const all = [...FLAGS, ...args];
+    return new Browser(await chromium.launch({ executablePath, headless: true, args: all, ...env }));
   }
 
   /** A page that shares nothing with any other. */

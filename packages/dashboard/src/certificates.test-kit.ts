@@ -43,7 +43,7 @@ export class Certificates {
   }
 
   /** One that trusts our authority, with this certificate installed; `null`: with none. */
-  async browser(name: string | null, url: string): Promise<Browser> {
+  async browser(name: string | null, url: string, args: readonly string[] = []): Promise<Browser> {
     const home = mkdtempSync(join(this.#directory, "home-"));
     const database = join(home, ".pki/nssdb");
     mkdirSync(database, { recursive: true });
@@ -51,7 +51,7 @@ export class Certificates {
     run("certutil", ["-N", ...nss, "--empty-password"]);
     run("certutil", ["-A", ...nss, "-n", "authority", "-t", "C,,", "-i", this.#authority()]);
     if (name !== null) run("pk12util", ["-i", this.#exported(name), ...nss, "-W", "export"]);
-    return Browser.launch({ executablePath: this.#launcher(home, url), home });
+    return Browser.launch({ executablePath: this.#launcher(home, url), home, args });
   }
 
   close(): void {

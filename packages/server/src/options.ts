@@ -35,6 +35,11 @@ export interface ServerOptions {
   /** Requests per second and caller; `null`: no limit. */
   readonly rateLimit: number | null;
   readonly insecure: boolean;
+  /**
+   * Names that a request may have as Host, without the port. `null`: any name with authentication; without it only loopback, and
+   * with `--insecure` on another address also addresses and names without a dot. `*` admits every name.
+   */
+  readonly allowedHosts: readonly string[] | null;
   readonly mostWatches: number;
   readonly mostWaiting: number;
 }
@@ -79,6 +84,8 @@ export interface GivenOptions {
    * @defaultValue false
    */
   readonly insecure?: boolean | undefined;
+  /** Separated by commas. */
+  readonly allowedHosts?: string | undefined;
   readonly mostWatches?: string | undefined;
   readonly mostWaiting?: string | undefined;
 }
@@ -104,6 +111,7 @@ const KNOWN: Readonly<Record<keyof GivenOptions, true>> = {
   explicitGroups: true,
   rateLimit: true,
   insecure: true,
+  allowedHosts: true,
   mostWatches: true,
   mostWaiting: true,
 };
@@ -136,8 +144,18 @@ export function parseServerOptions(given: GivenOptions): ServerOptions {
     explicitGroups: given.explicitGroups ?? false,
     rateLimit: rateLimit === 0 || isUnlimited ? null : rateLimit,
     insecure: given.insecure ?? false,
+    allowedHosts: given.allowedHosts === undefined ? null : parseHosts(given.allowedHosts),
     mostWatches: wholeNumber(given.mostWatches ?? "50000", "most-watches", 1),
     mostWaiting: wholeNumber(given.mostWaiting ?? "50000", "most-waiting", 1),
+  });
+}
+
+function parseHosts(text: string): readonly string[] {
+  return text.split(",").map((each) => {
+    const name = each.trim().toLowerCase();
+    if (/^(?:\*|[a-z0-9._-]+|\[[0-9a-f:.]+\])$/.test(name)) return name;
+    const problem = `has "${each}" and must be names without scheme and port, separated by commas, or *`;
+    throw new InvalidRequestError("allowed-hosts", problem);
   });
 }
 

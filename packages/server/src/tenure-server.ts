@@ -12,9 +12,9 @@ import type { FastifyInstance } from "fastify";
 import { type Logger, pino } from "pino";
 import { openAuditLog } from "./audit/audit-log.js";
 import { AuditedAuthenticator } from "./audit/audited-authenticator.js";
-import type { Authenticator } from "./auth/authenticator.js";
+import { type Authenticator, LoopbackAuthenticator } from "./auth/authenticator.js";
 import { openAuthenticator } from "./auth/configured-authenticator.js";
-import { listenDanger } from "./auth/listen-policy.js";
+import { isLoopback, listenDanger } from "./auth/listen-policy.js";
 import type { Parts } from "./auth/parts.js";
 import { TlsFiles } from "./auth/tls-files.js";
 import { openTrustDomain } from "./auth/trust-domain.js";
@@ -154,6 +154,11 @@ export class TenureServer implements AsyncDisposable {
       const app = await buildApp({
         ...transportParts,
         tls: tlsFiles === null ? null : tlsFiles.serverOptions(),
+        hostRule: {
+          isAuthenticated: !(authenticator instanceof LoopbackAuthenticator),
+          isLocal: isLoopback(listen.host),
+          allowed: rest.allowedHosts,
+        },
         isReady,
         extend: (scope) =>
           parts.extension?.mount(scope, extensionHost(metrics.registry, parts, tlsFiles, trustDomain)),

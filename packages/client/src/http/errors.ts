@@ -79,6 +79,7 @@ export function errorOf(refusal: Refusal, { groupId = "", ttlMs = Number.NaN }: 
         refusal.max_ttl_ms ?? Number.NaN,
       );
     case "UNAUTHORIZED":
+    case "FOREIGN_REQUEST":
       return new UnauthorizedError(message);
     case "GROUP_NOT_FOUND":
       return new GroupNotFoundError(groupId);

@@ -22,6 +22,7 @@ import { API_DOCUMENT } from "./api-document.js";
 import { guardConnections } from "./connections.js";
 import { electionRoutes } from "./election-routes.js";
 import { clientErrorHandler, handleError, handleFrameworkError, handleNotFound } from "./errors.js";
+import type { HostRule } from "./foreign-requests.js";
 import { groupRoutes } from "./group-routes.js";
 import { takeJsonBodies } from "./json-body.js";
 import { operationsRoutes } from "./operations-routes.js";
@@ -37,6 +38,7 @@ export interface AppParts {
   readonly log: Logger;
   readonly tls: TlsOptions | null;
   readonly connectionLimits: ConnectionLimits;
+  readonly hostRule: HostRule;
   /** Whether the store answers. */
   readonly isReady: () => Promise<boolean>;
   /** Aborted when the server begins to stop. */

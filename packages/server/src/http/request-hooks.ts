@@ -6,6 +6,7 @@ import { verifiedCertificate } from "../auth/client-certificate.js";
 import type { Admitted } from "../limits/admission.js";
 import { ServiceError } from "../service-error.js";
 import type { AppParts } from "./app.js";
+import { foreignRequest } from "./foreign-requests.js";
 
 /** Paths that tell nothing of any group, so anyone may ask. */
 const OPEN_PATHS = new Set(["/", "/assets/:file", "/openapi.json", "/docs", "/v1/keys"]);
@@ -26,13 +27,15 @@ declare module "fastify" {
 }
 
 export function addRequestHooks(app: FastifyInstance, parts: AppParts): void {
-  const { admission, metrics, log, stopping } = parts;
+  const { admission, hostRule, tls, metrics, log, stopping } = parts;
 
   app.decorateRequest("caller");
   app.decorateRequest("charge");
 
   app.addHook("onRequest", (request, reply, done) => {
     reply.header("x-request-id", request.id);
+    const foreign = foreignRequest(request.raw, hostRule, tls !== null);
+    if (foreign !== null) return done(foreign);
     // On a connection that was open already.
     if (stopping.aborted) return done(stoppingError());
     // Such a route tells by itself who asks.

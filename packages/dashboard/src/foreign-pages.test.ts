@@ -1,0 +1,109 @@
+/** Pages of somebody else, in a browser of a person whom the service takes for an admin. */
+import { once } from "node:events";
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { isMissing } from "@tenure/engines";
+import type { Page } from "playwright-core";
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { Browser } from "./browser.test-kit.js";
+import { Certificates } from "./certificates.test-kit.js";
+import { Tenure } from "./tenure.test-kit.js";
+
+/** As DNS rebinding does: the name of the page leads to this machine. */
+const REBOUND = ["--host-resolver-rules=MAP evil.example 127.0.0.1"];
+
+let evil: Server;
+let evilUrl: string;
+let browser: Browser;
+beforeAll(async () => {
+  evil = createServer((_, response) => response.setHeader("content-type", "text/html").end("<p>win a prize"));
+  await once(evil.listen(0, "127.0.0.1"), "listening");
+  evilUrl = `http://evil.example:${(evil.address() as AddressInfo).port}/`;
+});
+afterEach(() => browser.close());
+afterAll(() => void evil.close());
+
+/** Everything that a page can send to another site without being asked first. Resolves when the browser has sent it. */
+async function attack(page: Page, service: string): Promise<void> {
+  await page.evaluate(async (url) => {
+    const post = (group: string, credentials: RequestCredentials) =>
+      fetch(`${url}/v1/groups/${group}/pause`, { method: "POST", mode: "no-cors", credentials });
+    await Promise.allSettled([post("fetched", "include"), post("omitted", "omit")]);
+    navigator.sendBeacon(`${url}/v1/groups/beacon/pause`);
+    const form = document.createElement("form");
+    const frame = document.createElement("iframe");
+    frame.name = "hidden";
+    form.method = "post";
+    form.action = `${url}/v1/groups/form/pause`;
+    form.target = "hidden";
+    document.body.append(frame, form);
+    const loaded = new Promise((resolve) => {
+      frame.addEventListener("load", resolve);
+    });
+    form.submit();
+    await loaded;
+  }, service);
+}
+
+describe.skipIf(isMissing("chromium"))("a page of another site", () => {
+  it("changes nothing on unauthenticated loopback, and the page of the service does", async () => {
+    const tenure = await Tenure.start();
+    try {
+      browser = await Browser.launch({ args: REBOUND });
+      const { page } = await browser.open(evilUrl);
+      await attack(page, tenure.url);
+      expect((await tenure.ask("GET", "/v1/groups")).body).toMatchObject({ groups: [] });
+      const own = await browser.open(tenure.url);
+      const status = await own.page.evaluate(
+        async () => (await fetch("/v1/groups/own/pause", { method: "POST" })).status,
+      );
+      expect(status).toBe(200);
+      expect((await tenure.ask("GET", "/v1/groups")).body).toMatchObject({
+        groups: [{ group_id: "own", paused: true }],
+      });
+    } finally {
+      await tenure.close();
+    }
+  });
+
+  it("reads and changes nothing where its name leads to this machine (DNS rebinding)", async () => {
+    const tenure = await Tenure.start();
+    try {
+      await tenure.elect("secret", "a");
+      browser = await Browser.launch({ args: REBOUND });
+      const { page } = await browser.open(`${tenure.url.replace("127.0.0.1", "evil.example")}/docs`);
+      const found = await page.evaluate(async () => {
+        const read = await fetch("/v1/groups");
+        const body = JSON.stringify({ node_id: "evil", lease_ttl_ms: 5000 });
+        const headers = { "content-type": "application/json" };
+        const won = await fetch("/v1/groups/g/campaign", { method: "POST", headers, body });
+        return [location.hostname, read.status, (await read.text()).includes("secret"), won.status];
+      });
+      expect(found).toEqual(["evil.example", 403, false, 403]);
+    } finally {
+      await tenure.close();
+    }
+  });
+});
+
+describe.skipIf(isMissing("chromium") || isMissing("nss"))("a page of another site, over mTLS", () => {
+  it("changes nothing with the certificate of the person at the browser", async () => {
+    const certificates = new Certificates();
+    certificates.issue("admin", "jane");
+    const tenure = await Tenure.start(certificates.args);
+    try {
+      browser = await certificates.browser("jane", tenure.url, REBOUND);
+      // A connection that is open already is used even where credentials are left out.
+      const own = await browser.open(tenure.url);
+      await expect.poll(() => own.page.locator(".identity").innerText()).toBe("jane · admin");
+      await own.page.goto(evilUrl);
+      await attack(own.page, tenure.url);
+      await own.page.goto(tenure.url);
+      const groups = await own.page.evaluate(async () => (await fetch("/v1/groups")).text());
+      expect(JSON.parse(groups)).toMatchObject({ groups: [] });
+    } finally {
+      await tenure.close();
+      certificates.close();
+    }
+  });
+});
