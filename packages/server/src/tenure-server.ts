@@ -43,6 +43,8 @@ export interface TenureServerParts {
 /** Requests in flight have so long to be answered when the server stops. */
 const DRAIN_MS = 8000;
 const SWEEP_MS = 20;
+/** Connections that wait to be accepted, as far as the system allows. After a restart all clients come at once. */
+const MAX_BACKLOG = 4096;
 
 export class TenureServer implements AsyncDisposable {
   readonly url: string;
@@ -164,10 +166,12 @@ export class TenureServer implements AsyncDisposable {
           parts.extension?.mount(scope, extensionHost(metrics.registry, parts, tlsFiles, trustDomain)),
       });
       made.push(() => app.close());
-      await app.listen({ host: listen.host, port: listen.port }).catch((cause: unknown) => {
-        const problem = `${listen.host}:${listen.port} cannot be had: ${(cause as Error).message}`;
-        throw new InvalidRequestError("listen", problem, { cause });
-      });
+      await app
+        .listen({ host: listen.host, port: listen.port, backlog: MAX_BACKLOG })
+        .catch((cause: unknown) => {
+          const problem = `${listen.host}:${listen.port} cannot be had: ${(cause as Error).message}`;
+          throw new InvalidRequestError("listen", problem, { cause });
+        });
       tlsFiles?.follow(app.server as Server);
       const grpcServer = grpc === null ? null : made.keep(await openGrpc(grpc, tlsFiles, transportParts));
       return new TenureServer(urlOf(app, tls !== null), store.name, grpcServer?.address ?? null, async () => {
