@@ -59,8 +59,10 @@ export function serveCommand(shell: Shell): Command {
     .addOption(option("--audit-log <file>", "append the audit log to this file (default: standard error)"))
     .addOption(option("--explicit-groups", "refuse groups that were not created first"))
     .addOption(option("--rate-limit <n>", "requests per second and caller, 0: no limit (default 1000)"))
-    .addOption(option("--most-watches <n>", "watches open at once (default 50000)"))
-    .addOption(option("--most-waiting <n>", "waiting campaigns at once (default 50000)"))
+    .addOption(option("--max-watches <n>", "watches open at once (default 50000)"))
+    .addOption(option("--max-watches-per-caller <n>", "of one caller, admins excepted (default: half)"))
+    .addOption(option("--max-waiting <n>", "waiting campaigns at once (default 50000)"))
+    .addOption(option("--max-waiting-per-caller <n>", "of one caller, admins excepted (default: half)"))
     .addOption(
       option(
         "--allowed-hosts <names>",

@@ -62,7 +62,7 @@ export class ElectionService {
     telling: codec.Telling = codec.BRIEF,
   ): Promise<shapes.CampaignReply> {
     this.#permissions.checkMayActAs(caller, "campaign", groupId, body.node_id);
-    const leave = (body.wait_ms ?? 0) > 0 ? this.#waiting.enter("waiting campaigns") : null;
+    const leave = (body.wait_ms ?? 0) > 0 ? this.#waiting.enter("waiting campaigns", caller) : null;
     try {
       const startedAtMs = this.#clock.monotonicMs();
       const request = codec.campaignRequest(groupId, body);
@@ -175,7 +175,7 @@ export class ElectionService {
   /** Of one group, or of all that the caller may see. Ends by throwing, with `return` or with the signal. */
   watch(caller: Caller, groupId: string | null, cursor: number | undefined, signal?: AbortSignal): Watch {
     if (groupId !== null) this.#permissions.checkMaySee(caller, "watch", groupId);
-    const leave = this.#waiting.enter("watches");
+    const leave = this.#waiting.enter("watches", caller);
     const options = { cursor, ...given(signal) };
     try {
       return groupId === null

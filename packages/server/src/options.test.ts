@@ -34,6 +34,15 @@ describe("options", () => {
     expect(parseServerOptions({ adminTokenFile: "t", rateLimit: "0" }).rateLimit).toBeNull();
   });
 
+  test("give one caller half of the watches and waiting campaigns by default", () => {
+    expect(parseServerOptions({ maxWatches: "7", maxWaitingPerCaller: "3" })).toMatchObject({
+      maxWatches: 7,
+      maxWatchesPerCaller: 4,
+      maxWaiting: 50_000,
+      maxWaitingPerCaller: 3,
+    });
+  });
+
   test.each([
     [{ lissen: "x" }, "lissen is not known; known are listen, "],
     [{ listen: "7420" }, 'listen is "7420" and must be HOST:PORT'],
@@ -44,7 +53,12 @@ describe("options", () => {
     [{ jwtIssuer: "i" }, "jwt-issuer has no effect without jwt-jwks"],
     [{ logLevel: "loud" }, 'log-level is "loud" and must be one of silent, error, warn, info, debug'],
     [{ rateLimit: "-1" }, 'rate-limit is "-1" and must be a whole number'],
-    [{ mostWatches: "0" }, 'most-watches is "0" and must be a whole number of at least 1'],
+    [{ maxWatches: "0" }, 'max-watches is "0" and must be a whole number of at least 1'],
+    [
+      { maxWatches: "5", maxWatchesPerCaller: "6" },
+      "max-watches-per-caller is 6, more than max-watches, which is 5",
+    ],
+    [{ maxWaitingPerCaller: "0" }, 'max-waiting-per-caller is "0" and must be a whole number of at least 1'],
   ])("%j is refused", (given, message) => {
     expect(refusal(given)).toContain(message);
   });

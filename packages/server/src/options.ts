@@ -40,8 +40,14 @@ export interface ServerOptions {
    * with `--insecure` on another address also addresses and names without a dot. `*` admits every name.
    */
   readonly allowedHosts: readonly string[] | null;
-  readonly mostWatches: number;
-  readonly mostWaiting: number;
+  /** Watches open at once. A twentieth of them is for admins only. */
+  readonly maxWatches: number;
+  /** Of one caller; admins are not limited by it. */
+  readonly maxWatchesPerCaller: number;
+  /** Waiting campaigns at once. A twentieth of them is for admins only. */
+  readonly maxWaiting: number;
+  /** Of one caller; admins are not limited by it. */
+  readonly maxWaitingPerCaller: number;
 }
 
 const LOG_LEVELS = ["silent", "error", "warn", "info", "debug"] as const;
@@ -86,8 +92,14 @@ export interface GivenOptions {
   readonly insecure?: boolean | undefined;
   /** Separated by commas. */
   readonly allowedHosts?: string | undefined;
-  readonly mostWatches?: string | undefined;
-  readonly mostWaiting?: string | undefined;
+  /** @defaultValue 50000 */
+  readonly maxWatches?: string | undefined;
+  /** @defaultValue half of `maxWatches` */
+  readonly maxWatchesPerCaller?: string | undefined;
+  /** @defaultValue 50000 */
+  readonly maxWaiting?: string | undefined;
+  /** @defaultValue half of `maxWaiting` */
+  readonly maxWaitingPerCaller?: string | undefined;
 }
 
 const DEFAULT_RATE_LIMIT = 1000;
@@ -112,8 +124,10 @@ const KNOWN: Readonly<Record<keyof GivenOptions, true>> = {
   rateLimit: true,
   insecure: true,
   allowedHosts: true,
-  mostWatches: true,
-  mostWaiting: true,
+  maxWatches: true,
+  maxWatchesPerCaller: true,
+  maxWaiting: true,
+  maxWaitingPerCaller: true,
 };
 
 export function parseServerOptions(given: GivenOptions): ServerOptions {
@@ -131,6 +145,8 @@ export function parseServerOptions(given: GivenOptions): ServerOptions {
   const listen = parseAddress(given.listen ?? "127.0.0.1:7420", "listen");
   // Whoever is at the machine may use all of it, unless a limit was asked for.
   const isUnlimited = given.rateLimit === undefined && !isAuthenticated && isLoopback(listen.host);
+  const maxWatches = wholeNumber(given.maxWatches ?? "50000", "max-watches", 1);
+  const maxWaiting = wholeNumber(given.maxWaiting ?? "50000", "max-waiting", 1);
   return Object.freeze({
     listen,
     grpc: given.grpc === undefined ? null : parseAddress(given.grpc, "grpc"),
@@ -145,9 +161,19 @@ export function parseServerOptions(given: GivenOptions): ServerOptions {
     rateLimit: rateLimit === 0 || isUnlimited ? null : rateLimit,
     insecure: given.insecure ?? false,
     allowedHosts: given.allowedHosts === undefined ? null : parseHosts(given.allowedHosts),
-    mostWatches: wholeNumber(given.mostWatches ?? "50000", "most-watches", 1),
-    mostWaiting: wholeNumber(given.mostWaiting ?? "50000", "most-waiting", 1),
+    maxWatches,
+    maxWatchesPerCaller: shareOf(maxWatches, "max-watches", given.maxWatchesPerCaller),
+    maxWaiting,
+    maxWaitingPerCaller: shareOf(maxWaiting, "max-waiting", given.maxWaitingPerCaller),
   });
+}
+
+/** Of one caller; half of all by default. */
+function shareOf(max: number, field: string, given: string | undefined): number {
+  if (given === undefined) return Math.ceil(max / 2);
+  const share = wholeNumber(given, `${field}-per-caller`, 1);
+  if (share <= max) return share;
+  throw new InvalidRequestError(`${field}-per-caller`, `is ${share}, more than ${field}, which is ${max}`);
 }
 
 function parseHosts(text: string): readonly string[] {

@@ -123,7 +123,10 @@ export class TenureServer implements AsyncDisposable {
           keepMembers: true,
         }),
       );
-      const waiting = new WaitingRoom({ watches: rest.mostWatches, "waiting campaigns": rest.mostWaiting });
+      const waiting = new WaitingRoom({
+        watches: { max: rest.maxWatches, maxPerCaller: rest.maxWatchesPerCaller },
+        "waiting campaigns": { max: rest.maxWaiting, maxPerCaller: rest.maxWaitingPerCaller },
+      });
       const isReady = () =>
         elector.ping().then(
           () => true,

@@ -153,7 +153,7 @@ it("counts requests of both transports against one limit", async () => {
 });
 
 it("refuses more waiting campaigns and watches than it was told to hold", async () => {
-  const { grpc } = await serveGrpc({ mostWaiting: "1", mostWatches: "1" });
+  const { grpc } = await serveGrpc({ maxWaiting: "1", maxWatches: "1" });
   await grpc.call("Election/Campaign", A);
   const waits = ["b", "c"].map((node_id) =>
     grpc.begin("Election/Campaign", { ...A, node_id, wait_ms: 60_000 }),

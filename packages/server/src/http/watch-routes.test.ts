@@ -259,7 +259,7 @@ test("HEAD of a watch does not wait for anything", async () => {
 });
 
 test("more watches than the bound are refused, and room is made when one ends", async () => {
-  const service = await serve({ mostWatches: "2" });
+  const service = await serve({ maxWatches: "2" });
   const first = await service.stream("/v1/groups/g/watch");
   await service.stream("/v1/watch");
   const refused = await service.get("/v1/groups/g/watch", { headers: { accept: "text/event-stream" } });
@@ -271,4 +271,30 @@ test("more watches than the bound are refused, and room is made when one ends", 
   first.close();
   await service.untilMetric("open_watches", 1);
   expect((await service.get("/v1/groups/g/watch")).status).toBe(200);
+});
+
+test("one caller cannot take all watches or waits: others and admins still get theirs", async () => {
+  const { service, bearer } = await serveKnown({ maxWatches: "4", maxWaiting: "4" });
+  const as = async (sub: string, role: string) => service.as(await bearer({ sub, role, groups: ["*"] }));
+  const [greedy, node, admin] = [
+    await as("greedy", "observer"),
+    await as("a", "node"),
+    service.as(ADMIN_TOKEN),
+  ];
+  for (let open = 0; open < 2; open++) await greedy.stream("/v1/groups/g/watch");
+  const refused = await greedy.get("/v1/groups/g/watch", { headers: { accept: "text/event-stream" } });
+  expect([refused.status, refused.body["error"]]).toEqual([429, "TOO_MANY_WAITING"]);
+  expect(refused.body["message"]).toContain("--max-watches-per-caller");
+  await node.stream("/v1/groups/g/watch");
+  await admin.stream("/v1/watch");
+  await admin.campaign("g", "leader", { lease_ttl_ms: 60_000 });
+  const gone = new AbortController();
+  later(() => gone.abort());
+  for (let open = 0; open < 2; open++)
+    node.campaign("g", "a", { wait_ms: 60_000 }, { signal: gone.signal }).catch(() => {});
+  await admin.untilMetric("waiting_campaigns", 2);
+  expect((await node.campaign("g", "a", { wait_ms: 60_000 })).status).toBe(429);
+  const other = (await as("b", "node")).campaign("g", "b", { wait_ms: 60_000 }, { signal: gone.signal });
+  other.catch(() => {});
+  await admin.untilMetric("waiting_campaigns", 3);
 });

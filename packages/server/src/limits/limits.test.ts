@@ -1,5 +1,6 @@
 import { VirtualClock } from "@tenure/core/testing";
 import { describe, expect, test } from "vitest";
+import type { Caller } from "../auth/caller.js";
 import { RateLimiter } from "./rate-limiter.js";
 import { WaitingRoom } from "./waiting-room.js";
 
@@ -76,16 +77,47 @@ describe("a rate limit", () => {
 });
 
 describe("a waiting room", () => {
-  test("has room for so many of each kind, and leaving twice is leaving once", () => {
-    const room = new WaitingRoom({ watches: 2, "waiting campaigns": 1 });
-    const leave = room.enter("watches");
-    room.enter("watches");
-    expect(() => room.enter("watches")).toThrow(expect.objectContaining({ code: "TOO_MANY_WAITING" }));
-    room.enter("waiting campaigns");
+  const FULL = expect.objectContaining({ code: "TOO_MANY_WAITING" }) as Error;
+  const admin: Caller = { kind: "admin-token", role: "admin", name: "admin-token" };
+  const node = (name: string): Caller => ({ kind: "jwt", role: "node", name, groups: null });
+  const roomOf = (max: number, maxPerCaller: number) =>
+    new WaitingRoom({
+      watches: { max, maxPerCaller },
+      "waiting campaigns": { max: 1, maxPerCaller: 1 },
+    });
+
+  test("has room for a number of each kind, and leaving twice is leaving once", () => {
+    const room = roomOf(2, 2);
+    const leave = room.enter("watches", admin);
+    room.enter("watches", admin);
+    expect(() => room.enter("watches", admin)).toThrow(FULL);
+    room.enter("waiting campaigns", admin);
     leave();
     leave();
     expect(room.count("watches")).toBe(1);
-    room.enter("watches");
+    room.enter("watches", admin);
     expect(room.count("watches")).toBe(2);
+  });
+
+  test("has a share for each caller, told apart by credential, role and name", () => {
+    const room = roomOf(10, 3);
+    const leaves = Array.from({ length: 3 }, () => room.enter("watches", node("a")));
+    expect(() => room.enter("watches", node("a"))).toThrow(FULL);
+    room.enter("watches", node("b"));
+    room.enter("watches", { kind: "jwt", role: "observer", name: "a", groups: null });
+    room.enter("watches", { kind: "certificate", role: "node", name: "a", groups: null });
+    room.enter("waiting campaigns", node("a"));
+    leaves[0]?.();
+    room.enter("watches", node("a"));
+    expect(() => room.enter("watches", node("a"))).toThrow(FULL);
+  });
+
+  test("keeps a twentieth for admins, whom no share limits", () => {
+    const room = roomOf(40, 20);
+    for (let index = 0; index < 38; index++) room.enter("watches", node(`n${index % 2}`));
+    expect(() => room.enter("watches", node("n3"))).toThrow(FULL);
+    room.enter("watches", admin);
+    room.enter("watches", admin);
+    expect(() => room.enter("watches", admin)).toThrow(FULL);
   });
 });

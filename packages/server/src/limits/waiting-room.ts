@@ -1,32 +1,79 @@
+import type { Caller } from "../auth/caller.js";
 import { ServiceError } from "../service-error.js";
+import { accountOf } from "./account.js";
 
 export type Waiting = "waiting campaigns" | "watches";
 
-/** Bounds what a server holds open at once: past the bound a newcomer is refused, and nobody else suffers. */
-export class WaitingRoom {
-  readonly #most: Readonly<Record<Waiting, number>>;
-  readonly #now: Record<Waiting, number> = { "waiting campaigns": 0, watches: 0 };
+export interface Room {
+  /** In all. */
+  readonly max: number;
+  /** Of one caller that is not an admin. */
+  readonly maxPerCaller: number;
+}
 
-  constructor(most: Readonly<Record<Waiting, number>>) {
-    this.#most = most;
+/** The part of a room, 1/20, that only admins may use: an operator has to get in however many others wait. */
+const ADMIN_RESERVE = 20;
+
+/** The options to name in a refusal. */
+const OPTIONS: Readonly<Record<Waiting, string>> = {
+  "waiting campaigns": "--max-waiting",
+  watches: "--max-watches",
+};
+
+/**
+ * Limits what a server holds open at once, in all and per caller, so that no caller keeps others out. Admins are limited by the
+ * total only: without authentication every caller is the same admin.
+ */
+export class WaitingRoom {
+  readonly #rooms: Readonly<Record<Waiting, Room>>;
+  readonly #now: Record<Waiting, number> = { "waiting campaigns": 0, watches: 0 };
+  /** By account. Callers that hold nothing are not in it. */
+  readonly #ofCallers: Readonly<Record<Waiting, Map<string, number>>> = {
+    "waiting campaigns": new Map(),
+    watches: new Map(),
+  };
+
+  constructor(rooms: Readonly<Record<Waiting, Room>>) {
+    this.#rooms = rooms;
   }
 
-  /** Returns how to leave. */
-  enter(what: Waiting): () => void {
-    const most = this.#most[what];
-    if (this.#now[what] >= most) {
-      const message = `this server has ${most} ${what} open and takes no more; ask another, or later`;
-      throw new ServiceError("TOO_MANY_WAITING", message, {}, { retryAfterSeconds: 1 });
+  /** Returns how to leave. Throws `TOO_MANY_WAITING` if there is no room. */
+  enter(what: Waiting, caller: Caller): () => void {
+    const { max, maxPerCaller } = this.#rooms[what];
+    const ofCallers = this.#ofCallers[what];
+    const account = accountOf(caller);
+    const own = ofCallers.get(account) ?? 0;
+    if (caller.role !== "admin" && own >= maxPerCaller) {
+      throw full(
+        `${caller.name} has ${maxPerCaller} ${what} open here, the most that one caller may have ` +
+          `(${OPTIONS[what]}-per-caller); close some, or use another server`,
+      );
+    }
+    const open = caller.role === "admin" ? max : max - Math.floor(max / ADMIN_RESERVE);
+    if (this.#now[what] >= open) {
+      throw full(
+        `this server has ${this.#now[what]} ${what} open and takes no more (${OPTIONS[what]}); ` +
+          "use another server, or retry later",
+      );
     }
     this.#now[what]++;
+    ofCallers.set(account, own + 1);
     let inside = true;
     return () => {
-      if (inside) this.#now[what]--;
+      if (!inside) return;
       inside = false;
+      this.#now[what]--;
+      const left = (ofCallers.get(account) ?? 0) - 1;
+      if (left > 0) ofCallers.set(account, left);
+      else ofCallers.delete(account);
     };
   }
 
   count(what: Waiting): number {
     return this.#now[what];
   }
+}
+
+function full(message: string): ServiceError {
+  return new ServiceError("TOO_MANY_WAITING", message, {}, { retryAfterSeconds: 1 });
 }
