@@ -165,6 +165,16 @@ export interface GroupHold {
   readonly forMs: number;
 }
 
+export interface GroupsOptions extends CallOptions {
+  /**
+   * Which groups to list. The others are passed over before pages are made: a page is full if enough groups follow, and its
+   * cursor is the id of its last group. Called once for each group at most; it must be quick and must not throw.
+   *
+   * @defaultValue every group
+   */
+  readonly maySee?: ((groupId: string) => boolean) | undefined;
+}
+
 export interface GroupInput {
   readonly groupId: string;
   readonly policy?: PolicyInput | undefined;
@@ -239,10 +249,10 @@ export interface ElectorAdmin extends Elector {
     options?: CallOptions,
   ): Promise<void>;
   group(groupId: string, options?: CallOptions): Promise<Group>;
-  /** In order of id, after `cursor` (an id). */
+  /** In order of id, after `cursor` (an id, not necessarily of a group that exists). */
   groups(
     query?: { prefix?: string | undefined; limit?: number | undefined; cursor?: string | undefined },
-    options?: CallOptions,
+    options?: GroupsOptions,
   ): Promise<{ readonly groups: readonly Group[]; readonly cursor: string | null }>;
   stepDown(request: StepDownRequest, options?: CallOptions): Promise<void>;
   /** Resolves with the new leader once the successor leads; `ConflictError` if it did not come to that in time. */

@@ -15,6 +15,7 @@ export type {
   Group,
   GroupHold,
   GroupInput,
+  GroupsOptions,
   HeartbeatRequest,
   HeldBack,
   Leader,

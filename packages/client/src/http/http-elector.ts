@@ -19,6 +19,7 @@ import {
   type ElectorAdmin,
   type Group,
   type GroupInput,
+  type GroupsOptions,
   type HeartbeatRequest,
   type Leader,
   type LeaderOptions,
@@ -209,9 +210,9 @@ export class HttpElector implements ElectorAdmin {
 
   groups(
     query?: { prefix?: string | undefined; limit?: number | undefined; cursor?: string | undefined },
-    options?: CallOptions,
+    options?: GroupsOptions,
   ): Promise<{ readonly groups: readonly Group[]; readonly cursor: string | null }> {
-    return this.#run(options, () => this.#operator.groups(parseGroupsQuery(query), options?.signal));
+    return this.#run(options, () => this.#operator.groups(parseGroupsQuery(query), options));
   }
 
   stepDown(request: StepDownRequest, options?: CallOptions): Promise<void> {

@@ -8,6 +8,7 @@
 import type {
   Group,
   GroupInput,
+  GroupsOptions,
   Leader,
   LeadershipEvent,
   Member,
@@ -22,6 +23,11 @@ import type {
 import { groupPath, type ServiceCalls } from "./service-calls.js";
 import type { EventReply, GroupReply, HealthReply, LeaseReply, MemberReply } from "./wire.js";
 import * as wire from "./wire.js";
+
+interface GroupsPage {
+  readonly groups: readonly Group[];
+  readonly cursor: string | null;
+}
 
 type Parsed<F extends (given: unknown) => unknown> = ReturnType<F>;
 
@@ -56,10 +62,27 @@ export class OperatorCalls {
     return this.#group({ method: "GET", path: groupPath(groupId), resend: "freely" }, groupId, signal);
   }
 
+  /** The service filters by what it lets the caller see; `maySee` narrows that here, over as many pages as it takes. */
   async groups(
+    query: Parsed<typeof parseGroupsQuery>,
+    { maySee, signal }: GroupsOptions = {},
+  ): Promise<GroupsPage> {
+    if (maySee === undefined) return this.#groups(query, signal);
+    const seen: Group[] = [];
+    let { cursor } = query;
+    do {
+      const page = await this.#groups({ ...query, cursor }, signal);
+      seen.push(...page.groups.filter(({ groupId }) => maySee(groupId)));
+      cursor = page.cursor;
+    } while (seen.length <= query.limit && cursor !== null);
+    const groups = seen.slice(0, query.limit);
+    return { groups, cursor: seen.length > query.limit ? (groups.at(-1)?.groupId ?? null) : null };
+  }
+
+  async #groups(
     { prefix, limit, cursor }: Parsed<typeof parseGroupsQuery>,
-    signal?: AbortSignal,
-  ): Promise<{ readonly groups: readonly Group[]; readonly cursor: string | null }> {
+    signal: AbortSignal | undefined,
+  ): Promise<GroupsPage> {
     const query = new URLSearchParams({ limit: String(limit) });
     if (prefix !== "") query.set("prefix", prefix);
     if (cursor !== null) query.set("cursor", cursor);

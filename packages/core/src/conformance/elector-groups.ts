@@ -124,6 +124,25 @@ export function groupLaws(law: ElectorLaw<AdminBench>): void {
     assert.deepEqual(await other.groups({ prefix: `${prefix}none` }), { groups: [], cursor: null });
   });
 
+  law("groups that the caller may not see are passed over before pages are made", async (bench) => {
+    const { elector } = bench;
+    const prefix = `${newGroupId()}/`;
+    const ids = Array.from({ length: 8 }, (_, i) => `${prefix}${i}`);
+    for (const groupId of ids) await elector.createGroup({ groupId });
+    const hidden = new Set([0, 2, 3, 4, 7].map((i) => `${prefix}${i}`));
+    const maySee = (groupId: string) => !hidden.has(groupId);
+    const first = await elector.groups({ prefix, limit: 2 }, { maySee });
+    assert.deepEqual(
+      [first.groups.map(({ groupId }) => groupId), first.cursor],
+      [[`${prefix}1`, `${prefix}5`], `${prefix}5`],
+    );
+    const second = await elector.groups({ prefix, limit: 2, cursor: `${prefix}5` }, { maySee });
+    // Nothing that the caller may see follows, and the cursor does not say that anything else does.
+    assert.deepEqual([second.groups.map(({ groupId }) => groupId), second.cursor], [[`${prefix}6`], null]);
+    const none = await elector.groups({ prefix, limit: 2 }, { maySee: () => false });
+    assert.deepEqual(none, { groups: [], cursor: null });
+  });
+
   law("a change of policy holds for who waits already", async (bench) => {
     const { elector, groupId } = bench;
     const leader = candidate(groupId, "a");

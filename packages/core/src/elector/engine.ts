@@ -14,10 +14,12 @@ import { callLimitMs } from "./call-limit.js";
 import { EventLog } from "./event-log.js";
 import { FeedFollower } from "./feed-follower.js";
 import { Freshness } from "./freshness.js";
-import { GroupState } from "./group-state.js";
+import type { GroupState } from "./group-state.js";
+import { GroupTable } from "./group-table.js";
 import { HistoryKeeper } from "./history-keeper.js";
 import { MemberBook } from "./member-book.js";
 import { parseKey, recordKey } from "./keys.js";
+import { Slices } from "./slices.js";
 
 /** What to do about a request, given the record as seen. */
 export type Step<T> =
@@ -64,13 +66,14 @@ export interface EngineOptions {
 
 export class Engine {
   readonly clock: Clock;
-  readonly groups: Map<string, GroupState> = new Map();
+  readonly groups: GroupTable = new GroupTable();
   readonly freshness: Freshness;
   readonly history: HistoryKeeper;
   readonly follower: FeedFollower;
   /** `null` where nobody keeps account of members. */
   readonly members: MemberBook | null;
   readonly log: EventLog = new EventLog();
+  readonly slices: Slices;
   readonly #batcher: Batcher;
   readonly #onChange: (group: GroupState) => void;
   readonly explicitGroups: boolean;
@@ -81,6 +84,7 @@ export class Engine {
   constructor(store: Store, clock: Clock, options: EngineOptions, onChange: (group: GroupState) => void) {
     this.clock = clock;
     this.explicitGroups = options.explicitGroups;
+    this.slices = new Slices(clock);
     this.#onChange = onChange;
     this.follower = new FeedFollower(store, clock, {
       snapshot: (entries, revision) => this.#takeSnapshot(entries, revision),
@@ -109,12 +113,7 @@ export class Engine {
   }
 
   obtain(groupId: string): GroupState {
-    let group = this.groups.get(groupId);
-    if (group === undefined) {
-      group = new GroupState(groupId);
-      this.groups.set(groupId, group);
-    }
-    return group;
+    return this.groups.obtain(groupId);
   }
 
   /** The record as seen; the empty one for a group never heard of. */

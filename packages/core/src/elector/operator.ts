@@ -1,6 +1,6 @@
 /** What an operator may do: the verbs of `ElectorAdmin`. */
 import type { Reading } from "../clock.js";
-import type { Group, Leader, Member, MemberHealth } from "../elector.js";
+import type { Group, GroupsOptions, Leader, Member, MemberHealth } from "../elector.js";
 import { ConflictError, BackendUnavailableError } from "../errors.js";
 import type { LeadershipEvent } from "../event.js";
 import { mergeEvents } from "../history.js";
@@ -22,6 +22,7 @@ import { stampOf } from "../rules/terms.js";
 import type { ClocklessEngine, Decide, Step } from "./engine.js";
 import type { GroupState } from "./group-state.js";
 import type { GroupsQuery } from "./requests.js";
+import { SLICE_GROUPS } from "./slices.js";
 import { groupView, leaderView, healthView, memberView } from "./views.js";
 import { Bell } from "./bell.js";
 
@@ -128,24 +129,34 @@ export class Operator {
     );
   }
 
-  async groups({
-    prefix,
-    limit,
-    cursor,
-  }: GroupsQuery): Promise<{ groups: readonly Group[]; cursor: string | null }> {
-    const now = await this.#engine.fresh();
-    const found: GroupState[] = [];
-    for (const group of this.#engine.groups.values()) {
-      const { groupId, revision, record, isUnreadable } = group;
-      if (revision === null || isUnreadable || record.deleted || !groupId.startsWith(prefix)) continue;
-      if (cursor === null || groupId > cursor) found.push(group);
+  /**
+   * Walks the ids in order, a slice per turn, until the page is full and one more group is known to follow. Groups that
+   * the caller may not see are passed over here, so a cursor never names one.
+   */
+  async groups(
+    { prefix, limit, cursor }: GroupsQuery,
+    { maySee = () => true, signal }: GroupsOptions = {},
+  ): Promise<{ groups: readonly Group[]; cursor: string | null }> {
+    await this.#engine.fresh();
+    const page: Group[] = [];
+    let place = cursor !== null && cursor >= prefix ? cursor : prefix;
+    let inclusive = place !== cursor;
+    for (;;) {
+      const now = await this.#engine.slices.turn();
+      signal?.throwIfAborted();
+      const slice = this.#engine.groups.from(place, inclusive, SLICE_GROUPS);
+      for (const group of slice) {
+        const { groupId, revision, record, isUnreadable } = group;
+        if (!groupId.startsWith(prefix)) return { groups: page, cursor: null };
+        if (revision === null || isUnreadable || record.deleted || !maySee(groupId)) continue;
+        if (page.length === limit) return { groups: page, cursor: page.at(-1)?.groupId ?? null };
+        page.push(groupView(groupId, group.observation(now), now.wallMs));
+      }
+      const last = slice.at(-1);
+      if (last === undefined) return { groups: page, cursor: null };
+      place = last.groupId;
+      inclusive = false;
     }
-    found.sort((a, b) => (a.groupId < b.groupId ? -1 : 1));
-    const page = found.slice(0, limit);
-    return {
-      groups: page.map((group) => groupView(group.groupId, group.observation(now), now.wallMs)),
-      cursor: found.length > limit ? (page.at(-1)?.groupId ?? null) : null,
-    };
   }
 
   async members(groupId: string): Promise<readonly Member[]> {

@@ -15,6 +15,7 @@ import type {
   ElectorAdmin,
   Group,
   GroupInput,
+  GroupsOptions,
   HeartbeatRequest,
   Leader,
   LeaderOptions,
@@ -191,10 +192,10 @@ export class StoreElector implements ElectorAdmin {
 
   groups(
     query?: { prefix?: string | undefined; limit?: number | undefined; cursor?: string | undefined },
-    options?: CallOptions,
+    options?: GroupsOptions,
   ): Promise<{ readonly groups: readonly Group[]; readonly cursor: string | null }> {
     return this.#run(options, () =>
-      this.#engine.track(this.#operator.groups(requests.parseGroupsQuery(query))),
+      this.#engine.track(this.#operator.groups(requests.parseGroupsQuery(query), options)),
     );
   }
 
