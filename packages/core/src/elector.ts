@@ -67,7 +67,10 @@ export type CampaignResult =
   | {
       readonly kind: "lost";
       readonly leader: Leader | null;
+      /** Why the group elects no one just now, where it has no leader. */
       readonly heldBack?: HeldBack;
+      /** What is left of that; absent: until somebody acts. */
+      readonly heldBackForMs?: number;
       readonly retryAfterMs: number;
     };
 
@@ -97,7 +100,12 @@ export interface LeaderOptions extends CallOptions {
 }
 
 export interface Leadership {
+  /** `null` also for a leader that was asked to step down while its lease still runs: it may renew no more. */
   readonly leader: Leader | null;
+  /** Why the group elects no one just now, where it has no leader. Bans are not shown: they hold back a node. */
+  readonly heldBack?: Exclude<HeldBack, "banned">;
+  /** What is left of that; absent: until somebody acts. */
+  readonly heldBackForMs?: number;
   /** The highest term ever given; 0 for a group never led. */
   readonly term: number;
   /** How old the answer may be at most; 0 for a linearizable one. */
@@ -177,8 +185,13 @@ export interface GroupsOptions extends CallOptions {
 
 export interface GroupInput {
   readonly groupId: string;
+  /**
+   * Who asks; shown in the event if the change deposes the leader.
+   * @defaultValue `"operator"`
+   */
+  readonly by?: string | undefined;
   readonly policy?: PolicyInput | undefined;
-  /** `null` or absent: every node. */
+  /** `null` or absent: every node. A leader that is not among the nodes is deposed, as by a step-down. */
   readonly allowedNodes?: readonly string[] | null | undefined;
 }
 
@@ -241,13 +254,14 @@ export interface MemberHealth extends Member {
 /** What an operator may do. Each act is a write of its own; `ConflictError` where the state does not admit it. */
 export interface ElectorAdmin extends Elector {
   createGroup(input: GroupInput, options?: CallOptions): Promise<Group>;
-  /** Merges `policy` into the present one; `allowedNodes` replaces. */
+  /** Merges `policy` into the present one; `allowedNodes` replaces. `GroupNotFoundError` where there is no group. */
   updateGroup(input: GroupInput, options?: CallOptions): Promise<Group>;
-  /** Empties the record; term and event number survive. A led group needs `force`. */
+  /** Empties the record; term and event number survive. A led group needs `force`. `GroupNotFoundError` as above. */
   deleteGroup(
     request: { groupId: string; by: string; force?: boolean | undefined },
     options?: CallOptions,
   ): Promise<void>;
+  /** `GroupNotFoundError` where there never was such a group, or it was deleted and not led since. */
   group(groupId: string, options?: CallOptions): Promise<Group>;
   /** In order of id, after `cursor` (an id, not necessarily of a group that exists). */
   groups(

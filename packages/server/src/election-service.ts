@@ -216,13 +216,13 @@ export class ElectionService {
 
   async createGroup(caller: Caller, { group_id, ...rest }: shapes.GroupBody): Promise<shapes.GroupShape> {
     return this.#act(caller, "create-group", group_id, { ...rest }, async () =>
-      codec.groupShape(await this.#elector.createGroup(codec.groupInput(group_id, rest))),
+      codec.groupShape(await this.#elector.createGroup(codec.groupInput(group_id, rest, byOf(caller)))),
     );
   }
 
   async updateGroup(caller: Caller, groupId: string, patch: shapes.GroupPatch): Promise<shapes.GroupShape> {
     return this.#act(caller, "update-group", groupId, { ...patch }, async () =>
-      codec.groupShape(await this.#elector.updateGroup(codec.groupInput(groupId, patch))),
+      codec.groupShape(await this.#elector.updateGroup(codec.groupInput(groupId, patch, byOf(caller)))),
     );
   }
 

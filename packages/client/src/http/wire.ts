@@ -34,6 +34,7 @@ export interface CampaignReply {
   readonly confirmed?: boolean;
   readonly retry_after_ms?: number;
   readonly held_back?: string;
+  readonly held_back_for_ms?: number;
   readonly token?: string;
   readonly waited_ms?: number;
   readonly transfer_to?: string;
@@ -55,6 +56,8 @@ export type CampaignManyReply = readonly (CampaignReply | Refusal)[];
 export interface LeaderReply {
   readonly leader: LeaseReply | null;
   readonly term: number;
+  readonly held_back?: NonNullable<Leadership["heldBack"]>;
+  readonly held_back_for_ms?: number;
   readonly age_ms?: number;
 }
 
@@ -144,7 +147,8 @@ export function campaignResult(
   { candidate, waitMs }: ParsedCampaign,
   sentAfterMs: number,
 ): CampaignResult {
-  const { leader, transfer_to: transferTo, token, held_back: heldBack } = reply;
+  const { leader, transfer_to: transferTo, token } = reply;
+  const { held_back: heldBack, held_back_for_ms: heldBackForMs } = reply;
   if (reply.is_leader && leader !== null) {
     return {
       kind: "elected",
@@ -160,6 +164,7 @@ export function campaignResult(
     kind: "lost",
     leader: leader === null ? null : leaderOf(leader),
     ...(heldBack === undefined ? {} : { heldBack: heldBack as HeldBack }),
+    ...(heldBackForMs === undefined ? {} : { heldBackForMs }),
     retryAfterMs: reply.retry_after_ms ?? 0,
   };
 }
@@ -182,8 +187,17 @@ export function notLeader({ current_leader: current }: Refusal): NotLeader {
 }
 
 /** A leader that has said nothing of itself and one that has said `{}` are shown alike. */
-export function leadership({ leader, term, age_ms: ageMs = 0 }: LeaderReply): Leadership {
-  if (leader === null) return { leader, term, ageMs };
+export function leadership(reply: LeaderReply): Leadership {
+  const { leader, term, age_ms: ageMs = 0, held_back: heldBack, held_back_for_ms: heldBackForMs } = reply;
+  if (leader === null) {
+    return {
+      leader,
+      term,
+      ...(heldBack === undefined ? {} : { heldBack }),
+      ...(heldBackForMs === undefined ? {} : { heldBackForMs }),
+      ageMs,
+    };
+  }
   const hasMetadata = Object.keys(leader.metadata ?? {}).length > 0;
   return { leader: leaderOf(leader, hasMetadata ? leader.metadata : null), term, ageMs };
 }

@@ -1,6 +1,6 @@
 /** Laws of groups as an operator keeps them, and of their history. */
 import assert from "node:assert/strict";
-import { ConflictError } from "../errors.js";
+import { ConflictError, GroupNotFoundError } from "../errors.js";
 import { DEFAULT_POLICY } from "../policy.js";
 import {
   type AdminBench,
@@ -18,6 +18,7 @@ import {
 
 const BY = "operator";
 const isConflict = (error: unknown) => error instanceof ConflictError;
+const isNotFound = (error: unknown) => error instanceof GroupNotFoundError;
 
 export function groupLaws(law: ElectorLaw<AdminBench>): void {
   law("a group is created once, also if it was led before", async (bench) => {
@@ -63,7 +64,9 @@ export function groupLaws(law: ElectorLaw<AdminBench>): void {
     await win(elector, leader);
     await assert.rejects(other.deleteGroup({ groupId, by: BY }), isConflict);
     await other.deleteGroup({ groupId, by: BY, force: true });
-    await elector.deleteGroup({ groupId, by: BY });
+    await assert.rejects(elector.deleteGroup({ groupId, by: BY }), isNotFound);
+    await assert.rejects(elector.group(groupId), isNotFound);
+    await assert.rejects(elector.updateGroup({ groupId, allowedNodes: null }), isNotFound);
     assert.deepEqual(await elector.leader(groupId), { leader: null, term: 1, ageMs: 0 });
     const { groups } = await elector.groups({ prefix: groupId });
     assert.deepEqual(groups, []);
@@ -83,6 +86,14 @@ export function groupLaws(law: ElectorLaw<AdminBench>): void {
       [2, "LEADER_LOST", 1, BY],
       [3, "LEADER_CHANGED", 2, undefined],
     ]);
+  });
+
+  law("a group that nobody has led or created is not found", async ({ elector, groupId }) => {
+    await assert.rejects(elector.group(groupId), isNotFound);
+    await assert.rejects(elector.updateGroup({ groupId, allowedNodes: null }), isNotFound);
+    await assert.rejects(elector.deleteGroup({ groupId, by: BY, force: true }), isNotFound);
+    await win(elector, candidate(groupId, "a"));
+    assert.equal((await elector.group(groupId)).explicit, false);
   });
 
   law("a vacant group is deleted without force, and may be created anew", async ({ elector, groupId }) => {

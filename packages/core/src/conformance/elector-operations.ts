@@ -33,8 +33,13 @@ export function stepDownLaws(law: ElectorLaw<AdminBench>): void {
     assert.deepEqual([again.leader, again.heldBack], [null, "deposed"]);
     const next = lost(await other.campaign(candidate(groupId, "b")));
     assert.deepEqual([next.leader, next.heldBack], [null, "deposed"]);
+    const isLeft = (forMs: number | undefined) => forMs !== undefined && forMs > 0 && forMs <= 1.02 * LONG_MS;
+    assert(isLeft(next.heldBackForMs), JSON.stringify(next));
+    const read = await other.leader(groupId);
+    assert.deepEqual([read.leader, read.term, read.heldBack], [null, 1, "deposed"]);
+    assert(isLeft(read.heldBackForMs), JSON.stringify(read));
     const held = (await other.group(groupId)).heldBack;
-    assert(held?.by === "deposed" && held.forMs > 0 && held.forMs <= 1.02 * LONG_MS, JSON.stringify(held));
+    assert(held?.by === "deposed" && isLeft(held.forMs), JSON.stringify(held));
     assert.deepEqual(await elector.resign(claimOf(leader, 1)), { kind: "resigned" });
     assert.deepEqual(await other.resign(claimOf(leader, 1)), { kind: "resigned" });
     assert.equal((await other.group(groupId)).heldBack, null);
@@ -229,21 +234,24 @@ export function policyLaws(law: ElectorLaw<AdminBench>): void {
     isLeader(elected(await equal).leader, "equal", 3);
   });
 
-  law(
-    "only allowed nodes may campaign, and a leader no longer allowed cannot be confirmed",
-    async (bench) => {
-      const { elector, groupId } = bench;
-      const other = await bench.other();
-      await elector.createGroup({ groupId, allowedNodes: ["a", "b"] });
-      const unauthorized = (error: unknown) => error instanceof UnauthorizedError;
-      await assert.rejects(other.campaign(candidate(groupId, "c")), unauthorized);
-      await assert.rejects(other.campaign(candidate(groupId, "c", { waitMs: 1000 })), unauthorized);
-      const leader = candidate(groupId, "a");
-      await win(other, leader);
-      await elector.updateGroup({ groupId, allowedNodes: ["b"] });
-      await assert.rejects(other.campaign(leader), unauthorized);
-      await elector.updateGroup({ groupId, allowedNodes: null });
-      elected(await other.campaign(leader));
-    },
-  );
+  law("only allowed nodes may campaign, and a leader that is no longer allowed is deposed", async (bench) => {
+    const { elector, groupId } = bench;
+    const other = await bench.other();
+    await elector.createGroup({ groupId, allowedNodes: ["a", "b"] });
+    const unauthorized = (error: unknown) => error instanceof UnauthorizedError;
+    await assert.rejects(other.campaign(candidate(groupId, "c")), unauthorized);
+    await assert.rejects(other.campaign(candidate(groupId, "c", { waitMs: 1000 })), unauthorized);
+    const leader = candidate(groupId, "a");
+    await win(other, leader);
+    await elector.updateGroup({ groupId, allowedNodes: ["b"] });
+    await assert.rejects(other.campaign(leader), unauthorized);
+    const renewal = await other.renew({ ...claimOf(leader, 1), ttlMs: LONG_MS });
+    assert.deepEqual(renewal, { kind: "not-leader", currentLeader: null });
+    const successor = other.campaign(candidate(groupId, "b", { waitMs: LONG_MS }));
+    await arrived(other, groupId);
+    assert.deepEqual(await elector.resign(claimOf(leader, 1)), { kind: "resigned" });
+    isLeader(elected(await successor).leader, "b", 2);
+    const loss = (await elector.history(groupId)).find(({ type }) => type === "LEADER_LOST");
+    assert.equal(loss?.reason, "deposed");
+  });
 }

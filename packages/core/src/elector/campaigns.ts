@@ -10,7 +10,7 @@ import { type Change, endTerm, stampOf } from "../rules/terms.js";
 import type { Revision } from "../store/store.js";
 import type { ClocklessEngine, Step, Written } from "./engine.js";
 import type { GroupState } from "./group-state.js";
-import { leaderOf, leaderView } from "./views.js";
+import { heldBackView, leaderOf, leaderView } from "./views.js";
 import type { Waiter } from "./waiter.js";
 
 /** Who asks where a server takes back what a vanished caller has won. */
@@ -210,7 +210,7 @@ export class Campaigns {
     return {
       kind: "lost",
       leader: holder === null ? null : leaderView(seen, now.wallMs),
-      ...(heldBack === null ? {} : { heldBack }),
+      ...(heldBack === null ? {} : heldBackView({ heldBack, leftMs })),
       retryAfterMs: Math.max(1, Math.round(delayMs * (1 - jitter * this.#random()))),
     };
   }

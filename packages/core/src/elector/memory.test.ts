@@ -16,7 +16,7 @@ async function askAbout(w: World, elector: StoreElector, name: string): Promise<
       elector.renew({ groupId, nodeId: "a", term: 1, ttlMs: 1000 }),
       elector.resign({ groupId, nodeId: "a", term: 1 }),
       elector.history(groupId),
-      elector.group(groupId),
+      failureOf(elector.group(groupId)),
       elector.resume({ groupId }),
       failureOf(elector.stepDown({ groupId, by: "ops" })),
     ]);

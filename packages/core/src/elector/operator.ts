@@ -4,7 +4,7 @@ import type { Group, GroupsOptions, Leader, Member, MemberHealth } from "../elec
 import { ConflictError, BackendUnavailableError } from "../errors.js";
 import type { LeadershipEvent } from "../event.js";
 import { mergeEvents } from "../history.js";
-import type { ElectionRecord, GroupConfig, Observation } from "../record.js";
+import { type ElectionRecord, groupExists, type Observation } from "../record.js";
 import { carryOver } from "../rules/carry-over.js";
 import { decideCreate, decideDelete, decideUpdate } from "../rules/configure.js";
 import {
@@ -19,9 +19,9 @@ import {
 } from "../rules/operate.js";
 import type { Campaigns } from "./campaigns.js";
 import { stampOf } from "../rules/terms.js";
-import type { ClocklessEngine, Decide, Step } from "./engine.js";
+import { type ClocklessEngine, type Decide, refuseUnknown, type Step } from "./engine.js";
 import type { GroupState } from "./group-state.js";
-import type { GroupsQuery } from "./requests.js";
+import type { GroupsQuery, ParsedGroup } from "./requests.js";
 import { SLICE_GROUPS } from "./slices.js";
 import { groupView, leaderView, healthView, memberView } from "./views.js";
 import { Bell } from "./bell.js";
@@ -45,15 +45,15 @@ export class Operator {
     this.#campaigns = campaigns;
   }
 
-  async create(groupId: string, change: (present: GroupConfig | null) => GroupConfig): Promise<Group> {
+  async create({ groupId, change, by }: ParsedGroup): Promise<Group> {
     const config = change(null);
     const group = this.#engine.obtain(groupId);
-    return viewOf(groupId, await this.#act(group, (seen) => decideCreate(seen, config)));
+    return viewOf(groupId, await this.#act(group, (seen) => decideCreate(seen, config, by)));
   }
 
-  async update(groupId: string, change: (present: GroupConfig | null) => GroupConfig): Promise<Group> {
+  async update({ groupId, change, by }: ParsedGroup): Promise<Group> {
     const group = this.#engine.obtain(groupId);
-    return viewOf(groupId, await this.#actOnExisting(group, (seen) => decideUpdate(seen, change)));
+    return viewOf(groupId, await this.#actOnExisting(group, (seen) => decideUpdate(seen, change, by)));
   }
 
   async remove(groupId: string, by: string, force: boolean): Promise<void> {
@@ -124,7 +124,7 @@ export class Operator {
       group,
       this.#engine.existing(group, (seen, { wallMs }) => ({
         kind: "answer",
-        give: () => groupView(groupId, seen, wallMs),
+        give: () => (groupExists(seen.record) ? groupView(groupId, seen, wallMs) : refuseUnknown(groupId)),
       })),
     );
   }
@@ -216,6 +216,8 @@ export class Operator {
           const record = carryOver(seen.record, seen.ageMs);
           return { kind: "answer", give: () => ({ kind: "unchanged", record, at: now }) };
         }
+        case "not-found":
+          return { kind: "answer", give: () => refuseUnknown(group.groupId) };
         case "conflict":
           return { kind: "answer", give: () => refuse(group.groupId, decision.problem, uncertain) };
       }

@@ -147,16 +147,20 @@ export function parseDelete(request: unknown): { groupId: string; by: string; fo
   };
 }
 
+export interface ParsedGroup {
+  readonly groupId: string;
+  readonly by: string;
+  readonly change: (present: GroupConfig | null) => GroupConfig;
+}
+
 /** What the request makes of the configuration in force; a part of a policy can only be judged together with the rest. */
-export function parseGroup(input: unknown): {
-  groupId: string;
-  change: (present: GroupConfig | null) => GroupConfig;
-} {
-  const given = fields(input, "", ["groupId", "policy", "allowedNodes"]);
+export function parseGroup(input: unknown): ParsedGroup {
+  const given = fields(input, "", ["groupId", "policy", "allowedNodes", "by"]);
   const groupId = checkId(given["groupId"], "groupId");
   const allowedNodes = parseAllowedNodes(given["allowedNodes"]);
   return {
     groupId,
+    by: checkId(either(given["by"], "operator"), "by"),
     change: (present) => ({
       policy: parsePolicy(given["policy"], present?.policy ?? DEFAULT_POLICY),
       allowedNodes: allowedNodes === undefined ? (present?.allowedNodes ?? null) : allowedNodes,

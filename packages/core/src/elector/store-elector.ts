@@ -51,7 +51,7 @@ import { Campaigns, refuseTtl } from "./campaigns.js";
 import { closedError, Engine, refuseUnknown } from "./engine.js";
 import { Operator } from "./operator.js";
 import * as requests from "./requests.js";
-import { leaderOf, leaderView } from "./views.js";
+import { leaderOf, leadershipView } from "./views.js";
 import { Waiter } from "./waiter.js";
 import { watchGroup } from "./group-watch.js";
 import { watchAll } from "./watch-all.js";
@@ -164,15 +164,13 @@ export class StoreElector implements ElectorAdmin {
 
   createGroup(input: GroupInput, options?: CallOptions): Promise<Group> {
     return this.#run(options, () => {
-      const { groupId, change } = requests.parseGroup(input);
-      return this.#operator.create(groupId, change);
+      return this.#operator.create(requests.parseGroup(input));
     });
   }
 
   updateGroup(input: GroupInput, options?: CallOptions): Promise<Group> {
     return this.#run(options, () => {
-      const { groupId, change } = requests.parseGroup(input);
-      return this.#operator.update(groupId, change);
+      return this.#operator.update(requests.parseGroup(input));
     });
   }
 
@@ -324,7 +322,7 @@ export class StoreElector implements ElectorAdmin {
     const seen = this.#engine.see(groupId, now);
     if (!this.#engine.exists(seen.record)) refuseUnknown(groupId);
     return {
-      leader: leaderView(seen, now.wallMs),
+      ...leadershipView(seen, now.wallMs),
       term: seen.record.term,
       ageMs: consistency === "linearizable" ? 0 : this.#engine.freshness.ageMs(),
     };

@@ -1,9 +1,19 @@
-import type { Group, GroupHold, Leader, Member, MemberHealth, WatchEvent } from "../elector.js";
+import type {
+  Group,
+  GroupHold,
+  HeldBack,
+  Leader,
+  Leadership,
+  Member,
+  MemberHealth,
+  WatchEvent,
+} from "../elector.js";
 import { healthAfter, type SeenMember, silenceBefore } from "../members.js";
 import type { KnownMember } from "./member-page.js";
 import type { LeadershipEvent } from "../event.js";
-import { type ElectionRecord, type Observation, policyOf } from "../record.js";
+import { type ElectionRecord, type Observation, policyOf, standingHolder } from "../record.js";
 import { carryOver } from "../rules/carry-over.js";
+import { groupObstacle } from "../rules/eligibility.js";
 
 /** What callers are shown of a record. Nothing here judges whether a lease is over. */
 export function leaderView({ record, ageMs }: Observation, wallMs: number): Leader | null {
@@ -11,6 +21,26 @@ export function leaderView({ record, ageMs }: Observation, wallMs: number): Lead
   if (holder === null) return null;
   const leader = { nodeId: holder.nodeId, term, expiresAtMs: Math.round(wallMs + holdMs - ageMs) };
   return holder.metadata === null ? leader : { ...leader, metadata: holder.metadata };
+}
+
+/** The leader, or why there is none: what a campaign and a renewal are answered as well. */
+export function leadershipView(
+  seen: Observation,
+  wallMs: number,
+): Pick<Leadership, "leader" | "heldBack" | "heldBackForMs"> {
+  const leader = standingHolder(seen.record) === null ? null : leaderView(seen, wallMs);
+  const obstacle = leader === null ? groupObstacle(carryOver(seen.record, seen.ageMs)) : null;
+  return obstacle === null ? { leader } : { leader, ...heldBackView(obstacle) };
+}
+
+export function heldBackView<H extends HeldBack>({
+  heldBack,
+  leftMs,
+}: {
+  heldBack: H;
+  leftMs: number | null;
+}): { heldBack: H; heldBackForMs?: number } {
+  return leftMs === null ? { heldBack } : { heldBack, heldBackForMs: Math.ceil(leftMs) };
 }
 
 /** The same of a record just written, which has a holder. */
@@ -37,14 +67,16 @@ export function groupView(groupId: string, seen: Observation, wallMs: number): G
   };
 }
 
-function holdView({ holder, holdMs, deposed, transfer, delayMs }: ElectionRecord): GroupHold | null {
-  if (holder !== null) return deposed === null ? null : { by: "deposed", forMs: Math.ceil(holdMs) };
-  if (transfer !== null) return { by: "reserved", forMs: Math.ceil(transfer.leftMs) };
-  return delayMs > 0 ? { by: "takeover-delay", forMs: Math.ceil(delayMs) } : null;
+/** A pause is shown by itself. */
+function holdView(now: ElectionRecord): GroupHold | null {
+  const obstacle = groupObstacle({ ...now, pause: null });
+  if (obstacle === null || obstacle.heldBack === "paused") return null;
+  return { by: obstacle.heldBack, forMs: Math.ceil(obstacle.leftMs ?? 0) };
 }
 
 export function memberView(seen: SeenMember, record: ElectionRecord): Member {
-  const role = record.holder?.nodeId === seen.nodeId ? "leader" : seen.isCandidate ? "candidate" : "observer";
+  const role =
+    standingHolder(record)?.nodeId === seen.nodeId ? "leader" : seen.isCandidate ? "candidate" : "observer";
   const member = { nodeId: seen.nodeId, role, lastHeartbeatMs: seen.lastSignMs } as const;
   return seen.metadata === null ? member : { ...member, metadata: seen.metadata };
 }

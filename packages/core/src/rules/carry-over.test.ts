@@ -112,8 +112,8 @@ const OTHER_WRITES: readonly (readonly [string, Write])[] = [
   ["pause", (seen) => nextOf(decidePause(seen, null))],
   ["pause for a time", (seen) => nextOf(decidePause(seen, 60_000))],
   ["resume", (seen) => nextOf(decideResume(seen))],
-  ["create", (seen) => nextOf(decideCreate(seen, config))],
-  ["update", (seen) => nextOf(decideUpdate(seen, () => config))],
+  ["create", (seen) => nextOf(decideCreate(seen, config, "operator"))],
+  ["update", (seen) => nextOf(decideUpdate(seen, () => config, "operator"))],
 ];
 
 const OWN_WRITES: readonly (readonly [string, Write])[] = [
@@ -200,7 +200,7 @@ describe("every write carries over what is left as its writer saw it", () => {
   test("a vacancy's takeover delay is carried over too", () => {
     const vacant = { ...EMPTY_RECORD, term: 4, delayMs: 700 };
     expect(nextOf(decidePause({ record: vacant, ageMs: 99.50005 }, null))?.delayMs).toBe(600.5);
-    expect(nextOf(decideUpdate({ record: vacant, ageMs: 700 }, () => config))?.delayMs).toBe(0);
+    expect(nextOf(decideUpdate({ record: vacant, ageMs: 700 }, () => config, "operator"))?.delayMs).toBe(0);
   });
 
   test("a restarted server errs only towards waiting: it counts again from what was left", () => {

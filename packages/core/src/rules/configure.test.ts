@@ -16,7 +16,7 @@ function remove(record: ElectionRecord, force: boolean, ageMs = 0): OperatorDeci
 
 describe("create", () => {
   test("makes a group explicit and leaves its leader alone", () => {
-    expect(decideCreate({ record: led, ageMs: 10 }, config)).toEqual({
+    expect(decideCreate({ record: led, ageMs: 10 }, config, "operator")).toEqual({
       kind: "write",
       next: { ...led, holdMs: 1_000, config },
       events: [],
@@ -24,14 +24,14 @@ describe("create", () => {
   });
 
   test("of a group created before is a conflict", () => {
-    expect(decideCreate({ record: { ...led, config }, ageMs: 0 }, config)).toMatchObject({
+    expect(decideCreate({ record: { ...led, config }, ageMs: 0 }, config, "operator")).toMatchObject({
       kind: "conflict",
     });
   });
 
   test("after a deletion is open again, and the term goes on", () => {
     const deleted = { ...EMPTY_RECORD, term: 7, eventNumber: 4, deleted: true };
-    expect(decideCreate({ record: deleted, ageMs: 0 }, config)).toMatchObject({
+    expect(decideCreate({ record: deleted, ageMs: 0 }, config, "operator")).toMatchObject({
       kind: "write",
       next: { term: 7, eventNumber: 4, config, deleted: false },
     });
@@ -41,10 +41,14 @@ describe("create", () => {
 describe("update", () => {
   test("changes the configuration in force, not an older one", () => {
     const record = { ...led, config };
-    const decision = decideUpdate({ record, ageMs: 10 }, (present) => {
-      expect(present).toBe(config);
-      return { policy: DEFAULT_POLICY, allowedNodes: null };
-    });
+    const decision = decideUpdate(
+      { record, ageMs: 10 },
+      (present) => {
+        expect(present).toBe(config);
+        return { policy: DEFAULT_POLICY, allowedNodes: null };
+      },
+      "operator",
+    );
     expect(decision).toEqual({
       kind: "write",
       next: { ...led, holdMs: 1_000, config: { policy: DEFAULT_POLICY, allowedNodes: null } },
@@ -53,22 +57,49 @@ describe("update", () => {
   });
 
   test("of a group without one begins from none", () => {
-    decideUpdate({ record: led, ageMs: 0 }, (present) => {
-      expect(present).toBeNull();
-      return config;
+    decideUpdate(
+      { record: led, ageMs: 0 },
+      (present) => {
+        expect(present).toBeNull();
+        return config;
+      },
+      "operator",
+    );
+  });
+
+  test("deposes a leader that is no longer allowed, and does not shorten its lease", () => {
+    const only = { ...config, allowedNodes: ["z"] };
+    const expected = { next: { holder, holdMs: 1_010, deposed: { by: "operator" } }, events: [] };
+    expect(decideUpdate({ record: led, ageMs: 0 }, () => only, "operator")).toMatchObject(expected);
+    expect(decideCreate({ record: led, ageMs: 0 }, only, "operator")).toMatchObject(expected);
+  });
+
+  test("keeps the name of the operator who deposed the leader before", () => {
+    const record = { ...led, deposed: { by: "jane" } };
+    const only = { ...config, allowedNodes: ["z"] };
+    expect(decideUpdate({ record, ageMs: 0 }, () => only, "joe")).toMatchObject({
+      next: { deposed: { by: "jane" } },
     });
   });
 
-  test("ends nobody's lease, not even one of a node no longer allowed", () => {
-    const only = { ...config, allowedNodes: ["z"] };
-    expect(decideUpdate({ record: led, ageMs: 0 }, () => only)).toMatchObject({
-      next: { holder, holdMs: 1_010 },
-    });
+  test("withdraws a transfer to a node that is no longer allowed, and only that", () => {
+    const transfer = { toNodeId: "b", leftMs: 9_000, ready: true, by: "operator" };
+    const record = { ...led, transfer };
+    const only = (...allowedNodes: string[]) =>
+      decideUpdate({ record, ageMs: 0 }, () => ({ ...config, allowedNodes }), "operator");
+    expect(only("a", "c")).toMatchObject({ next: { deposed: null, transfer: null } });
+    expect(only("a", "b")).toMatchObject({ next: { deposed: null, transfer } });
+  });
+
+  test("of a deleted group, or one that never was, finds nothing", () => {
+    const deleted = { ...EMPTY_RECORD, term: 7, deleted: true };
+    for (const record of [deleted, EMPTY_RECORD])
+      expect(decideUpdate({ record, ageMs: 0 }, () => config, "operator")).toEqual({ kind: "not-found" });
   });
 
   test("does not lengthen a takeover delay that is running", () => {
     const vacant = { ...EMPTY_RECORD, term: 7, delayMs: 200 };
-    expect(decideUpdate({ record: vacant, ageMs: 50 }, () => config)).toMatchObject({
+    expect(decideUpdate({ record: vacant, ageMs: 50 }, () => config, "operator")).toMatchObject({
       next: { delayMs: 150 },
     });
   });
@@ -122,7 +153,8 @@ describe("delete", () => {
     });
   });
 
-  test("of a deleted group changes nothing", () => {
-    expect(remove({ ...EMPTY_RECORD, term: 7, deleted: true }, true)).toEqual({ kind: "unchanged" });
+  test("of a deleted group, or one that never was, finds nothing", () => {
+    expect(remove({ ...EMPTY_RECORD, term: 7, deleted: true }, true)).toEqual({ kind: "not-found" });
+    expect(remove(EMPTY_RECORD, true)).toEqual({ kind: "not-found" });
   });
 });

@@ -1,22 +1,40 @@
 /** What happens when an operator creates, changes or deletes a group. */
-import { EMPTY_RECORD, type GroupConfig, groupExists, type Observation } from "../record.js";
+import {
+  EMPTY_RECORD,
+  type ElectionRecord,
+  type GroupConfig,
+  groupExists,
+  type Observation,
+} from "../record.js";
 import { carryOver } from "./carry-over.js";
+import { isAllowed } from "./eligibility.js";
 import type { OperatorDecision } from "./operate.js";
 import { endTerm, type Stamp } from "./terms.js";
 
-export function decideCreate(seen: Observation, config: GroupConfig): OperatorDecision {
+export function decideCreate(seen: Observation, config: GroupConfig, by: string): OperatorDecision {
   const now = carryOver(seen.record, seen.ageMs);
   if (now.config !== null) return { kind: "conflict", problem: "the group has been created before" };
-  return { kind: "write", next: { ...now, config, deleted: false }, events: [] };
+  return { kind: "write", next: configured(now, config, by), events: [] };
 }
 
 /** `change` sees the configuration in force, so that a partial change is merged into it and not into an older one. */
 export function decideUpdate(
   seen: Observation,
   change: (present: GroupConfig | null) => GroupConfig,
+  by: string,
 ): OperatorDecision {
+  if (!groupExists(seen.record)) return { kind: "not-found" };
   const now = carryOver(seen.record, seen.ageMs);
-  return { kind: "write", next: { ...now, config: change(now.config), deleted: false }, events: [] };
+  return { kind: "write", next: configured(now, change(now.config), by), events: [] };
+}
+
+/** A node that is not allowed may not lead: a leader is deposed, and no successor of that name is waited for. */
+function configured(now: ElectionRecord, config: GroupConfig, by: string): ElectionRecord {
+  const next = { ...now, config, deleted: false };
+  const { holder, transfer } = next;
+  if (holder !== null && !isAllowed(next, holder.nodeId))
+    return { ...next, deposed: now.deposed ?? { by }, transfer: null };
+  return transfer === null || isAllowed(next, transfer.toNodeId) ? next : { ...next, transfer: null };
 }
 
 /**
@@ -26,7 +44,7 @@ export function decideUpdate(
  */
 export function decideDelete(seen: Observation, force: boolean, stamp: Stamp): OperatorDecision {
   const now = carryOver(seen.record, seen.ageMs);
-  if (!groupExists(seen.record)) return { kind: "unchanged" };
+  if (!groupExists(seen.record)) return { kind: "not-found" };
   const led = now.holder !== null && now.holdMs > 0;
   if (led && !force)
     return { kind: "conflict", problem: "the group is led; step its leader down first, or use force" };

@@ -20,6 +20,16 @@ export function obstacleFor(now: ElectionRecord, nodeId: string): Obstacle | nul
   return null;
 }
 
+/** What keeps every node, or every node but a successor, from leading a group without a standing leader. */
+export function groupObstacle(
+  now: ElectionRecord,
+): (Obstacle & { heldBack: Exclude<HeldBack, "banned"> }) | null {
+  if (now.holder !== null) return now.deposed === null ? null : { heldBack: "deposed", leftMs: now.holdMs };
+  if (now.pause !== null) return { heldBack: "paused", leftMs: now.pause.leftMs };
+  if (now.transfer !== null) return { heldBack: "reserved", leftMs: now.transfer.leftMs };
+  return now.delayMs > 0 ? { heldBack: "takeover-delay", leftMs: now.delayMs } : null;
+}
+
 export function isAllowed(record: ElectionRecord, nodeId: string): boolean {
   const allowed = record.config?.allowedNodes ?? null;
   return allowed === null || allowed.includes(nodeId);

@@ -5,7 +5,7 @@
 import type { HeldBack } from "../elector.js";
 import type { EndReason, LeadershipEvent } from "../event.js";
 import { DEFAULT_POLICY, type GroupPolicy } from "../policy.js";
-import type { Holder } from "../record.js";
+import type { GroupConfig, Holder } from "../record.js";
 import type { Claim } from "./claim.js";
 import {
   type Command,
@@ -67,12 +67,11 @@ export class NaiveBelief {
         return this.#write("write");
       case "create":
         if (this.state.config !== null) return { kind: "conflict" };
-        this.state.config = command.config;
-        this.state.deleted = false;
+        this.#configure(command.config);
         return this.#write("write");
       case "update":
-        this.state.config = command.config;
-        this.state.deleted = false;
+        if (this.state.deleted) return { kind: "not-found" };
+        this.#configure(command.config);
         return this.#write("write");
       case "delete":
         return this.#delete(command.force);
@@ -245,8 +244,20 @@ export class NaiveBelief {
     return this.#write("write");
   }
 
+  #configure(config: GroupConfig): void {
+    this.state.config = config;
+    this.state.deleted = false;
+    const { successor } = this.state;
+    if (this.#led !== null && !this.#isAllowed(this.#led.holder.nodeId)) {
+      this.state.deposedBy ??= OPERATOR;
+      this.state.successor = null;
+    } else if (successor !== null && !this.#isAllowed(successor.nodeId)) {
+      this.state.successor = null;
+    }
+  }
+
   #delete(force: boolean): NaiveOutcome {
-    if (this.state.deleted) return { kind: "unchanged" };
+    if (this.state.deleted) return { kind: "not-found" };
     if (this.#isLeaseRunning && !force) return { kind: "conflict" };
     if (this.#led !== null) this.#end(this.#isLeaseRunning ? "deposed" : "expired", OPERATOR);
     Object.assign(this.state, {

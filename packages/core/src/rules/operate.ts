@@ -8,6 +8,8 @@ export type OperatorDecision =
   | ({ readonly kind: "write" } & Change)
   /** It is so already. */
   | { readonly kind: "unchanged" }
+  /** There is no such group, or it was deleted. */
+  | { readonly kind: "not-found" }
   | { readonly kind: "conflict"; readonly problem: string };
 
 /** More bans at once than any group needs; the record must stay small. */

@@ -67,9 +67,9 @@ function decide(seen: Observation, command: Command, wallMs: number): Outcome {
     case "resume":
       return outcomeOf(decideResume(seen));
     case "create":
-      return outcomeOf(decideCreate(seen, command.config));
+      return outcomeOf(decideCreate(seen, command.config, OPERATOR));
     case "update":
-      return outcomeOf(decideUpdate(seen, () => command.config));
+      return outcomeOf(decideUpdate(seen, () => command.config, OPERATOR));
     case "delete":
       return outcomeOf(decideDelete(seen, command.force, byOperator));
   }

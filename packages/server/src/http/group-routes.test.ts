@@ -218,6 +218,43 @@ test("a group says what holds it back, and for how long", async () => {
   expect(await held()).toEqual([undefined, undefined, undefined]);
 });
 
+test("while a leader is deposed and its lease runs, leader, renew and campaign give the same answer", async () => {
+  const clock = new VirtualClock();
+  const service = await serve({}, { clock: clock.process() });
+  await service.campaign("g", "a");
+  await service.post("/v1/groups/g/step-down", { reason: "drill" });
+  await clock.advance(1000);
+  const held = { leader: null, held_back: "deposed", held_back_for_ms: 4050 };
+  expect((await service.get("/v1/groups/g/leader")).body).toEqual({ ...held, term: 1 });
+  expect((await service.campaign("g", "b")).body).toMatchObject({ ...held, is_leader: false });
+  const renewal = await service.post("/v1/groups/g/renew", { node_id: "a", term: 1, extend_by_ms: 5000 });
+  expect([renewal.status, renewal.body["current_leader"]]).toEqual([409, null]);
+});
+
+test("a deleted group, and one that never was, is not found", async () => {
+  const service = await serve();
+  await service.campaign("g", "a");
+  await service.ask("DELETE", "/v1/groups/g?force=true");
+  for (const groupId of ["g", "never"]) {
+    for (const [method, body] of [["GET"], ["PATCH", { allowed_nodes: ["a"] }], ["DELETE"]] as const) {
+      const answer = await service.ask(method, `/v1/groups/${groupId}`, body);
+      expect([method, answer.status, answer.body["error"]]).toEqual([method, 404, "GROUP_NOT_FOUND"]);
+    }
+  }
+  expect((await service.get("/v1/groups/g/leader")).body).toEqual({ leader: null, term: 1 });
+});
+
+test("a transfer to a node that waits nowhere is refused at once, and has changed nothing", async () => {
+  // Virtual time stands still: an answer that waited for the limit of the transfer would never come.
+  const service = await serve({}, { clock: new VirtualClock().process() });
+  await service.campaign("g", "a");
+  const before = (await service.get("/v1/groups/g")).body;
+  const refused = await service.post("/v1/groups/g/transfer", { to_node_id: "b" });
+  expect([refused.status, refused.body["error"]]).toEqual([409, "CONFLICT"]);
+  expect(refused.body["message"]).toContain("b is not waiting for this group");
+  expect((await service.get("/v1/groups/g")).body).toEqual(before);
+});
+
 test("history is told oldest first, the last 64", async () => {
   const service = await serve();
   for (let term = 1; term <= 35; term++) {

@@ -91,13 +91,31 @@ export function lostShape(result: CampaignResult & { kind: "lost" }, telling: Te
     is_leader: false,
     leader: result.leader === null ? null : toldLease(result.leader, telling),
     retry_after_ms: result.retryAfterMs,
-    ...(result.heldBack === undefined ? {} : { held_back: result.heldBack }),
+    ...heldBackShape(result),
   };
 }
 
-export function leaderShape({ leader, term, ageMs }: Leadership, isLocal: boolean): LeaderReply {
-  const shown = leader === null ? null : { ...leaseShape(leader), metadata: leader.metadata ?? {} };
-  return isLocal ? { leader: shown, term, age_ms: Math.ceil(ageMs) } : { leader: shown, term };
+export function leaderShape(leadership: Leadership, isLocal: boolean): LeaderReply {
+  const { leader, term, ageMs } = leadership;
+  return {
+    leader: leader === null ? null : { ...leaseShape(leader), metadata: leader.metadata ?? {} },
+    term,
+    ...heldBackShape(leadership),
+    ...(isLocal ? { age_ms: Math.ceil(ageMs) } : {}),
+  };
+}
+
+function heldBackShape<H extends string>({
+  heldBack,
+  heldBackForMs,
+}: {
+  readonly heldBack?: H;
+  readonly heldBackForMs?: number;
+}): { held_back?: H; held_back_for_ms?: number } {
+  return {
+    ...(heldBack === undefined ? {} : { held_back: heldBack }),
+    ...(heldBackForMs === undefined ? {} : { held_back_for_ms: heldBackForMs }),
+  };
 }
 
 export function eventShape(groupId: string, event: WatchEvent | LeadershipEvent): EventShape {
@@ -113,9 +131,10 @@ export function eventShape(groupId: string, event: WatchEvent | LeadershipEvent)
   };
 }
 
-export function groupInput(groupId: string, { policy, allowed_nodes }: GroupPatch): GroupInput {
+export function groupInput(groupId: string, { policy, allowed_nodes }: GroupPatch, by: string): GroupInput {
   return {
     groupId,
+    by,
     ...(policy === undefined ? {} : { policy: policyInput(policy) }),
     ...(allowed_nodes === undefined ? {} : { allowedNodes: allowed_nodes }),
   };

@@ -59,7 +59,12 @@ export const CampaignReply = Type.Object({
   leader: orNull(FullLease),
   confirmed: Type.Optional(Type.Boolean({ description: "the holder asked again and keeps its term" })),
   retry_after_ms: Type.Optional(Type.Integer({ description: "of a lost campaign" })),
-  held_back: Type.Optional(Type.String({ description: "why a vacant group elects no one just now" })),
+  held_back: Type.Optional(
+    Type.String({ description: "why a group without a leader elects no one just now" }),
+  ),
+  held_back_for_ms: Type.Optional(
+    Type.Integer({ description: "what is left of that; absent: until somebody acts" }),
+  ),
   token: Type.Optional(Type.String({ description: "a signed mandate, where the service has a signing key" })),
   waited_ms: Type.Optional(Type.Integer({ description: "of a campaign with wait_ms that was won" })),
   transfer_to: Type.Optional(Type.String()),
@@ -139,6 +144,14 @@ export const LeaderQuery = Type.Object(
 export const LeaderReply = Type.Object({
   leader: orNull(Type.Object({ ...Lease.properties, metadata: metadata() })),
   term: Type.Integer(),
+  held_back: Type.Optional(
+    Type.Enum(["paused", "deposed", "reserved", "takeover-delay"], {
+      description: "why a group without a leader elects no one just now",
+    }),
+  ),
+  held_back_for_ms: Type.Optional(
+    Type.Integer({ description: "what is left of that; absent: until somebody acts" }),
+  ),
   age_ms: Type.Optional(Type.Integer()),
 });
 
