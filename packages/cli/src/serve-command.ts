@@ -32,6 +32,7 @@ export function serveCommand(shell: Shell): Command {
     .addOption(
       option("--bundle <file>", "key, certificate and client authority in one (tenure ca issue server)"),
     )
+    .addOption(option("--tls-crl <file>", "refuse client certificates that these lists revoke"))
     .addOption(
       option(
         "--trust-domain <name>",

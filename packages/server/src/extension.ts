@@ -5,6 +5,7 @@ import type { FastifyInstance } from "fastify";
 import type { BaseLogger } from "pino";
 import type { Registry } from "prom-client";
 import { verifiedCertificate } from "./auth/client-certificate.js";
+import type { ClientTrust } from "./auth/client-trust.js";
 import { readSpiffeId, type SpiffeId } from "./auth/spiffe-id.js";
 import type { TlsContent, TlsFiles } from "./auth/tls-files.js";
 
@@ -42,7 +43,7 @@ export function extensionHost(
   return {
     registry,
     log,
-    identify: (socket) => identify(socket, clock.wallMs(), trustDomain),
+    identify: (socket) => identify(socket, clock.wallMs(), trustDomain, tlsFiles?.trust ?? null),
     tls:
       tlsFiles === null
         ? null
@@ -53,10 +54,18 @@ export function extensionHost(
   };
 }
 
-function identify(socket: Socket, nowMs: number, trustDomain: string | null): ConnectionIdentity {
+function identify(
+  socket: Socket,
+  nowMs: number,
+  trustDomain: string | null,
+  trust: ClientTrust | null,
+): ConnectionIdentity {
   const certificate = verifiedCertificate(socket);
   // TLS looks at the dates once, when the connection begins, and connections last for months.
   if (certificate === undefined || !(nowMs < Date.parse(certificate.valid_to))) return { kind: "none" };
+  const problem = trust?.problemOf(socket, nowMs) ?? null;
+  if (problem !== null)
+    return { kind: "unnamed", why: `the certificate is not trusted any more: ${problem}` };
   try {
     const id = readSpiffeId(certificate.subjectaltname);
     if (id.trustDomain === trustDomain) return { kind: "named", id };

@@ -18,6 +18,8 @@ export interface ServerOptions {
     readonly clientCa: string | null;
     /** All three lie in one file. */
     readonly isBundle: boolean;
+    /** Revocation lists. */
+    readonly crl: string | null;
     /** Of client certificates; `null`: that of the server's own certificate. */
     readonly trustDomain: string | null;
   } | null;
@@ -63,6 +65,13 @@ export interface GivenOptions {
   readonly tlsClientCa?: string | undefined;
   /** Key, certificate and authority in one file, as `tenure ca issue` makes it. */
   readonly bundle?: string | undefined;
+  /**
+   * Revocation lists of the client authorities, in PEM. A change of the file takes effect on new connections and on open
+   * ones. There must be a list of every authority in the chains of clients, and none may be over.
+   *
+   * @defaultValue none: client certificates are valid until they expire
+   */
+  readonly tlsCrl?: string | undefined;
   /**
    * The trust domain that client certificates must be of.
    *
@@ -112,6 +121,7 @@ const KNOWN: Readonly<Record<keyof GivenOptions, true>> = {
   tlsKey: true,
   tlsClientCa: true,
   bundle: true,
+  tlsCrl: true,
   trustDomain: true,
   jwtJwks: true,
   jwtIssuer: true,
@@ -202,12 +212,16 @@ function parseTls({
   tlsKey,
   tlsClientCa,
   bundle,
+  tlsCrl,
   trustDomain: domain,
 }: GivenOptions): ServerOptions["tls"] {
   const trustDomain = domain === undefined ? null : parseTrustDomain(domain);
-  if (trustDomain !== null && tlsClientCa === undefined && bundle === undefined) {
-    throw new InvalidRequestError("trust-domain", "has no effect without tls-client-ca or bundle");
+  if (tlsClientCa === undefined && bundle === undefined) {
+    const orphan = trustDomain !== null ? "trust-domain" : tlsCrl !== undefined ? "tls-crl" : null;
+    if (orphan !== null)
+      throw new InvalidRequestError(orphan, "has no effect without tls-client-ca or bundle");
   }
+  const crl = tlsCrl ?? null;
   if (bundle !== undefined) {
     if (tlsCert !== undefined || tlsKey !== undefined || tlsClientCa !== undefined) {
       throw new InvalidRequestError(
@@ -215,7 +229,7 @@ function parseTls({
         "is given besides --tls-cert, --tls-key or --tls-client-ca; give one or the other",
       );
     }
-    return { cert: bundle, key: bundle, clientCa: bundle, isBundle: true, trustDomain };
+    return { cert: bundle, key: bundle, clientCa: bundle, isBundle: true, crl, trustDomain };
   }
   if (tlsCert === undefined && tlsKey === undefined && tlsClientCa === undefined) return null;
   if (tlsCert === undefined || tlsKey === undefined) {
@@ -224,7 +238,7 @@ function parseTls({
       "is missing; TLS needs both, a certificate and its key",
     );
   }
-  return { cert: tlsCert, key: tlsKey, clientCa: tlsClientCa ?? null, isBundle: false, trustDomain };
+  return { cert: tlsCert, key: tlsKey, clientCa: tlsClientCa ?? null, isBundle: false, crl, trustDomain };
 }
 
 function parseJwt({ jwtJwks, jwtIssuer, jwtAudience }: GivenOptions): ServerOptions["jwt"] {

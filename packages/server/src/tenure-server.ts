@@ -15,6 +15,7 @@ import { AuditedAuthenticator } from "./audit/audited-authenticator.js";
 import { type Authenticator, LoopbackAuthenticator } from "./auth/authenticator.js";
 import { openAuthenticator } from "./auth/configured-authenticator.js";
 import { isLoopback, listenDanger } from "./auth/listen-policy.js";
+import { OpenRequests } from "./auth/open-requests.js";
 import type { Parts } from "./auth/parts.js";
 import { TlsFiles } from "./auth/tls-files.js";
 import { openTrustDomain } from "./auth/trust-domain.js";
@@ -90,17 +91,27 @@ export class TenureServer implements AsyncDisposable {
           ? null
           : openTrustDomain(tls.trustDomain, { cert: tls.cert, files: tlsFiles }, parts.log);
       const audit = made.keep(openAuditLog(rest.auditLog, parts));
+      let onRevoked = (): void => {};
       const authenticator: Authenticator = made.keep(
         await openAuthenticator(
           {
             clientCertificates: trustDomain !== null,
             trustDomain: trustDomain ?? undefined,
+            trust: () => tlsFiles?.trust ?? null,
             adminTokenFile: adminTokenFile ?? undefined,
             jwt: jwt === null ? undefined : optional(jwt),
           },
-          parts,
+          { ...parts, onRevoked: () => onRevoked() },
         ),
       );
+      const openRequests = new OpenRequests({
+        authenticator,
+        clock: parts.clock,
+        onCut: (caller, reason) => audit.cutOff(caller, reason),
+      });
+      made.push(async () => openRequests[Symbol.dispose]());
+      onRevoked = () => void openRequests.check();
+      tlsFiles?.onRevoked(onRevoked);
       const signer =
         signingKey === null
           ? null
@@ -150,6 +161,7 @@ export class TenureServer implements AsyncDisposable {
       const transportParts = {
         service,
         admission: new Admission(new AuditedAuthenticator(authenticator, audit), rateLimit, parts.clock),
+        openRequests,
         metrics,
         clock: parts.clock,
         log: parts.log,

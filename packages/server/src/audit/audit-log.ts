@@ -34,7 +34,7 @@ export interface FailedLogin {
   readonly origin: Origin | undefined;
 }
 
-type AuditEvent = "admin-act" | "acting-as" | "access-denied" | "login-failed";
+type AuditEvent = "admin-act" | "acting-as" | "access-denied" | "login-failed" | "cut-off";
 
 /** At most 5 lines per second in the long run: some 150 MB a day, whatever is sent. */
 const REFUSALS: FloodLimits = { burst: 20, perSecond: 0.1, totalBurst: 200, totalPerSecond: 5 };
@@ -120,6 +120,15 @@ export class AuditLog implements AsyncDisposable {
       return;
     this.#write("login-failed", origin, {
       caller: { kind, role: null, name: null },
+      outcome: "UNAUTHENTICATED",
+      reason: reason.slice(0, MAX_REASON),
+    });
+  }
+
+  /** A request that was being answered ended, because its credentials are not accepted any more. */
+  cutOff({ kind, role, name, origin }: Caller, reason: string): void {
+    this.#write("cut-off", origin, {
+      caller: { kind, role, name },
       outcome: "UNAUTHENTICATED",
       reason: reason.slice(0, MAX_REASON),
     });

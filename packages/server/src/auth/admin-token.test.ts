@@ -48,14 +48,14 @@ describe("the admin token", () => {
     }
   });
 
-  it("changes with its file, and stays when the new content is no good", async () => {
+  it("changes with its file, and none is in force while the content is no good", async () => {
     const path = temporaryFile("token", SECRET);
     const { token, matches, recorded } = await open(path);
     writeFileSync(path, "short");
     await token.look();
-    expect(matches(SECRET)).toBe(true);
+    expect(matches(SECRET)).toBe(false);
     expect(matches("short")).toBe(false);
-    expect(recorded.warnings()).toEqual([expect.stringContaining("stays in force")]);
+    expect(recorded.warnings()).toEqual([expect.stringContaining("is revoked")]);
     writeFileSync(path, "another-secret-of-ours");
     await token.look();
     expect(matches(SECRET)).toBe(false);

@@ -1,17 +1,18 @@
-/** One shared secret in a file, for operators and scripts. Whoever shows it is an admin. */
+/** One shared secret in a file, for operators and scripts. Whoever shows it is an admin, for as long as the file holds it. */
 import { timingSafeEqual } from "node:crypto";
 import { InvalidRequestError } from "@tenure/core";
 import { type BearerToken, digestOf } from "./bearer-token.js";
 import type { Caller } from "./caller.js";
 import { modeWarning } from "./file-mode.js";
 import type { Parts } from "./parts.js";
-import { ReloadedFiles } from "./reloaded-files.js";
+import { isReadError, ReloadedFiles } from "./reloaded-files.js";
 
 const SHORTEST = 16;
 const TOKEN = /^[A-Za-z0-9._~+/-]+=*$/;
 
 interface Content {
-  readonly digest: Buffer;
+  /** `null`: no token is in force. */
+  readonly digest: Buffer | null;
   readonly warning: string | undefined;
 }
 
@@ -27,8 +28,8 @@ export class AdminToken implements AsyncDisposable {
     this.#file = file;
   }
 
-  static async open(path: string, { clock, log }: Parts): Promise<AdminToken> {
-    const file = await ReloadedFiles.open({
+  static async open(path: string, { clock, log, onRevoked }: Parts): Promise<AdminToken> {
+    const file: ReloadedFiles<Content> = await ReloadedFiles.open<Content>({
       paths: [path],
       clock,
       parse: async ([content]) => ({
@@ -36,10 +37,23 @@ export class AdminToken implements AsyncDisposable {
         warning: await modeWarning(path),
       }),
       onChange: ({ warning }) => {
+        onRevoked?.();
         log.info(`${path} has changed: the new admin token is in force`);
         if (warning !== undefined) log.warn(warning);
       },
-      onRefused: (error) => log.warn(`${error.message}; the admin token read before stays in force`),
+      // The token in force is the one in the file. A file that is gone or holds no token revokes it. One that cannot be read
+      // just now (too many open files, a disk that fails) says nothing.
+      fallback: (isGone, error) =>
+        isGone || !isReadError(error) ? { digest: null, warning: undefined } : undefined,
+      onRefused: (error) => {
+        const isRevoked = file.current.digest === null;
+        log.warn(
+          isRevoked
+            ? `${error.message}; the admin token is revoked until the file holds one again`
+            : `${error.message}; the admin token read before stays in force`,
+        );
+        if (isRevoked) onRevoked?.();
+      },
     });
     if (file.current.warning !== undefined) log.warn(file.current.warning);
     return new AdminToken(file);
@@ -52,7 +66,8 @@ export class AdminToken implements AsyncDisposable {
 
   /** In a time that tells nothing about the token: digests are compared, all of them to the end. */
   matches(token: BearerToken): boolean {
-    return timingSafeEqual(token.digest, this.#file.current.digest);
+    const { digest } = this.#file.current;
+    return digest !== null && timingSafeEqual(token.digest, digest);
   }
 
   /** Looks now whether the file has changed. */

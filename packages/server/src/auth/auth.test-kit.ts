@@ -1,6 +1,6 @@
 import { execFileSync } from "node:child_process";
-import { generateKeyPairSync, type KeyObject } from "node:crypto";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { generateKeyPairSync, type KeyObject, X509Certificate } from "node:crypto";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type JWTPayload, SignJWT } from "jose";
@@ -100,18 +100,23 @@ export function token(
 /** Certificates by the `openssl` command, in a directory of their own. */
 export class TestAuthority {
   readonly directory: string = temporaryDirectory();
+  readonly name: string;
   readonly cert: string = join(this.directory, "ca.crt");
   readonly #key = join(this.directory, "ca.key");
 
-  constructor() {
-    this.#openssl("-subj", "/CN=test authority", "-keyout", this.#key, "-out", this.cert);
+  /** Signed by itself, or by another one. */
+  constructor(name = "test authority", above?: TestAuthority) {
+    this.name = name;
+    const out = ["-subj", `/CN=${name}`, "-keyout", this.#key, "-out", this.cert];
+    const extensions = ["[ext]", "basicConstraints = critical,CA:TRUE", "subjectKeyIdentifier = hash"];
+    const by = above === undefined ? [] : above.#signing(this.directory, "ca", extensions);
+    this.#openssl(...by, ...out);
   }
 
   /** `altNames` as OpenSSL's configuration has them: one `TYPE.n = value` each. */
   issue(name: string, ...altNames: readonly string[]): { readonly cert: string; readonly key: string } {
     const cert = join(this.directory, `${name}.crt`);
     const key = join(this.directory, `${name}.key`);
-    const config = join(this.directory, `${name}.cnf`);
     const extensions = [
       "[ext]",
       "basicConstraints = CA:FALSE",
@@ -119,10 +124,33 @@ export class TestAuthority {
       "[names]",
       ...altNames,
     ];
-    writeFileSync(config, ["[req]", "distinguished_name = dn", "[dn]", ...extensions, ""].join("\n"));
-    const by = ["-CA", this.cert, "-CAkey", this.#key, "-config", config, "-extensions", "ext"];
+    const by = this.#signing(this.directory, name, extensions);
     this.#openssl(...by, "-subj", `/CN=${name}`, "-keyout", key, "-out", cert);
     return { cert, key };
+  }
+
+  /** A revocation list of these certificates, in PEM, that is to be replaced within so many days. */
+  revocationList(days: number, ...revoked: readonly string[]): string {
+    const [config, index, out] = ["crl.cnf", "index.txt", "list.crl"].map((name) =>
+      join(this.directory, name),
+    ) as [string, string, string];
+    const lines = revoked.map((cert) => {
+      const { serialNumber } = new X509Certificate(readFileSync(cert));
+      return `R\t300101000000Z\t240101000000Z\t${serialNumber}\tunknown\t/CN=x\n`;
+    });
+    writeFileSync(index, lines.join(""));
+    writeFileSync(config, `[ca]\ndefault_ca = own\n[own]\ndatabase = ${index}\ndefault_md = sha256\n`);
+    // Seconds tell lists apart that are over already.
+    const span = days > 0 ? ["-crldays", String(days)] : ["-crlsec", "1"];
+    const by = ["-config", config, "-keyfile", this.#key, "-cert", this.cert];
+    execFileSync("openssl", ["ca", "-gencrl", ...by, ...span, "-out", out], { stdio: "pipe" });
+    return readFileSync(out, "utf8");
+  }
+
+  #signing(directory: string, name: string, extensions: readonly string[]): string[] {
+    const config = join(directory, `${name}.cnf`);
+    writeFileSync(config, ["[req]", "distinguished_name = dn", "[dn]", ...extensions, ""].join("\n"));
+    return ["-CA", this.cert, "-CAkey", this.#key, "-config", config, "-extensions", "ext"];
   }
 
   #openssl(...args: readonly string[]): void {

@@ -3,12 +3,14 @@
  * certificate that names somebody settles it, and a token sent besides is not looked at; one that names nobody does not
  * stand in the way of a token.
  */
+import type { Socket } from "node:net";
 import type { PeerCertificate } from "node:tls";
 import { AdminToken } from "./admin-token.js";
 import { type Authenticator, type Credentials, LoopbackAuthenticator } from "./authenticator.js";
 import { type BearerToken, readBearerToken } from "./bearer-token.js";
 import type { Caller } from "./caller.js";
 import { callerOfCertificate } from "./client-certificate.js";
+import type { ClientTrust } from "./client-trust.js";
 import type { JwtOptions, JwtVerifier } from "./jwt-verifier.js";
 import type { Parts } from "./parts.js";
 import { unauthenticated } from "./refusal.js";
@@ -18,6 +20,8 @@ export interface AuthenticationOptions {
   readonly clientCertificates?: boolean | undefined;
   /** Certificates of any other trust domain are refused. */
   readonly trustDomain?: string | undefined;
+  /** By which open connections are judged again when files have changed. */
+  readonly trust?: (() => ClientTrust | null) | undefined;
   readonly adminTokenFile?: string | undefined;
   readonly jwt?: JwtOptions | undefined;
 }
@@ -77,9 +81,14 @@ class ConfiguredAuthenticator implements Authenticator {
     ].join(", or ");
   }
 
-  authenticate({ authorization, certificate, beforeVerifying }: Credentials): Caller | Promise<Caller> {
+  authenticate({
+    authorization,
+    certificate,
+    connection,
+    beforeVerifying,
+  }: Credentials): Caller | Promise<Caller> {
     if (certificate !== undefined && this.#options.clientCertificates === true) {
-      const found = this.#byCertificate(certificate);
+      const found = this.#byCertificate(certificate, connection);
       if (!(found instanceof Error)) return found;
       if (authorization === undefined) throw found;
     }
@@ -95,9 +104,15 @@ class ConfiguredAuthenticator implements Authenticator {
     await this.#jwt?.[Symbol.asyncDispose]();
   }
 
-  #byCertificate(certificate: PeerCertificate): Caller | Error {
+  #byCertificate(certificate: PeerCertificate, connection: Socket | undefined): Caller | Error {
+    const nowMs = this.#parts.clock.wallMs();
     try {
-      return callerOfCertificate(certificate, this.#parts.clock.wallMs(), this.#options.trustDomain);
+      const caller = callerOfCertificate(certificate, nowMs, this.#options.trustDomain);
+      // gRPC does not show its connections: its server closes all of them when trust is taken back.
+      const problem =
+        connection === undefined ? null : (this.#options.trust?.()?.problemOf(connection, nowMs) ?? null);
+      if (problem !== null) throw unauthenticated(`the client certificate of ${caller.name}: ${problem}`);
+      return caller;
     } catch (error) {
       return error as Error;
     }

@@ -1,6 +1,9 @@
+import { createLocalJWKSet } from "jose";
 import { type KeySet, type KeySource, parseJwks } from "./key-source.js";
 import type { Parts } from "./parts.js";
 import { ReloadedFiles } from "./reloaded-files.js";
+
+const NO_KEYS: KeySet = createLocalJWKSet({ keys: [] });
 
 /** A JWKS in a file, followed as it changes. */
 export class FileKeySource implements KeySource {
@@ -12,13 +15,24 @@ export class FileKeySource implements KeySource {
     this.#file = file;
   }
 
-  static async open(path: string, { clock, log }: Parts): Promise<FileKeySource> {
-    const file = await ReloadedFiles.open({
+  static async open(path: string, { clock, log, onRevoked }: Parts): Promise<FileKeySource> {
+    const file: ReloadedFiles<KeySet> = await ReloadedFiles.open<KeySet>({
       paths: [path],
       clock,
       parse: ([content]) => parseJwks(String(content), path),
-      onChange: () => log.info(`${path} has changed: tokens are verified by its new keys`),
-      onRefused: (error) => log.warn(`${error.message}; the keys read before stay in use`),
+      onChange: () => {
+        log.info(`${path} has changed: tokens are verified by its new keys`);
+        onRevoked?.();
+      },
+      // Deleted: its keys are withdrawn. Broken, by an edit for example: those before stay.
+      fallback: (isGone) => (isGone ? NO_KEYS : undefined),
+      onRefused: (error) => {
+        const isWithdrawn = file.current === NO_KEYS;
+        log.warn(
+          `${error.message}; ${isWithdrawn ? "no token is accepted until it is back" : "the keys read before stay in use"}`,
+        );
+        if (isWithdrawn) onRevoked?.();
+      },
     });
     return new FileKeySource(path, file);
   }

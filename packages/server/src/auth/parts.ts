@@ -1,8 +1,10 @@
 import type { Clock } from "@tenure/core";
 import type { BaseLogger } from "pino";
 
-/** What everything here that outlives a request is given. */
+/** Dependencies of everything here that outlives a request. */
 export interface Parts {
   readonly clock: Clock;
   readonly log: Pick<BaseLogger, "info" | "warn">;
+  /** Called when a credential that was accepted may not be accepted any more. */
+  readonly onRevoked?: (() => void) | undefined;
 }

@@ -2,7 +2,7 @@
  * The content of one or several files, kept up to date without a restart. Several are read as one, because a certificate
  * and its key are replaced one after the other and only fit together once both are there.
  *
- * A new content that is no good is reported once and changes nothing: the old one stays in use. What is compared is the
+ * A new content that is no good is reported once and, without a fallback, changes nothing: the old one stays in use. What is compared is the
  * content and never a time stamp, so that it does not matter how a file was replaced: in place, by a rename, or by the
  * swap of a symbolic link above it, as Kubernetes does (`..data`). Directories are watched for speed; since a watch sees
  * neither network file systems nor a link swapped further up, a slow poll stands behind it.
@@ -22,6 +22,11 @@ export interface ReloadedFilesOptions<T> {
   readonly onChange?: ((value: T) => void) | undefined;
   /** Once for each content that was not taken, and once when a file cannot be read. */
   readonly onRefused?: ((error: Error) => void) | undefined;
+  /**
+   * What counts after a content was not taken or a file could not be read; `undefined`: what was read before. `isGone`: there
+   * is no such file, which is how an operator takes something back. A file that is replaced by a rename is never gone.
+   */
+  readonly fallback?: ((isGone: boolean, error: Error) => T | undefined) | undefined;
   readonly pollMs?: number | undefined;
 }
 
@@ -105,6 +110,12 @@ export class ReloadedFiles<T> implements AsyncDisposable {
       const refused = print === "" ? problem.message : print;
       if (this.#isClosed || refused === this.#refused) return;
       this.#refused = refused;
+      const fallback = this.#options.fallback?.(isGone(problem), problem);
+      if (fallback !== undefined) {
+        this.#current = fallback;
+        // The same content counts again once it is back.
+        this.#taken = "";
+      }
       this.#options.onRefused?.(problem);
     }
   }
@@ -164,6 +175,16 @@ async function readAll(paths: readonly string[]): Promise<Buffer[]> {
       }),
     ),
   );
+}
+
+/** The file could not be read, whatever it holds. */
+export function isReadError({ cause }: Error): boolean {
+  return (cause as Partial<NodeJS.ErrnoException> | undefined)?.syscall !== undefined;
+}
+
+function isGone({ cause }: Error): boolean {
+  const { code } = (cause ?? {}) as NodeJS.ErrnoException;
+  return code === "ENOENT" || code === "ENOTDIR";
 }
 
 /** Secrets are not kept for the sake of a comparison. */

@@ -80,6 +80,7 @@ export class RemoteKeySource implements KeySource {
         const keys = parseJwks(text, this.origin);
         if (this.#keys !== null) log.info(`${this.origin} has new keys`);
         this.#keys = keys;
+        this.#parts.onRevoked?.();
         this.#text = text;
       }
       if (this.#isFailing) log.info(`${this.origin} answers again`);

@@ -17,7 +17,8 @@ export interface TlsAnswer {
   readonly body: Readonly<Record<string, unknown>>;
   /** The connection was open before this request. */
   readonly isReused: boolean;
-  readonly socket: TLSSocket;
+  /** The connection resumed a session of an earlier one. */
+  readonly isResumed: boolean;
 }
 
 /** Keeps one connection alive for all its requests, as a leader that renews does. */
@@ -52,13 +53,14 @@ export class TlsClient {
     });
     asked.end(body === undefined ? undefined : JSON.stringify(body));
     const [answer] = (await once(asked, "response")) as [IncomingMessage];
+    const isResumed = (asked.socket as TLSSocket).isSessionReused();
     let text = "";
     for await (const chunk of answer.setEncoding("utf8")) text += chunk as string;
     return {
       status: answer.statusCode ?? 0,
       body: JSON.parse(text) as TlsAnswer["body"],
       isReused: asked.reusedSocket,
-      socket: asked.socket as TLSSocket,
+      isResumed,
     };
   }
 

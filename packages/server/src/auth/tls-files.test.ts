@@ -130,7 +130,7 @@ describe("the files of TLS", () => {
     const renewed = authority.issue("renewed", ...SERVER);
     copyFileSync(renewed.cert, cert);
     await files.look();
-    expect(recorded.warnings()).toEqual([expect.stringContaining("stays in use")]);
+    expect(recorded.warnings()).toEqual([expect.stringContaining("stay in use")]);
     expect((await ask(server, authority.cert)).serial).toBe(before.serial);
     copyFileSync(renewed.key, key);
     await files.look();
@@ -147,6 +147,20 @@ describe("the files of TLS", () => {
     writeFileSync(clientCa, readFileSync(later.cert));
     await files.look();
     expect((await ask(server, ours.cert, node)).text).toBe("n2");
+  });
+
+  it("warn of a revocation list that should have been replaced, at the start and when its time comes", async () => {
+    const authority = new TestAuthority();
+    const names = { ...authority.issue("server", ...SERVER), clientCa: authority.cert };
+    const crl = temporaryFile("list.crl", authority.revocationList(1));
+    const clock = new VirtualClock();
+    await clock.advance(Date.now() - clock.wallMs());
+    const { recorded } = await open({ ...names, crl }, clock);
+    expect(recorded.warnings()).toEqual([]);
+    await clock.advance(86_400_000);
+    expect(recorded.warnings()).toEqual([expect.stringMatching(/list\.crl should have been replaced by 2/)]);
+    const { recorded: later } = await open({ ...names, crl }, clock);
+    expect(later.warnings().join()).toContain("should have been replaced");
   });
 
   it("are noticed by themselves", async () => {

@@ -3,16 +3,20 @@
  * does not fit together, or half of one, is reported and changes nothing.
  */
 import { constants, createPrivateKey, type KeyObject, X509Certificate } from "node:crypto";
-import { createSecureContext, type SecureContextOptions, type TlsOptions } from "node:tls";
-import { type Clock, InvalidRequestError } from "@tenure/core";
+import { createSecureContext, type SecureContextOptions, type TLSSocket, type TlsOptions } from "node:tls";
+import { type CancelTimer, type Clock, InvalidRequestError } from "@tenure/core";
+import { chainOf, ClientTrust, Intermediates } from "./client-trust.js";
 import { modeWarning } from "./file-mode.js";
 import type { Parts } from "./parts.js";
 import { ReloadedFiles } from "./reloaded-files.js";
+import { firstUpdateMs, parseRevocationLists, type RevocationList } from "./revocation-list.js";
 
 export interface TlsFileNames {
   readonly cert: string;
   readonly key: string;
   readonly clientCa?: string | undefined;
+  /** Revocation lists of the client authorities. */
+  readonly crl?: string | undefined;
   /** All three are one file. */
   readonly isBundle?: boolean | undefined;
 }
@@ -21,40 +25,54 @@ export interface TlsContent {
   readonly cert: Buffer;
   readonly key: Buffer;
   readonly ca: Buffer | undefined;
+  readonly lists: readonly RevocationList[];
 }
 
 /** Of an `https.Server`, or of anything else that serves TLS. */
 export interface TlsServer {
   setSecureContext(options: SecureContextOptions): void;
+  on(event: "secureConnection", listener: (socket: TLSSocket) => void): unknown;
 }
 
 export class TlsFiles implements AsyncDisposable {
   readonly #files: ReloadedFiles<TlsContent>;
-  readonly #listeners: Set<(content: TlsContent) => void>;
+  readonly #intermediates = new Intermediates();
+  readonly #listeners = new Set<(content: TlsContent) => void>();
+  readonly #revokedListeners = new Set<() => void>();
+  #trust: ClientTrust | null;
+  #cancelUpdate: CancelTimer = () => {};
 
-  private constructor(files: ReloadedFiles<TlsContent>, listeners: Set<(content: TlsContent) => void>) {
+  private constructor(files: ReloadedFiles<TlsContent>) {
     this.#files = files;
-    this.#listeners = listeners;
+    this.#trust = trustOf(files.current, this.#intermediates);
   }
 
   static async open(names: TlsFileNames, { clock, log }: Parts): Promise<TlsFiles> {
-    const listeners = new Set<(content: TlsContent) => void>();
-    const { cert, key, clientCa } = names;
+    const { cert, key, clientCa, crl } = names;
+    const paths = [cert, key, clientCa, crl].filter((path) => path !== undefined);
+    let opened: TlsFiles | null = null;
     const files = await ReloadedFiles.open<TlsContent>({
-      paths: clientCa === undefined ? [cert, key] : [cert, key, clientCa],
+      paths,
       clock,
       parse: (contents) => parseTlsFiles(names, contents),
       onChange: (content) => {
-        log.info(`${cert} and its key have been renewed: new connections use them`);
+        log.info(`${paths.join(", ")} have been renewed: new connections use them`);
         warnOfExpiry(cert, content, clock, log);
-        for (const listener of listeners) listener(content);
+        if (opened !== null) opened.#take(content, names, { clock, log });
       },
-      onRefused: (error) => log.warn(`${error.message}; the certificate read before stays in use`),
+      onRefused: (error) => log.warn(`${error.message}; the files read before stay in use`),
     });
+    opened = new TlsFiles(files);
     const warning = await modeWarning(key);
     if (warning !== undefined) log.warn(warning);
     warnOfExpiry(cert, files.current, clock, log);
-    return new TlsFiles(files, listeners);
+    opened.#awaitUpdate(names, { clock, log });
+    return opened;
+  }
+
+  /** By which the client certificates of open connections are judged; `null` without a client CA. */
+  get trust(): ClientTrust | null {
+    return this.#trust;
   }
 
   get current(): TlsContent {
@@ -72,12 +90,21 @@ export class TlsFiles implements AsyncDisposable {
 
   /** Gives the server each renewed certificate, for connections that begin later. Returns how to stop that. */
   follow(server: TlsServer): () => void {
+    server.on("secureConnection", (socket) => {
+      if (socket.authorized && this.#trust !== null) this.#intermediates.learn(chainOf(socket));
+    });
     return this.onChange((content) => server.setSecureContext(contextOptions(content)));
   }
 
   onChange(listener: (content: TlsContent) => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
+  }
+
+  /** Called when a client authority is gone or a certificate was revoked: whoever was trusted may not be any more. */
+  onRevoked(listener: () => void): () => void {
+    this.#revokedListeners.add(listener);
+    return () => this.#revokedListeners.delete(listener);
   }
 
   /** Looks now whether a file has changed. */
@@ -87,17 +114,57 @@ export class TlsFiles implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#listeners.clear();
+    this.#revokedListeners.clear();
+    this.#cancelUpdate();
     await this.#files[Symbol.asyncDispose]();
   }
+
+  #take(content: TlsContent, names: TlsFileNames, parts: Parts): void {
+    const before = this.#trust;
+    this.#trust = trustOf(content, this.#intermediates);
+    for (const listener of this.#listeners) listener(content);
+    this.#awaitUpdate(names, parts);
+    if (before === null || this.#trust?.takesBackFrom(before) !== true) return;
+    parts.log.warn(
+      `a client authority is gone, or client certificates were revoked: connections that rely on them lose their identity`,
+    );
+    for (const listener of this.#revokedListeners) listener();
+  }
+
+  /** OpenSSL trusts nobody by a list whose time is over, which is easily taken for something else. */
+  #awaitUpdate(names: TlsFileNames, parts: Parts): void {
+    this.#cancelUpdate();
+    const untilMs = firstUpdateMs(this.current.lists);
+    if (untilMs === null) return;
+    const leftMs = untilMs - parts.clock.wallMs();
+    if (leftMs > 0) {
+      const waitMs = Math.min(leftMs, DAY_MS);
+      this.#cancelUpdate = parts.clock.after(waitMs, () => this.#awaitUpdate(names, parts));
+      return;
+    }
+    parts.log.warn(
+      `${names.crl ?? ""} should have been replaced by ${new Date(untilMs).toISOString()}: ` +
+        "new connections with a client certificate are refused until it is; open ones go on",
+    );
+  }
+}
+
+const DAY_MS = 86_400_000;
+
+function trustOf({ ca, lists }: TlsContent, intermediates: Intermediates): ClientTrust | null {
+  if (ca === undefined) return null;
+  return new ClientTrust(parseCertificates("client CA", ca), lists, intermediates);
 }
 
 /** Says which file is wrong, and what about it. */
 export function parseTlsFiles(names: TlsFileNames, contents: readonly Buffer[]): TlsContent {
+  const list = names.crl === undefined ? undefined : contents.at(-1);
   const [cert, key, ca] = (names.isBundle === true ? splitBundle(names.cert, contents[0]) : contents) as [
     Buffer,
     Buffer,
     Buffer | undefined,
   ];
+  const lists = names.crl === undefined || list === undefined ? [] : parseRevocationLists(names.crl, list);
   const chain = parseCertificates(names.cert, cert);
   const privateKey = parseKey(names.key, key);
   if (chain[0]?.checkPrivateKey(privateKey) !== true) {
@@ -108,14 +175,15 @@ export function parseTlsFiles(names: TlsFileNames, contents: readonly Buffer[]):
     throw new InvalidRequestError(names.cert, problem);
   }
   if (names.clientCa !== undefined && ca !== undefined) parseCertificates(names.clientCa, ca);
+  const content: TlsContent = { cert, key, ca: names.clientCa === undefined ? undefined : ca, lists };
   try {
-    createSecureContext(contextOptions({ cert, key, ca }));
+    createSecureContext(contextOptions(content));
   } catch (cause) {
     throw new InvalidRequestError(names.cert, `cannot be used for TLS: ${(cause as Error).message}`, {
       cause,
     });
   }
-  return { cert, key, ca };
+  return content;
 }
 
 /** Of the certificates in a bundle those of authorities say whom to trust; the rest is shown to others. */
@@ -161,11 +229,12 @@ function parseKey(path: string, content: Buffer): KeyObject {
   }
 }
 
-function contextOptions({ cert, key, ca }: TlsContent): SecureContextOptions {
+function contextOptions({ cert, key, ca, lists }: TlsContent): SecureContextOptions {
   return {
     cert,
     key,
     ...(ca === undefined ? {} : { ca }),
+    ...(lists.length === 0 ? {} : { crl: lists.map(({ pem }) => pem) }),
     minVersion: "TLSv1.2",
     // Who a connection belongs to is read once; it must not change afterwards.
     secureOptions: constants.SSL_OP_NO_RENEGOTIATION,

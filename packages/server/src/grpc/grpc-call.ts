@@ -19,6 +19,10 @@ export class GrpcCall {
   readonly #path: string;
   readonly #startedMs: number;
   #isOver = false;
+  #answered = (): void => {};
+  /** Why the call was cut off: its credentials were taken back. */
+  #revoked: ServiceError | null = null;
+  readonly #hangUps = new Set<AbortController>();
 
   constructor(call: SurfaceCall, path: string, parts: GrpcParts) {
     this.#call = call;
@@ -31,7 +35,7 @@ export class GrpcCall {
 
   /** Authenticates the caller and applies its rate limit. Nothing of the request was read before. */
   async admit(): Promise<Admitted> {
-    const { admission, stopping } = this.#parts;
+    const { admission, openRequests, stopping } = this.#parts;
     // On a connection that was open already.
     if (stopping.aborted)
       throw new ServiceError("BACKEND_UNAVAILABLE", "this server is stopping; ask another");
@@ -42,7 +46,9 @@ export class GrpcCall {
       certificate: this.#call.getAuthContext().sslPeerCertificate,
       origin: { transport: "grpc", remoteAddress, requestId: this.requestId } as const,
     };
-    return admission.admit(credentials, remoteAddress);
+    const admitted = await admission.admit(credentials, remoteAddress);
+    this.#answered = openRequests.add(admitted.caller, credentials, (reason) => this.#cut(reason));
+    return admitted;
   }
 
   read(bytes: Buffer, { decode }: ProtoMethod, mostBytes: number): Record<string, unknown> {
@@ -61,6 +67,8 @@ export class GrpcCall {
    */
   hangUp(): AbortSignal {
     const controller = new AbortController();
+    this.#hangUps.add(controller);
+    if (this.#revoked !== null) controller.abort(this.#revoked);
     const abort = (): void => {
       if (!this.#isOver) controller.abort(new Error("the caller has hung up"));
     };
@@ -75,7 +83,7 @@ export class GrpcCall {
 
   /** Notes the failure and returns what to answer. Nobody hears it if the caller has gone. */
   fail(error: unknown): GrpcStatus {
-    const answer = grpcStatusOf(error, this.requestId);
+    const answer = grpcStatusOf(this.#revoked ?? error, this.requestId);
     if (this.#call.cancelled) {
       this.#note(status.CANCELLED);
       return answer;
@@ -90,8 +98,15 @@ export class GrpcCall {
     return answer;
   }
 
+  /** Whatever is being done for the call ends as if the caller had hung up. */
+  #cut(reason: ServiceError): void {
+    this.#revoked = reason;
+    for (const each of this.#hangUps) each.abort(reason);
+  }
+
   #note(code: status): void {
     this.#isOver = true;
+    this.#answered();
     const { clock, log, metrics } = this.#parts;
     const ms = clock.monotonicMs() - this.#startedMs;
     metrics.observeRequest(this.#path, "gRPC", code, ms);

@@ -1,5 +1,6 @@
 import type { Clock } from "@tenure/core";
 import type { Logger } from "pino";
+import type { OpenRequests } from "../auth/open-requests.js";
 import type { ElectionService } from "../election-service.js";
 import type { Admission } from "../limits/admission.js";
 import type { ConnectionLimits } from "../limits/connection-limits.js";
@@ -9,6 +10,7 @@ import type { ServiceMetrics } from "../metrics/service-metrics.js";
 export interface GrpcParts {
   readonly service: ElectionService;
   readonly admission: Admission;
+  readonly openRequests: OpenRequests;
   readonly metrics: ServiceMetrics;
   readonly clock: Clock;
   readonly log: Logger;

@@ -12,6 +12,9 @@ import { TlsFileCredentials } from "./tls-file-credentials.js";
 import { unaryHandler } from "./unary-method.js";
 import { watchHandler, watchMethods } from "./watch-method.js";
 
+/** For calls in flight on connections that close because client certificates were revoked; watches are cut off after it. */
+const REVOKED_DRAIN_MS = 1000;
+
 /** Pings find connections whose other end is gone: its watches and waiting campaigns end. */
 const OPTIONS = {
   "grpc.max_receive_message_length": MANY_BYTES,
@@ -47,7 +50,10 @@ export class GrpcServer implements AsyncDisposable {
           ? ServerCredentials.createInsecure()
           : new TlsFileCredentials(tls, parts.connectionLimits.handshakeMs);
       const bound = await bind(server, `${name}:${port}`, credentials);
-      return new GrpcServer(`${name}:${bound}`, server, credentials, parts.clock);
+      const address = `${name}:${bound}`;
+      // Its connections cannot be told apart by their certificates. All close: callers come back by themselves.
+      tls?.onRevoked(() => server.drain(address, REVOKED_DRAIN_MS));
+      return new GrpcServer(address, server, credentials, parts.clock);
     } catch (cause) {
       const problem = `${name}:${port} cannot be had: ${(cause as Error).message}`;
       throw new InvalidRequestError("grpc", problem, { cause });

@@ -14,6 +14,7 @@ import Fastify, {
 } from "fastify";
 import type { Logger } from "pino";
 import type { ElectionService } from "../election-service.js";
+import type { OpenRequests } from "../auth/open-requests.js";
 import type { Admission } from "../limits/admission.js";
 import type { ConnectionLimits } from "../limits/connection-limits.js";
 import type { ServiceMetrics } from "../metrics/service-metrics.js";
@@ -33,6 +34,7 @@ import { watchRoutes } from "./watch-routes.js";
 export interface AppParts {
   readonly service: ElectionService;
   readonly admission: Admission;
+  readonly openRequests: OpenRequests;
   readonly metrics: ServiceMetrics;
   readonly clock: Clock;
   readonly log: Logger;

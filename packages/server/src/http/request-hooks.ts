@@ -27,7 +27,7 @@ declare module "fastify" {
 }
 
 export function addRequestHooks(app: FastifyInstance, parts: AppParts): void {
-  const { admission, hostRule, tls, metrics, log, stopping } = parts;
+  const { admission, openRequests, hostRule, tls, metrics, log, stopping } = parts;
 
   app.decorateRequest("caller");
   app.decorateRequest("charge");
@@ -41,17 +41,22 @@ export function addRequestHooks(app: FastifyInstance, parts: AppParts): void {
     // Such a route tells by itself who asks.
     if (request.routeOptions.config.ownIdentity === true) return done();
     const path = request.routeOptions.url ?? "";
-    const keep = ({ caller, charge }: Admitted) => {
-      request.caller = caller;
-      request.charge = charge;
-    };
     try {
       const what = PROBES.has(path) ? "probes from" : OPEN_PATHS.has(path) ? "pages for" : null;
       if (what !== null) {
         admission.admitAnybody(what, request.ip);
         return done();
       }
-      const admitted = admission.admit(credentialsOf(request), request.ip);
+      const credentials = credentialsOf(request);
+      const keep = ({ caller, charge }: Admitted) => {
+        request.caller = caller;
+        request.charge = charge;
+        // Hung up while the signature was verified: its response has closed already.
+        if (request.raw.socket.destroyed) return;
+        const answered = openRequests.add(caller, credentials, () => request.raw.socket.destroy());
+        reply.raw.once("close", answered);
+      };
+      const admitted = admission.admit(credentials, request.ip);
       if (!(admitted instanceof Promise)) {
         keep(admitted);
         return done();
