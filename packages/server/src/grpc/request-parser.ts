@@ -1,5 +1,6 @@
 import type { Static, TSchema } from "typebox";
 import { Compile } from "typebox/compile";
+import { parseJson } from "../wire/parse-json.js";
 import { schemaProblem } from "../wire/schema-problem.js";
 import { ServiceError } from "../service-error.js";
 
@@ -35,10 +36,11 @@ function bodyOf(message: Record<string, unknown>): Record<string, unknown> {
 
 function parseMetadata(text: string): unknown {
   try {
-    return JSON.parse(text) as unknown;
+    return parseJson(text);
   } catch (cause) {
     const field = "metadata";
-    throw new ServiceError("INVALID_REQUEST", `${field} must be a JSON object as text`, { field }, { cause });
+    const message = `${field} must be a JSON object as text, without __proto__ and constructor.prototype`;
+    throw new ServiceError("INVALID_REQUEST", message, { field }, { cause });
   }
 }
 

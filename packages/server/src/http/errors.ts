@@ -12,7 +12,6 @@ const CALLER_GONE_STATUS = 499;
 /** What Fastify says for programmers, said for callers. */
 const IN_OUR_WORDS: Readonly<Record<string, string>> = {
   FST_ERR_CTP_INVALID_MEDIA_TYPE: "the body must be JSON, sent as content-type: application/json",
-  FST_ERR_CTP_INVALID_JSON_BODY: "the body is not valid JSON, or has a key that is never taken (__proto__)",
   FST_ERR_BAD_URL: "the path is not validly percent-encoded",
   FST_ERR_MAX_PARAM_LENGTH: "the path names a group_id that is too long",
 };
