@@ -62,7 +62,9 @@ const REQUEST_ID = /^[A-Za-z0-9._:-]{1,100}$/;
 
 export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
   const { log, tls, clock, stopping, connectionLimits, extend } = parts;
-  const { handshakeMs, arrivalMs, lingerMs } = connectionLimits;
+  const { handshakeMs, arrivalMs, checkMs, lingerMs } = connectionLimits;
+  // Node swaps the two limits if that of the head is the longer one, and its default is 60 s.
+  const serverOptions = { headersTimeout: arrivalMs, connectionsCheckingInterval: checkMs };
   const app = Fastify({
     loggerInstance: log,
     logController: new LogController({ disableRequestLogging: true }),
@@ -86,7 +88,9 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
     forceCloseConnections: "idle",
     frameworkErrors: handleFrameworkError,
     clientErrorHandler: clientErrorHandler(clock, lingerMs),
-    ...(tls === null ? {} : { https: { ...tls, handshakeTimeout: handshakeMs } as object }),
+    ...(tls === null
+      ? { http: serverOptions }
+      : { https: { ...serverOptions, ...tls, handshakeTimeout: handshakeMs } as object }),
   }) as unknown as FastifyInstance;
   app.setErrorHandler(handleError);
   app.setNotFoundHandler(handleNotFound);

@@ -55,6 +55,18 @@ test("TLS handshakes that stall hold up neither an honest client nor a server th
   await Promise.all(stalled.map(closed));
 });
 
+test("a request that does not arrive in time is answered 408, whether its head or its body is late", async () => {
+  const service = await serve({}, { connectionLimits: { arrivalMs: 100, checkMs: 10 } });
+  const head = "POST /v1/groups/g/campaign HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n";
+  for (const late of [head, `${head}content-length: 40\r\n\r\n{"node_id"`]) {
+    const socket = await open(new URL(service.url).port, Buffer.from(late));
+    let answer = "";
+    socket.setEncoding("latin1").on("data", (chunk: string) => (answer += chunk));
+    await once(socket, "end");
+    expect(answer).toContain("HTTP/1.1 408 ");
+  }
+});
+
 test("a client that was sent an error and does not close its side is cut off", async () => {
   const clock = new VirtualClock();
   const server = createServer().on("clientError", clientErrorHandler(clock.process(), 1000));

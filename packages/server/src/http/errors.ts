@@ -3,6 +3,7 @@ import type { Socket } from "node:net";
 import type { Clock } from "@tenure/core";
 import type { FastifyError, FastifyReply, FastifyRequest } from "fastify";
 import { HTTP_STATUS, ServiceError } from "../service-error.js";
+import { ANSWER_HEADERS } from "./answer-headers.js";
 import { CallerGoneError } from "./hang-up.js";
 import { schemaProblem } from "../wire/schema-problem.js";
 
@@ -39,7 +40,7 @@ export function handleFrameworkError(
   request: FastifyRequest,
   reply: FastifyReply,
 ): void {
-  reply.header("x-request-id", request.id);
+  reply.headers({ ...ANSWER_HEADERS, "x-request-id": request.id });
   handleError(error, request, reply);
 }
 
@@ -80,6 +81,7 @@ function clientErrorAnswer(error: NodeJS.ErrnoException): string {
     `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
     "connection: close",
     "content-type: application/json; charset=utf-8",
+    ...Object.entries(ANSWER_HEADERS).map(([name, value]) => `${name}: ${value}`),
     `content-length: ${Buffer.byteLength(body)}`,
   ];
   return `${head.join("\r\n")}\r\n\r\n${body}`;

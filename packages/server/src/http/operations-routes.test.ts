@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { afterEach, describe, expect, test } from "vitest";
-import { ADMIN_TOKEN, cleanUp, serve, serveKnown } from "./service.test-kit.js";
+import { ADMIN_TOKEN, cleanUp, rawRequest, serve, serveKnown } from "./service.test-kit.js";
 
 afterEach(cleanUp);
 
@@ -106,9 +106,36 @@ test("/docs is a page that loads nothing from elsewhere", async () => {
   const { status, headers, body } = await service.get("/docs");
   expect(status).toBe(200);
   expect(headers.get("content-type")).toBe("text/html; charset=utf-8");
-  expect(headers.get("content-security-policy")).toContain("default-src 'self'");
+  expect(headers.get("content-security-policy")).toContain("default-src 'none'; connect-src 'self'");
+  expect(headers.get("content-security-policy")).toContain("frame-ancestors 'none'");
   expect(body).toContain('fetch("/openapi.json")');
   expect(body).not.toMatch(/(src|href)="https?:/);
+});
+
+test("every answer says that it is not to be guessed at, framed or kept", async () => {
+  const { service } = await serveKnown();
+  const admin = service.as(ADMIN_TOKEN);
+  const stream = await admin.stream("/v1/groups/g/watch");
+  const answers = [
+    await admin.get("/v1/groups"),
+    await admin.campaign("g", "a"),
+    await admin.get("/metrics"),
+    await service.get("/v1/groups"),
+    await service.get("/nowhere"),
+    await service.get("/v1/groups/%C3/leader"),
+    await service.get("/healthz"),
+    await service.get("/openapi.json"),
+    await service.get("/docs"),
+    stream.response,
+  ];
+  for (const { headers } of answers) {
+    expect(headers.get("x-content-type-options")).toBe("nosniff");
+    expect(headers.get("x-frame-options")).toBe("DENY");
+    expect(headers.get("content-security-policy")).toContain("frame-ancestors 'none'");
+    expect(headers.get("cache-control")).toBe("no-store");
+  }
+  const [head = ""] = (await rawRequest(service.url, "what is this?\r\n\r\n")).split("\r\n\r\n");
+  expect(head).toContain("x-content-type-options: nosniff\r\n");
 });
 
 describe("a request id", () => {

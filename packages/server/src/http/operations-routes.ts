@@ -65,7 +65,8 @@ export function operationsRoutes(app: App, { service, metrics, isReady }: AppPar
       .header("content-type", "text/html; charset=utf-8")
       .header(
         "content-security-policy",
-        "default-src 'self'; style-src 'unsafe-inline'; script-src 'unsafe-inline'",
+        "default-src 'none'; connect-src 'self'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; " +
+          "base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
       )
       .send(DOCS_PAGE),
   );

@@ -5,6 +5,7 @@ import type { Caller } from "../auth/caller.js";
 import { verifiedCertificate } from "../auth/client-certificate.js";
 import type { Admitted } from "../limits/admission.js";
 import { ServiceError } from "../service-error.js";
+import { ANSWER_HEADERS } from "./answer-headers.js";
 import type { AppParts } from "./app.js";
 import { foreignRequest } from "./foreign-requests.js";
 
@@ -33,7 +34,7 @@ export function addRequestHooks(app: FastifyInstance, parts: AppParts): void {
   app.decorateRequest("charge");
 
   app.addHook("onRequest", (request, reply, done) => {
-    reply.header("x-request-id", request.id);
+    reply.headers({ ...ANSWER_HEADERS, "x-request-id": request.id });
     const foreign = foreignRequest(request.raw, hostRule, tls !== null);
     if (foreign !== null) return done(foreign);
     // On a connection that was open already.

@@ -6,6 +6,7 @@ import type { ServerResponse } from "node:http";
 import { type CancelTimer, type Clock, onAbort } from "@tenure/core";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import type { StreamItem } from "../watch.js";
+import { ANSWER_HEADERS } from "./answer-headers.js";
 import { turn } from "./long-poll.js";
 
 /** Proxies close what is silent for longer. */
@@ -51,8 +52,8 @@ export class SseStreams {
     reply.hijack();
     const { raw } = reply;
     raw.writeHead(200, {
+      ...ANSWER_HEADERS,
       "content-type": "text/event-stream",
-      "cache-control": "no-store",
       "x-accel-buffering": "no",
       "x-request-id": request.id,
     });
