@@ -1,10 +1,10 @@
 /**
- * `npm run chaos`: the tests that kill, stop and cut off real processes, as often as it takes to believe them; `npm test`
- * does a part of it. Arguments choose among them (`npm run chaos -- run`).
+ * `npm run chaos`: the tests that kill, stop, cut off and attack real processes, as often as it takes to believe them; `npm
+ * test` does a part of it. Arguments choose among them (`npm run chaos -- run`, `npm run chaos -- hostile`).
  */
 import { main, run, runTool, ScriptError, setUp } from "./setup.mjs";
 
-const TESTS = ["packages/cli/src/run/", "packages/cli/src/coordinator/", "packages/cli/src/peers/"];
+const TESTS = ["run", "coordinator", "peers", "hostile"].map((folder) => `packages/cli/src/${folder}/`);
 
 await main(async () => {
   await setUp();

@@ -1,0 +1,262 @@
+/**
+ * A real `tenure serve` with TLS, client certificates and JWTs over an embedded store, an honest leader of a few groups, and
+ * attackers. All are gone after `close`.
+ */
+import { generateKeyPairSync, type KeyObject, sign } from "node:crypto";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { Agent, request } from "node:https";
+import { join } from "node:path";
+import { text } from "node:stream/consumers";
+import { systemClock } from "@tenure/core";
+import { freePorts } from "@tenure/engines";
+import { Authority, type Bundle, type CertificateKind, parseBundle } from "@tenure/peers/certificates";
+import { Scratch } from "../scratch.test-kit.js";
+import type { ServerProcess } from "../server-process.test-kit.js";
+import { KitProcess } from "./kit-process.test-kit.js";
+import type {
+  AttackMessage,
+  AttackOptions,
+  HonestMessage,
+  HonestOptions,
+  HonestOrder,
+  Place,
+  Strengths,
+} from "./messages.test-kit.js";
+
+const HEARTBEAT_MS = 500;
+const SERVER_NODE_ID = "arena";
+/** A node's right to campaign for a second. */
+const CAMPAIGNS_AT_ONCE = 1000;
+const LONG_TTL_MS = 60_000;
+/**
+ * Attackers come from other machines as a rule, and take no processor time from the service; here they have what it and the
+ * honest leader leave over.
+ */
+export const ATTACKERS_LAST: readonly string[] = ["nice", "-n", "10"];
+
+export interface Latencies {
+  readonly latenciesMs: readonly number[];
+  readonly failures: readonly string[];
+}
+
+/** What the server's process holds. */
+export interface Holdings {
+  readonly descriptors: number;
+  readonly rssMb: number;
+}
+
+export class Arena {
+  readonly groups: readonly string[];
+  readonly place: Place;
+  readonly #scratch: Scratch;
+  readonly #server: ServerProcess;
+  readonly #honest: KitProcess<HonestOrder, HonestMessage>;
+  readonly #admin: Agent;
+  readonly #key: KeyObject;
+  readonly #attackers = new Set<KitProcess<object, AttackMessage>>();
+
+  private constructor(
+    scratch: Scratch,
+    server: ServerProcess,
+    place: Place,
+    groups: readonly string[],
+    honest: HonestOptions,
+    admin: Bundle,
+    key: KeyObject,
+  ) {
+    this.#scratch = scratch;
+    this.#server = server;
+    this.place = place;
+    this.groups = groups;
+    this.#honest = new KitProcess("honest-main", honest);
+    this.#admin = new Agent({ keepAlive: true, ca: place.ca, cert: admin.cert, key: admin.key });
+    this.#key = key;
+  }
+
+  /** Resolves when the honest leader leads so many groups. */
+  static async open(groupCount: number, ttlMs: number): Promise<Arena> {
+    const scratch = new Scratch();
+    const directory = scratch.directory();
+    const nowMs = systemClock.wallMs();
+    const authority = await Authority.create({ trustDomain: "tenure", keyKind: "p256", days: 2, nowMs });
+    const issue = async (kind: CertificateKind, name: string) =>
+      parseBundle(
+        await authority.issue({
+          kind,
+          name,
+          nodeId: kind === "server" ? SERVER_NODE_ID : undefined,
+          hosts: ["127.0.0.1"],
+          days: 2,
+          nowMs,
+        }),
+        name,
+      );
+    const [own, node, admin] = await Promise.all([
+      issue("server", "arena"),
+      issue("sdk", "honest"),
+      issue("admin", "judge"),
+    ]);
+    const bundleFile = join(directory, "server.pem");
+    writeFileSync(bundleFile, `${own.key}\n${own.cert}\n${own.ca}\n`, { mode: 0o600 });
+    const { publicKey, privateKey } = generateKeyPairSync("ed25519");
+    const jwksFile = join(directory, "jwks.json");
+    writeFileSync(
+      jwksFile,
+      JSON.stringify({ keys: [{ ...publicKey.export({ format: "jwk" }), kid: "arena" }] }),
+    );
+    const [grpcPort = 0] = await freePorts(1);
+    const server = await scratch.serve([
+      ...[
+        "--listen",
+        "127.0.0.1:0",
+        "--grpc",
+        `127.0.0.1:${grpcPort}`,
+        "--store",
+        `embedded:${join(directory, "data")}`,
+      ],
+      ...["--bundle", bundleFile, "--jwt-jwks", jwksFile, "--log-level", "error"],
+    ]);
+    const place: Place = { url: server.url, port: server.port, grpcPort, ca: authority.certificatePem };
+    const groups = Array.from({ length: groupCount }, (_, index) => `honest-${index}`);
+    const { cert, key } = node;
+    const honest = { place, cert, key, groups, ttlMs, heartbeatMs: HEARTBEAT_MS };
+    const arena = new Arena(scratch, server, place, groups, honest, admin, privateKey);
+    await arena.#honest.message("leads");
+    return arena;
+  }
+
+  /** The next renewals of the honest leader, `count` at least; all of them until `work` has ended, which awaits `enough`. */
+  async renewals(
+    count: number,
+    work: (enough: () => Promise<unknown>) => Promise<void> = async (enough) => void (await enough()),
+  ): Promise<Latencies> {
+    const from = this.#honest.messages.length;
+    this.#honest.order({ kind: "collect", count });
+    await work(() => this.#honest.message("enough", from));
+    this.#honest.order({ kind: "report" });
+    return this.#honest.message("collected", from);
+  }
+
+  /** Leaderships that the honest leader lost; none, if all is well. */
+  get losses(): readonly string[] {
+    return this.#honest.messages.flatMap((message) =>
+      message.kind === "lost" ? [`${message.group}: ${message.reason}`] : [],
+    );
+  }
+
+  /** The terms of the honest groups as the service has them. */
+  async terms(): Promise<readonly number[]> {
+    const answers = await Promise.all(this.groups.map((group) => this.get(`/v1/groups/${group}/leader`)));
+    return answers.map((answer) => (answer["leader"] as { term: number } | null)?.term ?? 0);
+  }
+
+  /** As an admin. */
+  async get(path: string): Promise<Readonly<Record<string, unknown>>> {
+    return this.#ask("GET", path);
+  }
+
+  /** So many groups that are led for a minute, by nodes that each win as many as their rate allows. */
+  async lead(count: number): Promise<void> {
+    for (let from = 0; from < count; from += CAMPAIGNS_AT_ONCE) {
+      const nodeId = `crowd-${from}`;
+      const ids = Array.from(
+        { length: Math.min(CAMPAIGNS_AT_ONCE, count - from) },
+        (_, index) => from + index,
+      );
+      const campaigns = ids.map((id) => ({
+        group_id: `crowd/${id}`,
+        node_id: nodeId,
+        lease_ttl_ms: LONG_TTL_MS,
+      }));
+      const token = this.#token({ sub: nodeId, role: "node", groups: ["crowd/*"] });
+      const { results } = (await this.#ask("POST", "/v1/campaign", { campaigns }, token)) as {
+        results: readonly { is_leader?: boolean }[];
+      };
+      const lost = results.find((result) => result.is_leader !== true);
+      if (lost !== undefined) throw new Error(`a campaign of the crowd was answered ${JSON.stringify(lost)}`);
+    }
+  }
+
+  /** Resolves when the attack is under way. `before`: words to put before the attacker's command. */
+  async attack(attacks: Strengths, before: readonly string[] = []): Promise<Attacker> {
+    const options: AttackOptions = {
+      attacks,
+      place: this.place,
+      observerToken: this.#token({ sub: "eve", role: "observer", groups: ["*"] }),
+      nodeToken: this.#token({ sub: "mallory", role: "node", groups: ["mallory/*"] }),
+    };
+    const process = new KitProcess<object, AttackMessage>("attacker-main", options, before);
+    this.#attackers.add(process);
+    await process.message("attacking");
+    return {
+      end: async () => {
+        process.order({ kind: "end" });
+        const { counts } = await process.message("report");
+        await process.exited();
+        return counts;
+      },
+    };
+  }
+
+  holdings(): Holdings {
+    const directory = `/proc/${this.#server.pid}`;
+    const rssKb = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`${directory}/status`, "utf8"))?.[1];
+    return {
+      descriptors: readdirSync(`${directory}/fd`).length,
+      rssMb: Math.round(Number(rssKb) / 1024),
+    };
+  }
+
+  /** Ends the honest leader, then the server; resolves with its exit code and how long it took. */
+  async stop(): Promise<{ readonly code: number | null; readonly tookMs: number }> {
+    this.#honest.order({ kind: "end" });
+    await this.#honest.exited();
+    const startMs = performance.now();
+    const code = await this.#server.end("SIGTERM");
+    return { code, tookMs: performance.now() - startMs };
+  }
+
+  async close(): Promise<void> {
+    this.#admin.destroy();
+    await Promise.all([this.#honest, ...this.#attackers].map((process) => process.kill()));
+    await this.#scratch.close();
+  }
+
+  #token(claims: object): string {
+    const part = (value: object) => Buffer.from(JSON.stringify(value)).toString("base64url");
+    const exp = Math.floor(systemClock.wallMs() / 1000) + 3600;
+    const signed = `${part({ alg: "EdDSA", kid: "arena" })}.${part({ exp, ...claims })}`;
+    return `${signed}.${sign(null, Buffer.from(signed), this.#key).toString("base64url")}`;
+  }
+
+  async #ask(
+    method: "GET" | "POST",
+    path: string,
+    body?: object,
+    token?: string,
+  ): Promise<Readonly<Record<string, unknown>>> {
+    const sent = request(this.place.url + path, {
+      method,
+      ...(token === undefined ? { agent: this.#admin } : { agent: false, ca: this.place.ca }),
+      headers: {
+        ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+        ...(body === undefined ? {} : { "content-type": "application/json" }),
+      },
+    });
+    return new Promise((resolve, reject) => {
+      sent.once("error", reject);
+      sent.once("response", (response) => {
+        text(response).then((answer) => {
+          if (response.statusCode === 200) resolve(JSON.parse(answer) as Record<string, unknown>);
+          else reject(new Error(`${method} ${path} was answered ${response.statusCode} ${answer}`));
+        }, reject);
+      });
+      sent.end(body === undefined ? undefined : JSON.stringify(body));
+    });
+  }
+}
+
+export interface Attacker {
+  /** Resolves, when its process is gone, with what it did and what was answered. */
+  end(): Promise<Readonly<Record<string, number>>>;
+}
