@@ -89,8 +89,9 @@ class Queue {
     await this.#clock.settled();
   }
 
+  /** Those that came last go first: a list that is searched from its start shows its length. */
   async leave(): Promise<void> {
-    for (const hangUp of this.#hangUps) hangUp.abort();
+    for (const hangUp of this.#hangUps.toReversed()) hangUp.abort();
     const answers = await this.answered();
     if (answers.some((answer) => answer !== "gone")) throw new Error("a campaign outlived its caller");
   }

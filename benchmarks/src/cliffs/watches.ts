@@ -90,13 +90,14 @@ class Watches {
     await this.#clock.settled();
   }
 
+  /** Those that came last go first: a list that is searched from its start shows its length. */
   async leave(): Promise<void> {
-    await Promise.all(this.#iterators.map(async (iterator) => iterator.return?.()));
+    await Promise.all(this.#iterators.toReversed().map(async (iterator) => iterator.return?.()));
     await this.#closed();
   }
 
   async hangUp(): Promise<void> {
-    for (const connection of this.#connections) connection.abort();
+    for (const connection of this.#connections.toReversed()) connection.abort();
     await this.#closed();
   }
 
