@@ -12,13 +12,11 @@ import { describe, expect, test } from "vitest";
 import { DeferredStore, type StoreState } from "./deferred-store.js";
 import type { StoreDriver } from "./store-driver.js";
 
-const LIMITS = { batchOps: 7, batchesInFlight: 3 };
-
 /** An engine that fails as it is told to, until it is up; then it is a store in memory. */
 class LateEngine implements StoreDriver {
   readonly name = "late";
-  readonly limits = LIMITS;
   readonly store = new MemoryStore();
+  readonly limits = this.store.limits;
   failure: Error | null = new BackendUnavailableError("nothing listens");
   attempts = 0;
   signal: AbortSignal | undefined;
@@ -71,7 +69,7 @@ test("what can never work is thrown at the first attempt", async () => {
 
 test("name and limits are known, and calls are refused with the reason, until the engine is up", async () => {
   const { engine, clock, store, states } = await setUp();
-  expect([store.name, store.limits]).toEqual(["late", LIMITS]);
+  expect([store.name, store.limits]).toEqual(["late", engine.limits]);
   const first = store.feed()[Symbol.asyncIterator]();
   for (const call of [store.sync(), store.compareAndSet([]), first.next()]) {
     await expect(call).rejects.toThrow(BackendUnavailableError);

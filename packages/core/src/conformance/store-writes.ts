@@ -143,6 +143,26 @@ export function writeLaws(law: Law): void {
     assert.equal((await snapshot(store)).size, 0);
   });
 
+  law(
+    "a value as long as the store admits is written, and a batch with a longer one is refused as a whole",
+    async ({ store }) => {
+      const { valueBytes } = store.limits;
+      // Two bytes a character: bytes count, not characters.
+      const longest = "é".repeat(Math.floor(valueBytes / 2));
+      const others = ["r/b", "r/c"].map((key) => ({ key, expected: null, value: "1" }));
+      const longer = { key: "r/a", expected: null, value: `${longest}éé` };
+      for (const batch of [[longer], [...others, longer], [longer, ...others]]) {
+        await assert.rejects(store.compareAndSet(batch), InvalidRequestError);
+      }
+      assert.equal((await snapshot(store)).size, 0);
+      await swapAll(store, others);
+      await swap(store, "r/a", null, longest);
+      const found = await snapshot(store);
+      assert.equal(found.size, 3);
+      assert(found.get("r/a")?.value === longest, "the longest value came back changed");
+    },
+  );
+
   law("an empty batch is answered with nothing", async ({ store }) => {
     assert.deepEqual(await store.compareAndSet([]), []);
   });

@@ -129,6 +129,14 @@ class SkipsChecks extends Mutant {
   }
 }
 
+/** As an engine that drops what is too long for it. */
+class CutsLongValues extends Mutant {
+  override compareAndSet(batch: readonly CasOp[], options?: CallOptions): Promise<CasOutcome[]> {
+    const cut = batch.map((op) => ({ ...op, value: op.value.slice(0, this.limits.valueBytes / 2) }));
+    return super.compareAndSet(cut, options);
+  }
+}
+
 class FoldsKeys extends Mutant {
   override compareAndSet(batch: readonly CasOp[], options?: CallOptions): Promise<CasOutcome[]> {
     const folded = batch.map((op) => ({ ...op, key: op.key.replaceAll("//", "/") }));
@@ -230,6 +238,14 @@ const MUTANTS: readonly (readonly [new () => Store, string])[] = [
   [ShowsNothingOnConflict, "writers at random keep to a naive model (seed 1)"],
   [SkipsChecks, "a batch that names a key twice is refused, and nothing of it is written"],
   [SkipsChecks, "a batch that can never be right is refused, and nothing of it is written"],
+  [
+    SkipsChecks,
+    "a value as long as the store admits is written, and a batch with a longer one is refused as a whole",
+  ],
+  [
+    CutsLongValues,
+    "a value as long as the store admits is written, and a batch with a longer one is refused as a whole",
+  ],
   [FoldsKeys, "keys of every admitted character are told apart"],
   [NormalizesValues, "values come back as they were written"],
   [IgnoresAborts, "a call whose signal is aborted already rejects with the reason, and writes nothing"],

@@ -1,5 +1,5 @@
 import { InvalidRequestError } from "../errors.js";
-import type { CasOp } from "./store.js";
+import type { CasOp, StoreLimits } from "./store.js";
 
 /** Room for every key of ours (a prefix and an id of 200 characters), within what every engine can index. */
 const LONGEST_KEY = 512;
@@ -8,10 +8,10 @@ const LONGEST_KEY = 512;
 const LONE_SURROGATE = /\p{Surrogate}/u;
 
 /**
- * What every store refuses before it sends anything: a batch that fails here has written nothing, and would fail on
- * every engine.
+ * What a store refuses before it sends anything: a batch that fails here has written nothing. All but the length of a value
+ * would fail on every engine.
  */
-export function checkBatch(batch: readonly CasOp[]): void {
+export function checkBatch(batch: readonly CasOp[], { valueBytes }: StoreLimits): void {
   // A batch of one is the common case for a lone caller, and needs no set.
   const seen = batch.length > 1 ? new Set<string>() : null;
   for (let i = 0; i < batch.length; i++) {
@@ -31,6 +31,13 @@ export function checkBatch(batch: readonly CasOp[]): void {
     }
     if (typeof value !== "string") throw new InvalidRequestError(`batch[${i}].value`, "must be a string");
     checkText(`batch[${i}].value`, value);
+    // A character is at most three bytes, so most values need no count.
+    if (3 * value.length > valueBytes && Buffer.byteLength(value) > valueBytes) {
+      throw new InvalidRequestError(
+        `batch[${i}].value`,
+        `of ${key} takes ${Buffer.byteLength(value)} bytes, the store admits ${valueBytes}`,
+      );
+    }
   }
 }
 

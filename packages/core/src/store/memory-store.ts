@@ -18,7 +18,7 @@ import type {
  */
 export class MemoryStore implements Store {
   readonly name = "memory";
-  readonly limits: StoreLimits = { batchOps: 65_536, batchesInFlight: 4 };
+  readonly limits: StoreLimits = { batchOps: 65_536, batchesInFlight: 4, valueBytes: 2 ** 22 };
   readonly #entries = new Map<string, Entry>();
   readonly #hub = new FeedHub(() => ({ entries: [...this.#entries.values()], revision: this.#revision }));
   #revision: Revision = 0;
@@ -26,7 +26,7 @@ export class MemoryStore implements Store {
 
   async compareAndSet(batch: readonly CasOp[], options?: CallOptions): Promise<CasOutcome[]> {
     this.#admit(options);
-    checkBatch(batch);
+    checkBatch(batch, this.limits);
     const written: Entry[] = [];
     const outcomes = batch.map((op): CasOutcome => {
       const current = this.#entries.get(op.key) ?? null;

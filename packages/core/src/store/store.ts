@@ -41,10 +41,17 @@ export interface CallOptions {
   readonly signal?: AbortSignal;
 }
 
-/** What suits this store: the batcher keeps to it. */
+/** What this store takes. They are known before its engine answers. */
 export interface StoreLimits {
+  /** Operations of one batch; the batcher keeps to it. */
   readonly batchOps: number;
+  /** Batches on their way at once; the batcher keeps to it. */
   readonly batchesInFlight: number;
+  /**
+   * Bytes of UTF-8 of one value, as far as the engine has its default settings. A batch with a longer value is refused as a
+   * whole, with `InvalidRequestError`, before anything of it is sent.
+   */
+  readonly valueBytes: number;
 }
 
 export interface Store extends AsyncDisposable {

@@ -71,7 +71,7 @@ const REOPEN_BACKOFF = { firstMs: 100, maxMs: 5000 };
 export class EmbeddedStore implements Store {
   readonly name = "embedded";
   /** One at a time: what waits meanwhile goes out together, and a second batch under way would only halve them. */
-  readonly limits: StoreLimits = { batchOps: 8192, batchesInFlight: 1 };
+  readonly limits: StoreLimits = { batchOps: 8192, batchesInFlight: 1, valueBytes: 2 ** 22 };
   readonly #directory: string;
   readonly #options: DatabaseOptions;
   readonly #backoff: Backoff;
@@ -112,7 +112,7 @@ export class EmbeddedStore implements Store {
 
   async compareAndSet(batch: readonly CasOp[], options?: CallOptions): Promise<CasOutcome[]> {
     const session = this.#admit(options);
-    checkBatch(batch);
+    checkBatch(batch, this.limits);
     const { outcomes, written, isAhead } = session.table.decide(batch);
     if (written.length === 0 && !isAhead) {
       this.#checkOwner(session);

@@ -72,7 +72,7 @@ export class EtcdStore implements Store {
 
   async compareAndSet(batch: readonly CasOp[], options?: CallOptions): Promise<CasOutcome[]> {
     this.#admit(options);
-    checkBatch(batch);
+    checkBatch(batch, this.limits);
     if (batch.length > this.limits.batchOps) {
       throw new InvalidRequestError(
         "batch",
@@ -171,12 +171,15 @@ export class EtcdStore implements Store {
   }
 }
 
+/** Leaves room for the key, which a request names three times; the request itself is checked as well. */
+const VALUE_BYTES = 1_400_000;
+
 /**
  * One place is the head's, and etcd takes one off for the depth of the inner transactions. Four batches at once were
  * fastest on three members; more only wait for each other.
  */
 function limitsOf({ maxTxnOps }: EtcdOptions): StoreLimits {
-  return { batchOps: maxTxnOps - 2, batchesInFlight: 4 };
+  return { batchOps: maxTxnOps - 2, batchesInFlight: 4, valueBytes: VALUE_BYTES };
 }
 
 /** What every member would say again, whenever it is asked, is the caller's to mend. */

@@ -62,16 +62,17 @@ describe.skipIf(isMissing("nats"))("one server", () => {
     await store.close();
   });
 
-  test("a value larger than the server admits is refused, and nothing of its batch is written", async () => {
-    const store = await open("large");
-    const largest = { key: "r/b", expected: null, value: "é".repeat(523_000) };
+  test("a value larger than a server with a lower max_payload admits is refused, and nothing of its batch is written", async () => {
+    await using small = await startNats({ config: "max_payload: 100000" });
+    const store = await NatsStore.open(parseNatsUrl(small.urlOf("large")));
+    const largest = { key: "r/b", expected: null, value: "é".repeat(49_000) };
     const batch = [
       { key: "r/a", expected: null, value: "1" },
-      { key: "r/c", expected: null, value: "é".repeat(525_000) },
+      { key: "r/c", expected: null, value: "é".repeat(50_000) },
     ];
     await expect(store.compareAndSet(batch)).rejects.toThrow(InvalidRequestError);
     await expect(store.compareAndSet(batch)).rejects.toThrow(
-      /of r\/c takes \d+ bytes, the server admits 1048576/,
+      /of r\/c takes \d+ bytes, the server admits 100000/,
     );
     expect((await snapshotOf(store)).size).toBe(0);
     expect(await store.compareAndSet([largest])).toMatchObject([{ kind: "swapped" }]);

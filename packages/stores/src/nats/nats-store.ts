@@ -23,7 +23,8 @@ import { writeBatch } from "./writes.js";
 
 /** A call that has waited so long ends by itself; whoever is in a hurry gives a signal. */
 const CALL_MS = 5000;
-const LIMITS: StoreLimits = { batchOps: 256, batchesInFlight: 4 };
+/** A value, its headers and the name of its key make one message, of at most 1 MiB unless `max_payload` says otherwise. */
+const LIMITS: StoreLimits = { batchOps: 256, batchesInFlight: 4, valueBytes: 1_000_000 };
 
 /**
  * The store in a key-value bucket of NATS JetStream, for any server from 2.9 on. A revision is a sequence number of the
@@ -98,7 +99,7 @@ export class NatsStore implements Store {
 
   async compareAndSet(batch: readonly CasOp[], options: CallOptions = {}): Promise<CasOutcome[]> {
     const link = this.#admit(options);
-    checkBatch(batch);
+    checkBatch(batch, this.limits);
     if (batch.length === 0) return [];
     const outcomes = await this.#within(options, (signal) =>
       writeBatch(batch, {

@@ -29,7 +29,7 @@ const READERS = 2;
  * Writers come one after the other in the server, each for as long as its commit takes. So a second batch on its way would
  * only wait there; gathered here meanwhile, it grows, and the cost of a batch is shared by more.
  */
-const LIMITS: StoreLimits = { batchOps: 512, batchesInFlight: 1 };
+const LIMITS: StoreLimits = { batchOps: 512, batchesInFlight: 1, valueBytes: 2 ** 22 };
 
 /**
  * The store in a schema of a PostgreSQL database. A lease is a row, never a session or a lock that outlives a statement:
@@ -112,7 +112,7 @@ export class PostgresStore implements Store {
 
   async compareAndSet(batch: readonly CasOp[], { signal }: CallOptions = {}): Promise<CasOutcome[]> {
     this.#admit(signal);
-    checkBatch(batch);
+    checkBatch(batch, this.limits);
     if (batch.length === 0) return [];
     const session = await this.#acquire(this.#writers, signal);
     try {

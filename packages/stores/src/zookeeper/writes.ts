@@ -10,13 +10,7 @@
  * transaction too, acknowledged by the quorum: the server has then applied everything acknowledged before it, so the
  * read is as fresh as it must be.
  */
-import {
-  type BackendUnavailableError,
-  type CasOp,
-  type CasOutcome,
-  InvalidRequestError,
-  type Revision,
-} from "@tenure/core";
+import type { BackendUnavailableError, CasOp, CasOutcome, Revision } from "@tenure/core";
 import { type Connection, REQUEST_BYTES, type Write } from "./connection.js";
 import { failureOf, refusal } from "./failures.js";
 import { inParts } from "./in-parts.js";
@@ -26,26 +20,10 @@ interface Planned extends Write {
   readonly index: number;
 }
 
-/** Under what a server accepts as one request by default, with room for the path. */
-const LARGEST_VALUE_BYTES = 1_000_000;
 const WRITES_PER_TRANSACTION = 1024;
 const FAILED_TRANSACTIONS = 3;
 /** To ZooKeeper it means any version, so it cannot be compared. A node gets there after 2^32 writes. */
 const ANY_VERSION = -1;
-
-/** Refused before anything is sent: the server would drop the connection. */
-export function checkSizes(batch: readonly CasOp[]): void {
-  for (const [i, { value }] of batch.entries()) {
-    // A character is at most three bytes, so most need no count.
-    if (3 * value.length <= LARGEST_VALUE_BYTES) continue;
-    if (Buffer.byteLength(value) > LARGEST_VALUE_BYTES) {
-      throw new InvalidRequestError(
-        `batch[${i}].value`,
-        `must be at most ${LARGEST_VALUE_BYTES} bytes of UTF-8`,
-      );
-    }
-  }
-}
 
 function bytesOf({ key, value }: Write): number {
   return 9 * key.length + Buffer.byteLength(value);

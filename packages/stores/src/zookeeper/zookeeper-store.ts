@@ -16,12 +16,15 @@ import { OpeningFeed } from "./feed.js";
 import { checkOptions, type ZookeeperStoreOptions } from "./options.js";
 import { VersionBook } from "./version-book.js";
 import { readTlsFiles } from "./wire/socket.js";
-import { BatchWrite, checkSizes } from "./writes.js";
+import { BatchWrite } from "./writes.js";
 
 /** How long what is in flight may keep `close` waiting. */
 const LONGEST_CLOSE_MS = 5000;
-/** Larger batches or more of them raise the rate no further, and only wait longer. */
-const LIMITS: StoreLimits = { batchOps: 256, batchesInFlight: 4 };
+/**
+ * Larger batches or more of them raise the rate no further, and only wait longer. A value and its path make one request,
+ * of at most 1 MiB unless `jute.maxbuffer` says otherwise; the server drops the connection of a longer one.
+ */
+const LIMITS: StoreLimits = { batchOps: 256, batchesInFlight: 4, valueBytes: 1_000_000 };
 
 /**
  * The store in a ZooKeeper ensemble, 3.6 or newer. Each key is a node of its own; its revision is the node's `mzxid`.
@@ -67,8 +70,7 @@ export class ZookeeperStore implements Store {
   compareAndSet(batch: readonly CasOp[], options?: CallOptions): Promise<CasOutcome[]> {
     return this.#call(async () => {
       this.#admit(options);
-      checkBatch(batch);
-      checkSizes(batch);
+      checkBatch(batch, this.limits);
       const signal = options?.signal;
       const connection = await abortable(this.#ensemble.connection(), signal, giveUp);
       const write = new BatchWrite(connection, batch);
