@@ -42,6 +42,15 @@ export function serveCommand(shell: Shell): Command {
     .addOption(option("--jwt-jwks <url|file>", "accept JWTs signed by these keys"))
     .addOption(option("--jwt-issuer <iss>", "only of this issuer"))
     .addOption(option("--jwt-audience <aud>", "only for this audience"))
+    .addOption(
+      option("--jwt-key-refresh <seconds>", "fetch the keys of a URL again after this time (default 300)"),
+    )
+    .addOption(
+      option(
+        "--jwt-key-max-age <seconds>",
+        "use fetched keys for this time while the URL does not answer, 0: no limit (default 86400)",
+      ),
+    )
     .addOption(option("--admin-token-file <file>", "accept the token in this file as an admin's"))
     .addOption(
       option(

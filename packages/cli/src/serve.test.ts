@@ -123,6 +123,13 @@ describe("what cannot work ends with exit code 2 and one sentence", () => {
     },
   );
 
+  it("a JWKS URL with a password in it, which is not repeated", async () => {
+    const url = "https://svc:S3cretPw@idp.example/jwks?token=abc";
+    const sentence = await refused([...ANY_PORT, ...memory, "--jwt-jwks", url]);
+    expect(sentence).toMatch(/^--jwt-jwks holds a user name or a password/);
+    expect(sentence).not.toMatch(/S3cretPw|abc/);
+  });
+
   it("a certificate without its key", async () => {
     expect(await refused([...ANY_PORT, ...memory, "--tls-cert", "c.pem"])).toContain("--tls-key is missing");
   });

@@ -1,6 +1,7 @@
 /** The service's options, parsed once into a frozen object. Unknown keys are refused. */
 import { InvalidRequestError } from "@tenure/core";
 import { isLoopback } from "./auth/listen-policy.js";
+import { DEFAULT_KEY_MAX_AGE_SECONDS, DEFAULT_KEY_REFRESH_SECONDS } from "./auth/key-limits.js";
 import { parseTrustDomain } from "./auth/trust-domain.js";
 
 export interface Address {
@@ -27,6 +28,8 @@ export interface ServerOptions {
     readonly jwks: string;
     readonly issuer: string | null;
     readonly audience: string | null;
+    readonly keyRefreshSeconds: number;
+    readonly keyMaxAgeSeconds: number;
   } | null;
   readonly adminTokenFile: string | null;
   readonly signingKey: string | null;
@@ -81,6 +84,19 @@ export interface GivenOptions {
   readonly jwtJwks?: string | undefined;
   readonly jwtIssuer?: string | undefined;
   readonly jwtAudience?: string | undefined;
+  /**
+   * Seconds between two fetches of a JWKS at a URL. A key that was withdrawn is accepted for this long, while the URL answers.
+   *
+   * @defaultValue 300
+   */
+  readonly jwtKeyRefresh?: string | undefined;
+  /**
+   * Seconds for which the keys of a URL stay in use while the URL does not answer. After them tokens are answered with
+   * `BACKEND_UNAVAILABLE`. 0: without limit.
+   *
+   * @defaultValue 86400
+   */
+  readonly jwtKeyMaxAge?: string | undefined;
   readonly adminTokenFile?: string | undefined;
   readonly signingKey?: string | undefined;
   readonly logLevel?: string | undefined;
@@ -126,6 +142,8 @@ const KNOWN: Readonly<Record<keyof GivenOptions, true>> = {
   jwtJwks: true,
   jwtIssuer: true,
   jwtAudience: true,
+  jwtKeyRefresh: true,
+  jwtKeyMaxAge: true,
   adminTokenFile: true,
   signingKey: true,
   logLevel: true,
@@ -241,12 +259,43 @@ function parseTls({
   return { cert: tlsCert, key: tlsKey, clientCa: tlsClientCa ?? null, isBundle: false, crl, trustDomain };
 }
 
-function parseJwt({ jwtJwks, jwtIssuer, jwtAudience }: GivenOptions): ServerOptions["jwt"] {
-  if (jwtJwks !== undefined)
-    return { jwks: jwtJwks, issuer: jwtIssuer ?? null, audience: jwtAudience ?? null };
-  const orphan = jwtIssuer === undefined ? (jwtAudience === undefined ? null : "jwt-audience") : "jwt-issuer";
-  if (orphan !== null) throw new InvalidRequestError(orphan, "has no effect without jwt-jwks");
-  return null;
+function parseJwt(given: GivenOptions): ServerOptions["jwt"] {
+  const { jwtJwks, jwtIssuer, jwtAudience, jwtKeyRefresh, jwtKeyMaxAge } = given;
+  if (jwtJwks === undefined) {
+    const others = {
+      "jwt-issuer": jwtIssuer,
+      "jwt-audience": jwtAudience,
+      "jwt-key-refresh": jwtKeyRefresh,
+      "jwt-key-max-age": jwtKeyMaxAge,
+    };
+    for (const [field, value] of Object.entries(others)) {
+      if (value !== undefined) throw new InvalidRequestError(field, "has no effect without jwt-jwks");
+    }
+    return null;
+  }
+  const keyRefreshSeconds = wholeNumber(
+    jwtKeyRefresh ?? String(DEFAULT_KEY_REFRESH_SECONDS),
+    "jwt-key-refresh",
+    10,
+  );
+  const keyMaxAgeSeconds = wholeNumber(
+    jwtKeyMaxAge ?? String(Math.max(DEFAULT_KEY_MAX_AGE_SECONDS, keyRefreshSeconds)),
+    "jwt-key-max-age",
+    0,
+  );
+  if (keyMaxAgeSeconds !== 0 && keyMaxAgeSeconds < keyRefreshSeconds) {
+    throw new InvalidRequestError(
+      "jwt-key-max-age",
+      `is ${keyMaxAgeSeconds} and must be at least jwt-key-refresh, ${keyRefreshSeconds}, or 0 for no limit`,
+    );
+  }
+  return {
+    jwks: jwtJwks,
+    issuer: jwtIssuer ?? null,
+    audience: jwtAudience ?? null,
+    keyRefreshSeconds,
+    keyMaxAgeSeconds,
+  };
 }
 
 function parseLogLevel(text: string): LogLevel {

@@ -3,15 +3,17 @@
  * Losing the right to ask never lets two nodes lead; it only keeps one from asking.
  */
 import { InvalidRequestError } from "@tenure/core";
-import { errors, type JWTPayload, jwtVerify, type JWTVerifyOptions } from "jose";
+import { decodeProtectedHeader, errors, type JWTPayload, jwtVerify, type JWTVerifyOptions } from "jose";
+import { ServiceError } from "../service-error.js";
 import type { BearerToken } from "./bearer-token.js";
 import type { Caller } from "./caller.js";
 import { FileKeySource } from "./file-key-source.js";
+import { DEFAULT_KEY_MAX_AGE_SECONDS, DEFAULT_KEY_REFRESH_SECONDS } from "./key-limits.js";
 import { ALGORITHMS, type KeySet, type KeySource } from "./key-source.js";
 import { isLoopback } from "./listen-policy.js";
 import type { Parts } from "./parts.js";
 import { unauthenticated } from "./refusal.js";
-import { RemoteKeySource } from "./remote-key-source.js";
+import { redacted, type RemoteKeyOptions, RemoteKeySource } from "./remote-key-source.js";
 import { callerOfClaims } from "./token-claims.js";
 import { VerifiedTokens } from "./verified-tokens.js";
 
@@ -20,6 +22,10 @@ export interface JwtOptions {
   readonly jwks: string;
   readonly issuer?: string | undefined;
   readonly audience?: string | undefined;
+  /** Of keys at a URL. */
+  readonly keyRefreshSeconds?: number | undefined;
+  /** Of keys at a URL; 0: without limit. */
+  readonly keyMaxAgeSeconds?: number | undefined;
 }
 
 /** Machines that keep time by NTP differ by less. */
@@ -41,9 +47,9 @@ export class JwtVerifier implements AsyncDisposable {
 
   static async open(options: JwtOptions, parts: Parts): Promise<JwtVerifier> {
     const { jwks, audience } = options;
-    const isUrl = /^https?:\/\//i.test(jwks);
+    const isUrl = /^[a-z][a-z0-9+.-]*:\/\//i.test(jwks);
     const source = isUrl
-      ? RemoteKeySource.open(parseUrl(jwks, parts), parts)
+      ? RemoteKeySource.open(parseUrl(jwks, parts), remoteOptions(options), parts)
       : await FileKeySource.open(jwks, parts);
     if (audience === undefined) {
       parts.log.warn("no --jwt-audience is given: a token made for any other service is accepted, too");
@@ -75,15 +81,24 @@ export class JwtVerifier implements AsyncDisposable {
       if (keys === this.#keys) this.#verified.remember(token, caller, claims);
       return caller;
     } catch (error) {
-      throw error instanceof errors.JOSEError ? unauthenticated(explain(error), error) : error;
+      // `decodeProtectedHeader` throws a TypeError.
+      const isToken = error instanceof errors.JOSEError || error instanceof TypeError;
+      throw isToken ? unauthenticated(explain(error), error) : error;
     }
   }
 
   async #claims(token: string): Promise<{ claims: JWTPayload; keys: KeySet }> {
     if (this.#source.keys === null) await this.#source.refresh();
-    const { keys, origin } = this.#source;
-    if (keys === null)
-      throw unauthenticated(`the keys of tokens could not be fetched from ${origin} yet; ask again`);
+    const { keys } = this.#source;
+    if (keys === null) {
+      // What can be no token is refused with or without keys.
+      decodeProtectedHeader(token);
+      // It is our fault and not that of the token, and where the keys are is no business of strangers.
+      throw new ServiceError(
+        "BACKEND_UNAVAILABLE",
+        "the keys that verify tokens are not available; ask again, or ask another server",
+      );
+    }
     try {
       return { claims: await this.#verifyBy(keys, token), keys };
     } catch (error) {
@@ -122,16 +137,33 @@ export class JwtVerifier implements AsyncDisposable {
   }
 }
 
+/** No message repeats the URL: whatever is wrong with it, it may hold a password. */
 function parseUrl(jwks: string, { log }: Parts): URL {
-  if (!URL.canParse(jwks)) throw new InvalidRequestError(jwks, "is not a URL");
-  const url = new URL(jwks);
+  const url = URL.canParse(jwks) ? new URL(jwks) : null;
+  if (url === null || (url.protocol !== "http:" && url.protocol !== "https:")) {
+    throw new InvalidRequestError("jwt-jwks", "is not an http(s) URL, nor a file");
+  }
+  if (url.username !== "" || url.password !== "") {
+    throw new InvalidRequestError(
+      "jwt-jwks",
+      "holds a user name or a password, which is never sent: remove it; a JWKS is public and needs none",
+    );
+  }
   if (url.protocol === "http:" && !isLoopback(url.hostname)) {
-    log.warn(`${jwks} is not https: whoever can change the answer can make itself an admin`);
+    log.warn(`${redacted(url)} is not https: whoever can change the answer can make itself an admin`);
   }
   return url;
 }
 
-function explain(error: errors.JOSEError): string {
+function remoteOptions({ keyRefreshSeconds, keyMaxAgeSeconds }: JwtOptions): RemoteKeyOptions {
+  const maxAgeSeconds = keyMaxAgeSeconds ?? DEFAULT_KEY_MAX_AGE_SECONDS;
+  return {
+    refreshMs: 1000 * (keyRefreshSeconds ?? DEFAULT_KEY_REFRESH_SECONDS),
+    maxAgeMs: maxAgeSeconds === 0 ? Number.POSITIVE_INFINITY : 1000 * maxAgeSeconds,
+  };
+}
+
+function explain(error: Error): string {
   if (error instanceof errors.JWTExpired) return "the token has expired";
   if (error instanceof errors.JWTClaimValidationFailed) {
     if (error.reason === "missing") return `the token has no ${error.claim}`;

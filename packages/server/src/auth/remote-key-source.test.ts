@@ -5,11 +5,11 @@ import { VirtualClock } from "@tenure/core/testing";
 import { afterEach, describe, expect, it } from "vitest";
 import { cleanUp, later, closing, jwks, RecordingLog, testKey, token } from "./auth.test-kit.js";
 import { readBearerToken } from "./bearer-token.js";
-import { JwtVerifier } from "./jwt-verifier.js";
+import { type JwtOptions, JwtVerifier } from "./jwt-verifier.js";
 
 afterEach(cleanUp);
 
-const CLAIMS = { sub: "n1", groups: ["*"], exp: VirtualClock.EPOCH_MS / 1000 + 100_000 };
+const CLAIMS = { sub: "n1", groups: ["*"], exp: VirtualClock.EPOCH_MS / 1000 + 200_000 };
 
 /** An identity provider whose answer a test may change; `null` is a failure. */
 async function provider(document: string | null) {
@@ -24,12 +24,10 @@ async function provider(document: string | null) {
   return { state, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/jwks` };
 }
 
-async function open(url: string) {
+async function open(url: string, options: Partial<JwtOptions> = {}) {
   const clock = new VirtualClock();
   const recorded = new RecordingLog();
-  const verifier = closing(
-    await JwtVerifier.open({ jwks: url, audience: undefined }, { clock, log: recorded.log }),
-  );
+  const verifier = closing(await JwtVerifier.open({ jwks: url, ...options }, { clock, log: recorded.log }));
   const verify = async (text: string) => (await verifier.verify(readBearerToken(`Bearer ${text}`))).name;
   return { clock, recorded, verify };
 }
@@ -72,7 +70,7 @@ describe("a JWKS at a URL", () => {
     const { verify, clock, recorded } = await open(url);
     await verify(await token(key, CLAIMS));
     state.document = null;
-    await clock.advance(600_000);
+    await clock.advance(300_000);
     await recorded.until(/stay in use/);
     expect(await verify(await token(key, { ...CLAIMS, jti: "later" }))).toBe("n1");
     await clock.advance(1000);
@@ -89,10 +87,13 @@ describe("a JWKS at a URL", () => {
     const { state, url } = await provider(null);
     const { verify, clock } = await open(url);
     const text = await token(key, CLAIMS);
-    await expect(verify(text)).rejects.toMatchObject({
-      ...REFUSED,
-      message: expect.stringContaining(url) as unknown,
-    });
+    const unavailable = { code: "BACKEND_UNAVAILABLE", retryAfterSeconds: 1 };
+    await expect(verify(text)).rejects.toMatchObject(unavailable);
+    // Where the keys are is no business of strangers.
+    const told = await verify(text).catch((error: unknown) => String(error));
+    expect(told).not.toContain(new URL(url).port);
+    // What can never be a token is refused without any key.
+    for (const junk of ["junk", "a.b", "a.b.c"]) await expect(verify(junk)).rejects.toMatchObject(REFUSED);
     state.document = jwks(key);
     await clock.advance(1000);
     expect(await verify(text)).toBe("n1");
@@ -105,14 +106,97 @@ describe("a JWKS at a URL", () => {
     const text = await token(key, CLAIMS);
     await verify(text);
     state.document = jwks(testKey("k2"));
-    await clock.advance(600_000);
+    await clock.advance(300_000);
     await recorded.until(/new keys/);
     await expect(verify(text)).rejects.toMatchObject(REFUSED);
   });
 
-  it("must be a URL, and one over plain http is warned about", async () => {
-    await expect(open("http://")).rejects.toThrow("is not a URL");
-    const { recorded } = await open("http://jwks.invalid/");
-    expect(recorded.warnings().join()).toContain("is not https");
+  it("stays in use no longer than the maximum age while the URL does not answer", async () => {
+    const key = testKey("k1");
+    const { state, url } = await provider(jwks(key));
+    const { verify, clock, recorded } = await open(url, { keyRefreshSeconds: 60, keyMaxAgeSeconds: 3600 });
+    const text = await token(key, CLAIMS);
+    await verify(text);
+    state.document = null;
+    await clock.advance(60_000);
+    await recorded.until(/stay in use/);
+    await clock.advance(3_540_000);
+    expect(await verify(text)).toBe("n1");
+    await clock.advance(1000);
+    await expect(verify(text)).rejects.toMatchObject({ code: "BACKEND_UNAVAILABLE" });
+    expect(recorded.warnings().at(-1)).toContain("--jwt-key-max-age");
+    state.document = jwks(key);
+    await clock.advance(30_000);
+    await recorded.until(/answers again/);
+    expect(await verify(text)).toBe("n1");
+  });
+
+  it("over a mebibyte is refused while it comes, and not read to its end", async () => {
+    let sent = 0;
+    let hangUp = (): void => {};
+    const hungUp = new Promise<void>((resolve) => (hangUp = resolve));
+    const server = createServer((_request, response) => {
+      const chunk = "x".repeat(65_536);
+      const send = (): void => {
+        while (!response.destroyed && sent < 60 * 1024 * 1024) {
+          sent += chunk.length;
+          if (!response.write(chunk)) return void response.once("drain", send);
+        }
+        response.end();
+      };
+      response.on("close", hangUp);
+      send();
+    });
+    const recorded = await served(server, async (url) => {
+      const opened = await open(url);
+      await opened.recorded.until(/larger than 1048576 bytes/);
+      await hungUp;
+      return opened.recorded;
+    });
+    expect(sent).toBeLessThan(30 * 1024 * 1024);
+    expect(recorded.warnings().at(-1)).toContain("tokens cannot be verified");
+  });
+
+  it("is not asked for elsewhere by a redirect", async () => {
+    const server = createServer((_request, response) => {
+      response.writeHead(302, { location: "http://127.0.0.1:1/" }).end();
+    });
+    const recorded = await served(server, async (url) => {
+      const opened = await open(url);
+      await opened.recorded.until(/gives no usable keys/);
+      return opened.recorded;
+    });
+    expect(recorded.warnings().at(-1)).toContain("its status is 302");
+  });
+
+  it("must be an http(s) URL without a user or a password, and no message repeats it", async () => {
+    for (const url of [
+      "http://",
+      "https://svc:S3cretPw@idp.example/jwks?token=abc",
+      "https://svc@idp.example/jwks",
+      "ftp://svc:S3cretPw@idp.example/jwks",
+    ]) {
+      const refused = await open(url).then(
+        () => "started",
+        (error: unknown) => (error as Error).message,
+      );
+      expect(refused).toMatch(/^jwt-jwks (?:holds a user name or a password|is not an http\(s\) URL)/);
+      expect(refused).not.toMatch(/S3cretPw|svc|abc/);
+    }
+  });
+
+  it("is shown without its query, and one over plain http is warned about", async () => {
+    const { recorded } = await open("http://jwks.invalid/keys?token=abc");
+    expect(recorded.warnings().join()).toMatch(/http:\/\/jwks\.invalid\/keys\?… is not https/);
+    await recorded.until(/gives no usable keys/);
+    expect(recorded.lines.join()).not.toContain("abc");
   });
 });
+
+async function served<T>(server: Server, use: (url: string) => Promise<T>): Promise<T> {
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  later(() => server.closeAllConnections());
+  later(() => void server.close());
+  return use(`http://127.0.0.1:${(server.address() as AddressInfo).port}/jwks`);
+}

@@ -1,49 +1,66 @@
 /**
- * A JWKS at a URL. It is fetched in the background, every ten minutes and when a token names a key that is not known, but
- * never more often than the cooldown allows, whatever tokens strangers send.
+ * A JWKS at a URL. It is fetched in the background, at intervals and when a token names a key that is not known, but never
+ * more often than the cooldown allows, whatever tokens strangers send.
  *
- * Keys once fetched stay in use while the URL does not answer: that an identity provider is down must not end every
- * leadership. So a key that was withdrawn is trusted until the URL has answered without it.
+ * Keys once fetched stay in use while the URL does not answer, up to `maxAgeMs`: that an identity provider is down must not
+ * end every leadership at once. So a key that was withdrawn is accepted until the URL has answered without it, and for
+ * `maxAgeMs` at most.
  */
 import type { CancelTimer } from "@tenure/core";
-import { createRemoteJWKSet, type RemoteJWKSet } from "jose";
 import { type KeySet, type KeySource, parseJwks } from "./key-source.js";
 import type { Parts } from "./parts.js";
 
-const REFRESH_MS = 600_000;
+export interface RemoteKeyOptions {
+  readonly refreshMs: number;
+  /** Keys that were not confirmed for this long are not used any more. `Infinity`: they are. */
+  readonly maxAgeMs: number;
+}
+
 const RETRY_MS = 30_000;
 const COOLDOWN_MS = 10_000;
 const FAILED_COOLDOWN_MS = 1_000;
 /** A request may wait for this; its lease runs meanwhile. */
 const TIMEOUT_MS = 2_000;
+const MAX_BYTES = 1024 * 1024;
 
 export class RemoteKeySource implements KeySource {
+  /** Without what may be secret in it. */
   readonly origin: string;
-  readonly #remote: RemoteJWKSet;
+  readonly #url: URL;
+  readonly #options: RemoteKeyOptions;
   readonly #parts: Parts;
   #keys: KeySet | null = null;
   #text = "";
+  #fetchedAtMs = Number.NEGATIVE_INFINITY;
   #fetching: Promise<void> | null = null;
   #quietUntilMs = Number.NEGATIVE_INFINITY;
   #isFailing = false;
   #isClosed = false;
   #cancelNext: CancelTimer = () => {};
 
-  private constructor(url: URL, parts: Parts) {
-    this.origin = url.href;
+  private constructor(url: URL, options: RemoteKeyOptions, parts: Parts) {
+    this.origin = redacted(url);
+    this.#url = url;
+    this.#options = options;
     this.#parts = parts;
-    // When to fetch is decided here, on the injected clock; jose does the fetching.
-    this.#remote = createRemoteJWKSet(url, { timeoutDuration: TIMEOUT_MS });
   }
 
   /** Does not wait for the keys: a service whose identity provider is down starts all the same. */
-  static open(url: URL, parts: Parts): RemoteKeySource {
-    const source = new RemoteKeySource(url, parts);
+  static open(url: URL, options: RemoteKeyOptions, parts: Parts): RemoteKeySource {
+    const source = new RemoteKeySource(url, options, parts);
     void source.refresh();
     return source;
   }
 
   get keys(): KeySet | null {
+    const ageMs = this.#parts.clock.monotonicMs() - this.#fetchedAtMs;
+    if (this.#keys !== null && ageMs > this.#options.maxAgeMs) {
+      this.#keys = null;
+      this.#text = "";
+      this.#parts.log.warn(
+        `${this.origin} has given no usable keys for longer than --jwt-key-max-age: no token is accepted until it does`,
+      );
+    }
     return this.#keys;
   }
 
@@ -68,30 +85,76 @@ export class RemoteKeySource implements KeySource {
     const { clock } = this.#parts;
     this.#quietUntilMs = clock.monotonicMs() + (isDone ? COOLDOWN_MS : FAILED_COOLDOWN_MS);
     if (this.#isClosed) return;
-    this.#cancelNext = clock.after(isDone ? REFRESH_MS : RETRY_MS, () => void this.refresh());
+    const { refreshMs } = this.#options;
+    const nextMs = isDone ? refreshMs : Math.min(RETRY_MS, refreshMs);
+    this.#cancelNext = clock.after(nextMs, () => void this.refresh());
   }
 
   async #fetchOnce(): Promise<boolean> {
-    const { log } = this.#parts;
+    const { clock, log } = this.#parts;
+    // Of the answer's asking, not of its arrival: it may have been on its way for a while.
+    const askedAtMs = clock.monotonicMs();
     try {
-      await this.#remote.reload();
-      const text = JSON.stringify(this.#remote.jwks());
+      const text = await this.#fetchText();
       if (text !== this.#text) {
         const keys = parseJwks(text, this.origin);
         if (this.#keys !== null) log.info(`${this.origin} has new keys`);
         this.#keys = keys;
-        this.#parts.onRevoked?.();
         this.#text = text;
+        this.#parts.onRevoked?.();
       }
+      this.#fetchedAtMs = askedAtMs;
       if (this.#isFailing) log.info(`${this.origin} answers again`);
       this.#isFailing = false;
       return true;
     } catch (error) {
       const consequence =
-        this.#keys === null ? "tokens are refused until it does" : "the keys fetched before stay in use";
-      if (!this.#isFailing) log.warn({ err: error }, `${this.origin} gives no usable keys; ${consequence}`);
+        this.#keys === null
+          ? "tokens cannot be verified until it does"
+          : "the keys fetched before stay in use";
+      const { message, cause } = error as Error;
+      const why = cause instanceof Error ? `${message}: ${cause.message}` : message;
+      if (!this.#isFailing) log.warn(`${this.origin} gives no usable keys (${why}); ${consequence}`);
       this.#isFailing = true;
       return false;
     }
   }
+
+  async #fetchText(): Promise<string> {
+    const controller = new AbortController();
+    const cancelTimer = this.#parts.clock.after(TIMEOUT_MS, () => {
+      controller.abort(new Error(`no answer within ${TIMEOUT_MS} ms`));
+    });
+    try {
+      const response = await fetch(this.#url, {
+        // Where the keys come from is for the operator to say.
+        redirect: "manual",
+        signal: controller.signal,
+        headers: { accept: "application/jwk-set+json, application/json" },
+      });
+      if (response.status !== 200) throw new Error(`its status is ${response.status}`);
+      return await readBounded(response);
+    } finally {
+      // What was not read is not waited for.
+      controller.abort();
+      cancelTimer();
+    }
+  }
+}
+
+/** A URL may have a secret in its query. Those with a user or a password are refused before. */
+export function redacted({ origin, pathname, search }: URL): string {
+  return `${origin}${pathname}${search === "" ? "" : "?…"}`;
+}
+
+/** Throws as soon as more has come than keys can need. */
+async function readBounded({ body }: Response): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const chunk of (body ?? []) as AsyncIterable<Uint8Array> | Iterable<Uint8Array>) {
+    bytes += chunk.byteLength;
+    if (bytes > MAX_BYTES) throw new Error(`its answer is larger than ${MAX_BYTES} bytes`);
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString("utf8");
 }
