@@ -221,3 +221,14 @@ describe("an agenda", () => {
     clock.advanceTo(1000);
   });
 });
+
+test("no timer is left behind when items that were handed out in slices are planned again, and the agenda is closed", async () => {
+  const clock = new CountingClock();
+  const agenda: Agenda<Item> = new Agenda(clock, (due) => agenda.set(due, clock.nowMs + 60_000 - due.id));
+  for (let id = 0; id < 1000; id++) agenda.set(item(id), 10);
+  clock.advanceTo(10);
+  for (let turn = 0; turn < 20; turn++) await Promise.resolve();
+  expect(clock.standing.size).toBe(1);
+  agenda.close();
+  expect(clock.standing.size).toBe(0);
+});

@@ -58,6 +58,8 @@ export class Agenda<T extends AgendaItem> {
   }
 
   #wake(): void {
+    // An item that was planned again in the slice before may have set one.
+    this.#cancelTimer?.();
     this.#cancelTimer = null;
     this.#timerMs = Number.POSITIVE_INFINITY;
     const nowMs = this.#clock.monotonicMs();
