@@ -69,6 +69,10 @@ export function serveCommand(shell: Shell): Command {
     .addOption(option("--audit-log <file>", "append the audit log to this file (default: standard error)"))
     .addOption(option("--explicit-groups", "refuse groups that were not created first"))
     .addOption(option("--rate-limit <n>", "requests per second and caller, 0: no limit (default 1000)"))
+    .addOption(option("--max-groups <n>", "groups that may exist at once (default 100000)"))
+    .addOption(
+      option("--max-groups-per-node <n>", "groups that one node may bring into existence (default 10000)"),
+    )
     .addOption(option("--max-watches <n>", "watches open at once (default 50000)"))
     .addOption(option("--max-watches-per-caller <n>", "of one caller, admins excepted (default: half)"))
     .addOption(option("--max-waiting <n>", "waiting campaigns at once (default 50000)"))

@@ -62,6 +62,7 @@ describe("docs/COORDINATOR.md", () => {
   test("a poll is given to a healthy member at its interval, with the term", async () => {
     const clock = new VirtualClock();
     const elector = StoreElector.open({ store: new MemoryStore(), clock, keepMembers: true });
+    await elector.createGroup({ groupId: "coordinator" });
     await elector.heartbeat({ groupId: "coordinator", nodeId: "m" });
     const sent: Omit<Dispatch, "signal">[] = [];
     const specs = polling(

@@ -68,6 +68,7 @@ const record: fc.Arbitrary<ElectionRecord> = fc
     first: count,
     events: fc.array(event, { maxLength: 4 }),
     config: orNull(config),
+    founder: orNull(id),
     deleted: fc.boolean(),
   })
   .map(({ first, events, ...rest }) => ({

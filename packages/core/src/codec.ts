@@ -41,6 +41,7 @@ interface EncodedRecord {
   readonly no?: number;
   readonly ev?: readonly EventTuple[];
   readonly config?: GroupConfig;
+  readonly fnd?: string;
   readonly deleted?: 1;
 }
 
@@ -73,6 +74,7 @@ export function encodeRecord(record: ElectionRecord): string {
     no: record.eventNumber || undefined,
     ev: record.events.length === 0 ? undefined : record.events.map(encodeEvent),
     config: record.config ?? undefined,
+    fnd: record.founder ?? undefined,
     deleted: record.deleted ? 1 : undefined,
   };
   return JSON.stringify(encoded);
@@ -99,6 +101,7 @@ export function decodeRecord(value: string): ElectionRecord {
     eventNumber,
     events: encoded.ev === undefined ? EMPTY_RECORD.events : decodeEvents(encoded.ev, eventNumber),
     config: encoded.config ?? null,
+    founder: encoded.fnd ?? null,
     deleted: encoded.deleted === 1,
   };
 }

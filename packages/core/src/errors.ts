@@ -8,6 +8,7 @@ export type ErrorCode =
   | "UNAUTHORIZED"
   | "GROUP_NOT_FOUND"
   | "CONFLICT"
+  | "TOO_MANY_GROUPS"
   | "BACKEND_UNAVAILABLE"
   | "CLOSED";
 
@@ -63,6 +64,23 @@ export class GroupNotFoundError extends TenureError {
 /** An operator's request that the present state of the group does not admit. */
 export class ConflictError extends TenureError {
   readonly code = "CONFLICT";
+}
+
+/**
+ * One group more would exceed a limit of the elector. Nothing was written. It takes a deletion or a higher limit to make
+ * the same request succeed.
+ */
+export class TooManyGroupsError extends TenureError {
+  readonly code = "TOO_MANY_GROUPS";
+  /** The option of `StoreElector` that sets the limit; absent if a service did not say. */
+  readonly option: "maxGroups" | "maxGroupsPerNode" | undefined;
+  readonly limit: number | undefined;
+
+  constructor(message: string, option?: "maxGroups" | "maxGroupsPerNode", limit?: number) {
+    super(message);
+    this.option = option;
+    this.limit = limit;
+  }
 }
 
 /**

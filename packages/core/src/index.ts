@@ -62,6 +62,7 @@ export {
   ConflictError,
   type ErrorCode,
   GroupNotFoundError,
+  TooManyGroupsError,
   InvalidRequestError,
   InvalidTtlError,
   TenureError,

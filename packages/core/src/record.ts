@@ -69,6 +69,11 @@ export interface ElectionRecord {
   readonly events: readonly LeadershipEvent[];
   /** `null` for a group that exists only because somebody campaigned in it. */
   readonly config: GroupConfig | null;
+  /**
+   * The node whose campaign made the group, where groups per node are limited. It decides nothing about who may win, and
+   * counts only while `config` is `null`.
+   */
+  readonly founder: string | null;
   /** Emptied by an operator, and neither led nor configured since. Then the record is a tombstone. */
   readonly deleted: boolean;
 }
@@ -90,6 +95,7 @@ export const EMPTY_RECORD: ElectionRecord = Object.freeze({
   eventNumber: 0,
   events: NONE,
   config: null,
+  founder: null,
   deleted: false,
 });
 

@@ -53,6 +53,8 @@ describe("options", () => {
     [{ jwtIssuer: "i" }, "jwt-issuer has no effect without jwt-jwks"],
     [{ logLevel: "loud" }, 'log-level is "loud" and must be one of silent, error, warn, info, debug'],
     [{ rateLimit: "-1" }, 'rate-limit is "-1" and must be a whole number'],
+    [{ maxGroups: "0" }, 'max-groups is "0" and must be a whole number of at least 1'],
+    [{ maxGroupsPerNode: "x" }, 'max-groups-per-node is "x" and must be a whole number of at least 1'],
     [{ maxWatches: "0" }, 'max-watches is "0" and must be a whole number of at least 1'],
     [
       { maxWatches: "5", maxWatchesPerCaller: "6" },

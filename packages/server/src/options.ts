@@ -40,6 +40,8 @@ export interface ServerOptions {
   /** Requests per second and caller; `null`: no limit. */
   readonly rateLimit: number | null;
   readonly insecure: boolean;
+  readonly maxGroups: number;
+  readonly maxGroupsPerNode: number;
   /**
    * Names that a request may have as Host, without the port. `null`: any name with authentication; without it only loopback, and
    * with `--insecure` on another address also addresses and names without a dot. `*` admits every name.
@@ -115,6 +117,20 @@ export interface GivenOptions {
    * @defaultValue false
    */
   readonly insecure?: boolean | undefined;
+  /**
+   * Groups that may exist at once. The last hundredth is reserved for admins. Beyond, requests that would make a group are
+   * answered with `TOO_MANY_GROUPS`; groups that exist are not affected.
+   *
+   * @defaultValue 100000: about 250 MB of memory without metadata, 2 GB if every leader has 4 KiB of it
+   */
+  readonly maxGroups?: string | undefined;
+  /**
+   * Groups that one node may bring into existence by campaigning, at the same time. Groups that an admin created or
+   * configured do not count.
+   *
+   * @defaultValue 10000: a tenth of `maxGroups`, so it takes ten nodes to use up the groups of all
+   */
+  readonly maxGroupsPerNode?: string | undefined;
   /** Separated by commas. */
   readonly allowedHosts?: string | undefined;
   /** @defaultValue 50000 */
@@ -151,6 +167,8 @@ const KNOWN: Readonly<Record<keyof GivenOptions, true>> = {
   explicitGroups: true,
   rateLimit: true,
   insecure: true,
+  maxGroups: true,
+  maxGroupsPerNode: true,
   allowedHosts: true,
   maxWatches: true,
   maxWatchesPerCaller: true,
@@ -188,6 +206,8 @@ export function parseServerOptions(given: GivenOptions): ServerOptions {
     explicitGroups: given.explicitGroups ?? false,
     rateLimit: rateLimit === 0 || isUnlimited ? null : rateLimit,
     insecure: given.insecure ?? false,
+    maxGroups: wholeNumber(given.maxGroups ?? "100000", "max-groups", 1),
+    maxGroupsPerNode: wholeNumber(given.maxGroupsPerNode ?? "10000", "max-groups-per-node", 1),
     allowedHosts: given.allowedHosts === undefined ? null : parseHosts(given.allowedHosts),
     maxWatches,
     maxWatchesPerCaller: shareOf(maxWatches, "max-watches", given.maxWatchesPerCaller),

@@ -132,6 +132,8 @@ export class TenureServer implements AsyncDisposable {
           clock: parts.clock,
           explicitGroups: rest.explicitGroups,
           keepMembers: true,
+          maxGroups: rest.maxGroups,
+          maxGroupsPerNode: rest.maxGroupsPerNode,
         }),
       );
       const waiting = new WaitingRoom({

@@ -80,6 +80,7 @@ const NEXT_STEPS: Readonly<Record<string, string | undefined>> = {
   RATE_LIMITED: "ask less often, or raise --rate-limit of the server",
   UNEXPECTED_ANSWER: "see that --server names a Tenure service",
   CONFLICT: "look at the group with tenure groups show or tenure why, then decide anew",
+  TOO_MANY_GROUPS: "tenure groups list shows the groups, tenure groups delete removes one",
   GROUP_NOT_FOUND: "tenure groups create makes it",
 };
 

@@ -7,6 +7,7 @@ const PERMANENT: ReadonlySet<unknown> = new Set([
   "UNAUTHORIZED",
   "UNAUTHENTICATED",
   "GROUP_NOT_FOUND",
+  "TOO_MANY_GROUPS",
   "CLOSED",
 ]);
 

@@ -9,6 +9,7 @@ import {
   InvalidRequestError,
   InvalidTtlError,
   isObject,
+  TooManyGroupsError,
   UnauthorizedError,
 } from "@tenure/core";
 
@@ -85,6 +86,8 @@ export function errorOf(refusal: Refusal, { groupId = "", ttlMs = Number.NaN }: 
       return new GroupNotFoundError(groupId);
     case "CONFLICT":
       return new ConflictError(message);
+    case "TOO_MANY_GROUPS":
+      return new TooManyGroupsError(message);
     case "BACKEND_UNAVAILABLE":
       return new BackendUnavailableError(message);
     case "UNAUTHENTICATED":

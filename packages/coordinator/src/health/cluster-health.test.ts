@@ -29,6 +29,7 @@ describe("Coordinator manages coordination processes", () => {
       random: () => 0,
     });
     const { candidate } = cluster.node("a", { children: [health.child(), polls.child()] }, () => elector);
+    await elector.createGroup({ groupId });
     await elector.heartbeat({ groupId, nodeId: "silent" });
     const startMs = clock.wallMs();
     await clock.advance(5000);

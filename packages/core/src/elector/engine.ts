@@ -14,6 +14,7 @@ import { callLimitMs } from "./call-limit.js";
 import { EventLog } from "./event-log.js";
 import { FeedFollower } from "./feed-follower.js";
 import { Freshness } from "./freshness.js";
+import { GroupCensus, type GroupLimits } from "./group-census.js";
 import type { GroupState } from "./group-state.js";
 import { GroupTable } from "./group-table.js";
 import { HistoryKeeper } from "./history-keeper.js";
@@ -59,7 +60,7 @@ const PATIENT_ATTEMPTS = 8;
 const LONGEST_PAUSE_MS = 64;
 const WOKEN_AT_ONCE = 100;
 
-export interface EngineOptions {
+export interface EngineOptions extends GroupLimits {
   readonly explicitGroups: boolean;
   readonly keepMembers: boolean;
 }
@@ -75,6 +76,7 @@ export class Engine {
   readonly log: EventLog = new EventLog();
   readonly slices: Slices;
   readonly #batcher: Batcher;
+  readonly #census: GroupCensus;
   readonly #onChange: (group: GroupState) => void;
   readonly explicitGroups: boolean;
   readonly #onSettled: (() => void)[] = [];
@@ -84,6 +86,7 @@ export class Engine {
   constructor(store: Store, clock: Clock, options: EngineOptions, onChange: (group: GroupState) => void) {
     this.clock = clock;
     this.explicitGroups = options.explicitGroups;
+    this.#census = new GroupCensus(options);
     this.slices = new Slices(clock);
     this.#onChange = onChange;
     this.follower = new FeedFollower(store, clock, {
@@ -133,7 +136,8 @@ export class Engine {
   async transact<T>(group: GroupState, decide: Decide<T>, limitMs: number = REQUEST_LIMIT_MS): Promise<T> {
     this.#enter(group);
     try {
-      return await this.#transact(group, decide, this.clock.monotonicMs() + limitMs);
+      const limited = this.#census.limit(group.groupId, decide, () => this.freshness.wasFresh);
+      return await this.#transact(group, limited, this.clock.monotonicMs() + limitMs);
     } finally {
       this.#leave(group);
     }
@@ -324,6 +328,7 @@ export class Engine {
 
   #changed(group: GroupState, previous: ElectionRecord): void {
     const { record } = group;
+    this.#census.move(previous, record);
     if (record.deleted) this.members?.emptyLater(group.groupId);
     if (previous.eventNumber !== record.eventNumber) group.eventSeenAtMs = group.seenAtMs;
     const transferMoved = (previous.transfer === null) !== (record.transfer === null);

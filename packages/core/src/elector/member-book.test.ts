@@ -80,6 +80,7 @@ test("what is written is at most one line per group in ten seconds, however many
 test("a member that falls silent is suspect, then down, and spoken of for ten minutes; back again it is healthy since then", async () => {
   const { clock, electors } = await world(1);
   const [elector] = electors as [StoreElector];
+  await elector.createGroup({ groupId: "g" });
   const startMs = clock.wallMs();
   await elector.heartbeat({ groupId: "g", nodeId: "d" });
   const look = async () =>

@@ -38,7 +38,7 @@ import type {
 import { TenureError } from "../errors.js";
 import type { LeadershipEvent } from "../event.js";
 import { DEFAULT_DRIFT_RATIO } from "../lease-time.js";
-import type { ElectionRecord, Holder } from "../record.js";
+import { type ElectionRecord, groupExists, type Holder } from "../record.js";
 import { unlessAborted } from "../on-abort.js";
 import { decideRenew } from "../rules/renew.js";
 import { decideResign } from "../rules/resign.js";
@@ -67,6 +67,21 @@ export interface StoreElectorOptions {
   readonly explicitGroups?: boolean;
   /** Keep account of who gives signs of life, in the store. */
   readonly keepMembers?: boolean;
+  /**
+   * Groups that may exist at once. Nodes are refused with `TooManyGroupsError` a hundredth earlier, so that an operator
+   * can still create a group when nodes have used up the rest. Groups that exist are never affected. Each elector counts
+   * what it has seen; give the same limit to all electors of a store.
+   *
+   * @defaultValue no limit: a program with access to the store is trusted. The service has a limit.
+   */
+  readonly maxGroups?: number;
+  /**
+   * Groups that one node may bring into existence by campaigning in them, and that exist at the same time. A group that
+   * an operator creates or configures does not count for any node; one that is deleted does not count any more.
+   *
+   * @defaultValue no limit, as for `maxGroups`
+   */
+  readonly maxGroupsPerNode?: number;
 }
 
 export class StoreElector implements ElectorAdmin {
@@ -87,10 +102,17 @@ export class StoreElector implements ElectorAdmin {
 
   private constructor(options: StoreElectorOptions) {
     const { store, clock, random, driftRatio, explicitGroups = false, keepMembers = false } = options;
+    const limits = {
+      maxGroups: checkLimit(options.maxGroups, "maxGroups"),
+      maxGroupsPerNode: checkLimit(options.maxGroupsPerNode, "maxGroupsPerNode"),
+    };
     const chance = random ?? Math.random;
     this.#driftRatio = driftRatio ?? DEFAULT_DRIFT_RATIO;
-    this.#engine = new Engine(store, clock ?? systemClock, { explicitGroups, keepMembers }, (group) =>
-      this.#attendance.look(group),
+    this.#engine = new Engine(
+      store,
+      clock ?? systemClock,
+      { explicitGroups, keepMembers, ...limits },
+      (group) => this.#attendance.look(group),
     );
     this.#campaigns = new Campaigns(this.#engine, this.#driftRatio, chance);
     this.#attendance = new Attendance(this.#engine, this.#campaigns, chance);
@@ -144,7 +166,12 @@ export class StoreElector implements ElectorAdmin {
       const group = this.#engine.obtain(groupId);
       await this.#engine.transact(
         group,
-        this.#engine.existing(group, () => ({ kind: "stay", value: null })),
+        this.#engine.existing(group, ({ record }) =>
+          // A heartbeat must not bring a group into existence.
+          groupExists(record)
+            ? { kind: "stay", value: null }
+            : { kind: "answer", give: () => refuseUnknown(groupId) },
+        ),
       );
       this.#engine.members?.sign(groupId, nodeId, false, metadata);
     });
@@ -327,6 +354,11 @@ export class StoreElector implements ElectorAdmin {
       ageMs: consistency === "linearizable" ? 0 : this.#engine.freshness.ageMs(),
     };
   }
+}
+
+function checkLimit(limit: number | undefined, name: string): number {
+  if (limit === undefined) return Number.POSITIVE_INFINITY;
+  return checkInteger(limit, name, 1, Number.MAX_SAFE_INTEGER);
 }
 
 function checkCursor(cursor: number | undefined): number | undefined {

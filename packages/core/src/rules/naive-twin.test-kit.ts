@@ -80,6 +80,7 @@ export class NaiveTwin {
       eventNumber: events.length,
       events: events.slice(Math.max(state.dropped, events.length - 4)),
       config: state.config,
+      founder: null,
       deleted: state.deleted,
     };
   }

@@ -1,0 +1,121 @@
+/**
+ * Counts the groups that exist, and of the implicit ones how many each node has founded; refuses a group too many.
+ *
+ * The counts follow the feed, so each server counts for itself: servers that share a store may together exceed a limit
+ * by the foundings that they have in flight at the same moment.
+ */
+import { BackendUnavailableError, TooManyGroupsError } from "../errors.js";
+import { type ElectionRecord, groupExists } from "../record.js";
+import type { Decide } from "./engine.js";
+
+/** Absent: no limit. */
+export interface GroupLimits {
+  readonly maxGroups?: number;
+  readonly maxGroupsPerNode?: number;
+}
+
+const UNLIMITED = Number.POSITIVE_INFINITY;
+/** The part of `maxGroups` that nodes leave to operators: one in so many. */
+const OPERATOR_SHARE = 100;
+
+export class GroupCensus {
+  readonly #limits: Required<GroupLimits>;
+  #total = 0;
+  readonly #founded = new Map<string, number>();
+
+  constructor({ maxGroups = UNLIMITED, maxGroupsPerNode = UNLIMITED }: GroupLimits) {
+    this.#limits = { maxGroups, maxGroupsPerNode };
+  }
+
+  /** A record has taken the place of another. */
+  move(previous: ElectionRecord, next: ElectionRecord): void {
+    const existed = groupExists(previous);
+    const exists = groupExists(next);
+    if (existed && exists && founderOf(previous) === founderOf(next)) return;
+    if (existed) this.#add(founderOf(previous), -1);
+    if (exists) this.#add(founderOf(next), 1);
+  }
+
+  /**
+   * `decide`, but a write that would make a group too many is refused, and one that makes a group notes its founder. A
+   * write that may have happened already is not refused: it was admitted before, and the place that it finds taken may be
+   * its own. `hasCounted`: this server has looked at the store; before that there is nothing to count.
+   */
+  limit<T>(groupId: string, decide: Decide<T>, hasCounted: () => boolean): Decide<T> {
+    const { maxGroups, maxGroupsPerNode } = this.#limits;
+    if (maxGroups === UNLIMITED && maxGroupsPerNode === UNLIMITED) return decide;
+    return (seen, now, uncertain) => {
+      const step = decide(seen, now, uncertain);
+      if (step.kind !== "write" || uncertain) return step;
+      const { change } = step;
+      if (groupExists(seen.record) || !groupExists(change.next)) return step;
+      const founder = change.next.holder?.nodeId ?? null;
+      const refusal = hasCounted() ? this.#refusal(groupId, founder) : notYetCounted();
+      if (refusal !== null) {
+        step.dropped?.();
+        return { kind: "answer", give: () => raise(refusal) };
+      }
+      const release = this.#reserve(founder);
+      return {
+        ...step,
+        change: { ...change, next: { ...change.next, founder } },
+        landed: (revision) => {
+          release();
+          step.landed?.(revision);
+        },
+        dropped: () => {
+          release();
+          step.dropped?.();
+        },
+      };
+    };
+  }
+
+  /** Why there must not be one group more; `founder` is `null` for a group that an operator makes. */
+  #refusal(groupId: string, founder: string | null): TooManyGroupsError | null {
+    const { maxGroups, maxGroupsPerNode } = this.#limits;
+    if (founder !== null && (this.#founded.get(founder) ?? 0) >= maxGroupsPerNode) {
+      return new TooManyGroupsError(
+        `group ${groupId} cannot be made: node ${founder} has founded ${maxGroupsPerNode} groups, the limit per node (maxGroupsPerNode, --max-groups-per-node); delete groups that are no longer used, reuse existing ones, or raise the limit`,
+        "maxGroupsPerNode",
+        maxGroupsPerNode,
+      );
+    }
+    if (maxGroups === UNLIMITED) return null;
+    const reserved = founder === null || maxGroups < 2 ? 0 : Math.ceil(maxGroups / OPERATOR_SHARE);
+    if (this.#total < maxGroups - reserved) return null;
+    const share = reserved === 0 ? "" : `, of which ${reserved} are reserved for operators`;
+    return new TooManyGroupsError(
+      `group ${groupId} cannot be made: ${this.#total} groups exist, the limit is ${maxGroups}${share} (maxGroups, --max-groups); delete groups that are no longer used, or raise the limit`,
+      "maxGroups",
+      maxGroups,
+    );
+  }
+
+  /** Counts a group whose write is in flight, until the function returned is called. */
+  #reserve(founder: string | null): () => void {
+    this.#add(founder, 1);
+    return () => this.#add(founder, -1);
+  }
+
+  #add(founder: string | null, change: 1 | -1): void {
+    this.#total += change;
+    if (founder === null) return;
+    const count = (this.#founded.get(founder) ?? 0) + change;
+    if (count === 0) this.#founded.delete(founder);
+    else this.#founded.set(founder, count);
+  }
+}
+
+/** A group that an operator has configured is no longer its founder's. */
+function founderOf({ config, founder }: ElectionRecord): string | null {
+  return config === null ? founder : null;
+}
+
+function notYetCounted(): BackendUnavailableError {
+  return new BackendUnavailableError("the groups in the store have not been counted yet");
+}
+
+function raise(error: Error): never {
+  throw error;
+}
