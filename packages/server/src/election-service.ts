@@ -242,9 +242,9 @@ export class ElectionService {
     caller: Caller,
     query: { prefix?: string; limit?: number; cursor?: string },
   ): Promise<shapes.GroupsReply> {
-    const page = await told(this.#elector.groups(query));
-    const seen = page.groups.filter((group) => maySee(caller, group.groupId));
-    return { groups: seen.map(codec.groupShape), cursor: page.cursor };
+    // Filtered before the page is made: a cursor is the id of a group, and must be one that the caller may see.
+    const page = await told(this.#elector.groups(query, { maySee: (groupId) => maySee(caller, groupId) }));
+    return { groups: page.groups.map(codec.groupShape), cursor: page.cursor };
   }
 
   async members(caller: Caller, groupId: string): Promise<shapes.MembersReply> {
