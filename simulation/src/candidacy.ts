@@ -14,13 +14,17 @@ import type { ClientProcess } from "./checks/check.js";
 import type { Environment } from "./environment.js";
 import { isExpected } from "./environment.js";
 import { CallLost } from "./network.js";
+import { ttlsOf } from "./profile.js";
 import type { Renewer } from "./renewer.js";
 
 const CANCELLED = new CallLost("cancelled");
-const CANCEL_RATE = 0.15;
+const LOOK_RATE = 0.5;
+const AWAY_MS = [1000, 3000] as const;
 const FORGET_RATE = 0.1;
 const RESIGN_TRIES = 6;
 const CALL_MS = 250;
+/** How many calls to the store one request may take. */
+const STORE_CALLS = 8;
 
 export class Candidacy {
   readonly #environment: Environment;
@@ -32,7 +36,11 @@ export class Candidacy {
   readonly #stopping = new AbortController();
   /** Every term that this process was ever given, so that none is led twice. */
   readonly #terms = new Map<number, LedTerm>();
-  #leastTtlMs = 300;
+  readonly #callMs: number;
+  readonly #mostTtlMs: number;
+  #leastTtlMs: number;
+  /** Those of which it was told that it does not lead them. */
+  readonly #refusedTerms = new Set<LedTerm>();
   #yield = false;
 
   constructor(
@@ -48,6 +56,9 @@ export class Candidacy {
     this.#random = random;
     this.#renewer = renewer;
     this.#priority = random.int(0, 2);
+    const { profile, groupIds } = environment;
+    [this.#leastTtlMs, this.#mostTtlMs] = ttlsOf(profile, groupIds.indexOf(groupId));
+    this.#callMs = CALL_MS + STORE_CALLS * 2 * profile.storeMs[1];
   }
 
   /** Ends by itself only after `stop`. */
@@ -69,7 +80,8 @@ export class Candidacy {
     const cancel = new AbortController();
     const stop = () => cancel.abort(CANCELLED);
     this.#stopping.signal.addEventListener("abort", stop);
-    const isCancelled = request.waitMs !== undefined && this.#random.chance(CANCEL_RATE);
+    const isCancelled =
+      request.waitMs !== undefined && this.#random.chance(this.#environment.profile.cancelRate);
     const cancelTimer = isCancelled ? clock.after(this.#random.between(10, request.waitMs ?? 0), stop) : null;
     const sent = core.sendMoment(clock);
     try {
@@ -85,7 +97,11 @@ export class Candidacy {
       if (this.#terms.size > 0 && this.#random.chance(0.7)) await this.#resign(term);
     } catch (error) {
       this.#refused(error);
-      if (cancel.signal.aborted) await this.#lookWhetherElected();
+      // Whoever does not look stays away for a while, and leaves it to the server to take back what was won.
+      if (cancel.signal.aborted) {
+        if (this.#random.chance(LOOK_RATE)) await this.#lookWhetherElected();
+        else await this.#rest(this.#random.between(...AWAY_MS));
+      }
     } finally {
       cancelTimer?.();
       this.#stopping.signal.removeEventListener("abort", stop);
@@ -94,7 +110,7 @@ export class Candidacy {
 
   #request(): CampaignRequest {
     const { nodeId, instanceId } = this.#process;
-    const ttlMs = this.#random.int(this.#leastTtlMs, 1200);
+    const ttlMs = this.#random.int(this.#leastTtlMs, this.#mostTtlMs);
     const waitMs = this.#random.chance(0.6) ? this.#random.int(200, 3000) : undefined;
     return { groupId: this.#groupId, nodeId, ttlMs, instanceId, waitMs, priority: this.#priority };
   }
@@ -105,8 +121,9 @@ export class Candidacy {
     return network.call({
       from: this.#process.clock,
       server: random.pick(servers),
-      timeoutMs: (request.waitMs ?? 0) + CALL_MS,
+      timeoutMs: (request.waitMs ?? 0) + this.#callMs,
       signal,
+      campaign: request,
       run: (elector, options) => elector.campaign(request, options),
       onAnswer: (result, arrivedMs, answeredMs) => {
         checks.onAnswer({ verb: "campaign", request, result, arrivedMs, answeredMs });
@@ -133,17 +150,26 @@ export class Candidacy {
     ) {
       if (clock.monotonicMs() >= renewAtMs) {
         renewAtMs += ttlMs / 3;
-        void this.#renew(term, this.#random.chance(0.8) ? ttlMs : this.#random.int(this.#leastTtlMs, 1200));
+        void this.#renew(term, this.#random.chance(0.8) ? ttlMs : this.#otherTtl(ttlMs));
       }
       await this.#rest(
         Math.min(term.leftMs(), renewAtMs - clock.monotonicMs(), workUntilMs - clock.monotonicMs()),
       );
     }
     this.#note(`${term.isInside() ? "ends" : "has lost"} term ${term.term}`);
-    checks.onStop(lead);
+    const lapsed = !term.isInside() && !this.#refusedTerms.has(term);
+    checks.onStop(lead, lapsed ? "lapsed" : "ended");
     const forgets = this.#random.chance(FORGET_RATE);
     if (forgets) term.end();
     else await this.#resign(term);
+  }
+
+  /** A lease shorter than the time between two renewals ends by itself: then that is no fault of anybody else. */
+  #otherTtl(ttlMs: number): number {
+    const { time, profile } = this.#environment;
+    const isPeace = time.monotonicMs() >= profile.chaosMs;
+    const leastMs = isPeace ? Math.max(this.#leastTtlMs, Math.ceil(0.7 * ttlMs)) : this.#leastTtlMs;
+    return this.#random.int(Math.min(leastMs, this.#mostTtlMs), this.#mostTtlMs);
   }
 
   async #renew(term: LedTerm, ttlMs: number): Promise<void> {
@@ -156,6 +182,7 @@ export class Candidacy {
       const result: RenewResult = await this.#renewer.renew(request, Math.max(60, ttlMs / 3));
       if (result.kind === "not-leader") {
         this.#note(`is told that it does not lead term ${term.term}`);
+        this.#refusedTerms.add(term);
         term.end();
       } else {
         const isLed = term.extend({ sent, ttlMs });
@@ -181,7 +208,7 @@ export class Candidacy {
         await network.call({
           from: clock,
           server: random.pick(servers),
-          timeoutMs: CALL_MS,
+          timeoutMs: this.#callMs,
           run: (elector, options) => elector.resign(request, options),
           onAnswer: (result, arrivedMs, answeredMs) =>
             checks.onAnswer({ verb: "resign", request, result, arrivedMs, answeredMs }),
@@ -202,7 +229,7 @@ export class Candidacy {
       .call({
         from: clock,
         server: random.pick(servers),
-        timeoutMs: CALL_MS,
+        timeoutMs: this.#callMs,
         run: (elector, options) => elector.leader(this.#groupId, options),
         onError: (error) => this.#checkError(error),
       })
@@ -223,7 +250,7 @@ export class Candidacy {
   /** The policy may have come to admit only longer leases. */
   #refused(error: unknown): void {
     if (error instanceof this.#environment.modules.core.InvalidTtlError)
-      this.#leastTtlMs = Math.min(error.minTtlMs, 1000);
+      this.#leastTtlMs = Math.min(error.minTtlMs, this.#mostTtlMs);
   }
 
   #checkError(error: unknown): void {

@@ -52,14 +52,14 @@ export class Chaos {
   }
 
   #endFaults(): void {
-    const { servers, network, trace, stops } = this.#environment;
+    const { servers, network, trace, stops, profile } = this.#environment;
     trace?.note("chaos", "is over");
     if (stops !== null) stops.rate = 0;
     Object.assign(network.faults, { lossRate: 0, duplicateRate: 0, lateRate: 0, slowRate: 0 });
     for (const { plan, process } of servers) {
       Object.assign(plan, this.#environment.modules.testing.noFaults());
-      plan.requestMs = [0.2, 2];
-      plan.answerMs = [0.2, 2];
+      plan.requestMs = profile.storeMs;
+      plan.answerMs = profile.storeMs;
       plan.feedMs = [0.1, 2];
       process?.clock.resume();
     }

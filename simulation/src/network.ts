@@ -2,9 +2,10 @@
  * Calls from clients to servers: delayed, late, lost, duplicated. A client that gives up closes its connection, which
  * its server learns a little later, unless the request came by a proxy that keeps the connection open.
  */
-import type { CallOptions, ElectorAdmin } from "@tenure/core";
+import type { CallOptions, CampaignRequest, ElectorAdmin } from "@tenure/core";
 import type { ProcessClock, Random, VirtualClock } from "@tenure/core/testing";
 import type { SimServer } from "./sim-server.js";
+import type { WaitingRooms } from "./waiting-rooms.js";
 
 /** The call came to nothing that the client could know: timeout, connection lost, cancelled. */
 export class CallLost extends Error {}
@@ -26,6 +27,8 @@ export interface NetworkCall<T> {
   readonly server: SimServer;
   readonly timeoutMs: number;
   readonly signal?: AbortSignal;
+  /** Of a campaign: so that checkers know who waits where. */
+  readonly campaign?: CampaignRequest;
   readonly run: (elector: ElectorAdmin, options: CallOptions, arrival: Arrival) => Promise<T>;
   /** At the server, in true time, whether or not the answer ever arrives. */
   readonly onAnswer?: (value: T, arrivedMs: number, answeredMs: number, arrival: Arrival) => void;
@@ -41,22 +44,34 @@ export class Network {
   lastArrivalMs: number = Number.POSITIVE_INFINITY;
   readonly #time: VirtualClock;
   readonly #random: Random;
+  readonly #rooms: WaitingRooms;
+  readonly #connections = new Map<ProcessClock, Set<Connection>>();
   #arrivals = 0;
 
-  constructor(time: VirtualClock, random: Random) {
+  constructor(time: VirtualClock, random: Random, rooms: WaitingRooms) {
     this.#time = time;
     this.#random = random;
+    this.#rooms = rooms;
+  }
+
+  /** The process is gone, and its machine closes its connections. */
+  hangUp(from: ProcessClock): void {
+    for (const connection of this.#connections.get(from) ?? []) connection.close();
+    this.#connections.delete(from);
   }
 
   call<T>(call: NetworkCall<T>): Promise<T> {
     return new Promise((resolve, reject) => {
       const connection = new Connection(this.#time, () => this.#delay());
+      const open = this.#connections.get(call.from) ?? new Set<Connection>();
+      this.#connections.set(call.from, open.add(connection));
       let settled = false;
       const settle = (how: () => void) => {
         if (settled) return;
         settled = true;
         cancelTimeout();
         call.signal?.removeEventListener("abort", abort);
+        open.delete(connection);
         call.from.pass(() => connection.close());
         how();
       };
@@ -118,8 +133,17 @@ export class Network {
       const arrival: Arrival = { number: ++this.#arrivals };
       if (connection?.isClosed === true) return;
       const line = connection?.open(process.clock);
-      const forgetCrash = process.onCrash(() => done({ ok: false, error: new CallLost("connection reset") }));
+      const forgetCrash = process.onCrash(() => {
+        forget();
+        done({ ok: false, error: new CallLost("connection reset") });
+      });
+      const standing =
+        call.campaign === undefined ? undefined : this.#rooms.enter(call.server, call.campaign);
+      line?.controller.signal.addEventListener("abort", () => {
+        if (standing !== undefined) standing.goneAtMs = this.#time.monotonicMs();
+      });
       const forget = () => {
+        if (standing !== undefined) standing.leftAtMs = this.#time.monotonicMs();
         forgetCrash();
         if (line !== undefined) connection?.forget(line);
       };

@@ -33,6 +33,10 @@ export class SimOperator {
     // A pause that was late lands first.
     await sleep(time, Math.max(0, profile.chaosMs + 300 - time.monotonicMs()));
     await Promise.all(groupIds.map((groupId) => this.#insist(this.#resume(groupId))));
+    while (time.monotonicMs() < profile.chaosMs + profile.actsInPeaceMs) {
+      await sleep(time, this.#random.between(200, 1200));
+      await this.#act(this.#random.pick(groupIds));
+    }
   }
 
   /** Changes a policy to what it is, for ever. */
@@ -48,6 +52,7 @@ export class SimOperator {
     const random = this.#random;
     const by = `op${++this.#acts}`;
     const dice = random.next();
+    const inPeace = this.#environment.time.monotonicMs() >= this.#environment.profile.chaosMs;
     if (dice < 0.3) {
       const force = random.chance(0.25);
       const banMs = random.chance(0.6) ? random.int(200, 2000) : undefined;
@@ -59,10 +64,15 @@ export class SimOperator {
       const toNodeId = random.pick(this.#nodeIds());
       await this.#try({
         verb: "transfer",
-        request: { groupId, toNodeId, by, timeoutMs: random.int(200, 1000) },
+        request: {
+          groupId,
+          toNodeId,
+          by,
+          timeoutMs: inPeace ? random.int(1500, 3000) : random.int(200, 1000),
+        },
       });
     } else if (dice < 0.65) {
-      const forMs = random.chance(0.6) ? random.int(50, 1500) : undefined;
+      const forMs = inPeace || random.chance(0.6) ? random.int(50, 1500) : undefined;
       await this.#try({ verb: "pause", request: { groupId, forMs } });
       await sleep(this.#environment.time, random.between(0, 1200));
       if (random.chance(0.8)) await this.#try(this.#resume(groupId));

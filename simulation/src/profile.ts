@@ -11,10 +11,20 @@ export interface Profile {
   readonly preempt: boolean;
   /** Processes are stopped at readings of their clocks, in the middle of whatever they do. */
   readonly stops: StopPlan | null;
+  /** The ttls that are asked for, per group; the last one goes for all further groups. */
+  readonly ttlMs: readonly (readonly [number, number])[];
+  /** Somebody else holds the last group with a lease of this length, too short for the store. */
+  readonly neighbourTtlMs: number | null;
+  /** How long a call to the store takes there, and as long back, once there are no faults. */
+  readonly storeMs: readonly [number, number];
+  /** How many of the waiting campaigns are given up before their time. */
+  readonly cancelRate: number;
   /** How long a leader has work for. */
   readonly workMs: readonly [number, number];
   /** How long, at most, each process is left in peace. */
   readonly peaceMs: number;
+  /** The operator also acts for so long after the faults have ended. */
+  readonly actsInPeaceMs: number;
   readonly chaosMs: number;
   readonly quietMs: number;
 }
@@ -25,8 +35,13 @@ const usual: Profile = {
   wallJumps: false,
   preempt: false,
   stops: null,
+  ttlMs: [[300, 1200]],
+  neighbourTtlMs: null,
+  storeMs: [0.2, 2],
+  cancelRate: 0.25,
   workMs: [100, 4000],
   peaceMs: 4000,
+  actsInPeaceMs: 0,
   chaosMs: 12_000,
   quietMs: 9_000,
 };
@@ -39,8 +54,29 @@ export const PROFILES: Readonly<Record<string, Profile>> = {
   preempt: { ...usual, preempt: true },
   /** Leaders come and go, servers crash often. */
   churn: { ...usual, workMs: [20, 300], peaceMs: 1500 },
+  operator: { ...usual, actsInPeaceMs: 8000, chaosMs: 4000, quietMs: 14_000 },
+  /** A store that is well and slow, with long leases, and a neighbour whose leases are too short for it. */
+  slow: {
+    ...usual,
+    groups: 2,
+    ttlMs: [
+      [6000, 8000],
+      [500, 500],
+    ],
+    neighbourTtlMs: 500,
+    storeMs: [70, 80],
+    cancelRate: 0.6,
+    workMs: [300, 9000],
+    chaosMs: 0,
+    quietMs: 30_000,
+  },
   stops: { ...usual, stops: { rate: 0.01, stopMs: [1, 400] } },
 };
+
+/** The ttls that are asked for in the group of this number. */
+export function ttlsOf({ ttlMs }: Profile, group: number): readonly [number, number] {
+  return ttlMs[Math.min(group, ttlMs.length - 1)] ?? [300, 1200];
+}
 
 export function profileNamed(name: string): Profile {
   const profile = PROFILES[name];

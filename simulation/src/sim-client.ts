@@ -70,8 +70,13 @@ export class SimClient {
     });
   }
 
+  /** A machine that is up closes the connections of a process that is gone; one that lost its power does not. */
   crash(): void {
-    this.#process?.clock.kill();
+    const { environment, random } = this.#options;
+    const process = this.#process;
+    if (process === null) return;
+    process.clock.kill();
+    if (random.chance(0.5)) environment.network.hangUp(process.clock);
     this.#process = null;
   }
 

@@ -38,6 +38,7 @@ export class SimServer {
   readonly #options: SimServerOptions;
   readonly #crashListeners = new Set<() => void>();
   #process: ServerProcess | null = null;
+  #startedMs = 0;
 
   constructor(options: SimServerOptions) {
     this.name = options.name;
@@ -48,6 +49,11 @@ export class SimServer {
   /** `null` while it is down. */
   get process(): ServerProcess | null {
     return this.#process;
+  }
+
+  /** Whether its calls to the store went wrong since then, in this life or an earlier one. */
+  isTroubledSince(trueMs: number): boolean {
+    return this.#startedMs >= trueMs || (this.#process?.store.troubledAtMs ?? 0) >= trueMs;
   }
 
   start(): void {
@@ -67,6 +73,7 @@ export class SimServer {
       plan: this.plan,
       gate: clock,
     });
+    this.#startedMs = time.monotonicMs();
     const draws = random.fork();
     const elector = modules.core.StoreElector.open({
       store: faulty,

@@ -6,6 +6,8 @@ import type { ElectionRecord, LeadershipEvent } from "@tenure/core";
 
 export interface RecordWrite {
   readonly groupId: string;
+  /** By which server. */
+  readonly server: string;
   readonly revision: number;
   readonly atMs: number;
   readonly record: ElectionRecord;
@@ -18,6 +20,8 @@ export interface RecordWrite {
 
 export class GroupTruth {
   readonly groupId: string;
+  /** The longest ttl that is asked for. */
+  readonly longestTtlMs: number;
   readonly writes: RecordWrite[] = [];
   /** By number. */
   readonly events: Map<number, LeadershipEvent> = new Map();
@@ -25,8 +29,9 @@ export class GroupTruth {
   /** Event numbers at which the group was deleted. A deletion may drop the events before its own number. */
   readonly #deletions: number[] = [];
 
-  constructor(groupId: string) {
+  constructor(groupId: string, longestTtlMs: number) {
     this.groupId = groupId;
+    this.longestTtlMs = longestTtlMs;
   }
 
   /** The event number of the last deletion at or before event `number`; 0: there was none. */
@@ -42,7 +47,7 @@ export class GroupTruth {
     return this.last?.record ?? null;
   }
 
-  add(revision: number, atMs: number, record: ElectionRecord): RecordWrite {
+  add(server: string, revision: number, atMs: number, record: ElectionRecord): RecordWrite {
     const previous = this.last;
     if (previous !== null) previous.untilMs = atMs;
     const known = previous?.record.events ?? [];
@@ -54,6 +59,7 @@ export class GroupTruth {
     );
     const write = {
       groupId: this.groupId,
+      server,
       revision,
       atMs,
       record,

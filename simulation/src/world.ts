@@ -8,15 +8,17 @@ import { Chaos } from "./chaos.js";
 import { Checks, type Violation } from "./checks/checks.js";
 import type { CoreModule } from "./core-module.js";
 import type { Environment } from "./environment.js";
+import { holdForEver } from "./neighbour.js";
 import { Network } from "./network.js";
 import { SimOperator } from "./operator.js";
-import type { Profile } from "./profile.js";
+import { type Profile, ttlsOf } from "./profile.js";
 import { Reader } from "./reader.js";
 import { SimClient } from "./sim-client.js";
 import { SimServer } from "./sim-server.js";
 import { Trace } from "./trace.js";
 import { describe, GroupTruth } from "./truth.js";
 import { TruthStore } from "./truth-store.js";
+import { WaitingRooms } from "./waiting-rooms.js";
 import { watchForEver } from "./watcher.js";
 
 export interface WorldOptions {
@@ -73,8 +75,12 @@ export class World {
     this.#random = random;
     this.#trace =
       options.traced === true || options.print !== undefined ? new Trace(this.#time, options.print) : null;
-    this.#groups = Array.from({ length: profile.groups }, (_, i) => new GroupTruth(`g${i}`));
+    this.#groups = Array.from(
+      { length: profile.groups },
+      (_, i) => new GroupTruth(`g${i}`, ttlsOf(profile, i)[1]),
+    );
     this.#byId = new Map(this.#groups.map((group) => [group.groupId, group]));
+    const rooms = new WaitingRooms(() => this.#time.monotonicMs());
     // Of several stops in a row, which are rare, no two are among the longest.
     const stoppedMs = 2 * (profile.stops?.stopMs[1] ?? 0);
     this.#checks = new Checks(
@@ -83,7 +89,9 @@ export class World {
         decidedBeforeMs: STORE_CALL_MS + stoppedMs,
         stoppedMs,
         chaosMs: profile.chaosMs,
+        callMs: 2 * profile.storeMs[1],
         groups: this.#groups,
+        rooms,
         nowMs: () => this.#time.monotonicMs(),
         truth: (groupId) => this.#truth(groupId),
       },
@@ -98,7 +106,7 @@ export class World {
       stops: this.#stops,
       time: this.#time,
       random,
-      network: new Network(this.#time, random.fork()),
+      network: new Network(this.#time, random.fork(), rooms),
       servers: Array.from({ length: random.int(2, 4) }, (_, i) => this.#server(`s${i}`, store)),
       groupIds: this.#groups.map((group) => group.groupId),
       checks: this.#checks,
@@ -124,6 +132,9 @@ export class World {
     for (const groupId of environment.groupIds) {
       for (let i = 0; i < 2; i++) void watchForEver(environment, `w${groupId}.${i}`, groupId, random.fork());
     }
+    const { neighbourTtlMs } = profile;
+    if (neighbourTtlMs !== null)
+      void holdForEver(environment, environment.groupIds.at(-1) as string, neighbourTtlMs, random.fork());
     this.#tick();
     await this.#time.run({ untilMs: profile.chaosMs + profile.quietMs });
     this.#checks.onEnd();
@@ -173,12 +184,18 @@ export class World {
         environment: this.#environment,
         name: `c${i}`,
         nodeId: isNamesake && sendsInstance ? "n0" : `n${i}`,
-        groupIds: this.#environment.groupIds,
+        groupIds: this.#contested(),
         rate: drawRate(random),
         sendsInstance,
         random: random.fork(),
       });
     });
+  }
+
+  /** All groups but that of the neighbour. */
+  #contested(): readonly string[] {
+    const { groupIds, profile } = this.#environment;
+    return profile.neighbourTtlMs === null ? groupIds : groupIds.slice(0, -1);
   }
 
   #nodeIds(): readonly string[] {
@@ -195,7 +212,7 @@ export class World {
     const { core } = this.#options.modules;
     const truth = this.#truth(key.slice(2));
     if (key.startsWith("r/")) {
-      const write = truth.add(revision, this.#time.monotonicMs(), core.decodeRecord(value));
+      const write = truth.add(server, revision, this.#time.monotonicMs(), core.decodeRecord(value));
       this.#trace?.note("STORE", `r${revision} by ${server} ${write.groupId} ${describe(write)}`);
       this.#checks.onWrite(write);
     } else {

@@ -1,20 +1,23 @@
 /** What checkers are told, and how they complain. */
-import type {
-  CampaignRequest,
-  CampaignResult,
-  Leader,
-  Leadership,
-  LeadershipEvent,
-  LedTerm,
-  RenewRequest,
-  RenewResult,
-  ResignRequest,
-  ResignResult,
-  WatchEvent,
+import {
+  type CampaignRequest,
+  type CampaignResult,
+  DEFAULT_POLICY,
+  type ElectionRecord,
+  type Leader,
+  type Leadership,
+  type LeadershipEvent,
+  type LedTerm,
+  type RenewRequest,
+  type RenewResult,
+  type ResignRequest,
+  type ResignResult,
+  type WatchEvent,
 } from "@tenure/core";
 import type { ProcessClock } from "@tenure/core/testing";
 import type { Act } from "../acts.js";
 import type { GroupTruth, RecordWrite } from "../truth.js";
+import type { WaitingRooms } from "../waiting-rooms.js";
 
 /** One life of a client process. */
 export interface ClientProcess {
@@ -85,7 +88,8 @@ export interface Check {
   onHistory?(truth: GroupTruth, before: readonly LeadershipEvent[]): void;
   /** After each answer that gave the client a deadline. */
   onLead?(lead: Lead): void;
-  onStop?(lead: Lead): void;
+  /** `lapsed`: its deadline came, though it renewed and nobody told it to go. */
+  onStop?(lead: Lead, how: "ended" | "lapsed"): void;
   onResignSent?(request: ResignRequest): void;
   onActed?(acted: Acted): void;
   onResumeSent?(groupId: string): void;
@@ -104,10 +108,26 @@ export interface CheckContext {
   /** How long processes may be stopped between a reading of the clock and what they make of it; 0 where they never are. */
   readonly stoppedMs: number;
   readonly chaosMs: number;
+  /** The longest time that a call to the store takes without faults. */
+  readonly callMs: number;
   readonly groups: readonly GroupTruth[];
+  readonly rooms: WaitingRooms;
   nowMs(): number;
   truth(groupId: string): GroupTruth;
   fail(code: CheckCode, what: string): void;
+}
+
+/** Whether nothing but time and others keeps this candidate from winning, as far as the record says. */
+export function mayWin(record: ElectionRecord, { nodeId, ttlMs }: CampaignRequest): boolean {
+  const { bans, config } = record;
+  const { minTtlMs, maxTtlMs } = config?.policy ?? DEFAULT_POLICY;
+  const allowed = config?.allowedNodes ?? null;
+  return (
+    !bans.some((ban) => ban.nodeId === nodeId) &&
+    (allowed === null || allowed.includes(nodeId)) &&
+    ttlMs >= minTtlMs &&
+    ttlMs <= maxTtlMs
+  );
 }
 
 export const CHECKS = {
@@ -124,10 +144,15 @@ export const CHECKS = {
   S9: "a yes without its own write, or an acknowledged write lost",
   S10: "an operator's act answered as done that has not happened",
   S11: "a transfer whose answer does not say what happened",
-  L1: "no leader after the faults have ended",
+  S12: "a candidate elected before another that waits at the same server and is to be served first",
+  L1: "no leader for too long, without faults",
   L2: "a holder told that it is not the leader",
   L3: "a mark that outlives its time",
   L5: "a deposed leader's lease extended",
+  L6: "a vacancy while a candidate waits that may win, without faults",
+  L7: "a waiting successor or challenger that the leader is not told of, without faults",
+  L9: "a lease lost though its leader renews it, without faults",
+  L8: "a term won by a client that was gone, not taken back, without faults",
   E1: "an unexpected error",
 } as const;
 

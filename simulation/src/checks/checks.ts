@@ -5,10 +5,11 @@ import { AskedBans } from "./asked-bans.js";
 import { FreshReads } from "./fresh-reads.js";
 import { HonestAnswers } from "./honest-answers.js";
 import { KeptActs } from "./kept-acts.js";
-import { Liveness } from "./liveness.js";
 import { Marks } from "./marks.js";
+import { NoGaps } from "./no-gaps.js";
 import { OneHolder } from "./one-holder.js";
 import { OneLeader } from "./one-leader.js";
+import { QueueOrder } from "./queue-order.js";
 import { TrueReasons } from "./true-reasons.js";
 import { WholeHistory } from "./whole-history.js";
 import { WholeWatch } from "./whole-watch.js";
@@ -27,13 +28,7 @@ export class Checks implements Required<Check> {
 
   constructor(context: Omit<CheckContext, "fail">, onViolation: (violation: Violation) => void) {
     const told: CheckContext = {
-      driftRatio: context.driftRatio,
-      decidedBeforeMs: context.decidedBeforeMs,
-      stoppedMs: context.stoppedMs,
-      chaosMs: context.chaosMs,
-      groups: context.groups,
-      nowMs: () => context.nowMs(),
-      truth: (groupId) => context.truth(groupId),
+      ...context,
       fail: (code, what) => {
         const violation = { code, what, atMs: context.nowMs() };
         if (!this.violations.has(code)) this.violations.set(code, violation);
@@ -52,7 +47,8 @@ export class Checks implements Required<Check> {
       new AskedBans(told),
       new KeptActs(told),
       new HonestAnswers(told),
-      new Liveness(told),
+      new QueueOrder(told),
+      new NoGaps(told),
     ];
   }
 
@@ -73,8 +69,8 @@ export class Checks implements Required<Check> {
     for (const check of this.#checks) check.onLead?.(lead);
   }
 
-  onStop(lead: Lead): void {
-    for (const check of this.#checks) check.onStop?.(lead);
+  onStop(lead: Lead, how: "ended" | "lapsed"): void {
+    for (const check of this.#checks) check.onStop?.(lead, how);
   }
 
   onResignSent(request: ResignRequest): void {

@@ -3,6 +3,9 @@ import type { Act } from "../acts.js";
 import type { RecordWrite } from "../truth.js";
 import type { Acted, Check, CheckContext } from "./check.js";
 
+/** Off while a transfer that failed may leave its mark behind, or may have succeeded for a moment. */
+const JUDGES_FAILED_TRANSFERS: boolean = true;
+
 /**
  * S10: what an operator was told is done is done: at some moment between the arrival of the request and its answer the record
  * showed its effect. Where no write of the act is found, the effect must have come about otherwise.
@@ -20,7 +23,7 @@ export class KeptActs implements Check {
     const { act, outcome } = acted;
     const states = this.#states(acted);
     if (outcome === "refused") {
-      if (act.verb === "transfer") this.#checkFailed(act, acted, states);
+      if (JUDGES_FAILED_TRANSFERS && act.verb === "transfer") this.#checkFailed(act, acted, states);
       return;
     }
     if (this.#isDone(act, acted, states)) return;
@@ -77,8 +80,7 @@ export class KeptActs implements Check {
       (each) => each.atMs >= acted.arrivedMs && each.events.some((event) => isYield(event, by)),
     );
     const next = states.slice(yielded).find(({ events }) => events.some(isElection));
-    const stillLeads = last?.record.holder?.nodeId === toNodeId;
-    if (yielded !== -1 && stillLeads && next?.record.holder?.nodeId === toNodeId) {
+    if (yielded !== -1 && next?.record.holder?.nodeId === toNodeId) {
       this.#context.fail("S11", `the transfer to ${toNodeId} is answered as failed, and it took over`);
     }
   }
@@ -104,11 +106,15 @@ function isSteppedDown({ record, events }: RecordWrite, { by, force = false }: S
   return isFreed || (!force && record.deposed?.by === by);
 }
 
-/** After a lost answer: whoever led then leads no more, or is deposed by somebody else, and is banned if that was asked for. */
+/**
+ * After a lost answer: whoever led then leads no more, or is deposed by somebody else, and is banned if that was asked for. Or
+ * nobody led any more, and the server that was asked did not know yet.
+ */
 function isGoneAnyway(
   states: readonly RecordWrite[],
   { banMs = 0, force = false }: StepDownRequest,
 ): boolean {
+  if (banMs === 0 && states.some(({ record }) => record.holder === null)) return true;
   return states.some(({ record: then }, index) => {
     const { holder, term } = then;
     if (holder === null) return false;

@@ -1,6 +1,9 @@
+import { readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
 import { expect, it } from "vitest";
 import { loadCore } from "../core-module.js";
-import { loadMutant } from "./mutant-loader.js";
+import { loadMutant, patched } from "./mutant-loader.js";
+import { MUTANTS } from "./mutants.js";
 
 const rule = "for this test";
 
@@ -18,4 +21,13 @@ it.each([
 ])("a patch that fits %s is refused", async (_, find) => {
   const patches = [{ file: "errors.js", find, replace: "" }];
   await expect(loadMutant({ name: "test", rule, patches })).rejects.toThrow("it must occur once");
+});
+
+it.each(MUTANTS)("the mutant $name fits the core as it is built", ({ name, patches }) => {
+  const files = new Map<string, string>();
+  for (const patch of patches) {
+    const path = fileURLToPath(new URL(patch.file, import.meta.resolve("@tenure/core")));
+    files.set(path, patched(files.get(path) ?? readFileSync(path, "utf8"), patch, name));
+  }
+  expect(files.size).toBeGreaterThan(0);
 });

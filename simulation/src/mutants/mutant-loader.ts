@@ -40,17 +40,18 @@ async function copyCode(from: string, to: string): Promise<void> {
   }
 }
 
-async function apply(directory: string, { file, find, replace }: Patch, name: string): Promise<void> {
-  const path = join(directory, file);
-  const code = await readFile(path, "utf8");
+async function apply(directory: string, patch: Patch, name: string): Promise<void> {
+  const path = join(directory, patch.file);
+  await writeFile(path, patched(await readFile(path, "utf8"), patch, name));
+}
+
+/** The code with the patch in it; throws if the patch does not fit exactly once. */
+export function patched(code: string, { file, find, replace }: Patch, name: string): string {
   const count = code.split(find).length - 1;
   if (count !== 1) {
     throw new Error(
       `mutant ${name}: ${JSON.stringify(find)} occurs ${count} times in ${file}, it must occur once`,
     );
   }
-  await writeFile(
-    path,
-    code.replace(find, () => replace),
-  );
+  return code.replace(find, () => replace);
 }

@@ -1,6 +1,7 @@
 import { ACT_MUTANTS } from "./act-mutants.js";
 import { ANSWER_MUTANTS } from "./answer-mutants.js";
 import type { Mutant } from "./mutant.js";
+import { QUEUE_MUTANTS } from "./queue-mutants.js";
 import { RECORD_MUTANTS } from "./record-mutants.js";
 import { TIME_MUTANTS } from "./time-mutants.js";
 
@@ -9,4 +10,5 @@ export const MUTANTS: readonly Mutant[] = [
   ...ANSWER_MUTANTS,
   ...RECORD_MUTANTS,
   ...ACT_MUTANTS,
+  ...QUEUE_MUTANTS,
 ];

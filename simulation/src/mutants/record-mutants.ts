@@ -65,8 +65,8 @@ export const RECORD_MUTANTS: readonly Mutant[] = [
     patches: [
       {
         file: "elector/history-keeper.js",
-        find: "mergeEvents(group.history(), group.record.events)",
-        replace: "mergeEvents([], group.record.events)",
+        find: "mayCut(group) ? events : mergeEvents(group.history(), events)",
+        replace: "mergeEvents([], events)",
       },
     ],
   },

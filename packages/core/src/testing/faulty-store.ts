@@ -54,6 +54,8 @@ export class FaultyStore implements Store {
   readonly plan: FaultPlan;
   /** How much went wrong, for the figures of a run. */
   readonly counts = { writes: 0, conflicts: 0, uncertain: 0, late: 0, syncs: 0, brokenFeeds: 0 };
+  /** When an operation last came to something else than what was asked for, in true time. */
+  troubledAtMs: number = Number.NEGATIVE_INFINITY;
   readonly #inner: Store;
   readonly #time: Clock;
   readonly #random: Random;
@@ -85,7 +87,10 @@ export class FaultyStore implements Store {
   #send(batch: readonly CasOp[], fate: Fate, { call, resolve, reject }: Sent<CasOutcome[]>): void {
     const plan = this.plan;
     if (fate === "refused") {
-      call.after(this.#draw(plan.requestMs), () => reject(new BackendUnavailableError("the store is out")));
+      call.after(this.#draw(plan.requestMs), () => {
+        this.#trouble();
+        reject(new BackendUnavailableError("the store is out"));
+      });
       return;
     }
     if (fate !== "answered") {
@@ -146,7 +151,10 @@ export class FaultyStore implements Store {
       this.#gate.pass(() => {
         if (fails) {
           const failMs = this.#draw(isOut ? this.plan.requestMs : this.plan.giveUpMs);
-          call.after(failMs, () => reject(new BackendUnavailableError("the store did not answer")));
+          call.after(failMs, () => {
+            this.#trouble();
+            reject(new BackendUnavailableError("the store did not answer"));
+          });
           return;
         }
         const answerMs = this.#draw(this.plan.answerMs);
@@ -236,12 +244,21 @@ export class FaultyStore implements Store {
   }
 
   #count(outcomes: CasOutcome[]): CasOutcome[] {
-    for (const outcome of outcomes) if (outcome.kind === "conflict") this.counts.conflicts++;
+    for (const outcome of outcomes) {
+      if (outcome.kind !== "conflict") continue;
+      this.counts.conflicts++;
+      this.#trouble();
+    }
     return outcomes;
+  }
+
+  #trouble(): void {
+    this.troubledAtMs = this.#time.monotonicMs();
   }
 
   #uncertain(cause: unknown): CasOutcome {
     this.counts.uncertain++;
+    this.#trouble();
     return { kind: "uncertain", cause };
   }
 
