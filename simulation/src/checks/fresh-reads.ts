@@ -26,7 +26,9 @@ export class FreshReads implements Check {
     const isTrue = this.#wasSo(read.groupId, oldestMs, answeredMs, (write) =>
       write === null
         ? result.leader === null && result.term === 0
-        : shows(write, result.leader) && write.record.term === result.term,
+        : shows(write, result.leader) &&
+          write.record.term === result.term &&
+          (result.heldBack === "deposed") === (write.record.deposed !== null),
     );
     if (isTrue) return;
     const shown = result.leader === null ? "nobody" : `${result.leader.nodeId} in term ${result.leader.term}`;
@@ -83,6 +85,8 @@ export class FreshReads implements Check {
 }
 
 function shows({ record }: RecordWrite, leader: Pick<Leader, "nodeId" | "term"> | null): boolean {
-  if (leader === null) return record.holder === null;
-  return record.holder?.nodeId === leader.nodeId && record.term === leader.term;
+  // Whoever was asked to go leads no more, though its lease may still run.
+  const holder = record.deposed === null ? record.holder : null;
+  if (leader === null) return holder === null;
+  return holder?.nodeId === leader.nodeId && record.term === leader.term;
 }

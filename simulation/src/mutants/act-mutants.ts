@@ -47,13 +47,8 @@ export const ACT_MUTANTS: readonly Mutant[] = [
     patches: [
       {
         file: configure,
-        find: "    if (!groupExists(seen.record))\n",
-        replace: "    if (!groupExists(seen.record) || !isLed(now))\n",
-      },
-      {
-        file: configure,
-        find: "export function decideDelete(",
-        replace: "const isLed = () => false;\nexport function decideDelete(",
+        find: "export function decideDelete(seen, force, stamp) {",
+        replace: `export function decideDelete() { ${UNCHANGED} }\nfunction formerDelete(seen, force, stamp) {`,
       },
     ],
   },

@@ -95,7 +95,14 @@ export const RECORD_MUTANTS: readonly Mutant[] = [
   {
     name: "pause-ignored",
     rule: "no one wins a paused group",
-    patches: [{ file: "rules/eligibility.js", find: "if (now.pause !== null)", replace: "if (false)" }],
+    patches: [
+      {
+        file: "rules/eligibility.js",
+        find: "export function obstacleFor(now, nodeId) {",
+        replace: "export function obstacleFor(record, nodeId) {\n    const now = { ...record, pause: null };",
+      },
+      { file: "rules/attend.js", find: "vacant.pause !== null || ", replace: "" },
+    ],
   },
   {
     name: "transfer-ignored",

@@ -9,6 +9,11 @@ const ledTerm = "leader/led-term.js";
 const withWallClock: readonly Patch[] = [
   {
     file: engine,
+    find: "this.clock = clock;",
+    replace: "this.clock = clock; this.groups.clock = clock;",
+  },
+  {
+    file: "elector/group-table.js",
     find: "group = new GroupState(groupId);",
     replace: "group = new GroupState(groupId); group.clock = this.clock;",
   },
