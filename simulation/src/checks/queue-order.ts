@@ -28,8 +28,7 @@ export class QueueOrder implements Check {
     // Reserved for one of them.
     if (previous !== null && previous.record.transfer !== null) return;
     const there = this.#context.rooms.of(groupId).filter((each) => each.server.name === server);
-    const own = there.filter(({ request }) => isOf(request, holder));
-    const winner = own[0];
+    const winner = there.find(({ request }) => isOf(request, holder));
     if (winner === undefined || winner.server.isTroubledSince(write.atMs - TROUBLE_MS)) return;
     for (const other of there) {
       if (isOf(other.request, holder) || !this.#isQueued(other, write)) continue;
