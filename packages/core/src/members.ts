@@ -44,12 +44,38 @@ export type ReadPage =
   /** Readable by no version: the next write replaces it. */
   | { readonly kind: "damaged" };
 
+/**
+ * Bytes of a page. 256 members with the longest names fit in, and the least that a store admits in one value is fifteen
+ * times as much (`StoreLimits.valueBytes`).
+ */
+const MAX_PAGE_BYTES = 65_536;
+
+/**
+ * `members`, the latest sign of life first. What does not fit is left out: metadata before members, and both of the
+ * longest silent first. A reader keeps the metadata that it knows.
+ */
 export function encodeMembers(members: readonly SeenMember[]): string {
-  const rows = members.map(({ nodeId, lastSignMs, isCandidate, metadata }): MemberTuple => {
-    const row = [nodeId, lastSignMs, isCandidate ? 1 : 0] as const;
-    return metadata === null ? row : [...row, metadata];
-  });
-  return JSON.stringify({ v: FORMAT, m: rows });
+  let leftBytes = MAX_PAGE_BYTES - encodeRows([]).length;
+  const rows: string[] = [];
+  for (const { nodeId, lastSignMs, isCandidate } of members) {
+    const row = JSON.stringify([nodeId, lastSignMs, isCandidate ? 1 : 0] satisfies MemberTuple);
+    leftBytes -= Buffer.byteLength(row) + 1;
+    if (leftBytes < 0) break;
+    rows.push(row);
+  }
+  for (const index of rows.keys()) {
+    const metadata = members[index]?.metadata ?? null;
+    if (metadata === null) continue;
+    const text = `,${JSON.stringify(metadata)}`;
+    leftBytes -= Buffer.byteLength(text);
+    if (leftBytes < 0) break;
+    rows[index] = `${rows[index]?.slice(0, -1)}${text}]`;
+  }
+  return encodeRows(rows);
+}
+
+function encodeRows(rows: readonly string[]): string {
+  return `{"v":${FORMAT},"m":[${rows.join(",")}]}`;
 }
 
 /** Never throws: members are for people, and a page that cannot be read concerns nothing else. */

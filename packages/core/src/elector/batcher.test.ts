@@ -114,7 +114,6 @@ test("a batch that the store refused as a whole rejects each operation: nothing 
   for (const [error, expected] of [
     [new BackendUnavailableError("out"), BackendUnavailableError],
     [new ClosedError("closed"), ClosedError],
-    [new InvalidRequestError("key", "is bad"), InvalidRequestError],
     [new Error("a driver's own"), BackendUnavailableError],
     ["not even an error", BackendUnavailableError],
   ] as const) {
@@ -209,4 +208,68 @@ test("a stream of short limits does not keep a long one from being sent, nor the
     }
     expect(await lonely).toMatchObject({ kind: "swapped" });
   }
+});
+
+/** Refuses, as stores do, a batch as a whole for one value that is too long. */
+class StrictStore extends MemoryStore {
+  override readonly limits: StoreLimits = { batchOps: 100, batchesInFlight: 1, valueBytes: 10 };
+  calls = 0;
+  inFlight = 0;
+  mostInFlight = 0;
+
+  override async compareAndSet(batch: readonly CasOp[]): Promise<CasOutcome[]> {
+    this.calls++;
+    this.mostInFlight = Math.max(this.mostInFlight, ++this.inFlight);
+    await Promise.resolve();
+    this.inFlight--;
+    if (batch.some(({ value }) => value.length > 10)) throw new InvalidRequestError("value", "is too long");
+    return super.compareAndSet(batch);
+  }
+}
+
+test("a batch that the store refused as invalid is split until only the operations at fault are rejected", async () => {
+  const store = new StrictStore();
+  const clock = new VirtualClock();
+  const batcher = new Batcher(store, clock);
+  const ops = Array.from({ length: 64 }, (_, i) => ({
+    ...op(`k${i}`),
+    value: i === 7 || i === 50 ? "much too long" : "v",
+  }));
+  const results = Promise.allSettled(ops.map((each) => batcher.submit(each, 250)));
+  await clock.advance(0);
+  const rejected = (await results).flatMap(({ status }, index) => (status === "rejected" ? [index] : []));
+  expect(rejected).toEqual([7, 50]);
+  // Two searches by halves, and one batch at a time.
+  expect(store.calls).toBeLessThanOrEqual(1 + 2 * 2 * 6);
+  expect(store.mostInFlight).toBe(1);
+});
+
+test("an operation that was given up while its batch was refused as invalid is not sent again", async () => {
+  const { store, clock, batcher } = setUp();
+  const short = batcher.submit(op("short"), 100);
+  const long = failureOf(batcher.submit(op("long"), 1000));
+  await clock.advance(100);
+  expect(await short).toMatchObject({ kind: "uncertain" });
+  store.calls[0]?.fail(new InvalidRequestError("value", "is too long"));
+  await clock.advance(0);
+  expect(store.calls.slice(1).flatMap(({ batch }) => batch.map(({ key }) => key))).toEqual(["long"]);
+  store.calls[1]?.fail(new InvalidRequestError("value", "is too long"));
+  expect(await long).toBeInstanceOf(InvalidRequestError);
+});
+
+test("operations that may wait go in batches of their own, after the others but not never", async () => {
+  const { store, clock, batcher } = setUp({ batchOps: 10, batchesInFlight: 1, valueBytes: 1000 });
+  const keys = () => store.calls.map(({ batch }) => batch.map(({ key }) => key).join());
+  void batcher.submitLater(op("m1"));
+  void batcher.submitLater(op("m2"));
+  void batcher.submit(op("r1"), 1000);
+  await clock.advance(0);
+  expect(keys()).toEqual(["r1"]);
+  for (let round = 2; keys().at(-1) !== "m1,m2"; round++) {
+    void batcher.submit(op(`r${round}`), 250);
+    store.calls.at(-1)?.answer();
+    await clock.advance(100);
+    expect(round).toBeLessThan(30);
+  }
+  expect(keys().length).toBeGreaterThan(5);
 });

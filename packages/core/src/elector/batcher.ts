@@ -4,22 +4,26 @@
  *
  * Each operation has a time limit of its own, whatever else is in its batch. One without an answer by then is uncertain;
  * its batch goes on for the others. A batch that the store refused as a whole rejects each of its operations, and nothing
- * was written.
+ * was written. One that it refused as invalid is split, so that only the operations at fault are rejected.
  *
  * No group waits long for another's limit:
  * - Operations wait in lanes, one for each class of limits. The lane whose first operation is due first goes first, so no
  *   lane starves; a batch is filled up from the other lanes.
  * - A batch that may take long holds its place against a shorter lane only for as long as that lane's own limit. A store that
  *   answers sooner never has more than `batchesInFlight` batches; one that hangs has at most so many of each lane.
+ * - What may wait has a lane of its own, and its batches are not filled up from, nor into, other lanes.
  */
 import type { CancelTimer, Clock } from "../clock.js";
-import { asBackendError, type TenureError } from "../errors.js";
+import { asBackendError, InvalidRequestError, type TenureError } from "../errors.js";
 import type { CasOp, CasOutcome, Store } from "../store/store.js";
 import { MAX_CALL_MS } from "./call-limit.js";
 import { type CallWaiter, sharedCall } from "./shared-call.js";
 
 class Pending implements CallWaiter {
   readonly op: CasOp;
+  readonly lane: number;
+  /** Its limit has passed. */
+  isOver = false;
   readonly limitMs: number;
   readonly dueMs: number;
   readonly resolve: (outcome: CasOutcome) => void;
@@ -27,26 +31,28 @@ class Pending implements CallWaiter {
 
   constructor(
     op: CasOp,
+    lane: number,
     limitMs: number,
     nowMs: number,
     resolve: (outcome: CasOutcome) => void,
     reject: (error: unknown) => void,
   ) {
     this.op = op;
+    this.lane = lane;
     this.limitMs = limitMs;
-    this.dueMs = nowMs + limitMs;
+    this.dueMs = nowMs + (lane === LATER ? LATER_MS : limitMs);
     this.resolve = resolve;
     this.reject = reject;
   }
 
   expire(cause: unknown): void {
+    this.isOver = true;
     this.resolve({ kind: "uncertain", cause });
   }
 }
 
 interface Batch {
   readonly sentAtMs: number;
-  /** Of the longest limit in it. */
   readonly lane: number;
 }
 
@@ -55,8 +61,11 @@ type Answer =
   | { readonly kind: "refused"; readonly error: TenureError }
   | { readonly kind: "lost"; readonly cause: unknown };
 
+/** The lane of what may wait: any other may go first, until this one is due. */
+const LATER = 0;
+const LATER_MS = 2 * MAX_CALL_MS;
 /** The shortest limit of each lane, longest first. */
-const LANES_MS = [MAX_CALL_MS, 500, 250, 125, 62, 31, 0];
+const LANES_MS = [Number.POSITIVE_INFINITY, MAX_CALL_MS, 500, 250, 125, 62, 31, 0];
 
 export class Batcher {
   readonly #store: Store;
@@ -74,9 +83,17 @@ export class Batcher {
 
   /** `limitMs` counts from when the operation is sent. The default is for what no lease waits for. */
   submit(op: CasOp, limitMs: number = MAX_CALL_MS): Promise<CasOutcome> {
+    return this.#submit(op, laneOf(limitMs), limitMs);
+  }
+
+  /** For what nobody waits for: behind everything else, in batches of its own. */
+  submitLater(op: CasOp): Promise<CasOutcome> {
+    return this.#submit(op, LATER, MAX_CALL_MS);
+  }
+
+  #submit(op: CasOp, lane: number, limitMs: number): Promise<CasOutcome> {
     return new Promise((resolve, reject) => {
-      const lane = laneOf(limitMs);
-      this.#lanes[lane]?.push(new Pending(op, limitMs, this.#clock.monotonicMs(), resolve, reject));
+      this.#lanes[lane]?.push(new Pending(op, lane, limitMs, this.#clock.monotonicMs(), resolve, reject));
       this.#schedule(lane);
     });
   }
@@ -128,8 +145,10 @@ export class Batcher {
     const nowMs = this.#clock.monotonicMs();
     const ready = this.#lanes.filter((waiting, lane) => waiting.length > 0 && this.#placeAtMs(lane) <= nowMs);
     ready.sort((a, b) => (a[0]?.dueMs ?? 0) - (b[0]?.dueMs ?? 0));
+    const isLater = ready[0]?.[0]?.lane === LATER;
     let batch: readonly Pending[] = [];
     for (const waiting of ready) {
+      if ((waiting[0]?.lane === LATER) !== isLater) continue;
       const taken = waiting.splice(0, this.#store.limits.batchOps - batch.length);
       batch = batch.length === 0 ? taken : [...batch, ...taken];
     }
@@ -137,12 +156,20 @@ export class Batcher {
   }
 
   async #send(waiting: readonly Pending[]): Promise<void> {
-    let longestMs = 0;
-    for (const { limitMs } of waiting) longestMs = Math.max(longestMs, limitMs);
-    const batch: Batch = { sentAtMs: this.#clock.monotonicMs(), lane: laneOf(longestMs) };
+    // The lane of the longest limit in it.
+    let lane = LANES_MS.length;
+    for (const pending of waiting) lane = Math.min(lane, pending.lane);
+    const batch: Batch = { sentAtMs: this.#clock.monotonicMs(), lane };
     this.#inFlight.add(batch);
-    const answer = await this.#ask(waiting);
+    await this.#deliver(waiting);
     this.#inFlight.delete(batch);
+    this.#scheduleAll();
+  }
+
+  async #deliver(waiting: readonly Pending[]): Promise<void> {
+    const answer = await this.#ask(waiting);
+    if (answer.kind === "refused" && answer.error instanceof InvalidRequestError && waiting.length > 1)
+      return this.#split(waiting);
     for (const [index, pending] of waiting.entries()) {
       if (answer.kind === "refused") pending.reject(answer.error);
       else if (answer.kind === "lost") pending.resolve({ kind: "uncertain", cause: answer.cause });
@@ -151,7 +178,15 @@ export class Batcher {
           answer.outcomes[index] ?? { kind: "uncertain", cause: new Error("no outcome was given") },
         );
     }
-    this.#scheduleAll();
+  }
+
+  /** One half after the other, in the place of the whole. Nothing of it was written, so what was given up stays unsent. */
+  async #split(waiting: readonly Pending[]): Promise<void> {
+    const left = waiting.filter((pending) => !pending.isOver);
+    const middle = Math.ceil(left.length / 2);
+    for (const half of [left.slice(0, middle), left.slice(middle)]) {
+      if (half.length > 0) await this.#deliver(half);
+    }
   }
 
   #ask(waiting: readonly Pending[]): Promise<Answer> {

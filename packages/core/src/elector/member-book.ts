@@ -202,7 +202,7 @@ export class MemberBook {
       if (page.isEmpty && !page.isStored) return;
       const members = [...this.members(groupId)].sort((a, b) => b.lastSignMs - a.lastSignMs);
       const value = encodeMembers(members.slice(0, MAX_MEMBERS));
-      const outcome = await this.#batcher.submit({ key, expected: page.revision, value });
+      const outcome = await this.#batcher.submitLater({ key, expected: page.revision, value });
       if (outcome.kind === "swapped")
         return this.observe(groupId, { key, value, revision: outcome.revision });
       if (outcome.kind === "uncertain") return;

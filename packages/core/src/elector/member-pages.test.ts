@@ -1,6 +1,6 @@
 /** Pages of members in the store and in memory: bounded, contained to their group, written in slices. */
 import { expect, test } from "vitest";
-import { encodeMembers } from "../members.js";
+import { decodeMembers, encodeMembers } from "../members.js";
 import { Batcher } from "./batcher.js";
 import { MemberBook } from "./member-book.js";
 import { A, inWorld, type World } from "./world.test-kit.js";
@@ -123,5 +123,46 @@ test(
     await w.clock.advance(1000);
     expect((await w.entry("m/g0"))?.value).toContain('"c"');
     book.close();
+  }),
+);
+
+test("a page takes at most 64 KiB: metadata goes before members, both of the longest silent first", () => {
+  const metadata = { note: "é".repeat(2000) };
+  const all = Array.from({ length: 256 }, (_, i) => ({
+    nodeId: `${"n".repeat(190)}-${i}`,
+    isCandidate: true,
+    lastSignMs: 1_700_000_000_000 - i,
+    metadata,
+  }));
+  const value = encodeMembers(all);
+  expect(Buffer.byteLength(value)).toBeLessThanOrEqual(65_536);
+  const read = decodeMembers(value);
+  if (read.kind !== "members") throw new Error("it cannot be read");
+  expect(read.members.map(({ nodeId }) => nodeId)).toEqual(all.map(({ nodeId }) => nodeId));
+  const withMetadata = read.members.findIndex((member) => member.metadata === null);
+  expect(withMetadata).toBeGreaterThanOrEqual(1);
+  expect(read.members.slice(withMetadata).every((member) => member.metadata === null)).toBe(true);
+  const many = encodeMembers([...all, ...all, ...all]);
+  expect(Buffer.byteLength(many)).toBeLessThanOrEqual(65_536);
+  expect(many).toContain(all[0]?.nodeId);
+});
+
+test(
+  "member pages never share a batch with records",
+  inWorld(async (w) => {
+    const { elector, store } = w.server({ keepMembers: true });
+    const batches: string[][] = [];
+    const send = store.compareAndSet.bind(store);
+    store.compareAndSet = (batch, options) => {
+      batches.push([...new Set(batch.map(({ key }) => key.slice(0, 2)))]);
+      return send(batch, options);
+    };
+    for (let round = 0; round < 30; round++) {
+      const ids = Array.from({ length: 10 }, (_, i) => `g${i}`);
+      await w.until(Promise.all(ids.map((groupId) => elector.campaign({ ...A, groupId, ttlMs: 60_000 }))));
+      await w.clock.advance(997);
+    }
+    expect(batches.some((kinds) => kinds.includes("m/"))).toBe(true);
+    expect(batches.filter((kinds) => kinds.includes("m/") && kinds.length > 1)).toEqual([]);
   }),
 );
