@@ -2,6 +2,7 @@ import type { CancelTimer, Clock } from "@tenure/core";
 
 /** So many turns of the event loop without anything new mean that nothing more comes by itself. */
 const QUIET_TURNS = 4;
+const MOMENT_MS = 100;
 
 /**
  * Time that moves by hand, over real turns of the event loop: leases end when the benchmark says so, and `soon` costs what
@@ -36,12 +37,18 @@ export class HandClock implements Clock {
     return () => void this.#timers.delete(timer);
   }
 
-  /** Fires what is due in one turn, as Node does, and waits until nothing more follows from it. */
+  /**
+   * All at once, so that whatever ends meanwhile ends together; fires what is due in one turn, as Node does, and waits until
+   * nothing more follows from it. What is put off by a moment is given that moment.
+   */
   async advance(ms: number): Promise<void> {
     this.#nowMs += ms;
+    const untilMs = this.#nowMs + MOMENT_MS;
     for (;;) {
-      const due = [...this.#timers].filter(([, atMs]) => atMs <= this.#nowMs);
-      if (due.length === 0) break;
+      const dueMs = Math.max(this.#nowMs, Math.min(...this.#timers.values()));
+      if (dueMs > untilMs) break;
+      this.#nowMs = dueMs;
+      const due = [...this.#timers].filter(([, atMs]) => atMs <= dueMs);
       for (const [timer] of due) if (this.#timers.delete(timer)) timer();
       await this.settled();
     }
