@@ -32,6 +32,10 @@ export function serveCommand(shell: Shell): Command {
     .addOption(
       option("--bundle <file>", "key, certificate and client authority in one (tenure ca issue server)"),
     )
+    .addOption(option("--tls-min-version <version>", "oldest version of TLS, 1.2 or 1.3 (default 1.2)"))
+    .addOption(
+      option("--tls-ciphers <list>", "ciphers, as OpenSSL lists them (default: AEAD with forward secrecy)"),
+    )
     .addOption(option("--tls-crl <file>", "refuse client certificates that these lists revoke"))
     .addOption(
       option(
@@ -42,6 +46,9 @@ export function serveCommand(shell: Shell): Command {
     .addOption(option("--jwt-jwks <url|file>", "accept JWTs signed by these keys"))
     .addOption(option("--jwt-issuer <iss>", "only of this issuer"))
     .addOption(option("--jwt-audience <aud>", "only for this audience"))
+    .addOption(
+      option("--jwt-max-age <seconds>", "refuse tokens that live longer, 0: no limit (default 86400)"),
+    )
     .addOption(
       option("--jwt-key-refresh <seconds>", "fetch the keys of a URL again after this time (default 300)"),
     )

@@ -1,7 +1,12 @@
 /** The service's options, parsed once into a frozen object. Unknown keys are refused. */
 import { InvalidRequestError } from "@tenure/core";
 import { isLoopback } from "./auth/listen-policy.js";
-import { DEFAULT_KEY_MAX_AGE_SECONDS, DEFAULT_KEY_REFRESH_SECONDS } from "./auth/key-limits.js";
+import {
+  DEFAULT_KEY_MAX_AGE_SECONDS,
+  DEFAULT_KEY_REFRESH_SECONDS,
+  DEFAULT_TOKEN_MAX_AGE_SECONDS,
+} from "./auth/jwt-limits.js";
+import type { TlsVersion } from "./auth/tls-files.js";
 import { parseTrustDomain } from "./auth/trust-domain.js";
 
 export interface Address {
@@ -21,6 +26,9 @@ export interface ServerOptions {
     readonly isBundle: boolean;
     /** Revocation lists. */
     readonly crl: string | null;
+    readonly minVersion: TlsVersion;
+    /** `null`: the default. */
+    readonly ciphers: string | null;
     /** Of client certificates; `null`: that of the server's own certificate. */
     readonly trustDomain: string | null;
   } | null;
@@ -28,6 +36,7 @@ export interface ServerOptions {
     readonly jwks: string;
     readonly issuer: string | null;
     readonly audience: string | null;
+    readonly maxAgeSeconds: number;
     readonly keyRefreshSeconds: number;
     readonly keyMaxAgeSeconds: number;
   } | null;
@@ -78,6 +87,19 @@ export interface GivenOptions {
    */
   readonly tlsCrl?: string | undefined;
   /**
+   * The oldest version of TLS that is accepted, `1.2` or `1.3`, over HTTPS and gRPC.
+   *
+   * @defaultValue 1.2
+   */
+  readonly tlsMinVersion?: string | undefined;
+  /**
+   * The ciphers that are accepted, as OpenSSL lists them; those of TLS 1.3 begin with `TLS_`, and without any of these TLS 1.3 is
+   * not spoken.
+   *
+   * @defaultValue authenticated encryption with forward secrecy only: AES-GCM and ChaCha20-Poly1305, with ECDHE
+   */
+  readonly tlsCiphers?: string | undefined;
+  /**
    * The trust domain that client certificates must be of.
    *
    * @defaultValue that of the server's own certificate
@@ -86,6 +108,13 @@ export interface GivenOptions {
   readonly jwtJwks?: string | undefined;
   readonly jwtIssuer?: string | undefined;
   readonly jwtAudience?: string | undefined;
+  /**
+   * The longest life of a token, in seconds. Refused are tokens that expire later than this from now, and tokens with an `iat`
+   * that were issued for longer. 0: without limit.
+   *
+   * @defaultValue 86400
+   */
+  readonly jwtMaxAge?: string | undefined;
   /**
    * Seconds between two fetches of a JWKS at a URL. A key that was withdrawn is accepted for this long, while the URL answers.
    *
@@ -154,10 +183,13 @@ const KNOWN: Readonly<Record<keyof GivenOptions, true>> = {
   tlsClientCa: true,
   bundle: true,
   tlsCrl: true,
+  tlsMinVersion: true,
+  tlsCiphers: true,
   trustDomain: true,
   jwtJwks: true,
   jwtIssuer: true,
   jwtAudience: true,
+  jwtMaxAge: true,
   jwtKeyRefresh: true,
   jwtKeyMaxAge: true,
   adminTokenFile: true,
@@ -251,6 +283,8 @@ function parseTls({
   tlsClientCa,
   bundle,
   tlsCrl,
+  tlsMinVersion,
+  tlsCiphers,
   trustDomain: domain,
 }: GivenOptions): ServerOptions["tls"] {
   const trustDomain = domain === undefined ? null : parseTrustDomain(domain);
@@ -259,7 +293,17 @@ function parseTls({
     if (orphan !== null)
       throw new InvalidRequestError(orphan, "has no effect without tls-client-ca or bundle");
   }
-  const crl = tlsCrl ?? null;
+  if (tlsCert === undefined && bundle === undefined) {
+    const orphan =
+      tlsMinVersion !== undefined ? "tls-min-version" : tlsCiphers !== undefined ? "tls-ciphers" : null;
+    if (orphan !== null) throw new InvalidRequestError(orphan, "has no effect without tls-cert or bundle");
+  }
+  const more = {
+    crl: tlsCrl ?? null,
+    minVersion: parseTlsVersion(tlsMinVersion ?? "1.2"),
+    ciphers: tlsCiphers ?? null,
+    trustDomain,
+  };
   if (bundle !== undefined) {
     if (tlsCert !== undefined || tlsKey !== undefined || tlsClientCa !== undefined) {
       throw new InvalidRequestError(
@@ -267,7 +311,7 @@ function parseTls({
         "is given besides --tls-cert, --tls-key or --tls-client-ca; give one or the other",
       );
     }
-    return { cert: bundle, key: bundle, clientCa: bundle, isBundle: true, crl, trustDomain };
+    return { cert: bundle, key: bundle, clientCa: bundle, isBundle: true, ...more };
   }
   if (tlsCert === undefined && tlsKey === undefined && tlsClientCa === undefined) return null;
   if (tlsCert === undefined || tlsKey === undefined) {
@@ -276,15 +320,21 @@ function parseTls({
       "is missing; TLS needs both, a certificate and its key",
     );
   }
-  return { cert: tlsCert, key: tlsKey, clientCa: tlsClientCa ?? null, isBundle: false, crl, trustDomain };
+  return { cert: tlsCert, key: tlsKey, clientCa: tlsClientCa ?? null, isBundle: false, ...more };
+}
+
+function parseTlsVersion(text: string): TlsVersion {
+  if (text === "1.2" || text === "1.3") return `TLSv${text}`;
+  throw new InvalidRequestError("tls-min-version", `is "${text}" and must be 1.2 or 1.3`);
 }
 
 function parseJwt(given: GivenOptions): ServerOptions["jwt"] {
-  const { jwtJwks, jwtIssuer, jwtAudience, jwtKeyRefresh, jwtKeyMaxAge } = given;
+  const { jwtJwks, jwtIssuer, jwtAudience, jwtMaxAge, jwtKeyRefresh, jwtKeyMaxAge } = given;
   if (jwtJwks === undefined) {
     const others = {
       "jwt-issuer": jwtIssuer,
       "jwt-audience": jwtAudience,
+      "jwt-max-age": jwtMaxAge,
       "jwt-key-refresh": jwtKeyRefresh,
       "jwt-key-max-age": jwtKeyMaxAge,
     };
@@ -313,6 +363,7 @@ function parseJwt(given: GivenOptions): ServerOptions["jwt"] {
     jwks: jwtJwks,
     issuer: jwtIssuer ?? null,
     audience: jwtAudience ?? null,
+    maxAgeSeconds: wholeNumber(jwtMaxAge ?? String(DEFAULT_TOKEN_MAX_AGE_SECONDS), "jwt-max-age", 0),
     keyRefreshSeconds,
     keyMaxAgeSeconds,
   };

@@ -34,12 +34,14 @@ describe("the admin token", () => {
     await expect(open(temporaryFile("token", "sixteen ümlauts und mehr"))).rejects.toThrow("one token");
   });
 
-  it("is warned about when others may read its file", async () => {
+  it("is warned about when others may read or change its file", async () => {
     const path = temporaryFile("token", SECRET);
     expect((await open(path)).token.warning).toBeUndefined();
     for (const [mode, octal] of [
       [0o640, "0640"],
       [0o604, "0604"],
+      [0o620, "0620"],
+      [0o602, "0602"],
     ] as const) {
       chmodSync(path, mode);
       const { token, recorded } = await open(path);

@@ -1,11 +1,12 @@
 import { stat } from "node:fs/promises";
 
-const GROUP_OR_WORLD_READ = 0o044;
+/** To read it is to have the secret; to write it is to choose the secret. */
+const GROUP_OR_WORLD_ACCESS = 0o066;
 
-/** A sentence to print if others than its owner may read a file that holds a secret. */
+/** A sentence to print if others than its owner may read or change a file that holds a secret. */
 export async function modeWarning(path: string): Promise<string | undefined> {
   const { mode } = await stat(path);
-  if ((mode & GROUP_OR_WORLD_READ) === 0) return undefined;
+  if ((mode & GROUP_OR_WORLD_ACCESS) === 0) return undefined;
   const octal = (mode & 0o777).toString(8).padStart(4, "0");
-  return `${path} holds a secret and has mode ${octal}: others may read it; chmod 600 it`;
+  return `${path} holds a secret and has mode ${octal}: others may read or change it; chmod 600 it`;
 }

@@ -210,6 +210,43 @@ describe("the claims of a token", () => {
   });
 });
 
+describe("the life of a token", () => {
+  const NOW = VirtualClock.EPOCH_MS / 1000;
+  const DAY = 86_400;
+
+  async function told(claims: object, options: Partial<JwtOptions> = {}): Promise<string> {
+    const { verify } = await open(jwks(key), options);
+    return verify(await token(key, { sub: "n1", groups: ["*"], ...claims })).then(
+      () => "accepted",
+      (error: unknown) => (error as Error).message,
+    );
+  }
+
+  it("is a day at most, counted from now, with or without iat", async () => {
+    expect(await told({ exp: NOW + DAY })).toBe("accepted");
+    expect(await told({ exp: NOW + DAY, iat: NOW })).toBe("accepted");
+    expect(await told({ exp: NOW + DAY + 60 })).toContain("--jwt-max-age");
+    // Issued for a year: refused in its last hour, too.
+    expect(await told({ exp: NOW + 3600, iat: NOW + 3600 - 365 * DAY })).toContain("31536000 s");
+    // An iat of the future hides nothing.
+    expect(await told({ exp: NOW + 2 * DAY, iat: NOW + DAY })).toContain("--jwt-max-age");
+  });
+
+  it("is what --jwt-max-age says, 0 for no limit", async () => {
+    expect(await told({ exp: NOW + 301 }, { maxAgeSeconds: 300 })).toBe("accepted");
+    expect(await told({ exp: NOW + 310 }, { maxAgeSeconds: 300 })).toContain("300 s at most");
+    expect(await told({ exp: NOW + 365 * DAY }, { maxAgeSeconds: 0 })).toBe("accepted");
+  });
+
+  it("never ends beyond all dates", async () => {
+    for (const maxAgeSeconds of [0, 300]) {
+      for (const exp of [1e300, Number.MAX_VALUE, 1e15]) {
+        expect(await told({ exp }, { maxAgeSeconds })).toContain("is not a date");
+      }
+    }
+  });
+});
+
 describe("a JWKS file", () => {
   it("is refused if it can verify nothing, or could sign", async () => {
     await expect(open("{")).rejects.toThrow("is not JSON");

@@ -8,7 +8,11 @@ import { ServiceError } from "../service-error.js";
 import type { BearerToken } from "./bearer-token.js";
 import type { Caller } from "./caller.js";
 import { FileKeySource } from "./file-key-source.js";
-import { DEFAULT_KEY_MAX_AGE_SECONDS, DEFAULT_KEY_REFRESH_SECONDS } from "./key-limits.js";
+import {
+  DEFAULT_KEY_MAX_AGE_SECONDS,
+  DEFAULT_KEY_REFRESH_SECONDS,
+  DEFAULT_TOKEN_MAX_AGE_SECONDS,
+} from "./jwt-limits.js";
 import { ALGORITHMS, type KeySet, type KeySource } from "./key-source.js";
 import { isLoopback } from "./listen-policy.js";
 import type { Parts } from "./parts.js";
@@ -22,6 +26,8 @@ export interface JwtOptions {
   readonly jwks: string;
   readonly issuer?: string | undefined;
   readonly audience?: string | undefined;
+  /** Of a token; 0: without limit. */
+  readonly maxAgeSeconds?: number | undefined;
   /** Of keys at a URL. */
   readonly keyRefreshSeconds?: number | undefined;
   /** Of keys at a URL; 0: without limit. */
@@ -30,6 +36,7 @@ export interface JwtOptions {
 
 /** Machines that keep time by NTP differ by less. */
 const TOLERANCE_SECONDS = 5;
+const MAX_DATE_SECONDS = 8_640_000_000_000;
 
 export class JwtVerifier implements AsyncDisposable {
   readonly #source: KeySource;
@@ -76,6 +83,7 @@ export class JwtVerifier implements AsyncDisposable {
   async #verifyAnew(token: BearerToken): Promise<Caller> {
     try {
       const { claims, keys } = await this.#claims(token.text);
+      this.#checkLife(claims);
       const caller = Object.freeze(callerOfClaims(claims));
       // Keys replaced meanwhile: the next request is verified by the new ones.
       if (keys === this.#keys) this.#verified.remember(token, caller, claims);
@@ -85,6 +93,23 @@ export class JwtVerifier implements AsyncDisposable {
       const isToken = error instanceof errors.JOSEError || error instanceof TypeError;
       throw isToken ? unauthenticated(explain(error), error) : error;
     }
+  }
+
+  /**
+   * A stolen token works until it expires, so what counts is how long that is from now; `iat` need not be there. Where it is, a
+   * token that was issued for too long is refused from the start, and not only until its end is near.
+   */
+  #checkLife({ exp = 0, iat }: JWTPayload): void {
+    const maxAge = this.#options.maxAgeSeconds ?? DEFAULT_TOKEN_MAX_AGE_SECONDS;
+    // The end of what a Date can hold: what is later is a mistake.
+    if (!(exp <= MAX_DATE_SECONDS)) throw unauthenticated("exp of the token is not a date");
+    if (maxAge === 0) return;
+    const leftSeconds = exp - this.#parts.clock.wallMs() / 1000;
+    const lifeSeconds = Math.max(leftSeconds, typeof iat === "number" ? exp - iat : leftSeconds);
+    if (lifeSeconds <= maxAge + TOLERANCE_SECONDS) return;
+    throw unauthenticated(
+      `the token lives for ${Math.floor(lifeSeconds)} s and this service accepts ${maxAge} s at most (--jwt-max-age); get a shorter-lived one`,
+    );
   }
 
   async #claims(token: string): Promise<{ claims: JWTPayload; keys: KeySet }> {

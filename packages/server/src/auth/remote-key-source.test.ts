@@ -27,7 +27,9 @@ async function provider(document: string | null) {
 async function open(url: string, options: Partial<JwtOptions> = {}) {
   const clock = new VirtualClock();
   const recorded = new RecordingLog();
-  const verifier = closing(await JwtVerifier.open({ jwks: url, ...options }, { clock, log: recorded.log }));
+  const verifier = closing(
+    await JwtVerifier.open({ jwks: url, maxAgeSeconds: 0, ...options }, { clock, log: recorded.log }),
+  );
   const verify = async (text: string) => (await verifier.verify(readBearerToken(`Bearer ${text}`))).name;
   return { clock, recorded, verify };
 }

@@ -163,6 +163,36 @@ describe("the files of TLS", () => {
     expect(later.warnings().join()).toContain("should have been replaced");
   });
 
+  it("admit TLS 1.2 with authenticated encryption only, unless other ciphers are given", async () => {
+    const authority = new TestAuthority();
+    const names = authority.issue("server", ...SERVER);
+    const shake = async (given: Partial<TlsFileNames>, client: object): Promise<string> => {
+      const server = await serve((await open({ ...names, ...given })).files);
+      const { port } = server.address() as AddressInfo;
+      const socket = connect({ host: "127.0.0.1", port, ca: readFileSync(authority.cert), ...client });
+      return new Promise((resolve) => {
+        socket.on("error", () => resolve("refused"));
+        socket.on("secureConnect", () => {
+          resolve(`${socket.getProtocol()} ${socket.getCipher().name}`);
+          socket.destroy();
+        });
+      });
+    };
+    const old = { maxVersion: "TLSv1.2" };
+    const [cbc, gcm] = ["ECDHE-ECDSA-AES128-SHA", "ECDHE-ECDSA-AES128-GCM-SHA256"];
+    expect(await shake({}, { ...old, ciphers: cbc })).toBe("refused");
+    expect(await shake({}, { ...old, ciphers: "ECDHE-ECDSA-AES256-SHA384" })).toBe("refused");
+    expect(await shake({}, { ...old, ciphers: gcm })).toBe(`TLSv1.2 ${gcm}`);
+    expect(await shake({}, {})).toMatch(/^TLSv1\.3 TLS_/);
+    expect(await shake({ ciphers: cbc }, { ...old, ciphers: cbc })).toBe(`TLSv1.2 ${cbc}`);
+    expect(await shake({ minVersion: "TLSv1.3" }, old)).toBe("refused");
+    expect(await shake({ minVersion: "TLSv1.3" }, {})).toMatch(/^TLSv1\.3/);
+    await expect(open({ ...names, ciphers: "NO-SUCH-CIPHER" })).rejects.toThrow(/^tls-ciphers is "NO-SUCH/);
+    await expect(open({ ...names, ciphers: gcm, minVersion: "TLSv1.3" })).rejects.toThrow(
+      /^tls-ciphers names none/,
+    );
+  });
+
   it("are noticed by themselves", async () => {
     const authority = new TestAuthority();
     const { cert, key } = authority.issue("server", ...SERVER);

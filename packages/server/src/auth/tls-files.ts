@@ -19,7 +19,26 @@ export interface TlsFileNames {
   readonly crl?: string | undefined;
   /** All three are one file. */
   readonly isBundle?: boolean | undefined;
+  /** @defaultValue "TLSv1.2" */
+  readonly minVersion?: TlsVersion | undefined;
+  /** As OpenSSL lists them. @defaultValue `DEFAULT_CIPHERS` */
+  readonly ciphers?: string | undefined;
 }
+
+export type TlsVersion = "TLSv1.2" | "TLSv1.3";
+
+/** Authenticated encryption with keys that no later theft of the server's key discloses, and nothing else. */
+export const DEFAULT_CIPHERS: string = [
+  "TLS_AES_128_GCM_SHA256",
+  "TLS_AES_256_GCM_SHA384",
+  "TLS_CHACHA20_POLY1305_SHA256",
+  "ECDHE-ECDSA-AES128-GCM-SHA256",
+  "ECDHE-RSA-AES128-GCM-SHA256",
+  "ECDHE-ECDSA-AES256-GCM-SHA384",
+  "ECDHE-RSA-AES256-GCM-SHA384",
+  "ECDHE-ECDSA-CHACHA20-POLY1305",
+  "ECDHE-RSA-CHACHA20-POLY1305",
+].join(":");
 
 export interface TlsContent {
   readonly cert: Buffer;
@@ -35,6 +54,7 @@ export interface TlsServer {
 }
 
 export class TlsFiles implements AsyncDisposable {
+  readonly #names: TlsFileNames;
   readonly #files: ReloadedFiles<TlsContent>;
   readonly #intermediates = new Intermediates();
   readonly #listeners = new Set<(content: TlsContent) => void>();
@@ -42,13 +62,15 @@ export class TlsFiles implements AsyncDisposable {
   #trust: ClientTrust | null;
   #cancelUpdate: CancelTimer = () => {};
 
-  private constructor(files: ReloadedFiles<TlsContent>) {
+  private constructor(names: TlsFileNames, files: ReloadedFiles<TlsContent>) {
+    this.#names = names;
     this.#files = files;
     this.#trust = trustOf(files.current, this.#intermediates);
   }
 
   static async open(names: TlsFileNames, { clock, log }: Parts): Promise<TlsFiles> {
     const { cert, key, clientCa, crl } = names;
+    checkCiphers(names);
     const paths = [cert, key, clientCa, crl].filter((path) => path !== undefined);
     let opened: TlsFiles | null = null;
     const files = await ReloadedFiles.open<TlsContent>({
@@ -62,7 +84,7 @@ export class TlsFiles implements AsyncDisposable {
       },
       onRefused: (error) => log.warn(`${error.message}; the files read before stay in use`),
     });
-    opened = new TlsFiles(files);
+    opened = new TlsFiles(names, files);
     const warning = await modeWarning(key);
     if (warning !== undefined) log.warn(warning);
     warnOfExpiry(cert, files.current, clock, log);
@@ -85,7 +107,11 @@ export class TlsFiles implements AsyncDisposable {
    */
   serverOptions(): TlsOptions {
     const asksClients = this.current.ca !== undefined;
-    return { ...contextOptions(this.current), requestCert: asksClients, rejectUnauthorized: false };
+    return {
+      ...contextOptions(this.#names, this.current),
+      requestCert: asksClients,
+      rejectUnauthorized: false,
+    };
   }
 
   /** Gives the server each renewed certificate, for connections that begin later. Returns how to stop that. */
@@ -93,7 +119,7 @@ export class TlsFiles implements AsyncDisposable {
     server.on("secureConnection", (socket) => {
       if (socket.authorized && this.#trust !== null) this.#intermediates.learn(chainOf(socket));
     });
-    return this.onChange((content) => server.setSecureContext(contextOptions(content)));
+    return this.onChange((content) => server.setSecureContext(contextOptions(this.#names, content)));
   }
 
   onChange(listener: (content: TlsContent) => void): () => void {
@@ -151,6 +177,21 @@ export class TlsFiles implements AsyncDisposable {
 
 const DAY_MS = 86_400_000;
 
+function checkCiphers({ ciphers, minVersion }: TlsFileNames): void {
+  if (ciphers === undefined) return;
+  try {
+    createSecureContext({ ciphers });
+  } catch (cause) {
+    throw new InvalidRequestError("tls-ciphers", `is "${ciphers}", of which OpenSSL knows none`, { cause });
+  }
+  if (minVersion === "TLSv1.3" && !ciphers.includes("TLS_")) {
+    throw new InvalidRequestError(
+      "tls-ciphers",
+      "names none of TLS 1.3, which tls-min-version demands; add TLS_AES_128_GCM_SHA256, for example",
+    );
+  }
+}
+
 function trustOf({ ca, lists }: TlsContent, intermediates: Intermediates): ClientTrust | null {
   if (ca === undefined) return null;
   return new ClientTrust(parseCertificates("client CA", ca), lists, intermediates);
@@ -177,7 +218,7 @@ export function parseTlsFiles(names: TlsFileNames, contents: readonly Buffer[]):
   if (names.clientCa !== undefined && ca !== undefined) parseCertificates(names.clientCa, ca);
   const content: TlsContent = { cert, key, ca: names.clientCa === undefined ? undefined : ca, lists };
   try {
-    createSecureContext(contextOptions(content));
+    createSecureContext(contextOptions(names, content));
   } catch (cause) {
     throw new InvalidRequestError(names.cert, `cannot be used for TLS: ${(cause as Error).message}`, {
       cause,
@@ -229,13 +270,17 @@ function parseKey(path: string, content: Buffer): KeyObject {
   }
 }
 
-function contextOptions({ cert, key, ca, lists }: TlsContent): SecureContextOptions {
+function contextOptions(
+  { minVersion = "TLSv1.2", ciphers = DEFAULT_CIPHERS }: TlsFileNames,
+  { cert, key, ca, lists }: TlsContent,
+): SecureContextOptions {
   return {
     cert,
     key,
     ...(ca === undefined ? {} : { ca }),
     ...(lists.length === 0 ? {} : { crl: lists.map(({ pem }) => pem) }),
-    minVersion: "TLSv1.2",
+    minVersion,
+    ciphers,
     // Who a connection belongs to is read once; it must not change afterwards.
     secureOptions: constants.SSL_OP_NO_RENEGOTIATION,
   };

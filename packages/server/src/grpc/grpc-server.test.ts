@@ -1,9 +1,10 @@
 import { copyFileSync, readFileSync } from "node:fs";
+import { connect } from "node:tls";
 import { credentials } from "@grpc/grpc-js";
 import { pino } from "pino";
 import { afterEach, expect, it } from "vitest";
-import { TestAuthority } from "../auth/auth.test-kit.js";
-import { cleanUp, memory, serve } from "../http/service.test-kit.js";
+import { temporaryFile, TestAuthority } from "../auth/auth.test-kit.js";
+import { ADMIN_TOKEN, cleanUp, memory, serve } from "../http/service.test-kit.js";
 import { parseServerOptions } from "../options.js";
 import { TenureServer } from "../tenure-server.js";
 import { GrpcClient, serveGrpc } from "./grpc.test-kit.js";
@@ -83,6 +84,40 @@ it("serves a renewed certificate to new connections, and keeps the old ones", as
   expect((await after.ask("Election/Leader", { group_id: "g" })).status).toBe("UNAUTHENTICATED");
   const renewal = { group_id: "g", node_id: "a", term: 1, extend_by_ms: 5000 };
   expect(await before.call("Election/Renew", renewal)).toMatchObject({ ok: true });
+});
+
+it.each([
+  [{}, "ECDHE-ECDSA-AES128-SHA", "refused"],
+  [{}, "ECDHE-ECDSA-AES128-GCM-SHA256", "TLSv1.2"],
+  [{ tlsMinVersion: "1.3" }, "ECDHE-ECDSA-AES128-GCM-SHA256", "refused"],
+] as const)("speaks TLS as HTTPS does: %j, %s: %s", async (given, ciphers, expected) => {
+  const authority = new TestAuthority();
+  const own = authority.issue("server", ...SERVER);
+  const service = await serve({
+    grpc: "127.0.0.1:0",
+    tlsCert: own.cert,
+    tlsKey: own.key,
+    adminTokenFile: temporaryFile("token", ADMIN_TOKEN),
+    ...given,
+  });
+  for (const address of [service.server.grpcAddress ?? "", new URL(service.url).host]) {
+    const [host, port] = address.split(":");
+    const ca = readFileSync(authority.cert);
+    const socket = connect({
+      host,
+      port: Number(port),
+      ca,
+      ciphers,
+      maxVersion: "TLSv1.2",
+      ALPNProtocols: ["h2", "http/1.1"],
+    });
+    const got = await new Promise((resolve) => {
+      socket.on("error", () => resolve("refused"));
+      socket.on("secureConnect", () => resolve(socket.getProtocol()));
+    });
+    socket.destroy();
+    expect([address, got]).toEqual([address, expected]);
+  }
 });
 
 it("gives each answer a request id, the caller's own if it is plain", async () => {
