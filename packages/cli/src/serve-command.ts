@@ -80,6 +80,9 @@ export function serveCommand(shell: Shell): Command {
     .addOption(
       option("--max-groups-per-node <n>", "groups that one node may bring into existence (default 10000)"),
     )
+    .addOption(
+      option("--max-connections <n>", "connections open at once (default: by the limit of open files)"),
+    )
     .addOption(option("--max-watches <n>", "watches open at once (default 50000)"))
     .addOption(option("--max-watches-per-caller <n>", "of one caller, admins excepted (default: half)"))
     .addOption(option("--max-waiting <n>", "waiting campaigns at once (default 50000)"))

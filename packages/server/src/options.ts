@@ -56,6 +56,8 @@ export interface ServerOptions {
    * with `--insecure` on another address also addresses and names without a dot. `*` admits every name.
    */
   readonly allowedHosts: readonly string[] | null;
+  /** Connections open at once, on all ports; `null`: what the limit of open files allows. */
+  readonly maxConnections: number | null;
   /** Watches open at once. A twentieth of them is for admins only. */
   readonly maxWatches: number;
   /** Of one caller; admins are not limited by it. */
@@ -162,6 +164,8 @@ export interface GivenOptions {
   readonly maxGroupsPerNode?: string | undefined;
   /** Separated by commas. */
   readonly allowedHosts?: string | undefined;
+  /** @defaultValue the limit of open files less 128, and at most 65536; 10000 where that limit is not known */
+  readonly maxConnections?: string | undefined;
   /** @defaultValue 50000 */
   readonly maxWatches?: string | undefined;
   /** @defaultValue half of `maxWatches` */
@@ -202,6 +206,7 @@ const KNOWN: Readonly<Record<keyof GivenOptions, true>> = {
   maxGroups: true,
   maxGroupsPerNode: true,
   allowedHosts: true,
+  maxConnections: true,
   maxWatches: true,
   maxWatchesPerCaller: true,
   maxWaiting: true,
@@ -241,6 +246,8 @@ export function parseServerOptions(given: GivenOptions): ServerOptions {
     maxGroups: wholeNumber(given.maxGroups ?? "100000", "max-groups", 1),
     maxGroupsPerNode: wholeNumber(given.maxGroupsPerNode ?? "10000", "max-groups-per-node", 1),
     allowedHosts: given.allowedHosts === undefined ? null : parseHosts(given.allowedHosts),
+    maxConnections:
+      given.maxConnections === undefined ? null : wholeNumber(given.maxConnections, "max-connections", 1),
     maxWatches,
     maxWatchesPerCaller: shareOf(maxWatches, "max-watches", given.maxWatchesPerCaller),
     maxWaiting,

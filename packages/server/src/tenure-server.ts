@@ -24,6 +24,7 @@ import { extensionHost, type ServerExtension } from "./extension.js";
 import type { GrpcServer } from "./grpc/grpc-server.js";
 import { buildApp } from "./http/app.js";
 import { Admission } from "./limits/admission.js";
+import { ConnectionLimit, defaultMaxConnections } from "./limits/connection-limit.js";
 import { CONNECTION_LIMITS, type ConnectionLimits } from "./limits/connection-limits.js";
 import { WaitingRoom } from "./limits/waiting-room.js";
 import { Ed25519MandateSigner } from "./mandates/ed25519-mandate-signer.js";
@@ -145,7 +146,13 @@ export class TenureServer implements AsyncDisposable {
           () => true,
           () => false,
         );
+      const connections = new ConnectionLimit(
+        rest.maxConnections ?? defaultMaxConnections(),
+        parts.clock,
+        parts.log,
+      );
       const metrics = new ServiceMetrics(parts.clock, isReady, {
+        open_connections: () => connections.count,
         open_watches: () => waiting.count("watches"),
         waiting_campaigns: () => waiting.count("waiting campaigns"),
       });
@@ -168,6 +175,7 @@ export class TenureServer implements AsyncDisposable {
         clock: parts.clock,
         log: parts.log,
         stopping: stopping.signal,
+        connections,
         connectionLimits: { ...CONNECTION_LIMITS, ...parts.connectionLimits },
       };
       const app = await buildApp({

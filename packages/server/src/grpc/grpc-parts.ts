@@ -3,6 +3,7 @@ import type { Logger } from "pino";
 import type { OpenRequests } from "../auth/open-requests.js";
 import type { ElectionService } from "../election-service.js";
 import type { Admission } from "../limits/admission.js";
+import type { ConnectionLimit } from "../limits/connection-limit.js";
 import type { ConnectionLimits } from "../limits/connection-limits.js";
 import type { ServiceMetrics } from "../metrics/service-metrics.js";
 
@@ -16,5 +17,6 @@ export interface GrpcParts {
   readonly log: Logger;
   /** Aborted when the server begins to stop. */
   readonly stopping: AbortSignal;
+  readonly connections: ConnectionLimit;
   readonly connectionLimits: ConnectionLimits;
 }

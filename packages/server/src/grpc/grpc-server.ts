@@ -1,11 +1,12 @@
 /** The gRPC face: the verbs of `ElectionService` as `proto/tenure.proto` tells them to users. */
-import { createServer } from "node:net";
+import type { Socket } from "node:net";
 import { Server, ServerCredentials, type UntypedServiceImplementation } from "@grpc/grpc-js";
 import { type Clock, InvalidRequestError } from "@tenure/core";
 import type { TlsFiles } from "../auth/tls-files.js";
 import type { Address } from "../options.js";
 import { electionMethods, MANY_BYTES } from "./election-methods.js";
 import { groupMethods } from "./group-methods.js";
+import { GrpcListener } from "./grpc-listener.js";
 import type { GrpcParts } from "./grpc-parts.js";
 import { loadProtoServices, type ProtoMethod, type ProtoServices } from "./proto-services.js";
 import { TlsFileCredentials } from "./tls-file-credentials.js";
@@ -27,35 +28,43 @@ export class GrpcServer implements AsyncDisposable {
   /** As it can be dialled: host and port. */
   readonly address: string;
   readonly #server: Server;
+  readonly #listener: GrpcListener;
   readonly #credentials: ServerCredentials;
   readonly #clock: Clock;
   #closed: Promise<void> | null = null;
 
-  private constructor(address: string, server: Server, credentials: ServerCredentials, clock: Clock) {
+  private constructor(
+    address: string,
+    server: Server,
+    listener: GrpcListener,
+    credentials: ServerCredentials,
+    clock: Clock,
+  ) {
     this.address = address;
     this.#server = server;
+    this.#listener = listener;
     this.#credentials = credentials;
     this.#clock = clock;
   }
 
-  static async open({ host, port }: Address, tls: TlsFiles | null, parts: GrpcParts): Promise<GrpcServer> {
+  static async open(listen: Address, tls: TlsFiles | null, parts: GrpcParts): Promise<GrpcServer> {
     const server = new Server(OPTIONS);
     addServices(server, await loadProtoServices(), parts);
-    const name = host.includes(":") ? `[${host}]` : host;
+    const name = listen.host.includes(":") ? `[${listen.host}]` : listen.host;
+    const credentials =
+      tls === null
+        ? ServerCredentials.createInsecure()
+        : new TlsFileCredentials(tls, parts.connectionLimits.handshakeMs);
+    const injector = server.createConnectionInjector(credentials);
     try {
-      // grpc-js writes a line of its own to the terminal where it cannot listen, and tells less.
-      if (port !== 0) await tryListen(host, port);
-      const credentials =
-        tls === null
-          ? ServerCredentials.createInsecure()
-          : new TlsFileCredentials(tls, parts.connectionLimits.handshakeMs);
-      const bound = await bind(server, `${name}:${port}`, credentials);
-      const address = `${name}:${bound}`;
+      const inject = (socket: Socket) => injector.injectConnection(socket);
+      const listener = await GrpcListener.open(listen, parts.connections, inject);
       // Its connections cannot be told apart by their certificates. All close: callers come back by themselves.
-      tls?.onRevoked(() => server.drain(address, REVOKED_DRAIN_MS));
-      return new GrpcServer(address, server, credentials, parts.clock);
+      tls?.onRevoked(() => injector.drain(REVOKED_DRAIN_MS));
+      return new GrpcServer(`${name}:${listener.port}`, server, listener, credentials, parts.clock);
     } catch (cause) {
-      const problem = `${name}:${port} cannot be had: ${(cause as Error).message}`;
+      server.forceShutdown();
+      const problem = `${name}:${listen.port} cannot be had: ${(cause as Error).message}`;
       throw new InvalidRequestError("grpc", problem, { cause });
     }
   }
@@ -63,6 +72,7 @@ export class GrpcServer implements AsyncDisposable {
   /** Takes no more calls, waits so long for those in flight, then cuts them off. Idempotent. */
   close(drainMs = 0): Promise<void> {
     this.#closed ??= new Promise<void>((resolve) => {
+      this.#listener.stop();
       const cancelTimer = this.#clock.after(drainMs, () => {
         this.#server.forceShutdown();
         resolve();
@@ -72,6 +82,8 @@ export class GrpcServer implements AsyncDisposable {
         resolve();
       });
     }).finally(() => {
+      // Connections whose handshake is not finished are nobody's call.
+      this.#listener.destroy();
       if (this.#credentials instanceof TlsFileCredentials) this.#credentials.close();
     });
     return this.#closed;
@@ -100,21 +112,4 @@ function addServices(server: Server, { Election, Groups }: ProtoServices, parts:
     }
     server.addService(definitions, handlers);
   }
-}
-
-function bind(server: Server, target: string, credentials: ServerCredentials): Promise<number> {
-  return new Promise((resolve, reject) => {
-    server.bindAsync(target, credentials, (error, port) => {
-      if (error === null) resolve(port);
-      else reject(error);
-    });
-  });
-}
-
-function tryListen(host: string, port: number): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const probe = createServer();
-    probe.once("error", reject);
-    probe.listen(port, host, () => probe.close(() => resolve()));
-  });
 }

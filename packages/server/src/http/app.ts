@@ -16,6 +16,7 @@ import type { Logger } from "pino";
 import type { ElectionService } from "../election-service.js";
 import type { OpenRequests } from "../auth/open-requests.js";
 import type { Admission } from "../limits/admission.js";
+import type { ConnectionLimit } from "../limits/connection-limit.js";
 import type { ConnectionLimits } from "../limits/connection-limits.js";
 import type { ServiceMetrics } from "../metrics/service-metrics.js";
 import { traceRequests } from "../metrics/tracing.js";
@@ -39,6 +40,7 @@ export interface AppParts {
   readonly clock: Clock;
   readonly log: Logger;
   readonly tls: TlsOptions | null;
+  readonly connections: ConnectionLimit;
   readonly connectionLimits: ConnectionLimits;
   readonly hostRule: HostRule;
   /** Whether the store answers. */
@@ -61,7 +63,7 @@ const BODY_BYTES = 64 * 1024;
 const REQUEST_ID = /^[A-Za-z0-9._:-]{1,100}$/;
 
 export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
-  const { log, tls, clock, stopping, connectionLimits, extend } = parts;
+  const { log, tls, clock, stopping, connections, connectionLimits, extend } = parts;
   const { handshakeMs, arrivalMs, checkMs, lingerMs } = connectionLimits;
   // Node swaps the two limits if that of the head is the longer one, and its default is 60 s.
   const serverOptions = { headersTimeout: arrivalMs, connectionsCheckingInterval: checkMs };
@@ -95,6 +97,7 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
   app.setErrorHandler(handleError);
   app.setNotFoundHandler(handleNotFound);
   takeJsonBodies(app);
+  connections.guard(app.server);
   guardConnections(app, { isTls: tls !== null, clock, stopping });
   traceRequests(app);
   addRequestHooks(app, parts);

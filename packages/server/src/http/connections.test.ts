@@ -3,11 +3,13 @@ import { once } from "node:events";
 import { createServer } from "node:http";
 import { type AddressInfo, connect, type Socket } from "node:net";
 import { VirtualClock } from "@tenure/core/testing";
-import { afterEach, expect, test } from "vitest";
+import { pino } from "pino";
+import { afterEach, describe, expect, test } from "vitest";
 import { TestAuthority, temporaryFile } from "../auth/auth.test-kit.js";
+import { defaultMaxConnections } from "../limits/connection-limit.js";
 import { clientErrorHandler } from "./errors.js";
 import { elector } from "./http-elector.test-kit.js";
-import { ADMIN_TOKEN, cleanUp, later, type Service, serve } from "./service.test-kit.js";
+import { ADMIN_TOKEN, cleanUp, later, rawRequest, type Service, serve } from "./service.test-kit.js";
 
 afterEach(cleanUp);
 
@@ -35,20 +37,23 @@ function closed(socket: Socket): Promise<unknown> {
     : Promise.race([once(socket, "end"), once(socket, "close")]);
 }
 
+/** Of HTTP and of gRPC. */
+function portsOf({ url, server }: Service): readonly string[] {
+  return [new URL(url).port, server.grpcAddress?.split(":")[1] ?? ""];
+}
+
 /** The head of a TLS record that announces more than it brings. */
 const HALF_HELLO = Buffer.from("16030102000100", "hex");
 
 test("a TLS handshake that stalls is cut off after its time limit, on both ports", async () => {
   const { service } = await serveTls({ handshakeMs: 50 });
-  const ports = [new URL(service.url).port, service.server.grpcAddress?.split(":")[1] ?? ""];
-  const stalled = await Promise.all(ports.flatMap((port) => [open(port), open(port, HALF_HELLO)]));
+  const stalled = await Promise.all(portsOf(service).flatMap((port) => [open(port), open(port, HALF_HELLO)]));
   await Promise.all(stalled.map(closed));
 });
 
 test("TLS handshakes that stall hold up neither an honest client nor a server that stops", async () => {
   const { service, authority } = await serveTls({ handshakeMs: 600_000 });
-  const { port } = new URL(service.url);
-  const stalled = await Promise.all([open(port), open(port, HALF_HELLO)]);
+  const stalled = await Promise.all(portsOf(service).flatMap((port) => [open(port), open(port, HALF_HELLO)]));
   const client = await elector([service.url], { token: ADMIN_TOKEN, tls: { caFile: authority.cert } });
   expect(await client.leader("g")).toMatchObject({ leader: null });
   await service.server.close();
@@ -84,4 +89,39 @@ test("a client that was sent an error and does not close its side is cut off", a
   expect(held.destroyed).toBe(false);
   await clock.advance(1);
   expect(held.destroyed).toBe(true);
+});
+
+describe("the limit of connections", () => {
+  test("holds for all ports together, is logged, and makes room when a connection ends", async () => {
+    const lines: string[] = [];
+    const log = pino({ level: "warn" }, { write: (line: string) => lines.push(line) });
+    const service = await serve({ maxConnections: "3", grpc: "127.0.0.1:0" }, { log });
+    const [http = "", grpc = ""] = portsOf(service);
+    const held = [await open(http), await open(grpc), await open(http)];
+    for (const port of [http, grpc, http]) {
+      const refused = await open(port).catch(() => null);
+      if (refused !== null) await closed(refused);
+    }
+    const refusals = lines.filter((line) => line.includes("--max-connections"));
+    expect(refusals).toHaveLength(1);
+    expect(JSON.parse(refusals[0] ?? "")).toMatchObject({ level: 40, max: 3, open: 3, refused: 1 });
+    const [first] = held;
+    first?.destroy();
+    const text = "GET /healthz HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n";
+    // The server hears of the end a moment later.
+    while (!(await rawRequest(service.url, text)).startsWith("HTTP/1.1 200 "));
+    expect(held.slice(1).every(({ readableEnded }) => !readableEnded)).toBe(true);
+  });
+
+  test("is by default what the limit of open files leaves", () => {
+    const limits = (files: string) =>
+      `Limit   Soft Limit   Hard Limit   Units\nMax open files    ${files}    4096    files\n`;
+    expect(defaultMaxConnections(limits("200"))).toBe(150);
+    expect(defaultMaxConnections(limits("1024"))).toBe(896);
+    expect(defaultMaxConnections(limits("1048576"))).toBe(65_536);
+    expect(defaultMaxConnections(limits("unlimited"))).toBe(65_536);
+    expect(defaultMaxConnections("")).toBe(10_000);
+    expect(defaultMaxConnections(null)).toBe(10_000);
+    expect(defaultMaxConnections()).toBeGreaterThan(0);
+  });
 });

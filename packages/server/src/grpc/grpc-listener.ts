@@ -1,0 +1,65 @@
+/** The port of gRPC. Its own, and not that of grpc-js, which neither limits connections nor lets go of unfinished handshakes. */
+import { once } from "node:events";
+import { lookup } from "node:dns/promises";
+import { type AddressInfo, createServer, isIP, type Server, type Socket } from "node:net";
+import type { ConnectionLimit } from "../limits/connection-limit.js";
+import type { Address } from "../options.js";
+
+/** Connections that wait to be accepted, as far as the system allows. */
+const MAX_BACKLOG = 4096;
+
+export class GrpcListener {
+  readonly port: number;
+  readonly #servers: readonly Server[];
+  readonly #sockets: ReadonlySet<Socket>;
+
+  private constructor(port: number, servers: readonly Server[], sockets: ReadonlySet<Socket>) {
+    this.port = port;
+    this.#servers = servers;
+    this.#sockets = sockets;
+  }
+
+  /** A name such as `localhost` may have several addresses: all of them are served that can be. */
+  static async open(
+    { host, port }: Address,
+    connections: ConnectionLimit,
+    onConnection: (socket: Socket) => void,
+  ): Promise<GrpcListener> {
+    const sockets = new Set<Socket>();
+    const servers: Server[] = [];
+    const failures: unknown[] = [];
+    let bound = port;
+    for (const address of await addressesOf(host)) {
+      const server = createServer((socket) => {
+        sockets.add(socket);
+        socket.once("close", () => sockets.delete(socket));
+        onConnection(socket);
+      });
+      connections.guard(server);
+      try {
+        await once(server.listen({ host: address, port: bound, backlog: MAX_BACKLOG }), "listening");
+        servers.push(server);
+        bound = (server.address() as AddressInfo).port;
+      } catch (error) {
+        failures.push(error);
+      }
+    }
+    if (servers.length === 0) throw failures[0];
+    return new GrpcListener(bound, servers, sockets);
+  }
+
+  /** Accepts no more connections. */
+  stop(): void {
+    for (const server of this.#servers) server.close();
+  }
+
+  /** Cuts off what is still connected. */
+  destroy(): void {
+    for (const socket of this.#sockets) socket.destroy();
+  }
+}
+
+async function addressesOf(host: string): Promise<readonly string[]> {
+  if (isIP(host) !== 0) return [host];
+  return (await lookup(host, { all: true })).map(({ address }) => address);
+}
