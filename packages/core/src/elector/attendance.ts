@@ -44,6 +44,8 @@ export class Attendance {
     const decision = attend(group.observation(now), group.waiters, stampOf(now));
     if (decision.kind === "rest") {
       this.#plan(group, nowMs, decision.lookAgainMs ?? Number.POSITIVE_INFINITY);
+      // Of a deleted group with nothing left to do only a tombstone is kept.
+      if (group.record.deleted) this.#engine.forget(group);
     } else {
       this.#plan(group, nowMs, RETRY_MS);
       void this.#attend(group);

@@ -126,7 +126,7 @@ export class Engine {
 
   /** Asking for groups that do not exist must cost no memory; one in use must not be made anew beside itself. */
   forget(group: GroupState): void {
-    if (group.isForgettable) this.groups.delete(group.groupId);
+    this.groups.forget(group);
   }
 
   /**
@@ -285,6 +285,7 @@ export class Engine {
     for (const group of this.groups.values()) {
       group.loggedNumber = group.record.eventNumber;
       if (group.record.deleted) this.members?.emptyLater(group.groupId);
+      this.forget(group);
     }
     this.log.restart(revision);
   }
@@ -292,7 +293,9 @@ export class Engine {
   #takeChanges(entries: readonly Entry[]): void {
     for (const entry of entries) {
       const group = this.#observe(entry);
-      if (group !== null && group.record.eventNumber !== group.loggedNumber) this.#log(group, entry);
+      if (group === null) continue;
+      if (group.record.eventNumber !== group.loggedNumber) this.#log(group, entry);
+      if (group.record.deleted) this.forget(group);
     }
   }
 

@@ -194,14 +194,28 @@ export class GroupState implements AgendaItem {
     return this.unreadable !== null || this.historyUnreadable !== null;
   }
 
+  /** Deleted, with a history that was cut and told to everybody who watches, and nobody wants anything of it. */
+  get isTombstone(): boolean {
+    const { deleted, eventNumber, events } = this.record;
+    return (
+      deleted &&
+      !this.isUnreadable &&
+      this.loggedNumber === eventNumber &&
+      this.historyNumber === eventNumber &&
+      this.historyLength === events.length &&
+      this.historyWrite === null &&
+      this.dueMs === Number.POSITIVE_INFINITY &&
+      !this.attending &&
+      this.#isUnused
+    );
+  }
+
   /** Nothing is known of it and nobody wants anything of it. */
   get isForgettable(): boolean {
-    return (
-      this.revision === null &&
-      this.historyRevision === null &&
-      this.users === 0 &&
-      this.queue === null &&
-      this.watchers === null
-    );
+    return this.revision === null && this.historyRevision === null && this.#isUnused;
+  }
+
+  get #isUnused(): boolean {
+    return this.users === 0 && this.queue === null && this.watchers === null;
   }
 }

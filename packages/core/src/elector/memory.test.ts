@@ -2,10 +2,12 @@
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { expect, test } from "vitest";
-import { failureOf, inWorld, type World } from "./world.test-kit.js";
+import { MemoryStore } from "../store/memory-store.js";
+import { A, claimOf, failureOf, inWorld, type World } from "./world.test-kit.js";
 import type { StoreElector } from "./store-elector.js";
 
 const GROUPS = 10_000;
+const DELETED = 3000;
 
 async function askAbout(w: World, elector: StoreElector, name: string): Promise<void> {
   for (let from = 0; from < GROUPS; from += 1000) {
@@ -50,3 +52,46 @@ test(
     expect(store.sent).toEqual([]);
   }),
 );
+
+test(
+  "a deleted group takes less than a third of the memory of a group that is not led, and is the same group to everybody",
+  inWorld(async (w) => {
+    const { elector } = w.server();
+    const make = async (name: string, remove: boolean) => {
+      const ids = Array.from({ length: DELETED }, (_, i) => `${name}/${i}`);
+      await w.until(Promise.all(ids.map((groupId) => elector.campaign({ ...A, groupId }))));
+      await w.until(Promise.all(ids.map((groupId) => elector.resign(claimOf({ ...A, groupId }, 1)))));
+      if (remove)
+        await w.until(Promise.all(ids.map((groupId) => elector.deleteGroup({ groupId, by: "ops" }))));
+      await w.clock.advance(60_000);
+    };
+    await make("kept", false);
+    await make("deleted", true);
+    const bytes = async (prefix: string) => {
+      const store = await storeOf(w, prefix);
+      const before = heapBytes();
+      const other = w.elector({ store });
+      await w.until(other.leader(`${prefix}/1`));
+      await w.clock.advance(5000);
+      return { other, perGroup: (heapBytes() - before) / DELETED };
+    };
+    const kept = await bytes("kept");
+    const { other, perGroup } = await bytes("deleted");
+    expect(perGroup).toBeLessThan(kept.perGroup / 3);
+    const groupId = "deleted/7";
+    expect((await w.until(other.leader(groupId))).value).toMatchObject({ leader: null, term: 1 });
+    expect((await w.until(other.resign(claimOf({ ...A, groupId }, 1)))).value).toEqual({ kind: "resigned" });
+    expect((await w.until(other.campaign({ ...A, groupId }))).value).toMatchObject({ leader: { term: 2 } });
+  }),
+);
+
+/** A store that holds only the groups below a prefix, so that others take no memory of an elector over it. */
+async function storeOf(w: World, prefix: string): Promise<MemoryStore> {
+  const store = new MemoryStore();
+  for await (const { entries } of w.truth.feed()) {
+    const own = entries.filter(({ key }) => key.slice(2).startsWith(prefix));
+    await store.compareAndSet(own.map(({ key, value }) => ({ key, value, expected: null })));
+    break;
+  }
+  return store;
+}
