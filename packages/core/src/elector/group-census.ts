@@ -46,11 +46,11 @@ export class GroupCensus {
     if (maxGroups === UNLIMITED && maxGroupsPerNode === UNLIMITED) return decide;
     return (seen, now, uncertain) => {
       const step = decide(seen, now, uncertain);
-      if (step.kind !== "write" || uncertain) return step;
+      if (step.kind !== "write") return step;
       const { change } = step;
       if (groupExists(seen.record) || !groupExists(change.next)) return step;
       const founder = change.next.holder?.nodeId ?? null;
-      const refusal = hasCounted() ? this.#refusal(groupId, founder) : notYetCounted();
+      const refusal = uncertain ? null : hasCounted() ? this.#refusal(groupId, founder) : notYetCounted();
       if (refusal !== null) {
         step.dropped?.();
         return { kind: "answer", give: () => raise(refusal) };

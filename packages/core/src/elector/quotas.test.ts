@@ -1,6 +1,6 @@
 /** How many groups there may be, in all and by one node. */
 import { expect, test } from "vitest";
-import { A, claimOf, failureOf, inWorld, lostAnswer, type World } from "./world.test-kit.js";
+import { A, claimOf, failureOf, inWorld, lostAnswer, lostRequest, type World } from "./world.test-kit.js";
 import type { StoreElector, StoreElectorOptions } from "./store-elector.js";
 
 async function codeOf(w: World, work: Promise<unknown>): Promise<string> {
@@ -105,6 +105,18 @@ test(
     await w.clock.advance(0);
     store.next("r/", lostAnswer);
     expect(await found(w, elector, "a", ["g0"])).toEqual(["done"]);
+    expect(await found(w, elector, "a", ["g1"])).toEqual(["TOO_MANY_GROUPS"]);
+  }),
+);
+
+test(
+  "a founding whose request was lost counts for its founder when it is written after all",
+  inWorld(async (w) => {
+    const { elector, store } = w.server({ maxGroupsPerNode: 1 });
+    await w.clock.advance(0);
+    store.next("r/", lostRequest);
+    expect(await found(w, elector, "a", ["g0"])).toEqual(["done"]);
+    expect((await w.record("g0")).founder).toBe("a");
     expect(await found(w, elector, "a", ["g1"])).toEqual(["TOO_MANY_GROUPS"]);
   }),
 );
