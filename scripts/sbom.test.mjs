@@ -1,0 +1,81 @@
+import { mkdtempSync, readFileSync, readdirSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { writeSboms } from "./sbom.mjs";
+import { root } from "./setup.mjs";
+
+let directory;
+let texts;
+
+beforeAll(async () => {
+  directory = mkdtempSync(join(tmpdir(), "tenure-sbom-test-"));
+  texts = (await writeSboms(directory)).map((file) => readFileSync(file, "utf8"));
+});
+
+afterAll(() => {
+  rmSync(directory, { recursive: true, force: true });
+});
+
+/** By the lock file: the released packages and all that they need in production, `name@version`. */
+function locked() {
+  const { packages } = JSON.parse(readFileSync(join(root, "package-lock.json"), "utf8"));
+  const found = new Set();
+  const visit = (path) => {
+    const { link, resolved, version, ...entry } = packages[path];
+    if (link === true) {
+      visit(resolved);
+      return;
+    }
+    const isOwn = path.startsWith("packages/") && !path.includes("node_modules/");
+    const id = `${isOwn ? path.replace("packages", "@tenure") : path.split("node_modules/").at(-1)}@${version}`;
+    if (found.has(id)) return;
+    found.add(id);
+    const needed = { ...entry.dependencies, ...entry.optionalDependencies, ...entry.peerDependencies };
+    for (const name of Object.keys(needed)) {
+      const parts = path.split("/");
+      const places = parts.map(
+        (_, index) => `${parts.slice(0, parts.length - index).join("/")}/node_modules/${name}`,
+      );
+      const at = [...places, `node_modules/${name}`].find((place) => packages[place] !== undefined);
+      if (at !== undefined) visit(at);
+    }
+  };
+  for (const each of readdirSync(join(root, "packages"))) visit(`packages/${each}`);
+  return found;
+}
+
+describe("the bill of materials", () => {
+  it("lists what the lock file has for production, in CycloneDX", () => {
+    const { bomFormat, metadata, components } = JSON.parse(texts[0]);
+    expect([bomFormat, metadata.component.name]).toEqual(["CycloneDX", "tenure"]);
+    // Of a package deep down that is needed for development as well; npm alone would leave it out.
+    expect(components.map(({ name }) => name)).toEqual(
+      expect.arrayContaining(["ms", "pg", "pg-types", "preact", "lmdb"]),
+    );
+    expect(new Set(components.map(({ name, version }) => `${name}@${version}`))).toEqual(locked());
+  });
+
+  it("lists the same in SPDX", () => {
+    const { spdxVersion, packages } = JSON.parse(texts[1]);
+    expect(spdxVersion).toMatch(/^SPDX-2/);
+    const rest = packages.filter(({ name }) => name !== "tenure");
+    expect(new Set(rest.map(({ name, versionInfo }) => `${name}@${versionInfo}`))).toEqual(locked());
+  });
+
+  it("has a licence of every component, and a digest of every foreign one", () => {
+    for (const { name, licenses, hashes } of JSON.parse(texts[0]).components) {
+      expect([name, licenses?.length]).toEqual([name, 1]);
+      if (!name.startsWith("@tenure/")) expect([name, hashes?.length]).toEqual([name, 1]);
+    }
+  });
+
+  it("tells nothing of the machine that it was made on, and of no package host", () => {
+    for (const text of texts) {
+      expect(text).not.toContain(root);
+      expect(text).not.toContain(tmpdir());
+      expect(text.match(/https?:\/\/(?!cyclonedx\.org|spdx\.org)[^"]*/g) ?? []).toEqual([]);
+      expect(text).not.toMatch(/vitest|playwright|typescript"/);
+    }
+  });
+});
