@@ -128,6 +128,24 @@ export interface WatchEvent {
   readonly reason: EndReason | "none";
   readonly tsMs: number;
   readonly by?: string;
+  /** Of `watchAll` alone: more states of the same cursor follow. A watcher that leaves here has not had all of them. */
+  readonly partial?: true;
+}
+
+export interface WatchAllOptions extends WatchOptions {
+  /**
+   * Which groups to tell of. The others are passed over before events are made. It must be quick and must not throw.
+   *
+   * @defaultValue every group
+   */
+  readonly maySee?: ((groupId: string) => boolean) | undefined;
+  /**
+   * Goes on with states that were cut off: those of the groups after `groupId`, as of `cursor`, then the events after it.
+   * `resync`: whether the states were shown as RESYNC. If the elector no longer knows that time, all states are shown again.
+   *
+   * @defaultValue the states are complete
+   */
+  readonly statesAfter?: { readonly groupId: string; readonly resync: boolean } | undefined;
 }
 
 export interface Elector extends AsyncDisposable {
@@ -280,10 +298,13 @@ export interface ElectorAdmin extends Elector {
   /** The members, and for ten minutes those who were. */
   health(groupId: string, options?: CallOptions): Promise<readonly MemberHealth[]>;
   /**
-   * Events of all groups in the order of the store. Without a cursor the state of each led group comes first; from a
-   * cursor that is too old, the state of every group, each as a RESYNC. Cursors are not those of `watch`.
+   * Events of all groups: those of one group in order, none skipped and none repeated. Without a cursor the state of each led
+   * group comes first; from a cursor that is too old, the state of every group, each as a RESYNC. A cursor is good at every
+   * elector of the store; where one cannot tell which events of a group a watcher has had, that group is shown as a RESYNC.
+   * States come in order of id; only the last one's cursor stands for all of them (`partial`). Cursors are not those of
+   * `watch`.
    */
-  watchAll(options?: WatchOptions): AsyncIterable<WatchEvent>;
+  watchAll(options?: WatchAllOptions): AsyncIterable<WatchEvent>;
   /** Resolves if the store answers; `BackendUnavailableError` if it does not. */
   ping(options?: CallOptions): Promise<void>;
   /** The last events, oldest first, at most 64. */

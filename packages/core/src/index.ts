@@ -34,6 +34,7 @@ export type {
   ResumeRequest,
   StepDownRequest,
   TransferRequest,
+  WatchAllOptions,
   WatchEvent,
   WatchOptions,
 } from "./elector.js";

@@ -25,6 +25,7 @@ import { Watch } from "./watch.js";
 import { orOwnRefusal, WatchMany } from "./watch-many.js";
 import * as codec from "./wire/codec.js";
 import type * as shapes from "./wire/shapes.js";
+import type { WatchFrom } from "./wire/watch-cursor.js";
 
 export interface ElectionServiceParts {
   readonly elector: ElectorAdmin;
@@ -173,18 +174,20 @@ export class ElectionService {
   }
 
   /** Of one group, or of all that the caller may see. Ends by throwing, with `return` or with the signal. */
-  watch(caller: Caller, groupId: string | null, cursor: number | undefined, signal?: AbortSignal): Watch {
+  watch(
+    caller: Caller,
+    groupId: string | null,
+    from: WatchFrom | undefined,
+    { signal, charge }: { readonly signal?: AbortSignal; readonly charge?: (cost: number) => void } = {},
+  ): Watch {
     if (groupId !== null) this.#permissions.checkMaySee(caller, "watch", groupId);
     const leave = this.#waiting.enter("watches", caller);
-    const options = { cursor, ...given(signal) };
     try {
-      return groupId === null
-        ? new Watch({
-            events: this.#elector.watchAll(options),
-            mayTell: (event) => maySee(caller, event.groupId),
-            leave,
-          })
-        : new Watch({ events: this.#elector.watch(groupId, options), mayTell: () => true, leave });
+      const events =
+        groupId === null
+          ? this.#elector.watchAll({ ...from, ...given(signal), maySee: (id) => maySee(caller, id) })
+          : this.#elector.watch(groupId, { cursor: from?.cursor, ...given(signal) });
+      return new Watch({ events, charge, leave });
     } catch (error) {
       leave();
       throw asServiceError(error);
@@ -199,7 +202,7 @@ export class ElectionService {
       for (const { group_id, cursor } of watches) {
         opened.set(
           group_id,
-          orOwnRefusal(() => this.watch(caller, group_id, cursor)),
+          orOwnRefusal(() => this.watch(caller, group_id, cursor === undefined ? undefined : { cursor })),
         );
       }
     } catch (error) {

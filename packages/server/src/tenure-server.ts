@@ -249,7 +249,8 @@ async function follow(
   while (!signal.aborted) {
     try {
       for await (const event of elector.watchAll({ signal, cursor })) {
-        cursor = event.cursor;
+        // Cut off among the states, all of them are needed again.
+        if (event.partial !== true) cursor = event.cursor;
         metrics.follow(event);
       }
     } catch {

@@ -7,20 +7,27 @@ import type { EventShape } from "./wire/shapes.js";
 export interface WatchItem {
   readonly event: EventShape;
   readonly cursor: number;
+  /** More states of the same cursor follow. */
+  readonly partial: boolean;
 }
 
-/** What a stream tells. `cursor: null`: what it says has its own place in it. */
+/** What a stream sends. `cursor: null`: the event carries its own place. */
 export interface StreamItem {
   readonly event: object;
   readonly cursor: number | null;
+  readonly partial?: boolean;
 }
 
 export interface WatchParts {
   readonly events: AsyncIterable<WatchEvent>;
-  readonly mayTell: (event: WatchEvent) => boolean;
+  /** What is sent counts as requests of the caller. */
+  readonly charge?: ((cost: number) => void) | undefined;
   /** Called at the end, once. */
   readonly leave: () => void;
 }
+
+/** Events that count as one request. */
+const EVENTS_PER_REQUEST = 20;
 
 /**
  * The events of the elector in the words of the wire. It ends by throwing, as those do. Not a generator: `return` ends
@@ -28,27 +35,27 @@ export interface WatchParts {
  */
 export class Watch implements AsyncIterableIterator<WatchItem, undefined> {
   readonly #events: AsyncIterator<WatchEvent>;
-  readonly #mayTell: (event: WatchEvent) => boolean;
+  readonly #charge: ((cost: number) => void) | undefined;
   readonly #leave: () => void;
+  #sent = 0;
 
-  constructor({ events, mayTell, leave }: WatchParts) {
+  constructor({ events, charge, leave }: WatchParts) {
     this.#events = events[Symbol.asyncIterator]();
-    this.#mayTell = mayTell;
+    this.#charge = charge;
     this.#leave = leave;
   }
 
   async next(): Promise<IteratorResult<WatchItem, undefined>> {
     try {
-      for (;;) {
-        const result = await this.#events.next();
-        if (result.done === true) {
-          this.#leave();
-          return { done: true, value: undefined };
-        }
-        const event = result.value;
-        if (!this.#mayTell(event)) continue;
-        return { done: false, value: { event: eventShape(event.groupId, event), cursor: event.cursor } };
+      const result = await this.#events.next();
+      if (result.done === true) {
+        this.#leave();
+        return { done: true, value: undefined };
       }
+      const event = result.value;
+      if (++this.#sent % EVENTS_PER_REQUEST === 0) this.#charge?.(1);
+      const shape = eventShape(event.groupId, event);
+      return { done: false, value: { event: shape, cursor: event.cursor, partial: event.partial === true } };
     } catch (error) {
       this.#leave();
       throw asServiceError(error);

@@ -9,7 +9,8 @@ export interface EventStreamOptions {
   readonly parts: TransportParts;
   readonly random: () => number;
   readonly path: string;
-  readonly cursor: number | undefined;
+  readonly cursor: number | string | undefined;
+  readonly maySee?: ((groupId: string) => boolean) | undefined;
   /** Until the first answer of one server. */
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
@@ -21,7 +22,8 @@ export async function* eventStream(options: EventStreamOptions): AsyncGenerator<
   const connect = (endpoint: Endpoint) => connection(options, endpoint, cursor);
   for await (const events of reconnecting({ ...options, connect })) {
     cursor = events.at(-1)?.cursor ?? cursor;
-    yield* events;
+    const { maySee } = options;
+    yield* maySee === undefined ? events : events.filter(({ groupId }) => maySee(groupId));
   }
 }
 
@@ -32,7 +34,7 @@ export async function* eventStream(options: EventStreamOptions): AsyncGenerator<
 async function* connection(
   { parts, path, timeoutMs, signal }: EventStreamOptions,
   endpoint: Endpoint,
-  cursor: number | undefined,
+  cursor: number | string | undefined,
 ): AsyncGenerator<readonly WatchEvent[], undefined> {
   const headers: Record<string, string> = cursor === undefined ? {} : { "last-event-id": String(cursor) };
   let replies: EventReply[] = [];

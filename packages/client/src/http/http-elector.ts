@@ -52,6 +52,7 @@ import {
   type StepDownRequest,
   type TransferRequest,
   TTL_BOUNDS_MS,
+  type WatchAllOptions,
   type WatchEvent,
   type WatchOptions,
 } from "@tenure/core";
@@ -171,11 +172,19 @@ export class HttpElector implements ElectorAdmin {
     );
   }
 
-  watchAll(options?: WatchOptions): AsyncIterable<WatchEvent> {
-    const cursor = checkCursor(options?.cursor);
+  /** States come together: none of them is `partial`. */
+  watchAll({
+    cursor: given,
+    statesAfter,
+    maySee,
+    signal: own,
+  }: WatchAllOptions = {}): AsyncIterable<WatchEvent> {
+    const number = checkCursor(given);
     const { random, requestTimeoutMs: timeoutMs } = this.#options;
-    return watchIterable([options?.signal, this.#closing.signal], (signal) =>
-      eventStream({ parts: this.#parts, random, path: "/v1/watch", cursor, timeoutMs, signal }),
+    const mark = statesAfter?.resync === true ? "!" : "@";
+    const cursor = statesAfter === undefined ? number : `${number ?? 0}${mark}${statesAfter.groupId}`;
+    return watchIterable([own, this.#closing.signal], (signal) =>
+      eventStream({ parts: this.#parts, random, path: "/v1/watch", cursor, maySee, timeoutMs, signal }),
     );
   }
 

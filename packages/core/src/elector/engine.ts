@@ -73,7 +73,7 @@ export class Engine {
   readonly follower: FeedFollower;
   /** `null` where nobody keeps account of members. */
   readonly members: MemberBook | null;
-  readonly log: EventLog = new EventLog();
+  readonly log: EventLog = new EventLog((listeners) => this.#wakeFrom([...listeners], 0));
   readonly slices: Slices;
   readonly #batcher: Batcher;
   readonly #census: GroupCensus;
@@ -91,7 +91,7 @@ export class Engine {
     this.#onChange = onChange;
     this.follower = new FeedFollower(store, clock, {
       snapshot: (entries, revision) => this.#takeSnapshot(entries, revision),
-      changes: (entries) => this.#takeChanges(entries),
+      changes: (entries, revision) => this.#takeChanges(entries, revision),
     });
     this.freshness = new Freshness(store, clock, this.follower);
     this.#batcher = new Batcher(store, clock);
@@ -281,32 +281,22 @@ export class Engine {
   }
 
   #takeSnapshot(entries: readonly Entry[], revision: Revision): void {
-    for (const entry of entries) this.#observe(entry);
+    this.#takeChanges(entries, revision);
     for (const group of this.groups.values()) {
-      group.loggedNumber = group.record.eventNumber;
       if (group.record.deleted) this.members?.emptyLater(group.groupId);
       this.forget(group);
     }
-    this.log.restart(revision);
   }
 
-  #takeChanges(entries: readonly Entry[]): void {
+  #takeChanges(entries: readonly Entry[], revision: Revision): void {
     for (const entry of entries) {
       const group = this.#observe(entry);
       if (group === null) continue;
-      if (group.record.eventNumber !== group.loggedNumber) this.#log(group, entry);
+      if (parseKey(entry.key)?.kind === "record")
+        this.log.take(group, recordOf(group, entry), entry.revision);
       if (group.record.deleted) this.forget(group);
     }
-  }
-
-  /** In the order of the feed: one's own write is known sooner, and told to those who watch everything only now. */
-  #log(group: GroupState, { key, value, revision }: Entry): void {
-    if (parseKey(key)?.kind !== "record" || group.isUnreadable) return;
-    const record = revision === group.revision ? group.record : decodeRecord(value);
-    const events = record.events.filter((event) => event.number > group.loggedNumber);
-    if (record.eventNumber - group.loggedNumber > events.length) this.log.restart(revision);
-    else this.log.append(group.groupId, events, revision);
-    group.loggedNumber = Math.max(group.loggedNumber, record.eventNumber);
+    this.log.reach(revision);
   }
 
   #observe(entry: Entry): GroupState | null {
@@ -363,6 +353,16 @@ type WriteOutcome =
   | { readonly kind: "conflict" }
   | { readonly kind: "uncertain" }
   | { readonly kind: "history first" };
+
+/** As this entry has it: of an own write the group may know more. `null`: it cannot be read. */
+function recordOf(group: GroupState, { value, revision }: Entry): ElectionRecord | null {
+  if (revision === group.revision) return group.unreadable === null ? group.record : null;
+  try {
+    return decodeRecord(value);
+  } catch {
+    return null;
+  }
+}
 
 export function refuseUnknown(groupId: string): never {
   throw new GroupNotFoundError(groupId);

@@ -1,7 +1,7 @@
-import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import type { LeadershipEvent } from "../event.js";
-import { EventLog } from "./event-log.js";
+import { EMPTY_RECORD, type ElectionRecord } from "../record.js";
+import { EventLog, type LoggedGroup, partCursor, wholeCursor } from "./event-log.js";
 
 function event(number: number): LeadershipEvent {
   return {
@@ -15,91 +15,175 @@ function event(number: number): LeadershipEvent {
   };
 }
 
-test("whoever goes on from a place gets what came after it, once and in order", () => {
-  fc.assert(
-    fc.property(fc.array(fc.integer({ min: 1, max: 2 }), { maxLength: 50 }), (sizes) => {
-      const log = new EventLog();
-      log.restart(10);
-      const start = log.last;
-      const all: number[] = [];
-      sizes.forEach((size, index) => {
-        const events = Array.from({ length: size }, (_, each) => event(all.length + 1 + each));
-        all.push(...events.map(({ number }) => number));
-        log.append("g", events, 11 + index);
-      });
-      const logged = log.after(start) ?? [];
-      expect(logged.map((each) => each.event.number)).toEqual(all);
-      logged.forEach((each, index) => {
-        expect(log.after(each.place)?.map(({ place }) => place)).toEqual(
-          logged.slice(index + 1).map(({ place }) => place),
-        );
-      });
-    }),
-  );
+/** With its last four events, as a record has them. */
+function record(eventNumber: number): ElectionRecord {
+  const first = Math.max(1, eventNumber - 3);
+  const events = Array.from({ length: eventNumber - first + 1 }, (_, i) => event(first + i));
+  return { ...EMPTY_RECORD, eventNumber, events };
+}
+
+function group(groupId: string): LoggedGroup {
+  return { groupId, loggedNumber: 0, loggedRevision: 0 };
+}
+
+function begun(revision: number): { log: EventLog; woken: () => number } {
+  let count = 0;
+  const log = new EventLog((listeners) => {
+    for (const wake of listeners) wake();
+  });
+  log.listen(() => count++);
+  log.reach(revision);
+  return { log, woken: () => count };
+}
+
+/** What a reader gets that comes back with `cursor`: numbers of events, or `state` where it is shown that. */
+function after(log: EventLog, cursor: number): unknown {
+  const resumption = log.seek(cursor);
+  if (resumption === null) return null;
+  const entries = [...resumption.first, ...(log.read(resumption.position) ?? [])];
+  return entries.map(({ groupId, events }) => [
+    groupId,
+    events === null ? "state" : events.map(({ number }) => number),
+  ]);
+}
+
+test("whoever goes on between two ranges gets what came after, once and in order", () => {
+  const { log, woken } = begun(10);
+  const [one, two] = [group("one"), group("two")];
+  log.take(one, record(2), 11);
+  log.take(two, record(1), 11);
+  log.reach(11);
+  log.take(one, record(3), 12);
+  log.reach(12);
+  expect(after(log, wholeCursor(10))).toEqual([
+    ["one", [1, 2]],
+    ["two", [1]],
+    ["one", [3]],
+  ]);
+  expect(after(log, wholeCursor(11))).toEqual([["one", [3]]]);
+  expect([after(log, wholeCursor(12)), log.cursor]).toEqual([[], wholeCursor(12)]);
+  expect(woken()).toBe(3);
 });
 
-test("groups written in one batch under one revision have places of their own", () => {
-  const log = new EventLog();
-  log.restart(10);
-  const start = log.last;
-  log.append("one", [event(1), event(2)], 11);
-  log.append("two", [event(1)], 11);
-  log.append("one", [event(3)], 12);
-  const logged = log.after(start) ?? [];
-  expect(logged.map(({ groupId }) => groupId)).toEqual(["one", "one", "two", "one"]);
-  expect(new Set(logged.map(({ place }) => place)).size).toBe(4);
-  expect(log.after(logged[1]?.place ?? 0)).toHaveLength(2);
+test("whoever goes on within a range is shown the state of each group that has changed since it began", () => {
+  const { log } = begun(10);
+  const [one, two] = [group("one"), group("two")];
+  log.take(one, record(1), 11);
+  log.take(two, record(1), 12);
+  log.reach(12);
+  log.take(one, record(2), 13);
+  log.reach(13);
+  expect(after(log, partCursor(10))).toEqual([
+    ["one", "state"],
+    ["two", "state"],
+  ]);
+  expect(after(log, partCursor(12))).toEqual([["one", "state"]]);
+  expect(log.seek(partCursor(12))?.position).toBe(log.end);
 });
 
-test("nobody can go on from before a break, nor from ahead of all that is known", () => {
-  const log = new EventLog();
-  log.restart(10);
-  const start = log.last;
-  log.append("g", [event(1)], 12);
-  expect(log.after(start - 1)).toBeNull();
-  expect(log.after(start)).toHaveLength(1);
-  expect(log.after(log.last + 1)).toBeNull();
-  log.restart(20);
-  expect(log.after(start)).toBeNull();
-  expect(log.after(log.last)).toEqual([]);
+test("nothing is published before the feed has delivered everything up to it", () => {
+  const { log, woken } = begun(10);
+  const [one, two] = [group("one"), group("two")];
+  // The value of revision 12 was left out, so the feed says 11 although it has delivered 13.
+  log.take(one, record(1), 13);
+  log.reach(11);
+  expect([after(log, wholeCursor(10)), log.cursor, woken()]).toEqual([[], wholeCursor(10), 1]);
+  log.take(two, record(2), 14);
+  log.reach(14);
+  expect(after(log, wholeCursor(10))).toEqual([
+    ["one", [1]],
+    ["two", [1, 2]],
+  ]);
+});
+
+test("of a range of this server a cursor of another tells what is clear, and states show the rest", () => {
+  const { log } = begun(10);
+  const groups = ["seen", "unclear", "unseen", "late"].map(group) as [
+    LoggedGroup,
+    LoggedGroup,
+    LoggedGroup,
+    LoggedGroup,
+  ];
+  const [seen, unclear, unseen, late] = groups;
+  log.take(seen, record(1), 12);
+  // Renewed at 15: what is new at 17 was written after that.
+  log.take(unseen, record(0), 15);
+  log.take(unclear, record(1), 16);
+  log.take(unseen, record(1), 17);
+  log.reach(17);
+  log.take(late, record(1), 18);
+  log.reach(18);
+  expect(after(log, wholeCursor(14))).toEqual([
+    ["unclear", "state"],
+    ["unseen", [1]],
+    ["late", [1]],
+  ]);
+});
+
+test("where events are missing, or the record could not be read, the state of that group alone is shown", () => {
+  const { log } = begun(10);
+  const [one, two] = [group("one"), group("two")];
+  log.take(one, record(9), 11);
+  log.take(two, null, 12);
+  log.reach(12);
+  log.take(two, record(1), 13);
+  log.reach(13);
+  expect(after(log, wholeCursor(10))).toEqual([
+    ["one", "state"],
+    ["two", "state"],
+  ]);
+});
+
+test("what a snapshot shows again is not logged again", () => {
+  const { log, woken } = begun(10);
+  const one = group("one");
+  log.take(one, record(1), 11);
+  log.reach(11);
+  log.take(one, record(1), 11);
+  log.reach(11);
+  expect([after(log, wholeCursor(10)), woken()]).toEqual([[["one", [1]]], 2]);
+});
+
+test("nobody can go on from before the start, nor from ahead of all that is known", () => {
+  const { log } = begun(10);
+  log.take(group("g"), record(1), 12);
+  log.reach(12);
+  expect(after(log, wholeCursor(9))).toBeNull();
+  expect(after(log, 0)).toBeNull();
+  expect(after(log, wholeCursor(13))).toBeNull();
+  expect(after(new EventLog(() => {}), 0)).toBeNull();
 });
 
 test("it forgets the oldest and says so", () => {
-  const log = new EventLog();
-  log.restart(0);
-  const start = log.last;
-  let late = 0;
-  for (let revision = 1; revision <= 40_000; revision++) {
-    log.append("g", [event(revision)], revision);
-    if (revision === 39_990) late = log.last;
+  const { log } = begun(1);
+  const one = group("one");
+  const start = log.end;
+  for (let revision = 2; revision <= 40_001; revision++) {
+    log.take(one, record(revision - 1), revision);
+    log.reach(revision);
   }
-  expect(log.after(start)).toBeNull();
-  expect(log.after(late)).toHaveLength(10);
+  expect([after(log, wholeCursor(1)), log.read(start)]).toEqual([null, null]);
+  expect(after(log, wholeCursor(39_991))).toHaveLength(10);
 });
 
-test("places are safe integers whatever the revision, and tell events apart", () => {
-  for (const revision of [1, 2 ** 44 - 2, 2 ** 44 + 7, 4097 * 2 ** 32 + 1, Number.MAX_SAFE_INTEGER - 1]) {
-    const log = new EventLog();
-    log.restart(revision);
-    const start = log.last;
-    log.append("one", [event(1), event(2)], revision + 1);
-    log.append("two", [event(1)], revision + 1);
-    const places = log.after(start)?.map(({ place }) => place) ?? [];
-    expect(places.every((place) => Number.isSafeInteger(place))).toBe(true);
-    expect(new Set(places).size).toBe(3);
-    expect(log.after(places[1] ?? 0)?.map(({ groupId }) => groupId)).toEqual(["two"]);
+test("cursors are safe integers whatever the revision", () => {
+  for (const revision of [1, 2 ** 51 - 3, 4097 * 2 ** 32 + 1, Number.MAX_SAFE_INTEGER - 2]) {
+    const { log } = begun(revision);
+    log.take(group("g"), record(1), revision + 1);
+    log.reach(revision + 1);
+    expect(Number.isSafeInteger(log.cursor)).toBe(true);
+    expect(after(log, wholeCursor(revision))).toEqual([["g", [1]]]);
   }
 });
 
-test("where places begin anew nobody can go on from before, and everybody from after", () => {
-  const log = new EventLog();
-  const round = 2 ** 44;
-  log.restart(round - 2);
-  log.append("g", [event(1)], round - 1);
-  const before = log.last;
-  log.append("g", [event(2)], round + 1);
-  expect(log.after(before)).toBeNull();
-  const start = log.last;
-  log.append("g", [event(3)], round + 2);
-  expect(log.after(start)?.map((each) => each.event.number)).toEqual([3]);
+test("where cursors begin again nobody can go on from before, and everybody from after", () => {
+  const { log } = begun(2 ** 51 - 2);
+  const one = group("one");
+  const before = log.end;
+  log.take(one, record(1), 2 ** 51 + 1);
+  log.reach(2 ** 51 + 1);
+  expect([after(log, wholeCursor(2 ** 51 - 2)), log.read(before)]).toEqual([null, null]);
+  log.take(one, record(2), 2 ** 51 + 2);
+  log.reach(2 ** 51 + 2);
+  expect(after(log, wholeCursor(2 ** 51 + 1))).toEqual([["one", [2]]]);
 });

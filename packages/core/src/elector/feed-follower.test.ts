@@ -179,3 +179,61 @@ test("close ends the feed, and the pause between two feeds", async () => {
   await pausing.clock.advance(10_000);
   expect(pausing.store.openedAtMs.length).toBe(opened);
 });
+
+/** Waits for `revision` as a round of reads does, again and again, each time for a second. */
+async function ask(
+  clock: VirtualClock,
+  follower: FeedFollower,
+  revision: Revision,
+  times: number,
+): Promise<void> {
+  for (let i = 0; i < times; i++) {
+    const controller = new AbortController();
+    void failureOf(follower.reached(revision, controller.signal));
+    await clock.advance(1000);
+    controller.abort(new Error("took too long"));
+    await clock.advance(0);
+  }
+}
+
+test("a feed that stays silent although the store answers is given up, and another is opened", async () => {
+  const { clock, store, follower, seen } = follow(
+    { items: [snapshot(1, entry("a", 1))], end: "stay" },
+    { items: [snapshot(9, entry("a", 9))], end: "stay" },
+  );
+  await clock.advance(60_000);
+  await ask(clock, follower, 9, 4);
+  expect(store.openedAtMs).toHaveLength(1);
+  await ask(clock, follower, 9, 2);
+  expect(store.openedAtMs).toHaveLength(2);
+  expect(seen.map(({ revision }) => revision)).toEqual([1, 9]);
+  expect(follower.broken).toBeNull();
+  expect(store.returned).toBe(1);
+});
+
+test("a feed that does not heed its signal is left behind", async () => {
+  const { clock, store, follower } = follow();
+  let opened = 0;
+  store.feed = () => {
+    opened++;
+    return { [Symbol.asyncIterator]: () => ({ next: () => new Promise(() => {}) }) } as never;
+  };
+  await clock.advance(1000);
+  await ask(clock, follower, 9, 60);
+  expect(opened).toBeGreaterThanOrEqual(3);
+  // Each one is given twice as long as the last: the first snapshot of a large store takes its time.
+  expect(opened).toBeLessThanOrEqual(5);
+  await follower.close();
+});
+
+test("a feed that was idle for long is not given up because it lags for a moment", async () => {
+  const { clock, store, follower } = follow({ items: [snapshot(1)], end: "stay" });
+  await clock.advance(3_600_000);
+  const lagging = new AbortController();
+  void failureOf(follower.reached(2, lagging.signal));
+  await clock.advance(25);
+  lagging.abort(new Error("took too long"));
+  await clock.advance(0);
+  expect(store.openedAtMs).toHaveLength(1);
+  await follower.close();
+});

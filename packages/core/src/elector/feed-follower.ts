@@ -1,7 +1,7 @@
 /** Follows the store's feed for as long as it lives: hands on each entry, knows how far it has come, opens a new feed when one breaks. */
 import { type Clock, sleep } from "../clock.js";
 import { BackendUnavailableError } from "../errors.js";
-import { onAbort } from "../on-abort.js";
+import { onAbort, unlessAborted } from "../on-abort.js";
 import type { Entry, FeedItem, Revision, Store } from "../store/store.js";
 
 interface Waiting {
@@ -11,6 +11,9 @@ interface Waiting {
 
 const FIRST_RETRY_MS = 10;
 const LONGEST_RETRY_MS = 1000;
+/** How long a feed may be silent while it owes something that `sync` has shown; twice as long after each feed in vain. */
+const MIN_SILENCE_MS = 5000;
+const MAX_SILENCE_MS = 60_000;
 
 /** Where the entries go; called in the order of the feed. */
 export interface FeedSink {
@@ -26,6 +29,11 @@ export class FeedFollower {
   #waiting: Waiting[] = [];
   #progress: Revision = 0;
   #broken: unknown = null;
+  /** Ends the present feed, but for the reason that everything ends. */
+  #feed = new AbortController();
+  /** Since when somebody waits for what the feed has not delivered, and nothing at all has come. */
+  #owedSinceMs: number | null = null;
+  #silenceMs = MIN_SILENCE_MS;
   #done: Promise<void> = Promise.resolve();
 
   constructor(store: Store, clock: Clock, sink: FeedSink) {
@@ -40,6 +48,7 @@ export class FeedFollower {
 
   async close(): Promise<void> {
     this.#stop.abort();
+    this.#feed.abort(this.#stop.signal.reason);
     await this.#done;
   }
 
@@ -62,8 +71,10 @@ export class FeedFollower {
       const abort = () => {
         this.#waiting = this.#waiting.filter((each) => each !== waiting);
         reject(signal.reason as Error);
+        this.#checkSilence();
       };
       if (signal.aborted) return abort();
+      this.#owedSinceMs ??= this.#clock.monotonicMs();
       const stopListening = onAbort(signal, abort);
       this.#waiting.push(waiting);
     });
@@ -72,10 +83,14 @@ export class FeedFollower {
   async #follow(): Promise<void> {
     let retryMs = FIRST_RETRY_MS;
     while (!this.#stop.signal.aborted) {
+      this.#feed = new AbortController();
+      this.#owedSinceMs = null;
       try {
-        for await (const item of this.#store.feed({ signal: this.#stop.signal })) {
+        for await (const item of this.#items(this.#feed.signal)) {
           this.#take(item);
           this.#broken = null;
+          this.#owedSinceMs = null;
+          this.#silenceMs = MIN_SILENCE_MS;
           retryMs = FIRST_RETRY_MS;
         }
         throw new BackendUnavailableError("the feed ended without a reason");
@@ -85,6 +100,37 @@ export class FeedFollower {
       await sleep(this.#clock, retryMs, this.#stop.signal).catch(() => {});
       retryMs = Math.min(2 * retryMs, LONGEST_RETRY_MS);
     }
+  }
+
+  /** The store's feed; it ends with the signal whether the store heeds it or not. */
+  async *#items(signal: AbortSignal): AsyncGenerator<FeedItem, undefined> {
+    const iterator = this.#store.feed({ signal })[Symbol.asyncIterator]();
+    try {
+      for (;;) {
+        const result = await unlessAborted(signal, iterator.next());
+        if (result.done === true) return;
+        yield result.value;
+      }
+    } finally {
+      // One that hangs never returns.
+      iterator.return?.()?.catch(() => {});
+    }
+  }
+
+  /**
+   * Called when a wait was in vain. The store answers, or there would have been nothing to wait for; so a feed that delivers
+   * nothing at all for long is taken for dead, though it has not said so.
+   */
+  #checkSilence(): void {
+    if (this.#owedSinceMs === null || this.#feed.signal.aborted) return;
+    const silentMs = this.#clock.monotonicMs() - this.#owedSinceMs;
+    if (silentMs < this.#silenceMs) return;
+    this.#silenceMs = Math.min(2 * this.#silenceMs, MAX_SILENCE_MS);
+    this.#feed.abort(
+      new BackendUnavailableError(
+        `the feed has delivered nothing for ${Math.round(silentMs)} ms although the store answers; opening another`,
+      ),
+    );
   }
 
   #take({ kind, entries, revision }: FeedItem): void {

@@ -32,8 +32,9 @@ export class GroupState implements AgendaItem {
   seenAtMs = 0;
   /** First sight of the last event. */
   eventSeenAtMs = 0;
-  /** The last event that those who watch everything have been told. */
+  /** Of the event log. */
   loggedNumber = 0;
+  loggedRevision: Revision = 0;
   /** Why the record as stored cannot be read, by a newer format or damage. */
   unreadable: unknown = null;
 

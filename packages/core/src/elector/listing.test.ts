@@ -1,6 +1,8 @@
-/** What a page of groups costs, and what a caller may learn from it. */
+/** What walks over all groups cost the others, and what a caller may learn from a page. */
 import { expect, test } from "vitest";
 import { encodeRecord } from "../codec.js";
+import type { WatchEvent } from "../elector.js";
+import type { LeadershipEvent } from "../event.js";
 import { EMPTY_RECORD } from "../record.js";
 import { MemoryStore } from "../store/memory-store.js";
 import { VirtualClock } from "../testing/virtual-clock.js";
@@ -11,7 +13,8 @@ class TurnClock extends VirtualClock {
   turns = 0;
 
   override soon(callback: () => void): void {
-    super.soon(() => {
+    // As in a process: what follows from it comes before the next turn.
+    setImmediate(() => {
       this.turns++;
       callback();
     });
@@ -20,7 +23,15 @@ class TurnClock extends VirtualClock {
 
 async function withGroups(count: number): Promise<{ clock: TurnClock; elector: StoreElector }> {
   const store = new MemoryStore();
-  const value = encodeRecord({ ...EMPTY_RECORD, term: 1 });
+  const holder = { nodeId: "a", instanceId: null, ttlMs: 60_000, priority: 0, metadata: null };
+  const value = encodeRecord({
+    ...EMPTY_RECORD,
+    term: 1,
+    holder,
+    holdMs: 60_600,
+    eventNumber: 1,
+    events: [FIRST],
+  });
   await store.compareAndSet(
     Array.from({ length: count }, (_, i) => ({ key: `r/${idOf(i)}`, expected: null, value })),
   );
@@ -29,6 +40,16 @@ async function withGroups(count: number): Promise<{ clock: TurnClock; elector: S
   await elector.ping();
   return { clock, elector };
 }
+
+const FIRST: LeadershipEvent = {
+  number: 1,
+  type: "LEADER_CHANGED",
+  term: 1,
+  leaderNodeId: "a",
+  previousLeaderNodeId: null,
+  reason: "none",
+  tsMs: 0,
+};
 
 const idOf = (i: number): string => `g${String((i * 7919) % 20_000).padStart(5, "0")}`;
 
@@ -78,5 +99,72 @@ test("a walk ends when its caller has gone", async () => {
   await expect(elector.groups({}, { maySee, signal: controller.signal })).rejects.toThrow("gone");
   await clock.advance(0);
   expect(asked).toBe(1000);
+  await elector.close();
+});
+
+async function statesOf(watch: AsyncIterable<WatchEvent>): Promise<WatchEvent[]> {
+  const states: WatchEvent[] = [];
+  for await (const event of watch) {
+    states.push(event);
+    if (event.partial !== true) break;
+  }
+  return states;
+}
+
+test("watchers that are all shown every state take turns, a slice at a time, and renewals go between", async () => {
+  const { clock, elector } = await withGroups(5000);
+  const mostStates: number[] = [];
+  let turn = -1;
+  const maySee = (): boolean => {
+    if (clock.turns === turn) mostStates[mostStates.length - 1]!++;
+    else mostStates.push(1);
+    turn = clock.turns;
+    return true;
+  };
+  const watches = Array.from({ length: 8 }, (_, i) =>
+    statesOf(elector.watchAll({ maySee, ...(i % 2 === 0 ? {} : { cursor: 0 }) })),
+  );
+  await clock.advance(0);
+  let renewedAfter: number | null = null;
+  const startedAt = clock.turns;
+  const renewal = elector
+    .renew({ groupId: idOf(42), nodeId: "a", term: 1, ttlMs: 60_000 })
+    .then(({ kind }) => {
+      renewedAfter = clock.turns - startedAt;
+      return kind;
+    });
+  const states = await Promise.all(watches);
+  expect(states.map((each) => each.length)).toEqual(Array.from({ length: 8 }, () => 5000));
+  expect(states.every((each) => new Set(each.map(({ groupId }) => groupId)).size === 5000)).toBe(true);
+  expect(Math.max(...mostStates)).toBeLessThanOrEqual(250);
+  expect(await renewal).toBe("renewed");
+  // 160 slices in all: the renewal does not wait for them.
+  expect(renewedAfter).toBeLessThan(10);
+  await elector.close();
+});
+
+test("states that are shown over many turns are all as of their cursor", async () => {
+  const { clock, elector } = await withGroups(1000);
+  const watch = elector.watchAll()[Symbol.asyncIterator]();
+  const first = (await watch.next()).value as WatchEvent;
+  const ids = Array.from({ length: 1000 }, (_, i) => idOf(i));
+  const last = ids.sort().at(-1) as string;
+  // One that was shown, and one that is still to come.
+  for (const groupId of [first.groupId, last]) {
+    await elector.resign({ groupId, nodeId: "a", term: 1 });
+  }
+  await clock.advance(10);
+  const rest: WatchEvent[] = [];
+  while (rest.length < 1001) rest.push((await watch.next()).value as WatchEvent);
+  expect(rest.slice(0, 999).every(({ type }) => type === "LEADER_CHANGED")).toBe(true);
+  expect(rest.slice(999).map(({ type, groupId }) => [type, groupId])).toEqual([
+    ["LEADER_LOST", first.groupId],
+    ["LEADER_LOST", last],
+  ]);
+  // Whoever goes on from the last state, here or at another server, gets the same.
+  const again = elector.watchAll({ cursor: rest[998]?.cursor })[Symbol.asyncIterator]();
+  expect((await again.next()).value).toEqual(rest[999]);
+  await watch.return?.();
+  await again.return?.();
   await elector.close();
 });

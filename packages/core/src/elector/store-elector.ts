@@ -32,6 +32,7 @@ import type {
   ResumeRequest,
   StepDownRequest,
   TransferRequest,
+  WatchAllOptions,
   WatchEvent,
   WatchOptions,
 } from "../elector.js";
@@ -156,8 +157,9 @@ export class StoreElector implements ElectorAdmin {
     ]);
   }
 
-  watchAll(options?: WatchOptions): AsyncIterable<WatchEvent> {
-    return watchAll(this.#engine, checkCursor(options?.cursor), [options?.signal, this.#closing.signal]);
+  watchAll(options?: WatchAllOptions): AsyncIterable<WatchEvent> {
+    const checked = { ...options, cursor: checkCursor(options?.cursor) };
+    return watchAll(this.#engine, checked, [options?.signal, this.#closing.signal]);
   }
 
   heartbeat(request: HeartbeatRequest, options?: CallOptions): Promise<void> {

@@ -9,9 +9,10 @@ import type {
   WatchEvent,
 } from "../elector.js";
 import { healthAfter, type SeenMember, silenceBefore } from "../members.js";
+import type { GroupState } from "./group-state.js";
 import type { KnownMember } from "./member-page.js";
 import type { LeadershipEvent } from "../event.js";
-import { type ElectionRecord, type Observation, policyOf, standingHolder } from "../record.js";
+import { type ElectionRecord, EMPTY_RECORD, type Observation, policyOf, standingHolder } from "../record.js";
 import { carryOver } from "../rules/carry-over.js";
 import { groupObstacle } from "../rules/eligibility.js";
 
@@ -95,6 +96,19 @@ export function healthView(known: KnownMember, record: ElectionRecord): MemberHe
 export function watchEvent(groupId: string, event: LeadershipEvent): WatchEvent {
   const { number, ...rest } = event;
   return { groupId, cursor: number, ...rest };
+}
+
+/**
+ * The state of a group after its event `number`, as an event. Where that event is not kept any more, the current state.
+ */
+export function stateAfter(group: GroupState, number: number, resync: boolean, wallMs: number): WatchEvent {
+  const { groupId, record } = group;
+  if (number === record.eventNumber) return stateEvent(groupId, record, resync, wallMs);
+  if (number === 0) return stateEvent(groupId, EMPTY_RECORD, resync, wallMs);
+  const isIt = (event: LeadershipEvent): boolean => event.number === number;
+  const event = record.events.find(isIt) ?? group.history().find(isIt);
+  if (event === undefined) return stateEvent(groupId, record, resync, wallMs);
+  return { ...watchEvent(groupId, event), ...(resync ? { type: "RESYNC" } : {}) };
 }
 
 /** The current state as an event; `RESYNC` for a watcher that has missed too much. */

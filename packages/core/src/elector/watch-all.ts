@@ -1,75 +1,166 @@
-import type { WatchEvent } from "../elector.js";
+import type { WatchAllOptions, WatchEvent } from "../elector.js";
 import type { Bell, Signals } from "./bell.js";
 import type { Engine } from "./engine.js";
+import { type LogEntry, partCursor, wholeCursor } from "./event-log.js";
 import { iterate } from "./iterate.js";
-import { stateEvent, watchEvent } from "./views.js";
+import { SLICE_GROUPS } from "./slices.js";
+import { stateAfter, watchEvent } from "./views.js";
 
 /**
- * Events of all groups in the order of the store. Without a cursor the state of each led group comes first; past what
- * is kept, the state of every group, each as a RESYNC.
+ * Events of all groups that the caller may see. Without a cursor the state of each led group comes first; past what is
+ * kept, the state of every group, each as a RESYNC.
  */
 export function watchAll(
   engine: Engine,
-  from: number | undefined,
+  options: Omit<WatchAllOptions, "signal">,
   signals: Signals,
 ): AsyncIterable<WatchEvent> {
-  return iterate(signals, (bell) => readAll(engine, from, bell));
+  return iterate(signals, (bell) => new Reader(engine, options, bell).read());
 }
 
-async function* readAll(
-  engine: Engine,
-  from: number | undefined,
-  bell: Bell,
-): AsyncGenerator<WatchEvent, undefined> {
-  bell.listenTo((wake) => engine.log.listen(wake));
-  // One's own writes are known before the feed brings them: what a state has shown is not told again.
-  const shown = new Map<string, number>();
-  try {
-    bell.throwIfOver();
-    let cursor = from;
-    if (cursor === undefined) {
-      await bell.unlessOver(engine.freshness.fresh());
-      cursor = engine.log.last;
-      yield* states(engine, false, cursor, shown);
-    }
-    for (;;) {
+/** Where events go on after what was shown; `null`: the log has moved past it meanwhile. */
+type Position = number | null;
+
+class Reader {
+  readonly #engine: Engine;
+  readonly #options: Omit<WatchAllOptions, "signal">;
+  readonly #maySee: (groupId: string) => boolean;
+  readonly #bell: Bell;
+
+  constructor(engine: Engine, options: Omit<WatchAllOptions, "signal">, bell: Bell) {
+    this.#engine = engine;
+    this.#options = options;
+    this.#maySee = options.maySee ?? (() => true);
+    this.#bell = bell;
+  }
+
+  async *read(): AsyncGenerator<WatchEvent, undefined> {
+    const bell = this.#bell;
+    bell.listenTo((wake) => this.#engine.log.listen(wake));
+    try {
       bell.throwIfOver();
-      let events = engine.log.after(cursor);
-      if (events === null) {
-        await bell.unlessOver(engine.freshness.fresh());
-        events = engine.log.after(cursor);
-      }
-      if (events === null) {
-        cursor = engine.log.last;
-        yield* states(engine, true, cursor, shown);
-      } else if (events.length === 0) {
-        await bell.rung();
-      } else {
-        for (const { groupId, event, place } of events) {
-          cursor = place;
-          if (event.number <= (shown.get(groupId) ?? 0)) continue;
-          yield { ...watchEvent(groupId, event), cursor };
+      let position = yield* this.#begin();
+      for (;;) {
+        bell.throwIfOver();
+        const entries = position === null ? null : this.#engine.log.read(position);
+        if (position === null || entries === null) {
+          position = yield* this.#resync();
+        } else if (entries.length === 0) {
+          await bell.rung();
+        } else {
+          yield* this.#ranges(entries);
+          position += entries.length;
         }
       }
+    } finally {
+      bell.remove();
     }
-  } finally {
-    bell.remove();
   }
-}
 
-/** Taken in one go, so that all are of the place where the events then go on. */
-function states(
-  engine: Engine,
-  resync: boolean,
-  cursor: number,
-  shown: Map<string, number>,
-): readonly WatchEvent[] {
-  const wallMs = engine.clock.wallMs();
-  const events: WatchEvent[] = [];
-  for (const { groupId, revision, record, loggedNumber, isUnreadable } of engine.groups.values()) {
-    if (revision === null || isUnreadable || (record.holder === null && !resync)) continue;
-    if (record.eventNumber > loggedNumber) shown.set(groupId, record.eventNumber);
-    events.push({ ...stateEvent(groupId, record, resync, wallMs), cursor });
+  async *#begin(): AsyncGenerator<WatchEvent, Position> {
+    const { cursor, statesAfter } = this.#options;
+    const { log, freshness } = this.#engine;
+    if (cursor === undefined) {
+      await this.#bell.unlessOver(freshness.fresh());
+      return yield* this.#states(false, "", { position: log.end, cursor: log.cursor });
+    }
+    let resumption = log.seek(cursor);
+    if (resumption === null) {
+      await this.#bell.unlessOver(freshness.fresh());
+      resumption = log.seek(cursor);
+    }
+    if (resumption === null) return null;
+    const { first, position, from, to } = resumption;
+    if (statesAfter !== undefined) {
+      // The other states were as of the cursor: these can only be if it lies between two ranges of this server.
+      if (first.length > 0 || cursor % 2 === 1) return null;
+      return yield* this.#states(statesAfter.resync, statesAfter.groupId, { position, cursor });
+    }
+    yield* this.#range(first, from, to);
+    return position;
   }
-  return events;
+
+  async *#resync(): AsyncGenerator<WatchEvent, Position> {
+    const { log, freshness } = this.#engine;
+    await this.#bell.unlessOver(freshness.fresh());
+    return yield* this.#states(true, "", { position: log.end, cursor: log.cursor });
+  }
+
+  async *#ranges(entries: readonly LogEntry[]): AsyncGenerator<WatchEvent, undefined> {
+    let start = 0;
+    for (let index = 1; index <= entries.length; index++) {
+      const { from, to } = entries[start] as LogEntry;
+      if (entries[index]?.to === to) continue;
+      yield* this.#range(entries.slice(start, index), from, to);
+      start = index;
+    }
+  }
+
+  /** Only the last of a range stands for all of it. */
+  async *#range(
+    entries: readonly LogEntry[],
+    from: number,
+    to: number,
+  ): AsyncGenerator<WatchEvent, undefined> {
+    let last: WatchEvent | null = null;
+    for (const [index, entry] of entries.entries()) {
+      // The groups of others are passed over, and that must not take long in one turn.
+      if (index % SLICE_GROUPS === SLICE_GROUPS - 1) await this.#bell.unlessOver(this.#engine.slices.turn());
+      if (!this.#maySee(entry.groupId)) continue;
+      for (const event of this.#told(entry)) {
+        if (last !== null) yield { ...last, cursor: partCursor(from) };
+        last = event;
+      }
+    }
+    if (last !== null) yield { ...last, cursor: wholeCursor(to) };
+  }
+
+  #told({ groupId, events, number }: LogEntry): readonly WatchEvent[] {
+    if (events !== null) return events.map((event) => watchEvent(groupId, event));
+    const group = this.#engine.groups.get(groupId);
+    if (group === undefined || group.isUnreadable) return [];
+    return [stateAfter(group, number, true, this.#engine.clock.wallMs())];
+  }
+
+  /**
+   * The states of all groups in order of their ids, a slice per turn, each as it was at `start`: what has been logged since
+   * is told by the events that follow.
+   */
+  async *#states(
+    resync: boolean,
+    afterId: string,
+    start: { readonly position: number; readonly cursor: number },
+  ): AsyncGenerator<WatchEvent, Position> {
+    const { log, groups, slices } = this.#engine;
+    const { cursor } = start;
+    const numbers = new Map<string, number>();
+    let position = start.position;
+    let last: WatchEvent | null = null;
+    for (let place = afterId; ;) {
+      const { wallMs } = await this.#bell.unlessOver(slices.turn());
+      const news = log.read(position);
+      if (news === null) return null;
+      position += news.length;
+      for (const { groupId, events, number } of [...news, ...log.held]) {
+        if (!numbers.has(groupId)) numbers.set(groupId, (events?.[0]?.number ?? number + 1) - 1);
+      }
+      const slice = groups.from(place, place === "", SLICE_GROUPS);
+      const states: WatchEvent[] = [];
+      for (const group of slice) {
+        const { groupId, revision, isUnreadable, loggedNumber } = group;
+        if (revision === null || isUnreadable || !this.#maySee(groupId)) continue;
+        const state = stateAfter(group, numbers.get(groupId) ?? loggedNumber, resync, wallMs);
+        if (state.type !== "LEADER_LOST") states.push(state);
+      }
+      for (const state of states) {
+        if (last !== null) yield { ...last, cursor, partial: true };
+        last = state;
+      }
+      const lastId = slice.at(-1)?.groupId;
+      if (lastId === undefined) break;
+      place = lastId;
+    }
+    if (last !== null) yield { ...last, cursor };
+    return start.position;
+  }
 }

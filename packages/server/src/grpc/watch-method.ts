@@ -5,9 +5,9 @@
 import type { handleServerStreamingCall, ServerWritableStream } from "@grpc/grpc-js";
 import { type Clock, onAbort } from "@tenure/core";
 import { Type } from "typebox";
-import { parseCount } from "../wire/parse-count.js";
 import { ServiceError } from "../service-error.js";
 import { GroupParams } from "../wire/shapes.js";
+import { cursorText, parseCursor, type WatchFrom } from "../wire/watch-cursor.js";
 import { GrpcCall } from "./grpc-call.js";
 import type { GrpcParts } from "./grpc-parts.js";
 import { requestIdMetadata } from "./grpc-status.js";
@@ -21,7 +21,7 @@ const STUCK_MS = 60_000;
 export interface WatchMethod {
   readonly parse: (message: Record<string, unknown>) => {
     readonly groupId: string | null;
-    readonly cursor: number | undefined;
+    readonly from: WatchFrom | undefined;
   };
 }
 
@@ -34,10 +34,12 @@ export const watchMethods: Readonly<Record<string, WatchMethod>> = {
   Watch: {
     parse: (message) => {
       const request = parseOne(message);
-      return { groupId: request.group_id, cursor: cursorOf(request.cursor) };
+      return { groupId: request.group_id, from: parseCursor(request.cursor, "one group") };
     },
   },
-  WatchAll: { parse: (message) => ({ groupId: null, cursor: cursorOf(parseAll(message).cursor) }) },
+  WatchAll: {
+    parse: (message) => ({ groupId: null, from: parseCursor(parseAll(message).cursor, "all groups") }),
+  },
 };
 
 export function watchHandler(
@@ -54,12 +56,13 @@ export function watchHandler(
     const stopListening = onAbort(stopping, () => ending.abort(stopping.reason));
     if (stopping.aborted) ending.abort(stopping.reason);
     const send = async (): Promise<void> => {
-      const { caller } = await current.admit();
+      const { caller, charge } = await current.admit();
       const request = parse(current.read(call.request, proto, MESSAGE_BYTES));
       call.sendMetadata(requestIdMetadata(current.requestId));
-      const items = service.watch(caller, request.groupId, request.cursor, ending.signal);
+      const { signal } = ending;
+      const items = service.watch(caller, request.groupId, request.from, { signal, charge });
       for await (const item of items) {
-        const hasRoom = call.write({ event: item.event, cursor: String(item.cursor) });
+        const hasRoom = call.write({ event: item.event, cursor: cursorText(item) });
         if (!hasRoom) await drained(call, ending.signal, clock);
       }
     };
@@ -75,11 +78,6 @@ export function watchHandler(
 
 function endedError(): ServiceError {
   return new ServiceError("BACKEND_UNAVAILABLE", "this watch has ended; come back with the last cursor");
-}
-
-/** Empty is how many languages say none. */
-function cursorOf(text: string | undefined): number | undefined {
-  return text === undefined || text === "" ? undefined : parseCount(text, "cursor");
 }
 
 /** Resolves when there is room for more; rejects when the watch is to end, or its reader seems to sleep. */

@@ -1,9 +1,11 @@
 import { type Clock, onAbort } from "@tenure/core";
 import type { WatchItem } from "../watch.js";
 import type { EventShape, EventsReply } from "../wire/shapes.js";
+import { cursorText } from "../wire/watch-cursor.js";
 
 export interface LongPollOptions {
-  readonly from: number | undefined;
+  /** As the client has sent it. */
+  readonly from: string | undefined;
   /** `null`: the first event is sure to come, or to be refused, soon. */
   readonly timeoutMs: number | null;
   readonly clock: Clock;
@@ -11,7 +13,7 @@ export interface LongPollOptions {
 }
 
 /** Past this a client asks again. */
-const MOST_EVENTS = 1000;
+const MAX_EVENTS = 1000;
 
 /** The first events to come, with all that are there already; none if the time is over sooner. */
 export async function longPoll(
@@ -19,28 +21,29 @@ export async function longPoll(
   { from, timeoutMs, clock, signal }: LongPollOptions,
 ): Promise<EventsReply> {
   const events: EventShape[] = [];
-  let cursor = from ?? 0;
+  let cursor = from ?? "0";
   let cancel = (): void => {};
   const over = new Promise<null>((resolve) => {
     if (timeoutMs !== null) cancel = clock.after(timeoutMs, () => resolve(null));
     onAbort(signal, () => resolve(null));
   });
   try {
-    for (let limit: Promise<null> = over; ; limit = turn()) {
+    let limit: Promise<null> = over;
+    while (events.length < MAX_EVENTS) {
       const next = items.next();
       next.catch(() => {});
       const result = await Promise.race([next, limit]);
       if (result === null || result.done === true) break;
-      // The states of many groups share a cursor, which stands for all of them.
-      if (events.length >= MOST_EVENTS && result.value.cursor !== cursor) break;
       events.push(result.value.event);
-      cursor = result.value.cursor;
+      cursor = cursorText(result.value);
+      // More states are on their way, however many turns they take.
+      limit = result.value.partial ? over : turn();
     }
   } finally {
     cancel();
     void items.return?.();
   }
-  return { events, cursor: String(cursor) };
+  return { events, cursor };
 }
 
 /** A turn of the event loop: what is there already has come by then. */

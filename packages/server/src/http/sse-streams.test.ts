@@ -22,7 +22,7 @@ test("a reader that does not read is not sent more than fits on the way, and is 
     try {
       for (;;) {
         const event = { type: "RESYNC", reason: "x".repeat(4096) } as unknown as WatchItem["event"];
-        yield { event, cursor: ++pulled };
+        yield { event, cursor: ++pulled, partial: false };
       }
     } finally {
       ended();

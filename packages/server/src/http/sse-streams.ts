@@ -7,7 +7,6 @@ import { type CancelTimer, type Clock, onAbort } from "@tenure/core";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import type { StreamItem } from "../watch.js";
 import { ANSWER_HEADERS } from "./answer-headers.js";
-import { turn } from "./long-poll.js";
 
 /** Proxies close what is silent for longer. */
 const KEEP_ALIVE_MS = 15_000;
@@ -92,25 +91,13 @@ export class SseStreams {
 
 async function copy(stream: Stream, first: Promise<IteratorResult<StreamItem, undefined>>): Promise<void> {
   const { raw, items } = stream;
-  for (let result = await first; result.done !== true;) {
-    const { event, cursor } = result.value;
-    const next = items.next();
-    // One that nobody waits for may fail first.
-    next.catch(() => {});
-    const isLast = cursor !== null && (await isLastOf(cursor, next));
-    await write(raw, `${isLast ? `id: ${cursor}\n` : ""}data: ${JSON.stringify(event)}\n\n`);
+  for (let result = await first; result.done !== true; result = await items.next()) {
+    const { event, cursor, partial } = result.value;
+    // The states of many groups share a cursor. Only the last carries it: cut off before, a reader begins again.
+    const id = cursor === null || partial === true ? "" : `id: ${cursor}\n`;
+    await write(raw, `${id}data: ${JSON.stringify(event)}\n\n`);
     stream.stuck = 0;
-    result = await next;
   }
-}
-
-/** The states of many groups share a cursor. Only the last carries it: cut off before, a reader begins anew. */
-async function isLastOf(
-  cursor: number,
-  next: Promise<IteratorResult<StreamItem, undefined>>,
-): Promise<boolean> {
-  const following = await Promise.race([next.catch(() => null), turn()]);
-  return following?.value?.cursor !== cursor;
 }
 
 /** Resolves when there is room for more; rejects when the reader is gone. */

@@ -2,7 +2,15 @@ import { once } from "node:events";
 import { get, type IncomingMessage } from "node:http";
 import { VirtualClock } from "@tenure/core/testing";
 import { afterEach, describe, expect, test } from "vitest";
-import { ADMIN_TOKEN, cleanUp, type Client, later, serve, serveKnown } from "./service.test-kit.js";
+import {
+  ADMIN_TOKEN,
+  type Body,
+  cleanUp,
+  type Client,
+  later,
+  serve,
+  serveKnown,
+} from "./service.test-kit.js";
 
 afterEach(cleanUp);
 
@@ -220,18 +228,48 @@ describe("a watch over all groups", () => {
     const again = await service.stream("/v1/watch", { "last-event-id": resigned.id ?? "" });
     expect((await again.event()).data).toMatchObject({ type: "LEADER_CHANGED", group_id: "new" });
     const old = await service.stream("/v1/watch?cursor=0");
-    expect((await old.event()).data).toMatchObject({ type: "RESYNC", group_id: "vacant" });
+    const resyncs = [await old.event(), await old.event(), await old.event(), await old.event()];
+    expect(resyncs.map(({ data }) => [data["type"], data["group_id"]])).toEqual(
+      ["new", "vacant", "x", "y"].map((groupId) => ["RESYNC", groupId]),
+    );
   });
 
-  test("by long poll tells all states in one answer, however many", async () => {
+  test("by long poll tells states in pages, and what happened meanwhile after them", async () => {
     const service = await serve();
     const groups = Array.from({ length: 1100 }, (_, index) => `g${index}`);
     await Promise.all(groups.map((group) => service.campaign(group, "a", { lease_ttl_ms: 60_000 })));
-    const { body } = await service.get("/v1/watch");
-    expect(types(body)).toHaveLength(1100);
-    await service.resign("g7", "a", 1);
-    const next = await service.get(`/v1/watch?cursor=${String(body["cursor"])}`);
-    expect(next.body).toMatchObject({ events: [{ group_id: "g7", type: "LEADER_LOST" }] });
+    for (const cursor of ["", "0"]) {
+      const type = cursor === "" ? "LEADER_CHANGED" : "RESYNC";
+      const first = (await service.get(`/v1/watch?cursor=${cursor}`)).body;
+      expect(types(first)).toEqual(Array.from({ length: 1000 }, () => type));
+      // Of one group whose state was told, and of one whose state is still to come: g1 is first in order, g999 last.
+      for (const group of ["g1", "g999"]) await service.resign(group, "a", cursor === "" ? 1 : 2);
+      const second = await service.get(`/v1/watch?cursor=${encodeURIComponent(String(first["cursor"]))}`);
+      const [states, events] = [
+        [...(first["events"] as Body[]), ...(second.body["events"] as Body[]).slice(0, 100)],
+        (second.body["events"] as Body[]).slice(100),
+      ];
+      expect(states.map((each) => [each["type"], each["group_id"]])).toEqual(
+        [...groups].sort().map((groupId) => [type, groupId]),
+      );
+      expect(events).toMatchObject([
+        { group_id: "g1", type: "LEADER_LOST" },
+        { group_id: "g999", type: "LEADER_LOST" },
+      ]);
+      for (const group of ["g1", "g999"]) await service.campaign(group, "a", { lease_ttl_ms: 60_000 });
+    }
+  });
+
+  test("refuses a cursor that no watch has given", async () => {
+    const service = await serve();
+    for (const cursor of ["x", "1@", "1@no id", "1@a@b", "@g", "1!g!", "-1", "1.5", "1@a!b"]) {
+      const { status, body } = await service.get(
+        `/v1/watch?cursor=${encodeURIComponent(cursor)}&timeout_ms=1`,
+      );
+      expect([cursor, status, body["field"]]).toEqual([cursor, 400, "cursor"]);
+    }
+    const { status } = await service.get("/v1/groups/g/watch?cursor=1@g");
+    expect(status).toBe(400);
   });
 
   test("tells a caller of the groups it may see, and of no other", async () => {

@@ -5,6 +5,7 @@ import { SseStreams } from "./sse-streams.js";
 import { batchCost } from "../limits/admission.js";
 import { ServiceError } from "../service-error.js";
 import * as shapes from "../wire/shapes.js";
+import { parseCursor } from "../wire/watch-cursor.js";
 import type { App, AppParts } from "./app.js";
 import { endOf } from "./hang-up.js";
 
@@ -36,18 +37,20 @@ export function watchRoutes(app: App, { service, clock, stopping }: AppParts): v
     groupId: string | null,
   ) => {
     const isStream = wantsStream(request);
-    const cursor = cursorOf(request, isStream);
+    const given = cursorOf(request, isStream);
+    const from = parseCursor(given, groupId === null ? "all groups" : "one group");
     const givenMs = timeoutOf(request.query.timeout_ms);
-    const items = service.watch(request.caller, groupId, cursor);
+    const { charge } = request;
+    const items = service.watch(request.caller, groupId, from, { charge });
     reply.raw.once("close", () => void items.return());
     // Without a cursor a group's first event is its state, and comes whatever that is.
-    const isSure = cursor === undefined && groupId !== null;
+    const isSure = from === undefined && groupId !== null;
     if (!isStream) {
       const signal = endOf(reply, stopping);
-      return longPoll(items, { from: cursor, timeoutMs: isSure ? null : givenMs, clock, signal });
+      return longPoll(items, { from: given, timeoutMs: isSure ? null : givenMs, clock, signal });
     }
     const first = items.next();
-    const opened = isSure ? first : cursor === undefined ? service.checkReachable() : turn();
+    const opened = isSure ? first : from === undefined ? service.checkReachable() : turn();
     // A refusal is still an ordinary answer.
     await Promise.race([first, opened]);
     streams.send(request, reply, items, first);
@@ -132,8 +135,8 @@ function timeoutOf(text: string | undefined): number {
 function cursorOf(
   request: FastifyRequest<{ Querystring: { cursor?: string } }>,
   isStream: boolean,
-): number | undefined {
+): string | undefined {
   const last = isStream ? request.headers["last-event-id"] : undefined;
   const text = typeof last === "string" && last !== "" ? last : request.query.cursor;
-  return text === undefined || text === "" ? undefined : parseCount(text, "cursor");
+  return text === "" ? undefined : text;
 }
