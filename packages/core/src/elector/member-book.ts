@@ -1,6 +1,7 @@
 /**
  * Keeps account of the nodes that give signs of life, in one key per group: the member page. A page is written at most
- * once per period. A member is gone when its entry has not changed for three periods in this server's sight.
+ * once per period, or once a second while new members come. A member is gone when its entry has not changed for three
+ * periods in this server's sight.
  *
  * Members take no part in any decision, so nothing here may hold up what does: pages are written in slices spread over
  * the period, one slice at a time; a page that cannot be read concerns its own group only.
@@ -14,6 +15,10 @@ import type { Batcher } from "./batcher.js";
 import { membersKey } from "./keys.js";
 import { type KnownMember, MAX_MEMBERS, MemberPage } from "./member-page.js";
 
+/** How soon after its last write a page with a new member is written again: an operator may transfer to that node. */
+const NEWS_PERIOD_MS = 1000;
+/** Pages with a new member that are written outside the slices, at the same time. */
+const MAX_NEWS_IN_FLIGHT = 16;
 /** Pause between two slices of pages. */
 const SLICE_MS = 100;
 const MIN_SLICE_PAGES = 16;
@@ -29,6 +34,7 @@ export class MemberBook {
   /** The longest that the queue has been since it was last empty: the slices take it off within one period. */
   #queuePeak = 0;
   #isWriting = false;
+  #newsInFlight = 0;
   #closed = false;
 
   constructor(batcher: Batcher, clock: Clock) {
@@ -50,9 +56,11 @@ export class MemberBook {
     const page = this.#page(groupId);
     const nowMs = this.#clock.monotonicMs();
     if (metadata === null && page.isRecent(nodeId, nowMs, SIGN_PERIOD_MS / 2)) return;
+    page.hasNews ||= page.isNews(nodeId, isCandidate);
     page.sign({ nodeId, isCandidate, lastSignMs: this.#wallMs(), metadata }, nowMs);
     page.isDirty = true;
-    this.#plan(page, nowMs);
+    if (page.hasNews) this.#look(page);
+    else this.#plan(page, nowMs);
   }
 
   /** Records a node whose campaign waits, until the function returned is called. */
@@ -137,9 +145,7 @@ export class MemberBook {
   }
 
   #plan(page: MemberPage, nowMs: number): void {
-    const writeAtMs = wantsWrite(page)
-      ? Math.max(nowMs, page.writtenAtMs + SIGN_PERIOD_MS)
-      : Number.POSITIVE_INFINITY;
+    const writeAtMs = wantsWrite(page) ? Math.max(nowMs, nextWriteMs(page)) : Number.POSITIVE_INFINITY;
     this.#agenda.set(page, Math.min(writeAtMs, page.forgetAtMs));
   }
 
@@ -147,7 +153,7 @@ export class MemberBook {
     const nowMs = this.#clock.monotonicMs();
     page.signWaiting(nowMs, this.#wallMs());
     page.forgetSilent(nowMs);
-    if (wantsWrite(page) && nowMs - page.writtenAtMs >= SIGN_PERIOD_MS) this.#enqueue(page);
+    if (wantsWrite(page) && nextWriteMs(page) <= nowMs) this.#enqueue(page);
     this.#settle(page, nowMs);
   }
 
@@ -161,6 +167,11 @@ export class MemberBook {
 
   #enqueue(page: MemberPage): void {
     page.isQueued = true;
+    if (page.hasNews && this.#newsInFlight < MAX_NEWS_IN_FLIGHT) {
+      this.#newsInFlight++;
+      void this.#write(page).finally(() => this.#newsInFlight--);
+      return;
+    }
     this.#queue.add(page);
     this.#queuePeak = Math.max(this.#queuePeak, this.#queue.size);
     if (this.#isWriting) return;
@@ -184,6 +195,7 @@ export class MemberBook {
   /** A failure costs one period: the next sign of life writes the page again. */
   async #write(page: MemberPage): Promise<void> {
     page.isDirty = false;
+    page.hasNews = false;
     page.writtenAtMs = this.#clock.monotonicMs();
     try {
       await this.#store(page);
@@ -215,6 +227,10 @@ export class MemberBook {
 function wantsWrite(page: MemberPage): boolean {
   const isChanged = page.isDirty || page.hasWaiting || (page.isEmpty && page.isStored);
   return isChanged && !page.isNewer && !page.isQueued;
+}
+
+function nextWriteMs({ writtenAtMs, hasNews }: MemberPage): number {
+  return writtenAtMs + (hasNews ? NEWS_PERIOD_MS : SIGN_PERIOD_MS);
 }
 
 function* take<T>(from: Set<T>, count: number): Generator<T> {

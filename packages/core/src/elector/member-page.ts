@@ -33,6 +33,8 @@ export class MemberPage implements AgendaItem {
   isStored = false;
   /** There are signs of life that are not stored yet. */
   isDirty = false;
+  /** One of these signs is of a node that is new here, or stands for election for the first time. */
+  hasNews = false;
   /** Waits for its slice, or is being written. */
   isQueued = false;
   writtenAtMs: number = Number.NEGATIVE_INFINITY;
@@ -58,8 +60,9 @@ export class MemberPage implements AgendaItem {
     return this.#waiting !== null;
   }
 
-  has(nodeId: string): boolean {
-    return this.#known.has(nodeId);
+  isNews(nodeId: string, isCandidate: boolean): boolean {
+    const known = this.#known.get(nodeId);
+    return known === undefined || (isCandidate && !known.member.isCandidate);
   }
 
   /** Whether `nodeId` gave a sign of life less than `withinMs` ago. */

@@ -59,3 +59,27 @@ test(
     expect((await w.until(one.members("g"))).value).toEqual([]);
   }),
 );
+
+test(
+  "a campaign that begins to wait is known at the other servers in the next turn, whatever pages are written meanwhile",
+  inWorld(async (w) => {
+    const { elector: one } = w.server({ keepMembers: true });
+    const { elector: two } = w.server({ keepMembers: true });
+    await w.until(one.campaign({ ...A, ttlMs: 60_000 }));
+    // Pages of other groups keep the slices of the second server busy.
+    const others = Array.from({ length: 200 }, (_, i) =>
+      two.campaign({ ...A, groupId: `g${i}`, ttlMs: 60_000 }),
+    );
+    await w.until(Promise.all(others));
+    await w.clock.advance(1000);
+    for (let i = 0; i < 200; i++) await w.until(two.heartbeat({ groupId: `g${i}`, nodeId: "d" }));
+    const waiting = two.campaign({ ...A, nodeId: "b", instanceId: "b1", waitMs: 10_000 });
+    await w.clock.advance(0);
+    expect((await w.until(one.members("g"))).value.map(({ nodeId }) => nodeId)).toEqual(["a", "b"]);
+    // The next one at the same server waits for at most a second, not for a period.
+    const next = two.campaign({ ...A, nodeId: "c", instanceId: "c1", waitMs: 10_000 });
+    await w.clock.advance(1000);
+    expect((await w.until(one.members("g"))).value.map(({ nodeId }) => nodeId)).toEqual(["a", "b", "c"]);
+    await w.until(Promise.all([waiting, next]));
+  }),
+);
