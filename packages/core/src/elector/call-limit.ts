@@ -14,3 +14,8 @@ export function callLimitMs(...ttlsMs: readonly (number | undefined)[]): number 
   }
   return Math.max(limitMs, MIN_CALL_MS);
 }
+
+/** How long a call may take that no lease waits for, made for a request with so much time left. */
+export function readLimitMs(leftMs: number): number {
+  return Math.max(Math.min(leftMs, MAX_CALL_MS), MIN_CALL_MS);
+}

@@ -10,7 +10,7 @@ import { EMPTY_RECORD, type ElectionRecord, type Observation } from "../record.j
 import type { Change } from "../rules/terms.js";
 import type { Entry, Revision, Store } from "../store/store.js";
 import { Batcher } from "./batcher.js";
-import { callLimitMs } from "./call-limit.js";
+import { callLimitMs, MAX_CALL_MS, readLimitMs } from "./call-limit.js";
 import { EventLog } from "./event-log.js";
 import { FeedFollower } from "./feed-follower.js";
 import { Freshness } from "./freshness.js";
@@ -211,9 +211,10 @@ export class Engine {
       const turn = group.take();
       if (turn !== null) await turn;
       let dropped: (() => void) | undefined;
-      let limitMs = callLimitMs(group.record.holder?.ttlMs);
+      let limitMs = MAX_CALL_MS;
       try {
         const now = this.now();
+        limitMs = readLimitMs(giveUpAtMs - now.monotonicMs);
         if (now.monotonicMs > giveUpAtMs) {
           throw new BackendUnavailableError(`${group.groupId} is too contended, or the store too slow`);
         }
