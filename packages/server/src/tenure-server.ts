@@ -175,6 +175,7 @@ export class TenureServer implements AsyncDisposable {
         clock: parts.clock,
         log: parts.log,
         stopping: stopping.signal,
+        isReady,
         connections,
         connectionLimits: { ...CONNECTION_LIMITS, ...parts.connectionLimits },
       };
@@ -186,7 +187,6 @@ export class TenureServer implements AsyncDisposable {
           isLocal: isLoopback(listen.host),
           allowed: rest.allowedHosts,
         },
-        isReady,
         extend: (scope) =>
           parts.extension?.mount(scope, extensionHost(metrics.registry, parts, tlsFiles, trustDomain)),
       });

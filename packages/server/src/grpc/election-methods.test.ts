@@ -1,6 +1,6 @@
 import { afterEach, expect, it } from "vitest";
 import { cleanUp } from "../http/service.test-kit.js";
-import { type Reply, serveGrpc } from "./grpc.test-kit.js";
+import { GrpcClient, type Reply, serveGrpc } from "./grpc.test-kit.js";
 
 afterEach(cleanUp);
 
@@ -133,4 +133,42 @@ it("leaves nobody in the queue, whenever a campaign is cancelled", async () => {
   await http.untilMetric("waiting_campaigns", 0);
   await grpc.call("Election/Resign", { group_id: "g", node_id: "a", term: 1 });
   expect((await http.leader("g")).body["leader"]).toBeNull();
+});
+
+it("campaigns for many groups at once: each stands alone, with its metadata, and is refused in its place", async () => {
+  const { http, grpc } = await serveGrpc();
+  await http.campaign("taken", "z");
+  const of = (group_id: string, more: object = {}) => ({
+    group_id,
+    node_id: "a",
+    lease_ttl_ms: 5000,
+    ...more,
+  });
+  const { results } = await grpc.call<{ results: object[] }>("Election/CampaignMany", {
+    campaigns: [of("g1", { metadata: '{"zone":"b"}' }), of("taken"), of("g2", { lease_ttl_ms: 1 })],
+  });
+  expect(results).toMatchObject([
+    { group_id: "g1", is_leader: true, leader: { node_id: "a", term: 1 } },
+    { group_id: "taken", is_leader: false, leader: { node_id: "z" } },
+    { group_id: "g2", ok: false, error: "INVALID_TTL", field: "lease_ttl_ms", min_ttl_ms: 500 },
+  ]);
+  expect((await http.leader("g1")).body).toMatchObject({ leader: { metadata: { zone: "b" } } });
+  expect(
+    await grpc.ask("Election/CampaignMany", { campaigns: [of("g"), of("h", { metadata: "{" })] }),
+  ).toMatchObject({ status: "INVALID_ARGUMENT", error: { field: "campaigns[1].metadata" } });
+});
+
+it("confirms a holder, and shows the metadata of the leader to who prefers it", async () => {
+  const { address, grpc } = await serveGrpc();
+  const campaign = { group_id: "g", node_id: "a", lease_ttl_ms: 5000, metadata: '{"zone":"b"}' };
+  await grpc.call("Election/Campaign", campaign);
+  expect(await grpc.call("Election/Campaign", campaign)).toMatchObject({ is_leader: true, confirmed: true });
+  const preferring = new GrpcClient(address, undefined, { prefer: "leader-metadata" });
+  const other = { ...campaign, node_id: "b" };
+  expect(await preferring.call("Election/Campaign", other)).toMatchObject({
+    is_leader: false,
+    leader: { node_id: "a", metadata: '{"zone":"b"}' },
+  });
+  const brief = await grpc.call<{ leader: object }>("Election/Campaign", other);
+  expect(brief.leader).not.toHaveProperty("metadata");
 });

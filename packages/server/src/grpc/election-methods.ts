@@ -13,18 +13,29 @@ export const MANY_BYTES: number = 1024 * 1024;
 export const electionMethods: Readonly<Record<string, UnaryMethod>> = {
   Campaign: unaryMethod(
     Type.Object({ ...group, ...shapes.CampaignBody.properties }, closed),
-    ({ group_id, ...body }, { service, caller, hangUp }) =>
-      service.campaign(caller, group_id, body, hangUp()),
+    async ({ group_id, ...body }, { service, caller, telling, hangUp }) =>
+      withLease(await service.campaign(caller, group_id, body, hangUp(), telling)),
+  ),
+  CampaignMany: unaryMethod(
+    shapes.CampaignManyBody,
+    async (body, { service, caller, charge, telling, hangUp }) => {
+      charge(batchCost(body.campaigns.length));
+      const { results } = await service.campaignMany(caller, body, hangUp(), telling);
+      return { results: results.map(withLease) };
+    },
+    MANY_BYTES,
   ),
   Renew: unaryMethod(
     Type.Object({ ...group, ...shapes.RenewBody.properties }, closed),
-    ({ group_id, ...body }, { service, caller }) => service.renew(caller, group_id, body),
+    async ({ group_id, ...body }, { service, caller, telling }) =>
+      withLease(await service.renew(caller, group_id, body, undefined, telling)),
   ),
   RenewMany: unaryMethod(
     shapes.RenewManyBody,
-    (body, { service, caller, charge }) => {
+    async (body, { service, caller, charge, telling }) => {
       charge(batchCost(body.renewals.length));
-      return service.renewMany(caller, body);
+      const { results } = await service.renewMany(caller, body, undefined, telling);
+      return { results: results.map(withLease) };
     },
     MANY_BYTES,
   ),
@@ -40,3 +51,9 @@ export const electionMethods: Readonly<Record<string, UnaryMethod>> = {
     },
   ),
 };
+
+/** An answer whose lease has its metadata as text, if it has any. */
+function withLease<T extends { leader?: { metadata?: Record<string, unknown> } | null }>(answer: T): object {
+  const { leader } = answer;
+  return leader === null || leader === undefined ? answer : { ...answer, leader: withMetadataText(leader) };
+}

@@ -126,3 +126,35 @@ it("lets no one win while paused", async () => {
   expect(await grpc.call("Groups/Resume", { group_id: "g" })).toEqual({ ok: true });
   expect(await grpc.call("Election/Campaign", A)).toMatchObject({ is_leader: true });
 });
+
+it("shows the health of members, and numbers the events of the history", async () => {
+  const { grpc } = await serveGrpc();
+  await grpc.call("Election/Campaign", { ...A, metadata: '{"zone":"b"}' });
+  expect(await grpc.call("Groups/Health", { group_id: "g" })).toMatchObject({
+    members: [{ node_id: "a", role: "leader", state: "healthy", metadata: '{"zone":"b"}' }],
+  });
+  expect(await grpc.call("Groups/History", { group_id: "g" })).toMatchObject({
+    events: [{ type: "LEADER_CHANGED", number: 1 }],
+  });
+});
+
+it("takes a reason for every act of an operator, and identifies the caller", async () => {
+  const { grpc } = await serveGrpc();
+  const reason = "drill";
+  await grpc.call("Groups/Create", { group_id: "g" });
+  for (const method of ["Groups/Update", "Groups/Pause", "Groups/Resume"]) {
+    await grpc.call(method, { group_id: "g", reason });
+  }
+  const transfer = await grpc.ask("Groups/Transfer", { group_id: "g", to_node_id: "b", reason });
+  expect(transfer.status).toBe("FAILED_PRECONDITION");
+  expect(await grpc.ask("Groups/Pause", { group_id: "g", reason: "x".repeat(501) })).toMatchObject({
+    status: "INVALID_ARGUMENT",
+    error: { field: "reason" },
+  });
+  expect(await grpc.call("Operations/Whoami", {})).toEqual({
+    name: "loopback",
+    role: "admin",
+    all_groups: true,
+  });
+  expect(await grpc.call("Operations/Keys", {})).toEqual({});
+});

@@ -46,6 +46,10 @@ export const groupMethods: Readonly<Record<string, UnaryMethod>> = {
     const { members } = await service.members(caller, group_id);
     return { members: members.map(withMetadataText) };
   }),
+  Health: unaryMethod(GroupParams, async ({ group_id }, { service, caller }) => {
+    const { members } = await service.health(caller, group_id);
+    return { members: members.map(withMetadataText) };
+  }),
   Heartbeat: unaryMethod(
     Type.Object({ ...group, ...shapes.HeartbeatBody.properties }, closed),
     ({ group_id, ...body }, { service, caller }) => service.heartbeat(caller, group_id, body),
@@ -63,7 +67,10 @@ export const groupMethods: Readonly<Record<string, UnaryMethod>> = {
     Type.Object({ ...group, ...shapes.PauseBody.properties }, closed),
     ({ group_id, ...body }, { service, caller }) => service.pause(caller, group_id, body),
   ),
-  Resume: unaryMethod(GroupParams, ({ group_id }, { service, caller }) => service.resume(caller, group_id)),
+  Resume: unaryMethod(
+    Type.Object({ ...group, ...shapes.ResumeBody.properties }, closed),
+    ({ group_id, ...body }, { service, caller }) => service.resume(caller, group_id, body),
+  ),
   History: unaryMethod(GroupParams, ({ group_id }, { service, caller }) => service.history(caller, group_id)),
 };
 

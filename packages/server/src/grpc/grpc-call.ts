@@ -2,6 +2,8 @@ import { randomUUID } from "node:crypto";
 import { type ServerUnaryCall, type ServerWritableStream, status } from "@grpc/grpc-js";
 import type { Admitted } from "../limits/admission.js";
 import { ServiceError } from "../service-error.js";
+import type { Telling } from "../wire/codec.js";
+import { tellingOf } from "../wire/telling.js";
 import type { GrpcParts } from "./grpc-parts.js";
 import { type GrpcStatus, grpcStatusOf } from "./grpc-status.js";
 import type { ProtoMethod } from "./proto-services.js";
@@ -49,6 +51,16 @@ export class GrpcCall {
     const admitted = await admission.admit(credentials, remoteAddress);
     this.#answered = openRequests.add(admitted.caller, credentials, (reason) => this.#cut(reason));
     return admitted;
+  }
+
+  /** For probes, which have no credentials. */
+  admitProbe(): void {
+    this.#parts.admission.admitAnybody("probes from", hostOf(this.#call.getPeer()));
+  }
+
+  /** What answers show, as the caller prefers. */
+  get telling(): Telling {
+    return tellingOf(this.#call.metadata.get("prefer")[0]);
   }
 
   read(bytes: Buffer, { decode }: ProtoMethod, mostBytes: number): Record<string, unknown> {

@@ -15,6 +15,8 @@ export interface GrpcParts {
   readonly metrics: ServiceMetrics;
   readonly clock: Clock;
   readonly log: Logger;
+  /** Whether the store answers. */
+  readonly isReady: () => Promise<boolean>;
   /** Aborted when the server begins to stop. */
   readonly stopping: AbortSignal;
   readonly connections: ConnectionLimit;

@@ -8,10 +8,13 @@ import { electionMethods, MANY_BYTES } from "./election-methods.js";
 import { groupMethods } from "./group-methods.js";
 import { GrpcListener } from "./grpc-listener.js";
 import type { GrpcParts } from "./grpc-parts.js";
+import { healthHandlers } from "./health-methods.js";
 import { loadProtoServices, type ProtoMethod, type ProtoServices } from "./proto-services.js";
 import { TlsFileCredentials } from "./tls-file-credentials.js";
+import { operationsMethods } from "./operations-methods.js";
 import { unaryHandler } from "./unary-method.js";
-import { watchHandler, watchMethods } from "./watch-method.js";
+import { streamHandler } from "./stream-method.js";
+import { watchMethods } from "./watch-method.js";
 
 /** For calls in flight on connections that close because client certificates were revoked; watches are cut off after it. */
 const REVOKED_DRAIN_MS = 1000;
@@ -94,22 +97,29 @@ export class GrpcServer implements AsyncDisposable {
   }
 }
 
-function addServices(server: Server, { Election, Groups }: ProtoServices, parts: GrpcParts): void {
+function addServices(server: Server, services: ProtoServices, parts: GrpcParts): void {
+  const { Election, Groups, Operations, Health } = services;
   for (const [methods, answers] of [
     [Election, electionMethods],
     [Groups, groupMethods],
+    [Operations, operationsMethods],
   ] as const) {
-    const definitions: Record<string, ProtoMethod["definition"]> = {};
     const handlers: UntypedServiceImplementation = {};
     for (const [name, proto] of Object.entries(methods)) {
-      definitions[name] = proto.definition;
       const watch = proto.definition.responseStream ? watchMethods[name] : undefined;
       const answer = answers[name];
-      if (watch !== undefined) handlers[name] = watchHandler(watch, proto, parts);
+      if (watch !== undefined) handlers[name] = streamHandler(watch, proto, parts);
       else if (answer !== undefined) handlers[name] = unaryHandler(answer, proto, parts);
       // A mistake of ours, told at the start.
       else throw new Error(`nothing answers ${proto.definition.path}`);
     }
-    server.addService(definitions, handlers);
+    server.addService(definitionsOf(methods), handlers);
   }
+  server.addService(definitionsOf(Health), healthHandlers(Health, parts));
+}
+
+function definitionsOf(
+  methods: Readonly<Record<string, ProtoMethod>>,
+): Record<string, ProtoMethod["definition"]> {
+  return Object.fromEntries(Object.entries(methods).map(([name, { definition }]) => [name, definition]));
 }

@@ -5,6 +5,11 @@ import { load } from "@grpc/proto-loader";
 /** Beside `src` and `dist` alike, and part of the package: users take it from there. */
 export const PROTO_PATH = fileURLToPath(new URL("../../proto/tenure.proto", import.meta.url));
 
+/** The service by which load balancers and orchestrators ask whether a server is well. */
+export const HEALTH_PROTO_PATH: string = fileURLToPath(
+  new URL("../../proto/grpc/health/v1/health.proto", import.meta.url),
+);
+
 export interface ProtoMethod {
   /** For the server: it hands requests on as they came. */
   readonly definition: MethodDefinition<Buffer, object>;
@@ -12,17 +17,19 @@ export interface ProtoMethod {
   readonly decode: (bytes: Buffer) => Record<string, unknown>;
 }
 
-export type ProtoServices = Readonly<Record<"Election" | "Groups", Readonly<Record<string, ProtoMethod>>>>;
+type ServiceName = "Election" | "Groups" | "Operations" | "Health";
+
+export type ProtoServices = Readonly<Record<ServiceName, Readonly<Record<string, ProtoMethod>>>>;
 
 /**
  * Requests are not decoded by grpc-js: it would do so before anyone knows who asks, and tell a malformed one as a fault of
  * the server.
  */
 export async function loadProtoServices(): Promise<ProtoServices> {
-  const found = await load(PROTO_PATH, { keepCase: true, longs: Number, arrays: true });
+  const found = await load([PROTO_PATH, HEALTH_PROTO_PATH], { keepCase: true, longs: Number, arrays: true });
   const methodsOf = (name: string): Record<string, ProtoMethod> =>
     Object.fromEntries(
-      Object.entries(found[`tenure.v1.${name}`] as Record<string, MethodDefinition<object, object>>).map(
+      Object.entries(found[name] as Record<string, MethodDefinition<object, object>>).map(
         ([method, definition]) => [
           method,
           {
@@ -36,5 +43,10 @@ export async function loadProtoServices(): Promise<ProtoServices> {
         ],
       ),
     );
-  return { Election: methodsOf("Election"), Groups: methodsOf("Groups") };
+  return {
+    Election: methodsOf("tenure.v1.Election"),
+    Groups: methodsOf("tenure.v1.Groups"),
+    Operations: methodsOf("tenure.v1.Operations"),
+    Health: methodsOf("grpc.health.v1.Health"),
+  };
 }

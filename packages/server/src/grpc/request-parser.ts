@@ -25,20 +25,24 @@ export function requestParser<S extends TSchema>(schema: S): (message: Record<st
 }
 
 /** What protobuf cannot say as JSON does: objects of any shape, and a list that may be none at all. */
-function bodyOf(message: Record<string, unknown>): Record<string, unknown> {
-  const { metadata, allowed_nodes } = message;
-  if (metadata === undefined && allowed_nodes === undefined) return message;
+function bodyOf(message: Record<string, unknown>, place = ""): Record<string, unknown> {
+  const { metadata, allowed_nodes, campaigns } = message;
+  if (metadata === undefined && allowed_nodes === undefined && campaigns === undefined) return message;
   const body = { ...message };
-  if (metadata !== undefined) body["metadata"] = parseMetadata(metadata as string);
+  if (metadata !== undefined) body["metadata"] = parseMetadata(metadata as string, `${place}metadata`);
+  if (campaigns !== undefined) {
+    body["campaigns"] = (campaigns as Record<string, unknown>[]).map((each, index) =>
+      bodyOf(each, `campaigns[${index}].`),
+    );
+  }
   if (allowed_nodes !== undefined) body["allowed_nodes"] = (allowed_nodes as { node_ids: string[] }).node_ids;
   return body;
 }
 
-function parseMetadata(text: string): unknown {
+function parseMetadata(text: string, field: string): unknown {
   try {
     return parseJson(text);
   } catch (cause) {
-    const field = "metadata";
     const message = `${field} must be a JSON object as text, without __proto__ and constructor.prototype`;
     throw new ServiceError("INVALID_REQUEST", message, { field }, { cause });
   }

@@ -2,6 +2,7 @@ import type { handleUnaryCall } from "@grpc/grpc-js";
 import type { Static, TSchema } from "typebox";
 import type { Caller } from "../auth/caller.js";
 import type { ElectionService } from "../election-service.js";
+import type { Telling } from "../wire/codec.js";
 import { GrpcCall } from "./grpc-call.js";
 import type { GrpcParts } from "./grpc-parts.js";
 import { requestIdMetadata } from "./grpc-status.js";
@@ -16,6 +17,8 @@ export interface Asked {
   readonly caller: Caller;
   /** Takes what the request costs beyond one request, from the rate limit of the caller. */
   readonly charge: (cost: number) => void;
+  /** What answers show, as the caller prefers. */
+  readonly telling: Telling;
   /** For what waits: it ends when nobody is there to hear. */
   readonly hangUp: () => AbortSignal;
 }
@@ -46,7 +49,13 @@ export function unaryHandler(
     const answered = async (): Promise<object> => {
       const { caller, charge } = await current.admit();
       const message = current.read(call.request, proto, mostBytes);
-      return answer(message, { service, caller, charge, hangUp: () => current.hangUp() });
+      return answer(message, {
+        service,
+        caller,
+        charge,
+        telling: current.telling,
+        hangUp: () => current.hangUp(),
+      });
     };
     answered().then(
       (reply) => {

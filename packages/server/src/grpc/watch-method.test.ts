@@ -114,3 +114,33 @@ it("ends its watches with UNAVAILABLE when the server stops, and answers a waiti
   await closed;
   expect((await grpc.ask("Election/Leader", { group_id: "g" })).status).toBe("UNAVAILABLE");
 });
+
+interface ManyItem {
+  readonly event?: { readonly group_id: string; readonly type: string; readonly number: number };
+  readonly refusal?: { readonly group_id: string; readonly error: string };
+}
+
+it("watches many groups in one stream, each from its own cursor, and refuses each by itself", async () => {
+  const { http, grpc } = await serveGrpc({ explicitGroups: true });
+  for (const group_id of ["g", "h"]) await http.post("/v1/groups", { group_id });
+  await lead(grpc, 1);
+  const stream = grpc.stream("Election/WatchMany", {
+    watches: [{ group_id: "g", cursor: 1 }, { group_id: "h" }, { group_id: "unknown" }],
+  });
+  const items: ManyItem[] = [];
+  for (let count = 0; count < 3; count++) items.push((await stream.next()) as unknown as ManyItem);
+  expect(items).toHaveLength(3);
+  expect(items.find((item) => item.event?.group_id === "g")).toMatchObject({
+    event: { type: "LEADER_LOST", number: 2 },
+  });
+  expect(items.find((item) => item.event?.group_id === "h")).toMatchObject({
+    event: { type: "LEADER_LOST", reason: "none" },
+  });
+  expect(items.find((item) => item.refusal !== undefined)).toMatchObject({
+    refusal: { group_id: "unknown", error: "GROUP_NOT_FOUND" },
+  });
+  await http.campaign("h", "b");
+  expect(await stream.next()).toMatchObject({ event: { group_id: "h", type: "LEADER_CHANGED", number: 1 } });
+  stream.call.cancel();
+  await http.untilMetric("open_watches", 0);
+});

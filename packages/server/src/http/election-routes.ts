@@ -1,7 +1,7 @@
 import { batchCost } from "../limits/admission.js";
 import type { App, AppParts } from "./app.js";
 import { hangUpOf } from "./hang-up.js";
-import { tellingOf } from "./telling.js";
+import { tellingOf } from "../wire/telling.js";
 import * as shapes from "../wire/shapes.js";
 
 const MANY_BYTES = 1024 * 1024;
@@ -27,7 +27,7 @@ export function electionRoutes(app: App, { service }: AppParts): void {
         request.params.group_id,
         request.body,
         hangUpOf(reply),
-        tellingOf(request),
+        tellingOf(request.headers["prefer"]),
       ),
   );
 
@@ -45,7 +45,12 @@ export function electionRoutes(app: App, { service }: AppParts): void {
     },
     (request, reply) => {
       request.charge(batchCost(request.body.campaigns.length));
-      return service.campaignMany(request.caller, request.body, hangUpOf(reply), tellingOf(request));
+      return service.campaignMany(
+        request.caller,
+        request.body,
+        hangUpOf(reply),
+        tellingOf(request.headers["prefer"]),
+      );
     },
   );
 
@@ -62,7 +67,13 @@ export function electionRoutes(app: App, { service }: AppParts): void {
       },
     },
     (request) =>
-      service.renew(request.caller, request.params.group_id, request.body, undefined, tellingOf(request)),
+      service.renew(
+        request.caller,
+        request.params.group_id,
+        request.body,
+        undefined,
+        tellingOf(request.headers["prefer"]),
+      ),
   );
 
   app.post(
@@ -79,7 +90,7 @@ export function electionRoutes(app: App, { service }: AppParts): void {
     },
     (request) => {
       request.charge(batchCost(request.body.renewals.length));
-      return service.renewMany(request.caller, request.body, undefined, tellingOf(request));
+      return service.renewMany(request.caller, request.body, undefined, tellingOf(request.headers["prefer"]));
     },
   );
 

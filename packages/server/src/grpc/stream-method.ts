@@ -1,0 +1,110 @@
+/**
+ * Verbs with many answers. The next one is pulled only when the last has left, so a slow reader costs no memory: a watch falls
+ * behind, and past the events that are kept it gets one RESYNC.
+ */
+import type { handleServerStreamingCall, ServerWritableStream } from "@grpc/grpc-js";
+import { type Clock, onAbort } from "@tenure/core";
+import type { Caller } from "../auth/caller.js";
+import type { ElectionService } from "../election-service.js";
+import { ServiceError } from "../service-error.js";
+import { GrpcCall } from "./grpc-call.js";
+import type { GrpcParts } from "./grpc-parts.js";
+import { requestIdMetadata } from "./grpc-status.js";
+import type { ProtoMethod } from "./proto-services.js";
+import { MESSAGE_BYTES } from "./unary-method.js";
+
+/** A reader that takes nothing for this long loses its place, as in HTTP. */
+const STUCK_MS = 60_000;
+
+export interface StreamAsked {
+  readonly service: ElectionService;
+  readonly caller: Caller;
+  /** Takes what the request costs beyond one request, from the rate limit of the caller. */
+  readonly charge: (cost: number) => void;
+  /** Aborted when the caller hangs up or the server begins to stop. */
+  readonly signal: AbortSignal;
+}
+
+export interface StreamMethod {
+  readonly maxBytes?: number;
+  readonly open: (message: Record<string, unknown>, asked: StreamAsked) => AsyncIterable<object>;
+}
+
+export function streamHandler(
+  { maxBytes = MESSAGE_BYTES, open }: StreamMethod,
+  proto: ProtoMethod,
+  parts: GrpcParts,
+): handleServerStreamingCall<Buffer, object> {
+  return streaming(proto, parts, async (current, call, signal) => {
+    const { caller, charge } = await current.admit();
+    const message = current.read(call.request, proto, maxBytes);
+    return open(message, { service: parts.service, caller, charge, signal });
+  });
+}
+
+/** `begin` admits the caller and opens what is sent. */
+export function streaming(
+  proto: ProtoMethod,
+  parts: GrpcParts,
+  begin: (
+    current: GrpcCall,
+    call: ServerWritableStream<Buffer, object>,
+    signal: AbortSignal,
+  ) => Promise<AsyncIterable<object>>,
+): handleServerStreamingCall<Buffer, object> {
+  const { stopping, clock } = parts;
+  return (call) => {
+    const current = new GrpcCall(call, proto.definition.path, parts);
+    const ending = new AbortController();
+    const hangUp = current.hangUp();
+    onAbort(hangUp, () => ending.abort(hangUp.reason));
+    const stopListening = onAbort(stopping, () => ending.abort(stopping.reason));
+    if (stopping.aborted) ending.abort(stopping.reason);
+    const send = async (): Promise<void> => {
+      const items = (await begin(current, call, ending.signal))[Symbol.asyncIterator]();
+      call.sendMetadata(requestIdMetadata(current.requestId));
+      const stopItems = onAbort(ending.signal, () => void items.return?.());
+      try {
+        for (let item = await items.next(); item.done !== true; item = await items.next()) {
+          if (!call.write(item.value)) await drained(call, ending.signal, clock);
+        }
+      } finally {
+        stopItems();
+        void items.return?.();
+      }
+    };
+    const finish = (error: unknown): void => {
+      stopListening();
+      // A stream has no end of its own. What ended it is told once the events before it have left.
+      const answer = current.fail(stopping.aborted ? endedError() : error);
+      if (!call.cancelled) call.emit("error", answer);
+    };
+    send().then(() => finish(endedError()), finish);
+  };
+}
+
+function endedError(): ServiceError {
+  return new ServiceError("BACKEND_UNAVAILABLE", "this watch has ended; come back with the last cursor");
+}
+
+/** Resolves when there is room for more; rejects when the stream is to end, or its reader seems to sleep. */
+function drained(
+  call: ServerWritableStream<Buffer, object>,
+  signal: AbortSignal,
+  clock: Clock,
+): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const settle = (failure?: Error): void => {
+      cancelTimer();
+      call.off("drain", settle);
+      stopListening();
+      if (failure === undefined) resolve();
+      else reject(failure);
+    };
+    const abort = (): void => settle(new Error("the watch is to end", { cause: signal.reason }));
+    const cancelTimer = clock.after(STUCK_MS, () => settle(endedError()));
+    call.on("drain", settle);
+    const stopListening = onAbort(signal, abort);
+    if (signal.aborted) abort();
+  });
+}

@@ -1,0 +1,146 @@
+/** gRPC has every verb of HTTP, with every field. The two lists are compared; a verb of one that the other lacks fails here. */
+import { loadSync, type MessageTypeDefinition } from "@grpc/proto-loader";
+import { afterEach, expect, it } from "vitest";
+import { cleanUp, serve } from "../http/service.test-kit.js";
+import { HEALTH_PROTO_PATH, PROTO_PATH } from "./proto-services.js";
+
+afterEach(cleanUp);
+
+const GROUP = "/v1/groups/{group_id}";
+
+/** What each route is over gRPC. `null`: it is about HTTP itself. */
+const VERBS: Readonly<Record<string, string | null>> = {
+  [`POST ${GROUP}/campaign`]: "tenure.v1.Election/Campaign",
+  "POST /v1/campaign": "tenure.v1.Election/CampaignMany",
+  [`POST ${GROUP}/renew`]: "tenure.v1.Election/Renew",
+  "POST /v1/renew": "tenure.v1.Election/RenewMany",
+  [`POST ${GROUP}/resign`]: "tenure.v1.Election/Resign",
+  [`GET ${GROUP}/leader`]: "tenure.v1.Election/Leader",
+  [`GET ${GROUP}/watch`]: "tenure.v1.Election/Watch",
+  "POST /v1/watch": "tenure.v1.Election/WatchMany",
+  "GET /v1/watch": "tenure.v1.Election/WatchAll",
+  "POST /v1/groups": "tenure.v1.Groups/Create",
+  [`GET ${GROUP}`]: "tenure.v1.Groups/Get",
+  "GET /v1/groups": "tenure.v1.Groups/List",
+  [`PATCH ${GROUP}`]: "tenure.v1.Groups/Update",
+  [`DELETE ${GROUP}`]: "tenure.v1.Groups/Delete",
+  [`GET ${GROUP}/members`]: "tenure.v1.Groups/Members",
+  [`GET ${GROUP}/health`]: "tenure.v1.Groups/Health",
+  [`POST ${GROUP}/heartbeat`]: "tenure.v1.Groups/Heartbeat",
+  [`POST ${GROUP}/step-down`]: "tenure.v1.Groups/StepDown",
+  [`POST ${GROUP}/transfer`]: "tenure.v1.Groups/Transfer",
+  [`POST ${GROUP}/pause`]: "tenure.v1.Groups/Pause",
+  [`POST ${GROUP}/resume`]: "tenure.v1.Groups/Resume",
+  [`GET ${GROUP}/history`]: "tenure.v1.Groups/History",
+  "GET /v1/whoami": "tenure.v1.Operations/Whoami",
+  "GET /v1/keys": "tenure.v1.Operations/Keys",
+  "GET /healthz": "grpc.health.v1.Health/Check",
+  "GET /readyz": "grpc.health.v1.Health/Check",
+  "GET /metrics": null,
+  "GET /openapi.json": null,
+  "GET /docs": null,
+};
+
+/** Fields that one of the two has no use for. */
+const ELSEWHERE: Readonly<Record<string, readonly string[]>> = {
+  // The end of a long poll.
+  "tenure.v1.Election/Watch": ["timeout_ms", "events"],
+  "tenure.v1.Election/WatchAll": ["timeout_ms", "events"],
+  // A status, and not a field.
+  "grpc.health.v1.Health/Check": ["ok"],
+};
+
+interface Schema {
+  readonly properties?: Readonly<Record<string, Schema>>;
+  readonly items?: Schema;
+}
+
+interface Content {
+  readonly content?: Readonly<Record<string, { readonly schema: Schema }>>;
+}
+
+interface Operation {
+  readonly parameters?: readonly { readonly name: string; readonly in: string }[];
+  readonly requestBody?: Content;
+  readonly responses: Readonly<Record<string, Content>>;
+}
+
+interface Message {
+  readonly field: readonly { readonly name: string; readonly type: string; readonly typeName: string }[];
+}
+
+const loaded = loadSync([PROTO_PATH, HEALTH_PROTO_PATH], { keepCase: true });
+const methods: ReadonlyMap<string, { requestType: object; responseType: object }> = new Map(
+  Object.entries(loaded)
+    .filter(([, definition]) => !("format" in definition))
+    .flatMap(([service, definition]) =>
+      Object.entries(definition as Record<string, { requestType: object; responseType: object }>).map(
+        ([name, method]) => [`${service}/${name}`, method] as const,
+      ),
+    ),
+);
+
+function messageOf(definition: object): Message {
+  return (definition as MessageTypeDefinition<object, object>).type as Message;
+}
+
+/** Paths of properties in the schema that the message has no field for. */
+function missing(schema: Schema | undefined, message: Message, leftOut: readonly string[]): string[] {
+  return Object.entries(schema?.properties ?? {}).flatMap(([name, inner]) => {
+    const field = message.field.find((each) => each.name === name);
+    if (field === undefined) return leftOut.includes(name) ? [] : [name];
+    const below = loaded[`tenure.v1.${field.typeName}`];
+    // What protobuf cannot say as JSON does has a form of its own: metadata is a text, allowed_nodes a message.
+    if (field.type !== "TYPE_MESSAGE" || below === undefined || name === "allowed_nodes") return [];
+    return missing(inner.items ?? inner, messageOf(below), leftOut).map((each) => `${name}.${each}`);
+  });
+}
+
+async function operations(): Promise<ReadonlyMap<string, Operation>> {
+  const { body } = await (await serve()).get("/openapi.json");
+  const paths = body["paths"] as Record<string, Record<string, Operation>>;
+  return new Map(
+    Object.entries(paths).flatMap(([path, verbs]) =>
+      Object.entries(verbs)
+        .filter(([verb]) => verb !== "head")
+        .map(([verb, operation]) => [`${verb.toUpperCase()} ${path}`, operation] as const),
+    ),
+  );
+}
+
+it("has a method for every route, and a route for every method", async () => {
+  const routes = [...(await operations()).keys()];
+  expect(Object.keys(VERBS).toSorted()).toEqual(routes.toSorted());
+  const wanted = new Set(Object.values(VERBS).filter((method) => method !== null));
+  expect([...wanted].filter((method) => !methods.has(method))).toEqual([]);
+  const own = [...methods.keys()].filter((method) => method !== "grpc.health.v1.Health/Watch");
+  expect(own.filter((method) => !wanted.has(method))).toEqual([]);
+});
+
+it("has a field for everything that HTTP takes and answers", async () => {
+  const found: string[] = [];
+  for (const [route, operation] of await operations()) {
+    const name = VERBS[route];
+    const method = name === null || name === undefined ? undefined : methods.get(name);
+    if (name === null || name === undefined || method === undefined) continue;
+    const leftOut = ELSEWHERE[name] ?? [];
+    const asked = {
+      properties: Object.fromEntries([
+        ...(operation.parameters ?? [])
+          .filter((each) => each.in === "path" || each.in === "query")
+          .map((each) => [each.name, {}] as const),
+        ...Object.entries(operation.requestBody?.content?.["application/json"]?.schema.properties ?? {}),
+      ]),
+    };
+    const answered = (operation.responses["200"] ?? operation.responses["201"])?.content?.[
+      "application/json"
+    ];
+    found.push(
+      ...missing(asked, messageOf(method.requestType), leftOut).map((each) => `${name} request: ${each}`),
+      ...missing(answered?.schema, messageOf(method.responseType), leftOut).map(
+        (each) => `${name} response: ${each}`,
+      ),
+    );
+  }
+  expect(found).toEqual([]);
+});
