@@ -5,7 +5,6 @@ import type { Environment } from "./environment.js";
 import { isExpected } from "./environment.js";
 
 const CALL_MS = 400;
-const BUSY_MS = 120;
 
 /** Somebody with all rights and no plan. Where it acts by force, `by` ends in `force`, so that checkers can tell. */
 export class SimOperator {
@@ -40,9 +39,9 @@ export class SimOperator {
   }
 
   /** Changes a policy to what it is, for ever. */
-  async keepBusy(): Promise<never> {
+  async keepBusy(periodMs: number): Promise<never> {
     for (;;) {
-      await sleep(this.#environment.time, BUSY_MS);
+      await sleep(this.#environment.time, periodMs);
       const groupId = this.#random.pick(this.#environment.groupIds);
       void this.#try({ verb: "update", request: { groupId, policy: { minTtlMs: 300 } } });
     }

@@ -3,8 +3,10 @@ import type { StopPlan } from "@tenure/core/testing";
 /** What kind of world a schedule runs in. Everything else is drawn from the seed. */
 export interface Profile {
   readonly groups: number;
-  /** An operator who changes the policy every 120 ms, also after the faults have ended. */
-  readonly busyAdmin: boolean;
+  /** From and to. */
+  readonly servers: readonly [number, number];
+  /** An operator who changes the policy so often, also after the faults have ended. */
+  readonly busyMs: number | null;
   /** One elector's wall clock jumps by up to an hour, again and again. */
   readonly wallJumps: boolean;
   /** Waiting candidates of higher priority ask the leader to hand over. */
@@ -31,7 +33,8 @@ export interface Profile {
 
 const usual: Profile = {
   groups: 1,
-  busyAdmin: false,
+  servers: [2, 4],
+  busyMs: null,
   wallJumps: false,
   preempt: false,
   stops: null,
@@ -48,12 +51,14 @@ const usual: Profile = {
 
 export const PROFILES: Readonly<Record<string, Profile>> = {
   usual,
-  "busy-admin": { ...usual, busyAdmin: true },
+  "busy-admin": { ...usual, busyMs: 120 },
   "wall-jumps": { ...usual, wallJumps: true },
   groups: { ...usual, groups: 3 },
   preempt: { ...usual, preempt: true },
   /** Leaders come and go, servers crash often. */
   churn: { ...usual, workMs: [20, 300], peaceMs: 1500 },
+  /** One server, asked all the time for writes that carry over what is left of leases. */
+  patches: { ...usual, servers: [1, 1], busyMs: 4, workMs: [50, 600], chaosMs: 0, quietMs: 8000 },
   operator: { ...usual, actsInPeaceMs: 8000, chaosMs: 4000, quietMs: 14_000 },
   /** A store that is well and slow, with long leases, and a neighbour whose leases are too short for it. */
   slow: {

@@ -53,8 +53,10 @@ export interface WorldReport {
 const DRIFT_RATIO = 0.01;
 const TICK_MS = 200;
 const STORE_CALL_MS = 100;
-/** What the faults left behind is not counted as ghost time. */
-const SETTLE_MS = 2000;
+/** Far above how long a change travels to a feed without faults. */
+const FEED_MS = 5;
+/** What the faults left behind is over by then. */
+const SETTLED_MS = 2500;
 
 export class World {
   readonly #options: WorldOptions;
@@ -90,6 +92,8 @@ export class World {
         stoppedMs,
         chaosMs: profile.chaosMs,
         callMs: 2 * profile.storeMs[1],
+        sightMs: profile.storeMs[1] + FEED_MS,
+        settledMs: SETTLED_MS,
         groups: this.#groups,
         rooms,
         nowMs: () => this.#time.monotonicMs(),
@@ -107,7 +111,7 @@ export class World {
       time: this.#time,
       random,
       network: new Network(this.#time, random.fork(), rooms),
-      servers: Array.from({ length: random.int(2, 4) }, (_, i) => this.#server(`s${i}`, store)),
+      servers: Array.from({ length: random.int(...profile.servers) }, (_, i) => this.#server(`s${i}`, store)),
       groupIds: this.#groups.map((group) => group.groupId),
       checks: this.#checks,
       trace: this.#trace,
@@ -126,7 +130,7 @@ export class World {
     for (const server of environment.servers) server.start();
     chaos.start();
     void operator.run();
-    if (profile.busyAdmin) void operator.keepBusy();
+    if (profile.busyMs !== null) void operator.keepBusy(profile.busyMs);
     for (const client of this.#clients) this.#time.after(random.between(20, 500), () => client.start());
     void new Reader(environment, random.fork(), (server) => chaos.suspendedMs.get(server) ?? 0).run();
     for (const groupId of environment.groupIds) {
@@ -245,7 +249,7 @@ export class World {
     let totalMs = 0;
     for (const { record, atMs, untilMs } of group.writes) {
       if (record.holder === null || this.#environment.led.has(`${group.groupId} ${record.term}`)) continue;
-      totalMs += Math.max(0, Math.min(untilMs, chaosMs + quietMs) - Math.max(atMs, chaosMs + SETTLE_MS));
+      totalMs += Math.max(0, Math.min(untilMs, chaosMs + quietMs) - Math.max(atMs, chaosMs + SETTLED_MS));
     }
     return totalMs;
   }

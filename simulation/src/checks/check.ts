@@ -110,6 +110,10 @@ export interface CheckContext {
   readonly chaosMs: number;
   /** The longest time that a call to the store takes without faults. */
   readonly callMs: number;
+  /** The longest time from a write to its sight at another server without faults. */
+  readonly sightMs: number;
+  /** How long after the faults what they left behind is over. */
+  readonly settledMs: number;
   readonly groups: readonly GroupTruth[];
   readonly rooms: WaitingRooms;
   nowMs(): number;
@@ -147,7 +151,7 @@ export const CHECKS = {
   S12: "a candidate elected before another that waits at the same server and is to be served first",
   L1: "no leader for too long, without faults",
   L2: "a holder told that it is not the leader",
-  L3: "a mark that outlives its time",
+  L3: "a mark or a lease that outlives its time",
   L5: "a deposed leader's lease extended",
   L6: "a vacancy while a candidate waits that may win, without faults",
   L7: "a waiting successor or challenger that the leader is not told of, without faults",

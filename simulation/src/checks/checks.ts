@@ -5,6 +5,7 @@ import { AskedBans } from "./asked-bans.js";
 import { FreshReads } from "./fresh-reads.js";
 import { HonestAnswers } from "./honest-answers.js";
 import { KeptActs } from "./kept-acts.js";
+import { LeaseEnds } from "./lease-ends.js";
 import { Marks } from "./marks.js";
 import { NoGaps } from "./no-gaps.js";
 import { OneHolder } from "./one-holder.js";
@@ -44,6 +45,7 @@ export class Checks implements Required<Check> {
       new TrueReasons(told),
       new WholeHistory(told),
       new Marks(told),
+      new LeaseEnds(told),
       new AskedBans(told),
       new KeptActs(told),
       new HonestAnswers(told),

@@ -5,8 +5,6 @@ import { type Check, type CheckContext, type Lead, leftMs, mayWin } from "./chec
 
 const FIRST_LEADER_MS = 4500;
 const LONGEST_GAP_MS = 2500;
-/** What the faults left behind is over by then. */
-const SETTLE_MS = 2500;
 /** Some writes in a row, each after a look at what the last one came to. */
 const VACANT_MS = 700;
 const NOTICED_MS = 700;
@@ -44,7 +42,7 @@ export class NoGaps implements Check {
 
   onStop({ led, process, groupId }: Lead, how: "ended" | "lapsed"): void {
     this.#stopped.add(led);
-    if (how === "ended" || this.#context.nowMs() < this.#context.chaosMs + SETTLE_MS) return;
+    if (how === "ended" || this.#context.nowMs() < this.#context.chaosMs + this.#context.settledMs) return;
     if (this.#judged.some((truth) => truth.groupId === groupId))
       this.#context.fail("L9", `${process.name} renews term ${led.term} of ${groupId}, and has to stop`);
   }
@@ -57,7 +55,7 @@ export class NoGaps implements Check {
   onWrite(write: RecordWrite): void {
     const { groupId, record, events, server, atMs } = write;
     const { holder } = record;
-    if (atMs < this.#context.chaosMs + SETTLE_MS) return;
+    if (atMs < this.#context.chaosMs + this.#context.settledMs) return;
     if (events.some((event) => event.reason === "expired")) this.#checkExpiry(write);
     if (holder === null) return;
     if (!events.some((event) => event.type === "LEADER_CHANGED")) return;
@@ -78,7 +76,7 @@ export class NoGaps implements Check {
       // Nobody is to lead a paused group.
       if ((truth.record?.pause ?? null) !== null) this.#lastLed.set(truth.groupId, this.#context.nowMs());
       if (quietMs >= FIRST_LEADER_MS) this.#checkLed(truth);
-      if (quietMs >= SETTLE_MS) {
+      if (quietMs >= this.#context.settledMs) {
         this.#checkVacancy(truth);
         this.#checkNoticed(truth);
       }

@@ -61,6 +61,30 @@ const unmargined = `
 
 export const TIME_MUTANTS: readonly Mutant[] = [
   {
+    name: "own-write-from-answer",
+    rule: "a server counts its own write from when it was decided",
+    patches: [
+      {
+        file: engine,
+        find: "group.install(change.next, value, outcome.revision, decided.monotonicMs)",
+        replace: "group.install(change.next, value, outcome.revision, this.clock.monotonicMs())",
+      },
+    ],
+    profile: "patches",
+  },
+  {
+    name: "carry-over-in-ms",
+    rule: "what is left is rounded to microseconds",
+    patches: [
+      {
+        file: "rules/carry-over.js",
+        find: "Math.ceil((durationMs - ageMs) * 1000) / 1000",
+        replace: "Math.ceil(durationMs - ageMs)",
+      },
+    ],
+    profile: "patches",
+  },
+  {
     name: "wall-expiry",
     rule: "no wall clock takes part: a lease is over by the monotonic clock",
     patches: [
