@@ -46,6 +46,7 @@ export class Chaos {
     plan.lateRate = 0.03;
     plan.lateMs = 1500;
     plan.syncFailRate = 0.01;
+    plan.mixedRate = this.#environment.profile.mixedRate;
     // A stream that leaves values out does so when it lags.
     plan.coalesceRate = random.chance(0.4) ? random.between(0.3, 0.9) : 0;
     plan.feedMs = plan.coalesceRate > 0 || random.chance(0.2) ? [0.1, 100] : [0.1, 6];
@@ -77,7 +78,17 @@ export class Chaos {
       await sleep(time, random.between(300, this.#environment.profile.peaceMs));
       if (this.#isOver) return;
       const { plan, process } = server;
+      const { closes, silentFeeds } = this.#environment.profile;
       if (process === null) continue;
+      if (closes && random.chance(0.3)) {
+        await this.#close(server, random.between(20, 800));
+        continue;
+      }
+      if (silentFeeds && random.chance(0.3)) {
+        process.store.silenceFeeds();
+        this.#environment.trace?.note(server.name, "its feed goes silent");
+        continue;
+      }
       const nowMs = time.monotonicMs();
       const dice = random.next();
       if (dice < 0.14) await this.#stop(server.name, process.clock, "pause", random.between(20, 1500));
@@ -119,6 +130,14 @@ export class Chaos {
     await sleep(this.#environment.time, forMs);
     clock.resume();
     this.#environment.trace?.note(name, "goes on");
+  }
+
+  /** Nothing else happens to it until it is gone. */
+  async #close(server: SimServer, downMs: number): Promise<void> {
+    this.#environment.trace?.note(server.name, "closes");
+    await server.close();
+    await sleep(this.#environment.time, downMs);
+    server.start();
   }
 
   async #crash(who: SimServer | SimClient, downMs: number): Promise<void> {

@@ -4,6 +4,7 @@
  */
 import type { CallOptions, CampaignRequest, ElectorAdmin } from "@tenure/core";
 import type { ProcessClock, Random, VirtualClock } from "@tenure/core/testing";
+import type { OpenRequest } from "./checks/check.js";
 import type { SimServer } from "./sim-server.js";
 import type { WaitingRooms } from "./waiting-rooms.js";
 
@@ -27,6 +28,8 @@ export interface NetworkCall<T> {
   readonly server: SimServer;
   readonly timeoutMs: number;
   readonly signal?: AbortSignal;
+  /** How long the server may wait by itself before it answers; a campaign says so. */
+  readonly waitMs?: number;
   /** Of a campaign: so that checkers know who waits where. */
   readonly campaign?: CampaignRequest;
   readonly run: (elector: ElectorAdmin, options: CallOptions, arrival: Arrival) => Promise<T>;
@@ -45,6 +48,8 @@ export class Network {
   readonly #time: VirtualClock;
   readonly #random: Random;
   readonly #rooms: WaitingRooms;
+  /** What has arrived and is not answered. */
+  readonly requests: Set<OpenRequest> = new Set();
   readonly #connections = new Map<ProcessClock, Set<Connection>>();
   #arrivals = 0;
 
@@ -142,7 +147,11 @@ export class Network {
       line?.controller.signal.addEventListener("abort", () => {
         if (standing !== undefined) standing.goneAtMs = this.#time.monotonicMs();
       });
+      const { server, waitMs = call.campaign?.waitMs ?? 0 } = call;
+      const request: OpenRequest = { server, waitMs, runningMs: 0 };
+      this.requests.add(request);
       const forget = () => {
+        this.requests.delete(request);
         if (standing !== undefined) standing.leftAtMs = this.#time.monotonicMs();
         forgetCrash();
         if (line !== undefined) connection?.forget(line);

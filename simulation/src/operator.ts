@@ -126,6 +126,7 @@ export class SimOperator {
       from: this.#clock,
       server: this.#random.pick(servers),
       timeoutMs: act.verb === "transfer" ? CALL_MS + (act.request.timeoutMs ?? 0) : CALL_MS,
+      ...(act.verb === "transfer" ? { waitMs: act.request.timeoutMs ?? 0 } : {}),
       run: (admin, _, { number }) => perform(admin, asked(act, number)),
       onAnswer: (leader, arrivedMs, answeredMs, { number }) =>
         checks.onActed({ act: asked(act, number), outcome: "done", leader, arrivedMs, answeredMs }),

@@ -21,6 +21,16 @@ export interface Profile {
   readonly storeMs: readonly [number, number];
   /** How many of the waiting campaigns are given up before their time. */
   readonly cancelRate: number;
+  /** How likely the operations of one batch fare differently. */
+  readonly mixedRate: number;
+  /** Servers are closed, as for an upgrade, and not only crash. */
+  readonly closes: boolean;
+  /** Feeds go silent for good, and do not end. */
+  readonly silentFeeds: boolean;
+  /** Another version writes entries that this one cannot read, and takes that back after a while. */
+  readonly otherVersion: boolean;
+  /** How many watch all groups at once. */
+  readonly allWatchers: number;
   /** How long a leader has work for. */
   readonly workMs: readonly [number, number];
   /** How long, at most, each process is left in peace. */
@@ -42,6 +52,11 @@ const usual: Profile = {
   neighbourTtlMs: null,
   storeMs: [0.2, 2],
   cancelRate: 0.25,
+  mixedRate: 0,
+  closes: false,
+  silentFeeds: false,
+  otherVersion: false,
+  allWatchers: 0,
   workMs: [100, 4000],
   peaceMs: 4000,
   actsInPeaceMs: 0,
@@ -57,6 +72,12 @@ export const PROFILES: Readonly<Record<string, Profile>> = {
   preempt: { ...usual, preempt: true },
   /** Leaders come and go, servers crash often. */
   churn: { ...usual, workMs: [20, 300], peaceMs: 1500 },
+  "watch-all": { ...usual, groups: 3, allWatchers: 3 },
+  /** Batches that come to a mixed end, servers that are closed and started again. */
+  upgrades: { ...usual, groups: 3, mixedRate: 0.2, closes: true },
+  /** Besides, entries of another version. */
+  versions: { ...usual, groups: 2, closes: true, otherVersion: true },
+  silence: { ...usual, silentFeeds: true },
   /** One server, asked all the time for writes that carry over what is left of leases. */
   patches: { ...usual, servers: [1, 1], busyMs: 4, workMs: [50, 600], chaosMs: 0, quietMs: 8000 },
   operator: { ...usual, actsInPeaceMs: 8000, chaosMs: 4000, quietMs: 14_000 },

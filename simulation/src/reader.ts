@@ -59,6 +59,8 @@ export class Reader {
         }),
       (error: unknown) => {
         if (!isExpected(this.#environment, error)) checks.unexpected(error);
+        else if (error instanceof this.#environment.modules.core.BackendUnavailableError)
+          checks.onUnavailable(name, error);
       },
     );
   }

@@ -1,5 +1,5 @@
 /** One server: a real elector over its own bad connection to the store, with its own clocks. */
-import type { ElectorAdmin, Store } from "@tenure/core";
+import { type ElectorAdmin, sleep, type Store } from "@tenure/core";
 import type {
   FaultPlan,
   FaultyStore,
@@ -28,6 +28,7 @@ export interface SimServerOptions {
   readonly rate: number;
   readonly driftRatio: number;
   readonly stops: StopPlan | null;
+  readonly onClosed: (server: SimServer, tookMs: number) => void;
 }
 
 export class SimServer {
@@ -103,6 +104,19 @@ export class SimServer {
     const listeners = [...this.#crashListeners];
     this.#crashListeners.clear();
     for (const listener of listeners) listener();
+  }
+
+  /** As by SIGTERM: answers what it has, and goes. Requests that come meanwhile are refused. */
+  async close(): Promise<void> {
+    const process = this.#process;
+    if (process === null) return;
+    const { time } = this.#options;
+    const sinceMs = time.monotonicMs();
+    await process.elector.close();
+    await sleep(time, 1);
+    if (this.#process !== process) return;
+    this.#options.onClosed(this, time.monotonicMs() - sinceMs);
+    this.crash();
   }
 
   takeCounts(process: ServerProcess): void {

@@ -49,7 +49,7 @@ export class GroupTruth {
 
   add(server: string, revision: number, atMs: number, record: ElectionRecord): RecordWrite {
     const previous = this.last;
-    if (previous !== null) previous.untilMs = atMs;
+    if (previous !== null) previous.untilMs = Math.min(previous.untilMs, atMs);
     const known = previous?.record.events ?? [];
     const events = record.events.filter(
       (event) =>
@@ -70,6 +70,11 @@ export class GroupTruth {
     this.writes.push(write);
     if (record.deleted) this.#deletions.push(record.eventNumber);
     return write;
+  }
+
+  /** From now on nobody can read it, until it is written again. */
+  interrupt(atMs: number): void {
+    if (this.last !== null) this.last.untilMs = atMs;
   }
 
   /** The writes in force at some moment from `fromMs` to `toMs`. */

@@ -1,19 +1,50 @@
-import { sleep, type WatchEvent } from "@tenure/core";
+import { type ElectorAdmin, sleep, type WatchEvent, type WatchOptions } from "@tenure/core";
 import type { Random } from "@tenure/core/testing";
 import type { Environment } from "./environment.js";
 import { isExpected } from "./environment.js";
 import { CallLost } from "./network.js";
 
-/** Watches one group, loses its connection now and then, and goes on from its cursor at any server. */
-export async function watchForEver(
+/** Watches one group, or all. */
+export interface Watcher {
+  readonly name: string;
+  /** Where to begin; without one, at the current state. */
+  readonly cursor: number | undefined;
+  readonly open: (elector: ElectorAdmin, options: WatchOptions) => AsyncIterable<WatchEvent>;
+  readonly onEvent: (event: WatchEvent, cursor: number | undefined) => void;
+}
+
+export function groupWatcher(
   environment: Environment,
   name: string,
   groupId: string,
   random: Random,
+): Watcher {
+  return {
+    name,
+    // Half of them want the history from the beginning.
+    cursor: random.chance(0.5) ? 0 : undefined,
+    open: (elector, options) => elector.watch(groupId, options),
+    onEvent: (event, cursor) => environment.checks.onWatched({ watcher: name, groupId, cursor, event }),
+  };
+}
+
+export function allWatcher(environment: Environment, name: string): Watcher {
+  return {
+    name,
+    cursor: undefined,
+    open: (elector, options) => elector.watchAll(options),
+    onEvent: (event, cursor) => environment.checks.onWatchedAll({ watcher: name, cursor, event }),
+  };
+}
+
+/** Loses its connection now and then, and goes on from its cursor at any server. */
+export async function watchForEver(
+  environment: Environment,
+  watcher: Watcher,
+  random: Random,
 ): Promise<never> {
   const { time, servers, checks, counts } = environment;
-  // Half of them want the history from the beginning.
-  let cursor: number | undefined = random.chance(0.5) ? 0 : undefined;
+  let { cursor } = watcher;
   for (;;) {
     await sleep(time, random.between(1, 200));
     const { process } = random.pick(servers);
@@ -23,16 +54,17 @@ export async function watchForEver(
     time.after(random.between(200, 6000), () =>
       process.clock.pass(() => connection.abort(new CallLost("hung up"))),
     );
-    const watch = process.elector.watch(groupId, { cursor, signal: connection.signal });
-    const events = watch[Symbol.asyncIterator]();
     try {
+      const events = watcher
+        .open(process.elector, { cursor, signal: connection.signal })
+        [Symbol.asyncIterator]();
       for (;;) {
         const next: IteratorResult<WatchEvent> | "lost" = await Promise.race([events.next(), lost]);
         if (next === "lost") break;
         if (next.done === true) throw new Error("a watch ended without a reason");
         counts.events++;
         if (next.value.type === "RESYNC") counts.resyncs++;
-        checks.onWatched({ watcher: name, groupId, cursor, event: next.value });
+        watcher.onEvent(next.value, cursor);
         cursor = next.value.cursor;
       }
     } catch (error) {

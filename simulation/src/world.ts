@@ -2,7 +2,7 @@
  * One schedule: servers, clients, readers, watchers and an operator around one store, for some seconds of virtual time
  * with faults and some without. All of it follows from the seed.
  */
-import type { Store } from "@tenure/core";
+import type { Entry, Store } from "@tenure/core";
 import { Random, type StopPlan, VirtualClock } from "@tenure/core/testing";
 import { Chaos } from "./chaos.js";
 import { Checks, type Violation } from "./checks/checks.js";
@@ -12,6 +12,7 @@ import { holdForEver } from "./neighbour.js";
 import { Network } from "./network.js";
 import { SimOperator } from "./operator.js";
 import { type Profile, ttlsOf } from "./profile.js";
+import { writeOtherVersions } from "./other-version.js";
 import { Reader } from "./reader.js";
 import { SimClient } from "./sim-client.js";
 import { SimServer } from "./sim-server.js";
@@ -19,7 +20,7 @@ import { Trace } from "./trace.js";
 import { describe, GroupTruth } from "./truth.js";
 import { TruthStore } from "./truth-store.js";
 import { WaitingRooms } from "./waiting-rooms.js";
-import { watchForEver } from "./watcher.js";
+import { allWatcher, groupWatcher, watchForEver } from "./watcher.js";
 
 export interface WorldOptions {
   readonly seed: number;
@@ -67,6 +68,10 @@ export class World {
   readonly #byId: ReadonlyMap<string, GroupTruth>;
   readonly #checks: Checks;
   readonly #stops: StopPlan | null;
+  readonly #store: Store;
+  /** The last write of each key, and those that another version has made unreadable. */
+  readonly #entries = new Map<string, Entry>();
+  readonly #unreadable = new Set<string>();
   readonly #environment: Environment;
   readonly #clients: readonly SimClient[];
 
@@ -83,6 +88,7 @@ export class World {
     );
     this.#byId = new Map(this.#groups.map((group) => [group.groupId, group]));
     const rooms = new WaitingRooms(() => this.#time.monotonicMs());
+    const network = new Network(this.#time, random.fork(), rooms);
     // Of several stops in a row, which are rare, no two are among the longest.
     const stoppedMs = 2 * (profile.stops?.stopMs[1] ?? 0);
     this.#checks = new Checks(
@@ -96,12 +102,15 @@ export class World {
         settledMs: SETTLED_MS,
         groups: this.#groups,
         rooms,
+        tickMs: TICK_MS,
+        requests: network.requests,
         nowMs: () => this.#time.monotonicMs(),
         truth: (groupId) => this.#truth(groupId),
       },
       (violation) => this.#trace?.note("CHECK", `${violation.code}: ${violation.what}`),
     );
     const store = new modules.core.MemoryStore();
+    this.#store = store;
     this.#stops = profile.stops === null ? null : { ...profile.stops };
     this.#environment = {
       modules,
@@ -110,7 +119,7 @@ export class World {
       stops: this.#stops,
       time: this.#time,
       random,
-      network: new Network(this.#time, random.fork(), rooms),
+      network,
       servers: Array.from({ length: random.int(...profile.servers) }, (_, i) => this.#server(`s${i}`, store)),
       groupIds: this.#groups.map((group) => group.groupId),
       checks: this.#checks,
@@ -134,8 +143,14 @@ export class World {
     for (const client of this.#clients) this.#time.after(random.between(20, 500), () => client.start());
     void new Reader(environment, random.fork(), (server) => chaos.suspendedMs.get(server) ?? 0).run();
     for (const groupId of environment.groupIds) {
-      for (let i = 0; i < 2; i++) void watchForEver(environment, `w${groupId}.${i}`, groupId, random.fork());
+      for (let i = 0; i < 2; i++) {
+        const draws = random.fork();
+        void watchForEver(environment, groupWatcher(environment, `w${groupId}.${i}`, groupId, draws), draws);
+      }
     }
+    for (let i = 0; i < profile.allWatchers; i++)
+      void watchForEver(environment, allWatcher(environment, `w.${i}`), random.fork());
+    if (profile.otherVersion) void this.#writeOtherVersions();
     const { neighbourTtlMs } = profile;
     if (neighbourTtlMs !== null)
       void holdForEver(environment, environment.groupIds.at(-1) as string, neighbourTtlMs, random.fork());
@@ -172,6 +187,7 @@ export class World {
       rate: drawRate(random),
       driftRatio: DRIFT_RATIO,
       stops: this.#stops,
+      onClosed: (server, tookMs) => this.#checks.onClosed(server, tookMs),
     });
   }
 
@@ -212,8 +228,28 @@ export class World {
     return truth;
   }
 
+  #writeOtherVersions(): Promise<void> {
+    return writeOtherVersions({
+      environment: this.#environment,
+      store: this.#store,
+      random: this.#random.fork(),
+      present: (key) => this.#entries.get(key),
+      onSpoiled: (key) => {
+        this.#unreadable.add(key);
+        if (key.startsWith("r/")) this.#truth(key.slice(2)).interrupt(this.#time.monotonicMs());
+      },
+      onRepaired: ({ key, value, revision }) => {
+        this.#unreadable.delete(key);
+        this.#written("other", key, value, revision);
+      },
+    });
+  }
+
   #written(server: string, key: string, value: string, revision: number): void {
     const { core } = this.#options.modules;
+    this.#checks.onEntry({ server, key, value, isUnreadable: this.#unreadable.has(key) });
+    this.#entries.set(key, { key, value, revision });
+    if (key.startsWith("m/")) return;
     const truth = this.#truth(key.slice(2));
     if (key.startsWith("r/")) {
       const write = truth.add(server, revision, this.#time.monotonicMs(), core.decodeRecord(value));

@@ -17,6 +17,7 @@ import {
 import type { ProcessClock } from "@tenure/core/testing";
 import type { Act } from "../acts.js";
 import type { GroupTruth, RecordWrite } from "../truth.js";
+import type { SimServer } from "../sim-server.js";
 import type { WaitingRooms } from "../waiting-rooms.js";
 
 /** One life of a client process. */
@@ -83,7 +84,37 @@ export interface Watched {
   readonly event: WatchEvent;
 }
 
+export interface WatchedAll {
+  readonly watcher: string;
+  /** That of the last item; `undefined` before the first one. */
+  readonly cursor: number | undefined;
+  readonly event: WatchEvent;
+}
+
+/** A write of any key. */
+export interface WrittenEntry {
+  readonly server: string;
+  readonly key: string;
+  readonly value: string;
+  /** What it replaces was written by another version and cannot be read. */
+  readonly isUnreadable: boolean;
+}
+
+/** A request at a server, as long as it is not answered. */
+export interface OpenRequest {
+  readonly server: SimServer;
+  /** How long it may wait by itself. */
+  readonly waitMs: number;
+  /** How long the server has run since it arrived. */
+  runningMs: number;
+}
+
 export interface Check {
+  onEntry?(entry: WrittenEntry): void;
+  /** A server answered that the store is unavailable. */
+  onUnavailable?(server: string, error: Error): void;
+  /** `closed`: after how long. */
+  onClosed?(server: SimServer, tookMs: number): void;
   onWrite?(write: RecordWrite): void;
   onHistory?(truth: GroupTruth, before: readonly LeadershipEvent[]): void;
   /** After each answer that gave the client a deadline. */
@@ -96,6 +127,7 @@ export interface Check {
   onAnswer?(answer: Answer): void;
   onRead?(read: Read): void;
   onWatched?(watched: Watched): void;
+  onWatchedAll?(watched: WatchedAll): void;
   /** Now and then. */
   onTick?(): void;
   onEnd?(): void;
@@ -108,6 +140,8 @@ export interface CheckContext {
   /** How long processes may be stopped between a reading of the clock and what they make of it; 0 where they never are. */
   readonly stoppedMs: number;
   readonly chaosMs: number;
+  /** How often `onTick` is called. */
+  readonly tickMs: number;
   /** The longest time that a call to the store takes without faults. */
   readonly callMs: number;
   /** The longest time from a write to its sight at another server without faults. */
@@ -116,6 +150,8 @@ export interface CheckContext {
   readonly settledMs: number;
   readonly groups: readonly GroupTruth[];
   readonly rooms: WaitingRooms;
+  /** All that is asked of servers and not answered. */
+  readonly requests: ReadonlySet<OpenRequest>;
   nowMs(): number;
   truth(groupId: string): GroupTruth;
   fail(code: CheckCode, what: string): void;
@@ -149,9 +185,12 @@ export const CHECKS = {
   S10: "an operator's act answered as done that has not happened",
   S11: "a transfer whose answer does not say what happened",
   S12: "a candidate elected before another that waits at the same server and is to be served first",
+  S13: "a watcher of all groups that misses, doubles or is sent back",
+  S14: "an entry that cannot be read written over",
   L1: "no leader for too long, without faults",
   L2: "a holder told that it is not the leader",
   L3: "a mark or a lease that outlives its time",
+  L4: "a request, a wait or a close that does not end in time, or a refusal without faults",
   L5: "a deposed leader's lease extended",
   L6: "a vacancy while a candidate waits that may win, without faults",
   L7: "a waiting successor or challenger that the leader is not told of, without faults",

@@ -1,9 +1,22 @@
-import type { Acted, Answer, Check, CheckCode, CheckContext, Lead, Read, Watched } from "./check.js";
+import type {
+  Acted,
+  Answer,
+  Check,
+  CheckCode,
+  CheckContext,
+  Lead,
+  Read,
+  Watched,
+  WatchedAll,
+  WrittenEntry,
+} from "./check.js";
 import type { LeadershipEvent, ResignRequest } from "@tenure/core";
 import type { GroupTruth, RecordWrite } from "../truth.js";
+import type { SimServer } from "../sim-server.js";
 import { AskedBans } from "./asked-bans.js";
 import { FreshReads } from "./fresh-reads.js";
 import { HonestAnswers } from "./honest-answers.js";
+import { InTime } from "./in-time.js";
 import { KeptActs } from "./kept-acts.js";
 import { LeaseEnds } from "./lease-ends.js";
 import { Marks } from "./marks.js";
@@ -14,6 +27,7 @@ import { QueueOrder } from "./queue-order.js";
 import { TrueReasons } from "./true-reasons.js";
 import { WholeHistory } from "./whole-history.js";
 import { WholeWatch } from "./whole-watch.js";
+import { WholeWatchAll } from "./whole-watch-all.js";
 
 export interface Violation {
   readonly code: CheckCode;
@@ -42,6 +56,7 @@ export class Checks implements Required<Check> {
       new OneHolder(told),
       new FreshReads(told),
       new WholeWatch(told),
+      new WholeWatchAll(told),
       new TrueReasons(told),
       new WholeHistory(told),
       new Marks(told),
@@ -50,6 +65,7 @@ export class Checks implements Required<Check> {
       new KeptActs(told),
       new HonestAnswers(told),
       new QueueOrder(told),
+      new InTime(told),
       new NoGaps(told),
     ];
   }
@@ -97,6 +113,22 @@ export class Checks implements Required<Check> {
 
   onWatched(watched: Watched): void {
     for (const check of this.#checks) check.onWatched?.(watched);
+  }
+
+  onEntry(entry: WrittenEntry): void {
+    for (const check of this.#checks) check.onEntry?.(entry);
+  }
+
+  onUnavailable(server: string, error: Error): void {
+    for (const check of this.#checks) check.onUnavailable?.(server, error);
+  }
+
+  onClosed(server: SimServer, tookMs: number): void {
+    for (const check of this.#checks) check.onClosed?.(server, tookMs);
+  }
+
+  onWatchedAll(watched: WatchedAll): void {
+    for (const check of this.#checks) check.onWatchedAll?.(watched);
   }
 
   onTick(): void {
