@@ -15,15 +15,19 @@ afterAll(() => pool[Symbol.asyncDispose]());
 
 describe("the rules as they stand", () => {
   it.concurrent.each([
-    ["usual", 500],
-    ["stops", 400],
-    ["churn", 300],
-    ["groups", 200],
-    ["busy-admin", 200],
+    ["usual", 400],
+    ["stops", 300],
+    ["churn", 250],
+    ["groups", 150],
+    ["busy-admin", 150],
     ["wall-jumps", 100],
     ["operator", 150],
     ["preempt", 150],
+    ["watch-all", 100],
+    ["upgrades", 100],
+    ["versions", 100],
     ["slow", 20],
+    ["patches", 10],
   ])(
     "hold in a world of the kind %s, in each of %i schedules",
     { timeout: 10 * MINUTES },

@@ -55,9 +55,8 @@ export async function watchForEver(
       process.clock.pass(() => connection.abort(new CallLost("hung up"))),
     );
     try {
-      const events = watcher
-        .open(process.elector, { cursor, signal: connection.signal })
-        [Symbol.asyncIterator]();
+      const watch = watcher.open(process.elector, { cursor, signal: connection.signal });
+      const events = watch[Symbol.asyncIterator]();
       for (;;) {
         const next: IteratorResult<WatchEvent> | "lost" = await Promise.race([events.next(), lost]);
         if (next === "lost") break;

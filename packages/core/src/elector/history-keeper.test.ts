@@ -155,3 +155,17 @@ test("a record without events needs no history", async () => {
   await keeper.bringUpToDate(group);
   expect(store.sent).toEqual([]);
 });
+
+test("a history that another version has written, and this one cannot read, is left as it is", async () => {
+  const { clock, store, group, keeper } = await setUp(3);
+  const value = '{"v":99}';
+  await store.inner.compareAndSet([{ key: "h/g", expected: null, value }]);
+  await clock.advance(0);
+  expect(group.isUnreadable).toBe(true);
+  await keeper.bringUpToDate(group);
+  expect(await failureOf(keeper.advance(group))).toBeInstanceOf(BackendUnavailableError);
+  for await (const { entries } of store.inner.feed()) {
+    expect(entries.find(({ key }) => key === "h/g")?.value).toBe(value);
+    break;
+  }
+});

@@ -43,7 +43,9 @@ export class HistoryKeeper {
 
   async #write(group: GroupState): Promise<void> {
     const key = historyKey(group.groupId);
-    const { events, holder } = group.record;
+    // Throws where the history, or the record, was written by another version and cannot be read: to write over it would lose
+    // what that version has kept. Whoever repairs it makes this server look again.
+    const { events, holder } = group.current();
     const value = encodeHistory(mayCut(group) ? events : mergeEvents(group.history(), events));
     // A write of the record may wait for this one.
     const limitMs = callLimitMs(holder?.ttlMs);
