@@ -1,14 +1,20 @@
+/**
+ * The OpenAPI document. Its paths, parameters, bodies and answers come from the routes; here is what routes cannot say: names of
+ * operations, headers, the events of streams, and how callers are identified.
+ */
 import type { FastifyDynamicSwaggerOptions } from "@fastify/swagger";
+import * as shapes from "../wire/shapes.js";
 
-/** The head of the OpenAPI document; its paths come from the routes. */
+/** 3.1, which knows client certificates. */
 export const API_DOCUMENT: NonNullable<FastifyDynamicSwaggerOptions["openapi"]> = {
-  openapi: "3.0.3",
+  openapi: "3.1.0",
   info: {
     title: "Tenure",
     version: "1",
     description: "Leader election with leases and terms that only rise.",
     license: { name: "Apache-2.0", url: "https://www.apache.org/licenses/LICENSE-2.0" },
   },
+  servers: [{ url: "/", description: "The server that this document is from." }],
   tags: [
     { name: "elections", description: "Taking part, and looking who leads." },
     { name: "groups", description: "What operators do." },
@@ -17,8 +23,228 @@ export const API_DOCUMENT: NonNullable<FastifyDynamicSwaggerOptions["openapi"]> 
   components: {
     securitySchemes: {
       bearer: { type: "http", scheme: "bearer", description: "the admin token, or a JWT" },
+      mutualTLS: {
+        type: "mutualTLS",
+        description: "a client certificate with the URI spiffe://TRUST-DOMAIN/sdk/NODE or …/admin/NAME",
+      } as never,
     },
   },
-  // Either, and on loopback none: a client certificate cannot be said in this version of OpenAPI.
-  security: [{ bearer: [] }, {}],
+  // Any of these, and without authentication none.
+  security: [{ bearer: [] }, { mutualTLS: [] }, {}],
 };
+
+const GROUP = "/v1/groups/{group_id}";
+
+/** Names for generated clients. Those of gRPC are the same, with a capital. */
+const OPERATION_IDS: Readonly<Record<string, string>> = {
+  [`post ${GROUP}/campaign`]: "campaign",
+  "post /v1/campaign": "campaignMany",
+  [`post ${GROUP}/renew`]: "renew",
+  "post /v1/renew": "renewMany",
+  [`post ${GROUP}/resign`]: "resign",
+  [`get ${GROUP}/leader`]: "leader",
+  [`get ${GROUP}/watch`]: "watch",
+  "get /v1/watch": "watchAll",
+  "post /v1/watch": "watchMany",
+  "post /v1/groups": "createGroup",
+  "get /v1/groups": "listGroups",
+  [`get ${GROUP}`]: "getGroup",
+  [`patch ${GROUP}`]: "updateGroup",
+  [`delete ${GROUP}`]: "deleteGroup",
+  [`get ${GROUP}/members`]: "members",
+  [`get ${GROUP}/health`]: "health",
+  [`post ${GROUP}/heartbeat`]: "heartbeat",
+  [`post ${GROUP}/step-down`]: "stepDown",
+  [`post ${GROUP}/transfer`]: "transfer",
+  [`post ${GROUP}/pause`]: "pause",
+  [`post ${GROUP}/resume`]: "resume",
+  [`get ${GROUP}/history`]: "history",
+  "get /healthz": "alive",
+  "get /readyz": "ready",
+  "get /metrics": "metrics",
+  "get /v1/keys": "keys",
+  "get /v1/whoami": "whoami",
+  "get /openapi.json": "openapi",
+  "get /docs": "docs",
+};
+
+/** Nothing of any group is in them, so everybody may ask. */
+const OPEN_PATHS = new Set(["/healthz", "/readyz", "/v1/keys", "/openapi.json", "/docs"]);
+/** A body may be sent, and need not be. */
+const BODY_OPTIONAL = new Set(["pause", "resume"]);
+const TAKES_PREFER = new Set(["campaign", "campaignMany", "renew", "renewMany"]);
+const RESUMES = new Set(["watch", "watchAll"]);
+
+/** What those answer that have no schema, as they are not JSON of ours. */
+const OTHER_CONTENT: Readonly<Record<string, Record<string, object>>> = {
+  metrics: { "text/plain": { schema: { type: "string", description: "Prometheus text format" } } },
+  openapi: { "application/json": { schema: { type: "object" } } },
+  docs: { "text/html": { schema: { type: "string" } } },
+};
+
+interface Answer {
+  description?: string;
+  headers?: Record<string, object>;
+  content?: Record<string, object>;
+}
+
+interface Operation {
+  operationId?: string;
+  parameters?: object[];
+  requestBody?: { required?: boolean };
+  responses: Record<string, Answer>;
+  security?: object[];
+}
+
+interface Document {
+  paths: Record<string, Record<string, Operation>>;
+  components: Record<string, Record<string, object>>;
+}
+
+/** Adds what routes cannot say. */
+export function completeDocument(openapiObject: object): object {
+  const document = withNullTypes(openapiObject) as Document;
+  document.components = { ...document.components, ...COMPONENTS };
+  for (const [path, verbs] of Object.entries(document.paths)) {
+    // Fastify adds a HEAD to some; it says nothing that the GET does not.
+    delete verbs["head"];
+    for (const [verb, operation] of Object.entries(verbs)) complete(operation, verb, path);
+  }
+  return document;
+}
+
+function complete(operation: Operation, verb: string, path: string): void {
+  const id = OPERATION_IDS[`${verb} ${path}`];
+  // A route of an extension, which knows best itself.
+  if (id === undefined) return;
+  operation.operationId = id;
+  if (OPEN_PATHS.has(path)) operation.security = [];
+  if (operation.requestBody !== undefined) operation.requestBody.required = !BODY_OPTIONAL.has(id);
+  operation.parameters = [
+    ...(operation.parameters ?? []),
+    parameter("RequestId"),
+    ...(TAKES_PREFER.has(id) ? [parameter("Prefer")] : []),
+    ...(RESUMES.has(id) ? [parameter("LastEventId")] : []),
+  ];
+  const { responses } = operation;
+  const content = OTHER_CONTENT[id];
+  if (content !== undefined) responses["200"] = { description: "OK", ...responses["200"], content };
+  if (!OPEN_PATHS.has(path)) {
+    responses["401"] ??= { ...refusal("UNAUTHENTICATED") };
+    responses["403"] ??= { ...refusal("UNAUTHORIZED or FOREIGN_REQUEST") };
+  }
+  responses["4XX"] ??= refusal("Refused");
+  for (const [status, answer] of Object.entries(responses)) completeAnswer(answer, status, id);
+}
+
+function completeAnswer(answer: Answer, status: string, id: string): void {
+  const { content } = answer;
+  answer.headers = {
+    ...answer.headers,
+    "x-request-id": { $ref: "#/components/headers/RequestId" },
+    // 429 and 503 have it.
+    ...(/^[45]XX$|^503$/.test(status) ? { "retry-after": { $ref: "#/components/headers/RetryAfter" } } : {}),
+    ...(status === "401" ? { "www-authenticate": { $ref: "#/components/headers/WwwAuthenticate" } } : {}),
+  };
+  if (content?.["text/event-stream"] === undefined) return;
+  const name = id === "watchMany" ? "ManyEvent" : "Event";
+  content["text/event-stream"] = { schema: { $ref: `#/components/schemas/${name}Stream` } };
+}
+
+function parameter(name: string): object {
+  return { $ref: `#/components/parameters/${name}` };
+}
+
+function refusal(description: string): Answer {
+  return {
+    description,
+    content: { "application/json": { schema: { $ref: "#/components/schemas/Error" } } },
+  };
+}
+
+/** The text of a stream: blocks of `id:` and `data:` lines, each `data:` a JSON text of this schema. */
+function streamOf(schema: string, description: string): object {
+  return {
+    type: "string",
+    description,
+    contentMediaType: "application/json",
+    contentSchema: { $ref: `#/components/schemas/${schema}` },
+  };
+}
+
+const requestId = {
+  description: "The id of the request in the log: the one that was sent, or a new one.",
+  schema: { type: "string" },
+};
+
+const COMPONENTS: Document["components"] = {
+  schemas: {
+    Error: withNullTypes(shapes.ErrorReply),
+    Event: withNullTypes(shapes.EventShape),
+    ManyEvent: {
+      oneOf: [
+        withNullTypes(shapes.NumberedEvent),
+        {
+          type: "object",
+          description: "A group that may not be watched; the others go on.",
+          allOf: [
+            { $ref: "#/components/schemas/Error" },
+            { type: "object", properties: { group_id: { type: "string" } }, required: ["group_id"] },
+          ],
+        },
+      ],
+    },
+    EventStream: streamOf(
+      "Event",
+      "Server-Sent Events: the JSON of an event as data, its cursor as id. A comment every 15 s keeps proxies awake.",
+    ),
+    ManyEventStream: streamOf(
+      "ManyEvent",
+      "Server-Sent Events without ids: the number of an event is the cursor of its group.",
+    ),
+  },
+  headers: {
+    RequestId: requestId,
+    RetryAfter: { description: "Seconds to wait before asking again.", schema: { type: "integer" } },
+    WwwAuthenticate: { description: "Bearer", schema: { type: "string" } },
+  },
+  parameters: {
+    RequestId: {
+      name: "x-request-id",
+      in: "header",
+      description: "An id for the log, 1 to 100 of A-Z a-z 0-9 . _ : -; any other is replaced.",
+      schema: { type: "string" },
+    },
+    Prefer: {
+      name: "prefer",
+      in: "header",
+      description: "leader-metadata: the answer shows the metadata of the leader.",
+      schema: { type: "string", enum: ["leader-metadata"] },
+    },
+    LastEventId: {
+      name: "last-event-id",
+      in: "header",
+      description: "Of a stream: the id seen last. It counts more than cursor.",
+      schema: { type: "string" },
+    },
+  },
+};
+
+/** A copy in which `nullable`, which 3.1 does not know, is a type of its own. */
+function withNullTypes(value: object): object {
+  if (Array.isArray(value))
+    return value.map((each: unknown) => (isObject(each) ? withNullTypes(each) : each));
+  const entries = Object.entries(value).map(
+    ([key, inner]) => [key, isObject(inner) ? withNullTypes(inner) : inner] as const,
+  );
+  const copy: Record<string, unknown> = Object.fromEntries(entries);
+  if (copy["nullable"] !== true) return copy;
+  delete copy["nullable"];
+  if (typeof copy["type"] === "string") copy["type"] = [copy["type"], "null"];
+  if (Array.isArray(copy["enum"])) copy["enum"] = [...(copy["enum"] as unknown[]), null];
+  return copy;
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === "object" && value !== null;
+}

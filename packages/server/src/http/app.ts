@@ -20,7 +20,7 @@ import type { ConnectionLimit } from "../limits/connection-limit.js";
 import type { ConnectionLimits } from "../limits/connection-limits.js";
 import type { ServiceMetrics } from "../metrics/service-metrics.js";
 import { traceRequests } from "../metrics/tracing.js";
-import { API_DOCUMENT } from "./api-document.js";
+import { API_DOCUMENT, completeDocument } from "./api-document.js";
 import { guardConnections } from "./connections.js";
 import { electionRoutes } from "./election-routes.js";
 import { clientErrorHandler, handleError, handleFrameworkError, handleNotFound } from "./errors.js";
@@ -102,7 +102,11 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
   traceRequests(app);
   addRequestHooks(app, parts);
 
-  await app.register(swagger, { openapi: API_DOCUMENT, hideUntagged: true });
+  await app.register(swagger, {
+    openapi: API_DOCUMENT,
+    hideUntagged: true,
+    transformObject: (made) => ("openapiObject" in made ? completeDocument(made.openapiObject) : {}),
+  });
   app.register(async (scope) => {
     const typed = scope.withTypeProvider<TypeBoxTypeProvider>();
     electionRoutes(typed, parts);

@@ -345,14 +345,9 @@ export const WhoamiReply = Type.Object({
   groups: orNull(Type.Array(Type.String(), { description: "patterns of groups that it may see; null: all" })),
 });
 
-export const HistoryReply = Type.Object({
-  events: Type.Array(
-    Type.Object({
-      ...EventShape.properties,
-      number: number(),
-    }),
-  ),
-});
+export const NumberedEvent = Type.Object({ ...EventShape.properties, number: number() });
+
+export const HistoryReply = Type.Object({ events: Type.Array(NumberedEvent) });
 
 export type CampaignBody = Static<typeof CampaignBody>;
 export type CampaignReply = Static<typeof CampaignReply>;
