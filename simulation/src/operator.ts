@@ -1,4 +1,4 @@
-import { type Leader, type PolicyInput, sleep } from "@tenure/core";
+import { type GroupInput, type Leader, type PolicyInput, sleep } from "@tenure/core";
 import type { ProcessClock, Random } from "@tenure/core/testing";
 import { type Act, asked, perform } from "./acts.js";
 import type { Environment } from "./environment.js";
@@ -31,6 +31,8 @@ export class SimOperator {
     }
     // A pause that was late lands first.
     await sleep(time, Math.max(0, profile.chaosMs + 300 - time.monotonicMs()));
+    if (profile.explicitGroups)
+      await Promise.all(groupIds.map((groupId) => this.#insist(this.#create(groupId))));
     await Promise.all(groupIds.map((groupId) => this.#insist(this.#resume(groupId))));
     while (time.monotonicMs() < profile.chaosMs + profile.actsInPeaceMs) {
       await sleep(time, this.#random.between(200, 1200));
@@ -76,7 +78,7 @@ export class SimOperator {
       await sleep(this.#environment.time, random.between(0, 1200));
       if (random.chance(0.8)) await this.#try(this.#resume(groupId));
     } else if (dice < 0.85) {
-      await this.#try({ verb: "update", request: { groupId, policy: this.#policy() } });
+      await this.#try({ verb: "update", request: { groupId, policy: this.#policy(), ...this.#allowed() } });
     } else if (dice < 0.95) {
       const force = random.chance(0.7);
       await this.#try({ verb: "delete", request: { groupId, by: force ? `${by}-force` : by, force } });
@@ -87,12 +89,21 @@ export class SimOperator {
   }
 
   #create(groupId: string): Act {
-    return { verb: "create", request: { groupId, policy: this.#policy() } };
+    return { verb: "create", request: { groupId, policy: this.#policy(), ...this.#allowed() } };
   }
 
   #resume(groupId: string): Act {
     this.#environment.checks.onResumeSent(groupId);
     return { verb: "resume", request: { groupId } };
+  }
+
+  /** Most or all of the nodes, where groups say so. */
+  #allowed(): Pick<GroupInput, "allowedNodes"> {
+    const { profile, time } = this.#environment;
+    if (!profile.explicitGroups) return {};
+    const all = [...new Set(this.#nodeIds())];
+    const isPeace = time.monotonicMs() >= profile.chaosMs;
+    return { allowedNodes: isPeace ? all : all.filter(() => this.#random.chance(0.8)) };
   }
 
   #policy(): PolicyInput {

@@ -14,7 +14,7 @@ export interface OtherVersionOptions {
   readonly random: Random;
   /** The entry as the store has it. */
   readonly present: (key: string) => Entry | undefined;
-  readonly onSpoiled: (key: string, revision: number) => void;
+  readonly onSpoiled: (key: string, value: string) => void;
   readonly onRepaired: (entry: Entry) => void;
 }
 
@@ -35,10 +35,11 @@ async function spoil(
 ) {
   const { time, trace } = environment;
   const { key, value } = entry;
-  const spoiled = await write(store, key, entry.revision, random.pick(UNREADABLE));
+  const unreadable = random.pick(UNREADABLE);
+  const spoiled = await write(store, key, entry.revision, unreadable);
   if (spoiled === null) return;
   trace?.note("other", `writes ${key}, which cannot be read`);
-  onSpoiled(key, spoiled);
+  onSpoiled(key, unreadable);
   await sleep(time, random.between(100, 1800));
   const revision = await write(store, key, spoiled, value);
   trace?.note("other", `repairs ${key}`);

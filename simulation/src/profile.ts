@@ -21,6 +21,12 @@ export interface Profile {
   readonly storeMs: readonly [number, number];
   /** How many of the waiting campaigns are given up before their time. */
   readonly cancelRate: number;
+  /** Servers keep account of members. */
+  readonly keepsMembers: boolean;
+  /** Somebody asks for all that can be asked for. */
+  readonly inquires: boolean;
+  /** Groups must be created, and say which nodes they allow. */
+  readonly explicitGroups: boolean;
   /** How likely the operations of one batch fare differently. */
   readonly mixedRate: number;
   /** Servers are closed, as for an upgrade, and not only crash. */
@@ -52,6 +58,9 @@ const usual: Profile = {
   neighbourTtlMs: null,
   storeMs: [0.2, 2],
   cancelRate: 0.25,
+  keepsMembers: false,
+  inquires: false,
+  explicitGroups: false,
   mixedRate: 0,
   closes: false,
   silentFeeds: false,
@@ -76,7 +85,8 @@ export const PROFILES: Readonly<Record<string, Profile>> = {
   /** Batches that come to a mixed end, servers that are closed and started again. */
   upgrades: { ...usual, groups: 3, mixedRate: 0.2, closes: true },
   /** Besides, entries of another version. */
-  versions: { ...usual, groups: 2, closes: true, otherVersion: true },
+  versions: { ...usual, groups: 2, closes: true, otherVersion: true, keepsMembers: true },
+  members: { ...usual, groups: 3, keepsMembers: true, inquires: true, explicitGroups: true },
   silence: { ...usual, silentFeeds: true },
   /** One server, asked all the time for writes that carry over what is left of leases. */
   patches: { ...usual, servers: [1, 1], busyMs: 4, workMs: [50, 600], chaosMs: 0, quietMs: 8000 },

@@ -28,6 +28,11 @@ export class SimClient {
     this.#options = options;
   }
 
+  /** Of the present life, or where it is down, of the process as such. */
+  get nodeId(): string {
+    return this.#process?.nodeId ?? this.#options.nodeId;
+  }
+
   get process(): ClientProcess | null {
     return this.#process;
   }

@@ -28,6 +28,8 @@ export interface SimServerOptions {
   readonly rate: number;
   readonly driftRatio: number;
   readonly stops: StopPlan | null;
+  readonly explicitGroups: boolean;
+  readonly keepMembers: boolean;
   readonly onClosed: (server: SimServer, tookMs: number) => void;
 }
 
@@ -59,7 +61,8 @@ export class SimServer {
 
   start(): void {
     if (this.#process !== null) return;
-    const { modules, time, random, store, rate, driftRatio, stops } = this.#options;
+    const { modules, time, random, store, rate, driftRatio, stops, explicitGroups, keepMembers } =
+      this.#options;
     const clock = time.process({
       ...(stops === null ? {} : { stops: { plan: stops, random: random.fork() } }),
       rate,
@@ -81,6 +84,8 @@ export class SimServer {
       clock,
       random: () => draws.next(),
       driftRatio,
+      explicitGroups,
+      keepMembers,
     });
     this.#process = {
       clock,

@@ -26,6 +26,7 @@ describe("the rules as they stand", () => {
     ["watch-all", 100],
     ["upgrades", 100],
     ["versions", 100],
+    ["members", 100],
     ["slow", 20],
     ["patches", 10],
   ])(

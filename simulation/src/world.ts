@@ -8,6 +8,7 @@ import { Chaos } from "./chaos.js";
 import { Checks, type Violation } from "./checks/checks.js";
 import type { CoreModule } from "./core-module.js";
 import type { Environment } from "./environment.js";
+import { Inquirer } from "./inquirer.js";
 import { holdForEver } from "./neighbour.js";
 import { Network } from "./network.js";
 import { SimOperator } from "./operator.js";
@@ -151,6 +152,7 @@ export class World {
     for (let i = 0; i < profile.allWatchers; i++)
       void watchForEver(environment, allWatcher(environment, `w.${i}`), random.fork());
     if (profile.otherVersion) void this.#writeOtherVersions();
+    if (profile.inquires) void new Inquirer(environment, random.fork()).run();
     const { neighbourTtlMs } = profile;
     if (neighbourTtlMs !== null)
       void holdForEver(environment, environment.groupIds.at(-1) as string, neighbourTtlMs, random.fork());
@@ -187,18 +189,22 @@ export class World {
       rate: drawRate(random),
       driftRatio: DRIFT_RATIO,
       stops: this.#stops,
+      explicitGroups: this.#options.profile.explicitGroups,
+      keepMembers: this.#options.profile.keepsMembers,
       onClosed: (server, tookMs) => this.#checks.onClosed(server, tookMs),
     });
   }
 
   #drawClients(): readonly SimClient[] {
     const random = this.#random;
+    const { profile } = this.#options;
     const count = random.int(3, 6);
     const noneSendInstance = random.chance(0.25);
     // Two processes of one name are what instance ids are for.
     const haveNamesake = count >= 4 && random.chance(0.5);
     return Array.from({ length: count }, (_, i) => {
-      const sendsInstance = !(noneSendInstance && random.chance(0.5));
+      // Where groups say whom they allow, names must last.
+      const sendsInstance = profile.explicitGroups || !(noneSendInstance && random.chance(0.5));
       const isNamesake = haveNamesake && i === count - 1;
       return new SimClient({
         environment: this.#environment,
@@ -219,7 +225,7 @@ export class World {
   }
 
   #nodeIds(): readonly string[] {
-    return this.#clients.map((client) => client.process?.nodeId ?? client.name);
+    return this.#clients.map((client) => client.nodeId);
   }
 
   #truth(groupId: string): GroupTruth {
@@ -234,8 +240,9 @@ export class World {
       store: this.#store,
       random: this.#random.fork(),
       present: (key) => this.#entries.get(key),
-      onSpoiled: (key) => {
-        this.#unreadable.add(key);
+      onSpoiled: (key, value) => {
+        // A damaged page of members may be written anew: it is for people. One of a newer format may not.
+        if (!key.startsWith("m/") || value.startsWith('{"v":')) this.#unreadable.add(key);
         if (key.startsWith("r/")) this.#truth(key.slice(2)).interrupt(this.#time.monotonicMs());
       },
       onRepaired: ({ key, value, revision }) => {
@@ -249,7 +256,7 @@ export class World {
     const { core } = this.#options.modules;
     this.#checks.onEntry({ server, key, value, isUnreadable: this.#unreadable.has(key) });
     this.#entries.set(key, { key, value, revision });
-    if (key.startsWith("m/")) return;
+    if (key.startsWith("m/") || !this.#byId.has(key.slice(2))) return;
     const truth = this.#truth(key.slice(2));
     if (key.startsWith("r/")) {
       const write = truth.add(server, revision, this.#time.monotonicMs(), core.decodeRecord(value));

@@ -4,6 +4,7 @@ import {
   type CampaignResult,
   DEFAULT_POLICY,
   type ElectionRecord,
+  type Group,
   type Leader,
   type Leadership,
   type LeadershipEvent,
@@ -100,6 +101,34 @@ export interface WrittenEntry {
   readonly isUnreadable: boolean;
 }
 
+/** Between when it was asked at that server and when it was answered, in true time. */
+interface Asked {
+  readonly server: string;
+  readonly fromMs: number;
+  readonly toMs: number;
+}
+
+export interface Listed extends Asked {
+  readonly groups: readonly Group[];
+}
+
+export interface Looked extends Asked {
+  readonly group: Group;
+}
+
+export interface Recalled extends Asked {
+  readonly groupId: string;
+  readonly events: readonly LeadershipEvent[];
+}
+
+/** Who is there, right after a heartbeat of `wanted` was taken. */
+export interface Met extends Asked {
+  readonly groupId: string;
+  readonly wanted: string;
+  readonly members: readonly string[];
+  readonly health: readonly string[];
+}
+
 /** A request at a server, as long as it is not answered. */
 export interface OpenRequest {
   readonly server: SimServer;
@@ -111,6 +140,10 @@ export interface OpenRequest {
 
 export interface Check {
   onEntry?(entry: WrittenEntry): void;
+  onListed?(listed: Listed): void;
+  onLooked?(looked: Looked): void;
+  onRecalled?(recalled: Recalled): void;
+  onMet?(met: Met): void;
   /** A server answered that the store is unavailable. */
   onUnavailable?(server: string, error: Error): void;
   /** `closed`: after how long. */
@@ -187,6 +220,7 @@ export const CHECKS = {
   S12: "a candidate elected before another that waits at the same server and is to be served first",
   S13: "a watcher of all groups that misses, doubles or is sent back",
   S14: "an entry that cannot be read written over",
+  S15: "an answer about groups, members or histories that is not so, or something left of a refused request",
   L1: "no leader for too long, without faults",
   L2: "a holder told that it is not the leader",
   L3: "a mark or a lease that outlives its time",

@@ -5,7 +5,11 @@ import type {
   CheckCode,
   CheckContext,
   Lead,
+  Listed,
+  Looked,
+  Met,
   Read,
+  Recalled,
   Watched,
   WatchedAll,
   WrittenEntry,
@@ -24,6 +28,7 @@ import { NoGaps } from "./no-gaps.js";
 import { OneHolder } from "./one-holder.js";
 import { OneLeader } from "./one-leader.js";
 import { QueueOrder } from "./queue-order.js";
+import { TrueAnswers } from "./true-answers.js";
 import { TrueReasons } from "./true-reasons.js";
 import { WholeHistory } from "./whole-history.js";
 import { WholeWatch } from "./whole-watch.js";
@@ -66,6 +71,7 @@ export class Checks implements Required<Check> {
       new HonestAnswers(told),
       new QueueOrder(told),
       new InTime(told),
+      new TrueAnswers(told),
       new NoGaps(told),
     ];
   }
@@ -113,6 +119,22 @@ export class Checks implements Required<Check> {
 
   onWatched(watched: Watched): void {
     for (const check of this.#checks) check.onWatched?.(watched);
+  }
+
+  onListed(listed: Listed): void {
+    for (const check of this.#checks) check.onListed?.(listed);
+  }
+
+  onLooked(looked: Looked): void {
+    for (const check of this.#checks) check.onLooked?.(looked);
+  }
+
+  onRecalled(recalled: Recalled): void {
+    for (const check of this.#checks) check.onRecalled?.(recalled);
+  }
+
+  onMet(met: Met): void {
+    for (const check of this.#checks) check.onMet?.(met);
   }
 
   onEntry(entry: WrittenEntry): void {

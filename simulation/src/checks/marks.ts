@@ -39,6 +39,17 @@ export class Marks implements Check {
     this.#checkBan(write, marks);
     this.#checkDeposed(write);
     this.#checkHeldBack(write);
+    this.#checkAllowed(write);
+  }
+
+  /** Whoever is no longer allowed is neither elected nor given more time. */
+  #checkAllowed({ record, previous, events }: RecordWrite): void {
+    const { holder } = record;
+    const allowed = previous?.record.config?.allowedNodes ?? null;
+    if (holder === null || allowed === null || allowed.includes(holder.nodeId)) return;
+    const isMore = record.holdMs > (previous?.record.holdMs ?? 0);
+    if (isMore || events.some((event) => event.type === "LEADER_CHANGED"))
+      this.#context.fail("S8", `${holder.nodeId} leads on in term ${record.term}, and is not allowed`);
   }
 
   #followMarks(write: RecordWrite): Map<string, Mark> {
