@@ -35,6 +35,8 @@ export class ServiceError extends Error {
   readonly code: ServiceCode;
   readonly details: Details;
   readonly retryAfterSeconds: number | undefined;
+  /** Routes of an extension have an error handler of their own, which goes by this, as those of Fastify do. */
+  readonly statusCode: number;
 
   constructor(
     code: ServiceCode,
@@ -44,6 +46,7 @@ export class ServiceError extends Error {
   ) {
     super(message, options);
     this.code = code;
+    this.statusCode = HTTP_STATUS[code];
     this.details = details;
     this.retryAfterSeconds = options?.retryAfterSeconds ?? (code === "BACKEND_UNAVAILABLE" ? 1 : undefined);
   }
