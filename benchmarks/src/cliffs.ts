@@ -3,7 +3,8 @@
  * groups. An elector over a store in memory, without HTTP: what is seen is the elector's own.
  *
  * Each size has a process of its own, so that heaps do not mix, and they take turns, so that whatever else the machine
- * does hits all of them. CPU time and not wall time is counted; a ratio is the median of those of all rounds.
+ * does hits all of them. All sizes have equally many in all, so that they fill as much memory. CPU time and not wall time
+ * is counted; a ratio is the median of those of all rounds.
  */
 import type { Benchmark } from "./benchmark.js";
 import { Child } from "./child.js";

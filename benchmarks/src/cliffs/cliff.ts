@@ -10,7 +10,10 @@ export interface Cliff {
 
 /** One size of it, in a process that measures nothing else. */
 export interface MeasuredSize {
-  /** All sizes do about as much in a round, so that their figures are equally certain. */
+  /**
+   * Each size has equally many in all, in one elector or spread over several that are there at the same time: so caches and
+   * the garbage collector cost each of them the same, and their figures are equally certain.
+   */
   round(): Promise<Figures>;
 }
 

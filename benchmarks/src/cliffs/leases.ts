@@ -6,7 +6,7 @@ import { close, type ElectedGroups, electedGroups, groupAt } from "./elected-gro
 import { HandClock } from "./hand-clock.js";
 
 const SIZES = [1000, 50_000] as const;
-/** Leases in a round, in one elector or one after the other in several. */
+/** Leases in all. */
 const WORK = 50_000;
 const TTL_MS = 10_000;
 /** More than a server holds the lease, less than a candidate waits. */
@@ -25,16 +25,17 @@ export const leases: Cliff = {
 async function round(size: number): Promise<Figures> {
   const followed = new CpuTime();
   const vacated = new CpuTime();
-  for (let done = 0; done < WORK; done += size) {
-    const clock = new HandClock();
-    const elected = await electedGroups(size, clock, TTL_MS);
-    const answers = await queue(elected, size, clock);
-    collectGarbage();
+  const all: Contested[] = [];
+  for (let leased = 0; leased < WORK; leased += size) all.push(await contest(size));
+  collectGarbage();
+  for (const { clock, answers } of all) {
     await followed.of(() => clock.advance(OVER_MS));
     await Promise.all(answers);
-    await expectLeader(elected.elector, size, SUCCESSOR);
-    collectGarbage();
-    await vacated.of(() => clock.advance(OVER_MS));
+  }
+  for (const { elected } of all) await expectLeader(elected.elector, size, SUCCESSOR);
+  collectGarbage();
+  for (const { clock } of all) await vacated.of(() => clock.advance(OVER_MS));
+  for (const { elected } of all) {
     await expectLeader(elected.elector, size, null);
     await close(elected);
   }
@@ -46,17 +47,22 @@ async function round(size: number): Promise<Figures> {
   };
 }
 
-/** A candidate for every group. */
-async function queue(
-  { elector }: ElectedGroups,
-  size: number,
-  clock: HandClock,
-): Promise<readonly Promise<unknown>[]> {
-  const answers = Array.from({ length: size }, (_, index) =>
-    elector.campaign({ groupId: groupAt(index), nodeId: SUCCESSOR, ttlMs: TTL_MS, waitMs: WAIT_MS }),
-  );
+/** Led groups of one elector, and a candidate that waits for each. */
+interface Contested {
+  readonly clock: HandClock;
+  readonly elected: ElectedGroups;
+  readonly answers: readonly Promise<unknown>[];
+}
+
+async function contest(size: number): Promise<Contested> {
+  const clock = new HandClock();
+  const elected = await electedGroups(size, clock, TTL_MS);
+  const answers = Array.from({ length: size }, (_, index) => {
+    const candidate = { groupId: groupAt(index), nodeId: SUCCESSOR, ttlMs: TTL_MS, waitMs: WAIT_MS };
+    return elected.elector.campaign(candidate);
+  });
   await clock.settled();
-  return answers;
+  return { clock, elected, answers };
 }
 
 async function expectLeader(elector: StoreElector, size: number, nodeId: string | null): Promise<void> {

@@ -7,11 +7,12 @@ import { HandClock } from "./hand-clock.js";
 
 const SIZES = [1000, 100_000] as const;
 const LIMIT = 100;
-/** Pages in a round: of all in order, as many as the many groups have. */
-const LISTED = 1000;
-const SINGLE = 300;
+/** Groups in all. */
+const GROUPS = 100_000;
+/** Pages in a round, besides those of all groups. */
+const SINGLE = 1000;
 /** Fewer, since each adds a group that stays. */
-const ADDED = 100;
+const ADDED = 200;
 const TTL_MS = 60_000;
 
 export const pages: Cliff = {
@@ -19,39 +20,43 @@ export const pages: Cliff = {
   of: `page of ${LIMIT} groups`,
   sizes: SIZES,
   async open(size) {
-    const { elector } = await electedGroups(size, new HandClock(), TTL_MS);
+    const electors: StoreElector[] = [];
+    for (let groups = 0; groups < GROUPS; groups += size) {
+      electors.push((await electedGroups(size, new HandClock(), TTL_MS)).elector);
+    }
     let rounds = 0;
-    return { round: () => round(elector, size, rounds++) };
+    return { round: () => round(electors, size, rounds++) };
   },
 };
 
-async function round(elector: StoreElector, size: number, index: number): Promise<Figures> {
+async function round(electors: readonly StoreElector[], size: number, index: number): Promise<Figures> {
+  const electorAt = (turn: number) => electors[turn % electors.length] as StoreElector;
   collectGarbage();
   const single = new CpuTime();
   await single.of(async () => {
     for (let page = 0; page < SINGLE; page++) {
-      // A place further on each time, with as many groups behind it as a page has.
+      // Another place each time, with as many groups behind it as a page has.
       const after = (page * STRIDE) % (size - LIMIT);
-      const { groups } = await elector.groups({ limit: LIMIT, cursor: groupAt(after) });
+      const { groups } = await electorAt(page).groups({ limit: LIMIT, cursor: groupAt(after) });
       if (groups.length !== LIMIT || groups[0]?.groupId !== groupAt(after + 1))
         throw new Error("a wrong page");
     }
   });
   const listed = new CpuTime();
-  const pagesOfAll = size / LIMIT;
   await listed.of(async () => {
-    for (let done = 0; done < LISTED; done += pagesOfAll) await listAll(elector, size);
+    for (const elector of electors) await listAll(elector, size);
   });
   const fresh = new CpuTime();
   for (let added = 0; added < ADDED; added++) {
     // After all others, so that pages stay what they were.
     const groupId = `new/${index}/${added}`;
+    const elector = electorAt(added);
     await elector.campaign({ groupId, nodeId: "leader", ttlMs: TTL_MS });
     await fresh.of(async () => void (await elector.groups({ limit: LIMIT })));
   }
   return {
     "at any place": single.us / SINGLE,
-    "of all pages in order": listed.us / LISTED,
+    "of all pages in order": listed.us / (GROUPS / LIMIT),
     "after a new group": fresh.us / ADDED,
   };
 }

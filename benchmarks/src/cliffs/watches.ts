@@ -6,7 +6,7 @@ import { electedGroups, groupAt } from "./elected-groups.js";
 import { HandClock } from "./hand-clock.js";
 
 const SIZES = [1000, 50_000] as const;
-/** Watches in a round, all at once or so many at a time. */
+/** Watches in all. */
 const WORK = 50_000;
 /** Groups that are there for whoever watches all. */
 const FEW_GROUPS = 10;
@@ -28,33 +28,35 @@ export const watches: Cliff = {
   sizes: SIZES,
   async open(size) {
     const clock = new HandClock();
-    const many = await electedGroups(Math.max(size, ON_ONE_CONNECTION), clock, TTL_MS);
-    const few = await electedGroups(FEW_GROUPS, clock, TTL_MS);
-    return { round: () => round(size, clock, many.elector, few.elector) };
+    const many: StoreElector[] = [];
+    const few: StoreElector[] = [];
+    for (let open = 0; open < WORK; open += size) {
+      many.push((await electedGroups(size, clock, TTL_MS)).elector);
+      few.push((await electedGroups(FEW_GROUPS, clock, TTL_MS)).elector);
+    }
+    return { round: () => round(size, clock, many, few) };
   },
 };
 
 async function round(
   size: number,
   clock: HandClock,
-  many: StoreElector,
-  few: StoreElector,
+  many: readonly StoreElector[],
+  few: readonly StoreElector[],
 ): Promise<Figures> {
   const figures: Record<string, number> = {};
   for (const [kind, open] of Object.entries(KINDS)) {
-    const elector = kind === "a group each" ? many : few;
     const opening = new CpuTime();
     const returning = new CpuTime();
     const aborting = new CpuTime();
+    const all = (kind === "a group each" ? many : few).map(
+      (elector) => new Watches(elector, clock, size, open),
+    );
     collectGarbage();
-    for (let done = 0; done < WORK; done += size) {
-      const left = new Watches(elector, clock, size, open);
-      await opening.of(() => left.open());
-      await returning.of(() => left.leave());
-      const cut = new Watches(elector, clock, size, open);
-      await cut.open();
-      await aborting.of(() => cut.hangUp());
-    }
+    for (const each of all) await opening.of(() => each.open());
+    for (const each of all) await returning.of(() => each.leave());
+    for (const each of all) await each.open();
+    for (const each of all) await aborting.of(() => each.hangUp());
     figures[`to open, ${kind}`] = opening.us / WORK;
     figures[`to close, ${kind}`] = returning.us / WORK;
     figures[`to close by hanging up, ${kind}`] = aborting.us / WORK;
@@ -67,10 +69,10 @@ class Watches {
   readonly #clock: HandClock;
   readonly #size: number;
   readonly #open: Open;
-  readonly #connections: AbortController[] = [];
-  readonly #iterators: AsyncIterator<WatchEvent>[] = [];
+  #connections: AbortController[] = [];
+  #iterators: AsyncIterator<WatchEvent>[] = [];
   /** Each waits for an event that does not come. */
-  readonly #ended: Promise<"ended" | "event">[] = [];
+  #ended: Promise<"ended" | "event">[] = [];
 
   constructor(elector: StoreElector, clock: HandClock, size: number, open: Open) {
     this.#elector = elector;
@@ -80,6 +82,9 @@ class Watches {
   }
 
   async open(): Promise<void> {
+    this.#connections = [];
+    this.#iterators = [];
+    this.#ended = [];
     for (let index = 0; index < this.#size; index++) {
       if (index % ON_ONE_CONNECTION === 0) this.#connections.push(new AbortController());
       const { signal } = this.#connections.at(-1) as AbortController;
