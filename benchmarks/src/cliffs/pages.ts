@@ -2,7 +2,7 @@
 import type { StoreElector } from "@tenure/core";
 import type { Cliff, Figures } from "./cliff.js";
 import { collectGarbage, CpuTime } from "./cpu-time.js";
-import { electedGroups, groupAt, STRIDE } from "./elected-groups.js";
+import { electedTogether, groupAt, STRIDE } from "./elected-groups.js";
 import { HandClock } from "./hand-clock.js";
 
 const SIZES = [1000, 100_000] as const;
@@ -20,10 +20,8 @@ export const pages: Cliff = {
   of: `page of ${LIMIT} groups`,
   sizes: SIZES,
   async open(size) {
-    const electors: StoreElector[] = [];
-    for (let groups = 0; groups < GROUPS; groups += size) {
-      electors.push((await electedGroups(size, new HandClock(), TTL_MS)).elector);
-    }
+    const elected = await electedTogether(GROUPS / size, size, new HandClock(), TTL_MS);
+    const electors = elected.map(({ elector }) => elector);
     let rounds = 0;
     return { round: () => round(electors, size, rounds++) };
   },
