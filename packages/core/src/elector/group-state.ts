@@ -11,6 +11,7 @@ import type { Entry, Revision } from "../store/store.js";
 import type { AgendaItem } from "./agenda.js";
 import type { Waiters } from "../rules/attend.js";
 import { CampaignQueue } from "./campaign-queue.js";
+import { Fifo } from "./fifo.js";
 import type { Waiter } from "./waiter.js";
 
 const NO_WAITERS: Waiters<Waiter> = Object.freeze({
@@ -60,7 +61,7 @@ export class GroupState implements AgendaItem {
   agendaMs = 0;
 
   #taken = false;
-  #turns: (() => void)[] | null = null;
+  #turns: Fifo<() => void> | null = null;
 
   constructor(groupId: string) {
     this.groupId = groupId;
@@ -141,7 +142,7 @@ export class GroupState implements AgendaItem {
       this.#taken = true;
       return null;
     }
-    this.#turns ??= [];
+    this.#turns ??= new Fifo();
     const turns = this.#turns;
     return new Promise((resolve) => turns.push(resolve));
   }

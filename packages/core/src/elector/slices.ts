@@ -1,4 +1,5 @@
 import { type Clock, readClock, type Reading } from "../clock.js";
+import { Fifo } from "./fifo.js";
 
 /** How much of a long piece of work is done in one turn: half a millisecond's worth of groups. */
 export const SLICE_GROUPS = 250;
@@ -9,7 +10,7 @@ export const SLICE_GROUPS = 250;
  */
 export class Slices {
   readonly #clock: Clock;
-  readonly #waiting: ((now: Reading) => void)[] = [];
+  readonly #waiting = new Fifo<(now: Reading) => void>();
   #scheduled = false;
 
   constructor(clock: Clock) {
@@ -25,7 +26,7 @@ export class Slices {
   }
 
   #schedule(): void {
-    if (this.#scheduled || this.#waiting.length === 0) return;
+    if (this.#scheduled || this.#waiting.size === 0) return;
     this.#scheduled = true;
     this.#clock.soon(() => {
       this.#scheduled = false;

@@ -1,0 +1,23 @@
+import * as fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { Fifo } from "./fifo.js";
+
+describe("a queue", () => {
+  it("gives back what was put in, the first one first, as an array does", () => {
+    fc.assert(
+      fc.property(fc.array(fc.option(fc.integer(), { freq: 2 })), (steps) => {
+        const queue = new Fifo<number>();
+        const model: number[] = [];
+        for (const step of steps) {
+          if (step === null) {
+            expect(queue.shift()).toBe(model.shift());
+          } else {
+            queue.push(step);
+            model.push(step);
+          }
+          expect(queue.size).toBe(model.length);
+        }
+      }),
+    );
+  });
+});
