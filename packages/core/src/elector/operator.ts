@@ -68,7 +68,7 @@ export class Operator {
     const group = this.#engine.obtain(groupId);
     const rule: Rule = (seen, now) => decideStepDown(seen, stepDown, stampOf(now, stepDown.by));
     const isDone = (now: ElectionRecord, { term, holder }: ElectionRecord) =>
-      (now.term !== term || now.holder === null || now.deposed !== null) &&
+      isSteppedDown(now, term, stepDown.force) &&
       (stepDown.banMs === 0 || now.bans.some((ban) => ban.nodeId === holder?.nodeId));
     await this.#actOnExisting(group, onOneTerm(rule, isDone));
   }
@@ -110,8 +110,13 @@ export class Operator {
           kind: "stay",
           value: transferProgress(seen, transfer.toNodeId, fromTerm),
         }));
-        if (progress.kind === "pending") await this.#ringOrWait(bell, progress.leftMs);
-        else return await this.#settleTransfer(group, transfer.toNodeId, fromTerm);
+        if (progress.kind === "pending") {
+          await this.#ringOrWait(bell, progress.leftMs);
+          continue;
+        }
+        // What this server has seen may be outdated: another may have carried over more of the mark.
+        const leader = await this.#settleTransfer(group, transfer.toNodeId, fromTerm);
+        if (leader !== null) return leader;
       }
     } finally {
       bell.remove();
@@ -239,7 +244,8 @@ export class Operator {
     return members.members(group.groupId).some((each) => each.nodeId === nodeId && each.isCandidate);
   }
 
-  #settleTransfer(group: GroupState, toNodeId: string, fromTerm: number): Promise<Leader> {
+  /** `null`: the mark still stands. */
+  #settleTransfer(group: GroupState, toNodeId: string, fromTerm: number): Promise<Leader | null> {
     return this.#engine.transact(group, (seen, now) => ({
       kind: "answer",
       give: () => {
@@ -250,9 +256,8 @@ export class Operator {
           const isLeading = leader?.nodeId === toNodeId && leader.term === fromTerm + 1;
           return isLeading ? leader : { nodeId: toNodeId, term: fromTerm + 1, expiresAtMs: now.wallMs };
         }
-        throw new ConflictError(
-          progress.kind === "failed" ? progress.problem : `${toNodeId} did not take over in time`,
-        );
+        if (progress.kind === "pending") return null;
+        throw new ConflictError(progress.problem);
       },
     }));
   }
@@ -277,6 +282,17 @@ function onOneTerm(rule: Rule, isDone: (now: ElectionRecord, then: ElectionRecor
     then = now;
     return rule(seen, reading, uncertain);
   };
+}
+
+/**
+ * Whether the leader of `term` was made to go. Where the next term has begun, only the event of that tells: the server may
+ * have decided on a record that was outdated when the request came, and the operator meant the leader of today.
+ */
+function isSteppedDown(now: ElectionRecord, term: number, force: boolean): boolean {
+  if (now.term === term) return now.holder === null || (!force && now.deposed !== null);
+  return now.events.some(
+    (event) => event.type === "LEADER_LOST" && event.term === term && event.reason === "deposed",
+  );
 }
 
 /** After an uncertain write a conflict may be with oneself: then nobody can tell. */

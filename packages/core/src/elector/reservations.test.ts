@@ -90,3 +90,27 @@ test(
     expect(wonBy((await w.until(second)).value)).toBe("b");
   }),
 );
+
+test(
+  "a transfer goes on while its mark stands, though the server that was asked has seen its time run out",
+  inWorld(async (w) => {
+    const waitsHere = w.server();
+    const renewsHere = w.farServer();
+    const askedHere = w.farServer();
+    await waitsHere.elector.campaign({ ...A, ttlMs: 30_000 });
+    const waiting = waitsHere.elector.campaign({ ...B, waitMs: 60_000 });
+    await w.clock.advance(10);
+    const startMs = w.clock.monotonicMs();
+    renewsHere.plan.feedStalledUntilMs = startMs + 600;
+    const transfer = askedHere.elector.transfer({ groupId: "g", by: "ops", toNodeId: "b", timeoutMs: 1000 });
+    await w.clock.advance(5);
+    askedHere.plan.feedStalledUntilMs = startMs + 1002;
+    await w.clock.advance(500);
+    // This server sees the mark only now, and so carries over more of it.
+    await w.until(renewsHere.elector.renew({ ...claimOf(A, 1), ttlMs: 30_000 }));
+    await w.clock.advance(600);
+    await waitsHere.elector.resign(claimOf(A, 1));
+    expect(wonBy((await w.until(waiting)).value)).toBe("b");
+    expect((await w.until(transfer)).value).toMatchObject({ nodeId: "b", term: 2 });
+  }),
+);

@@ -227,6 +227,40 @@ test(
 );
 
 test(
+  "a step-down that was decided on the leader of an earlier term and lost is not answered as done while another leads",
+  inWorld(async (w) => {
+    const one = w.server();
+    const two = w.farServer();
+    await one.elector.campaign(A);
+    await w.clock.advance(10);
+    two.plan.feedStalledUntilMs = w.clock.monotonicMs() + 100;
+    await one.elector.resign(claimOf(A, 1));
+    await one.elector.campaign(B);
+    two.store.next("r/", lostRequest);
+    const { value } = await w.until(outcomeOf(two.elector.stepDown(OPS)));
+    expect(value).toMatchObject({ code: "BACKEND_UNAVAILABLE" });
+    expect(await w.record()).toMatchObject({ term: 2, holder: { nodeId: "b" }, deposed: null });
+  }),
+);
+
+test(
+  "a forced step-down that was lost frees a group whose leader was merely asked to go meanwhile",
+  inWorld(async (w) => {
+    const one = w.server();
+    const two = w.server();
+    await one.elector.campaign(A);
+    one.store.next("r/", lostRequest);
+    const letSyncs = one.store.holdSyncs();
+    const forced = one.elector.stepDown({ ...OPS, force: true });
+    await w.clock.advance(0);
+    await two.elector.stepDown(OPS);
+    letSyncs();
+    await w.until(forced);
+    expect(await w.record()).toMatchObject({ term: 1, holder: null });
+  }),
+);
+
+test(
   "a deletion whose answer was lost does not delete the group made anew since",
   inWorld(async (w) => {
     const one = w.server();
