@@ -25,8 +25,10 @@ import type {
 
 const HEARTBEAT_MS = 500;
 const SERVER_NODE_ID = "arena";
-/** A node's right to campaign for a second. */
-const CAMPAIGNS_AT_ONCE = 1000;
+/** What a node may ask for in a second. */
+const CAMPAIGNS_PER_NODE = 1000;
+/** Few, so that the honest leader gets its turn while a crowd is gathered. */
+const CAMPAIGNS_AT_ONCE = 100;
 const LONG_TTL_MS = 60_000;
 /**
  * Attackers come from other machines as a rule, and take no processor time from the service; here they have what it and the
@@ -158,7 +160,8 @@ export class Arena {
   /** So many groups that are led for a minute, by nodes that each win as many as their rate allows. */
   async lead(count: number): Promise<void> {
     for (let from = 0; from < count; from += CAMPAIGNS_AT_ONCE) {
-      const nodeId = `crowd-${from}`;
+      const nodeId = `crowd-${Math.floor(from / CAMPAIGNS_PER_NODE)}`;
+      const token = this.#token({ sub: nodeId, role: "node", groups: ["crowd/*"] });
       const ids = Array.from(
         { length: Math.min(CAMPAIGNS_AT_ONCE, count - from) },
         (_, index) => from + index,
@@ -168,7 +171,6 @@ export class Arena {
         node_id: nodeId,
         lease_ttl_ms: LONG_TTL_MS,
       }));
-      const token = this.#token({ sub: nodeId, role: "node", groups: ["crowd/*"] });
       const { results } = (await this.#ask("POST", "/v1/campaign", { campaigns }, token)) as {
         results: readonly { is_leader?: boolean }[];
       };
