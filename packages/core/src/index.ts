@@ -56,6 +56,7 @@ export {
   parseStepDown,
   parseTransfer,
 } from "./elector/requests.js";
+export { Slices } from "./elector/slices.js";
 export { StoreElector, type StoreElectorOptions } from "./elector/store-elector.js";
 export {
   BackendUnavailableError,

@@ -9,6 +9,7 @@ import {
   type RenewManyResult,
   type RenewResult,
   type ResignResult,
+  Slices,
   systemClock,
 } from "@tenure/core";
 import type { AuditLog } from "./audit/audit-log.js";
@@ -44,6 +45,8 @@ export class ElectionService {
   readonly #permissions: Permissions;
   readonly #waiting: WaitingRoom;
   readonly #clock: Clock;
+  /** Of the streams of many watches. */
+  readonly #slices: Slices;
 
   constructor({ elector, signer, metrics, audit, waiting, clock = systemClock }: ElectionServiceParts) {
     this.#elector = tracedElector(elector);
@@ -53,6 +56,7 @@ export class ElectionService {
     this.#permissions = new Permissions(audit);
     this.#waiting = waiting;
     this.#clock = clock;
+    this.#slices = new Slices(clock);
   }
 
   async campaign(
@@ -209,7 +213,7 @@ export class ElectionService {
       for (const watch of opened.values()) if (watch instanceof Watch) void watch.return();
       throw error;
     }
-    return new WatchMany(opened);
+    return new WatchMany(opened, this.#slices);
   }
 
   /** Rejects where the store does not answer. */

@@ -5,6 +5,7 @@
  * An event carries its number, by which its group is resumed. A group that may not be watched is told so in its place, and the
  * others go on; a server or store that fails ends all of them.
  */
+import type { Slices } from "@tenure/core";
 import { type ServiceCode, ServiceError } from "./service-error.js";
 import { type StreamItem, Watch, type WatchItem } from "./watch.js";
 
@@ -15,6 +16,12 @@ const OF_ONE_GROUP: ReadonlySet<ServiceCode> = new Set([
   "INVALID_REQUEST",
 ]);
 
+/**
+ * Watches that are opened or closed in one turn of the event loop, two milliseconds' worth: a renewal does not wait for the
+ * thousand watches of a stream, nor for those of fifty streams that end together.
+ */
+const SLICE_WATCHES = 100;
+
 interface Ready {
   /** To be pulled again when this was taken; `null` if there is nothing more to come of it. */
   readonly watch: Watch | null;
@@ -24,18 +31,21 @@ interface Ready {
 
 export class WatchMany implements AsyncIterableIterator<StreamItem, undefined> {
   readonly #watches: ReadonlyMap<string, Watch | ServiceError>;
+  readonly #slices: Slices;
   readonly #ready: Ready[] = [];
   #hasBegun = false;
   #hasLeft = false;
   #failure: { readonly error: unknown } | null = null;
   #wake = (): void => {};
 
-  constructor(watches: ReadonlyMap<string, Watch | ServiceError>) {
+  /** `slices` are shared by all streams of a server. */
+  constructor(watches: ReadonlyMap<string, Watch | ServiceError>, slices: Slices) {
     this.#watches = watches;
+    this.#slices = slices;
   }
 
   async next(): Promise<IteratorResult<StreamItem, undefined>> {
-    if (!this.#hasBegun) this.#begin();
+    if (!this.#hasBegun) void this.#begin();
     for (;;) {
       if (this.#hasLeft) return { done: true, value: undefined };
       const ready = this.#ready.shift();
@@ -57,7 +67,10 @@ export class WatchMany implements AsyncIterableIterator<StreamItem, undefined> {
     this.#hasLeft = true;
     this.#wake();
     const watches = [...this.#watches.values()].filter((watch) => watch instanceof Watch);
-    await Promise.all(watches.map((watch) => watch.return()));
+    for (let from = 0; from < watches.length; from += SLICE_WATCHES) {
+      await this.#slices.turn();
+      await Promise.all(watches.slice(from, from + SLICE_WATCHES).map((watch) => watch.return()));
+    }
     return { done: true, value: undefined };
   }
 
@@ -65,11 +78,14 @@ export class WatchMany implements AsyncIterableIterator<StreamItem, undefined> {
     return this;
   }
 
-  #begin(): void {
+  async #begin(): Promise<void> {
     this.#hasBegun = true;
+    let count = 0;
     for (const [groupId, watch] of this.#watches) {
-      if (watch instanceof ServiceError) this.#refuse(groupId, watch);
-      else void this.#pull(groupId, watch);
+      if (count++ % SLICE_WATCHES === 0) await this.#slices.turn();
+      if (this.#hasLeft) return;
+      if (watch instanceof Watch) void this.#pull(groupId, watch);
+      else this.#refuse(groupId, watch);
     }
   }
 
@@ -87,6 +103,7 @@ export class WatchMany implements AsyncIterableIterator<StreamItem, undefined> {
   #refuse(groupId: string, refusal: ServiceError): void {
     const item = { event: { group_id: groupId, ...refusal.reply() }, cursor: null };
     this.#ready.push({ watch: null, groupId, item });
+    this.#wake();
   }
 }
 
