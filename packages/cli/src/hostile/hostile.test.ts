@@ -26,7 +26,7 @@ const STRENGTH: Required<Strengths> = {
   "silent-sockets": 1000,
   watches: 50_000,
   snapshots: 40,
-  garbage: 80,
+  garbage: 40,
   reconnects: 50,
   "deaf-readers": 200,
   "refused-campaigns": 10,
