@@ -16,12 +16,19 @@ let evil: Server;
 let evilUrl: string;
 let browser: Browser;
 beforeAll(async () => {
-  evil = createServer((_, response) => response.setHeader("content-type", "text/html").end("<p>win a prize"));
-  await once(evil.listen(0, "127.0.0.1"), "listening");
+  evil = await servePage(0);
   evilUrl = `http://evil.example:${(evil.address() as AddressInfo).port}/`;
 });
 afterEach(() => browser.close());
 afterAll(() => void evil.close());
+
+async function servePage(port: number): Promise<Server> {
+  const server = createServer((_, response) => {
+    response.setHeader("content-type", "text/html").end("<p>win a prize");
+  });
+  await once(server.listen(port, "127.0.0.1"), "listening");
+  return server;
+}
 
 /** Everything that a page can send to another site without being asked first. Resolves when the browser has sent it. */
 async function attack(page: Page, service: string): Promise<void> {
@@ -71,7 +78,14 @@ describe.skipIf(isMissing("chromium"))("a page of another site", () => {
     try {
       await tenure.elect("secret", "a");
       browser = await Browser.launch({ args: REBOUND });
-      const { page } = await browser.open(`${tenure.url.replace("127.0.0.1", "evil.example")}/docs`);
+      // The page comes from the attacker's server. By the time of its requests its name leads to the service.
+      await tenure.kill();
+      const attacker = await servePage(Number(new URL(tenure.url).port));
+      const { page } = await browser.open(tenure.url.replace("127.0.0.1", "evil.example"));
+      attacker.closeAllConnections();
+      attacker.close();
+      await once(attacker, "close");
+      await tenure.start();
       const found = await page.evaluate(async () => {
         const read = await fetch("/v1/groups");
         const body = JSON.stringify({ node_id: "evil", lease_ttl_ms: 5000 });
