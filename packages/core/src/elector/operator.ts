@@ -108,7 +108,7 @@ export class Operator {
       for (;;) {
         const progress = await this.#engine.transact(group, (seen) => ({
           kind: "stay",
-          value: transferProgress(seen, transfer.toNodeId, fromTerm),
+          value: transferProgress(seen, transfer.toNodeId, fromTerm, () => group.history()),
         }));
         if (progress.kind === "pending") {
           await this.#ringOrWait(bell, progress.leftMs);
@@ -249,7 +249,7 @@ export class Operator {
     return this.#engine.transact(group, (seen, now) => ({
       kind: "answer",
       give: () => {
-        const progress = transferProgress(seen, toNodeId, fromTerm);
+        const progress = transferProgress(seen, toNodeId, fromTerm, () => group.history());
         const leader = leaderView(seen, now.wallMs);
         if (progress.kind === "done") {
           // It may have resigned already; then its lease is over as of now.

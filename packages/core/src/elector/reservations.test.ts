@@ -114,3 +114,25 @@ test(
     expect((await w.until(transfer)).value).toMatchObject({ nodeId: "b", term: 2 });
   }),
 );
+
+test(
+  "a transfer is done though its successor has led and gone so long ago that only the history shows it",
+  inWorld(async (w) => {
+    const here = w.server();
+    const askedHere = w.farServer();
+    await here.elector.campaign({ ...A, ttlMs: 30_000 });
+    const waiting = here.elector.campaign({ ...B, ttlMs: 30_000, waitMs: 60_000 });
+    await w.clock.advance(10);
+    const transfer = askedHere.elector.transfer({ groupId: "g", by: "ops", toNodeId: "b", timeoutMs: 5000 });
+    await w.clock.advance(5);
+    askedHere.plan.feedStalledUntilMs = w.clock.monotonicMs() + 1000;
+    await here.elector.resign(claimOf(A, 1));
+    expect(wonBy((await w.until(waiting)).value)).toBe("b");
+    await here.elector.resign(claimOf(B, 2));
+    for (const term of [3, 4, 5]) {
+      await here.elector.campaign(C);
+      await here.elector.resign(claimOf(C, term));
+    }
+    expect((await w.until(transfer)).value).toMatchObject({ nodeId: "b", term: 2 });
+  }),
+);

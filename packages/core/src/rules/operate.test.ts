@@ -165,7 +165,8 @@ describe("transfer", () => {
 
 describe("a transfer is", () => {
   const mark = { toNodeId: "b", leftMs: 500, ready: true, by: null };
-  const progress = (record: ElectionRecord, ageMs = 0) => transferProgress({ record, ageMs }, "b", 7);
+  const progress = (record: ElectionRecord, ageMs = 0) =>
+    transferProgress({ record, ageMs }, "b", 7, () => []);
 
   test("done when the successor leads a later term", () => {
     expect(progress({ ...led, term: 8, holder: { ...holder, nodeId: "b" } })).toEqual({ kind: "done" });

@@ -1,4 +1,5 @@
 /** What happens when an operator acts on a led or vacant group. */
+import type { LeadershipEvent } from "../event.js";
 import type { ElectionRecord, Observation } from "../record.js";
 import { carryOver } from "./carry-over.js";
 import { isAllowed } from "./eligibility.js";
@@ -94,10 +95,15 @@ export type TransferProgress =
   | { readonly kind: "failed"; readonly problem: string };
 
 /** How a transfer out of `fromTerm` stands: the leader of the next term, and no later one, is its outcome. */
-export function transferProgress(seen: Observation, toNodeId: string, fromTerm: number): TransferProgress {
+export function transferProgress(
+  seen: Observation,
+  toNodeId: string,
+  fromTerm: number,
+  history: () => readonly LeadershipEvent[],
+): TransferProgress {
   const now = carryOver(seen.record, seen.ageMs);
   if (now.term > fromTerm) {
-    const elected = leaderOfTerm(now, fromTerm + 1);
+    const elected = leaderOfTerm(now, fromTerm + 1, history);
     if (elected === toNodeId) return { kind: "done" };
     const what =
       elected === null ? `term ${fromTerm + 1} has begun and ended` : `${elected} was elected instead`;
@@ -114,10 +120,15 @@ export function transferProgress(seen: Observation, toNodeId: string, fromTerm: 
       };
 }
 
-/** `null`: the record tells no more. */
-function leaderOfTerm({ events, holder, term }: ElectionRecord, asked: number): string | null {
-  const begun = events.find((event) => event.type === "LEADER_CHANGED" && event.term === asked);
-  return begun?.leaderNodeId ?? (term === asked ? (holder?.nodeId ?? null) : null);
+/** The record shows the last events only, the history the rest. `null`: neither of them tells any more. */
+function leaderOfTerm(
+  { events, holder, term }: ElectionRecord,
+  asked: number,
+  history: () => readonly LeadershipEvent[],
+): string | null {
+  if (term === asked && holder !== null) return holder.nodeId;
+  const isBegin = (event: LeadershipEvent) => event.type === "LEADER_CHANGED" && event.term === asked;
+  return (events.find(isBegin) ?? history().find(isBegin))?.leaderNodeId ?? null;
 }
 
 /** The holder may go on and its lease still ends; no one wins. */
