@@ -16,6 +16,7 @@ import {
   type StepDown,
   type Transfer,
   transferProgress,
+  withoutTransfer,
 } from "../rules/operate.js";
 import type { Campaigns } from "./campaigns.js";
 import { stampOf } from "../rules/terms.js";
@@ -115,7 +116,7 @@ export class Operator {
           continue;
         }
         // What this server has seen may be outdated: another may have carried over more of the mark.
-        const leader = await this.#settleTransfer(group, transfer.toNodeId, fromTerm);
+        const leader = await this.#settleTransfer(group, transfer, fromTerm);
         if (leader !== null) return leader;
       }
     } finally {
@@ -245,21 +246,24 @@ export class Operator {
   }
 
   /** `null`: the mark still stands. */
-  #settleTransfer(group: GroupState, toNodeId: string, fromTerm: number): Promise<Leader | null> {
-    return this.#engine.transact(group, (seen, now) => ({
-      kind: "answer",
-      give: () => {
-        const progress = transferProgress(seen, toNodeId, fromTerm, () => group.history());
-        const leader = leaderView(seen, now.wallMs);
-        if (progress.kind === "done") {
-          // It may have resigned already; then its lease is over as of now.
-          const isLeading = leader?.nodeId === toNodeId && leader.term === fromTerm + 1;
-          return isLeading ? leader : { nodeId: toNodeId, term: fromTerm + 1, expiresAtMs: now.wallMs };
+  #settleTransfer(group: GroupState, transfer: Transfer, fromTerm: number): Promise<Leader | null> {
+    const { toNodeId } = transfer;
+    return this.#engine.transact<Leader | null>(group, (seen, now) => {
+      const progress = transferProgress(seen, toNodeId, fromTerm, () => group.history());
+      switch (progress.kind) {
+        case "pending":
+          return { kind: "answer", give: () => null };
+        case "done":
+          return { kind: "answer", give: () => successorView(seen, now.wallMs, toNodeId, fromTerm + 1) };
+        case "failed": {
+          const fail = () => {
+            throw new ConflictError(progress.problem);
+          };
+          const change = withoutTransfer(seen, transfer);
+          return change === null ? { kind: "answer", give: fail } : { kind: "write", change, written: fail };
         }
-        if (progress.kind === "pending") return null;
-        throw new ConflictError(progress.problem);
-      },
-    }));
+      }
+    });
   }
 }
 
@@ -293,6 +297,12 @@ function isSteppedDown(now: ElectionRecord, term: number, force: boolean): boole
   return now.events.some(
     (event) => event.type === "LEADER_LOST" && event.term === term && event.reason === "deposed",
   );
+}
+
+/** The successor as the leader of its term. It may have resigned already; then its lease is over as of now. */
+function successorView(seen: Observation, wallMs: number, nodeId: string, term: number): Leader {
+  const leader = leaderView(seen, wallMs);
+  return leader?.nodeId === nodeId && leader.term === term ? leader : { nodeId, term, expiresAtMs: wallMs };
 }
 
 /** After an uncertain write a conflict may be with oneself: then nobody can tell. */

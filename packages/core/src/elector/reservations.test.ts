@@ -136,3 +136,25 @@ test(
     expect((await w.until(transfer)).value).toMatchObject({ nodeId: "b", term: 2 });
   }),
 );
+
+test(
+  "a transfer that has failed is withdrawn: no server that saw it late asks the leader to yield any more",
+  inWorld(async (w) => {
+    const here = w.server();
+    const late = w.farServer();
+    await here.elector.campaign({ ...A, ttlMs: 30_000 });
+    const waiting = failureOf(late.elector.campaign({ ...B, ttlMs: 30_000, waitMs: 60_000 }));
+    await w.clock.advance(100);
+    const startMs = w.clock.monotonicMs();
+    late.plan.feedStalledUntilMs = startMs + 1500;
+    const transfer = failureOf(
+      here.elector.transfer({ groupId: "g", by: "ops", toNodeId: "b", timeoutMs: 1000 }),
+    );
+    await w.clock.advance(2000);
+    expect((await w.until(transfer)).value).toMatchObject({ code: "CONFLICT" });
+    const renewed = await here.elector.renew({ ...claimOf(A, 1), ttlMs: 30_000 });
+    expect(renewed).not.toHaveProperty("transferTo");
+    expect((await w.record()).transfer).toBeNull();
+    void waiting;
+  }),
+);

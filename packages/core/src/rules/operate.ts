@@ -120,6 +120,16 @@ export function transferProgress(
       };
 }
 
+/**
+ * The record without a transfer that has failed; `null` where it shows none. A mark that is over in the sight of one server
+ * stands for a server that saw it later, and that one would still ask the leader to yield.
+ */
+export function withoutTransfer(seen: Observation, { toNodeId, by }: Transfer): Change | null {
+  const { transfer } = seen.record;
+  if (transfer === null || transfer.toNodeId !== toNodeId || transfer.by !== by) return null;
+  return { next: { ...carryOver(seen.record, seen.ageMs), transfer: null }, events: [] };
+}
+
 /** The record shows the last events only, the history the rest. `null`: neither of them tells any more. */
 function leaderOfTerm(
   { events, holder, term }: ElectionRecord,
