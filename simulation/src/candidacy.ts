@@ -111,7 +111,8 @@ export class Candidacy {
   #request(): CampaignRequest {
     const { nodeId, instanceId } = this.#process;
     const ttlMs = this.#random.int(this.#leastTtlMs, this.#mostTtlMs);
-    const waitMs = this.#random.chance(0.6) ? this.#random.int(200, 3000) : undefined;
+    const { waitRate, waitMs: waitsMs } = this.#environment.profile;
+    const waitMs = this.#random.chance(waitRate) ? this.#random.int(...waitsMs) : undefined;
     return { groupId: this.#groupId, nodeId, ttlMs, instanceId, waitMs, priority: this.#priority };
   }
 
@@ -141,7 +142,9 @@ export class Candidacy {
     checks.onLead(lead);
     this.#note(`leads term ${term.term} for ${term.leftMs().toFixed(1)} ms`);
     const workUntilMs = clock.monotonicMs() + this.#random.between(...this.#environment.profile.workMs);
-    let renewAtMs = clock.monotonicMs() + ttlMs / 3;
+    const sinceMs = clock.monotonicMs();
+    // A long wait costs some of the first lease.
+    let renewAtMs = clock.monotonicMs() + Math.min(ttlMs, term.leftMs()) / 3;
     while (
       term.isInside() &&
       clock.monotonicMs() < workUntilMs &&
@@ -157,7 +160,9 @@ export class Candidacy {
       );
     }
     this.#note(`${term.isInside() ? "ends" : "has lost"} term ${term.term}`);
-    const lapsed = !term.isInside() && !this.#refusedTerms.has(term);
+    // A first lease that a long wait has left hardly anything of may end before the first renewal is answered.
+    const isRenewed = clock.monotonicMs() - sinceMs > ttlMs / 2;
+    const lapsed = isRenewed && !term.isInside() && !this.#refusedTerms.has(term);
     checks.onStop(lead, lapsed ? "lapsed" : "ended");
     const forgets = this.#random.chance(FORGET_RATE);
     if (forgets) term.end();

@@ -8,6 +8,10 @@ import type { Environment } from "./environment.js";
 
 const UNREADABLE = ['{"v":99,"x":[1,2,3]}', "not even JSON", '{"v":2}', "[]", "null"];
 
+const LONGEST_MS = 9000;
+const LAST_MS = 2500;
+const NEWER = '{"v":99}';
+
 export interface OtherVersionOptions {
   readonly environment: Environment;
   readonly store: Store;
@@ -21,32 +25,46 @@ export interface OtherVersionOptions {
 export async function writeOtherVersions(options: OtherVersionOptions): Promise<void> {
   const { environment, random } = options;
   const { time, profile, groupIds } = environment;
-  while (time.monotonicMs() < profile.chaosMs - 4000) {
-    await sleep(time, random.between(200, 2000));
-    const prefix = random.pick(["r", "r", "h", "m"]);
+  // All of it is repaired before the faults end, but for a page of members at the very end.
+  const endMs = profile.chaosMs - LAST_MS;
+  const write = async (prefix: string, forMs: number) => {
     const entry = options.present(`${prefix}/${random.pick(groupIds)}`);
-    if (entry !== undefined) await spoil(options, entry);
+    if (entry !== undefined) await spoil(options, entry, forMs);
+  };
+  while (time.monotonicMs() < endMs - LONGEST_MS) {
+    await sleep(time, random.between(200, 1000));
+    const forMs = random.chance(0.4) ? random.between(7000, LONGEST_MS) : random.between(100, 1800);
+    await write(random.pick(["r", "r", "h", "m"]), Math.min(forMs, endMs - time.monotonicMs()));
   }
+  await sleep(time, Math.max(0, endMs - time.monotonicMs()));
+  // Leaders lapse meanwhile, and all of them wait for what comes then.
+  await write("h", LAST_MS - 200);
+  const page = options.present(`m/${random.pick(groupIds)}`);
+  if (page === undefined) return;
+  // It is for people: that it cannot be read for good must not matter to anybody.
+  const revision = await overwrite(options.store, page.key, page.revision, NEWER);
+  if (revision !== null) options.onSpoiled(page.key, NEWER);
 }
 
 async function spoil(
   { environment, store, random, onSpoiled, onRepaired }: OtherVersionOptions,
   entry: Entry,
-) {
+  forMs: number,
+): Promise<void> {
   const { time, trace } = environment;
   const { key, value } = entry;
   const unreadable = random.pick(UNREADABLE);
-  const spoiled = await write(store, key, entry.revision, unreadable);
+  const spoiled = await overwrite(store, key, entry.revision, unreadable);
   if (spoiled === null) return;
   trace?.note("other", `writes ${key}, which cannot be read`);
   onSpoiled(key, unreadable);
-  await sleep(time, random.between(100, 1800));
-  const revision = await write(store, key, spoiled, value);
+  await sleep(time, forMs);
+  const revision = await overwrite(store, key, spoiled, value);
   trace?.note("other", `repairs ${key}`);
   if (revision !== null) onRepaired({ key, value, revision });
 }
 
-async function write(store: Store, key: string, expected: number, value: string): Promise<number | null> {
+async function overwrite(store: Store, key: string, expected: number, value: string): Promise<number | null> {
   const [outcome] = await store.compareAndSet([{ key, expected, value }]);
   return outcome?.kind === "swapped" ? outcome.revision : null;
 }

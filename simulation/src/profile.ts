@@ -19,6 +19,9 @@ export interface Profile {
   readonly neighbourTtlMs: number | null;
   /** How long a call to the store takes there, and as long back, once there are no faults. */
   readonly storeMs: readonly [number, number];
+  /** How many campaigns wait, and how long. */
+  readonly waitRate: number;
+  readonly waitMs: readonly [number, number];
   /** How many of the waiting campaigns are given up before their time. */
   readonly cancelRate: number;
   /** Servers keep account of members. */
@@ -57,6 +60,8 @@ const usual: Profile = {
   ttlMs: [[300, 1200]],
   neighbourTtlMs: null,
   storeMs: [0.2, 2],
+  waitRate: 0.6,
+  waitMs: [200, 3000],
   cancelRate: 0.25,
   keepsMembers: false,
   inquires: false,
@@ -85,7 +90,16 @@ export const PROFILES: Readonly<Record<string, Profile>> = {
   /** Batches that come to a mixed end, servers that are closed and started again. */
   upgrades: { ...usual, groups: 3, mixedRate: 0.2, closes: true },
   /** Besides, entries of another version. */
-  versions: { ...usual, groups: 2, closes: true, otherVersion: true, keepsMembers: true },
+  versions: {
+    ...usual,
+    groups: 2,
+    keepsMembers: true,
+    closes: true,
+    otherVersion: true,
+    waitRate: 0.95,
+    waitMs: [2000, 9000],
+    chaosMs: 20_000,
+  },
   members: { ...usual, groups: 3, keepsMembers: true, inquires: true, explicitGroups: true },
   silence: { ...usual, silentFeeds: true },
   /** One server, asked all the time for writes that carry over what is left of leases. */
@@ -106,7 +120,7 @@ export const PROFILES: Readonly<Record<string, Profile>> = {
     chaosMs: 0,
     quietMs: 30_000,
   },
-  stops: { ...usual, stops: { rate: 0.01, stopMs: [1, 400] } },
+  stops: { ...usual, stops: { rate: 0.03, stopMs: [1, 400] } },
 };
 
 /** The ttls that are asked for in the group of this number. */

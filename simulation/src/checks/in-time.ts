@@ -2,7 +2,7 @@ import type { SimServer } from "../sim-server.js";
 import type { Check, CheckContext, OpenRequest, WrittenEntry } from "./check.js";
 
 /** The limit of a request, the call to the store that it may be in, and another for good measure. */
-const ANSWERED_MS = 5500;
+const ANSWERED_MS = 4500;
 const CLOSED_MS = 6500;
 /** A server that notices by itself that its feed is silent takes this long. */
 const ANSWERS_AGAIN_MS = 4500;

@@ -1,5 +1,6 @@
 import { ACT_MUTANTS } from "./act-mutants.js";
 import { ANSWER_MUTANTS } from "./answer-mutants.js";
+import { FOUND_MUTANTS } from "./found-mutants.js";
 import type { Mutant } from "./mutant.js";
 import { QUEUE_MUTANTS } from "./queue-mutants.js";
 import { RECORD_MUTANTS } from "./record-mutants.js";
@@ -11,4 +12,5 @@ export const MUTANTS: readonly Mutant[] = [
   ...RECORD_MUTANTS,
   ...ACT_MUTANTS,
   ...QUEUE_MUTANTS,
+  ...FOUND_MUTANTS,
 ];

@@ -1,0 +1,161 @@
+/** Mutants that bring back defects which were in the core once, so that none of them comes back unnoticed. */
+import type { Mutant } from "./mutant.js";
+
+const engine = "elector/engine.js";
+const attend = "rules/attend.js";
+
+const ALL_TTLS = "...[...this.groups.values()].map((each) => each.record.holder?.ttlMs)";
+
+export const FOUND_MUTANTS: readonly Mutant[] = [
+  {
+    name: "waited-read-again",
+    rule: "a decision and its answer see one reading of the clock",
+    patches: [
+      {
+        file: "elector/campaigns.js",
+        find: "const elected = electedAt(now, waiter, change);",
+        replace: "const elected = electedAt(this.#engine.now(), waiter, change);",
+      },
+    ],
+    profile: "stops",
+  },
+  {
+    name: "one-limit-for-all",
+    rule: "a short lease limits the calls to the store of its own group only",
+    patches: [
+      {
+        file: engine,
+        find: "limitMs = callLimitMs(group.record.holder?.ttlMs, step.change.next.holder?.ttlMs);",
+        replace: `limitMs = callLimitMs(${ALL_TTLS});`,
+      },
+    ],
+    profile: "slow",
+  },
+  {
+    name: "reserved-for-the-gone",
+    rule: "nothing is reserved for a successor that is known to be gone",
+    patches: [
+      {
+        file: attend,
+        find: "if (vacant.transfer !== null && vacant.transfer.toNodeId === waiters.departed)",
+        replace: "if (false)",
+      },
+      {
+        file: attend,
+        find: "if (transfer?.ready === true && transfer.toNodeId === waiters.departed)",
+        replace: "if (false)",
+      },
+    ],
+    profile: "preempt",
+  },
+  {
+    name: "logged-before-its-entry",
+    rule: "who watches everything is told of a write when the feed brings it",
+    patches: [
+      {
+        file: engine,
+        find: "this.log.take(group, recordOf(group, entry), entry.revision);",
+        replace: "this.log.take(group, group.record, entry.revision);",
+      },
+    ],
+    profile: "watch-all",
+  },
+  {
+    name: "cursor-past-a-hole",
+    rule: "a cursor of all groups stands only where nothing below it is still to come",
+    patches: [
+      {
+        file: "elector/event-log.js",
+        find: "if (this.#held.some((entry) => entry.revision > revision))",
+        replace: "if (false)",
+      },
+    ],
+    profile: "watch-all",
+  },
+  {
+    name: "refused-are-members",
+    rule: "only a campaign that was admitted makes a member",
+    patches: [
+      {
+        file: "elector/store-elector.js",
+        find: "        return this.#engine.with(groupId, async (group) => {\n            const result",
+        replace:
+          "        return this.#engine.with(groupId, async (group) => {\n            this.#engine.members?.sign(groupId, candidate.nodeId, true, candidate.metadata);\n            const result",
+      },
+    ],
+    profile: "members",
+  },
+  {
+    name: "newer-members-overwritten",
+    rule: "a page of members of a newer format is left as it is",
+    patches: [
+      {
+        file: "elector/member-book.js",
+        find: 'page.isNewer = read.kind === "newer";',
+        replace: "page.isNewer = false;",
+      },
+    ],
+    profile: "versions",
+  },
+  {
+    name: "members-break-the-feed",
+    rule: "a page of members that cannot be read concerns nothing else",
+    patches: [
+      {
+        file: "elector/member-book.js",
+        find: "const read = decodeMembers(value);",
+        replace:
+          'const read = decodeMembers(value);\n        if (read.kind !== "members") throw new Error("unreadable");',
+      },
+    ],
+    profile: "versions",
+  },
+  {
+    name: "unreadable-waits-go-on",
+    rule: "waits end in time, also while an entry of their group cannot be read",
+    patches: [
+      {
+        file: "elector/attendance.js",
+        find: "        if (this.#closed)\n            return;\n        const now",
+        replace: "        if (this.#closed || group.isUnreadable)\n            return;\n        const now",
+      },
+    ],
+    profile: "versions",
+  },
+  {
+    name: "newer-history-overwritten",
+    rule: "a history that cannot be read is left as it is",
+    patches: [
+      {
+        file: "elector/history-keeper.js",
+        find: "const { events, holder } = group.current();",
+        replace: "const { events, holder } = group.record;",
+      },
+    ],
+    profile: "versions",
+  },
+  {
+    name: "transfer-by-the-present-leader",
+    rule: "a transfer is done if its successor was elected, also if it is gone again",
+    patches: [
+      {
+        file: "rules/operate.js",
+        find: "if (now.term > fromTerm) {\n        const elected = leaderOfTerm(now, fromTerm + 1, history);",
+        replace:
+          "if (now.holder !== null && now.term > fromTerm) {\n        const elected = now.holder.nodeId;",
+      },
+    ],
+  },
+  {
+    name: "struck-leader-stays",
+    rule: "a leader that is no longer allowed is deposed",
+    patches: [
+      {
+        file: "rules/configure.js",
+        find: "if (holder !== null && !isAllowed(next, holder.nodeId))",
+        replace: "if (false)",
+      },
+    ],
+    profile: "members",
+  },
+];
