@@ -46,6 +46,8 @@ export interface Profile {
   readonly peaceMs: number;
   /** The operator also acts for so long after the faults have ended. */
   readonly actsInPeaceMs: number;
+  /** How long after the faults a server may be behind the store without knowing. */
+  readonly behindMs: number;
   readonly chaosMs: number;
   readonly quietMs: number;
 }
@@ -74,6 +76,7 @@ const usual: Profile = {
   workMs: [100, 4000],
   peaceMs: 4000,
   actsInPeaceMs: 0,
+  behindMs: 0,
   chaosMs: 12_000,
   quietMs: 9_000,
 };
@@ -101,7 +104,8 @@ export const PROFILES: Readonly<Record<string, Profile>> = {
     chaosMs: 20_000,
   },
   members: { ...usual, groups: 3, keepsMembers: true, inquires: true, explicitGroups: true },
-  silence: { ...usual, silentFeeds: true },
+  /** A server notices a silent feed after five seconds. */
+  silence: { ...usual, silentFeeds: true, behindMs: 6000, quietMs: 15_000 },
   /** One server, asked all the time for writes that carry over what is left of leases. */
   patches: { ...usual, servers: [1, 1], busyMs: 4, workMs: [50, 600], chaosMs: 0, quietMs: 8000 },
   operator: { ...usual, actsInPeaceMs: 8000, chaosMs: 4000, quietMs: 14_000 },

@@ -100,7 +100,8 @@ export class World {
         chaosMs: profile.chaosMs,
         callMs: 2 * profile.storeMs[1],
         sightMs: profile.storeMs[1] + FEED_MS,
-        settledMs: SETTLED_MS,
+        behindMs: profile.behindMs,
+        settledMs: profile.behindMs + SETTLED_MS,
         groups: this.#groups,
         rooms,
         tickMs: TICK_MS,
@@ -288,11 +289,14 @@ export class World {
   }
 
   #ghostMs(group: GroupTruth): number {
-    const { chaosMs, quietMs } = this.#options.profile;
+    const { chaosMs, quietMs, behindMs } = this.#options.profile;
     let totalMs = 0;
     for (const { record, atMs, untilMs } of group.writes) {
       if (record.holder === null || this.#environment.led.has(`${group.groupId} ${record.term}`)) continue;
-      totalMs += Math.max(0, Math.min(untilMs, chaosMs + quietMs) - Math.max(atMs, chaosMs + SETTLED_MS));
+      totalMs += Math.max(
+        0,
+        Math.min(untilMs, chaosMs + quietMs) - Math.max(atMs, chaosMs + behindMs + SETTLED_MS),
+      );
     }
     return totalMs;
   }

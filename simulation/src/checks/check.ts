@@ -179,6 +179,8 @@ export interface CheckContext {
   readonly callMs: number;
   /** The longest time from a write to its sight at another server without faults. */
   readonly sightMs: number;
+  /** How long after the faults a server may be behind the store without knowing. */
+  readonly behindMs: number;
   /** How long after the faults what they left behind is over. */
   readonly settledMs: number;
   readonly groups: readonly GroupTruth[];

@@ -4,8 +4,6 @@ import type { Check, CheckContext, OpenRequest, WrittenEntry } from "./check.js"
 /** The limit of a request, the call to the store that it may be in, and another for good measure. */
 const ANSWERED_MS = 4500;
 const CLOSED_MS = 6500;
-/** A server that notices by itself that its feed is silent takes this long. */
-const ANSWERS_AGAIN_MS = 4500;
 
 /**
  * L4: every request is answered, whatever it waits for and whatever state its group is in; a server closes, and has answered
@@ -26,7 +24,7 @@ export class InTime implements Check {
   }
 
   onUnavailable(server: string, error: Error): void {
-    if (this.#context.nowMs() < this.#context.chaosMs + ANSWERS_AGAIN_MS) return;
+    if (this.#context.nowMs() < this.#context.chaosMs + this.#context.settledMs) return;
     this.#context.fail("L4", `${server} answers without faults: ${error.message}`);
   }
 

@@ -49,7 +49,8 @@ export class LeaseEnds implements Check {
     const lease = this.#leases.get(groupId);
     const nowMs = this.#context.nowMs();
     // What began among faults may have been seen late.
-    if (lease === undefined || (truth.last?.atMs ?? 0) < this.#context.chaosMs) return;
+    if (lease === undefined || (truth.last?.atMs ?? 0) < this.#context.chaosMs + this.#context.behindMs)
+      return;
     const lateMs =
       nowMs - lease.byMs - NOTICED_MS - CALLS_TO_END * this.#context.callMs - this.#context.sightMs;
     if (lateMs > 0 && lease.byMs > this.#context.chaosMs + this.#context.settledMs)

@@ -60,7 +60,10 @@ export class Marks implements Check {
     for (const [name, leftMs] of durations(record)) {
       const old = known.get(name);
       const isCarried = old !== undefined && leftMs <= old.leftMs && name !== banned;
-      const overByMs = atMs < this.#context.chaosMs ? Number.POSITIVE_INFINITY : atMs + leftMs + GRACE_MS;
+      const overByMs =
+        atMs < this.#context.chaosMs + this.#context.behindMs
+          ? Number.POSITIVE_INFINITY
+          : atMs + leftMs + GRACE_MS;
       const mark = isCarried
         ? { ...old, leftMs, overByMs: Math.min(old.overByMs, overByMs) }
         : { leftMs, setAtMs: atMs, totalMs: leftMs, overByMs };

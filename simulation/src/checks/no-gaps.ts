@@ -3,7 +3,8 @@ import type { GroupTruth, RecordWrite } from "../truth.js";
 import type { Standing } from "../waiting-rooms.js";
 import { type Check, type CheckContext, type Lead, leftMs, mayWin } from "./check.js";
 
-const FIRST_LEADER_MS = 4500;
+/** After all has settled. */
+const FIRST_LEADER_MS = 2000;
 const LONGEST_GAP_MS = 2500;
 /** Some writes in a row, each after a look at what the last one came to. */
 const VACANT_MS = 700;
@@ -75,7 +76,7 @@ export class NoGaps implements Check {
     for (const truth of this.#judged) {
       // Nobody is to lead a paused group.
       if ((truth.record?.pause ?? null) !== null) this.#lastLed.set(truth.groupId, this.#context.nowMs());
-      if (quietMs >= FIRST_LEADER_MS) this.#checkLed(truth);
+      if (quietMs >= this.#context.settledMs + FIRST_LEADER_MS) this.#checkLed(truth);
       if (quietMs >= this.#context.settledMs) {
         this.#checkVacancy(truth);
         this.#checkNoticed(truth);

@@ -135,6 +135,18 @@ export const FOUND_MUTANTS: readonly Mutant[] = [
     profile: "versions",
   },
   {
+    name: "silent-feed-unnoticed",
+    rule: "a feed that is silent though the store has more is replaced",
+    patches: [
+      {
+        file: "elector/feed-follower.js",
+        find: "if (silentMs < this.#silenceMs)",
+        replace: "if (true)",
+      },
+    ],
+    profile: "silence",
+  },
+  {
     name: "transfer-by-the-present-leader",
     rule: "a transfer is done if its successor was elected, also if it is gone again",
     patches: [
