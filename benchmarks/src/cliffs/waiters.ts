@@ -8,7 +8,7 @@ import { HandClock } from "./hand-clock.js";
 const SIZES = [100, 1000, 10_000] as const;
 /** Waiters in all. */
 const WORK = 10_000;
-const RENEWALS = 1000;
+const RENEWALS = 10_000;
 /** One in ten is elected: the others see that the queue is still long. */
 const SERVED_SHARE = 0.1;
 const TTL_MS = 60_000;

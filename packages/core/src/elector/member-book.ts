@@ -59,7 +59,8 @@ export class MemberBook {
     page.hasNews ||= page.isNews(nodeId, isCandidate);
     page.sign({ nodeId, isCandidate, lastSignMs: this.#wallMs(), metadata }, nowMs);
     page.isDirty = true;
-    if (page.hasNews) this.#look(page);
+    // Looking costs as much as there are members, so thousands of arrivals within a second must not each do it.
+    if (page.hasNews && isDue(page, nowMs)) this.#look(page);
     else this.#plan(page, nowMs);
   }
 
@@ -153,7 +154,7 @@ export class MemberBook {
     const nowMs = this.#clock.monotonicMs();
     page.signWaiting(nowMs, this.#wallMs());
     page.forgetSilent(nowMs);
-    if (wantsWrite(page) && nextWriteMs(page) <= nowMs) this.#enqueue(page);
+    if (isDue(page, nowMs)) this.#enqueue(page);
     this.#settle(page, nowMs);
   }
 
@@ -227,6 +228,10 @@ export class MemberBook {
 function wantsWrite(page: MemberPage): boolean {
   const isChanged = page.isDirty || page.hasWaiting || (page.isEmpty && page.isStored);
   return isChanged && !page.isNewer && !page.isQueued;
+}
+
+function isDue(page: MemberPage, nowMs: number): boolean {
+  return wantsWrite(page) && nextWriteMs(page) <= nowMs;
 }
 
 function nextWriteMs({ writtenAtMs, hasNews }: MemberPage): number {
