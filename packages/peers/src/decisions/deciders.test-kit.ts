@@ -5,7 +5,8 @@ import { OwnRecords } from "../disk/own-records.js";
 import { RunningTime } from "../disk/running-time.js";
 import type { Configuration } from "../protocol/messages.js";
 import { Decider, type DecisionCalls } from "./decider.js";
-import type { TxnDecision } from "./decision.js";
+import { decodeHeld, encodeHeld } from "../wire/decision-codec.js";
+import type { HeldDecision, TxnDecision } from "./decision.js";
 import { DecisionLog } from "./decision-log.js";
 import { ResourceManager } from "./resource-manager.js";
 
@@ -113,9 +114,18 @@ export class Deciders {
           if (this.remembers-- <= 0) throw new Error("dead");
           return log.remember(decision);
         }),
-      held: (to, { term, which, after }) => heard(to, "held", ({ log }) => log.page(term, which, after)),
-      tell: (to, decisions) => heard(to, "tell", ({ log }) => log.take(decisions)),
+      held: (to, { term, which, after }) =>
+        heard(to, "held", async ({ log }) => {
+          const page = await log.page(term, which, after);
+          return page.kind === "stale" ? page : { ...page, decisions: overWire(page.decisions) };
+        }),
+      tell: (to, decisions) => heard(to, "tell", ({ log }) => log.take(overWire(decisions))),
       apply: async (to, decision) => (await reach(to, "apply")).manager.apply(decision),
     };
   }
+}
+
+/** As another server gets them: what the wire refuses does not arrive. */
+function overWire(decisions: readonly HeldDecision[]): readonly HeldDecision[] {
+  return decisions.map(encodeHeld).map(decodeHeld);
 }

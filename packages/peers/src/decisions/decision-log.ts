@@ -176,7 +176,8 @@ export class DecisionLog {
     const { running, manager } = this.#options;
     const applied = manager.applied(txnId);
     const { decision, term } = applied ?? stored;
-    const doneForMs = stored.doneAtMs === undefined ? null : running.nowMs() - stored.doneAtMs;
+    // A crash sets the running time back, to before `doneAtMs`: the decision is new then, and is kept the longer.
+    const doneForMs = stored.doneAtMs === undefined ? null : Math.max(0, running.nowMs() - stored.doneAtMs);
     return { txnId, decision, term, isFinal: stored.isFinal === true || applied !== null, doneForMs };
   }
 

@@ -72,6 +72,22 @@ describe("a decision", () => {
     expect(at("b").log.get("t")).toBeNull();
   });
 
+  it("is never younger than new after a crash has set the running time back, so that the electorate can change", async () => {
+    await world.clock.advance(HOUR_MS / 2);
+    await decideEverywhere();
+    // Without a stop: what this life has run was not written down.
+    await world.start("b", at("b").config);
+    expect(at("b").log.get("t")?.doneForMs).toBe(0);
+    const { decider, config } = at("a");
+    decider.lead(2, AbortSignal.abort(new Error("no sweeps")));
+    decider.mayStep(config);
+    await decider.stopped();
+    expect(decider.mayStep(config)).toBe(true);
+    // As old as it was when the time was set back, it is forgotten a day after that time has come again.
+    await world.clock.advance(RETENTION_MS);
+    expect(at("b").log.get("t")).not.toBeNull();
+  });
+
   it("comes to who joins as old as it is", async () => {
     await decideEverywhere();
     await world.clock.advance(RETENTION_MS / 2);
