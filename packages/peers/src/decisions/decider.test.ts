@@ -226,6 +226,31 @@ describe("decisions and the electorate", () => {
     for (const name of "bcd") expect(at(name).log.get("t")).toMatchObject({ isFinal: true });
   });
 
+  it("a decision that the slowest elector alone remembers does not hold the next step back", async () => {
+    at("a").decider.lead(2, ended);
+    // As a coordinator leaves it that dies after one other has written it. Of b and c, b answers first.
+    await at("c").log.remember({ txnId: "t", decision: "commit", term: 1 });
+    expect(await mayStep("a")).toBe(true);
+    for (const name of "ab") expect(at(name).log.get("t")).toMatchObject({ decision: "commit" });
+  });
+
+  it("what one elector alone remembers gives way to what a majority does", async () => {
+    at("a").decider.lead(3, ended);
+    await at("c").log.remember({ txnId: "t", decision: "commit", term: 1 });
+    for (const name of "ab") await at(name).log.remember({ txnId: "t", decision: "abort", term: 2 });
+    expect(await mayStep("a")).toBe(true);
+    for (const name of "abc") expect(at(name).log.get("t")).toMatchObject({ decision: "abort" });
+  });
+
+  it("a sweep finishes what the slowest elector alone remembers", async () => {
+    const reign = new AbortController();
+    at("a").decider.lead(2, reign.signal);
+    await at("c").log.remember({ txnId: "t", decision: "commit", term: 1 });
+    await world.clock.advance(3 * LIMIT_MS);
+    expect(at("a").log.get("t")).toMatchObject({ decision: "commit", isFinal: true });
+    reign.abort();
+  });
+
   it("what was asked of an electorate that changed in the meantime is asked again", async () => {
     world.isolate("c");
     world.onCall = (call) => {

@@ -216,9 +216,9 @@ export class Decider {
     const holdings = await this.#holdings(this.#everybody(), term, "open");
     const found = holdings.flatMap(({ decisions }) => decisions);
     await log.take(found.filter(({ isFinal }) => isFinal));
-    for (const { txnId } of found.filter(({ isFinal }) => !isFinal)) {
+    for (const { txnId, decision } of openIn(found)) {
       signal.throwIfAborted();
-      await this.#makeFinal(txnId, null, term);
+      await this.#makeFinal(txnId, decision, term);
     }
     await Promise.all(
       holdings.map(({ endpoint, decisions }) => {
@@ -230,9 +230,9 @@ export class Decider {
       }),
     );
     const away = new Set<string>();
-    for (const { txnId } of log.open()) {
+    for (const { txnId, decision } of log.open()) {
       signal.throwIfAborted();
-      const made = await this.#makeFinal(txnId, null, term);
+      const made = await this.#makeFinal(txnId, decision, term);
       if (made.kind === "final") await this.#deliver({ ...made.record, term }, away);
     }
   }
@@ -250,8 +250,8 @@ export class Decider {
     if ((await log.page(term, "open", "")).kind === "stale") return;
     const found = holdings.flatMap(({ decisions }) => decisions);
     await log.take(found.filter(({ isFinal }) => isFinal));
-    for (const { txnId } of [...found, ...log.open()].filter(({ isFinal }) => !isFinal)) {
-      if ((await this.#makeFinal(txnId, null, term)).kind !== "final") return;
+    for (const { txnId, decision } of openIn([...found, ...log.open()])) {
+      if ((await this.#makeFinal(txnId, decision, term)).kind !== "final") return;
     }
     await log.settled();
     const all = log.all().filter(({ isFinal }) => isFinal);
@@ -353,6 +353,19 @@ function isVoter({ members }: Configuration, { identity, disk }: Heard<unknown>[
 
 function isSame(a: Configuration | null, b: Configuration | null): boolean {
   return a !== null && b !== null && a.cluster === b.cluster && compareEpochs(a.epoch, b.epoch) === 0;
+}
+
+/**
+ * What is not final, each transaction once, as the highest term has it. The coordinator proposes it: the majority that answers
+ * first need not include the only server that remembers it, and to ask what was decided would end undecided each time.
+ * What a majority remembers overrules the proposal.
+ */
+function openIn(decisions: readonly HeldDecision[]): Iterable<HeldDecision> {
+  const latest = new Map<string, HeldDecision>();
+  for (const each of decisions) {
+    if (!each.isFinal && each.term >= (latest.get(each.txnId)?.term ?? 0)) latest.set(each.txnId, each);
+  }
+  return latest.values();
 }
 
 /** What is final binds; else, of what a majority remembers, the one of the highest term may be final, and none but that. */
