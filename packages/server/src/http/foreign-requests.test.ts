@@ -1,6 +1,7 @@
 /** What browsers send for pages of others, and what programs send. A real browser is in the tests of the dashboard. */
-import { request } from "node:http";
+import { type IncomingMessage, request } from "node:http";
 import { afterEach, expect, test } from "vitest";
+import { foreignRequest, type HostRule } from "./foreign-requests.js";
 import { cleanUp, rawRequest, serve, serveKnown, ADMIN_TOKEN } from "./service.test-kit.js";
 
 afterEach(cleanUp);
@@ -145,6 +146,24 @@ test("with authentication every name is served, unless some are listed", async (
   const { service: listed } = await serveKnown({ allowedHosts: "tenure.example" });
   expect((await send(listed.url, { headers })).status).toBe(200);
   expect(await send(listed.url, { headers: { ...headers, host: "evil.example" } })).toMatchObject(FOREIGN);
+});
+
+test("a Host is judged by the rule of the server that it was sent to, however many other names were sent before", () => {
+  const local: HostRule = { isAuthenticated: false, isLocal: true, allowed: null };
+  const proxied: HostRule = { ...local, allowed: ["evil.example"] };
+  const isServed = (host: string, rule: HostRule) => {
+    const request = { headers: { host }, rawHeaders: ["Host", host], method: "GET" } as IncomingMessage;
+    return foreignRequest(request, rule, false) === null;
+  };
+  const long = `${"a".repeat(300)}.example`;
+  for (let index = 0; index < 1000; index++) {
+    expect(isServed("localhost:7420", local)).toBe(true);
+    expect(isServed("evil.example", local)).toBe(false);
+    expect(isServed("evil.example", proxied)).toBe(true);
+    expect(isServed(`127.0.${index >> 8}.${index & 255}`, local)).toBe(true);
+    expect(isServed(`${index}.example`, proxied)).toBe(false);
+    expect(isServed(long, local)).toBe(false);
+  }
 });
 
 test("two Host headers are refused", async () => {

@@ -56,7 +56,26 @@ function hasManyHosts({ rawHeaders }: IncomingMessage): boolean {
   return count > 1;
 }
 
-function isHostAllowed(host: string, { isAuthenticated, isLocal, allowed }: HostRule): boolean {
+/** Results of `judge` by rule, which is one per server. Almost all requests name the same few hosts. */
+const judged = new WeakMap<HostRule, Map<string, boolean>>();
+/** Per server. A caller that sends many names makes the next requests of others a few microseconds slower, nothing else. */
+const MAX_JUDGED = 256;
+/** No name in DNS is longer; a longer Host is judged each time and not kept. */
+const MAX_JUDGED_LENGTH = 260;
+
+function isHostAllowed(host: string, rule: HostRule): boolean {
+  let known = judged.get(rule);
+  if (known === undefined) judged.set(rule, (known = new Map<string, boolean>()));
+  let isAllowed = known.get(host);
+  if (isAllowed === undefined) {
+    isAllowed = judge(host, rule);
+    if (known.size >= MAX_JUDGED) known.clear();
+    if (host.length <= MAX_JUDGED_LENGTH) known.set(host, isAllowed);
+  }
+  return isAllowed;
+}
+
+function judge(host: string, { isAuthenticated, isLocal, allowed }: HostRule): boolean {
   if (isAuthenticated && allowed === null) return true;
   const name = nameOf(host);
   if (allowed?.some((each) => each === "*" || each === name) === true || isLoopback(name)) return true;
