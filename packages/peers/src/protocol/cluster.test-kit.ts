@@ -1,5 +1,5 @@
 /** Some peers in one process, in virtual time: messages take no time unless told otherwise, links can be cut, disks are kept. */
-import { VirtualClock } from "@tenure/core/testing";
+import { type ProcessClock, VirtualClock } from "@tenure/core/testing";
 import type {
   ActiveMember,
   DiskContents,
@@ -52,6 +52,8 @@ export class TestMembership implements MembershipView {
 
 export interface TestPeer {
   readonly name: string;
+  /** Killed by a crash; `null` where the test gave a clock of its own. */
+  readonly process: ProcessClock | null;
   readonly peer: Peer;
   readonly membership: TestMembership;
   readonly events: PeerEvent[];
@@ -80,21 +82,22 @@ export class Cluster {
 
   startOne(name: string, options: Partial<PeerOptions> = {}): TestPeer {
     const membership = new TestMembership();
+    const process = options.clock === undefined ? this.clock.process() : null;
     const peer = Peer.start({
       identity: name,
       endpoint: name,
       join: [name],
       ttlMs: TTL_MS,
-      clock: this.clock,
+      clock: process ?? this.clock,
       random: () => (this.#random = (this.#random + 0.37) % 1),
-      disk: this.disk(name),
+      disk: this.#mount(name, process),
       transport: this.transport(name),
       membership,
       ...options,
     });
     const events: PeerEvent[] = [];
     peer.on((event) => events.push(event));
-    const running = { name, peer, membership, events };
+    const running = { name, process, peer, membership, events };
     this.running.set(name, running);
     return running;
   }
@@ -115,9 +118,21 @@ export class Cluster {
     return running;
   }
 
-  /** As by a crash: it is heard of no more, and what it does reaches nobody. */
+  /** The process ends: no timer of it fires, no call of it arrives, and no write of it reaches the disk. */
   crash(name: string): void {
+    this.get(name).process?.kill();
     this.running.delete(name);
+  }
+
+  /** The disk as one life of the peer uses it. */
+  #mount(name: string, process: ProcessClock | null): PeerDisk {
+    const disk = this.disk(name);
+    const isDead = (): boolean => process?.isKilled === true;
+    return {
+      id: disk.id,
+      read: () => disk.read(),
+      write: (change) => (isDead() ? new Promise(() => {}) : disk.write(change)),
+    };
   }
 
   cut(a: string, others: string): void {
@@ -187,7 +202,9 @@ export class Cluster {
     await this.onCall(`${from}>${to} ${verb}`);
     this.calls.push(`${from}>${to} ${verb}`);
     const target = this.running.get(to);
-    if (target === undefined || life !== this.running.get(from) || this.cuts.has(`${from}>${to}`)) {
+    // A crashed process calls nobody; a caller that was restarted meanwhile is another process.
+    const isAlive = life !== undefined && life === this.running.get(from);
+    if (target === undefined || !isAlive || this.cuts.has(`${from}>${to}`)) {
       throw new Error("connection refused");
     }
     const answer = await run(target.peer.answers);

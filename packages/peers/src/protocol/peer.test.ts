@@ -55,6 +55,17 @@ describe("peers", () => {
     expect(cluster.leader()).toBe(next);
   });
 
+  it("elect another when the leader crashes, which calls nobody and keeps nothing from then on", async () => {
+    const leader = await cluster.elected("abc");
+    cluster.crash(leader);
+    cluster.calls.length = 0;
+    const { contents } = cluster.disk(leader);
+    expect(without("abc", leader)).toContain(await cluster.untilLed());
+    await cluster.clock.advance(5 * TTL_MS);
+    expect(cluster.calls.filter((call) => call.startsWith(leader))).toEqual([]);
+    expect(cluster.disk(leader).contents).toBe(contents);
+  });
+
   it("have no leader without a majority, and raise no term for what cannot be won", async () => {
     await cluster.elected("abc");
     for (const name of "abc") cluster.cut(name, without("abc", name));
