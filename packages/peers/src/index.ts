@@ -8,7 +8,9 @@
  * Not promised: a leader when no majority of the electorate can be reached. An electorate of 2 stops with either one.
  */
 export { PeerElector, type PeerElectorOptions } from "./elector/peer-elector.js";
-export { Peer, type PeerEvent } from "./protocol/peer.js";
+export { Peer } from "./protocol/peer.js";
+export type { PeerEvent } from "./protocol/peer-events.js";
+export type { PeerStatus } from "./protocol/peer-status.js";
 export type { PeerOptions } from "./protocol/peer-options.js";
 export { PeerNode, type NodeHost, type PeerNodeParts } from "./wire/peer-node.js";
 export { type GivenNodeOptions, type NodeOptions, parseNodeOptions } from "./wire/peer-node-options.js";

@@ -8,13 +8,13 @@ const asMembers = (active: string): string =>
 /** Candidates do not care whether somebody leads. */
 const NO_QUESTION: readonly Patch[] = [
   {
-    file: "peer.js",
-    find: "if (lease !== null && lease.leaderId !== this.identity)",
+    file: "peer-loop.js",
+    find: "if (lease !== null && lease.leaderId !== identity)",
     replace: "if (false)",
   },
   {
     file: "standing.js",
-    find: "if (all.some((state) => isLedByAnother(state, own.identity)))",
+    find: "if (led !== undefined)",
     replace: "if (false)",
   },
 ];
@@ -210,8 +210,8 @@ export const PEER_MUTANTS: readonly Mutant[] = [
     patches: [
       {
         file: "incumbency.js",
-        find: "if (!this.#isEarned || this.#latest === null)",
-        replace: "if (this.#latest === null)",
+        find: "if (!this.#isEarned) {",
+        replace: "if (false) {",
       },
     ],
   },

@@ -41,7 +41,8 @@ import {
   type WatchOptions,
 } from "@tenure/core";
 import type { ObservedLeader } from "../protocol/observations.js";
-import type { Peer, PeerEvent } from "../protocol/peer.js";
+import type { Peer } from "../protocol/peer.js";
+import type { PeerEvent } from "../protocol/peer-events.js";
 import { ObservedEvents } from "./observed-events.js";
 import { watchObserved } from "./watch-observed.js";
 

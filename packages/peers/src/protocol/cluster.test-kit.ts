@@ -8,7 +8,8 @@ import type {
   PeerDisk,
   PeerTransport,
 } from "./messages.js";
-import { Peer, type PeerEvent } from "./peer.js";
+import { Peer } from "./peer.js";
+import type { PeerEvent } from "./peer-events.js";
 import type { PeerOptions } from "./peer-options.js";
 
 export const TTL_MS = 1000;

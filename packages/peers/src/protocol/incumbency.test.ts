@@ -15,7 +15,7 @@ class Office {
     this.incumbency = new Incumbency(TERM, "a", TTL_MS, electorate(names, 3, 1), 0);
   }
 
-  round(wishes: { active?: string; left?: string; mayStep?: () => boolean } = {}): Round {
+  round(wishes: { active?: string; left?: string; holdStep?: () => string | null } = {}): Round {
     this.nowMs += 300;
     const names = wishes.active ?? Object.keys(this.incumbency.config.members).join("");
     const active = Array.from(names).map((name): ActiveMember => ({
@@ -24,8 +24,8 @@ class Office {
       disk: `disk-${name}`,
     }));
     const sent = { monotonicMs: this.nowMs, bootMs: this.nowMs };
-    const { mayStep = () => true, left = "" } = wishes;
-    return this.incumbency.round(sent, { active, left: Array.from(left), mayStep });
+    const { holdStep = () => null, left = "" } = wishes;
+    return this.incumbency.round(sent, { active, left: Array.from(left), holdStep });
   }
 
   /** They grant it and store what it carries; the last outcome. */
@@ -183,11 +183,35 @@ describe("a step", () => {
   it("waits as long as it may not be sent, and only a step that is due asks", () => {
     const office = Office.settled();
     const wishes = { active: "ab", left: "c" };
-    expect(office.round({ ...wishes, mayStep: () => false }).config.epoch.n).toBe(0);
+    expect(office.round({ ...wishes, holdStep: () => "busy" }).config.epoch.n).toBe(0);
+    expect(office.incumbency.hold).toEqual({ reason: "held", detail: "busy" });
     expect(office.round(wishes).config).toEqual(electorate("ab", TERM, 1));
-    const asked: string[] = [];
-    Office.settled().round({ mayStep: () => asked.push("asked") > 0 });
-    expect(asked).toEqual([]);
+    let isAsked = false;
+    const holdStep = (): null => {
+      isAsked = true;
+      return null;
+    };
+    Office.settled().round({ holdStep });
+    expect(isAsked).toBe(false);
+  });
+
+  it("that waits gives its reason: not earned, not stored, not reached; none where no change is due", () => {
+    const office = new Office();
+    office.take(office.round(), "abc");
+    office.round({ active: "ab", left: "c" });
+    expect(office.incumbency.hold).toMatchObject({ reason: "not-earned" });
+    const settled = Office.settled();
+    settled.round({ active: "abcd" });
+    expect(settled.incumbency.hold?.detail).toMatch(/^d \(d\) announced/);
+    settled.grant(settled.round(), "abc");
+    expect(settled.incumbency.hold).toBeNull();
+    settled.round({ active: "ab", left: "c" });
+    expect(settled.incumbency.hold).toBeNull();
+    settled.round({ active: "ab", left: "c" });
+    expect(settled.incumbency.hold).toEqual({
+      reason: "not-stored",
+      detail: `electorate [${TERM}, 1] is not yet stored by b, c`,
+    });
   });
 
   it("that is not done within a ttl is withdrawn: the old members under the next n", () => {

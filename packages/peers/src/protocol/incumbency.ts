@@ -11,6 +11,7 @@ import type { SendMoment } from "@tenure/core";
 import { compareEpochs, isMajority, type Members, speaksFor } from "./configuration.js";
 import { nextMembers, type Wishes } from "./electorate.js";
 import type { ActiveMember, Configuration, LeaseVerdict } from "./messages.js";
+import type { HeldBack } from "./peer-status.js";
 
 /** One renewal, sent to everybody at once. Answers are matched to it. */
 export interface Round {
@@ -28,10 +29,13 @@ interface Step {
   readonly storedBy: Set<string>;
 }
 
-/** What the leader wishes of its electorate, and whether a step may be sent at all. */
+/** What the leader wishes of its electorate, and why a step must wait, if it must. */
 export interface StepWishes extends Omit<Wishes, "reached"> {
-  readonly mayStep: (config: Configuration) => boolean;
+  readonly holdStep: (config: Configuration) => string | null;
 }
+
+/** Why a change of the electorate that is due is not made yet. */
+export type Hold = Omit<HeldBack, "forMs">;
 
 export type Outcome =
   /** `earned`: the deadline moves to this round's. `store`: everybody else has; write it, then call `stored`. */
@@ -52,6 +56,7 @@ export class Incumbency {
   #latest: Round | null = null;
   #rounds = 0;
   #n = 0;
+  #hold: Hold | null = null;
 
   /** `config` is the electorate that elected it. */
   constructor(term: number, leaderId: string, ttlMs: number, config: Configuration, nowMs: number) {
@@ -72,9 +77,15 @@ export class Incumbency {
     return this.#isLeading;
   }
 
+  /** Why the electorate did not change at the latest round although it should; `null` where no change is due. */
+  get hold(): Hold | null {
+    return this.#hold;
+  }
+
   /** The next round; with it a step that is due, or the withdrawal of one that took too long. */
   round(sent: SendMoment, wishes: StepWishes): Round {
     const nowMs = sent.monotonicMs;
+    this.#hold = this.#open === null ? null : this.#notStored(this.#open);
     if (this.#open === null) this.#open = this.#nextStep(wishes, nowMs);
     else if (this.#isLeading && !this.#isStoring && nowMs - this.#open.sinceMs >= this.#ttlMs) {
       this.#open = this.#step(this.#config.members, this.#n + 1, nowMs);
@@ -131,10 +142,40 @@ export class Incumbency {
   }
 
   #nextStep(wishes: StepWishes, nowMs: number): Step | null {
-    if (!this.#isEarned || this.#latest === null) return null;
+    if (this.#latest === null) return null;
     const members = nextMembers(this.#config, this.#leaderId, { ...wishes, reached: this.#latest.granted });
-    if (members === null || !wishes.mayStep(this.#config)) return null;
+    this.#hold = members === null ? this.#notReached(wishes) : this.#whyHeld(wishes);
+    if (members === null || this.#hold !== null) return null;
     return this.#step(members, this.#n + 1, nowMs);
+  }
+
+  #whyHeld({ holdStep }: StepWishes): Hold | null {
+    if (!this.#isEarned) {
+      const detail = "no round has been granted by a majority of the electorate since its last change";
+      return { reason: "not-earned", detail };
+    }
+    const detail = holdStep(this.#config);
+    return detail === null ? null : { reason: "held", detail };
+  }
+
+  #notStored({ config, storedBy }: Step): Hold {
+    const voters = Object.keys({ ...this.#config.members, ...config.members }).toSorted();
+    const missing = voters.filter((identity) => identity !== this.#leaderId && !storedBy.has(identity));
+    const { term, n } = config.epoch;
+    const by = missing.length === 0 ? "this server's own disk" : missing.join(", ");
+    return { reason: "not-stored", detail: `electorate [${term}, ${n}] is not yet stored by ${by}` };
+  }
+
+  #notReached({ active, left }: StepWishes): Hold | null {
+    const away = active.filter(
+      ({ identity }) => this.#config.members[identity] === undefined && !left.includes(identity),
+    );
+    if (away.length === 0) return null;
+    const named = away.map(({ identity, endpoint }) => `${identity} (${endpoint})`).toSorted();
+    return {
+      reason: "not-reached",
+      detail: `${named.join(", ")} announced, and did not grant the latest round at that endpoint`,
+    };
   }
 
   #step(members: Members, n: number, nowMs: number): Step {

@@ -21,7 +21,16 @@ export type {
   Vote,
 } from "./messages.js";
 export type { ObservedLeader } from "./observations.js";
-export { Peer, type PeerEvent } from "./peer.js";
+export { Peer } from "./peer.js";
+export type { PeerEvent } from "./peer-events.js";
 export type { PeerOptions } from "./peer-options.js";
+export type {
+  HeldBack,
+  HeldBackReason,
+  MissingElector,
+  NotStanding,
+  NotStandingReason,
+  PeerStatus,
+} from "./peer-status.js";
 export type { LossCause } from "./reign.js";
 export { Voter, type VoterOptions } from "./voter.js";

@@ -1,6 +1,5 @@
 import type { Clock } from "@tenure/core";
-import { isMember } from "./configuration.js";
-import type { Configuration, MembershipView, PeerState, PeerTransport } from "./messages.js";
+import type { Configuration, MembershipView, PeerTransport } from "./messages.js";
 import type { Voter } from "./voter.js";
 
 /** What every part of one peer works with. */
@@ -14,7 +13,7 @@ export interface PeerContext {
   readonly voter: Voter;
   readonly transport: PeerTransport;
   readonly membership: MembershipView;
-  readonly mayStep: (config: Configuration) => boolean;
+  readonly holdStep: (config: Configuration) => string | null;
 }
 
 /** Everybody of these electorates and of the active membership, but not oneself. Who moved is asked at both places. */
@@ -28,20 +27,4 @@ export function endpointsOf(
   }
   endpoints.delete(endpoint);
   return endpoints;
-}
-
-/**
- * A leaving node leads, and stands, as long as nobody who stays is an elector: it is the only one, or all the others have
- * left too, while somebody is there to be added.
- */
-export function mustLeadOn({ identity, membership }: PeerContext, { members }: Configuration): boolean {
-  const left = membership.left();
-  const isLast = Object.keys(members).every((each) => each === identity || left.includes(each));
-  return isLast && membership.active().some((member) => members[member.identity] === undefined);
-}
-
-/** A leaving node may stop once the leader's own answer shows an electorate without it. */
-export function isReleased({ identity, disk }: PeerContext, cluster: string, state: PeerState): boolean {
-  const { config, leading } = state;
-  return leading && config !== null && config.cluster === cluster && !isMember(config, identity, disk);
 }

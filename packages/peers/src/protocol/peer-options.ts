@@ -29,10 +29,12 @@ export interface PeerOptions {
   readonly transport: PeerTransport;
   readonly membership: MembershipView;
   /**
-   * Whether this leader may change its electorate, where that is due; asked again each round. For what must not stay behind
-   * with old members. Always, if not given.
+   * Called each round in which this leader should change its electorate. Returns why the change must wait, as a sentence for
+   * the operator, or `null` if it may be made. For state that must not stay behind with old members.
+   *
+   * @defaultValue never waits
    */
-  readonly mayStep?: (config: Configuration) => boolean;
+  readonly holdStep?: (config: Configuration) => string | null;
 }
 
 export type ParsedPeerOptions = Required<PeerOptions>;
@@ -49,7 +51,7 @@ const KEYS = [
   "disk",
   "transport",
   "membership",
-  "mayStep",
+  "holdStep",
 ];
 /** Below it, waits of a tenth of the ttl are shorter than a usual network is slow. */
 const SHORTEST_TTL_MS = 100;
@@ -64,7 +66,7 @@ export function parsePeerOptions(options: PeerOptions): ParsedPeerOptions {
     stands = "always",
     join,
     endpoint,
-    mayStep = () => true,
+    holdStep = () => null,
   } = options;
   checkId(options.identity, "identity");
   checkInteger(options.ttlMs, "ttlMs", SHORTEST_TTL_MS, LONGEST_TTL_MS);
@@ -80,5 +82,5 @@ export function parsePeerOptions(options: PeerOptions): ParsedPeerOptions {
   if (stands !== "always" && stands !== "asked") {
     throw new InvalidRequestError("stands", "must be always or asked");
   }
-  return Object.freeze({ ...options, join: Object.freeze([...new Set(join)]), driftRatio, stands, mayStep });
+  return Object.freeze({ ...options, join: Object.freeze([...new Set(join)]), driftRatio, stands, holdStep });
 }

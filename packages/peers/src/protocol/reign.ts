@@ -8,9 +8,10 @@
 import { type CancelTimer, LedTerm, type SendMoment, sendMoment } from "@tenure/core";
 import { type Asking, askAll } from "./ask-all.js";
 import { releaseEverywhere } from "./candidacy.js";
-import { Incumbency, type Round } from "./incumbency.js";
+import { type Hold, Incumbency, type Round } from "./incumbency.js";
 import type { Configuration, LeaseVerdict } from "./messages.js";
-import { endpointsOf, mustLeadOn, type PeerContext } from "./peer-context.js";
+import { mustLeadOn } from "./leaving.js";
+import { endpointsOf, type PeerContext } from "./peer-context.js";
 
 /** Why a term ended. */
 export type LossCause = "expired" | "superseded" | "resigned" | "leaving" | "stopped" | "disk-failed";
@@ -18,6 +19,8 @@ export type LossCause = "expired" | "superseded" | "resigned" | "leaving" | "sto
 export interface ReignEvents {
   /** The first step is done: only now does the node lead. */
   onLeading(): void;
+  /** After each round: why a change of the electorate that is due was not sent. */
+  onHold(hold: Hold | null): void;
   /** Called once, after everything that acts was told to stop, before anything is released. */
   onEnd(cause: LossCause, newer: Configuration | null): void;
 }
@@ -136,12 +139,13 @@ export class Reign {
   /** The number of the round that was sent; `null` if the term is over. */
   #nextRound(): number | null {
     this.#cancelRound();
-    const { clock, ttlMs, membership, mayStep } = this.#context;
+    const { clock, ttlMs, membership, holdStep } = this.#context;
     if (membership.leaving && !mustLeadOn(this.#context, this.config)) this.end("leaving");
     if (!this.#led.isInside()) this.end("expired");
     if (this.#isOver) return null;
-    const wishes = { active: membership.active(), left: membership.left(), mayStep };
+    const wishes = { active: membership.active(), left: membership.left(), holdStep };
     const round = this.#incumbency.round(sendMoment(clock), wishes);
+    this.#events.onHold(this.#incumbency.hold);
     void this.#send(round);
     this.#cancelRound = clock.after(ttlMs * ROUND, () => this.#nextRound());
     return round.number;

@@ -38,9 +38,9 @@ describe("a node stands", () => {
 
   it("not if it is no member of that, or only over another disk", () => {
     const others = [stateOf("b", { config: electorate("bc", 3, 1) }), stateOf("c")];
-    expect(decideStanding(own, electorate("abc"), others)).toMatchObject({ why: "not-a-member" });
+    expect(decideStanding(own, electorate("abc"), others)).toMatchObject({ why: "not-an-elector" });
     const wiped = stateOf("a", { disk: "another" });
-    expect(decideStanding(wiped, electorate("abc"), [stateOf("b")])).toMatchObject({ why: "not-a-member" });
+    expect(decideStanding(wiped, electorate("abc"), [stateOf("b")])).toMatchObject({ why: "not-an-elector" });
   });
 
   it("without counting whoever answers over another disk than the electorate's", () => {

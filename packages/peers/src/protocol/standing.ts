@@ -7,8 +7,12 @@ export type StandDecision =
   | {
       readonly kind: "stand-back";
       readonly config: Configuration;
-      readonly why: "lease-active" | "no-majority" | "not-a-member";
+      readonly why: "lease-active" | "no-majority" | "not-an-elector";
+      /** For people: names the servers that matter. */
+      readonly detail: string;
     };
+
+type StandBack = Extract<StandDecision, { kind: "stand-back" }>;
 
 /**
  * `own` is this node's state, `others` what the rest answered. Nobody's term is raised for a candidacy that could not be
@@ -21,16 +25,33 @@ export function decideStanding(
 ): StandDecision {
   const ours = others.filter((state) => isOfCluster(state, config.cluster));
   const newest = newestOf(config, ours);
-  const back = (why: "lease-active" | "no-majority" | "not-a-member"): StandDecision => ({
+  const back = (why: StandBack["why"], detail: string): StandBack => ({
     kind: "stand-back",
     config: newest,
     why,
+    detail,
   });
-  if (!isMember(newest, own.identity, own.disk)) return back("not-a-member");
+  const electors = Object.keys(newest.members).toSorted();
+  if (!isMember(newest, own.identity, own.disk)) {
+    const named = electors.map((identity) => placeOf(newest, identity)).join(", ");
+    return back(
+      "not-an-elector",
+      `the electorate is ${named}: this server waits until a leader among those adds it`,
+    );
+  }
   const all = [own, ...ours];
-  if (all.some((state) => isLedByAnother(state, own.identity))) return back("lease-active");
+  const led = all.find((state) => isLedByAnother(state, own.identity));
+  if (led !== undefined)
+    return back("lease-active", `${led.identity} holds a lease of ${led.lease?.leaderId}`);
   const answered = new Set(all.filter((state) => speaksFor(newest.members, state)).map((s) => s.identity));
-  if (!isMajority(newest.members, (identity) => answered.has(identity))) return back("no-majority");
+  if (!isMajority(newest.members, (identity) => answered.has(identity))) {
+    const silent = electors.filter((identity) => !answered.has(identity));
+    const named = silent.map((identity) => placeOf(newest, identity)).join(", ");
+    return back(
+      "no-majority",
+      `${answered.size} of ${electors.length} electors answer, more than half must; missing are ${named}`,
+    );
+  }
   return { kind: "stand", config: newest, term: Math.max(...all.map((state) => state.term)) + 1 };
 }
 
@@ -91,4 +112,8 @@ export function tallyVotes(config: Configuration, verdicts: readonly LeaseVerdic
 
 function isLedByAnother({ lease }: PeerState, identity: string): boolean {
   return lease !== null && lease.leaderId !== identity;
+}
+
+function placeOf({ members }: Configuration, identity: string): string {
+  return `${identity} (${members[identity]?.endpoint})`;
 }

@@ -1,4 +1,4 @@
-import type { PeerEvent } from "../protocol/peer.js";
+import type { PeerEvent } from "../protocol/peer-events.js";
 
 /** As pino has it: an object of fields, then a sentence. */
 export interface NodeLog {
@@ -57,6 +57,18 @@ export class PeerLog {
         if (event.why === this.#waiting) return;
         this.#waiting = event.why;
         return this.#log.info({ for: event.for }, `waiting to take part: ${event.why}`);
+      case "not-standing":
+        return this.#log.info(
+          { reason: event.why.reason },
+          `this server does not stand for election: ${event.why.detail}`,
+        );
+      case "held-back":
+        return event.why === null
+          ? this.#log.info({}, "the change of the electorate is no longer held back")
+          : this.#log.warn(
+              { reason: event.why.reason, for_ms: Math.round(event.why.forMs) },
+              `a change of the electorate is held back: ${event.why.detail}`,
+            );
     }
   }
 

@@ -8,6 +8,10 @@ export interface PeerGauges {
   readonly electors: () => number;
   readonly resourceManagers: () => number;
   readonly undelivered: () => number;
+  /** For how long a change of the electorate has been held back; 0 if none is. */
+  readonly heldBackMs: () => number;
+  /** For how long this server has had the same reason not to stand; 0 while it leads, stands or follows a leader. */
+  readonly notStandingMs: () => number;
 }
 
 export class PeerMetrics {
@@ -29,6 +33,16 @@ export class PeerMetrics {
     gauge("tc_electors", "Servers in the electorate, as this one knows it.", gauges.electors);
     gauge("tc_rm_endpoints", "Resource managers in the registry of this server.", gauges.resourceManagers);
     gauge("tc_undelivered", "Decisions that some resource manager has not applied yet.", gauges.undelivered);
+    gauge(
+      "tc_step_held_back_seconds",
+      "For how long a change of the electorate has been held back, for the reason in the log.",
+      () => gauges.heldBackMs() / 1000,
+    );
+    gauge(
+      "tc_not_standing_seconds",
+      "For how long there is no coordinator and this server does not stand, for the reason in the log.",
+      () => gauges.notStandingMs() / 1000,
+    );
     this.elected = counter("tc_elected_total", "How often this server became coordinator.");
     this.lost = new Counter({
       name: "tc_lost_total",

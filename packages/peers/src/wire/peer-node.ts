@@ -189,7 +189,8 @@ export class PeerNode {
       disk: this.#disk,
       transport,
       membership,
-      mayStep: (config) => decider.mayStep(config),
+      holdStep: (config) =>
+        decider.mayStep(config) ? null : "a majority of the electorate does not hold every decision yet",
     });
     this.#peer.on((event) => {
       log.event(event);
@@ -323,6 +324,11 @@ export class PeerNode {
       electors: () => Object.keys(this.#electorate()?.members ?? {}).length,
       resourceManagers: () => this.#registry.endpoints().length,
       undelivered: () => this.#decisions.open().length,
+      heldBackMs: () => this.#peer?.status().heldBack?.forMs ?? 0,
+      notStandingMs: () => {
+        const status = this.#peer?.status();
+        return status?.leader === null ? (status.notStanding?.forMs ?? 0) : 0;
+      },
     });
   }
 

@@ -1,0 +1,88 @@
+/** What a peer reports to its operator. */
+import { afterEach, describe, expect, it } from "vitest";
+import { Cluster, TTL_MS, without } from "./cluster.test-kit.js";
+import type { PeerEvent } from "./peer-events.js";
+
+let cluster = new Cluster();
+afterEach(async () => {
+  await cluster.stop();
+  cluster = new Cluster();
+});
+
+const status = (name: string) => cluster.get(name).peer.status();
+const reported = (name: string, kind: PeerEvent["kind"]) =>
+  cluster.get(name).events.filter((event) => event.kind === kind);
+
+describe("the status of a peer", () => {
+  it("shows electorate, members, leader and term, and at a leader nothing that is held back", async () => {
+    const leader = await cluster.elected("abc");
+    await cluster.clock.advance(2 * TTL_MS);
+    expect(status(leader)).toMatchObject({
+      identity: leader,
+      disk: `disk-${leader}`,
+      ttlMs: TTL_MS,
+      term: 1,
+      isLeader: true,
+      isElector: true,
+      leader: { leaderId: leader, term: 1 },
+      missing: [],
+      heldBack: null,
+      notStanding: null,
+    });
+    expect(Object.keys(status(leader).electorate?.members ?? {}).toSorted()).toEqual(["a", "b", "c"]);
+    expect(status(leader).members).toHaveLength(3);
+    const [other] = without("abc", leader) as unknown as [string];
+    expect(status(other)).toMatchObject({ isLeader: false, notStanding: { reason: "lease-active" } });
+    expect(reported(other, "not-standing")).toEqual([]);
+  });
+
+  it("names the electors that are missing, and why nobody stands, once", async () => {
+    const leader = await cluster.elected("abc");
+    const [survivor, dead] = without("abc", leader) as unknown as [string, string];
+    for (const name of [leader, dead]) cluster.crash(name);
+    cluster.get(survivor).membership.members = [cluster.member(survivor)];
+    await cluster.clock.advance(10 * TTL_MS);
+    expect(
+      status(survivor)
+        .missing.map(({ identity }) => identity)
+        .toSorted(),
+    ).toEqual([leader, dead].toSorted());
+    expect(status(survivor)).toMatchObject({ leader: null, notStanding: { reason: "no-majority" } });
+    expect(status(survivor).notStanding?.detail).toContain("1 of 3 electors answer");
+    expect(status(survivor).notStanding?.forMs).toBeGreaterThan(5 * TTL_MS);
+    const whys = reported(survivor, "not-standing").flatMap((event) =>
+      event.kind === "not-standing" ? [event.why.reason] : [],
+    );
+    expect(whys).toEqual(["no-majority"]);
+  });
+
+  it("of a server that the electorate does not name says whom it waits for", async () => {
+    await cluster.elected("ab");
+    cluster.startOne("d", { join: ["a"] });
+    await cluster.until(() => cluster.electorate("d") === "ab");
+    for (const name of "ab") cluster.crash(name);
+    await cluster.clock.advance(3 * TTL_MS);
+    expect(status("d")).toMatchObject({ isElector: false, notStanding: { reason: "not-an-elector" } });
+    expect(status("d").notStanding?.detail).toContain("a (a), b (b)");
+  });
+
+  it("shows for how long a change of the electorate is held back, and reports it after a ttl, and its end", async () => {
+    let why: string | null = "not now";
+    cluster.start("abc", { holdStep: () => why });
+    const leader = await cluster.untilLed();
+    cluster.startOne("d", { join: ["a"] });
+    for (const { membership } of cluster.running.values())
+      membership.members = Array.from("abcd").map((name) => cluster.member(name));
+    await cluster.until(() => status(leader).heldBack?.reason === "held");
+    expect(reported(leader, "held-back")).toEqual([]);
+    await cluster.clock.advance(3 * TTL_MS);
+    expect(status(leader).heldBack).toMatchObject({ reason: "held", detail: "not now" });
+    expect(status(leader).heldBack?.forMs).toBeGreaterThan(2 * TTL_MS);
+    expect(reported(leader, "held-back")).toMatchObject([{ why: { detail: "not now" } }]);
+    why = null;
+    await cluster.until(() => cluster.electorate(leader) === "abcd");
+    await cluster.clock.advance(TTL_MS);
+    expect(status(leader).heldBack).toBeNull();
+    expect(reported(leader, "held-back").at(-1)).toEqual({ kind: "held-back", why: null });
+  });
+});

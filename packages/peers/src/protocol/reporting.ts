@@ -1,0 +1,111 @@
+/** Reports what changes at this peer, each change once, and keeps the reasons that `Peer.status()` shows. */
+import type { Clock } from "@tenure/core";
+import { hasSameMembers } from "./configuration.js";
+import type { Configuration } from "./messages.js";
+import type { Observing } from "./observing.js";
+import type { PeerEvent } from "./peer-events.js";
+import { type HeldBack, keepSince, type NotStanding, type Since } from "./peer-status.js";
+import type { Voter } from "./voter.js";
+
+type Reason<T> = Omit<T, "forMs">;
+
+export interface ReportingOptions {
+  readonly clock: Clock;
+  readonly ttlMs: number;
+  readonly voter: Voter;
+  readonly observing: Observing;
+}
+
+export class Reporting {
+  readonly #options: ReportingOptions;
+  readonly #listeners = new Set<(event: PeerEvent) => void>();
+  /** As it was last reported. */
+  #electorate: Configuration | null;
+  #notStanding: Since<Reason<NotStanding>> | null = null;
+  #reportedNotStanding = "";
+  #heldBack: Since<Reason<HeldBack>> | null = null;
+  #reportedHeldBack = "";
+
+  constructor(options: ReportingOptions) {
+    this.#options = options;
+    this.#electorate = options.voter.config;
+  }
+
+  on(listener: (event: PeerEvent) => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  tell(event: PeerEvent): void {
+    for (const listener of this.#listeners) listener(event);
+  }
+
+  /** Looks whether leader or electorate are others than before. */
+  changed(): void {
+    this.#reportLeader();
+    this.#reportElectorate();
+  }
+
+  get notStanding(): NotStanding | null {
+    return this.#withAge(this.#notStanding);
+  }
+
+  get heldBack(): HeldBack | null {
+    return this.#withAge(this.#heldBack);
+  }
+
+  /** `null`: it stands, or leads. */
+  setNotStanding(why: Reason<NotStanding> | null): void {
+    const nowMs = this.#options.clock.monotonicMs();
+    this.#notStanding = keepSince(this.#notStanding, why, nowMs, keyOf);
+    // Where somebody leads, not to stand is as it should be; and a first start has its own event.
+    const isExpected = why === null || why.reason === "lease-active" || why.reason === "not-founded";
+    if (isExpected || this.#options.observing.leader() !== null) {
+      this.#reportedNotStanding = "";
+      return;
+    }
+    if (this.#reportedNotStanding === keyOf(why)) return;
+    this.#reportedNotStanding = keyOf(why);
+    this.tell({ kind: "not-standing", why: { ...why, forMs: 0 } });
+  }
+
+  /** Reported once it has lasted for longer than a ttl: most steps wait for a round or two. */
+  setHeldBack(why: Reason<HeldBack> | null): void {
+    const { clock, ttlMs } = this.#options;
+    this.#heldBack = keepSince(this.#heldBack, why, clock.monotonicMs(), keyOf);
+    const { heldBack } = this;
+    if (heldBack === null) {
+      if (this.#reportedHeldBack !== "") this.tell({ kind: "held-back", why: null });
+      this.#reportedHeldBack = "";
+    } else if (heldBack.forMs > ttlMs && this.#reportedHeldBack !== keyOf(heldBack)) {
+      this.#reportedHeldBack = keyOf(heldBack);
+      this.tell({ kind: "held-back", why: heldBack });
+    }
+  }
+
+  #reportLeader(): void {
+    const observing = this.#options.observing;
+    const leader = observing.leader();
+    const before = observing.last;
+    if (!observing.isNews(leader)) return;
+    const released = before !== null && this.#options.voter.isReleased(before.term);
+    this.tell({ kind: "observed", leader, released });
+  }
+
+  #reportElectorate(): void {
+    const { config } = this.#options.voter;
+    const before = this.#electorate;
+    if (config === null || config === before) return;
+    this.#electorate = config;
+    if (before === null || !hasSameMembers(before, config)) this.tell({ kind: "electorate", config });
+  }
+
+  #withAge<T>(since: Since<T> | null): (T & { readonly forMs: number }) | null {
+    if (since === null) return null;
+    return { ...since.what, forMs: Math.max(0, this.#options.clock.monotonicMs() - since.sinceMs) };
+  }
+}
+
+function keyOf({ reason, detail }: Reason<NotStanding> | Reason<HeldBack>): string {
+  return `${reason} ${detail}`;
+}
