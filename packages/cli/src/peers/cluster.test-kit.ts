@@ -31,6 +31,7 @@ export interface LeaderView {
     readonly term: number;
     readonly disk: string;
     readonly config: {
+      readonly cluster: string;
       readonly epoch: readonly number[];
       readonly members: Readonly<Record<string, { readonly endpoint: string; readonly disk: string }>>;
     } | null;

@@ -120,12 +120,9 @@ describe("a cluster of two", () => {
   });
 
   it("refuses a lease while another's is live, and a term that is over", async () => {
-    const config = (await cluster.leaderAt(leader))?.peer.config as {
-      cluster?: string;
-      epoch: readonly number[];
-    };
+    const config = (await cluster.leaderAt(leader))?.peer.config;
     const other = leader === a ? b : a;
-    const own = { cluster: config.cluster, epoch: config.epoch };
+    const own = { cluster: config?.cluster, epoch: config?.epoch };
     const ask = (body: object) =>
       cluster.ask(leader, "POST", "/v1/tc/lease/acquire", { as: other.bundle, body });
     const active = await ask({ ...acquire(other.identity), ...own });

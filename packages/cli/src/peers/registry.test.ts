@@ -93,7 +93,8 @@ describe("decisions", { timeout: 120_000 }, () => {
   it("are made by the leader whoever is asked, applied everywhere, never taken back, and reach who was away", async () => {
     const leader = await cluster.leader();
     const [other, third] = cluster.nodes.filter((node) => node !== leader) as [ClusterNode, ClusterNode];
-    const { term } = (await cluster.leaderAt(leader)) ?? { term: 0 };
+    const { term = 0, peer } = (await cluster.leaderAt(leader)) ?? {};
+    const named = { cluster: peer?.config?.cluster };
     expect(await decide(other, "t1", "commit")).toMatchObject({
       status: 200,
       body: { txn_id: "t1", decision: "commit", tc_term: term, pending: [] },
@@ -105,11 +106,15 @@ describe("decisions", { timeout: 120_000 }, () => {
     });
 
     // A resource manager obeys no lower term, and needs one.
-    const apply = (body: object): Promise<Answer> =>
+    const apply = (body: object, as = leader.bundle): Promise<Answer> =>
       cluster.ask(other, "POST", "/v1/rm/apply", {
-        as: third.bundle,
-        body: { txn_id: "t1", decision: "commit", ...body },
+        as,
+        body: { ...named, txn_id: "t1", decision: "commit", ...body },
       });
+    expect(await apply({ tc_term: term }, third.bundle)).toMatchObject({
+      status: 403,
+      body: { error: "tc_forbidden" },
+    });
     expect(await apply({})).toMatchObject({ status: 400, body: { error: "tc_term_required" } });
     expect(await apply({ tc_term: term })).toMatchObject({
       status: 200,
@@ -147,7 +152,7 @@ describe("decisions", { timeout: 120_000 }, () => {
     });
     expect((await decide(next, "t5", "commit")).status).toBe(200);
     const rest = cluster.running.find((node) => node !== next) as ClusterNode;
-    const stale = { txn_id: "t6", decision: "commit", tc_term: later - 1 };
+    const stale = { ...named, txn_id: "t6", decision: "commit", tc_term: later - 1 };
     const refused = await cluster.ask(rest, "POST", "/v1/rm/apply", { as: next.bundle, body: stale });
     expect(refused).toMatchObject({ status: 409, body: { error: "tc_term_stale" } });
 

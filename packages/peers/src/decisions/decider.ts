@@ -22,7 +22,12 @@ export interface DecisionCalls {
   /** A page of what that server holds. */
   held(endpoint: string, asked: HeldQuestion, signal: AbortSignal): Promise<Heard<HeldPage>>;
   /** Tells decisions that are final. */
-  tell(endpoint: string, decisions: readonly HeldDecision[], signal: AbortSignal): Promise<Heard<void>>;
+  tell(
+    endpoint: string,
+    decisions: readonly HeldDecision[],
+    term: number,
+    signal: AbortSignal,
+  ): Promise<Heard<void>>;
   apply(endpoint: string, decision: TxnDecision, signal: AbortSignal): Promise<Applied>;
 }
 
@@ -226,6 +231,7 @@ export class Decider {
         return this.#tell(
           endpoint,
           done.filter(({ doneForMs }) => doneForMs !== null),
+          term,
         ).catch(() => {});
       }),
     );
@@ -261,6 +267,7 @@ export class Decider {
         return this.#tell(
           endpoint,
           all.filter(({ txnId }) => !has.has(txnId)),
+          term,
         );
       }),
     );
@@ -294,10 +301,10 @@ export class Decider {
     return found.flatMap((each) => (each.status === "fulfilled" ? [each.value] : []));
   }
 
-  async #tell(endpoint: string, decisions: readonly HeldDecision[]): Promise<void> {
+  async #tell(endpoint: string, decisions: readonly HeldDecision[], term: number): Promise<void> {
     for (let from = 0; from < decisions.length; from += PAGE) {
       const page = decisions.slice(from, from + PAGE);
-      await this.#within((signal) => this.#options.calls.tell(endpoint, page, signal));
+      await this.#within((signal) => this.#options.calls.tell(endpoint, page, term, signal));
     }
   }
 

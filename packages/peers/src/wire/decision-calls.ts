@@ -11,11 +11,14 @@ export class HttpDecisionCalls implements DecisionCalls {
   readonly #calls: PeerCalls;
   readonly #self: string;
   readonly #own: ResourceManager;
+  readonly #cluster: () => string | null;
 
-  constructor(calls: PeerCalls, selfEndpoint: string, own: ResourceManager) {
+  /** `cluster`: of which this server is. */
+  constructor(calls: PeerCalls, selfEndpoint: string, own: ResourceManager, cluster: () => string | null) {
     this.#calls = calls;
     this.#self = selfEndpoint;
     this.#own = own;
+    this.#cluster = cluster;
   }
 
   async prepare(to: string, txnId: string, term: number, signal: AbortSignal): Promise<Heard<Promised>> {
@@ -31,13 +34,7 @@ export class HttpDecisionCalls implements DecisionCalls {
     { term, which, after }: HeldQuestion,
     signal: AbortSignal,
   ): Promise<Heard<HeldPage>> {
-    const body = { tc_term: term, which, after };
-    const answer = await this.#calls.send(to, {
-      method: "POST",
-      path: "/v1/tc/decisions/held",
-      body,
-      signal,
-    });
+    const answer = await this.#send(to, "/v1/tc/decisions/held", { tc_term: term, which, after }, signal);
     const stale = staleIn(answer);
     if (stale !== null) return { from: from(answer), value: stale };
     if (answer.status !== 200) throw new RefusedCallError(to, answer);
@@ -53,26 +50,21 @@ export class HttpDecisionCalls implements DecisionCalls {
     };
   }
 
-  async tell(to: string, decisions: readonly HeldDecision[], signal: AbortSignal): Promise<Heard<void>> {
-    const body = { decisions: decisions.map(encodeHeld) };
-    const answer = await this.#calls.send(to, {
-      method: "POST",
-      path: "/v1/tc/decisions/tell",
-      body,
-      signal,
-    });
+  async tell(
+    to: string,
+    decisions: readonly HeldDecision[],
+    term: number,
+    signal: AbortSignal,
+  ): Promise<Heard<void>> {
+    const body = { tc_term: term, decisions: decisions.map(encodeHeld) };
+    const answer = await this.#send(to, "/v1/tc/decisions/tell", body, signal);
     if (answer.status !== 200) throw new RefusedCallError(to, answer);
     return { from: from(answer), value: undefined };
   }
 
   async apply(to: string, asked: TxnDecision, signal: AbortSignal): Promise<Applied> {
     if (to === this.#self) return this.#own.apply(asked);
-    const answer = await this.#calls.send(to, {
-      method: "POST",
-      path: "/v1/rm/apply",
-      body: encode(asked),
-      signal,
-    });
+    const answer = await this.#send(to, "/v1/rm/apply", encode(asked), signal);
     const { status, body } = answer;
     if (status === 200) return { kind: "applied", changed: body["changed"] === true };
     if (body["error"] === "tc_term_stale") return { kind: "stale", term: Number(body["tc_term"]) };
@@ -82,12 +74,7 @@ export class HttpDecisionCalls implements DecisionCalls {
   }
 
   async #promise(to: string, verb: string, body: object, signal: AbortSignal): Promise<Heard<Promised>> {
-    const answer = await this.#calls.send(to, {
-      method: "POST",
-      path: `/v1/tc/decisions/${verb}`,
-      body,
-      signal,
-    });
+    const answer = await this.#send(to, `/v1/tc/decisions/${verb}`, body, signal);
     const stale = staleIn(answer);
     if (stale !== null) return { from: from(answer), value: stale };
     if (answer.status !== 200) throw new RefusedCallError(to, answer);
@@ -96,6 +83,11 @@ export class HttpDecisionCalls implements DecisionCalls {
       from: from(answer),
       value: { kind: "promised", held: held === null ? null : decodeHeld(held) },
     };
+  }
+
+  #send(to: string, path: string, fields: object, signal: AbortSignal): Promise<CallAnswer> {
+    const body = { cluster: this.#cluster(), ...fields };
+    return this.#calls.send(to, { method: "POST", path, body, signal });
   }
 }
 

@@ -7,6 +7,7 @@ import type { Peer } from "../protocol/peer.js";
 import { Body } from "./body.js";
 import type { Callers } from "./callers.js";
 import { decodeHeld, encodeHeld } from "./decision-codec.js";
+import type { Offices } from "./offices.js";
 import type { Call, CallAnswer } from "./peer-calls.js";
 import { isMarked, OWN_IDENTITY } from "./route.js";
 import { WireError } from "./wire-error.js";
@@ -15,6 +16,7 @@ export interface DecisionRouteParts {
   readonly disk: string;
   readonly endpoint: string;
   readonly callers: Callers;
+  readonly offices: Offices;
   readonly peer: () => Peer;
   readonly decider: Decider;
   readonly log: DecisionLog;
@@ -73,49 +75,56 @@ export function decisionRoutes(app: FastifyInstance, parts: DecisionRouteParts):
 
 /** What a coordinator asks of the electors and of the resource managers. */
 function electorRoutes(app: FastifyInstance, parts: DecisionRouteParts): void {
-  const { callers, log, resourceManager, disk } = parts;
+  const { callers, offices, log, resourceManager, disk } = parts;
+  /** The fields of a coordinator's request, once its caller is known to be that; also the term. */
+  const asCoordinator = (
+    { raw, body: given }: FastifyRequest,
+    fields: readonly string[],
+  ): { readonly body: Body; readonly term: number } => {
+    // A stranger learns nothing of what is wrong with its body.
+    callers.server(raw.socket);
+    const body = new Body(given, ["cluster", "tc_term", ...fields]);
+    if (!body.has("tc_term"))
+      throw new WireError("tc_term_required", "tc_term is missing; it fences old coordinators");
+    const term = body.term("tc_term");
+    offices.coordinator(raw.socket, body.text("cluster"), term);
+    return { body, term };
+  };
   const shown = (promised: Promised): object => {
     if (promised.kind === "stale") throw stale(promised.term, { disk });
     return { held: promised.held === null ? null : encodeHeld(promised.held), disk };
   };
 
-  app.post("/v1/tc/decisions/prepare", OWN_IDENTITY, async ({ raw, body: given }) => {
-    callers.server(raw.socket);
-    const body = new Body(given, ["txn_id", "tc_term"]);
-    return shown(await log.prepare(body.id("txn_id"), body.term("tc_term")));
+  app.post("/v1/tc/decisions/prepare", OWN_IDENTITY, async (request) => {
+    const { body, term } = asCoordinator(request, ["txn_id"]);
+    return shown(await log.prepare(body.id("txn_id"), term));
   });
 
-  app.post("/v1/tc/decisions/remember", OWN_IDENTITY, async ({ raw, body: given }) => {
-    callers.server(raw.socket);
-    const body = new Body(given, ["txn_id", "decision", "tc_term"]);
+  app.post("/v1/tc/decisions/remember", OWN_IDENTITY, async (request) => {
+    const { body, term } = asCoordinator(request, ["txn_id", "decision"]);
     const decision = body.choice("decision", DECISIONS);
-    return shown(await log.remember({ txnId: body.id("txn_id"), decision, term: body.term("tc_term") }));
+    return shown(await log.remember({ txnId: body.id("txn_id"), decision, term }));
   });
 
-  app.post("/v1/tc/decisions/held", OWN_IDENTITY, async ({ raw, body: given }) => {
-    callers.server(raw.socket);
-    const body = new Body(given, ["tc_term", "which", "after"]);
+  app.post("/v1/tc/decisions/held", OWN_IDENTITY, async (request) => {
+    const { body, term } = asCoordinator(request, ["which", "after"]);
     const after = body.has("after") && body.required("after") !== "" ? body.id("after") : "";
-    const page = await log.page(body.term("tc_term"), body.choice("which", ["all", "open"]), after);
+    const page = await log.page(term, body.choice("which", ["all", "open"]), after);
     if (page.kind === "stale") throw stale(page.term, { disk });
     return { decisions: page.decisions.map(encodeHeld), next: page.next, disk };
   });
 
-  app.post("/v1/tc/decisions/tell", OWN_IDENTITY, async ({ raw, body: given }) => {
-    callers.server(raw.socket);
-    const decisions = new Body(given, ["decisions"]).required("decisions");
+  app.post("/v1/tc/decisions/tell", OWN_IDENTITY, async (request) => {
+    const decisions = asCoordinator(request, ["decisions"]).body.required("decisions");
     if (!Array.isArray(decisions)) throw new WireError("invalid_body", "decisions must be a list");
     await log.take(decisions.map(decodeHeld).filter(({ isFinal }) => isFinal));
     return { disk };
   });
 
-  app.post("/v1/rm/apply", OWN_IDENTITY, async ({ raw, body: given }) => {
-    callers.server(raw.socket);
-    const body = new Body(given, ["txn_id", "decision", "tc_term"]);
-    if (!body.has("tc_term"))
-      throw new WireError("tc_term_required", "tc_term is missing; it fences old coordinators");
+  app.post("/v1/rm/apply", OWN_IDENTITY, async (request) => {
+    const { body, term } = asCoordinator(request, ["txn_id", "decision"]);
     const decision = body.choice("decision", DECISIONS);
-    const asked = { txnId: body.id("txn_id"), decision, term: body.term("tc_term") };
+    const asked = { txnId: body.id("txn_id"), decision, term };
     const applied = await resourceManager.apply(asked).catch((cause: unknown) => {
       const why = cause instanceof Error ? cause.message : String(cause);
       throw new WireError(

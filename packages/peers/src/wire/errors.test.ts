@@ -28,6 +28,12 @@ async function config(): Promise<{ cluster: string; epoch: readonly number[] }> 
   return (body["peer"] as { config: { cluster: string; epoch: readonly number[] } }).config;
 }
 
+/** n2 says that it is there; whether it can be reached, nobody knows. */
+async function announceOther(): Promise<void> {
+  const body = { self_endpoint: "http://127.0.0.1:1", disk: "d2" };
+  expect((await test.ask("POST", "/v1/tc/cluster/announce", { as: OTHER, body })).status).toBe(200);
+}
+
 async function acquire(rest: object = {}): Promise<object> {
   const { cluster, epoch } = await config();
   const endpoint = "http://127.0.0.1:8";
@@ -87,7 +93,8 @@ describe("a malformed request", () => {
     ["/v1/tc/rm/unregister", { backend_hash: "h" }, "missing_endpoint"],
     ["/v1/tc/decide", {}, "missing_txn_id"],
     ["/v1/tc/decide", { txn_id: "t" }, "missing_decision"],
-    ["/v1/rm/apply", { tc_term: 1, decision: "commit" }, "missing_txn_id"],
+    ["/v1/rm/apply", { tc_term: 1, decision: "commit" }, "missing_cluster"],
+    ["/v1/tc/decisions/tell", { cluster: "c" }, "tc_term_required"],
     ["/v1/tc/decide", { txn_id: "t", decision: "maybe" }, "invalid_body"],
     ["/v1/tc/decide", { txn_id: "t", decision: "commit", tc_term: 0 }, "invalid_term"],
     ["/v1/rm/apply", { txn_id: "t", decision: "commit" }, "tc_term_required"],
@@ -163,6 +170,7 @@ describe("a caller", () => {
 describe("a lease", () => {
   it("is not granted while another's is live, and its holder is named", async () => {
     test = await TestNode.leading();
+    await announceOther();
     expect(await refused("/v1/tc/lease/acquire", { as: OTHER, body: await acquire() })).toMatchObject({
       error: "tc_lease_active",
       leader_endpoint: TestNode.options.endpoint,
@@ -219,7 +227,8 @@ describe("a decision", () => {
       error: "txn_conflict",
       decision: "commit",
     });
-    const asked = { as: OTHER, body: { ...opposite, tc_term: 1 } };
+    const { cluster } = await config();
+    const asked = { as: SELF, body: { cluster, ...opposite, tc_term: 1 } };
     expect(await refused("/v1/rm/apply", asked)).toMatchObject({ error: "txn_conflict", decision: "commit" });
   });
 
@@ -234,11 +243,13 @@ describe("a decision", () => {
       error: "tc_not_leader",
     });
     expect((await decide("commit")).status).toBe(200);
-    expect(await refused("/v1/rm/apply", { as: OTHER, body: { ...body, tc_term: 1 } })).toMatchObject({
+    const { cluster } = await config();
+    const apply = { ...body, cluster, tc_term: 1 };
+    expect(await refused("/v1/rm/apply", { as: SELF, body: apply })).toMatchObject({
       error: "tc_term_stale",
     });
-    const old = { txn_id: "t", tc_term: 1 };
-    expect(await refused("/v1/tc/decisions/prepare", { as: OTHER, body: old })).toMatchObject({
+    const old = { txn_id: "t", cluster, tc_term: 1 };
+    expect(await refused("/v1/tc/decisions/prepare", { as: SELF, body: old })).toMatchObject({
       error: "tc_term_stale",
     });
   });
@@ -247,8 +258,7 @@ describe("a decision", () => {
 describe("a change of the registry", () => {
   it("that a member does not confirm fails, and is taken back", async () => {
     test = await TestNode.leading();
-    const announce = { self_endpoint: "http://127.0.0.1:1", disk: "d2" };
-    await test.ask("POST", "/v1/tc/cluster/announce", { as: OTHER, body: announce });
+    await announceOther();
     const body = { backend_hash: "h", endpoint: "http://127.0.0.1:7" };
     const told = await refused("/v1/tc/rm/register", { as: SELF, body });
     expect(told).toMatchObject({ error: "tc_rm_replication_failed" });
@@ -271,15 +281,16 @@ describe("a server that cannot answer now", () => {
   it("whose disk fails says of which part that is", async () => {
     test = await TestNode.leading();
     const candidacy = await acquire({ candidate_id: "n1" });
+    const { cluster } = await config();
     test.store.isDown = true;
     const endpoint = "http://127.0.0.1:7";
     const asked: readonly (readonly [string, object, string])[] = [
       ["/v1/tc/lease/acquire", candidacy, "tc_unavailable"],
-      ["/v1/tc/decisions/prepare", { txn_id: "t", tc_term: 99 }, "tc_unavailable"],
+      ["/v1/tc/decisions/prepare", { cluster, txn_id: "t", tc_term: 1 }, "tc_unavailable"],
       ["/v1/tc/cluster/announce", { self_endpoint: endpoint }, "tc_cluster_unavailable"],
       ["/v1/tc/cluster/leave", {}, "tc_cluster_unavailable"],
       ["/v1/tc/rm/register", { backend_hash: "h", endpoint }, "tc_rm_unavailable"],
-      ["/v1/rm/apply", { txn_id: "t", decision: "commit", tc_term: 99 }, "tc_rm_unavailable"],
+      ["/v1/rm/apply", { cluster, txn_id: "t", decision: "commit", tc_term: 1 }, "tc_rm_unavailable"],
     ];
     for (const [path, body, error] of asked)
       expect(await refused(path, { as: SELF, body })).toMatchObject({ error });
@@ -294,7 +305,8 @@ describe("a server that cannot answer now", () => {
         if (isAway) throw new Error("the ledger is locked");
       },
     });
-    const asked = { as: OTHER, body: { txn_id: "t", decision: "commit", tc_term: 1 } };
+    const { cluster } = await config();
+    const asked = { as: SELF, body: { cluster, txn_id: "t", decision: "commit", tc_term: 1 } };
     const told = await refused("/v1/rm/apply", asked);
     expect(told).toMatchObject({ error: "tc_rm_unavailable" });
     expect(told["detail"]).toContain("the ledger is locked");

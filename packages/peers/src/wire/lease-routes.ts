@@ -4,6 +4,7 @@ import type { LeaseVerdict, PeerState, Refusal } from "../protocol/messages.js";
 import type { Peer } from "../protocol/peer.js";
 import { Body } from "./body.js";
 import type { Callers } from "./callers.js";
+import type { Offices } from "./offices.js";
 import { decodeConfiguration, decodeEpoch, encodeState } from "./codec.js";
 import { OWN_IDENTITY } from "./route.js";
 import { type WireCode, WireError } from "./wire-error.js";
@@ -12,6 +13,7 @@ export interface LeaseRouteParts {
   /** Throws `tc_unavailable` while this server has not begun to take part. */
   readonly peer: () => Peer;
   readonly callers: Callers;
+  readonly offices: Offices;
   readonly clock: Clock;
 }
 
@@ -24,7 +26,7 @@ const REFUSED: Readonly<Record<Refusal, readonly [WireCode, string]>> = {
   released: ["tc_term_stale", "this term was released"],
 };
 
-export function leaseRoutes(app: FastifyInstance, { peer, callers, clock }: LeaseRouteParts): void {
+export function leaseRoutes(app: FastifyInstance, { peer, callers, offices, clock }: LeaseRouteParts): void {
   const shown = (state: PeerState): object => {
     const { lease } = state;
     return {
@@ -66,7 +68,7 @@ export function leaseRoutes(app: FastifyInstance, { peer, callers, clock }: Leas
       cluster: body.text("cluster"),
       epoch: decodeEpoch(body.required("epoch"), "epoch"),
     };
-    callers.self(raw.socket, candidateId);
+    offices.candidate(raw.socket, candidateId, request.cluster);
     return told(await peer().answers.acquire(request), "granted");
   });
 
@@ -81,7 +83,13 @@ export function leaseRoutes(app: FastifyInstance, { peer, callers, clock }: Leas
       ttlMs: body.ttlMs("ttl_ms"),
       config: decodeConfiguration(body.required("config"), "config"),
     };
-    callers.self(raw.socket, leaderId);
+    if (!Object.hasOwn(request.config.members, leaderId)) {
+      throw new WireError(
+        "invalid_body",
+        `config.members must name ${leaderId}: a leader never removes itself`,
+      );
+    }
+    offices.candidate(raw.socket, leaderId, request.config.cluster);
     return told(await peer().answers.renew(request), "renewed");
   });
 

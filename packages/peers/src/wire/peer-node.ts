@@ -33,6 +33,7 @@ import { type NodeLog, PeerLog } from "./peer-log.js";
 import { PeerMetrics } from "./peer-metrics.js";
 import type { NodeOptions } from "./peer-node-options.js";
 import { rmRoutes } from "./rm-routes.js";
+import { Offices } from "./offices.js";
 import { LEAVE_FANOUT, tellWireErrors } from "./route.js";
 import { WireError } from "./wire-error.js";
 
@@ -141,7 +142,14 @@ export class PeerNode {
     this.#mounted = { calls, announcer, registration, decider, log, metrics, stopFollowing };
     tellWireErrors(app);
     const peer = (): Peer => this.peer;
-    leaseRoutes(app, { peer, callers, clock });
+    const offices = new Offices({
+      callers,
+      membership,
+      electorate: () => this.#electorate(),
+      vote: () => this.#disk.read().vote,
+      observed: () => this.#peer?.observedLeader() ?? null,
+    });
+    leaseRoutes(app, { peer, callers, offices, clock });
     clusterRoutes(app, {
       identity,
       callers,
@@ -161,6 +169,7 @@ export class PeerNode {
       disk: this.#disk.id,
       endpoint,
       callers,
+      offices,
       peer,
       decider,
       log: this.#decisions,
@@ -300,7 +309,12 @@ export class PeerNode {
       clock: this.#parts.clock,
       limitMs: ttlMs,
       log: this.#decisions,
-      calls: new HttpDecisionCalls(calls, endpoint, this.#resourceManager),
+      calls: new HttpDecisionCalls(
+        calls,
+        endpoint,
+        this.#resourceManager,
+        () => this.#electorate()?.cluster ?? null,
+      ),
       electorate: () => this.#electorate(),
       members: () => this.membership.endpoints(),
       resourceManagers: () => this.#registry.endpoints(),
