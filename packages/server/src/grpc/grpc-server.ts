@@ -9,6 +9,7 @@ import { groupMethods } from "./group-methods.js";
 import { GrpcListener } from "./grpc-listener.js";
 import type { GrpcParts } from "./grpc-parts.js";
 import { healthHandlers } from "./health-methods.js";
+import { HelloGate } from "../limits/hello-gate.js";
 import { loadProtoServices, type ProtoMethod, type ProtoServices } from "./proto-services.js";
 import { TlsFileCredentials } from "./tls-file-credentials.js";
 import { operationsMethods } from "./operations-methods.js";
@@ -61,7 +62,16 @@ export class GrpcServer implements AsyncDisposable {
     const injector = server.createConnectionInjector(credentials);
     try {
       const inject = (socket: Socket) => injector.injectConnection(socket);
-      const listener = await GrpcListener.open(listen, parts.connections, inject);
+      const gate = new HelloGate({
+        clock: parts.clock,
+        limitMs: parts.connectionLimits.handshakeMs,
+        pass: inject,
+      });
+      const listener = await GrpcListener.open(
+        listen,
+        parts.connections,
+        tls === null ? inject : (socket) => gate.add(socket),
+      );
       // Its connections cannot be told apart by their certificates. All close: callers come back by themselves.
       tls?.onRevoked(() => injector.drain(REVOKED_DRAIN_MS));
       return new GrpcServer(`${name}:${listener.port}`, server, listener, credentials, parts.clock);

@@ -97,8 +97,8 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
   app.setErrorHandler(handleError);
   app.setNotFoundHandler(handleNotFound);
   takeJsonBodies(app);
+  guardConnections(app, { isTls: tls !== null, handshakeMs, clock, stopping });
   connections.guard(app.server);
-  guardConnections(app, { isTls: tls !== null, clock, stopping });
   traceRequests(app);
   addRequestHooks(app, parts);
 

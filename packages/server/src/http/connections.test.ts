@@ -1,7 +1,9 @@
 /** Connections that never become a request. */
 import { once } from "node:events";
 import { createServer } from "node:http";
-import { type AddressInfo, connect, type Socket } from "node:net";
+import { readFileSync } from "node:fs";
+import { type AddressInfo, connect, createServer as createTcpServer, type Socket } from "node:net";
+import { connect as connectTls } from "node:tls";
 import { VirtualClock } from "@tenure/core/testing";
 import { pino } from "pino";
 import { afterEach, describe, expect, test } from "vitest";
@@ -58,6 +60,36 @@ test("TLS handshakes that stall hold up neither an honest client nor a server th
   expect(await client.leader("g")).toMatchObject({ leader: null });
   await service.server.close();
   await Promise.all(stalled.map(closed));
+});
+
+test("a client whose ClientHello arrives byte by byte is served, on both ports", async () => {
+  const { service, authority } = await serveTls({ handshakeMs: 600_000 });
+  const ca = readFileSync(authority.cert);
+  for (const port of portsOf(service)) {
+    const proxy = createTcpServer((client) => {
+      const server = connect(Number(port), "127.0.0.1", () => void drip());
+      const drip = async () => {
+        for await (const bytes of client as AsyncIterable<Buffer>) {
+          for (const byte of bytes) {
+            server.write(Buffer.of(byte));
+            await new Promise((resolve) => setImmediate(resolve));
+          }
+        }
+      };
+      later(() => server.destroy());
+      server.on("error", () => {}).pipe(client.on("error", () => {}));
+    });
+    later(() => proxy.close());
+    await once(proxy.listen(0, "127.0.0.1"), "listening");
+    const through = connectTls({
+      port: (proxy.address() as AddressInfo).port,
+      host: "127.0.0.1",
+      ca,
+      ALPNProtocols: ["h2", "http/1.1"],
+    });
+    later(() => through.destroy());
+    await once(through, "secureConnect");
+  }
 });
 
 test("a request that does not arrive in time is answered 408, whether its head or its body is late", async () => {

@@ -1,12 +1,15 @@
 import type { Socket } from "node:net";
 import { type Clock, onAbort } from "@tenure/core";
 import type { FastifyInstance } from "fastify";
+import { HelloGate } from "../limits/hello-gate.js";
 
 /** For a request that is on its way when the server stops. */
 const GRACE_MS = 500;
 
 export interface ConnectionParts {
   readonly isTls: boolean;
+  /** A TLS handshake that is not finished in this time is cut off. */
+  readonly handshakeMs: number;
   readonly clock: Clock;
   /** Aborted when the server begins to stop. */
   readonly stopping: AbortSignal;
@@ -16,7 +19,8 @@ export interface ConnectionParts {
  * Connections that have not sent a request. Node does not count these as idle, and during a TLS handshake does not know them
  * at all, so each of them would hold up a server that stops. Clients open connections ahead of need, so they are normal.
  */
-export function guardConnections(app: FastifyInstance, { isTls, clock, stopping }: ConnectionParts): void {
+export function guardConnections(app: FastifyInstance, parts: ConnectionParts): void {
+  const { isTls, clock, stopping } = parts;
   const { server } = app;
   const unused = new Set<Socket>();
   server.on(isTls ? "secureConnection" : "connection", (socket: Socket) => {
@@ -27,29 +31,42 @@ export function guardConnections(app: FastifyInstance, { isTls, clock, stopping 
   server.on("request", ({ socket }: { readonly socket: Socket }) => {
     if (unused.delete(socket) && stopping.aborted) socket.setTimeout(0);
   });
-  const handshakes = isTls ? followHandshakes(app) : null;
+  const unfinished = isTls ? gateHandshakes(app, parts) : () => [];
   onAbort(stopping, () => {
     for (const socket of unused) socket.setTimeout(GRACE_MS);
     clock.after(GRACE_MS, () => {
-      for (const socket of handshakes?.values() ?? []) socket.destroy();
+      for (const socket of unfinished()) socket.destroy();
     });
   });
 }
 
-/** The connections whose TLS handshake is not finished, by the address of the client. */
-function followHandshakes({ server }: FastifyInstance): ReadonlyMap<string, Socket> {
+/** Lets TLS have a connection when its first record is there. Returns how to list those whose handshake is not finished. */
+function gateHandshakes(
+  { server }: FastifyInstance,
+  { clock, handshakeMs }: ConnectionParts,
+): () => readonly Socket[] {
+  /** By the address of the client. */
   const handshakes = new Map<string, Socket>();
-  server.on("connection", (socket: Socket) => {
-    const client = addressOf(socket);
-    handshakes.set(client, socket);
-    socket.once("close", () => {
-      if (handshakes.get(client) === socket) handshakes.delete(client);
-    });
+  const [beginTls] = server.listeners("connection");
+  if (beginTls === undefined) throw new Error("a TLS server without a listener for its connections");
+  const gate = new HelloGate({
+    clock,
+    limitMs: handshakeMs,
+    pass: (socket) => {
+      const client = addressOf(socket);
+      handshakes.set(client, socket);
+      socket.once("close", () => {
+        if (handshakes.get(client) === socket) handshakes.delete(client);
+      });
+      beginTls.call(server, socket);
+    },
   });
+  server.off("connection", beginTls as (socket: Socket) => void);
+  server.on("connection", (socket: Socket) => gate.add(socket));
   server.on("secureConnection", (socket: Socket) => handshakes.delete(addressOf(socket)));
   // First of all listeners: an error answered in HTTP would wait for the end of a handshake that never comes.
   server.prependListener("tlsClientError", (_: Error, socket: Socket) => socket.destroy());
-  return handshakes;
+  return () => [...gate.waiting, ...handshakes.values()];
 }
 
 /** The TLS socket and the TCP socket below it have the same. */
