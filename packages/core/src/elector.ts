@@ -50,7 +50,7 @@ export interface Leader {
 }
 
 /** Why a vacant group elects no one just now. */
-export type HeldBack = "paused" | "takeover-delay" | "banned" | "reserved" | "deposed";
+export type HeldBack = "paused" | "takeover_delay" | "banned" | "reserved" | "deposed";
 
 export type CampaignResult =
   | {
@@ -186,7 +186,7 @@ export interface Group {
 
 /** Bans are not among these: they hold back a node, not a group. */
 export interface GroupHold {
-  readonly by: Extract<HeldBack, "deposed" | "reserved" | "takeover-delay">;
+  readonly by: Extract<HeldBack, "deposed" | "reserved" | "takeover_delay">;
   /** What is left of it. */
   readonly forMs: number;
 }

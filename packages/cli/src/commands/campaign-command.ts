@@ -30,7 +30,7 @@ interface CampaignFlags extends ConnectionFlags, OutputFlags {
 /** Why a vacant group elects nobody just now. */
 const HELD_BACK: Readonly<Record<string, string>> = {
   paused: "the group is paused",
-  "takeover-delay": "the group rests after its leader's lease ran out",
+  takeover_delay: "the group rests after its leader's lease ran out",
   banned: "this node may not win for a while",
   reserved: "another node is to take over",
   deposed: "the leader was told to step down, and its lease still runs",

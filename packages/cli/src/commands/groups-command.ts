@@ -187,7 +187,7 @@ function stateOf({ leader, pausedForMs, heldBack }: Group): string {
 const HOLDS: Readonly<Record<GroupHold["by"], string>> = {
   deposed: "the leader was told to step down, and its lease still runs",
   reserved: "only a successor that was named can win",
-  "takeover-delay": "it rests after a lease has run out",
+  takeover_delay: "it rests after a lease has run out",
 };
 
 function tellHold(heldBack: GroupHold | null): string {

@@ -136,7 +136,7 @@ describe("why a group is not led", () => {
 
   it("it rests after a lease has run out", () => {
     const policy = { ...DEFAULT_POLICY, takeoverDelayMs: 5000 };
-    const resting = group(null, 1, { policy, heldBack: { by: "takeover-delay", forMs: 3000 } });
+    const resting = group(null, 1, { policy, heldBack: { by: "takeover_delay", forMs: 3000 } });
     expect(told(resting, events, 62)[1]).toBe(
       "Its policy lets it rest for 5 s after a lease has run out; that is over in 3 s.",
     );

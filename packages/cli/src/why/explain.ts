@@ -94,7 +94,7 @@ function vacancy({ group, members, nowMs }: Known, last: Reign | undefined): str
   const candidates = members.filter(({ role }) => role === "candidate");
   if (pausedForMs !== null) {
     sentences.push(`${pauseClause(pausedForMs)}, so nobody can win; tenure resume ${groupId} ends that.`);
-  } else if (heldBack?.by === "takeover-delay") {
+  } else if (heldBack?.by === "takeover_delay") {
     sentences.push(
       `Its policy lets it rest for ${tellDuration(policy.takeoverDelayMs)} after a lease has run out; ` +
         `that is over in ${tellDuration(heldBack.forMs)}.`,

@@ -167,7 +167,7 @@ describe("takeover delay", () => {
     expect(campaign(vacancy, node("a"), 499)).toEqual({
       kind: "lose",
       holder: null,
-      heldBack: "takeover-delay",
+      heldBack: "takeover_delay",
       leftMs: 1,
     });
     expect(campaign(vacancy, node("a"), 500)).toMatchObject({ kind: "elect", next: { term: 8, delayMs: 0 } });

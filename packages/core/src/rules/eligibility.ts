@@ -16,7 +16,7 @@ export function obstacleFor(now: ElectionRecord, nodeId: string): Obstacle | nul
   if (now.transfer !== null && now.transfer.toNodeId !== nodeId) {
     return { heldBack: "reserved", leftMs: now.transfer.leftMs };
   }
-  if (now.delayMs > 0) return { heldBack: "takeover-delay", leftMs: now.delayMs };
+  if (now.delayMs > 0) return { heldBack: "takeover_delay", leftMs: now.delayMs };
   return null;
 }
 
@@ -27,7 +27,7 @@ export function groupObstacle(
   if (now.holder !== null) return now.deposed === null ? null : { heldBack: "deposed", leftMs: now.holdMs };
   if (now.pause !== null) return { heldBack: "paused", leftMs: now.pause.leftMs };
   if (now.transfer !== null) return { heldBack: "reserved", leftMs: now.transfer.leftMs };
-  return now.delayMs > 0 ? { heldBack: "takeover-delay", leftMs: now.delayMs } : null;
+  return now.delayMs > 0 ? { heldBack: "takeover_delay", leftMs: now.delayMs } : null;
 }
 
 export function isAllowed(record: ElectionRecord, nodeId: string): boolean {

@@ -299,7 +299,7 @@ export class NaiveBelief {
     if (successor !== null && successor.nodeId !== nodeId) {
       found.push({ by: "reserved", leftMs: left(successor.untilMs) });
     }
-    if (this.#nowMs < restsUntilMs) found.push({ by: "takeover-delay", leftMs: left(restsUntilMs) });
+    if (this.#nowMs < restsUntilMs) found.push({ by: "takeover_delay", leftMs: left(restsUntilMs) });
     return found;
   }
 

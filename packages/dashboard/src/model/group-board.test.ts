@@ -89,7 +89,7 @@ describe("the state of a group", () => {
   board.applyGroup(groupOf("paused-a-while", 1, null, { paused: true, paused_for_ms: 5000 }), NOW);
   board.applyGroup(groupOf("held", 1, null, { takeoverDelayMs: 5000 }), NOW);
   board.applyEvent(eventOf("held", 1, null, { ts_ms: NOW, reason: "expired" }));
-  board.applyGroup(groupOf("rests", 1, null, { held_back: "takeover-delay", held_back_for_ms: 3000 }), NOW);
+  board.applyGroup(groupOf("rests", 1, null, { held_back: "takeover_delay", held_back_for_ms: 3000 }), NOW);
   board.applyGroup(groupOf("reserved", 1, null, { held_back: "reserved", held_back_for_ms: 3000 }), NOW);
   board.applyGroup(groupOf("deposed", 1, "n", { held_back: "deposed", held_back_for_ms: 3000 }), NOW);
   board.applyGroup(groupOf("free", 1, null, { takeoverDelayMs: 5000 }), NOW);

@@ -56,7 +56,7 @@ export function holdAfter(
   takeoverDelayMs: number,
 ): Hold | null {
   const isResting = leader === null && reason === "expired" && takeoverDelayMs > 0;
-  return isResting ? { by: "takeover-delay", untilMs: atMs + takeoverDelayMs } : null;
+  return isResting ? { by: "takeover_delay", untilMs: atMs + takeoverDelayMs } : null;
 }
 
 export function emptyRow(groupId: string): GroupRow {

@@ -31,7 +31,7 @@ export interface Group {
 }
 
 /** Besides a pause: why nobody can win, or nobody but a successor. */
-export type HeldBack = "deposed" | "reserved" | "takeover-delay";
+export type HeldBack = "deposed" | "reserved" | "takeover_delay";
 
 /** Whom the service takes the reader for. */
 export interface Whoami {

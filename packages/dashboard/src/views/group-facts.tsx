@@ -50,7 +50,7 @@ function whyHeldBack({ by, untilMs }: Hold, nowMs: number): string {
       return `asked to step down; free when it resigns, or in ${left}`;
     case "reserved":
       return `reserved for a successor for ${left}`;
-    case "takeover-delay":
+    case "takeover_delay":
       return `for ${left}, by the takeover delay`;
   }
 }

@@ -211,7 +211,7 @@ test("a group says what holds it back, and for how long", async () => {
   await service.campaign("g", "b");
   await clock.advance(5100);
   const [by, forMs, leader] = await held();
-  expect([by, leader]).toEqual(["takeover-delay", undefined]);
+  expect([by, leader]).toEqual(["takeover_delay", undefined]);
   expect(forMs).toBeGreaterThan(2900);
   expect(forMs).toBeLessThanOrEqual(3000);
   await clock.advance(3000);

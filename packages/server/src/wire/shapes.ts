@@ -145,7 +145,7 @@ export const LeaderReply = Type.Object({
   leader: orNull(Type.Object({ ...Lease.properties, metadata: metadata() })),
   term: Type.Integer(),
   held_back: Type.Optional(
-    Type.Enum(["paused", "deposed", "reserved", "takeover-delay"], {
+    Type.Enum(["paused", "deposed", "reserved", "takeover_delay"], {
       description: "why a group without a leader elects no one just now",
     }),
   ),
@@ -257,7 +257,7 @@ export const GroupShape = Type.Object({
   paused: Type.Boolean(),
   paused_for_ms: Type.Optional(Type.Integer({ description: "absent: until resumed" })),
   held_back: Type.Optional(
-    Type.Enum(["deposed", "reserved", "takeover-delay"], {
+    Type.Enum(["deposed", "reserved", "takeover_delay"], {
       description: "besides a pause: why nobody can win just now, or nobody but a successor",
     }),
   ),
