@@ -30,9 +30,6 @@ export interface MembershipOptions {
   readonly records: OwnRecords;
 }
 
-/** A member's lease, in leases of the leader. */
-export const MEMBER_LEASES = 3;
-
 const PREFIX = "members/";
 
 export class Membership implements MembershipView {

@@ -11,13 +11,14 @@ const asMap = (all: readonly ActiveMember[]) => new Map(all.map((each) => [each.
 function next(
   from: string,
   active: readonly ActiveMember[],
-  rest: { left?: string; reached?: readonly ActiveMember[] } = {},
+  rest: { left?: string; reached?: readonly ActiveMember[]; heard?: string } = {},
 ): string | null {
-  const { left = "", reached = active } = rest;
+  const { left = "", reached = active, heard = "" } = rest;
   const after = nextMembers(electorate(from), "a", {
     active,
     left: Array.from(left),
     reached: asMap(reached),
+    heard: new Set(heard),
   });
   return after === null ? null : Object.keys(after).toSorted().join("");
 }
@@ -64,6 +65,17 @@ describe("the electorate", () => {
     },
   );
 
+  it("keeps an elector whose announcements do not arrive while it grants the leader's rounds", () => {
+    expect(next("abc", members("a"), { heard: "bc" })).toBeNull();
+    expect(next("abcde", members("a"), { heard: "bcde" })).toBeNull();
+    expect(next("abcd", members("abc"), { heard: "d" })).toBeNull();
+    expect(next("abcde", members("a"), { heard: "bd" })).toBe("abde");
+  });
+
+  it("drops an elector that left although it still grants the leader's rounds", () => {
+    expect(next("abc", members("ab"), { left: "c", heard: "bc" })).toBe("ab");
+  });
+
   it("drops who came back over another disk, to add it in a step of its own", () => {
     const wiped = { identity: "c", endpoint: "c", disk: "new" };
     expect(next("abc", [...members("ab"), wiped])).toBe("ab");
@@ -71,6 +83,7 @@ describe("the electorate", () => {
       active: [...members("ab"), wiped],
       left: [],
       reached: asMap([wiped]),
+      heard: new Set(),
     });
     expect(after?.["c"]).toEqual({ endpoint: "c", disk: "new" });
   });
@@ -78,10 +91,9 @@ describe("the electorate", () => {
   it("knows who moved by the new endpoint, once that is reached; the voters stay the same", () => {
     const moved = { identity: "c", endpoint: "elsewhere", disk: "disk-c" };
     const active = [...members("ab"), moved];
-    expect(
-      nextMembers(electorate("abc"), "a", { active, left: [], reached: asMap(members("c")) }),
-    ).toBeNull();
-    expect(nextMembers(electorate("abc"), "a", { active, left: [], reached: asMap([moved]) })).toEqual({
+    const wishes = { active, left: [], heard: new Set<string>() };
+    expect(nextMembers(electorate("abc"), "a", { ...wishes, reached: asMap(members("c")) })).toBeNull();
+    expect(nextMembers(electorate("abc"), "a", { ...wishes, reached: asMap([moved]) })).toEqual({
       ...electorate("abc").members,
       c: { endpoint: "elsewhere", disk: "disk-c" },
     });

@@ -1,4 +1,10 @@
-/** How the electorate follows the active membership: one member per step. Pure. */
+/**
+ * How the electorate follows the active membership: one member per step. Pure.
+ *
+ * Invariant: an elector is removed for silence only if the leader has heard from it in neither direction for a member's
+ * lease: no announcement arrived, and it granted no round. So no step takes away an elector whose grants give the leader
+ * its lease: whatever connections fail one way only, a majority that can grant remains in the electorate.
+ */
 import type { Members } from "./configuration.js";
 import type { ActiveMember, Configuration } from "./messages.js";
 
@@ -8,12 +14,17 @@ export interface Wishes {
   readonly left: readonly string[];
   /** Who granted the leader's latest round, and where that was asked. */
   readonly reached: ReadonlyMap<string, ActiveMember>;
+  /** Electors that granted a round within the last `MEMBER_LEASES` ttl, or that had no such time yet in this term. */
+  readonly heard: ReadonlySet<string>;
 }
+
+/** A member's lease, in leases of the leader. A server that is silent for longer has expired. */
+export const MEMBER_LEASES = 3;
 
 /**
  * The members after the next step, or `null` where nothing is to be done. In this order: who left goes; who came back over
  * another disk goes, to be added anew; who announced and can be reached comes; who moved is known by the new endpoint; who
- * merely expired goes, if that brings the electorate to an odd number. A leader never removes itself.
+ * expired in both directions goes, if that brings the electorate to an odd number. A leader never removes itself.
  */
 export function nextMembers(config: Configuration, leaderId: string, wishes: Wishes): Members | null {
   const { members } = config;
@@ -40,7 +51,7 @@ export function nextMembers(config: Configuration, leaderId: string, wishes: Wis
   const moved = reachable.find(({ identity, endpoint }) => members[identity]?.endpoint !== endpoint);
   if (moved !== undefined) return withMember(members, moved);
 
-  const expired = others.filter((identity) => !active.has(identity));
+  const expired = others.filter((identity) => !active.has(identity) && !wishes.heard.has(identity));
   return isWorthRemoving(Object.keys(members).length, expired.length)
     ? without(members, expired[0] as string)
     : null;

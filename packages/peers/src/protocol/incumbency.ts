@@ -9,7 +9,7 @@
  */
 import type { SendMoment } from "@tenure/core";
 import { compareEpochs, isMajority, type Members, speaksFor } from "./configuration.js";
-import { nextMembers, type Wishes } from "./electorate.js";
+import { MEMBER_LEASES, nextMembers, type Wishes } from "./electorate.js";
 import type { ActiveMember, Configuration, LeaseVerdict } from "./messages.js";
 import type { HeldBack } from "./peer-status.js";
 
@@ -30,7 +30,7 @@ interface Step {
 }
 
 /** What the leader wishes of its electorate, and why a step must wait, if it must. */
-export interface StepWishes extends Omit<Wishes, "reached"> {
+export interface StepWishes extends Omit<Wishes, "reached" | "heard"> {
   readonly holdStep: (config: Configuration) => string | null;
 }
 
@@ -46,6 +46,10 @@ export class Incumbency {
   readonly term: number;
   readonly #leaderId: string;
   readonly #ttlMs: number;
+  /** When this term began; nobody has been silent in it for longer. */
+  readonly #beganMs: number;
+  /** By voter: when the latest round was sent that it granted. */
+  readonly #grantedMs = new Map<string, number>();
   #config: Configuration;
   #open: Step | null;
   #isStoring = false;
@@ -63,6 +67,7 @@ export class Incumbency {
     this.term = term;
     this.#leaderId = leaderId;
     this.#ttlMs = ttlMs;
+    this.#beganMs = nowMs;
     this.#config = config;
     this.#open = this.#step(config.members, 0, nowMs);
   }
@@ -75,6 +80,17 @@ export class Incumbency {
   /** The first step is done. */
   get isLeading(): boolean {
     return this.#isLeading;
+  }
+
+  /** The electors, the leader among them, that have not been silent towards the leader for a member's lease. */
+  heard(nowMs: number): ReadonlySet<string> {
+    const members = Object.entries(this.#config.members);
+    return new Set(
+      members.flatMap(([identity, { disk }]) => {
+        const grantedMs = this.#grantedMs.get(voterKey(identity, disk)) ?? this.#beganMs;
+        return nowMs - grantedMs < MEMBER_LEASES * this.#ttlMs ? [identity] : [];
+      }),
+    );
   }
 
   /** Why the electorate did not change at the latest round although it should; `null` where no change is due. */
@@ -101,7 +117,10 @@ export class Incumbency {
     const isOurs = config !== null && config.cluster === this.#config.cluster;
     if (isOurs && config.epoch.term > this.term) return { kind: "superseded", config };
     if (!granted) return { kind: "on", earned: false, store: null };
-    round.granted.set(state.identity, { identity: state.identity, endpoint: askedAt, disk: state.disk });
+    const { identity, disk } = state;
+    round.granted.set(identity, { identity, endpoint: askedAt, disk });
+    const before = this.#grantedMs.get(voterKey(identity, disk)) ?? Number.NEGATIVE_INFINITY;
+    this.#grantedMs.set(voterKey(identity, disk), Math.max(before, round.sent.monotonicMs));
     const step = this.#open;
     if (step !== null && isOurs && compareEpochs(config.epoch, step.config.epoch) === 0) {
       if (speaksFor({ ...this.#config.members, ...step.config.members }, state))
@@ -143,7 +162,11 @@ export class Incumbency {
 
   #nextStep(wishes: StepWishes, nowMs: number): Step | null {
     if (this.#latest === null) return null;
-    const members = nextMembers(this.#config, this.#leaderId, { ...wishes, reached: this.#latest.granted });
+    const members = nextMembers(this.#config, this.#leaderId, {
+      ...wishes,
+      reached: this.#latest.granted,
+      heard: this.heard(nowMs),
+    });
     this.#hold = members === null ? this.#notReached(wishes) : this.#whyHeld(wishes);
     if (members === null || this.#hold !== null) return null;
     return this.#step(members, this.#n + 1, nowMs);
@@ -183,4 +206,9 @@ export class Incumbency {
     const config = { cluster: this.#config.cluster, epoch: { term: this.term, n }, members };
     return { config, sinceMs: nowMs, storedBy: new Set() };
   }
+}
+
+/** A voter is an identity with its disk. */
+function voterKey(identity: string, disk: string): string {
+  return `${identity} ${disk}`;
 }

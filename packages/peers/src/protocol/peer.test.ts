@@ -215,6 +215,32 @@ describe("the electorate follows the membership:", () => {
     expect(cluster.leader()).toBe(leader);
   });
 
+  it.each(["abc", "abcde"])(
+    "of %s none is dropped whose announcements do not arrive while it grants the leader's rounds",
+    async (names) => {
+      const leader = await cluster.elected(names);
+      // The leader cannot be connected to: it hears no announcement. Its own connections work.
+      cluster.get(leader).membership.members = [cluster.member(leader)];
+      await cluster.clock.advance(10 * TTL_MS);
+      expect([cluster.leader(), cluster.electorate(leader)]).toEqual([leader, names]);
+      expect(cluster.get(leader).peer.status().missing).toEqual([]);
+      cluster.crash(leader);
+      expect(without(names, leader)).toContain(await cluster.untilLed());
+    },
+  );
+
+  it("an elector is dropped when for a member's lease it neither announced nor granted a round", async () => {
+    const leader = await cluster.elected("abcd");
+    const [dead] = without("abcd", leader) as unknown as [string];
+    cluster.get(leader).membership.members = [cluster.member(leader)];
+    await cluster.clock.advance(10 * TTL_MS);
+    expect(cluster.electorate(leader)).toBe("abcd");
+    cluster.crash(dead);
+    await cluster.clock.advance(2 * TTL_MS);
+    expect(cluster.electorate(leader)).toBe("abcd");
+    await cluster.until(() => cluster.electorate(leader) === without("abcd", dead));
+  });
+
   it("who comes back over an empty disk is dropped and added, and does not vote before", async () => {
     const leader = await cluster.elected("abc");
     const [wiped] = without("abc", leader) as unknown as [string];

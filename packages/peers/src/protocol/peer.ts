@@ -201,8 +201,9 @@ export class Peer implements AsyncDisposable {
   #missing(): readonly MissingElector[] {
     const { identity: own, membership } = this.#context;
     const active = new Set(membership.active().map(({ identity }) => identity));
+    const heard = this.#loop.reign?.heard ?? new Set();
     return Object.entries(this.#voter.config?.members ?? {})
-      .filter(([identity]) => identity !== own && !active.has(identity))
+      .filter(([identity]) => identity !== own && !active.has(identity) && !heard.has(identity))
       .map(([identity, { endpoint }]) => ({ identity, endpoint }));
   }
 }

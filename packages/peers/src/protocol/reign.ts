@@ -93,6 +93,11 @@ export class Reign {
     return this.#incumbency.config;
   }
 
+  /** Electors that are not silent: see `Incumbency.heard`. */
+  get heard(): ReadonlySet<string> {
+    return this.#incumbency.heard(this.#context.clock.monotonicMs());
+  }
+
   /** Resolves when a release, once sent, has been answered or given up. */
   get released(): Promise<void> {
     return this.#released;

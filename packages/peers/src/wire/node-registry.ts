@@ -1,7 +1,8 @@
 /** The registry of one node at work: replicated to the members, caught up with, and with this server itself in it. */
 import { createHash } from "node:crypto";
 import type { Clock } from "@tenure/core";
-import { MEMBER_LEASES, type Membership } from "../membership/membership.js";
+import type { Membership } from "../membership/membership.js";
+import { MEMBER_LEASES } from "../protocol/electorate.js";
 import type { RmRegistry } from "../registry/rm-registry.js";
 import { RmReplicator } from "../registry/rm-replicator.js";
 import { SelfRegistration } from "../registry/self-registration.js";
