@@ -1,5 +1,5 @@
 /** The electorate: who votes, and which of two is newer. */
-import type { Configuration, Epoch, PeerState } from "./messages.js";
+import type { Configuration, ConfiguredMember, Epoch, PeerState } from "./messages.js";
 
 export type Members = Configuration["members"];
 
@@ -8,8 +8,13 @@ export function compareEpochs(a: Epoch, b: Epoch): number {
   return a.term - b.term || a.n - b.n;
 }
 
+/** The member of this identity. Identities come from outside: one may be named like a property that all objects have. */
+export function memberOf(members: Members, identity: string): ConfiguredMember | undefined {
+  return Object.hasOwn(members, identity) ? members[identity] : undefined;
+}
+
 export function isMember(config: Configuration, identity: string, disk: string): boolean {
-  return config.members[identity]?.disk === disk;
+  return memberOf(config.members, identity)?.disk === disk;
 }
 
 /** Whether those in `yes` are more than half. */
@@ -20,7 +25,7 @@ export function isMajority(members: Members, yes: (identity: string) => boolean)
 
 /** Whether this answer is that of a voter, and not of its identity over another disk. */
 export function speaksFor(members: Members, state: PeerState): boolean {
-  return members[state.identity]?.disk === state.disk;
+  return memberOf(members, state.identity)?.disk === state.disk;
 }
 
 /** The one with the highest epoch of `own` and those that are of the same cluster; other clusters are never adopted. */
@@ -40,7 +45,7 @@ export function hasSameMembers(a: Configuration, b: Configuration): boolean {
     mine.length === Object.keys(theirs).length &&
     mine.every(
       ([identity, { endpoint, disk }]) =>
-        theirs[identity]?.endpoint === endpoint && theirs[identity]?.disk === disk,
+        memberOf(theirs, identity)?.endpoint === endpoint && memberOf(theirs, identity)?.disk === disk,
     )
   );
 }

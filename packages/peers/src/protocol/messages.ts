@@ -75,7 +75,26 @@ export type Refusal =
   | "epoch-stale"
   | "other-cluster"
   | "not-holder"
-  | "released";
+  | "released"
+  /** So far above every term granted here that no election has led to it, or below that of its own electorate. */
+  | "term-absurd"
+  /** The ttl is above that of the voter. */
+  | "ttl-too-long"
+  /** The electorate does not name the caller. */
+  | "not-an-elector";
+
+/** Every refusal, as the wire has it. */
+export const REFUSALS: readonly Refusal[] = [
+  "lease-active",
+  "term-stale",
+  "epoch-stale",
+  "other-cluster",
+  "not-holder",
+  "released",
+  "term-absurd",
+  "ttl-too-long",
+  "not-an-elector",
+];
 
 export type LeaseVerdict =
   | { readonly granted: true; readonly state: PeerState }

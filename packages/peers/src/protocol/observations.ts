@@ -12,12 +12,15 @@ export interface ObservedLeader {
 export class Observations {
   readonly #clock: Clock;
   readonly #identity: string;
+  /** Nothing is believed for longer than a lease: the next question replaces it long before. */
+  readonly #maxMs: number;
   #told: { readonly lease: LiveLease; readonly at: SendMoment } | null = null;
   #last: ObservedLeader | null = null;
 
-  constructor(clock: Clock, identity: string) {
+  constructor(clock: Clock, identity: string, ttlMs: number) {
     this.#clock = clock;
     this.#identity = identity;
+    this.#maxMs = 2 * ttlMs;
   }
 
   take(states: readonly PeerState[], cluster: string): void {
@@ -51,6 +54,6 @@ export class Observations {
     const { lease, at } = this.#told;
     const { monotonicMs, bootMs } = sendMoment(this.#clock);
     const agoMs = Math.max(monotonicMs - at.monotonicMs, bootMs - at.bootMs);
-    return agoMs < lease.leftMs ? lease : null;
+    return agoMs < Math.min(lease.leftMs, this.#maxMs) ? lease : null;
   }
 }

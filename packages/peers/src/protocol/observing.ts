@@ -17,7 +17,7 @@ export class Observing {
     this.#context = context;
     this.#join = join;
     this.#leadingTerm = leadingTerm;
-    this.#observations = new Observations(context.clock, context.identity);
+    this.#observations = new Observations(context.clock, context.identity, context.ttlMs);
   }
 
   /** The leader as far as this peer knows; itself only while it leads. */

@@ -24,6 +24,7 @@ import type { PeerEvent } from "./peer-events.js";
 import { PeerLoop } from "./peer-loop.js";
 import { type ParsedPeerOptions, parsePeerOptions, type PeerOptions } from "./peer-options.js";
 import type { MissingElector, PeerStatus } from "./peer-status.js";
+import { plausibleTransport } from "./plausible-transport.js";
 import { Reporting } from "./reporting.js";
 import { Voter } from "./voter.js";
 
@@ -51,12 +52,14 @@ export class Peer implements AsyncDisposable {
       endpoint,
       disk,
       clock,
+      ttlMs,
       driftRatio,
       founder: founderOf(join),
       isLeading: () => this.isLeader(),
       onChange: () => this.#reporting.changed(),
     });
-    const context = { ...options, disk: disk.id, voter: this.#voter };
+    const transport = plausibleTransport(options.transport, () => this.term);
+    const context = { ...options, disk: disk.id, voter: this.#voter, transport };
     const observing = new Observing(context, join, () => this.leading()?.term ?? null);
     const reporting = new Reporting({ clock, ttlMs, voter: this.#voter, observing });
     this.#context = context;

@@ -22,6 +22,10 @@ describe("a node stands", () => {
     expect(decideStanding(itself, electorate("abc"), [stateOf("b")])).toMatchObject({ why: "lease-active" });
   });
 
+  it("for a term above that of the electorate it knows, though no voter shows that term", () => {
+    expect(decideStanding(own, electorate("abc", 7, 0), [stateOf("b")])).toMatchObject({ term: 8 });
+  });
+
   it("if the live lease is its own, of a former life", () => {
     const others = [stateOf("b", { term: 4, lease: leaseOf("a", 4) })];
     expect(decideStanding(own, electorate("abc"), others)).toMatchObject({ kind: "stand", term: 5 });

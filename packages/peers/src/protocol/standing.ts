@@ -52,7 +52,8 @@ export function decideStanding(
       `${answered.size} of ${electors.length} electors answer, more than half must; missing are ${named}`,
     );
   }
-  return { kind: "stand", config: newest, term: Math.max(...all.map((state) => state.term)) + 1 };
+  const highest = Math.max(newest.epoch.term, ...all.map((state) => state.term));
+  return { kind: "stand", config: newest, term: highest + 1 };
 }
 
 /** The lease with the highest term among the answers. */

@@ -10,7 +10,7 @@ const HOLD_MS = 1010;
 const config: Configuration = {
   cluster: "cluster",
   epoch: { term: 0, n: 0 },
-  members: { v: { endpoint: "v", disk: "disk" } },
+  members: Object.fromEntries(["v", "a", "b", "c"].map((name) => [name, { endpoint: name, disk: "disk" }])),
 };
 
 function open(disk = new MemoryDisk("disk"), clock = new VirtualClock()) {
@@ -19,6 +19,7 @@ function open(disk = new MemoryDisk("disk"), clock = new VirtualClock()) {
     endpoint: "v",
     disk,
     clock,
+    ttlMs: TTL_MS,
     driftRatio: 0.01,
     founder: null,
     isLeading: () => false,

@@ -36,6 +36,8 @@ export interface VoterOptions {
   readonly endpoint: string;
   readonly disk: PeerDisk;
   readonly clock: Clock;
+  /** Of its own leases; it grants none that is longer. */
+  readonly ttlMs: number;
   readonly driftRatio: number;
   /** The smallest endpoint of the join list. */
   readonly founder: string | null;
@@ -166,7 +168,7 @@ export class Voter implements PeerAnswers {
   }
 
   #state(): VoterState {
-    return { held: this.#held, config: this.#config };
+    return { held: this.#held, config: this.#config, ttlMs: this.#options.ttlMs };
   }
 
   #time(): VoterTime {

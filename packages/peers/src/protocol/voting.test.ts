@@ -5,6 +5,7 @@ import {
   decideRenew,
   type HeldVote,
   leaseLeftMs,
+  MAX_TERM_JUMP,
   obeysRelease,
   type VoteDecision,
   type VoterState,
@@ -15,7 +16,8 @@ const TTL_MS = 1000;
 const HOLD_MS = 1010;
 
 function configAt(term: number, n: number, cluster = "cluster"): Configuration {
-  return { cluster, epoch: { term, n }, members: { a: { endpoint: "a", disk: "disk-a" } } };
+  const members = { a: { endpoint: "a", disk: "disk-a" }, b: { endpoint: "b", disk: "disk-b" } };
+  return { cluster, epoch: { term, n }, members };
 }
 
 function at(monotonicMs: number, bootMs = monotonicMs, bootTickMs = 0) {
@@ -31,7 +33,7 @@ function held(vote: Partial<Vote> = {}, released = false): HeldVote {
 }
 
 function state(heldVote: HeldVote | null, config: Configuration | null = configAt(4, 0)): VoterState {
-  return { held: heldVote, config };
+  return { held: heldVote, config, ttlMs: TTL_MS };
 }
 
 function acquire(candidateId: string, term: number, epoch: Epoch = { term: 4, n: 0 }): AcquireRequest {
@@ -68,7 +70,9 @@ describe("a lease stands, at its voter,", () => {
 
 describe("acquire", () => {
   it("is granted to the first who asks", () => {
-    expect(verdict(decideAcquire(state(null, null), acquire("b", 1), at(0)))).toBe("granted");
+    expect(verdict(decideAcquire(state(null, null), acquire("b", 1, { term: 0, n: 0 }), at(0)))).toBe(
+      "granted",
+    );
   });
 
   it.each([
@@ -163,6 +167,51 @@ describe("renew", () => {
   it("of another cluster is refused, so it is never adopted", () => {
     const decision = decideRenew(state(held()), renew("a", 5, configAt(9, 0, "other")), at(1));
     expect(decision).toEqual({ kind: "refuse", refusal: "other-cluster" });
+  });
+});
+
+describe("an absurd request is refused and leaves no trace:", () => {
+  const after = 5 + MAX_TERM_JUMP;
+
+  it.each([
+    [after, "granted"],
+    [after + 1, "term-absurd"],
+    [Number.MAX_SAFE_INTEGER, "term-absurd"],
+  ])("acquire and renew of term %i after term 5 are %s", (term, expected) => {
+    expect(verdict(decideAcquire(state(held()), acquire("b", term), at(HOLD_MS)))).toBe(expected);
+    expect(verdict(decideRenew(state(held()), renew("b", term), at(HOLD_MS)))).toBe(expected);
+  });
+
+  it("an electorate of a term that its own candidate has not passed, or its leader not reached", () => {
+    expect(verdict(decideAcquire(state(held()), acquire("b", 6, { term: 6, n: 0 }), at(HOLD_MS)))).toBe(
+      "term-absurd",
+    );
+    expect(verdict(decideRenew(state(held()), renew("b", 6, configAt(7, 0)), at(HOLD_MS)))).toBe(
+      "term-absurd",
+    );
+  });
+
+  it("a ttl above the voter's own: a lease must not outlive what the cluster has agreed on", () => {
+    const ttlMs = TTL_MS + 1;
+    expect(verdict(decideAcquire(state(null), { ...acquire("b", 6), ttlMs }, at(0)))).toBe("ttl-too-long");
+    expect(verdict(decideRenew(state(null), { ...renew("b", 6), ttlMs }, at(0)))).toBe("ttl-too-long");
+    expect(verdict(decideAcquire(state(null), { ...acquire("b", 6), ttlMs: 100 }, at(0)))).toBe("granted");
+  });
+
+  it("a candidate that the voter's electorate does not name, unless the candidate knows a newer one", () => {
+    const asks = (n: number) =>
+      verdict(decideAcquire(state(held()), acquire("x", 9, { term: 4, n }), at(HOLD_MS)));
+    expect([asks(0), asks(1)]).toEqual(["not-an-elector", "granted"]);
+  });
+
+  it("a leader that the electorate it carries does not name, or that only an old electorate names", () => {
+    const members = { x: { endpoint: "x", disk: "disk-x" } };
+    const named = { ...configAt(4, 0), members };
+    const asks = (config: Configuration, known: Configuration) =>
+      verdict(decideRenew(state(held(), known), renew("x", 9, config), at(HOLD_MS)));
+    expect(asks(configAt(5, 0), configAt(4, 0))).toBe("not-an-elector");
+    expect(asks(named, configAt(4, 0))).toBe("not-an-elector");
+    expect(asks(named, configAt(3, 0))).toBe("granted");
   });
 });
 

@@ -3,10 +3,11 @@
  * time go in, a decision comes out.
  */
 import type { SendMoment } from "@tenure/core";
-import { compareEpochs } from "./configuration.js";
+import { compareEpochs, memberOf } from "./configuration.js";
 import type {
   AcquireRequest,
   Configuration,
+  Epoch,
   Refusal,
   ReleaseRequest,
   RenewRequest,
@@ -24,7 +25,15 @@ export interface HeldVote {
 export interface VoterState {
   readonly held: HeldVote | null;
   readonly config: Configuration | null;
+  /** Of this voter's own leases: it grants none that is longer. */
+  readonly ttlMs: number;
 }
+
+/**
+ * How far a term may be above the highest that this peer has granted. Terms rise by one per election, so no peer was away
+ * for that long; a term above it is refused, for terms never fall again and end at the largest safe integer.
+ */
+export const MAX_TERM_JUMP: number = 2 ** 32;
 
 /** How a voter reckons time. */
 export interface VoterTime {
@@ -57,13 +66,18 @@ export function leaseLeftMs({ vote, since, released }: HeldVote, time: VoterTime
 
 export function decideAcquire(state: VoterState, request: AcquireRequest, time: VoterTime): VoteDecision {
   const { held, config } = state;
-  const { candidateId, candidateEndpoint, term, ttlMs } = request;
+  const { candidateId, candidateEndpoint, term, ttlMs, epoch } = request;
   if (config !== null && config.cluster !== request.cluster) return refuse("other-cluster");
+  if (isAbsurd(state, term)) return refuse("term-absurd");
+  if (ttlMs > state.ttlMs) return refuse("ttl-too-long");
   if (isHeldByAnother(held, candidateId, time)) return refuse("lease-active");
-  if (config !== null && compareEpochs(request.epoch, config.epoch) < 0) return refuse("epoch-stale");
+  if (config !== null && compareEpochs(epoch, config.epoch) < 0) return refuse("epoch-stale");
   const again = sameGrant(held, candidateId, term);
   if (again?.released === true) return refuse("released");
   if (again === null && held !== null && term <= held.vote.term) return refuse("term-stale");
+  // A candidate stands for a term above all that it has seen, so above that of its electorate.
+  if (epoch.term >= term) return refuse("term-absurd");
+  if (isStranger(config, candidateId, epoch)) return refuse("not-an-elector");
   // No configuration is taken from a candidate: a candidacy that fails must leave no trace in it.
   return { kind: "grant", vote: voteFor(held, candidateId, candidateEndpoint, term, ttlMs) };
 }
@@ -72,12 +86,20 @@ export function decideAcquire(state: VoterState, request: AcquireRequest, time: 
 export function decideRenew(state: VoterState, request: RenewRequest, time: VoterTime): VoteDecision {
   const { held, config } = state;
   const { leaderId, leaderEndpoint, term, ttlMs } = request;
+  const { epoch, members } = request.config;
   if (config !== null && config.cluster !== request.config.cluster) return refuse("other-cluster");
+  if (isAbsurd(state, term)) return refuse("term-absurd");
+  if (ttlMs > state.ttlMs) return refuse("ttl-too-long");
   if (sameGrant(held, leaderId, term)?.released === true) return refuse("released");
   if (isHeldByAnother(held, leaderId, time)) return refuse("lease-active");
   if (held !== null && term < held.vote.term) return refuse("not-holder");
+  if (epoch.term > term) return refuse("term-absurd");
+  // A leader never removes itself.
+  if (memberOf(members, leaderId) === undefined || isStranger(config, leaderId, epoch)) {
+    return refuse("not-an-elector");
+  }
   const vote = voteFor(held, leaderId, leaderEndpoint, term, ttlMs);
-  const isNewer = config === null || compareEpochs(request.config.epoch, config.epoch) > 0;
+  const isNewer = config === null || compareEpochs(epoch, config.epoch) > 0;
   return isNewer ? { kind: "grant", vote, config: request.config } : { kind: "grant", vote };
 }
 
@@ -94,6 +116,16 @@ export function isSameVote(a: Vote | undefined, b: Vote): boolean {
     a.holderEndpoint === b.holderEndpoint &&
     a.ttlMs === b.ttlMs
   );
+}
+
+function isAbsurd({ held }: VoterState, term: number): boolean {
+  return term > (held?.vote.term ?? 0) + MAX_TERM_JUMP;
+}
+
+/** This voter's electorate does not name the caller, and the caller knows of no newer one. */
+function isStranger(config: Configuration | null, identity: string, epoch: Epoch): boolean {
+  if (config === null || memberOf(config.members, identity) !== undefined) return false;
+  return compareEpochs(epoch, config.epoch) <= 0;
 }
 
 function isHeldByAnother(held: HeldVote | null, identity: string, time: VoterTime): boolean {

@@ -1,25 +1,16 @@
 import { type CallOptions, InvalidRequestError } from "@tenure/core";
-import type {
-  AcquireRequest,
-  LeaseVerdict,
-  PeerState,
-  PeerTransport,
-  Refusal,
-  ReleaseRequest,
-  ReleaseVerdict,
-  RenewRequest,
+import {
+  type AcquireRequest,
+  type LeaseVerdict,
+  type PeerState,
+  type PeerTransport,
+  REFUSALS,
+  type ReleaseRequest,
+  type ReleaseVerdict,
+  type RenewRequest,
 } from "../protocol/messages.js";
 import { decodeState, encodeConfiguration } from "./codec.js";
 import { type CallAnswer, type PeerCalls, RefusedCallError } from "./peer-calls.js";
-
-const REFUSALS: readonly Refusal[] = [
-  "lease-active",
-  "term-stale",
-  "epoch-stale",
-  "other-cluster",
-  "not-holder",
-  "released",
-];
 
 /** How a peer asks others, over HTTPS. An answer counts only from the server that its certificate names. */
 export class HttpTransport implements PeerTransport {

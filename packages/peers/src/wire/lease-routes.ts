@@ -24,6 +24,15 @@ const REFUSED: Readonly<Record<Refusal, readonly [WireCode, string]>> = {
   "other-cluster": ["tc_forbidden", "this server belongs to another cluster"],
   "not-holder": ["tc_not_leader", "the vote of this server is another's"],
   released: ["tc_term_stale", "this term was released"],
+  "term-absurd": [
+    "invalid_term",
+    "the term is so far above every term known here, or so far below that of its electorate, that no election has led to it",
+  ],
+  "ttl-too-long": [
+    "invalid_ttl",
+    "the lease of this server is shorter: start all servers with the same --tc-ttl",
+  ],
+  "not-an-elector": ["tc_forbidden", "the electorate that is known here does not name the caller"],
 };
 
 export function leaseRoutes(app: FastifyInstance, { peer, callers, offices, clock }: LeaseRouteParts): void {
