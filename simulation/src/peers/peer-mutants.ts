@@ -12,11 +12,8 @@ const NO_QUESTION: readonly Patch[] = [
     find: "if (lease !== null && lease.leaderId !== identity)",
     replace: "if (false)",
   },
-  {
-    file: "standing.js",
-    find: "if (led !== undefined)",
-    replace: "if (false)",
-  },
+  { file: "standing.js", find: "if (isLedByAnother(own, own.identity))", replace: "if (false)" },
+  { file: "standing.js", find: "answered.has(identity) && !isBound.has(identity)", replace: "true" },
 ];
 
 export const PEER_MUTANTS: readonly Mutant[] = [

@@ -66,6 +66,21 @@ describe("peers", () => {
     expect(cluster.disk(leader).contents).toBe(contents);
   });
 
+  it("elect a leader although one voter restarts again and again and shows a lease each time", async () => {
+    const leader = await cluster.elected("abcde");
+    cluster.crash(leader);
+    const [restless] = without("abcde", leader) as unknown as [string];
+    const members = Array.from("abcde").map((name) => cluster.member(name));
+    const endMs = cluster.clock.monotonicMs() + 10 * TTL_MS;
+    const isLed = (): boolean => cluster.leader() !== null;
+    while (!isLed() && cluster.clock.monotonicMs() < endMs) {
+      cluster.crash(restless);
+      cluster.startOne(restless, { join: ["a", "b", "c", "d", "e"] }).membership.members = members;
+      for (let step = 0; step < 18 && !isLed(); step++) await cluster.clock.advance(TTL_MS / 20);
+    }
+    expect(without("abcde", leader)).toContain(cluster.leader());
+  });
+
   it("have no leader without a majority, and raise no term for what cannot be won", async () => {
     await cluster.elected("abc");
     for (const name of "abc") cluster.cut(name, without("abc", name));

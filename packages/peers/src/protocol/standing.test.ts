@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { decideStanding, readMajority, tallyVotes } from "./standing.js";
+import type { PeerState } from "./messages.js";
 import { electorate, granted, leaseOf, refused, stateOf } from "./states.test-kit.js";
 
 const own = stateOf("a");
@@ -15,11 +16,27 @@ describe("a node stands", () => {
     expect(decision).toMatchObject({ kind: "stand-back", why: "no-majority" });
   });
 
-  it("not if any answer shows a live lease of another", () => {
-    const others = [stateOf("b"), stateOf("x", { lease: leaseOf("c", 4) })];
-    expect(decideStanding(own, electorate("abc"), others)).toMatchObject({ why: "lease-active" });
+  it("not if its own vote holds another's live lease", () => {
     const itself = stateOf("a", { lease: leaseOf("c", 4) });
-    expect(decideStanding(itself, electorate("abc"), [stateOf("b")])).toMatchObject({ why: "lease-active" });
+    expect(decideStanding(itself, electorate("abc"), [stateOf("b"), stateOf("c")])).toMatchObject({
+      why: "lease-active",
+    });
+  });
+
+  it("not if so many electors hold another's live lease that the free ones are no majority", () => {
+    const led = (name: string) => stateOf(name, { lease: leaseOf("c", 4) });
+    const ask = (...others: readonly PeerState[]) => decideStanding(own, electorate("abcde"), others);
+    expect(ask(stateOf("b"), led("c"), led("d"), led("e"))).toMatchObject({ why: "lease-active" });
+    expect(ask(stateOf("b"), led("c"))).toMatchObject({ why: "lease-active" });
+    expect(ask(led("c"))).toMatchObject({ why: "no-majority" });
+    expect(ask(stateOf("b"), stateOf("d"), led("c"), led("e"))).toMatchObject({ kind: "stand" });
+  });
+
+  it("although a server that is no elector, or one over another disk, shows a live lease", () => {
+    const others = [stateOf("b"), stateOf("x", { lease: leaseOf("c", 4) })];
+    expect(decideStanding(own, electorate("abc"), others)).toMatchObject({ kind: "stand" });
+    const wiped = stateOf("c", { disk: "another", lease: leaseOf("c", 4) });
+    expect(decideStanding(own, electorate("abc"), [stateOf("b"), wiped])).toMatchObject({ kind: "stand" });
   });
 
   it("for a term above that of the electorate it knows, though no voter shows that term", () => {

@@ -16,7 +16,7 @@ type StandBack = Extract<StandDecision, { kind: "stand-back" }>;
 
 /**
  * `own` is this node's state, `others` what the rest answered. Nobody's term is raised for a candidacy that could not be
- * won: that needs a majority of the electorate that answers and could grant.
+ * won: that needs a majority of the electorate that answers and holds no live lease of another.
  */
 export function decideStanding(
   own: PeerState,
@@ -40,10 +40,12 @@ export function decideStanding(
     );
   }
   const all = [own, ...ours];
-  const led = all.find((state) => isLedByAnother(state, own.identity));
-  if (led !== undefined)
-    return back("lease-active", `${led.identity} holds a lease of ${led.lease?.leaderId}`);
-  const answered = new Set(all.filter((state) => speaksFor(newest.members, state)).map((s) => s.identity));
+  // It could not vote for itself.
+  if (isLedByAnother(own, own.identity)) {
+    return back("lease-active", `this server holds a lease of ${own.lease?.leaderId}`);
+  }
+  const voters = all.filter((state) => speaksFor(newest.members, state));
+  const answered = new Set(voters.map(({ identity }) => identity));
   if (!isMajority(newest.members, (identity) => answered.has(identity))) {
     const silent = electors.filter((identity) => !answered.has(identity));
     const named = silent.map((identity) => placeOf(newest, identity)).join(", ");
@@ -51,6 +53,13 @@ export function decideStanding(
       "no-majority",
       `${answered.size} of ${electors.length} electors answer, more than half must; missing are ${named}`,
     );
+  }
+  // One lease that is live somewhere is no reason: its voter may have restarted, or its candidate may have lost.
+  const bound = voters.filter((state) => isLedByAnother(state, own.identity));
+  const isBound = new Set(bound.map(({ identity }) => identity));
+  if (!isMajority(newest.members, (identity) => answered.has(identity) && !isBound.has(identity))) {
+    const named = bound.map(({ identity, lease }) => `${identity} (of ${lease?.leaderId})`).join(", ");
+    return back("lease-active", `too many electors hold a live lease to win: ${named}`);
   }
   const highest = Math.max(newest.epoch.term, ...all.map((state) => state.term));
   return { kind: "stand", config: newest, term: highest + 1 };
