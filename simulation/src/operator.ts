@@ -21,7 +21,7 @@ export class SimOperator {
     this.#clock = environment.time.process();
   }
 
-  /** Until the faults end; then it makes sure that no group stays paused. */
+  /** Until the faults end; then it makes sure that no group stays paused, deleted or closed to every node. */
   async run(): Promise<void> {
     const { time, groupIds, profile } = this.#environment;
     await Promise.all(groupIds.map((groupId) => this.#insist(this.#create(groupId))));
@@ -31,8 +31,11 @@ export class SimOperator {
     }
     // A pause that was late lands first.
     await sleep(time, Math.max(0, profile.chaosMs + 300 - time.monotonicMs()));
-    if (profile.explicitGroups)
+    if (profile.explicitGroups) {
       await Promise.all(groupIds.map((groupId) => this.#insist(this.#create(groupId))));
+      // A group that was there already still has the nodes that it allowed during the faults: perhaps none.
+      await Promise.all(groupIds.map((groupId) => this.#insist(this.#allowAll(groupId))));
+    }
     await Promise.all(groupIds.map((groupId) => this.#insist(this.#resume(groupId))));
     while (time.monotonicMs() < profile.chaosMs + profile.actsInPeaceMs) {
       await sleep(time, this.#random.between(200, 1200));
@@ -90,6 +93,10 @@ export class SimOperator {
 
   #create(groupId: string): Act {
     return { verb: "create", request: { groupId, policy: this.#policy(), ...this.#allowed() } };
+  }
+
+  #allowAll(groupId: string): Act {
+    return { verb: "update", request: { groupId, allowedNodes: [...new Set(this.#nodeIds())] } };
   }
 
   #resume(groupId: string): Act {
