@@ -29,10 +29,11 @@ describe("what always holds", () => {
     b.process?.resume();
     // It has not left by its own: it announces itself again.
     await cluster.settled();
-    // A leave asked of somebody else removes the one who asks, not the one who is asked.
-    expect((await cluster.ask(a, "POST", leave, { as: c.bundle })).status).toBe(200);
-    expect(await cluster.list(a)).toContain(a.endpoint);
-    await cluster.settled();
+    // A leave asked of another server would be applied there alone, so it is refused, and nothing changes.
+    const wrong = await cluster.ask(a, "POST", leave, { as: c.bundle });
+    expect(wrong).toMatchObject({ status: 403, body: { error: "tc_forbidden" } });
+    expect(wrong.body["detail"]).toContain(`ask ${c.identity} itself to leave, at ${c.endpoint}`);
+    expect(await cluster.list(a)).toEqual(cluster.endpoints);
   });
 
   it("2. fan-out leave: it is applied at every server, or at none and the server stays", async () => {

@@ -51,7 +51,16 @@ export function clusterRoutes(app: FastifyInstance, parts: ClusterRouteParts): v
 
   app.post("/v1/tc/cluster/leave", OWN_IDENTITY, async (request) => {
     const identity = callers.server(request.raw.socket);
-    if (identity !== own || isMarked(request, LEAVE_FANOUT)) {
+    const isFannedOut = isMarked(request, LEAVE_FANOUT);
+    if (identity !== own && !isFannedOut) {
+      // Applied here alone it would be undone by the next announcement, and be reported as done.
+      const endpoint = membership.active().find((each) => each.identity === identity)?.endpoint;
+      throw new WireError(
+        "tc_forbidden",
+        `this server is ${own}, not ${identity}: ask ${identity} itself to leave${endpoint === undefined ? "" : `, at ${endpoint}`}`,
+      );
+    }
+    if (isFannedOut) {
       await orUnavailable(CODE, membership.leave(identity));
       log.info({ identity }, "a server has left the membership");
       return { left: true, ...shown(membership.active()) };

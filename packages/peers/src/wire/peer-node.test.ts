@@ -13,7 +13,8 @@ describe("the log of a node", () => {
     test = await TestNode.leading();
     await test.clock.advance(5000);
     for (let count = 0; count < 3; count++) await test.ask("POST", "/v1/tc/cluster/announce", announce);
-    await test.ask("POST", "/v1/tc/cluster/leave", { as: OTHER, body: {} });
+    const headers = { "x-tenure-tc-leave-fanout": "1" };
+    await test.ask("POST", "/v1/tc/cluster/leave", { as: OTHER, body: {}, headers });
     await test.ask("POST", "/v1/tc/decide", { body: { txn_id: "t", decision: "commit" } });
     const sentences = test.log.map(({ sentence }) => sentence);
     for (const sentence of [
