@@ -33,7 +33,7 @@ function files(name: string): { certFile: string; keyFile: string; caFile: strin
 describe.each(["p256", "ed25519"])("certificates with keys of %s", (type) => {
   it("are private files that name their owner, and the authority is the same in each", async () => {
     expect((await init("--key-type", type, "--trust-domain", "lockd")).code).toBe(0);
-    expect(jsonOf(await issue("sdk", "worker-1", "--json"))).toEqual({
+    expect(jsonOf(await issue("sdk", "worker-1", "--json"))).toMatchObject({
       out: at("worker-1.pem"),
       uri: "spiffe://lockd/sdk/worker-1",
     });

@@ -5,6 +5,7 @@ import { Argument, type Command, Option } from "commander";
 import { newCommand, withExamples } from "../frame/elector-command.js";
 import { parseWhole } from "../frame/numbers.js";
 import type { OutputFlags, Shell } from "../frame/shell.js";
+import { checkDays, revokeCommand } from "./ca-revoke-command.js";
 import { readIfThere, writePrivate } from "./private-file.js";
 
 interface InitFlags extends OutputFlags {
@@ -23,12 +24,12 @@ interface IssueFlags extends OutputFlags {
 
 const KINDS: readonly CertificateKind[] = ["server", "tc", "sdk", "admin"];
 const OWN_HOSTS = ["localhost", "127.0.0.1", "::1"];
-const MOST_DAYS = 36_500;
 
 export function caCommand(shell: Shell): Command {
   const command = newCommand(shell, "ca", "Make the certificates of a cluster")
     .addCommand(initCommand(shell))
-    .addCommand(issueCommand(shell));
+    .addCommand(issueCommand(shell))
+    .addCommand(revokeCommand(shell));
   return withExamples(command, "tenure ca init", "tenure ca issue server node-1 --out node-1.pem");
 }
 
@@ -94,8 +95,13 @@ function issueCommand(shell: Shell): Command {
         nowMs: shell.clock.wallMs(),
       });
       await writePrivate(flags.out, bundle);
-      const uri = spiffeUri(parseBundle(bundle, flags.out).owner);
-      shell.say({ out: flags.out, uri }, `${flags.out}: ${uri}`);
+      const { owner: named, serial, expiresAtMs } = parseBundle(bundle, flags.out);
+      const expiresAt = new Date(expiresAtMs).toISOString();
+      const uri = spiffeUri(named);
+      shell.say(
+        { out: flags.out, uri, serial, expires_at: expiresAt },
+        `${flags.out}: ${uri}, serial ${serial}, until ${expiresAt}`,
+      );
     });
   return withExamples(
     command,
@@ -123,9 +129,4 @@ function checkBefore(read: () => SpiffeName, kind: CertificateKind, { out }: Iss
     "--out",
     `names ${out}, which is the bundle of a ${owner.kind} and not of a ${kind}: move it away first`,
   );
-}
-
-function checkDays(days: number): void {
-  if (days < 1 || days > MOST_DAYS)
-    throw new InvalidRequestError("--days", `is ${days} and must be 1 to ${MOST_DAYS}`);
 }

@@ -28,6 +28,16 @@ export interface IssueOptions {
   readonly nowMs: number;
 }
 
+export interface RevokeOptions {
+  /** Of certificates, in hexadecimal. None: an empty list, to begin with. */
+  readonly serials: readonly string[];
+  /** The list so far; what it names stays revoked. */
+  readonly before: string | null;
+  /** After that many days nobody is trusted by the list, so a newer one is needed. */
+  readonly days: number;
+  readonly nowMs: number;
+}
+
 const DAY_MS = 86_400_000;
 /** Clocks of two machines may be that far apart. */
 const EARLIER_MS = 300_000;
@@ -142,6 +152,33 @@ export class Authority {
     });
     return `${await privatePem(keys.privateKey)}\n${certificate.toString("pem")}\n${this.certificatePem}\n`;
   }
+
+  /** A revocation list that takes the place of the one before. */
+  async revoke({ serials, before, days, nowMs }: RevokeOptions): Promise<string> {
+    const known = new Map(
+      (before === null ? [] : readList(before).entries).map(
+        ({ serialNumber, revocationDate }) => [serialOf(serialNumber), revocationDate] as const,
+      ),
+    );
+    for (const serial of serials.map(serialOf)) if (!known.has(serial)) known.set(serial, new Date(nowMs));
+    const list = await x509.X509CrlGenerator.create({
+      issuer: this.#certificate.subject,
+      thisUpdate: new Date(nowMs - EARLIER_MS),
+      nextUpdate: new Date(nowMs + days * DAY_MS),
+      signingAlgorithm: ALGORITHMS[this.#keyKind],
+      signingKey: this.#keys.privateKey,
+      entries: [...known].map(([serialNumber, revocationDate]) => ({ serialNumber, revocationDate })),
+    });
+    return `${pemOf("X509 CRL", list.rawData)}\n`;
+  }
+}
+
+function serialOf(hex: string): string {
+  const serial = hex.replaceAll(":", "").toLowerCase();
+  if (!/^[0-9a-f]{1,40}$/.test(serial)) {
+    throw new InvalidRequestError("serial", `is "${hex}" and must be hexadecimal`);
+  }
+  return serial.length % 2 === 0 ? serial : `0${serial}`;
 }
 
 function checkName(...names: readonly string[]): void {
@@ -169,7 +206,22 @@ async function generateKeys(kind: KeyKind): Promise<webcrypto.CryptoKeyPair> {
   ])) as webcrypto.CryptoKeyPair;
 }
 
+function readList(pem: string): x509.X509Crl {
+  try {
+    return new x509.X509Crl(Buffer.from(pem.replaceAll(/-----[^-]+-----/g, ""), "base64"));
+  } catch (cause) {
+    throw new InvalidRequestError("the revocation list", "cannot be read; move it away first", { cause });
+  }
+}
+
 async function privatePem(key: webcrypto.CryptoKey): Promise<string> {
-  const raw = Buffer.from(await webcrypto.subtle.exportKey("pkcs8", key)).toString("base64");
-  return `-----BEGIN PRIVATE KEY-----\n${raw.match(/.{1,64}/g)?.join("\n") ?? ""}\n-----END PRIVATE KEY-----`;
+  return pemOf("PRIVATE KEY", await webcrypto.subtle.exportKey("pkcs8", key));
+}
+
+function pemOf(label: string, raw: ArrayBuffer): string {
+  const lines =
+    Buffer.from(raw)
+      .toString("base64")
+      .match(/.{1,64}/g) ?? [];
+  return `-----BEGIN ${label}-----\n${lines.join("\n")}\n-----END ${label}-----`;
 }

@@ -9,6 +9,8 @@ export interface Bundle {
   readonly ca: string;
   readonly owner: SpiffeName;
   readonly expiresAtMs: number;
+  /** Of the certificate, in hexadecimal: what a revocation list names. */
+  readonly serial: string;
 }
 
 const KEY = /-----BEGIN (?:EC )?PRIVATE KEY-----[^-]+-----END (?:EC )?PRIVATE KEY-----/;
@@ -41,6 +43,7 @@ export function parseBundle(text: string, file: string): Bundle {
     ca: authorities.map(({ pem }) => pem).join("\n"),
     owner,
     expiresAtMs: Date.parse(own.read.validTo),
+    serial: own.read.serialNumber.toLowerCase(),
   };
 }
 

@@ -1,4 +1,10 @@
 /** Certificates of a cluster: an authority, and the bundles that it issues. */
-export { Authority, type AuthorityOptions, type IssueOptions, type KeyKind } from "./authority.js";
+export {
+  Authority,
+  type AuthorityOptions,
+  type IssueOptions,
+  type KeyKind,
+  type RevokeOptions,
+} from "./authority.js";
 export { type Bundle, parseBundle } from "./bundle.js";
 export { type CertificateKind, type SpiffeName, spiffeUri } from "./spiffe.js";

@@ -88,6 +88,22 @@ describe("a call to another server", () => {
     await expect(callsOf().send(endpoint, GET)).rejects.toThrow(/certificate|socket|ECONNRESET/);
   });
 
+  it("takes no answer of a server whose certificate was revoked, not even on a connection that is open", async () => {
+    const [gone, stays] = [await bundleOf("server", "n2"), await bundleOf("server", "n3")];
+    const [there, other] = [await serve(gone, ok), await serve(stays, ok)];
+    const calls = callsOf();
+    expect((await calls.send(there.endpoint, GET)).identity).toBe("n2");
+    const list = await authority.revoke({
+      serials: [gone.serial],
+      before: null,
+      days: 9,
+      nowMs: systemClock.wallMs(),
+    });
+    calls.use({ ...own, lists: [{ pem: list }] });
+    await expect(calls.send(there.endpoint, GET)).rejects.toMatchObject({ code: "CERT_REVOKED" });
+    expect((await calls.send(other.endpoint, GET)).identity).toBe("n3");
+  });
+
   it("takes no state that another identity than the certificate's claims", async () => {
     const peer = {
       identity: "n3",

@@ -16,6 +16,8 @@ export interface CallTls {
   readonly cert: Buffer | string;
   readonly key: Buffer | string;
   readonly ca: Buffer | string | undefined;
+  /** Revocation lists: a server whose certificate they name is not called, and its answers count for nothing. */
+  readonly lists?: readonly { readonly pem: string }[] | undefined;
 }
 
 export interface PeerCallsOptions {
@@ -63,17 +65,26 @@ export class PeerCalls {
   readonly #options: PeerCallsOptions;
   readonly #identities = new WeakMap<object, string>();
   #agent: Agent | null;
+  #revoked: string;
 
   constructor(options: PeerCallsOptions) {
     this.#options = options;
     this.#agent = agentFor(options.tls);
+    this.#revoked = revokedBy(options.tls);
   }
 
-  /** New connections use these; what is under way on the old ones has a while to be answered. */
+  /**
+   * New connections use these. What is under way on the old ones has a while to be answered, unless the revocation lists have
+   * changed: the old connections may be to a server that is not trusted any more.
+   */
   use(tls: CallTls): void {
     const old = this.#agent;
     this.#agent = agentFor(tls);
-    if (old !== null) this.#options.clock.after(this.#options.lingerMs, () => old.destroy());
+    const isSame = revokedBy(tls) === this.#revoked;
+    this.#revoked = revokedBy(tls);
+    if (old === null) return;
+    if (isSame) this.#options.clock.after(this.#options.lingerMs, () => old.destroy());
+    else old.destroy();
   }
 
   close(): void {
@@ -155,6 +166,10 @@ export class PeerCalls {
   }
 }
 
+function revokedBy(tls: CallTls | null): string {
+  return (tls?.lists ?? []).map(({ pem }) => pem).join();
+}
+
 function agentFor(tls: CallTls | null): Agent | null {
   if (tls === null) return null;
   return new Agent({
@@ -164,6 +179,7 @@ function agentFor(tls: CallTls | null): Agent | null {
     cert: tls.cert,
     key: tls.key,
     ...(tls.ca === undefined ? {} : { ca: tls.ca }),
+    ...(tls.lists === undefined || tls.lists.length === 0 ? {} : { crl: tls.lists.map(({ pem }) => pem) }),
     minVersion: "TLSv1.2",
     rejectUnauthorized: true,
     // Who it is, its certificate's URI tells; where it is, nobody vouches for.

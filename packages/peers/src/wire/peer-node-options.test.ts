@@ -10,6 +10,7 @@ const bundle = (kind: string): Bundle => ({
   ca: "",
   owner: { trustDomain: "lockd", kind, name: "n1" },
   expiresAtMs: 0,
+  serial: "01",
 });
 
 const GIVEN: GivenNodeOptions = {
