@@ -244,17 +244,22 @@ export class Candidacy {
     }
   }
 
-  /** The end of a wait is asked again at once; anything else when the watch shows a change, or after a while. */
+  /**
+   * After a wait that ended, the next campaign follows at once. After any other refusal it follows when the watch shows a
+   * change, when the time is over for which the group is held back (no event shows that), or after a while.
+   */
   async #afterLoss(
-    { retryAfterMs }: Extract<CampaignResult, { kind: "lost" }>,
+    { retryAfterMs, heldBackForMs }: Extract<CampaignResult, { kind: "lost" }>,
     waitedUntilMs: number,
     signal: AbortSignal,
   ): Promise<void> {
     const { options, watch } = this.#parts;
-    const { clock, random } = options;
+    const { clock, random, driftRatio } = options;
     if (this.#queues && clock.monotonicMs() >= waitedUntilMs) return;
     const leastMs = Math.max(retryAfterMs, LOST_RETRY_MS);
-    await watch.changed(leastMs * (1 + random()), signal);
+    // The elector counts it by its own clock.
+    const heldBackMs = Math.max(1, (heldBackForMs ?? Number.POSITIVE_INFINITY) * (1 + 2 * driftRatio));
+    await watch.changed(Math.min(leastMs * (1 + random()), heldBackMs), signal);
   }
 
   async #afterFailure(error: unknown, answered: () => void, signal: AbortSignal): Promise<void> {

@@ -170,6 +170,21 @@ describe("Waiting for the leadership", () => {
     await world.until(b.election.stop());
   });
 
+  test("by the watch: a candidate that a takeover delay holds back campaigns when the delay is over", async () => {
+    await world.operator.createGroup({ groupId: "g", policy: { takeoverDelayMs: 300 } });
+    const a = world.distant("a");
+    const b = world.scripted("b", { campaignWaitMs: 0 });
+    await world.until(a.election.start());
+    await world.until(b.election.start());
+    a.clock.kill();
+    a.store.abandon();
+    await world.clock.advance(1015 + 290);
+    expect(b.election.isLeader()).toBe(false);
+    await world.clock.advance(20);
+    expect(b.election.isLeader()).toBe(true);
+    await world.until(b.election.stop());
+  });
+
   test("a group that elects nobody for now is not asked in a loop", async () => {
     await world.operator.createGroup({ groupId: "g" });
     await world.operator.pause({ groupId: "g" });
