@@ -2,7 +2,7 @@
 import { sleep } from "@tenure/core";
 import type { FaultPlan, ProcessClock, Random } from "@tenure/core/testing";
 import type { Environment } from "./environment.js";
-import type { SimClient } from "./sim-client.js";
+import type { Client } from "./sim-client.js";
 import type { SimServer } from "./sim-server.js";
 
 const HOUR_MS = 3_600_000;
@@ -11,12 +11,20 @@ export class Chaos {
   /** Per server, how long its monotonic clock has stood still in this life. */
   readonly suspendedMs: Map<string, number> = new Map();
   readonly #environment: Environment;
-  readonly #clients: readonly SimClient[];
+  readonly #clients: readonly Client[];
+  readonly #holderOf: (groupId: string) => string | null;
   readonly #random: Random;
 
-  constructor(environment: Environment, clients: readonly SimClient[], random: Random) {
+  /** `holderOf`: the instance that holds a group, in truth. */
+  constructor(
+    environment: Environment,
+    clients: readonly Client[],
+    holderOf: (groupId: string) => string | null,
+    random: Random,
+  ) {
     this.#environment = environment;
     this.#clients = clients;
+    this.#holderOf = holderOf;
     this.#random = random;
     environment.network.lastArrivalMs = environment.profile.chaosMs;
     for (const server of environment.servers) this.#spoil(server.plan);
@@ -67,8 +75,10 @@ export class Chaos {
     for (const server of servers) server.start();
     for (const client of this.#clients) {
       client.process?.clock.resume();
+      client.woke("suspend");
       client.start();
     }
+    if (profile.elections) void this.#stopLeaders();
   }
 
   async #troubleServer(server: SimServer): Promise<void> {
@@ -103,7 +113,7 @@ export class Chaos {
     }
   }
 
-  async #troubleClient(client: SimClient): Promise<void> {
+  async #troubleClient(client: Client): Promise<void> {
     const { time } = this.#environment;
     const random = this.#random.fork();
     for (;;) {
@@ -115,10 +125,29 @@ export class Chaos {
         continue;
       }
       const dice = random.next();
-      if (dice < 0.25) await this.#stop(client.name, process.clock, "pause", random.between(20, 2000));
-      else if (dice < 0.5) await this.#stop(client.name, process.clock, "suspend", random.between(50, 2500));
-      else if (dice < 0.75) await this.#crash(client, random.between(20, 800));
+      if (dice < 0.5) {
+        const how = dice < 0.25 ? "pause" : "suspend";
+        const forMs = how === "pause" ? random.between(20, 2000) : random.between(50, 2500);
+        await this.#stop(client.name, process.clock, how, forMs);
+        client.woke(how);
+      } else if (dice < 0.75) await this.#crash(client, random.between(20, 800));
       else if (dice < 0.85) this.#stepWall(client.name, process.clock, random.between(-2000, 2000));
+      else client.stop();
+    }
+  }
+
+  /** Leaders go also without faults: some say so, some do not. */
+  async #stopLeaders(): Promise<never> {
+    const { time, groupIds, trace } = this.#environment;
+    const random = this.#random.fork();
+    for (;;) {
+      await sleep(time, random.between(1500, 3500));
+      const holder = this.#holderOf(random.pick(groupIds));
+      const client = this.#clients.find(({ process }) => holder !== null && process?.instanceId === holder);
+      if (client === undefined) continue;
+      const crashes = random.chance(0.5);
+      trace?.note(client.name, crashes ? "crashes" : "is stopped");
+      if (crashes) client.crash();
       else client.stop();
     }
   }
@@ -140,7 +169,7 @@ export class Chaos {
     server.start();
   }
 
-  async #crash(who: SimServer | SimClient, downMs: number): Promise<void> {
+  async #crash(who: SimServer | Client, downMs: number): Promise<void> {
     this.#environment.trace?.note(who.name, `crashes, down for ${downMs.toFixed(1)} ms`);
     who.crash();
     await sleep(this.#environment.time, downMs);

@@ -38,6 +38,8 @@ export interface Profile {
   readonly silentFeeds: boolean;
   /** Another version writes entries that this one cannot read, and takes that back after a while. */
   readonly otherVersion: boolean;
+  /** Processes take part by a real `Election`, and some that lead stop or crash also after the faults have ended. */
+  readonly elections: boolean;
   /** How many watch all groups at once. */
   readonly allWatchers: number;
   /** How long a leader has work for. */
@@ -72,6 +74,7 @@ const usual: Profile = {
   closes: false,
   silentFeeds: false,
   otherVersion: false,
+  elections: false,
   allWatchers: 0,
   workMs: [100, 4000],
   peaceMs: 4000,
@@ -106,6 +109,7 @@ export const PROFILES: Readonly<Record<string, Profile>> = {
   members: { ...usual, groups: 3, keepsMembers: true, inquires: true, explicitGroups: true },
   /** A server notices a silent feed after five seconds. */
   silence: { ...usual, silentFeeds: true, behindMs: 6000, quietMs: 15_000 },
+  elections: { ...usual, elections: true, groups: 2, quietMs: 12_000 },
   /** One server, asked all the time for writes that carry over what is left of leases. */
   patches: { ...usual, servers: [1, 1], busyMs: 4, workMs: [50, 600], chaosMs: 0, quietMs: 8000 },
   operator: { ...usual, actsInPeaceMs: 8000, chaosMs: 4000, quietMs: 14_000 },

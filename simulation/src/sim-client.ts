@@ -16,7 +16,19 @@ export interface SimClientOptions {
   readonly random: Random;
 }
 
-export class SimClient {
+/** A process that takes part, by the code of the simulation or by that of the client library. */
+export interface Client {
+  readonly name: string;
+  readonly nodeId: string;
+  readonly process: ClientProcess | null;
+  start(): void;
+  stop(): void;
+  crash(): void;
+  /** It was held up, and goes on now. */
+  woke(how: "pause" | "suspend"): void;
+}
+
+export class SimClient implements Client {
   readonly name: string;
   readonly #options: SimClientOptions;
   #candidacies: readonly Candidacy[] = [];
@@ -84,6 +96,8 @@ export class SimClient {
     if (random.chance(0.5)) environment.network.hangUp(process.clock);
     this.#process = null;
   }
+
+  woke(): void {}
 
   #gone(process: ClientProcess): void {
     if (this.#process !== process) return;

@@ -28,6 +28,7 @@ describe("the rules as they stand", () => {
     ["versions", 80],
     ["silence", 60],
     ["members", 100],
+    ["elections", 60],
     ["slow", 20],
     ["patches", 10],
   ])(

@@ -8,6 +8,7 @@ import { Chaos } from "./chaos.js";
 import { Checks, type Violation } from "./checks/checks.js";
 import type { CoreModule } from "./core-module.js";
 import type { Environment } from "./environment.js";
+import { ElectionClient } from "./election-client.js";
 import { Inquirer } from "./inquirer.js";
 import { holdForEver } from "./neighbour.js";
 import { Network } from "./network.js";
@@ -15,7 +16,7 @@ import { SimOperator } from "./operator.js";
 import { type Profile, ttlsOf } from "./profile.js";
 import { writeOtherVersions } from "./other-version.js";
 import { Reader } from "./reader.js";
-import { SimClient } from "./sim-client.js";
+import { type Client, SimClient } from "./sim-client.js";
 import { SimServer } from "./sim-server.js";
 import { Trace } from "./trace.js";
 import { describe, GroupTruth } from "./truth.js";
@@ -74,7 +75,7 @@ export class World {
   readonly #entries = new Map<string, Entry>();
   readonly #unreadable = new Set<string>();
   readonly #environment: Environment;
-  readonly #clients: readonly SimClient[];
+  readonly #clients: readonly Client[];
 
   constructor(options: WorldOptions) {
     this.#options = options;
@@ -137,7 +138,8 @@ export class World {
     const environment = this.#environment;
     const random = this.#random;
     const operator = new SimOperator(environment, random.fork(), () => this.#nodeIds());
-    const chaos = new Chaos(environment, this.#clients, random.fork());
+    const holderOf = (groupId: string) => this.#truth(groupId).record?.holder?.instanceId ?? null;
+    const chaos = new Chaos(environment, this.#clients, holderOf, random.fork());
     for (const server of environment.servers) server.start();
     chaos.start();
     void operator.run();
@@ -196,7 +198,7 @@ export class World {
     });
   }
 
-  #drawClients(): readonly SimClient[] {
+  #drawClients(): readonly Client[] {
     const random = this.#random;
     const { profile } = this.#options;
     const count = random.int(3, 6);
@@ -207,7 +209,7 @@ export class World {
       // Where groups say whom they allow, names must last.
       const sendsInstance = profile.explicitGroups || !(noneSendInstance && random.chance(0.5));
       const isNamesake = haveNamesake && i === count - 1;
-      return new SimClient({
+      const options = {
         environment: this.#environment,
         name: `c${i}`,
         nodeId: isNamesake && sendsInstance ? "n0" : `n${i}`,
@@ -215,7 +217,8 @@ export class World {
         rate: drawRate(random),
         sendsInstance,
         random: random.fork(),
-      });
+      };
+      return profile.elections && sendsInstance ? new ElectionClient(options) : new SimClient(options);
     });
   }
 

@@ -8,7 +8,6 @@ import {
   type Leader,
   type Leadership,
   type LeadershipEvent,
-  type LedTerm,
   type RenewRequest,
   type RenewResult,
   type ResignRequest,
@@ -33,7 +32,25 @@ export interface ClientProcess {
 export interface Lead {
   readonly process: ClientProcess;
   readonly groupId: string;
-  readonly led: LedTerm;
+  readonly led: { readonly term: number; leftMs(): number };
+}
+
+/** One process's `Election` of one group. */
+export interface Participant {
+  readonly process: ClientProcess;
+  readonly groupId: string;
+  readonly ttlMs: number;
+  /** How long it may act in this term, by all that was answered to it. */
+  grantedMs(term: number): number;
+  /** How long its process has run since it was started or last held up. */
+  awakeMs(): number;
+}
+
+/** What `isLeader()` and `term()` return right now. */
+export interface AskedElection {
+  readonly participant: Participant;
+  readonly isLeader: boolean;
+  readonly term: number | null;
 }
 
 /** How long it may act from now on, in the eyes of somebody outside: asking stops nobody. */
@@ -154,6 +171,12 @@ export interface Check {
   onLead?(lead: Lead): void;
   /** `lapsed`: its deadline came, though it renewed and nobody told it to go. */
   onStop?(lead: Lead, how: "ended" | "lapsed"): void;
+  onStarted?(participant: Participant): void;
+  onPromoted?(participant: Participant, term: number, signal: AbortSignal): void;
+  onWorkEnded?(participant: Participant): void;
+  onDemoted?(participant: Participant, reason: string, isLeader: boolean): void;
+  onAsked?(asked: AskedElection): void;
+  onCrashed?(participant: Participant): void;
   onResignSent?(request: ResignRequest): void;
   onActed?(acted: Acted): void;
   onResumeSent?(groupId: string): void;
@@ -223,6 +246,7 @@ export const CHECKS = {
   S13: "a watcher of all groups that misses, doubles or is sent back",
   S14: "an entry that cannot be read written over",
   S15: "an answer about groups, members or histories that is not so, or something left of a refused request",
+  S16: "an Election that leads outside its deadline or its term, or calls its hooks out of order",
   L1: "no leader for too long, without faults",
   L2: "a holder told that it is not the leader",
   L3: "a mark or a lease that outlives its time",
@@ -232,6 +256,7 @@ export const CHECKS = {
   L7: "a waiting successor or challenger that the leader is not told of, without faults",
   L9: "a lease lost though its leader renews it, without faults",
   L8: "a term won by a client that was gone, not taken back, without faults",
+  L10: "no successor in time after an Election stopped, without faults",
   E1: "an unexpected error",
 } as const;
 

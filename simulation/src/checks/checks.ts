@@ -1,6 +1,7 @@
 import type {
   Acted,
   Answer,
+  AskedElection,
   Check,
   CheckCode,
   CheckContext,
@@ -8,6 +9,7 @@ import type {
   Listed,
   Looked,
   Met,
+  Participant,
   Read,
   Recalled,
   Watched,
@@ -28,7 +30,9 @@ import { NoGaps } from "./no-gaps.js";
 import { OneHolder } from "./one-holder.js";
 import { OneLeader } from "./one-leader.js";
 import { QueueOrder } from "./queue-order.js";
+import { Takeovers } from "./takeovers.js";
 import { TrueAnswers } from "./true-answers.js";
+import { TrueElections } from "./true-elections.js";
 import { TrueReasons } from "./true-reasons.js";
 import { WholeHistory } from "./whole-history.js";
 import { WholeWatch } from "./whole-watch.js";
@@ -73,6 +77,8 @@ export class Checks implements Required<Check> {
       new InTime(told),
       new TrueAnswers(told),
       new NoGaps(told),
+      new TrueElections(told),
+      new Takeovers(told),
     ];
   }
 
@@ -95,6 +101,30 @@ export class Checks implements Required<Check> {
 
   onStop(lead: Lead, how: "ended" | "lapsed"): void {
     for (const check of this.#checks) check.onStop?.(lead, how);
+  }
+
+  onStarted(participant: Participant): void {
+    for (const check of this.#checks) check.onStarted?.(participant);
+  }
+
+  onPromoted(participant: Participant, term: number, signal: AbortSignal): void {
+    for (const check of this.#checks) check.onPromoted?.(participant, term, signal);
+  }
+
+  onWorkEnded(participant: Participant): void {
+    for (const check of this.#checks) check.onWorkEnded?.(participant);
+  }
+
+  onDemoted(participant: Participant, reason: string, isLeader: boolean): void {
+    for (const check of this.#checks) check.onDemoted?.(participant, reason, isLeader);
+  }
+
+  onAsked(asked: AskedElection): void {
+    for (const check of this.#checks) check.onAsked?.(asked);
+  }
+
+  onCrashed(participant: Participant): void {
+    for (const check of this.#checks) check.onCrashed?.(participant);
   }
 
   onResignSent(request: ResignRequest): void {

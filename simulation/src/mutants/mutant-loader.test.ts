@@ -1,8 +1,8 @@
 import { readFileSync } from "node:fs";
-import { fileURLToPath } from "node:url";
+import { join } from "node:path";
 import { expect, it } from "vitest";
 import { loadCore } from "../core-module.js";
-import { loadMutant, patched } from "./mutant-loader.js";
+import { distOf, loadMutant, patched } from "./mutant-loader.js";
 import { MUTANTS } from "./mutants.js";
 
 const rule = "for this test";
@@ -15,6 +15,14 @@ it("a mutant is a core of its own, and the original stays as it is", async () =>
   expect(new original.core.ClosedError("x").code).toBe("CLOSED");
 });
 
+it("the client of a mutant runs over the core of that mutant", async () => {
+  const { core, client } = await loadMutant({ name: "test", rule, patches: [] });
+  const original = await loadCore();
+  const opened = client.HttpElector.open({ endpoints: [] });
+  await expect(opened).rejects.toBeInstanceOf(core.InvalidRequestError);
+  await expect(opened).rejects.not.toBeInstanceOf(original.core.InvalidRequestError);
+});
+
 it.each([
   ["nowhere", "no such text"],
   ["more than once", "code"],
@@ -23,10 +31,10 @@ it.each([
   await expect(loadMutant({ name: "test", rule, patches })).rejects.toThrow("it must occur once");
 });
 
-it.each(MUTANTS)("the mutant $name fits the core as it is built", ({ name, patches }) => {
+it.each(MUTANTS)("the mutant $name fits the packages as they are built", ({ name, patches }) => {
   const files = new Map<string, string>();
   for (const patch of patches) {
-    const path = fileURLToPath(new URL(patch.file, import.meta.resolve("@tenure/core")));
+    const path = join(distOf(patch.package ?? "core"), patch.file);
     files.set(path, patched(files.get(path) ?? readFileSync(path, "utf8"), patch, name));
   }
   expect(files.size).toBeGreaterThan(0);

@@ -1,4 +1,4 @@
-/** Copies the built core, switches a rule off in the copy, and loads that. */
+/** Copies the built core and client, switches a rule off in the copy, and loads that. */
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -8,20 +8,35 @@ import type { Mutant, Patch } from "./mutant.js";
 
 /**
  * `from` is the dist folder of the core to run: this one, or one built elsewhere, which then runs with the test kit of this
- * one. Without a mutant it is loaded as it is.
+ * one. Without a mutant it is loaded as it is. The client in the copy runs over the core in the copy.
  */
 export async function loadCopy(from: string | undefined, mutant: Mutant | undefined): Promise<CoreModule> {
-  const built = dirname(fileURLToPath(import.meta.resolve("@tenure/core")));
-  const copy = await mkdtemp(join(tmpdir(), `tenure-${mutant?.name ?? "core"}-`));
+  const root = await mkdtemp(join(tmpdir(), `tenure-${mutant?.name ?? "core"}-`));
+  const copyOf = (name: PackageName) => join(root, "node_modules", "@tenure", name);
   try {
-    await copyCode(from ?? built, copy);
-    if (from !== undefined) await copyCode(join(built, "testing"), join(copy, "testing"));
-    for (const patch of mutant?.patches ?? []) await apply(copy, patch, mutant?.name ?? "");
-    const load = (file: string): Promise<unknown> => import(pathToFileURL(join(copy, file)).href);
-    return { core: await load("index.js"), testing: await load("testing/index.js") } as CoreModule;
+    await writeFile(join(root, "package.json"), '{ "type": "module" }');
+    await copyCode(from ?? distOf("core"), copyOf("core"));
+    if (from !== undefined) await copyCode(join(distOf("core"), "testing"), join(copyOf("core"), "testing"));
+    await copyCode(distOf("client"), copyOf("client"));
+    for (const patch of mutant?.patches ?? [])
+      await apply(copyOf(patch.package ?? "core"), patch, mutant?.name ?? "");
+    const load = (name: PackageName, file: string): Promise<unknown> =>
+      import(pathToFileURL(join(copyOf(name), file)).href);
+    return {
+      core: await load("core", "index.js"),
+      testing: await load("core", "testing/index.js"),
+      client: await load("client", "index.js"),
+    } as CoreModule;
   } finally {
-    await rm(copy, { recursive: true, force: true });
+    await rm(root, { recursive: true, force: true });
   }
+}
+
+type PackageName = NonNullable<Patch["package"]>;
+
+/** The folder that a patch of this package is relative to. */
+export function distOf(name: PackageName): string {
+  return dirname(fileURLToPath(import.meta.resolve(`@tenure/${name}`)));
 }
 
 export function loadMutant(mutant: Mutant): Promise<CoreModule> {
@@ -31,7 +46,7 @@ export function loadMutant(mutant: Mutant): Promise<CoreModule> {
 /** Without source maps: they would point to sources that are not there. */
 async function copyCode(from: string, to: string): Promise<void> {
   await mkdir(to, { recursive: true });
-  await writeFile(join(to, "package.json"), '{ "type": "module" }');
+  await writeFile(join(to, "package.json"), '{ "type": "module", "exports": { ".": "./index.js" } }');
   for (const file of await readdir(from, { recursive: true })) {
     if (!file.endsWith(".js") || /\.(?:test|test-kit)\.js$/.test(file)) continue;
     const code = await readFile(join(from, file), "utf8");

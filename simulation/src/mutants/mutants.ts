@@ -1,5 +1,6 @@
 import { ACT_MUTANTS } from "./act-mutants.js";
 import { ANSWER_MUTANTS } from "./answer-mutants.js";
+import { ELECTION_MUTANTS } from "./election-mutants.js";
 import { FOUND_MUTANTS } from "./found-mutants.js";
 import type { Mutant } from "./mutant.js";
 import { QUEUE_MUTANTS } from "./queue-mutants.js";
@@ -13,4 +14,5 @@ export const MUTANTS: readonly Mutant[] = [
   ...ACT_MUTANTS,
   ...QUEUE_MUTANTS,
   ...FOUND_MUTANTS,
+  ...ELECTION_MUTANTS,
 ];

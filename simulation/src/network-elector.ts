@@ -1,0 +1,183 @@
+/**
+ * An elector as one client process sees it over the network: each call goes to any server, calls are lost and late, watches
+ * break. Each answer that grants a lease is written down, so that the deadline of the process is known from outside.
+ */
+import {
+  type CallOptions,
+  type CampaignRequest,
+  type CampaignResult,
+  type Elector,
+  type LeaderOptions,
+  type Leadership,
+  type RenewManyResult,
+  type RenewRequest,
+  type RenewResult,
+  type ResignRequest,
+  type ResignResult,
+  sendMoment,
+  type WatchEvent,
+  type WatchOptions,
+} from "@tenure/core";
+import type { ProcessClock, Random } from "@tenure/core/testing";
+import { type Environment, isExpected } from "./environment.js";
+import type { GrantedTime } from "./granted-time.js";
+import { CallLost, type NetworkCall } from "./network.js";
+
+const TIMEOUT_MS = 3000;
+/** Among faults a connection of a watch lasts this long. */
+const WATCH_MS = [200, 6000] as const;
+
+export class NetworkElector implements Elector {
+  readonly #environment: Environment;
+  readonly #clock: ProcessClock;
+  readonly #random: Random;
+  readonly #granted: GrantedTime;
+  /** Called after each answer that may have given the process more time. */
+  onAnswered: () => void = () => {};
+
+  constructor(environment: Environment, clock: ProcessClock, random: Random, granted: GrantedTime) {
+    this.#environment = environment;
+    this.#clock = clock;
+    this.#random = random;
+    this.#granted = granted;
+  }
+
+  async campaign(request: CampaignRequest, options?: CallOptions): Promise<CampaignResult> {
+    const { checks } = this.#environment;
+    const sent = sendMoment(this.#clock);
+    const result = await this.#call(options, {
+      campaign: request,
+      timeoutMs: TIMEOUT_MS + (request.waitMs ?? 0),
+      run: (elector, callOptions) => elector.campaign(request, callOptions),
+      onAnswer: (answer, arrivedMs, answeredMs) =>
+        checks.onAnswer({ verb: "campaign", request, result: answer, arrivedMs, answeredMs }),
+    });
+    if (result.kind === "elected")
+      this.#granted.add(result.leader.term, { sent, ttlMs: request.ttlMs, waitedMs: result.waitedMs });
+    return result;
+  }
+
+  async renew(request: RenewRequest, options?: CallOptions): Promise<RenewResult> {
+    const { checks } = this.#environment;
+    const sent = sendMoment(this.#clock);
+    const result = await this.#call(options, {
+      run: (elector, callOptions) => elector.renew(request, callOptions),
+      onAnswer: (answer, arrivedMs, answeredMs) =>
+        checks.onAnswer({ verb: "renew", request, result: answer, arrivedMs, answeredMs }),
+    });
+    if (result.kind === "renewed") this.#granted.add(request.term, { sent, ttlMs: request.ttlMs });
+    else this.#granted.end(request.term);
+    return result;
+  }
+
+  renewMany(requests: readonly RenewRequest[], options?: CallOptions): Promise<readonly RenewManyResult[]> {
+    return this.#call(options, { run: (elector, callOptions) => elector.renewMany(requests, callOptions) });
+  }
+
+  resign(request: ResignRequest, options?: CallOptions): Promise<ResignResult> {
+    const { checks } = this.#environment;
+    checks.onResignSent(request);
+    this.#granted.end(request.term);
+    return this.#call(options, {
+      run: (elector, callOptions) => elector.resign(request, callOptions),
+      onAnswer: (result, arrivedMs, answeredMs) =>
+        checks.onAnswer({ verb: "resign", request, result, arrivedMs, answeredMs }),
+    });
+  }
+
+  leader(groupId: string, options?: LeaderOptions): Promise<Leadership> {
+    return this.#call(options, { run: (elector, callOptions) => elector.leader(groupId, callOptions) });
+  }
+
+  async *watch(
+    groupId: string,
+    { cursor, signal }: WatchOptions = {},
+  ): AsyncGenerator<WatchEvent, undefined> {
+    const { network, servers, time } = this.#environment;
+    const { process } = this.#random.pick(servers);
+    await this.#travel(signal);
+    if (process === null || !process.clock.isRunning) throw this.#unavailable("connection refused");
+    const connection = new AbortController();
+    let forgetCrash = () => {};
+    const lost = new Promise<"lost">((resolve) => {
+      forgetCrash = process.onCrash(() => resolve("lost"));
+      signal?.addEventListener("abort", () => resolve("lost"), { once: true });
+      if (network.faults.lossRate > 0)
+        time.after(this.#random.between(...WATCH_MS), () => this.#clock.pass(() => resolve("lost")));
+    });
+    const watch = process.elector.watch(groupId, { cursor, signal: connection.signal });
+    const events = watch[Symbol.asyncIterator]();
+    try {
+      for (;;) {
+        const next = await Promise.race([
+          events.next().catch((error: unknown) => this.#toBackendError(error)),
+          lost,
+        ]);
+        await this.#travel(signal);
+        if (next === "lost") throw this.#unavailable("connection reset");
+        if (next instanceof Error) throw next;
+        if (next.done === true) throw this.#unavailable("the watch ended");
+        yield next.value;
+      }
+    } finally {
+      forgetCrash();
+      process.clock.pass(() => connection.abort(new CallLost("hung up")));
+    }
+  }
+
+  close(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  /** A message on its way to this process. */
+  #travel(signal: AbortSignal | undefined): Promise<void> {
+    const { time } = this.#environment;
+    return new Promise((resolve, reject) => {
+      time.after(this.#random.between(0.5, 15), () =>
+        this.#clock.pass(() => (signal?.aborted === true ? reject(signal.reason as Error) : resolve())),
+      );
+    });
+  }
+
+  async #call<T>(
+    options: CallOptions | undefined,
+    call: Pick<NetworkCall<T>, "run" | "onAnswer" | "campaign"> & { readonly timeoutMs?: number },
+  ): Promise<T> {
+    const { network, servers, checks, time } = this.#environment;
+    const signal = options?.signal;
+    try {
+      return await network.call<T>({
+        ...call,
+        timeoutMs: call.timeoutMs ?? TIMEOUT_MS,
+        from: this.#clock,
+        server: this.#random.pick(servers),
+        ...(signal === undefined ? {} : { signal }),
+        onError: (error) => {
+          if (!isExpected(this.#environment, error)) checks.unexpected(error);
+        },
+      });
+    } catch (error) {
+      if (signal?.aborted === true) throw signal.reason as Error;
+      throw this.#toBackendError(error);
+    } finally {
+      // By then the election has taken the answer in.
+      time.after(0, () => this.onAnswered());
+    }
+  }
+
+  /** As over HTTP: a server that closes and a call that is lost are a backend that is unavailable. */
+  #toBackendError(error: unknown): Error {
+    const { TenureError } = this.#environment.modules.core;
+    if (error instanceof TenureError && error.code !== "CLOSED") return error;
+    return this.#unavailable("the server did not answer", error);
+  }
+
+  #unavailable(message: string, cause?: unknown): Error {
+    const { BackendUnavailableError } = this.#environment.modules.core;
+    return new BackendUnavailableError(message, { cause });
+  }
+}
