@@ -14,9 +14,9 @@ export class AuditedAuthenticator implements Authenticator {
     this.#audit = audit;
   }
 
-  authenticate(credentials: Credentials): Caller | Promise<Caller> {
+  authenticate(credentials: Credentials, beforeVerifying?: () => void): Caller | Promise<Caller> {
     try {
-      const found = this.#inner.authenticate(credentials);
+      const found = this.#inner.authenticate(credentials, beforeVerifying);
       if (!(found instanceof Promise)) return withOrigin(found, credentials);
       return found.then(
         (caller) => withOrigin(caller, credentials),

@@ -19,13 +19,12 @@ export interface Credentials {
   readonly origin?: Origin | undefined;
   /** Where the transport knows it: it says why a certificate was not verified. */
   readonly connection?: Socket | undefined;
-  /** Called before the signature of a token is verified, which is costly. May throw. */
-  readonly beforeVerifying?: (() => void) | undefined;
 }
 
 /** Tells who asks. Rejects with `ServiceError` `UNAUTHENTICATED` for missing, bad or outdated credentials. */
 export interface Authenticator extends AsyncDisposable {
-  authenticate(credentials: Credentials): Promise<Caller> | Caller;
+  /** `beforeVerifying` is called before the signature of a token is verified, which is costly. It may throw. */
+  authenticate(credentials: Credentials, beforeVerifying?: () => void): Promise<Caller> | Caller;
 }
 
 /** For loopback without any authentication set up: whoever can connect is at the machine. */

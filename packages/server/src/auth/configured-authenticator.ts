@@ -81,12 +81,10 @@ class ConfiguredAuthenticator implements Authenticator {
     ].join(", or ");
   }
 
-  authenticate({
-    authorization,
-    certificate,
-    connection,
-    beforeVerifying,
-  }: Credentials): Caller | Promise<Caller> {
+  authenticate(
+    { authorization, certificate, connection }: Credentials,
+    beforeVerifying?: () => void,
+  ): Caller | Promise<Caller> {
     if (certificate !== undefined && this.#options.clientCertificates === true) {
       const found = this.#byCertificate(certificate, connection);
       if (!(found instanceof Error)) return found;
@@ -118,7 +116,7 @@ class ConfiguredAuthenticator implements Authenticator {
     }
   }
 
-  #byToken(token: BearerToken, beforeVerifying: Credentials["beforeVerifying"]): Caller | Promise<Caller> {
+  #byToken(token: BearerToken, beforeVerifying?: () => void): Caller | Promise<Caller> {
     if (this.#adminToken?.matches(token) === true) return AdminToken.caller;
     if (this.#jwt !== null) return this.#jwt.verify(token, beforeVerifying);
     throw unauthenticated(`the bearer token is not the admin token; this service accepts ${this.#accepted}`);

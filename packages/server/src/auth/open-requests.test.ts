@@ -23,7 +23,7 @@ function open(refuse: (authorization: string) => ServiceError | null) {
     clock,
     onCut: ({ name }, reason) => cut.push(`${name}: ${reason}`),
   });
-  const add = (authorization: string, caller = ADA): (() => void) =>
+  const add = (authorization: string, caller = ADA): (() => void) | null =>
     requests.add(caller, { authorization, certificate: undefined }, () => cut.push(authorization));
   return { clock, requests, cut, add };
 }
@@ -48,7 +48,7 @@ it("leaves alone what was answered, what has no credentials, and whom nothing is
   const { clock, cut, add } = open(
     (token) => new ServiceError(token === "unknown" ? "BACKEND_UNAVAILABLE" : "UNAUTHENTICATED", "no"),
   );
-  add("answered")();
+  add("answered")?.();
   add("anonymous", { kind: "none", role: "admin", name: "loopback" });
   add("unknown");
   await clock.advance(20_000);

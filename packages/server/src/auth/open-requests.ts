@@ -36,10 +36,10 @@ export class OpenRequests implements Disposable {
     this.#parts = parts;
   }
 
-  /** Returns how to say that the request was answered. */
-  add(caller: Caller, credentials: Credentials, cut: (reason: ServiceError) => void): () => void {
+  /** Returns how to say that the request was answered; `null` if there is no need to, because it cannot be cut off. */
+  add(caller: Caller, credentials: Credentials, cut: (reason: ServiceError) => void): (() => void) | null {
     // Without authentication there is nothing to lose.
-    if (caller.kind === "none") return () => {};
+    if (caller.kind === "none") return null;
     const request = { caller, credentials, cut };
     this.#open.add(request);
     this.#checkLater();
@@ -84,8 +84,7 @@ export class OpenRequests implements Disposable {
 
   async #refusalOf({ credentials }: OpenRequest): Promise<ServiceError | null> {
     try {
-      const { beforeVerifying: _, ...rest } = credentials;
-      const found = this.#parts.authenticator.authenticate(rest);
+      const found = this.#parts.authenticator.authenticate(credentials);
       if (found instanceof Promise) await found;
       return null;
     } catch (error) {

@@ -21,7 +21,7 @@ export class GrpcCall {
   readonly #path: string;
   readonly #startedMs: number;
   #isOver = false;
-  #answered = (): void => {};
+  #answered: (() => void) | null = null;
   /** Why the call was cut off: its credentials were taken back. */
   #revoked: ServiceError | null = null;
   readonly #hangUps = new Set<AbortController>();
@@ -118,7 +118,7 @@ export class GrpcCall {
 
   #note(code: status): void {
     this.#isOver = true;
-    this.#answered();
+    this.#answered?.();
     const { clock, log, metrics } = this.#parts;
     const ms = clock.monotonicMs() - this.#startedMs;
     metrics.observeRequest(this.#path, "gRPC", code, ms);

@@ -3,7 +3,7 @@ import type { Socket } from "node:net";
 import type { Clock } from "@tenure/core";
 import type { FastifyError, FastifyReply, FastifyRequest } from "fastify";
 import { HTTP_STATUS, ServiceError } from "../service-error.js";
-import { ANSWER_HEADERS } from "./answer-headers.js";
+import { addAnswerHeaders, ANSWER_HEADERS } from "./answer-headers.js";
 import { CallerGoneError } from "./hang-up.js";
 import { schemaProblem } from "../wire/schema-problem.js";
 
@@ -40,7 +40,7 @@ export function handleFrameworkError(
   request: FastifyRequest,
   reply: FastifyReply,
 ): void {
-  reply.headers({ ...ANSWER_HEADERS, "x-request-id": request.id });
+  addAnswerHeaders(reply, request.id);
   handleError(error, request, reply);
 }
 

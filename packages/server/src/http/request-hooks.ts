@@ -5,7 +5,7 @@ import type { Caller } from "../auth/caller.js";
 import { verifiedCertificate } from "../auth/client-certificate.js";
 import type { Admitted } from "../limits/admission.js";
 import { ServiceError } from "../service-error.js";
-import { ANSWER_HEADERS } from "./answer-headers.js";
+import { addAnswerHeaders } from "./answer-headers.js";
 import type { AppParts } from "./app.js";
 import { foreignRequest } from "./foreign-requests.js";
 
@@ -34,7 +34,7 @@ export function addRequestHooks(app: FastifyInstance, parts: AppParts): void {
   app.decorateRequest("charge");
 
   app.addHook("onRequest", (request, reply, done) => {
-    reply.headers({ ...ANSWER_HEADERS, "x-request-id": request.id });
+    addAnswerHeaders(reply, request.id);
     const foreign = foreignRequest(request.raw, hostRule, tls !== null);
     if (foreign !== null) return done(foreign);
     // On a connection that was open already.
@@ -55,7 +55,7 @@ export function addRequestHooks(app: FastifyInstance, parts: AppParts): void {
         // Hung up while the signature was verified: its response has closed already.
         if (request.raw.socket.destroyed) return;
         const answered = openRequests.add(caller, credentials, () => request.raw.socket.destroy());
-        reply.raw.once("close", answered);
+        if (answered !== null) reply.raw.once("close", answered);
       };
       const admitted = admission.admit(credentials, request.ip);
       if (!(admitted instanceof Promise)) {

@@ -38,15 +38,14 @@ export class Admission {
   }
 
   /** Answers at once unless a signature has to be verified. Throws or rejects with `UNAUTHENTICATED` or `RATE_LIMITED`. */
-  admit(credentials: Omit<Credentials, "beforeVerifying">, address: string): Admitted | Promise<Admitted> {
-    const account = addressAccount(address);
-    const found = this.#authenticate(credentials, account);
-    if (!(found instanceof Promise)) return this.#admitCaller(found, account);
+  admit(credentials: Credentials, address: string): Admitted | Promise<Admitted> {
+    const found = this.#authenticate(credentials, address);
+    if (!(found instanceof Promise)) return this.#admitCaller(found, address);
     return found.then(
-      (caller) => this.#admitCaller(caller, account),
+      (caller) => this.#admitCaller(caller, address),
       (error: unknown) => {
         // Verifying a signature is costly, whatever its result; a good one is remembered, a bad one would be verified each time.
-        this.#failures?.charge(account, 1);
+        this.#failures?.charge(addressAccount(address), 1);
         throw error;
       },
     );
@@ -57,23 +56,25 @@ export class Admission {
     this.#limiter?.admit(`${what} ${addressAccount(address)}`);
   }
 
-  #authenticate(
-    credentials: Omit<Credentials, "beforeVerifying">,
-    account: string,
-  ): Caller | Promise<Caller> {
+  #authenticate(credentials: Credentials, address: string): Caller | Promise<Caller> {
     try {
-      const beforeVerifying = () => this.#failures?.check(account);
-      return this.#authenticator.authenticate({ ...credentials, beforeVerifying });
+      return this.#authenticator.authenticate(credentials, () =>
+        this.#failures?.check(addressAccount(address)),
+      );
     } catch (error) {
-      this.#limiter?.admit(`refused ${account}`);
+      this.#limiter?.admit(`refused ${addressAccount(address)}`);
       throw error;
     }
   }
 
   #admitCaller(caller: Caller, address: string): Admitted {
+    const limiter = this.#limiter;
+    if (limiter === null) return { caller, charge: chargeNothing };
     // Without authentication every caller has the same name.
-    const account = caller.kind === "none" ? address : accountOf(caller);
-    this.#limiter?.admit(account);
-    return { caller, charge: (cost) => this.#limiter?.charge(account, cost) };
+    const account = caller.kind === "none" ? addressAccount(address) : accountOf(caller);
+    limiter.admit(account);
+    return { caller, charge: (cost) => limiter.charge(account, cost) };
   }
 }
+
+function chargeNothing(): void {}

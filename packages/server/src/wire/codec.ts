@@ -111,7 +111,8 @@ function heldBackShape<H extends string>({
 }: {
   readonly heldBack?: H;
   readonly heldBackForMs?: number;
-}): { held_back?: H; held_back_for_ms?: number } {
+}): { held_back?: H; held_back_for_ms?: number } | undefined {
+  if (heldBack === undefined && heldBackForMs === undefined) return undefined;
   return {
     ...(heldBack === undefined ? {} : { held_back: heldBack }),
     ...(heldBackForMs === undefined ? {} : { held_back_for_ms: heldBackForMs }),
