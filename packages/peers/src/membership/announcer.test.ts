@@ -3,7 +3,7 @@ import { VirtualClock } from "@tenure/core/testing";
 import { beforeEach, describe, expect, it } from "vitest";
 import { OwnRecords } from "../disk/own-records.js";
 import type { Configuration } from "../protocol/messages.js";
-import { Announcer } from "./announcer.js";
+import { Announcer, type AnnouncerCalls } from "./announcer.js";
 import { Membership } from "./membership.js";
 
 const SELF = { identity: "self", endpoint: "https://self:1", disk: "disk" };
@@ -16,6 +16,8 @@ describe("an announcer", () => {
   let answers: Map<string, readonly string[]>;
   let silent: Set<string>;
   let electorate: Configuration | null;
+  let leader: string | null;
+  let calls: { -readonly [Verb in keyof AnnouncerCalls]: AnnouncerCalls[Verb] };
   let announcer: Announcer;
   beforeEach(async () => {
     clock = new VirtualClock();
@@ -29,9 +31,17 @@ describe("an announcer", () => {
     answers = new Map();
     silent = new Set();
     electorate = null;
+    leader = null;
     const call = (what: string, to: string): void => {
       told.push(`${what} ${to}`);
       if (silent.has(to)) throw new Error("no answer");
+    };
+    calls = {
+      announce: async (to) => {
+        call("announce", to);
+        return answers.get(to) ?? [];
+      },
+      leave: async (to) => call("leave", to),
     };
     announcer = new Announcer({
       self: SELF,
@@ -40,14 +50,9 @@ describe("an announcer", () => {
       clock,
       membership,
       electorate: () => electorate,
+      leader: () => leader,
       onFailure: () => {},
-      calls: {
-        announce: async (to) => {
-          call("announce", to);
-          return answers.get(to) ?? [];
-        },
-        leave: async (to) => call("leave", to),
-      },
+      calls,
     });
   });
   const other = (name: string) => membership.announce({ identity: name, endpoint: url(name), disk: name });
@@ -102,6 +107,47 @@ describe("an announcer", () => {
     silent.clear();
     expect((await announcer.leave({ anyway: false })).failed).toEqual([]);
     expect([membership.leaving, membership.left()]).toEqual([true, ["self"]]);
+  });
+
+  it("is not leaving while a leave may still be refused: a leader goes on leading meanwhile", async () => {
+    await other("a");
+    await announcer.announce();
+    const seen: boolean[] = [];
+    membership.leave = async () => void seen.push(membership.leaving);
+    let confirm = (): void => {};
+    calls.leave = () =>
+      new Promise((resolve) => {
+        seen.push(membership.leaving);
+        confirm = resolve;
+      });
+    const left = announcer.leave({ anyway: false });
+    await clock.advance(1);
+    // Nor does it announce itself meanwhile: that would arrive after the goodbye.
+    told.length = 0;
+    announcer.start();
+    await clock.advance(500);
+    expect([membership.leaving, told]).toEqual([false, []]);
+    confirm();
+    await left;
+    expect([membership.leaving, seen]).toEqual([true, [false, true]]);
+    await announcer.stop();
+  });
+
+  it("tells the leader last, so that a leave which a member refuses never reaches the electorate", async () => {
+    for (const name of ["a", "b", "c"]) await other(name);
+    leader = url("b");
+    await announcer.announce();
+    told.length = 0;
+    silent.add(url("c"));
+    await announcer.leave({ anyway: false });
+    expect(told.filter((each) => each.startsWith("leave")).toSorted()).toEqual([
+      `leave ${url("a")}`,
+      `leave ${url("c")}`,
+    ]);
+    silent.clear();
+    told.length = 0;
+    expect((await announcer.leave({ anyway: false })).failed).toEqual([]);
+    expect(told.at(-1)).toBe(`leave ${url("b")}`);
   });
 
   it("stays a member if its own disk cannot keep that it left", async () => {

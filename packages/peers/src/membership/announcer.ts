@@ -22,6 +22,8 @@ export interface AnnouncerOptions {
   readonly membership: Membership;
   readonly calls: AnnouncerCalls;
   readonly electorate: () => Configuration | null;
+  /** The endpoint of the leader, as far as this server knows. */
+  readonly leader: () => string | null;
   readonly onFailure: (endpoint: string, cause: unknown) => void;
 }
 
@@ -36,6 +38,8 @@ export class Announcer {
   #running: Promise<void> = Promise.resolve();
   #round: Promise<unknown> = Promise.resolve();
   #named: ReadonlySet<string> = new Set();
+  /** A leave is under way: an announcement would arrive after the goodbye. */
+  #isSayingGoodbye = false;
 
   constructor(options: AnnouncerOptions) {
     this.#options = options;
@@ -57,40 +61,59 @@ export class Announcer {
 
   /**
    * Says goodbye to everybody, itself last. All or none: if an active member does not confirm, this server announces itself
-   * again and the failures are returned. `anyway`: as well as it goes.
+   * again and the failures are returned. A leave that is refused changes nothing: this server is `leaving` only once all
+   * have confirmed, so a leader leads on until then, and the leader is told last, so the electorate never hears of it.
+   * `anyway`: the server stops in any case; it is leaving at once, and all are told together.
    */
   async leave({ anyway }: { readonly anyway: boolean }): Promise<RoundResult> {
     const { membership, self } = this.#options;
     const wasLeaving = membership.leaving;
-    membership.leaving = true;
-    // An announcement under way must not arrive after the goodbye.
-    await this.#round;
-    const active = new Set(membership.active().map(({ endpoint }) => endpoint));
-    const result = await this.#toAll(this.#known(), (endpoint, signal) =>
-      this.#options.calls.leave(endpoint, signal),
-    );
-    const missed = result.failed.filter(({ endpoint }) => active.has(endpoint));
+    this.#isSayingGoodbye = true;
+    if (anyway) membership.leaving = true;
     const stay = async (): Promise<void> => {
       membership.leaving = wasLeaving;
+      this.#isSayingGoodbye = false;
       if (!wasLeaving) await this.announce();
     };
-    if (missed.length > 0 && !anyway) {
-      await stay();
-      return { reached: result.reached, failed: missed };
-    }
     try {
+      await this.#round;
+      const { reached, failed } = await this.#sayGoodbye(anyway);
+      if (failed.length > 0 && !anyway) {
+        await stay();
+        return { reached, failed };
+      }
+      membership.leaving = true;
       await membership.leave(self.identity);
+      return { reached, failed: [] };
     } catch (error) {
       if (!anyway) await stay().catch(() => {});
       throw error;
+    } finally {
+      this.#isSayingGoodbye = false;
     }
-    return { reached: result.reached, failed: [] };
   }
 
   async stop(): Promise<void> {
     this.#stopping.abort(new Error("the server stops"));
     await this.#running;
     await this.#round;
+  }
+
+  /** `failed`: the active members that did not confirm. */
+  async #sayGoodbye(anyway: boolean): Promise<RoundResult> {
+    const { membership, leader, calls } = this.#options;
+    const active = new Set(membership.active().map(({ endpoint }) => endpoint));
+    const known = this.#known();
+    const last = anyway ? null : leader();
+    const others = new Set([...known].filter((endpoint) => endpoint !== last));
+    const tell = async (endpoints: ReadonlySet<string>): Promise<RoundResult> => {
+      const result = await this.#toAll(endpoints, (endpoint, signal) => calls.leave(endpoint, signal));
+      return { ...result, failed: result.failed.filter(({ endpoint }) => active.has(endpoint)) };
+    };
+    const first = await tell(others);
+    if (first.failed.length > 0 || last === null || !known.has(last)) return first;
+    const second = await tell(new Set([last]));
+    return { reached: [...first.reached, ...second.reached], failed: second.failed };
   }
 
   /** Everybody but oneself who should know of this server. */
@@ -147,7 +170,7 @@ export class Announcer {
       const { clock, intervalMs, membership } = this.#options;
       const pause = sleep(clock, intervalMs, signal).catch(() => {});
       // A disk that fails is tried again at the next turn.
-      if (!membership.leaving) await this.announce().catch(() => {});
+      if (!membership.leaving && !this.#isSayingGoodbye) await this.announce().catch(() => {});
       await pause;
     }
   }

@@ -8,7 +8,7 @@
  * members has moved the deadline: a lease earned by an electorate that is no more would be invisible to the next voters.
  */
 import type { SendMoment } from "@tenure/core";
-import { compareEpochs, isMajority, type Members, speaksFor } from "./configuration.js";
+import { compareEpochs, isMajority, memberOf, type Members, speaksFor } from "./configuration.js";
 import { MEMBER_LEASES, nextMembers, type Wishes } from "./electorate.js";
 import type { ActiveMember, Configuration, LeaseVerdict } from "./messages.js";
 import type { HeldBack } from "./peer-status.js";
@@ -91,6 +91,19 @@ export class Incumbency {
         return nowMs - grantedMs < MEMBER_LEASES * this.#ttlMs ? [identity] : [];
       }),
     );
+  }
+
+  /**
+   * Whether an elector that left waits to be removed and the next round would bring that forward: with the step itself, or
+   * by earning the deadline that the step needs. Such a round is sent at once, for the elector waits to stop.
+   */
+  isRemovalDue({ left, holdStep }: StepWishes, isNewlyStored: boolean): boolean {
+    if (this.#open !== null || !this.#isLeading) return false;
+    const isDue = left.some(
+      (identity) => identity !== this.#leaderId && memberOf(this.#config.members, identity) !== undefined,
+    );
+    if (!isDue) return false;
+    return this.#isEarned ? holdStep(this.#config) === null : isNewlyStored;
   }
 
   /** Why the electorate did not change at the latest round although it should; `null` where no change is due. */

@@ -1,5 +1,6 @@
 /** The protocol of quorum leases: rules, and the loop that carries them out over injected ports. */
 export { compareEpochs } from "./configuration.js";
+export type { LeaveOutcome } from "./leaving.js";
 export type {
   AcquireRequest,
   ActiveMember,

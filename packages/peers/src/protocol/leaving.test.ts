@@ -1,6 +1,7 @@
 import { ClosedError } from "@tenure/core";
 import { afterEach, describe, expect, it } from "vitest";
 import { Cluster, TTL_MS, without } from "./cluster.test-kit.js";
+import type { LeaveOutcome } from "./leaving.js";
 
 let cluster = new Cluster();
 afterEach(async () => {
@@ -9,7 +10,7 @@ afterEach(async () => {
 });
 
 describe("a leaving node", () => {
-  function leave(name: string): Promise<void> {
+  function leave(name: string): Promise<LeaveOutcome> {
     for (const { name: each, membership } of cluster.running.values()) {
       membership.members = membership.members.filter((member) => member.identity !== name);
       membership.gone = [...membership.gone, name];
@@ -18,12 +19,13 @@ describe("a leaving node", () => {
     return cluster.get(name).peer.leave();
   }
 
-  async function settles(leaving: Promise<void>): Promise<void> {
+  async function settles<T>(leaving: Promise<T>): Promise<T> {
     let isDone = false;
     void leaving.then(() => {
       isDone = true;
     });
     await cluster.until(() => isDone);
+    return leaving;
   }
 
   it("may stop when the leader's own answer shows an electorate without it", async () => {
@@ -68,15 +70,66 @@ describe("a leaving node", () => {
     cluster.startOne("c", { join: ["a"] });
     const members = Array.from("abc").map((name) => cluster.member(name));
     for (const { membership } of cluster.running.values()) membership.members = members;
-    await settles(Promise.all([leave("a"), leave("b")]).then(() => {}));
+    await settles(Promise.all([leave("a"), leave("b")]));
     expect(cluster.electorate("c")).toBe("c");
   });
 
   it("may stop at once when it is all alone", async () => {
     cluster.startOne("a").membership.members = [cluster.member("a")];
     await cluster.untilLed();
-    await settles(leave("a"));
+    expect(await settles(leave("a"))).toEqual({ kind: "last", electorate: ["a"] });
     expect(cluster.leader()).toBeNull();
+  });
+
+  it("may stop at once when all the other electors leave too: none of them stays to remove it", async () => {
+    const leader = await cluster.elected("abc");
+    const startMs = cluster.clock.monotonicMs();
+    const outcomes = await settles(Promise.all(Array.from("abc").map(leave)));
+    expect(cluster.clock.monotonicMs() - startMs).toBeLessThan(TTL_MS);
+    for (const outcome of outcomes) expect(outcome).toMatchObject({ kind: "last" });
+    // Two of three suffice to go on.
+    for (const name of "abc") cluster.crash(name);
+    cluster.start(without("abc", leader));
+    expect(without("abc", leader)).toContain(await cluster.untilLed());
+  });
+
+  it("is removed without waiting for the regular rounds of the next leader", async () => {
+    const leader = await cluster.elected("abc");
+    const leaving = leave(leader);
+    await cluster.until(() => cluster.leader() !== null && cluster.leader() !== leader);
+    const next = cluster.leader() as string;
+    await cluster.clock.advance(TTL_MS / 20);
+    expect(cluster.electorate(next)).toBe(without("abc", leader));
+    await settles(leaving);
+  });
+
+  it.each(["abc", "abcde"])(
+    "of %s, each in turn, leaves within four leases; the last one stays",
+    async (names) => {
+      await cluster.elected(names);
+      for (let rest = names; rest !== "";) {
+        // The leader first: that takes the longest.
+        const name = rest.length === 1 ? rest : await cluster.untilLed();
+        const startMs = cluster.clock.monotonicMs();
+        const outcome = await settles(leave(name));
+        expect(cluster.clock.monotonicMs() - startMs).toBeLessThan(4 * TTL_MS);
+        rest = without(rest, name);
+        expect(outcome).toEqual(rest === "" ? { kind: "last", electorate: [name] } : { kind: "removed" });
+        cluster.crash(name);
+      }
+    },
+  );
+
+  it("of three is removed although a step is held back for some rounds, and nothing runs hot", async () => {
+    let rounds = 0;
+    cluster.start("abc", { holdStep: () => (++rounds < 4 ? "not yet" : null) });
+    const leader = await cluster.untilLed();
+    await cluster.clock.advance(TTL_MS);
+    const [leaver] = without("abc", leader) as unknown as [string];
+    cluster.calls.length = 0;
+    await settles(leave(leaver));
+    expect(cluster.electorate(leader)).toBe(without("abc", leaver));
+    expect(cluster.calls.filter((call) => call.endsWith("renew")).length).toBeLessThan(30);
   });
 
   it("waits while nobody drops it, until it is told to give up", async () => {

@@ -19,6 +19,12 @@ export function isReleased({ identity, disk }: PeerContext, cluster: string, sta
   return leading && config !== null && config.cluster === cluster && !isMember(config, identity, disk);
 }
 
+export type LeaveOutcome =
+  /** The leader's own answer shows an electorate without this node. */
+  | { readonly kind: "removed" }
+  /** No elector stays that could remove it: a majority of these must run again before there is a leader. */
+  | { readonly kind: "last"; readonly electorate: readonly string[] };
+
 export interface LeavingParts {
   readonly context: PeerContext;
   /** Ends the term that this peer leads, if it leads one. */
@@ -28,16 +34,21 @@ export interface LeavingParts {
 }
 
 /** Resolves when the node may stop; rejects with the reason of the signal. */
-export async function waitToBeReleased(parts: LeavingParts, signal: AbortSignal): Promise<void> {
+export async function waitToBeReleased(parts: LeavingParts, signal: AbortSignal): Promise<LeaveOutcome> {
   const { context, endTerm, ask, pause } = parts;
+  const { identity, membership, voter } = context;
   for (;;) {
-    const { config } = context.voter;
-    if (config === null) return;
+    const { config } = voter;
+    if (config === null) return { kind: "removed" };
     if (!mustLeadOn(context, config)) {
       endTerm();
-      if (Object.keys(config.members).every((each) => each === context.identity)) return;
+      const electorate = Object.keys(config.members).toSorted();
+      const left = membership.left();
+      if (electorate.every((each) => each === identity || left.includes(each))) {
+        return electorate.includes(identity) ? { kind: "last", electorate } : { kind: "removed" };
+      }
       const states = [...(await ask()).values()];
-      if (states.some((state) => isReleased(context, config.cluster, state))) return;
+      if (states.some((state) => isReleased(context, config.cluster, state))) return { kind: "removed" };
     }
     await pause(signal);
   }

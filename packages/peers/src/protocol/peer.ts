@@ -15,7 +15,7 @@ import type { CallOptions, Clock, SendMoment } from "@tenure/core";
 import { type Campaign, Campaigns } from "./campaigns.js";
 import { isMember } from "./configuration.js";
 import { founderOf } from "./founding.js";
-import { waitToBeReleased } from "./leaving.js";
+import { type LeaveOutcome, waitToBeReleased } from "./leaving.js";
 import type { PeerAnswers } from "./messages.js";
 import type { ObservedLeader } from "./observations.js";
 import { Observing } from "./observing.js";
@@ -176,9 +176,10 @@ export class Peer implements AsyncDisposable {
 
   /**
    * Waits until this node may stop: `membership.leaving` is set, and what acts as leader here has stopped. It resolves when
-   * the leader's own answer shows an electorate without it; until then it answers and votes. To give up is a crash.
+   * the leader's own answer shows an electorate without it, or when all other electors leave too; until then it answers and
+   * votes. To give up is a crash.
    */
-  leave({ signal }: CallOptions = {}): Promise<void> {
+  leave({ signal }: CallOptions = {}): Promise<LeaveOutcome> {
     const { stopped } = this.#loop;
     return waitToBeReleased(
       {

@@ -8,7 +8,7 @@
 import { type CancelTimer, LedTerm, type SendMoment, sendMoment } from "@tenure/core";
 import { type Asking, askAll } from "./ask-all.js";
 import { releaseEverywhere } from "./candidacy.js";
-import { type Hold, Incumbency, type Round } from "./incumbency.js";
+import { type Hold, Incumbency, type Round, type StepWishes } from "./incumbency.js";
 import type { Configuration, LeaseVerdict } from "./messages.js";
 import { mustLeadOn } from "./leaving.js";
 import { endpointsOf, type PeerContext } from "./peer-context.js";
@@ -144,16 +144,20 @@ export class Reign {
   /** The number of the round that was sent; `null` if the term is over. */
   #nextRound(): number | null {
     this.#cancelRound();
-    const { clock, ttlMs, membership, holdStep } = this.#context;
+    const { clock, ttlMs, membership } = this.#context;
     if (membership.leaving && !mustLeadOn(this.#context, this.config)) this.end("leaving");
     if (!this.#led.isInside()) this.end("expired");
     if (this.#isOver) return null;
-    const wishes = { active: membership.active(), left: membership.left(), holdStep };
-    const round = this.#incumbency.round(sendMoment(clock), wishes);
+    const round = this.#incumbency.round(sendMoment(clock), this.#wishes());
     this.#events.onHold(this.#incumbency.hold);
     void this.#send(round);
     this.#cancelRound = clock.after(ttlMs * ROUND, () => this.#nextRound());
     return round.number;
+  }
+
+  #wishes(): StepWishes {
+    const { membership, holdStep } = this.#context;
+    return { active: membership.active(), left: membership.left(), holdStep };
   }
 
   async #send(round: Round): Promise<void> {
@@ -194,6 +198,7 @@ export class Reign {
       this.#waiters.delete(waiter);
       waiter.resolve(round.sent);
     }
+    if (this.#incumbency.isRemovalDue(this.#wishes(), false)) this.#nextRound();
   }
 
   async #store(config: Configuration): Promise<void> {
@@ -207,6 +212,7 @@ export class Reign {
     const wasLeading = this.#incumbency.isLeading;
     this.#incumbency.stored(config);
     if (!wasLeading) this.#events.onLeading();
+    if (!this.#isOver && this.#incumbency.isRemovalDue(this.#wishes(), true)) this.#nextRound();
   }
 
   /** False if the deadline has passed already. */

@@ -1,3 +1,4 @@
+import type { LeaveOutcome } from "../protocol/leaving.js";
 import type { PeerEvent } from "../protocol/peer-events.js";
 
 /** As pino has it: an object of fields, then a sentence. */
@@ -70,6 +71,19 @@ export class PeerLog {
               `a change of the electorate is held back: ${event.why.detail}`,
             );
     }
+  }
+
+  left(outcome: LeaveOutcome): void {
+    if (outcome.kind === "removed") {
+      return this.#log.info({}, "this server has left the cluster and may be stopped");
+    }
+    const { electorate } = outcome;
+    this.#log.info(
+      { electorate },
+      electorate.length === 1
+        ? "this server has left as the last elector: start it first, the others wait for it"
+        : "this server has left together with all other electors: start a majority of them to go on",
+    );
   }
 
   failed(what: string, endpoint: string, cause: unknown): void {

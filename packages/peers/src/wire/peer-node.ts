@@ -67,9 +67,8 @@ interface Mounted {
   readonly stopFollowing: () => void;
 }
 
-/** A leaving node waits so many leases to be let go when it stops, and never longer than that. */
+/** How many leases a node that stops waits to be removed from the electorate: an election, a first step and a removal. */
 const LEAVE_LEASES = 4;
-const LEAVE_LIMIT_MS = 6000;
 const RETRY_PARTS = 5;
 const RETURNED = new Error("the server is a member again");
 
@@ -220,11 +219,17 @@ export class PeerNode {
     if (this.#peer === null) return;
     const { announcer, log } = this.#mount();
     const limit = new AbortController();
-    const limitMs = Math.min(LEAVE_LIMIT_MS, LEAVE_LEASES * this.options.ttlMs);
-    const cancel = this.#parts.clock.after(limitMs, () => limit.abort(new Error("time is up")));
+    const limitMs = LEAVE_LEASES * this.options.ttlMs;
+    const cancel = this.#parts.clock.after(limitMs, () =>
+      limit.abort(
+        new Error(
+          `no coordinator removed this server from the electorate within ${limitMs} ms; it counts as crashed`,
+        ),
+      ),
+    );
     const gone = announcer.leave({ anyway: true }).then(() => this.#peer?.leave({ signal: limit.signal }));
     try {
-      await Promise.race([gone, whenAborted(limit.signal)]);
+      log.left((await Promise.race([gone, whenAborted(limit.signal)])) ?? { kind: "removed" });
     } catch (cause) {
       log.failed("to leave the cluster", this.options.endpoint, cause);
     } finally {
@@ -279,6 +284,7 @@ export class PeerNode {
       clock: this.#parts.clock,
       membership: this.membership,
       electorate: () => this.#electorate(),
+      leader: () => this.#peer?.observedLeader()?.leaderEndpoint ?? null,
       calls: {
         announce: async (to, signal) => {
           const answer = await calls.ask(to, {
@@ -361,7 +367,7 @@ export class PeerNode {
     this.#letGoing?.abort(RETURNED);
     this.#letGoing = new AbortController();
     this.peer.leave({ signal: this.#letGoing.signal }).then(
-      () => log.log.info({}, "this server has left the cluster and may be stopped"),
+      (outcome) => log.left(outcome),
       () => {},
     );
   }
