@@ -1,4 +1,5 @@
 import type { WatchEvent } from "@tenure/core";
+import { ITEMS_READ_PER_REQUEST } from "./limits/admission.js";
 import { asServiceError } from "./service-error.js";
 import { eventShape } from "./wire/codec.js";
 import type { EventShape } from "./wire/shapes.js";
@@ -26,9 +27,6 @@ export interface WatchParts {
   readonly leave: () => void;
 }
 
-/** Events that count as one request. */
-const EVENTS_PER_REQUEST = 20;
-
 /**
  * The events of the elector in the words of the wire. It ends by throwing, as those do. Not a generator: `return` ends
  * one of these while it waits for its next event.
@@ -53,7 +51,7 @@ export class Watch implements AsyncIterableIterator<WatchItem, undefined> {
         return { done: true, value: undefined };
       }
       const event = result.value;
-      if (++this.#sent % EVENTS_PER_REQUEST === 0) this.#charge?.(1);
+      if (++this.#sent % ITEMS_READ_PER_REQUEST === 0) this.#charge?.(1);
       const shape = eventShape(event.groupId, event);
       return { done: false, value: { event: shape, cursor: event.cursor, partial: event.partial === true } };
     } catch (error) {

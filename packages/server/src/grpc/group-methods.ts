@@ -1,5 +1,6 @@
 import { Type } from "typebox";
 import { ServiceError } from "../service-error.js";
+import { pageCost } from "../limits/admission.js";
 import * as shapes from "../wire/shapes.js";
 import { withMetadataText } from "./metadata-text.js";
 import { type UnaryMethod, unaryMethod } from "./unary-method.js";
@@ -21,10 +22,11 @@ export const groupMethods: Readonly<Record<string, UnaryMethod>> = {
       { ...shapes.GroupsQuery.properties, limit: Type.Optional(Type.Integer({ minimum: 0 })) },
       closed,
     ),
-    async ({ cursor, ...query }, { service, caller }) => {
+    async ({ cursor, ...query }, { service, caller, charge }) => {
       // An empty text is how many languages say none.
       const from = cursor === undefined || cursor === "" ? {} : { cursor };
       const page = await service.groups(caller, { ...query, ...from });
+      charge(pageCost(page.groups.length));
       return { groups: page.groups.map(groupMessage), cursor: page.cursor };
     },
   ),

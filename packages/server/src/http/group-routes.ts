@@ -1,3 +1,4 @@
+import { pageCost } from "../limits/admission.js";
 import { parseCount } from "../wire/parse-count.js";
 import * as shapes from "../wire/shapes.js";
 import type { App, AppParts } from "./app.js";
@@ -36,12 +37,12 @@ export function groupRoutes(app: App, { service }: AppParts): void {
         response: { 200: shapes.GroupsReply, ...refusals },
       },
     },
-    (request) => {
+    async (request) => {
       const { limit, ...rest } = request.query;
-      return service.groups(request.caller, {
-        ...rest,
-        ...(limit === undefined ? {} : { limit: parseCount(limit, "limit") }),
-      });
+      const query = { ...rest, ...(limit === undefined ? {} : { limit: parseCount(limit, "limit") }) };
+      const page = await service.groups(request.caller, query);
+      request.charge(pageCost(page.groups.length));
+      return page;
     },
   );
 

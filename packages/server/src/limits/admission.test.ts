@@ -37,7 +37,7 @@ describe("the rate limit of a caller", () => {
     expect((await service.as(ADMIN_TOKEN).leader("g")).status).toBe(200);
   });
 
-  test("is charged for each item of a batch of renewals, campaigns or watches, by HTTP and by gRPC", async () => {
+  test("is charged for each item of a batch or of a page of groups, by HTTP and by gRPC", async () => {
     const { service, bearer } = await serveKnown({ rateLimit: "10", grpc: "127.0.0.1:0" });
     const clientOf = async (sub: string) => {
       const bearerToken = await bearer({ sub, groups: ["*"] });
@@ -60,6 +60,9 @@ describe("the rate limit of a caller", () => {
           }),
         watch: ({ http }) =>
           http.streamMany(Array.from({ length: 1000 }, (_, index) => ({ group_id: `g${index}` }))),
+        // Of the groups of these campaigns.
+        groups: ({ http }) => http.get("/v1/groups?limit=1000"),
+        "groups-grpc": ({ grpc }) => grpc.call("Groups/List", { limit: 1000 }),
         "renew-grpc": ({ grpc }) => grpc.call("Election/RenewMany", renewals(1000)),
       };
     for (const [sub, send] of Object.entries(batches)) {

@@ -15,12 +15,19 @@ export interface Admitted {
  * to the store. A process that renews 1,000 leases in one request pays for 251 requests.
  */
 const BATCH_ITEM_COST = 0.25;
+/** Events of a watch, or groups of a page, that cost one request. */
+export const ITEMS_READ_PER_REQUEST = 20;
 /** Failed verifications of a signature per address, as a share of the rate limit. */
 const FAILURE_SHARE = 0.1;
 
 /** What `items` in one request cost beyond one request. */
 export function batchCost(items: number): number {
   return items * BATCH_ITEM_COST;
+}
+
+/** What a page with so many items costs beyond one request. */
+export function pageCost(items: number): number {
+  return items / ITEMS_READ_PER_REQUEST;
 }
 
 /** Who sends a request, and whether the request may be sent now. One for all transports, so that a limit holds over all. */
