@@ -14,7 +14,7 @@ const STALLED = 1;
 const PROBE = `
   const { openSync, writeSync, fdatasyncSync, closeSync } = require("node:fs");
   const { workerData } = require("node:worker_threads");
-  const { file, memory } = workerData;
+  const { file, memory, usualMs } = workerData;
   const words = new Int32Array(memory);
   const page = Buffer.alloc(4096, 1);
   const descriptor = openSync(file, "w");
@@ -23,7 +23,7 @@ const PROBE = `
     writeSync(descriptor, page, 0, page.length, 0);
     fdatasyncSync(descriptor);
     const tookMs = performance.now() - startMs;
-    if (tookMs > ${USUAL_MS}) Atomics.add(words, ${STALLED}, Math.ceil(tookMs));
+    if (tookMs > usualMs) Atomics.add(words, ${STALLED}, Math.ceil(tookMs));
   }
   closeSync(descriptor);
 `;
@@ -32,13 +32,20 @@ const PROBE = `
  * Measures beside a bare thread that flushes a page to the same disk again and again. A flush that takes far longer than
  * usual holds up every durable write of the machine: what is measured may be later by as much, and no more.
  *
- * Returns what was measured, and for how long the disk stood still meanwhile, all together: 0 as a rule.
+ * Returns what was measured, and for how long the disk stood still meanwhile, all together: 0 as a rule. Flushes that took
+ * up to `usualMs` do not count.
  */
-export async function besideDisk<T>(measure: () => Promise<T>): Promise<[measured: T, stalledMs: number]> {
+export async function besideDisk<T>(
+  measure: () => Promise<T>,
+  usualMs: number = USUAL_MS,
+): Promise<[measured: T, stalledMs: number]> {
   const directory = mkdtempSync(join(tmpdir(), "tenure-stalls-"));
   const memory = new SharedArrayBuffer(2 * Int32Array.BYTES_PER_ELEMENT);
   const words = new Int32Array(memory);
-  const probe = new Worker(PROBE, { eval: true, workerData: { file: join(directory, "page"), memory } });
+  const probe = new Worker(PROBE, {
+    eval: true,
+    workerData: { file: join(directory, "page"), memory, usualMs },
+  });
   const exited = once(probe, "exit");
   const end = async (): Promise<void> => {
     Atomics.store(words, OVER, 1);

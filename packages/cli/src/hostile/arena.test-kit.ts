@@ -3,13 +3,14 @@
  * attackers. All are gone after `close`.
  */
 import { generateKeyPairSync, type KeyObject, sign } from "node:crypto";
-import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { Agent, request } from "node:https";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { systemClock } from "@tenure/core";
 import { freePorts } from "@tenure/engines";
 import { Authority, type Bundle, type CertificateKind, parseBundle } from "@tenure/peers/certificates";
+import { until } from "../engines/until.test-kit.js";
 import { Scratch } from "../scratch.test-kit.js";
 import type { ServerProcess } from "../server-process.test-kit.js";
 import { KitProcess } from "./kit-process.test-kit.js";
@@ -30,9 +31,12 @@ const CAMPAIGNS_PER_NODE = 1000;
 /** Few, so that the honest leader gets its turn while a crowd is gathered. */
 const CAMPAIGNS_AT_ONCE = 100;
 const LONG_TTL_MS = 60_000;
+/** In which Linux counts processor time. */
+const TICK_MS = 10;
+const PROBE_MS = 30_000;
 /**
  * Attackers come from other machines as a rule, and take no processor time from the service; here they have what it and the
- * honest leader leave over.
+ * honest leader leave over. What they take even so is shown by `Arena.burn`.
  */
 export const ATTACKERS_LAST: readonly string[] = ["nice", "-n", "10"];
 
@@ -45,6 +49,7 @@ export interface Latencies {
 export interface Holdings {
   readonly descriptors: number;
   readonly rssMb: number;
+  readonly cpuMs: number;
 }
 
 export class Arena {
@@ -55,7 +60,8 @@ export class Arena {
   readonly #honest: KitProcess<HonestOrder, HonestMessage>;
   readonly #admin: Agent;
   readonly #key: KeyObject;
-  readonly #attackers = new Set<KitProcess<object, AttackMessage>>();
+  readonly #others = new Set<{ kill(): Promise<void> }>();
+  readonly #turnFile: string;
 
   private constructor(
     scratch: Scratch,
@@ -65,7 +71,9 @@ export class Arena {
     honest: HonestOptions,
     admin: Bundle,
     key: KeyObject,
+    turnFile: string,
   ) {
+    this.#turnFile = turnFile;
     this.#scratch = scratch;
     this.#server = server;
     this.place = place;
@@ -75,8 +83,8 @@ export class Arena {
     this.#key = key;
   }
 
-  /** Resolves when the honest leader leads so many groups. */
-  static async open(groupCount: number, ttlMs: number): Promise<Arena> {
+  /** Resolves when the honest leader leads so many groups. `serve`: more options of the service. */
+  static async open(groupCount: number, ttlMs: number, serve: readonly string[] = []): Promise<Arena> {
     const scratch = new Scratch();
     const directory = scratch.directory();
     const nowMs = systemClock.wallMs();
@@ -107,7 +115,8 @@ export class Arena {
       JSON.stringify({ keys: [{ ...publicKey.export({ format: "jwk" }), kid: "arena" }] }),
     );
     const [grpcPort = 0] = await freePorts(1);
-    const server = await scratch.serve([
+    const turnFile = join(directory, "longest-turn");
+    const words = [
       ...[
         "--listen",
         "127.0.0.1:0",
@@ -117,12 +126,17 @@ export class Arena {
         `embedded:${join(directory, "data")}`,
       ],
       ...["--bundle", bundleFile, "--jwt-jwks", jwksFile, "--log-level", "error"],
-    ]);
+      ...serve,
+    ];
+    const server = await scratch.serve(words, {
+      NODE_OPTIONS: `--import ${new URL("../../dist/hostile/turn-probe.test-kit.js", import.meta.url).href}`,
+      LONGEST_TURN_FILE: turnFile,
+    });
     const place: Place = { url: server.url, port: server.port, grpcPort, ca: authority.certificatePem };
     const groups = Array.from({ length: groupCount }, (_, index) => `honest-${index}`);
     const { cert, key } = node;
     const honest = { place, cert, key, groups, ttlMs, heartbeatMs: HEARTBEAT_MS };
-    const arena = new Arena(scratch, server, place, groups, honest, admin, privateKey);
+    const arena = new Arena(scratch, server, place, groups, honest, admin, privateKey, turnFile);
     await arena.#honest.message("leads");
     return arena;
   }
@@ -188,7 +202,7 @@ export class Arena {
       nodeToken: this.#token({ sub: "mallory", role: "node", groups: ["mallory/*"] }),
     };
     const process = new KitProcess<object, AttackMessage>("attacker-main", options, before);
-    this.#attackers.add(process);
+    this.#others.add(process);
     await process.message("attacking");
     return {
       end: async () => {
@@ -200,13 +214,43 @@ export class Arena {
     };
   }
 
+  /** A process that uses so much of a processor as an attacker did, with its priority, and leaves the service alone. */
+  async burn(share: number): Promise<{ end(): Promise<void> }> {
+    const process = new KitProcess<object, { readonly kind: "burning" }>(
+      "burner-main",
+      { share },
+      ATTACKERS_LAST,
+    );
+    this.#others.add(process);
+    await process.message("burning");
+    return { end: () => process.kill() };
+  }
+
   holdings(): Holdings {
     const directory = `/proc/${this.#server.pid}`;
     const rssKb = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`${directory}/status`, "utf8"))?.[1];
+    const [userTicks = 0, systemTicks = 0] = readFileSync(`${directory}/stat`, "utf8")
+      .replace(/^.*\) /, "")
+      .split(" ")
+      .slice(11, 13)
+      .map(Number);
     return {
       descriptors: readdirSync(`${directory}/fd`).length,
       rssMb: Math.round(Number(rssKb) / 1024),
+      cpuMs: (userTicks + systemTicks) * TICK_MS,
     };
+  }
+
+  /** The longest turn of the server's event loop since the last call, in milliseconds. */
+  async longestTurn(): Promise<number> {
+    rmSync(this.#turnFile, { force: true });
+    process.kill(this.#server.pid, "SIGUSR2");
+    let found = "";
+    await until(PROBE_MS, "the server reports its longest turn", async () => {
+      found = existsSync(this.#turnFile) ? readFileSync(this.#turnFile, "utf8") : "";
+      return found.endsWith("\n");
+    });
+    return Number(found);
   }
 
   /** Ends the honest leader, then the server; resolves with its exit code and how long it took. */
@@ -220,7 +264,7 @@ export class Arena {
 
   async close(): Promise<void> {
     this.#admin.destroy();
-    await Promise.all([this.#honest, ...this.#attackers].map((process) => process.kill()));
+    await Promise.all([this.#honest, ...this.#others].map((process) => process.kill()));
     await this.#scratch.close();
   }
 

@@ -23,5 +23,7 @@ process.on("message", () => ending.abort());
 process.on("disconnect", () => process.exit());
 await Promise.all(chosen.map(([name, count]) => attacks[name](target, count, attacking)));
 target.close();
+const { user, system } = process.cpuUsage();
+target.count("cpu ms", Math.round((user + system) / 1000));
 send({ kind: "report", counts: target.counts });
 process.disconnect();

@@ -12,8 +12,10 @@ const WATCHES_AT_ONCE = 1000;
 const BETWEEN_MS = 20;
 
 export const attacks: Readonly<Record<AttackName, Attack>> = {
-  "silent-sockets": silentSockets,
+  "silent-sockets": (...args) => silentSockets(...args),
+  "stalled-handshakes": (...args) => silentSockets(...args, HALF_HELLO),
   watches,
+  "open-watches": openWatches,
   snapshots,
   garbage,
   reconnects,
@@ -22,8 +24,19 @@ export const attacks: Readonly<Record<AttackName, Attack>> = {
   "bad-tokens": badTokens,
 };
 
-/** Connections to the TLS port that never say a word; where the service closes one, another takes its place. */
-async function silentSockets(target: Target, count: number, attacking: () => void): Promise<void> {
+/** The head of a TLS record that announces more than it brings. */
+const HALF_HELLO = Buffer.from("16030102000100", "hex");
+
+/**
+ * Connections to the TLS port that never say a word, or not more than `first`; where the service closes one, another takes its
+ * place.
+ */
+async function silentSockets(
+  target: Target,
+  count: number,
+  attacking: () => void,
+  first?: Buffer,
+): Promise<void> {
   const fill = async (): Promise<void> => {
     while (!target.isOver) {
       const socket = await target.socket();
@@ -34,6 +47,7 @@ async function silentSockets(target: Target, count: number, attacking: () => voi
       }
       // Without a reader the end of the connection would not be seen.
       socket.resume();
+      if (first !== undefined) socket.write(first);
       await Promise.race([once(socket, "close"), target.over()]);
       if (!target.isOver) target.count("closed by the service");
     }
@@ -44,32 +58,58 @@ async function silentSockets(target: Target, count: number, attacking: () => voi
   await Promise.all(filled);
 }
 
-/** Opens watches by the thousand, and when all stand, hangs up on all of them at once; again and again. */
+/** Tries to open `count` watches by the thousand, then hangs up on all that are open at once; again and again. */
 async function watches(target: Target, count: number, attacking: () => void): Promise<void> {
-  const { observerToken: token } = target.options;
   attacking();
   for (let round = 0; !target.isOver; round++) {
     const open: IncomingMessage[] = [];
     for (let from = 0; from < count && !target.isOver; from += WATCHES_AT_ONCE) {
-      const ids = Array.from({ length: Math.min(WATCHES_AT_ONCE, count - from) }, (_, index) => from + index);
-      const stream = await target.ask({
-        method: "POST",
-        path: "/v1/watch",
-        token,
-        headers: { accept: "text/event-stream" },
-        body: { watches: ids.map((id) => ({ group_id: `watched-${round}-${id}` })) },
-      });
-      stream?.resume();
-      if (stream?.statusCode !== 200) await target.pause(BETWEEN_MS);
-      else {
-        open.push(stream);
-        target.count("watches", ids.length);
-      }
+      const stream = await openStream(target, round, from, Math.min(WATCHES_AT_ONCE, count - from));
+      if (stream === null) await target.pause(BETWEEN_MS);
+      else open.push(stream);
     }
     for (const stream of open) stream.destroy();
     target.count("hung up on all");
     await target.pause(BETWEEN_MS);
   }
+}
+
+/** Opens `count` watches, as fast as the rate limit lets it, and hangs up on all of them at once when the attack is over. */
+async function openWatches(target: Target, count: number, attacking: () => void): Promise<void> {
+  const open: IncomingMessage[] = [];
+  for (let from = 0; from < count && !target.isOver;) {
+    const stream = await openStream(target, 0, from, Math.min(WATCHES_AT_ONCE, count - from));
+    if (stream === null) {
+      await target.pause(BETWEEN_MS);
+      continue;
+    }
+    open.push(stream);
+    from += WATCHES_AT_ONCE;
+  }
+  attacking();
+  await target.over();
+  for (const stream of open) stream.destroy();
+}
+
+/** `null` if it was refused. */
+async function openStream(
+  target: Target,
+  round: number,
+  from: number,
+  count: number,
+): Promise<IncomingMessage | null> {
+  const ids = Array.from({ length: count }, (_, index) => from + index);
+  const stream = await target.ask({
+    method: "POST",
+    path: "/v1/watch",
+    token: target.options.observerToken,
+    headers: { accept: "text/event-stream" },
+    body: { watches: ids.map((id) => ({ group_id: `watched-${round}-${id}` })) },
+  });
+  stream?.resume();
+  if (stream?.statusCode !== 200) return null;
+  target.count("watches", ids.length);
+  return stream;
 }
 
 /** The state of every group, asked for by many at once. */

@@ -39,7 +39,9 @@ export type HonestMessage =
 
 export type AttackName =
   | "silent-sockets"
+  | "stalled-handshakes"
   | "watches"
+  | "open-watches"
   | "snapshots"
   | "garbage"
   | "reconnects"
@@ -61,5 +63,5 @@ export interface AttackOptions {
 export type AttackMessage =
   /** It is under way with all its might. */
   | { readonly kind: "attacking" }
-  /** What it did and what was answered, by name. */
+  /** What it did and what was answered, by name, and the processor time that it took as "cpu ms". */
   | { readonly kind: "report"; readonly counts: Readonly<Record<string, number>> };
