@@ -1,4 +1,5 @@
 /** The registry of resource managers and decisions, among real processes. */
+import { freePorts } from "@tenure/engines";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { until } from "../engines/until.test-kit.js";
 import { command, jsonOf } from "../frame/command.test-kit.js";
@@ -206,10 +207,54 @@ describe("tenure tc", { timeout: 120_000 }, () => {
     );
     const rest = cluster.nodes.filter((node) => node !== leader);
     for (const node of rest) expect(await cluster.list(node)).not.toContain(leader.endpoint);
+    // Nobody waits for it to apply a decision.
+    for (const node of rest) expect(await registered(node)).not.toContain(leader.endpoint);
     await until(10 * cluster.ttlMs, "one of the others leads", async () => {
       const view = await cluster.leaderAt(rest[0] as ClusterNode);
       return rest.some(({ identity }) => identity === view?.leader_id);
     });
+    expect((await decide(rest[0] as ClusterNode, "after-leave", "commit")).body).toMatchObject({
+      pending: [],
+    });
     await leader.process?.end("SIGTERM");
+  });
+
+  it("unregisters a resource manager that is gone for good, with the bundle of a server", async () => {
+    const leader = await cluster.leader();
+    const extra = { backend_hash: "lost", endpoint: "https://127.0.0.1:1" };
+    const register = () =>
+      cluster.ask(leader, "POST", "/v1/tc/rm/register", { as: leader.bundle, body: extra });
+    expect((await register()).status).toBe(200);
+    expect((await decide(leader, "waits", "commit")).body).toMatchObject({ pending: [extra.endpoint] });
+    const unregister = (bundle: string, endpoint: string) =>
+      command(["tc", "rm", "unregister", endpoint, "--bundle", bundle, "--server", leader.endpoint]);
+    expect((await unregister(cluster.clerkFile, extra.endpoint)).stderr).toContain("tc_server_required");
+    expect((await unregister(leader.bundleFile, "https://127.0.0.1:2")).stderr).toContain(
+      "is not registered",
+    );
+    expect(await unregister(leader.bundleFile, `${extra.endpoint}/`)).toMatchObject({ code: 0, stderr: "" });
+    await until(10 * cluster.ttlMs, "nothing waits any more", async () => {
+      const { body } = await cluster.ask(leader, "GET", "/v1/tc/decisions/waits");
+      return Array.isArray(body["pending"]) && body["pending"].length === 0;
+    });
+  });
+});
+
+describe("a server that has moved", { timeout: 120_000 }, () => {
+  it("is registered where it is now and nowhere else, so decisions do not wait for where it was", async () => {
+    const leader = await cluster.leader();
+    const moved = cluster.nodes.find((node) => node !== leader) as ClusterNode;
+    await moved.process?.end("SIGKILL");
+    const [port = 0] = await freePorts(1);
+    await cluster.start(moved, { args: ["--listen", `127.0.0.1:${port}`] });
+    await until(30 * cluster.ttlMs, "it is registered at its new endpoint alone", async () => {
+      const list = await registered(leader);
+      return list.includes(`https://127.0.0.1:${port}`) && !list.includes(moved.endpoint);
+    });
+    await until(10 * cluster.ttlMs, "a decision is applied everywhere", async () => {
+      const { body } = await decide(leader, "moved", "commit");
+      return Array.isArray(body["pending"]) && body["pending"].length === 0;
+    });
+    await moved.process?.end("SIGTERM");
   });
 });

@@ -1,4 +1,6 @@
 /** `tenure tc`: the coordinator of a cluster of servers, its members and its decisions. */
+import { InvalidRequestError } from "@tenure/core";
+import type { CallAnswer } from "@tenure/peers";
 import { Argument, type Command, Option } from "commander";
 import { EXIT } from "../exit-codes.js";
 import { newCommand, withExamples } from "../frame/elector-command.js";
@@ -14,7 +16,9 @@ function word(value: unknown): string {
 }
 
 export function tcCommand(shell: Shell): Command {
-  const rm = newCommand(shell, "rm", "The resource managers of a cluster").addCommand(rmListCommand(shell));
+  const rm = newCommand(shell, "rm", "The resource managers of a cluster")
+    .addCommand(rmListCommand(shell))
+    .addCommand(rmUnregisterCommand(shell));
   const command = newCommand(shell, "tc", "The coordinator of servers that have no shared store")
     .addCommand(leaderCommand(shell))
     .addCommand(membersCommand(shell))
@@ -72,8 +76,7 @@ function rmListCommand(shell: Shell): Command {
   const command = asking(shell, "list", "List the registered resource managers").action((flags: TcFlags) =>
     ask(shell, flags, "GET", "/v1/tc/rm/list", undefined, (body) => {
       const { entries: _entries, ...shown } = body;
-      const backends = (body["backends"] ?? []) as readonly { backend_hash: string; endpoints: string[] }[];
-      const rows = backends.flatMap(({ backend_hash: hash, endpoints }) =>
+      const rows = backendsIn(body).flatMap(({ backend_hash: hash, endpoints }) =>
         endpoints.map((each) => [hash, each]),
       );
       shell.say(shown, ...table([["backend", "endpoint"], ...rows]));
@@ -81,6 +84,51 @@ function rmListCommand(shell: Shell): Command {
     }),
   );
   return withExamples(command, "tenure tc rm list --bundle operator.pem");
+}
+
+function rmUnregisterCommand(shell: Shell): Command {
+  const command = asking(
+    shell,
+    "unregister",
+    "Have no decision applied at an endpoint any more; needs the bundle of a server",
+  )
+    .argument("<endpoint>", "as tenure tc rm list shows it")
+    .addOption(new Option("--backend <hash>", "only for this backend (default: every one at the endpoint)"))
+    .action(async (given: string, flags: TcFlags & { readonly backend?: string }) => {
+      shell.isJson = flags.json === true;
+      const client = new TcClient(shell, flags);
+      const listed = await client.ask("GET", "/v1/tc/rm/list");
+      if (listed.status !== 200) return refuse(shell, listed);
+      const endpoint = given.replace(/\/+$/, "");
+      const hashes = backendsIn(listed.body)
+        .filter(
+          ({ backend_hash: hash, endpoints }) =>
+            endpoints.includes(endpoint) && hash === (flags.backend ?? hash),
+        )
+        .map(({ backend_hash: hash }) => hash);
+      if (hashes.length === 0) {
+        throw new InvalidRequestError(
+          "endpoint",
+          `is ${endpoint}, which is not registered; tenure tc rm list shows what is`,
+        );
+      }
+      for (const hash of hashes) {
+        const answer = await client.ask("POST", "/v1/tc/rm/unregister", { backend_hash: hash, endpoint });
+        if (answer.status !== 200) return refuse(shell, answer);
+      }
+      shell.say(
+        { endpoint, backends: hashes },
+        `${endpoint} is unregistered; decisions wait for it no longer`,
+      );
+    });
+  return withExamples(
+    command,
+    "tenure tc rm unregister https://node-3:7420 --bundle node-1.pem --server https://node-1:7420",
+  );
+}
+
+function backendsIn(body: Body): readonly { backend_hash: string; endpoints: readonly string[] }[] {
+  return (body["backends"] ?? []) as readonly { backend_hash: string; endpoints: readonly string[] }[];
 }
 
 function decideCommand(shell: Shell): Command {
@@ -126,6 +174,10 @@ async function ask(
     shell.exitCode = show(answer.body);
     return;
   }
+  refuse(shell, answer);
+}
+
+function refuse(shell: Shell, answer: CallAnswer): void {
   const { error, detail, message } = answer.body;
   const told = `tenure: ${word(detail ?? message ?? "refused")} (${word(error)})`;
   shell.writeError(`${shell.isJson ? JSON.stringify(answer.body) : told}\n`);

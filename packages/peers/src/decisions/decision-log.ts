@@ -8,6 +8,7 @@
  */
 import type { OwnRecords } from "../disk/own-records.js";
 import type { RunningTime } from "../disk/running-time.js";
+import { SerialQueue } from "../serial-queue.js";
 import type { HeldDecision, Remembered, TxnDecision } from "./decision.js";
 import type { ResourceManager } from "./resource-manager.js";
 
@@ -49,7 +50,7 @@ export class DecisionLog {
   readonly #options: DecisionLogOptions;
   /** The ids whose pages are being told, if that was begun in this life. */
   readonly #listed = new Map<"all" | "open", readonly string[]>();
-  #last: Promise<unknown> = Promise.resolve();
+  readonly #queue = new SerialQueue();
 
   constructor(options: DecisionLogOptions) {
     this.#options = options;
@@ -82,7 +83,7 @@ export class DecisionLog {
    * first page; what comes after that is the coordinator's own doing.
    */
   page(term: number, which: "all" | "open", after: string): Promise<HeldPage> {
-    return this.#inTurn(async () => {
+    return this.#queue.run(async () => {
       if (!(await this.#obeys(term))) return { kind: "stale", term: this.term };
       const begun = after === "" ? undefined : this.#listed.get(which);
       const ids =
@@ -102,14 +103,14 @@ export class DecisionLog {
   }
 
   prepare(txnId: string, term: number): Promise<Promised> {
-    return this.#inTurn(async () => {
+    return this.#queue.run(async () => {
       if (!(await this.#obeys(term))) return { kind: "stale", term: this.term };
       return { kind: "promised", held: this.get(txnId) };
     });
   }
 
   remember({ txnId, decision, term }: TxnDecision): Promise<Promised> {
-    return this.#inTurn(async () => {
+    return this.#queue.run(async () => {
       if (!(await this.#obeys(term))) return { kind: "stale", term: this.term };
       const known = this.get(txnId);
       // What is final cannot be asked for otherwise; and it stays what it is.
@@ -120,7 +121,7 @@ export class DecisionLog {
 
   /** Takes decisions that are final, and which of them are done, for how long. */
   take(decisions: readonly Omit<HeldDecision, "isFinal">[]): Promise<void> {
-    return this.#inTurn(async () => {
+    return this.#queue.run(async () => {
       const nowMs = this.#options.running.nowMs();
       const changes = decisions.flatMap(({ txnId, decision, term, doneForMs }): [string, Stored][] => {
         const known = this.#stored(txnId);
@@ -136,7 +137,7 @@ export class DecisionLog {
 
   /** Forgets what has been done for long, here and at this server's resource manager. Resolves to how many. */
   forget(): Promise<number> {
-    return this.#inTurn(async () => {
+    return this.#queue.run(async () => {
       const aged = this.all().flatMap(({ txnId, doneForMs }) =>
         doneForMs !== null && doneForMs >= RETENTION_MS ? [txnId] : [],
       );
@@ -147,9 +148,21 @@ export class DecisionLog {
     });
   }
 
+  /**
+   * Forgets what is not final. Only for a server that the electorate does not name any more: whatever a majority remembered
+   * was made final before that step, and what is left could contradict a decision that the others have forgotten by the
+   * time this server returns.
+   */
+  forgetOpen(): Promise<void> {
+    return this.#queue.run(async () => {
+      const open = this.all().filter(({ isFinal }) => !isFinal);
+      await this.#options.records.put(Object.fromEntries(open.map(({ txnId }) => [PREFIX + txnId, null])));
+    });
+  }
+
   /** Resolves when everything begun so far is on disk. */
   async settled(): Promise<void> {
-    await this.#last;
+    await this.#queue.settled();
   }
 
   *#each(isWanted: (stored: Stored) => boolean): Iterable<HeldDecision> {
@@ -185,12 +198,6 @@ export class DecisionLog {
     return this.#options.records.put(
       Object.fromEntries(changes.map(([txnId, value]) => [PREFIX + txnId, value])),
     );
-  }
-
-  #inTurn<T>(work: () => Promise<T>): Promise<T> {
-    const turn = this.#last.then(work);
-    this.#last = turn.catch(() => {});
-    return turn;
   }
 }
 

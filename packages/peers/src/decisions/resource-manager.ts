@@ -1,5 +1,6 @@
 /** The resource manager of this server: it applies decisions, never of a lower term than it has seen. */
 import type { OwnRecords } from "../disk/own-records.js";
+import { SerialQueue } from "../serial-queue.js";
 import type { Remembered, TxnDecision } from "./decision.js";
 
 /** What a program implements to be the resource. */
@@ -23,7 +24,7 @@ const TERM = "rm-term";
 export class ResourceManager {
   readonly #records: OwnRecords;
   readonly #resource: Resource | null;
-  #last: Promise<unknown> = Promise.resolve();
+  readonly #queue = new SerialQueue();
 
   constructor(records: OwnRecords, resource: Resource | null) {
     this.#records = records;
@@ -44,12 +45,12 @@ export class ResourceManager {
   }
 
   apply(asked: TxnDecision): Promise<Applied> {
-    return this.#inTurn(() => this.#apply(asked));
+    return this.#queue.run(() => this.#apply(asked));
   }
 
   /** As if they had never been; terms stay. */
   forget(txnIds: readonly string[]): Promise<void> {
-    return this.#inTurn(() =>
+    return this.#queue.run(() =>
       this.#records.put(Object.fromEntries(txnIds.map((txnId) => [PREFIX + txnId, null]))),
     );
   }
@@ -68,11 +69,5 @@ export class ResourceManager {
     await this.#resource?.apply(asked);
     await this.#records.put({ [PREFIX + txnId]: { decision, term } satisfies Remembered });
     return { kind: "applied", changed: true };
-  }
-
-  #inTurn<T>(work: () => Promise<T>): Promise<T> {
-    const turn = this.#last.then(work);
-    this.#last = turn.catch(() => {});
-    return turn;
   }
 }

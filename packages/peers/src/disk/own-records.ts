@@ -6,6 +6,7 @@
  * the store grows with what is kept at once, not with what was ever kept.
  */
 import { BackendUnavailableError, isObject, type Revision, type Store } from "@tenure/core";
+import { SerialQueue } from "../serial-queue.js";
 
 const PREFIX = "p/";
 
@@ -32,7 +33,7 @@ export class OwnRecords {
   readonly #store: Store;
   #contents: Contents;
   #next: number;
-  #last: Promise<unknown> = Promise.resolve();
+  readonly #queue = new SerialQueue();
 
   private constructor(store: Store, contents: Contents) {
     this.#store = store;
@@ -58,9 +59,7 @@ export class OwnRecords {
 
   /** `null` removes. One write after the other; rejects if it is not known to have lasted. */
   put(changes: Readonly<Record<string, unknown>>): Promise<void> {
-    const turn = this.#last.then(() => this.#write(changes));
-    this.#last = turn.catch(() => {});
-    return turn;
+    return this.#queue.run(() => this.#write(changes));
   }
 
   async #write(changes: Readonly<Record<string, unknown>>): Promise<void> {

@@ -7,6 +7,7 @@
  */
 import type { Clock } from "@tenure/core";
 import type { OwnRecords } from "../disk/own-records.js";
+import { SerialQueue } from "../serial-queue.js";
 
 /** Compared by number, then by who made it. */
 export interface RmVersion {
@@ -33,9 +34,7 @@ export interface RmBackend {
   readonly endpoints: readonly string[];
 }
 
-interface Stored {
-  /** By backend and endpoint. */
-  readonly entries: Readonly<Record<string, RmEntry>>;
+interface Stored extends RmEntry {
   /** For people. */
   readonly updatedAtUnix: number;
 }
@@ -46,8 +45,12 @@ export interface RmRegistryOptions {
   readonly clock: Clock;
 }
 
-const KEY = "rm-registry";
-const EMPTY: Stored = { entries: {}, updatedAtUnix: 0 };
+const PREFIX = "rm/";
+/**
+ * How far a version may be above the one that is known. Each change raises it by one, so no honest server is farther ahead;
+ * a version near the largest number could not be changed any more.
+ */
+export const MAX_VERSION_JUMP: number = 2 ** 32;
 
 export function inverse(change: RmChange): RmChange {
   return { ...change, kind: change.kind === "register" ? "unregister" : "register" };
@@ -60,19 +63,35 @@ export function compareVersions(a: RmVersion, b: RmVersion): number {
 
 export class RmRegistry {
   readonly #options: RmRegistryOptions;
-  #last: Promise<unknown> = Promise.resolve();
+  readonly #queue = new SerialQueue();
+
+  /** By backend and endpoint. A record each, so that a change costs the same however many there are. */
+  readonly #known = new Map<string, Stored>();
 
   constructor(options: RmRegistryOptions) {
     this.#options = options;
+    for (const [key, value] of options.records.under(PREFIX)) this.#known.set(key, value as Stored);
   }
 
   get updatedAtUnix(): number {
-    return this.#stored().updatedAtUnix;
+    let latest = 0;
+    for (const { updatedAtUnix } of this.#known.values()) latest = Math.max(latest, updatedAtUnix);
+    return latest;
   }
 
   /** Everything that is known, what was removed too. */
   entries(): readonly RmEntry[] {
-    return Object.values(this.#stored().entries);
+    return [...this.#known.values()];
+  }
+
+  /** A part of the entries, in the order of their keys; `next` is after which to ask for more, `null` if that was all. */
+  page(after: string, limit: number): { readonly entries: readonly RmEntry[]; readonly next: string | null } {
+    const keys = [...this.#known.keys()].filter((key) => key > after).toSorted();
+    const taken = keys.slice(0, limit);
+    return {
+      entries: taken.map((key) => this.#known.get(key) as Stored),
+      next: keys.length > limit ? (taken.at(-1) ?? null) : null,
+    };
   }
 
   /** Those registered. */
@@ -97,14 +116,14 @@ export class RmRegistry {
   }
 
   has({ backendHash, endpoint }: Omit<RmChange, "kind">): boolean {
-    return this.#stored().entries[keyOf(backendHash, endpoint)]?.isRegistered === true;
+    return this.#known.get(keyOf(backendHash, endpoint))?.isRegistered === true;
   }
 
   /** A new version of the entry, here alone. `isNew` is false if it was so already: then nothing is written. */
   make(change: RmChange): Promise<{ readonly entry: RmEntry; readonly isNew: boolean }> {
-    return this.#inTurn(async () => {
+    return this.#queue.run(async () => {
       const { kind, backendHash, endpoint } = change;
-      const known = this.#stored().entries[keyOf(backendHash, endpoint)];
+      const known = this.#known.get(keyOf(backendHash, endpoint));
       const isRegistered = kind === "register";
       if (known !== undefined && known.isRegistered === isRegistered) return { entry: known, isNew: false };
       const version = { n: (known?.version.n ?? 0) + 1, by: this.#options.identity };
@@ -116,11 +135,10 @@ export class RmRegistry {
 
   /** Takes what is newer than what it knows. False if that changes nothing. */
   merge(entries: readonly RmEntry[]): Promise<boolean> {
-    return this.#inTurn(async () => {
-      const { entries: known } = this.#stored();
+    return this.#queue.run(async () => {
       const newer = entries.filter((entry) => {
-        const before = known[keyOf(entry.backendHash, entry.endpoint)];
-        return before === undefined || compareVersions(entry.version, before.version) > 0;
+        const before = this.#known.get(keyOf(entry.backendHash, entry.endpoint))?.version ?? NONE;
+        return compareVersions(entry.version, before) > 0 && entry.version.n - before.n <= MAX_VERSION_JUMP;
       });
       if (newer.length > 0) await this.#put(newer);
       return newer.length > 0;
@@ -128,26 +146,22 @@ export class RmRegistry {
   }
 
   entry(backendHash: string, endpoint: string): RmEntry | null {
-    return this.#stored().entries[keyOf(backendHash, endpoint)] ?? null;
+    return this.#known.get(keyOf(backendHash, endpoint)) ?? null;
   }
 
   async #put(changed: readonly RmEntry[]): Promise<void> {
     const { records, clock } = this.#options;
-    const entries = { ...this.#stored().entries };
-    for (const entry of changed) entries[keyOf(entry.backendHash, entry.endpoint)] = entry;
-    await records.put({ [KEY]: { entries, updatedAtUnix: Math.floor(clock.wallMs() / 1000) } });
-  }
-
-  #stored(): Stored {
-    return (this.#options.records.get(KEY) as Stored | null) ?? EMPTY;
-  }
-
-  #inTurn<T>(work: () => Promise<T>): Promise<T> {
-    const turn = this.#last.then(work);
-    this.#last = turn.catch(() => {});
-    return turn;
+    const updatedAtUnix = Math.floor(clock.wallMs() / 1000);
+    const stored = changed.map(({ backendHash, endpoint, isRegistered, version }) => {
+      return { backendHash, endpoint, isRegistered, version, updatedAtUnix };
+    });
+    const byKey = stored.map((each) => [keyOf(each.backendHash, each.endpoint), each] as const);
+    await records.put(Object.fromEntries(byKey.map(([key, each]) => [PREFIX + key, each])));
+    for (const [key, each] of byKey) this.#known.set(key, each);
   }
 }
+
+const NONE: RmVersion = { n: 0, by: "" };
 
 function keyOf(backendHash: string, endpoint: string): string {
   return `${backendHash} ${endpoint}`;

@@ -66,6 +66,20 @@ describe("a change of the registry", () => {
     expect(changed).toEqual(["register", "unregister"]);
   });
 
+  it("fails if another server contradicts it each time, and what that one says stands", async () => {
+    const rival = peers.get("a") as RmRegistry;
+    const merge = rival.merge.bind(rival);
+    // Whatever it is told, it makes the contrary at once.
+    rival.merge = async (entries) => {
+      const isChanged = await merge(entries);
+      await rival.make({ ...CHANGE, kind: "unregister" });
+      return isChanged;
+    };
+    expect(await replicator.apply(CHANGE)).toMatchObject({ kind: "failed", endpoint: "a" });
+    expect(own.has(CHANGE)).toBe(false);
+    expect(changed).toEqual([]);
+  });
+
   it("is not even begun if a member cannot be reached", async () => {
     unreachable.add("b");
     expect(await replicator.apply(CHANGE)).toMatchObject({ kind: "failed", endpoint: "b" });

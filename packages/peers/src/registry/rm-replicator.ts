@@ -4,6 +4,7 @@
  * compares its registry with the others'.
  */
 import type { Clock } from "@tenure/core";
+import { SerialQueue } from "../serial-queue.js";
 import { compareVersions, inverse, type RmChange, type RmEntry, type RmRegistry } from "./rm-registry.js";
 
 export interface RmCalls {
@@ -30,12 +31,12 @@ export type RmOutcome =
 
 type Reply<T> = { readonly endpoint: string } & ({ readonly value: T } | { readonly cause: unknown });
 
-/** So often a change is made anew over what others knew better; then somebody changes the same entry all the time. */
+/** How often a change is made again over newer versions of other servers before it fails. */
 const ATTEMPTS = 3;
 
 export class RmReplicator {
   readonly #options: RmReplicatorOptions;
-  #last: Promise<unknown> = Promise.resolve();
+  readonly #queue = new SerialQueue();
 
   constructor(options: RmReplicatorOptions) {
     this.#options = options;
@@ -43,9 +44,7 @@ export class RmReplicator {
 
   /** One after the other. */
   apply(change: RmChange): Promise<RmOutcome> {
-    const turn = this.#last.then(() => this.#apply(change));
-    this.#last = turn.catch(() => {});
-    return turn;
+    return this.#queue.run(() => this.#apply(change));
   }
 
   async #apply(change: RmChange): Promise<RmOutcome> {
@@ -62,14 +61,21 @@ export class RmReplicator {
         return missed;
       }
       const newer = replies.flatMap((reply) =>
-        "value" in reply && compareVersions(reply.value.version, entry.version) > 0 ? [reply.value] : [],
+        "value" in reply && compareVersions(reply.value.version, entry.version) > 0 ? [reply] : [],
       );
-      if (newer.every(({ isRegistered }) => isRegistered === entry.isRegistered) || attempt === ATTEMPTS) {
+      const contrary = newer.find(({ value }) => value.isRegistered !== entry.isRegistered);
+      if (contrary === undefined) {
         if (isNew) this.#options.onChanged(change);
         return { kind: "applied" };
       }
       // This server had missed changes of the entry: the next version goes over them.
-      await registry.merge(newer);
+      await registry.merge(newer.map(({ value }) => value));
+      if (attempt === ATTEMPTS) {
+        const cause = new Error(
+          "it says the contrary by a newer version each time: another server changes this entry",
+        );
+        return { kind: "failed", endpoint: contrary.endpoint, cause };
+      }
     }
   }
 

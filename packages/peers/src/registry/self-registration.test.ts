@@ -8,12 +8,15 @@ describe("a server registers itself as a resource manager", () => {
   let told: string[];
   let away: Set<string>;
   let failures: string[];
+  let has: Set<string>;
+  let isWanted: boolean;
   let registration: SelfRegistration;
   beforeEach(() => {
     clock = new VirtualClock();
     targets = ["a", "b"];
     [told, failures] = [[], []];
-    away = new Set();
+    [away, has] = [new Set(), new Set()];
+    isWanted = true;
     registration = new SelfRegistration({
       clock,
       intervalMs: 3000,
@@ -23,7 +26,11 @@ describe("a server registers itself as a resource manager", () => {
         told.push(endpoint);
         if (away.has(endpoint)) throw new Error("away");
       },
-      catchUp: async () => void told.push("catch up"),
+      catchUp: async () => {
+        told.push("catch up");
+        return has;
+      },
+      isWanted: () => isWanted,
       onFailure: (endpoint) => failures.push(endpoint),
       onSuccess: () => {},
     });
@@ -51,6 +58,22 @@ describe("a server registers itself as a resource manager", () => {
     told.length = 0;
     await clock.advance(2000);
     expect(told).toEqual([]);
+  });
+
+  it("not at a member that shows it as registered: n servers would make n³ calls each time", async () => {
+    has.add("a");
+    await clock.advance(3000);
+    told.length = 0;
+    await clock.advance(3000);
+    expect(told).toEqual(["catch up", "b"]);
+  });
+
+  it("not while it leaves", async () => {
+    await clock.advance(2999);
+    isWanted = false;
+    told.length = 0;
+    await clock.advance(3000);
+    expect(told).toEqual(["catch up"]);
   });
 
   it("no more once it is stopped", async () => {

@@ -8,15 +8,18 @@ export interface SelfRegistrationOptions {
   /** The active members, or the join targets while there are none. */
   readonly targets: () => readonly string[];
   readonly register: (endpoint: string) => Promise<void>;
-  /** Takes what was changed while this server was away. */
-  readonly catchUp: () => Promise<void>;
+  /** Takes what was changed while this server was away. Resolves to the members at which this server is registered. */
+  readonly catchUp: () => Promise<ReadonlySet<string>>;
+  /** Not while this server leaves. */
+  readonly isWanted: () => boolean;
   readonly onFailure: (endpoint: string, cause: unknown) => void;
   readonly onSuccess: (endpoint: string) => void;
 }
 
 /**
  * Registers this server as a resource manager at every member, again and again. One after the other: each of them tells all
- * the others, and all at once would be a storm.
+ * the others, and all at once would be a storm. A member that shows the registration is not asked again: with n servers
+ * that would be n³ calls each time.
  */
 export class SelfRegistration {
   readonly #options: SelfRegistrationOptions;
@@ -37,13 +40,19 @@ export class SelfRegistration {
   }
 
   async #run(): Promise<void> {
-    const { clock, intervalMs, retryMs, targets, register, catchUp, onFailure, onSuccess } = this.#options;
+    const { clock, intervalMs, retryMs, targets, register, catchUp, isWanted } = this.#options;
+    const { onFailure, onSuccess } = this.#options;
     const { signal } = this.#stopping;
     while (!signal.aborted) {
-      await unlessAborted(signal, catchUp()).catch(() => {});
+      const has = await unlessAborted(signal, catchUp()).catch((): ReadonlySet<string> => new Set());
       let isDone = true;
       for (const endpoint of targets()) {
         if (signal.aborted) return;
+        if (!isWanted()) break;
+        if (has.has(endpoint)) {
+          onSuccess(endpoint);
+          continue;
+        }
         await unlessAborted(signal, register(endpoint)).then(
           () => onSuccess(endpoint),
           (cause: unknown) => {

@@ -4,7 +4,7 @@ import type { Configuration, ConfiguredMember, Epoch, LiveLease, PeerState } fro
 import type { RmEntry, RmVersion } from "../registry/rm-registry.js";
 
 const MOST = Number.MAX_SAFE_INTEGER;
-const MOST_MEMBERS = 1000;
+export const MAX_MEMBERS = 1000;
 
 export interface ConfigurationShape {
   readonly cluster: string;
@@ -57,8 +57,8 @@ export function decodeEpoch(value: unknown, field: string): Epoch {
 export function decodeConfiguration(value: unknown, field: string): Configuration {
   const { cluster, epoch, members } = object(value, field);
   const entries = Object.entries(object(members, `${field}.members`));
-  if (entries.length === 0 || entries.length > MOST_MEMBERS) {
-    throw new InvalidRequestError(`${field}.members`, `must be 1 to ${MOST_MEMBERS}`);
+  if (entries.length === 0 || entries.length > MAX_MEMBERS) {
+    throw new InvalidRequestError(`${field}.members`, `must be 1 to ${MAX_MEMBERS}`);
   }
   return {
     cluster: text(cluster, `${field}.cluster`),
@@ -118,10 +118,17 @@ export function decodeEntry(value: unknown): RmEntry {
   };
 }
 
-/** Of the answer to `GET /v1/tc/rm/list`. */
+/** Of the answer to `GET /v1/tc/rm/list`. An entry that cannot be read is left out: it must not keep the others from being taken. */
 export function decodeEntries({ entries }: Readonly<Record<string, unknown>>): readonly RmEntry[] {
   if (!Array.isArray(entries)) throw new InvalidRequestError("entries", "must be a list");
-  return entries.map(decodeEntry);
+  return entries.flatMap((entry) => {
+    try {
+      return [decodeEntry(entry)];
+    } catch (error) {
+      if (error instanceof InvalidRequestError) return [];
+      throw error;
+    }
+  });
 }
 
 function decodeLease(value: unknown): LiveLease {

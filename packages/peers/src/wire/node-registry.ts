@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import type { Clock } from "@tenure/core";
 import type { Membership } from "../membership/membership.js";
 import { MEMBER_LEASES } from "../protocol/electorate.js";
-import type { RmRegistry } from "../registry/rm-registry.js";
+import type { RmChange, RmEntry, RmRegistry } from "../registry/rm-registry.js";
 import { RmReplicator } from "../registry/rm-replicator.js";
 import { SelfRegistration } from "../registry/self-registration.js";
 import { decodeEntries, decodeEntry, encodeEntry } from "./codec.js";
@@ -26,17 +26,34 @@ export interface NodeRegistryParts {
 export interface NodeRegistry {
   readonly replicator: RmReplicator;
   readonly registration: SelfRegistration;
+  /** Takes this server out of the registry of every member; rejects if one does not confirm. */
+  readonly unregister: () => Promise<void>;
 }
 
 const WHAT = "to register this server as a resource manager";
 
 export function nodeRegistry(parts: NodeRegistryParts): NodeRegistry {
   const replicator = replicatorOf(parts);
-  return { replicator, registration: registrationOf(parts, replicator) };
+  return {
+    replicator,
+    registration: registrationOf(parts, replicator),
+    unregister: () => apply(replicator, { kind: "unregister", ...ownEntry(parts) }),
+  };
 }
 
 function others({ membership, options }: NodeRegistryParts): readonly string[] {
   return membership.endpoints().filter((each) => each !== options.endpoint);
+}
+
+/** Under a name of its disk: an empty disk is another backend. */
+function ownEntry({ options, disk }: NodeRegistryParts): { backendHash: string; endpoint: string } {
+  const backendHash = createHash("sha256").update(disk).digest("hex").slice(0, 32);
+  return { backendHash, endpoint: options.endpoint };
+}
+
+async function apply(replicator: RmReplicator, change: RmChange): Promise<void> {
+  const outcome = await replicator.apply(change);
+  if (outcome.kind === "failed") throw outcome.cause;
 }
 
 function replicatorOf(parts: NodeRegistryParts): RmReplicator {
@@ -67,10 +84,10 @@ function replicatorOf(parts: NodeRegistryParts): RmReplicator {
 }
 
 function registrationOf(parts: NodeRegistryParts, replicator: RmReplicator): SelfRegistration {
-  const { options, disk, clock, calls, membership, log } = parts;
+  const { options, clock, calls, membership, registry, log } = parts;
   const { endpoint, ttlMs, join } = options;
-  const backendHash = createHash("sha256").update(disk).digest("hex").slice(0, 32);
-  const body = { backend_hash: backendHash, endpoint };
+  const own = ownEntry(parts);
+  const body = { backend_hash: own.backendHash, endpoint };
   return new SelfRegistration({
     clock,
     intervalMs: MEMBER_LEASES * ttlMs,
@@ -86,22 +103,52 @@ function registrationOf(parts: NodeRegistryParts, replicator: RmReplicator): Sel
         if (answer.status !== 200) throw new RefusedCallError(to, answer);
         return;
       }
-      const outcome = await replicator.apply({ kind: "register", backendHash, endpoint });
-      if (outcome.kind === "failed") throw outcome.cause;
+      await apply(replicator, { kind: "register", ...own });
+      // Where this server was before it moved, nobody applies anything any more.
+      for (const former of registry.backend(own.backendHash).endpoints) {
+        if (former !== endpoint) await apply(replicator, { kind: "unregister", ...own, endpoint: former });
+      }
     },
     catchUp: () => catchUp(parts),
+    isWanted: () => !membership.leaving,
     onFailure: (to, cause) => log.failed(WHAT, to, cause),
     onSuccess: (to) => log.succeeded(WHAT, to),
   });
 }
 
-/** Nobody tells it each change that it has missed: it compares its registry with everybody's. */
-async function catchUp(parts: NodeRegistryParts): Promise<void> {
-  const { clock, options, calls, registry } = parts;
+/**
+ * Nobody tells it each change that it has missed: it compares its registry with everybody's. Resolves to the members at
+ * which this server is registered.
+ */
+async function catchUp(parts: NodeRegistryParts): Promise<ReadonlySet<string>> {
+  const own = ownEntry(parts);
+  const has = new Set<string>();
   for (const to of others(parts)) {
-    const call = { method: "GET", path: "/v1/tc/rm/list" } as const;
+    for await (const entries of pagesOf(parts, to)) {
+      await parts.registry.merge(entries);
+      const isOwn = entries.some(
+        ({ backendHash, endpoint, isRegistered }) =>
+          isRegistered && backendHash === own.backendHash && endpoint === own.endpoint,
+      );
+      if (isOwn) has.add(to);
+    }
+  }
+  return has;
+}
+
+async function* pagesOf(
+  { clock, options, calls }: NodeRegistryParts,
+  to: string,
+): AsyncIterable<readonly RmEntry[]> {
+  for (let after = ""; ;) {
+    const path = `/v1/tc/rm/list?after=${encodeURIComponent(after)}`;
+    const call = { method: "GET", path } as const;
     const answer = await limitedCall(clock, options.ttlMs, calls, to, call).catch(() => null);
-    if (answer?.status !== 200) continue;
-    await registry.merge(decodeEntries(answer.body));
+    if (answer?.status !== 200) return;
+    yield decodeEntries(answer.body);
+    const next: unknown = answer.body["next"];
+    // A page that does not go on would be asked for without end.
+    if (typeof next !== "string" || next <= after) return;
+    after = next;
   }
 }

@@ -15,6 +15,8 @@ export interface RmRouteParts {
 }
 
 const CODE = "tc_rm_unavailable";
+/** Entries per page; an answer of servers to each other is at most a megabyte. */
+const MAX_PAGE = 500;
 
 export function rmRoutes(app: FastifyInstance, parts: RmRouteParts): void {
   const { callers, registry, replicator, onReplicationFailed } = parts;
@@ -48,8 +50,13 @@ export function rmRoutes(app: FastifyInstance, parts: RmRouteParts): void {
   app.post("/v1/tc/rm/register", OWN_IDENTITY, changes("register"));
   app.post("/v1/tc/rm/unregister", OWN_IDENTITY, changes("unregister"));
 
-  app.get("/v1/tc/rm/list", OWN_IDENTITY, async ({ raw }) => {
+  app.get("/v1/tc/rm/list", OWN_IDENTITY, async ({ raw, query }) => {
     callers.client(raw.socket);
+    const asked = new Body(query, ["after"]);
+    if (asked.has("after")) {
+      const { entries, next } = registry.page(String(asked.required("after")), MAX_PAGE);
+      return { entries: entries.map(encodeEntry), next };
+    }
     return {
       backends: registry
         .backends()
