@@ -62,6 +62,10 @@ describe("what always holds", () => {
     await cluster.start(b, { join: ["https://127.0.0.1:9", a.endpoint] });
     await cluster.settled();
     expect(await cluster.list(b)).toEqual(cluster.endpoints);
+    // It has been a member and knows the others: it starts although no target of its list exists any more.
+    await b.process?.end("SIGKILL");
+    await cluster.start(b, { join: ["https://127.0.0.1:9"] });
+    await cluster.settled();
   });
 
   it("5. registry replication is atomic: one member that does not confirm, and no member has the change", async () => {

@@ -4,7 +4,7 @@
  */
 import { X509Certificate } from "node:crypto";
 import type { Socket } from "node:net";
-import { BackendUnavailableError, type Clock, onAbort, sleep, type Store } from "@tenure/core";
+import { type Clock, onAbort, sleep, type Store, unlessAborted } from "@tenure/core";
 import type { FastifyInstance } from "fastify";
 import type { Registry } from "prom-client";
 import { spiffeNameOf } from "../certificates/spiffe.js";
@@ -15,9 +15,11 @@ import { type Resource, ResourceManager } from "../decisions/resource-manager.js
 import { OwnRecords } from "../disk/own-records.js";
 import { RunningTime } from "../disk/running-time.js";
 import { StoredDisk } from "../disk/stored-disk.js";
-import { Announcer, type RoundResult } from "../membership/announcer.js";
+import type { Announcer } from "../membership/announcer.js";
 import { Membership } from "../membership/membership.js";
 import { MEMBER_LEASES } from "../protocol/electorate.js";
+import type { LeaveOutcome } from "../protocol/leaving.js";
+import type { Configuration } from "../protocol/messages.js";
 import { Peer } from "../protocol/peer.js";
 import { RmRegistry } from "../registry/rm-registry.js";
 import type { SelfRegistration } from "../registry/self-registration.js";
@@ -28,6 +30,7 @@ import { decisionRoutes } from "./decision-routes.js";
 import { HttpTransport } from "./http-transport.js";
 import { leaseRoutes } from "./lease-routes.js";
 import { CALL_LEASES, limitedCall } from "./limited-call.js";
+import { joinCluster, nodeAnnouncer } from "./node-announcer.js";
 import { nodeRegistry } from "./node-registry.js";
 import { type CallTls, PeerCalls } from "./peer-calls.js";
 import { type NodeLog, PeerLog } from "./peer-log.js";
@@ -35,7 +38,7 @@ import { PeerMetrics } from "./peer-metrics.js";
 import type { NodeOptions } from "./peer-node-options.js";
 import { rmRoutes } from "./rm-routes.js";
 import { Offices } from "./offices.js";
-import { LEAVE_FANOUT, tellWireErrors } from "./route.js";
+import { tellWireErrors } from "./route.js";
 import { WireError } from "./wire-error.js";
 
 export interface PeerNodeParts {
@@ -61,6 +64,7 @@ interface Mounted {
   readonly calls: PeerCalls;
   readonly announcer: Announcer;
   readonly registration: SelfRegistration;
+  readonly unregister: () => Promise<void>;
   readonly decider: Decider;
   readonly log: PeerLog;
   readonly metrics: PeerMetrics;
@@ -69,7 +73,6 @@ interface Mounted {
 
 /** How many leases a node that stops waits to be removed from the electorate: an election, a first step and a removal. */
 const LEAVE_LEASES = 4;
-const RETRY_PARTS = 5;
 const RETURNED = new Error("the server is a member again");
 
 export class PeerNode {
@@ -127,9 +130,20 @@ export class PeerNode {
         this.#checkOwner(tls.current(), log);
       }) ?? (() => {});
     const metrics = this.#metrics(host.registry);
-    const announcer = this.#announcer(calls, log, metrics);
+    const electorate = (): Configuration | null => this.#electorate();
+    const announcer = nodeAnnouncer({
+      options: this.options,
+      disk: this.#disk.id,
+      clock,
+      calls,
+      membership,
+      electorate,
+      leader: () => this.#peer?.observedLeader()?.leaderEndpoint ?? null,
+      log,
+      metrics,
+    });
     const registry = this.#registry;
-    const { replicator, registration } = nodeRegistry({
+    const { replicator, registration, unregister } = nodeRegistry({
       options: this.options,
       disk: this.#disk.id,
       clock,
@@ -139,13 +153,13 @@ export class PeerNode {
       log,
     });
     const decider = this.#decider(calls, log, metrics);
-    this.#mounted = { calls, announcer, registration, decider, log, metrics, stopFollowing };
+    this.#mounted = { calls, announcer, registration, unregister, decider, log, metrics, stopFollowing };
     tellWireErrors(app);
     const peer = (): Peer => this.peer;
     const offices = new Offices({
       callers,
       membership,
-      electorate: () => this.#electorate(),
+      electorate,
       vote: () => this.#disk.read().vote,
       observed: () => this.#peer?.observedLeader() ?? null,
     });
@@ -183,9 +197,10 @@ export class PeerNode {
    */
   async start(): Promise<void> {
     const { announcer, registration, decider, calls, log, metrics } = this.#mount();
-    await this.#join(announcer);
-    const { identity, endpoint, join, ttlMs } = this.options;
+    const { options } = this;
+    const { identity, endpoint, join, ttlMs } = options;
     const { clock, random } = this.#parts;
+    await joinCluster(announcer, { options, clock, electorate: () => this.#electorate() });
     const transport = new HttpTransport(calls);
     const { membership } = this;
     this.#peer = Peer.start({
@@ -260,55 +275,6 @@ export class PeerNode {
     mounted?.calls.close();
   }
 
-  /** For as long as a lease: whoever is started together with it may need a moment. */
-  async #join(announcer: Announcer): Promise<void> {
-    const { join, endpoint, ttlMs } = this.options;
-    const { clock } = this.#parts;
-    const giveUpAtMs = clock.monotonicMs() + ttlMs;
-    for (;;) {
-      const { reached, failed } = await announcer.announce({ isStart: true });
-      if (join.includes(endpoint) || reached.some((each) => join.includes(each))) return;
-      if (clock.monotonicMs() >= giveUpAtMs) throw unreachable(join, failed);
-      await sleep(clock, ttlMs / RETRY_PARTS);
-    }
-  }
-
-  #announcer(calls: PeerCalls, log: PeerLog, metrics: PeerMetrics): Announcer {
-    const { identity, endpoint, join, ttlMs } = this.options;
-    const what = "to announce this server";
-    const body = { self_endpoint: endpoint, disk: this.#disk.id };
-    return new Announcer({
-      self: { identity, endpoint, disk: this.#disk.id },
-      join,
-      intervalMs: ttlMs,
-      clock: this.#parts.clock,
-      membership: this.membership,
-      electorate: () => this.#electorate(),
-      leader: () => this.#peer?.observedLeader()?.leaderEndpoint ?? null,
-      calls: {
-        announce: async (to, signal) => {
-          const answer = await calls.ask(to, {
-            method: "POST",
-            path: "/v1/tc/cluster/announce",
-            body,
-            signal,
-          });
-          log.succeeded(what, to);
-          const { endpoints } = answer;
-          return Array.isArray(endpoints) ? endpoints.filter((each) => typeof each === "string") : [];
-        },
-        leave: async (to, signal) => {
-          const headers = { [LEAVE_FANOUT]: "1" };
-          await calls.ask(to, { method: "POST", path: "/v1/tc/cluster/leave", headers, signal });
-        },
-      },
-      onFailure: (to, cause) => {
-        metrics.announceFailures.inc();
-        log.failed(what, to, cause);
-      },
-    });
-  }
-
   #decider(calls: PeerCalls, log: PeerLog, metrics: PeerMetrics): Decider {
     const { identity, endpoint, ttlMs } = this.options;
     return new Decider({
@@ -333,7 +299,7 @@ export class PeerNode {
     });
   }
 
-  #electorate(): ReturnType<StoredDisk["read"]>["config"] {
+  #electorate(): Configuration | null {
     return this.#peer?.answers.state().config ?? this.#disk.read().config;
   }
 
@@ -366,10 +332,29 @@ export class PeerNode {
   #letGo(log: PeerLog): void {
     this.#letGoing?.abort(RETURNED);
     this.#letGoing = new AbortController();
-    this.peer.leave({ signal: this.#letGoing.signal }).then(
+    this.#leaveForGood(log, this.#letGoing.signal).then(
       (outcome) => log.left(outcome),
       () => {},
     );
+  }
+
+  /** Until the electorate does not name it, and no member would have it apply decisions. */
+  async #leaveForGood(log: PeerLog, signal: AbortSignal): Promise<LeaveOutcome> {
+    const { unregister } = this.#mount();
+    const outcome = await this.peer.leave({ signal });
+    if (outcome.kind === "last") return outcome;
+    await this.#decisions.forgetOpen();
+    const what = "to unregister this server as a resource manager";
+    for (;;) {
+      try {
+        await unlessAborted(signal, unregister());
+        return outcome;
+      } catch (cause) {
+        signal.throwIfAborted();
+        log.failed(what, this.options.endpoint, cause);
+        await sleep(this.#parts.clock, this.options.ttlMs, signal);
+      }
+    }
   }
 }
 
@@ -377,11 +362,4 @@ function whenAborted(signal: AbortSignal): Promise<never> {
   return new Promise((_, reject) => {
     onAbort(signal, () => reject(signal.reason as Error));
   });
-}
-
-function unreachable(join: readonly string[], failed: RoundResult["failed"]): BackendUnavailableError {
-  const why = failed.map(({ endpoint, cause }) => `${endpoint}: ${(cause as Error).message}`).join("; ");
-  return new BackendUnavailableError(
-    `none of the join targets ${join.join(", ")} took this server in (${why}); start one of them, or name this server itself to begin alone`,
-  );
 }
