@@ -62,6 +62,7 @@ export class Arena {
   readonly #key: KeyObject;
   readonly #others = new Set<{ kill(): Promise<void> }>();
   readonly #turnFile: string;
+  #firstTerms: readonly number[] = [];
 
   private constructor(
     scratch: Scratch,
@@ -138,6 +139,7 @@ export class Arena {
     const honest = { place, cert, key, groups, ttlMs, heartbeatMs: HEARTBEAT_MS };
     const arena = new Arena(scratch, server, place, groups, honest, admin, privateKey, turnFile);
     await arena.#honest.message("leads");
+    arena.#firstTerms = await arena.terms();
     return arena;
   }
 
@@ -158,6 +160,11 @@ export class Arena {
     return this.#honest.messages.flatMap((message) =>
       message.kind === "lost" ? [`${message.group}: ${message.reason}`] : [],
     );
+  }
+
+  /** Of the honest groups when `open` resolved. On a busy machine a first campaign may have been lost and won again. */
+  get firstTerms(): readonly number[] {
+    return this.#firstTerms;
   }
 
   /** The terms of the honest groups as the service has them. */

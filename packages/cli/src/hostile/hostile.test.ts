@@ -86,7 +86,7 @@ async function calm(of: Arena, before: number): Promise<void> {
 
 async function expectStillLed(of: Arena): Promise<void> {
   expect(of.losses).toEqual([]);
-  expect(await of.terms()).toEqual(of.groups.map(() => 1));
+  expect(await of.terms()).toEqual(of.firstTerms);
 }
 
 async function expectStops(of: Arena): Promise<void> {
