@@ -123,10 +123,12 @@ export class Batcher {
     const missing = this.#inFlight.size - this.#store.limits.batchesInFlight;
     if (missing < 0) return Number.NEGATIVE_INFINITY;
     const limitMs = LANES_MS[lane] ?? 0;
-    const frees = Array.from(this.#inFlight, (batch) =>
-      batch.lane < lane ? batch.sentAtMs + limitMs : Number.POSITIVE_INFINITY,
-    );
-    return frees.sort((a, b) => a - b)[missing] ?? Number.POSITIVE_INFINITY;
+    // In the order in which they were sent, which is that in which they free their places.
+    let left = missing;
+    for (const { lane: sent, sentAtMs } of this.#inFlight) {
+      if (sent < lane && left-- === 0) return sentAtMs + limitMs;
+    }
+    return Number.POSITIVE_INFINITY;
   }
 
   #wakeAt(timeMs: number): void {
