@@ -47,6 +47,9 @@ export interface ProcessClockOptions {
 /** Far above the rounding error of any time reckoned here, far below anything that matters. */
 const LEAST_WAIT_MS = 1e-6;
 
+/** Its continuations run as those of `queueMicrotask` do, which makes an object of its own for each. */
+const SETTLED = Promise.resolve();
+
 type State = "running" | "paused" | "suspended" | "killed";
 
 /** Lets messages through while a process runs: those that come to it, and those that it sends. */
@@ -104,7 +107,7 @@ export class ProcessClock implements Clock, Gate {
   }
 
   soon(callback: () => void): void {
-    queueMicrotask(callback);
+    void SETTLED.then(callback);
   }
 
   after(delayMs: number, callback: () => void): CancelTimer {

@@ -13,6 +13,8 @@ import type { CancelTimer, Clock } from "../clock.js";
 import { ProcessClock, type ProcessClockOptions } from "./process-clock.js";
 import { TimerQueue } from "./timer-queue.js";
 
+const SETTLED = Promise.resolve();
+
 export class VirtualClock implements Clock {
   /** Where the wall clock starts: a date in 2023, so that no code takes it for a duration. */
   static readonly EPOCH_MS = 1_700_000_000_000;
@@ -35,7 +37,7 @@ export class VirtualClock implements Clock {
 
   /** In virtual time everything arrives on its own. */
   soon(callback: () => void): void {
-    queueMicrotask(callback);
+    void SETTLED.then(callback);
   }
 
   after(delayMs: number, callback: () => void): CancelTimer {
