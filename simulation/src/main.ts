@@ -15,9 +15,10 @@ import { World } from "./world.js";
 const HELP = `Usage: npm run sim -- [options]
 
 Runs elections in virtual time: real electors around one store, with bad clocks, networks, stores and processes. Every
-schedule follows from its seed.
+schedule follows from its seed. All cores are used.
 
-  --seeds N         how many schedules (default 200)
+  --seeds N         how many schedules of each profile (default 200)
+  --total N         how many schedules in all, shared among the profiles: --profile all --total 20000
   --from SEED       the first seed (default 1)
   --profile NAME    ${Object.keys(PROFILES).join(", ")} or all (default usual)
   --mutant NAME     a core with one rule switched off, or all: which checker notices, and from which seed on
@@ -34,6 +35,7 @@ async function main(): Promise<number> {
   const { values } = parseArgs({
     options: {
       seeds: { type: "string", default: "200" },
+      total: { type: "string" },
       from: { type: "string", default: "1" },
       profile: { type: "string" },
       mutant: { type: "string" },
@@ -46,11 +48,11 @@ async function main(): Promise<number> {
     },
   });
   if (values.help) return print(HELP);
-  const count = wholeNumber(values.seeds, "--seeds");
+  const seeds = wholeNumber(values.seeds, "--seeds");
   const from = wholeNumber(values.from, "--from");
   if (values.peers) {
     const { profile, mutant, verbose } = values;
-    return runPeers({ from, count, profile, mutant, verbose, list: values.list }, print);
+    return runPeers({ from, count: seeds, profile, mutant, verbose, list: values.list }, print);
   }
   if (values.list) return list();
   const mutants = mutantsNamed(values.mutant);
@@ -58,6 +60,8 @@ async function main(): Promise<number> {
   if (values.verbose) return replay(from, values.profile, mutants[0], core);
   const profiles = values.profile === "all" ? Object.keys(PROFILES) : [values.profile ?? "usual"];
   profiles.forEach(profileNamed);
+  const { total } = values;
+  const count = total === undefined ? seeds : Math.ceil(wholeNumber(total, "--total") / profiles.length);
   const pool = Pool.start();
   try {
     if (mutants.length === 0) return await runClean(pool, profiles, from, count, core);
@@ -75,11 +79,13 @@ async function runClean(
   core: string | undefined,
 ): Promise<number> {
   let violations = 0;
+  let schedules = 0;
+  const sinceMs = performance.now();
   for (const profile of profiles) {
     const startMs = performance.now();
     const report = await survey(pool, { profile, from, count, core });
-    const seconds = ((performance.now() - startMs) / 1000).toFixed(1);
-    print(`${profile}: ${report.schedules} schedules in ${seconds} s, ${describeFigures(report)}`);
+    schedules += report.schedules;
+    print(`${profile}: ${rate(report.schedules, startMs)}, ${describeFigures(report)}`);
     if (report.caught.length > 0) print(`  ${summarize(report.caught)}`);
     for (const { code, seed, atMs, what } of report.caught.slice(0, MOST_SHOWN)) {
       print(`  ${code} (${CHECKS[code]}) seed ${seed} at ${atMs.toFixed(1)} ms: ${what}`);
@@ -87,7 +93,8 @@ async function runClean(
     }
     violations += report.caught.length;
   }
-  print(violations === 0 ? "no violations" : `${violations} violations`);
+  const found = violations === 0 ? "no violations" : `${violations} violations`;
+  print(`${found} in ${rate(schedules, sinceMs)}, ${profiles.length} profiles`);
   return violations === 0 ? 0 : 1;
 }
 
@@ -109,10 +116,12 @@ async function runMutants(
       if (report.caught.length === 0) survivors++;
       const result =
         report.caught.length === 0 ? `not caught in ${report.schedules} schedules` : summarize(report.caught);
-      print(`${mutant.name.padEnd(28)} ${job.profile.padEnd(11)} ${result}`);
+      print(`${mutant.name.padEnd(31)} ${job.profile.padEnd(14)} ${result}`);
     }),
   );
-  print(survivors === 0 ? `all ${mutants.length} caught` : `${survivors} of ${mutants.length} not caught`);
+  print(
+    survivors === 0 ? `all ${mutants.length} mutants caught` : `${survivors} of ${mutants.length} not caught`,
+  );
   return survivors === 0 ? 0 : 1;
 }
 
@@ -131,6 +140,11 @@ async function replay(
   return report.violations.length === 0 ? 0 : 1;
 }
 
+function rate(schedules: number, sinceMs: number): string {
+  const seconds = (performance.now() - sinceMs) / 1000;
+  return `${schedules} schedules in ${seconds.toFixed(1)} s (${(schedules / seconds).toFixed(1)} a second)`;
+}
+
 function describeFigures({ figures }: BatchReport): string {
   return (
     `${figures.terms} terms, ${figures.elections} stints led, ${figures.reads} reads, ${figures.events} watched events, ` +
@@ -141,7 +155,7 @@ function describeFigures({ figures }: BatchReport): string {
 
 function list(): number {
   for (const { name, rule, profile } of MUTANTS)
-    print(`${name.padEnd(28)} ${(profile ?? "usual").padEnd(11)} ${rule}`);
+    print(`${name.padEnd(31)} ${(profile ?? "usual").padEnd(14)} ${rule}`);
   for (const [code, what] of Object.entries(CHECKS)) print(`${code.padEnd(4)} ${what}`);
   return 0;
 }
