@@ -47,7 +47,7 @@ export class Inquirer {
     if (dice < 0.4) return this.#look(server, elector, lost, groupId);
     if (dice < 0.55) return this.#recall(server, elector, lost, groupId);
     if (dice < 0.8) return this.#meet(server, elector, lost, groupId);
-    return this.#intrude(elector, lost, groupId);
+    return this.#intrude(server, elector, lost, groupId);
   }
 
   async #list(server: string, elector: ElectorAdmin, lost: Promise<never>): Promise<void> {
@@ -93,12 +93,17 @@ export class Inquirer {
   }
 
   /** Both are refused: a node that is not allowed, and a group that nobody has created. */
-  async #intrude(elector: ElectorAdmin, lost: Promise<never>, groupId: string): Promise<void> {
+  async #intrude(
+    server: string,
+    elector: ElectorAdmin,
+    lost: Promise<never>,
+    groupId: string,
+  ): Promise<void> {
     const { checks } = this.#environment;
     const isKnown = this.#random.chance(0.5);
     const request = { nodeId: INTRUDER, ttlMs: 1000, metadata: { is: "not allowed" } };
     const asked = isKnown ? groupId : `x${++this.#strangers}`;
     const result = await Promise.race([elector.campaign({ ...request, groupId: asked }), lost]);
-    checks.unexpected(new Error(`the intruder is answered ${result.kind} in ${asked}`));
+    checks.onIntruded(server, asked, result);
   }
 }

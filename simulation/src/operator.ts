@@ -139,6 +139,7 @@ export class SimOperator {
 
   #call(act: Act): Promise<Leader | null> {
     const { network, servers, trace, checks, modules } = this.#environment;
+    checks.onActSent(act);
     trace?.note("admin", `${act.verb} ${JSON.stringify(act.request)}`);
     return network.call({
       from: this.#clock,

@@ -110,6 +110,7 @@ export const PROFILES: Readonly<Record<string, Profile>> = {
   /** A server notices a silent feed after five seconds. */
   silence: { ...usual, silentFeeds: true, behindMs: 6000, quietMs: 15_000 },
   elections: { ...usual, elections: true, groups: 2, quietMs: 12_000 },
+  "election-stops": { ...usual, elections: true, stops: { rate: 0.01, stopMs: [1, 400] }, quietMs: 12_000 },
   /** One server, asked all the time for writes that carry over what is left of leases. */
   patches: { ...usual, servers: [1, 1], busyMs: 4, workMs: [50, 600], chaosMs: 0, quietMs: 8000 },
   operator: { ...usual, actsInPeaceMs: 8000, chaosMs: 4000, quietMs: 14_000 },

@@ -29,6 +29,7 @@ describe("the rules as they stand", () => {
     ["silence", 60],
     ["members", 100],
     ["elections", 60],
+    ["election-stops", 40],
     ["slow", 20],
     ["patches", 10],
   ])(

@@ -5,6 +5,7 @@ import {
   DEFAULT_POLICY,
   type ElectionRecord,
   type Group,
+  type GroupInput,
   type Leader,
   type Leadership,
   type LeadershipEvent,
@@ -179,7 +180,10 @@ export interface Check {
   onCrashed?(participant: Participant): void;
   onResignSent?(request: ResignRequest): void;
   onActed?(acted: Acted): void;
+  onActSent?(act: Act): void;
   onResumeSent?(groupId: string): void;
+  /** A campaign that had to be refused was answered. */
+  onIntruded?(server: string, groupId: string, result: CampaignResult): void;
   onAnswer?(answer: Answer): void;
   onRead?(read: Read): void;
   onWatched?(watched: Watched): void;
@@ -228,6 +232,19 @@ export function mayWin(record: ElectionRecord, { nodeId, ttlMs }: CampaignReques
   );
 }
 
+/** Whether the record has the policy and the allowed nodes that a request asks for. */
+export function hasConfig(
+  { record: { config } }: RecordWrite,
+  { policy, allowedNodes }: GroupInput,
+): boolean {
+  if (config === null) return false;
+  const hasNodes =
+    allowedNodes === undefined || JSON.stringify(config.allowedNodes) === JSON.stringify(allowedNodes);
+  const wanted = Object.entries(policy ?? {});
+  const present: Readonly<Record<string, unknown>> = { ...config.policy };
+  return hasNodes && wanted.every(([key, value]) => value === undefined || present[key] === value);
+}
+
 export const CHECKS = {
   S1: "two clients inside their deadlines",
   S2: "two instances in one term",
@@ -247,6 +264,7 @@ export const CHECKS = {
   S14: "an entry that cannot be read written over",
   S15: "an answer about groups, members or histories that is not so, or something left of a refused request",
   S16: "an Election that leads outside its deadline or its term, or calls its hooks out of order",
+  S17: "an operator's act that was undone, and nobody asked for it",
   L1: "no leader for too long, without faults",
   L2: "a holder told that it is not the leader",
   L3: "a mark or a lease that outlives its time",

@@ -1,10 +1,7 @@
-import type { GroupInput, StepDownRequest } from "@tenure/core";
+import type { StepDownRequest } from "@tenure/core";
 import type { Act } from "../acts.js";
 import type { RecordWrite } from "../truth.js";
-import type { Acted, Check, CheckContext } from "./check.js";
-
-/** Off while a transfer that failed may leave its mark behind, or may have succeeded for a moment. */
-const JUDGES_FAILED_TRANSFERS: boolean = true;
+import { type Acted, type Check, type CheckContext, hasConfig } from "./check.js";
 
 /**
  * S10: what an operator was told is done is done: at some moment between the arrival of the request and its answer the record
@@ -23,7 +20,7 @@ export class KeptActs implements Check {
     const { act, outcome } = acted;
     const states = this.#states(acted);
     if (outcome === "refused") {
-      if (JUDGES_FAILED_TRANSFERS && act.verb === "transfer") this.#checkFailed(act, acted, states);
+      if (act.verb === "transfer") this.#checkFailed(act, acted, states);
       return;
     }
     if (this.#isDone(act, acted, states)) return;
@@ -124,13 +121,4 @@ function isGoneAnyway(
       return isGone && (banMs === 0 || now.bans.some((ban) => ban.nodeId === holder.nodeId));
     });
   });
-}
-
-function hasConfig({ record: { config } }: RecordWrite, { policy, allowedNodes }: GroupInput): boolean {
-  if (config === null) return false;
-  const hasNodes =
-    allowedNodes === undefined || JSON.stringify(config.allowedNodes) === JSON.stringify(allowedNodes);
-  const wanted = Object.entries(policy ?? {});
-  const present: Readonly<Record<string, unknown>> = { ...config.policy };
-  return hasNodes && wanted.every(([key, value]) => value === undefined || present[key] === value);
 }

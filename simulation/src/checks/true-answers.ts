@@ -1,4 +1,4 @@
-import type { Group, LeadershipEvent } from "@tenure/core";
+import type { CampaignResult, Group, LeadershipEvent } from "@tenure/core";
 import type { RecordWrite } from "../truth.js";
 import type { Check, CheckContext, Listed, Looked, Met, Recalled, WrittenEntry } from "./check.js";
 import { INTRUDER } from "../inquirer.js";
@@ -70,6 +70,10 @@ export class TrueAnswers implements Check {
           `${server} took a heartbeat of ${wanted} in ${groupId} and does not list it`,
         );
     }
+  }
+
+  onIntruded(server: string, groupId: string, { kind }: CampaignResult): void {
+    this.#context.fail("S15", `${server} answers ${kind} to ${INTRUDER} in ${groupId}, which it must refuse`);
   }
 
   #checkGroup(server: string, group: Group, fromMs: number, toMs: number): void {

@@ -1,4 +1,4 @@
-import type { ResignRequest } from "@tenure/core";
+import type { ElectionRecord, LeadershipEvent, ResignRequest } from "@tenure/core";
 import type { RecordWrite } from "../truth.js";
 import { type Answer, type Check, type CheckContext, type Lead, leftMs } from "./check.js";
 
@@ -12,11 +12,14 @@ interface Term {
 
 /**
  * S6: a term ends as `expired` only when its lease is truly over and its leader no longer inside its deadline, as
- * `resigned` or `transferred` only if its holder (or the server, for one who had gone) resigned it.
+ * `resigned` or `transferred` only if its holder (or the server, for one who had gone) resigned it, and as `deposed` if it
+ * was deposed. The next election gives the same reason.
  */
 export class TrueReasons implements Check {
   readonly #context: CheckContext;
   readonly #terms = new Map<string, Term>();
+  /** Per group, how the last term ended. */
+  readonly #lost = new Map<string, LeadershipEvent>();
 
   constructor(context: CheckContext) {
     this.#context = context;
@@ -26,7 +29,12 @@ export class TrueReasons implements Check {
     const { groupId, previous, atMs } = write;
     const before = previous?.record;
     for (const event of write.events) {
-      if (event.type !== "LEADER_LOST") continue;
+      if (event.type !== "LEADER_LOST") {
+        this.#checkElection(groupId, event);
+        continue;
+      }
+      this.#lost.set(groupId, event);
+      this.#checkMark(event, before);
       const term = this.#term(groupId, before?.term ?? event.term);
       if (event.reason === "expired") {
         term.expiredAtMs = atMs;
@@ -72,6 +80,26 @@ export class TrueReasons implements Check {
         `term ${number} expires while ${lead.process.name} may lead ${leftMs(lead).toFixed(1)} ms more`,
       );
     }
+  }
+
+  /** Whoever was deposed has lost its term by that, also if it resigned; a term is transferred only to a successor who waits. */
+  #checkMark({ reason, term }: LeadershipEvent, before: ElectionRecord | undefined): void {
+    const isDeposed = (before?.deposed ?? null) !== null;
+    const isTransferred = reason === "transferred" && before?.transfer?.ready !== true;
+    if ((isDeposed && reason !== "deposed") || isTransferred)
+      this.#context.fail("S6", `term ${term} ends as ${reason}, which the record before does not say`);
+  }
+
+  /** The election of the next leader says how the last term ended, and whose it was. */
+  #checkElection(groupId: string, { term, reason, previousLeaderNodeId }: LeadershipEvent): void {
+    const lost = this.#lost.get(groupId);
+    if (reason === (lost?.reason ?? "none") && previousLeaderNodeId === (lost?.previousLeaderNodeId ?? null))
+      return;
+    this.#context.fail(
+      "S6",
+      `term ${term} begins after ${previousLeaderNodeId ?? "nobody"} (${reason}), and the last one ended ` +
+        `with ${lost?.previousLeaderNodeId ?? "nobody"} (${lost?.reason ?? "none"})`,
+    );
   }
 
   #term(groupId: string, number: number): Term {

@@ -6,6 +6,7 @@ import type { Mutant } from "./mutant.js";
 import { QUEUE_MUTANTS } from "./queue-mutants.js";
 import { RECORD_MUTANTS } from "./record-mutants.js";
 import { TIME_MUTANTS } from "./time-mutants.js";
+import { WORLD_MUTANTS } from "./world-mutants.js";
 
 export const MUTANTS: readonly Mutant[] = [
   ...TIME_MUTANTS,
@@ -15,4 +16,5 @@ export const MUTANTS: readonly Mutant[] = [
   ...QUEUE_MUTANTS,
   ...FOUND_MUTANTS,
   ...ELECTION_MUTANTS,
+  ...WORLD_MUTANTS,
 ];
