@@ -101,6 +101,8 @@ interface Window extends Latencies {
   readonly longestTurnMs: number;
   readonly tookMs: number;
   readonly serverCpuMs: number;
+  /** Leases that were lost in it. */
+  readonly lost: number;
 }
 
 function share(latencies: readonly number[], of: number): number {
@@ -121,6 +123,7 @@ async function measure(of: Arena, { prepare, during }: Work): Promise<{ window: 
     await of.longestTurn();
     const startMs = performance.now();
     const { cpuMs } = of.holdings();
+    const lost = of.losses.length;
     const [latencies, stalledMs] = await besideDisk(() => of.renewals(RENEWALS, during), STALL_MS);
     const window: Window = {
       ...latencies,
@@ -128,6 +131,7 @@ async function measure(of: Arena, { prepare, during }: Work): Promise<{ window: 
       longestTurnMs: await of.longestTurn(),
       tookMs: performance.now() - startMs,
       serverCpuMs: of.holdings().cpuMs - cpuMs,
+      lost: of.losses.length - lost,
     };
     if (stalledMs === 0) return { window, stalled };
     console.log(
@@ -161,12 +165,13 @@ class Windows {
     const latencies = this.#all.flatMap(({ latenciesMs }) => latenciesMs);
     const failures = this.#all.flatMap((each) => each.failures);
     const cpu = this.#median(({ serverCpuMs, tookMs }) => (100 * serverCpuMs) / tookMs);
-    const list = (of: (each: Window) => number) => this.#all.map((each) => of(each).toFixed(1)).join(" ");
+    const list = (of: (each: Window) => number) =>
+      this.#all.map((each) => of(each).toFixed(Number.isInteger(of(each)) ? 0 : 1)).join(" ");
     return (
       `${this.#name}: ${latencies.length} renewals, p50 ${share(latencies, 0.5).toFixed(1)}, p99 ${this.p99Ms.toFixed(1)} ` +
       `(${list(({ p99Ms }) => p99Ms)}), max ${share(latencies, 1).toFixed(1)} ms, ` +
       `longest turn ${list(({ longestTurnMs }) => longestTurnMs)} ms, server CPU ${cpu.toFixed(0)} %, ` +
-      `${this.#stalled} windows measured again, ${failures.length} failed ${[...new Set(failures)].join(" ")}`
+      `${this.#stalled} windows measured again, leases lost ${list(({ lost }) => lost)}, ${failures.length} failed ${[...new Set(failures)].join(" ")}`
     );
   }
 
@@ -223,7 +228,7 @@ it.each(MEASURED)(
     const ratio = attacked.p99Ms / quiet.p99Ms;
     console.log(
       [
-        `${attack}: p99 ${ratio.toFixed(2)}× of the quiet one, ${of.losses.length} leases lost`,
+        `${attack}: p99 ${ratio.toFixed(2)}× of the quiet one, ${of.losses.length} leases lost in all`,
         quiet,
         attacked,
         control,

@@ -1,9 +1,9 @@
 import { once } from "node:events";
 import { get, type IncomingMessage } from "node:http";
 import type { AddressInfo } from "node:net";
-import { systemClock } from "@tenure/core";
+import { type Clock, systemClock } from "@tenure/core";
 import Fastify from "fastify";
-import { afterEach, expect, test } from "vitest";
+import { afterEach, expect, test, vi } from "vitest";
 import type { WatchItem } from "../watch.js";
 import { turn } from "./long-poll.js";
 import { cleanUp, later } from "./service.test-kit.js";
@@ -54,4 +54,50 @@ test("a reader that does not read is not sent more than fits on the way, and is 
   expect(pulled).toBe(stuckAt);
   response.destroy();
   await isOver;
+});
+
+test("one turn of the event loop sends 100 keep-alives, however many streams are open", async () => {
+  const timers: (() => void)[] = [];
+  const turns: (() => void)[] = [];
+  const clock: Clock = {
+    ...systemClock,
+    after: (_, callback) => {
+      timers.push(callback);
+      return () => {};
+    },
+    soon: (callback) => void turns.push(callback),
+  };
+  const app = Fastify();
+  const streams = new SseStreams(clock, new AbortController().signal);
+  later(() => streams.close());
+  let keepAlives = 0;
+  const items: AsyncIterableIterator<WatchItem, undefined> = {
+    next: () => new Promise(() => {}),
+    [Symbol.asyncIterator]: () => items,
+  };
+  app.get("/", (request, reply) => {
+    vi.spyOn(reply.raw, "write").mockImplementation((text: unknown) => {
+      if (text === ":\n\n") keepAlives++;
+      return true;
+    });
+    streams.send(request, reply, items, items.next());
+    return reply;
+  });
+  await app.listen({ port: 0, host: "127.0.0.1" });
+  later(() => app.close());
+  const { port } = app.server.address() as AddressInfo;
+  for (let index = 0; index < 250; index++) {
+    const request = get({ port, host: "127.0.0.1", agent: false });
+    later(() => request.destroy());
+    await once(request, "response");
+  }
+
+  timers.shift()?.();
+  const sent = [keepAlives];
+  while (turns.length > 0) {
+    turns.shift()?.();
+    sent.push(keepAlives);
+  }
+  expect(sent).toEqual([100, 200, 250]);
+  expect(timers).toHaveLength(1);
 });

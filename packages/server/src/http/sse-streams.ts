@@ -14,6 +14,8 @@ const KEEP_ALIVE_MS = 15_000;
 const RETRY_MS = 1000;
 /** Keep-alives that did not leave, one after the other, before a reader counts as gone. */
 const MOST_STUCK = 4;
+/** Keep-alives sent in one turn of the event loop, two milliseconds' worth with TLS: renewals must not wait for all. */
+const SLICE_STREAMS = 100;
 
 type Items = AsyncIterableIterator<StreamItem, undefined>;
 
@@ -28,6 +30,7 @@ export class SseStreams {
   readonly #stopping: AbortSignal;
   readonly #open = new Set<Stream>();
   #cancelTimer: CancelTimer | null = null;
+  #isClosed = false;
 
   constructor(clock: Clock, stopping: AbortSignal) {
     this.#clock = clock;
@@ -38,6 +41,7 @@ export class SseStreams {
   }
 
   close(): void {
+    this.#isClosed = true;
     this.#cancelTimer?.();
   }
 
@@ -77,16 +81,24 @@ export class SseStreams {
   }
 
   #keepAlive(): void {
-    for (const stream of this.#open) {
-      if (stream.raw.writableNeedDrain) {
-        if (++stream.stuck >= MOST_STUCK) stream.raw.destroy();
-      } else {
-        stream.raw.write(":\n\n");
-      }
-    }
+    this.#sendKeepAlives([...this.#open], 0);
+  }
+
+  #sendKeepAlives(streams: readonly Stream[], from: number): void {
+    if (this.#isClosed) return;
+    const until = Math.min(from + SLICE_STREAMS, streams.length);
+    for (const stream of streams.slice(from, until)) sendKeepAlive(stream);
+    if (until < streams.length) return this.#clock.soon(() => this.#sendKeepAlives(streams, until));
     this.#cancelTimer =
       this.#open.size === 0 ? null : this.#clock.after(KEEP_ALIVE_MS, () => this.#keepAlive());
   }
+}
+
+function sendKeepAlive(stream: Stream): void {
+  const { raw } = stream;
+  if (raw.destroyed || raw.writableEnded) return;
+  if (!raw.writableNeedDrain) raw.write(":\n\n");
+  else if (++stream.stuck >= MOST_STUCK) raw.destroy();
 }
 
 async function copy(stream: Stream, first: Promise<IteratorResult<StreamItem, undefined>>): Promise<void> {
