@@ -41,6 +41,8 @@ export class Candidacy {
   #leastTtlMs: number;
   /** Those of which it was told that it does not lead them. */
   readonly #refusedTerms = new Set<LedTerm>();
+  /** Those that were given to it once more when it did not lead them any more. */
+  readonly #uselessTerms = new Set<LedTerm>();
   #yield = false;
 
   constructor(
@@ -93,8 +95,10 @@ export class Candidacy {
       this.#yield = result.transferTo !== undefined;
       if (isLed) return await this.#lead(term, request.ttlMs);
       this.#environment.counts.uselessGrants++;
-      // Over for good, or the answer was too late: then another campaign may still be confirmed.
-      if (this.#terms.size > 0 && this.#random.chance(0.7)) await this.#resign(term);
+      // Over for good, or the answer was too late: then another campaign may still be confirmed, once.
+      const again = !this.#uselessTerms.has(term) && this.#random.chance(0.3);
+      if (again) this.#uselessTerms.add(term);
+      else await this.#resign(term);
     } catch (error) {
       this.#refused(error);
       // Whoever does not look stays away for a while, and leaves it to the server to take back what was won.

@@ -67,7 +67,11 @@ export class Network {
 
   call<T>(call: NetworkCall<T>): Promise<T> {
     return new Promise((resolve, reject) => {
-      const connection = new Connection(this.#time, () => this.#delay());
+      const connection = new Connection(
+        this.#time,
+        () => this.#delay(),
+        () => this.lastArrivalMs,
+      );
       const open = this.#connections.get(call.from) ?? new Set<Connection>();
       this.#connections.set(call.from, open.add(connection));
       let settled = false;
@@ -92,7 +96,7 @@ export class Network {
         this.#time.after(this.#delay(), () => call.from.pass(() => settle(how)));
       };
       const arrive = (isDuplicate: boolean, throughProxy: boolean) => {
-        this.#arrive(call, throughProxy ? null : connection, (result) => {
+        this.#arrive(call, connection, throughProxy, (result) => {
           if (isDuplicate) return;
           answer(result.ok ? () => resolve(result.value) : () => reject(result.error));
         });
@@ -128,7 +132,8 @@ export class Network {
 
   #arrive<T>(
     call: NetworkCall<T>,
-    connection: Connection | null,
+    connection: Connection,
+    throughProxy: boolean,
     done: (result: { ok: true; value: T } | { ok: false; error: unknown }) => void,
   ): void {
     const process = call.server.process;
@@ -136,15 +141,15 @@ export class Network {
     process.clock.pass(() => {
       const arrivedMs = this.#time.monotonicMs();
       const arrival: Arrival = { number: ++this.#arrivals };
-      if (connection?.isClosed === true) return;
-      const line = connection?.open(process.clock);
+      if (connection.isClosed && !throughProxy) return;
+      const line = connection.open(process.clock, throughProxy);
       const forgetCrash = process.onCrash(() => {
         forget();
         done({ ok: false, error: new CallLost("connection reset") });
       });
       const standing =
         call.campaign === undefined ? undefined : this.#rooms.enter(call.server, call.campaign);
-      line?.controller.signal.addEventListener("abort", () => {
+      line.controller.signal.addEventListener("abort", () => {
         if (standing !== undefined) standing.goneAtMs = this.#time.monotonicMs();
       });
       const { server, waitMs = call.campaign?.waitMs ?? 0 } = call;
@@ -154,10 +159,10 @@ export class Network {
         this.requests.delete(request);
         if (standing !== undefined) standing.leftAtMs = this.#time.monotonicMs();
         forgetCrash();
-        if (line !== undefined) connection?.forget(line);
+        connection.forget(line);
       };
       // The answer leaves when the server has got so far, which a stop at a reading of its clock puts off.
-      const options = line === undefined ? {} : { signal: line.controller.signal };
+      const options = { signal: line.controller.signal };
       call.run(process.elector, options, arrival).then(
         (value) =>
           process.clock.pass(() => {
@@ -180,22 +185,27 @@ export class Network {
 interface Line {
   readonly controller: AbortController;
   readonly clock: ProcessClock;
+  /** The proxy keeps its own connection to the server open, whatever the client does, until the faults have ended. */
+  readonly throughProxy: boolean;
 }
 
 class Connection {
   readonly #time: VirtualClock;
   readonly #delay: () => number;
+  readonly #faultsEndMs: () => number;
   readonly #lines = new Set<Line>();
   isClosed = false;
 
-  constructor(time: VirtualClock, delay: () => number) {
+  constructor(time: VirtualClock, delay: () => number, faultsEndMs: () => number) {
     this.#time = time;
     this.#delay = delay;
+    this.#faultsEndMs = faultsEndMs;
   }
 
-  open(clock: ProcessClock): Line {
-    const line = { controller: new AbortController(), clock };
+  open(clock: ProcessClock, throughProxy: boolean): Line {
+    const line = { controller: new AbortController(), clock, throughProxy };
     this.#lines.add(line);
+    if (this.isClosed) this.#end(line, this.#delay());
     return line;
   }
 
@@ -208,10 +218,16 @@ class Connection {
     if (this.isClosed) return;
     this.isClosed = true;
     if (this.#lines.size === 0) return;
-    this.#time.after(this.#delay(), () => {
-      for (const { controller, clock } of this.#lines) {
-        clock.pass(() => controller.abort(new CallLost("the client is gone")));
-      }
+    const delayMs = this.#delay();
+    for (const line of this.#lines) this.#end(line, delayMs);
+  }
+
+  #end(line: Line, delayMs: number): void {
+    const keptMs = line.throughProxy ? Math.max(0, this.#faultsEndMs() - this.#time.monotonicMs()) : 0;
+    if (keptMs === Number.POSITIVE_INFINITY) return;
+    this.#time.after(keptMs + delayMs, () => {
+      if (!this.#lines.has(line)) return;
+      line.clock.pass(() => line.controller.abort(new CallLost("the client is gone")));
     });
   }
 }

@@ -16,7 +16,8 @@ export class AskedBans implements Check {
     const { groupId, by, banMs = 0 } = act.request;
     if (banMs === 0) return;
     const { writes } = this.#context.truth(groupId);
-    const write = writes.findLast((each) => askedBy(each) === by);
+    // Later writes carry over what is left of the ban, and name who asked as well.
+    const write = writes.find((each) => askedBy(each) === by);
     const nodeId = write?.previous?.record.holder?.nodeId;
     // Without a write of its own, KeptActs looks whether it has happened otherwise.
     if (write === undefined || nodeId === undefined) return;
