@@ -1,6 +1,6 @@
 /** A caller of the peers' routes with a bundle: the first server that answers is asked. */
 import { readFile } from "node:fs/promises";
-import { BackendUnavailableError, InvalidRequestError, sleep } from "@tenure/core";
+import { BackendUnavailableError, InvalidRequestError } from "@tenure/core";
 import type { CallAnswer } from "@tenure/peers";
 import type { Shell } from "../frame/shell.js";
 
@@ -10,7 +10,9 @@ export interface TcFlags {
   readonly json?: true;
 }
 
+/** Of one server; where several are given, a server that hangs leaves time for the next. */
 const LIMIT_MS = 30_000;
+const LIMIT_OF_SEVERAL_MS = 10_000;
 const DEFAULT_SERVER = "https://127.0.0.1:7420";
 
 export class TcClient {
@@ -35,31 +37,27 @@ export class TcClient {
     ]);
     const bundle = parseBundle(await read(file), file);
     const calls = new PeerCalls({ clock, lingerMs: 0, trustDomain: bundle.owner.trustDomain, tls: bundle });
-    const limit = new AbortController();
-    const stop = new AbortController();
-    void sleep(clock, LIMIT_MS, stop.signal).then(
-      () => limit.abort(new Error(`no answer within ${LIMIT_MS / 1000} s`)),
-      () => {},
-    );
+    const limitMs = servers.length === 1 ? LIMIT_MS : LIMIT_OF_SEVERAL_MS;
     const failures: string[] = [];
     try {
       for (const server of servers) {
         const to = server.trim().replace(/\/+$/, "");
+        const limit = new AbortController();
+        const cancel = clock.after(limitMs, () =>
+          limit.abort(new Error(`no answer within ${limitMs / 1000} s`)),
+        );
         try {
           const either = AbortSignal.any([signal, limit.signal]);
-          return await calls.send(to, {
-            method,
-            path,
-            ...(body === undefined ? {} : { body }),
-            signal: either,
-          });
+          const sent = body === undefined ? {} : { body };
+          return await calls.send(to, { method, path, ...sent, signal: either });
         } catch (cause) {
           signal.throwIfAborted();
           failures.push(`${to}: ${(cause as Error).message}`);
+        } finally {
+          cancel();
         }
       }
     } finally {
-      stop.abort(new Error("done"));
       calls.close();
     }
     throw new BackendUnavailableError(`no server answers (${failures.join("; ")})`);
