@@ -1,6 +1,8 @@
 /** Where a decision goes that is asked of a server which does not lead. */
+import { onAbort } from "@tenure/core";
 import Fastify, { type FastifyInstance } from "fastify";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import type { PeerEvent } from "../protocol/peer-events.js";
 import { Callers } from "./callers.js";
 import { decisionRoutes, type DecisionRouteParts } from "./decision-routes.js";
 import { named } from "./node.test-kit.js";
@@ -13,16 +15,24 @@ const DECIDE = { txn_id: "t", decision: "commit", tc_term: 7 };
 describe("a server that does not lead", () => {
   let app: FastifyInstance;
   let observed: string | null;
-  let answer: CallAnswer | Error;
+  let answer: CallAnswer | Error | "never";
+  let term: number;
+  let listeners: Set<(event: PeerEvent) => void>;
   let forwarded: (Call & { readonly to: string })[];
   beforeEach(() => {
     app = Fastify();
     observed = LEADER;
     forwarded = [];
+    term = 1;
+    listeners = new Set();
     answer = { status: 200, body: { txn_id: "t" }, identity: "leader" };
     const peer = {
       leading: () => null,
-      observedLeader: () => (observed === null ? null : { leaderEndpoint: observed }),
+      observedLeader: () => (observed === null ? null : { leaderEndpoint: observed, term }),
+      on: (listener: (event: PeerEvent) => void) => {
+        listeners.add(listener);
+        return () => listeners.delete(listener);
+      },
     };
     tellWireErrors(app);
     const parts: Partial<DecisionRouteParts> = {
@@ -33,6 +43,8 @@ describe("a server that does not lead", () => {
       forward: async (to, call) => {
         forwarded.push({ ...call, to });
         if (answer instanceof Error) throw answer;
+        if (answer === "never")
+          return new Promise((_, reject) => onAbort(call.signal, () => reject(call.signal?.reason as Error)));
         return answer;
       },
     };
@@ -54,6 +66,7 @@ describe("a server that does not lead", () => {
         path: "/v1/tc/decide",
         body: DECIDE,
         headers: { "x-tenure-tc-forwarded": "1" },
+        signal: expect.any(AbortSignal) as AbortSignal,
       },
     ]);
     answer = { status: 409, body: { error: "txn_conflict" }, identity: "leader" };
@@ -68,6 +81,25 @@ describe("a server that does not lead", () => {
       status: 409,
       body: { error: "tc_not_leader", leader_endpoint: LEADER },
     });
+  });
+
+  it("does not wait for a leader that hangs once another one leads, and names that one", async () => {
+    answer = "never";
+    const asked = decide();
+    while (listeners.size === 0) await new Promise((resolve) => setImmediate(resolve));
+    const tell = (leaderEndpoint: string, of: number): void => {
+      [observed, term] = [leaderEndpoint, of];
+      const leader = { leaderId: "n", leaderEndpoint, term };
+      for (const listener of listeners) listener({ kind: "observed", leader, released: false });
+    };
+    // The same leader again is no reason to give up.
+    tell(LEADER, 1);
+    tell("https://next:1", 2);
+    expect(await asked).toMatchObject({
+      status: 409,
+      body: { error: "tc_not_leader", leader_endpoint: "https://next:1" },
+    });
+    expect(listeners.size).toBe(0);
   });
 
   it("passes on nothing that was passed on to it", async () => {

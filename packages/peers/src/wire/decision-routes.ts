@@ -147,7 +147,7 @@ function electorRoutes(app: FastifyInstance, parts: DecisionRouteParts): void {
   });
 }
 
-/** The leader's own answer, whatever it is. */
+/** The leader's own answer, whatever it is; given up when another leader is observed, which is named then. */
 async function forwarded(
   { peer, endpoint, forward }: DecisionRouteParts,
   request: FastifyRequest,
@@ -167,12 +167,24 @@ async function forwarded(
       known,
     );
   }
-  const marked = { ...call, headers: { [FORWARDED]: "1" } };
-  const { status, body } = await forward(leaderEndpoint, marked).catch((cause: unknown) => {
-    const detail = `this server does not lead, and ${leaderEndpoint}, which did, cannot be reached`;
-    throw new WireError("tc_not_leader", detail, known, { cause });
+  const replaced = new AbortController();
+  const stopWatching = peer().on((event) => {
+    const next = event.kind === "observed" ? event.leader : null;
+    if (next !== null && next.term > leader.term)
+      replaced.abort(new Error(`${next.leaderEndpoint} leads now`));
   });
-  return reply.code(status).send(body);
+  try {
+    const marked = { ...call, headers: { [FORWARDED]: "1" }, signal: replaced.signal };
+    const { status, body } = await forward(leaderEndpoint, marked);
+    return await reply.code(status).send(body);
+  } catch (cause) {
+    const next = peer().observedLeader()?.leaderEndpoint ?? leaderEndpoint;
+    const detail = `this server does not lead, and ${leaderEndpoint}, which did, cannot be reached`;
+    const hint = next === leaderEndpoint ? "" : `; ${next} leads now: ask again`;
+    throw new WireError("tc_not_leader", detail + hint, { leader_endpoint: next }, { cause });
+  } finally {
+    stopWatching();
+  }
 }
 
 function finalOf(settled: Settled, txnId: string): { decision: Decision; pending: readonly string[] } {

@@ -13,5 +13,6 @@ export function limitedCall(
 ): Promise<CallAnswer> {
   const limit = new AbortController();
   const cancel = clock.after(limitMs, () => limit.abort(new Error(`no answer within ${limitMs} ms`)));
-  return calls.send(to, { ...call, signal: limit.signal }).finally(cancel);
+  const signal = call.signal === undefined ? limit.signal : AbortSignal.any([limit.signal, call.signal]);
+  return calls.send(to, { ...call, signal }).finally(cancel);
 }
