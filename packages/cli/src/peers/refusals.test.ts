@@ -182,6 +182,15 @@ describe("a server does not start", () => {
     }
   });
 
+  it("when its join list names itself by another spelling, for which it would wait for ever", async () => {
+    const a = cluster.node(0);
+    const spelled = a.endpoint.replace("127.0.0.1", "localhost");
+    const told = await sentence(cluster.arguments(a, { join: [spelled] }));
+    expect(told).toContain(
+      `--join names ${spelled}, which is this server itself, known to others as ${a.endpoint}`,
+    );
+  });
+
   // Every rule is shown beside parseNodeOptions; here, that the command keeps to them and names its own flag.
   it("when --join names others and it has no certificate", async () => {
     const store = `embedded:${scratch.directory()}/data`;

@@ -4,7 +4,7 @@
  */
 import { constants, createPrivateKey, type KeyObject, X509Certificate } from "node:crypto";
 import { createSecureContext, type SecureContextOptions, type TLSSocket, type TlsOptions } from "node:tls";
-import { type CancelTimer, type Clock, InvalidRequestError } from "@tenure/core";
+import { type CancelTimer, InvalidRequestError } from "@tenure/core";
 import { chainOf, ClientTrust, Intermediates } from "./client-trust.js";
 import { modeWarning } from "./file-mode.js";
 import type { Parts } from "./parts.js";
@@ -61,6 +61,7 @@ export class TlsFiles implements AsyncDisposable {
   readonly #revokedListeners = new Set<() => void>();
   #trust: ClientTrust | null;
   #cancelUpdate: CancelTimer = () => {};
+  #cancelExpiry: CancelTimer = () => {};
 
   private constructor(names: TlsFileNames, files: ReloadedFiles<TlsContent>) {
     this.#names = names;
@@ -79,7 +80,6 @@ export class TlsFiles implements AsyncDisposable {
       parse: (contents) => parseTlsFiles(names, contents),
       onChange: (content) => {
         log.info(`${paths.join(", ")} have been renewed: new connections use them`);
-        warnOfExpiry(cert, content, clock, log);
         if (opened !== null) opened.#take(content, names, { clock, log });
       },
       onRefused: (error) => log.warn(`${error.message}; the files read before stay in use`),
@@ -87,8 +87,8 @@ export class TlsFiles implements AsyncDisposable {
     opened = new TlsFiles(names, files);
     const warning = await modeWarning(key);
     if (warning !== undefined) log.warn(warning);
-    warnOfExpiry(cert, files.current, clock, log);
     opened.#awaitUpdate(names, { clock, log });
+    opened.#awaitExpiry({ clock, log });
     return opened;
   }
 
@@ -142,6 +142,7 @@ export class TlsFiles implements AsyncDisposable {
     this.#listeners.clear();
     this.#revokedListeners.clear();
     this.#cancelUpdate();
+    this.#cancelExpiry();
     await this.#files[Symbol.asyncDispose]();
   }
 
@@ -150,11 +151,34 @@ export class TlsFiles implements AsyncDisposable {
     this.#trust = trustOf(content, this.#intermediates);
     for (const listener of this.#listeners) listener(content);
     this.#awaitUpdate(names, parts);
+    this.#awaitExpiry(parts);
     if (before === null || this.#trust?.takesBackFrom(before) !== true) return;
     parts.log.warn(
       `a client authority is gone, or client certificates were revoked: connections that rely on them lose their identity`,
     );
     for (const listener of this.#revokedListeners) listener();
+  }
+
+  /** Warns each day from 30 days before the end of the server's own certificate, and at its end. */
+  #awaitExpiry(parts: Parts): void {
+    this.#cancelExpiry();
+    const { clock, log } = parts;
+    const { validTo } = new X509Certificate(this.current.cert);
+    const leftMs = Date.parse(validTo) - clock.wallMs();
+    if (leftMs <= 0) {
+      log.warn(
+        `${this.#names.cert} expired on ${validTo}: clients and other servers refuse it; replace the file by one that is issued again`,
+      );
+      return;
+    }
+    if (leftMs <= EXPIRY_WARNING_MS) {
+      log.warn(
+        `${this.#names.cert} expires on ${validTo}, in ${Math.ceil(leftMs / DAY_MS)} days; replace the file by one that is issued again`,
+      );
+    }
+    const untilWarningMs = leftMs - EXPIRY_WARNING_MS;
+    const waitMs = Math.min(untilWarningMs > 0 ? untilWarningMs : leftMs, DAY_MS);
+    this.#cancelExpiry = clock.after(waitMs, () => this.#awaitExpiry(parts));
   }
 
   /** OpenSSL trusts nobody by a list whose time is over, which is easily taken for something else. */
@@ -176,6 +200,7 @@ export class TlsFiles implements AsyncDisposable {
 }
 
 const DAY_MS = 86_400_000;
+const EXPIRY_WARNING_MS = 30 * DAY_MS;
 
 function checkCiphers({ ciphers, minVersion }: TlsFileNames): void {
   if (ciphers === undefined) return;
@@ -284,10 +309,4 @@ function contextOptions(
     // Who a connection belongs to is read once; it must not change afterwards.
     secureOptions: constants.SSL_OP_NO_RENEGOTIATION,
   };
-}
-
-function warnOfExpiry(path: string, { cert }: TlsContent, clock: Clock, log: Parts["log"]): void {
-  const { validTo } = new X509Certificate(cert);
-  if (Date.parse(validTo) <= clock.wallMs())
-    log.warn(`${path} expired on ${validTo}: clients will refuse it`);
 }
