@@ -16,4 +16,5 @@ export { PeerNode, type NodeHost, type PeerNodeParts } from "./wire/peer-node.js
 export { type GivenNodeOptions, type NodeOptions, parseNodeOptions } from "./wire/peer-node-options.js";
 export type { Decision, TxnDecision } from "./decisions/decision.js";
 export type { Resource } from "./decisions/resource-manager.js";
-export { type CallAnswer, PeerCalls, RefusedCallError } from "./wire/peer-calls.js";
+export type { StatusShape } from "./wire/status-routes.js";
+export { type Call, type CallAnswer, PeerCalls, RefusedCallError } from "./wire/peer-calls.js";

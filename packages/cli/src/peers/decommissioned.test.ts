@@ -10,6 +10,8 @@ const ROUTES: readonly (readonly ["GET" | "POST", string])[] = [
   ["GET", "/v1/tc/leader"],
   ["GET", "/v1/tc/cluster/list"],
   ["GET", "/v1/tc/rm/list"],
+  ["GET", "/v1/tc/status"],
+  ["GET", "/v1/tc/nothing"],
   ["GET", "/v1/tc/decisions/t"],
   ["POST", "/v1/tc/decide"],
   ["POST", "/v1/tc/cluster/announce"],

@@ -1,7 +1,7 @@
 /** A caller of the peers' routes with a bundle: the first server that answers is asked. */
 import { readFile } from "node:fs/promises";
-import { BackendUnavailableError, InvalidRequestError } from "@tenure/core";
-import type { CallAnswer } from "@tenure/peers";
+import { BackendUnavailableError, type Clock, InvalidRequestError } from "@tenure/core";
+import type { Call, CallAnswer, PeerCalls } from "@tenure/peers";
 import type { Shell } from "../frame/shell.js";
 
 export interface TcFlags {
@@ -13,6 +13,8 @@ export interface TcFlags {
 /** Of one server; where several are given, a server that hangs leaves time for the next. */
 const LIMIT_MS = 30_000;
 const LIMIT_OF_SEVERAL_MS = 10_000;
+/** Of a server among all that are asked at once: what does not answer by then is shown as that. */
+const LIMIT_OF_EACH_MS = 3000;
 const DEFAULT_SERVER = "https://127.0.0.1:7420";
 
 export class TcClient {
@@ -24,37 +26,25 @@ export class TcClient {
     this.#flags = flags;
   }
 
+  /** The answer of the first server in the list that answers. */
   async ask(method: "GET" | "POST", path: string, body?: unknown): Promise<CallAnswer> {
     const { env, clock, signal } = this.#shell;
     const servers = (this.#flags.server ?? env["TENURE_SERVER"] ?? DEFAULT_SERVER).split(",");
-    const file = this.#flags.bundle ?? env["TENURE_BUNDLE"];
-    if (file === undefined) {
-      throw new InvalidRequestError("--bundle", "is missing; tenure ca issue tc NAME makes one");
-    }
-    const [{ PeerCalls }, { parseBundle }] = await Promise.all([
-      import("@tenure/peers"),
-      import("@tenure/peers/certificates"),
-    ]);
-    const bundle = parseBundle(await read(file), file);
-    const calls = new PeerCalls({ clock, lingerMs: 0, trustDomain: bundle.owner.trustDomain, tls: bundle });
+    const calls = await this.#calls();
     const limitMs = servers.length === 1 ? LIMIT_MS : LIMIT_OF_SEVERAL_MS;
     const failures: string[] = [];
     try {
       for (const server of servers) {
         const to = server.trim().replace(/\/+$/, "");
-        const limit = new AbortController();
-        const cancel = clock.after(limitMs, () =>
-          limit.abort(new Error(`no answer within ${limitMs / 1000} s`)),
-        );
         try {
-          const either = AbortSignal.any([signal, limit.signal]);
-          const sent = body === undefined ? {} : { body };
-          return await calls.send(to, { method, path, ...sent, signal: either });
+          return await sendWithin(clock, limitMs, signal, calls, to, {
+            method,
+            path,
+            ...(body === undefined ? {} : { body }),
+          });
         } catch (cause) {
           signal.throwIfAborted();
           failures.push(`${to}: ${(cause as Error).message}`);
-        } finally {
-          cancel();
         }
       }
     } finally {
@@ -62,6 +52,56 @@ export class TcClient {
     }
     throw new BackendUnavailableError(`no server answers (${failures.join("; ")})`);
   }
+
+  /** What each of these servers answers to a GET, or why it did not. */
+  async askEach(
+    endpoints: readonly string[],
+    path: string,
+  ): Promise<ReadonlyMap<string, CallAnswer | Error>> {
+    const { clock, signal } = this.#shell;
+    const calls = await this.#calls();
+    try {
+      const answers = endpoints.map(async (to) => {
+        const call = { method: "GET", path } as const;
+        const answer = await sendWithin(clock, LIMIT_OF_EACH_MS, signal, calls, to, call).catch(
+          (cause: unknown) => cause as Error,
+        );
+        return [to, answer] as const;
+      });
+      const all = new Map(await Promise.all(answers));
+      signal.throwIfAborted();
+      return all;
+    } finally {
+      calls.close();
+    }
+  }
+
+  async #calls(): Promise<PeerCalls> {
+    const { env, clock } = this.#shell;
+    const file = this.#flags.bundle ?? env["TENURE_BUNDLE"];
+    if (file === undefined) {
+      throw new InvalidRequestError("--bundle", "is missing; tenure ca issue tc NAME makes one");
+    }
+    const [{ PeerCalls: Calls }, { parseBundle }] = await Promise.all([
+      import("@tenure/peers"),
+      import("@tenure/peers/certificates"),
+    ]);
+    const bundle = parseBundle(await read(file), file);
+    return new Calls({ clock, lingerMs: 0, trustDomain: bundle.owner.trustDomain, tls: bundle });
+  }
+}
+
+function sendWithin(
+  clock: Clock,
+  limitMs: number,
+  signal: AbortSignal,
+  calls: PeerCalls,
+  to: string,
+  call: Call,
+): Promise<CallAnswer> {
+  const limit = new AbortController();
+  const cancel = clock.after(limitMs, () => limit.abort(new Error(`no answer within ${limitMs / 1000} s`)));
+  return calls.send(to, { ...call, signal: AbortSignal.any([signal, limit.signal]) }).finally(cancel);
 }
 
 async function read(path: string): Promise<string> {

@@ -1,25 +1,20 @@
 /** `tenure tc`: the coordinator of a cluster of servers, its members and its decisions. */
 import { InvalidRequestError } from "@tenure/core";
-import type { CallAnswer } from "@tenure/peers";
 import { Argument, type Command, Option } from "commander";
 import { EXIT } from "../exit-codes.js";
 import { newCommand, withExamples } from "../frame/elector-command.js";
 import { table } from "../frame/table.js";
 import type { Shell } from "../frame/shell.js";
+import { askingCommand, type Body, refuse, word } from "./tc-asking.js";
 import { TcClient, type TcFlags } from "./tc-client.js";
-
-type Body = Readonly<Record<string, unknown>>;
-
-/** What is shown of an answer's field. */
-function word(value: unknown): string {
-  return typeof value === "string" ? value : JSON.stringify(value);
-}
+import { statusCommand } from "./tc-status-command.js";
 
 export function tcCommand(shell: Shell): Command {
   const rm = newCommand(shell, "rm", "The resource managers of a cluster")
     .addCommand(rmListCommand(shell))
     .addCommand(rmUnregisterCommand(shell));
   const command = newCommand(shell, "tc", "The coordinator of servers that have no shared store")
+    .addCommand(statusCommand(shell))
     .addCommand(leaderCommand(shell))
     .addCommand(membersCommand(shell))
     .addCommand(leaveCommand(shell))
@@ -29,7 +24,7 @@ export function tcCommand(shell: Shell): Command {
 }
 
 function leaderCommand(shell: Shell): Command {
-  const command = asking(shell, "leader", "Show who coordinates").action((flags: TcFlags) =>
+  const command = askingCommand(shell, "leader", "Show who coordinates").action((flags: TcFlags) =>
     ask(shell, flags, "GET", "/v1/tc/leader", undefined, (body) => {
       const { leader_id: id, leader_endpoint: endpoint, term, peer: _peer, ...rest } = body;
       const shown = { leader_id: id, leader_endpoint: endpoint, term, ...rest };
@@ -45,7 +40,7 @@ function leaderCommand(shell: Shell): Command {
 }
 
 function membersCommand(shell: Shell): Command {
-  const command = asking(shell, "members", "List the active members").action((flags: TcFlags) =>
+  const command = askingCommand(shell, "members", "List the active members").action((flags: TcFlags) =>
     ask(shell, flags, "GET", "/v1/tc/cluster/list", undefined, (body) => {
       const members = (body["members"] ?? []) as readonly { identity: string; endpoint: string }[];
       shell.say(
@@ -59,7 +54,7 @@ function membersCommand(shell: Shell): Command {
 }
 
 function leaveCommand(shell: Shell): Command {
-  const command = asking(
+  const command = askingCommand(
     shell,
     "leave",
     "Take a server out of the cluster: ask that server, with its own bundle",
@@ -73,21 +68,22 @@ function leaveCommand(shell: Shell): Command {
 }
 
 function rmListCommand(shell: Shell): Command {
-  const command = asking(shell, "list", "List the registered resource managers").action((flags: TcFlags) =>
-    ask(shell, flags, "GET", "/v1/tc/rm/list", undefined, (body) => {
-      const { entries: _entries, ...shown } = body;
-      const rows = backendsIn(body).flatMap(({ backend_hash: hash, endpoints }) =>
-        endpoints.map((each) => [hash, each]),
-      );
-      shell.say(shown, ...table([["backend", "endpoint"], ...rows]));
-      return EXIT.done;
-    }),
+  const command = askingCommand(shell, "list", "List the registered resource managers").action(
+    (flags: TcFlags) =>
+      ask(shell, flags, "GET", "/v1/tc/rm/list", undefined, (body) => {
+        const { entries: _entries, ...shown } = body;
+        const rows = backendsIn(body).flatMap(({ backend_hash: hash, endpoints }) =>
+          endpoints.map((each) => [hash, each]),
+        );
+        shell.say(shown, ...table([["backend", "endpoint"], ...rows]));
+        return EXIT.done;
+      }),
   );
   return withExamples(command, "tenure tc rm list --bundle operator.pem");
 }
 
 function rmUnregisterCommand(shell: Shell): Command {
-  const command = asking(
+  const command = askingCommand(
     shell,
     "unregister",
     "Have no decision applied at an endpoint any more; needs the bundle of a server",
@@ -132,7 +128,7 @@ function backendsIn(body: Body): readonly { backend_hash: string; endpoints: rea
 }
 
 function decideCommand(shell: Shell): Command {
-  const command = asking(shell, "decide", "Decide a transaction, for good")
+  const command = askingCommand(shell, "decide", "Decide a transaction, for good")
     .argument("<txn>", "id of the transaction")
     .addArgument(new Argument("<decision>").choices(["commit", "abort"]))
     .action((txn: string, decision: string, flags: TcFlags) =>
@@ -145,18 +141,6 @@ function decideCommand(shell: Shell): Command {
       }),
     );
   return withExamples(command, "tenure tc decide order-17 commit --bundle operator.pem");
-}
-
-function asking(shell: Shell, name: string, description: string): Command {
-  return newCommand(shell, name, description)
-    .addOption(
-      new Option(
-        "--server <url>",
-        "servers to ask, by comma (TENURE_SERVER; default https://127.0.0.1:7420)",
-      ),
-    )
-    .addOption(new Option("--bundle <file>", "who asks: a bundle of tenure ca issue (TENURE_BUNDLE)"))
-    .addOption(new Option("--json", "print JSON"));
 }
 
 /** What the server refuses is told in its own words; its code says how the command ends. */
@@ -175,12 +159,4 @@ async function ask(
     return;
   }
   refuse(shell, answer);
-}
-
-function refuse(shell: Shell, answer: CallAnswer): void {
-  const { error, detail, message } = answer.body;
-  const told = `tenure: ${word(detail ?? message ?? "refused")} (${word(error)})`;
-  shell.writeError(`${shell.isJson ? JSON.stringify(answer.body) : told}\n`);
-  shell.exitCode =
-    error === "tc_not_leader" ? EXIT.notLeader : answer.status >= 500 ? EXIT.unavailable : EXIT.failed;
 }

@@ -4,11 +4,12 @@ import type { Membership, MemberLease } from "../membership/membership.js";
 import { Body } from "./body.js";
 import type { Callers } from "./callers.js";
 import type { NodeLog } from "./peer-log.js";
-import { isMarked, LEAVE_FANOUT, orUnavailable, OWN_IDENTITY } from "./route.js";
+import { ANNOUNCED, isMarked, LEAVE_FANOUT, orUnavailable, OWN_IDENTITY } from "./route.js";
 import { WireError } from "./wire-error.js";
 
 export interface ClusterRouteParts {
   readonly identity: string;
+  readonly ttlMs: number;
   readonly callers: Callers;
   readonly membership: Membership;
   readonly announcer: Announcer;
@@ -22,17 +23,21 @@ export interface ClusterRouteParts {
 const CODE = "tc_cluster_unavailable";
 
 export function clusterRoutes(app: FastifyInstance, parts: ClusterRouteParts): void {
-  const { identity: own, callers, membership, announcer, log, onLeft, onReturned } = parts;
+  const { identity: own, ttlMs, callers, membership, announcer, log, onLeft, onReturned } = parts;
+  /** Of servers whose ttl differs, so that each is logged once. */
+  const differing = new Map<string, number>();
   const shown = (leases: readonly MemberLease[]): object => ({
     endpoints: membership.endpoints(),
     updated_at_unix: Math.max(0, ...leases.map((lease) => lease.updatedAtUnix)),
     expires_at_unix: Math.max(0, ...leases.map((lease) => lease.expiresAtUnix)),
   });
 
-  app.post("/v1/tc/cluster/announce", OWN_IDENTITY, async ({ raw, body: given }) => {
-    const identity = callers.server(raw.socket);
-    const body = new Body(given, ["self_endpoint", "disk"]);
+  app.post("/v1/tc/cluster/announce", OWN_IDENTITY, async (request) => {
+    const identity = callers.server(request.raw.socket);
+    const body = new Body(request.body, ["self_endpoint", "disk", "ttl_ms"]);
     const endpoint = body.endpoint("self_endpoint");
+    // Its own announcement, come back by an endpoint that is another name of this server.
+    if (identity === own && isMarked(request, ANNOUNCED)) return shown(membership.active());
     if (identity === own) {
       // Told to itself, it is the wish to be a member again; who and where it is, it knows.
       membership.leaving = false;
@@ -41,6 +46,7 @@ export function clusterRoutes(app: FastifyInstance, parts: ClusterRouteParts): v
       return shown(membership.active().filter((each) => each.identity === own));
     }
     const member = { identity, endpoint, disk: body.text("disk") };
+    compareTtl(identity, endpoint, body.has("ttl_ms") ? body.ttlMs("ttl_ms") : ttlMs);
     const isKnown = membership
       .active()
       .some((each) => each.identity === identity && each.endpoint === endpoint);
@@ -48,6 +54,16 @@ export function clusterRoutes(app: FastifyInstance, parts: ClusterRouteParts): v
     if (!isKnown) log.info({ identity, endpoint }, "a server has joined the membership");
     return shown([lease]);
   });
+
+  const compareTtl = (identity: string, endpoint: string, theirsMs: number): void => {
+    if (differing.get(identity) === theirsMs) return;
+    if (theirsMs === ttlMs) return void differing.delete(identity);
+    differing.set(identity, theirsMs);
+    log.warn(
+      { identity, endpoint, ttl_ms: theirsMs, own_ttl_ms: ttlMs },
+      "a server has another --tc-ttl than this one: give the same to all, or leases are refused and members expire",
+    );
+  };
 
   app.post("/v1/tc/cluster/leave", OWN_IDENTITY, async (request) => {
     const identity = callers.server(request.raw.socket);

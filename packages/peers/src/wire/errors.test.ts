@@ -255,6 +255,19 @@ describe("a decision", () => {
   });
 });
 
+describe("a route that does not exist", () => {
+  it("is told so in the shape of the others, to who may ask at all", async () => {
+    test = await TestNode.leading();
+    for (const [method, path] of [
+      ["GET", "/v1/tc/nothing"],
+      ["POST", "/v1/tc/leader"],
+      ["GET", "/v1/rm/apply"],
+    ] as const)
+      expect(await refused(path, {}, method)).toMatchObject({ error: "tc_unknown_route" });
+    expect(await refused("/v1/tc/nothing", { as: NOBODY })).toMatchObject({ error: "tc_client_required" });
+  });
+});
+
 describe("a change of the registry", () => {
   it("that a member does not confirm fails, and is taken back", async () => {
     test = await TestNode.leading();

@@ -1,15 +1,15 @@
 /** How a node says that it is there: announcements and goodbyes over HTTPS, and the first of them, by which it joins. */
-import { BackendUnavailableError, type Clock, sleep } from "@tenure/core";
+import { BackendUnavailableError, type Clock, InvalidRequestError, sleep } from "@tenure/core";
 import { Announcer, type RoundResult } from "../membership/announcer.js";
 import { normalizeEndpoint } from "../membership/endpoint.js";
 import type { Membership } from "../membership/membership.js";
 import type { Configuration } from "../protocol/messages.js";
 import { MAX_MEMBERS } from "./codec.js";
-import type { PeerCalls } from "./peer-calls.js";
+import { type PeerCalls, RefusedCallError } from "./peer-calls.js";
 import type { PeerLog } from "./peer-log.js";
 import type { PeerMetrics } from "./peer-metrics.js";
 import type { NodeOptions } from "./peer-node-options.js";
-import { LEAVE_FANOUT } from "./route.js";
+import { ANNOUNCED, LEAVE_FANOUT } from "./route.js";
 
 export interface NodeAnnouncerParts {
   readonly options: NodeOptions;
@@ -24,13 +24,23 @@ export interface NodeAnnouncerParts {
   readonly metrics: PeerMetrics;
 }
 
+/** Endpoints are compared as they are written: under two spellings a server would wait for itself for ever. */
+class OwnNameError extends InvalidRequestError {
+  constructor(named: string, own: string) {
+    super(
+      "join",
+      `names ${named}, which is this server itself, known to others as ${own}: write ${own} in every join list`,
+    );
+  }
+}
+
 const RETRY_PARTS = 5;
 const WHAT = "to announce this server";
 
 export function nodeAnnouncer(parts: NodeAnnouncerParts): Announcer {
   const { options, disk, clock, calls, membership, electorate, leader, log, metrics } = parts;
   const { identity, endpoint, join, ttlMs } = options;
-  const body = { self_endpoint: endpoint, disk };
+  const body = { self_endpoint: endpoint, disk, ttl_ms: ttlMs };
   return new Announcer({
     self: { identity, endpoint, disk },
     join,
@@ -41,10 +51,13 @@ export function nodeAnnouncer(parts: NodeAnnouncerParts): Announcer {
     leader,
     calls: {
       announce: async (to, signal) => {
+        const headers = { [ANNOUNCED]: "1" };
         const path = "/v1/tc/cluster/announce";
-        const answer = await calls.ask(to, { method: "POST", path, body, signal });
+        const answer = await calls.send(to, { method: "POST", path, body, headers, signal });
+        if (answer.identity === identity) throw new OwnNameError(to, endpoint);
+        if (answer.status !== 200) throw new RefusedCallError(to, answer);
         log.succeeded(WHAT, to);
-        return namedIn(answer["endpoints"]);
+        return namedIn(answer.body["endpoints"]);
       },
       leave: async (to, signal) => {
         const headers = { [LEAVE_FANOUT]: "1" };
@@ -71,6 +84,7 @@ export async function joinCluster(
   const giveUpAtMs = clock.monotonicMs() + ttlMs;
   for (;;) {
     const { reached, failed } = await announcer.announce({ isStart: true });
+    for (const { cause } of failed) if (cause instanceof OwnNameError) throw cause;
     if (join.includes(endpoint) || reached.some((each) => join.includes(each))) return;
     if (reached.length > 0 && electorate() !== null) return;
     if (clock.monotonicMs() >= giveUpAtMs) throw unreachable(join, failed);

@@ -40,6 +40,58 @@ describe("the log of a node", () => {
   });
 });
 
+describe("what an operator has to know", () => {
+  const at = (ttl: number) => ({ ...announce, body: { ...announce.body, ttl_ms: ttl } });
+
+  it("of a server that falls silent is logged once, of one that leaves not as that", async () => {
+    test = await TestNode.leading();
+    await test.ask("POST", "/v1/tc/cluster/announce", announce);
+    await test.clock.advance(10_000);
+    const silent = test.log.filter(({ sentence }) => sentence.startsWith("a server has fallen silent"));
+    expect(silent).toEqual([
+      expect.objectContaining({ fields: { identity: "n2", endpoint: announce.body.self_endpoint } }),
+    ]);
+  });
+
+  it("of a server with another --tc-ttl is logged once, until it is the same", async () => {
+    test = await TestNode.leading();
+    const warned = () => test.log.filter(({ sentence }) => sentence.includes("another --tc-ttl")).length;
+    for (const ttl of [8000, 8000, 1000]) await test.ask("POST", "/v1/tc/cluster/announce", at(ttl));
+    expect(warned()).toBe(1);
+    await test.ask("POST", "/v1/tc/cluster/announce", at(8000));
+    expect(warned()).toBe(2);
+  });
+
+  it("is in its status: electorate, members, leader, term, who is missing and why nothing happens", async () => {
+    test = await TestNode.leading();
+    await test.clock.advance(1000);
+    const { status, body } = await test.ask("GET", "/v1/tc/status");
+    expect(status).toBe(200);
+    expect(body).toMatchObject({
+      identity: "n1",
+      ttl_ms: 1000,
+      term: 1,
+      is_leader: true,
+      is_elector: true,
+      electorate: { members: { n1: { endpoint: TestNode.options.endpoint } } },
+      leader: { leader_id: "n1", term: 1 },
+      missing: [],
+      held_back: null,
+      not_standing: null,
+      certificate: null,
+    });
+    await test.stop();
+    test = await TestNode.open({ join: [TestNode.options.endpoint, "http://127.0.0.1:1"] });
+    await test.node.start();
+    await test.clock.advance(3000);
+    expect((await test.ask("GET", "/v1/tc/status")).body).toMatchObject({
+      leader: null,
+      electorate: null,
+      not_standing: { reason: "not-founded" },
+    });
+  });
+});
+
 describe("the metrics of a node", () => {
   it("count elections, losses, decisions and failures, and show what is there", async () => {
     test = await TestNode.leading();

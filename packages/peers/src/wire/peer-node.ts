@@ -39,6 +39,8 @@ import type { NodeOptions } from "./peer-node-options.js";
 import { rmRoutes } from "./rm-routes.js";
 import { Offices } from "./offices.js";
 import { tellWireErrors } from "./route.js";
+import { SilentMembers } from "./silent-members.js";
+import { statusRoutes } from "./status-routes.js";
 import { WireError } from "./wire-error.js";
 
 export interface PeerNodeParts {
@@ -65,6 +67,7 @@ interface Mounted {
   readonly announcer: Announcer;
   readonly registration: SelfRegistration;
   readonly unregister: () => Promise<void>;
+  readonly silent: SilentMembers;
   readonly decider: Decider;
   readonly log: PeerLog;
   readonly metrics: PeerMetrics;
@@ -153,7 +156,18 @@ export class PeerNode {
       log,
     });
     const decider = this.#decider(calls, log, metrics);
-    this.#mounted = { calls, announcer, registration, unregister, decider, log, metrics, stopFollowing };
+    const silent = new SilentMembers(membership, host.log, clock, ttlMs);
+    this.#mounted = {
+      calls,
+      announcer,
+      registration,
+      unregister,
+      silent,
+      decider,
+      log,
+      metrics,
+      stopFollowing,
+    };
     tellWireErrors(app);
     const peer = (): Peer => this.peer;
     const offices = new Offices({
@@ -166,12 +180,19 @@ export class PeerNode {
     leaseRoutes(app, { peer, callers, offices, clock });
     clusterRoutes(app, {
       identity,
+      ttlMs,
       callers,
       membership,
       announcer,
       log: host.log,
       onLeft: () => this.#letGo(log),
       onReturned: () => this.#letGoing?.abort(RETURNED),
+    });
+    statusRoutes(app, {
+      callers,
+      peer,
+      tls: () => tls?.current() ?? null,
+      undelivered: () => this.#decisions.open().length,
     });
     rmRoutes(app, {
       callers,
@@ -196,7 +217,7 @@ export class PeerNode {
    * Joins: rejects if no join target could be told, unless this server is one itself. Only then it begins to vote and stand.
    */
   async start(): Promise<void> {
-    const { announcer, registration, decider, calls, log, metrics } = this.#mount();
+    const { announcer, registration, silent, decider, calls, log, metrics } = this.#mount();
     const { options } = this;
     const { identity, endpoint, join, ttlMs } = options;
     const { clock, random } = this.#parts;
@@ -226,6 +247,7 @@ export class PeerNode {
     });
     announcer.start();
     registration.start();
+    silent.start();
     this.#forgetting.start();
   }
 
@@ -268,6 +290,7 @@ export class PeerNode {
     const mounted = this.#mounted;
     await mounted?.announcer.stop();
     await mounted?.registration.stop();
+    mounted?.silent.stop();
     await this.#peer?.stop();
     await mounted?.decider.stopped();
     await this.#forgetting.stop();

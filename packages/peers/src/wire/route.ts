@@ -15,6 +15,8 @@ export const OWN_IDENTITY = { config: { ownIdentity: true } } as const;
 /** On a request of the leave that was fanned out already, and of a registration that is a replica. */
 export const LEAVE_FANOUT = "x-tenure-tc-leave-fanout";
 export const REPLICATE = "x-tenure-tc-replicate";
+/** On an announcement that a server sends by itself; without it, it is the wish of an operator. */
+export const ANNOUNCED = "x-tenure-tc-announced";
 
 export function isMarked(request: FastifyRequest, header: string): boolean {
   return request.headers[header] === "1";

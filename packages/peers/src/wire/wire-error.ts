@@ -9,6 +9,7 @@ export const WIRE_STATUS = {
   tc_cluster_identity_missing: 403,
   tc_forbidden: 403,
   txn_unknown: 404,
+  tc_unknown_route: 404,
   tc_lease_active: 409,
   tc_term_stale: 409,
   tc_not_leader: 409,

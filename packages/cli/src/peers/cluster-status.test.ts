@@ -1,0 +1,108 @@
+import type { StatusShape } from "@tenure/peers";
+import { describe, expect, it } from "vitest";
+import { clusterStatus, placesIn, type ServerView } from "./cluster-status.js";
+
+const NOW_MS = Date.parse("2030-01-01T00:00:00Z");
+const NAMES = ["a", "b", "c"];
+const at = (name: string): string => `https://${name}:1`;
+
+function statusOf(name: string, change: Partial<StatusShape> = {}): StatusShape {
+  return {
+    identity: name,
+    endpoint: at(name),
+    disk: `disk-${name}`,
+    ttl_ms: 5000,
+    term: 3,
+    is_leader: name === "a",
+    is_elector: true,
+    electorate: {
+      cluster: "c1",
+      epoch: [3, 0],
+      members: Object.fromEntries(NAMES.map((each) => [each, { endpoint: at(each), disk: `disk-${each}` }])),
+    },
+    members: NAMES.map((each) => ({ identity: each, endpoint: at(each) })),
+    leader: { leader_id: "a", leader_endpoint: at("a"), term: 3 },
+    missing: [],
+    held_back: null,
+    not_standing: null,
+    undelivered: 0,
+    certificate: { name: `node-${name}`, serial: "01", expires_at: "2031-01-01T00:00:00.000Z" },
+    ...change,
+  };
+}
+
+const answered = (status: StatusShape): ServerView => ({
+  endpoint: status.endpoint,
+  identity: status.identity,
+  status,
+  problem: null,
+});
+const silent = (name: string): ServerView => ({
+  endpoint: at(name),
+  identity: name,
+  status: null,
+  problem: "connection refused",
+});
+const problems = (...servers: readonly ServerView[]): readonly string[] => {
+  const first = servers.find(({ status }) => status !== null)?.status as StatusShape;
+  return clusterStatus(first, servers, NOW_MS).problems;
+};
+
+describe("the status of a cluster", () => {
+  it("names the coordinator and finds nothing where nothing is wrong", () => {
+    const servers = NAMES.map((name) => answered(statusOf(name)));
+    const status = clusterStatus(statusOf("b"), servers, NOW_MS);
+    expect(status).toMatchObject({ cluster: "c1", epoch: [3, 0], leader: { leader_id: "a" }, problems: [] });
+    expect([...placesIn(statusOf("b")).keys()].toSorted()).toEqual(NAMES.map(at));
+  });
+
+  it("says why there is no coordinator, how many it takes, and who does not answer", () => {
+    const detail = "only 1 of 3 electors answer";
+    const alone = statusOf("c", {
+      leader: null,
+      not_standing: { reason: "no-majority", detail, for_ms: 9000 },
+    });
+    const found = problems(silent("a"), silent("b"), answered(alone));
+    expect(found).toEqual([
+      "there is no coordinator: it takes 2 of the 3 electors",
+      `${at("c")} does not stand: ${detail}`,
+      `${at("a")}, an elector, does not answer: connection refused`,
+      `${at("b")}, an elector, does not answer: connection refused`,
+    ]);
+  });
+
+  it("does not take the word of a server that led before for a coordinator that does not answer", () => {
+    expect(clusterStatus(statusOf("b"), [silent("a"), answered(statusOf("b"))], NOW_MS).leader).toBeNull();
+  });
+
+  it("finds certificates that expire, settings that differ, another cluster and steps that are held back", () => {
+    const certificate = { name: "node-b", serial: "02", expires_at: "2030-01-11T00:00:00.000Z" };
+    const expired = { ...certificate, expires_at: "2029-12-31T00:00:00.000Z" };
+    const held = { reason: "held", detail: "decisions are not carried", for_ms: 42_000 };
+    const other = { cluster: "c2", epoch: [1, 0], members: {} } as const;
+    const found = problems(
+      answered(statusOf("a", { held_back: held, undelivered: 2 })),
+      answered(statusOf("b", { certificate, ttl_ms: 8000 })),
+      answered(statusOf("c", { certificate: expired })),
+      answered(statusOf("d", { electorate: other, is_leader: true })),
+    ).join("\n");
+    for (const part of [
+      "held back for 42 s: decisions are not carried",
+      "2 decisions are not applied everywhere",
+      `the certificate of ${at("b")} expires on 2030-01-11`,
+      `the certificate of ${at("c")} has expired`,
+      `${at("d")} is of another cluster, c2`,
+      `--tc-ttl differs: 5000 ms at ${at("a")}, ${at("c")}, ${at("d")}; 8000 ms at ${at("b")}`,
+    ])
+      expect(found).toContain(part);
+  });
+
+  it("shows a member that is no elector, and whom the coordinator does not hear", () => {
+    const found = problems(
+      answered(statusOf("a", { missing: [{ identity: "c", endpoint: at("c") }] })),
+      answered(statusOf("d", { is_elector: false })),
+    );
+    expect(found).toContain(`the coordinator hears nothing of ${at("c")}`);
+    expect(found).toContain(`${at("d")} is no elector: the coordinator adds it when it reaches it`);
+  });
+});

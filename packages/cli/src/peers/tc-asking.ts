@@ -1,0 +1,34 @@
+/** What all commands of `tenure tc` have in common: their flags, and how they end when a server refuses. */
+import type { CallAnswer } from "@tenure/peers";
+import { type Command, Option } from "commander";
+import { EXIT } from "../exit-codes.js";
+import { newCommand } from "../frame/elector-command.js";
+import type { Shell } from "../frame/shell.js";
+
+export type Body = Readonly<Record<string, unknown>>;
+
+/** What is shown of an answer's field. */
+export function word(value: unknown): string {
+  return typeof value === "string" ? value : JSON.stringify(value);
+}
+
+export function askingCommand(shell: Shell, name: string, description: string): Command {
+  return newCommand(shell, name, description)
+    .addOption(
+      new Option(
+        "--server <url>",
+        "servers to ask, by comma (TENURE_SERVER; default https://127.0.0.1:7420)",
+      ),
+    )
+    .addOption(new Option("--bundle <file>", "who asks: a bundle of tenure ca issue (TENURE_BUNDLE)"))
+    .addOption(new Option("--json", "print JSON"));
+}
+
+/** A refusal in the server's own words; its code says how the command ends. */
+export function refuse(shell: Shell, answer: CallAnswer): void {
+  const { error, detail, message } = answer.body;
+  const told = `tenure: ${word(detail ?? message ?? "refused")} (${word(error)})`;
+  shell.writeError(`${shell.isJson ? JSON.stringify(answer.body) : told}\n`);
+  shell.exitCode =
+    error === "tc_not_leader" ? EXIT.notLeader : answer.status >= 500 ? EXIT.unavailable : EXIT.failed;
+}
