@@ -5,6 +5,8 @@ import type { Environment } from "./environment.js";
 import { isExpected } from "./environment.js";
 
 const CALL_MS = 400;
+const NOW_AND_THEN_MS = [200, 2200] as const;
+const OFTEN_MS = [20, 300] as const;
 
 /** Somebody with all rights and no plan. Where it acts by force, `by` ends in `force`, so that checkers can tell. */
 export class SimOperator {
@@ -25,8 +27,9 @@ export class SimOperator {
   async run(): Promise<void> {
     const { time, groupIds, profile } = this.#environment;
     await Promise.all(groupIds.map((groupId) => this.#insist(this.#create(groupId))));
+    const [leastMs, mostMs] = profile.transfers ? OFTEN_MS : NOW_AND_THEN_MS;
     while (time.monotonicMs() < profile.chaosMs - 1500) {
-      await sleep(time, this.#random.between(200, 2200));
+      await sleep(time, this.#random.between(leastMs, mostMs));
       await this.#act(this.#random.pick(groupIds));
     }
     // A pause that was late lands first.
@@ -55,7 +58,7 @@ export class SimOperator {
   async #act(groupId: string): Promise<void> {
     const random = this.#random;
     const by = `op${++this.#acts}`;
-    const dice = random.next();
+    const dice = this.#environment.profile.transfers && random.chance(0.8) ? 0.4 : random.next();
     const inPeace = this.#environment.time.monotonicMs() >= this.#environment.profile.chaosMs;
     if (dice < 0.3) {
       const force = random.chance(0.25);

@@ -44,6 +44,8 @@ export interface Profile {
   readonly allWatchers: number;
   /** How long a leader has work for. */
   readonly workMs: readonly [number, number];
+  /** The operator acts often, and mostly transfers. */
+  readonly transfers: boolean;
   /** How long, at most, each process is left in peace. */
   readonly peaceMs: number;
   /** The operator also acts for so long after the faults have ended. */
@@ -77,6 +79,7 @@ const usual: Profile = {
   elections: false,
   allWatchers: 0,
   workMs: [100, 4000],
+  transfers: false,
   peaceMs: 4000,
   actsInPeaceMs: 0,
   behindMs: 0,
@@ -92,6 +95,8 @@ export const PROFILES: Readonly<Record<string, Profile>> = {
   preempt: { ...usual, preempt: true },
   /** Leaders come and go, servers crash often. */
   churn: { ...usual, workMs: [20, 300], peaceMs: 1500 },
+  /** Leaders hand over and are gone again at once. */
+  handovers: { ...usual, workMs: [5, 80], peaceMs: 1500, waitRate: 0.9, transfers: true },
   "watch-all": { ...usual, groups: 3, allWatchers: 3 },
   /** Batches that come to a mixed end, servers that are closed and started again. */
   upgrades: { ...usual, groups: 3, mixedRate: 0.2, closes: true },

@@ -18,6 +18,7 @@ describe("the rules as they stand", () => {
     ["usual", 400],
     ["stops", 300],
     ["churn", 250],
+    ["handovers", 60],
     ["groups", 150],
     ["busy-admin", 150],
     ["wall-jumps", 100],
@@ -65,7 +66,7 @@ describe("each rule is needed", () => {
 });
 
 describe("a seed", () => {
-  it.each(["usual", "groups", "churn"])(
+  it.each(["usual", "groups", "churn", "elections"])(
     "gives the same %s schedule again, to the last line of its trace",
     async (name) => {
       const modules = await loadCore();

@@ -157,6 +157,7 @@ export const FOUND_MUTANTS: readonly Mutant[] = [
           "if (now.holder !== null && now.term > fromTerm) {\n        const elected = now.holder.nodeId;",
       },
     ],
+    profile: "handovers",
   },
   {
     name: "struck-leader-stays",

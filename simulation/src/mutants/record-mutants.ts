@@ -57,7 +57,7 @@ export const RECORD_MUTANTS: readonly Mutant[] = [
     patches: [
       { file: engine, find: "if (losesEvents(change.next, group.historyNumber)) {", replace: "if (false) {" },
     ],
-    profile: "churn",
+    profile: "handovers",
   },
   {
     name: "history-overwritten",
@@ -114,5 +114,6 @@ export const RECORD_MUTANTS: readonly Mutant[] = [
         replace: "if (false)",
       },
     ],
+    profile: "preempt",
   },
 ];
