@@ -30,6 +30,8 @@ export interface LiveLease {
   readonly term: number;
   /** By the answering peer's own clock. */
   readonly leftMs: number;
+  /** The answering peer has seen the holder renew: so the holder has won. A candidate's lease is not led. */
+  readonly led: boolean;
 }
 
 /** What every answer shows of the peer, as it was at that very decision. */

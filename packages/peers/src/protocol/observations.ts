@@ -8,7 +8,10 @@ export interface ObservedLeader {
   readonly term: number;
 }
 
-/** Whom a peer takes for the leader: by the vote that it holds itself, or by what the others told it last. */
+/**
+ * Whom a peer takes for the leader: by the vote that it holds itself, or by what the others answered last. A lease counts
+ * only where its voter has seen its holder renew: candidates hold votes before they have won.
+ */
 export class Observations {
   readonly #clock: Clock;
   readonly #identity: string;
@@ -24,7 +27,9 @@ export class Observations {
   }
 
   take(states: readonly PeerState[], cluster: string): void {
-    const lease = latestLease(states.filter((state) => isOfCluster(state, cluster)));
+    const lease = latestLease(
+      states.filter((state) => isOfCluster(state, cluster) && state.lease?.led === true),
+    );
     this.#told = lease === null ? null : { lease, at: sendMoment(this.#clock) };
   }
 

@@ -158,6 +158,30 @@ describe("a leader", () => {
   });
 });
 
+describe("an observed leader", () => {
+  it("is one that was seen to renew, not a mere holder of a vote", async () => {
+    cluster.start("abc", { stands: "asked" });
+    await cluster.until(() => Array.from("abc").every((name) => cluster.electorate(name) === "abc"));
+    const { config } = cluster.get("b").peer.answers.state();
+    if (config === null) throw new Error("no electorate");
+    const { cluster: id, epoch } = config;
+    const request = { candidateId: "c", candidateEndpoint: "c", term: 1, ttlMs: TTL_MS, cluster: id, epoch };
+    expect((await cluster.get("b").peer.answers.acquire(request)).granted).toBe(true);
+    await cluster.clock.advance(TTL_MS / 2);
+    for (const name of "abc") expect(cluster.get(name).peer.observedLeader()).toBeNull();
+    expect(cluster.get("b").peer.answers.state().lease).toMatchObject({ leaderId: "c", led: false });
+    await cluster.get("b").peer.answers.renew({
+      leaderId: "c",
+      leaderEndpoint: "c",
+      term: 1,
+      ttlMs: TTL_MS,
+      config,
+    });
+    await cluster.until(() => cluster.get("a").peer.observedLeader() !== null);
+    expect(cluster.get("a").peer.observedLeader()).toMatchObject({ leaderId: "c", term: 1 });
+  });
+});
+
 describe("a lost candidacy", () => {
   it("is released everywhere, and its term is never used again", async () => {
     cluster.onCall = (call) =>

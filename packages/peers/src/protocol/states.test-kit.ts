@@ -27,7 +27,7 @@ export function stateOf(identity: string, rest: Partial<PeerState> = {}): PeerSt
 
 /** A live lease as some peer shows it. */
 export function leaseOf(leaderId: string, term: number): PeerState["lease"] {
-  return { leaderId, leaderEndpoint: leaderId, term, leftMs: 500 };
+  return { leaderId, leaderEndpoint: leaderId, term, leftMs: 500, led: true };
 }
 
 export function granted(identity: string, rest: Partial<PeerState> = {}): LeaseVerdict {

@@ -109,12 +109,13 @@ export class Voter implements PeerAnswers {
     const leftMs = leaseLeftMs(held, this.#time());
     if (leftMs <= 0) return null;
     const { holderId, holderEndpoint, term } = held.vote;
-    return { leaderId: holderId, leaderEndpoint: holderEndpoint, term, leftMs };
+    return { leaderId: holderId, leaderEndpoint: holderEndpoint, term, leftMs, led: this.#isLed };
   }
 
   /** The same, where its holder is known to have won: only the winner of a term renews. */
   ledLease(): LiveLease | null {
-    return this.#isLed ? this.lease() : null;
+    const lease = this.lease();
+    return lease?.led === true ? lease : null;
   }
 
   /** Whether the holder of this term has released it here. */

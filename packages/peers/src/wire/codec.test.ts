@@ -8,7 +8,7 @@ const STATE: PeerState = {
   endpoint: "https://n1:1",
   disk: "d1",
   term: 7,
-  lease: { leaderId: "n2", leaderEndpoint: "https://n2:1", term: 7, leftMs: 12.5 },
+  lease: { leaderId: "n2", leaderEndpoint: "https://n2:1", term: 7, leftMs: 12.5, led: true },
   config: {
     cluster: "d2",
     epoch: { term: 6, n: 3 },

@@ -22,6 +22,7 @@ export interface PeerStateShape {
     readonly leader_endpoint: string;
     readonly term: number;
     readonly left_ms: number;
+    readonly led: boolean;
   } | null;
   readonly config: ConfigurationShape | null;
   readonly founder: string | null;
@@ -43,6 +44,7 @@ export function encodeState({ lease, config, ...rest }: PeerState): PeerStateSha
             leader_endpoint: lease.leaderEndpoint,
             term: lease.term,
             left_ms: lease.leftMs,
+            led: lease.led,
           },
     config: config === null ? null : encodeConfiguration(config),
   };
@@ -140,6 +142,7 @@ function decodeLease(value: unknown): LiveLease {
     leaderEndpoint: text(lease["leader_endpoint"], "peer.lease.leader_endpoint"),
     term: checkInteger(lease["term"], "peer.lease.term", 1, MOST),
     leftMs,
+    led: lease["led"] === true,
   };
 }
 
