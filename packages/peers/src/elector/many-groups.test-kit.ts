@@ -32,15 +32,14 @@ const ANYBODY = "a";
 export class ManyGroups implements Elector {
   readonly #clusters = new Map<string, ReadonlyMap<string, PeerElector>>();
   readonly #peers: Peer[] = [];
-  readonly #foundings = new WeakMap<PeerElector, Promise<void>>();
   #isClosed = false;
 
   async campaign(request: CampaignRequest, options?: CallOptions): Promise<CampaignResult> {
-    return (await this.#founded(request?.groupId, request?.nodeId)).campaign(request, options);
+    return this.#elector(request?.groupId, request?.nodeId).campaign(request, options);
   }
 
   async renew(request: RenewRequest, options?: CallOptions): Promise<RenewResult> {
-    return (await this.#founded(request.groupId, request.nodeId)).renew(request, options);
+    return this.#elector(request.groupId, request.nodeId).renew(request, options);
   }
 
   async renewMany(
@@ -48,15 +47,15 @@ export class ManyGroups implements Elector {
     options?: CallOptions,
   ): Promise<readonly RenewManyResult[]> {
     const { groupId, nodeId } = requests[0] ?? {};
-    return (await this.#founded(groupId, nodeId)).renewMany(requests, options);
+    return this.#elector(groupId, nodeId).renewMany(requests, options);
   }
 
   async resign(request: ResignRequest, options?: CallOptions): Promise<ResignResult> {
-    return (await this.#founded(request.groupId, request.nodeId)).resign(request, options);
+    return this.#elector(request.groupId, request.nodeId).resign(request, options);
   }
 
   async leader(groupId: string, options?: LeaderOptions): Promise<Leadership> {
-    return (await this.#founded(groupId)).leader(groupId, options);
+    return this.#elector(groupId).leader(groupId, options);
   }
 
   watch(groupId: string, options?: WatchOptions): AsyncIterable<WatchEvent> {
@@ -76,13 +75,6 @@ export class ManyGroups implements Elector {
   async stop(): Promise<void> {
     await this.close();
     await Promise.all(this.#peers.map((peer) => peer.stop()));
-  }
-
-  /** Once its cluster is founded. */
-  async #founded(groupId: unknown, nodeId?: unknown): Promise<PeerElector> {
-    const elector = this.#elector(groupId, nodeId);
-    await this.#foundings.get(elector);
-    return elector;
   }
 
   #elector(groupId: unknown, nodeId: unknown = ANYBODY): PeerElector {
@@ -108,6 +100,9 @@ export class ManyGroups implements Elector {
       release: async (to, request) => (await answersAt(to)).release(request),
       state: async (to) => (await answersAt(to)).state(),
     };
+    // Founded already: a founder listens for more than a ttl before it founds.
+    const members = Object.fromEntries(NAMES.map((name) => [name, { endpoint: name, disk: `disk-${name}` }]));
+    const config = { cluster: "disk-a", epoch: { term: 0, n: 0 }, members };
     const membership = new TestMembership();
     membership.members = NAMES.map((name) => ({ identity: name, endpoint: name, disk: `disk-${name}` }));
     for (const name of NAMES) {
@@ -119,19 +114,13 @@ export class ManyGroups implements Elector {
         stands: "asked",
         clock: systemClock,
         random: () => 0.5,
-        disk: new MemoryDisk(`disk-${name}`),
+        disk: new MemoryDisk(`disk-${name}`, { config }),
         transport,
         membership,
       });
       peers.set(name, peer);
       this.#peers.push(peer);
     }
-    const founder = peers.get(ANYBODY) as Peer;
-    const founding = new Promise<void>((resolve) =>
-      founder.on(({ kind }) => kind === "founded" && resolve()),
-    );
-    const electors = new Map([...peers].map(([name, peer]) => [name, new PeerElector({ peer, groupId })]));
-    for (const elector of electors.values()) this.#foundings.set(elector, founding);
-    return electors;
+    return new Map([...peers].map(([name, peer]) => [name, new PeerElector({ peer, groupId })]));
   }
 }

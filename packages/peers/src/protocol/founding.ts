@@ -3,6 +3,10 @@
  *
  * Only the founder of its own join list creates, and only when every target has answered, has no electorate and names
  * it as founder. So no two electorates are founded from lists that agree.
+ *
+ * A founder that has lost its disk must not found a second cluster beside the first. The members of that one announce
+ * themselves to all their electors every ttl; so a founder first waits for a little longer, and asks whoever announced
+ * itself meanwhile.
  */
 import { compareEpochs, isMember } from "./configuration.js";
 import type { Configuration, PeerState } from "./messages.js";
@@ -18,15 +22,22 @@ export function founderOf(join: readonly string[]): string | null {
   return join.toSorted()[0] ?? null;
 }
 
-/** `answers` by the endpoint that was asked; own endpoint included where it is in the list. */
+/** For how long, in ttl, a founder listens for announcements of an older cluster before it founds one. */
+export const FOUNDING_WAIT = 1.2;
+
+/**
+ * `answers` by the endpoint that was asked; own endpoint included where it is in the list. Active members are among them:
+ * an electorate is taken from any of them, but only join targets found together. `hasListened`: for `FOUNDING_WAIT`.
+ */
 export function decideFounding(
   own: PeerState,
   join: readonly string[],
   answers: ReadonlyMap<string, PeerState>,
+  hasListened: boolean,
 ): FoundingDecision {
-  const states = [...answers.values()];
-  const known = states.flatMap(({ config }) => (config === null ? [] : [config]));
+  const known = [...answers.values()].flatMap(({ config }) => (config === null ? [] : [config]));
   if (known.length > 0) return { kind: "take", config: choose(known, own) };
+  const states = join.flatMap((endpoint) => answers.get(endpoint) ?? []);
   const founder = founderOf(join);
   if (founder === null) return wait([], "it has no join targets");
   if (founder !== own.endpoint) return wait([founder], `${founder} founds the cluster`);
@@ -49,6 +60,9 @@ export function decideFounding(
       shown,
       `${shown.join(" and ")} are both ${twins[0]?.identity}: each server needs a bundle of its own`,
     );
+  }
+  if (!hasListened) {
+    return wait([], "a cluster is founded once no member of an older one has announced itself for a lease");
   }
   const members = Object.fromEntries(
     states.map(({ identity, endpoint, disk }) => [identity, { endpoint, disk }]),

@@ -18,4 +18,12 @@ export type PeerEvent =
   /** There is no leader, and this peer does not stand; reported when the reason changes. */
   | { readonly kind: "not-standing"; readonly why: NotStanding }
   /** A change of the electorate has been due for longer than a ttl; `null` when it is no longer held back. */
-  | { readonly kind: "held-back"; readonly why: HeldBack | null };
+  | { readonly kind: "held-back"; readonly why: HeldBack | null }
+  /** A server of another cluster (`cluster`; this peer is of `own`) answered or asked; once for each such server. */
+  | {
+      readonly kind: "other-cluster";
+      readonly identity: string;
+      readonly endpoint: string;
+      readonly cluster: string;
+      readonly own: string;
+    };

@@ -5,7 +5,7 @@
 import { ClosedError, type SendMoment, sleep } from "@tenure/core";
 import type { Campaigns } from "./campaigns.js";
 import { standFor } from "./candidacy.js";
-import { decideFounding } from "./founding.js";
+import { decideFounding, FOUNDING_WAIT } from "./founding.js";
 import { mustLeadOn } from "./leaving.js";
 import type { Configuration, PeerState } from "./messages.js";
 import type { Observing } from "./observing.js";
@@ -36,9 +36,11 @@ export class PeerLoop {
   readonly #stopping = new AbortController();
   #running: Promise<void> = Promise.resolve();
   #reign: Reign | null = null;
+  readonly #startedMs: number;
 
   constructor(parts: PeerLoopParts) {
     this.#parts = parts;
+    this.#startedMs = parts.context.clock.monotonicMs();
   }
 
   start(): void {
@@ -115,7 +117,9 @@ export class PeerLoop {
     const { join, endpoint } = options;
     const own = context.voter.state();
     if (join.includes(endpoint)) answers.set(endpoint, own);
-    const decision = decideFounding(own, join, answers);
+    const listenedMs = context.clock.monotonicMs() - this.#startedMs;
+    const hasListened = listenedMs >= FOUNDING_WAIT * options.ttlMs;
+    const decision = decideFounding(own, join, answers, hasListened);
     if (decision.kind === "wait") {
       reporting.tell({ kind: "waiting", for: decision.for, why: decision.why });
       return this.#standBack("not-founded", decision.why);

@@ -66,6 +66,22 @@ describe("the status of a peer", () => {
     expect(status("d").notStanding?.detail).toContain("a (a), b (b)");
   });
 
+  it("reports a server of another cluster once, on both sides", async () => {
+    cluster.startOne("a");
+    cluster.startOne("b");
+    await cluster.until(() => cluster.electorate("a") === "a" && cluster.electorate("b") === "b");
+    await cluster.until(() => ["a", "b"].every((name) => cluster.get(name).peer.isLeader()));
+    // Each takes the other for a member.
+    cluster.get("a").membership.members = Array.from("ab").map((name) => cluster.member(name));
+    await cluster.clock.advance(5 * TTL_MS);
+    expect(reported("a", "other-cluster")).toEqual([
+      { kind: "other-cluster", identity: "b", endpoint: "b", cluster: "disk-b", own: "disk-a" },
+    ]);
+    expect(reported("b", "other-cluster")).toEqual([
+      { kind: "other-cluster", identity: "a", endpoint: "a", cluster: "disk-a", own: "disk-b" },
+    ]);
+  });
+
   it("shows for how long a change of the electorate is held back, and reports it after a ttl, and its end", async () => {
     let why: string | null = "not now";
     cluster.start("abc", { holdStep: () => why });

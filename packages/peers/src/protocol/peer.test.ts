@@ -190,7 +190,9 @@ describe("a lost candidacy", () => {
     await cluster.until(() => cluster.calls.some((call) => call.endsWith("release")));
     await cluster.clock.advance(1);
     const [, candidate] = /^(.)>. release$/.exec(cluster.calls.at(-1) ?? "") ?? [];
-    expect(cluster.get(candidate as string).peer.answers.state()).toMatchObject({ term: 1, lease: null });
+    // Its lease is over, its term stays.
+    expect(cluster.get(candidate as string).peer.answers.state().lease).toBeNull();
+    expect(cluster.get(candidate as string).peer.term).toBeGreaterThan(0);
     await cluster.clock.advance(20 * TTL_MS);
     expect(cluster.leader()).toBeNull();
     cluster.onCall = () => Promise.resolve();
@@ -321,6 +323,29 @@ describe("a first start", () => {
     expect(cluster.get("a").events[0]).toMatchObject({ kind: "waiting", for: ["b"] });
     expect(cluster.get("c").events[0]).toMatchObject({ kind: "waiting", for: ["b"] });
     expect(cluster.electorate("a") + cluster.electorate("c")).toBe("");
+  });
+
+  it("by a founder that lost its disk takes the cluster that the others announce, and founds no second one", async () => {
+    cluster.startOne("a");
+    await cluster.untilLed();
+    const members = Array.from("abc").map((name) => cluster.member(name));
+    for (const name of "bc") cluster.startOne(name, { join: ["a"] });
+    for (const { membership } of cluster.running.values()) membership.members = members;
+    await cluster.until(() => Array.from("abc").every((name) => cluster.electorate(name) === "abc"));
+    cluster.crash("a");
+    cluster.disks.set("a", new MemoryDisk("new"));
+    // By the command of its first start. The others announce themselves to it within a ttl.
+    const { membership } = cluster.startOne("a");
+    await cluster.clock.advance(TTL_MS);
+    expect(cluster.electorate("a")).toBe("");
+    const announced = [...without("abc", "a")].map((name) => cluster.member(name));
+    membership.members = [...announced, cluster.member("a")];
+    for (const name of "bc") cluster.get(name).membership.members = membership.members;
+    await cluster.until(() => cluster.electorate("a").length > 0);
+    const founder = cluster.get("b").peer.answers.state().config?.cluster;
+    expect(cluster.get("a").peer.answers.state().config?.cluster).toBe(founder);
+    const disk = () => cluster.get("b").peer.answers.state().config?.members["a"]?.disk;
+    await cluster.until(() => disk() === "new");
   });
 
   it("takes the electorate that others have, and waits to be added", async () => {

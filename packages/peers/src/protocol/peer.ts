@@ -13,6 +13,7 @@
  */
 import type { CallOptions, Clock, SendMoment } from "@tenure/core";
 import { type Campaign, Campaigns } from "./campaigns.js";
+import { checkedTransport } from "./checked-transport.js";
 import { isMember } from "./configuration.js";
 import { founderOf } from "./founding.js";
 import { type LeaveOutcome, waitToBeReleased } from "./leaving.js";
@@ -24,7 +25,6 @@ import type { PeerEvent } from "./peer-events.js";
 import { PeerLoop } from "./peer-loop.js";
 import { type ParsedPeerOptions, parsePeerOptions, type PeerOptions } from "./peer-options.js";
 import type { MissingElector, PeerStatus } from "./peer-status.js";
-import { plausibleTransport } from "./plausible-transport.js";
 import { Reporting } from "./reporting.js";
 import { Voter } from "./voter.js";
 
@@ -56,9 +56,15 @@ export class Peer implements AsyncDisposable {
       driftRatio,
       founder: founderOf(join),
       isLeading: () => this.isLeader(),
+      onOtherCluster: (...stranger) => this.#reporting.otherCluster(...stranger),
       onChange: () => this.#reporting.changed(),
     });
-    const transport = plausibleTransport(options.transport, () => this.term);
+    const transport = checkedTransport(options.transport, {
+      term: () => this.term,
+      onAnswer: ({ identity: from, endpoint: at, config }) => {
+        if (config !== null) this.#reporting.otherCluster(from, at, config.cluster);
+      },
+    });
     const context = { ...options, disk: disk.id, voter: this.#voter, transport };
     const observing = new Observing(context, join, () => this.leading()?.term ?? null);
     const reporting = new Reporting({ clock, ttlMs, voter: this.#voter, observing });

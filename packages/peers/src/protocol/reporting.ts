@@ -7,6 +7,8 @@ import type { PeerEvent } from "./peer-events.js";
 import { type HeldBack, keepSince, type NotStanding, type Since } from "./peer-status.js";
 import type { Voter } from "./voter.js";
 
+const MAX_STRANGERS = 1000;
+
 type Reason<T> = Omit<T, "forMs">;
 
 export interface ReportingOptions {
@@ -25,6 +27,8 @@ export class Reporting {
   #reportedNotStanding = "";
   #heldBack: Since<Reason<HeldBack>> | null = null;
   #reportedHeldBack = "";
+  /** Servers of other clusters that were reported. */
+  readonly #strangers = new Set<string>();
 
   constructor(options: ReportingOptions) {
     this.#options = options;
@@ -38,6 +42,17 @@ export class Reporting {
 
   tell(event: PeerEvent): void {
     for (const listener of this.#listeners) listener(event);
+  }
+
+  /** Two clusters under the same names are nothing that the servers could repair. */
+  otherCluster(identity: string, endpoint: string, cluster: string): void {
+    const own = this.#options.voter.config?.cluster;
+    const key = `${identity} ${cluster}`;
+    if (own === undefined || own === cluster || this.#strangers.has(key)) return;
+    // A server that tells another cluster each time must not fill the memory.
+    if (this.#strangers.size >= MAX_STRANGERS) return;
+    this.#strangers.add(key);
+    this.tell({ kind: "other-cluster", identity, endpoint, cluster, own });
   }
 
   /** Looks whether leader or electorate are others than before. */

@@ -23,6 +23,7 @@ function open(disk = new MemoryDisk("disk"), clock = new VirtualClock()) {
     driftRatio: 0.01,
     founder: null,
     isLeading: () => false,
+    onOtherCluster: () => {},
     onChange: () => {},
   });
   return { voter, disk, clock };

@@ -43,6 +43,8 @@ export interface VoterOptions {
   readonly founder: string | null;
   /** Whether this node itself leads, at this very moment. */
   readonly isLeading: () => boolean;
+  /** A server of another cluster asked for a lease. */
+  readonly onOtherCluster: (identity: string, endpoint: string, cluster: string) => void;
   /** After a grant, a renewal, a release or another electorate. */
   readonly onChange: () => void;
 }
@@ -73,10 +75,14 @@ export class Voter implements PeerAnswers {
   }
 
   acquire(request: AcquireRequest): Promise<LeaseVerdict> {
+    const { candidateId, candidateEndpoint, cluster } = request;
+    this.#noteCluster(candidateId, candidateEndpoint, cluster);
     return this.#inTurn(() => this.#carryOut(decideAcquire(this.#state(), request, this.#time()), false));
   }
 
   renew(request: RenewRequest): Promise<LeaseVerdict> {
+    const { leaderId, leaderEndpoint, config } = request;
+    this.#noteCluster(leaderId, leaderEndpoint, config.cluster);
     return this.#inTurn(() => this.#carryOut(decideRenew(this.#state(), request, this.#time()), true));
   }
 
@@ -140,6 +146,12 @@ export class Voter implements PeerAnswers {
   /** Resolves when every decision begun so far is on disk. */
   async settled(): Promise<void> {
     await this.#last;
+  }
+
+  #noteCluster(identity: string, endpoint: string, cluster: string): void {
+    if (this.#config !== null && this.#config.cluster !== cluster) {
+      this.#options.onOtherCluster(identity, endpoint, cluster);
+    }
   }
 
   async #carryOut(decision: VoteDecision, isLed: boolean): Promise<LeaseVerdict> {

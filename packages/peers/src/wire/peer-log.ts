@@ -63,6 +63,12 @@ export class PeerLog {
           { reason: event.why.reason },
           `this server does not stand for election: ${event.why.detail}`,
         );
+      case "other-cluster":
+        return this.#log.warn(
+          { identity: event.identity, endpoint: event.endpoint, cluster: event.cluster, own: event.own },
+          "another cluster answers under the name of a server that is known here: if that server lost its disk, stop it, empty its " +
+            "data directory and start it with the others as join targets",
+        );
       case "held-back":
         return event.why === null
           ? this.#log.info({}, "the change of the electorate is no longer held back")

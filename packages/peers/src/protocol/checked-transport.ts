@@ -6,11 +6,20 @@ import { InvalidRequestError } from "@tenure/core";
 import type { PeerState, PeerTransport } from "./messages.js";
 import { MAX_TERM_JUMP } from "./voting.js";
 
-/** `term`: the highest that this peer has granted. */
-export function plausibleTransport(transport: PeerTransport, term: () => number): PeerTransport {
+export interface TransportChecks {
+  /** The highest term that this peer has granted. */
+  readonly term: () => number;
+  /** Each state that another peer shows, of whatever cluster. */
+  readonly onAnswer: (state: PeerState) => void;
+}
+
+export function checkedTransport(
+  transport: PeerTransport,
+  { term, onAnswer }: TransportChecks,
+): PeerTransport {
   const check = (state: PeerState): void => {
     const shown = Math.max(state.term, state.lease?.term ?? 0, state.config?.epoch.term ?? 0);
-    if (shown <= term() + MAX_TERM_JUMP) return;
+    if (shown <= term() + MAX_TERM_JUMP) return onAnswer(state);
     throw new InvalidRequestError(
       "peer.term",
       `of ${state.identity} is ${shown}, more than ${MAX_TERM_JUMP} above every term granted here`,
