@@ -177,17 +177,17 @@ export const PEER_MUTANTS: readonly Mutant[] = [
     patches: [
       {
         file: "configuration.js",
-        find: "return config.members[identity]?.disk === disk;",
+        find: "return memberOf(config.members, identity)?.disk === disk;",
         replace: "return config.members[identity] !== undefined;",
       },
       {
         file: "configuration.js",
-        find: "return members[state.identity]?.disk === state.disk;",
+        find: "return memberOf(members, state.identity)?.disk === state.disk;",
         replace: "return members[state.identity] !== undefined;",
       },
       {
         file: "incumbency.js",
-        find: "round.granted.get(identity)?.disk === members[identity]?.disk",
+        find: "round.granted.get(identity)?.disk === memberOf(members, identity)?.disk",
         replace: "round.granted.has(identity)",
       },
     ],

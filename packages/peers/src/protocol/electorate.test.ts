@@ -47,6 +47,15 @@ describe("the electorate", () => {
     expect(next("abc", members("abcd"), { left: "d" })).toBeNull();
   });
 
+  it("adds and moves an identity that is named like a property of every object", () => {
+    const named = { identity: "constructor", endpoint: "x", disk: "disk-x" };
+    const wishes = { active: [...members("abc"), named], left: [], heard: new Set<string>() };
+    const added = nextMembers(electorate("abc"), "a", { ...wishes, reached: asMap([named]) });
+    expect(Object.keys(added ?? {})).toContain("constructor");
+    const config = { ...electorate("abc"), members: added ?? {} };
+    expect(nextMembers(config, "a", { ...wishes, reached: asMap([named]) })).toBeNull();
+  });
+
   it("drops who has left, whatever number that makes", () => {
     expect(next("abc", members("ab"), { left: "c" })).toBe("ab");
     expect(next("ab", members("a"), { left: "b" })).toBe("a");

@@ -5,7 +5,7 @@
  * lease: no announcement arrived, and it granted no round. So no step takes away an elector whose grants give the leader
  * its lease: whatever connections fail one way only, a majority that can grant remains in the electorate.
  */
-import type { Members } from "./configuration.js";
+import { memberOf, type Members } from "./configuration.js";
 import type { ActiveMember, Configuration } from "./messages.js";
 
 export interface Wishes {
@@ -38,17 +38,19 @@ export function nextMembers(config: Configuration, leaderId: string, wishes: Wis
 
   const replaced = others.find((identity) => {
     const announced = active.get(identity);
-    return announced !== undefined && announced.disk !== members[identity]?.disk;
+    return announced !== undefined && announced.disk !== memberOf(members, identity)?.disk;
   });
   if (replaced !== undefined) return without(members, replaced);
 
   const reachable = wishes.active
     .filter((member) => isReached(member, wishes) && !wishes.left.includes(member.identity))
     .toSorted((a, b) => (a.identity < b.identity ? -1 : 1));
-  const arrived = reachable.find(({ identity }) => members[identity] === undefined);
+  const arrived = reachable.find(({ identity }) => memberOf(members, identity) === undefined);
   if (arrived !== undefined) return withMember(members, arrived);
 
-  const moved = reachable.find(({ identity, endpoint }) => members[identity]?.endpoint !== endpoint);
+  const moved = reachable.find(
+    ({ identity, endpoint }) => memberOf(members, identity)?.endpoint !== endpoint,
+  );
   if (moved !== undefined) return withMember(members, moved);
 
   const expired = others.filter((identity) => !active.has(identity) && !wishes.heard.has(identity));

@@ -154,7 +154,12 @@ export class Incumbency {
   #isNewlyEarned(round: Round): boolean {
     if (round.number <= this.#earnedBy) return false;
     const { members } = this.#config;
-    if (!isMajority(members, (identity) => round.granted.get(identity)?.disk === members[identity]?.disk)) {
+    if (
+      !isMajority(
+        members,
+        (identity) => round.granted.get(identity)?.disk === memberOf(members, identity)?.disk,
+      )
+    ) {
       return false;
     }
     this.#earnedBy = round.number;
@@ -204,7 +209,7 @@ export class Incumbency {
 
   #notReached({ active, left }: StepWishes): Hold | null {
     const away = active.filter(
-      ({ identity }) => this.#config.members[identity] === undefined && !left.includes(identity),
+      ({ identity }) => memberOf(this.#config.members, identity) === undefined && !left.includes(identity),
     );
     if (away.length === 0) return null;
     const named = away.map(({ identity, endpoint }) => `${identity} (${endpoint})`).toSorted();

@@ -1,5 +1,5 @@
 /** When a node that leaves the cluster may stop: until then it answers and votes. */
-import { isMember } from "./configuration.js";
+import { isMember, memberOf } from "./configuration.js";
 import type { Configuration, PeerState } from "./messages.js";
 import type { PeerContext } from "./peer-context.js";
 
@@ -10,7 +10,7 @@ import type { PeerContext } from "./peer-context.js";
 export function mustLeadOn({ identity, membership }: PeerContext, { members }: Configuration): boolean {
   const left = membership.left();
   const isLast = Object.keys(members).every((each) => each === identity || left.includes(each));
-  return isLast && membership.active().some((member) => members[member.identity] === undefined);
+  return isLast && membership.active().some((member) => memberOf(members, member.identity) === undefined);
 }
 
 /** A leaving node may stop once the leader's own answer shows an electorate without it. */

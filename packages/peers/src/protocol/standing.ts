@@ -1,5 +1,5 @@
 /** Whether to stand for election after asking around, and what came of it. Pure. */
-import { compareEpochs, isMajority, isMember, newestOf, speaksFor } from "./configuration.js";
+import { compareEpochs, isMajority, isMember, memberOf, newestOf, speaksFor } from "./configuration.js";
 import type { Configuration, LeaseVerdict, LiveLease, PeerState } from "./messages.js";
 
 export type StandDecision =
@@ -125,5 +125,5 @@ function isLedByAnother({ lease }: PeerState, identity: string): boolean {
 }
 
 function placeOf({ members }: Configuration, identity: string): string {
-  return `${identity} (${members[identity]?.endpoint})`;
+  return `${identity} (${memberOf(members, identity)?.endpoint})`;
 }
