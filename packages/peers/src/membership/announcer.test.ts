@@ -11,6 +11,7 @@ const url = (name: string): string => `https://${name}:1`;
 
 describe("an announcer", () => {
   let clock: VirtualClock;
+  let records: OwnRecords;
   let membership: Membership;
   let told: string[];
   let answers: Map<string, readonly string[]>;
@@ -21,12 +22,8 @@ describe("an announcer", () => {
   let announcer: Announcer;
   beforeEach(async () => {
     clock = new VirtualClock();
-    membership = new Membership({
-      self: "self",
-      ttlMs: 3000,
-      clock,
-      records: await OwnRecords.open(new MemoryStore()),
-    });
+    records = await OwnRecords.open(new MemoryStore());
+    membership = new Membership({ self: "self", ttlMs: 3000, clock, records });
     told = [];
     answers = new Map();
     silent = new Set();
@@ -82,6 +79,21 @@ describe("an announcer", () => {
     await other("a");
     await announcer.announce();
     expect(told).toContain(`announce ${url("e")}`);
+  });
+
+  it("forgets members that are long gone, but no elector", async () => {
+    electorate = {
+      cluster: "c",
+      epoch: { term: 0, n: 0 },
+      members: { e: { endpoint: url("e"), disk: "e" } },
+    };
+    await other("a");
+    await membership.leave("e");
+    await clock.advance(6000);
+    await announcer.announce();
+    await other("b");
+    const kept = [...records.under("members/")].map(([identity]) => identity);
+    expect(kept.toSorted()).toEqual(["b", "e", "self"]);
   });
 
   it("goes on by itself, and stops while this server is leaving", async () => {

@@ -137,6 +137,7 @@ export class Announcer {
       for (const each of await calls.announce(endpoint, signal)) named.add(each);
     });
     this.#named = named;
+    await membership.prune(new Set(Object.keys(this.#options.electorate()?.members ?? {})));
     return result;
   }
 

@@ -79,6 +79,45 @@ describe("the membership", () => {
     expect(again.endpoints()).toEqual([]);
   });
 
+  it("forgets, also on disk, who is long gone and no elector; an elector is kept, left or silent", async () => {
+    for (const name of ["a", "gone", "elector"]) await membership.announce(member(name));
+    await membership.leave("gone");
+    await membership.leave("elector");
+    const records = await OwnRecords.open(store);
+    const kept = (): readonly string[] => [...records.under("members/")].map(([identity]) => identity);
+    const here = new Membership({ self: "self", ttlMs: TTL_MS, clock, records });
+    await clock.advance(2 * TTL_MS - 1);
+    await here.prune(new Set(["elector"]));
+    expect(kept().toSorted()).toEqual(["a", "elector", "gone"]);
+    await clock.advance(1);
+    await here.prune(new Set(["elector"]));
+    expect(kept()).toEqual(["elector"]);
+    expect(here.left()).toEqual(["elector"]);
+    await here.announce(member("a"));
+    expect(here.endpoints()).toEqual(["https://a:1"]);
+  });
+
+  it("marks an identity under which two disks announce themselves in turn, until one of them has been silent", async () => {
+    const over = (disk: string) => membership.announce({ ...member("a"), disk });
+    const isContested = (): boolean => membership.active().some((each) => each.contested === true);
+    await over("first");
+    await clock.advance(1000);
+    await over("second");
+    // A disk that was lost: the server has come back over another one.
+    expect(isContested()).toBe(false);
+    await clock.advance(1000);
+    await over("first");
+    expect(isContested()).toBe(true);
+    await clock.advance(1000);
+    await over("second");
+    expect(isContested()).toBe(true);
+    for (let i = 0; i < 3; i++) {
+      await clock.advance(1000);
+      await over("second");
+    }
+    expect(isContested()).toBe(false);
+  });
+
   it("goes by no wall clock, neither over a restart nor in between", async () => {
     await membership.announce(member("a"));
     const records = await OwnRecords.open(store);

@@ -20,6 +20,10 @@ interface Known {
   readonly stored: Stored;
   /** When it announced itself; after a restart, the start. */
   readonly since: SendMoment;
+  /** When this identity was last announced over another disk than `stored.disk`. */
+  readonly before?: { readonly disk: string; readonly since: SendMoment };
+  /** When an announcement last came over a disk that another had replaced before. */
+  readonly contestedSince?: SendMoment;
 }
 
 export interface MembershipOptions {
@@ -55,9 +59,11 @@ export class Membership implements MembershipView {
   }
 
   active(): readonly MemberLease[] {
-    return [...this.#known.values()].flatMap(({ stored, since }) =>
-      stored.left === true || this.#isOver(since) ? [] : [stored],
-    );
+    return [...this.#known.values()].flatMap(({ stored, since, contestedSince }) => {
+      if (stored.left === true || this.#isOver(since)) return [];
+      const isContested = contestedSince !== undefined && !this.#isOver(contestedSince);
+      return [isContested ? { ...stored, contested: true } : stored];
+    });
   }
 
   left(): readonly string[] {
@@ -82,8 +88,22 @@ export class Membership implements MembershipView {
     };
     const since = sendMoment(clock);
     await records.put({ [PREFIX + identity]: stored });
-    this.#known.set(identity, { stored, since });
+    this.#known.set(identity, this.#renewed(this.#known.get(identity), stored, since));
     return stored;
+  }
+
+  /**
+   * Forgets identities that have been silent, or gone, for two of their leases and are no electors: bundles that were lost or
+   * replaced never come back, and would be kept for ever. What became of an elector still matters to the leader.
+   */
+  async prune(electors: ReadonlySet<string>): Promise<void> {
+    const { records, ttlMs } = this.#options;
+    const old = [...this.#known].filter(
+      ([identity, { since }]) => !electors.has(identity) && this.#ageMs(since) >= 2 * ttlMs,
+    );
+    if (old.length === 0) return;
+    for (const [identity] of old) this.#known.delete(identity);
+    await records.put(Object.fromEntries(old.map(([identity]) => [PREFIX + identity, null])));
   }
 
   /** Ends the lease of this identity. It is remembered also if it had none here: it may be of the electorate. */
@@ -95,11 +115,26 @@ export class Membership implements MembershipView {
     this.#known.set(identity, { stored, since: sendMoment(clock) });
   }
 
+  /** A disk that is replaced once was lost; one that comes back after it was replaced is still in use. */
+  #renewed(known: Known | undefined, stored: Stored, since: SendMoment): Known {
+    if (known === undefined) return { stored, since };
+    const { before, contestedSince } = known;
+    const kept = contestedSince === undefined ? {} : { contestedSince };
+    if (known.stored.disk === stored.disk) {
+      return before === undefined ? { stored, since, ...kept } : { stored, since, before, ...kept };
+    }
+    const isBack = before?.disk === stored.disk && !this.#isOver(before.since);
+    const replaced = { disk: known.stored.disk, since: known.since };
+    return { stored, since, before: replaced, ...(isBack ? { contestedSince: since } : kept) };
+  }
+
   #isOver(since: SendMoment): boolean {
-    const { clock, ttlMs } = this.#options;
+    return this.#ageMs(since) >= this.#options.ttlMs;
+  }
+
+  #ageMs(since: SendMoment): number {
+    const { clock } = this.#options;
     const now = sendMoment(clock);
-    return (
-      Math.max(now.monotonicMs - since.monotonicMs, now.bootMs - since.bootMs - clock.bootTickMs) >= ttlMs
-    );
+    return Math.max(now.monotonicMs - since.monotonicMs, now.bootMs - since.bootMs - clock.bootTickMs);
   }
 }

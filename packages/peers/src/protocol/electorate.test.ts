@@ -108,6 +108,12 @@ describe("the electorate", () => {
     });
   });
 
+  it("leaves a voter alone while two disks announce themselves under its identity in turn", () => {
+    const twin = { ...member("c"), disk: "new", contested: true } as const;
+    expect(next("abc", [...members("ab"), twin])).toBeNull();
+    expect(next("ab", [...members("ab"), twin])).toBeNull();
+  });
+
   it("never loses its leader: not expired, not left, not over another disk", () => {
     expect(next("abcd", members("bcd"))).toBeNull();
     expect(next("abc", members("bc"), { left: "a" })).toBeNull();

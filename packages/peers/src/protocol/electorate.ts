@@ -32,17 +32,20 @@ export function nextMembers(config: Configuration, leaderId: string, wishes: Wis
     .filter((identity) => identity !== leaderId)
     .toSorted();
   const active = new Map(wishes.active.map((member) => [member.identity, member]));
+  // Of two servers under one identity either would be removed and added for ever: the voter that is there stays.
+  const uncontested = wishes.active.filter(({ contested }) => contested !== true);
+  const announcedBy = new Map(uncontested.map((member) => [member.identity, member]));
 
   const gone = others.find((identity) => wishes.left.includes(identity));
   if (gone !== undefined) return without(members, gone);
 
   const replaced = others.find((identity) => {
-    const announced = active.get(identity);
+    const announced = announcedBy.get(identity);
     return announced !== undefined && announced.disk !== memberOf(members, identity)?.disk;
   });
   if (replaced !== undefined) return without(members, replaced);
 
-  const reachable = wishes.active
+  const reachable = uncontested
     .filter((member) => isReached(member, wishes) && !wishes.left.includes(member.identity))
     .toSorted((a, b) => (a.identity < b.identity ? -1 : 1));
   const arrived = reachable.find(({ identity }) => memberOf(members, identity) === undefined);

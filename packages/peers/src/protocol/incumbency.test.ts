@@ -15,13 +15,16 @@ class Office {
     this.incumbency = new Incumbency(TERM, "a", TTL_MS, electorate(names, 3, 1), 0);
   }
 
-  round(wishes: { active?: string; left?: string; holdStep?: () => string | null } = {}): Round {
+  round(
+    wishes: { active?: string; left?: string; contested?: string; holdStep?: () => string | null } = {},
+  ): Round {
     this.nowMs += 300;
     const names = wishes.active ?? Object.keys(this.incumbency.config.members).join("");
     const active = Array.from(names).map((name): ActiveMember => ({
       identity: name,
       endpoint: name,
       disk: `disk-${name}`,
+      ...(wishes.contested === name ? { contested: true } : {}),
     }));
     const sent = { monotonicMs: this.nowMs, bootMs: this.nowMs };
     const { holdStep = () => null, left = "" } = wishes;
@@ -205,6 +208,9 @@ describe("a step", () => {
     expect(settled.incumbency.hold?.detail).toMatch(/^d \(d\) announced/);
     settled.grant(settled.round(), "abc");
     expect(settled.incumbency.hold).toBeNull();
+    settled.grant(settled.round({ contested: "b" }), "abc");
+    expect(settled.incumbency.hold).toMatchObject({ reason: "contested" });
+    expect(settled.incumbency.hold?.detail).toContain("two servers announce themselves as b");
     settled.round({ active: "ab", left: "c" });
     expect(settled.incumbency.hold).toBeNull();
     settled.round({ active: "ab", left: "c" });

@@ -185,7 +185,7 @@ export class Incumbency {
       reached: this.#latest.granted,
       heard: this.heard(nowMs),
     });
-    this.#hold = members === null ? this.#notReached(wishes) : this.#whyHeld(wishes);
+    this.#hold = members === null ? (contested(wishes) ?? this.#notReached(wishes)) : this.#whyHeld(wishes);
     if (members === null || this.#hold !== null) return null;
     return this.#step(members, this.#n + 1, nowMs);
   }
@@ -224,6 +224,15 @@ export class Incumbency {
     const config = { cluster: this.#config.cluster, epoch: { term: this.term, n }, members };
     return { config, sinceMs: nowMs, storedBy: new Set() };
   }
+}
+
+function contested({ active }: StepWishes): Hold | null {
+  const names = active.flatMap((each) => (each.contested === true ? [each.identity] : []));
+  if (names.length === 0) return null;
+  return {
+    reason: "contested",
+    detail: `two servers announce themselves as ${names.join(", ")}: each server needs a bundle of its own`,
+  };
 }
 
 /** A voter is an identity with its disk. */

@@ -130,6 +130,8 @@ export interface ActiveMember {
   readonly identity: string;
   readonly endpoint: string;
   readonly disk: string;
+  /** Two disks announce themselves under this identity in turn: one bundle runs on two servers. */
+  readonly contested?: boolean;
 }
 
 /** The active membership: kept by the wire side (announce, leave, expiry), read by the protocol. */

@@ -49,7 +49,9 @@ export type HeldBackReason =
   /** `holdStep` gave a reason: `detail` is that reason. */
   | "held"
   /** A server announces itself, and did not grant the latest round at the endpoint that it announces. */
-  | "not-reached";
+  | "not-reached"
+  /** Two servers announce themselves under one identity in turn. */
+  | "contested";
 
 export interface NotStanding {
   readonly reason: NotStandingReason;
