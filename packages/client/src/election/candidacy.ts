@@ -60,6 +60,8 @@ const LOST_RETRY_MS = 1000;
  * up too soon has often been won, and is then nobody's until it was given back or has run out.
  */
 const ANSWER_SHARE = 0.5;
+/** How much of the first lease a wait in the elector's queue may cost at most. */
+const MAX_LEASE_FOR_WAIT = 0.25;
 
 export class Candidacy {
   readonly #parts: CandidacyParts;
@@ -130,7 +132,10 @@ export class Candidacy {
   /** While the breaker is open the others wait for this one, which must not wait for the leader's end then. */
   #waitMs(): number {
     const { breaker, options } = this.#parts;
-    return this.#asked && this.#queues && !breaker.isOpen ? options.campaignWaitMs : 0;
+    if (!this.#asked || !this.#queues || breaker.isOpen) return 0;
+    // The clocks of both sides may disagree about the wait by twice the drift, and the first lease pays for that.
+    const longestMs = (options.ttlMs * MAX_LEASE_FOR_WAIT) / (2 * options.driftRatio);
+    return Math.floor(Math.min(options.campaignWaitMs, longestMs));
   }
 
   async #prepare(signal: AbortSignal): Promise<void> {

@@ -71,7 +71,11 @@ export interface ElectionOptions {
   readonly deleteOnStop?: boolean | undefined;
   /** After a leader's lease has run out, let it so long to come back before standing. */
   readonly takeoverDelayMs?: number | undefined;
-  /** How long one campaign waits in the elector's queue; 0: campaign whenever the watch shows a vacancy. */
+  /**
+   * How long one campaign waits in the elector's queue; 0: campaign whenever the watch shows a vacancy. A campaign never waits
+   * for longer than ttl / (8 · driftRatio): the clocks of both sides disagree about a long wait, and the first lease pays for it.
+   * @defaultValue 30,000
+   */
   readonly campaignWaitMs?: number | undefined;
   /** The signal aborts so long before the deadline, for the work to end in. A tenth of the ttl by default. */
   readonly stopMarginMs?: number | undefined;

@@ -144,6 +144,23 @@ describe("Waiting for the leadership", () => {
     await world.until(Promise.all([a.election.stop(), b.election.stop()]));
   });
 
+  // An hour's wait for a lease of a second would leave nothing of the lease: two clocks of 1 % disagree by more.
+  test("in the elector's queue: the first lease after the longest wait lasts until it is renewed", async () => {
+    const a = world.participant("a");
+    await a.election.start();
+    const slow = world.clock.process({ rate: 0.99 });
+    const b = world.scripted("b", { ttlMs: 500, clock: slow, campaignWaitMs: 60_000 });
+    b.clock.setRate(1.01);
+    await b.election.start();
+    await world.clock.advance(59_000);
+    expect(b.elector.made("campaign").at(-1)?.waitMs).toBe(6250);
+    await world.until(a.election.stop());
+    await world.clock.advance(10_000);
+    expect(b.election.isLeader()).toBe(true);
+    expect(b.election.status().term).toBe(2);
+    await world.until(b.election.stop());
+  });
+
   test("by the watch, with campaignWaitMs 0: a vacancy is campaigned for at once, and not before", async () => {
     const a = world.participant("a");
     const b = world.scripted("b", { campaignWaitMs: 0 });
