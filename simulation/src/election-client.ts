@@ -149,6 +149,7 @@ export class ElectionClient implements Client {
       ttlMs,
       grantedMs: (term) => granted.leftMs(term),
       awakeMs: () => time.monotonicMs() - this.#wokeAtMs,
+      restsUntilMs: 0,
     };
     this.#observe(part, elector, random);
     return part;
@@ -172,9 +173,11 @@ export class ElectionClient implements Client {
       checks.onPromoted(part, term, signal);
       checks.onLead(current);
       environment.trace?.note(name, `leads term ${term} of ${groupId}`);
-      const cancel = clock.after(random.between(...environment.profile.workMs), () =>
-        election.resign({ standAgainAfterMs: random.pick([0, 2000]) }),
-      );
+      const cancel = clock.after(random.between(...environment.profile.workMs), () => {
+        const standAgainAfterMs = random.pick([0, 2000]);
+        part.restsUntilMs = environment.time.monotonicMs() + standAgainAfterMs;
+        election.resign({ standAgainAfterMs });
+      });
       if (!signal.aborted)
         await new Promise((resolve) => signal.addEventListener("abort", resolve, { once: true }));
       cancel();

@@ -60,6 +60,8 @@ const STORE_CALL_MS = 100;
 const FEED_MS = 5;
 /** What the faults left behind is over by then. */
 const SETTLED_MS = 2500;
+/** An `Election` that goes by its watch asks a paused group as often as the default policy says. */
+const RESUMED_MS = 5500;
 
 export class World {
   readonly #options: WorldOptions;
@@ -102,6 +104,7 @@ export class World {
         callMs: 2 * profile.storeMs[1],
         sightMs: profile.storeMs[1] + FEED_MS,
         behindMs: profile.behindMs,
+        resumedMs: profile.elections ? RESUMED_MS : 0,
         settledMs: profile.behindMs + SETTLED_MS,
         groups: this.#groups,
         rooms,

@@ -45,6 +45,8 @@ export interface Participant {
   grantedMs(term: number): number;
   /** How long its process has run since it was started or last held up. */
   awakeMs(): number;
+  /** Until when it does not stand for election, because it has resigned for a while. */
+  restsUntilMs: number;
 }
 
 /** What `isLeader()` and `term()` return right now. */
@@ -208,6 +210,8 @@ export interface CheckContext {
   readonly sightMs: number;
   /** How long after the faults a server may be behind the store without knowing. */
   readonly behindMs: number;
+  /** How long after a pause a candidate may ask again: no event shows that the pause is over. */
+  readonly resumedMs: number;
   /** How long after the faults what they left behind is over. */
   readonly settledMs: number;
   readonly groups: readonly GroupTruth[];

@@ -75,7 +75,8 @@ export class NoGaps implements Check {
     const quietMs = this.#context.nowMs() - this.#context.chaosMs;
     for (const truth of this.#judged) {
       // Nobody is to lead a paused group.
-      if ((truth.record?.pause ?? null) !== null) this.#lastLed.set(truth.groupId, this.#context.nowMs());
+      if ((truth.record?.pause ?? null) !== null)
+        this.#lastLed.set(truth.groupId, this.#context.nowMs() + this.#context.resumedMs);
       if (quietMs >= this.#context.settledMs + FIRST_LEADER_MS) this.#checkLed(truth);
       if (quietMs >= this.#context.settledMs) {
         this.#checkVacancy(truth);

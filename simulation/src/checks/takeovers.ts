@@ -84,6 +84,7 @@ export class Takeovers implements Check {
   #mayLead(participant: Participant, groupId: string): boolean {
     const { record } = this.#context.truth(groupId);
     const { process, ttlMs } = participant;
+    if (this.#context.nowMs() < participant.restsUntilMs + SOON_MS) return false;
     if (participant.groupId !== groupId || !process.clock.isRunning || participant.awakeMs() < READY_MS)
       return false;
     const isHeldBack = record === null || record.pause !== null || record.transfer !== null;

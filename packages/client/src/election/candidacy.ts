@@ -261,10 +261,11 @@ export class Candidacy {
     const { options, watch } = this.#parts;
     const { clock, random, driftRatio } = options;
     if (this.#queues && clock.monotonicMs() >= waitedUntilMs) return;
-    const leastMs = Math.max(retryAfterMs, LOST_RETRY_MS);
+    // The elector has spread its own advice already.
+    const retryMs = Math.max(retryAfterMs, LOST_RETRY_MS * (1 + random()));
     // The elector counts it by its own clock.
     const heldBackMs = Math.max(1, (heldBackForMs ?? Number.POSITIVE_INFINITY) * (1 + 2 * driftRatio));
-    await watch.changed(Math.min(leastMs * (1 + random()), heldBackMs), signal);
+    await watch.changed(Math.min(retryMs, heldBackMs), signal);
   }
 
   async #afterFailure(error: unknown, answered: () => void, signal: AbortSignal): Promise<void> {
