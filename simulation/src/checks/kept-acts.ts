@@ -77,7 +77,9 @@ export class KeptActs implements Check {
       (each) => each.atMs >= acted.arrivedMs && each.events.some((event) => isYield(event, by)),
     );
     const next = states.slice(yielded).find(({ events }) => events.some(isElection));
-    if (yielded !== -1 && next?.record.holder?.nodeId === toNodeId) {
+    // Once the mark is withdrawn the transfer has failed; who wins afterwards wins by its own campaign.
+    const isMarked = next?.previous?.record.transfer?.by === by;
+    if (yielded !== -1 && isMarked && next.record.holder?.nodeId === toNodeId) {
       this.#context.fail("S11", `the transfer to ${toNodeId} is answered as failed, and it took over`);
     }
   }

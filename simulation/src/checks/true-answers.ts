@@ -3,6 +3,9 @@ import type { RecordWrite } from "../truth.js";
 import type { Check, CheckContext, Listed, Looked, Met, Recalled, WrittenEntry } from "./check.js";
 import { INTRUDER } from "../inquirer.js";
 
+/** How long after a deletion a server may come to see it. */
+const SEEN_LATE_MS = 2000;
+
 /**
  * S15: what is said of groups, members and histories is so at some moment between the question and the answer: lists are
  * complete, members are those who were admitted, and nobody who was refused leaves anything in the store.
@@ -60,11 +63,15 @@ export class TrueAnswers implements Check {
       );
   }
 
-  onMet({ server, groupId, wanted, members, health }: Met): void {
+  onMet({ server, groupId, fromMs, toMs, wanted, members, health }: Met): void {
+    // Who was a member before the group was deleted, as far as this server had seen by then, is none afterwards.
+    const isEmptied = this.#context
+      .truth(groupId)
+      .writes.some(({ record, atMs }) => record.deleted && atMs > fromMs - SEEN_LATE_MS && atMs <= toMs);
     for (const nodeIds of [members, health]) {
       if (nodeIds.includes(INTRUDER))
         this.#context.fail("S15", `${server} lists the refused ${INTRUDER} as a member of ${groupId}`);
-      if (!nodeIds.includes(wanted))
+      if (!nodeIds.includes(wanted) && !isEmptied)
         this.#context.fail(
           "S15",
           `${server} took a heartbeat of ${wanted} in ${groupId} and does not list it`,
