@@ -7,6 +7,7 @@ import { table } from "../frame/table.js";
 import type { Shell } from "../frame/shell.js";
 import { askingCommand, type Body, refuse, word } from "./tc-asking.js";
 import { TcClient, type TcFlags } from "./tc-client.js";
+import { recoverCommand } from "./tc-recover-command.js";
 import { statusCommand } from "./tc-status-command.js";
 
 export function tcCommand(shell: Shell): Command {
@@ -18,6 +19,7 @@ export function tcCommand(shell: Shell): Command {
     .addCommand(leaderCommand(shell))
     .addCommand(membersCommand(shell))
     .addCommand(leaveCommand(shell))
+    .addCommand(recoverCommand(shell))
     .addCommand(withExamples(rm, "tenure tc rm list --bundle operator.pem"))
     .addCommand(decideCommand(shell));
   return withExamples(command, "tenure tc leader --bundle operator.pem --server https://node-1:7420");

@@ -255,6 +255,21 @@ describe("a decision", () => {
   });
 });
 
+describe("a recovery", () => {
+  it("is refused where nothing is lost, to everybody but the server itself, and without names", async () => {
+    test = await TestNode.leading();
+    const path = "/v1/tc/cluster/recover";
+    expect(await refused(path, { as: SELF, body: { lost: ["n2"] } })).toMatchObject({
+      error: "tc_recovery_refused",
+    });
+    expect(await refused(path, { as: SELF, body: { lost: [] } })).toMatchObject({ error: "invalid_body" });
+    expect(await refused(path, { as: OTHER, body: { lost: ["n2"] } })).toMatchObject({
+      error: "tc_forbidden",
+    });
+    expect(await refused(path, { body: { lost: ["n2"] } })).toMatchObject({ error: "tc_server_required" });
+  });
+});
+
 describe("a route that does not exist", () => {
   it("is told so in the shape of the others, to who may ask at all", async () => {
     test = await TestNode.leading();

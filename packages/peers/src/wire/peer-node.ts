@@ -4,7 +4,7 @@
  */
 import { X509Certificate } from "node:crypto";
 import type { Socket } from "node:net";
-import { type Clock, onAbort, sleep, type Store, unlessAborted } from "@tenure/core";
+import type { Clock, Store } from "@tenure/core";
 import type { FastifyInstance } from "fastify";
 import type { Registry } from "prom-client";
 import { spiffeNameOf } from "../certificates/spiffe.js";
@@ -18,9 +18,9 @@ import { StoredDisk } from "../disk/stored-disk.js";
 import type { Announcer } from "../membership/announcer.js";
 import { Membership } from "../membership/membership.js";
 import { MEMBER_LEASES } from "../protocol/electorate.js";
-import type { LeaveOutcome } from "../protocol/leaving.js";
 import type { Configuration } from "../protocol/messages.js";
 import { Peer } from "../protocol/peer.js";
+import { Recovery } from "../recovery/recovery.js";
 import { RmRegistry } from "../registry/rm-registry.js";
 import type { SelfRegistration } from "../registry/self-registration.js";
 import { Callers, type WireIdentity } from "./callers.js";
@@ -31,11 +31,13 @@ import { HttpTransport } from "./http-transport.js";
 import { leaseRoutes } from "./lease-routes.js";
 import { CALL_LEASES, limitedCall } from "./limited-call.js";
 import { joinCluster, nodeAnnouncer } from "./node-announcer.js";
+import { NodeLeaving } from "./node-leaving.js";
 import { nodeRegistry } from "./node-registry.js";
 import { type CallTls, PeerCalls } from "./peer-calls.js";
 import { type NodeLog, PeerLog } from "./peer-log.js";
 import { PeerMetrics } from "./peer-metrics.js";
 import type { NodeOptions } from "./peer-node-options.js";
+import { probeConnection, recoveryRoutes } from "./recovery-routes.js";
 import { rmRoutes } from "./rm-routes.js";
 import { Offices } from "./offices.js";
 import { tellWireErrors } from "./route.js";
@@ -66,17 +68,13 @@ interface Mounted {
   readonly calls: PeerCalls;
   readonly announcer: Announcer;
   readonly registration: SelfRegistration;
-  readonly unregister: () => Promise<void>;
+  readonly leaving: NodeLeaving;
   readonly silent: SilentMembers;
   readonly decider: Decider;
   readonly log: PeerLog;
   readonly metrics: PeerMetrics;
   readonly stopFollowing: () => void;
 }
-
-/** How many leases a node that stops waits to be removed from the electorate: an election, a first step and a removal. */
-const LEAVE_LEASES = 4;
-const RETURNED = new Error("the server is a member again");
 
 export class PeerNode {
   readonly options: NodeOptions;
@@ -89,8 +87,6 @@ export class PeerNode {
   readonly #forgetting: Forgetting;
   #mounted: Mounted | null = null;
   #peer: Peer | null = null;
-  /** While it waits to be let go after a leave that it was asked for. */
-  #letGoing: AbortController | null = null;
   #stopped: Promise<void> | null = null;
 
   private constructor(options: NodeOptions, parts: PeerNodeParts, records: OwnRecords, disk: StoredDisk) {
@@ -156,12 +152,22 @@ export class PeerNode {
       log,
     });
     const decider = this.#decider(calls, log, metrics);
+    const leaving = new NodeLeaving({
+      endpoint,
+      ttlMs,
+      clock,
+      peer: () => this.peer,
+      announcer,
+      decisions: this.#decisions,
+      unregister,
+      log,
+    });
     const silent = new SilentMembers(membership, host.log, clock, ttlMs);
     this.#mounted = {
       calls,
       announcer,
       registration,
-      unregister,
+      leaving,
       silent,
       decider,
       log,
@@ -185,8 +191,25 @@ export class PeerNode {
       membership,
       announcer,
       log: host.log,
-      onLeft: () => this.#letGo(log),
-      onReturned: () => this.#letGoing?.abort(RETURNED),
+      onLeft: () => leaving.letGo(),
+      onReturned: () => leaving.returned(),
+    });
+    recoveryRoutes(app, {
+      identity,
+      callers,
+      log: host.log,
+      recovery: () =>
+        new Recovery({
+          self: { identity, endpoint, disk: this.#disk.id },
+          ttlMs,
+          clock,
+          voter: this.peer.answers,
+          transport: new HttpTransport(calls),
+          membership,
+          log: this.#decisions,
+          calls: this.#decisionCalls(calls),
+          probe: probeConnection,
+        }),
     });
     statusRoutes(app, {
       callers,
@@ -253,26 +276,7 @@ export class PeerNode {
 
   /** Says goodbye as well as it goes, and waits to be let go; not for ever: then it is a crash to the others. */
   async leave(): Promise<void> {
-    if (this.#peer === null) return;
-    const { announcer, log } = this.#mount();
-    const limit = new AbortController();
-    const limitMs = LEAVE_LEASES * this.options.ttlMs;
-    const cancel = this.#parts.clock.after(limitMs, () =>
-      limit.abort(
-        new Error(
-          `no coordinator removed this server from the electorate within ${limitMs} ms; it counts as crashed`,
-        ),
-      ),
-    );
-    const gone = announcer.leave({ anyway: true }).then(() => this.#peer?.leave({ signal: limit.signal }));
-    try {
-      log.left((await Promise.race([gone, whenAborted(limit.signal)])) ?? { kind: "removed" });
-    } catch (cause) {
-      log.failed("to leave the cluster", this.options.endpoint, cause);
-    } finally {
-      cancel();
-      void gone.catch(() => {});
-    }
+    if (this.#peer !== null) await this.#mount().leaving.stop();
   }
 
   /** Idempotent. Ends what it leads. */
@@ -305,12 +309,7 @@ export class PeerNode {
       clock: this.#parts.clock,
       limitMs: ttlMs,
       log: this.#decisions,
-      calls: new HttpDecisionCalls(
-        calls,
-        endpoint,
-        this.#resourceManager,
-        () => this.#electorate()?.cluster ?? null,
-      ),
+      calls: this.#decisionCalls(calls),
       electorate: () => this.#electorate(),
       members: () => this.membership.endpoints(),
       resourceManagers: () => this.#registry.endpoints(),
@@ -320,6 +319,11 @@ export class PeerNode {
       },
       onFailure: (to, cause) => log.failed("to have a decision applied", to, cause),
     });
+  }
+
+  #decisionCalls(calls: PeerCalls): HttpDecisionCalls {
+    const cluster = (): string | null => this.#electorate()?.cluster ?? null;
+    return new HttpDecisionCalls(calls, this.options.endpoint, this.#resourceManager, cluster);
   }
 
   #electorate(): Configuration | null {
@@ -351,38 +355,4 @@ export class PeerNode {
       "the renewed bundle names another server, and the others refuse this one: put the old back, or restart",
     );
   }
-
-  #letGo(log: PeerLog): void {
-    this.#letGoing?.abort(RETURNED);
-    this.#letGoing = new AbortController();
-    this.#leaveForGood(log, this.#letGoing.signal).then(
-      (outcome) => log.left(outcome),
-      () => {},
-    );
-  }
-
-  /** Until the electorate does not name it, and no member would have it apply decisions. */
-  async #leaveForGood(log: PeerLog, signal: AbortSignal): Promise<LeaveOutcome> {
-    const { unregister } = this.#mount();
-    const outcome = await this.peer.leave({ signal });
-    if (outcome.kind === "last") return outcome;
-    await this.#decisions.forgetOpen();
-    const what = "to unregister this server as a resource manager";
-    for (;;) {
-      try {
-        await unlessAborted(signal, unregister());
-        return outcome;
-      } catch (cause) {
-        signal.throwIfAborted();
-        log.failed(what, this.options.endpoint, cause);
-        await sleep(this.#parts.clock, this.options.ttlMs, signal);
-      }
-    }
-  }
-}
-
-function whenAborted(signal: AbortSignal): Promise<never> {
-  return new Promise((_, reject) => {
-    onAbort(signal, () => reject(signal.reason as Error));
-  });
 }

@@ -14,6 +14,7 @@ export const WIRE_STATUS = {
   tc_term_stale: 409,
   tc_not_leader: 409,
   txn_conflict: 409,
+  tc_recovery_refused: 409,
   tc_rm_replication_failed: 502,
   tc_unavailable: 503,
   tc_cluster_unavailable: 503,

@@ -1,0 +1,96 @@
+/** How a node leaves: for now, when its process is stopped, or for good, as an operator has asked. */
+import { type Clock, onAbort, sleep, unlessAborted } from "@tenure/core";
+import type { DecisionLog } from "../decisions/decision-log.js";
+import type { Announcer } from "../membership/announcer.js";
+import type { LeaveOutcome } from "../protocol/leaving.js";
+import type { Peer } from "../protocol/peer.js";
+import type { PeerLog } from "./peer-log.js";
+
+export interface NodeLeavingParts {
+  readonly endpoint: string;
+  readonly ttlMs: number;
+  readonly clock: Clock;
+  readonly peer: () => Peer;
+  readonly announcer: Announcer;
+  readonly decisions: DecisionLog;
+  /** Takes this server out of the registry of every member. */
+  readonly unregister: () => Promise<void>;
+  readonly log: PeerLog;
+}
+
+/** How many leases a node that stops waits to be removed from the electorate: an election, a first step and a removal. */
+const LEAVE_LEASES = 4;
+const RETURNED = new Error("the server is a member again");
+
+export class NodeLeaving {
+  readonly #parts: NodeLeavingParts;
+  /** While it waits to be let go after a leave that it was asked for. */
+  #letGoing: AbortController | null = null;
+
+  constructor(parts: NodeLeavingParts) {
+    this.#parts = parts;
+  }
+
+  /** Before its process ends: goodbye to all, as well as it goes, and within a time limit. It stays a resource manager. */
+  async stop(): Promise<void> {
+    const { endpoint, ttlMs, clock, peer, announcer, log } = this.#parts;
+    const limit = new AbortController();
+    const limitMs = LEAVE_LEASES * ttlMs;
+    const cancel = clock.after(limitMs, () =>
+      limit.abort(
+        new Error(
+          `no coordinator removed this server from the electorate within ${limitMs} ms; it counts as crashed`,
+        ),
+      ),
+    );
+    const gone = announcer.leave({ anyway: true }).then(() => peer().leave({ signal: limit.signal }));
+    try {
+      log.left(await Promise.race([gone, whenAborted(limit.signal)]));
+    } catch (cause) {
+      log.failed("to leave the cluster", endpoint, cause);
+    } finally {
+      cancel();
+      void gone.catch(() => {});
+    }
+  }
+
+  /** After a leave that every member has confirmed. */
+  letGo(): void {
+    const { log } = this.#parts;
+    this.#letGoing?.abort(RETURNED);
+    this.#letGoing = new AbortController();
+    this.#forGood(this.#letGoing.signal).then(
+      (outcome) => log.left(outcome),
+      () => {},
+    );
+  }
+
+  /** It shall be a member again. */
+  returned(): void {
+    this.#letGoing?.abort(RETURNED);
+  }
+
+  /** Until the electorate does not name it, and no member would have it apply decisions. */
+  async #forGood(signal: AbortSignal): Promise<LeaveOutcome> {
+    const { endpoint, ttlMs, clock, peer, decisions, unregister, log } = this.#parts;
+    const outcome = await peer().leave({ signal });
+    if (outcome.kind === "last") return outcome;
+    await decisions.forgetOpen();
+    for (;;) {
+      try {
+        await unlessAborted(signal, unregister());
+        return outcome;
+      } catch (cause) {
+        signal.throwIfAborted();
+        log.failed("to unregister this server as a resource manager", endpoint, cause);
+        await sleep(clock, ttlMs, signal);
+      }
+    }
+  }
+}
+
+function whenAborted(signal: AbortSignal): Promise<never> {
+  return new Promise((_, reject) => {
+    onAbort(signal, () => reject(signal.reason as Error));
+  });
+}
