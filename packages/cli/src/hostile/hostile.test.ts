@@ -135,7 +135,8 @@ async function measure(of: Arena, { prepare, during }: Work): Promise<{ window: 
     };
     if (stalledMs === 0) return { window, stalled };
     console.log(
-      `the disk stood still for ${stalledMs} ms: measured again, p99 was ${window.p99Ms.toFixed(1)} ms`,
+      `the disk stood still for ${stalledMs} ms: measured again; p99 was ${window.p99Ms.toFixed(1)} ms, ` +
+        `max ${share(window.latenciesMs, 1).toFixed(1)} ms, leases lost ${window.lost}`,
     );
     expect(stalled).toBeLessThan(MAX_STALLED);
   }
@@ -154,6 +155,7 @@ class Windows {
     const { window, stalled } = await measure(of, work);
     this.#all.push(window);
     this.#stalled += stalled;
+    expect(this.#stalled, `${this.#name} windows measured again`).toBeLessThanOrEqual(MAX_STALLED);
     return window;
   }
 
