@@ -21,7 +21,8 @@ schedule follows from its seed. All cores are used.
   --total N         how many schedules in all, shared among the profiles: --profile all --total 20000
   --from SEED       the first seed (default 1)
   --profile NAME    ${Object.keys(PROFILES).join(", ")} or all (default usual)
-  --mutant NAME     a core with one rule switched off, or all: which checker notices, and from which seed on
+  --mutant NAME     core or client with one rule switched off; several by commas, or all: which checker notices, and
+                    from which seed on
   --full            with --mutant: run all seeds and count, not only until the first is caught
   --core DIR        another build of core (its dist folder) with this test kit, to compare the two
   --peers           quorum leases between peers instead; its profiles are ${Object.keys(PEER_PROFILES).join(", ")}
@@ -163,9 +164,11 @@ function list(): number {
 function mutantsNamed(name: string | undefined): readonly Mutant[] {
   if (name === undefined) return [];
   if (name === "all") return MUTANTS;
-  const mutant = MUTANTS.find((each) => each.name === name);
-  if (mutant === undefined) throw new Error(`no mutant ${name}; --list shows them`);
-  return [mutant];
+  return name.split(",").map((each) => {
+    const mutant = MUTANTS.find((known) => known.name === each);
+    if (mutant === undefined) throw new Error(`no mutant ${each}; --list shows them`);
+    return mutant;
+  });
 }
 
 function wholeNumber(text: string, option: string): number {
