@@ -161,6 +161,7 @@ export class ElectionClient implements Client {
     const { election, process, groupId } = part;
     const { clock, name } = process;
     let lead: Lead | null = null;
+    let sinceMs = 0;
     elector.onAnswered = () => {
       if (lead !== null && !clock.isKilled && clock.look(() => lead?.led.leftMs() ?? 0) > 0)
         checks.onLead(lead);
@@ -168,6 +169,7 @@ export class ElectionClient implements Client {
     election.onPromote(async ({ term }, signal, lease) => {
       const current: Lead = { process, groupId, led: { term, leftMs: () => lease.leftMs() } };
       lead = current;
+      sinceMs = environment.time.monotonicMs();
       counts.elections++;
       led.add(`${groupId} ${term}`);
       checks.onPromoted(part, term, signal);
@@ -193,7 +195,9 @@ export class ElectionClient implements Client {
         reason,
         clock.look(() => election.isLeader()),
       );
-      if (lead !== null) checks.onStop(lead, reason === "lapsed" ? "lapsed" : "ended");
+      // A first lease that a long wait has left hardly anything of may end before the first renewal is answered.
+      const isRenewed = environment.time.monotonicMs() - sinceMs > part.ttlMs / 2;
+      if (lead !== null) checks.onStop(lead, isRenewed && reason === "lapsed" ? "lapsed" : "ended");
       lead = null;
     });
   }
