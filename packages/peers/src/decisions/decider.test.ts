@@ -215,6 +215,20 @@ describe("decisions and the electorate", () => {
     expect(at("e").log.get("t")).toBeNull();
   });
 
+  it("a step that waits says for what: who does not answer, or which transaction is not final", async () => {
+    at("a").decider.lead(1, ended);
+    const { decider, config } = at("a");
+    world.cut.add("a b").add("a c");
+    expect(await mayStep("a")).toBe(false);
+    expect(decider.holdStep(config)).toMatch(/^no majority of the electorate shows .*\(b: cut; c: cut\)$/);
+    await decider.stopped();
+    world.cut.clear();
+    await at("b").log.remember({ txnId: "t", decision: "commit", term: 1 });
+    world.remembers = 0;
+    expect(await mayStep("a")).toBe(false);
+    expect(decider.holdStep(config)).toBe("transaction t cannot be made final: no-majority");
+  });
+
   it("a coordinator that has missed a decision carries it too", async () => {
     world.isolate("c");
     await at("a").decider.settle("t", "commit", 1);

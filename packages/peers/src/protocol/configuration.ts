@@ -49,3 +49,8 @@ export function hasSameMembers(a: Configuration, b: Configuration): boolean {
     )
   );
 }
+
+/** The same epoch of the same cluster: one epoch names one electorate. */
+export function isSameConfiguration(a: Configuration | null, b: Configuration | null): boolean {
+  return a !== null && b !== null && a.cluster === b.cluster && compareEpochs(a.epoch, b.epoch) === 0;
+}

@@ -6,6 +6,7 @@
  * and margin have passed.
  */
 import { type Clock, sendMoment } from "@tenure/core";
+import { SerialQueue } from "../serial-queue.js";
 import { compareEpochs } from "./configuration.js";
 import type {
   AcquireRequest,
@@ -55,8 +56,8 @@ export class Voter implements PeerAnswers {
   #config: Configuration | null;
   /** The holder of the vote has renewed, in this life of the process: so it has won, and lives. */
   #isLed = false;
-  /** The last of the decisions, which are made one after the other. */
-  #last: Promise<unknown> = Promise.resolve();
+  /** Decisions are made one after the other. */
+  readonly #queue = new SerialQueue();
 
   constructor(options: VoterOptions) {
     this.#options = options;
@@ -77,17 +78,17 @@ export class Voter implements PeerAnswers {
   acquire(request: AcquireRequest): Promise<LeaseVerdict> {
     const { candidateId, candidateEndpoint, cluster } = request;
     this.#noteCluster(candidateId, candidateEndpoint, cluster);
-    return this.#inTurn(() => this.#carryOut(decideAcquire(this.#state(), request, this.#time()), false));
+    return this.#queue.run(() => this.#carryOut(decideAcquire(this.#state(), request, this.#time()), false));
   }
 
   renew(request: RenewRequest): Promise<LeaseVerdict> {
     const { leaderId, leaderEndpoint, config } = request;
     this.#noteCluster(leaderId, leaderEndpoint, config.cluster);
-    return this.#inTurn(() => this.#carryOut(decideRenew(this.#state(), request, this.#time()), true));
+    return this.#queue.run(() => this.#carryOut(decideRenew(this.#state(), request, this.#time()), true));
   }
 
   release(request: ReleaseRequest): Promise<ReleaseVerdict> {
-    return this.#inTurn(async () => {
+    return this.#queue.run(async () => {
       const released = obeysRelease(this.#state(), request);
       if (released && this.#held !== null) this.#held = { ...this.#held, released: true };
       this.#options.onChange();
@@ -97,7 +98,7 @@ export class Voter implements PeerAnswers {
 
   /** Takes a configuration for its own if it is newer, on disk first. Not a vote: nothing else changes. */
   adopt(config: Configuration): Promise<void> {
-    return this.#inTurn(async () => {
+    return this.#queue.run(async () => {
       if (this.#config !== null) {
         if (this.#config.cluster !== config.cluster) return;
         if (compareEpochs(config.epoch, this.#config.epoch) <= 0) return;
@@ -145,7 +146,7 @@ export class Voter implements PeerAnswers {
 
   /** Resolves when every decision begun so far is on disk. */
   async settled(): Promise<void> {
-    await this.#last;
+    await this.#queue.settled();
   }
 
   #noteCluster(identity: string, endpoint: string, cluster: string): void {
@@ -172,12 +173,6 @@ export class Voter implements PeerAnswers {
     if (config !== undefined) this.#config = config;
     this.#options.onChange();
     return { granted: true, state: this.state() };
-  }
-
-  #inTurn<T>(work: () => Promise<T>): Promise<T> {
-    const turn = this.#last.then(work);
-    this.#last = turn.catch(() => {});
-    return turn;
   }
 
   #state(): VoterState {

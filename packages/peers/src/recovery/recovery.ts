@@ -20,7 +20,7 @@
  * a member's lease, or while anybody holds a lease. What only lost electors remembered is lost.
  */
 import type { Clock } from "@tenure/core";
-import type { DecisionCalls, Heard, HeldQuestion } from "../decisions/decider.js";
+import type { DecisionCalls, Heard, HeldQuestion } from "../decisions/decision-calls.js";
 import type { HeldDecision } from "../decisions/decision.js";
 import type { DecisionLog, HeldPage } from "../decisions/decision-log.js";
 import { compareEpochs, isMajority, speaksFor } from "../protocol/configuration.js";
@@ -32,6 +32,7 @@ import type {
   PeerState,
   PeerTransport,
 } from "../protocol/messages.js";
+import { within } from "../within.js";
 
 export interface RecoveryParts {
   readonly self: { readonly identity: string; readonly endpoint: string; readonly disk: string };
@@ -212,10 +213,7 @@ export class Recovery {
   }
 
   #within<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
-    const { clock, ttlMs } = this.#parts;
-    const limit = new AbortController();
-    const cancel = clock.after(ttlMs, () => limit.abort(new Error(`no answer within ${ttlMs} ms`)));
-    return work(limit.signal).finally(cancel);
+    return within(this.#parts.clock, this.#parts.ttlMs, work);
   }
 }
 

@@ -257,8 +257,7 @@ export class PeerNode {
       disk: this.#disk,
       transport,
       membership,
-      holdStep: (config) =>
-        decider.mayStep(config) ? null : "a majority of the electorate does not hold every decision yet",
+      holdStep: (config) => decider.holdStep(config),
     });
     this.#peer.on((event) => {
       log.event(event);
