@@ -98,10 +98,15 @@ export class NetworkElector implements Elector {
     await this.#travel(signal);
     if (process === null || !process.clock.isRunning) throw this.#unavailable("connection refused");
     const connection = new AbortController();
-    let forgetCrash = () => {};
+    let forget = () => {};
     const lost = new Promise<"lost">((resolve) => {
-      forgetCrash = process.onCrash(() => resolve("lost"));
-      signal?.addEventListener("abort", () => resolve("lost"), { once: true });
+      const lose = () => resolve("lost");
+      const forgetCrash = process.onCrash(lose);
+      signal?.addEventListener("abort", lose, { once: true });
+      forget = () => {
+        forgetCrash();
+        signal?.removeEventListener("abort", lose);
+      };
       if (network.faults.lossRate > 0)
         time.after(this.#random.between(...WATCH_MS), () => this.#clock.pass(() => resolve("lost")));
     });
@@ -120,7 +125,7 @@ export class NetworkElector implements Elector {
         yield next.value;
       }
     } finally {
-      forgetCrash();
+      forget();
       process.clock.pass(() => connection.abort(new CallLost("hung up")));
     }
   }
