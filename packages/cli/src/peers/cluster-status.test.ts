@@ -97,6 +97,11 @@ describe("the status of a cluster", () => {
       expect(found).toContain(part);
   });
 
+  it("takes a step that was sent within a lease for no problem", () => {
+    const held = { reason: "not-stored", detail: "it was sent", for_ms: 1000 };
+    expect(problems(answered(statusOf("a", { held_back: held })))).toEqual([]);
+  });
+
   it("shows a member that is no elector, and whom the coordinator does not hear", () => {
     const found = problems(
       answered(statusOf("a", { missing: [{ identity: "c", endpoint: at("c") }] })),

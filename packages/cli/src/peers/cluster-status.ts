@@ -100,7 +100,8 @@ function ofServer(each: StatusShape, newest: StatusShape, nowMs: number): readon
   if (newest.electorate !== null && !(each.identity in newest.electorate.members)) {
     problems.push(`${endpoint} is no elector: the coordinator adds it when it reaches it`);
   }
-  if (each.is_leader && heldBack !== null) {
+  // Every step takes a round or two.
+  if (each.is_leader && heldBack !== null && heldBack.for_ms > each.ttl_ms) {
     problems.push(
       `a change of the electorate is held back for ${seconds(heldBack.for_ms)}: ${heldBack.detail}`,
     );
