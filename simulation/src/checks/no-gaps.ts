@@ -1,7 +1,7 @@
 import type { ElectionRecord } from "@tenure/core";
 import type { GroupTruth, RecordWrite } from "../truth.js";
 import type { Standing } from "../waiting-rooms.js";
-import { type Check, type CheckContext, type Lead, leftMs, mayWin } from "./check.js";
+import { type Check, type CheckContext, type Lead, leftMs, mayWin, type Participant } from "./check.js";
 
 /** After all has settled. */
 const FIRST_LEADER_MS = 2000;
@@ -51,6 +51,14 @@ export class NoGaps implements Check {
   onLead(lead: Lead): void {
     this.#leads.set(lead.groupId, lead);
     this.#lastLed.set(lead.groupId, this.#context.nowMs());
+  }
+
+  /** A lease whose holder crashed without any fault around has to end first; L10 judges what follows. */
+  onCrashed({ process, groupId, ttlMs }: Participant): void {
+    const { record } = this.#context.truth(groupId);
+    if (record === null || record.holder?.instanceId !== process.instanceId) return;
+    const delayMs = record.config?.policy.takeoverDelayMs ?? 0;
+    this.#lastLed.set(groupId, this.#context.nowMs() + ttlMs + delayMs);
   }
 
   onWrite(write: RecordWrite): void {
