@@ -6,6 +6,7 @@ import type { Client } from "./sim-client.js";
 import type { SimServer } from "./sim-server.js";
 
 const HOUR_MS = 3_600_000;
+const CUT_OFF_RATE = 0.3;
 
 export class Chaos {
   /** Per server, how long its monotonic clock has stood still in this life. */
@@ -40,6 +41,11 @@ export class Chaos {
 
   get #isOver(): boolean {
     return this.#environment.time.monotonicMs() >= this.#environment.profile.chaosMs;
+  }
+
+  /** Faults end. */
+  #untilEnd(forMs: number): number {
+    return Math.min(forMs, this.#environment.profile.chaosMs - this.#environment.time.monotonicMs());
   }
 
   /** What goes wrong all the time. */
@@ -122,6 +128,12 @@ export class Chaos {
       const { process } = client;
       if (process === null) {
         client.start();
+        continue;
+      }
+      if (this.#environment.profile.elections && random.chance(CUT_OFF_RATE)) {
+        const forMs = random.between(200, 2500);
+        this.#environment.trace?.note(client.name, `is cut off for ${forMs.toFixed(1)} ms`);
+        this.#environment.network.cutOff(process.clock, this.#untilEnd(forMs));
         continue;
       }
       const dice = random.next();

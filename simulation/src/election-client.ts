@@ -12,6 +12,12 @@ const LOOK_MS = [5, 60] as const;
 /** After a suspend `isLeader()` may be wrong for this long. */
 const TRUSTED_MS = 1.1;
 
+/**
+ * A wait costs a quarter of the first lease at most. Where less is left, the campaign was late on its way to the server, among
+ * faults, and the lease may end before the first renewal is answered.
+ */
+const SHORT_SHARE = 0.6;
+
 interface Part extends Participant {
   readonly election: Election;
 }
@@ -161,7 +167,7 @@ export class ElectionClient implements Client {
     const { election, process, groupId } = part;
     const { clock, name } = process;
     let lead: Lead | null = null;
-    let sinceMs = 0;
+    let renewedByMs = 0;
     elector.onAnswered = () => {
       if (lead !== null && !clock.isKilled && clock.look(() => lead?.led.leftMs() ?? 0) > 0)
         checks.onLead(lead);
@@ -169,7 +175,8 @@ export class ElectionClient implements Client {
     election.onPromote(async ({ term }, signal, lease) => {
       const current: Lead = { process, groupId, led: { term, leftMs: () => lease.leftMs() } };
       lead = current;
-      sinceMs = environment.time.monotonicMs();
+      const isShort = lease.leftMs() < part.ttlMs * SHORT_SHARE;
+      renewedByMs = environment.time.monotonicMs() + (isShort ? part.ttlMs / 2 : 0);
       counts.elections++;
       led.add(`${groupId} ${term}`);
       checks.onPromoted(part, term, signal);
@@ -195,8 +202,7 @@ export class ElectionClient implements Client {
         reason,
         clock.look(() => election.isLeader()),
       );
-      // A first lease that a long wait has left hardly anything of may end before the first renewal is answered.
-      const isRenewed = environment.time.monotonicMs() - sinceMs > part.ttlMs / 2;
+      const isRenewed = environment.time.monotonicMs() >= renewedByMs;
       if (lead !== null) checks.onStop(lead, isRenewed && reason === "lapsed" ? "lapsed" : "ended");
       lead = null;
     });

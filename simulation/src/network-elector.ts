@@ -96,7 +96,8 @@ export class NetworkElector implements Elector {
     const { network, servers, time } = this.#environment;
     const { process } = this.#random.pick(servers);
     await this.#travel(signal);
-    if (process === null || !process.clock.isRunning) throw this.#unavailable("connection refused");
+    if (process === null || !process.clock.isRunning || network.isCutOff(this.#clock))
+      throw this.#unavailable("connection refused");
     const connection = new AbortController();
     let forget = () => {};
     const lost = new Promise<"lost">((resolve) => {
@@ -119,7 +120,7 @@ export class NetworkElector implements Elector {
           lost,
         ]);
         await this.#travel(signal);
-        if (next === "lost") throw this.#unavailable("connection reset");
+        if (next === "lost" || network.isCutOff(this.#clock)) throw this.#unavailable("connection reset");
         if (next instanceof Error) throw next;
         if (next.done === true) throw this.#unavailable("the watch ended");
         yield next.value;

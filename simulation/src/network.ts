@@ -51,6 +51,8 @@ export class Network {
   /** What has arrived and is not answered. */
   readonly requests: Set<OpenRequest> = new Set();
   readonly #connections = new Map<ProcessClock, Set<Connection>>();
+  /** Until when nothing that a process sends arrives, nor anything that is sent to it. */
+  readonly #cutOffUntilMs = new WeakMap<ProcessClock, number>();
   #arrivals = 0;
 
   constructor(time: VirtualClock, random: Random, rooms: WaitingRooms) {
@@ -63,6 +65,14 @@ export class Network {
   hangUp(from: ProcessClock): void {
     for (const connection of this.#connections.get(from) ?? []) connection.close();
     this.#connections.delete(from);
+  }
+
+  cutOff(from: ProcessClock, forMs: number): void {
+    this.#cutOffUntilMs.set(from, this.#time.monotonicMs() + forMs);
+  }
+
+  isCutOff(from: ProcessClock): boolean {
+    return (this.#cutOffUntilMs.get(from) ?? 0) > this.#time.monotonicMs();
   }
 
   call<T>(call: NetworkCall<T>): Promise<T> {
@@ -92,7 +102,7 @@ export class Network {
       call.signal?.addEventListener("abort", abort, { once: true });
 
       const answer = (how: () => void) => {
-        if (this.#random.chance(this.faults.lossRate)) return;
+        if (this.#random.chance(this.faults.lossRate) || this.isCutOff(call.from)) return;
         this.#time.after(this.#delay(), () => call.from.pass(() => settle(how)));
       };
       const arrive = (isDuplicate: boolean, throughProxy: boolean) => {
@@ -101,7 +111,9 @@ export class Network {
           answer(result.ok ? () => resolve(result.value) : () => reject(result.error));
         });
       };
-      call.from.pass(() => this.#send(arrive));
+      call.from.pass(() => {
+        if (!this.isCutOff(call.from)) this.#send(arrive);
+      });
     });
   }
 

@@ -75,7 +75,15 @@ export const ELECTION_MUTANTS: readonly Mutant[] = [
   {
     name: "promoted-again",
     rule: "a term that was given up is not led again",
-    patches: [patch("election.js", "term <= this.#endedTerm || ", "")],
+    patches: [
+      patch("election.js", "term <= this.#endedTerm || ", ""),
+      // Else the resign is answered before the next campaign is sent, mostly.
+      patch(
+        "election.js",
+        'else if (reason !== "stopped" || this.#resignOnStop)\n            await',
+        'else if (reason !== "stopped" || this.#resignOnStop)\n            void',
+      ),
+    ],
     profile,
   },
   {
