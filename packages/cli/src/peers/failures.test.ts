@@ -1,0 +1,147 @@
+/**
+ * Failures of real servers with real certificates, in full under `npm run chaos`: servers stopped in every order at the default
+ * lease, a leader that cannot be connected to, certificates that expire, a crash of all.
+ */
+import { execFileSync } from "node:child_process";
+import { writeFileSync } from "node:fs";
+import { sleep, systemClock } from "@tenure/core";
+import { isMissing, TestNetwork } from "@tenure/engines";
+import { afterEach, describe, expect, it } from "vitest";
+import { isChaos } from "../chaos.test-kit.js";
+import { until } from "../engines/until.test-kit.js";
+import { type ClusterNode, TestCluster } from "./cluster.test-kit.js";
+
+const NAMES = ["a", "b", "c"];
+const ORDERS = ["abc", "acb", "bac", "bca", "cab", "cba"];
+const DEFAULT_TTL_MS = 5000;
+
+let cluster: TestCluster;
+let network: TestNetwork | null = null;
+afterEach(async () => {
+  await cluster.close();
+  network?.close();
+  network = null;
+});
+
+const electors = async (node: ClusterNode): Promise<readonly string[]> =>
+  Object.keys((await cluster.leaderAt(node))?.peer.config?.members ?? {}).toSorted();
+
+const chosen = <T>(all: readonly T[], inTests: number): readonly T[] =>
+  isChaos ? all : all.slice(0, inTests);
+
+describe("of servers with certificates", { timeout: 300_000 }, () => {
+  it.each(chosen(ORDERS, 1))(
+    "those stopped one after the other, in the order %s, leave within four leases each, and elect when started again",
+    async (order) => {
+      const ttlMs = isChaos ? DEFAULT_TTL_MS : 1500;
+      cluster = await TestCluster.started(NAMES, { ttlMs });
+      const nodes = Array.from(order).map(
+        (name) => cluster.nodes.find((node) => node.name === name) as ClusterNode,
+      );
+      for (const node of nodes) {
+        const exit = await node.process?.end("SIGTERM");
+        expect([node.name, exit, node.log.includes("counts as crashed")]).toEqual([node.name, 0, false]);
+        expect(node.log).toMatch(/this server has left/);
+      }
+      // As the page says: the one that was stopped last is started first.
+      for (const node of nodes.toReversed()) await cluster.start(node);
+      await cluster.settled();
+    },
+  );
+
+  it.each(chosen(["together"], 0))("those stopped %s need a majority of them to elect again", async () => {
+    cluster = await TestCluster.started(NAMES, { ttlMs: DEFAULT_TTL_MS });
+    expect(await Promise.all(cluster.nodes.map(async (node) => node.process?.end("SIGTERM")))).toEqual([
+      0, 0, 0,
+    ]);
+    for (const node of cluster.nodes.slice(1)) await cluster.start(node);
+    expect(cluster.nodes.slice(1)).toContain(await cluster.leader());
+  });
+
+  it.skipIf(isMissing("ip"))(
+    "a leader that cannot be connected to keeps the electors that grant its rounds, and they elect when it dies",
+    async () => {
+      network = new TestNetwork(NAMES);
+      const net = network;
+      // Each is reached at a second address of its machine, and calls from the first.
+      const second = (name: string): string =>
+        `${net.host(name).replace(/\d+$/, "")}${100 + NAMES.indexOf(name)}`;
+      const places = Object.fromEntries(
+        NAMES.map((name) => [name, { host: second(name), inside: net.inside(name) }] as const),
+      );
+      const address = (name: string, verb: "add" | "del"): void => {
+        const [program = "", ...inside] = net.inside(name);
+        execFileSync(program, [...inside, "ip", "addr", verb, `${second(name)}/24`, "dev", "eth0"]);
+      };
+      for (const name of NAMES) address(name, "add");
+      cluster = await TestCluster.started(NAMES, { places });
+      const leader = await cluster.leader();
+      const rest = cluster.nodes.filter((node) => node !== leader);
+      const term = (await cluster.leaderAt(rest[0] as ClusterNode))?.term;
+      address(leader.name, "del");
+      await sleep(systemClock, 8 * cluster.ttlMs);
+      for (const node of rest) {
+        expect(await electors(node)).toEqual(NAMES);
+        expect((await cluster.leaderAt(node))?.term).toBe(term);
+      }
+      await leader.process?.end("SIGKILL");
+      await cluster.leader();
+    },
+  );
+
+  it.each(chosen(["followers"], 0))(
+    "%s whose certificates expire are not removed, say so themselves, and are back when the bundle is issued again",
+    async () => {
+      cluster = await TestCluster.of(NAMES);
+      const issue = async (node: ClusterNode, leftMs: number): Promise<void> => {
+        // Bundles of these tests are valid for 20 days.
+        const issuedMs = systemClock.wallMs() - 20 * 86_400_000 + leftMs;
+        const { key, cert, ca } = await cluster.bundle("server", node.name, cluster.authority, issuedMs);
+        writeFileSync(node.bundleFile, `${key}\n${cert}\n${ca}\n`, { mode: 0o600 });
+      };
+      const [a, b, c] = cluster.nodes as [ClusterNode, ClusterNode, ClusterNode];
+      const expiring = [b, c];
+      for (const node of expiring) await issue(node, 30_000);
+      await Promise.all(cluster.nodes.map((node) => cluster.start(node)));
+      await cluster.settled();
+      await until(60_000, "both say that their own certificate has expired", async () =>
+        expiring.every((node) => node.log.includes("expired on")),
+      );
+      await sleep(systemClock, 6 * cluster.ttlMs);
+      expect(await electors(a)).toEqual(NAMES);
+      for (const node of expiring) await issue(node, 19 * 86_400_000);
+      await until(30_000, "the new bundles are taken up", async () =>
+        expiring.every((node) => node.log.includes("have been renewed")),
+      );
+      await cluster.settled();
+    },
+  );
+
+  it.each(chosen(["all"], 0))(
+    "a crash of %s forgets no decision, and does not keep a fourth server from joining",
+    async () => {
+      cluster = await TestCluster.of([...NAMES, "d"]);
+      const [d] = cluster.nodes.splice(3, 1) as [ClusterNode];
+      await Promise.all(cluster.nodes.map((node) => cluster.start(node)));
+      await cluster.settled();
+      const leader = await cluster.leader();
+      const decide = (node: ClusterNode, decision: string) =>
+        cluster.ask(node, "POST", "/v1/tc/decide", { body: { txn_id: "t", decision } });
+      await until(20 * cluster.ttlMs, "a decision is applied everywhere", async () => {
+        const { body } = await decide(leader, "commit");
+        return Array.isArray(body["pending"]) && body["pending"].length === 0;
+      });
+      await sleep(systemClock, (isChaos ? 20 : 4) * cluster.ttlMs);
+      for (const node of cluster.nodes) await node.process?.end("SIGKILL");
+      await Promise.all(cluster.nodes.map((node) => cluster.start(node)));
+      await cluster.settled();
+      const next = await cluster.leader();
+      expect(await decide(next, "abort")).toMatchObject({ status: 409, body: { decision: "commit" } });
+      const join = cluster.endpoints;
+      cluster.nodes.push(d);
+      await cluster.start(d, { join });
+      // Before, the step waited until the servers had run as long as they had before the crash.
+      await until(12 * cluster.ttlMs, "it is an elector", async () => (await electors(next)).includes("d"));
+    },
+  );
+});
