@@ -92,12 +92,6 @@ export function leaseRoutes(app: FastifyInstance, { peer, callers, offices, cloc
       ttlMs: body.ttlMs("ttl_ms"),
       config: decodeConfiguration(body.required("config"), "config"),
     };
-    if (!Object.hasOwn(request.config.members, leaderId)) {
-      throw new WireError(
-        "invalid_body",
-        `config.members must name ${leaderId}: a leader never removes itself`,
-      );
-    }
     offices.candidate(raw.socket, leaderId, request.config.cluster);
     return told(await peer().answers.renew(request), "renewed");
   });

@@ -81,7 +81,7 @@ describe("a server that holds no office", () => {
     const stolen = { leader_id: "n2", leader_endpoint: endpoint, ...lease, config: await config() };
     await announceOther();
     expect(await refused("/v1/tc/lease/renew", { as: OTHER, body: stolen })).toMatchObject({
-      error: "invalid_body",
+      error: "tc_forbidden",
     });
   });
 });
