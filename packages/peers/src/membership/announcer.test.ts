@@ -39,6 +39,7 @@ describe("an announcer", () => {
         return answers.get(to) ?? [];
       },
       leave: async (to) => call("leave", to),
+      reach: async (to) => call("reach", to),
     };
     announcer = new Announcer({
       self: SELF,
@@ -147,19 +148,44 @@ describe("an announcer", () => {
 
   it("tells the leader last, so that a leave which a member refuses never reaches the electorate", async () => {
     for (const name of ["a", "b", "c"]) await other(name);
+    let isRefused = true;
     leader = url("b");
     await announcer.announce();
     told.length = 0;
-    silent.add(url("c"));
+    calls.leave = async (to) => {
+      told.push(`leave ${to}`);
+      if (to === url("c") && isRefused) throw new Error("lost");
+    };
     await announcer.leave({ anyway: false });
     expect(told.filter((each) => each.startsWith("leave")).toSorted()).toEqual([
       `leave ${url("a")}`,
       `leave ${url("c")}`,
     ]);
-    silent.clear();
+    isRefused = false;
     told.length = 0;
     expect((await announcer.leave({ anyway: false })).failed).toEqual([]);
     expect(told.at(-1)).toBe(`leave ${url("b")}`);
+  });
+
+  it("says goodbye to nobody if a member does not even answer", async () => {
+    for (const name of ["a", "b"]) await other(name);
+    await announcer.announce();
+    told.length = 0;
+    silent.add(url("b"));
+    const { failed } = await announcer.leave({ anyway: false });
+    expect(failed.map(({ endpoint }) => endpoint)).toEqual([url("b")]);
+    expect(told.filter((each) => each.startsWith("leave"))).toEqual([]);
+  });
+
+  it("that stops while a leave is about to be refused leaves all the same", async () => {
+    await other("a");
+    await announcer.announce();
+    silent.add(url("a"));
+    const refused = announcer.leave({ anyway: false });
+    const stopped = announcer.leave({ anyway: true });
+    expect((await refused).failed).toHaveLength(1);
+    await stopped;
+    expect([membership.leaving, membership.left()]).toEqual([true, ["self"]]);
   });
 
   it("stays a member if its own disk cannot keep that it left", async () => {
@@ -169,6 +195,22 @@ describe("an announcer", () => {
     await expect(announcer.leave({ anyway: false })).rejects.toThrow("no space left");
     expect(membership.leaving).toBe(false);
     expect(told.at(-1)).toBe(`announce ${url("a")}`);
+  });
+
+  it("that stops tells those again who did not confirm, until they do", async () => {
+    await other("a");
+    await other("b");
+    announcer.start();
+    await clock.advance(10);
+    silent.add(url("a"));
+    await announcer.leave({ anyway: true });
+    told.length = 0;
+    await clock.advance(2000);
+    expect(told).toEqual([`leave ${url("a")}`, `leave ${url("a")}`]);
+    silent.clear();
+    await clock.advance(5000);
+    expect(told).toHaveLength(3);
+    await announcer.stop();
   });
 
   it("leaves at its end even if somebody does not confirm", async () => {

@@ -6,12 +6,15 @@
  */
 import { type Clock, sleep } from "@tenure/core";
 import type { Configuration } from "../protocol/messages.js";
+import { SerialQueue } from "../serial-queue.js";
 import type { Membership } from "./membership.js";
 
 export interface AnnouncerCalls {
   /** Resolves to the endpoints that the other knows. */
   announce(endpoint: string, signal: AbortSignal): Promise<readonly string[]>;
   leave(endpoint: string, signal: AbortSignal): Promise<void>;
+  /** Rejects if this server does not answer. */
+  reach(endpoint: string, signal: AbortSignal): Promise<void>;
 }
 
 export interface AnnouncerOptions {
@@ -37,9 +40,12 @@ export class Announcer {
   readonly #stopping = new AbortController();
   #running: Promise<void> = Promise.resolve();
   #round: Promise<unknown> = Promise.resolve();
+  readonly #leaves = new SerialQueue();
   #named: ReadonlySet<string> = new Set();
   /** A leave is under way: an announcement would arrive after the goodbye. */
   #isSayingGoodbye = false;
+  /** Who has not confirmed the goodbye of a server that leaves in any case; they are told again. */
+  #unconfirmed: ReadonlySet<string> = new Set();
 
   constructor(options: AnnouncerOptions) {
     this.#options = options;
@@ -61,11 +67,16 @@ export class Announcer {
 
   /**
    * Says goodbye to everybody, itself last. All or none: if an active member does not confirm, this server announces itself
-   * again and the failures are returned. A leave that is refused changes nothing: this server is `leaving` only once all
-   * have confirmed, so a leader leads on until then, and the leader is told last, so the electorate never hears of it.
-   * `anyway`: the server stops in any case; it is leaving at once, and all are told together.
+   * again and the failures are returned. A leave that is refused changes nothing: nobody is told before all have answered;
+   * this server is `leaving` only once all have confirmed, so a leader leads on until then; and the leader is told last, so
+   * the electorate never hears of it. `anyway`: the server stops in any case; it is leaving at once, and all are told
+   * together. One leave after the other: a server that stops must not be brought back by a leave that fails.
    */
-  async leave({ anyway }: { readonly anyway: boolean }): Promise<RoundResult> {
+  leave(options: { readonly anyway: boolean }): Promise<RoundResult> {
+    return this.#leaves.run(() => this.#leave(options));
+  }
+
+  async #leave({ anyway }: { readonly anyway: boolean }): Promise<RoundResult> {
     const { membership, self } = this.#options;
     const wasLeaving = membership.leaving;
     this.#isSayingGoodbye = true;
@@ -83,6 +94,7 @@ export class Announcer {
         return { reached, failed };
       }
       membership.leaving = true;
+      this.#unconfirmed = new Set(failed.map(({ endpoint }) => endpoint));
       await membership.leave(self.identity);
       return { reached, failed: [] };
     } catch (error) {
@@ -103,6 +115,7 @@ export class Announcer {
   async #sayGoodbye(anyway: boolean): Promise<RoundResult> {
     const { membership, leader, calls } = this.#options;
     const active = new Set(membership.active().map(({ endpoint }) => endpoint));
+    active.delete(this.#options.self.endpoint);
     const known = this.#known();
     const last = anyway ? null : leader();
     const others = new Set([...known].filter((endpoint) => endpoint !== last));
@@ -110,10 +123,22 @@ export class Announcer {
       const result = await this.#toAll(endpoints, (endpoint, signal) => calls.leave(endpoint, signal));
       return { ...result, failed: result.failed.filter(({ endpoint }) => active.has(endpoint)) };
     };
+    if (!anyway) {
+      const { failed } = await this.#toAll(active, (endpoint, signal) => calls.reach(endpoint, signal));
+      if (failed.length > 0) return { reached: [], failed };
+    }
     const first = await tell(others);
     if (first.failed.length > 0 || last === null || !known.has(last)) return first;
     const second = await tell(new Set([last]));
     return { reached: [...first.reached, ...second.reached], failed: second.failed };
+  }
+
+  /** A goodbye that the leader missed would keep this server in the electorate until it gives up. */
+  async #sayGoodbyeAgain(): Promise<void> {
+    const { failed } = await this.#toAll(this.#unconfirmed, (endpoint, signal) =>
+      this.#options.calls.leave(endpoint, signal),
+    );
+    this.#unconfirmed = new Set(failed.map(({ endpoint }) => endpoint));
   }
 
   /** Everybody but oneself who should know of this server. */
@@ -172,6 +197,7 @@ export class Announcer {
       const pause = sleep(clock, intervalMs, signal).catch(() => {});
       // A disk that fails is tried again at the next turn.
       if (!membership.leaving && !this.#isSayingGoodbye) await this.announce().catch(() => {});
+      else if (membership.leaving) await this.#sayGoodbyeAgain();
       await pause;
     }
   }

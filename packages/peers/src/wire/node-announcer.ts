@@ -59,6 +59,8 @@ export function nodeAnnouncer(parts: NodeAnnouncerParts): Announcer {
         log.succeeded(WHAT, to);
         return namedIn(answer.body["endpoints"]);
       },
+      reach: async (to, signal) =>
+        void (await calls.ask(to, { method: "GET", path: "/v1/tc/leader", signal })),
       leave: async (to, signal) => {
         const headers = { [LEAVE_FANOUT]: "1" };
         await calls.ask(to, { method: "POST", path: "/v1/tc/cluster/leave", headers, signal });
