@@ -53,7 +53,10 @@ async function main(): Promise<number> {
   const from = wholeNumber(values.from, "--from");
   if (values.peers) {
     const { profile, mutant, verbose } = values;
-    return runPeers({ from, count: seeds, profile, mutant, verbose, list: values.list }, print);
+    const profiles = profile === "all" ? Object.keys(PEER_PROFILES).length : 1;
+    const count =
+      values.total === undefined ? seeds : Math.ceil(wholeNumber(values.total, "--total") / profiles);
+    return runPeers({ from, count, profile, mutant, verbose, list: values.list }, print);
   }
   if (values.list) return list();
   const mutants = mutantsNamed(values.mutant);

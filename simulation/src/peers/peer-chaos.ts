@@ -1,10 +1,12 @@
 /** What goes wrong, when, and to whom: all from the seed. */
 import type { Random, VirtualClock } from "@tenure/core/testing";
 import type { Trace } from "../trace.js";
+import type { DecisionChecks } from "./decision-checks.js";
 import { canLose } from "./electorates.js";
 import type { PeerChecks } from "./peer-checks.js";
 import { noNetworkFaults, type PeerNetwork } from "./peer-network.js";
 import type { PeerModule } from "./peer-module.js";
+import { askAbsurdly, lieAbout } from "./peer-lies.js";
 import type { PeerProfile } from "./peer-profile.js";
 import { type SimPeer, TTL_MS } from "./sim-peer.js";
 
@@ -16,13 +18,24 @@ export interface PeerChaosOptions {
   readonly network: PeerNetwork;
   readonly nodes: readonly SimPeer[];
   readonly checks: PeerChecks;
+  readonly decisions: DecisionChecks;
   readonly trace: Trace | null;
 }
+
+/** Clients ask again for so long; retention, counted while a server runs, is twice as long at least. */
+const RETRY_MS = 2 * TTL_MS;
+
+type Lie = Parameters<typeof lieAbout>[0];
 
 export class PeerChaos {
   readonly #options: PeerChaosOptions;
   readonly #random: Random;
   #isOver = false;
+  #transactions = 0;
+  /** Transactions that clients ask for again. */
+  #recent: { readonly txnId: string; readonly sinceMs: number }[] = [];
+  /** Servers whose answers are lies just now. */
+  readonly liars: Map<string, Lie> = new Map();
 
   constructor(options: PeerChaosOptions) {
     this.#options = options;
@@ -42,6 +55,14 @@ export class PeerChaos {
     this.#nowAndThen(everyMs.leave, () => this.#leave());
     this.#nowAndThen(everyMs.move, () => this.#move());
     this.#nowAndThen(everyMs.dream, () => this.#dream());
+    this.#nowAndThen(everyMs.oneWay, () => this.#oneWay());
+    this.#nowAndThen(everyMs.certificate, () => this.#expire());
+    this.#nowAndThen(everyMs.absurd, () => this.#lie());
+    this.#nowAndThen(everyMs.decide, () => this.#decide());
+    network.distort = (name, state) => {
+      const lie = this.liars.get(name);
+      return lie === undefined ? state : lieAbout(lie, state);
+    };
   }
 
   /** From here on nothing goes wrong any more, and everybody who has not left is there. */
@@ -50,6 +71,8 @@ export class PeerChaos {
     this.#isOver = true;
     network.faults = noNetworkFaults();
     network.cuts.clear();
+    network.oneWay.clear();
+    this.liars.clear();
     for (const node of nodes) {
       node.life?.clock.resume();
       if (!node.isGone) node.start();
@@ -57,8 +80,8 @@ export class PeerChaos {
     }
   }
 
-  #nowAndThen(everyMs: number, act: () => void): void {
-    if (everyMs === 0) return;
+  #nowAndThen(everyMs: number | undefined, act: () => void): void {
+    if (everyMs === undefined || everyMs === 0) return;
     const again = (): void => {
       this.#options.time.after(this.#random.between(0.2, 1.8) * everyMs, () => {
         if (this.#isOver) return;
@@ -118,7 +141,11 @@ export class PeerChaos {
     const node = this.#pick();
     // Who does not announce any more can only be reached where the electorate knows it.
     if (node.disk.contents.config?.members[node.name]?.endpoint !== node.endpoint) return;
-    void node.leave().then(() => this.#later(4 * TTL_MS, () => node.start()));
+    const left = this.#random.chance(0.5) ? node.leave() : node.tryToLeave();
+    void left.then(() => {
+      if (!this.#isOver) this.#later(4 * TTL_MS, () => node.start());
+      else if (!node.isGone) node.start();
+    });
   }
 
   #pause(): void {
@@ -153,6 +180,93 @@ export class PeerChaos {
     if (kind < 0.7) return names.filter((name) => name !== node).map((name) => `${node}>${name}`);
     const all = names.flatMap((a) => names.filter((b) => b !== a).map((b) => `${a}>${b}`));
     return all.filter(() => this.#random.chance(0.3));
+  }
+
+  /** Some servers cannot connect to some others, often for long. Answers flow over the connections of the others. */
+  #oneWay(): void {
+    const names = this.#options.nodes.map((node) => node.name);
+    const node = this.#pick().name;
+    const others = names.filter((name) => name !== node);
+    const kind = this.#random.next();
+    if (kind < 0.5)
+      return this.#closeFor(
+        8 * TTL_MS,
+        others.map((name) => `${name}>${node}`),
+      );
+    if (kind < 0.7)
+      return this.#closeFor(
+        8 * TTL_MS,
+        others.map((name) => `${node}>${name}`),
+      );
+    const all = names.flatMap((a) => names.filter((b) => b !== a).map((b) => `${a}>${b}`));
+    this.#closeFor(
+      8 * TTL_MS,
+      all.filter(() => this.#random.chance(0.25)),
+    );
+  }
+
+  /**
+   * The certificates of some servers expire: all others refuse what they ask. Over connections that are open the others still
+   * ask them; where none is open, none is opened.
+   */
+  #expire(): void {
+    const names = this.#options.nodes.map((node) => node.name);
+    const expired = names.filter(() => this.#random.chance(0.4));
+    const closed = expired.flatMap((name) =>
+      names.flatMap((other) => {
+        if (other === name) return [];
+        return this.#random.chance(0.8) ? [`${name}>${other}`] : [`${name}>${other}`, `${other}>${name}`];
+      }),
+    );
+    this.#closeFor(6 * TTL_MS, closed);
+  }
+
+  #closeFor(maxMs: number, closed: readonly string[]): void {
+    const { network, trace } = this.#options;
+    trace?.note("CLOSE", closed.join(" "));
+    for (const each of closed) network.oneWay.add(each);
+    this.#later(maxMs, () => {
+      for (const each of closed) network.oneWay.delete(each);
+    });
+  }
+
+  /** One absurd request, or for a while absurd answers of one server. */
+  #lie(): void {
+    const { nodes, trace } = this.#options;
+    const liar = this.#random.pick(nodes).name;
+    if (this.#random.chance(0.1) && this.liars.size === 0) {
+      const lie = this.#random.pick(["term", "electorate", "lease"] as const);
+      trace?.note("LIE", `${liar} answers with another ${lie}`);
+      this.liars.set(liar, lie);
+      this.#later(12 * TTL_MS, () => this.liars.delete(liar));
+      return;
+    }
+    const { life } = this.#random.pick(nodes);
+    if (life !== null) life.clock.pass(() => askAbsurdly(this.#random, life, liar, TTL_MS));
+  }
+
+  /** A client asks for a decision, often for one that it has asked for before, often for the opposite. */
+  #decide(): void {
+    const { checks, decisions } = this.#options;
+    const node = checks.leader();
+    const led = node?.life?.peer.leading() ?? null;
+    const services = node?.life?.services ?? null;
+    if (node === null || led === null || services === null) return;
+    const nowMs = this.#options.time.monotonicMs();
+    // What is older may have been forgotten, and would be decided anew: clients must not ask for it again.
+    this.#recent = this.#recent.filter(({ sinceMs }) => nowMs - sinceMs < RETRY_MS);
+    if (this.#recent.length === 0 || this.#random.chance(0.5)) {
+      this.#recent.push({ txnId: `t${++this.#transactions}`, sinceMs: nowMs });
+    }
+    const { txnId } = this.#random.pick(this.#recent);
+    const wanted = this.#random.chance(0.5) ? "commit" : "abort";
+    decisions.asked(txnId);
+    void services.decider.settle(txnId, wanted, led.term).then(
+      (settled) => {
+        if (settled.kind === "final") decisions.final(txnId, settled.decision, node.name);
+      },
+      () => {},
+    );
   }
 
   #dream(): void {

@@ -1,14 +1,29 @@
 /** What must hold at every moment of true time, whatever happens. */
 import type { Configuration, PeerState } from "@tenure/peers/protocol";
-import type { PeerLife, SimPeer } from "./sim-peer.js";
+import { ABSURD_TERM, STRANGER } from "./peer-lies.js";
+import { type PeerLife, type SimPeer, TTL_MS } from "./sim-peer.js";
+
+/** A silence that is shorter is none: the rule is three ttl, and clocks may be off. */
+const SILENCE_MS = 2.5 * TTL_MS;
+/** So long after it began to leave, an elector may still be removed for that. */
+const COME_BACK_MS = 8 * TTL_MS;
 
 export const PEER_CHECKS = {
   S1: "two leaders inside their deadlines",
   S2: "one term held by two",
   S3: "a term that falls",
   S4: "one epoch that names two electorates",
+  S5: "an elector removed for silence that granted the leader's rounds",
+  S6: "a voter that took what no election can have led to",
+  S9: "a leave that was refused and has changed something",
+  S10: "a leader observed that never renewed in that term",
+  S7: "a transaction decided both ways",
+  S8: "a decision forgotten that is not applied everywhere",
   L1: "no leader, or too late, after the faults have ended",
   L2: "a node that does not know the leader in the end",
+  L3: "no leader though a majority of the electorate could exchange messages for six ttl",
+  L4: "registries that differ in the end",
+  L5: "an electorate that does not follow the membership in the end",
 } as const;
 
 export type PeerCheckCode = keyof typeof PEER_CHECKS;
@@ -29,6 +44,9 @@ export class PeerChecks {
   /** By disk: the highest term that was shown. */
   readonly #terms = new Map<string, number>();
   readonly #electorates = new Map<string, string>();
+  /** By leader, elector and its disk: when the leader last heard that a round was granted. */
+  readonly #heardMs = new Map<string, number>();
+  readonly #renewed = new Set<string>();
   elections = 0;
   /** True time of the last election. */
   electedAtMs = 0;
@@ -41,6 +59,11 @@ export class PeerChecks {
     this.#nowMs = nowMs;
     this.#nodes = nodes;
     this.#onViolation = onViolation;
+  }
+
+  /** True time. */
+  get nowMs(): number {
+    return this.#nowMs();
   }
 
   fail(code: PeerCheckCode, what: string): void {
@@ -77,7 +100,56 @@ export class PeerChecks {
     }
   };
 
-  readonly answered = ({ disk, identity, term }: PeerState): void => {
+  /** The leader has heard of a granted round. */
+  heard(leader: string, { identity, disk }: PeerState): void {
+    this.#heardMs.set(`${leader} ${identity} ${disk}`, this.#nowMs());
+  }
+
+  /** Called when a node writes an electorate: of a leader, in its own term, that is a step which is done. */
+  steps({ name, life, disk }: SimPeer, { epoch, members }: Configuration): void {
+    if (life === null || life.peer.leading()?.term !== epoch.term) return;
+    const { membership } = life;
+    for (const [identity, member] of Object.entries(disk.contents.config?.members ?? {})) {
+      if (members[identity] !== undefined || this.#isGone(identity, membership)) continue;
+      const announced = membership.active().find((each) => each.identity === identity);
+      if (announced !== undefined && announced.disk !== member.disk) continue;
+      const silentMs =
+        this.#nowMs() - (this.#heardMs.get(`${name} ${identity} ${member.disk}`) ?? Number.NEGATIVE_INFINITY);
+      if (silentMs < SILENCE_MS) {
+        this.fail("S5", `${name} removes ${identity}, which granted a round ${silentMs.toFixed(0)} ms ago`);
+      }
+    }
+  }
+
+  /** It left, in truth or in a dream; or it has come back since the step was sent. */
+  #isGone(identity: string, { hasDreamt }: PeerLife["membership"]): boolean {
+    const leftMs = this.#nodes().find(({ name }) => name === identity)?.leftMs ?? Number.NEGATIVE_INFINITY;
+    return hasDreamt || this.#nowMs() - leftMs < COME_BACK_MS;
+  }
+
+  /** A round was sent. */
+  renewed(leader: string, term: number): void {
+    this.#renewed.add(`${leader} ${term}`);
+  }
+
+  /** Of a leader that is its only elector no round is seen. */
+  observed(by: string, { leaderId, term }: { readonly leaderId: string; readonly term: number }): void {
+    const leader = this.#nodes().find(({ name }) => name === leaderId);
+    const isAlone = Object.keys(leader?.disk.contents.config?.members ?? {}).length <= 1;
+    if (!isAlone && !this.#renewed.has(`${leaderId} ${term}`)) {
+      this.fail("S10", `${by} takes ${leaderId} for the leader of term ${term}`);
+    }
+  }
+
+  readonly answered = ({ disk, identity, term, lease, config }: PeerState): void => {
+    if (
+      term >= ABSURD_TERM ||
+      (config?.epoch.term ?? 0) >= ABSURD_TERM ||
+      lease?.leaderId === STRANGER ||
+      (lease?.leftMs ?? 0) > 2 * TTL_MS
+    ) {
+      this.fail("S6", `${identity} shows term ${term}, lease ${JSON.stringify(lease)}`);
+    }
     const highest = this.#terms.get(disk) ?? 0;
     if (term < highest) this.fail("S3", `${identity} shows term ${term} after ${highest}`);
     else this.#terms.set(disk, term);

@@ -1,6 +1,6 @@
-/** The code under test, as a value: the built protocol, or a copy of it in which one rule is switched off. */
-export type PeerModule = typeof import("@tenure/peers/protocol");
+/** The code under test, as a value: the built parts of a node, or a copy of them in which one rule is switched off. */
+export type PeerModule = typeof import("@tenure/peers/parts");
 
 export function loadPeers(): Promise<PeerModule> {
-  return import("@tenure/peers/protocol");
+  return import("@tenure/peers/parts");
 }

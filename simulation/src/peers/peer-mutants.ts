@@ -1,5 +1,13 @@
-/** Each rule of the peers, switched off in the built code. Files are those of packages/peers/dist/protocol. */
+/**
+ * Each rule of the peers, switched off in the built code. Files are those of packages/peers/dist/protocol, or named with their
+ * folder.
+ */
 import type { Mutant, Patch } from "../mutants/mutant.js";
+
+/** A mutant that breaks what must come in the end is caught by that; any other must do something that is forbidden. */
+export interface PeerMutant extends Mutant {
+  readonly breaks?: "liveness";
+}
 
 /** Those whom a node takes for active instead of the electorate; `active` is a list of members. */
 const asMembers = (active: string): string =>
@@ -16,7 +24,7 @@ const NO_QUESTION: readonly Patch[] = [
   { file: "standing.js", find: "answered.has(identity) && !isBound.has(identity)", replace: "true" },
 ];
 
-export const PEER_MUTANTS: readonly Mutant[] = [
+export const PEER_MUTANTS: readonly PeerMutant[] = [
   {
     name: "forgotten-votes",
     rule: "votes are durable",
@@ -212,10 +220,154 @@ export const PEER_MUTANTS: readonly Mutant[] = [
       },
     ],
   },
+  {
+    name: "expiry-by-announcements",
+    rule: "an elector that grants rounds is not removed for silence",
+    profile: "oneway",
+    patches: [
+      {
+        file: "electorate.js",
+        find: "!active.has(identity) && !wishes.heard.has(identity)",
+        replace: "!active.has(identity)",
+      },
+    ],
+  },
+  {
+    name: "absurd-terms",
+    rule: "no vote for a term that no election can have led to",
+    profile: "absurd",
+    patches: [
+      {
+        file: "voting.js",
+        find: "if (term > (held?.vote.term ?? 0) + MAX_TERM_JUMP)",
+        replace: "if (false)",
+      },
+    ],
+  },
+  {
+    name: "absurd-answers",
+    rule: "an answer with an absurd term or electorate is no answer",
+    profile: "absurd",
+    patches: [
+      {
+        file: "checked-transport.js",
+        find: "if (shown <= term() + MAX_TERM_JUMP)",
+        replace: "if (true)",
+      },
+    ],
+  },
+  {
+    name: "long-leases",
+    rule: "no vote for a longer lease than the voter's own",
+    profile: "absurd",
+    patches: [{ file: "voting.js", find: "ttlMs > ownTtlMs", replace: "false" }],
+  },
+  {
+    name: "votes-for-strangers",
+    rule: "no vote for a candidate that the electorate does not name",
+    profile: "absurd",
+    patches: [
+      {
+        file: "voting.js",
+        find: "return compareEpochs(epoch, config.epoch) <= 0;",
+        replace: "return false;",
+      },
+    ],
+  },
+  {
+    name: "electorates-of-later-terms",
+    rule: "no electorate of a later term than that of its leader is stored",
+    profile: "absurd",
+    patches: [{ file: "voting.js", find: "if (epoch.term > term)", replace: "if (false)" }],
+  },
+  {
+    name: "any-lease-stops",
+    rule: "a candidate stands where a majority could grant, whatever one voter shows",
+    profile: "absurd",
+    breaks: "liveness",
+    patches: [
+      {
+        file: "standing.js",
+        find: "answered.has(identity) && !isBound.has(identity)",
+        replace: "answered.has(identity) && !all.some((state) => isLedByAnother(state, own.identity))",
+      },
+    ],
+  },
+  {
+    name: "candidates-observed",
+    rule: "only who was seen to renew is taken for the leader",
+    profile: "duels",
+    patches: [
+      {
+        file: "observations.js",
+        find: "isOfCluster(state, cluster) && state.lease?.led === true",
+        replace: "isOfCluster(state, cluster)",
+      },
+    ],
+  },
+  {
+    name: "founds-at-once",
+    rule: "a founder listens for an older cluster before it founds one",
+    patches: [{ file: "founding.js", find: "if (!hasListened)", replace: "if (false)" }],
+  },
+  {
+    name: "leaving-before-confirmed",
+    rule: "a leave that may still be refused changes nothing",
+    profile: "oneway",
+    patches: [
+      {
+        file: "membership/announcer.js",
+        find: "if (anyway)\n            membership.leaving",
+        replace: "membership.leaving",
+      },
+      {
+        file: "membership/announcer.js",
+        find: "const { failed } = await this.#toAll(active, (endpoint, signal) => calls.reach(endpoint, signal));",
+        replace: "const failed = [];",
+      },
+    ],
+  },
+  {
+    name: "open-decisions-forgotten",
+    rule: "what is not applied everywhere is never forgotten",
+    profile: "decisions",
+    patches: [
+      {
+        file: "decisions/decision-log.js",
+        find: "doneForMs !== null && doneForMs >= RETENTION_MS",
+        replace: "true",
+      },
+    ],
+  },
+  {
+    name: "asks-no-majority-first",
+    rule: "a majority is asked what it remembers before anything is proposed",
+    profile: "decisions",
+    patches: [
+      {
+        file: "decisions/decider.js",
+        find: "const decision = binding(prepared.values)?.decision ?? wanted;",
+        replace: "const decision = wanted ?? binding(prepared.values)?.decision ?? null;",
+      },
+    ],
+  },
+  {
+    name: "versions-ignored",
+    rule: "of two states of an entry of the registry the higher version stands",
+    profile: "decisions",
+    breaks: "liveness",
+    patches: [
+      {
+        file: "registry/rm-registry.js",
+        find: "compareVersions(entry.version, before) > 0 && entry.version.n - before.n <= MAX_VERSION_JUMP",
+        replace: "compareVersions(entry.version, before) < 0",
+      },
+    ],
+  },
 ];
 
 /** Rules whose absence costs no safety: what they hide from the schedules must hold without them. */
-export const HARMLESS_MUTANTS: readonly Mutant[] = [
+export const HARMLESS_MUTANTS: readonly PeerMutant[] = [
   {
     name: "no-question",
     rule: "a candidate stands back where somebody leads",
@@ -224,7 +376,7 @@ export const HARMLESS_MUTANTS: readonly Mutant[] = [
   },
 ];
 
-export function peerMutantNamed(name: string): Mutant {
+export function peerMutantNamed(name: string): PeerMutant {
   const mutant = [...PEER_MUTANTS, ...HARMLESS_MUTANTS].find((each) => each.name === name);
   if (mutant === undefined) throw new Error(`no mutant ${name}; --list shows them`);
   return mutant;

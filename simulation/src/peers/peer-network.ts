@@ -1,7 +1,11 @@
-/** Between peers: messages are late, lost, doubled and overtaken, links are cut one way or both, processes are not there. */
+/**
+ * Between peers: messages are late, lost, doubled and overtaken, links are cut one way or both, connections can be opened in
+ * one direction only, processes are not there.
+ */
 import type { ProcessClock, Random, VirtualClock } from "@tenure/core/testing";
 import type { CallOptions } from "@tenure/core";
 import type { PeerAnswers, PeerState, PeerTransport } from "@tenure/peers/protocol";
+import type { Services } from "./services.js";
 
 export interface NetworkFaults {
   lossRate: number;
@@ -23,13 +27,18 @@ export interface Station {
   readonly name: string;
   readonly clock: ProcessClock;
   readonly answers: PeerAnswers;
+  readonly disk: string;
+  /** `null` of a puppet. */
+  readonly services: Services | null;
 }
 
 interface Call<T> {
   readonly from: { readonly name: string; readonly clock: ProcessClock };
   readonly verb: string;
   readonly endpoint: string;
-  readonly run: (answers: PeerAnswers) => Promise<T>;
+  readonly run: (station: Station) => Promise<T>;
+  /** Looks at an answer before it leaves; may distort it. */
+  readonly shown: (answer: T, station: Station) => T;
 }
 
 export class PeerNetwork {
@@ -40,6 +49,10 @@ export class PeerNetwork {
   travelMs: ((from: string, endpoint: string, verb: string) => number | undefined) | null = null;
   /** `a>b`: nothing gets from a to b. */
   readonly cuts: Set<string> = new Set();
+  /** `a>b`: a cannot connect to b. Answers to what b asks of a still flow. */
+  readonly oneWay: Set<string> = new Set();
+  /** What a server that lies shows instead of its state. */
+  distort: (name: string, state: PeerState) => PeerState = (_, state) => state;
   /** Whether a caller is told at once that a link is cut, or hears nothing. */
   cutsRefuse = false;
   readonly #time: VirtualClock;
@@ -69,7 +82,14 @@ export class PeerNetwork {
       endpoint: string,
       options: CallOptions | undefined,
       run: (answers: PeerAnswers) => Promise<T>,
-    ): Promise<T> => this.#call({ from, verb, endpoint, run }, options?.signal);
+    ): Promise<T> => {
+      const shown = (answer: T, { name }: Station): T => {
+        this.#onAnswer(answer.state, `${from.name}>${name} ${verb}`, answer);
+        return { ...answer, state: this.distort(name, answer.state) };
+      };
+      const at = (station: Station): Promise<T> => run(station.answers);
+      return this.#call({ from, verb, endpoint, run: at, shown }, options?.signal);
+    };
     return {
       acquire: (to, request, options) => call("acquire", to, options, (peer) => peer.acquire(request)),
       renew: (to, request, options) => call("renew", to, options, (peer) => peer.renew(request)),
@@ -79,21 +99,18 @@ export class PeerNetwork {
     };
   }
 
-  /** One way, without an answer. */
-  post(from: string, endpoint: string, deliver: (station: Station) => void): void {
-    const { lossRate, lateRate } = this.faults;
-    if (this.#random.chance(lossRate)) return;
-    this.#time.after(this.#delay(this.#random.chance(lateRate)), () => {
-      const station = this.#find(endpoint);
-      if (station === null || this.#isCut(from, station.name)) return;
-      station.clock.pass(() => deliver(station));
-    });
+  /** Any other call between two servers. Rejects where the one that is asked refuses. */
+  call<T>(
+    from: { readonly name: string; readonly clock: ProcessClock },
+    endpoint: string,
+    verb: string,
+    run: (station: Station) => Promise<T>,
+    signal?: AbortSignal,
+  ): Promise<T> {
+    return this.#call({ from, verb, endpoint, run, shown: (answer) => answer }, signal);
   }
 
-  #call<T extends { readonly state: PeerState }>(
-    { from, verb, endpoint, run }: Call<T>,
-    signal: AbortSignal | undefined,
-  ): Promise<T> {
+  #call<T>({ from, verb, endpoint, run, shown }: Call<T>, signal: AbortSignal | undefined): Promise<T> {
     return new Promise((resolve, reject) => {
       signal?.addEventListener("abort", () => reject(signal.reason as Error), { once: true });
       const back = (name: string, settle: () => void): void => {
@@ -108,17 +125,22 @@ export class PeerNetwork {
       };
       const arrive = (isDuplicate: boolean): void => {
         const station = this.#find(endpoint);
-        const isCut = station !== null && this.#isCut(from.name, station.name);
+        const isCut = station !== null && this.#isClosed(from.name, station.name);
         if (station === null || (isCut && this.cutsRefuse)) {
           return back("", () => reject(new Error("connection refused")));
         }
         if (isCut) return;
         station.clock.pass(() => {
-          void run(station.answers).then((answer) => {
-            if (station.clock.isKilled) return;
-            this.#onAnswer(answer.state, `${from.name}>${station.name} ${verb}`, answer);
-            if (!isDuplicate) back(station.name, () => resolve(answer));
-          });
+          void run(station).then(
+            (answer) => {
+              if (station.clock.isKilled) return;
+              const given = shown(answer, station);
+              if (!isDuplicate) back(station.name, () => resolve(given));
+            },
+            (error: unknown) => {
+              if (!isDuplicate) back(station.name, () => reject(error as Error));
+            },
+          );
         });
       };
       const { lossRate, lateRate, duplicateRate } = this.faults;
@@ -129,6 +151,11 @@ export class PeerNetwork {
       }
       if (this.#random.chance(duplicateRate)) this.#time.after(this.#delay(true), () => arrive(true));
     });
+  }
+
+  /** Whether a request gets from one to the other. */
+  #isClosed(from: string, to: string): boolean {
+    return this.#isCut(from, to) || (this.oneWay.size > 0 && this.oneWay.has(`${from}>${to}`));
   }
 
   #isCut(from: string, to: string): boolean {

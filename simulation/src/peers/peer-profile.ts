@@ -20,7 +20,17 @@ export interface PeerProfile {
     readonly move: number;
     /** A node believes in some other membership. */
     readonly dream: number;
+    /** Connections can be opened in one direction only. */
+    readonly oneWay?: number;
+    /** Certificates of some servers expire for a while. */
+    readonly certificate?: number;
+    /** A member, or a stranger with a certificate, sends what no honest server sends. */
+    readonly absurd?: number;
+    /** A client asks for a decision. */
+    readonly decide?: number;
   };
+  /** Whether nodes decide and keep a registry. */
+  readonly decides?: boolean;
   readonly chaosMs: number;
   readonly quietMs: number;
 }
@@ -32,6 +42,8 @@ const faulty: NetworkFaults = {
   lateRate: 0.02,
   duplicateRate: 0.03,
 };
+
+const quiet = { crash: 0, wipe: 0, blackout: 0, cut: 0, pause: 0, leave: 0, move: 0, dream: 0 };
 
 const usual: PeerProfile = {
   nodes: [3, 6],
@@ -81,6 +93,29 @@ export const PEER_PROFILES: Readonly<Record<string, PeerProfile>> = {
     nodes: [3, 5],
     founders: [3, 5],
     everyMs: { crash: 2000, wipe: 2500, blackout: 0, cut: 1500, pause: 4000, leave: 0, move: 0, dream: 0 },
+  },
+  /** Connections work one way only, for long, and certificates expire. */
+  oneway: {
+    ...usual,
+    nodes: [3, 5],
+    founders: [3, 5],
+    everyMs: { ...quiet, crash: 4000, cut: 5000, leave: 5000, oneWay: 2500, certificate: 5000 },
+  },
+  /** Members send what is well-formed and absurd. */
+  absurd: {
+    ...usual,
+    nodes: [3, 5],
+    founders: [3, 5],
+    everyMs: { ...quiet, crash: 1500, cut: 2500, absurd: 100 },
+  },
+  /** Transactions are decided, applied and forgotten while servers crash, come and go. */
+  decisions: {
+    ...usual,
+    nodes: [3, 5],
+    founders: [3, 4],
+    decides: true,
+    everyMs: { ...quiet, crash: 1200, cut: 3000, leave: 5000, oneWay: 5000, absurd: 1000, decide: 120 },
+    quietMs: 16_000,
   },
   /** First starts by join lists that are not the same. */
   lists: {

@@ -1,5 +1,5 @@
 /** Many schedules of peers over all cores, and what comes of them. */
-import type { Mutant } from "../mutants/mutant.js";
+import type { PeerMutant } from "./peer-mutants.js";
 import { Pool } from "../pool.js";
 import {
   addPeerReport,
@@ -7,6 +7,7 @@ import {
   isSafety,
   type PeerBatch,
   type PeerBatchReport,
+  type PeerCaught,
 } from "./run-peer-schedules.js";
 
 export interface PeerJob extends PeerBatch {
@@ -37,17 +38,28 @@ export async function surveyPeers(pool: PeerPool, job: PeerJob): Promise<PeerBat
   return total;
 }
 
-/** Runs a mutant until it breaks safety, or `limit` schedules have not shown it. */
+/** Whether this shows that the rule of the mutant is switched off. */
+export function shows({ breaks }: PeerMutant): (caught: Pick<PeerCaught, "code">) => boolean {
+  return breaks === "liveness" ? () => true : isSafety;
+}
+
+/** Runs a mutant until it breaks what its rule is for, or `limit` schedules have not shown it. */
 export async function huntPeers(
   pool: PeerPool,
-  mutant: Mutant,
+  mutant: PeerMutant,
   from: number,
   limit: number,
 ): Promise<PeerBatchReport> {
   const total = emptyPeerReport();
-  for (let start = from; start < from + limit && !total.caught.some(isSafety); start += BATCH) {
+  for (let start = from; start < from + limit && !total.caught.some(shows(mutant)); start += BATCH) {
     const profile = mutant.profile ?? USUAL;
-    const job = { mutant: mutant.name, profile, from: start, count: BATCH, untilCaught: true };
+    const job = {
+      mutant: mutant.name,
+      profile,
+      from: start,
+      count: BATCH,
+      untilCaught: mutant.breaks ?? "safety",
+    } as const;
     addPeerReport(total, await pool.run(job));
   }
   return total;

@@ -4,8 +4,10 @@
  */
 import { Random, VirtualClock } from "@tenure/core/testing";
 import { Trace } from "../trace.js";
+import { DecisionChecks } from "./decision-checks.js";
 import { PeerChaos } from "./peer-chaos.js";
 import { PeerChecks, type PeerViolation } from "./peer-checks.js";
+import { Liveness } from "./peer-liveness.js";
 import type { PeerModule } from "./peer-module.js";
 import { PeerNetwork } from "./peer-network.js";
 import type { PeerProfile } from "./peer-profile.js";
@@ -24,12 +26,16 @@ export interface PeerWorldReport {
   readonly seed: number;
   readonly violations: readonly PeerViolation[];
   readonly elections: number;
+  readonly decided: number;
+  readonly forgotten: number;
   /** From the end of the faults to the last election, in ttl; `null` where a majority of the electorate was lost. */
   readonly healedTtl: number | null;
   readonly digest: string | null;
 }
 
 const SETTLED_MS = 2 * TTL_MS;
+/** A day of retention within some seconds; or a crash that sets the running time back by all that was not saved. */
+const SPEEDS: readonly number[] = [20_000, 300];
 /** No leader may come later than so many ttl after the faults. */
 const LATEST_TTL = 6;
 
@@ -40,6 +46,7 @@ export class PeerWorld {
   readonly #trace: Trace | null;
   readonly #nodes: readonly SimPeer[];
   readonly #checks: PeerChecks;
+  readonly #decisions: DecisionChecks;
   readonly #network: PeerNetwork;
 
   constructor(options: PeerWorldOptions) {
@@ -52,6 +59,7 @@ export class PeerWorld {
       () => this.#nodes,
       ({ code, what }) => this.#trace?.note("CHECK", `${code}: ${what}`),
     );
+    this.#decisions = new DecisionChecks(this.#checks, () => this.#nodes);
     this.#network = new PeerNetwork({
       time: this.#time,
       random: this.#random.fork(),
@@ -75,10 +83,20 @@ export class PeerWorld {
       network: this.#network,
       nodes: this.#nodes,
       checks: this.#checks,
+      decisions: this.#decisions,
       trace: this.#trace,
+    });
+    const liveness = new Liveness({
+      modules: this.#options.modules,
+      time: this.#time,
+      network: this.#network,
+      nodes: this.#nodes,
+      checks: this.#checks,
+      liars: chaos.liars,
     });
     this.#startNodes();
     chaos.start();
+    liveness.start();
     this.#time.at(profile.chaosMs, () => {
       this.#trace?.note("HEAL", "");
       chaos.heal();
@@ -89,12 +107,15 @@ export class PeerWorld {
       endMs += TTL_MS;
       await this.#time.run({ untilMs: endMs });
     }
+    liveness.stop();
     const healedTtl = this.#judgeEnd();
     this.#time.stop();
     return {
       seed,
       violations: [...this.#checks.violations.values()],
       elections: this.#checks.elections,
+      decided: this.#decisions.decided,
+      forgotten: this.#decisions.forgotten,
       healedTtl,
       digest: this.#trace?.digest ?? null,
     };
@@ -113,6 +134,9 @@ export class PeerWorld {
       network: this.#network,
       checks: this.#checks,
       trace: this.#trace,
+      decisions: this.#decisions,
+      decides: profile.decides === true,
+      speed: random.pick(SPEEDS),
       endpoints: () => this.#nodes.map((node) => node.endpoint),
     };
     return names.map(
@@ -140,8 +164,20 @@ export class PeerWorld {
   #isSettled(): boolean {
     const leader = this.#checks.leader();
     if (leader === null || this.#time.monotonicMs() - this.#checks.electedAtMs < SETTLED_MS) return false;
+    return (
+      this.#nodes.every(
+        ({ life }) => life === null || life.peer.observedLeader()?.leaderId === leader.name,
+      ) &&
+      this.#follows(leader) &&
+      this.#decisions.isConverged()
+    );
+  }
+
+  /** Whether everybody who runs is an elector. With lists that differ nobody may have founded with all. */
+  #follows({ life }: SimPeer): boolean {
+    const { config } = life?.answers.state() ?? {};
     return this.#nodes.every(
-      ({ life }) => life === null || life.peer.observedLeader()?.leaderId === leader.name,
+      (node) => node.life === null || config?.members[node.name]?.disk === node.disk.id,
     );
   }
 
@@ -159,6 +195,14 @@ export class PeerWorld {
       const seen = life?.peer.observedLeader()?.leaderId;
       if (life !== null && seen !== leader.name)
         this.#checks.fail("L2", `${name} takes ${seen ?? "nobody"} for the leader, it is ${leader.name}`);
+    }
+    if (!this.#follows(leader)) {
+      const { heldBack, electorate } = leader.life?.peer.status() ?? {};
+      const named = Object.keys(electorate?.members ?? {}).join("");
+      this.#checks.fail("L5", `the electorate is ${named}, held back: ${JSON.stringify(heldBack)}`);
+    }
+    if (this.#options.profile.decides === true && !this.#decisions.isConverged()) {
+      this.#checks.fail("L4", "the registries differ");
     }
     return healedTtl;
   }

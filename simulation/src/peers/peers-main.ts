@@ -1,13 +1,19 @@
 /** `npm run sim -- --peers`. */
-import type { Mutant } from "../mutants/mutant.js";
 import { PEER_CHECKS } from "./peer-checks.js";
 import { loadPeerMutant } from "./peer-mutant-loader.js";
-import { PEER_MUTANTS, peerMutantNamed } from "./peer-mutants.js";
+import { PEER_MUTANTS, type PeerMutant, peerMutantNamed } from "./peer-mutants.js";
 import { loadPeers } from "./peer-module.js";
 import { PEER_PROFILES, peerProfileNamed } from "./peer-profile.js";
-import { describeHealing, huntPeers, type PeerPool, startPeerPool, surveyPeers } from "./peer-survey.js";
+import {
+  describeHealing,
+  huntPeers,
+  type PeerPool,
+  shows,
+  startPeerPool,
+  surveyPeers,
+} from "./peer-survey.js";
 import { PeerWorld } from "./peer-world.js";
-import { isSafety, type PeerCaught } from "./run-peer-schedules.js";
+import type { PeerCaught } from "./run-peer-schedules.js";
 import { SCRIPTS } from "./scripts.js";
 
 export interface PeersRun {
@@ -54,6 +60,7 @@ async function runClean(
     const seconds = ((performance.now() - startMs) / 1000).toFixed(1);
     print(
       `${profile}: ${report.schedules} schedules in ${seconds} s, ${report.elections} elections, ` +
+        (report.decided > 0 ? `${report.decided} decisions, ${report.forgotten} forgotten, ` : "") +
         `${report.lost} electorates lost, ${describeHealing(report)}`,
     );
     for (const { code, seed, atMs, what } of report.caught.slice(0, MOST_SHOWN)) {
@@ -69,14 +76,14 @@ async function runClean(
 async function runMutants(
   pool: PeerPool,
   { from, count, profile }: PeersRun,
-  mutants: readonly Mutant[],
+  mutants: readonly PeerMutant[],
   print: Print,
 ): Promise<number> {
   let survivors = 0;
   for (const original of mutants) {
     const mutant = profile === undefined ? original : { ...original, profile };
     const report = await huntPeers(pool, mutant, from, count);
-    const caught = report.caught.filter(isSafety);
+    const caught = report.caught.filter(shows(mutant));
     const scripted = await playScripts(mutant);
     if (caught.length === 0 && scripted === "") survivors++;
     const byChance = caught.length === 0 ? `not by chance in ${report.schedules}` : describe(caught);
@@ -86,7 +93,7 @@ async function runMutants(
   return survivors === 0 ? 0 : 1;
 }
 
-async function playScripts(mutant: Mutant): Promise<string> {
+async function playScripts(mutant: PeerMutant): Promise<string> {
   const modules = await loadPeerMutant(mutant);
   const codes = [];
   for (const script of SCRIPTS.filter((each) => each.mutant === mutant.name)) {
@@ -95,7 +102,7 @@ async function playScripts(mutant: Mutant): Promise<string> {
   return codes.length === 0 ? "" : `; by script ${codes.join(", ")}`;
 }
 
-async function replay(run: PeersRun, mutant: Mutant | undefined, print: Print): Promise<number> {
+async function replay(run: PeersRun, mutant: PeerMutant | undefined, print: Print): Promise<number> {
   const modules = mutant === undefined ? await loadPeers() : await loadPeerMutant(mutant);
   const profile = peerProfileNamed(run.profile ?? mutant?.profile ?? USUAL);
   const report = await new PeerWorld({ seed: run.from, profile, modules, print }).run();

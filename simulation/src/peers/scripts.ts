@@ -35,6 +35,40 @@ function script(mutant: string, story: string, founders: string, later: string, 
 
 export const SCRIPTS: readonly Script[] = [
   script(
+    "any-lease-stops",
+    "one voter restarts again and again, and each time shows the lease that it granted before",
+    "abcde",
+    "",
+    async (stage) => {
+      await stage.elect("a");
+      await stage.run(A_LEASE_MS);
+      stage.node("a").crash();
+      const done = stage.ask("c");
+      for (let life = 0; life < 8; life++) {
+        stage.node("b").crash();
+        stage.start("b");
+        await stage.run(0.9 * TTL_MS);
+      }
+      stage.expectLeader();
+      done();
+    },
+  ),
+  script(
+    "founds-at-once",
+    "a founder that lost its disk founds a second cluster before the members of the first have announced themselves",
+    "abc",
+    "",
+    async (stage) => {
+      await stage.elect("b");
+      stage.node("a").wipe(["a0"]);
+      stage.node("a").start();
+      await stage.run(0.9 * TTL_MS);
+      // By now b and c have announced themselves to it.
+      stage.believe("a", "abc");
+      await stage.stand("a", A_LEASE_MS);
+    },
+  ),
+  script(
     "next-step-unearned",
     "a lease earned two electorates ago is invisible to the voters of the third",
     "abcde",

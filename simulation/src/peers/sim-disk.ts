@@ -56,7 +56,7 @@ export class SimDisk {
   }
 
   #keep(change: Change): void {
-    this.#contents = { ...this.#contents, ...change };
     this.#onWrite(change);
+    this.#contents = { ...this.#contents, ...change };
   }
 }

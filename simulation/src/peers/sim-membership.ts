@@ -1,44 +1,41 @@
-import type { Clock } from "@tenure/core";
 import type { ActiveMember, MembershipView } from "@tenure/peers/protocol";
 
-interface Entry extends ActiveMember {
-  readonly untilMs: number;
+/** What a schedule makes a node believe of the membership. */
+export interface Dream {
+  readonly active: readonly ActiveMember[];
+  readonly left: readonly string[];
 }
 
-/** The active membership as one node has heard of it. `dream` replaces it by whatever a schedule wants it to believe. */
+/** The membership as the protocol sees it: the node's own, unless a schedule wants it to believe something else. */
 export class SimMembership implements MembershipView {
-  leaving = false;
-  dream: { readonly active: readonly ActiveMember[]; readonly left: readonly string[] } | null = null;
-  readonly #clock: Clock;
-  readonly #ttlMs: number;
-  readonly #entries = new Map<string, Entry>();
-  readonly #left = new Set<string>();
+  readonly #own: MembershipView | null;
+  #dream: Dream | null = null;
+  /** What it did may follow from a dream that is over. */
+  hasDreamt = false;
 
-  constructor(clock: Clock, ttlMs: number) {
-    this.#clock = clock;
-    this.#ttlMs = ttlMs;
+  /** Without one of its own it is a puppet's, which knows what the script says. */
+  constructor(own: MembershipView | null) {
+    this.#own = own;
+  }
+
+  get dream(): Dream | null {
+    return this.#dream;
+  }
+
+  set dream(dream: Dream | null) {
+    this.#dream = dream;
+    this.hasDreamt = true;
+  }
+
+  get leaving(): boolean {
+    return this.#own?.leaving === true;
   }
 
   active(): readonly ActiveMember[] {
-    if (this.dream !== null) return this.dream.active;
-    const nowMs = this.#clock.bootMs();
-    for (const [identity, { untilMs }] of this.#entries) {
-      if (untilMs <= nowMs) this.#entries.delete(identity);
-    }
-    return [...this.#entries.values()].map(({ identity, endpoint, disk }) => ({ identity, endpoint, disk }));
+    return this.dream?.active ?? this.#own?.active() ?? [];
   }
 
   left(): readonly string[] {
-    return this.dream !== null ? this.dream.left : [...this.#left];
-  }
-
-  announced(member: ActiveMember): void {
-    this.#left.delete(member.identity);
-    this.#entries.set(member.identity, { ...member, untilMs: this.#clock.bootMs() + this.#ttlMs });
-  }
-
-  hasLeft(identity: string): void {
-    this.#entries.delete(identity);
-    this.#left.add(identity);
+    return this.dream?.left ?? this.#own?.left() ?? [];
   }
 }

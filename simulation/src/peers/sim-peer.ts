@@ -1,5 +1,5 @@
 /** One node: its disk, and the processes that run over it one after the other. */
-import type { Random, VirtualClock } from "@tenure/core/testing";
+import type { ProcessClock, Random, VirtualClock } from "@tenure/core/testing";
 import type { ActiveMember, Peer } from "@tenure/peers/protocol";
 import type { Trace } from "../trace.js";
 import type { PeerChecks } from "./peer-checks.js";
@@ -7,12 +7,15 @@ import type { PeerModule } from "./peer-module.js";
 import type { PeerNetwork, Station } from "./peer-network.js";
 import { SimDisk } from "./sim-disk.js";
 import { SimMembership } from "./sim-membership.js";
+import { SimStore } from "./sim-store.js";
+import { Services } from "./services.js";
+import type { DecisionChecks } from "./decision-checks.js";
 
 export const TTL_MS = 1000;
 export const DRIFT_RATIO: number = 0.01;
-const MEMBERSHIP_TTL_MS = 3 * TTL_MS;
-const ANNOUNCE_MS = TTL_MS;
 const SLOW_WRITES = 0.15;
+/** As long as a node of the product waits to be removed before it stops. */
+const LEAVE_MS = 4 * TTL_MS;
 
 /** What every node of a world shares. */
 export interface PeerEnvironment {
@@ -20,10 +23,17 @@ export interface PeerEnvironment {
   readonly time: VirtualClock;
   readonly network: PeerNetwork;
   readonly checks: PeerChecks;
+  readonly decisions: DecisionChecks;
+  /** Whether nodes decide and keep a registry. */
+  readonly decides: boolean;
+  /** How fast the time passes by which decisions are kept. */
+  readonly speed: number;
   readonly trace: Trace | null;
-  /** Where to announce: everybody knows every address. */
+  /** Where all nodes are now. */
   readonly endpoints: () => readonly string[];
 }
+
+type Records = Awaited<ReturnType<PeerModule["OwnRecords"]["open"]>>;
 
 /** One process. */
 export interface PeerLife extends Station {
@@ -41,7 +51,12 @@ export class SimPeer {
   endpoint: string;
   join: readonly string[];
   disk: SimDisk;
+  /** What it keeps besides its votes; lost with its disk. */
+  #store: SimStore;
   life: PeerLife | null = null;
+  #isStarting = false;
+  #lostByLeaving = 0;
+  #leavingLife: PeerLife | null = null;
   #lives = 0;
   #disks = 0;
   #moves = 0;
@@ -63,19 +78,38 @@ export class SimPeer {
     this.endpoint = `${options.name}0`;
     this.join = options.join;
     this.disk = this.#newDisk();
+    this.#store = this.#newStore();
   }
 
   /** It has left, and has not come back. */
   isGone = false;
+  /** True time at which it last began to leave. */
+  leftMs: number = Number.NEGATIVE_INFINITY;
 
+  /** A puppet is there at once, any other node when it has read its store. */
   start(): void {
-    if (this.life !== null) return;
+    if (this.life !== null || this.#isStarting) return;
     this.isGone = false;
-    const { modules, time, network, checks, trace } = this.#environment;
     const random = this.#random.fork();
     const originMs = random.between(0, 1e6);
-    const clock = time.process({ rate: this.#rate, originMs, bootTickMs: random.chance(0.5) ? 10 : 0 });
-    const membership = new SimMembership(clock, MEMBERSHIP_TTL_MS);
+    const clock = this.#environment.time.process({
+      rate: this.#rate,
+      originMs,
+      bootTickMs: random.chance(0.5) ? 10 : 0,
+    });
+    if (this.#stands === "asked") return this.#live(clock, random, null);
+    this.#isStarting = true;
+    void this.#environment.modules.OwnRecords.open(this.#store.mount(clock)).then((records) => {
+      this.#isStarting = false;
+      this.#live(clock, random, records);
+    });
+  }
+
+  #live(clock: ProcessClock, random: Random, records: Records | null): void {
+    const { modules, network, checks, trace } = this.#environment;
+    const services = records === null ? null : this.#services(clock, records);
+    const membership = new SimMembership(services?.membership ?? null);
+    const transport = network.transport({ name: this.name, clock });
     const peer = modules.Peer.start({
       identity: this.name,
       endpoint: this.endpoint,
@@ -86,17 +120,59 @@ export class SimPeer {
       clock,
       random: () => random.next(),
       disk: this.disk.mount(clock),
-      transport: network.transport({ name: this.name, clock }),
+      transport: {
+        ...transport,
+        renew: async (to, request, options) => {
+          checks.renewed(this.name, request.term);
+          const verdict = await transport.renew(to, request, options);
+          if (verdict.granted) checks.heard(this.name, verdict.state);
+          return verdict;
+        },
+      },
       membership,
+      holdStep: (config) => services?.holdStep(config) ?? null,
     });
-    const life = { name: this.name, clock, answers: peer.answers, peer, membership, number: ++this.#lives };
+    const { name, disk } = this;
+    const number = ++this.#lives;
+    const life = { name, clock, answers: peer.answers, peer, membership, number, disk: disk.id, services };
     this.life = life;
-    trace?.note(this.name, `starts over ${this.disk.id} at ${this.endpoint}`);
+    trace?.note(name, `starts over ${disk.id} at ${this.endpoint}`);
     peer.on((event) => {
-      trace?.note(this.name, describe(event));
-      if (event.kind === "elected") checks.elected(this, life, event.term);
+      trace?.note(name, describe(event));
+      if (event.kind === "observed" && event.leader !== null && event.leader.leaderId !== name) {
+        checks.observed(name, event.leader);
+      }
+      if (event.kind === "lost" && event.cause === "leaving") this.#lostByLeaving++;
+      if (event.kind !== "elected") return;
+      checks.elected(this, life, event.term);
+      if (this.#environment.decides) services?.decider.lead(event.term, event.signal);
     });
-    if (this.#stands === "always") this.#announce(life);
+    services?.start();
+  }
+
+  #services(clock: ProcessClock, records: Records): Services {
+    const { modules, network, decides, speed, decisions } = this.#environment;
+    const { name, endpoint, disk } = this;
+    // Where the others have moved meanwhile, its operator says.
+    const join = this.#lives === 0 ? this.join : [...this.join, ...this.#environment.endpoints()];
+    return new Services({
+      modules,
+      name,
+      endpoint,
+      join,
+      disk: disk.id,
+      ttlMs: TTL_MS,
+      clock,
+      network,
+      records,
+      decides,
+      speed,
+      config: () => this.life?.answers.state().config ?? disk.contents.config,
+      vote: () => disk.contents.vote,
+      leader: () => this.life?.peer.observedLeader() ?? null,
+      onApplied: (txnId, decision) => decisions.applied(disk.id, txnId, decision),
+      onForgotten: (txnId) => decisions.forgets(this, txnId),
+    });
   }
 
   crash(): void {
@@ -110,6 +186,7 @@ export class SimPeer {
   wipe(others: readonly string[]): void {
     this.crash();
     this.disk = this.#newDisk();
+    this.#store = this.#newStore();
     this.join = others;
   }
 
@@ -119,36 +196,62 @@ export class SimPeer {
     this.endpoint = `${this.name}${++this.#moves}`;
   }
 
-  /** Tells everybody, waits until it may, and is gone. */
+  /** Says goodbye, waits until it may stop, and is gone; as after a crash if that takes too long. */
   async leave(): Promise<void> {
     const { life } = this;
-    if (life === null || life.membership.leaving) return;
-    this.#environment.trace?.note(this.name, "is leaving");
-    life.membership.leaving = true;
-    await life.peer.leave();
+    if (life?.services == null || this.#isBusy(life)) return;
+    const { trace } = this.#environment;
+    trace?.note(this.name, "is leaving");
+    this.leftMs = this.#environment.time.monotonicMs();
+    await life.services.announcer.leave({ anyway: true }).catch(() => {});
+    await this.#removed(life);
+  }
+
+  /** One leave at a time in each life. */
+  #isBusy(life: PeerLife): boolean {
+    if (life.membership.leaving || this.#leavingLife === life) return true;
+    this.#leavingLife = life;
+    return false;
+  }
+
+  /** Stops once it was removed from the electorate, or after a while in any case. */
+  async #removed(life: PeerLife): Promise<void> {
+    const { trace } = this.#environment;
+    this.leftMs = this.#environment.time.monotonicMs();
+    const limit = new AbortController();
+    life.clock.after(LEAVE_MS, () => limit.abort(new Error("time is up")));
+    const isRemoved = await life.peer.leave({ signal: limit.signal }).then(
+      ({ kind }) => kind === "removed",
+      () => false,
+    );
     if (this.life !== life) return;
-    this.#environment.trace?.note(this.name, "has left");
+    trace?.note(this.name, isRemoved ? "has left" : "gives up leaving");
     this.crash();
-    this.isGone = true;
+    this.isGone = isRemoved;
+  }
+
+  /** Leaves if all members confirm, as an operator asks for it; else it stays, and nothing has changed. */
+  async tryToLeave(): Promise<void> {
+    const { life } = this;
+    if (life?.services == null || this.#isBusy(life)) return;
+    const before = this.#lostByLeaving;
+    // Who has confirmed and cannot be told of the return takes it for gone.
+    this.leftMs = this.#environment.time.monotonicMs();
+    const { failed } = await life.services.announcer.leave({ anyway: false }).catch(() => ({ failed: [] }));
+    if (this.life !== life) return;
+    if (failed.length === 0) return this.#removed(life);
+    this.#leavingLife = null;
+    if (life.membership.leaving || this.#lostByLeaving !== before) {
+      this.#environment.checks.fail("S9", `${this.name} was refused to leave and has lost its term`);
+    }
   }
 
   member(): ActiveMember {
     return { identity: this.name, endpoint: this.endpoint, disk: this.disk.id };
   }
 
-  #announce(life: PeerLife): void {
-    if (this.life !== life) return;
-    const { network, endpoints } = this.#environment;
-    const isLeaving = life.membership.leaving;
-    const member = this.member();
-    const tell = (membership: SimMembership): void =>
-      isLeaving ? membership.hasLeft(member.identity) : membership.announced(member);
-    tell(life.membership);
-    for (const endpoint of endpoints()) {
-      if (endpoint === this.endpoint) continue;
-      network.post(this.name, endpoint, (station) => tell((station as PeerLife).membership));
-    }
-    life.clock.after(ANNOUNCE_MS, () => this.#announce(life));
+  #newStore(): SimStore {
+    return new SimStore(this.#environment.time, this.#random.fork(), SLOW_WRITES);
   }
 
   #newDisk(): SimDisk {
@@ -159,7 +262,9 @@ export class SimPeer {
       random: this.#random.fork(),
       slowRate: this.#stands === "always" ? SLOW_WRITES : 0,
       onWrite: ({ config }) => {
-        if (config !== undefined) checks.configured(config);
+        if (config === undefined) return;
+        checks.configured(config);
+        checks.steps(this, config);
       },
     });
   }

@@ -5,6 +5,7 @@
 import { Random, VirtualClock } from "@tenure/core/testing";
 import type { PeerState } from "@tenure/peers/protocol";
 import { Trace } from "../trace.js";
+import { DecisionChecks } from "./decision-checks.js";
 import { PeerChecks, type PeerViolation } from "./peer-checks.js";
 import type { PeerModule } from "./peer-module.js";
 import { PeerNetwork } from "./peer-network.js";
@@ -50,6 +51,9 @@ export class Stage {
       network: this.network,
       checks: this.#checks,
       trace,
+      decisions: new DecisionChecks(this.#checks, () => this.#nodes),
+      decides: false,
+      speed: 1,
       endpoints: () => [],
     };
     const join = Array.from(names).map((name) => `${name}0`);
@@ -165,6 +169,12 @@ export class Stage {
     const done = this.ask(name);
     await this.until(`${name} leads`, () => this.life(name).peer.isLeader());
     done();
+  }
+
+  /** What the script has led to must have a leader. */
+  expectLeader(): void {
+    if (this.#checks.leader() === null)
+      this.#checks.fail("L1", "there is no leader at the end of the script");
   }
 
   /** Until the leader has sent its next round. */

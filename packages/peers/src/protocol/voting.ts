@@ -68,8 +68,8 @@ export function decideAcquire(state: VoterState, request: AcquireRequest, time: 
   const { held, config } = state;
   const { candidateId, candidateEndpoint, term, ttlMs, epoch } = request;
   if (config !== null && config.cluster !== request.cluster) return refuse("other-cluster");
-  if (isAbsurd(state, term)) return refuse("term-absurd");
-  if (ttlMs > state.ttlMs) return refuse("ttl-too-long");
+  const absurdity = absurdityOf(state, term, ttlMs);
+  if (absurdity !== null) return refuse(absurdity);
   if (isHeldByAnother(held, candidateId, time)) return refuse("lease-active");
   if (config !== null && compareEpochs(epoch, config.epoch) < 0) return refuse("epoch-stale");
   const again = sameGrant(held, candidateId, term);
@@ -88,8 +88,8 @@ export function decideRenew(state: VoterState, request: RenewRequest, time: Vote
   const { leaderId, leaderEndpoint, term, ttlMs } = request;
   const { epoch, members } = request.config;
   if (config !== null && config.cluster !== request.config.cluster) return refuse("other-cluster");
-  if (isAbsurd(state, term)) return refuse("term-absurd");
-  if (ttlMs > state.ttlMs) return refuse("ttl-too-long");
+  const absurdity = absurdityOf(state, term, ttlMs);
+  if (absurdity !== null) return refuse(absurdity);
   if (sameGrant(held, leaderId, term)?.released === true) return refuse("released");
   if (isHeldByAnother(held, leaderId, time)) return refuse("lease-active");
   if (held !== null && term < held.vote.term) return refuse("not-holder");
@@ -118,8 +118,10 @@ export function isSameVote(a: Vote | undefined, b: Vote): boolean {
   );
 }
 
-function isAbsurd({ held }: VoterState, term: number): boolean {
-  return term > (held?.vote.term ?? 0) + MAX_TERM_JUMP;
+/** What no honest candidate or leader asks for. */
+function absurdityOf({ held, ttlMs: ownTtlMs }: VoterState, term: number, ttlMs: number): Refusal | null {
+  if (term > (held?.vote.term ?? 0) + MAX_TERM_JUMP) return "term-absurd";
+  return ttlMs > ownTtlMs ? "ttl-too-long" : null;
 }
 
 /** This voter's electorate does not name the caller, and the caller knows of no newer one. */

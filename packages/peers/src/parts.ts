@@ -1,0 +1,22 @@
+/**
+ * The parts of a node below the wire. For the simulation, which puts them together over a network, stores and clocks of its
+ * own; a program uses `PeerNode`.
+ */
+export { Decider, type DecisionCalls, type Settled } from "./decisions/decider.js";
+export type { Decision, HeldDecision, TxnDecision } from "./decisions/decision.js";
+export { DecisionLog } from "./decisions/decision-log.js";
+export { Forgetting } from "./decisions/forgetting.js";
+export { ResourceManager } from "./decisions/resource-manager.js";
+export { OwnRecords } from "./disk/own-records.js";
+export { RunningTime } from "./disk/running-time.js";
+export { Announcer } from "./membership/announcer.js";
+export { Membership } from "./membership/membership.js";
+export { compareEpochs } from "./protocol/configuration.js";
+export { MEMBER_LEASES } from "./protocol/electorate.js";
+export { Peer } from "./protocol/peer.js";
+export { RmRegistry, type RmEntry } from "./registry/rm-registry.js";
+export { RmReplicator } from "./registry/rm-replicator.js";
+export { SelfRegistration } from "./registry/self-registration.js";
+export type { Callers } from "./wire/callers.js";
+export { decodeHeld, encodeHeld } from "./wire/decision-codec.js";
+export { Offices } from "./wire/offices.js";
