@@ -5,8 +5,8 @@ import { type PeerLife, type SimPeer, TTL_MS } from "./sim-peer.js";
 
 /** A silence that is shorter is none: the rule is three ttl, and clocks may be off. */
 const SILENCE_MS = 2.5 * TTL_MS;
-/** So long after it began to leave, an elector may still be removed for that. */
-const COME_BACK_MS = 8 * TTL_MS;
+/** So long after it began to leave, an elector may still be removed for that: its return may not have arrived. */
+const COME_BACK_MS = 16 * TTL_MS;
 
 export const PEER_CHECKS = {
   S1: "two leaders inside their deadlines",

@@ -173,12 +173,26 @@ export class PeerWorld {
     );
   }
 
-  /** Whether everybody who runs is an elector. With lists that differ nobody may have founded with all. */
+  /**
+   * Whether everybody who runs is an elector. A voter of a higher term than the leader's grants nothing until the next
+   * election, so it cannot be added before; and a higher term alone is no reason for a leader to stop.
+   */
   #follows({ life }: SimPeer): boolean {
     const { config } = life?.answers.state() ?? {};
+    const term = life?.peer.leading()?.term ?? 0;
     return this.#nodes.every(
-      (node) => node.life === null || config?.members[node.name]?.disk === node.disk.id,
+      (node) =>
+        this.#isApart(node) ||
+        (node.life?.peer.term ?? 0) > term ||
+        config?.members[node.name]?.disk === node.disk.id,
     );
+  }
+
+  /** It does not run, or it knows no cluster and all its join targets have moved: its operator must name others. */
+  #isApart({ life, join }: SimPeer): boolean {
+    if (life === null) return true;
+    const isKnown = life.answers.state().config !== null;
+    return !isKnown && !this.#nodes.some((each) => each.life !== life && join.includes(each.endpoint));
   }
 
   #judgeEnd(): number | null {
@@ -191,9 +205,10 @@ export class PeerWorld {
     }
     if (healedTtl > LATEST_TTL)
       this.#checks.fail("L1", `elected ${healedTtl.toFixed(1)} ttl after the faults`);
-    for (const { name, life } of this.#nodes) {
+    for (const node of this.#nodes) {
+      const { name, life } = node;
       const seen = life?.peer.observedLeader()?.leaderId;
-      if (life !== null && seen !== leader.name)
+      if (!this.#isApart(node) && seen !== leader.name)
         this.#checks.fail("L2", `${name} takes ${seen ?? "nobody"} for the leader, it is ${leader.name}`);
     }
     if (!this.#follows(leader)) {
