@@ -64,7 +64,7 @@ export class DecisionChecks {
   /** Whether all who run know the same resource managers: themselves. */
   isConverged(): boolean {
     const shown = this.#nodes().flatMap(({ life }) =>
-      life?.services == null ? [] : [life.services.registry.endpoints().join(" ")],
+      life === null || life.services === null ? [] : [life.services.registry.endpoints().join(" ")],
     );
     return new Set(shown).size <= 1;
   }

@@ -138,7 +138,7 @@ export class PeerNetwork {
               if (!isDuplicate) back(station.name, () => resolve(given));
             },
             (error: unknown) => {
-              if (!isDuplicate) back(station.name, () => reject(error as Error));
+              if (!isDuplicate) back(station.name, () => reject(error));
             },
           );
         });

@@ -199,7 +199,7 @@ export class SimPeer {
   /** Says goodbye, waits until it may stop, and is gone; as after a crash if that takes too long. */
   async leave(): Promise<void> {
     const { life } = this;
-    if (life?.services == null || this.#isBusy(life)) return;
+    if (life === null || life.services === null || this.#isBusy(life)) return;
     const { trace } = this.#environment;
     trace?.note(this.name, "is leaving");
     this.leftMs = this.#environment.time.monotonicMs();
@@ -233,7 +233,7 @@ export class SimPeer {
   /** Leaves if all members confirm, as an operator asks for it; else it stays, and nothing has changed. */
   async tryToLeave(): Promise<void> {
     const { life } = this;
-    if (life?.services == null || this.#isBusy(life)) return;
+    if (life === null || life.services === null || this.#isBusy(life)) return;
     const before = this.#lostByLeaving;
     // Who has confirmed and cannot be told of the return takes it for gone.
     this.leftMs = this.#environment.time.monotonicMs();
