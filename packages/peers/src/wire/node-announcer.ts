@@ -74,7 +74,8 @@ export function nodeAnnouncer(parts: NodeAnnouncerParts): Announcer {
 }
 
 /**
- * Rejects if no join target could be told within a lease (servers that are started together may need a moment), unless this
+ * At the first start it rejects if the join list names this server itself under another spelling than others know: with no
+ * electorate yet it would wait for itself to found one. Rejects if no join target could be told within a lease (servers that are started together may need a moment), unless this
  * server is one itself. A server that has been of a cluster before may reach any of its members instead: the join targets
  * of then may be gone.
  */
@@ -86,7 +87,8 @@ export async function joinCluster(
   const giveUpAtMs = clock.monotonicMs() + ttlMs;
   for (;;) {
     const { reached, failed } = await announcer.announce({ isStart: true });
-    for (const { cause } of failed) if (cause instanceof OwnNameError) throw cause;
+    const isFirst = electorate() === null;
+    for (const { cause } of failed) if (cause instanceof OwnNameError && isFirst) throw cause;
     if (join.includes(endpoint) || reached.some((each) => join.includes(each))) return;
     if (reached.length > 0 && electorate() !== null) return;
     if (clock.monotonicMs() >= giveUpAtMs) throw unreachable(join, failed);
