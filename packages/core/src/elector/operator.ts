@@ -68,9 +68,10 @@ export class Operator {
   async stepDown(groupId: string, stepDown: StepDown): Promise<void> {
     const group = this.#engine.obtain(groupId);
     const rule: Rule = (seen, now) => decideStepDown(seen, stepDown, stampOf(now, stepDown.by));
-    const isDone = (now: ElectionRecord, { term, holder }: ElectionRecord) =>
-      isSteppedDown(now, term, stepDown.force) &&
-      (stepDown.banMs === 0 || now.bans.some((ban) => ban.nodeId === holder?.nodeId));
+    // A ban only gets shorter by itself, so an older one is no evidence of this one.
+    const isDone = (now: ElectionRecord, then: ElectionRecord) =>
+      isSteppedDown(now, then.term, stepDown.force) &&
+      (stepDown.banMs === 0 || banMs(now, then.holder?.nodeId) > banMs(then, then.holder?.nodeId));
     await this.#actOnExisting(group, onOneTerm(rule, isDone));
   }
 
@@ -265,6 +266,11 @@ export class Operator {
       }
     });
   }
+}
+
+/** What is left of the ban of a node; 0: it is not banned. */
+function banMs({ bans }: ElectionRecord, nodeId: string | undefined): number {
+  return bans.find((ban) => ban.nodeId === nodeId)?.leftMs ?? 0;
 }
 
 function viewOf(groupId: string, { record, at }: Acted): Group {

@@ -261,6 +261,25 @@ test(
 );
 
 test(
+  "a step-down with a ban that was lost is not answered as done by an older ban of the same node",
+  inWorld(async (w) => {
+    const one = w.server();
+    const two = w.server();
+    await one.elector.campaign(A);
+    await one.elector.stepDown({ ...OPS, banMs: 3000 });
+    await w.clock.advance(10);
+    one.store.next("r/", lostRequest);
+    const letSyncs = one.store.holdSyncs();
+    const second = outcomeOf(one.elector.stepDown({ ...OPS, banMs: 60_000 }));
+    await w.clock.advance(0);
+    await two.elector.resign(claimOf(A, 1));
+    letSyncs();
+    expect((await w.until(second)).value).toMatchObject({ code: "BACKEND_UNAVAILABLE" });
+    expect((await w.record()).bans[0]?.leftMs).toBeLessThanOrEqual(3000);
+  }),
+);
+
+test(
   "a deletion whose answer was lost does not delete the group made anew since",
   inWorld(async (w) => {
     const one = w.server();
