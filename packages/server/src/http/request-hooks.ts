@@ -1,4 +1,5 @@
 /** What every request goes through: a name for it, who sends it, how often they may, how long it took. */
+import type { Clock } from "@tenure/core";
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import type { Credentials } from "../auth/authenticator.js";
 import type { Caller } from "../auth/caller.js";
@@ -11,6 +12,12 @@ import { foreignRequest } from "./foreign-requests.js";
 
 /** Paths that tell nothing of any group, so anyone may ask. */
 const OPEN_PATHS = new Set(["/", "/assets/:file", "/openapi.json", "/docs", "/v1/keys"]);
+
+/**
+ * How long a refusal by the rate limit is held back. A client that asks again at once, on each of its connections, would else cost
+ * the service more by its refusals than by what it is granted.
+ */
+const RATE_LIMITED_PAUSE_MS = 100;
 
 /** Probes have a limit of their own: whoever reads pages must not make a load balancer believe that the service is down. */
 const PROBES = new Set(["/healthz", "/readyz"]);
@@ -28,7 +35,7 @@ declare module "fastify" {
 }
 
 export function addRequestHooks(app: FastifyInstance, parts: AppParts): void {
-  const { admission, openRequests, hostRule, tls, metrics, log, stopping } = parts;
+  const { admission, openRequests, hostRule, tls, metrics, log, stopping, clock } = parts;
 
   app.decorateRequest("caller");
   app.decorateRequest("charge");
@@ -62,9 +69,12 @@ export function addRequestHooks(app: FastifyInstance, parts: AppParts): void {
         keep(admitted);
         return done();
       }
-      admitted.then(keep).then(() => done(), done);
+      admitted.then(keep).then(
+        () => done(),
+        (error: unknown) => refuse(error as Error, clock, done),
+      );
     } catch (error) {
-      done(error as Error);
+      refuse(error as Error, clock, done);
     }
   });
 
@@ -76,6 +86,12 @@ export function addRequestHooks(app: FastifyInstance, parts: AppParts): void {
     if (log.isLevelEnabled("debug")) log.debug({ req_id: id, method, route, status, ms }, "answered");
     done();
   });
+}
+
+function refuse(error: Error, clock: Clock, done: (error: Error) => void): void {
+  const isRateLimited = error instanceof ServiceError && error.code === "RATE_LIMITED";
+  if (isRateLimited) clock.after(RATE_LIMITED_PAUSE_MS, () => done(error));
+  else done(error);
 }
 
 function stoppingError(): ServiceError {
