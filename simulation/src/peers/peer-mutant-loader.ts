@@ -10,7 +10,7 @@ import type { PeerModule } from "./peer-module.js";
 const FOLDER = "protocol";
 /** What the parts of a node are made of; the rest of the wire needs packages that a copy does not find. */
 const COPIED =
-  /^(?:(?:decisions|disk|membership|protocol|registry)\/.*|wire\/(?:decision-codec|offices|wire-error)|parts|serial-queue)\.js$/;
+  /^(?:(?:decisions|disk|membership|protocol|registry)\/.*|wire\/(?:decision-codec|offices|wire-error)|(?!index)[\w-]+)\.js$/;
 
 export async function loadPeerMutant(mutant: Mutant): Promise<PeerModule> {
   const built = dirname(fileURLToPath(import.meta.resolve("@tenure/peers/parts")));

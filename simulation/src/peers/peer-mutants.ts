@@ -345,7 +345,7 @@ export const PEER_MUTANTS: readonly PeerMutant[] = [
     profile: "decisions",
     patches: [
       {
-        file: "decisions/decider.js",
+        file: "decisions/consensus.js",
         find: "const decision = binding(prepared.values)?.decision ?? wanted;",
         replace: "const decision = wanted ?? binding(prepared.values)?.decision ?? null;",
       },
