@@ -10,7 +10,7 @@ import { SCRIPTS } from "./scripts.js";
 
 const MINUTES = 60_000;
 /** No mutant that chance finds may outlive so many schedules. */
-const LIMIT = 400;
+const LIMIT = 800;
 
 const pool = startPeerPool();
 afterAll(() => pool[Symbol.asyncDispose]());
