@@ -19,15 +19,15 @@ const scripted = new Set(SCRIPTS.map((script) => script.mutant));
 
 describe("the rules of the peers as they stand", () => {
   it.concurrent.each([
-    ["usual", 400],
-    ["churn", 400],
-    ["views", 300],
-    ["duels", 200],
-    ["late", 200],
-    ["wipes", 300],
-    ["lists", 300],
-    ["oneway", 200],
-    ["absurd", 200],
+    ["usual", 200],
+    ["churn", 200],
+    ["views", 150],
+    ["duels", 100],
+    ["late", 100],
+    ["wipes", 150],
+    ["lists", 150],
+    ["oneway", 100],
+    ["absurd", 100],
     ["decisions", 100],
   ])(
     "hold in a world of the kind %s, in each of %i schedules",
