@@ -256,6 +256,12 @@ export class Operator {
           return { kind: "answer", give: () => null };
         case "done":
           return { kind: "answer", give: () => successorView(seen, now.wallMs, toNodeId, fromTerm + 1) };
+        case "unknown": {
+          const give = () => {
+            throw new BackendUnavailableError(progress.problem);
+          };
+          return { kind: "answer", give };
+        }
         case "failed": {
           const fail = () => {
             throw new ConflictError(progress.problem);

@@ -180,6 +180,11 @@ describe("a transfer is", () => {
     expect(progress(later)).toEqual({ kind: "done" });
   });
 
+  test("unknown, and not failed, when the next term is over and neither record nor history shows who led it", () => {
+    const later = { ...led, term: 9, holder: { ...holder, nodeId: "c" }, events: [] };
+    expect(progress(later)).toMatchObject({ kind: "unknown" });
+  });
+
   test("pending while its mark lasts, before and after the leader has resigned", () => {
     expect(progress({ ...led, transfer: mark }, 100)).toEqual({ kind: "pending", leftMs: 400, ready: true });
     expect(progress({ ...vacant, transfer: { ...mark, ready: false } })).toEqual({

@@ -92,7 +92,9 @@ export type TransferProgress =
   /** The successor was elected. It need not lead any more. */
   | { readonly kind: "done" }
   | { readonly kind: "pending"; readonly leftMs: number; readonly ready: boolean }
-  | { readonly kind: "failed"; readonly problem: string };
+  | { readonly kind: "failed"; readonly problem: string }
+  /** The next term is over, and what this server has read of the history does not show who led it. */
+  | { readonly kind: "unknown"; readonly problem: string };
 
 /** How a transfer out of `fromTerm` stands: the leader of the next term, and no later one, is its outcome. */
 export function transferProgress(
@@ -105,9 +107,11 @@ export function transferProgress(
   if (now.term > fromTerm) {
     const elected = leaderOfTerm(now, fromTerm + 1, history);
     if (elected === toNodeId) return { kind: "done" };
-    const what =
-      elected === null ? `term ${fromTerm + 1} has begun and ended` : `${elected} was elected instead`;
-    return { kind: "failed", problem: `${what}; the history of the group shows who led` };
+    if (elected !== null) return { kind: "failed", problem: `${elected} was elected instead` };
+    return {
+      kind: "unknown",
+      problem: `term ${fromTerm + 1} has begun and ended; look at the history of the group to see who led it`,
+    };
   }
   if (now.transfer?.toNodeId === toNodeId) {
     return { kind: "pending", leftMs: now.transfer.leftMs, ready: now.transfer.ready };
