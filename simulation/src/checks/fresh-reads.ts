@@ -16,13 +16,7 @@ export class FreshReads implements Check {
   onRead(read: Read): void {
     const { result, answeredMs } = read;
     const isLocal = read.consistency === "local";
-    const oldestMs = isLocal
-      ? answeredMs -
-        result.ageMs / (1 - this.#context.driftRatio) -
-        read.suspendedMs -
-        this.#context.stoppedMs -
-        1
-      : read.arrivedMs;
+    const oldestMs = isLocal ? this.#asOfMs(read) - read.suspendedMs - 1 : read.arrivedMs;
     const isTrue = this.#wasSo(read.groupId, oldestMs, answeredMs, (write) =>
       write === null
         ? result.leader === null && result.term === 0
@@ -37,6 +31,13 @@ export class FreshReads implements Check {
       `a ${read.consistency} read at ${read.server} from ${read.arrivedMs.toFixed(1)} to ${answeredMs.toFixed(1)} shows ` +
         `${shown}, highest term ${result.term}${isLocal ? `, at most ${result.ageMs.toFixed(1)} ms old` : ""}`,
     );
+  }
+
+  /** Where processes stop between a reading of the clock and the answer, a pause may fall between the two as well. */
+  #asOfMs({ result, arrivedMs, answeredMs }: Read): number {
+    const { driftRatio, stoppedMs } = this.#context;
+    const ageMs = result.ageMs / (1 - driftRatio);
+    return stoppedMs > 0 ? Math.min(arrivedMs, answeredMs - stoppedMs) - ageMs : answeredMs - ageMs;
   }
 
   onAnswer({ verb, request, result, arrivedMs, answeredMs }: Answer): void {
