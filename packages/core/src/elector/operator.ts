@@ -70,7 +70,7 @@ export class Operator {
     const rule: Rule = (seen, now) => decideStepDown(seen, stepDown, stampOf(now, stepDown.by));
     // A ban only gets shorter by itself, so an older one is no evidence of this one.
     const isDone = (now: ElectionRecord, then: ElectionRecord) =>
-      isSteppedDown(now, then.term, stepDown.force) &&
+      isSteppedDown(now, then, stepDown) &&
       (stepDown.banMs === 0 || banMs(now, then.holder?.nodeId) > banMs(then, then.holder?.nodeId));
     await this.#actOnExisting(group, onOneTerm(rule, isDone));
   }
@@ -301,13 +301,19 @@ function onOneTerm(rule: Rule, isDone: (now: ElectionRecord, then: ElectionRecor
 }
 
 /**
- * Whether the leader of `term` was made to go. Where the next term has begun, only the event of that tells: the server may
- * have decided on a record that was outdated when the request came, and the operator meant the leader of today.
+ * Whether the leader that the step-down was decided on has been deposed. Once the next term has begun, only the event that ended
+ * its term is evidence, and only if this step-down must have caused it: an earlier step-down of the same term may have ended
+ * it before the request came, on a record that this server had not seen yet, and the operator meant the leader of today.
  */
-function isSteppedDown(now: ElectionRecord, term: number, force: boolean): boolean {
-  if (now.term === term) return now.holder === null || (!force && now.deposed !== null);
+function isSteppedDown(now: ElectionRecord, then: ElectionRecord, { by, force }: StepDown): boolean {
+  if (now.term === then.term) return now.holder === null || (!force && now.deposed !== null);
+  if (then.deposed?.by === by) return false;
   return now.events.some(
-    (event) => event.type === "LEADER_LOST" && event.term === term && event.reason === "deposed",
+    (event) =>
+      event.type === "LEADER_LOST" &&
+      event.term === then.term &&
+      event.reason === "deposed" &&
+      event.by === by,
   );
 }
 
