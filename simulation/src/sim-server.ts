@@ -1,5 +1,5 @@
 /** One server: a real elector over its own bad connection to the store, with its own clocks. */
-import { type ElectorAdmin, sleep, type Store } from "@tenure/core";
+import { type ServiceElector, sleep, type Store } from "@tenure/core";
 import type {
   FaultPlan,
   FaultyStore,
@@ -14,7 +14,7 @@ import type { CoreModule } from "./core-module.js";
 export interface ServerProcess {
   readonly clock: ProcessClock;
   readonly store: FaultyStore;
-  readonly elector: ElectorAdmin;
+  readonly elector: ServiceElector;
   /** Calls back when this process is gone; returns a way to forget it. */
   onCrash(callback: () => void): () => void;
 }

@@ -1,4 +1,10 @@
-import { type ElectorAdmin, sleep, type WatchEvent, type WatchOptions } from "@tenure/core";
+import {
+  type ServiceElector,
+  sleep,
+  type WatchEvent,
+  type WatchManyItem,
+  type WatchOptions,
+} from "@tenure/core";
 import type { Random } from "@tenure/core/testing";
 import type { Environment } from "./environment.js";
 import { isExpected } from "./environment.js";
@@ -9,7 +15,7 @@ export interface Watcher {
   readonly name: string;
   /** Where to begin; without one, at the current state. */
   readonly cursor: number | undefined;
-  readonly open: (elector: ElectorAdmin, options: WatchOptions) => AsyncIterable<WatchEvent>;
+  readonly open: (elector: ServiceElector, options: WatchOptions) => AsyncIterable<WatchEvent>;
   readonly onEvent: (event: WatchEvent, cursor: number | undefined) => void;
 }
 
@@ -19,11 +25,16 @@ export function groupWatcher(
   groupId: string,
   random: Random,
 ): Watcher {
+  // Half of them want the history from the beginning; half of them watch as one of many groups in a stream.
+  const cursor = random.chance(0.5) ? 0 : undefined;
+  const isOneOfMany = random.chance(0.5);
   return {
     name,
-    // Half of them want the history from the beginning.
-    cursor: random.chance(0.5) ? 0 : undefined,
-    open: (elector, options) => elector.watch(groupId, options),
+    cursor,
+    open: (elector, options) =>
+      isOneOfMany
+        ? flat(elector.watchMany([{ groupId, cursor: options.cursor }], options))
+        : elector.watch(groupId, options),
     onEvent: (event, cursor) => environment.checks.onWatched({ watcher: name, groupId, cursor, event }),
   };
 }
@@ -35,6 +46,15 @@ export function allWatcher(environment: Environment, name: string): Watcher {
     open: (elector, options) => elector.watchAll(options),
     onEvent: (event, cursor) => environment.checks.onWatchedAll({ watcher: name, cursor, event }),
   };
+}
+
+async function* flat(lists: AsyncIterable<readonly WatchManyItem[]>): AsyncGenerator<WatchEvent> {
+  for await (const items of lists) {
+    for (const item of items) {
+      if ("error" in item) throw item.error;
+      yield item;
+    }
+  }
 }
 
 /** Loses its connection now and then, and goes on from its cursor at any server. */

@@ -310,3 +310,22 @@ export interface ElectorAdmin extends Elector {
   /** The last events, oldest first, at most 64. */
   history(groupId: string, options?: CallOptions): Promise<readonly LeadershipEvent[]>;
 }
+
+/** One of several groups that are watched together. */
+export interface GroupWatch {
+  readonly groupId: string;
+  /** As in `WatchOptions`. */
+  readonly cursor?: number | undefined;
+}
+
+/** The next event of one group, or why it cannot be watched any more; the other groups go on. */
+export type WatchManyItem = WatchEvent | { readonly groupId: string; readonly error: TenureError };
+
+/** What a service needs besides: one reader for the many groups of a stream. */
+export interface ServiceElector extends ElectorAdmin {
+  /**
+   * Several groups, each named once, watched as one: for each of them what `watch` shows. Items that are ready at the same time come
+   * together. Pulled: a slow reader costs nothing. Ends only by throwing, as `watch` does.
+   */
+  watchMany(watches: readonly GroupWatch[], options?: CallOptions): AsyncIterable<readonly WatchManyItem[]>;
+}

@@ -16,6 +16,7 @@ export type {
   GroupHold,
   GroupInput,
   GroupsOptions,
+  GroupWatch,
   HeartbeatRequest,
   HeldBack,
   Leader,
@@ -32,10 +33,12 @@ export type {
   ResignResult,
   PauseRequest,
   ResumeRequest,
+  ServiceElector,
   StepDownRequest,
   TransferRequest,
   WatchAllOptions,
   WatchEvent,
+  WatchManyItem,
   WatchOptions,
 } from "./elector.js";
 // Every elector refuses the same requests in the same words.
@@ -56,7 +59,6 @@ export {
   parseStepDown,
   parseTransfer,
 } from "./elector/requests.js";
-export { Slices } from "./elector/slices.js";
 export { StoreElector, type StoreElectorOptions } from "./elector/store-elector.js";
 export {
   BackendUnavailableError,

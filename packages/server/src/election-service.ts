@@ -4,12 +4,12 @@
  */
 import {
   type Clock,
-  type ElectorAdmin,
+  type GroupWatch,
   type Leader,
   type RenewManyResult,
   type RenewResult,
   type ResignResult,
-  Slices,
+  type ServiceElector,
   systemClock,
 } from "@tenure/core";
 import type { AuditLog } from "./audit/audit-log.js";
@@ -23,13 +23,13 @@ import type { ServiceMetrics } from "./metrics/service-metrics.js";
 import { tracedElector } from "./metrics/tracing.js";
 import { asServiceError, notLeader, refusalOf, ServiceError, told } from "./service-error.js";
 import { Watch } from "./watch.js";
-import { orOwnRefusal, WatchMany } from "./watch-many.js";
+import { WatchMany } from "./watch-many.js";
 import * as codec from "./wire/codec.js";
 import type * as shapes from "./wire/shapes.js";
 import type { WatchFrom } from "./wire/watch-cursor.js";
 
 export interface ElectionServiceParts {
-  readonly elector: ElectorAdmin;
+  readonly elector: ServiceElector;
   readonly signer: MandateSigner | null;
   readonly metrics: ServiceMetrics;
   readonly audit: AuditLog;
@@ -38,15 +38,13 @@ export interface ElectionServiceParts {
 }
 
 export class ElectionService {
-  readonly #elector: ElectorAdmin;
+  readonly #elector: ServiceElector;
   readonly #signer: MandateSigner | null;
   readonly #metrics: ServiceMetrics;
   readonly #audit: AuditLog;
   readonly #permissions: Permissions;
   readonly #waiting: WaitingRoom;
   readonly #clock: Clock;
-  /** Of the streams of many watches. */
-  readonly #slices: Slices;
 
   constructor({ elector, signer, metrics, audit, waiting, clock = systemClock }: ElectionServiceParts) {
     this.#elector = tracedElector(elector);
@@ -56,7 +54,6 @@ export class ElectionService {
     this.#permissions = new Permissions(audit);
     this.#waiting = waiting;
     this.#clock = clock;
-    this.#slices = new Slices(clock);
   }
 
   async campaign(
@@ -201,19 +198,15 @@ export class ElectionService {
   /** Of several groups in one. Each counts as a watch, and each is refused by itself. */
   watchMany(caller: Caller, { watches }: shapes.WatchManyBody): WatchMany {
     checkNamedOnce("watches", watches);
-    const opened = new Map<string, Watch | ServiceError>();
-    try {
-      for (const { group_id, cursor } of watches) {
-        opened.set(
-          group_id,
-          orOwnRefusal(() => this.watch(caller, group_id, cursor === undefined ? undefined : { cursor })),
-        );
-      }
-    } catch (error) {
-      for (const watch of opened.values()) if (watch instanceof Watch) void watch.return();
-      throw error;
+    const admitted: GroupWatch[] = [];
+    const refused: { readonly groupId: string; readonly refusal: ServiceError }[] = [];
+    for (const { group_id: groupId, cursor } of watches) {
+      const refusal = refusalOf(() => this.#permissions.checkMaySee(caller, "watch", groupId));
+      if (refusal === null) admitted.push({ groupId, cursor });
+      else refused.push({ groupId, refusal });
     }
-    return new WatchMany(opened, this.#slices);
+    const leave = this.#waiting.enter("watches", caller, admitted.length);
+    return new WatchMany({ items: this.#elector.watchMany(admitted), refused, leave });
   }
 
   /** Rejects where the store does not answer. */

@@ -75,7 +75,10 @@ const FROM_CORE: Readonly<Record<Exclude<ErrorCode, "CLOSED">, ServiceCode>> = {
 
 /** What the elector refused, told in the words of the wire. Anything else is a fault of ours and stays as it is. */
 export function asServiceError(error: unknown, names: FieldNames = {}): unknown {
-  if (!(error instanceof TenureError)) return error;
+  return error instanceof TenureError ? serviceErrorOf(error, names) : error;
+}
+
+export function serviceErrorOf(error: TenureError, names: FieldNames = {}): ServiceError {
   const code: ErrorCode = error.code;
   if (code === "CLOSED") {
     return new ServiceError(

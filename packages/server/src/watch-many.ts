@@ -1,76 +1,52 @@
 /**
- * Watches of several groups as one. Each is pulled one event ahead, so a slow reader costs one event for each group: it
- * falls behind in each by itself, and past the events that are kept it gets a RESYNC of that group alone.
- *
- * An event carries its number, by which its group is resumed. A group that may not be watched is told so in its place, and the
- * others go on; a server or store that fails ends all of them.
+ * Watches of several groups as one stream. An event carries its number, by which its group is resumed. A group that may not or
+ * cannot be watched is shown as an error in its place, and the others go on; a server or store that fails ends all of them.
  */
-import type { Slices } from "@tenure/core";
-import { type ServiceCode, ServiceError } from "./service-error.js";
-import { type StreamItem, Watch, type WatchItem } from "./watch.js";
+import type { WatchManyItem } from "@tenure/core";
+import { asServiceError, type ServiceError, serviceErrorOf } from "./service-error.js";
+import type { StreamItem } from "./watch.js";
+import { eventShape } from "./wire/codec.js";
 
-/** What is said of one group and of no other. */
-const OF_ONE_GROUP: ReadonlySet<ServiceCode> = new Set([
-  "UNAUTHORIZED",
-  "GROUP_NOT_FOUND",
-  "INVALID_REQUEST",
-]);
-
-/**
- * Watches that are opened or closed in one turn of the event loop, two milliseconds' worth: a renewal does not wait for the
- * thousand watches of a stream, nor for those of fifty streams that end together.
- */
-const SLICE_WATCHES = 100;
-
-interface Ready {
-  /** To be pulled again when this was taken; `null` if there is nothing more to come of it. */
-  readonly watch: Watch | null;
-  readonly groupId: string;
-  readonly item: StreamItem;
+export interface WatchManyParts {
+  readonly items: AsyncIterable<readonly WatchManyItem[]>;
+  /** Those that the caller may not watch. */
+  readonly refused: readonly { readonly groupId: string; readonly refusal: ServiceError }[];
+  /** Called with 1 for each group that is refused later, and at the end for all that are left. */
+  readonly leave: (watches?: number) => void;
 }
 
-export class WatchMany implements AsyncIterableIterator<StreamItem, undefined> {
-  readonly #watches: ReadonlyMap<string, Watch | ServiceError>;
-  readonly #slices: Slices;
-  readonly #ready: Ready[] = [];
-  #hasBegun = false;
-  #hasLeft = false;
-  #failure: { readonly error: unknown } | null = null;
-  #wake = (): void => {};
+/** Items that are ready at the same time come together. Not a generator: `return` ends it while it waits. */
+export class WatchMany implements AsyncIterableIterator<readonly StreamItem[], undefined> {
+  readonly #items: AsyncIterator<readonly WatchManyItem[]>;
+  readonly #leave: (watches?: number) => void;
+  #refused: readonly StreamItem[];
 
-  /** `slices` are shared by all streams of a server. */
-  constructor(watches: ReadonlyMap<string, Watch | ServiceError>, slices: Slices) {
-    this.#watches = watches;
-    this.#slices = slices;
+  constructor({ items, refused, leave }: WatchManyParts) {
+    this.#items = items[Symbol.asyncIterator]();
+    this.#refused = refused.map(({ groupId, refusal }) => refusalItem(groupId, refusal));
+    this.#leave = leave;
   }
 
-  async next(): Promise<IteratorResult<StreamItem, undefined>> {
-    if (!this.#hasBegun) void this.#begin();
-    for (;;) {
-      if (this.#hasLeft) return { done: true, value: undefined };
-      const ready = this.#ready.shift();
-      if (ready !== undefined) {
-        if (ready.watch !== null) void this.#pull(ready.groupId, ready.watch);
-        return { done: false, value: ready.item };
-      }
-      if (this.#failure !== null) {
-        await this.return();
-        throw this.#failure.error;
-      }
-      await new Promise<void>((resolve) => {
-        this.#wake = resolve;
-      });
+  async next(): Promise<IteratorResult<readonly StreamItem[], undefined>> {
+    if (this.#refused.length > 0) {
+      const value = this.#refused;
+      this.#refused = [];
+      return { done: false, value };
+    }
+    try {
+      const result = await this.#items.next();
+      if (result.done !== true) return { done: false, value: result.value.map((item) => this.#sent(item)) };
+      this.#leave();
+      return { done: true, value: undefined };
+    } catch (error) {
+      this.#leave();
+      throw asServiceError(error);
     }
   }
 
-  async return(): Promise<IteratorResult<StreamItem, undefined>> {
-    this.#hasLeft = true;
-    this.#wake();
-    const watches = [...this.#watches.values()].filter((watch) => watch instanceof Watch);
-    for (let from = 0; from < watches.length; from += SLICE_WATCHES) {
-      await this.#slices.turn();
-      await Promise.all(watches.slice(from, from + SLICE_WATCHES).map((watch) => watch.return()));
-    }
+  async return(): Promise<IteratorResult<readonly StreamItem[], undefined>> {
+    this.#leave();
+    await this.#items.return?.();
     return { done: true, value: undefined };
   }
 
@@ -78,49 +54,15 @@ export class WatchMany implements AsyncIterableIterator<StreamItem, undefined> {
     return this;
   }
 
-  async #begin(): Promise<void> {
-    this.#hasBegun = true;
-    let count = 0;
-    for (const [groupId, watch] of this.#watches) {
-      if (count++ % SLICE_WATCHES === 0) await this.#slices.turn();
-      if (this.#hasLeft) return;
-      if (watch instanceof Watch) void this.#pull(groupId, watch);
-      else this.#refuse(groupId, watch);
+  #sent(item: WatchManyItem): StreamItem {
+    if ("error" in item) {
+      this.#leave(1);
+      return refusalItem(item.groupId, serviceErrorOf(item.error));
     }
-  }
-
-  async #pull(groupId: string, watch: Watch): Promise<void> {
-    try {
-      const { done, value } = await watch.next();
-      if (done !== true) this.#ready.push({ watch, groupId, item: numbered(value) });
-    } catch (error) {
-      if (isOwnRefusal(error)) this.#refuse(groupId, error);
-      else this.#failure ??= { error };
-    }
-    this.#wake();
-  }
-
-  #refuse(groupId: string, refusal: ServiceError): void {
-    const item = { event: { group_id: groupId, ...refusal.reply() }, cursor: null };
-    this.#ready.push({ watch: null, groupId, item });
-    this.#wake();
+    return { event: { ...eventShape(item.groupId, item), number: item.cursor }, cursor: null };
   }
 }
 
-/** A refusal of one group as a value; what concerns all is thrown. */
-export function orOwnRefusal(open: () => Watch): Watch | ServiceError {
-  try {
-    return open();
-  } catch (error) {
-    if (isOwnRefusal(error)) return error;
-    throw error;
-  }
-}
-
-function isOwnRefusal(error: unknown): error is ServiceError {
-  return error instanceof ServiceError && OF_ONE_GROUP.has(error.code);
-}
-
-function numbered({ event, cursor }: WatchItem): StreamItem {
-  return { event: { ...event, number: cursor }, cursor: null };
+function refusalItem(groupId: string, refusal: ServiceError): StreamItem {
+  return { event: { group_id: groupId, ...refusal.reply() }, cursor: null };
 }

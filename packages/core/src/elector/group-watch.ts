@@ -44,10 +44,10 @@ async function* readEvents(
     }
     for (;;) {
       bell.throwIfOver();
-      let events = missing(group, cursor);
+      let events = missingEvents(group, cursor);
       if (events === null) {
         await bell.unlessOver(engine.freshness.fresh());
-        events = missing(group, cursor);
+        events = missingEvents(group, cursor);
       }
       if (events === null) {
         const resync = state(true);
@@ -68,8 +68,8 @@ async function* readEvents(
   }
 }
 
-/** `null`: some are not there, or the cursor is ahead of all that is known. */
-function missing(group: GroupState, cursor: number): readonly LeadershipEvent[] | null {
+/** Those after the cursor. `null`: some are not there, or the cursor is ahead of all that is known. */
+export function missingEvents(group: GroupState, cursor: number): readonly LeadershipEvent[] | null {
   const { eventNumber, events } = group.current();
   if (cursor === eventNumber) return [];
   if (cursor > eventNumber) return null;

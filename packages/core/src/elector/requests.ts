@@ -235,3 +235,7 @@ function flag(value: unknown, name: string): boolean {
     throw new InvalidRequestError(name, "must be true or false");
   return value ?? false;
 }
+
+export function checkCursor(cursor: unknown): number | undefined {
+  return cursor === undefined ? undefined : checkInteger(cursor, "cursor", 0, Number.MAX_SAFE_INTEGER);
+}

@@ -12,7 +12,8 @@ import type { Clock, Reading } from "../clock.js";
 import type {
   CampaignRequest,
   CampaignResult,
-  ElectorAdmin,
+  GroupWatch,
+  ServiceElector,
   Group,
   GroupInput,
   GroupsOptions,
@@ -34,6 +35,7 @@ import type {
   TransferRequest,
   WatchAllOptions,
   WatchEvent,
+  WatchManyItem,
   WatchOptions,
 } from "../elector.js";
 import { TenureError } from "../errors.js";
@@ -55,6 +57,7 @@ import * as requests from "./requests.js";
 import { leaderOf, leadershipView } from "./views.js";
 import { Waiter } from "./waiter.js";
 import { watchGroup } from "./group-watch.js";
+import { watchMany } from "./many-watch.js";
 import { watchAll } from "./watch-all.js";
 
 export interface StoreElectorOptions {
@@ -85,7 +88,7 @@ export interface StoreElectorOptions {
   readonly maxGroupsPerNode?: number;
 }
 
-export class StoreElector implements ElectorAdmin {
+export class StoreElector implements ServiceElector {
   readonly #engine: Engine;
   readonly #campaigns: Campaigns;
   readonly #attendance: Attendance;
@@ -151,14 +154,18 @@ export class StoreElector implements ElectorAdmin {
 
   watch(groupId: string, options?: WatchOptions): AsyncIterable<WatchEvent> {
     checkId(groupId, "groupId");
-    return watchGroup(this.#engine, groupId, checkCursor(options?.cursor), [
+    return watchGroup(this.#engine, groupId, requests.checkCursor(options?.cursor), [
       options?.signal,
       this.#closing.signal,
     ]);
   }
 
+  watchMany(watches: readonly GroupWatch[], options?: CallOptions): AsyncIterable<readonly WatchManyItem[]> {
+    return watchMany(this.#engine, watches, [options?.signal, this.#closing.signal]);
+  }
+
   watchAll(options?: WatchAllOptions): AsyncIterable<WatchEvent> {
-    const checked = { ...options, cursor: checkCursor(options?.cursor) };
+    const checked = { ...options, cursor: requests.checkCursor(options?.cursor) };
     return watchAll(this.#engine, checked, [options?.signal, this.#closing.signal]);
   }
 
@@ -361,10 +368,6 @@ export class StoreElector implements ElectorAdmin {
 function checkLimit(limit: number | undefined, name: string): number {
   if (limit === undefined) return Number.POSITIVE_INFINITY;
   return checkInteger(limit, name, 1, Number.MAX_SAFE_INTEGER);
-}
-
-function checkCursor(cursor: number | undefined): number | undefined {
-  return cursor === undefined ? undefined : checkInteger(cursor, "cursor", 0, Number.MAX_SAFE_INTEGER);
 }
 
 const RESIGNED: ResignResult = Object.freeze({ kind: "resigned" });

@@ -33,7 +33,7 @@ export const watchMethods: Readonly<Record<string, StreamMethod>> = {
     open: (message, { service, caller, charge }) => {
       const request = parseMany(message);
       charge(batchCost(request.watches.length));
-      return each(service.watchMany(caller, request), manyMessage);
+      return flat(service.watchMany(caller, request), manyMessage);
     },
   },
 };
@@ -64,4 +64,30 @@ function each<T>(
       return this;
     },
   };
+}
+
+/** The same for items that come together: a stream of gRPC sends one message for each. */
+function flat<T>(
+  lists: AsyncIterableIterator<readonly T[], undefined>,
+  message: (item: T) => object,
+): AsyncIterableIterator<object, undefined> {
+  const ready: T[] = [];
+  const items = {
+    next: async (): Promise<IteratorResult<T, undefined>> => {
+      while (ready.length === 0) {
+        const result = await lists.next();
+        if (result.done === true) return result;
+        ready.push(...result.value.toReversed());
+      }
+      return { done: false, value: ready.pop() as T };
+    },
+    return: async (): Promise<IteratorResult<T, undefined>> => {
+      await lists.return?.();
+      return { done: true, value: undefined };
+    },
+    [Symbol.asyncIterator]() {
+      return this;
+    },
+  };
+  return each(items, message);
 }

@@ -17,7 +17,9 @@ const MOST_STUCK = 4;
 /** Keep-alives sent in one turn of the event loop, two milliseconds' worth with TLS: renewals must not wait for all. */
 const SLICE_STREAMS = 100;
 
-type Items = AsyncIterableIterator<StreamItem, undefined>;
+/** Items that are ready at the same time may come together: they leave in one write. */
+type Sent = StreamItem | readonly StreamItem[];
+type Items = AsyncIterableIterator<Sent, undefined>;
 
 interface Stream {
   readonly raw: ServerResponse;
@@ -50,7 +52,7 @@ export class SseStreams {
     request: FastifyRequest,
     reply: FastifyReply,
     items: Items,
-    first: Promise<IteratorResult<StreamItem, undefined>>,
+    first: Promise<IteratorResult<Sent, undefined>>,
   ): void {
     reply.hijack();
     const { raw } = reply;
@@ -68,7 +70,7 @@ export class SseStreams {
     void this.#run(stream, first);
   }
 
-  async #run(stream: Stream, first: Promise<IteratorResult<StreamItem, undefined>>): Promise<void> {
+  async #run(stream: Stream, first: Promise<IteratorResult<Sent, undefined>>): Promise<void> {
     const { raw, items } = stream;
     try {
       await copy(stream, first);
@@ -101,15 +103,23 @@ function sendKeepAlive(stream: Stream): void {
   else if (++stream.stuck >= MOST_STUCK) raw.destroy();
 }
 
-async function copy(stream: Stream, first: Promise<IteratorResult<StreamItem, undefined>>): Promise<void> {
+async function copy(stream: Stream, first: Promise<IteratorResult<Sent, undefined>>): Promise<void> {
   const { raw, items } = stream;
   for (let result = await first; result.done !== true; result = await items.next()) {
-    const { event, cursor, partial } = result.value;
-    // The states of many groups share a cursor. Only the last carries it: cut off before, a reader begins again.
-    const id = cursor === null || partial === true ? "" : `id: ${cursor}\n`;
-    await write(raw, `${id}data: ${JSON.stringify(event)}\n\n`);
+    const { value } = result;
+    await write(raw, isList(value) ? value.map(frame).join("") : frame(value));
     stream.stuck = 0;
   }
+}
+
+function isList(sent: Sent): sent is readonly StreamItem[] {
+  return Array.isArray(sent);
+}
+
+function frame({ event, cursor, partial }: StreamItem): string {
+  // The states of many groups share a cursor. Only the last carries it: cut off before, a reader begins again.
+  const id = cursor === null || partial === true ? "" : `id: ${cursor}\n`;
+  return `${id}data: ${JSON.stringify(event)}\n\n`;
 }
 
 /** Resolves when there is room for more; rejects when the reader is gone. */

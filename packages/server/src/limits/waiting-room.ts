@@ -37,33 +37,36 @@ export class WaitingRoom {
     this.#rooms = rooms;
   }
 
-  /** Returns how to leave. Throws `TOO_MANY_WAITING` if there is no room. */
-  enter(what: Waiting, caller: Caller): () => void {
+  /**
+   * Takes `count` places at once. Returns how to give some of them back, by default all that are left. Throws
+   * `TOO_MANY_WAITING` if there is no room for all.
+   */
+  enter(what: Waiting, caller: Caller, count = 1): (places?: number) => void {
     const { max, maxPerCaller } = this.#rooms[what];
     const ofCallers = this.#ofCallers[what];
     const account = accountOf(caller);
     const own = ofCallers.get(account) ?? 0;
-    if (caller.role !== "admin" && own >= maxPerCaller) {
+    if (caller.role !== "admin" && own + count > maxPerCaller) {
       throw full(
-        `${caller.name} has ${maxPerCaller} ${what} open here, the most that one caller may have ` +
+        `${caller.name} has ${own} ${what} open here, and one caller may have ${maxPerCaller} ` +
           `(${OPTIONS[what]}-per-caller); close some, or use another server`,
       );
     }
     const open = caller.role === "admin" ? max : max - Math.floor(max / ADMIN_RESERVE);
-    if (this.#now[what] >= open) {
+    if (this.#now[what] + count > open) {
       throw full(
         `this server has ${this.#now[what]} ${what} open and takes no more (${OPTIONS[what]}); ` +
           "use another server, or retry later",
       );
     }
-    this.#now[what]++;
-    ofCallers.set(account, own + 1);
-    let inside = true;
-    return () => {
-      if (!inside) return;
-      inside = false;
-      this.#now[what]--;
-      const left = (ofCallers.get(account) ?? 0) - 1;
+    this.#now[what] += count;
+    ofCallers.set(account, own + count);
+    let inside = count;
+    return (places = inside) => {
+      const given = Math.min(places, inside);
+      inside -= given;
+      this.#now[what] -= given;
+      const left = (ofCallers.get(account) ?? 0) - given;
       if (left > 0) ofCallers.set(account, left);
       else ofCallers.delete(account);
     };

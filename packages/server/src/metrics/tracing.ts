@@ -14,14 +14,14 @@ import {
   trace,
   type Tracer,
 } from "@opentelemetry/api";
-import type { ElectorAdmin } from "@tenure/core";
+import type { ServiceElector } from "@tenure/core";
 import type { FastifyInstance, FastifyRequest } from "fastify";
 
 const VERBS = [
   ...["campaign", "renew", "renewMany", "resign", "leader", "heartbeat", "members", "history"],
   ...["group", "groups", "createGroup", "updateGroup", "deleteGroup"],
   ...["stepDown", "transfer", "pause", "resume"],
-] as readonly (keyof ElectorAdmin & string)[];
+] as readonly (keyof ServiceElector & string)[];
 
 export function traceRequests(app: FastifyInstance): void {
   const tracer = registeredTracer();
@@ -54,7 +54,7 @@ export function traceRequests(app: FastifyInstance): void {
 }
 
 /** The same elector if nobody looks. */
-export function tracedElector(elector: ElectorAdmin): ElectorAdmin {
+export function tracedElector(elector: ServiceElector): ServiceElector {
   const tracer = registeredTracer();
   if (tracer === null) return elector;
   const verbs = VERBS.map((verb) => {
@@ -78,10 +78,15 @@ export function tracedElector(elector: ElectorAdmin): ElectorAdmin {
     };
     return [verb, traced] as const;
   });
-  const bound = (key: keyof ElectorAdmin) => (elector[key] as () => unknown).bind(elector);
-  const rest = (["watch", "watchAll", "ping", "close"] as const).map((key) => [key, bound(key)] as const);
+  const bound = (key: keyof ServiceElector) => (elector[key] as () => unknown).bind(elector);
+  const rest = (["watch", "watchMany", "watchAll", "ping", "close"] as const).map(
+    (key) => [key, bound(key)] as const,
+  );
   const dispose = { [Symbol.asyncDispose]: () => elector[Symbol.asyncDispose]() };
-  return Object.assign(Object.fromEntries<unknown>([...verbs, ...rest]), dispose) as unknown as ElectorAdmin;
+  return Object.assign(
+    Object.fromEntries<unknown>([...verbs, ...rest]),
+    dispose,
+  ) as unknown as ServiceElector;
 }
 
 function registeredTracer(): Tracer | null {

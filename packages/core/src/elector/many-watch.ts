@@ -1,0 +1,189 @@
+/**
+ * Watches of several groups as one. One reader for all of them: a group costs its cursor and one listener, and what a
+ * thousand groups have to say at once takes one turn of the reader for each hundred of them.
+ *
+ * The invariant of one watch holds for each group by itself: events in order, none skipped and none repeated within those that
+ * are kept, past that one RESYNC. A slow reader costs nothing: a group that changes again while it is queued keeps its
+ * one place in the queue, and its events are read when its turn comes.
+ */
+import { checkId } from "../check.js";
+import type { GroupWatch, WatchManyItem } from "../elector.js";
+import { TenureError } from "../errors.js";
+import type { Bell, Signals } from "./bell.js";
+import { type Engine, refuseUnknown } from "./engine.js";
+import { Fifo } from "./fifo.js";
+import type { GroupState } from "./group-state.js";
+import { missingEvents } from "./group-watch.js";
+import { iterate } from "./iterate.js";
+import { checkCursor } from "./requests.js";
+import { stateEvent, watchEvent } from "./views.js";
+
+/**
+ * Groups that are opened, read or closed in one turn of the event loop, about a millisecond's worth: a renewal does not wait
+ * for the thousand groups of one watch, nor for fifty such watches that end together.
+ */
+const SLICE_WATCHES = 100;
+
+export function watchMany(
+  engine: Engine,
+  watches: readonly GroupWatch[],
+  signals: Signals,
+): AsyncIterable<readonly WatchManyItem[]> {
+  return iterate(signals, (bell) => readMany(new ManyWatch(engine, bell), watches));
+}
+
+async function* readMany(
+  many: ManyWatch,
+  watches: readonly GroupWatch[],
+): AsyncGenerator<readonly WatchManyItem[], undefined> {
+  try {
+    await many.refreshFor(watches);
+    for (let from = 0; from < watches.length; from += SLICE_WATCHES) {
+      await many.turn();
+      const refused = many.open(watches.slice(from, from + SLICE_WATCHES));
+      const items = [...refused, ...(await many.read())];
+      if (items.length > 0) yield items;
+    }
+    for (;;) {
+      const items = await many.read();
+      if (items.length > 0) yield items;
+      await many.changed();
+    }
+  } finally {
+    await many.close();
+  }
+}
+
+/** One group's part. Without a cursor its state comes first. */
+interface Watched {
+  readonly group: GroupState;
+  cursor: number | undefined;
+  /** Nothing was said of it yet. */
+  isNew: boolean;
+  isQueued: boolean;
+  stopListening: () => void;
+}
+
+class ManyWatch {
+  readonly #engine: Engine;
+  readonly #bell: Bell;
+  readonly #watched = new Set<Watched>();
+  /** Those that may have something new, in the order in which they came to have it. */
+  readonly #queue = new Fifo<Watched>();
+  #ring: () => void = () => {};
+
+  constructor(engine: Engine, bell: Bell) {
+    this.#engine = engine;
+    this.#bell = bell;
+    bell.listenTo((ring) => {
+      this.#ring = ring;
+      return () => {};
+    });
+  }
+
+  /** A state, and whether a group exists, is said only of a record that is fresh. One read serves all. */
+  async refreshFor(watches: readonly GroupWatch[]): Promise<void> {
+    this.#bell.throwIfOver();
+    const needed = this.#engine.explicitGroups || watches.some(({ cursor }) => cursor === undefined);
+    if (needed) await this.#bell.unlessOver(this.#engine.freshness.fresh());
+  }
+
+  async turn(): Promise<void> {
+    await this.#bell.unlessOver(this.#engine.slices.turn());
+  }
+
+  /** Returns those that cannot be watched. */
+  open(watches: readonly GroupWatch[]): readonly WatchManyItem[] {
+    return watches.flatMap(({ groupId, cursor }) => {
+      try {
+        this.#add(checkId(groupId, "groupId"), checkCursor(cursor));
+        return [];
+      } catch (error) {
+        return [refusal(groupId, error)];
+      }
+    });
+  }
+
+  /** What the next groups of the queue have to say, a slice of them at most. */
+  async read(): Promise<readonly WatchManyItem[]> {
+    const items: WatchManyItem[] = [];
+    const behind: Watched[] = [];
+    for (let left = SLICE_WATCHES; left > 0; left--) {
+      const watched = this.#queue.shift();
+      if (watched === undefined) break;
+      watched.isQueued = false;
+      if (!this.#watched.has(watched)) continue;
+      if (!this.#tell(watched, items, false)) behind.push(watched);
+    }
+    // A gap may be only this server's view; it is a RESYNC once a fresh read has shown it so.
+    if (behind.length > 0) await this.#bell.unlessOver(this.#engine.freshness.fresh());
+    for (const watched of behind) this.#tell(watched, items, true);
+    return items;
+  }
+
+  /** Resolves when there is something to read, after a turn if that follows at once. */
+  async changed(): Promise<void> {
+    if (this.#queue.size > 0) await this.turn();
+    else await this.#bell.rung();
+  }
+
+  async close(): Promise<void> {
+    this.#bell.remove();
+    let count = 0;
+    for (const watched of this.#watched) {
+      if (++count % SLICE_WATCHES === 0) await this.#engine.slices.turn();
+      this.#remove(watched);
+    }
+  }
+
+  #add(groupId: string, cursor: number | undefined): void {
+    const group = this.#engine.obtain(groupId);
+    const watched: Watched = { group, cursor, isNew: true, isQueued: false, stopListening: () => {} };
+    watched.stopListening = group.listen(() => this.#enqueue(watched));
+    this.#watched.add(watched);
+    this.#enqueue(watched);
+  }
+
+  #enqueue(watched: Watched): void {
+    if (watched.isQueued) return;
+    watched.isQueued = true;
+    this.#queue.push(watched);
+    this.#ring();
+  }
+
+  /** False if events are missing and may come with a fresh read. */
+  #tell(watched: Watched, items: WatchManyItem[], isFresh: boolean): boolean {
+    const { group } = watched;
+    try {
+      if (watched.isNew && !this.#engine.exists(group.current())) refuseUnknown(group.groupId);
+      watched.isNew = false;
+      const events = watched.cursor === undefined ? null : missingEvents(group, watched.cursor);
+      if (events === null) {
+        const isFirst = watched.cursor === undefined;
+        if (!isFirst && !isFresh) return false;
+        const state = stateEvent(group.groupId, group.current(), !isFirst, this.#engine.clock.wallMs());
+        watched.cursor = state.cursor;
+        items.push(state);
+        return true;
+      }
+      for (const event of events) items.push(watchEvent(group.groupId, event));
+      watched.cursor = events.at(-1)?.number ?? watched.cursor;
+    } catch (error) {
+      this.#remove(watched);
+      items.push(refusal(group.groupId, error));
+    }
+    return true;
+  }
+
+  #remove(watched: Watched): void {
+    this.#watched.delete(watched);
+    watched.stopListening();
+    this.#engine.forget(watched.group);
+  }
+}
+
+/** What concerns one group ends its part alone; a fault of this program ends the watch. */
+function refusal(groupId: string, error: unknown): WatchManyItem {
+  if (error instanceof TenureError) return { groupId, error };
+  throw error;
+}
