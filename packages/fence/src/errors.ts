@@ -7,7 +7,8 @@ export type FenceErrorCode =
   | "INVALID_MANDATE"
   | "MANDATE_EXPIRED"
   | "FENCE_UNAVAILABLE"
-  | "COMMIT_UNCERTAIN";
+  | "COMMIT_UNCERTAIN"
+  | "TRANSACTION_ENDED";
 
 /** Narrow on `code`; the message is for people and may change. */
 export abstract class FenceError extends Error {
@@ -73,4 +74,12 @@ export class FenceUnavailableError extends FenceError {
 /** The answer to COMMIT was lost: the transaction has happened or not, as a whole. Look before doing it again. */
 export class CommitUncertainError extends FenceError {
   readonly code = "COMMIT_UNCERTAIN";
+}
+
+/**
+ * The work of `fenced` ended the transaction itself, by COMMIT or ROLLBACK. What it did before is committed or rolled back
+ * as it asked; nothing that it did after was fenced. A defect of the work: leave the end of the transaction to `fenced`.
+ */
+export class TransactionEndedError extends FenceError {
+  readonly code = "TRANSACTION_ENDED";
 }

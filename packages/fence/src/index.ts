@@ -18,6 +18,7 @@ export {
   type MandateProblem,
   NotLeaderError,
   StaleTermError,
+  TransactionEndedError,
 } from "./errors.js";
 export { FileTermCell, type FileTermCellOptions } from "./gate/file-term-cell.js";
 export { MemoryTermCell } from "./gate/memory-term-cell.js";

@@ -90,10 +90,13 @@ describe.skipIf(isMissing("postgres"))("work behind the fence", () => {
     far.on("error", () => undefined);
     await far.connect();
     undo.push(() => far.end().catch(() => undefined));
-    const uncertain = fenced(far, CLAIM, async (c) => {
-      await insert(5)(c);
-      proxy.loseAnswers();
-    });
+    const losing: SqlClient = {
+      query: (text, values) => {
+        if (text === "COMMIT") proxy.loseAnswers();
+        return far.query(text, values);
+      },
+    };
+    const uncertain = fenced(losing, CLAIM, insert(5));
     // It has happened, and the leader cannot know.
     while ((await jobs()).length === 0);
     proxy.cut();
@@ -103,16 +106,18 @@ describe.skipIf(isMissing("postgres"))("work behind the fence", () => {
     });
   });
 
-  test("whose session was ended before the commit is uncertain too", async () => {
+  test("whose session was ended before COMMIT was sent has not happened, and the error is the server's", async () => {
     const far = new Client(engine.url);
     far.on("error", () => undefined);
     await far.connect();
     undo.push(() => far.end().catch(() => undefined));
-    const uncertain = fenced(far, CLAIM, async (c) => {
+    const ended = fenced(far, CLAIM, async (c) => {
+      await insert(6)(c);
       const { rows } = await c.query("SELECT pg_backend_pid() AS pid");
       await client.query("SELECT pg_terminate_backend($1, 10000)", [(rows[0] as { pid: number }).pid]);
     });
-    await expect(uncertain).rejects.toMatchObject({ code: "COMMIT_UNCERTAIN" });
+    await expect(ended).rejects.toMatchObject({ code: "57P01" });
+    expect(await jobs()).toEqual([]);
   });
 
   test("runs on one connection of a pool, never on the pool", async () => {

@@ -5,6 +5,8 @@ import type { TermClaim } from "../gate/term-gate.js";
 import { STALE_TERM_SQLSTATE } from "./schema.js";
 
 const SERIALIZATION_FAILURE = "40001";
+const LOCK_NOT_AVAILABLE = "55P03";
+const IN_FAILED_TRANSACTION = "25P02";
 /** The connection is gone, or the server is going: the answer to what was sent last is not known. */
 const LOST = /^(?:08|57P)/;
 /** A digit is in every one of them, and not in EPIPE. */
@@ -25,13 +27,23 @@ export function isSerializationFailure(error: unknown): boolean {
   return sqlStateOf(error) === SERIALIZATION_FAILURE;
 }
 
+/** `lock_timeout` has passed. */
+export function isLockTimeout(error: unknown): boolean {
+  return sqlStateOf(error) === LOCK_NOT_AVAILABLE;
+}
+
+/** An earlier statement of the transaction has failed; it can only be rolled back. */
+export function isInFailedTransaction(error: unknown): boolean {
+  return sqlStateOf(error) === IN_FAILED_TRANSACTION;
+}
+
 /** Whether the server itself has refused: then the transaction is known not to have happened. */
 export function isRefusal(error: unknown): boolean {
   const state = sqlStateOf(error);
   return state !== null && !LOST.test(state);
 }
 
-function sqlStateOf(error: unknown): string | null {
+export function sqlStateOf(error: unknown): string | null {
   const code = (error as { code?: unknown } | null | undefined)?.code;
   return typeof code === "string" && SQLSTATE.test(code) ? code : null;
 }
