@@ -8,22 +8,19 @@ import {
   PollOrchestrator,
   readEnvironment,
 } from "@tenure/coordinator";
-import { systemClock as clock } from "@tenure/core";
 
 const [nodeId = `node-${process.pid}`] = process.argv.slice(2);
 const say = (text: string) => process.stdout.write(`${nodeId} ${text}\n`);
 
 const { electorUrl, ...settings } = readEnvironment(process.env);
 const elector = await openElector(electorUrl ?? process.env["TENURE_URL"] ?? "http://127.0.0.1:7420");
-const health = new ClusterHealth({ elector, groupId: "coordinator", clock });
+const health = new ClusterHealth({ elector, groupId: "coordinator" });
 const polls = new PollOrchestrator({
   polls: [{ name: "disks", intervalMs: 500, timeoutMs: 400 }],
   members: () => health.healthy,
   // Here a request to the member, which asks its PollGate whether this term is still the latest.
   dispatch: ({ poll, memberId, term }) =>
     Promise.resolve(say(`gives ${poll} to ${memberId} in term ${term}`)),
-  clock,
-  random: Math.random,
 });
 listen(({ event, metadata: { term, reason, new_leader: leader } }) => {
   if (event === "became_leader") say(`coordinates in term ${term}`);
@@ -39,8 +36,9 @@ const candidate = new CoordinatorCandidate({
   children,
   strategy: "rest_for_one",
 });
-candidate.start();
-await Promise.race([once(process, "SIGTERM"), once(process, "SIGINT"), candidate.ended()]);
+const asked = Promise.race([once(process, "SIGTERM"), once(process, "SIGINT")]);
+await candidate.start();
+await Promise.race([asked, candidate.ended()]);
 await candidate.stop();
 await elector.close();
 say("has ended");

@@ -26,6 +26,7 @@ export { processChild, type ProcessChildOptions } from "./supervisor/process-chi
 export type { RestartLimitOptions } from "./supervisor/restart-limit.js";
 export type { ChildEnd } from "./supervisor/slot.js";
 export {
+  type ChildEvent,
   type Strategy,
   Supervisor,
   type SupervisorEnd,

@@ -1,5 +1,5 @@
 /** The examples of docs/COORDINATOR.md, word for word. */
-import { type Clock, type Elector, type ElectorAdmin, systemClock } from "@tenure/core";
+import type { Clock, Elector, ElectorAdmin } from "@tenure/core";
 import {
   type ChildSpec,
   ClusterHealth,
@@ -42,7 +42,7 @@ export function children(pool: { open(): Promise<void>; close(): Promise<void> }
 export function polling(
   elector: ElectorAdmin,
   dispatch: (dispatch: Dispatch) => Promise<unknown>,
-  clock: Clock = systemClock,
+  clock?: Clock,
 ): ChildSpec[] {
   const health = new ClusterHealth({ elector, groupId: "coordinator", clock });
   const polls = new PollOrchestrator({
@@ -50,7 +50,6 @@ export function polling(
     members: () => health.healthy,
     dispatch,
     clock,
-    random: Math.random,
   });
   return [health.child(), polls.child()];
 }
@@ -70,6 +69,7 @@ export function log(print: (line: string) => void): () => void {
   return listen(({ event, metadata }) => {
     if (event === "became_leader") print(`${metadata["node"]} coordinates in term ${metadata["term"]}`);
     if (event === "lost_leadership") print(`${metadata["node"]} does no more: ${metadata["reason"]}`);
+    if (event === "child_crashed") print(`${metadata["child"]} crashed: ${metadata["error"]}`);
   });
 }
 

@@ -15,9 +15,13 @@ function read(file: string): string {
 
 describe("docs/COORDINATOR.md", () => {
   test("shows the very code that is tested here", () => {
-    const examples = [...page.matchAll(/```ts\n([\s\S]*?)```/g)].map(([, code]) => code);
+    const examples = [...page.matchAll(/```ts\n((?:import .*\n)+)\n([\s\S]*?)```/g)];
     expect(examples).toHaveLength(5);
-    for (const example of examples) expect(read("./readme.test-kit.ts")).toContain(example);
+    for (const [, imports = "", code = ""] of examples) {
+      expect(read("./readme.test-kit.ts")).toContain(code);
+      const names = [...imports.matchAll(/[{,] (?:type )?(\w+)/g)].map(([, name = ""]) => name);
+      expect(names.filter((name) => !new RegExp(`\\b${name}\\b`).test(code))).toEqual([]);
+    }
   });
 
   test("names every option, event and variable", () => {
@@ -43,7 +47,7 @@ describe("docs/COORDINATOR.md", () => {
     });
     const running = once(started, "started");
     const node = candidate(elector, "a", [work]);
-    node.start();
+    await node.start();
     await running;
     expect(node.running).toEqual(["work"]);
     await node.stop();

@@ -261,7 +261,7 @@ export interface Member {
 
 /** Whether somebody who took part still does, judged by how long nothing was heard of it. */
 export interface MemberHealth extends Member {
-  /** `suspect`: silent for longer than its signs of life are apart; `down`: so long that it is no member any more. */
+  /** `suspect`: silent for longer than its signs of life are apart, or since its lease as the leader expired; `down`: so long that it is no member any more. */
   readonly state: "healthy" | "suspect" | "down";
   /** In a few words, for people. */
   readonly reason: string;

@@ -73,7 +73,7 @@ async function main(): Promise<void> {
       say("gone");
     });
   });
-  candidate.start();
+  await candidate.start();
   // When it stands by: it knows who leads.
   while (candidate.state === "running" && (candidate.status()?.leaderId ?? null) === null) {
     await sleep(systemClock, TICK_MS);

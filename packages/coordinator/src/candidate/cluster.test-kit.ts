@@ -1,10 +1,13 @@
 /** Nodes of one cluster in virtual time, over one memory store. */
+import type { Logger } from "@tenure/client";
 import { type Elector, MemoryStore, StoreElector } from "@tenure/core";
 import { type ProcessClock, VirtualClock } from "@tenure/core/testing";
 import { functionChild } from "../supervisor/function-child.js";
 import { type CoordinatorMessage, listen } from "../telemetry/telemetry.js";
 import { CoordinatorCandidate } from "./coordinator-candidate.js";
 import type { CoordinatorOptions } from "./options.js";
+
+const SILENT: Logger = { debug() {}, info() {}, warn() {}, error() {} };
 
 export interface Node {
   readonly candidate: CoordinatorCandidate;
@@ -21,7 +24,12 @@ export class Cluster {
   readonly #nodes: Node[] = [];
   readonly #unlisten = listen((message) => this.messages.push(message));
 
-  /** With one child, `work`; started. */
+  /** Of no node. */
+  elector(): StoreElector {
+    return StoreElector.open({ store: this.#store, clock: this.clock, keepMembers: true });
+  }
+
+  /** With one child, `work`, and a logger that says nothing; started. */
   node(
     nodeId: string,
     options: Partial<CoordinatorOptions> = {},
@@ -43,11 +51,12 @@ export class Cluster {
       clock,
       children: [work],
       onStuck: () => {},
+      logger: SILENT,
       ...options,
     });
     const node = { candidate, clock, elector, log };
     this.#nodes.push(node);
-    candidate.start();
+    void candidate.start();
     return node;
   }
 

@@ -6,6 +6,7 @@
  * node the leadership, so that a healthier one gets it.
  */
 import {
+  type DemoteReason,
   Election,
   type ElectionStatus,
   type KnownLeader,
@@ -16,7 +17,8 @@ import {
 import { type ElectorAdmin, InvalidRequestError, onAbort, sleep } from "@tenure/core";
 import { functionChild } from "../supervisor/function-child.js";
 import { Supervisor, type SupervisorEnd } from "../supervisor/supervisor.js";
-import { type CoordinatorEvent, publish } from "../telemetry/telemetry.js";
+import { CoordinatorReporter } from "../telemetry/coordinator-reporter.js";
+import type { CoordinatorEvent, CoordinatorMessage } from "../telemetry/telemetry.js";
 import { readEnvironment } from "./environment.js";
 import { type CoordinatorOptions, type ParsedCoordinator, parseCoordinator } from "./options.js";
 
@@ -28,10 +30,15 @@ export type CandidateState = "idle" | "ineligible" | "running" | "failed" | "sto
 export class CoordinatorCandidate implements AsyncDisposable {
   readonly #options: ParsedCoordinator;
   readonly #children: Supervisor;
+  readonly #reporter: CoordinatorReporter;
+  readonly #started = new Deferred<void>();
+  readonly #ended = new Deferred<SupervisorEnd>();
   readonly #stopping = new AbortController();
   #election: Election | null = null;
   #state: CandidateState = "idle";
   #running: Promise<SupervisorEnd> | null = null;
+  /** Whether this leadership ends because its children could not be kept alive. */
+  #haveChildrenFailed = false;
   #close: () => Promise<void> = () => Promise.resolve();
 
   /**
@@ -59,15 +66,17 @@ export class CoordinatorCandidate implements AsyncDisposable {
 
   constructor(options: CoordinatorOptions) {
     this.#options = parseCoordinator(options);
-    const { clock, killMarginMs, given } = this.#options;
-    const { children, strategy, intensity, onStuck } = given;
+    const { clock, groupId, killMarginMs, given } = this.#options;
+    const { children, strategy, intensity, onStuck, nodeId, logger } = given;
+    this.#reporter = new CoordinatorReporter({ nodeId, groupId, clock, logger });
     this.#children = new Supervisor({
       children,
       clock,
       killMarginMs,
+      onStuck,
+      onChild: (event) => this.#reporter.child(event),
       ...(strategy === undefined ? {} : { strategy }),
       ...(intensity === undefined ? {} : { intensity }),
-      ...(onStuck === undefined ? {} : { onStuck }),
     });
     // Its options are checked here, and not when it is too late to tell whoever gave them.
     this.#newElection();
@@ -90,13 +99,19 @@ export class CoordinatorCandidate implements AsyncDisposable {
     return this.#election?.status() ?? null;
   }
 
-  /** Does nothing on a node that is not eligible. */
-  start(): void {
-    if (this.#running !== null || this.#state === "ineligible") return;
+  /**
+   * Begins to stand for election; does nothing on a node that is not eligible. Resolves when the first campaign was answered,
+   * when it could not be, or when the candidate was stopped; the same promise each time. Rejects if the candidate failed for
+   * good before; `ended()` says so, too.
+   */
+  start(): Promise<void> {
+    if (this.#state !== "idle") return this.#started.promise;
     const { eligible, given, clock } = this.#options;
     if (!eligible) {
       this.#state = "ineligible";
-      return;
+      this.#started.resolve();
+      this.#ended.resolve({ kind: "stopped" });
+      return this.#started.promise;
     }
     this.#state = "running";
     const supervisor = new Supervisor({
@@ -109,16 +124,26 @@ export class CoordinatorCandidate implements AsyncDisposable {
         }),
       ],
       ...(given.candidateIntensity === undefined ? {} : { intensity: given.candidateIntensity }),
+      onChild: (event) => {
+        if (event.kind === "crashed") this.#reporter.candidateCrashed(event.error);
+      },
     });
     this.#running = supervisor.run(0, this.#stopping.signal, FOR_EVER);
     void this.#running.then((end) => {
       this.#state = end.kind === "gave-up" ? "failed" : "stopped";
+      if (end.kind === "gave-up") this.#started.reject(end.error);
+      this.#started.resolve();
+      this.#ended.resolve(end);
     });
+    return this.#started.promise;
   }
 
-  /** Resolves when it has ended: `gave-up` with the reason if it failed for good. */
-  async ended(): Promise<SupervisorEnd> {
-    return (await this.#running) ?? { kind: "stopped" };
+  /**
+   * Resolves when it has ended: `gave-up` with the reason if it failed for good. May be called before `start()`. On a node
+   * that is not eligible it has ended when `start()` was called.
+   */
+  ended(): Promise<SupervisorEnd> {
+    return this.#ended.promise;
   }
 
   /** Stops the children in reverse order, then gives the leadership back. Idempotent. */
@@ -127,6 +152,8 @@ export class CoordinatorCandidate implements AsyncDisposable {
     await this.#running;
     await this.#close();
     if (this.#state === "idle") this.#state = "stopped";
+    this.#started.resolve();
+    this.#ended.resolve({ kind: "stopped" });
   }
 
   [Symbol.asyncDispose](): Promise<void> {
@@ -138,14 +165,14 @@ export class CoordinatorCandidate implements AsyncDisposable {
     const election = this.#newElection();
     this.#election = election;
     election.onPromote((mandate, ending, lease) => this.#coordinate(election, mandate, ending, lease));
-    election.onDemote((reason) => this.#tell("lost_leadership", { reason }));
+    election.onDemote((reason) => this.#lost(reason));
     election.onLeaderChange((leader, previousId) => this.#leaderChanged(leader, previousId));
     const failed = failureOf(election);
     const ending = new AbortController();
     const checked = this.#check(ending.signal);
     try {
       this.#tell("election_started", {});
-      await Promise.race([election.start().then(() => aborted(signal)), failed]);
+      await Promise.race([election.start().then(() => this.#answered(signal)), failed]);
     } finally {
       ending.abort();
       await election.stop();
@@ -155,8 +182,9 @@ export class CoordinatorCandidate implements AsyncDisposable {
 
   #newElection(): Election {
     const { given, groupId, ttlMs, takeoverDelayMs, clock } = this.#options;
-    const { elector, nodeId, election } = given;
+    const { elector, nodeId, logger, election } = given;
     return new Election(elector, {
+      ...(logger === undefined ? {} : { logger }),
       ...election,
       groupId,
       nodeId,
@@ -172,17 +200,27 @@ export class CoordinatorCandidate implements AsyncDisposable {
     signal: AbortSignal,
     lease: LeaseTime,
   ): Promise<void> {
+    this.#haveChildrenFailed = false;
     this.#tell("became_leader", { term });
     const end = await this.#children.run(term, signal, lease);
     if (end.kind === "stopped") return;
+    this.#haveChildrenFailed = true;
+    this.#reporter.childrenFailed(term, end.id, end.error);
     election.resign({ standAgainAfterMs: this.#options.unfitForMs });
-    throw end.error;
   }
 
+  #lost(reason: DemoteReason): void {
+    const isTheirs = reason === "resigned" && this.#haveChildrenFailed;
+    this.#tell("lost_leadership", { reason: isTheirs ? "children-failed" : reason });
+  }
+
+  /** The same leader in another term is no change, and of this node's own end `lost_leadership` tells. */
   #leaderChanged({ nodeId }: KnownLeader, previousId: string | null): void {
+    const own = this.#options.given.nodeId;
+    if (nodeId === previousId) return;
     if (nodeId === null) {
-      if (previousId !== null) this.#tell("leader_down", { leader: previousId });
-    } else if (nodeId !== this.#options.given.nodeId) {
+      if (previousId !== null && previousId !== own) this.#tell("leader_down", { leader: previousId });
+    } else if (nodeId !== own) {
       this.#tell("leader_changed", { previous_leader: previousId, new_leader: nodeId });
     }
   }
@@ -203,9 +241,28 @@ export class CoordinatorCandidate implements AsyncDisposable {
     }
   }
 
-  #tell(event: CoordinatorEvent, metadata: Readonly<Record<string, string | number | boolean | null>>): void {
-    const { clock, given } = this.#options;
-    publish({ event, measurements: { time: clock.wallMs() }, metadata: { node: given.nodeId, ...metadata } });
+  #tell(event: CoordinatorEvent, metadata: CoordinatorMessage["metadata"]): void {
+    this.#reporter.event(event, metadata);
+  }
+
+  async #answered(signal: AbortSignal): Promise<void> {
+    this.#started.resolve();
+    await aborted(signal);
+  }
+}
+
+/** A promise that is settled from outside; if it rejects, nobody has to hear of it. */
+class Deferred<T> {
+  readonly promise: Promise<T>;
+  resolve: (value: T) => void = () => {};
+  reject: (error: Error) => void = () => {};
+
+  constructor() {
+    this.promise = new Promise((resolve, reject) => {
+      this.resolve = resolve;
+      this.reject = reject;
+    });
+    this.promise.catch(() => {});
   }
 }
 

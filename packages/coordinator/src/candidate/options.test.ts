@@ -40,7 +40,7 @@ test("from the environment alone: it coordinates over the store that is named, a
   });
   const env = { COORDINATOR_ELIGIBLE: "yes", TENURE_STORE: "memory:" };
   const candidate = await CoordinatorCandidate.open(env, { nodeId: "a", children: [work] });
-  candidate.start();
+  await candidate.start();
   expect(await begun).toBe(1);
   await candidate.stop();
   expect(candidate.state).toBe("stopped");

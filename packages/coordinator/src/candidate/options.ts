@@ -1,4 +1,4 @@
-import type { ElectionOptions } from "@tenure/client";
+import type { ElectionOptions, Logger } from "@tenure/client";
 import {
   checkInteger,
   checkKeys,
@@ -41,11 +41,20 @@ export interface CoordinatorOptions {
   /** Children that have not ended so long before the lease does are killed. */
   readonly killMarginMs?: number;
   /**
-   * In-process children that ignore their signal, when their time to end is over or the lease is about to be. Ends the
-   * process by default.
+   * Called with the ids of in-process children that ignore their signal, when their time to end is over or the lease is about
+   * to end. If it returns while they still run, they may act beside the next coordinator's.
+   *
+   * @defaultValue names them on stderr and ends the process with exit code 70
    */
-  readonly onStuck?: (ids: readonly string[]) => void;
-  /** More for the `Election` underneath: health checks, logger, metrics. */
+  readonly onStuck?: ((ids: readonly string[]) => void) | undefined;
+  /**
+   * Logs of the coordinator and, unless `election.logger` is given, of the `Election` underneath. An object that lacks one
+   * of `debug`, `info`, `warn` and `error` is refused; one that throws is ignored.
+   *
+   * @defaultValue warnings and errors of the coordinator, such as crashes of children, on stderr; nothing of the election
+   */
+  readonly logger?: Logger | undefined;
+  /** More for the `Election` underneath: health checks, a logger of its own, metrics. */
   readonly election?: Omit<
     Partial<ElectionOptions>,
     "groupId" | "nodeId" | "ttlMs" | "takeoverDelayMs" | "clock"
@@ -82,6 +91,7 @@ const KNOWN: readonly (keyof CoordinatorOptions)[] = [
   "electionIntervalMs",
   "killMarginMs",
   "onStuck",
+  "logger",
   "election",
   "cluster_coordinator",
   "clock",

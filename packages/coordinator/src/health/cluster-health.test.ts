@@ -99,6 +99,27 @@ test("when nobody answers, what was seen last stays, and that is told", async ()
   await ended;
 });
 
+test("ClusterHealth and PollOrchestrator need neither a clock nor random numbers", async () => {
+  const stopping = new AbortController();
+  const lease = { leftMs: () => Number.POSITIVE_INFINITY };
+  let look = (): void => {};
+  const looked = new Promise<void>((resolve) => {
+    look = resolve;
+  });
+  const elector = {
+    health: () => {
+      look();
+      return Promise.resolve([]);
+    },
+  };
+  const health = new ClusterHealth({ elector, groupId: "g" });
+  const polls = new PollOrchestrator({ polls: [], members: () => health.healthy, dispatch: async () => {} });
+  const ended = new Supervisor({ children: [health.child(), polls.child()] }).run(1, stopping.signal, lease);
+  await looked;
+  stopping.abort();
+  expect(await ended).toEqual({ kind: "stopped" });
+});
+
 test("an elector without members is refused", () => {
   const elector = {} as StoreElector;
   expect(() => new ClusterHealth({ elector, groupId: "g", clock: new VirtualClock() })).toThrow(

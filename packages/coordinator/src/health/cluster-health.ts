@@ -11,6 +11,7 @@ import {
   InvalidRequestError,
   type MemberHealth,
   sleep,
+  systemClock,
 } from "@tenure/core";
 import type { ChildContext, ChildSpec } from "../supervisor/child.js";
 import { functionChild } from "../supervisor/function-child.js";
@@ -27,12 +28,27 @@ export interface HealthChange {
 }
 
 export interface ClusterHealthOptions {
+  /** A Tenure service, or an elector over a store. One that keeps no account of members is refused. */
   readonly elector: Pick<ElectorAdmin, "health">;
+  /** The group whose members are looked at; that of the candidate, which is `coordinator` by default. */
   readonly groupId: string;
-  readonly intervalMs?: number;
-  readonly clock: Clock;
-  readonly changed?: (change: HealthChange) => void;
-  readonly failed?: (error: unknown) => void;
+  /**
+   * Time between two looks, from 100 to 3,600,000. Each is a request to the elector; signs of life are written down every
+   * ten seconds, so a much shorter one finds little more.
+   *
+   * @defaultValue 2000
+   */
+  readonly intervalMs?: number | undefined;
+  /**
+   * For tests.
+   *
+   * @defaultValue the machine's clock
+   */
+  readonly clock?: Clock | undefined;
+  /** Called with each change of a member's health. */
+  readonly changed?: ((change: HealthChange) => void) | undefined;
+  /** Called when the elector did not answer; what was seen last stays. */
+  readonly failed?: ((error: unknown) => void) | undefined;
 }
 
 const KNOWN: readonly (keyof ClusterHealthOptions)[] = [
@@ -48,6 +64,7 @@ const DEFAULT_INTERVAL_MS = 2000;
 export class ClusterHealth {
   readonly #options: ClusterHealthOptions;
   readonly #intervalMs: number;
+  readonly #clock: Clock;
   #members: readonly MemberHealth[] = [];
 
   constructor(options: ClusterHealthOptions) {
@@ -61,6 +78,7 @@ export class ClusterHealth {
       );
     }
     this.#options = options;
+    this.#clock = options.clock ?? systemClock;
   }
 
   /** As of the last look. */
@@ -77,7 +95,7 @@ export class ClusterHealth {
   }
 
   async #run({ signal }: ChildContext): Promise<void> {
-    const { clock, failed } = this.#options;
+    const { failed } = this.#options;
     while (!signal.aborted) {
       try {
         await this.#look(signal);
@@ -85,7 +103,7 @@ export class ClusterHealth {
         // What was seen last stays until there is something newer.
         if (!signal.aborted) failed?.(error);
       }
-      await sleep(clock, this.#intervalMs, signal).catch(() => {});
+      await sleep(this.#clock, this.#intervalMs, signal).catch(() => {});
     }
   }
 
@@ -104,11 +122,11 @@ export class ClusterHealth {
   }
 
   #tell(change: HealthChange): void {
-    const { groupId, clock, changed } = this.#options;
+    const { groupId, changed } = this.#options;
     const { nodeId, sinceMs, ...rest } = change;
     publish({
       event: "member_health",
-      measurements: { time: clock.wallMs(), ...(sinceMs === null ? {} : { since: sinceMs }) },
+      measurements: { time: this.#clock.wallMs(), ...(sinceMs === null ? {} : { since: sinceMs }) },
       metadata: { node: nodeId, group: groupId, ...rest },
     });
     changed?.(change);

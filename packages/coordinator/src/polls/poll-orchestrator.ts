@@ -14,6 +14,7 @@ import {
   InvalidRequestError,
   isObject,
   sleep,
+  systemClock,
 } from "@tenure/core";
 import type { ChildContext, ChildSpec } from "../supervisor/child.js";
 import { functionChild } from "../supervisor/function-child.js";
@@ -28,9 +29,13 @@ export interface Poll {
   readonly timeoutMs?: number;
 }
 
+/** One poll that has to be run now. */
 export interface Dispatch {
+  /** The `name` of the poll. */
   readonly poll: string;
+  /** The node that shall run it: one of `members()`, a `nodeId` where these come from `ClusterHealth`. */
   readonly memberId: string;
+  /** The term of this coordinator. Send it along: the member's `PollGate` refuses a lower one than it has seen. */
   readonly term: number;
   /** Aborts when the poll takes too long, and when this coordinator has to stop. */
   readonly signal: AbortSignal;
@@ -60,8 +65,18 @@ export interface PollOrchestratorOptions {
   /** How long ago a poll was dispatched last, by anybody; `null` where nobody knows. */
   readonly lastRunAgeMs?: (poll: string) => Promise<number | null>;
   readonly recorded?: (result: PollResult) => void;
-  readonly clock: Clock;
-  readonly random: () => number;
+  /**
+   * For tests.
+   *
+   * @defaultValue the machine's clock
+   */
+  readonly clock?: Clock | undefined;
+  /**
+   * From 0 up to 1, for `jitter`. One that is always the same makes all polls march in step.
+   *
+   * @defaultValue Math.random
+   */
+  readonly random?: (() => number) | undefined;
 }
 
 const LONGEST_MS = 86_400_000;
@@ -76,17 +91,22 @@ const KNOWN: readonly (keyof PollOrchestratorOptions)[] = [
 ];
 
 export class PollOrchestrator {
-  readonly #options: PollOrchestratorOptions;
+  readonly #options: PollOrchestratorOptions & { readonly clock: Clock; readonly random: () => number };
   readonly #polls: readonly Required<Poll>[];
   readonly #last = new Map<string, PollResult>();
 
   constructor(options: PollOrchestratorOptions) {
     checkKeys(options, "", KNOWN);
-    for (const name of ["dispatch", "members", "random"] as const) {
-      if (typeof options[name] !== "function") throw new InvalidRequestError(name, "must be a function");
+    const { clock = systemClock, random = Math.random } = options;
+    for (const [name, value] of Object.entries({
+      dispatch: options.dispatch,
+      members: options.members,
+      random,
+    })) {
+      if (typeof value !== "function") throw new InvalidRequestError(name, "must be a function");
     }
     if (!Array.isArray(options.polls)) throw new InvalidRequestError("polls", "must be a list");
-    this.#options = options;
+    this.#options = { ...options, clock, random };
     this.#polls = options.polls.map(parsePoll);
     const names = this.#polls.map(({ name }) => name);
     const twice = names.find((name, index) => names.indexOf(name) < index);

@@ -8,6 +8,8 @@ const DEFAULT_STOP_MS = 5000;
 
 /** What a slot tells its supervisor. */
 export interface SlotHooks {
+  /** It runs. */
+  readonly started: (slot: Slot) => void;
   /** It ended by itself. */
   readonly ended: (slot: Slot, end: ChildEnd) => void;
   /** Its time to end is over, it runs in this thread, and nobody can end it. */
@@ -59,6 +61,7 @@ export class Slot {
     try {
       const handle = await running;
       this.#handle = handle;
+      this.#hooks.started(this);
       handle.ended.then(
         () => end({ kind: "done" }),
         (error: unknown) => end({ kind: "crashed", error }),

@@ -131,6 +131,31 @@ describe("Supervisor", () => {
     expect(end).toMatchObject({ kind: "gave-up", error: { cause: { message: "a crashed" } } });
   });
 
+  test("each start, crash and restart is reported, also of children that are restarted with another", async () => {
+    const nursery = new Nursery();
+    const events: string[] = [];
+    const ended = nursery.supervise({
+      children: [nursery.child("a"), nursery.child("b"), nursery.child("c", { restart: "temporary" })],
+      strategy: "one_for_all",
+      onChild: (event) => {
+        const { kind, id, term } = event;
+        const end = event.kind === "restarted" ? ` after ${event.end?.kind ?? "a stop"}` : "";
+        events.push(`${kind} ${id} ${term}${end}`);
+      },
+    });
+    await nursery.crash("c");
+    expect(events.splice(0)).toEqual(["started a 7", "started b 7", "started c 7", "crashed c 7"]);
+    await nursery.finish("a");
+    await nursery.crash("b");
+    expect(events).toEqual([
+      ...["restarted a 7 after done", "restarted b 7 after a stop", "restarted c 7 after a stop"],
+      "crashed b 7",
+      ...["restarted a 7 after a stop", "restarted b 7 after crashed", "restarted c 7 after a stop"],
+    ]);
+    await nursery.stop();
+    await ended;
+  });
+
   test("a start that throws is a crash", async () => {
     const nursery = new Nursery();
     const broken: ChildSpec = {

@@ -31,17 +31,30 @@ export interface SupervisorOptions {
   /** What has not ended so long before the lease does is ended by force. */
   readonly killMarginMs?: number;
   /**
-   * These run in this thread and ignore their signal, and their time to end is over, or the lease is about to be. Ends the
-   * process by default.
+   * Called with the ids of children that run in this thread and ignore their signal, when their time to end is over or the
+   * lease is about to end. If it returns while they still run, they may act beside the next leader's.
+   *
+   * @defaultValue names them on stderr and ends the process with exit code 70
    */
-  readonly onStuck?: (ids: readonly string[]) => void;
-  readonly onRestart?: (id: string, end: ChildEnd) => void;
+  readonly onStuck?: ((ids: readonly string[]) => void) | undefined;
+  /** Called when a child has started, has crashed, or has started again. Must not throw. */
+  readonly onChild?: ((event: ChildEvent) => void) | undefined;
   readonly clock?: Clock;
 }
 
+/** What became of one child in one term. */
+export type ChildEvent = { readonly id: string; readonly term: number } & (
+  | { readonly kind: "started" }
+  /** It ended by itself, and not well, or could not be started. */
+  | { readonly kind: "crashed"; readonly error: unknown }
+  /** It runs again. `end`: how it had ended; `null` if it was only stopped, together with another child. */
+  | { readonly kind: "restarted"; readonly end: ChildEnd | null }
+);
+
 export type SupervisorEnd =
   | { readonly kind: "stopped" }
-  | { readonly kind: "gave-up"; readonly error: Error };
+  /** The child that was restarted too often, and why. */
+  | { readonly kind: "gave-up"; readonly id: string; readonly error: Error };
 
 const KNOWN: readonly (keyof SupervisorOptions)[] = [
   "children",
@@ -49,7 +62,7 @@ const KNOWN: readonly (keyof SupervisorOptions)[] = [
   "intensity",
   "killMarginMs",
   "onStuck",
-  "onRestart",
+  "onChild",
   "clock",
 ];
 const STRATEGIES: readonly Strategy[] = ["one_for_one", "one_for_all", "rest_for_one"];
@@ -66,6 +79,9 @@ export class Supervisor {
   readonly #limit: RestartLimit;
   readonly #killMarginMs: number;
   #events: Event[] = [];
+  #term = 0;
+  /** How the children that are being restarted had ended. */
+  #ends = new Map<Slot, ChildEnd | null>();
   #wake = (): void => {};
   #cancelKill: CancelTimer = () => {};
 
@@ -85,7 +101,12 @@ export class Supervisor {
     this.#killMarginMs = checkInteger(killMarginMs, "killMarginMs", 1, 3_600_000);
     this.#limit = new RestartLimit(options.intensity, clock);
     const hooks: SlotHooks = {
+      started: (slot) => {
+        const end = this.#ends.get(slot);
+        this.#report(slot, end === undefined ? { kind: "started" } : { kind: "restarted", end });
+      },
       ended: (slot, end) => {
+        if (end.kind === "crashed") this.#report(slot, end);
         this.#events.push({ slot, end });
         this.#wake();
       },
@@ -101,6 +122,8 @@ export class Supervisor {
 
   async run(term: number, signal: AbortSignal, lease: LeaseTime): Promise<SupervisorEnd> {
     this.#events = [];
+    this.#term = term;
+    this.#ends = new Map();
     let tellAborted = (): void => {};
     const aborted = new Promise<void>((resolve) => {
       tellAborted = resolve;
@@ -135,10 +158,11 @@ export class Supervisor {
           this.#wake = resolve;
         });
       } else if (isRestarted(event)) {
-        const { id } = event.slot.spec;
-        if (!this.#limit.admit()) return { kind: "gave-up", error: this.#tooMany(event) };
-        this.#options.onRestart?.(id, event.end);
+        if (!this.#limit.admit()) {
+          return { kind: "gave-up", id: event.slot.spec.id, error: this.#tooMany(event) };
+        }
         const affected = this.#affected(event.slot);
+        for (const slot of affected) this.#ends.set(slot, slot === event.slot ? event.end : null);
         await this.#stop(affected);
         // What they reported before they were stopped is settled with that.
         this.#events = this.#events.filter(({ slot }) => !affected.includes(slot));
@@ -183,14 +207,33 @@ export class Supervisor {
   }
 
   #stuck(slots: readonly Slot[]): void {
-    const onStuck = this.#options.onStuck ?? (() => process.exit(EXIT_STUCK));
+    const { onStuck = endProcess } = this.#options;
     onStuck(slots.map((slot) => slot.spec.id));
+  }
+
+  #report({ spec }: Slot, what: ChildEventKind): void {
+    this.#options.onChild?.({ id: spec.id, term: this.#term, ...what });
   }
 
   #tooMany({ slot, end }: Event): Error {
     const cause = end.kind === "crashed" ? end.error : undefined;
     return new Error(`${slot.spec.id} cannot be kept alive: more than ${this.#limit.toString()}`, { cause });
   }
+}
+
+type ChildEventKind = ChildEvent extends infer E
+  ? E extends unknown
+    ? Omit<E, "id" | "term">
+    : never
+  : never;
+
+/** Before anybody can lead elsewhere, and not without a word. */
+function endProcess(ids: readonly string[]): void {
+  const what = `${ids.join(", ")} did not end in time and cannot be ended from outside; this process ends with code ${EXIT_STUCK}`;
+  const next =
+    "Let the child end when context.signal aborts, make it a processChild or workerChild, or give onStuck";
+  process.stderr.write(`tenure: ${what}. ${next}.\n`);
+  process.exit(EXIT_STUCK);
 }
 
 interface Context {

@@ -1,4 +1,4 @@
-import { type CoordinatorMessage, listen, reasonOf } from "./telemetry.js";
+import { childOf, type CoordinatorMessage, listen, reasonOf } from "./telemetry.js";
 
 interface Adder {
   add(value: number, attributes?: Record<string, string>): void;
@@ -32,7 +32,7 @@ export function coordinatorTelemetry({ meter, tracer }: TelemetryApi): () => voi
     const attributes = Object.fromEntries(known) as Record<string, string | number | boolean>;
     const node = String(metadata["node"]);
     const reason = reasonOf({ event, metadata });
-    counter?.add(1, { event, node, ...(reason === "" ? {} : { reason }) });
+    counter?.add(1, { event, node, ...(reason === "" ? {} : { reason }), ...childOf({ metadata }) });
     if (event === "became_leader") {
       leading.add(node);
       leads?.add(1, { node });

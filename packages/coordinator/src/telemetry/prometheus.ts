@@ -1,4 +1,4 @@
-import { type CoordinatorMessage, listen, reasonOf } from "./telemetry.js";
+import { childOf, type CoordinatorMessage, listen, reasonOf } from "./telemetry.js";
 
 /** The part of prom-client that is used here; the caller gives its own. */
 export interface PrometheusClient {
@@ -26,8 +26,8 @@ export function coordinatorMetrics({ client, registry }: CoordinatorMetricsOptio
   const registers = registry === undefined ? {} : { registers: [registry] as never[] };
   const events = new client.Counter({
     name: "coordinator_events_total",
-    help: "Events of the coordinator election, by event and reason.",
-    labelNames: ["event", "node", "reason"],
+    help: "Events of the coordinator election, by event and reason; those of a child by its id.",
+    labelNames: ["event", "node", "reason", "child"],
     ...registers,
   });
   const leads = new client.Gauge({
@@ -38,7 +38,7 @@ export function coordinatorMetrics({ client, registry }: CoordinatorMetricsOptio
   });
   return listen(({ event, metadata }: CoordinatorMessage) => {
     const node = String(metadata["node"]);
-    events.inc({ event, node, reason: reasonOf({ event, metadata }) });
+    events.inc({ event, node, reason: reasonOf({ event, metadata }), ...childOf({ metadata }) });
     if (event === "became_leader") leads.set({ node }, 1);
     if (event === "lost_leadership" || event === "election_started") leads.set({ node }, 0);
   });

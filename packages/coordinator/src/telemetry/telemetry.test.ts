@@ -68,6 +68,23 @@ test("each event is counted by its kind, and who coordinates goes up by one and 
   ]);
 });
 
+test("events of a child are counted by its id", async () => {
+  const registry = new Registry();
+  const added: unknown[] = [];
+  const adder = () => ({ add: (_value: number, attributes?: unknown) => void added.push(attributes) });
+  const stops = [
+    coordinatorMetrics({ client, registry }),
+    coordinatorTelemetry({ meter: { createCounter: adder, createUpDownCounter: adder } }),
+  ];
+  const metadata = { node: "a", term: 1, child: "work", error: "no database" };
+  publish({ event: "child_crashed", measurements: { time: 5 }, metadata });
+  for (const stop of stops) stop();
+  expect(await registry.metrics()).toContain(
+    'coordinator_events_total{event="child_crashed",node="a",reason="",child="work"} 1',
+  );
+  expect(added).toEqual([{ event: "child_crashed", node: "a", child: "work" }]);
+});
+
 test("the health of a member names a series by its state, not by its words", async () => {
   const registry = new Registry();
   const stop = coordinatorMetrics({ client, registry });

@@ -12,6 +12,9 @@ export const COORDINATOR_EVENTS = [
   "election_started",
   "election_check",
   "member_health",
+  "child_started",
+  "child_crashed",
+  "child_restarted",
 ] as const;
 
 export type CoordinatorEvent = (typeof COORDINATOR_EVENTS)[number];
@@ -34,6 +37,12 @@ export function publish(message: CoordinatorMessage): void {
 export function reasonOf({ event, metadata }: Pick<CoordinatorMessage, "event" | "metadata">): string {
   if (event === "lost_leadership") return String(metadata["reason"]);
   return event === "member_health" ? String(metadata["to"] ?? "forgotten") : "";
+}
+
+/** The child that an event is about, so that it can name a series. */
+export function childOf({ metadata }: Pick<CoordinatorMessage, "metadata">): { child?: string } {
+  const { child } = metadata;
+  return typeof child === "string" ? { child } : {};
 }
 
 /** Hears every event until the function it returns is called. */

@@ -83,3 +83,28 @@ test(
     await w.until(Promise.all([waiting, next]));
   }),
 );
+
+test(
+  "a leader whose lease expired is suspect at every server until it gives another sign of life",
+  inWorld(async (w) => {
+    const { elector: one } = w.server({ keepMembers: true });
+    const { elector: two } = w.server({ keepMembers: true });
+    const states = async () => {
+      const seen = await Promise.all([one, two].map(async (each) => (await w.until(each.health("g"))).value));
+      return seen.map((members) =>
+        Object.fromEntries(members.map(({ nodeId, state, reason }) => [nodeId, [state, reason]])),
+      );
+    };
+    await w.until(one.campaign(A));
+    const waiting = two.campaign({ ...A, nodeId: "b", instanceId: "b1", waitMs: 30_000 });
+    await w.clock.advance(6000);
+    expect((await w.until(waiting)).value.kind).toBe("elected");
+    const alive = ["healthy", "gives signs of life"];
+    const expired = { a: ["suspect", "its lease expired"], b: alive };
+    expect(await states()).toEqual([expired, expired]);
+    await w.until(one.heartbeat({ groupId: "g", nodeId: "a" }));
+    await w.clock.advance(11_000);
+    await w.until(two.heartbeat({ groupId: "g", nodeId: "b" }));
+    expect((await states()).map(({ a }) => a)).toEqual([alive, alive]);
+  }),
+);

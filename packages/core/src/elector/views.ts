@@ -87,10 +87,27 @@ export function healthView(known: KnownMember, record: ElectionRecord): MemberHe
   const member = memberView(known.member, record);
   const state = healthAfter(silentMs);
   if (state === "healthy") {
+    const lost = lossOf(member, record);
+    if (lost !== null)
+      return { ...member, state: "suspect", reason: "its lease expired", sinceMs: lost.tsMs };
     return { ...member, state, reason: "gives signs of life", sinceMs: healthySinceMs };
   }
   const sinceMs = member.lastHeartbeatMs + silenceBefore(state);
   return { ...member, state, reason: `silent for ${Math.round(silentMs / 1000)} s`, sinceMs };
+}
+
+/** A leader whose lease expired is silent since then, however short that is, until its next sign of life. */
+function lossOf(
+  { nodeId, role, lastHeartbeatMs }: Member,
+  { events }: ElectionRecord,
+): LeadershipEvent | null {
+  if (role === "leader") return null;
+  const isLoss = ({ type, reason, previousLeaderNodeId, tsMs }: LeadershipEvent): boolean =>
+    type === "LEADER_LOST" &&
+    reason === "expired" &&
+    previousLeaderNodeId === nodeId &&
+    tsMs >= lastHeartbeatMs;
+  return events.findLast(isLoss) ?? null;
 }
 
 export function watchEvent(groupId: string, event: LeadershipEvent): WatchEvent {
