@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { StoreElector } from "@tenure/core";
 import { freePorts, isMissing, startNats } from "@tenure/engines";
+import { openStore } from "@tenure/stores";
 import { afterEach, describe, expect, test } from "vitest";
 import { HttpElector } from "./http/http-elector.js";
 import { cleanUp, later, listening } from "./observer/to-leader.test-kit.js";
@@ -84,7 +85,9 @@ describe("openElector with a store", () => {
     const engine = await startNats();
     later(() => engine.stop());
     const url = engine.urlOf("leaders");
-    await expect(openElector(url, { bucketAutoCreate: false })).rejects.toThrow(/does not exist/);
+    const missing = openElector(url, { bucketAutoCreate: false });
+    await expect(missing).rejects.toThrow(/does not exist/);
+    await expect(missing).rejects.toThrow(/bucketAutoCreate: true/);
     const made = await openElector(url, { bucketAutoCreate: true });
     await made.campaign({ groupId: "g", nodeId: "a", ttlMs: 60_000 });
     await made.close();
@@ -94,12 +97,59 @@ describe("openElector with a store", () => {
   });
 });
 
+describe("openElector with a store that cannot be reached", () => {
+  test.skipIf(isMissing("nats"))(
+    "waits until the engine answers, as elections over a service do",
+    async () => {
+      const engine = await startNats();
+      later(() => engine.stop());
+      await engine.nodes[0]?.kill();
+      const opening = openElector(engine.urlOf("late"));
+      opening.catch(() => {});
+      await engine.nodes[0]?.start();
+      const elector = await opening;
+      later(() => elector.close());
+      expect((await elector.campaign({ groupId: "g", nodeId: "a", ttlMs: 1000 })).kind).toBe("elected");
+    },
+  );
+
+  test("rejects after waitForStoreMs with the reason, and at once where that is 0", async () => {
+    const address = await deadAddress();
+    for (const waitForStoreMs of [0, 300]) {
+      const refused = openElector(`nats://${address}/b`, { waitForStoreMs });
+      await expect(refused).rejects.toMatchObject({ code: "BACKEND_UNAVAILABLE" });
+      await expect(refused).rejects.toThrow(new RegExp(`${address}.*ECONNREFUSED`));
+    }
+  });
+
+  test.skipIf(isMissing("nats"))("rejects at once where the engine refuses the credentials", async () => {
+    const engine = await startNats({ config: "authorization: { token: right }" });
+    later(() => engine.stop());
+    const url = `nats://wrong@127.0.0.1:${engine.ports[0]}/b`;
+    await expect(openElector(url)).rejects.toMatchObject({ code: "INVALID_REQUEST", field: "store" });
+  });
+});
+
+test("openElector knows the schemes of all stores, and names them where the scheme is unknown", async () => {
+  const unknown = "redis://a";
+  const told = async (opening: Promise<unknown>) => String(await opening.catch((error: unknown) => error));
+  const ofStores = (await told(openStore(unknown))).match(/\b[a-z]+(?=: or |:,)/g) ?? [];
+  expect(ofStores.length).toBeGreaterThan(5);
+  const message = await told(openElector(unknown));
+  expect(ofStores.filter((scheme) => !message.includes(`${scheme}:`))).toEqual([]);
+  expect(message).toContain('not "redis:"');
+  expect(message).not.toContain("npm install");
+});
+
 test.each<[string, string | string[], object]>([
   ["url", "billing", {}],
   ["url", "", {}],
   ["endpoints", [], {}],
   ["endpoints[0]", ["etcd://a"], {}],
-  ["store", "redis://a", {}],
+  ["url", "redis://a", {}],
+  ["waitForStoreMs", "memory:", { waitForStoreMs: -1 }],
+  ["waitForStoreMs", "nats://a/b", { waitForStoreMs: "1s" }],
+  ["waitForStoreMs", "http://a", { waitForStoreMs: 1000 }],
   ["store", "memory:x", {}],
   ["bucketAutoCreate", "memory:", { bucketAutoCreate: true }],
   ["bucketAutoCreate", "nats://a", { bucketAutoCreate: "no" }],

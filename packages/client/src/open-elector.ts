@@ -1,6 +1,8 @@
 import {
+  checkInteger,
   checkKeys,
   checkNumber,
+  type Clock,
   type ElectorAdmin,
   InvalidRequestError,
   isObject,
@@ -17,14 +19,29 @@ export interface OpenElectorOptions extends Omit<HttpElectorOptions, "endpoints"
   readonly bucketAutoCreate?: boolean | undefined;
   /** How far the rate of any clock may be off; the same for all who share the store. */
   readonly driftRatio?: number | undefined;
+  /**
+   * How long to wait for a store whose engine cannot be reached. Attempts are repeated at growing distances, up to two seconds;
+   * after this time `openElector` rejects with `BackendUnavailableError`. From 0, a single attempt, to 86,400,000. If it is too
+   * low, a program that starts before its engine fails; if it is too high, a wrong address is reported late. Wrong
+   * credentials, and all else that waiting does not change, reject at once.
+   *
+   * @defaultValue 30,000
+   */
+  readonly waitForStoreMs?: number | undefined;
 }
 
 const OF_STORES: readonly (keyof OpenElectorOptions)[] = [
   "bucketAutoCreate",
   "driftRatio",
+  "waitForStoreMs",
   "clock",
   "random",
 ];
+
+/** Those of `@tenure/stores`, known also where that is not installed. */
+const STORE_SCHEMES = ["memory", "embedded", "etcd", "nats", "postgres", "postgresql", "zookeeper"];
+const DEFAULT_WAIT_FOR_STORE_MS = 30_000;
+const MAX_WAIT_FOR_STORE_MS = 86_400_000;
 
 /**
  * The elector that a URL names. Closing it closes what it opened.
@@ -32,6 +49,9 @@ const OF_STORES: readonly (keyof OpenElectorOptions)[] = [
  * - `http://a:7420,b:7420` or `https://…`, or a list of such: the servers of one Tenure service
  * - `etcd:`, `nats:`, `postgres:`, `zookeeper:`, `embedded:`: a store of `@tenure/stores`, directly and with no service
  * - `memory:`: within this process, for tests and trials
+ *
+ * Neither a service nor a store has to run yet: requests to a service are repeated by those who make them, and a store is
+ * waited for (`waitForStoreMs`).
  */
 export async function openElector(
   url: string | readonly string[],
@@ -43,14 +63,12 @@ export async function openElector(
     const endpoints = typeof url === "string" ? endpointsOf(url) : url;
     return HttpElector.open({ ...options, endpoints });
   }
-  const [, scheme = ""] = /^([a-z]+):/i.exec(url) ?? [];
-  if (scheme === "") {
-    throw new InvalidRequestError("url", "must begin with http: or https:, or with the scheme of a store");
-  }
+  const scheme = schemeOf(url);
   checkKeys(options, "", OF_STORES);
-  const { clock, random, driftRatio } = options;
+  const { clock, random, driftRatio, waitForStoreMs = DEFAULT_WAIT_FOR_STORE_MS } = options;
   if (driftRatio !== undefined) checkNumber(driftRatio, "driftRatio", 0, 0.2);
-  const store = await openStore(scheme.toLowerCase(), storeUrl(scheme.toLowerCase(), url, options));
+  checkInteger(waitForStoreMs, "waitForStoreMs", 0, MAX_WAIT_FOR_STORE_MS);
+  const store = await openStore(scheme, storeUrl(scheme, url, options), { clock, waitMs: waitForStoreMs });
   return owning(
     StoreElector.open({
       store,
@@ -61,6 +79,16 @@ export async function openElector(
     }),
     store,
   );
+}
+
+/** In lower case. What follows it is not shown in a refusal: it may hold a password. */
+function schemeOf(url: string): string {
+  const [, given = ""] = /^([a-z][a-z0-9+.-]*):/i.exec(url) ?? [];
+  const scheme = given.toLowerCase();
+  if (STORE_SCHEMES.includes(scheme)) return scheme;
+  const known = ["http", "https", ...STORE_SCHEMES].map((each) => `${each}:`).join(", ");
+  const but = scheme === "" ? "" : `, not "${scheme}:"`;
+  throw new InvalidRequestError("url", `must begin with one of ${known}${but}`);
 }
 
 /** `http://a:7420,b:7420/path`: scheme and path count for all. Whole URLs with commas between them may be given, too. */
@@ -76,7 +104,7 @@ function storeUrl(scheme: string, url: string, { bucketAutoCreate }: OpenElector
   if (scheme !== "nats") {
     throw new InvalidRequestError(
       "bucketAutoCreate",
-      `is of nats: alone, and this is ${scheme}:; leave it out`,
+      `is only valid for nats: URLs, and this is ${scheme}:; remove it`,
     );
   }
   if (typeof bucketAutoCreate !== "boolean") {
@@ -85,15 +113,20 @@ function storeUrl(scheme: string, url: string, { bucketAutoCreate }: OpenElector
   return `${url}${url.includes("?") ? "&" : "?"}create=${bucketAutoCreate}`;
 }
 
-async function openStore(scheme: string, url: string): Promise<Store> {
+interface StoreWait {
+  readonly clock: Clock | undefined;
+  readonly waitMs: number;
+}
+
+async function openStore(scheme: string, url: string, wait: StoreWait): Promise<Store> {
   // Needs nothing installed besides this package.
   if (scheme === "memory" && url.length === "memory:".length) return new MemoryStore();
   const stores = await import("@tenure/stores").catch((cause: unknown) => {
     if ((cause as { code?: unknown } | null)?.code !== "ERR_MODULE_NOT_FOUND") throw cause;
-    const problem = `is a store, which needs a package that is not installed: npm install @tenure/stores`;
+    const problem = `names a ${scheme} store, which needs a package that is not installed: npm install @tenure/stores`;
     throw new InvalidRequestError("url", problem, { cause });
   });
-  return stores.openStore(url);
+  return stores.openStore(url, wait);
 }
 
 /** The elector first: it still writes while it closes. */

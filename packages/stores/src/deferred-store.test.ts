@@ -112,6 +112,44 @@ test("an engine that refuses the credentials later is asked seldom, and used onc
   await store.close();
 });
 
+test("openWithin resolves to the engine's store once it answers, and rejects with the last reason after its limit", async () => {
+  const clock = new VirtualClock();
+  const engine = new LateEngine();
+  const opening = DeferredStore.openWithin(engine, 1000, { clock });
+  await clock.advance(500);
+  engine.failure = null;
+  await clock.advance(500);
+  const store = await opening;
+  expect(await store.sync()).toBe(0);
+  await store.close();
+
+  const never = new LateEngine();
+  const refused = DeferredStore.openWithin(never, 1000, { clock }).catch((error: unknown) => error);
+  await clock.advance(999);
+  const { attempts } = never;
+  await clock.advance(1);
+  const error = await refused;
+  expect(error).toBeInstanceOf(BackendUnavailableError);
+  expect(error).toMatchObject({
+    message: expect.stringMatching(/late store.*within 1000 ms.*nothing listens/) as unknown,
+    cause: never.failure,
+  });
+  await clock.advance(60_000);
+  expect(never.attempts).toBe(attempts);
+});
+
+test("openWithin with a limit of 0 makes one attempt, and throws at once what can never work, also after an unreachable engine", async () => {
+  const clock = new VirtualClock();
+  const engine = new LateEngine();
+  await expect(DeferredStore.openWithin(engine, 0, { clock })).rejects.toBe(engine.failure);
+  expect(engine.attempts).toBe(1);
+  const opening = DeferredStore.openWithin(engine, 60_000, { clock }).catch((error: unknown) => error);
+  await clock.advance(50);
+  engine.failure = new InvalidRequestError("user", "is refused");
+  await clock.advance(100);
+  expect(await opening).toBe(engine.failure);
+});
+
 test("closing ends the attempts, and later calls say that the store is closed", async () => {
   const { engine, clock, store, states } = await setUp();
   await store.close();

@@ -80,6 +80,43 @@ export class DeferredStore implements Store {
     }
   }
 
+  /**
+   * The store once its engine can be reached. Attempts are repeated for `limitMs`; then it rejects with
+   * `BackendUnavailableError`. Rejects at once where another attempt would not help: `InvalidRequestError`.
+   */
+  static async openWithin(
+    driver: StoreDriver,
+    limitMs: number,
+    { clock = systemClock, onState = () => {} }: DeferredStoreOptions = {},
+  ): Promise<Store> {
+    if (limitMs === 0) return driver.open({});
+    let hear = (_state: StoreState): void => {};
+    const refused = new Promise<TenureError | null>((resolve) => {
+      hear = (state) => {
+        if (state.kind === "opened") resolve(null);
+        else if (state.isRefused) resolve(state.reason);
+      };
+    });
+    const over = new AbortController();
+    const startedAtMs = clock.monotonicMs();
+    const store = await DeferredStore.open(driver, {
+      clock,
+      onState: (state) => {
+        hear(state);
+        onState(state);
+      },
+    });
+    if (!(store instanceof DeferredStore)) return store;
+    const leftMs = Math.max(0, limitMs - (clock.monotonicMs() - startedAtMs));
+    const late = sleep(clock, leftMs, over.signal).then(() => store.#failureAfter(limitMs));
+    late.catch(() => {});
+    const failure = await Promise.race([refused, late]);
+    over.abort();
+    if (failure === null) return store;
+    await store.close();
+    throw failure;
+  }
+
   async compareAndSet(batch: readonly CasOp[], options?: CallOptions): Promise<CasOutcome[]> {
     return this.#admit(options).compareAndSet(batch, options);
   }
@@ -111,6 +148,11 @@ export class DeferredStore implements Store {
     this.#stop.abort(new ClosedError("the store is closed"));
     await this.#opening;
     await this.#store?.close();
+  }
+
+  #failureAfter(limitMs: number): TenureError {
+    const message = `the ${this.name} store could not be opened within ${limitMs} ms: ${this.#failure.message}`;
+    return new BackendUnavailableError(message, { cause: this.#failure });
   }
 
   #admit(options?: CallOptions): Store {

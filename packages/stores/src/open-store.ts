@@ -1,4 +1,4 @@
-import { type Clock, InvalidRequestError, MemoryStore, type Store } from "@tenure/core";
+import { checkInteger, type Clock, InvalidRequestError, MemoryStore, type Store } from "@tenure/core";
 import { DeferredStore, type DeferredStoreOptions } from "./deferred-store.js";
 import type { StoreDriver } from "./store-driver.js";
 
@@ -12,7 +12,16 @@ export interface OpenStoreOptions extends DeferredStoreOptions {
    * @defaultValue "fail"
    */
   readonly ifUnreachable?: "fail" | "wait" | undefined;
+  /**
+   * With `ifUnreachable: "fail"`: repeat the attempt for this long before rejecting. From 0, a single attempt, to 86,400,000. A
+   * server that is too slow to start is not waited for if it is too low; if it is too high, a wrong address is reported late.
+   *
+   * @defaultValue 0
+   */
+  readonly waitMs?: number | undefined;
 }
+
+const MAX_WAIT_MS = 86_400_000;
 
 type Engine =
   /** Within this machine: there is nothing to wait for. */
@@ -43,6 +52,8 @@ const ENGINES: Readonly<Record<string, Engine>> = {
  * - `zookeeper://user:password@a:2181,b:2181/path?session_timeout_ms=6000&tls=true&ca=FILE&cert=FILE&key=FILE`
  */
 export async function openStore(url: string, options: OpenStoreOptions = {}): Promise<Store> {
+  const { waitMs = 0 } = options;
+  checkInteger(waitMs, "waitMs", 0, MAX_WAIT_MS);
   const match = /^([a-z][a-z0-9+.-]*):(.*)$/is.exec(url);
   const [scheme = "", rest = ""] = match?.slice(1) ?? [];
   const engine = Object.hasOwn(ENGINES, scheme.toLowerCase()) ? ENGINES[scheme.toLowerCase()] : undefined;
@@ -55,8 +66,15 @@ export async function openStore(url: string, options: OpenStoreOptions = {}): Pr
     );
   }
   if (engine.kind === "local") return engine.open(rest, options.clock);
-  const driver = await engine.driver(url);
-  return options.ifUnreachable === "wait" ? DeferredStore.open(driver, options) : driver.open({});
+  return openDriver(await engine.driver(url), options);
+}
+
+function openDriver(
+  driver: StoreDriver,
+  { ifUnreachable, waitMs = 0, ...options }: OpenStoreOptions,
+): Promise<Store> {
+  if (ifUnreachable === "wait") return DeferredStore.open(driver, options);
+  return DeferredStore.openWithin(driver, waitMs, options);
 }
 
 function openMemory(rest: string): Promise<Store> {

@@ -204,7 +204,8 @@ export class Bucket {
 
   async #make(link: Link, { create = true, replicas = 1 }: NatsStoreOptions): Promise<StreamConfig> {
     if (!create) {
-      const problem = `${this.name} does not exist; make it (nats kv add ${this.name}), or leave out create=false`;
+      const allow = "allow it to be made (bucketAutoCreate: true of openElector, create=true in the URL)";
+      const problem = `${this.name} does not exist; make it (nats kv add ${this.name}), or ${allow}`;
       throw new InvalidRequestError("bucket", problem);
     }
     this.#checkServer(link, replicas);
