@@ -6,7 +6,6 @@ import {
   type Revision,
 } from "@tenure/core";
 import type { Msg, MsgHdrs } from "@nats-io/transport-node";
-import type { Connection } from "./connection.js";
 import {
   isJetStreamError,
   isUnserved,
@@ -19,7 +18,7 @@ import {
 } from "./failures.js";
 import { Heads } from "./heads.js";
 import { isHeadName, keyNameOf, keyOfName } from "./key-names.js";
-import type { AskOptions, Link, Parcel } from "./link.js";
+import type { AskOptions, Link, LinkSource, Parcel } from "./link.js";
 import type { NatsStoreOptions } from "./options.js";
 import { comparesTooEarly } from "./server-version.js";
 import { checkStreamConfig, newStreamConfig, type StreamConfig } from "./stream-settings.js";
@@ -45,12 +44,12 @@ export class Bucket {
   readonly name: string;
   readonly stream: string;
   readonly #prefix: string;
-  readonly #connection: Connection;
+  readonly #connection: LinkSource;
   readonly #heads = new Heads();
   readonly #trail = new Trail();
   #replicas = 1;
 
-  private constructor(connection: Connection, name: string) {
+  private constructor(connection: LinkSource, name: string) {
     this.#connection = connection;
     this.name = name;
     this.stream = `KV_${name}`;
@@ -60,7 +59,7 @@ export class Bucket {
 
   /** Finds the bucket or makes it, checks its settings, and waits until it can be written to. */
   static async open(
-    connection: Connection,
+    connection: LinkSource,
     options: NatsStoreOptions,
     signal?: AbortSignal,
   ): Promise<Bucket> {

@@ -7,14 +7,11 @@ import type {
   NodeConnectionOptions,
 } from "@nats-io/transport-node";
 import { loadPeerLibrary } from "../peer-library.js";
-import { Link } from "./link.js";
+import { Link, type LinkSource, type NatsStatus } from "./link.js";
 import type { NatsStoreOptions } from "./options.js";
 import { firstToSpeak } from "./probe.js";
 
-/** `disconnected`: being connected again in the background, for as long as it takes. */
-export type NatsStatus = "connected" | "disconnected" | "closed";
-
-type Library = typeof import("@nats-io/transport-node");
+export type NatsLibrary = typeof import("@nats-io/transport-node");
 
 /** Until the first server speaks, and once more until it has let us in. */
 const CONNECT_MS = 2000;
@@ -24,9 +21,9 @@ const PINGS_UNANSWERED = 2;
 const FIRST_RETRY_MS = 50;
 const LONGEST_RETRY_MS = 1000;
 
-/** The way to the servers: one link at a time, another when it is lost. */
-export class Connection {
-  readonly #library: Library;
+/** Connections of the store itself, one after the other. */
+export class Connection implements LinkSource {
+  readonly #library: NatsLibrary;
   readonly #settings: NodeConnectionOptions;
   readonly #servers: readonly string[];
   readonly #listeners = new Set<(status: NatsStatus) => void>();
@@ -37,7 +34,7 @@ export class Connection {
   #attempt: Promise<void> = Promise.resolve();
 
   private constructor(
-    library: Library,
+    library: NatsLibrary,
     settings: NodeConnectionOptions,
     servers: readonly string[],
     link: Link,
@@ -50,11 +47,9 @@ export class Connection {
   }
 
   static async open(options: NatsStoreOptions, signal?: AbortSignal): Promise<Connection> {
-    const library = await loadPeerLibrary("nats", ["@nats-io/transport-node"], () => {
-      return import("@nats-io/transport-node");
-    });
+    const library = await loadNats();
     const settings = await settingsOf(library, options);
-    const { servers } = options;
+    const { servers = [] } = options;
     let connection: NatsConnection;
     const connecting = connect(library, settings, servers);
     try {
@@ -72,13 +67,11 @@ export class Connection {
     return this.#status;
   }
 
-  /** Tells of each change from now on, until the function that it returns is called. */
   onStatus(listener: (status: NatsStatus) => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }
 
-  /** Throws `BackendUnavailableError` while there is none: nothing is queued for later. */
   link(): Link {
     if (this.#link !== null) return this.#link;
     const message = `not connected to NATS at ${this.#servers.join(", ")}; trying again`;
@@ -136,15 +129,19 @@ export class Connection {
   }
 }
 
+export function loadNats(): Promise<NatsLibrary> {
+  return loadPeerLibrary("nats", ["@nats-io/transport-node"], () => import("@nats-io/transport-node"));
+}
+
 async function connect(
-  library: Library,
+  library: NatsLibrary,
   settings: NodeConnectionOptions,
   servers: readonly string[],
 ): Promise<NatsConnection> {
   return library.connect({ ...settings, servers: await firstToSpeak(servers, CONNECT_MS) });
 }
 
-async function settingsOf(library: Library, options: NatsStoreOptions): Promise<NodeConnectionOptions> {
+async function settingsOf(library: NatsLibrary, options: NatsStoreOptions): Promise<NodeConnectionOptions> {
   const { tls, caFile, certFile, keyFile } = options;
   const files = { caFile, certFile, keyFile };
   for (const [field, path] of Object.entries(files)) await contentOf(field, path);
@@ -161,7 +158,7 @@ async function settingsOf(library: Library, options: NatsStoreOptions): Promise<
   };
 }
 
-async function authenticationOf(library: Library, options: NatsStoreOptions): Promise<ConnectionOptions> {
+async function authenticationOf(library: NatsLibrary, options: NatsStoreOptions): Promise<ConnectionOptions> {
   const { user, password, token, credentialsFile } = options;
   if (token !== undefined) return { token };
   if (user !== undefined && password !== undefined) return { user, pass: password };
@@ -186,7 +183,7 @@ async function contentOf(field: string, path: string | undefined): Promise<Uint8
   }
 }
 
-function refusalOf(library: Library, cause: unknown, servers: string): Error {
+function refusalOf(library: NatsLibrary, cause: unknown, servers: string): Error {
   const { AuthorizationError, UserAuthenticationExpiredError } = library.errors;
   if (cause instanceof AuthorizationError || cause instanceof UserAuthenticationExpiredError) {
     const problem = `is refused by NATS at ${servers}; check user and password, token or credentials file`;

@@ -27,8 +27,22 @@ interface Waiting {
   readonly index: number;
 }
 
+/** The way to the servers: one link at a time, another when it is lost. */
+export interface LinkSource {
+  readonly status: NatsStatus;
+  /** Tells of each change from now on, until the function that it returns is called. */
+  onStatus(listener: (status: NatsStatus) => void): () => void;
+  /** Throws `BackendUnavailableError` while there is none: nothing is queued for later. */
+  link(): Link;
+  headers(): MsgHdrs;
+  close(): Promise<void>;
+}
+
+/** `disconnected`: being connected again in the background, for as long as it takes. */
+export type NatsStatus = "connected" | "disconnected" | "closed";
+
 /**
- * One connection, from its beginning to its end. It never connects again: the library would send what was handed to it
+ * One connection, from its beginning to its end, or to the next loss of one that belongs to the program (`isShared`). It never connects again: the library would send what was handed to it
  * meanwhile once it is back, a write whose sender has long been told that it is uncertain. What is handed to a link that
  * is lost is never sent, and `Connection` makes another.
  *
@@ -44,13 +58,20 @@ export class Link {
   #serial = 0;
   #lost: Error | null = null;
   #complaint: Error | null = null;
+  readonly #isShared: boolean;
+  readonly #subscriptions = new Set<Subscription>();
+  #lose: (error: Error | void) => void = () => {};
 
-  constructor(connection: NatsConnection) {
+  constructor(connection: NatsConnection, { isShared = false }: { readonly isShared?: boolean } = {}) {
     this.#connection = connection;
+    this.#isShared = isShared;
     this.version = connection.info?.version ?? "";
-    connection.subscribe(`${this.#inbox}.*`, { callback: (error, reply) => this.#dispatch(error, reply) });
-    this.ended = connection.closed().then((error) => this.#end(error));
-    void this.#watchStatus();
+    this.#subscribe(`${this.#inbox}.*`, (error, reply) => this.#dispatch(error, reply));
+    const lost = new Promise<Error | void>((resolve) => {
+      this.#lose = resolve;
+    });
+    this.ended = (isShared ? lost : connection.closed()).then((error) => this.#end(error));
+    if (!isShared) void this.#watchStatus();
   }
 
   /** Whether this very server, not only another of its cluster, has JetStream. */
@@ -95,10 +116,8 @@ export class Link {
 
   listen(subject: string, callback: (message: Msg) => void): Subscription {
     if (this.#lost !== null) throw this.#lost;
-    return this.#connection.subscribe(subject, {
-      callback: (error, message) => {
-        if (error === null) callback(message);
-      },
+    return this.#subscribe(subject, (error, message) => {
+      if (error === null) callback(message);
     });
   }
 
@@ -145,8 +164,21 @@ export class Link {
   }
 
   async close(): Promise<void> {
-    await this.#connection.close();
+    if (this.#isShared) this.#lose();
+    else await this.#connection.close();
     await this.ended;
+  }
+
+  /** The server has complained of something, not in answer to anything. */
+  complain(error: Error): void {
+    this.#complaint = error;
+  }
+
+  #subscribe(subject: string, callback: (error: Error | null, message: Msg) => void): Subscription {
+    const subscription = this.#connection.subscribe(subject, { callback });
+    this.#subscriptions.add(subscription);
+    void subscription.closed.then(() => this.#subscriptions.delete(subscription));
+    return subscription;
   }
 
   #dispatch(error: Error | null, reply: Msg): void {
@@ -157,7 +189,7 @@ export class Link {
 
   async #watchStatus(): Promise<void> {
     for await (const status of this.#connection.status()) {
-      if (status.type === "error") this.#complaint = status.error;
+      if (status.type === "error") this.complain(status.error);
     }
   }
 
@@ -167,6 +199,9 @@ export class Link {
     this.#lost = lost;
     const addressees = new Set([...this.#waiting.values()].map(({ addressee }) => addressee));
     this.#waiting.clear();
+    // The connection of a program goes on; nothing of this link may.
+    if (this.#isShared && !this.#connection.isClosed())
+      for (const each of this.#subscriptions) each.unsubscribe();
     for (const addressee of addressees) addressee.lost(lost);
     return lost;
   }

@@ -13,12 +13,13 @@ import {
 } from "@tenure/core";
 import type { StoreDriver } from "../store-driver.js";
 import { Bucket } from "./bucket.js";
-import { Connection, type NatsStatus } from "./connection.js";
+import { Connection } from "./connection.js";
 import { OpeningFeed } from "./feed.js";
 import { FollowingController } from "./following-controller.js";
-import type { Link } from "./link.js";
+import type { Link, LinkSource, NatsStatus } from "./link.js";
 import { Mirror } from "./mirror.js";
 import { checkNatsOptions, type NatsStoreOptions } from "./options.js";
+import { SharedConnection } from "./shared-connection.js";
 import { writeBatch } from "./writes.js";
 
 /** A call that has waited so long ends by itself; whoever is in a hurry gives a signal. */
@@ -42,7 +43,7 @@ const LIMITS: StoreLimits = { batchOps: 256, batchesInFlight: 4, valueBytes: 1_0
 export class NatsStore implements Store {
   readonly name = "nats";
   readonly limits: StoreLimits = LIMITS;
-  readonly #connection: Connection;
+  readonly #connection: LinkSource;
   readonly #bucket: Bucket;
   readonly #calls = new Set<Promise<unknown>>();
   #mirror: Mirror | null = null;
@@ -51,7 +52,7 @@ export class NatsStore implements Store {
   /** The highest revision that was acknowledged to us. */
   #highest: Revision = 0;
 
-  private constructor(connection: Connection, bucket: Bucket) {
+  private constructor(connection: LinkSource, bucket: Bucket) {
     this.#connection = connection;
     this.#bucket = bucket;
   }
@@ -68,7 +69,9 @@ export class NatsStore implements Store {
    */
   static async open(options: NatsStoreOptions, { signal }: CallOptions = {}): Promise<NatsStore> {
     const checked = checkNatsOptions(options);
-    const connection = await Connection.open(checked, signal);
+    const shared = checked.connection;
+    const connection =
+      shared === undefined ? await Connection.open(checked, signal) : await SharedConnection.open(shared);
     try {
       return new NatsStore(connection, await unlessAborted(signal, Bucket.open(connection, checked, signal)));
     } catch (error) {

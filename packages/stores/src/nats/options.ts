@@ -1,9 +1,19 @@
 import { InvalidRequestError } from "@tenure/core";
+import { checkConnection, type NatsConnectionLike } from "./connection-like.js";
 import { booleanParameter, numberParameter, parseServerUrl, type ServerUrl } from "../server-url.js";
 
 export interface NatsStoreOptions {
-  /** `host` or `host:port` of each server that may be connected to; others of the cluster are not looked for. */
-  readonly servers: readonly string[];
+  /**
+   * `host` or `host:port` of each server that may be connected to; others of the cluster are not looked for. Required unless
+   * `connection` is given.
+   */
+  readonly servers?: readonly string[] | undefined;
+  /**
+   * A connection of the program, of `@nats-io/transport-node`, instead of `servers`, credentials and TLS. Closing the store leaves
+   * it open. A server that hangs is only noticed by the connection's own pings, which by default takes minutes: connect with
+   * `pingInterval: 1000`, and leave `reconnect` on.
+   */
+  readonly connection?: NatsConnectionLike | undefined;
   /** The key-value bucket: letters, digits, `_` and `-`. */
   readonly bucket: string;
   readonly user?: string | undefined;
@@ -36,7 +46,19 @@ const TEXTS = [
   "certFile",
   "keyFile",
 ] as const;
-const KNOWN: ReadonlySet<string> = new Set([...TEXTS, "servers", "replicas", "create", "tls"]);
+const KNOWN: ReadonlySet<string> = new Set([...TEXTS, "servers", "connection", "replicas", "create", "tls"]);
+/** What a connection that is given has settled already. */
+const OF_CONNECTION = [
+  "servers",
+  "user",
+  "password",
+  "token",
+  "credentialsFile",
+  "tls",
+  "caFile",
+  "certFile",
+  "keyFile",
+] as const;
 
 /** `nats://h:4222,h2:4222/bucket`, with `user:password@` or `token@` before the servers. */
 export function parseNatsUrl(text: string): NatsStoreOptions {
@@ -75,7 +97,8 @@ export function checkNatsOptions(options: NatsStoreOptions): NatsStoreOptions {
       throw new InvalidRequestError(name, "must be a string that is not empty");
     }
   }
-  checkServers(options.servers);
+  if (options.connection === undefined) checkServers(options.servers);
+  else checkShared(options);
   if (!BUCKET.test(options.bucket ?? "")) {
     throw new InvalidRequestError("bucket", "must be 1 to 200 letters, digits, _ or -");
   }
@@ -90,12 +113,19 @@ export function checkNatsOptions(options: NatsStoreOptions): NatsStoreOptions {
     }
   }
   checkRelations(options);
-  return Object.freeze({ ...options, servers: [...options.servers] });
+  return Object.freeze({ ...options, ...(options.servers && { servers: [...options.servers] }) });
+}
+
+function checkShared(options: NatsStoreOptions): void {
+  checkConnection(options.connection);
+  const settled = OF_CONNECTION.find((name) => options[name] !== undefined);
+  if (settled === undefined) return;
+  throw new InvalidRequestError(settled, "is settled by the connection that is given; remove it");
 }
 
 function checkServers(servers: unknown): void {
   if (!Array.isArray(servers) || servers.length === 0) {
-    throw new InvalidRequestError("servers", "must name at least one server");
+    throw new InvalidRequestError("servers", "must name at least one server, unless connection is given");
   }
   for (const server of servers as readonly unknown[]) {
     if (typeof server !== "string" || !SERVER.test(server)) {

@@ -13,8 +13,6 @@ const CONNECT_LIMIT_MS = 2000;
 const ALL_SERVERS_LIMIT_MS = 5000;
 const KEEP_ALIVE_DELAY_MS = 10_000;
 
-/** Columns are left as text. */
-const TYPES = { getTypeParser: () => (text: string) => text };
 const STATE = "SELECT pg_backend_pid(), current_setting('transaction_read_only')";
 
 export interface Connected {
@@ -27,8 +25,34 @@ export function loadPg(): Promise<Pg> {
   return loadPeerLibrary("postgres", ["pg"], () => import("pg"));
 }
 
+/** Where sessions come from. */
+export interface SessionSource {
+  /**
+   * To the server that accepts writes. `BackendUnavailableError` says why there is none; `InvalidRequestError` if the user is
+   * refused, or a setting cannot be used.
+   */
+  connect(signal: AbortSignal): Promise<Connected>;
+  /** The server of this session turned out not to be the one: the next attempt begins with another. */
+  avoid(session: Session): void;
+}
+
+/** Asks a new session what it has reached. It is destroyed if that is a server that accepts no writes. */
+export async function greet(session: Session, signal: AbortSignal): Promise<Connected> {
+  const stopListening = onAbort(signal, () => session.destroy());
+  try {
+    const [processId, readOnly] = (await session.query(STATE)).rows[0] ?? [];
+    if (readOnly === "on") throw Object.assign(new Error("read-only"), { code: "25006" });
+    return { session, isDirect: Number(processId) === session.processId };
+  } catch (error) {
+    session.destroy();
+    throw error;
+  } finally {
+    stopListening();
+  }
+}
+
 /** The servers of the URL, of which one accepts writes at a time. */
-export class Servers {
+export class Servers implements SessionSource {
   readonly #pg: Pg;
   readonly #config: PostgresConfig;
   /** Of the server to try first: the last that accepted writes. */
@@ -39,10 +63,6 @@ export class Servers {
     this.#config = config;
   }
 
-  /**
-   * To the one that accepts writes. `BackendUnavailableError` says for each server why it is not the one;
-   * `InvalidRequestError` if all of them refuse the user, or a file of the TLS settings cannot be read.
-   */
   async connect(signal: AbortSignal): Promise<Connected> {
     const { servers } = this.#config;
     const ssl = this.#tls();
@@ -68,25 +88,14 @@ export class Servers {
     throw new BackendUnavailableError(`no PostgreSQL server accepts writes (${told}); ${next}`, { cause });
   }
 
-  /** This server turned out not to be the one: the next attempt begins with another. */
   avoid({ server }: Session): void {
     const { servers } = this.#config;
     if (servers[this.#first] === server) this.#first = (this.#first + 1) % servers.length;
   }
 
   async #connectTo(server: ServerAddress, ssl: ClientConfig["ssl"], signal: AbortSignal): Promise<Connected> {
-    const session = await Session.open(new this.#pg.Client(this.#clientConfig(server, ssl)), server, signal);
-    const stopListening = onAbort(signal, () => session.destroy());
-    try {
-      const [processId, readOnly] = (await session.query(STATE)).rows[0] ?? [];
-      if (readOnly === "on") throw Object.assign(new Error("read-only"), { code: "25006" });
-      return { session, isDirect: Number(processId) === session.processId };
-    } catch (error) {
-      session.destroy();
-      throw error;
-    } finally {
-      stopListening();
-    }
+    const client = new this.#pg.Client(this.#clientConfig(server, ssl));
+    return greet(await Session.open(client, server, signal), signal);
   }
 
   #clientConfig({ host, port }: ServerAddress, ssl: ClientConfig["ssl"]): ClientConfig {
@@ -103,7 +112,6 @@ export class Servers {
       options: settings["options"],
       sslnegotiation: settings["sslnegotiation"] as ClientConfig["sslnegotiation"],
       connectionTimeoutMillis: Math.min(CONNECT_LIMIT_MS, ALL_SERVERS_LIMIT_MS / servers.length),
-      types: TYPES,
       keepAlive: true,
       keepAliveInitialDelayMillis: KEEP_ALIVE_DELAY_MS,
     };

@@ -1,18 +1,26 @@
 import { InvalidRequestError } from "@tenure/core";
+import { checkPool, type PgPoolLike } from "./pool-like.js";
 import { booleanParameter, numberParameter, parseServerUrl, type ServerAddress } from "../server-url.js";
 
 export interface PostgresStoreOptions {
   /**
    * Of several, the one that accepts writes is used, and looked for again whenever it fails. A host that begins with
-   * a slash is the directory of a Unix socket.
+   * a slash is the directory of a Unix socket. Required unless `pool` is given.
    */
-  readonly servers: readonly ServerAddress[];
+  readonly servers?: readonly ServerAddress[];
+  /**
+   * A pool of the program, a `Pool` of `pg`, instead of `servers`, `user`, `password`, `database` and `settings`. Closing the
+   * store gives all connections back and leaves the pool open. The store takes up to `poolSize` for writes, two for reads and
+   * one for each feed, and keeps those of feeds; a pool with a lower `max` than needed for one feed is refused. Where the
+   * program uses all of them itself, calls of the store fail after two seconds.
+   */
+  readonly pool?: PgPoolLike | undefined;
   readonly user?: string;
   readonly password?: string;
   readonly database?: string;
   /** Where the tables are: `tenure`. One schema is one store. */
   readonly schema?: string;
-  /** How many connections writes may use: 4. Reads have two of their own, and each feed has one. */
+  /** How many connections writes may use: 4, of a `pool` that is given 1. Reads have two of their own, and each feed has one. */
   readonly poolSize?: number;
   /** How often a feed looks for changes of which it was not told: every 250 ms, and every 10 ms where it cannot be told. */
   readonly pollMs?: number;
@@ -29,6 +37,7 @@ export interface PostgresStoreOptions {
 
 /** Complete, and known to be right. */
 export interface PostgresConfig {
+  readonly pool: PgPoolLike | undefined;
   readonly servers: readonly ServerAddress[];
   readonly user: string | undefined;
   readonly password: string | undefined;
@@ -53,6 +62,11 @@ export const PG_SETTINGS: readonly string[] = [
   "uselibpqcompat",
 ];
 
+/** Connections for `sync` and wake-ups, so that they do not wait for writes that wait for their turn. */
+export const READERS = 2;
+const FEEDS = 1;
+/** What a pool that is given has settled already. */
+const OF_POOL = ["servers", "user", "password", "database", "settings"] as const;
 const DEFAULT_PORT = 5432;
 const DEFAULT_SCHEMA = "tenure";
 const POOL_SIZE = { least: 1, most: 100, otherwise: 4 };
@@ -88,6 +102,7 @@ export function parsePostgresUrl(text: string): PostgresStoreOptions {
 
 const NAMES: readonly string[] = [
   "servers",
+  "pool",
   "user",
   "password",
   "database",
@@ -113,18 +128,28 @@ export function checkOptions(options: PostgresStoreOptions): PostgresConfig {
     }
     checkType("settings", `${name} must be a string`, typeof value === "string");
   }
+  const isShared = options.pool !== undefined;
+  const poolSize = whole("poolSize", options.poolSize ?? (isShared ? 1 : POOL_SIZE.otherwise), POOL_SIZE);
+  if (isShared) checkShared(options);
   return Object.freeze({
-    servers: checkServers(options.servers),
+    pool: isShared ? checkPool(options.pool, poolSize + READERS + FEEDS) : undefined,
+    servers: isShared ? [] : checkServers(options.servers),
     user: text("user", options.user),
     password: text("password", options.password),
     database: text("database", options.database),
     schema,
-    poolSize: whole("poolSize", options.poolSize ?? POOL_SIZE.otherwise, POOL_SIZE),
+    poolSize,
     pollMs: options.pollMs === undefined ? undefined : whole("pollMs", options.pollMs, POLL_MS),
     migrate: flag("migrate", options.migrate) ?? true,
     listen: flag("listen", options.listen),
     settings: { ...settings },
   });
+}
+
+function checkShared(options: PostgresStoreOptions): void {
+  const settled = OF_POOL.find((name) => options[name] !== undefined);
+  if (settled === undefined) return;
+  throw new InvalidRequestError(settled, "is settled by the pool that is given; remove it");
 }
 
 function checkServers(servers: unknown): readonly ServerAddress[] {

@@ -12,19 +12,18 @@ import {
   type StoreLimits,
 } from "@tenure/core";
 import type { StoreDriver } from "../store-driver.js";
-import { loadPg, Servers } from "./connection.js";
+import { loadPg, Servers, type SessionSource } from "./connection.js";
 import { isUndone, isWrongServer, unavailable } from "./failures.js";
 import { type Changes, type FeedSource, PostgresFeed } from "./feed.js";
 import { prepareSchema } from "./migration.js";
-import { checkOptions, type PostgresConfig, type PostgresStoreOptions } from "./options.js";
+import { checkOptions, type PostgresConfig, type PostgresStoreOptions, READERS } from "./options.js";
 import { namesOf, type SchemaNames } from "./schema.js";
 import type { Session } from "./session.js";
 import { SessionPool } from "./session-pool.js";
+import { SharedPool } from "./shared-pool.js";
 import { WakeUp } from "./wake-up.js";
 import { highest, sendBatch } from "./writes.js";
 
-/** For `sync` and wake-ups, lest they wait for writes that wait for their turn. */
-const READERS = 2;
 /**
  * Writers come one after the other in the server, each for as long as its commit takes. So a second batch on its way would
  * only wait there; gathered here meanwhile, it grows, and the cost of a batch is shared by more.
@@ -51,7 +50,7 @@ export class PostgresStore implements Store {
   readonly limits: StoreLimits = LIMITS;
   readonly #config: PostgresConfig;
   readonly #names: SchemaNames;
-  readonly #servers: Servers;
+  readonly #servers: SessionSource;
   readonly #writers: SessionPool;
   readonly #readers: SessionPool;
   readonly #wakeUp: WakeUp;
@@ -61,7 +60,7 @@ export class PostgresStore implements Store {
   #seen: Revision = 0;
   #closing: Promise<void> | null = null;
 
-  private constructor(config: PostgresConfig, servers: Servers) {
+  private constructor(config: PostgresConfig, servers: SessionSource) {
     const connect = async (signal: AbortSignal) => (await servers.connect(signal)).session;
     this.#config = config;
     this.#names = namesOf(config.schema);
@@ -87,7 +86,8 @@ export class PostgresStore implements Store {
     { signal = new AbortController().signal }: CallOptions = {},
   ): Promise<PostgresStore> {
     const config = checkOptions(options);
-    const servers = new Servers(await loadPg(), config);
+    const { pool } = config;
+    const servers = pool === undefined ? new Servers(await loadPg(), config) : new SharedPool(pool);
     let stopListening = (): void => {};
     const connect = async (): Promise<Session> => {
       const { session } = await servers.connect(signal);

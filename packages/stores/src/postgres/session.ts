@@ -1,6 +1,6 @@
 import { onAbort } from "@tenure/core";
 import type { Socket } from "node:net";
-import type { Client, QueryArrayResult } from "pg";
+import type { Client, ClientBase, Notification, PoolClient, QueryArrayResult } from "pg";
 import type { ServerAddress } from "../server-url.js";
 
 /** Columns as the server wrote them: the client is made to leave them alone. */
@@ -20,6 +20,15 @@ const ABANDONED_LIMIT_MS = 1500;
 const IDLE_LIMIT_MS = 30_000;
 const FAREWELL_LIMIT_MS = 1000;
 const NO_WARNING = "00000";
+/** Columns are left as text. */
+const TYPES = { getTypeParser: () => (text: string) => text };
+
+/** How a session parts with its connection: one of its own is closed, one of a pool goes back. */
+interface Owner {
+  end(): Promise<void>;
+  /** The connection must not be used any more, by anybody. */
+  destroy(): void;
+}
 
 /**
  * One connection, one query at a time. When an answer does not come, or a query fails in whatever way, it is not used
@@ -30,25 +39,36 @@ export class Session {
   readonly server: ServerAddress;
   /** Resolves when the connection is gone, whoever ended it. */
   readonly ended: Promise<void>;
-  readonly #client: Client;
+  readonly #client: ClientBase;
+  readonly #owner: Owner;
   #isBusy = false;
+  #isListening = false;
   #failure: Error | null = null;
+  #resolveEnded = (): void => {};
+  readonly #onError = (error: Error): void => {
+    this.#failure ??= error;
+  };
+  readonly #onEnd = (): void => {
+    this.#failure ??= new Error("the connection was ended");
+    this.#owner.destroy();
+    this.#resolveEnded();
+  };
+  readonly #onTimeout = (): void => this.#onSilence();
+  #onNotification = (_notification: Notification): void => {};
 
-  private constructor(client: Client, server: ServerAddress) {
+  private constructor(client: ClientBase, server: ServerAddress, owner: (session: Session) => Owner) {
     this.#client = client;
     this.server = server;
-    client.on("error", (error) => (this.#failure ??= error));
+    this.#owner = owner(this);
     this.ended = new Promise((resolve) => {
-      client.on("end", () => {
-        this.#failure ??= new Error("the connection was ended");
-        resolve();
-      });
+      this.#resolveEnded = resolve;
     });
+    client.on("error", this.#onError).on("end", this.#onEnd);
   }
 
   /** Rejects with what went wrong, or the signal's reason; nothing is left open then. */
   static async open(client: Client, server: ServerAddress, signal: AbortSignal): Promise<Session> {
-    const session = new Session(client, server);
+    const session = new Session(client, server, () => ({ end: () => client.end(), destroy: () => {} }));
     const stopListening = onAbort(signal, () => session.destroy(signal.reason as Error));
     try {
       signal.throwIfAborted();
@@ -60,8 +80,26 @@ export class Session {
     } finally {
       stopListening();
     }
-    session.#socket.on("timeout", () => session.#onSilence());
-    session.#socket.setTimeout(IDLE_LIMIT_MS);
+    session.#watchSilence();
+    return session;
+  }
+
+  /** On a connection of a pool, which gets it back: as it was, or, where that is not known, to be closed. */
+  static borrow(client: PoolClient, server: ServerAddress): Session {
+    let isReturned = false;
+    const giveBack = (isToBeClosed: boolean): void => {
+      if (!isReturned) client.release(isToBeClosed);
+      isReturned = true;
+    };
+    const session = new Session(client, server, (borrower) => ({
+      end: async () => {
+        const isClean = !borrower.#isBusy && !borrower.#isListening;
+        if (!isReturned) borrower.#leave(isClean);
+        giveBack(!isClean);
+      },
+      destroy: () => giveBack(true),
+    }));
+    session.#watchSilence();
     return session;
   }
 
@@ -87,7 +125,12 @@ export class Session {
     };
     const result = await this.#watched(() => {
       client.on("notice", onNotice);
-      return client.query<(string | null)[]>({ text, rowMode: "array", ...(values && { values }) });
+      return client.query<(string | null)[]>({
+        text,
+        rowMode: "array",
+        types: TYPES,
+        ...(values && { values }),
+      });
     }).finally(() => client.off("notice", onNotice));
     return { rows: result.rows, warning };
   }
@@ -99,7 +142,9 @@ export class Session {
 
   /** From now on `onMessage` is called with what is sent on the channel. */
   async listen(channel: string, onMessage: (payload: string) => void): Promise<void> {
-    this.#client.on("notification", ({ payload }) => onMessage(payload ?? ""));
+    this.#isListening = true;
+    this.#onNotification = ({ payload }) => onMessage(payload ?? "");
+    this.#client.on("notification", this.#onNotification);
     await this.execute(`LISTEN ${channel}`);
   }
 
@@ -112,7 +157,7 @@ export class Session {
   async end(): Promise<void> {
     this.#failure ??= new Error("the connection was ended");
     const timer = setTimeout(() => this.destroy(), FAREWELL_LIMIT_MS);
-    await this.#client.end();
+    await this.#owner.end();
     clearTimeout(timer);
   }
 
@@ -120,10 +165,27 @@ export class Session {
   destroy(reason: Error = new Error("the connection was cut")): void {
     this.#failure ??= reason;
     this.#socket.destroy();
+    this.#owner.destroy();
   }
 
   get #socket(): Socket {
-    return this.#client.connection.stream as Socket;
+    return (this.#client as Client).connection.stream as Socket;
+  }
+
+  #watchSilence(): void {
+    this.#socket.on("timeout", this.#onTimeout);
+    this.#socket.setTimeout(IDLE_LIMIT_MS);
+  }
+
+  /** Takes everything of this session off a connection that goes on. */
+  #leave(isClean: boolean): void {
+    this.#socket.off("timeout", this.#onTimeout);
+    this.#socket.setTimeout(0);
+    // One that is closed instead may still fail, and then somebody has to hear of it.
+    if (isClean) this.#client.off("error", this.#onError);
+    this.#client.off("end", this.#onEnd);
+    this.#client.off("notification", this.#onNotification);
+    this.#resolveEnded();
   }
 
   async #watched<T>(send: () => Promise<T>): Promise<T> {
