@@ -65,6 +65,27 @@ describe("a leaving node", () => {
     expect(cluster.electorate("b")).toBe("b");
   });
 
+  it("that was just added does not stop before the leader has heard of it: without it the step could not be undone", async () => {
+    cluster.startOne("a");
+    await cluster.untilLed();
+    cluster.startOne("b", { join: ["a"] });
+    const members = Array.from("ab").map((name) => cluster.member(name));
+    let written = (): void => {};
+    cluster.disk("a").gate = new Promise((resolve) => {
+      written = resolve;
+    });
+    for (const { membership } of cluster.running.values()) membership.members = members;
+    await cluster.until(() => cluster.electorate("b") === "ab");
+    expect(cluster.electorate("a")).toBe("a");
+    const left = leave("b").then(() => cluster.crash("b"));
+    await cluster.clock.advance(TTL_MS / 20);
+    written();
+    await settles(left);
+    await cluster.clock.advance(5 * TTL_MS);
+    expect(cluster.electorate("a")).toBe("a");
+    expect(cluster.leader()).toBe("a");
+  });
+
   it("leads too when all electors are leaving and others are there", async () => {
     await cluster.elected("ab");
     cluster.startOne("c", { join: ["a"] });

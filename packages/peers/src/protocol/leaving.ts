@@ -1,5 +1,5 @@
 /** When a node that leaves the cluster may stop: until then it answers and votes. */
-import { isMember, memberOf } from "./configuration.js";
+import { compareEpochs, isMember, memberOf } from "./configuration.js";
 import type { Configuration, PeerState } from "./messages.js";
 import type { PeerContext } from "./peer-context.js";
 
@@ -13,10 +13,15 @@ export function mustLeadOn({ identity, membership }: PeerContext, { members }: C
   return isLast && membership.active().some((member) => memberOf(members, member.identity) === undefined);
 }
 
-/** A leaving node may stop once the leader's own answer shows an electorate without it. */
-export function isReleased({ identity, disk }: PeerContext, cluster: string, state: PeerState): boolean {
+/**
+ * A leaving node may stop once the leader's own answer shows an electorate without it. `own` is the electorate that the node
+ * has stored: an older one of the leader counts for nothing. A leader writes its copy last, so it may be about to add the
+ * node, and of two electors both must be there to remove one again.
+ */
+export function isReleased({ identity, disk }: PeerContext, own: Configuration, state: PeerState): boolean {
   const { config, leading } = state;
-  return leading && config !== null && config.cluster === cluster && !isMember(config, identity, disk);
+  if (!leading || config === null || config.cluster !== own.cluster) return false;
+  return compareEpochs(config.epoch, own.epoch) >= 0 && !isMember(config, identity, disk);
 }
 
 export type LeaveOutcome =
@@ -48,7 +53,8 @@ export async function waitToBeReleased(parts: LeavingParts, signal: AbortSignal)
         return electorate.includes(identity) ? { kind: "last", electorate } : { kind: "removed" };
       }
       const states = [...(await ask()).values()];
-      if (states.some((state) => isReleased(context, config.cluster, state))) return { kind: "removed" };
+      if (states.some((state) => isReleased(context, voter.config ?? config, state)))
+        return { kind: "removed" };
     }
     await pause(signal);
   }
