@@ -68,6 +68,7 @@ export class Services {
     this.replicator = this.#replicator();
     this.#registration = this.#selfRegistration();
     this.#offices = new modules.Offices({
+      identity: name,
       // A certificate is the caller's name here.
       callers: { server: String, self: String } as unknown as ConstructorParameters<
         Parts["Offices"]
@@ -97,6 +98,12 @@ export class Services {
   /** What a coordinator asks of this server. Throws where the caller has no such office. */
   obey(caller: string, cluster: string | null, term: number): void {
     this.#offices.coordinator(caller as never, cluster ?? "", term);
+  }
+
+  /** The registry that another server asks for, if it may read or change that. */
+  #registryFor(caller: string, kind: "register" | "unregister", endpoint: string): Services["registry"] {
+    this.#offices.registrar(caller as never, { kind, endpoint });
+    return this.registry;
   }
 
   #call<T>(
@@ -163,7 +170,9 @@ export class Services {
           this.#call(
             to,
             "replicate",
-            async ({ registry }) => {
+            async (services) => {
+              const kind = entry.isRegistered ? "register" : "unregister";
+              const registry = services.#registryFor(this.#options.name, kind, entry.endpoint);
               await registry.merge([entry]);
               return registry.entry(entry.backendHash, entry.endpoint) ?? entry;
             },
@@ -187,7 +196,10 @@ export class Services {
       targets: () => (this.membership.endpoints().length === 0 ? join : this.membership.endpoints()),
       register: async (to) => {
         if (to !== endpoint) {
-          return this.#within(to, "register", ({ replicator }) => apply(replicator, "register"));
+          return this.#within(to, "register", async (services) => {
+            services.#registryFor(this.#options.name, "register", endpoint);
+            await apply(services.replicator, "register");
+          });
         }
         await apply(this.replicator, "register");
         for (const former of this.registry.backend(own.backendHash).endpoints) {
@@ -197,9 +209,9 @@ export class Services {
       catchUp: async () => {
         const has = new Set<string>();
         for (const to of this.#others()) {
-          const entries = await this.#within(to, "list", async ({ registry }) => registry.entries()).catch(
-            () => [],
-          );
+          const entries = await this.#within(to, "list", async (services) =>
+            services.#registryFor(this.#options.name, "register", endpoint).entries(),
+          ).catch(() => []);
           await this.registry.merge(entries);
           const isOwn = entries.some(
             (each) => each.isRegistered && each.backendHash === own.backendHash && each.endpoint === endpoint,

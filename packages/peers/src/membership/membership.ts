@@ -70,6 +70,12 @@ export class Membership implements MembershipView {
     return [...this.#known.values()].flatMap(({ stored }) => (stored.left === true ? [stored.identity] : []));
   }
 
+  /** Where a server was that has left, while that is remembered. */
+  departedFrom(identity: string): string | null {
+    const stored = this.#known.get(identity)?.stored;
+    return stored?.left === true ? stored.endpoint : null;
+  }
+
   /** Sorted, each once: two identities at one place are one entry. */
   endpoints(): readonly string[] {
     return [...new Set(this.active().map(({ endpoint }) => endpoint))].toSorted();

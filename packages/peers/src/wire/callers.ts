@@ -40,6 +40,11 @@ export class Callers {
     return name;
   }
 
+  isServer(socket: Socket): boolean {
+    const identity = this.#identify(socket);
+    return identity.kind === "named" && identity.id.kind === "server";
+  }
+
   /** A server; its node id. */
   server(socket: Socket): string {
     const identity = this.#identify(socket);

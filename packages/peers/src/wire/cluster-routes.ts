@@ -3,6 +3,7 @@ import type { Announcer } from "../membership/announcer.js";
 import type { Membership, MemberLease } from "../membership/membership.js";
 import { Body } from "./body.js";
 import type { Callers } from "./callers.js";
+import type { Offices } from "./offices.js";
 import type { NodeLog } from "./peer-log.js";
 import { ANNOUNCED, isMarked, LEAVE_FANOUT, orUnavailable, OWN_IDENTITY } from "./route.js";
 import { WireError } from "./wire-error.js";
@@ -11,6 +12,7 @@ export interface ClusterRouteParts {
   readonly identity: string;
   readonly ttlMs: number;
   readonly callers: Callers;
+  readonly offices: Offices;
   readonly membership: Membership;
   readonly announcer: Announcer;
   readonly log: NodeLog;
@@ -23,7 +25,7 @@ export interface ClusterRouteParts {
 const CODE = "tc_cluster_unavailable";
 
 export function clusterRoutes(app: FastifyInstance, parts: ClusterRouteParts): void {
-  const { identity: own, ttlMs, callers, membership, announcer, log, onLeft, onReturned } = parts;
+  const { identity: own, ttlMs, callers, offices, membership, announcer, log, onLeft, onReturned } = parts;
   /** Of servers whose ttl differs, so that each is logged once. */
   const differing = new Map<string, number>();
   const shown = (leases: readonly MemberLease[]): object => ({
@@ -34,8 +36,9 @@ export function clusterRoutes(app: FastifyInstance, parts: ClusterRouteParts): v
 
   app.post("/v1/tc/cluster/announce", OWN_IDENTITY, async (request) => {
     const identity = callers.server(request.raw.socket);
-    const body = new Body(request.body, ["self_endpoint", "disk", "ttl_ms"]);
+    const body = new Body(request.body, ["self_endpoint", "disk", "ttl_ms", "cluster"]);
     const endpoint = body.endpoint("self_endpoint");
+    offices.announcer(request.raw.socket, body.has("cluster") ? body.text("cluster") : null);
     // Its own announcement, come back by an endpoint that is another name of this server.
     if (identity === own && isMarked(request, ANNOUNCED)) return shown(membership.active());
     if (identity === own) {

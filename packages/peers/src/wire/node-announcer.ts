@@ -40,7 +40,10 @@ const WHAT = "to announce this server";
 export function nodeAnnouncer(parts: NodeAnnouncerParts): Announcer {
   const { options, disk, clock, calls, membership, electorate, leader, log, metrics } = parts;
   const { identity, endpoint, join, ttlMs } = options;
-  const body = { self_endpoint: endpoint, disk, ttl_ms: ttlMs };
+  const announcement = (): object => {
+    const cluster = electorate()?.cluster;
+    return { self_endpoint: endpoint, disk, ttl_ms: ttlMs, ...(cluster === undefined ? {} : { cluster }) };
+  };
   return new Announcer({
     self: { identity, endpoint, disk },
     join,
@@ -53,6 +56,7 @@ export function nodeAnnouncer(parts: NodeAnnouncerParts): Announcer {
       announce: async (to, signal) => {
         const headers = { [ANNOUNCED]: "1" };
         const path = "/v1/tc/cluster/announce";
+        const body = announcement();
         const answer = await calls.send(to, { method: "POST", path, body, headers, signal });
         if (answer.identity === identity) throw new OwnNameError(to, endpoint);
         if (answer.status !== 200) throw new RefusedCallError(to, answer);

@@ -1,6 +1,6 @@
 /** What a server's certificate alone does not allow: to decide, to apply, to fence, to take a lease. */
 import { afterEach, describe, expect, it } from "vitest";
-import { named, TestNode } from "./node.test-kit.js";
+import { named, TestNode, TTL_MS } from "./node.test-kit.js";
 
 const SELF = named("server/n1");
 const OTHER = named("server/n2");
@@ -83,5 +83,83 @@ describe("a server that holds no office", () => {
     expect(await refused("/v1/tc/lease/renew", { as: OTHER, body: stolen })).toMatchObject({
       error: "tc_forbidden",
     });
+  });
+});
+
+describe("a server that is no member of the cluster", () => {
+  const entry = { backend_hash: "ab12", endpoint: "http://127.0.0.1:1" };
+  const version = [5, "stranger"];
+  const REPLICA = { "x-tenure-tc-replicate": "1" };
+  /** As any server's certificate could ask, with and without the header of servers among themselves. */
+  const changes = ["register", "unregister"].flatMap((kind) =>
+    [{}, REPLICA].flatMap((headers) =>
+      (headers === REPLICA ? [entry, { ...entry, version }] : [entry]).map((body) => ({
+        path: `/v1/tc/rm/${kind}`,
+        headers,
+        body,
+      })),
+    ),
+  );
+  const stranger = named("server/stranger");
+  const backends = async (): Promise<unknown> => (await test.ask("GET", "/v1/tc/rm/list")).body["backends"];
+
+  it("neither reads nor changes the registry, as a replica or by itself", async () => {
+    test = await TestNode.leading();
+    expect((await test.ask("POST", "/v1/tc/rm/register", { as: SELF, body: entry })).status).toBe(200);
+    const before = await backends();
+    for (const { path, headers, body } of changes) {
+      const { status, body: answer } = await test.ask("POST", path, { as: stranger, headers, body });
+      expect([path, status, answer["error"]]).toEqual([path, 403, "tc_forbidden"]);
+    }
+    for (const path of ["/v1/tc/rm/list", "/v1/tc/rm/list?after="]) {
+      expect((await test.ask("GET", path, { as: stranger })).body).toMatchObject({ error: "tc_forbidden" });
+      expect((await test.ask("GET", path, { as: named("tc/clerk") })).status).toBe(200);
+    }
+    expect(await backends()).toEqual(before);
+  });
+
+  it("becomes one by its announcement, and is none again when it has left or expired", async () => {
+    test = await TestNode.leading();
+    const replica = { as: OTHER, headers: REPLICA, body: { ...entry, version } };
+    expect((await test.ask("POST", "/v1/tc/rm/register", replica)).body).toMatchObject({
+      error: "tc_forbidden",
+    });
+    await announceOther();
+    expect((await test.ask("POST", "/v1/tc/rm/register", replica)).status).toBe(200);
+    expect((await test.ask("GET", "/v1/tc/rm/list", { as: OTHER })).status).toBe(200);
+    await test.clock.advance(4 * TTL_MS);
+    expect((await test.ask("GET", "/v1/tc/rm/list", { as: OTHER })).status).toBe(403);
+  });
+
+  it("that has left may unregister itself, and nothing else", async () => {
+    test = await TestNode.leading();
+    await announceOther();
+    const ask = async (kind: string, body: object): Promise<number> =>
+      (await test.ask("POST", `/v1/tc/rm/${kind}`, { as: OTHER, headers: REPLICA, body })).status;
+    const elsewhere = { ...entry, endpoint: "http://127.0.0.1:2" };
+    expect(await ask("register", { ...entry, version })).toBe(200);
+    const headers = { "x-tenure-tc-leave-fanout": "1" };
+    expect((await test.ask("POST", "/v1/tc/cluster/leave", { as: OTHER, headers })).status).toBe(200);
+    const later = [6, "n2"];
+    expect(await ask("register", { ...entry, version: later })).toBe(403);
+    expect(await ask("unregister", { ...elsewhere, version: later })).toBe(403);
+    expect(await ask("unregister", { ...entry, version: later })).toBe(200);
+    expect(JSON.stringify(await backends())).not.toContain(entry.endpoint);
+  });
+
+  it("cannot announce itself with the name of another cluster, so it does not become one", async () => {
+    test = await TestNode.leading();
+    const { cluster } = await config();
+    const announce = async (named: object): Promise<number> => {
+      const body = { self_endpoint: entry.endpoint, disk: "d2", ...named };
+      return (await test.ask("POST", "/v1/tc/cluster/announce", { as: OTHER, body })).status;
+    };
+    expect(await announce({ cluster: "another" })).toBe(403);
+    expect((await test.ask("GET", "/v1/tc/rm/list", { as: OTHER })).status).toBe(403);
+    const { body } = await test.ask("GET", "/v1/tc/cluster/list");
+    expect(body["endpoints"]).toEqual([TestNode.options.endpoint]);
+    expect(await announce({ cluster })).toBe(200);
+    // A server of no cluster yet joins this one.
+    expect(await announce({})).toBe(200);
   });
 });

@@ -29,8 +29,12 @@ describe("by its office a server", () => {
   const asked = (caller: string, ask: (offices: Offices, socket: Socket) => void): string => {
     const callers = new Callers(() => named(caller));
     const offices = new Offices({
+      identity: "self",
       callers,
-      membership: { active: () => active },
+      membership: {
+        active: () => active,
+        departedFrom: (name) => (name === "gone" ? "https://gone:1" : null),
+      },
       electorate: () => config,
       vote: () => vote,
       observed: () => observed,
@@ -81,6 +85,39 @@ describe("by its office a server", () => {
     expect(coordinates("a", "c1", 1)).toBe("tc_forbidden");
     config = null;
     expect(coordinates("a", "c1", 5)).toBe("tc_unavailable");
+  });
+
+  it("changes the registry as an elector, an active member or the server that is asked, and as nobody else", () => {
+    const registers = (caller: string, kind: "register" | "unregister", endpoint = "https://d:1"): string =>
+      asked(`server/${caller}`, (offices, socket) => offices.registrar(socket, { kind, endpoint }));
+    for (const kind of ["register", "unregister"] as const) {
+      for (const caller of ["a", "d", "self"]) expect(registers(caller, kind)).toBe("let in");
+      for (const caller of ["stranger", "gone", "constructor"])
+        expect(registers(caller, kind)).toBe("tc_forbidden");
+    }
+    expect(registers("gone", "unregister", "https://gone:1")).toBe("let in");
+    expect(registers("gone", "register", "https://gone:1")).toBe("tc_forbidden");
+    // Without an electorate those are members that have announced themselves.
+    config = null;
+    expect(registers("a", "register")).toBe("tc_forbidden");
+    expect(registers("d", "register")).toBe("let in");
+  });
+
+  it("reads the registry as a member, and a client reads it in any case", () => {
+    const reads = (caller: string): string => asked(caller, (offices, socket) => offices.reader(socket));
+    for (const caller of ["server/a", "server/d", "server/self", "tc/clerk"])
+      expect(reads(caller)).toBe("let in");
+    expect(reads("server/stranger")).toBe("tc_forbidden");
+    expect(reads("sdk/program")).toBe("tc_client_required");
+  });
+
+  it("announces itself to servers of its own cluster, or of none on either side", () => {
+    const announces = (cluster: string | null): string =>
+      asked("server/d", (offices, socket) => void offices.announcer(socket, cluster));
+    expect([announces("c1"), announces(null)]).toEqual(["let in", "let in"]);
+    expect(announces("c2")).toBe("tc_forbidden");
+    config = null;
+    expect(announces("c2")).toBe("let in");
   });
 
   it("asks for a lease as an elector or an active member, and as nobody else", () => {

@@ -2,19 +2,26 @@
  * What a server may ask by its office. The certificate says who the caller is (`Callers`); what the caller is in this cluster
  * stands in this server's own records: its electorate, its membership and its vote.
  *
+ * The registry is read and changed by servers of this cluster; any other certificate of a server, such as that of a
+ * decommissioned one or of another cluster, changes nothing in it.
+ *
  * The rule for a coordinator's requests: the caller is the leader of that term as this server knows it, by its own vote or
  * by what the others answered when it asked them. So whatever bounds the terms of votes bounds those of decisions too, and
  * no server can fence a coordinator by a term that nobody was elected for. A term below that of the vote is left to the log
  * and the resource manager, which know the highest that they have obeyed.
  */
 import type { Socket } from "node:net";
+import type { Membership } from "../membership/membership.js";
 import type { Configuration, MembershipView, Vote } from "../protocol/messages.js";
+import type { RmChange } from "../registry/rm-registry.js";
 import type { Callers } from "./callers.js";
 import { WireError } from "./wire-error.js";
 
 export interface OfficeParts {
+  /** This server itself. */
+  readonly identity: string;
   readonly callers: Callers;
-  readonly membership: Pick<MembershipView, "active">;
+  readonly membership: Pick<MembershipView, "active"> & Pick<Membership, "departedFrom">;
   /** The electorate as this server knows it. */
   readonly electorate: () => Configuration | null;
   /** As it is on disk. */
@@ -35,14 +42,48 @@ export class Offices {
    * request is of another cluster, the vote itself decides (and names the reason).
    */
   candidate(socket: Socket, claimed: string, cluster: string): void {
-    const { callers, electorate, membership } = this.#parts;
+    const { callers, electorate } = this.#parts;
     callers.self(socket, claimed);
     const config = electorate();
-    if (config === null || config.cluster !== cluster || isElector(config, claimed)) return;
-    if (membership.active().some(({ identity }) => identity === claimed)) return;
+    if (config !== null && config.cluster === cluster) this.#requireMember(claimed);
+  }
+
+  /** A server that announces itself: of this cluster, or of none that it names. */
+  announcer(socket: Socket, cluster: string | null): string {
+    const { callers, electorate } = this.#parts;
+    const caller = callers.server(socket);
+    const own = electorate()?.cluster ?? cluster;
+    if (cluster === null || cluster === own) return caller;
     throw new WireError(
       "tc_forbidden",
-      `${claimed} is neither an elector nor an active member of this cluster; it must announce itself first`,
+      `this server is of the cluster ${own}, and ${caller} of ${cluster}: name servers of one cluster in its join list`,
+    );
+  }
+
+  /** Who reads the registry: a client, or a server of this cluster. */
+  reader(socket: Socket): void {
+    const { callers } = this.#parts;
+    callers.client(socket);
+    if (callers.isServer(socket)) this.#requireMember(callers.server(socket));
+  }
+
+  /** Who changes the registry: a server of this cluster, or one that has left it and takes itself out. */
+  registrar(socket: Socket, { kind, endpoint }: Pick<RmChange, "kind" | "endpoint">): void {
+    const { callers, membership } = this.#parts;
+    const caller = callers.server(socket);
+    if (kind === "unregister" && membership.departedFrom(caller) === endpoint) return;
+    this.#requireMember(caller);
+  }
+
+  /** This server itself, an elector, or an active member. */
+  #requireMember(caller: string): void {
+    const { identity: own, electorate, membership } = this.#parts;
+    const config = electorate();
+    if (caller === own || (config !== null && isElector(config, caller))) return;
+    if (membership.active().some(({ identity }) => identity === caller)) return;
+    throw new WireError(
+      "tc_forbidden",
+      `${caller} is neither an elector nor an active member of this cluster; it must announce itself first`,
     );
   }
 

@@ -160,7 +160,7 @@ describe("an answer", () => {
 
   it("to a registration is the same when it is made again", async () => {
     test = await TestNode.leading();
-    const asked = { as: OTHER, body: { backend_hash: "h", endpoint: "http://127.0.0.1:7/" } };
+    const asked = { as: named("server/n1"), body: { backend_hash: "h", endpoint: "http://127.0.0.1:7/" } };
     const first = await test.ask("POST", "/v1/tc/rm/register", asked);
     await test.clock.advance(60_000);
     expect(await test.ask("POST", "/v1/tc/rm/register", asked)).toEqual(first);

@@ -177,6 +177,7 @@ export class PeerNode {
     tellWireErrors(app);
     const peer = (): Peer => this.peer;
     const offices = new Offices({
+      identity,
       callers,
       membership,
       electorate,
@@ -188,6 +189,7 @@ export class PeerNode {
       identity,
       ttlMs,
       callers,
+      offices,
       membership,
       announcer,
       log: host.log,
@@ -219,6 +221,7 @@ export class PeerNode {
     });
     rmRoutes(app, {
       callers,
+      offices,
       registry,
       replicator,
       onReplicationFailed: () => metrics.replicationFailures.inc(),

@@ -4,11 +4,13 @@ import type { RmReplicator } from "../registry/rm-replicator.js";
 import { Body } from "./body.js";
 import type { Callers } from "./callers.js";
 import { decodeVersion, encodeEntry } from "./codec.js";
+import type { Offices } from "./offices.js";
 import { isMarked, orUnavailable, OWN_IDENTITY, REPLICATE } from "./route.js";
 import { WireError } from "./wire-error.js";
 
 export interface RmRouteParts {
   readonly callers: Callers;
+  readonly offices: Offices;
   readonly registry: RmRegistry;
   readonly replicator: RmReplicator;
   readonly onReplicationFailed: () => void;
@@ -19,12 +21,15 @@ const CODE = "tc_rm_unavailable";
 const MAX_PAGE = 500;
 
 export function rmRoutes(app: FastifyInstance, parts: RmRouteParts): void {
-  const { callers, registry, replicator, onReplicationFailed } = parts;
+  const { callers, offices, registry, replicator, onReplicationFailed } = parts;
   const changes = (kind: RmChange["kind"]) => async (request: FastifyRequest) => {
-    callers.server(request.raw.socket);
+    const { socket } = request.raw;
+    // A stranger learns nothing of what is wrong with its body.
+    callers.server(socket);
     const isReplica = isMarked(request, REPLICATE);
     const body = new Body(request.body, ["backend_hash", "endpoint", ...(isReplica ? ["version"] : [])]);
     const change = { kind, backendHash: body.id("backend_hash"), endpoint: body.endpoint("endpoint") };
+    offices.registrar(socket, change);
     const shown = (): object => ({
       backend_hash: change.backendHash,
       endpoints: registry.backend(change.backendHash).endpoints,
@@ -51,7 +56,7 @@ export function rmRoutes(app: FastifyInstance, parts: RmRouteParts): void {
   app.post("/v1/tc/rm/unregister", OWN_IDENTITY, changes("unregister"));
 
   app.get("/v1/tc/rm/list", OWN_IDENTITY, async ({ raw, query }) => {
-    callers.client(raw.socket);
+    offices.reader(raw.socket);
     const asked = new Body(query, ["after"]);
     if (asked.has("after")) {
       const { entries, next } = registry.page(String(asked.required("after")), MAX_PAGE);
