@@ -232,7 +232,7 @@ export class PeerChaos {
 
   /** One absurd request, or for a while absurd answers of one server. */
   #lie(): void {
-    const { nodes, trace } = this.#options;
+    const { nodes, trace, checks } = this.#options;
     const liar = this.#random.pick(nodes).name;
     if (this.#random.chance(0.1) && this.liars.size === 0) {
       const lie = this.#random.pick(["term", "electorate", "lease"] as const);
@@ -242,7 +242,9 @@ export class PeerChaos {
       return;
     }
     const { life } = this.#random.pick(nodes);
-    if (life !== null) life.clock.pass(() => askAbsurdly(this.#random, life, liar, TTL_MS));
+    if (life === null) return;
+    const onTaken = (what: string): void => checks.fail("S6", `${life.name} takes ${what}`);
+    life.clock.pass(() => askAbsurdly(this.#random, life, liar, TTL_MS, onTaken));
   }
 
   /** A client asks for a decision, often for one that it has asked for before, often for the opposite. */

@@ -2,30 +2,28 @@
 import type { Configuration, PeerState } from "@tenure/peers/protocol";
 import { ABSURD_TERM, STRANGER } from "./peer-lies.js";
 import { type PeerLife, type SimPeer, TTL_MS } from "./sim-peer.js";
-
-/** A silence that is shorter is none: the rule is three ttl, and clocks may be off. */
-const SILENCE_MS = 2.5 * TTL_MS;
-/** From the decision about a step to its end: some rounds. */
-const STEP_MS = TTL_MS;
-/** So long after it began to leave, an elector may still be removed for that: its return may not have arrived. */
-const COME_BACK_MS = 16 * TTL_MS;
+import { StepChecks } from "./step-checks.js";
 
 export const PEER_CHECKS = {
   S1: "two leaders inside their deadlines",
   S2: "one term held by two",
-  S3: "a term that falls",
+  S3: "a term or an epoch that falls",
   S4: "one epoch that names two electorates",
-  S5: "an elector removed for silence that granted the leader's rounds",
-  S6: "a voter that took what no election can have led to",
-  S9: "a leave that was refused and has changed something",
-  S10: "a leader observed that never renewed in that term",
+  S5: "an elector removed for silence that announces itself or granted the leader's rounds",
+  S6: "a server that took what no election can have led to, or what no member has sent",
   S7: "a transaction decided both ways",
   S8: "a decision forgotten that is not applied everywhere",
+  S9: "a leave that was refused and has changed something",
+  S10: "a leader observed that never renewed in that term",
+  S11: "a step of the electorate that the rules do not allow",
+  S12: "a server that went over to another cluster",
+  S13: "a server that stopped as removed while it was an elector",
   L1: "no leader, or too late, after the faults have ended",
   L2: "a node that does not know the leader in the end",
   L3: "no leader though a majority of the electorate could exchange messages for six ttl",
   L4: "registries that differ in the end",
   L5: "an electorate that does not follow the membership in the end",
+  L6: "a change that a script has led to and that did not come in time",
 } as const;
 
 export type PeerCheckCode = keyof typeof PEER_CHECKS;
@@ -39,6 +37,7 @@ export interface PeerViolation {
 /** Of each kind of violation the first is kept. */
 export class PeerChecks {
   readonly violations: Map<PeerCheckCode, PeerViolation> = new Map();
+  readonly steps: StepChecks = new StepChecks(this);
   readonly #nowMs: () => number;
   readonly #nodes: () => readonly SimPeer[];
   readonly #onViolation: (violation: PeerViolation) => void;
@@ -46,8 +45,6 @@ export class PeerChecks {
   /** By disk: the highest term that was shown. */
   readonly #terms = new Map<string, number>();
   readonly #electorates = new Map<string, string>();
-  /** By leader, elector and its disk: when the leader last heard that a round was granted. */
-  readonly #heardMs = new Map<string, readonly number[]>();
   readonly #renewed = new Set<string>();
   elections = 0;
   /** True time of the last election. */
@@ -102,37 +99,16 @@ export class PeerChecks {
     }
   };
 
-  /** The leader has heard of a granted round. */
-  heard(leader: string, { identity, disk }: PeerState): void {
-    const key = `${leader} ${identity} ${disk}`;
-    const nowMs = this.#nowMs();
-    const before = this.#heardMs.get(key) ?? [];
-    this.#heardMs.set(key, [...before.filter((atMs) => nowMs - atMs < SILENCE_MS), nowMs]);
-  }
-
-  /** Called when a node writes an electorate: of a leader, in its own term, that is a step which is done. */
-  steps({ name, life, disk }: SimPeer, { epoch, members }: Configuration): void {
-    if (life === null || life.peer.leading()?.term !== epoch.term) return;
-    const { membership } = life;
-    for (const [identity, member] of Object.entries(disk.contents.config?.members ?? {})) {
-      if (members[identity] !== undefined || this.#isGone(identity, membership)) continue;
-      const announced = membership.active().find((each) => each.identity === identity);
-      if (announced !== undefined && announced.disk !== member.disk) continue;
-      // A grant of the very rounds that carry the step came too late for it.
-      const heardMs = this.#heardMs.get(`${name} ${identity} ${member.disk}`) ?? [];
-      const silentMs = Math.min(
-        ...heardMs.map((atMs) => this.#nowMs() - atMs).filter((agoMs) => agoMs >= STEP_MS),
-      );
-      if (silentMs < SILENCE_MS) {
-        this.fail("S5", `${name} removes ${identity}, which granted a round ${silentMs.toFixed(0)} ms ago`);
-      }
-    }
-  }
-
-  /** It left, in truth or in a dream; or it has come back since the step was sent. */
-  #isGone(identity: string, { hasDreamt }: PeerLife["membership"]): boolean {
-    const leftMs = this.#nodes().find(({ name }) => name === identity)?.leftMs ?? Number.NEGATIVE_INFINITY;
-    return hasDreamt || this.#nowMs() - leftMs < COME_BACK_MS;
+  /**
+   * A server takes itself for removed, and stops: what its leader has written is what counts. If it is added at this very
+   * moment by a step that it has not stored, the others are enough to remove it again.
+   */
+  removed({ name, disk }: SimPeer): void {
+    const leader = this.leader();
+    const isElector = (config: Configuration | null | undefined): boolean =>
+      config?.members[name]?.disk === disk.id;
+    if (isElector(leader?.disk.contents.config) && isElector(disk.contents.config))
+      this.fail("S13", `${name} stops, and ${leader?.name} has it in the electorate`);
   }
 
   /** A round was sent. */

@@ -15,6 +15,7 @@ export function askAbsurdly(
   { answers, services }: PeerLife,
   liar: string,
   ttlMs: number,
+  onTaken: (what: string) => void,
 ): void {
   const { config, term } = answers.state();
   if (config === null) return;
@@ -23,6 +24,12 @@ export function askAbsurdly(
   const high = random.pick([Number.MAX_SAFE_INTEGER, ABSURD_TERM]);
   const acquire = { candidateId: by, candidateEndpoint: by, term: term + 1, ttlMs, cluster, epoch };
   const renew = { leaderId: by, leaderEndpoint: by, term: term + 1, ttlMs, config };
+  /** Throws where it is refused. */
+  const coordinate = async (caller: string, ofCluster: string, ofTerm: number): Promise<void> => {
+    if (services === null) return;
+    services.obey(caller, ofCluster, ofTerm);
+    onTaken(`the office of ${caller} as coordinator of term ${ofTerm} in the cluster ${ofCluster}`);
+  };
   const lies: readonly (() => Promise<unknown>)[] = [
     () => answers.acquire({ ...acquire, term: high }),
     () => answers.acquire({ ...acquire, ttlMs: A_DAY_MS }),
@@ -32,19 +39,14 @@ export function askAbsurdly(
     () => answers.renew({ ...renew, ttlMs: A_DAY_MS }),
     () => answers.renew({ ...renew, config: absurdElectorate(config, high) }),
     () => answers.renew({ ...renew, leaderId: STRANGER, leaderEndpoint: STRANGER }),
+    () => coordinate(liar, cluster, high),
+    () => coordinate(liar, "another", term),
+    () => coordinate(STRANGER, cluster, random.pick([0, term])),
     async () => {
-      services?.obey(liar, cluster, high);
-      await services?.log.prepare("lie", high);
+      const version = { n: Number.MAX_SAFE_INTEGER, by: liar };
+      await services?.registry.merge([{ backendHash: "lie", endpoint: liar, isRegistered: true, version }]);
+      if (services?.registry.entry("lie", liar)?.version.n === version.n) onTaken("an absurd version");
     },
-    async () =>
-      services?.registry.merge([
-        {
-          backendHash: "lie",
-          endpoint: liar,
-          isRegistered: true,
-          version: { n: Number.MAX_SAFE_INTEGER, by: liar },
-        },
-      ]),
   ];
   void random
     .pick(lies)()

@@ -188,10 +188,13 @@ export class PeerWorld {
     );
   }
 
-  /** It does not run, or it knows no cluster and all its join targets have moved: its operator must name others. */
+  /**
+   * It does not run, or it knows no cluster since its first start and all its join targets have moved: its operator must
+   * name others. In its later lives it has been given those.
+   */
   #isApart({ life, join }: SimPeer): boolean {
     if (life === null) return true;
-    const isKnown = life.answers.state().config !== null;
+    const isKnown = life.number > 1 || life.answers.state().config !== null;
     return !isKnown && !this.#nodes.some((each) => each.life !== life && join.includes(each.endpoint));
   }
 

@@ -52,7 +52,7 @@ describe("each rule of the peers is needed", () => {
     "$name is caught by chance: $rule",
     { timeout: 10 * MINUTES },
     async (mutant) => {
-      const report = await huntPeers(pool, mutant, 1, LIMIT);
+      const report = await huntPeers(pool, mutant, mutant.seed ?? 1, LIMIT);
       expect(report.caught.filter(shows(mutant)), `not caught in ${report.schedules} schedules`).not.toEqual(
         [],
       );

@@ -89,6 +89,11 @@ export class Services {
     this.#forgetting.start();
   }
 
+  /** Identities that are kept on disk as members, also those that have expired or left. */
+  knownMembers(): readonly string[] {
+    return [...this.#options.records.under("members/")].map(([identity]) => identity);
+  }
+
   /** Why a step must wait, as the node of the product says it. */
   holdStep(config: Configuration): string | null {
     if (!this.#options.decides) return null;

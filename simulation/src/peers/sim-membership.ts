@@ -4,31 +4,22 @@ import type { ActiveMember, MembershipView } from "@tenure/peers/protocol";
 export interface Dream {
   readonly active: readonly ActiveMember[];
   readonly left: readonly string[];
+  /** It takes itself for leaving. */
+  readonly leaving?: boolean;
 }
 
 /** The membership as the protocol sees it: the node's own, unless a schedule wants it to believe something else. */
 export class SimMembership implements MembershipView {
   readonly #own: MembershipView | null;
-  #dream: Dream | null = null;
-  /** What it did may follow from a dream that is over. */
-  hasDreamt = false;
+  dream: Dream | null = null;
 
   /** Without one of its own it is a puppet's, which knows what the script says. */
   constructor(own: MembershipView | null) {
     this.#own = own;
   }
 
-  get dream(): Dream | null {
-    return this.#dream;
-  }
-
-  set dream(dream: Dream | null) {
-    this.#dream = dream;
-    this.hasDreamt = true;
-  }
-
   get leaving(): boolean {
-    return this.#own?.leaving === true;
+    return this.dream?.leaving ?? this.#own?.leaving === true;
   }
 
   active(): readonly ActiveMember[] {

@@ -83,8 +83,6 @@ export class SimPeer {
 
   /** It has left, and has not come back. */
   isGone = false;
-  /** True time at which it last began to leave. */
-  leftMs: number = Number.NEGATIVE_INFINITY;
 
   /** A puppet is there at once, any other node when it has read its store. */
   start(): void {
@@ -124,8 +122,10 @@ export class SimPeer {
         ...transport,
         renew: async (to, request, options) => {
           checks.renewed(this.name, request.term);
+          checks.steps.sends(this, request.config);
+          const sentMs = checks.nowMs;
           const verdict = await transport.renew(to, request, options);
-          if (verdict.granted) checks.heard(this.name, verdict.state);
+          if (verdict.granted) checks.steps.granted(this.name, verdict.state, sentMs);
           return verdict;
         },
       },
@@ -202,7 +202,6 @@ export class SimPeer {
     if (life === null || life.services === null || this.#isBusy(life)) return;
     const { trace } = this.#environment;
     trace?.note(this.name, "is leaving");
-    this.leftMs = this.#environment.time.monotonicMs();
     await life.services.announcer.leave({ anyway: true }).catch(() => {});
     await this.#removed(life);
   }
@@ -217,7 +216,6 @@ export class SimPeer {
   /** Stops once it was removed from the electorate, or after a while in any case. */
   async #removed(life: PeerLife): Promise<void> {
     const { trace } = this.#environment;
-    this.leftMs = this.#environment.time.monotonicMs();
     const limit = new AbortController();
     life.clock.after(LEAVE_MS, () => limit.abort(new Error("time is up")));
     const isRemoved = await life.peer.leave({ signal: limit.signal }).then(
@@ -226,6 +224,7 @@ export class SimPeer {
     );
     if (this.life !== life) return;
     trace?.note(this.name, isRemoved ? "has left" : "gives up leaving");
+    if (isRemoved) this.#environment.checks.removed(this);
     this.crash();
     this.isGone = isRemoved;
   }
@@ -235,8 +234,6 @@ export class SimPeer {
     const { life } = this;
     if (life === null || life.services === null || this.#isBusy(life)) return;
     const before = this.#lostByLeaving;
-    // Who has confirmed and cannot be told of the return takes it for gone.
-    this.leftMs = this.#environment.time.monotonicMs();
     const { failed } = await life.services.announcer.leave({ anyway: false }).catch(() => ({ failed: [] }));
     if (this.life !== life) return;
     if (failed.length === 0) return this.#removed(life);
@@ -264,7 +261,7 @@ export class SimPeer {
       onWrite: ({ config }) => {
         if (config === undefined) return;
         checks.configured(config);
-        checks.steps(this, config);
+        checks.steps.writes(this, config);
       },
     });
   }

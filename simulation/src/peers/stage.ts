@@ -1,6 +1,6 @@
 /**
- * A schedule written by hand. Nobody stands, announces or fails unless the script says so; messages take some
- * milliseconds. The same checkers look on.
+ * A schedule written by hand. Messages take some milliseconds, and the same checkers look on. Nodes are puppets: nobody stands,
+ * announces or fails unless the script says so. Or they are servers: they do by themselves all that a server does.
  */
 import { Random, VirtualClock } from "@tenure/core/testing";
 import type { PeerState } from "@tenure/peers/protocol";
@@ -9,11 +9,23 @@ import { DecisionChecks } from "./decision-checks.js";
 import { PeerChecks, type PeerViolation } from "./peer-checks.js";
 import type { PeerModule } from "./peer-module.js";
 import { PeerNetwork } from "./peer-network.js";
+import type { Services } from "./services.js";
 import { type PeerEnvironment, type PeerLife, SimPeer } from "./sim-peer.js";
 
-const STEP_MS = 0.5;
+/** How finely a condition is looked at: between two messages of puppets, and between rounds of servers. */
+const STEP_MS = { puppets: 0.5, servers: 5 };
+/** How fast the time of servers passes by which decisions are kept: an hour in four seconds. */
+const SPEED = 900;
 /** A script whose condition does not come true so long is wrong. */
 const LONGEST_MS = 20_000;
+
+export interface StageOptions {
+  readonly founders: string;
+  readonly later?: string | undefined;
+  /** Servers instead of puppets. */
+  readonly servers?: boolean | undefined;
+  readonly print?: ((line: string) => void) | undefined;
+}
 
 export class Stage {
   readonly time: VirtualClock = new VirtualClock();
@@ -24,10 +36,12 @@ export class Stage {
   /** By node: how many renewals it has sent. */
   readonly #rounds = new Map<string, number>();
   readonly #slow = new Map<string, number>();
+  readonly #arePuppets: boolean;
 
   /** All founded together, but for `later`, which are started by hand. */
-  constructor(modules: PeerModule, names: string, later = "", print?: (line: string) => void) {
+  constructor(modules: PeerModule, { founders: names, later = "", servers = false, print }: StageOptions) {
     this.#founders = names;
+    this.#arePuppets = !servers;
     const random = new Random(1);
     const trace = print === undefined ? null : new Trace(this.time, print);
     this.#checks = new PeerChecks(
@@ -52,19 +66,27 @@ export class Stage {
       checks: this.#checks,
       trace,
       decisions: new DecisionChecks(this.#checks, () => this.#nodes),
-      decides: false,
-      speed: 1,
+      decides: servers,
+      speed: SPEED,
       endpoints: () => [],
     };
     const join = Array.from(names).map((name) => `${name}0`);
     this.#nodes = Array.from(
       names + later,
-      (name) => new SimPeer({ name, environment, random: random.fork(), rate: 1, join, stands: "asked" }),
+      (name) =>
+        new SimPeer({
+          name,
+          environment,
+          random: random.fork(),
+          rate: 1,
+          join,
+          stands: servers ? "always" : "asked",
+        }),
     );
     this.network.cutsRefuse = true;
-    this.network.travelMs = (from, _, verb) => {
+    this.network.travelMs = (from, to, verb) => {
       if (verb === "renew") this.#rounds.set(from, (this.#rounds.get(from) ?? 0) + 1);
-      return this.#slow.get(`${from} ${verb}`);
+      return this.#slow.get(`${from} ${verb}`) ?? this.#slow.get(`>${to} ${verb}`);
     };
   }
 
@@ -95,19 +117,27 @@ export class Stage {
       .join("");
   }
 
-  /** They take those who found the cluster for active, until they are made to believe otherwise. */
+  /** Puppets take those who found the cluster for active, until they are made to believe otherwise. */
   start(names: string): void {
     for (const name of names) {
       this.node(name).start();
-      this.believe(name, this.#founders);
+      if (this.#arePuppets) this.believe(name, this.#founders);
     }
   }
 
-  /** `active` announce, `left` left, as this node knows it. */
+  /** Of a server. */
+  services(name: string): Services {
+    const { services } = this.life(name);
+    if (services === null) throw new Error(`${name} is a puppet`);
+    return services;
+  }
+
+  /** `active` announce, `left` left, as this node knows it; if it is among those, it is leaving itself. */
   believe(name: string, active: string, left = ""): void {
     this.life(name).membership.dream = {
       active: Array.from(active).map((each) => this.node(each).member()),
       left: Array.from(left),
+      leaving: left.includes(name),
     };
   }
 
@@ -132,25 +162,42 @@ export class Stage {
     this.#slow.set(`${name} ${verb}`, ms);
   }
 
+  /** From now on requests of this kind to this node take so long. */
+  slowDownTo(name: string, verb: string, ms: number): void {
+    this.#slow.set(`>${this.node(name).endpoint} ${verb}`, ms);
+  }
+
   async run(ms: number): Promise<void> {
     await this.time.advance(ms);
     this.#checks.look();
   }
 
   async until(what: string, condition: () => boolean): Promise<void> {
-    const endMs = this.time.monotonicMs() + LONGEST_MS;
+    if (!(await this.comesTrue(LONGEST_MS, condition))) throw new Error(`the script waits in vain: ${what}`);
+  }
+
+  /** Runs until it is so; false if it is not so within that time. */
+  async comesTrue(withinMs: number, condition: () => boolean): Promise<boolean> {
+    const endMs = this.time.monotonicMs() + withinMs;
     while (!condition()) {
-      if (this.time.monotonicMs() > endMs) throw new Error(`the script waits in vain: ${what}`);
-      await this.run(STEP_MS);
+      if (this.time.monotonicMs() > endMs) return false;
+      await this.run(this.#arePuppets ? STEP_MS.puppets : STEP_MS.servers);
     }
+    return true;
+  }
+
+  /** What the script has led to must come within that time. */
+  async expect(what: string, withinMs: number, condition: () => boolean): Promise<void> {
+    if (!(await this.comesTrue(withinMs, condition)))
+      this.#checks.fail("L6", `not within ${withinMs} ms: ${what}`);
   }
 
   /** All of them know the electorate. */
   async found(names: string): Promise<void> {
     this.start(names);
-    await this.until("all have founded", () =>
-      Array.from(names).every((name) => this.electorate(name) !== ""),
-    );
+    const isKnownTo = (name: string): boolean =>
+      this.node(name).life !== null && this.electorate(name) !== "";
+    await this.until("all have founded", () => Array.from(names).every(isKnownTo));
   }
 
   /** It is asked to stand, until the returned function is called; that may come to nothing. */
@@ -169,6 +216,12 @@ export class Stage {
     const done = this.ask(name);
     await this.until(`${name} leads`, () => this.life(name).peer.isLeader());
     done();
+  }
+
+  /** Who leads, once somebody does. */
+  async leader(): Promise<string> {
+    await this.until("somebody leads", () => this.#checks.leader() !== null);
+    return this.#checks.leader()?.name ?? "";
   }
 
   /** What the script has led to must have a leader. */

@@ -1,0 +1,220 @@
+/** Rules of votes, candidates and first starts, switched off. Files are those of packages/peers/dist/protocol. */
+import type { PeerMutant } from "./peer-mutant.js";
+
+export const VOTER_MUTANTS: readonly PeerMutant[] = [
+  {
+    name: "forgotten-electorates",
+    rule: "the electorate is durable",
+    profile: "churn",
+    breaks: "liveness",
+    patches: [
+      { file: "voter.js", find: "(config === undefined ? {} : { config })", replace: "{}" },
+      { file: "voter.js", find: "await this.#options.disk.write({ config });", replace: "" },
+    ],
+  },
+  {
+    name: "other-clusters",
+    rule: "requests and electorates of another cluster are refused",
+    patches: [
+      {
+        file: "voting.js",
+        find: "if (config !== null && config.cluster !== request.config.cluster)",
+        replace: "if (false)",
+      },
+    ],
+  },
+  {
+    name: "lower-terms",
+    rule: "a vote is for a higher term than every vote before",
+    profile: "duels",
+    patches: [
+      {
+        file: "voting.js",
+        find: "if (again === null && held !== null && term <= held.vote.term)",
+        replace: "if (false)",
+      },
+    ],
+  },
+  {
+    name: "lower-renewals",
+    seed: 17,
+    rule: "a renewal of a lower term than the vote's is refused",
+    profile: "late",
+    patches: [
+      { file: "voting.js", find: "if (held !== null && term < held.vote.term)", replace: "if (false)" },
+    ],
+  },
+  {
+    // Each of the two is enough by itself.
+    name: "older-electorates-elect",
+    rule: "no vote for a candidate of an older electorate, and no win where an answer shows a newer one",
+    profile: "views",
+    patches: [
+      {
+        file: "voting.js",
+        find: "if (config !== null && compareEpochs(epoch, config.epoch) < 0)",
+        replace: "if (false)",
+      },
+      {
+        file: "standing.js",
+        find: "if (compareEpochs(newest.epoch, config.epoch) > 0)",
+        replace: "if (false)",
+      },
+    ],
+  },
+  {
+    name: "released-terms-renewed",
+    rule: "a term that was released is not granted again",
+    breaks: "liveness",
+    patches: [
+      {
+        file: "voting.js",
+        find: "if (sameGrant(held, leaderId, term)?.released === true)",
+        replace: "if (false)",
+      },
+    ],
+  },
+  {
+    name: "release-by-anybody",
+    seed: 29,
+    rule: "a release is obeyed only from the holder",
+    profile: "duels",
+    patches: [
+      {
+        file: "voting.js",
+        find: "return sameGrant(held, leaderId, term) !== null;",
+        replace: "return held !== null && held.vote.term === term;",
+      },
+    ],
+  },
+  {
+    name: "older-electorates-stored",
+    rule: "an electorate is stored only if its epoch is higher",
+    profile: "late",
+    patches: [
+      {
+        file: "voting.js",
+        find: "const isNewer = config === null || compareEpochs(epoch, config.epoch) > 0;",
+        replace: "const isNewer = true;",
+      },
+    ],
+  },
+  {
+    name: "votes-not-for-itself",
+    seed: 45,
+    rule: "a candidate votes for itself, on disk, before it asks for votes",
+    profile: "duels",
+    patches: [
+      {
+        file: "candidacy.js",
+        find: "[await voter.acquire(request)]",
+        replace: "[{ granted: true, state: voter.state() }]",
+      },
+    ],
+  },
+  {
+    // Voters refuse a candidate that their electorate does not name: that rule is off too.
+    name: "strangers-stand",
+    rule: "only a member of the electorate stands",
+    profile: "churn",
+    patches: [
+      { file: "standing.js", find: "if (!isMember(newest, own.identity, own.disk))", replace: "if (false)" },
+      {
+        file: "voting.js",
+        find: "return compareEpochs(epoch, config.epoch) <= 0;",
+        replace: "return false;",
+      },
+      { file: "voting.js", find: "memberOf(members, leaderId) === undefined || ", replace: "" },
+    ],
+  },
+  {
+    name: "lost-candidacies-kept",
+    rule: "a candidate that has lost releases its term everywhere",
+    breaks: "liveness",
+    patches: [
+      {
+        file: "candidacy.js",
+        find: 'void releaseEverywhere(context, [config, tally.kind === "outdated" ? tally.config : null], term);',
+        replace: "",
+      },
+    ],
+  },
+  {
+    name: "releases-before-it-stops",
+    seed: 50,
+    rule: "a leader stops acting before it releases",
+    profile: "churn",
+    patches: [
+      {
+        file: "reign.js",
+        find: "        this.#isOver = true;",
+        replace: `        if (ASKED_FOR.has(cause) && this.isLeading && this.early === undefined) {
+            this.early = releaseEverywhere(this.#context, [this.config], this.term);
+            this.#context.clock.after(this.#led.leftMs() / 2, () => this.end(cause, newer));
+            return;
+        }
+        this.#isOver = true;`,
+      },
+    ],
+  },
+  {
+    name: "acts-after-the-deadline",
+    seed: 16,
+    rule: "a leader acts until its deadline and no longer",
+    profile: "usual",
+    patches: [
+      {
+        file: "reign.js",
+        find: 'this.#cancelDeadline = clock.after(this.#led.leftMs() - noticeMs, () => this.end("expired"));',
+        replace: "void noticeMs;",
+      },
+      {
+        file: "reign.js",
+        find: "return this.#isOver || !this.#incumbency.isLeading ? 0 : this.#led.leftMs();",
+        replace: "return this.#isOver || !this.#incumbency.isLeading ? 0 : 1;",
+      },
+    ],
+  },
+  {
+    name: "answers-of-any-round",
+    rule: "answers are matched to their round",
+    profile: "duels",
+    patches: [
+      {
+        file: "reign.js",
+        find: "        const outcome = this.#incumbency.answer(round, askedAt, verdict);",
+        replace: `        round = this.newest = this.newest === undefined || round.number > this.newest.number ? round : this.newest;
+        const outcome = this.#incumbency.answer(round, askedAt, verdict);`,
+      },
+    ],
+  },
+  {
+    name: "founds-beside-a-cluster",
+    rule: "a server that finds an electorate takes it",
+    profile: "wipes",
+    breaks: "liveness",
+    patches: [{ file: "founding.js", find: "if (known.length > 0)", replace: "if (false)" }],
+  },
+  {
+    name: "founds-without-all",
+    rule: "a cluster is founded when all join targets have answered",
+    patches: [{ file: "founding.js", find: "if (silent.length > 0)", replace: "if (false)" }],
+  },
+  {
+    name: "founds-over-another-founder",
+    rule: "a cluster is founded when all join targets name the same founder",
+    patches: [{ file: "founding.js", find: "if (strangers.length > 0)", replace: "if (false)" }],
+  },
+  {
+    name: "strangers-block-founding",
+    rule: "only join targets found together",
+    breaks: "liveness",
+    patches: [
+      {
+        file: "founding.js",
+        find: "join.flatMap((endpoint) => answers.get(endpoint) ?? [])",
+        replace: "[...answers.values()]",
+      },
+    ],
+  },
+];
