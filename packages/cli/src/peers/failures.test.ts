@@ -5,7 +5,7 @@
 import { execFileSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { sleep, systemClock } from "@tenure/core";
-import { isMissing, TestNetwork } from "@tenure/engines";
+import { freePorts, isMissing, TestNetwork } from "@tenure/engines";
 import { afterEach, describe, expect, it } from "vitest";
 import { isChaos } from "../chaos.test-kit.js";
 import { until } from "../engines/until.test-kit.js";
@@ -14,6 +14,7 @@ import { type ClusterNode, TestCluster } from "./cluster.test-kit.js";
 const NAMES = ["a", "b", "c"];
 const ORDERS = ["abc", "acb", "bac", "bca", "cab", "cba"];
 const DEFAULT_TTL_MS = 5000;
+const DECIDE = { txn_id: "t", decision: "commit" };
 
 let cluster: TestCluster;
 let network: TestNetwork | null = null;
@@ -48,6 +49,47 @@ describe("of servers with certificates", { timeout: 300_000 }, () => {
       await cluster.settled();
     },
   );
+
+  it("those that start without their founder wait for it and say so, and elect when it comes", async () => {
+    cluster = await TestCluster.of(NAMES);
+    const [founder, ...others] = cluster.nodes.toSorted((a, b) => (a.endpoint < b.endpoint ? -1 : 1)) as [
+      ClusterNode,
+      ...ClusterNode[],
+    ];
+    await Promise.all(others.map((node) => cluster.start(node)));
+    await until(60_000, "both wait for the founder", async () =>
+      others.every((node) => node.log.includes(`${founder.endpoint} founds the cluster`)),
+    );
+    for (const node of others) {
+      expect((await cluster.leaderAt(node))?.peer.config).toBeNull();
+      expect(await cluster.ask(node, "POST", "/v1/tc/decide", { body: DECIDE })).toMatchObject({
+        status: 503,
+        body: { error: "tc_unavailable" },
+      });
+    }
+    await cluster.start(founder);
+    await cluster.settled();
+    for (const node of cluster.nodes) expect(await electors(node)).toEqual(NAMES);
+  });
+
+  it("one that is started twice over one data directory is refused with the pid of the first, which goes on", async () => {
+    cluster = await TestCluster.started(NAMES);
+    const leader = await cluster.leader();
+    const before = await cluster.leaderAt(leader);
+    const [port] = await freePorts(1);
+    const second = cluster
+      .arguments(leader)
+      .map((each) => (each === new URL(leader.endpoint).host ? `127.0.0.1:${port}` : each));
+    const { code, stderr } = await cluster.scratch.run(["serve", ...second]);
+    expect([code, stderr]).toEqual([
+      2,
+      expect.stringContaining(`is in use by process ${leader.process?.pid}`) as string,
+    ]);
+    // The votes of the first are its own still: the same leader, or another by an election, and the same electors.
+    await cluster.settled();
+    expect((await cluster.leaderAt(leader))?.peer).toMatchObject({ disk: before?.peer.disk });
+    expect((await cluster.ask(leader, "POST", "/v1/tc/decide", { body: DECIDE })).status).toBe(200);
+  });
 
   it.each(chosen(["together"], 0))("those stopped %s need a majority of them to elect again", async () => {
     cluster = await TestCluster.started(NAMES, { ttlMs: DEFAULT_TTL_MS });
