@@ -70,7 +70,7 @@ export {
   type RawRequest,
   type ToLeaderOptions,
 } from "./observer/to-leader.js";
-export { openElector, type OpenElectorOptions } from "./open-elector.js";
+export { openElector, type OpenElectorOptions, type StoreConnection } from "./open-elector.js";
 export { HeartThreadError, ThreadRenewalError } from "./worker/errors.js";
 export type { ElectorDescription, ElectorModule, ThreadHttpOptions } from "./worker/thread-elector.js";
 export { workerHeart, type WorkerHeartOptions } from "./worker/worker-heart.js";

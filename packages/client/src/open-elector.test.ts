@@ -3,8 +3,10 @@ import { createServer } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { StoreElector } from "@tenure/core";
-import { freePorts, isMissing, startNats } from "@tenure/engines";
+import { connect } from "@nats-io/transport-node";
+import { freePorts, isMissing, startNats, startPostgres } from "@tenure/engines";
 import { openStore } from "@tenure/stores";
+import { Pool } from "pg";
 import { afterEach, describe, expect, test } from "vitest";
 import { HttpElector } from "./http/http-elector.js";
 import { cleanUp, later, listening } from "./observer/to-leader.test-kit.js";
@@ -127,6 +129,54 @@ describe("openElector with a store that cannot be reached", () => {
     later(() => engine.stop());
     const url = `nats://wrong@127.0.0.1:${engine.ports[0]}/b`;
     await expect(openElector(url)).rejects.toMatchObject({ code: "INVALID_REQUEST", field: "store" });
+  });
+});
+
+describe("openElector with a connection of the program", () => {
+  test.skipIf(isMissing("nats"))(
+    "elects over a connection to NATS, and leaves it open when it closes",
+    async () => {
+      const engine = await startNats();
+      later(() => engine.stop());
+      const nats = await connect({ servers: `127.0.0.1:${engine.ports[0]}` });
+      later(() => nats.close());
+      const closed = { bucketAutoCreate: false };
+      await expect(openElector({ nats, bucket: "b" }, closed)).rejects.toThrow(/does not exist/);
+      const elector = await openElector({ nats, bucket: "b" });
+      expect((await elector.campaign({ groupId: "g", nodeId: "a", ttlMs: 60_000 })).kind).toBe("elected");
+      await elector.close();
+      expect(nats.isClosed()).toBe(false);
+      const other = await openElector(engine.urlOf("b"));
+      later(() => other.close());
+      expect(await other.leader("g")).toMatchObject({ leader: { nodeId: "a" } });
+    },
+  );
+
+  test.skipIf(isMissing("postgres"))(
+    "elects over a pool of pg, and leaves it open when it closes",
+    async () => {
+      const engine = await startPostgres();
+      later(() => engine.stop());
+      const postgres = new Pool({ connectionString: engine.url });
+      later(() => postgres.end());
+      const elector = await openElector({ postgres, schema: "leaders" });
+      expect((await elector.campaign({ groupId: "g", nodeId: "a", ttlMs: 60_000 })).kind).toBe("elected");
+      await elector.close();
+      expect(postgres.idleCount).toBe(postgres.totalCount);
+      const { rows } = await postgres.query("SELECT count(*)::int AS n FROM leaders.entry");
+      expect(rows).toEqual([{ n: expect.any(Number) as number }]);
+    },
+  );
+
+  test.each<[string, object, object]>([
+    ["url", { redis: {} }, {}],
+    ["connection", { nats: {}, bucket: "b" }, {}],
+    ["pool", { postgres: {} }, {}],
+    ["bucketAutoCreate", { postgres: {} }, { bucketAutoCreate: true }],
+    ["token", { nats: {}, bucket: "b" }, { token: "x" }],
+  ])("refuses what can never be right by name: %s of %j", async (field, source, options) => {
+    const opening = openElector(source as never, options);
+    await expect(opening).rejects.toMatchObject({ code: "INVALID_REQUEST", field });
   });
 });
 

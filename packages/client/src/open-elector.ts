@@ -30,6 +30,26 @@ export interface OpenElectorOptions extends Omit<HttpElectorOptions, "endpoints"
   readonly waitForStoreMs?: number | undefined;
 }
 
+/**
+ * A connection that the program has already, and where the store is in it. Closing the elector leaves it open. Needs
+ * `@tenure/stores`.
+ */
+export type StoreConnection =
+  /** A `NatsConnection` of `@nats-io/transport-node`. */
+  | {
+      readonly nats: {
+        publish(subject: string): void;
+        subscribe(subject: string): unknown;
+        status(): AsyncIterable<unknown>;
+        closed(): Promise<unknown>;
+        isClosed(): boolean;
+      };
+      readonly bucket: string;
+      readonly replicas?: number | undefined;
+    }
+  /** A `Pool` of `pg`, with `max` of at least 4. */
+  | { readonly postgres: { connect(): Promise<unknown> }; readonly schema?: string };
+
 const OF_STORES: readonly (keyof OpenElectorOptions)[] = [
   "bucketAutoCreate",
   "driftRatio",
@@ -49,26 +69,31 @@ const MAX_WAIT_FOR_STORE_MS = 86_400_000;
  * - `http://a:7420,b:7420` or `https://…`, or a list of such: the servers of one Tenure service
  * - `etcd:`, `nats:`, `postgres:`, `zookeeper:`, `embedded:`: a store of `@tenure/stores`, directly and with no service
  * - `memory:`: within this process, for tests and trials
+ * - `{ nats: connection, bucket }`, `{ postgres: pool }`: a store over a connection that the program has, and keeps
  *
  * Neither a service nor a store has to run yet: requests to a service are repeated by those who make them, and a store is
  * waited for (`waitForStoreMs`).
  */
 export async function openElector(
-  url: string | readonly string[],
+  url: string | readonly string[] | StoreConnection,
   options: OpenElectorOptions = {},
 ): Promise<ElectorAdmin> {
   const given: unknown = options;
   if (!isObject(given)) throw new InvalidRequestError("options", "must be an object");
-  if (typeof url !== "string" || /^https?:/i.test(url)) {
-    const endpoints = typeof url === "string" ? endpointsOf(url) : url;
+  if (typeof url === "string" ? /^https?:/i.test(url) : isList(url)) {
+    const endpoints = typeof url === "string" ? endpointsOf(url) : (url as readonly string[]);
     return HttpElector.open({ ...options, endpoints });
   }
-  const scheme = schemeOf(url);
+  const source = typeof url === "string" ? url : (url as StoreConnection);
+  const scheme = typeof source === "string" ? schemeOf(source) : schemeOfConnection(source);
   checkKeys(options, "", OF_STORES);
   const { clock, random, driftRatio, waitForStoreMs = DEFAULT_WAIT_FOR_STORE_MS } = options;
   if (driftRatio !== undefined) checkNumber(driftRatio, "driftRatio", 0, 0.2);
   checkInteger(waitForStoreMs, "waitForStoreMs", 0, MAX_WAIT_FOR_STORE_MS);
-  const store = await openStore(scheme, storeUrl(scheme, url, options), { clock, waitMs: waitForStoreMs });
+  const store = await openStore(withBucketCreation(scheme, source, options), {
+    clock,
+    waitMs: waitForStoreMs,
+  });
   return owning(
     StoreElector.open({
       store,
@@ -78,6 +103,19 @@ export async function openElector(
       ...(driftRatio === undefined ? {} : { driftRatio }),
     }),
     store,
+  );
+}
+
+function isList(url: unknown): boolean {
+  return Array.isArray(url);
+}
+
+function schemeOfConnection(given: StoreConnection): string {
+  const scheme = ["nats", "postgres"].find((each) => isObject(given) && each in given);
+  if (scheme !== undefined) return scheme;
+  throw new InvalidRequestError(
+    "url",
+    "must be a URL, a list of URLs, { nats: connection, bucket } or { postgres: pool }",
   );
 }
 
@@ -99,34 +137,41 @@ function endpointsOf(url: string): readonly string[] {
   return hosts.split(",").map((host) => scheme + host + path);
 }
 
-function storeUrl(scheme: string, url: string, { bucketAutoCreate }: OpenElectorOptions): string {
-  if (bucketAutoCreate === undefined) return url;
+function withBucketCreation(
+  scheme: string,
+  source: string | StoreConnection,
+  { bucketAutoCreate }: OpenElectorOptions,
+): Source {
+  if (bucketAutoCreate === undefined) return source;
   if (scheme !== "nats") {
     throw new InvalidRequestError(
       "bucketAutoCreate",
-      `is only valid for nats: URLs, and this is ${scheme}:; remove it`,
+      `is only valid for NATS, and this is ${scheme}; remove it`,
     );
   }
   if (typeof bucketAutoCreate !== "boolean") {
     throw new InvalidRequestError("bucketAutoCreate", "must be true or false");
   }
-  return `${url}${url.includes("?") ? "&" : "?"}create=${bucketAutoCreate}`;
+  if (typeof source !== "string") return { ...source, create: bucketAutoCreate };
+  return `${source}${source.includes("?") ? "&" : "?"}create=${bucketAutoCreate}`;
 }
+
+type Source = string | (StoreConnection & { readonly create?: boolean });
 
 interface StoreWait {
   readonly clock: Clock | undefined;
   readonly waitMs: number;
 }
 
-async function openStore(scheme: string, url: string, wait: StoreWait): Promise<Store> {
+async function openStore(source: Source, wait: StoreWait): Promise<Store> {
   // Needs nothing installed besides this package.
-  if (scheme === "memory" && url.length === "memory:".length) return new MemoryStore();
+  if (typeof source === "string" && /^memory:$/i.test(source)) return new MemoryStore();
   const stores = await import("@tenure/stores").catch((cause: unknown) => {
     if ((cause as { code?: unknown } | null)?.code !== "ERR_MODULE_NOT_FOUND") throw cause;
-    const problem = `names a ${scheme} store, which needs a package that is not installed: npm install @tenure/stores`;
+    const problem = `is a store, which needs a package that is not installed: npm install @tenure/stores`;
     throw new InvalidRequestError("url", problem, { cause });
   });
-  return stores.openStore(url, wait);
+  return stores.openStore(source, wait);
 }
 
 /** The elector first: it still writes while it closes. */

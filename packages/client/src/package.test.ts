@@ -49,14 +49,18 @@ describe("the package, as it is installed", () => {
     expect(await program(example, "memory:")).toBe("leading, term 1\ndone\n");
   });
 
-  test("says what to install for a store", async () => {
+  test("says what to install for a store, and not for an unknown scheme", async () => {
     const told = await program(`
       import { openElector } from "${NAME}";
-      await openElector("etcd://127.0.0.1:2379").catch((error) => console.log(error.code, error.message));
+      for (const url of ["etcd://127.0.0.1:2379", "foo://x"]) {
+        await openElector(url).catch((error) => console.log(error.code, error.message));
+      }
     `);
-    expect(told).toBe(
-      "INVALID_REQUEST url is a store, which needs a package that is not installed: npm install @tenure/stores\n",
+    const [store, unknown] = told.split("\n");
+    expect(store).toBe(
+      "INVALID_REQUEST url is a store, which needs a package that is not installed: npm install @tenure/stores",
     );
+    expect(unknown).toMatch(/^INVALID_REQUEST url must begin with one of http:.*, not "foo:"$/);
   });
 
   test("its types stand alone", async () => {

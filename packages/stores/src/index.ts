@@ -3,5 +3,7 @@
  * the contract of the port in `@tenure/core`, and shows it by the suite in `@tenure/core/conformance`.
  */
 export type { StoreState } from "./deferred-store.js";
-export { openStore, type OpenStoreOptions } from "./open-store.js";
+export type { NatsConnectionLike } from "./nats/connection-like.js";
+export { openStore, type OpenStoreOptions, type StoreConnection } from "./open-store.js";
+export type { PgPoolLike } from "./postgres/pool-like.js";
 export type { StoreDriver } from "./store-driver.js";

@@ -1,5 +1,14 @@
-import { checkInteger, type Clock, InvalidRequestError, MemoryStore, type Store } from "@tenure/core";
+import {
+  checkInteger,
+  type Clock,
+  InvalidRequestError,
+  isObject,
+  MemoryStore,
+  type Store,
+} from "@tenure/core";
 import { DeferredStore, type DeferredStoreOptions } from "./deferred-store.js";
+import type { NatsConnectionLike } from "./nats/connection-like.js";
+import type { PgPoolLike } from "./postgres/pool-like.js";
 import type { StoreDriver } from "./store-driver.js";
 
 export interface OpenStoreOptions extends DeferredStoreOptions {
@@ -23,6 +32,25 @@ export interface OpenStoreOptions extends DeferredStoreOptions {
 
 const MAX_WAIT_MS = 86_400_000;
 
+/** A connection or a pool that belongs to the program, and where the store is in it. Closing the store leaves it open. */
+export type StoreConnection =
+  /** Of `@nats-io/transport-node`; the other options are those of `NatsStore`. */
+  | {
+      readonly nats: NatsConnectionLike;
+      readonly bucket: string;
+      readonly replicas?: number | undefined;
+      readonly create?: boolean | undefined;
+    }
+  /** A `Pool` of `pg`; the other options are those of `PostgresStore`. */
+  | {
+      readonly postgres: PgPoolLike;
+      readonly schema?: string;
+      readonly poolSize?: number;
+      readonly pollMs?: number;
+      readonly migrate?: boolean;
+      readonly listen?: boolean;
+    };
+
 type Engine =
   /** Within this machine: there is nothing to wait for. */
   | { readonly kind: "local"; open(rest: string, clock: Clock | undefined): Promise<Store> }
@@ -42,7 +70,8 @@ const ENGINES: Readonly<Record<string, Engine>> = {
 };
 
 /**
- * Opens the store that a URL names. Of what follows only a server is required:
+ * Opens the store that a URL names, or that a connection of the program leads to: `{ nats: connection, bucket }`,
+ * `{ postgres: pool }`. Of what follows only a server is required:
  *
  * - `memory:`
  * - `embedded:DIR`
@@ -51,9 +80,13 @@ const ENGINES: Readonly<Record<string, Engine>> = {
  * - `postgres://user:password@a:5432,b:5432/database?schema=tenure&sslmode=verify-full`
  * - `zookeeper://user:password@a:2181,b:2181/path?session_timeout_ms=6000&tls=true&ca=FILE&cert=FILE&key=FILE`
  */
-export async function openStore(url: string, options: OpenStoreOptions = {}): Promise<Store> {
+export async function openStore(
+  url: string | StoreConnection,
+  options: OpenStoreOptions = {},
+): Promise<Store> {
   const { waitMs = 0 } = options;
   checkInteger(waitMs, "waitMs", 0, MAX_WAIT_MS);
+  if (typeof url !== "string") return openDriver(await connectionDriver(url), options);
   const match = /^([a-z][a-z0-9+.-]*):(.*)$/is.exec(url);
   const [scheme = "", rest = ""] = match?.slice(1) ?? [];
   const engine = Object.hasOwn(ENGINES, scheme.toLowerCase()) ? ENGINES[scheme.toLowerCase()] : undefined;
@@ -75,6 +108,20 @@ function openDriver(
 ): Promise<Store> {
   if (ifUnreachable === "wait") return DeferredStore.open(driver, options);
   return DeferredStore.openWithin(driver, waitMs, options);
+}
+
+async function connectionDriver(given: StoreConnection): Promise<StoreDriver> {
+  if (isObject(given) && "nats" in given) {
+    const { nats: connection, ...rest } = given;
+    const { NatsStore } = await import("./nats/index.js");
+    return NatsStore.driver({ ...rest, connection });
+  }
+  if (isObject(given) && "postgres" in given) {
+    const { postgres: pool, ...rest } = given;
+    const { PostgresStore } = await import("./postgres/index.js");
+    return PostgresStore.driver({ ...rest, pool });
+  }
+  throw new InvalidRequestError("store", "must be a URL, { nats: connection, bucket } or { postgres: pool }");
 }
 
 function openMemory(rest: string): Promise<Store> {

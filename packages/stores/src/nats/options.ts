@@ -61,7 +61,7 @@ const OF_CONNECTION = [
 ] as const;
 
 /** `nats://h:4222,h2:4222/bucket`, with `user:password@` or `token@` before the servers. */
-export function parseNatsUrl(text: string): NatsStoreOptions {
+export function parseNatsUrl(text: string): NatsStoreOptions & { readonly servers: readonly string[] } {
   const url = parseServerUrl(text, {
     defaultPort: DEFAULT_PORT,
     parameters: ["replicas", "create", "tls", "ca", "cert", "key", "creds"],

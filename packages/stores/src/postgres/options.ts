@@ -75,7 +75,9 @@ const POLL_MS = { least: 1, most: 10_000 };
 const SCHEMA_NAME = /^(?!pg_)[a-z_][a-z0-9_-]{0,62}$/i;
 
 /** `postgres://user:password@host:port,host:port/database?schema=…&pool=…&poll_ms=…&migrate=…&listen=…`, and `PG_SETTINGS`. */
-export function parsePostgresUrl(text: string): PostgresStoreOptions {
+export function parsePostgresUrl(
+  text: string,
+): PostgresStoreOptions & { readonly servers: readonly ServerAddress[] } {
   const url = parseServerUrl(text, {
     defaultPort: DEFAULT_PORT,
     parameters: ["schema", "pool", "poll_ms", "migrate", "listen", ...PG_SETTINGS],

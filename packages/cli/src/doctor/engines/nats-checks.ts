@@ -1,6 +1,6 @@
 /** NATS servers: what each says when one connects, and what its monitoring port tells, where there is one. */
 import { connect } from "node:net";
-import type { NatsStoreOptions } from "@tenure/stores/nats";
+import type { parseNatsUrl } from "@tenure/stores/nats";
 import { probe } from "../../frame/http-probe.js";
 import { checkCertificateFile } from "../certificate-checks.js";
 import { type Finding, messageOf, note, ok, wrong } from "../finding.js";
@@ -35,7 +35,7 @@ const SYNC = "set sync_interval: always in the jetstream block of its configurat
 
 /** `monitors`: where the monitoring ports are, in the order of the servers; port 8222 of each unless given. */
 export async function checkNats(
-  options: NatsStoreOptions,
+  options: ReturnType<typeof parseNatsUrl>,
   monitors: readonly string[] | null,
   nowMs: number,
 ): Promise<Finding[]> {

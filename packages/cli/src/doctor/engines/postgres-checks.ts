@@ -1,5 +1,5 @@
 /** PostgreSQL servers, by what each says of its settings. Reads only. */
-import type { PostgresStoreOptions } from "@tenure/stores/postgres";
+import type { parsePostgresUrl, PostgresStoreOptions } from "@tenure/stores/postgres";
 import { checkCertificateFile } from "../certificate-checks.js";
 import { type Finding, messageOf, note, ok, wrong } from "../finding.js";
 import { isBefore } from "../version.js";
@@ -23,7 +23,10 @@ const QUERY = `SELECT current_setting('server_version') AS version, current_sett
   (SELECT count(*)::int FROM pg_stat_replication) AS standbys,
   (SELECT count(*)::int FROM pg_stat_replication WHERE sync_state IN ('sync', 'quorum')) AS synchronous_standbys`;
 
-export async function checkPostgres(options: PostgresStoreOptions, nowMs: number): Promise<Finding[]> {
+export async function checkPostgres(
+  options: ReturnType<typeof parsePostgresUrl>,
+  nowMs: number,
+): Promise<Finding[]> {
   const files = [options.settings?.["sslrootcert"], options.settings?.["sslcert"]].flatMap((path) =>
     path === undefined ? [] : checkCertificateFile("certificate for PostgreSQL", path, nowMs),
   );
