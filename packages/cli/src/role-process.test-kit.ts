@@ -44,6 +44,7 @@ async function main({ url, nodeId, ttlMs, roles }: RoleProcessOptions): Promise<
       acquireAttempt: none,
       tokenValidationFailure: none,
       leaderDuration: none,
+      workOverdue: none,
       heartbeat: (_, outcome) => {
         if (outcome === "renewed") renewals += 1;
       },

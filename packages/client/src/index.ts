@@ -15,21 +15,26 @@ export { Breaker, type BreakerOptions } from "./election/breaker.js";
 export {
   type DemoteHook,
   Election,
+  type ElectionListener,
+  type ElectionUpdate,
   type LeaderChangeHook,
-  type Leading,
   type PromoteHook,
   type StopOptions,
+  type WaitOptions,
 } from "./election/election.js";
 export {
   AttemptsExhaustedError,
   ElectionError,
   type ElectionErrorCode,
+  ElectionStoppedError,
   NotLeadingError,
   SlowReaderError,
   StopTimeoutError,
 } from "./election/errors.js";
 export type { HealthChecker } from "./election/health.js";
-export type { Heart, HeartFactory, HeartOptions, HeartParts } from "./election/heart.js";
+export type { Heart, HeartFactory, HeartHold, HeartOptions, HeartParts } from "./election/heart.js";
+export { lead } from "./election/lead.js";
+export type { Leading, LeadWork } from "./election/lead-scope.js";
 export type { Lease } from "./election/lease.js";
 export type { ElectionOptions, FencingOptions, RetryOptions } from "./election/options.js";
 export type {
@@ -38,11 +43,19 @@ export type {
   ElectionEvent,
   ElectionState,
   ElectionStatus,
+  HookName,
   KnownLeader,
   LeaseTime,
   Mandate,
 } from "./election/state.js";
-export type { ElectionLabels, ElectionMetrics, Logger, Span, Tracer } from "./election/telemetry.js";
+export type {
+  ElectionLabels,
+  ElectionMetrics,
+  Logger,
+  Span,
+  TelemetryPart,
+  Tracer,
+} from "./election/telemetry.js";
 export {
   HttpElectorError,
   type HttpErrorCode,

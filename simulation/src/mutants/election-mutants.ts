@@ -33,7 +33,7 @@ export const ELECTION_MUTANTS: readonly Mutant[] = [
     name: "demoted-at-work",
     rule: "onDemote follows when the work has ended",
     patches: [
-      patch("election.js", "await work;", ""),
+      patch("election-run.js", "await work;", ""),
       patch(
         "hooks.js",
         "this.#last = this.#last.then(async () => {",
@@ -47,7 +47,7 @@ export const ELECTION_MUTANTS: readonly Mutant[] = [
     rule: "a term is resigned only after its work has ended",
     patches: [
       patch(
-        "election.js",
+        "election-run.js",
         "const reason = await leadership.lost;",
         "const reason = await leadership.lost; await this.#resign(term);",
       ),
@@ -76,12 +76,12 @@ export const ELECTION_MUTANTS: readonly Mutant[] = [
     name: "promoted-again",
     rule: "a term that was given up is not led again",
     patches: [
-      patch("election.js", "term <= this.#endedTerm || ", ""),
+      patch("election-run.js", "term > ended.term && ", ""),
       // Else the resign is answered before the next campaign is sent, mostly.
       patch(
-        "election.js",
-        'else if (reason !== "stopped" || this.#resignOnStop)\n            await',
-        'else if (reason !== "stopped" || this.#resignOnStop)\n            void',
+        "election-run.js",
+        "reason });\n            await this.#resign(term);",
+        "reason });\n            void this.#resign(term);",
       ),
     ],
     profile,
@@ -91,7 +91,7 @@ export const ELECTION_MUTANTS: readonly Mutant[] = [
     rule: "who stops gives the lease back",
     patches: [
       patch(
-        "election.js",
+        "election-run.js",
         'if (reason !== "stopped" || this.#resignOnStop)',
         'if (reason !== "stopped" && reason !== "resigned")',
       ),

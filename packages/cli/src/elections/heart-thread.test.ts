@@ -72,18 +72,26 @@ describe("the thread that renews", () => {
     expect(ledMs).toBeGreaterThan(TTL_MS);
   });
 
-  it("may die: that is reported, and the lease runs out", async () => {
+  it("may die: that is reported, and ends the leadership at once", async () => {
     const { reason, renewals, failures, ledMs } = await lead("mortal", "openMortalElector");
-    expect(reason).toBe("lapsed");
+    expect(reason).toBe("heart-failed");
     expect(renewals).toBeLessThanOrEqual(2);
     expect(failures).toContain("HEART_THREAD_ENDED");
     expect(ledMs).toBeLessThan(2 * TTL_MS);
   });
 
-  it("may be unable to start: that is reported, and the lease runs out", async () => {
-    const { reason, renewals, failures, ledMs } = await lead("none", "openNone");
-    expect({ reason, renewals }).toEqual({ reason: "lapsed", renewals: 0 });
-    expect(failures).toContain("HEART_THREAD_ENDED");
-    expect(ledMs).toBeLessThanOrEqual(TTL_MS);
+  it("may be unable to open its elector: start() rejects, and nothing is campaigned for", async () => {
+    const election = new Election(elector, {
+      groupId: "none",
+      nodeId: "a",
+      ttlMs: TTL_MS,
+      heart: workerHeart({
+        elector: { module: THREAD_ELECTOR, exportName: "openNone", argument: server.url },
+        stallLimitMs: 10 * TTL_MS,
+      }),
+    });
+    await expect(election.start()).rejects.toMatchObject({ code: "HEART_THREAD_ENDED" });
+    expect(election.status().state.kind).toBe("failed");
+    expect((await elector.leader("none")).term).toBe(0);
   });
 });

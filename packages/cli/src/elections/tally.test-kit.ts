@@ -39,6 +39,7 @@ export class Tally {
       tokenValidationFailure: ignore,
       heartbeat: ignore,
       leaderDuration: ignore,
+      workOverdue: ignore,
     };
   }
 

@@ -28,6 +28,7 @@ const metrics: ElectionMetrics = {
   acquireAttempt: ignore,
   tokenValidationFailure: ignore,
   leaderDuration: ignore,
+  workOverdue: ignore,
   failure: (_, code) => void collection?.failures.push(code),
   // One that failed counts with the time after which it was given up.
   heartbeat: (_, _outcome, seconds) => {

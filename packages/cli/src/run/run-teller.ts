@@ -13,6 +13,8 @@ const ENDS: Readonly<Record<DemoteReason, string>> = {
   "heartbeat-failed": "its renewals fail",
   refused: "its renewals are refused",
   "token-invalid": "another leads",
+  "promote-failed": "its command could not be started",
+  "heart-failed": "its lease can no longer be renewed",
 };
 
 /** What `tenure run` says besides its command: who leads, why no more, and that nobody answers. */

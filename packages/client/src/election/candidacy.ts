@@ -11,6 +11,7 @@ import {
   type CampaignResult,
   type Elector,
   type LeaseAnswer,
+  type Metadata,
   onAbort,
   sendMoment,
   sleep,
@@ -24,7 +25,7 @@ import type { Health } from "./health.js";
 import type { LeaderWatch } from "./leader-watch.js";
 import type { ParsedElection } from "./options.js";
 import type { Reporter } from "./reporter.js";
-import { Backoff, isPermanent } from "./retry.js";
+import { Backoff, codeOf, isPermanent } from "./retry.js";
 
 export type Elected = Extract<CampaignResult, { kind: "elected" }>;
 
@@ -42,6 +43,7 @@ export interface CandidacyParts {
   readonly watch: LeaderWatch;
   readonly comeback: Comeback;
   readonly reporter: Reporter;
+  readonly metadata: () => Metadata | undefined;
   /** Out of the contest for its health, or back in it. */
   readonly standing: (healthy: boolean) => void;
   /** Not before, by this process's own wish. */
@@ -93,10 +95,15 @@ export class Candidacy {
     }
   }
 
+  /** A campaign was sent by somebody else, and its outcome is not known. */
+  suspect(): void {
+    this.#mayHaveWon = true;
+  }
+
   async #untilWon(signal: AbortSignal, answered: () => void): Promise<Won> {
     for (;;) {
       signal.throwIfAborted();
-      await this.#fit(signal);
+      await this.#fit(signal, answered);
       await this.#opportunity(signal, answered);
       const done = await this.#parts.breaker.admit(signal);
       const startedAtMs = this.#parts.options.clock.monotonicMs();
@@ -151,7 +158,8 @@ export class Candidacy {
     signal: AbortSignal,
   ): Promise<{ result: CampaignResult; answer: LeaseAnswer }> {
     const { elector, options, instanceId, reporter } = this.#parts;
-    const { clock, groupId, nodeId, ttlMs, priority, metadata } = options;
+    const { clock, groupId, nodeId, ttlMs, priority } = options;
+    const metadata = this.#parts.metadata();
     const request = { groupId, nodeId, instanceId, ttlMs, priority, metadata, waitMs };
     const answerMs = Math.max(options.connectionTimeoutMs, ttlMs * ANSWER_SHARE);
     const end = reporter.campaignSpan();
@@ -210,10 +218,11 @@ export class Candidacy {
   }
 
   /** Waits until the process is fit to lead. */
-  async #fit(signal: AbortSignal): Promise<void> {
+  async #fit(signal: AbortSignal, answered: () => void): Promise<void> {
     const { health, options, standing } = this.#parts;
     if (await health.check(signal)) return;
     standing(false);
+    answered();
     await this.#withdraw();
     do {
       await sleep(options.clock, options.heartbeatIntervalMs, signal);
@@ -272,7 +281,7 @@ export class Candidacy {
     const { options, reporter, watch, comeback } = this.#parts;
     if (error instanceof UnfitError) return;
     reporter.contact(error);
-    if (isPermanent(error) && !this.#asked) throw error;
+    if (codeOf(error) === "CLOSED" || (isPermanent(error) && !this.#asked)) throw error;
     answered();
     const pauseMs = this.#backoff.next(error);
     const { maxAttempts } = options.retry;

@@ -29,12 +29,18 @@ describe("changes", () => {
     const kinds = (await one).map(({ kind }) => kind);
     expect(kinds.filter((kind) => kind !== "connection" && kind !== "leader-changed")).toEqual([
       "promoted",
+      "demoting",
       "demoted",
       "stopped",
     ]);
     expect(await two).toEqual(await one);
     expect(await all(late)).toEqual(await one);
-    expect((await afterStart).map(({ kind }) => kind)).toEqual(["demoted", "leader-changed", "stopped"]);
+    expect((await afterStart).map(({ kind }) => kind)).toEqual([
+      "demoting",
+      "demoted",
+      "leader-changed",
+      "stopped",
+    ]);
     expect(await all(a.election.changes())).toEqual([]);
   });
 
@@ -94,10 +100,14 @@ describe("The states", () => {
         await start();
       },
     ],
-    ["stopped while it leads", "idle following leading stepping-down stopped", async ({ start }) => start()],
+    [
+      "stopped while it leads",
+      "idle following leading stepping-down resigning stopped",
+      async ({ start }) => start(),
+    ],
     [
       "lost and won again",
-      "idle following leading stepping-down following leading stepping-down stopped",
+      "idle following leading stepping-down resigning following leading stepping-down resigning stopped",
       async ({ start, resign }) => {
         await start();
         await resign();
@@ -105,7 +115,7 @@ describe("The states", () => {
     ],
     [
       "unhealthy as a leader",
-      "idle following leading stepping-down following unhealthy stopped",
+      "idle following leading stepping-down resigning following unhealthy stopped",
       async ({ start, fallIll }) => {
         await start();
         await fallIll();
@@ -113,7 +123,7 @@ describe("The states", () => {
     ],
     [
       "unhealthy from the start, then well",
-      "idle following unhealthy following leading stepping-down stopped",
+      "idle following unhealthy following leading stepping-down resigning stopped",
       async ({ start, fallIll, recover }) => {
         await fallIll();
         void start();

@@ -1,4 +1,9 @@
-export type ElectionErrorCode = "NOT_LEADING" | "STOP_TIMEOUT" | "ATTEMPTS_EXHAUSTED" | "SLOW_READER";
+export type ElectionErrorCode =
+  | "NOT_LEADING"
+  | "ELECTION_STOPPED"
+  | "STOP_TIMEOUT"
+  | "ATTEMPTS_EXHAUSTED"
+  | "SLOW_READER";
 
 /** Narrow on `code`; the message is for people and may change. */
 export abstract class ElectionError extends Error {
@@ -14,7 +19,12 @@ export class NotLeadingError extends ElectionError {
   readonly code = "NOT_LEADING";
 }
 
-/** By `stop`: the work or `onDemote` has not ended in time. Nothing was resigned; the lease runs out by itself. */
+/** By `lead` and `untilLeader`: the election was stopped first. `cause` is what the work threw after that, if it did. */
+export class ElectionStoppedError extends ElectionError {
+  readonly code = "ELECTION_STOPPED";
+}
+
+/** By `stop`: what is under way has not ended in time; the message names it. The lease runs out by itself. */
 export class StopTimeoutError extends ElectionError {
   readonly code = "STOP_TIMEOUT";
 }

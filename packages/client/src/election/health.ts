@@ -1,7 +1,10 @@
-import { type Clock, onAbort } from "@tenure/core";
+import { type Clock, InvalidRequestError, onAbort } from "@tenure/core";
 import { ENDED } from "./ended.js";
 
-/** True while this process is fit to lead. Throwing, and not answering in time, count as false. */
+/**
+ * True while this process is fit to lead. Throwing, not answering in time, and returning anything but a boolean count as
+ * false.
+ */
 export type HealthChecker = (signal: AbortSignal) => boolean | Promise<boolean>;
 
 export interface HealthOptions {
@@ -9,10 +12,11 @@ export interface HealthOptions {
   readonly timeoutMs: number;
   readonly maxFailures: number;
   readonly clock: Clock;
-  readonly changed: (healthy: boolean) => void;
+  /** `error`: why the last check was bad, where it threw. */
+  readonly changed: (healthy: boolean, error?: unknown) => void;
 }
 
-/** Unhealthy after so many bad checks in a row, healthy again after one good one. */
+/** Unhealthy after `maxFailures` bad checks in a row, healthy again after one good check. */
 export class Health {
   readonly #options: HealthOptions;
   #failures = 0;
@@ -29,31 +33,42 @@ export class Health {
   async check(signal: AbortSignal): Promise<boolean> {
     const { checker } = this.#options;
     if (checker === null) return true;
-    const good = await this.#ask(checker, signal);
+    const { good, error } = await this.#ask(checker, signal);
     signal.throwIfAborted();
     const before = this.isHealthy;
     this.#failures = good ? 0 : this.#failures + 1;
-    if (this.isHealthy !== before) this.#options.changed(this.isHealthy);
+    if (this.isHealthy !== before) this.#options.changed(this.isHealthy, error);
     return this.isHealthy;
   }
 
-  #ask(checker: HealthChecker, signal: AbortSignal): Promise<boolean> {
+  #ask(checker: HealthChecker, signal: AbortSignal): Promise<Check> {
     const { clock, timeoutMs } = this.#options;
     const asking = new AbortController();
     return new Promise((resolve) => {
-      const answer = (good: boolean) => {
+      const answer = (check: Check) => {
         cancel();
         stopListening();
-        resolve(good);
+        resolve(check);
         asking.abort(ENDED);
       };
-      const cancel = clock.after(timeoutMs, () => answer(false));
-      const stopListening = onAbort(signal, () => answer(false));
+      const late = new Error(`healthChecker did not answer within ${timeoutMs} ms`);
+      const cancel = clock.after(timeoutMs, () => answer({ good: false, error: late }));
+      const stopListening = onAbort(signal, () => answer({ good: false }));
       // In a function of its own: a checker may throw at once.
-      void (async () => checker(asking.signal))().then(
-        (good) => answer(good),
-        () => answer(false),
+      void (async () => checkBoolean(await checker(asking.signal)))().then(
+        (good) => answer({ good }),
+        (error: unknown) => answer({ good: false, error }),
       );
     });
   }
+}
+
+interface Check {
+  readonly good: boolean;
+  readonly error?: unknown;
+}
+
+function checkBoolean(given: unknown): boolean {
+  if (typeof given === "boolean") return given;
+  throw new InvalidRequestError("healthChecker", `must return true or false, not ${typeof given}`);
 }

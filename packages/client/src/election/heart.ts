@@ -47,6 +47,8 @@ export interface HeartParts {
   readonly notLeader: () => void;
   /** `repeated`: between two heartbeats, after one that failed. */
   readonly failed: (error: unknown, seconds: number, repeated: boolean) => void;
+  /** Nothing will be renewed any more. */
+  readonly broken: (error: unknown) => void;
 }
 
 /** What an election is made with, as far as a heart may object to it. */
@@ -55,8 +57,17 @@ export interface HeartOptions {
   readonly clock: Clock;
 }
 
+/** What a heart factory keeps open while an election that uses it runs. */
+export interface HeartHold {
+  /** False when it has failed, and must be opened again before the next campaign. */
+  readonly isOpen: boolean;
+  close(): void;
+}
+
 export interface HeartFactory {
   (parts: HeartParts): Heart;
+  /** Opens what its hearts need, before the first campaign of an election. Rejects if that cannot be done. */
+  readonly open?: (() => Promise<HeartHold>) | undefined;
   /** Throws what is wrong with the options; called when the election is made, before it can win anything. */
   readonly check?: ((options: HeartOptions) => void) | undefined;
 }
@@ -86,8 +97,9 @@ export class LocalHeart implements Heart {
 
   start(): boolean {
     if (!this.lease.extend(this.#parts.won)) return false;
-    // It ends by the abort alone.
-    this.#beat().catch(() => {});
+    this.#beat().catch((error: unknown) => {
+      if (!this.#stopping.signal.aborted) this.#parts.broken(error);
+    });
     return true;
   }
 

@@ -1,14 +1,14 @@
 /** The user's hooks: in the order in which they were called for, never two at once; one that throws stops nobody. */
-export class HookQueue {
-  readonly #report: (hook: string, error: unknown) => void;
+export class HookQueue<Name extends string> {
+  readonly #report: (hook: Name, error: unknown) => void;
   #last: Promise<void> = Promise.resolve();
 
-  constructor(report: (hook: string, error: unknown) => void) {
+  constructor(report: (hook: Name, error: unknown) => void) {
     this.#report = report;
   }
 
   /** Resolves when this one has ended, however it did. */
-  run(name: string, hook: () => unknown): Promise<void> {
+  run(name: Name, hook: () => unknown): Promise<void> {
     this.#last = this.#last.then(async () => {
       try {
         await hook();

@@ -1,6 +1,7 @@
 import { UnauthorizedError } from "@tenure/core";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { NotLeadingError } from "./errors.js";
+import { ElectionStoppedError } from "./errors.js";
+import { lead } from "./lead.js";
 import { out, refused } from "./scripted-elector.test-kit.js";
 import { failureOf, World } from "./world.test-kit.js";
 
@@ -79,7 +80,7 @@ describe("lead", () => {
     expect((await world.until(result)).value).toBe(2);
   });
 
-  test("stopped before its work has ended it rejects, after that has ended", async () => {
+  test("stopped before its work has ended it rejects with ElectionStoppedError, after the work has ended", async () => {
     const a = world.participant("a", { bare: true });
     let ended = false;
     const result = failureOf(
@@ -87,12 +88,95 @@ describe("lead", () => {
         await new Promise((resolve) => signal.addEventListener("abort", resolve));
         await new Promise<void>((resolve) => a.clock.after(100, resolve));
         ended = true;
+        throw signal.reason as Error;
       }),
     );
     await world.clock.advance(10);
     await world.until(a.election.stop());
     expect(ended).toBe(true);
-    expect(await result).toBeInstanceOf(NotLeadingError);
+    expect(await result).toBeInstanceOf(ElectionStoppedError);
+    expect(await result).toMatchObject({ code: "ELECTION_STOPPED", cause: undefined });
+  });
+
+  test("stopped while it follows it rejects with ElectionStoppedError", async () => {
+    const a = world.participant("a");
+    await a.election.start();
+    const b = world.participant("b", { bare: true });
+    const result = failureOf(b.election.lead(async () => 1));
+    await world.clock.advance(10);
+    await world.until(b.election.stop());
+    expect(await result).toBeInstanceOf(ElectionStoppedError);
+    await world.until(a.election.stop());
+  });
+
+  test("a value that the work returns after an orderly stop is not lost", async () => {
+    const a = world.participant("a", { bare: true });
+    const result = a.election.lead(async ({ signal }) => {
+      await new Promise((resolve) => signal.addEventListener("abort", resolve));
+      return "saved";
+    });
+    await world.clock.advance(10);
+    await world.until(a.election.stop());
+    expect(await result).toBe("saved");
+  });
+
+  test("an error that the work throws after a stop is the cause of the ElectionStoppedError", async () => {
+    const a = world.participant("a", { bare: true });
+    const result = failureOf(
+      a.election.lead(async ({ signal }) => {
+        await new Promise((resolve) => signal.addEventListener("abort", resolve));
+        throw new Error("disk full");
+      }),
+    );
+    await world.clock.advance(10);
+    await world.until(a.election.stop());
+    expect(await result).toMatchObject({ code: "ELECTION_STOPPED", cause: { message: "disk full" } });
+  });
+
+  test("its signal stops the election, and lead rejects with the signal's reason", async () => {
+    const a = world.scripted("a", { bare: true });
+    const leaving = new AbortController();
+    const result = failureOf(
+      a.election.lead(
+        ({ signal }) =>
+          new Promise((_resolve, reject) =>
+            signal.addEventListener("abort", () => reject(signal.reason as Error)),
+          ),
+        { signal: leaving.signal },
+      ),
+    );
+    await world.clock.advance(10);
+    leaving.abort(new Error("enough"));
+    expect((await world.until(result)).value).toMatchObject({ message: "enough" });
+    expect(a.election.status().state).toEqual({ kind: "stopped" });
+    expect(a.elector.made("resign").length).toBe(1);
+  });
+
+  test("can be called again when the first call has ended, and leads in a later term as another instance", async () => {
+    const a = world.scripted("a", { bare: true });
+    const work = async ({ term, instanceId }: { term: number; instanceId: string }) => [term, instanceId];
+    const first = (await world.until(a.election.lead(work))).value;
+    const second = (await world.until(a.election.lead(work))).value;
+    expect([first[0], second[0]]).toEqual([1, 2]);
+    expect(first[1]).not.toBe(second[1]);
+  });
+
+  test("beside onPromote, or while the election runs, is refused with a message that names lead", async () => {
+    const a = world.participant("a");
+    const { message } = (await failureOf(a.election.lead(async () => 1))) as Error;
+    expect(message).toContain("lead runs its own work, and onPromote has a hook already");
+    const b = world.participant("b", { bare: true });
+    const first = b.election.lead(() => new Promise((resolve) => b.clock.after(100, () => resolve(1))));
+    const refusal = (await failureOf(b.election.lead(async () => 1))) as Error;
+    expect(refusal.message).toContain("lead starts the election itself, and it runs already");
+    await world.until(first);
+  });
+
+  test("as a function it makes an election for one piece of work", async () => {
+    const { elector, clock } = world.scripted("unused", { bare: true });
+    const options = { groupId: "g", nodeId: "a", ttlMs: 1000, clock };
+    expect((await world.until(lead(elector, options, async ({ term }) => term))).value).toBe(1);
+    expect((await world.operator.leader("g")).leader).toBe(null);
   });
 
   test("an election that fails makes it fail with the same error", async () => {

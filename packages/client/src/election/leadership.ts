@@ -2,11 +2,11 @@
  * One leadership of this process: from the answer that won it to the moment it must stop acting.
  *
  * It is over for good when the lease has run out, when the elector says NOT_LEADER, or when anything else gives a reason to
- * stop; whichever comes first. The signal aborts then, and for a lease that runs out `stopMarginMs` earlier. Whoever stops
- * of its own will keeps the lease until its work has ended, lest the next leader begin before; only then may
- * the term be resigned, which is for `Election` to see to.
+ * stop; whichever comes first. The signal aborts then, and for a lease that runs out `stopMarginMs` earlier. A process that
+ * stops by its own choice keeps the lease until its work has ended, so that the next leader does not begin before; only then
+ * may the term be resigned, which `ElectionRun` does.
  */
-import type { CancelTimer, Elector, LeaseAnswer } from "@tenure/core";
+import type { CancelTimer, Elector, LeaseAnswer, Metadata } from "@tenure/core";
 import { callWithin } from "./call-within.js";
 import { NotLeadingError } from "./errors.js";
 import type { Health } from "./health.js";
@@ -17,7 +17,13 @@ import { isPermanent } from "./retry.js";
 import type { DemoteReason, Mandate } from "./state.js";
 
 /** The lease may well go on: it is renewed while the work ends. */
-const KEEPS_LEASE: ReadonlySet<DemoteReason> = new Set(["stopped", "finished", "resigned", "transferred"]);
+const KEEPS_LEASE: ReadonlySet<DemoteReason> = new Set([
+  "stopped",
+  "finished",
+  "resigned",
+  "transferred",
+  "promote-failed",
+]);
 
 export interface LeadershipParts {
   readonly elector: Elector;
@@ -26,6 +32,8 @@ export interface LeadershipParts {
   readonly won: LeaseAnswer;
   readonly health: Health;
   readonly reporter: Reporter;
+  /** Called once, before the signal aborts, so that those who listen to it find the election settled. */
+  readonly losing: (reason: DemoteReason) => void;
 }
 
 export class Leadership {
@@ -36,18 +44,23 @@ export class Leadership {
   readonly #heart: Heart;
   readonly #stopping = new AbortController();
   #settle: (reason: DemoteReason) => void = () => {};
-  #over = false;
+  readonly #beganAtMs: number;
+  #reason: DemoteReason | null = null;
+  #renewals = 0;
+  /** When the last renewal that was answered was sent; at first, when the leadership began. */
+  #answeredAtMs: number;
   #token: string | undefined;
   #inDanger = false;
   #failedBeats = 0;
   #validatedAtMs = Number.NEGATIVE_INFINITY;
   #cancelWatchdog: CancelTimer = () => {};
-  #cancelGrace: CancelTimer | null = null;
   #cancelValidation: CancelTimer = () => {};
 
   constructor(parts: LeadershipParts) {
     const { options, mandate, elector, won } = parts;
     this.#parts = parts;
+    this.#beganAtMs = options.clock.monotonicMs();
+    this.#answeredAtMs = this.#beganAtMs;
     this.mandate = mandate;
     this.#token = mandate.token;
     this.lost = new Promise((resolve) => {
@@ -77,6 +90,11 @@ export class Leadership {
         this.release();
       },
       failed: (error, seconds, repeated) => this.#failed(error, seconds, repeated),
+      broken: (error) => {
+        if (this.#over) return;
+        parts.reporter.heartFailed(error);
+        this.lose("heart-failed");
+      },
     });
   }
 
@@ -87,6 +105,23 @@ export class Leadership {
 
   get token(): string | undefined {
     return this.#token;
+  }
+
+  /** Why it is over; `null` while it is not. */
+  get reason(): DemoteReason | null {
+    return this.#reason;
+  }
+
+  get wasRenewed(): boolean {
+    return this.#renewals > 0;
+  }
+
+  get ageMs(): number {
+    return this.#parts.options.clock.monotonicMs() - this.#beganAtMs;
+  }
+
+  get #over(): boolean {
+    return this.#reason !== null;
   }
 
   get failedBeats(): number {
@@ -117,15 +152,16 @@ export class Leadership {
   /** Idempotent: the first reason counts. */
   lose(reason: DemoteReason): void {
     if (this.#over) return;
-    this.#over = true;
+    this.#reason = reason;
     if (!KEEPS_LEASE.has(reason)) this.#heart.stop();
     if (reason === "not-leader" || reason === "token-invalid") this.#heart.lease.end();
     this.#cancelWatchdog();
-    this.#cancelGrace?.();
     this.#cancelValidation();
-    const { groupId, term } = this.mandate;
-    this.#stopping.abort(new NotLeadingError(`term ${term} of group ${groupId} is over: ${reason}`));
     this.#settle(reason);
+    this.#parts.losing(reason);
+    const { groupId, term } = this.mandate;
+    // Last: this runs listeners of the user.
+    this.#stopping.abort(new NotLeadingError(`term ${term} of group ${groupId} is over: ${reason}`));
   }
 
   /** The work has ended, or the lease has: no more renewals. */
@@ -155,6 +191,23 @@ export class Leadership {
     return valid;
   }
 
+  /**
+   * Campaigns again as the instance that leads, which keeps the term and replaces its metadata. The answer adds nothing to the
+   * lease here: the next renewal does. Returns another term that the campaign won, where this one was over already.
+   */
+  async publish(metadata: Metadata | undefined): Promise<number | null> {
+    const { elector, options } = this.#parts;
+    const { groupId, nodeId, instanceId, term } = this.mandate;
+    const { clock, connectionTimeoutMs, ttlMs, priority } = options;
+    const result = await callWithin(clock, connectionTimeoutMs, this.signal, (signal) =>
+      elector.campaign({ groupId, nodeId, instanceId, ttlMs, priority, metadata, waitMs: 0 }, { signal }),
+    );
+    if (result.kind === "elected" && result.leader.term === term) return null;
+    this.lose("not-leader");
+    this.release();
+    return result.kind === "elected" ? result.leader.term : null;
+  }
+
   async validateOrLose(): Promise<boolean> {
     const valid = await this.validate();
     if (!valid) this.lose("token-invalid");
@@ -176,43 +229,53 @@ export class Leadership {
   }
 
   #renewed(answer: { readonly transferTo?: string; readonly mandate?: string }, seconds: number): void {
-    this.#parts.reporter.heartbeat("renewed", seconds);
-    this.#parts.reporter.contact(null);
+    const { clock } = this.#parts.options;
     this.#failedBeats = 0;
-    this.#cancelGrace?.();
-    this.#cancelGrace = null;
+    this.#renewals += 1;
+    this.#answeredAtMs = clock.monotonicMs() - seconds * 1000;
     this.#token = answer.mandate;
     if (this.#inDanger && !this.#over) this.#watch();
+    this.#parts.reporter.heartbeat("renewed", seconds);
+    this.#parts.reporter.contact(null);
     if (answer.transferTo !== undefined) this.lose("transferred");
   }
 
   #failed(error: unknown, seconds: number, repeated: boolean): void {
     const { options, reporter } = this.#parts;
+    if (!repeated) this.#failedBeats += 1;
     reporter.heartbeat("failed", seconds);
     reporter.contact(error);
     if (isPermanent(error)) return this.lose("refused");
-    if (!repeated) this.#failedBeats += 1;
-    const { maxConsecutiveFailures, disconnectGracePeriodMs, clock } = options;
+    const { maxConsecutiveFailures } = options;
     if (maxConsecutiveFailures !== null && this.#failedBeats >= maxConsecutiveFailures) {
-      return this.lose("heartbeat-failed");
-    }
-    if (disconnectGracePeriodMs !== null) {
-      this.#cancelGrace ??= clock.after(disconnectGracePeriodMs, () => this.lose("disconnected"));
+      this.lose("heartbeat-failed");
     }
   }
 
-  /** Looks when half the ttl has gone, and when the work has to end. A renewal moves both; then there is another look. */
+  /**
+   * Looks when half the ttl has gone, when `disconnectGracePeriodMs` have, and when the work has to end. A renewal moves them all;
+   * then there is another look.
+   */
   #watch(): void {
     const { ttlMs, stopMarginMs, clock, driftRatio } = this.#parts.options;
     this.#cancelWatchdog();
     const leftMs = this.#heart.lease.leftMs();
     if (leftMs <= stopMarginMs) return this.lose("lapsed");
+    const graceMs = this.#graceMs();
+    if (graceMs <= 0) return this.lose("disconnected");
     const dangerMs = Math.max(stopMarginMs, ttlMs * (0.5 - driftRatio));
     const inDanger = leftMs <= dangerMs;
-    if (inDanger && !this.#inDanger) this.#parts.reporter.danger(leftMs);
+    const isNews = inDanger && !this.#inDanger;
     this.#inDanger = inDanger;
-    const nextMs = leftMs - (inDanger ? stopMarginMs : dangerMs);
+    const nextMs = Math.min(graceMs, leftMs - (inDanger ? stopMarginMs : dangerMs));
     this.#cancelWatchdog = clock.after(nextMs, () => this.#watch());
+    if (isNews) this.#parts.reporter.danger(leftMs);
+  }
+
+  #graceMs(): number {
+    const { disconnectGracePeriodMs, clock } = this.#parts.options;
+    if (disconnectGracePeriodMs === null) return Number.POSITIVE_INFINITY;
+    return this.#answeredAtMs + disconnectGracePeriodMs - clock.monotonicMs();
   }
 
   #scheduleValidation(): void {

@@ -245,17 +245,19 @@ describe("Warnings and limits while leading", () => {
     await reading;
   });
 
-  test("no answer for disconnectGracePeriodMs ends it; an answer in between begins anew", async () => {
+  test("no answer for disconnectGracePeriodMs ends it, counted from when the last answered renewal was sent", async () => {
     const a = world.scripted("a", { disconnectGracePeriodMs: 450, retry: { initialBackoffMs: 5000 } });
     await a.election.start();
-    a.elector.always(out, "renew");
-    await world.clock.advance(450);
-    expect(a.election.status()).toMatchObject({ connection: "disconnected", consecutiveFailures: 2 });
-    a.elector.mend();
-    await world.clock.advance(200);
+    await world.clock.advance(390);
+    a.elector.next("renew", out);
+    await world.clock.advance(220);
     expect(a.election.status()).toMatchObject({ connection: "connected", consecutiveFailures: 0 });
+    a.elector.next("renew", answeredAfter(a.clock, 100));
+    await world.clock.advance(300);
+    // The last answered one went out at 800, and was answered at 900.
     a.elector.always(out, "renew");
-    await world.clock.advance(599);
+    await world.clock.advance(800 + 450 - 910 - 1);
+    expect(a.election.status().connection).toBe("disconnected");
     expect(a.log).toEqual(["promote 1"]);
     await world.clock.advance(1);
     expect(a.log.slice(0, 3)).toEqual(["promote 1", "abort", "demote disconnected"]);

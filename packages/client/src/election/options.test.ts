@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { makeNodeId } from "./node-id.js";
 import { parseElection } from "./options.js";
 
 const LEAST = { groupId: "g", nodeId: "a", ttlMs: 1000 };
@@ -77,6 +78,22 @@ test.each<[object, string, string]>([
   [{ driftRatio: 0.5 }, "driftRatio", "must be a number from 0 to 0.2"],
   [{ priority: 1.5 }, "priority", "whole"],
   [{ heartbeat: 5 }, "heartbeat", "not known"],
+  [{ logger: {} }, "logger.debug", "must be a function; logger needs debug, info, warn, error"],
+  [{ logger: { debug() {}, info() {}, warn() {} } }, "logger.error", "must be a function"],
+  [{ logger: 5 }, "logger", "must be an object with the methods debug, info, warn, error"],
+  [{ metrics: { isLeader() {} } }, "metrics.connectionStatus", "must be a function"],
+  [{ tracer: {} }, "tracer.startSpan", "must be a function"],
+  [{ onPromoteFailure: "ignore" }, "onPromoteFailure", 'must be "resign" or "keep"'],
+  [
+    { disconnectGracePeriodMs: 349 },
+    "disconnectGracePeriodMs",
+    "is 349 and must be at least heartbeatIntervalMs and connectionTimeoutMs together, which is 350",
+  ],
+  [{ metadata: 5 }, "metadata", "must be an object"],
+  [{ metadata: { a: { b: [1, () => 2] } } }, "metadata.a.b[1]", "is of type function"],
+  [{ metadata: { a: Symbol("x") } }, "metadata.a", "is of type symbol"],
+  [{ metadata: { a: Number.NaN } }, "metadata.a", "is NaN, which JSON cannot hold"],
+  [{ metadata: { text: "x".repeat(5000) } }, "metadata", "bytes as JSON, at most 4096"],
 ])("%j is refused, naming %s", (wrong, field, message) => {
   let failure: unknown;
   try {
@@ -86,6 +103,27 @@ test.each<[object, string, string]>([
   }
   expect(failure).toMatchObject({ code: "INVALID_REQUEST", field });
   expect((failure as Error).message).toContain(message);
+});
+
+test("metadata that contains itself is refused by its path", () => {
+  const metadata: Record<string, unknown> = { a: {} };
+  metadata["a"] = { again: metadata };
+  expect(() => parseElection({ ...LEAST, metadata })).toThrow("metadata.a.again contains itself");
+});
+
+test("metadata is copied, so that a later change of the object changes nothing; dates become their text", () => {
+  const given = { since: new Date(0), left: undefined };
+  const { metadata } = parseElection({ ...LEAST, metadata: given });
+  expect(metadata).toEqual({ since: "1970-01-01T00:00:00.000Z" });
+});
+
+test("nodeId and ttlMs have defaults; the nodeId is the same in all elections of a process", () => {
+  const { nodeId, ttlMs } = parseElection({ groupId: "g" });
+  expect(ttlMs).toBe(5000);
+  expect(nodeId).toBe(parseElection({ groupId: "h" }).nodeId);
+  expect(makeNodeId("web 7.example:ü", "ab12")).toBe("web-7.example--ab12");
+  expect(makeNodeId("", "ab12")).toBe("node-ab12");
+  expect(() => parseElection({ groupId: "g", nodeId: makeNodeId("h".repeat(300), "ab12") })).not.toThrow();
 });
 
 test("something else than an object is refused", () => {

@@ -16,7 +16,16 @@ import {
 import type { Breaker } from "./breaker.js";
 import type { HealthChecker } from "./health.js";
 import type { HeartFactory } from "./heart.js";
-import { type ElectionMetrics, type Logger, NO_METRICS, SILENT, type Tracer } from "./telemetry.js";
+import { parseMetadata } from "./metadata.js";
+import { defaultNodeId } from "./node-id.js";
+import {
+  checkLogger,
+  checkMetrics,
+  checkTracer,
+  type ElectionMetrics,
+  type Logger,
+  type Tracer,
+} from "./telemetry.js";
 
 export interface RetryOptions {
   /** Campaigns in a row that may fail before the election gives up; 0 (default): it never does. */
@@ -39,24 +48,37 @@ export interface FencingOptions {
 
 export interface ElectionOptions {
   readonly groupId: string;
-  /** Names this process among the candidates. */
-  readonly nodeId: string;
-  /** How long a crashed leader blocks the group. */
-  readonly ttlMs: number;
+  /**
+   * Names this process among the candidates. 1 to 200 of `A-Z a-z 0-9 . _ : / -`; anything else is refused.
+   * @defaultValue the host name and a random suffix, the same for all elections of the process
+   */
+  readonly nodeId?: string | undefined;
+  /**
+   * How long a crashed leader blocks the group. From 100 to 86,400,000; the elector refuses what the group's policy does not admit.
+   * @defaultValue 5000
+   */
+  readonly ttlMs?: number | undefined;
   /** A fifth of the ttl by default, at most a third. */
   readonly heartbeatIntervalMs?: number | undefined;
   /** The higher wins where the group's policy goes by priority. */
   readonly priority?: number | undefined;
   /** Gives the group the policy by which a higher priority takes over from a lower one that leads; needs an operator's rights. */
   readonly priorityTakeover?: boolean | undefined;
-  /** Shown to everybody with the leader: an address, a version. */
+  /**
+   * Shown to everybody with the leader: an address, a version. A JSON object of at most 4 KiB, checked when the election is
+   * made; functions and other values that JSON cannot hold are refused by their path. `update()` changes it.
+   */
   readonly metadata?: Metadata | undefined;
   /**
    * After so long without an answer another renewal is tried; a late one counts for a third of the ttl. A question is given
    * up then, a campaign after half the ttl.
    */
   readonly connectionTimeoutMs?: number | undefined;
-  /** Step down if no answer has come for so long, though the lease may still run; by default the lease decides. */
+  /**
+   * Step down when no renewal has been answered for this long, counted from when the last answered one was sent, though the
+   * lease may still run. Less than `ttlMs`, and at least `heartbeatIntervalMs` and `connectionTimeoutMs` together.
+   * @defaultValue none: the lease decides
+   */
   readonly disconnectGracePeriodMs?: number | undefined;
   /** Step down after so many heartbeats in a row without success; by default the lease decides. */
   readonly maxConsecutiveFailures?: number | undefined;
@@ -67,6 +89,13 @@ export interface ElectionOptions {
   /** Checks in a row that must fail before the leadership is given up. */
   readonly maxHealthFailures?: number | undefined;
   readonly retry?: RetryOptions | undefined;
+  /**
+   * What happens when `onPromote` rejects before its signal aborts. "resign": the leadership is given up with reason
+   * `promote-failed`, and this process stands again after a backoff (see `retry`). "keep": the failure is reported and the
+   * process leads on without work.
+   * @defaultValue "resign"
+   */
+  readonly onPromoteFailure?: "resign" | "keep" | undefined;
   /** Resign when stopped (default), so that the next leader need not wait for the lease to end. */
   readonly deleteOnStop?: boolean | undefined;
   /** After a leader's lease has run out, let it so long to come back before standing. */
@@ -122,6 +151,7 @@ export interface ParsedElection {
   readonly healthTimeoutMs: number;
   readonly maxHealthFailures: number;
   readonly retry: ParsedRetry;
+  readonly onPromoteFailure: "resign" | "keep";
   readonly deleteOnStop: boolean;
   readonly takeoverDelayMs: number;
   readonly campaignWaitMs: number;
@@ -153,6 +183,7 @@ const KNOWN: readonly (keyof ElectionOptions)[] = [
   "healthTimeoutMs",
   "maxHealthFailures",
   "retry",
+  "onPromoteFailure",
   "deleteOnStop",
   "takeoverDelayMs",
   "campaignWaitMs",
@@ -168,13 +199,14 @@ const KNOWN: readonly (keyof ElectionOptions)[] = [
   "newId",
 ];
 
+const DEFAULT_TTL_MS = 5000;
 /** An hour: no wait of a client is longer. */
 const LONGEST_MS = 3_600_000;
 
 export function parseElection(given: ElectionOptions): ParsedElection {
   if (!isObject(given)) throw new InvalidRequestError("options", "must be an object");
   checkKeys(given, "", KNOWN);
-  const ttlMs = checkInteger(given.ttlMs, "ttlMs", TTL_BOUNDS_MS.min, TTL_BOUNDS_MS.max);
+  const ttlMs = checkInteger(given.ttlMs ?? DEFAULT_TTL_MS, "ttlMs", TTL_BOUNDS_MS.min, TTL_BOUNDS_MS.max);
   const heartbeatIntervalMs = checkInteger(
     given.heartbeatIntervalMs ?? Math.min(LONGEST_MS, Math.floor(ttlMs / 5)),
     "heartbeatIntervalMs",
@@ -205,22 +237,15 @@ export function parseElection(given: ElectionOptions): ParsedElection {
   heart?.check?.({ heartbeatIntervalMs, clock });
   return Object.freeze({
     groupId: checkId(given.groupId, "groupId"),
-    nodeId: checkId(given.nodeId, "nodeId"),
+    nodeId: checkId(given.nodeId ?? defaultNodeId(), "nodeId"),
     ttlMs,
     heartbeatIntervalMs,
     priority: checkInteger(given.priority ?? 0, "priority", -LIMITS.priority, LIMITS.priority),
     priorityTakeover: checkBoolean(given.priorityTakeover, "priorityTakeover", false),
-    metadata: given.metadata,
+    metadata: parseMetadata(given.metadata, "metadata"),
     connectionTimeoutMs,
     disconnectGracePeriodMs:
-      graceMs === undefined
-        ? null
-        : checkLess(
-            "disconnectGracePeriodMs",
-            checkInteger(graceMs, "disconnectGracePeriodMs", 0, LONGEST_MS),
-            "ttlMs",
-            ttlMs,
-          ),
+      graceMs === undefined ? null : checkGrace(graceMs, ttlMs, heartbeatIntervalMs + connectionTimeoutMs),
     maxConsecutiveFailures:
       given.maxConsecutiveFailures === undefined
         ? null
@@ -230,13 +255,14 @@ export function parseElection(given: ElectionOptions): ParsedElection {
     healthTimeoutMs: timeout("healthTimeoutMs"),
     maxHealthFailures: checkInteger(given.maxHealthFailures ?? 1, "maxHealthFailures", 1, 1_000_000),
     retry: parseRetry(given.retry),
+    onPromoteFailure: checkPromoteFailure(given.onPromoteFailure),
     deleteOnStop: checkBoolean(given.deleteOnStop, "deleteOnStop", true),
     takeoverDelayMs: checkInteger(given.takeoverDelayMs ?? 0, "takeoverDelayMs", 0, LONGEST_MS),
     campaignWaitMs: checkInteger(given.campaignWaitMs ?? 30_000, "campaignWaitMs", 0, LIMITS.waitMs),
     stopMarginMs,
-    logger: given.logger ?? SILENT,
-    metrics: given.metrics ?? NO_METRICS,
-    tracer: given.tracer ?? null,
+    logger: checkLogger(given.logger),
+    metrics: checkMetrics(given.metrics),
+    tracer: checkTracer(given.tracer),
     breaker: given.breaker ?? null,
     heart,
     driftRatio,
@@ -320,6 +346,22 @@ function checkStopMargin(stopMarginMs: number, leaseMs: number, beatMs: number):
     "stopMarginMs",
     `is ${stopMarginMs} and leaves ${leftMs} ms of the lease, less than heartbeatIntervalMs and connectionTimeoutMs take together, which is ${beatMs}`,
   );
+}
+
+/** Else it would step down although every renewal is answered. */
+function checkGrace(given: number, ttlMs: number, beatMs: number): number {
+  const field = "disconnectGracePeriodMs";
+  const graceMs = checkLess(field, checkInteger(given, field, 0, LONGEST_MS), "ttlMs", ttlMs);
+  if (graceMs >= beatMs) return graceMs;
+  throw new InvalidRequestError(
+    field,
+    `is ${graceMs} and must be at least heartbeatIntervalMs and connectionTimeoutMs together, which is ${beatMs}`,
+  );
+}
+
+function checkPromoteFailure(given: unknown): "resign" | "keep" {
+  if (given === undefined || given === "resign" || given === "keep") return given ?? "resign";
+  throw new InvalidRequestError("onPromoteFailure", 'must be "resign" or "keep"');
 }
 
 function checkObject<T extends object>(given: T | undefined, field: string, known: readonly string[]): T {

@@ -1,31 +1,47 @@
 import type { Broadcast } from "./broadcast.js";
+import { FailureLog } from "./failure-log.js";
 import type { ParsedElection } from "./options.js";
-import { codeOf, isPermanent } from "./retry.js";
+import { codeOf, isPermanent, messageOf } from "./retry.js";
 import type {
   ConnectionStatus,
   DemoteReason,
   ElectionEvent,
   ElectionState,
+  HookName,
   KnownLeader,
   Mandate,
 } from "./state.js";
-import type { ElectionLabels, Span } from "./telemetry.js";
+import type { ElectionLabels, ElectionMetrics, Logger, Span, TelemetryPart } from "./telemetry.js";
+import { UserCode } from "./user-code.js";
 
-/** Tells events, logs, metrics and traces of one election, and keeps what only they need to remember. */
+/** The process wished to stop, or was asked to. Every other end of a leadership is worth a warning. */
+const ORDERLY: ReadonlySet<DemoteReason> = new Set(["stopped", "finished", "resigned", "transferred"]);
+
+/**
+ * Writes events, logs, metrics and traces of one election, and keeps what only they need to remember. No method throws or
+ * runs code of the user before it returns, so any of them may be called in the middle of anything.
+ */
 export class Reporter {
   readonly #options: ParsedElection;
   readonly #events: Broadcast<ElectionEvent>;
   readonly #labels: ElectionLabels;
+  readonly #code: UserCode<TelemetryPart>;
+  readonly #failures: FailureLog;
   #correlationId: string | null = null;
   #mandate: Mandate | null = null;
   #promotedAtMs = 0;
-  #span: Span | null = null;
+  #span: DeferredSpan | null = null;
   #connection: ConnectionStatus = "unknown";
 
   constructor(options: ParsedElection, events: Broadcast<ElectionEvent>) {
     this.#options = options;
     this.#events = events;
     this.#labels = { group: options.groupId, node: options.nodeId };
+    this.#failures = new FailureLog(options.clock);
+    this.#code = new UserCode((part, error) => {
+      if (part !== "logger") this.#log("error", { part, err: error }, `${part} failed: ${messageOf(error)}`);
+      this.#events.emit({ kind: "telemetry-failed", part, error });
+    });
   }
 
   get connection(): ConnectionStatus {
@@ -36,101 +52,127 @@ export class Reporter {
     return this.#correlationId;
   }
 
+  /** A run of the election begins: there is something to read again. */
+  begin(): void {
+    this.#events.begin();
+  }
+
   moved(from: ElectionState, to: ElectionState): void {
-    this.#options.metrics.transition(this.#labels, from.kind, to.kind);
-    this.#options.metrics.isLeader(this.#labels, to.kind === "leading");
-    this.#options.logger.debug(this.#fields({ from: from.kind, to: to.kind }), "election moved on");
+    this.#measure((metrics) => metrics.transition(this.#labels, from.kind, to.kind));
+    this.#measure((metrics) => metrics.isLeader(this.#labels, to.kind === "leading"));
+    this.#log("debug", { from: from.kind, to: to.kind }, "election state changed");
   }
 
   /** `error`: why there was no answer; `null`: there was one. */
   contact(error: unknown): void {
-    if (error !== null) {
-      this.#options.metrics.failure(this.#labels, codeOf(error));
-      const level = isPermanent(error) ? "error" : "warn";
-      this.#options.logger[level](this.#fields({ err: error }), "the elector did not answer as it should");
-    }
+    if (error === null) this.#failures.clear();
+    else this.#requestFailed(error);
     const status = error === null || isPermanent(error) ? "connected" : "disconnected";
     if (status === this.#connection) return;
+    if (this.#connection === "disconnected") this.#log("info", {}, "elector answers again");
     this.#connection = status;
-    this.#options.metrics.connectionStatus(this.#labels, status);
+    this.#measure((metrics) => metrics.connectionStatus(this.#labels, status));
     this.#events.emit({ kind: "connection", status });
   }
 
   campaignSpan(): (outcome: "elected" | "lost" | "failed") => void {
-    const span = this.#options.tracer?.startSpan("tenure.campaign", { attributes: this.#attributes() });
+    const span = this.#startSpan("tenure.campaign", this.#attributes());
     return (outcome) => {
-      this.#options.metrics.acquireAttempt(this.#labels, outcome);
-      span?.setAttribute("tenure.outcome", outcome);
-      span?.end();
+      this.#measure((metrics) => metrics.acquireAttempt(this.#labels, outcome));
+      span.end("tenure.outcome", outcome);
     };
   }
 
-  promoted(mandate: Mandate): void {
+  promoted(mandate: Mandate, correlationId: string): void {
     this.#mandate = mandate;
-    this.#correlationId = this.#options.newId();
+    this.#correlationId = correlationId;
     this.#promotedAtMs = this.#options.clock.monotonicMs();
-    const attributes = { ...this.#attributes(), "tenure.term": mandate.term };
-    this.#span = this.#options.tracer?.startSpan("tenure.leadership", { attributes }) ?? null;
-    this.#options.logger.info(this.#fields({}), "leads");
+    this.#span = this.#startSpan("tenure.leadership", {
+      ...this.#attributes(),
+      "tenure.term": mandate.term,
+    });
+    this.#log("info", {}, "became leader");
     this.#events.emit({ kind: "promoted", mandate });
   }
 
-  demoting(reason: DemoteReason): void {
+  demoting(mandate: Mandate, reason: DemoteReason): void {
     const seconds = (this.#options.clock.monotonicMs() - this.#promotedAtMs) / 1000;
-    this.#options.metrics.leaderDuration(this.#labels, seconds);
-    this.#options.logger.info(this.#fields({ reason }), "leads no more; its work is told to end");
-    this.#span?.addEvent("demoting", { "tenure.reason": reason });
+    this.#measure((metrics) => metrics.leaderDuration(this.#labels, seconds));
+    const level = ORDERLY.has(reason) ? "info" : "warn";
+    this.#log(level, { reason }, "no longer leads; the work was asked to end");
+    this.#span?.act((span) => span.addEvent("demoting", { "tenure.reason": reason }));
+    this.#events.emit({ kind: "demoting", mandate, reason });
+  }
+
+  /** The work still runs, `overdueMs` after its signal. */
+  workOverdue(mandate: Mandate, reason: DemoteReason, overdueMs: number, leaseLeftMs: number): void {
+    this.#measure((metrics) => metrics.workOverdue(this.#labels, overdueMs / 1000));
+    const lease = leaseLeftMs > 0 ? "its lease still runs" : "another node may lead meanwhile";
+    this.#log("warn", { reason, overdueMs, leaseLeftMs }, `work ignores its signal; ${lease}`);
+    this.#events.emit({ kind: "work-overdue", mandate, reason, overdueMs, leaseLeftMs });
+  }
+
+  /** Work that was overdue has ended. */
+  workEnded(): void {
+    this.#measure((metrics) => metrics.workOverdue(this.#labels, 0));
   }
 
   demoted(mandate: Mandate, reason: DemoteReason): void {
-    this.#options.logger.info(this.#fields({ reason }), "its work has ended");
+    this.#log("info", { reason }, "work finished");
     this.#events.emit({ kind: "demoted", mandate, reason });
-    this.#span?.setAttribute("tenure.reason", reason);
-    this.#span?.end();
+    this.#span?.end("tenure.reason", reason);
     this.#span = null;
     this.#mandate = null;
     this.#correlationId = null;
   }
 
   leaderChanged(leader: KnownLeader, previousId: string | null): void {
-    this.#options.logger.info(
-      this.#fields({ leader: leader.nodeId, leaderTerm: leader.term }),
-      "another leader",
-    );
+    const { nodeId, term } = leader;
+    // Its own promotion has a line of its own.
+    const level = nodeId === this.#options.nodeId ? "debug" : "info";
+    const message = nodeId === null ? "group has no leader" : "leader changed";
+    this.#log(level, { leader: nodeId, previous: previousId, leaderTerm: term }, message);
     this.#events.emit({ kind: "leader-changed", leader, previousId });
   }
 
   danger(leftMs: number): void {
-    if (this.#mandate === null) return;
-    this.#options.logger.warn(this.#fields({ leftMs }), "half the ttl has gone without a renewal");
-    this.#span?.addEvent("danger", { "tenure.left_ms": leftMs });
-    this.#events.emit({ kind: "danger", mandate: this.#mandate, leftMs });
+    const mandate = this.#mandate;
+    if (mandate === null) return;
+    this.#log("warn", { leftMs }, "half the ttl has gone without a renewal");
+    this.#span?.act((span) => span.addEvent("danger", { "tenure.left_ms": leftMs }));
+    this.#events.emit({ kind: "danger", mandate, leftMs });
   }
 
   heartbeat(outcome: "renewed" | "failed", seconds: number): void {
-    this.#options.metrics.heartbeat(this.#labels, outcome, seconds);
+    this.#measure((metrics) => metrics.heartbeat(this.#labels, outcome, seconds));
   }
 
   tokenInvalid(): void {
-    this.#options.metrics.tokenValidationFailure(this.#labels);
-    this.#options.logger.warn(this.#fields({}), "the store names another leader or term");
+    this.#measure((metrics) => metrics.tokenValidationFailure(this.#labels));
+    this.#log("warn", {}, "the store names another leader or term");
   }
 
-  health(healthy: boolean): void {
-    this.#options.logger[healthy ? "info" : "warn"](
-      this.#fields({ healthy }),
-      healthy ? "healthy again" : "unhealthy",
-    );
-    this.#events.emit({ kind: "health", healthy });
+  /** `error`: why the last check was bad, where it threw. */
+  health(healthy: boolean, error: unknown): void {
+    const why = error === undefined ? {} : { err: error };
+    const cause = error === undefined ? "" : `: ${messageOf(error)}`;
+    if (healthy) this.#log("info", { healthy }, "became healthy");
+    else this.#log("warn", { healthy, ...why }, `became unhealthy${cause}`);
+    this.#events.emit({ kind: "health", healthy, ...(error === undefined ? {} : { error }) });
   }
 
-  hookFailed(hook: string, error: unknown): void {
-    this.#options.logger.error(this.#fields({ hook, err: error }), "a hook failed");
+  heartFailed(error: unknown): void {
+    this.#measure((metrics) => metrics.failure(this.#labels, codeOf(error)));
+    this.#log("error", { err: error }, `lease renewal cannot run: ${messageOf(error)}`);
+  }
+
+  hookFailed(hook: HookName, error: unknown): void {
+    this.#log("error", { hook, err: error }, `${hook} failed: ${messageOf(error)}`);
     this.#events.emit({ kind: "hook-failed", hook, error });
   }
 
   failed(error: Error): void {
-    this.#options.logger.error(this.#fields({ err: error }), "the election has ended");
+    this.#log("error", { err: error }, `election failed: ${error.message}`);
     this.#events.emit({ kind: "failed", error });
     this.#events.end();
   }
@@ -140,14 +182,55 @@ export class Reporter {
     this.#events.end();
   }
 
-  #fields(more: object): object {
+  #requestFailed(error: unknown): void {
+    const code = codeOf(error);
+    this.#measure((metrics) => metrics.failure(this.#labels, code));
+    const repeated = this.#failures.count(code);
+    if (repeated === null) return;
+    const times = repeated === 0 ? "" : ` ${repeated + 1} times`;
+    const level = isPermanent(error) ? "error" : "warn";
+    this.#log(level, { err: error, repeated }, `request to the elector failed${times}: ${messageOf(error)}`);
+  }
+
+  #log(level: keyof Logger, more: object, message: string): void {
     const { group, node } = this.#labels;
     const led =
       this.#mandate === null ? {} : { term: this.#mandate.term, correlationId: this.#correlationId };
-    return { group, node, ...led, ...more };
+    const fields = { group, node, ...led, ...more };
+    this.#code.call("logger", () => this.#options.logger[level](fields, message));
+  }
+
+  #measure(record: (metrics: ElectionMetrics) => unknown): void {
+    this.#code.call("metrics", () => record(this.#options.metrics));
+  }
+
+  #startSpan(name: string, attributes: Record<string, string | number>): DeferredSpan {
+    return new DeferredSpan(this.#code, () => this.#options.tracer?.startSpan(name, { attributes }));
   }
 
   #attributes(): Record<string, string> {
     return { "tenure.group": this.#labels.group, "tenure.node": this.#labels.node };
+  }
+}
+
+/** A span that is started, and acted on, outside of the election's own stack. */
+class DeferredSpan {
+  readonly #code: UserCode<TelemetryPart>;
+  #span: Span | undefined;
+
+  constructor(code: UserCode<TelemetryPart>, start: () => Span | undefined) {
+    this.#code = code;
+    code.call("tracer", () => {
+      this.#span = start();
+    });
+  }
+
+  act(use: (span: Span) => unknown): void {
+    this.#code.call("tracer", () => (this.#span === undefined ? undefined : use(this.#span)));
+  }
+
+  end(key: string, value: string): void {
+    this.act((span) => span.setAttribute(key, value));
+    this.act((span) => span.end());
   }
 }

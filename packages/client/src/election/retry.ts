@@ -1,6 +1,6 @@
 import type { ParsedRetry } from "./options.js";
 
-/** What no repetition mends: somebody has to change something. Everything else may pass. */
+/** No repetition helps: a person has to change something. Every other error may pass. */
 const PERMANENT: ReadonlySet<unknown> = new Set([
   "INVALID_REQUEST",
   "INVALID_TTL",
@@ -14,6 +14,10 @@ const PERMANENT: ReadonlySet<unknown> = new Set([
 export function codeOf(error: unknown): string {
   const code = (error as { code?: unknown } | null | undefined)?.code;
   return typeof code === "string" ? code : "UNKNOWN";
+}
+
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }
 
 export function isPermanent(error: unknown): boolean {

@@ -3,6 +3,8 @@
  * and an operator's acts, and watches in true time what the elections promise. The first broken promise is thrown.
  */
 import { Random } from "@tenure/core/testing";
+import type { ElectionOptions } from "./options.js";
+import { NO_METRICS } from "./telemetry.js";
 import { type Distant, World } from "./world.test-kit.js";
 
 const TTL_MS = 1000;
@@ -19,6 +21,8 @@ interface Process extends Distant {
   working: number | null;
   /** Between promote and demote. */
   promoted: boolean;
+  promotions: number;
+  demotions: number;
   healthy: boolean;
   stopped: Promise<void> | null;
   /** Its timers that run on the other clock may be late by a heartbeat after a sleep. */
@@ -31,8 +35,13 @@ export interface Tally {
   readonly acts: number;
 }
 
-export async function runSchedule(seed: number): Promise<Tally> {
-  const schedule = new Schedule(seed);
+export interface ScheduleOptions {
+  /** Loggers, metrics, spans, listeners and hooks throw, reject, call the election, or stall the process. */
+  readonly unruly?: boolean;
+}
+
+export async function runSchedule(seed: number, { unruly = false }: ScheduleOptions = {}): Promise<Tally> {
+  const schedule = new Schedule(seed, unruly);
   await schedule.storm();
   await schedule.quiet();
   return schedule.tally();
@@ -46,12 +55,16 @@ class Schedule {
   /** By whom. */
   readonly #promoted = new Map<number, string>();
   readonly #broken: string[] = [];
+  readonly #unruly: boolean;
+  /** Nothing is done to the processes any more, not even by themselves. */
+  #calm = false;
   #incarnations = 0;
   #looks = 0;
   #acts = 0;
   #lookedAtMs = 0;
 
-  constructor(seed: number) {
+  constructor(seed: number, unruly: boolean) {
+    this.#unruly = unruly;
     this.#random = new Random(seed);
     this.#world = new World(seed);
     for (const nodeId of ["a", "b", "c"]) this.#processes.push(this.#start(nodeId));
@@ -74,6 +87,7 @@ class Schedule {
   /** Everything is well again: then exactly one leads, the store says the same, and who was stopped has ended. */
   async quiet(): Promise<void> {
     const { operator } = this.#world;
+    this.#calm = true;
     for (const each of [...this.#processes, ...this.#gone]) {
       Object.assign(each.plan, { lostAnswerRate: 0, lostRequestRate: 0, lateRate: 0, syncFailRate: 0 });
       Object.assign(each.plan, { outageUntilMs: 0, feedStalledUntilMs: 0 });
@@ -99,6 +113,10 @@ class Schedule {
       stopped !== null && !clock.isKilled ? [stopped] : [],
     );
     await this.#world.until(Promise.all([...ending, ...earlier]), 20_000);
+    for (const { name, clock, promotions, demotions } of [...this.#processes, ...this.#gone]) {
+      if (!clock.isKilled && promotions !== demotions)
+        this.#break(`${name} ended after ${promotions} promotions and ${demotions} demotions`);
+    }
     this.#world.clock.stop();
     if (this.#broken.length > 0) throw new Error(this.#broken[0]);
   }
@@ -210,6 +228,7 @@ class Schedule {
         campaignWaitMs: random.pick([0, 2000, 30_000]),
         takeoverDelayMs: random.pick([0, 0, 0, 400]),
         newId: () => `${name}-${incarnation}-${(ids += 1)}`,
+        ...(this.#unruly ? this.#unrulyTelemetry(() => process) : {}),
       },
       {
         rate: random.between(0.99, 1.01),
@@ -223,11 +242,14 @@ class Schedule {
       name,
       working: null,
       promoted: false,
+      promotions: 0,
+      demotions: 0,
       healthy: true,
       stopped: null,
       wokeAtMs: Number.NEGATIVE_INFINITY,
     });
     this.#observe(process);
+    if (this.#unruly) this.#listen(process);
     distant.election.start().catch((error: unknown) => this.#break(`${name} has failed: ${String(error)}`));
     return process;
   }
@@ -239,6 +261,7 @@ class Schedule {
       if (this.#promoted.has(term))
         this.#break(`term ${term} is promoted by ${this.#promoted.get(term)} and ${name}`);
       process.promoted = true;
+      process.promotions += 1;
       this.#promoted.set(term, name);
       if (!signal.aborted) {
         process.working = term;
@@ -248,14 +271,48 @@ class Schedule {
       const windDownMs = this.#random.chance(0.2) ? 1500 : this.#random.between(0, 200);
       await new Promise<void>((resolve) => clock.after(windDownMs, resolve));
       process.promoted = false;
+      if (this.#unruly && this.#random.chance(0.3)) throw new Error("unruly work");
     });
-    let demotions = 0;
     election.onDemote(() => {
-      demotions += 1;
+      process.demotions += 1;
       if (process.promoted) this.#break(`${name} is demoted while its work goes on`);
-      const own = [...this.#promoted.values()].filter((by) => by === name).length;
-      if (demotions > own) this.#break(`${name} is demoted more often than promoted`);
+      if (process.demotions !== process.promotions)
+        this.#break(`${name} is demoted ${process.demotions} times, promoted ${process.promotions} times`);
+      if (this.#unruly && this.#random.chance(0.3)) throw new Error("unruly onDemote");
     });
+  }
+
+  #unrulyTelemetry(process: () => Process): Pick<ElectionOptions, "logger" | "metrics" | "tracer"> {
+    const act = () => this.#misbehave(process());
+    const names = Object.keys(NO_METRICS);
+    const span = { addEvent: act, setAttribute: act, end: () => void act().catch(() => {}) };
+    return {
+      logger: Object.fromEntries(["debug", "info", "warn", "error"].map((name) => [name, act])) as never,
+      metrics: Object.fromEntries(names.map((name) => [name, act])) as never,
+      tracer: {
+        startSpan: () => {
+          act().catch(() => {});
+          return span;
+        },
+      },
+    };
+  }
+
+  #listen(process: Process): void {
+    process.election.onLeaderChange(() => this.#misbehave(process));
+  }
+
+  #misbehave(process: Process): Promise<never> {
+    const { election, clock } = process;
+    const random = this.#random;
+    if (this.#calm) throw new Error("unruly telemetry");
+    if (clock.isRunning && random.chance(0.05)) this.#hold(process, "pause", random.between(10, 1500));
+    if (random.chance(0.05)) election.resign({ standAgainAfterMs: random.int(100, 2000) });
+    if (random.chance(0.02) && this.#processes.includes(process)) this.#replace(process, "stop");
+    if (random.chance(0.3)) election.isLeader();
+    if (random.chance(0.2)) return Promise.reject(new Error("unruly promise"));
+    if (random.chance(0.3)) throw new Error("unruly telemetry");
+    return new Promise(() => {});
   }
 
   #break(promise: string): void {

@@ -22,3 +22,16 @@ test("in random schedules nobody leads beside another, no term is led twice, wor
   expect(terms).toBeGreaterThan(5 * WORLDS);
   expect(looks).toBeGreaterThan(50 * WORLDS);
 }, 600_000);
+
+test("in random schedules, telemetry and hooks that throw, reject, stall or call the election break no promise", async () => {
+  let terms = 0;
+  const failures: string[] = [];
+  for (let seed = 1; seed <= WORLDS / 2; seed += 1) {
+    await runSchedule(seed, { unruly: true }).then(
+      (tally) => (terms += tally.terms),
+      (error: unknown) => failures.push(`seed ${seed}: ${String(error)}`),
+    );
+  }
+  expect(failures).toEqual([]);
+  expect(terms).toBeGreaterThan(2 * WORLDS);
+}, 600_000);

@@ -1,4 +1,4 @@
-import { BackendUnavailableError, UnauthorizedError } from "@tenure/core";
+import { BackendUnavailableError, ClosedError, UnauthorizedError } from "@tenure/core";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { out, refused, silence } from "./scripted-elector.test-kit.js";
 import { failureOf, World } from "./world.test-kit.js";
@@ -54,14 +54,7 @@ describe("Campaigns that fail", () => {
     await world.until(b.election.stop());
   });
 
-  test.each([
-    "INVALID_REQUEST",
-    "INVALID_TTL",
-    "UNAUTHORIZED",
-    "UNAUTHENTICATED",
-    "GROUP_NOT_FOUND",
-    "CLOSED",
-  ])(
+  test.each(["INVALID_REQUEST", "INVALID_TTL", "UNAUTHORIZED", "UNAUTHENTICATED", "GROUP_NOT_FOUND"])(
     "%s as the first answer ends the election; later it is tried again after the longest pause",
     async (code) => {
       const error = Object.assign(new Error("refused"), { code });
@@ -81,6 +74,34 @@ describe("Campaigns that fail", () => {
       await world.until(later.election.stop());
     },
   );
+
+  test.each([
+    ["waits in the elector's queue", {}],
+    ["waits for its watch, with a takeover delay", { takeoverDelayMs: 400 }],
+  ])("an election that %s fails when its elector is closed underneath it", async (_how, options) => {
+    const leader = world.participant("a");
+    const own = world.elector();
+    const b = world.participant("b", options, () => own);
+    await leader.election.start();
+    await b.election.start();
+    await world.clock.advance(100);
+    const failed = failureOf(b.election.untilLeader());
+    void own.close();
+    await world.clock.advance(6000);
+    expect(await failed).toBeInstanceOf(ClosedError);
+    expect(b.election.status().state).toMatchObject({ kind: "failed", error: { code: "CLOSED" } });
+    await world.until(leader.election.stop());
+  });
+
+  test("a leader whose elector is closed underneath it steps down as refused, and then fails", async () => {
+    const own = world.elector();
+    const a = world.participant("a", {}, () => own);
+    await a.election.start();
+    void own.close();
+    await world.clock.advance(6000);
+    expect(a.log).toEqual(["promote 1", "abort", "demote refused"]);
+    expect(a.election.status().state).toMatchObject({ kind: "failed", error: { code: "CLOSED" } });
+  });
 
   test("a service that asks for a longer pause gets it", async () => {
     const a = world.scripted("a", { retry: { jitter: 0 } });
@@ -106,15 +127,13 @@ describe("Campaigns that fail", () => {
     await world.until(a.election.stop());
   });
 
-  test("an election that fails while it leads, by its own logger, leads no more and keeps no lease", async () => {
+  test("an election that fails at its promotion, by its own newId, leads no more and keeps no lease", async () => {
+    let ids = 0;
     const a = world.scripted("a", {
-      logger: {
-        debug() {},
-        info(_fields, message) {
-          if (message === "leads") throw new Error("disk full");
-        },
-        warn() {},
-        error() {},
+      newId: () => {
+        ids += 1;
+        if (ids > 1) throw new Error("no entropy");
+        return "first";
       },
     });
     await failureOf(a.election.start());

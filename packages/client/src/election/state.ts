@@ -1,4 +1,5 @@
 import type { EndReason } from "@tenure/core";
+import type { TelemetryPart } from "./telemetry.js";
 
 /** What a leader holds in its hands: pass `term` along with every write that only the leader may make. */
 export interface Mandate {
@@ -29,6 +30,10 @@ export type DemoteReason =
   | "disconnected"
   /** `maxConsecutiveFailures` heartbeats in a row failed. */
   | "heartbeat-failed"
+  /** `onPromote` rejected before its signal aborted, and `onPromoteFailure` is "resign". */
+  | "promote-failed"
+  /** Nothing can renew the lease any more: the thread of `workerHeart` has ended, or its elector cannot be opened. */
+  | "heart-failed"
   /** Renewals are refused for good: not allowed, a ttl that the policy no longer admits. */
   | "refused"
   /** The store names another leader or term. */
@@ -46,8 +51,10 @@ export type ElectionState =
   /** Stands for election, or waits to be let. */
   | { readonly kind: "following" }
   | { readonly kind: "leading"; readonly mandate: Mandate }
-  /** Leads no more; its work and `onDemote` have not ended yet, and nothing was resigned. */
+  /** No longer leads; its work and `onDemote` have not ended yet, and nothing was resigned. */
   | { readonly kind: "stepping-down"; readonly mandate: Mandate; readonly reason: DemoteReason }
+  /** The work and `onDemote` have ended; the elector has not answered the resignation yet. */
+  | { readonly kind: "resigning"; readonly mandate: Mandate; readonly reason: DemoteReason }
   /** Does not stand for election until its health check says yes again. */
   | { readonly kind: "unhealthy" }
   | { readonly kind: "failed"; readonly error: Error }
@@ -78,14 +85,33 @@ export interface ElectionStatus {
   readonly correlationId: string | null;
 }
 
+/** Whose code failed: one of the hooks, or a listener given to `on`. */
+export type HookName = "onPromote" | "onDemote" | "onLeaderChange" | "listener";
+
 export type ElectionEvent =
   | { readonly kind: "promoted"; readonly mandate: Mandate }
+  /** The leadership is lost at this moment; its work has not ended yet. */
+  | { readonly kind: "demoting"; readonly mandate: Mandate; readonly reason: DemoteReason }
+  /** The work runs on after its lease has ended, or for longer than `stopMarginMs` after its signal. Repeated. */
+  | {
+      readonly kind: "work-overdue";
+      readonly mandate: Mandate;
+      readonly reason: DemoteReason;
+      /** Since the signal aborted. */
+      readonly overdueMs: number;
+      /** 0: another node may lead meanwhile. */
+      readonly leaseLeftMs: number;
+    }
+  /** The work and `onDemote` have ended. */
   | { readonly kind: "demoted"; readonly mandate: Mandate; readonly reason: DemoteReason }
   | { readonly kind: "leader-changed"; readonly leader: KnownLeader; readonly previousId: string | null }
   /** Half the ttl has gone since the last renewal that came through was sent. */
   | { readonly kind: "danger"; readonly mandate: Mandate; readonly leftMs: number }
   | { readonly kind: "connection"; readonly status: ConnectionStatus }
-  | { readonly kind: "health"; readonly healthy: boolean }
-  | { readonly kind: "hook-failed"; readonly hook: string; readonly error: unknown }
+  /** `error`: why the last check was bad, where it threw or returned no boolean. */
+  | { readonly kind: "health"; readonly healthy: boolean; readonly error?: unknown }
+  | { readonly kind: "hook-failed"; readonly hook: HookName; readonly error: unknown }
+  /** A logger, metric or tracer threw; reported once for each. */
+  | { readonly kind: "telemetry-failed"; readonly part: TelemetryPart; readonly error: unknown }
   | { readonly kind: "failed"; readonly error: Error }
   | { readonly kind: "stopped" };

@@ -2,7 +2,10 @@
  * What an election tells the world about itself. Three small interfaces, so that this package depends on nobody's logger,
  * registry or tracer: pino, prom-client (`prometheusMetrics`) and OpenTelemetry fit as they are.
  */
+import { InvalidRequestError, isObject } from "@tenure/core";
 import type { ConnectionStatus } from "./state.js";
+
+export type TelemetryPart = "logger" | "metrics" | "tracer";
 
 /** As pino has it. */
 export interface Logger {
@@ -24,6 +27,8 @@ export interface ElectionMetrics {
   tokenValidationFailure(labels: ElectionLabels): void;
   heartbeat(labels: ElectionLabels, outcome: "renewed" | "failed", seconds: number): void;
   leaderDuration(labels: ElectionLabels, seconds: number): void;
+  /** For how long overdue work has run on after its signal; 0 when it has ended. */
+  workOverdue(labels: ElectionLabels, seconds: number): void;
 }
 
 export interface ElectionLabels {
@@ -40,6 +45,7 @@ export const NO_METRICS: ElectionMetrics = {
   tokenValidationFailure() {},
   heartbeat() {},
   leaderDuration() {},
+  workOverdue() {},
 };
 
 /** The part of OpenTelemetry's `Tracer` and `Span` that is used here. */
@@ -54,4 +60,31 @@ export interface Span {
   addEvent(name: string, attributes?: Readonly<Record<string, string | number>>): unknown;
   setAttribute(key: string, value: string | number): unknown;
   end(): void;
+}
+
+/** Refuses what lacks a method, so that the lack is found when the election is made and not when it leads. */
+export function checkLogger(given: Logger | undefined): Logger {
+  return given === undefined ? SILENT : checkMethods(given, "logger", Object.keys(SILENT));
+}
+
+export function checkMetrics(given: ElectionMetrics | undefined): ElectionMetrics {
+  return given === undefined ? NO_METRICS : checkMethods(given, "metrics", Object.keys(NO_METRICS));
+}
+
+export function checkTracer(given: Tracer | undefined): Tracer | null {
+  return given === undefined ? null : checkMethods(given, "tracer", ["startSpan"]);
+}
+
+function checkMethods<T extends object>(given: T, field: string, names: readonly string[]): T {
+  if (!isObject(given) && typeof given !== "function") {
+    throw new InvalidRequestError(field, `must be an object with the methods ${names.join(", ")}`);
+  }
+  for (const name of names) {
+    if (typeof (given as Readonly<Record<string, unknown>>)[name] === "function") continue;
+    throw new InvalidRequestError(
+      `${field}.${name}`,
+      `must be a function; ${field} needs ${names.join(", ")}`,
+    );
+  }
+  return given;
 }

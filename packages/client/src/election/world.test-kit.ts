@@ -52,6 +52,11 @@ export class World {
     return this.#participant(nodeId, options, clock, over?.(stored) ?? stored);
   }
 
+  /** Over the store, for a test that closes it. */
+  elector(): StoreElector {
+    return this.#open(this.clock.process(), this.store);
+  }
+
   /** Over an elector that can be told to fail. */
   scripted(nodeId: string, options: Setup = {}): Scripted {
     const clock = this.clock.process();

@@ -85,6 +85,11 @@ export function prometheusMetrics(options: PrometheusMetricsOptions): ElectionMe
   const durations = make(Histogram, "election_leader_duration_seconds", "How long leaderships lasted", {
     buckets: LEADER_SECONDS,
   });
+  const overdue = make(
+    Gauge,
+    "election_work_overdue_seconds",
+    "For how long overdue work has run on after its signal, else 0",
+  );
   return {
     isLeader: (labels, leads) => isLeader.set({ ...labels }, leads ? 1 : 0),
     connectionStatus: (labels, status) => connectionStatus.set({ ...labels }, status === "connected" ? 1 : 0),
@@ -94,5 +99,6 @@ export function prometheusMetrics(options: PrometheusMetricsOptions): ElectionMe
     tokenValidationFailure: (labels) => invalid.inc({ ...labels }),
     heartbeat: (labels, outcome, seconds) => heartbeats.observe({ ...labels, outcome }, seconds),
     leaderDuration: (labels, seconds) => durations.observe({ ...labels }, seconds),
+    workOverdue: (labels, seconds) => overdue.set({ ...labels }, seconds),
   };
 }

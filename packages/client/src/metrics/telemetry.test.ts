@@ -150,14 +150,14 @@ test("with pino, every line of a leadership has its correlation id, and no two l
   );
   await twoLeaderships({ logger });
   expect(lines.every(({ group, node }) => group === "g" && node === "a")).toBe(true);
-  const ids = lines.filter(({ msg }) => msg === "leads").map(({ correlationId }) => correlationId);
+  const ids = lines.filter(({ msg }) => msg === "became leader").map(({ correlationId }) => correlationId);
   expect(ids).toHaveLength(2);
   expect(new Set(ids).size).toBe(2);
   for (const [index, id] of ids.entries()) {
-    const begin = lines.findIndex(({ msg, correlationId }) => msg === "leads" && correlationId === id);
-    const end = lines.findIndex(
-      ({ msg, correlationId }) => msg === "its work has ended" && correlationId === id,
+    const begin = lines.findIndex(
+      ({ msg, correlationId }) => msg === "became leader" && correlationId === id,
     );
+    const end = lines.findIndex(({ msg, correlationId }) => msg === "work finished" && correlationId === id);
     expect(end).toBeGreaterThan(begin);
     const during = lines.slice(begin, end + 1);
     expect(during.map(({ correlationId }) => correlationId)).toEqual(during.map(() => id));

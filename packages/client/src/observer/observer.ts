@@ -31,7 +31,7 @@ export class Observer implements AsyncDisposable {
   readonly #options: ParsedObserver;
   readonly #watch: LeaderWatch;
   readonly #events = new Broadcast<ObserverEvent>();
-  readonly #hooks: HookQueue;
+  readonly #hooks: HookQueue<string>;
   readonly #stopping = new AbortController();
   #hook: LeaderChangeHook | null = null;
   #leader: ObservedLeader | null = null;

@@ -8,6 +8,7 @@ import {
   LIMITS,
   type Metadata,
 } from "@tenure/core";
+import { parseMetadata } from "../election/metadata.js";
 import { type ElectionOptions, type ParsedElection, parseElection } from "../election/options.js";
 import { NO_ROLE_METRICS, type RoleMetrics } from "./state.js";
 
@@ -174,7 +175,7 @@ export function parseRole(
     priority: checkInteger(priority ?? 0, "priority", -LIMITS.priority, LIMITS.priority),
     dependsOn: (dependsOn ?? []).map((each) => checkId(each, "dependsOn")),
     set: set === undefined ? null : checkId(set, "set"),
-    metadata,
+    metadata: parseMetadata(metadata, `role ${name}.metadata`),
     campaignWaitMs: waitMs,
   });
 }

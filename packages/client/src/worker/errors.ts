@@ -12,7 +12,7 @@ export class ThreadRenewalError extends Error {
   }
 }
 
-/** The thread that renews could not start, or has ended: nothing is renewed, and the lease runs out. */
+/** The thread that renews could not start, or has ended: `start()` rejects with it, or the leadership ends as `heart-failed`. */
 export class HeartThreadError extends Error {
   readonly code = "HEART_THREAD_ENDED";
 

@@ -14,6 +14,7 @@ if (port === null) throw new Error("this runs in a thread of its own");
 const hearts = new Map<number, ThreadHeart>();
 // If it fails, the thread ends with its error.
 const opening = openElector(workerData as ElectorDescription);
+void opening.then(() => port.postMessage({ kind: "opened" } satisfies FromThread));
 port.on("message", (message: ToThread) => void take(message));
 
 async function take(message: ToThread): Promise<void> {

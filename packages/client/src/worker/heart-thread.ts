@@ -4,17 +4,25 @@ import type { FromThread, LeadOrder, ToThread } from "./messages.js";
 import type { ElectorDescription } from "./thread-elector.js";
 import type { HeartParts } from "../election/heart.js";
 
-export type Tenant = Pick<HeartParts, "renewed" | "notLeader" | "failed">;
+export type Tenant = Pick<HeartParts, "renewed" | "notLeader" | "failed" | "broken">;
 
-/** The thread that renews, for any number of terms; it ends with the last of them. */
+/** The thread that renews, for any number of terms, until it is closed. */
 export class HeartThread {
+  /** Resolves when its elector is open; rejects if the thread fails before. */
+  readonly opened: Promise<void>;
   readonly #worker: Worker;
+  #settle: { readonly open: () => void; readonly fail: (error: HeartThreadError) => void };
   readonly #tenants = new Map<number, Tenant>();
   #lastId = 0;
   #failure: HeartThreadError | null = null;
   #closed = false;
 
   constructor(elector: ElectorDescription) {
+    this.#settle = { open() {}, fail() {} };
+    this.opened = new Promise((resolve, reject) => {
+      this.#settle = { open: resolve, fail: reject };
+    });
+    this.opened.catch(() => {});
     this.#worker = new Worker(new URL("./heart-thread-main.js", import.meta.url), {
       name: "tenure-heart",
       workerData: elector,
@@ -30,24 +38,19 @@ export class HeartThread {
     return !this.#closed && this.#failure === null;
   }
 
-  /** Why nothing is renewed any more. */
-  get failure(): HeartThreadError | null {
-    return this.#failure;
-  }
-
   /** Has a term renewed, until what is returned is called. */
   lead(order: LeadOrder, tenant: Tenant): () => void {
     const id = (this.#lastId += 1);
     this.#tenants.set(id, tenant);
     this.#send({ kind: "lead", id, order });
     return () => {
-      if (!this.#tenants.delete(id)) return;
-      this.#send({ kind: "stop", id });
-      if (this.#tenants.size === 0) this.#close();
+      if (this.#tenants.delete(id)) this.#send({ kind: "stop", id });
     };
   }
 
-  #close(): void {
+  /** Ends the thread; idempotent. */
+  close(): void {
+    if (!this.isOpen) return;
     this.#closed = true;
     this.#send({ kind: "close" });
     // What it still has to say to the elector must not keep the process.
@@ -60,12 +63,15 @@ export class HeartThread {
   }
 
   #take(message: FromThread): void {
+    if (message.kind === "opened") return this.#settle.open();
     const tenant = this.#tenants.get(message.id);
     switch (message.kind) {
       case "renewed":
         return tenant?.renewed(message.answer, message.seconds);
       case "not-leader":
         return tenant?.notLeader();
+      case "broken":
+        return tenant?.broken(new HeartThreadError(`a lease is renewed no more: ${message.message}`));
       case "failed": {
         const error = new ThreadRenewalError(message.message, message.code);
         return tenant?.failed(error, message.seconds, message.repeated);
@@ -75,7 +81,9 @@ export class HeartThread {
 
   #fail(problem: string, cause?: unknown): void {
     if (!this.isOpen) return;
-    this.#failure = new HeartThreadError(`the thread that renews has ended: ${problem}`, { cause });
-    for (const tenant of [...this.#tenants.values()]) tenant.failed(this.#failure, 0, false);
+    const failure = new HeartThreadError(`the thread that renews has ended: ${problem}`, { cause });
+    this.#failure = failure;
+    this.#settle.fail(failure);
+    for (const tenant of [...this.#tenants.values()]) tenant.broken(failure);
   }
 }

@@ -19,7 +19,8 @@ export type ToThread =
   | { readonly kind: "stop"; readonly id: number }
   | { readonly kind: "close" };
 
-export type FromThread =
+/** About one term. */
+export type TermMessage =
   | {
       readonly kind: "renewed";
       readonly id: number;
@@ -27,6 +28,8 @@ export type FromThread =
       readonly seconds: number;
     }
   | { readonly kind: "not-leader"; readonly id: number }
+  /** Nothing is renewed for this term any more. */
+  | { readonly kind: "broken"; readonly id: number; readonly message: string }
   | {
       readonly kind: "failed";
       readonly id: number;
@@ -35,3 +38,6 @@ export type FromThread =
       readonly seconds: number;
       readonly repeated: boolean;
     };
+
+/** `opened`: the thread has its elector. */
+export type FromThread = TermMessage | { readonly kind: "opened" };

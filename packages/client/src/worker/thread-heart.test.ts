@@ -12,7 +12,7 @@ import {
 import { type ProcessClock, VirtualClock } from "@tenure/core/testing";
 import { afterEach, describe, expect, test } from "vitest";
 import { parseRetry } from "../election/options.js";
-import type { FromThread } from "./messages.js";
+import type { TermMessage } from "./messages.js";
 import { SharedLease } from "./shared-lease.js";
 import { LAPSED, LED, NOT_LEADER } from "./term-memory.js";
 import { ThreadHeart } from "./thread-heart.js";
@@ -26,7 +26,7 @@ interface Scene {
   readonly elector: StoreElector;
   readonly lease: SharedLease;
   readonly heart: ThreadHeart;
-  readonly told: FromThread[];
+  readonly told: TermMessage[];
   readonly renewals: number[];
   /** Time passes while the thread that acts gives its signs. */
   readonly live: (ms: number) => Promise<void>;
@@ -51,7 +51,7 @@ async function led(): Promise<Scene> {
   const candidate = { groupId: "g", nodeId: "a", instanceId: "i", ttlMs: TTL_MS };
   const won: LeaseAnswer = { sent: sendMoment(clock), ttlMs: TTL_MS };
   expect(await elector.campaign(candidate)).toMatchObject({ kind: "elected", leader: { term: 1 } });
-  const told: FromThread[] = [];
+  const told: TermMessage[] = [];
   const renewals: number[] = [];
   const offset = { atLeastMs: 0, atMostMs: 0 };
   const lease = new SharedLease(

@@ -1,7 +1,7 @@
 import type { Clock, Elector } from "@tenure/core";
 import { LocalHeart } from "../election/heart.js";
-import { codeOf } from "../election/retry.js";
-import type { FromThread, LeadOrder } from "./messages.js";
+import { codeOf, messageOf } from "../election/retry.js";
+import type { LeadOrder, TermMessage } from "./messages.js";
 import { LAPSED, LED, NOT_LEADER, TermMemory } from "./term-memory.js";
 
 export interface ThreadHeartParts {
@@ -11,7 +11,7 @@ export interface ThreadHeartParts {
   /** The machine's. */
   readonly clock: Clock;
   readonly random: () => number;
-  readonly tell: (message: FromThread) => void;
+  readonly tell: (message: TermMessage) => void;
 }
 
 /**
@@ -42,9 +42,10 @@ export class ThreadHeart {
         tell({ kind: "not-leader", id });
       },
       failed: (error, seconds, repeated) => {
-        const message = error instanceof Error ? error.message : String(error);
+        const message = messageOf(error);
         tell({ kind: "failed", id, code: codeOf(error), message, seconds, repeated });
       },
+      broken: (error) => tell({ kind: "broken", id, message: messageOf(error) }),
     });
   }
 

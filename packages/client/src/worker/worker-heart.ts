@@ -16,7 +16,7 @@ import {
   sleep,
   systemClock,
 } from "@tenure/core";
-import type { Heart, HeartFactory, HeartOptions, HeartParts } from "../election/heart.js";
+import type { Heart, HeartFactory, HeartHold, HeartOptions, HeartParts } from "../election/heart.js";
 import { HeartThread } from "./heart-thread.js";
 import { SharedLease } from "./shared-lease.js";
 import { type ElectorDescription, parseDescription } from "./thread-elector.js";
@@ -30,18 +30,18 @@ export interface WorkerHeartOptions {
 
 const LONGEST_MS = 3_600_000;
 
-/** One thread for all elections that are given the same heart; it runs while one of them leads. */
+/**
+ * One thread for all elections that are given the same heart. It runs from the start of the first of them to the end of the
+ * last, so that it is ready when one of them wins.
+ */
 export function workerHeart(given: WorkerHeartOptions): HeartFactory {
   if (!isObject(given)) throw new InvalidRequestError("options", "must be an object");
   checkKeys(given, "", ["elector", "stallLimitMs"]);
   const elector = parseDescription(given.elector);
   const stallLimitMs = checkInteger(given.stallLimitMs, "stallLimitMs", 1, LONGEST_MS);
-  let thread: HeartThread | null = null;
-  const current = (): HeartThread => {
-    if (thread === null || !thread.isOpen) thread = new HeartThread(elector);
-    return thread;
-  };
-  return Object.assign((parts: HeartParts) => new WorkerHeart(parts, stallLimitMs, current), {
+  const threads = new SharedThread(elector);
+  return Object.assign((parts: HeartParts) => new WorkerHeart(parts, stallLimitMs, () => threads.current()), {
+    open: () => threads.open(),
     check: (options: HeartOptions) => checkRelations(stallLimitMs, options),
   });
 }
@@ -56,6 +56,46 @@ function checkRelations(stallLimitMs: number, { heartbeatIntervalMs, clock }: He
   }
   if (clock !== systemClock) {
     throw new InvalidRequestError("clock", "must be the system's: a thread of its own has no other");
+  }
+}
+
+/** The thread of one heart, counted by the elections that hold it open. */
+class SharedThread {
+  readonly #elector: ElectorDescription;
+  #thread: HeartThread | null = null;
+  #holds = 0;
+
+  constructor(elector: ElectorDescription) {
+    this.#elector = elector;
+  }
+
+  current(): HeartThread {
+    if (this.#thread === null || !this.#thread.isOpen) this.#thread = new HeartThread(this.#elector);
+    return this.#thread;
+  }
+
+  async open(): Promise<HeartHold> {
+    const thread = this.current();
+    this.#holds += 1;
+    let isHeld = true;
+    const close = () => {
+      if (!isHeld) return;
+      isHeld = false;
+      this.#holds -= 1;
+      if (this.#holds === 0) this.#thread?.close();
+    };
+    try {
+      await thread.opened;
+    } catch (error) {
+      close();
+      throw error;
+    }
+    return {
+      get isOpen() {
+        return thread.isOpen;
+      },
+      close,
+    };
   }
 }
 
@@ -89,8 +129,9 @@ class WorkerHeart implements Heart {
       stallLimitMs: this.#stallLimitMs,
     };
     onAbort(this.#stopping.signal, thread.lead(order, this.#parts));
-    // It ends by the abort alone.
-    this.#showLife(thread).catch(() => {});
+    this.#showLife().catch((error: unknown) => {
+      if (!this.#stopping.signal.aborted) this.#parts.broken(error);
+    });
     return true;
   }
 
@@ -98,15 +139,14 @@ class WorkerHeart implements Heart {
     this.#stopping.abort();
   }
 
-  async #showLife(thread: HeartThread): Promise<never> {
-    const { clock, heartbeatIntervalMs, mayBeat, failed } = this.#parts;
+  async #showLife(): Promise<never> {
+    const { clock, heartbeatIntervalMs, mayBeat } = this.#parts;
     const { signal } = this.#stopping;
     for (;;) {
       await sleep(clock, heartbeatIntervalMs, signal);
       const isFit = await mayBeat();
       signal.throwIfAborted();
       this.lease.sign(isFit);
-      if (thread.failure !== null) failed(thread.failure, 0, false);
     }
   }
 }

@@ -1,0 +1,346 @@
+/**
+ * One run of an election, from `start()` to its end, under an instance id of its own.
+ *
+ * A run begins when the run before it has ended, so the work of two runs never overlaps. It shares with the other runs of its
+ * election only the hooks, the telemetry and the highest term that was led or given up.
+ */
+import { ClosedError, type Elector, type Metadata, sleep, unlessAborted } from "@tenure/core";
+import { breakerOf } from "./breaker.js";
+import { Candidacy, type Won } from "./candidacy.js";
+import { Comeback } from "./comeback.js";
+import { ENDED } from "./ended.js";
+import { ElectionStoppedError } from "./errors.js";
+import { giveBack } from "./give-back.js";
+import type { Health } from "./health.js";
+import type { HeartHold } from "./heart.js";
+import { LeaderWatch } from "./leader-watch.js";
+import { Leadership } from "./leadership.js";
+import type { ParsedElection } from "./options.js";
+import { OverdueWork } from "./overdue-work.js";
+import { allowPriorityTakeover } from "./priority-takeover.js";
+import type { Reporter } from "./reporter.js";
+import { Backoff, codeOf } from "./retry.js";
+import type { DemoteReason, ElectionState, KnownLeader, Mandate } from "./state.js";
+
+export interface ElectionRunParts {
+  readonly elector: Elector;
+  readonly options: ParsedElection;
+  readonly reporter: Reporter;
+  readonly health: Health;
+  /** Resolves when the run before this one has ended. */
+  readonly after: Promise<void>;
+  /** No term up to this one is led by this process any more. Shared by all runs. */
+  readonly ended: { term: number };
+  readonly metadata: () => Metadata | undefined;
+  readonly moved: (state: ElectionState) => void;
+  /** The user's work, and when that has failed whether the leadership goes on. Resolves when the work has ended. */
+  readonly promote: (leadership: Leadership) => Promise<void>;
+  readonly demote: (reason: DemoteReason) => Promise<void>;
+  readonly leaderChanged: (leader: KnownLeader, previousId: string | null) => void;
+}
+
+export class ElectionRun {
+  readonly instanceId: string;
+  readonly watch: LeaderWatch;
+  /** Resolves when the first campaign was answered, or could not be; rejects if the run failed before that. */
+  readonly started: Promise<void>;
+  /** Resolves when everything has ended, however it did. */
+  readonly ended: Promise<void>;
+  readonly #parts: ElectionRunParts;
+  readonly #comeback: Comeback;
+  readonly #candidacy: Candidacy;
+  readonly #stopping = new AbortController();
+  readonly #backoff: Backoff;
+  #leadership: Leadership | null = null;
+  #hold: HeartHold | null = null;
+  /** Why it ends otherwise than by `stop()`. */
+  #failure: Error | null = null;
+  #hasEnded = false;
+  #resignOnStop: boolean;
+  #standAgainAtMs = Number.NEGATIVE_INFINITY;
+  #campaignedWith: Metadata | undefined;
+  #updated: Promise<unknown> = Promise.resolve();
+
+  constructor(parts: ElectionRunParts) {
+    const { elector, options } = parts;
+    const { groupId, clock, random, retry, newId, deleteOnStop } = options;
+    this.#parts = parts;
+    this.instanceId = newId();
+    this.#resignOnStop = deleteOnStop;
+    this.#backoff = new Backoff(retry, random);
+    this.watch = new LeaderWatch({
+      elector,
+      groupId,
+      clock,
+      random,
+      retry,
+      changed: parts.leaderChanged,
+      contact: (error) => this.#heard(error),
+    });
+    this.#comeback = new Comeback({ elector, options, watch: this.watch });
+    this.#candidacy = this.#newCandidacy();
+    let answered = (): void => {};
+    let refused = (_error: Error): void => {};
+    this.started = new Promise((resolve, reject) => {
+      answered = resolve;
+      refused = reject;
+    });
+    this.started.catch(() => {});
+    this.ended = this.#live(answered, refused);
+  }
+
+  /** Neither stopped nor ended. */
+  get isOpen(): boolean {
+    return !this.#hasEnded && !this.#stopping.signal.aborted;
+  }
+
+  /** The present one, until its work and `onDemote` have ended. */
+  get leadership(): Leadership | null {
+    return this.#leadership;
+  }
+
+  /** The first call's options count. */
+  stop(resign: boolean | undefined): void {
+    if (this.#stopping.signal.aborted) return;
+    this.#resignOnStop = resign ?? this.#resignOnStop;
+    this.#stopping.abort(new ElectionStoppedError("the election was stopped"));
+    this.#leadership?.lose("stopped");
+  }
+
+  /** The work of `lead` has ended: so does the run, when the lease is given back. */
+  finish(): void {
+    this.#leadership?.lose("finished");
+    this.#stopping.abort(ENDED);
+  }
+
+  resign(standAgainAfterMs: number): void {
+    this.#standAgainAtMs = this.#parts.options.clock.monotonicMs() + standAgainAfterMs;
+    this.#leadership?.lose("resigned");
+  }
+
+  /** Tells the elector the present metadata, if this process leads; otherwise the next campaign does. One at a time. */
+  update(): Promise<void> {
+    const updating = this.#updated.then(() => this.#publish());
+    this.#updated = updating.catch(() => {});
+    return updating;
+  }
+
+  async #publish(): Promise<void> {
+    const leadership = this.#leadership;
+    if (leadership === null || !leadership.isLeading()) return;
+    const metadata = this.#parts.metadata();
+    this.#campaignedWith = metadata;
+    // What it won beside the term that it led is led by nobody.
+    const stray = await leadership.publish(metadata).catch((error: unknown) => {
+      this.#candidacy.suspect();
+      throw error;
+    });
+    if (stray !== null) await this.#resign(stray);
+  }
+
+  async #live(answered: () => void, refused: (error: Error) => void): Promise<void> {
+    const { reporter, after } = this.#parts;
+    try {
+      await after;
+      reporter.begin();
+      this.#move({ kind: "following" });
+      await this.#stand(answered);
+      this.#move({ kind: "stopped" });
+      reporter.stopped();
+    } catch (cause) {
+      const error = cause instanceof Error ? cause : new Error("the election has failed", { cause });
+      this.#move({ kind: "failed", error });
+      reporter.failed(error);
+      refused(error);
+    } finally {
+      this.#hasEnded = true;
+    }
+  }
+
+  /** Ends when it was stopped; rejects if it failed. */
+  async #stand(answered: () => void): Promise<void> {
+    const watching = new AbortController();
+    const watched = this.watch.run(watching.signal);
+    const { signal } = this.#stopping;
+    try {
+      for (;;) {
+        await this.#openHeart();
+        const won = await this.#candidacy.seek(signal, answered);
+        await this.#lead(won, answered);
+        this.#move({ kind: "following" });
+      }
+    } catch (error) {
+      if (this.#failure !== null) throw this.#failure;
+      if (!signal.aborted) throw error;
+      answered();
+      const { heldTerm } = this.#comeback;
+      if (heldTerm !== null && this.#resignOnStop) await this.#resign(heldTerm);
+    } finally {
+      this.#leadership?.lose("stopped");
+      this.#leadership?.release();
+      this.#hold?.close();
+      watching.abort(ENDED);
+      await watched;
+    }
+  }
+
+  /** A heart that cannot be opened at first fails the election. One that fails later is tried again: others may lead meanwhile. */
+  async #openHeart(): Promise<void> {
+    const { options, reporter } = this.#parts;
+    const { signal } = this.#stopping;
+    const open = options.heart?.open;
+    if (open === undefined || this.#hold?.isOpen === true) return;
+    for (;;) {
+      signal.throwIfAborted();
+      const opening = open();
+      try {
+        const hold = await unlessAborted(signal, opening);
+        this.#hold?.close();
+        this.#hold = hold;
+        return;
+      } catch (error) {
+        if (signal.aborted) void opening.then((hold) => hold.close()).catch(() => {});
+        signal.throwIfAborted();
+        reporter.heartFailed(error);
+        if (this.#hold === null) throw error;
+        await sleep(options.clock, this.#backoff.next(), signal);
+      }
+    }
+  }
+
+  #newCandidacy(): Candidacy {
+    const { elector, options, health, reporter, metadata } = this.#parts;
+    return new Candidacy({
+      elector,
+      options,
+      instanceId: this.instanceId,
+      breaker: options.breaker ?? breakerOf(elector, options.clock),
+      health,
+      watch: this.watch,
+      comeback: this.#comeback,
+      reporter,
+      metadata: () => {
+        this.#campaignedWith = metadata();
+        return this.#campaignedWith;
+      },
+      standing: (healthy) => this.#move({ kind: healthy ? "following" : "unhealthy" }),
+      standAgainAtMs: () => this.#standAgainAtMs,
+      prepare: async (signal) => {
+        if (options.priorityTakeover) await allowPriorityTakeover(elector, options.groupId, signal);
+      },
+      giveBack: (term) => this.#resign(term),
+    });
+  }
+
+  async #lead({ result, answer }: Won, answered: () => void): Promise<void> {
+    const { options, reporter, ended, promote, demote, metadata } = this.#parts;
+    const { groupId, nodeId } = options;
+    const { term } = result.leader;
+    const token = result.mandate === undefined ? {} : { token: result.mandate };
+    const mandate: Mandate = { groupId, nodeId, instanceId: this.instanceId, term, ...token };
+    const correlationId = options.newId();
+    // A term is led once; and of a lease whose answer came too late nothing is left.
+    const mayLead = term > ended.term && !this.#stopping.signal.aborted;
+    const leadership = mayLead ? this.#begin(mandate, answer) : null;
+    if (leadership === null) {
+      await this.#resign(term);
+      return;
+    }
+    ended.term = term;
+    this.#leadership = leadership;
+    this.watch.note({ nodeId, term, reason: "none" }, null);
+    this.#move({ kind: "leading", mandate });
+    reporter.promoted(mandate, correlationId);
+    const work = promote(leadership);
+    answered();
+    if (this.#campaignedWith !== metadata()) this.update().catch((error: unknown) => reporter.contact(error));
+    if (result.transferTo !== undefined) leadership.lose("transferred");
+    const reason = await leadership.lost;
+    const overdue = this.#watchWork(leadership, reason);
+    await work;
+    if (overdue.stop()) reporter.workEnded();
+    await demote(reason);
+    leadership.release();
+    reporter.demoted(mandate, reason);
+    this.#leadership = null;
+    this.#rest(leadership, reason);
+    if (reason === "lapsed" && options.takeoverDelayMs > 0) this.#comeback.begin(term);
+    else if (reason !== "stopped" || this.#resignOnStop) {
+      this.#move({ kind: "resigning", mandate, reason });
+      await this.#resign(term);
+    }
+  }
+
+  /** `null` if nothing is left of the lease that was won, or if nothing can renew it. */
+  #begin(mandate: Mandate, won: Won["answer"]): Leadership | null {
+    const { elector, options, health, reporter } = this.#parts;
+    try {
+      const leadership: Leadership = new Leadership({
+        elector,
+        options,
+        mandate,
+        won,
+        health,
+        reporter,
+        losing: (reason) => {
+          // Before it was promoted there is nothing to lose.
+          if (this.#leadership !== leadership) return;
+          this.#move({ kind: "stepping-down", mandate, reason });
+          reporter.demoting(mandate, reason);
+        },
+      });
+      return leadership.begin() ? leadership : null;
+    } catch (error) {
+      reporter.heartFailed(error);
+      this.#standAgainAtMs = options.clock.monotonicMs() + this.#backoff.next();
+      return null;
+    }
+  }
+
+  #watchWork(leadership: Leadership, reason: DemoteReason): OverdueWork {
+    const { options, reporter } = this.#parts;
+    const leaseLeftMs = () => leadership.leftMs();
+    return new OverdueWork({
+      clock: options.clock,
+      allowedMs: options.stopMarginMs,
+      minPauseMs: options.heartbeatIntervalMs,
+      leaseLeftMs,
+      report: (overdueMs) => reporter.workOverdue(leadership.mandate, reason, overdueMs, leaseLeftMs()),
+    });
+  }
+
+  /** A process that fails each time that it leads leaves the others more and more time to lead instead. */
+  #rest(leadership: Leadership, reason: DemoteReason): void {
+    const { clock, heart, retry } = this.#parts.options;
+    const isDead = reason === "lapsed" && heart !== null && !leadership.wasRenewed;
+    const hasFailed = isDead || reason === "heart-failed" || reason === "promote-failed";
+    if (!hasFailed || leadership.ageMs > retry.maxBackoffMs) this.#backoff.reset();
+    if (!hasFailed) return;
+    this.#standAgainAtMs = Math.max(this.#standAgainAtMs, clock.monotonicMs() + this.#backoff.next());
+  }
+
+  async #resign(term: number): Promise<void> {
+    const { elector, options, reporter, ended } = this.#parts;
+    ended.term = Math.max(ended.term, term);
+    const { instanceId } = this;
+    const resigned = await giveBack(elector, options, { instanceId, term }, (error) =>
+      reporter.contact(error),
+    );
+    if (resigned) this.watch.note({ nodeId: null, term, reason: "resigned" }, options.nodeId);
+  }
+
+  #move(next: ElectionState): void {
+    if (this.#stopping.signal.aborted && next.kind === "following") return;
+    this.#parts.moved(next);
+  }
+
+  /** News from the watch about the connection. */
+  #heard(error: unknown): void {
+    // A leader's renewals say more about its connection than its watch does.
+    if (this.#leadership !== null) return;
+    this.#parts.reporter.contact(error);
+    if (codeOf(error) !== "CLOSED" || this.#stopping.signal.aborted) return;
+    this.#failure = new ClosedError("the elector was closed underneath the election", { cause: error });
+    this.#stopping.abort(this.#failure);
+  }
+}
