@@ -47,6 +47,8 @@ export class PeerNetwork {
   lastArrivalMs: number = Number.POSITIVE_INFINITY;
   /** A scripted schedule says how long each request travels; `undefined` leaves it to chance. */
   travelMs: ((from: string, endpoint: string, verb: string) => number | undefined) | null = null;
+  /** The same for each answer. */
+  answerMs: ((from: string) => number | undefined) | null = null;
   /** `a>b`: nothing gets from a to b. */
   readonly cuts: Set<string> = new Set();
   /** `a>b`: a cannot connect to b. Answers to what b asks of a still flow. */
@@ -115,7 +117,7 @@ export class PeerNetwork {
       signal?.addEventListener("abort", () => reject(signal.reason as Error), { once: true });
       const back = (name: string, settle: () => void): void => {
         if (this.#random.chance(this.faults.lossRate)) return;
-        this.#time.after(this.#delay(false), () => {
+        this.#time.after(this.answerMs?.(name) ?? this.#delay(false), () => {
           if (this.#isCut(name, from.name)) return;
           from.clock.pass(() => {
             settle();

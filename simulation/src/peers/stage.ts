@@ -14,8 +14,8 @@ import { type PeerEnvironment, type PeerLife, SimPeer } from "./sim-peer.js";
 
 /** How finely a condition is looked at: between two messages of puppets, and between rounds of servers. */
 const STEP_MS = { puppets: 0.5, servers: 5 };
-/** How fast the time of servers passes by which decisions are kept: an hour in four seconds. */
-const SPEED = 900;
+/** How fast the time of servers passes by which decisions are kept: an hour in 36 seconds. */
+const SPEED = 100;
 /** A script whose condition does not come true so long is wrong. */
 const LONGEST_MS = 20_000;
 

@@ -4,6 +4,7 @@
  */
 import type { Configuration, Epoch, PeerState } from "@tenure/peers/protocol";
 import type { PeerChecks } from "./peer-checks.js";
+import { ABSURD_TERM } from "./peer-lies.js";
 import { DRIFT_RATIO, type SimPeer, TTL_MS } from "./sim-peer.js";
 
 /** The rule is three ttl by the leader's clock, which may run too fast. */
@@ -24,8 +25,9 @@ export class StepChecks {
     this.#checks = checks;
   }
 
-  /** The leader has heard that a round was granted that it sent at this true time. */
-  granted(leader: string, { identity, disk }: PeerState, sentMs: number): void {
+  /** The leader has heard that a round was granted that it sent at this true time. What is absurd is no answer to it. */
+  granted(leader: string, { identity, disk, term, config }: PeerState, sentMs: number): void {
+    if (Math.max(term, config?.epoch.term ?? 0) >= ABSURD_TERM) return;
     const key = `${leader} ${identity} ${disk}`;
     this.#grantedMs.set(key, Math.max(sentMs, this.#grantedMs.get(key) ?? 0));
   }

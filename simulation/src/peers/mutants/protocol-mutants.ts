@@ -196,6 +196,7 @@ export const PROTOCOL_MUTANTS: readonly PeerMutant[] = [
   },
   {
     name: "anybody-founds",
+    seed: 52,
     rule: "only the founder whom all name creates",
     profile: "lists",
     patches: [

@@ -131,12 +131,14 @@ export const STEP_MUTANTS: readonly PeerMutant[] = [
   },
   {
     name: "released-by-anybody",
+    seed: 67,
     rule: "a leaving server stops only by the leader's own answer",
     profile: "churn",
     patches: [{ file: "leaving.js", find: "if (!leading || ", replace: "if (" }],
   },
   {
     name: "released-by-an-older-electorate",
+    seed: 200,
     rule: "a leaving server stops by no older electorate than its own",
     profile: "churn",
     patches: [{ file: "leaving.js", find: "compareEpochs(config.epoch, own.epoch) >= 0 && ", replace: "" }],

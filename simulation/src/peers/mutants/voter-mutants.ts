@@ -45,15 +45,20 @@ export const VOTER_MUTANTS: readonly PeerMutant[] = [
     ],
   },
   {
-    // Each of the two is enough by itself.
+    // Each of the three is enough by itself.
     name: "older-electorates-elect",
-    rule: "no vote for a candidate of an older electorate, and no win where an answer shows a newer one",
+    rule: "a candidate takes the newest electorate that it is shown, before it asks for votes and after, and voters refuse an older one",
     profile: "views",
     patches: [
       {
         file: "voting.js",
         find: "if (config !== null && compareEpochs(epoch, config.epoch) < 0)",
         replace: "if (false)",
+      },
+      {
+        file: "standing.js",
+        find: "const newest = newestOf(config, ours);",
+        replace: "const newest = config;",
       },
       {
         file: "standing.js",
@@ -190,10 +195,15 @@ export const VOTER_MUTANTS: readonly PeerMutant[] = [
   },
   {
     name: "founds-beside-a-cluster",
-    rule: "a server that finds an electorate takes it",
+    rule: "a founder that finds an electorate takes it",
     profile: "wipes",
-    breaks: "liveness",
-    patches: [{ file: "founding.js", find: "if (known.length > 0)", replace: "if (false)" }],
+    patches: [
+      {
+        file: "founding.js",
+        find: "if (known.length > 0)",
+        replace: "if (known.length > 0 && founderOf(join) !== own.endpoint)",
+      },
+    ],
   },
   {
     name: "founds-without-all",

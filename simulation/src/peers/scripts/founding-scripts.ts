@@ -17,6 +17,36 @@ export const FOUNDING_SCRIPTS: readonly Script[] = [
       await stage.run(2 * TTL_MS);
     },
   ),
+  script(
+    "founds-beside-a-cluster",
+    "a founder that lost its disk is shown the cluster that it is of",
+    "abc",
+    "",
+    async (stage) => {
+      await stage.elect("b");
+      // No round of the leader brings the electorate: only who is asked shows it.
+      stage.network.oneWay.add("b>a");
+      stage.node("a").wipe(["a0"]);
+      stage.start("a");
+      await stage.stand("a", 3 * TTL_MS);
+    },
+  ),
+  script(
+    "forgotten-electorates",
+    "all restart after the electorate has changed",
+    "abc",
+    "d",
+    async (stage) => {
+      await stage.elect("a");
+      stage.believe("a", "abcd");
+      await stage.until("all have stored it", () => {
+        return Array.from("abcd").every((name) => stage.electorate(name) === "abcd");
+      });
+      for (const name of "abcd") stage.node(name).crash();
+      stage.start("abcd");
+      await stage.expect("b knows the electorate", 3 * TTL_MS, () => stage.electorate("b") === "abcd");
+    },
+  ),
   unfounded(
     "founds-without-all",
     "a founder founds without one that starts later by a list of its own",

@@ -102,6 +102,12 @@ export const LEADER_SCRIPTS: readonly Script[] = [
       await stage.expect("a leads on", 0, () => stage.life("a").peer.leading()?.term === 1);
     },
   ),
+  script("silence-leaves-even-electorates", "one of three electors is silent", "abc", "", async (stage) => {
+    await stage.elect("a");
+    stage.node("c").crash();
+    stage.believe("a", "ab");
+    await stage.run(5 * TTL_MS);
+  }),
   script(
     "last-elector-leaves",
     "the only elector leaves, and somebody is there who could follow",
@@ -121,7 +127,7 @@ export const LEADER_SCRIPTS: readonly Script[] = [
 ];
 
 /** b stands twice, and each time only c hears of it; so both have voted for term 2, and the others for none. */
-async function loseTwice(stage: Stage): Promise<void> {
+export async function loseTwice(stage: Stage): Promise<void> {
   for (const term of [1, 2]) {
     const done = stage.ask("b");
     await stage.until("b has voted", () => stage.state("b").term === term);

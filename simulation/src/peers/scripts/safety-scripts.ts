@@ -4,6 +4,7 @@
  */
 import { TTL_MS } from "../sim-peer.js";
 import type { Stage } from "../stage.js";
+import { loseTwice } from "./leader-scripts.js";
 import { A_LEASE_MS, AN_ELECTION_MS, type Script, script } from "./script.js";
 
 export const SAFETY_SCRIPTS: readonly Script[] = [
@@ -166,6 +167,59 @@ export const SAFETY_SCRIPTS: readonly Script[] = [
       clock.resume();
       await stage.until("the lease that b holds is over", () => stage.state("b").lease === null);
       await stage.stand("b", AN_ELECTION_MS);
+    },
+  ),
+  script(
+    "lower-terms",
+    "a candidate that has not seen the term of a voter asks for its vote",
+    "abcde",
+    "",
+    async (stage) => {
+      await loseTwice(stage);
+      stage.cut("a", "bc");
+      const done = stage.ask("a");
+      await stage.until("a has voted", () => stage.state("a").term === 1);
+      stage.join("a", "bc");
+      await stage.run(AN_ELECTION_MS);
+      done();
+    },
+  ),
+  script(
+    "answers-of-any-round",
+    "the answer to a round comes after the next one was sent, which is lost",
+    "abc",
+    "",
+    async (stage) => {
+      await stage.elect("a");
+      stage.cut("a", "c");
+      await stage.run(A_LEASE_MS);
+      await stage.nextRound("a");
+      stage.network.answerMs = (from) => (from === "b" ? 0.36 * TTL_MS : undefined);
+      await stage.until("b has answered", () => (stage.state("b").lease?.leftMs ?? 0) > 0.99 * TTL_MS);
+      stage.cutOneWay("a", "b");
+      await stage.run(0.4 * TTL_MS);
+      stage.network.answerMs = null;
+      stage.cut("a", "b");
+      await stage.until("the lease that b holds is over", () => stage.state("b").lease === null);
+      await stage.stand("b", AN_ELECTION_MS);
+    },
+  ),
+  script(
+    "older-electorates-elect",
+    "a server that has missed two changes of the electorate stands by the one that it knows",
+    "abc",
+    "de",
+    async (stage) => {
+      await stage.elect("a");
+      stage.cut("c", "abde");
+      stage.believe("a", "abcde");
+      await stage.until("e has stored it", () => stage.electorate("e") === "abcde");
+      await stage.until("it is done", () => stage.electorate("a") === "abcde");
+      await stage.run(A_LEASE_MS / 2);
+      stage.cut("b", "ade");
+      await stage.run(A_LEASE_MS);
+      stage.join("b", "c");
+      await stage.stand("c", AN_ELECTION_MS);
     },
   ),
   script(

@@ -53,6 +53,27 @@ export const SERVER_SCRIPTS: readonly Script[] = [
     });
   }),
   servers(
+    "negative-ages",
+    "all crash after a decision was applied, and the running time goes back by all that was not saved",
+    async (stage, leader) => {
+      await stage.run(6 * TTL_MS);
+      const { term } = stage.state(leader);
+      void stage.services(leader).decider.settle("t", "commit", term);
+      await stage.until("it is done everywhere", () => {
+        return Array.from("abc").every(
+          (name) => (stage.services(name).log.get("t")?.doneForMs ?? null) !== null,
+        );
+      });
+      for (const name of "abc") stage.node(name).crash();
+      stage.start("abcd");
+      await stage.expect("d is added", 7 * TTL_MS, () => {
+        return Array.from("abc").some(
+          (name) => stage.node(name).life !== null && stage.electorate(name).includes("d"),
+        );
+      });
+    },
+  ),
+  servers(
     "asks-what-one-remembers",
     "an elector that is farther away than the others alone remembers a decision",
     async (stage, leader) => {
