@@ -163,3 +163,17 @@ describe("a server that is no member of the cluster", () => {
     expect(await announce({})).toBe(200);
   });
 });
+
+it("a leave that is asked of another server is refused there, names the server to ask, and changes nothing", async () => {
+  test = await TestNode.leading();
+  await announceOther();
+  const members = async (): Promise<unknown> =>
+    (await test.ask("GET", "/v1/tc/cluster/list")).body["endpoints"];
+  const before = await members();
+  expect(before).toHaveLength(2);
+  expect(await refused("/v1/tc/cluster/leave", { as: OTHER, body: {} })).toMatchObject({
+    error: "tc_forbidden",
+    detail: expect.stringContaining("ask n2 itself to leave, at http://127.0.0.1:1") as string,
+  });
+  expect(await members()).toEqual(before);
+});
