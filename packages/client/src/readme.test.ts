@@ -107,16 +107,16 @@ describe("the examples in the README", () => {
     for (const nodeId of ["a", "b"]) {
       const observer = new Observer(elector, { groupId: "billing" });
       later(() => observer.stop());
-      const metadata: Record<string, unknown> = {};
-      const election = new Election(elector, { ...options, nodeId, metadata });
+      const election = new Election(elector, { ...options, nodeId });
       later(() => election.stop());
       const server = serveAtAnyNode(observer, election, nodeId).listen(0, "127.0.0.1");
       later(() => server.close());
       await once(server, "listening");
-      metadata["address"] = `127.0.0.1:${(server.address() as AddressInfo).port}`;
+      const address = `127.0.0.1:${(server.address() as AddressInfo).port}`;
+      await election.update({ metadata: { address } });
       await election.start();
       await observer.start();
-      nodes.push(String(metadata["address"]));
+      nodes.push(address);
     }
     expect(await Promise.all(nodes.map(async (address) => (await ask(address)).body))).toEqual([
       "served by a",
