@@ -174,7 +174,7 @@ export class Election implements AsyncDisposable {
     const run = this.#run;
     if (run === null) {
       if (this.#state.kind === "idle") {
-        this.#move({ kind: "stopped" });
+        this.#move({ kind: "stopped" })();
         this.#reporter.stopped();
       }
       return Promise.resolve();
@@ -367,11 +367,12 @@ export class Election implements AsyncDisposable {
     if (hook !== null) void this.#leaderHooks.run("onLeaderChange", () => hook(leader, previousId));
   }
 
-  #move(next: ElectionState): void {
+  /** Returns how to report it: what runs the program's own code can so wait for what must come first. */
+  #move(next: ElectionState): () => void {
     const before = this.#state;
-    if (before.kind === next.kind) return;
+    if (before.kind === next.kind) return () => {};
     this.#state = next;
-    this.#reporter.moved(before, next);
+    return () => this.#reporter.moved(before, next);
   }
 
   #checkHook(name: string, present: unknown, kind: ElectionEvent["kind"]): void {

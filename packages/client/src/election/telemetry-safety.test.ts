@@ -147,6 +147,36 @@ describe("The signal of a leadership", () => {
     await world.until(a.election.stop());
   });
 
+  test("is aborted before the loss is reported: a slow metric, span or listener does not delay it", async () => {
+    const reported: string[] = [];
+    let signal: AbortSignal | null = null;
+    const report = (by: string) =>
+      reported.push(`${by}: ${signal?.aborted === true ? "aborted" : "not yet"}`);
+    const a = world.scripted("a", {
+      bare: true,
+      metrics: {
+        ...NO_METRICS,
+        transition: (_labels, from) => void (from === "leading" && report("metric")),
+      },
+      tracer: {
+        startSpan: () => ({
+          addEvent: (name) => void (name === "demoting" && report("span")),
+          setAttribute: () => {},
+          end: () => {},
+        }),
+      },
+    });
+    a.election.on("demoting", () => report("listener"));
+    a.election.onPromote((_mandate, given) => {
+      signal = given;
+    });
+    await cutOff(a);
+    await world.clock.advance(1000);
+    expect(reported.toSorted()).toEqual(["listener: aborted", "metric: aborted", "span: aborted"]);
+    a.elector.mend();
+    await world.until(a.election.stop());
+  });
+
   test("has a listener that throws: the other listeners and onDemote are called all the same", async () => {
     const uncaught: unknown[] = [];
     const before = process.listeners("uncaughtException");
