@@ -4,6 +4,19 @@
  * `CoordinatorCandidate` stands for election on each eligible node; on the one that leads, `Supervisor` runs the children. What
  * is promised of them, and what not, is said there.
  */
+export {
+  BackendUnavailableError,
+  type Clock,
+  ClosedError,
+  type ElectionOptions,
+  type Elector,
+  type ElectorAdmin,
+  InvalidRequestError,
+  openElector,
+  systemClock,
+  TenureError,
+  type WatchEvent,
+} from "@tenure/client";
 export { CoordinatorCandidate, type CandidateState } from "./candidate/coordinator-candidate.js";
 export { type CoordinatorEnvironment, readEnvironment } from "./candidate/environment.js";
 export type { CoordinatorOptions } from "./candidate/options.js";

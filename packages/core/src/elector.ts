@@ -12,6 +12,7 @@ import type { GroupPolicy, PolicyInput } from "./policy.js";
 import type { CallOptions } from "./store/store.js";
 import type { TenureError } from "./errors.js";
 
+/** What a node says of itself: a JSON object of at most 4 KiB, shown to everybody with the leader. */
 export type Metadata = Readonly<Record<string, unknown>>;
 
 export interface CampaignRequest {
@@ -148,6 +149,7 @@ export interface WatchAllOptions extends WatchOptions {
   readonly statesAfter?: { readonly groupId: string; readonly resync: boolean } | undefined;
 }
 
+/** Decides who leads: `openElector` opens one over a Tenure service or a store. Every call is for one group. */
 export interface Elector extends AsyncDisposable {
   /** Wins a vacancy or a lease that is over; confirms the holder. Yes is answered after its own durable write. */
   campaign(request: CampaignRequest, options?: CallOptions): Promise<CampaignResult>;
@@ -213,6 +215,7 @@ export interface GroupInput {
   readonly allowedNodes?: readonly string[] | null | undefined;
 }
 
+/** An operator asks the leader to step down. */
 export interface StepDownRequest {
   readonly groupId: string;
   /** Who asks; shown in the event. */
@@ -225,6 +228,7 @@ export interface StepDownRequest {
   readonly reason?: string | undefined;
 }
 
+/** An operator hands the leadership to a candidate that is waiting. */
 export interface TransferRequest {
   readonly groupId: string;
   readonly toNodeId: string;

@@ -64,6 +64,7 @@ export interface HeartHold {
   close(): void;
 }
 
+/** What the option `heart` takes: makes the part that renews the lease. `workerHeart` returns one. */
 export interface HeartFactory {
   (parts: HeartParts): Heart;
   /** Opens what its hearts need, before the first campaign of an election. Rejects if that cannot be done. */

@@ -27,6 +27,7 @@ import {
   type Tracer,
 } from "./telemetry.js";
 
+/** How long to wait after a failure before the next attempt: exponential backoff with jitter. */
 export interface RetryOptions {
   /** Campaigns in a row that may fail before the election gives up; 0 (default): it never does. */
   readonly maxAttempts?: number | undefined;
@@ -46,6 +47,7 @@ export interface FencingOptions {
   readonly cacheToken?: boolean | undefined;
 }
 
+/** Options of `new Election(elector, options)`. Unknown keys and values out of bounds are refused with `InvalidRequestError`. */
 export interface ElectionOptions {
   readonly groupId: string;
   /**

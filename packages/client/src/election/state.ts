@@ -70,6 +70,7 @@ export interface KnownLeader {
   readonly reason: EndReason | "none";
 }
 
+/** What `status()` returns: a snapshot of one election. */
 export interface ElectionStatus {
   readonly state: ElectionState;
   readonly isLeader: boolean;
@@ -88,6 +89,7 @@ export interface ElectionStatus {
 /** Whose code failed: one of the hooks, or a listener given to `on`. */
 export type HookName = "onPromote" | "onDemote" | "onLeaderChange" | "listener";
 
+/** What `changes()` yields; narrow on `kind`. */
 export type ElectionEvent =
   | { readonly kind: "promoted"; readonly mandate: Mandate }
   /** The leadership is lost at this moment; its work has not ended yet. */

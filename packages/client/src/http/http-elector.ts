@@ -71,6 +71,7 @@ import { Transport, type TransportParts } from "./transport.js";
 import { campaignBytes } from "./wire.js";
 import { watchIterable } from "./watch-iterable.js";
 
+/** The elector over the servers of one Tenure service, for participants and operators. */
 export class HttpElector implements ElectorAdmin {
   readonly #options: ParsedOptions;
   readonly #parts: TransportParts;

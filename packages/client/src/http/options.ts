@@ -22,6 +22,7 @@ export interface TlsOptions {
 /** Asked for once, and again when the service does not accept what it gave. */
 export type TokenSource = string | (() => string | Promise<string>);
 
+/** Options of `HttpElector.open`. Unknown keys and values out of bounds are refused with `InvalidRequestError`. */
 export interface HttpElectorOptions {
   /** Servers of one service, such as `https://a.example:7420`. One is asked at a time; another when it fails. */
   readonly endpoints: readonly string[];

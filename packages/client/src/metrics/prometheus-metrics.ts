@@ -41,6 +41,7 @@ const HEARTBEAT_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0
 /** From a leadership that failed at once to one of a month. */
 const LEADER_SECONDS = [1, 10, 60, 600, 3600, 6 * 3600, 86_400, 7 * 86_400, 30 * 86_400];
 
+/** Metrics of elections, for the option `metrics`, in the registry of your own prom-client. */
 export function prometheusMetrics(options: PrometheusMetricsOptions): ElectionMetrics {
   if (!isObject(options)) throw new InvalidRequestError("options", "must be an object");
   checkKeys(options, "", ["client", "registry"]);

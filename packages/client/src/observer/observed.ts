@@ -1,6 +1,7 @@
 import type { Metadata } from "@tenure/core";
 import type { ConnectionStatus, KnownLeader } from "../election/state.js";
 
+/** The leader that an observer knows of, with what it says of itself. */
 export interface ObservedLeader {
   readonly nodeId: string;
   readonly term: number;
@@ -10,6 +11,7 @@ export interface ObservedLeader {
   readonly address: string | null;
 }
 
+/** What `status()` of an observer returns. */
 export interface ObserverStatus {
   /** `null` where nobody leads, or nothing is known yet. */
   readonly leader: ObservedLeader | null;
@@ -22,6 +24,7 @@ export interface ObserverStatus {
   readonly error: unknown;
 }
 
+/** What `changes()` of an observer yields; narrow on `kind`. */
 export type ObserverEvent =
   /** At once; what the leader tells about itself follows as `details`. */
   | { readonly kind: "leader-changed"; readonly leader: KnownLeader; readonly previousId: string | null }

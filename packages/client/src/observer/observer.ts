@@ -26,6 +26,7 @@ import type { ConnectionStatus, KnownLeader } from "../election/state.js";
 import type { ObservedLeader, ObserverEvent, ObserverStatus } from "./observed.js";
 import { type ObserverOptions, type ParsedObserver, parseObserver } from "./options.js";
 
+/** Watches one group without taking part in its election. */
 export class Observer implements AsyncDisposable {
   readonly #elector: Elector;
   readonly #options: ParsedObserver;

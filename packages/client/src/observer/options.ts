@@ -14,6 +14,7 @@ import { type Logger, SILENT } from "../election/telemetry.js";
 /** Where a leader is reached, of what it tells about itself; `null` if it does not say. */
 export type AddressOf = (metadata: Metadata) => string | null | undefined;
 
+/** Options of `new Observer(elector, options)`. */
 export interface ObserverOptions {
   readonly groupId: string;
   /** `metadata.address` by default. */

@@ -20,6 +20,7 @@ import { type ForwardFailure, forwardRequest, hasBody } from "./forward-request.
 import { LeaderRoute, type Route } from "./leader-route.js";
 import type { ObservedLeader } from "./observed.js";
 
+/** Options of `nodeToLeader`, `expressToLeader` and `fastifyToLeader`. */
 export interface ToLeaderOptions {
   /** An `Observer` of the group. */
   readonly observer: { leader(): ObservedLeader | null };

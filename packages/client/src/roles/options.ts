@@ -55,6 +55,7 @@ export interface RoleManagerOptions extends SharedOptions {
   readonly roleMetrics?: RoleMetrics | undefined;
 }
 
+/** Options of one role: `manager.add(name, options)`. */
 export interface RoleOptions {
   /** The group that its election is held in; its name by default. */
   readonly groupId?: string | undefined;

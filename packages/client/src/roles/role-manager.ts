@@ -27,6 +27,7 @@ import type { RoleDemoteReason, RoleEvent, RoleManagerStatus, RoleStatus } from 
 export type RolePromoteHook = (role: string, mandate: Mandate, signal: AbortSignal) => unknown;
 export type RoleDemoteHook = (role: string, reason: RoleDemoteReason) => unknown;
 
+/** Many roles in one process: one election each, over one elector, with one batch of renewals. */
 export class RoleManager implements AsyncDisposable {
   readonly #elector: Elector;
   readonly #options: ParsedManager;

@@ -21,6 +21,7 @@ export type RoleState =
   /** Leads no more; its work has not ended yet, or its lease is not given back yet. */
   | { readonly kind: "releasing" };
 
+/** One role as this process sees it. */
 export interface RoleStatus {
   readonly role: string;
   readonly state: RoleState;
@@ -42,6 +43,7 @@ export interface RoleMember {
   readonly mostRoles: number;
 }
 
+/** What `status()` of a role manager returns. */
 export interface RoleManagerStatus {
   readonly state: "idle" | "running" | "stopping" | "stopped";
   readonly roles: readonly RoleStatus[];
@@ -54,6 +56,7 @@ export interface RoleManagerStatus {
   readonly connection: ConnectionStatus;
 }
 
+/** What `changes()` of a role manager yields; narrow on `kind`. */
 export type RoleEvent =
   | { readonly kind: "role-promoted"; readonly role: string; readonly mandate: Mandate }
   | { readonly kind: "role-demoted"; readonly role: string; readonly reason: RoleDemoteReason }

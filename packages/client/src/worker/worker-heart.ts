@@ -21,6 +21,7 @@ import { HeartThread } from "./heart-thread.js";
 import { SharedLease } from "./shared-lease.js";
 import { type ElectorDescription, parseDescription } from "./thread-elector.js";
 
+/** Options of `workerHeart`. */
 export interface WorkerHeartOptions {
   /** From what the thread opens the elector that it renews with. */
   readonly elector: ElectorDescription;

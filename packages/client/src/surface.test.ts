@@ -1,0 +1,67 @@
+/** The public names of `@tenure/client`: each one has a comment at its declaration and a line in docs/CLIENT.md. */
+import { readFileSync } from "node:fs";
+import { describe, expect, test } from "vitest";
+import * as surface from "./index.js";
+
+const CORE = new URL("../../core/src/index.ts", import.meta.url);
+const ENTRY = new URL("./index.ts", import.meta.url);
+
+/** What an entry file exports, each name with the file that it comes from. */
+function exportsOf(entry: URL): Map<string, URL> {
+  const found = new Map<string, URL>();
+  const blocks = readFileSync(entry, "utf8").matchAll(/^export (?:type )?\{([^}]*)\} from "([^"]+)";$/gm);
+  for (const [, names = "", from = ""] of blocks) {
+    const file = from === "@tenure/core" ? CORE : new URL(from.replace(/\.js$/, ".ts"), entry);
+    for (const name of names.split(",")) {
+      const plain = name.trim().replace(/^type /, "");
+      if (plain !== "") found.set(plain, file);
+    }
+  }
+  return found;
+}
+
+/** The comment right above a name's declaration; `undefined` where there is none. */
+function commentOf(name: string, file: URL): string | undefined {
+  const source = file.href === CORE.href ? exportsOf(CORE).get(name) : file;
+  if (source === undefined) return undefined;
+  const kind = "(?:abstract class|class|interface|type|function|async function|const)";
+  const declared = new RegExp(String.raw`/\*\*((?:(?!\*/)[\s\S])+)\*/\nexport ${kind} ${name}\b`);
+  return declared.exec(readFileSync(source, "utf8"))?.[1]?.trim();
+}
+
+describe("the public names of the client package", () => {
+  const names = exportsOf(ENTRY);
+
+  test("are all that the entry file exports at run time, and types", () => {
+    expect(Object.keys(surface).filter((name) => !names.has(name))).toEqual([]);
+  });
+
+  test("have a comment at their declaration", () => {
+    const bare = [...names].filter(([name, file]) => commentOf(name, file) === undefined);
+    expect(bare.map(([name]) => name)).toEqual([]);
+  });
+
+  test("are listed in docs/CLIENT.md, which lists no other", () => {
+    const page = readFileSync(new URL("../../../docs/CLIENT.md", import.meta.url), "utf8");
+    const [, section = ""] = /^## Names\n([\s\S]*?)(?=^## |(?![\s\S]))/m.exec(page) ?? [];
+    const listed = [...section.matchAll(/^\| ([^|]+)\|/gm)].flatMap(([, cell = ""]) =>
+      [...cell.matchAll(/`([A-Za-z]+)`/g)].map(([, name = ""]) => name),
+    );
+    expect(
+      [...names.keys()].filter((name) => !listed.includes(name)),
+      "not in docs/CLIENT.md",
+    ).toEqual([]);
+    expect(
+      listed.filter((name) => !names.has(name)),
+      "not exported",
+    ).toEqual([]);
+  });
+
+  test("include what every program needs of the core", () => {
+    const needed = [
+      ...["Elector", "ElectorAdmin", "Clock", "systemClock", "TenureError", "InvalidRequestError"],
+      ...["InvalidTtlError", "BackendUnavailableError", "ClosedError", "ConflictError", "UnauthorizedError"],
+    ];
+    expect(needed.filter((name) => !names.has(name))).toEqual([]);
+  });
+});
