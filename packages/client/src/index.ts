@@ -67,6 +67,7 @@ export {
 export { HttpElector } from "./http/http-elector.js";
 export type { HttpElectorOptions } from "./http/options.js";
 export { prometheusMetrics } from "./metrics/prometheus-metrics.js";
+export { prometheusRoleMetrics } from "./metrics/prometheus-role-metrics.js";
 export type { ObservedLeader, ObserverEvent, ObserverStatus } from "./observer/observed.js";
 export { Observer } from "./observer/observer.js";
 export type { ObserverOptions } from "./observer/options.js";

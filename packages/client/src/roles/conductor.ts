@@ -7,6 +7,7 @@ import { Election } from "../election/election.js";
 import type { Mandate } from "../election/state.js";
 import { Board } from "./board.js";
 import { BoardElector } from "./board-elector.js";
+import { Fitness } from "./fitness.js";
 import { Membership } from "./membership.js";
 import type { ParsedManager, ParsedRole } from "./options.js";
 import { plan, type PlanUnit } from "./plan.js";
@@ -25,6 +26,7 @@ export interface ConductorListener {
   setGivenUp(set: string): void;
   membersChanged(members: readonly RoleMember[]): void;
   shareChanged(share: number): void;
+  healthChanged(healthy: boolean): void;
   /** `error`: why there was no answer; `null`: there was one. */
   contact(error: unknown): void;
 }
@@ -40,7 +42,9 @@ export class Conductor {
   readonly #graph: RoleGraph;
   readonly #sets: RoleSets;
   readonly #membership: Membership | null;
+  readonly #fitness: Fitness;
   readonly #watching = new AbortController();
+  readonly #checking = new AbortController();
   readonly #byGroup: ReadonlyMap<string, Role>;
   readonly #unitsByRole: ReadonlyMap<string, RoleUnit>;
   readonly #strays = new Set<string>();
@@ -98,6 +102,11 @@ export class Conductor {
       },
       this.roles.values(),
     );
+    this.#fitness = new Fitness({
+      options: options.election,
+      changed: (isFit) => this.#fitnessChanged(isFit),
+      healthChanged: (healthy) => listener.healthChanged(healthy),
+    });
     this.#membership =
       options.spread === null
         ? null
@@ -115,13 +124,18 @@ export class Conductor {
     return [{ nodeId: this.#options.election.nodeId, weight: 1, mostRoles: this.#options.mostRoles }];
   }
 
+  get isHealthy(): boolean {
+    return this.#fitness.isHealthy;
+  }
+
   get share(): number {
     return this.#share;
   }
 
-  /** Resolves when everything was stood for once that falls to this process, or could not be. */
+  /** Resolves when everything was stood for once that falls to this process, or could not be; at once if it is unhealthy. */
   start(): Promise<void> {
     this.#boardRun = this.board.run(this.#watching.signal);
+    void this.#fitness.run(this.#checking.signal);
     return new Promise((resolve) => {
       this.#settled = resolve;
       this.#soon();
@@ -131,11 +145,23 @@ export class Conductor {
   /** Each role after those that depend on it, and at once what does not depend on each other. */
   async stop(): Promise<void> {
     this.#isStopping = true;
+    this.#checking.abort();
     this.#cancelPlan();
-    const releases = [...this.roles.values()].map((role) => role.release("stopped"));
-    await Promise.all([this.#membership?.stop(), ...releases]);
+    await Promise.all([this.#membership?.stop(), this.#releaseAll("stopped")]);
     this.#watching.abort();
     await this.#boardRun;
+    this.#settled();
+  }
+
+  async #releaseAll(reason: "stopped" | "unhealthy"): Promise<void> {
+    await Promise.all([...this.roles.values()].map((role) => role.release(reason)));
+  }
+
+  #fitnessChanged(isFit: boolean): void {
+    if (isFit) return this.#soon();
+    this.#isSitting = false;
+    void this.#membership?.leave();
+    void this.#releaseAll("unhealthy");
     this.#settled();
   }
 
@@ -208,6 +234,7 @@ export class Conductor {
   }
 
   #carryOut(): void {
+    if (!this.#fitness.isFit) return;
     this.#sit();
     const { election } = this.#options;
     const nowMs = election.clock.monotonicMs();

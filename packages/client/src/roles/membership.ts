@@ -26,9 +26,10 @@ export class Membership {
   /** Others, by seat. */
   readonly #others = new Map<string, RoleMember>();
   readonly #stopping = new AbortController();
+  #sitting = new AbortController();
   #seat: Election | null = null;
   #members: readonly RoleMember[] = [];
-  #running: Promise<void> | null = null;
+  #running: Promise<void> = Promise.resolve();
 
   constructor(parts: MembershipParts) {
     const { election, mostRoles } = parts.options;
@@ -50,15 +51,22 @@ export class Membership {
     return this.#vacancies().length === 0;
   }
 
+  /** Takes a seat; also again after `leave`. */
   start(): void {
-    this.#running = this.#sit();
+    const { signal } = (this.#sitting = new AbortController());
+    this.#running = this.#running.then(() => this.#sit(signal));
   }
 
-  /** Leaves at once, so that the others know that they have to take over. */
-  async stop(): Promise<void> {
-    this.#stopping.abort();
+  /** Gives the seat up at once, so that the others know that they have to take over; goes on to see who the others are. */
+  async leave(): Promise<void> {
+    this.#sitting.abort();
     await this.#seat?.stop();
     await this.#running;
+  }
+
+  async stop(): Promise<void> {
+    this.#stopping.abort();
+    await this.leave();
   }
 
   /** A seat has another leader, or none. */
@@ -101,10 +109,9 @@ export class Membership {
     this.#parts.changed();
   }
 
-  async #sit(): Promise<void> {
+  async #sit(signal: AbortSignal): Promise<void> {
     const { options, board, spread } = this.#parts;
     const { clock, retry, random } = options.election;
-    const { signal } = this.#stopping;
     const backoff = new Backoff(retry, random);
     const first = spread.seats[0] ?? "";
     try {
@@ -113,14 +120,14 @@ export class Membership {
         if (seat === undefined) {
           // Any of them may become vacant; to look again once in a while is enough for one that is not needed.
           await board.watch(first).changed(options.election.ttlMs, signal);
-        } else if (await this.#lead(seat)) {
+        } else if (await this.#lead(seat, signal)) {
           backoff.reset();
         } else {
           await sleep(clock, backoff.next(), signal);
         }
       }
     } catch {
-      // It was stopped.
+      // It was left or stopped.
     }
   }
 
@@ -133,7 +140,7 @@ export class Membership {
   }
 
   /** Until it is lost; false if it was not won. */
-  async #lead(seat: string): Promise<boolean> {
+  async #lead(seat: string, signal: AbortSignal): Promise<boolean> {
     const { elector, options } = this.#parts;
     const { weight, mostRoles } = this.#self;
     const metadata: Metadata = { weight, most_roles: mostRoles };
@@ -148,11 +155,11 @@ export class Membership {
     await election.start().catch(() => {});
     const isWon = election.isLeader();
     this.#tell();
-    if (isWon && !this.#stopping.signal.aborted) await lost;
+    if (isWon && !signal.aborted) await lost;
     await election.stop();
     this.#seat = null;
     this.#tell();
-    this.#stopping.signal.throwIfAborted();
+    signal.throwIfAborted();
     return isWon;
   }
 }

@@ -43,8 +43,18 @@ type SharedOptions = Pick<
   | "newId"
 >;
 
-/** What all elections of the roles have in common, and: */
-export interface RoleManagerOptions extends SharedOptions {
+/** Asked once for all roles; the elections have none of their own. */
+type HealthOptions = Pick<ElectionOptions, "healthChecker" | "healthTimeoutMs" | "maxHealthFailures">;
+
+/**
+ * Options of `new RoleManager(elector, options)`: what all elections of the roles have in common, one health check for all of
+ * them (an unhealthy process gives all its roles up and stands for none), and:
+ */
+export interface RoleManagerOptions extends SharedOptions, HealthOptions {
+  /**
+   * Spread the roles over all processes that name the same group.
+   * @defaultValue none: whoever comes first leads them all
+   */
   readonly spread?: SpreadOptions | undefined;
   /** The most roles that this process leads; all by default. */
   readonly mostRoles?: number | undefined;
@@ -52,6 +62,10 @@ export interface RoleManagerOptions extends SharedOptions {
   readonly mostCampaigns?: number | undefined;
   /** How long a part of a set is held while the rest of it is missing; the ttl by default. */
   readonly setTimeoutMs?: number | undefined;
+  /**
+   * Metrics of the manager itself; `prometheusRoleMetrics` makes them. Those of each role's election are `metrics`.
+   * @defaultValue none
+   */
   readonly roleMetrics?: RoleMetrics | undefined;
 }
 
@@ -88,7 +102,7 @@ export interface ParsedSpread {
 export interface ParsedManager {
   /** For each election; the group and what is the role's own are still to be set. */
   readonly shared: SharedOptions;
-  /** The same with defaults. */
+  /** The same with defaults, and with the health check of the process. */
   readonly election: ParsedElection;
   readonly spread: ParsedSpread | null;
   readonly mostRoles: number;
@@ -117,6 +131,7 @@ const SHARED: readonly (keyof SharedOptions)[] = [
   "random",
   "newId",
 ];
+const HEALTH: readonly (keyof HealthOptions)[] = ["healthChecker", "healthTimeoutMs", "maxHealthFailures"];
 const ROLE = ["groupId", "priority", "dependsOn", "set", "metadata", "campaignWaitMs"];
 
 /** More roles than any process leads. */
@@ -125,10 +140,12 @@ const LONGEST_MS = 3_600_000;
 
 export function parseManager(given: RoleManagerOptions): ParsedManager {
   if (!isObject(given)) throw new InvalidRequestError("options", "must be an object");
-  checkKeys(given, "", [...SHARED, ...OWN]);
-  const { spread, mostRoles, mostCampaigns, setTimeoutMs, roleMetrics, ...shared } =
+  checkKeys(given, "", [...SHARED, ...HEALTH, ...OWN]);
+  const { spread, mostRoles, mostCampaigns, setTimeoutMs, roleMetrics, ...rest } =
     given as RoleManagerOptions;
-  const election = parseElection({ ...shared, groupId: "any" });
+  const election = parseElection({ ...rest, groupId: "any" });
+  const shared = { ...rest };
+  for (const key of HEALTH) delete shared[key];
   return Object.freeze({
     shared,
     election,

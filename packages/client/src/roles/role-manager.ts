@@ -80,7 +80,7 @@ export class RoleManager implements AsyncDisposable {
 
   /**
    * Stands for the roles until stopped. Resolves when everything that falls to this process was stood for once, or could not be;
-   * then it goes on trying. Rejects where roles depend on each other in a circle, or on what there is not.
+   * then it goes on trying. While the health check says no it stands for nothing, and this resolves at once. Rejects where roles depend on each other in a circle, or on what there is not.
    */
   start(): Promise<void> {
     if (this.#stopped !== null)
@@ -117,8 +117,9 @@ export class RoleManager implements AsyncDisposable {
 
   status(): RoleManagerStatus {
     const conductor = this.#conductor;
+    const isUnhealthy = this.#state === "running" && conductor?.isHealthy === false;
     return {
-      state: this.#state,
+      state: isUnhealthy ? "unhealthy" : this.#state,
       roles: [...(conductor?.roles.values() ?? [])].map((role) => this.#roleStatus(role)),
       led: this.led().length,
       share: conductor?.share ?? 0,
@@ -166,6 +167,10 @@ export class RoleManager implements AsyncDisposable {
         this.#events.emit({ kind: "members-changed", members });
       },
       shareChanged: (share) => roleMetrics.share(nodeId, share),
+      healthChanged: (healthy) => {
+        logger[healthy ? "info" : "warn"]({ node: nodeId, healthy }, healthy ? "healthy again" : "unhealthy");
+        this.#events.emit({ kind: "health", healthy });
+      },
       contact: (error) => {
         this.#connection = error === null || isPermanent(error) ? "connected" : "disconnected";
       },

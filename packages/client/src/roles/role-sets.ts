@@ -7,7 +7,7 @@
  */
 import type { ParsedManager } from "./options.js";
 import type { Role } from "./role.js";
-import type { RoleDemoteReason } from "./state.js";
+import { isOfProcess, type RoleDemoteReason } from "./state.js";
 
 export interface RoleSetsParts {
   readonly options: ParsedManager;
@@ -74,7 +74,7 @@ export class RoleSets {
     const set = this.#setOf(role);
     if (set === null) return;
     set.deadlineMs = null;
-    const why = reason === "stopped" || reason === "rebalanced" ? reason : "set-lost";
+    const why = isOfProcess(reason) || reason === "rebalanced" ? reason : "set-lost";
     for (const each of set.roles) if (each !== role) void each.release(why);
   }
 

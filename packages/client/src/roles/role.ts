@@ -10,7 +10,7 @@ import { Backoff, isPermanent } from "../election/retry.js";
 import type { DemoteReason, Mandate } from "../election/state.js";
 import type { ParsedElection } from "../election/options.js";
 import type { ParsedRole } from "./options.js";
-import type { RoleDemoteReason, RoleState } from "./state.js";
+import { isOfProcess, type RoleDemoteReason, type RoleState } from "./state.js";
 
 export interface RoleParts {
   readonly options: ParsedElection;
@@ -114,7 +114,7 @@ export class Role {
   }
 
   async #releaseDependents(reason: RoleDemoteReason): Promise<void> {
-    const why = reason === "stopped" ? reason : "dependency-lost";
+    const why = isOfProcess(reason) ? reason : "dependency-lost";
     await Promise.all(this.#parts.dependents().map((each) => each.release(why)));
   }
 

@@ -1,6 +1,9 @@
 import type { ConnectionStatus, DemoteReason, Mandate } from "../election/state.js";
 
-/** Why this process leads a role no longer. */
+/**
+ * Why this process leads a role no longer. `stopped` and `unhealthy` are reasons of the whole process: all roles end for them,
+ * also those that depend on others or form a set.
+ */
 export type RoleDemoteReason =
   | DemoteReason
   /** Another process has fewer roles than fall to it. */
@@ -9,6 +12,11 @@ export type RoleDemoteReason =
   | "dependency-lost"
   /** Another role of its set is led here no longer. */
   | "set-lost";
+
+/** Whether it ends all roles of this process at once. */
+export function isOfProcess(reason: RoleDemoteReason | null): reason is "stopped" | "unhealthy" {
+  return reason === "stopped" || reason === "unhealthy";
+}
 
 /** Each holds only what is valid in it. */
 export type RoleState =
@@ -45,7 +53,8 @@ export interface RoleMember {
 
 /** What `status()` of a role manager returns. */
 export interface RoleManagerStatus {
-  readonly state: "idle" | "running" | "stopping" | "stopped";
+  /** `unhealthy`: gives its roles up and stands for none, until the health check says yes again. */
+  readonly state: "idle" | "running" | "unhealthy" | "stopping" | "stopped";
   readonly roles: readonly RoleStatus[];
   /** How many of them this process leads. */
   readonly led: number;
@@ -65,6 +74,8 @@ export type RoleEvent =
   /** Not all of the set could be had in time; what was had is given back, and it is tried again later. */
   | { readonly kind: "set-given-up"; readonly set: string }
   | { readonly kind: "members-changed"; readonly members: readonly RoleMember[] }
+  /** The process became unhealthy, or healthy again. */
+  | { readonly kind: "health"; readonly healthy: boolean }
   | { readonly kind: "hook-failed"; readonly role: string; readonly hook: string; readonly error: unknown }
   | { readonly kind: "stopped" };
 
