@@ -1,15 +1,11 @@
 /** What the README of the repository shows is done here, word for word, against a real service. */
-import { execFile } from "node:child_process";
 import { readFileSync } from "node:fs";
-import { fileURLToPath } from "node:url";
-import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { Scratch } from "./scratch.test-kit.js";
 import type { ServerProcess } from "./server-process.test-kit.js";
 
 const readme = readFileSync(new URL("../../../README.md", import.meta.url), "utf8");
 const page = readFileSync(new URL("../../../docs/COMMAND.md", import.meta.url), "utf8");
-const here = fileURLToPath(new URL("..", import.meta.url));
 
 describe("the README", () => {
   const scratch = new Scratch();
@@ -42,16 +38,6 @@ describe("the README", () => {
       { is_leader: false, leader, retry_after_ms: expect.any(Number) as number },
       { leader },
     ]);
-  });
-
-  it("shows a program of less than 15 lines that leads", async () => {
-    const [, program = ""] = /```js\n([\s\S]*?)```/.exec(readme) ?? [];
-    expect(program.trim().split("\n").length).toBeLessThan(15);
-    const run = promisify(execFile)(process.execPath, ["--input-type=module", "--eval", program], {
-      cwd: here,
-      env: { ...process.env, TENURE_SERVER: server.url },
-    });
-    expect((await run).stdout).toBe("leading, term 1, to work\n");
   });
 
   it("shows how a command is run while its node leads", async () => {

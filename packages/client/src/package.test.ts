@@ -42,13 +42,6 @@ describe("the package, as it is installed", () => {
     expect(manifest.scripts).toBeUndefined();
   });
 
-  test("runs the first example of the README, which has less than twenty lines", async () => {
-    const readme = readFileSync(join(project, "node_modules/@tenure/client/README.md"), "utf8");
-    const [, example = ""] = /```js\n([\s\S]*?)```/.exec(readme) ?? [];
-    expect(example.trim().split("\n").length).toBeLessThan(20);
-    expect(await program(example, "memory:")).toBe("leading, term 1\ndone\n");
-  });
-
   test("says what to install for a store, and not for an unknown scheme", async () => {
     const told = await program(`
       import { openElector } from "${NAME}";
@@ -61,30 +54,5 @@ describe("the package, as it is installed", () => {
       "INVALID_REQUEST url is a store, which needs a package that is not installed: npm install @tenure/stores",
     );
     expect(unknown).toMatch(/^INVALID_REQUEST url must begin with one of http:.*, not "foo:"$/);
-  });
-
-  test("its types stand alone", async () => {
-    writeFileSync(
-      join(project, "program.ts"),
-      `import { Election, openElector, type Mandate } from "${NAME}";
-       const election = new Election(await openElector("memory:"), { groupId: "g", nodeId: "a", ttlMs: 1000 });
-       const mandate: Mandate | null = election.mandate();
-       export const term: number | undefined = mandate?.term;`,
-    );
-    const tsc = fileURLToPath(new URL("../../../node_modules/typescript/bin/tsc", import.meta.url));
-    const types = fileURLToPath(new URL("../../../node_modules/@types", import.meta.url));
-    const flags = [
-      "--strict",
-      "--noEmit",
-      "--module",
-      "nodenext",
-      "--target",
-      "es2023",
-      "--lib",
-      "es2023,esnext.disposable,dom",
-    ];
-    await run(process.execPath, [tsc, ...flags, "--typeRoots", types, "--types", "node", "program.ts"], {
-      cwd: project,
-    });
   });
 });

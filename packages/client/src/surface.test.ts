@@ -4,6 +4,7 @@ import { describe, expect, test } from "vitest";
 import * as surface from "./index.js";
 
 const CORE = new URL("../../core/src/index.ts", import.meta.url);
+const PAGE = new URL("../../../docs/CLIENT.md", import.meta.url);
 const ENTRY = new URL("./index.ts", import.meta.url);
 
 /** What an entry file exports, each name with the file that it comes from. */
@@ -42,7 +43,7 @@ describe("the public names of the client package", () => {
   });
 
   test("are listed in docs/CLIENT.md, which lists no other", () => {
-    const page = readFileSync(new URL("../../../docs/CLIENT.md", import.meta.url), "utf8");
+    const page = readFileSync(PAGE, "utf8");
     const [, section = ""] = /^## Names\n([\s\S]*?)(?=^## |(?![\s\S]))/m.exec(page) ?? [];
     const listed = [...section.matchAll(/^\| ([^|]+)\|/gm)].flatMap(([, cell = ""]) =>
       [...cell.matchAll(/`([A-Za-z]+)`/g)].map(([, name = ""]) => name),
@@ -65,3 +66,39 @@ describe("the public names of the client package", () => {
     expect(needed.filter((name) => !names.has(name))).toEqual([]);
   });
 });
+
+test("docs/CLIENT.md names every option", () => {
+  const page = readFileSync(PAGE, "utf8");
+  const elector = {} as surface.Elector;
+  const node = { nodeId: "a", ttlMs: 5_000 };
+  const given = { ...node, groupId: "g" };
+  const unknown = { "?": 1 } as never;
+  const refusals: [part: string, refused: () => unknown][] = [
+    ["", () => new surface.Election(elector, unknown)],
+    ["fencing.", () => new surface.Election(elector, { ...given, fencing: unknown })],
+    ["retry.", () => new surface.Election(elector, { ...given, retry: unknown })],
+    ["", () => new surface.Observer(elector, unknown)],
+    ["", () => surface.nodeToLeader(unknown)],
+    ["", () => new surface.RoleManager(elector, unknown)],
+    ["spread.", () => new surface.RoleManager(elector, { ...node, spread: unknown })],
+    ["", () => new surface.RoleManager(elector, node).add("r", unknown)],
+  ];
+  for (const [part, refused] of refusals) {
+    // An unknown option is refused with the names of those that are known.
+    const known = messageOf(refused)
+      .replace(/^.* known are /, "")
+      .split(", ");
+    expect(known.length).toBeGreaterThan(2);
+    const single = known.filter((name) => !["fencing", "spread", "retry"].includes(name) || part !== "");
+    expect(single.filter((name) => !page.includes(`\`${part}${name}\``))).toEqual([]);
+  }
+});
+
+function messageOf(refused: () => unknown): string {
+  try {
+    refused();
+  } catch (error) {
+    return (error as Error).message;
+  }
+  throw new Error("nothing was refused");
+}

@@ -7,7 +7,7 @@ import { promisify } from "node:util";
 
 const run = promisify(execFile);
 
-export const ROOT = fileURLToPath(new URL("../../../../", import.meta.url));
+export const ROOT: string = fileURLToPath(new URL("../../../../", import.meta.url));
 
 export const PACKAGES: readonly string[] = readdirSync(join(ROOT, "packages")).toSorted();
 

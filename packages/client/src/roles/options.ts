@@ -144,8 +144,13 @@ export function parseManager(given: RoleManagerOptions): ParsedManager {
   const { spread, mostRoles, mostCampaigns, setTimeoutMs, roleMetrics, ...rest } =
     given as RoleManagerOptions;
   const election = parseElection({ ...rest, groupId: "any" });
-  const shared = { ...rest };
-  for (const key of HEALTH) delete shared[key];
+  // One check for all roles, so none for each.
+  const shared = {
+    ...rest,
+    healthChecker: undefined,
+    healthTimeoutMs: undefined,
+    maxHealthFailures: undefined,
+  };
   return Object.freeze({
     shared,
     election,
