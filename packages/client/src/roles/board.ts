@@ -14,32 +14,59 @@ export interface BoardParts {
 }
 
 export class Board {
-  readonly #watches: ReadonlyMap<string, LeaderWatch>;
+  readonly #parts: BoardParts;
+  readonly #watches = new Map<string, LeaderWatch>();
+  readonly #runs = new Map<string, { readonly ending: AbortController; readonly ended: Promise<void> }>();
   /** Of these no news could be had. */
   readonly #failing = new Set<string>();
+  #isRunning = false;
 
-  constructor({ elector, groupIds, options, changed, contact }: BoardParts) {
-    const { clock, random, retry } = options;
-    const watchOf = (groupId: string) =>
-      new LeaderWatch({
-        elector,
-        groupId,
-        clock,
-        random,
-        retry,
-        changed: () => changed(groupId),
-        contact: (error) => {
-          if (error === null) this.#failing.delete(groupId);
-          else this.#failing.add(groupId);
-          contact(groupId, error);
-        },
-      });
-    this.#watches = new Map(groupIds.map((groupId) => [groupId, watchOf(groupId)]));
+  constructor(parts: BoardParts) {
+    this.#parts = parts;
+    for (const groupId of parts.groupIds) this.add(groupId);
   }
 
-  /** Ends by the signal alone. */
-  async run(signal: AbortSignal): Promise<void> {
-    await Promise.all([...this.#watches.values()].map((watch) => watch.run(signal)));
+  add(groupId: string): void {
+    const { elector, options, changed, contact } = this.#parts;
+    const { clock, random, retry } = options;
+    const watch: LeaderWatch = new LeaderWatch({
+      elector,
+      groupId,
+      clock,
+      random,
+      retry,
+      // What still comes of one that was removed counts no more.
+      changed: () => {
+        if (this.#watches.get(groupId) === watch) changed(groupId);
+      },
+      contact: (error) => {
+        if (error === null) this.#failing.delete(groupId);
+        else this.#failing.add(groupId);
+        contact(groupId, error);
+      },
+    });
+    this.#watches.set(groupId, watch);
+    if (this.#isRunning) this.#run(groupId, watch);
+  }
+
+  async remove(groupId: string): Promise<void> {
+    const run = this.#runs.get(groupId);
+    this.#watches.delete(groupId);
+    this.#runs.delete(groupId);
+    run?.ending.abort();
+    await run?.ended;
+    this.#failing.delete(groupId);
+  }
+
+  start(): void {
+    this.#isRunning = true;
+    for (const [groupId, watch] of this.#watches) this.#run(groupId, watch);
+  }
+
+  async stop(): Promise<void> {
+    this.#isRunning = false;
+    for (const { ending } of this.#runs.values()) ending.abort();
+    await Promise.all([...this.#runs.values()].map(({ ended }) => ended));
   }
 
   /** Of each of them there was news, or could not be had. */
@@ -63,5 +90,10 @@ export class Board {
 
   isVacant(groupId: string): boolean {
     return this.known(groupId)?.nodeId === null;
+  }
+
+  #run(groupId: string, watch: LeaderWatch): void {
+    const ending = new AbortController();
+    this.#runs.set(groupId, { ending, ended: watch.run(ending.signal) });
   }
 }

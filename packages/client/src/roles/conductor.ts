@@ -35,7 +35,7 @@ export interface ConductorListener {
 const PLAN_MS = 5;
 
 export class Conductor {
-  readonly roles: ReadonlyMap<string, Role>;
+  readonly roles: Map<string, Role>;
   readonly board: Board;
   readonly #options: ParsedManager;
   readonly #listener: ConductorListener;
@@ -43,20 +43,19 @@ export class Conductor {
   readonly #sets: RoleSets;
   readonly #membership: Membership | null;
   readonly #fitness: Fitness;
-  readonly #watching = new AbortController();
   readonly #checking = new AbortController();
-  readonly #byGroup: ReadonlyMap<string, Role>;
-  readonly #unitsByRole: ReadonlyMap<string, RoleUnit>;
+  readonly #elector: Elector;
+  readonly #byGroup: Map<string, Role>;
+  readonly #unitsByRole: Map<string, RoleUnit>;
   readonly #strays = new Set<string>();
   /** When each member has won something for the last time, or was first seen. */
   readonly #activeAtMs = new Map<string, number>();
   /** All but those that stand in a queue. */
-  readonly #planned: readonly RoleUnit[];
+  #planned: readonly RoleUnit[];
   /** Those that may be led in part, or stood for without a vacancy. */
-  readonly #intricate: readonly RoleUnit[];
+  #intricate: readonly RoleUnit[];
   /** What the plan knows of each unit, until something of it changes. */
   readonly #planUnits = new Map<string, PlanUnit>();
-  #boardRun: Promise<void> = Promise.resolve();
   #cancelPlan: CancelTimer = () => {};
   #planAtMs = Number.POSITIVE_INFINITY;
   #seeking = 0;
@@ -87,10 +86,8 @@ export class Conductor {
         if (error !== null) this.#soon();
       },
     });
-    const fronted = new BoardElector(elector, this.board);
-    this.roles = new Map(
-      this.#graph.order.map((name) => [name, this.#role(fronted, specs.get(name) as ParsedRole)]),
-    );
+    this.#elector = new BoardElector(elector, this.board);
+    this.roles = new Map(this.#graph.order.map((name) => [name, this.#role(specs.get(name) as ParsedRole)]));
     this.#planned = this.#graph.units.filter((unit) => !this.#waits(unit));
     this.#intricate = this.#graph.units.filter((unit) => unit.names.length > 1 || this.#waits(unit));
     this.#byGroup = new Map([...this.roles.values()].map((role) => [role.spec.groupId, role]));
@@ -111,7 +108,7 @@ export class Conductor {
       options.spread === null
         ? null
         : new Membership({
-            elector: fronted,
+            elector: this.#elector,
             board: this.board,
             options,
             spread: options.spread,
@@ -134,7 +131,7 @@ export class Conductor {
 
   /** Resolves when everything was stood for once that falls to this process, or could not be; at once if it is unhealthy. */
   start(): Promise<void> {
-    this.#boardRun = this.board.run(this.#watching.signal);
+    this.board.start();
     void this.#fitness.run(this.#checking.signal);
     return new Promise((resolve) => {
       this.#settled = resolve;
@@ -148,9 +145,42 @@ export class Conductor {
     this.#checking.abort();
     this.#cancelPlan();
     await Promise.all([this.#membership?.stop(), this.#releaseAll("stopped")]);
-    this.#watching.abort();
-    await this.#boardRun;
+    await this.board.stop();
     this.#settled();
+  }
+
+  /** A role that depends on no other and is part of no set. */
+  add(spec: ParsedRole): void {
+    const unit = { id: spec.name, names: [spec.name] };
+    const role = this.#role(spec);
+    this.roles.set(spec.name, role);
+    this.#byGroup.set(spec.groupId, role);
+    this.#unitsByRole.set(spec.name, unit);
+    if (this.#waits(unit)) this.#intricate = [...this.#intricate, unit];
+    else this.#planned = [...this.#planned, unit];
+    this.board.add(spec.groupId);
+    this.#soon();
+  }
+
+  /** A role that depends on no other, as none depends on it, and is part of no set. Resolves when its lease is given back. */
+  async remove(name: string): Promise<void> {
+    const role = this.#named(name);
+    const isOther = ({ id }: RoleUnit) => id !== name;
+    this.#planned = this.#planned.filter(isOther);
+    this.#intricate = this.#intricate.filter(isOther);
+    await role.release("removed");
+    this.roles.delete(name);
+    this.#byGroup.delete(role.spec.groupId);
+    this.#unitsByRole.delete(name);
+    this.#planUnits.delete(name);
+    this.#strays.delete(name);
+    await this.board.remove(role.spec.groupId);
+    this.#soon();
+  }
+
+  /** Whether no other role shares its fate: it can be removed. */
+  isAlone(name: string): boolean {
+    return this.#named(name).spec.set === null && this.#unitsByRole.get(name)?.names.length === 1;
   }
 
   async #releaseAll(reason: "stopped" | "unhealthy"): Promise<void> {
@@ -165,12 +195,12 @@ export class Conductor {
     this.#settled();
   }
 
-  #role(elector: Elector, spec: ParsedRole): Role {
+  #role(spec: ParsedRole): Role {
     const { groupId, priority, metadata, campaignWaitMs } = spec;
     return new Role(spec, {
       options: this.#options.election,
       election: () =>
-        new Election(elector, { ...this.#options.shared, groupId, priority, metadata, campaignWaitMs }),
+        new Election(this.#elector, { ...this.#options.shared, groupId, priority, metadata, campaignWaitMs }),
       dependents: () => this.#graph.dependents(spec.name).map((name) => this.#named(name)),
       promoted: (role, mandate, signal) => this.#listener.promoted(role.spec.name, mandate, signal),
       demoted: (role, reason) => this.#listener.demoted(role.spec.name, reason),

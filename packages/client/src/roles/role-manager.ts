@@ -32,6 +32,7 @@ export class RoleManager implements AsyncDisposable {
   readonly #elector: Elector;
   readonly #options: ParsedManager;
   readonly #specs = new Map<string, ParsedRole>();
+  readonly #removals = new Map<string, Promise<void>>();
   readonly #events = new Broadcast<RoleEvent>();
   #promoteHook: RolePromoteHook | null = null;
   #demoteHook: RoleDemoteHook | null = null;
@@ -48,9 +49,9 @@ export class RoleManager implements AsyncDisposable {
     this.#options = parseManager(options);
   }
 
-  /** Before `start`. */
+  /** A role that is added after `start` can neither depend on others nor be part of a set. */
   add(name: string, options: RoleOptions = {}): this {
-    this.#checkIdle("add");
+    this.#checkNotStopped("add");
     const role = parseRole(name, options, this.#options);
     if (this.#specs.has(name)) throw new InvalidRequestError("role", `${name} was added already`);
     const seats = this.#options.spread?.seats ?? [];
@@ -58,8 +59,23 @@ export class RoleManager implements AsyncDisposable {
     if (isTaken || seats.includes(role.groupId)) {
       throw new InvalidRequestError("groupId", `${role.groupId} of role ${name} is used already`);
     }
+    if (this.#conductor !== null && (role.dependsOn.length > 0 || role.set !== null)) {
+      const field = role.set === null ? "dependsOn" : "set";
+      throw new InvalidRequestError(field, `of role ${name} must be given before start`);
+    }
     this.#specs.set(name, role);
+    this.#conductor?.add(role);
     return this;
+  }
+
+  /**
+   * Gives a role up, with reason `removed`, and stands for it no more. Resolves when its work has ended and its lease is given
+   * back. After `start` it must be one that depends on no other, that no other depends on, and that is part of no set.
+   */
+  remove(name: string): Promise<void> {
+    const removal = this.#removals.get(name) ?? this.#remove(name).finally(() => this.#removals.delete(name));
+    this.#removals.set(name, removal);
+    return removal;
   }
 
   /** Called with each leadership of a role; what it returns is waited for before its lease is given back. */
@@ -131,6 +147,17 @@ export class RoleManager implements AsyncDisposable {
   /** Everything that happens from now on, until the end. */
   changes(options: { readonly signal?: AbortSignal } = {}): AsyncIterableIterator<RoleEvent> {
     return this.#events.read(options.signal);
+  }
+
+  async #remove(name: string): Promise<void> {
+    this.#checkNotStopped("remove");
+    if (!this.#specs.has(name)) throw new InvalidRequestError("role", `${name} was not added`);
+    if (this.#conductor?.isAlone(name) === false) {
+      const problem = `${name} cannot be removed: other roles depend on it, it depends on others, or it is part of a set`;
+      throw new InvalidRequestError("role", problem);
+    }
+    await this.#conductor?.remove(name);
+    this.#specs.delete(name);
   }
 
   async #start(): Promise<void> {
@@ -219,6 +246,10 @@ export class RoleManager implements AsyncDisposable {
       term: known?.term ?? 0,
       error: role.error,
     };
+  }
+
+  #checkNotStopped(name: string): void {
+    if (this.#stopped !== null) throw new InvalidRequestError(name, "must be called before stop");
   }
 
   #checkIdle(name: string): void {

@@ -6,6 +6,8 @@ import type { ConnectionStatus, DemoteReason, Mandate } from "../election/state.
  */
 export type RoleDemoteReason =
   | DemoteReason
+  /** `remove` was called. */
+  | "removed"
   /** Another process has fewer roles than fall to it. */
   | "rebalanced"
   /** A role that this one depends on is led here no longer. */
