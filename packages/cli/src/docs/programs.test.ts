@@ -108,15 +108,16 @@ const CASES: Readonly<Record<string, () => Promise<void>>> = {
   operate: async () => {
     const leader = run("any-node", { NODE_ID: "worker-1" });
     await leader.prints(/listens/);
+    expect((await run("operate").ended())[0]).toBe("worker-2 is not waiting");
+    await ledBy("worker-1");
     const follower = run("any-node", { NODE_ID: "worker-2" });
     await follower.prints(/listens/);
-    const lines = await run("operate").ended();
-    expect(lines[0]).toMatch(/^worker-2 leads in term \d+$/);
-    expect(lines.slice(-2)).toEqual(["LEADER_LOST null transferred", "LEADER_CHANGED worker-2 transferred"]);
-    await follower.stop();
-    await ledBy("worker-1");
-    expect(await run("operate").ended()).toContain("worker-2 is not waiting");
+    const both = await run("operate").ended();
+    expect(both[0]).toMatch(/^worker-2 leads in term \d+$/);
+    expect(both).toContain("LEADER_LOST null deposed");
+    expect(both.slice(-2)).toEqual(["LEADER_LOST null transferred", "LEADER_CHANGED worker-2 transferred"]);
     await leader.stop();
+    await follower.stop();
   },
 
   coordinator: async () => {

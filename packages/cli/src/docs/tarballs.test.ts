@@ -10,7 +10,7 @@ const placeOf = (name: string) => join(project, "node_modules/@tenure", name);
 const filesOf = (name: string) =>
   (readdirSync(placeOf(name), { recursive: true }) as string[]).map((file) => file.replaceAll("\\", "/"));
 
-beforeAll(() => unpackInto(project, PACKAGES));
+beforeAll(() => unpackInto(project, PACKAGES), 180_000);
 afterAll(() => rmSync(project, { recursive: true, force: true }));
 
 describe.each(PACKAGES)("the tarball of packages/%s", (name) => {
