@@ -191,6 +191,15 @@ const CASES: Readonly<Record<string, () => Promise<void>>> = {
     });
   },
 
+  "own-pool": async () => {
+    await withPostgres(async (DATABASE_URL) => {
+      expect(await run("own-pool", { DATABASE_URL }).ended()).toEqual([
+        "leading, term 1",
+        "the pool is open",
+      ]);
+    });
+  },
+
   "fenced-sql": async () => {
     await withPostgres(async (DATABASE_URL) => {
       const connection = new Client(DATABASE_URL);
@@ -211,7 +220,7 @@ const SCHEDULER = `
   console.log("scheduler runs in term " + process.env.TENURE_TERM);
 `;
 
-const NEED_POSTGRES = new Set(["ledger", "fenced-sql"]);
+const NEED_POSTGRES = new Set(["ledger", "fenced-sql", "own-pool"]);
 
 describe("the documentation", () => {
   test("marks every block of code as a program that is run, or says why it is not", () => {
