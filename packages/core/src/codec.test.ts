@@ -61,7 +61,18 @@ const record: fc.Arbitrary<ElectionRecord> = fc
     holdMs: fc.oneof(fc.constant(0), durationMs),
     deposed: orNull(fc.record({ by: id })),
     bans: fc.array(fc.record({ nodeId: id, leftMs: durationMs }), { maxLength: 3 }),
-    transfer: orNull(fc.record({ toNodeId: id, leftMs: durationMs, ready: fc.boolean(), by: orNull(id) })),
+    transfer: orNull(
+      fc.record(
+        {
+          toNodeId: id,
+          leftMs: durationMs,
+          ready: fc.boolean(),
+          by: orNull(id),
+          allowCold: fc.constant(true as const),
+        },
+        { requiredKeys: ["toNodeId", "leftMs", "ready", "by"] },
+      ),
+    ),
     pause: orNull(fc.record({ leftMs: orNull(durationMs) })),
     delayMs: fc.oneof(fc.constant(0), durationMs),
     ended: orNull(fc.record({ term: count, nodeId: id, instanceId: orNull(id), reason })),

@@ -9,6 +9,7 @@ import {
   type EndedTerm,
   type GroupConfig,
   type Holder,
+  type TransferMark,
 } from "./record.js";
 
 const FORMAT = 1;
@@ -33,7 +34,14 @@ interface EncodedRecord {
   readonly meta?: Readonly<Record<string, unknown>>;
   readonly deposed?: string;
   readonly bans?: readonly (readonly [nodeId: string, leftMs: number])[];
-  readonly transfer?: readonly [toNodeId: string, leftMs: number, ready: 0 | 1, by: string | 0];
+  /** A version that does not know `allowCold` ignores it, and drops it when it writes: then the successor must be ready. */
+  readonly transfer?: readonly [
+    toNodeId: string,
+    leftMs: number,
+    ready: 0 | 1,
+    by: string | 0,
+    allowCold?: 1,
+  ];
   /** 0: until resumed. */
   readonly pause?: number;
   readonly delay?: number;
@@ -59,10 +67,7 @@ export function encodeRecord(record: ElectionRecord): string {
     meta: holder?.metadata ?? undefined,
     deposed: record.deposed?.by,
     bans: record.bans.length === 0 ? undefined : record.bans.map((ban) => [ban.nodeId, ban.leftMs]),
-    transfer:
-      transfer === null
-        ? undefined
-        : [transfer.toNodeId, transfer.leftMs, transfer.ready ? 1 : 0, transfer.by ?? 0],
+    transfer: transfer === null ? undefined : encodeTransfer(transfer),
     pause: pause === null ? undefined : (pause.leftMs ?? 0),
     delay: record.delayMs || undefined,
     ended:
@@ -91,10 +96,7 @@ export function decodeRecord(value: string): ElectionRecord {
     holdMs: encoded.hold ?? 0,
     deposed: encoded.deposed === undefined ? null : { by: encoded.deposed },
     bans: encoded.bans?.map(([nodeId, leftMs]) => ({ nodeId, leftMs })) ?? EMPTY_RECORD.bans,
-    transfer:
-      transfer === undefined
-        ? null
-        : { toNodeId: transfer[0], leftMs: transfer[1], ready: transfer[2] === 1, by: transfer[3] || null },
+    transfer: transfer === undefined ? null : decodeTransfer(transfer),
     pause: pause === undefined ? null : { leftMs: pause || null },
     delayMs: encoded.delay ?? 0,
     ended: decodeEnded(encoded),
@@ -134,6 +136,18 @@ function decodeHolder(encoded: EncodedRecord): Holder | null {
     priority: encoded.prio ?? 0,
     metadata: encoded.meta ?? null,
   };
+}
+
+function encodeTransfer(mark: TransferMark): NonNullable<EncodedRecord["transfer"]> {
+  const tuple = [mark.toNodeId, mark.leftMs, mark.ready ? 1 : 0, mark.by ?? 0] as const;
+  return mark.allowCold === true ? [...tuple, 1] : tuple;
+}
+
+function decodeTransfer([toNodeId, leftMs, ready, by, allowCold]: NonNullable<
+  EncodedRecord["transfer"]
+>): TransferMark {
+  const mark = { toNodeId, leftMs, ready: ready === 1, by: by || null };
+  return allowCold === 1 ? { ...mark, allowCold: true } : mark;
 }
 
 function decodeEnded({ ended }: EncodedRecord): EndedTerm | null {

@@ -23,6 +23,14 @@ export interface CampaignRequest {
   readonly instanceId?: string | undefined;
   readonly priority?: number | undefined;
   readonly metadata?: Metadata | undefined;
+  /**
+   * Whether the candidate can work as soon as it leads. `false`: it still prepares (a cold standby). While it waits, ready
+   * candidates of the same server are preferred, and no leader is asked to yield to it. A vacancy that no ready candidate
+   * waits for still goes to it. To become ready, campaign again with `ready: true`.
+   *
+   * @defaultValue `true`
+   */
+  readonly ready?: boolean | undefined;
   /** Wait up to so long for the leadership instead of being refused at once. */
   readonly waitMs?: number | undefined;
 }
@@ -231,9 +239,21 @@ export interface StepDownRequest {
 /** An operator hands the leadership to a candidate that is waiting. */
 export interface TransferRequest {
   readonly groupId: string;
-  readonly toNodeId: string;
+  /**
+   * The successor. A node that waits nowhere, or that is not ready, is refused with `ConflictError`.
+   *
+   * @defaultValue the best ready candidate: of those that wait at this server as a vacancy would choose it, else the one that
+   * was seen last at another server. `ConflictError` where there is none.
+   */
+  readonly toNodeId?: string | undefined;
   readonly by: string;
   readonly timeoutMs?: number | undefined;
+  /**
+   * Hand over to a successor that still prepares, too.
+   *
+   * @defaultValue `false`
+   */
+  readonly allowCold?: boolean | undefined;
   readonly reason?: string | undefined;
 }
 
@@ -253,11 +273,19 @@ export interface HeartbeatRequest {
   readonly groupId: string;
   readonly nodeId: string;
   readonly metadata?: Metadata | undefined;
+  /**
+   * Whether the node can work as soon as it leads: how a leader that was elected cold shows that it has become ready.
+   *
+   * @defaultValue what the node said last; a node that never said it is ready
+   */
+  readonly ready?: boolean | undefined;
 }
 
 export interface Member {
   readonly nodeId: string;
   readonly role: "leader" | "candidate" | "observer";
+  /** Whether it can work as soon as it leads, as it said last. */
+  readonly ready: boolean;
   /** On the wall clock of the server that saw it. */
   readonly lastHeartbeatMs: number;
   readonly metadata?: Metadata;

@@ -23,19 +23,35 @@ export function silenceBefore(state: Exclude<HealthState, "healthy">): number {
   return SIGN_PERIOD_MS * (state === "down" ? SILENT_PERIODS : SUSPECT_PERIODS);
 }
 
-export interface SeenMember {
+/** What a member says with a sign of life. `null`: nothing new about that. */
+export interface Sign {
   readonly nodeId: string;
   /** Whether it has ever stood for election, or only sent heartbeats. */
   readonly isCandidate: boolean;
+  readonly metadata: Metadata | null;
+  /** Whether it can work as soon as it leads. A member that never said so counts as ready. */
+  readonly ready: boolean | null;
+}
+
+export interface SeenMember extends Sign {
   /** Wall clock of the server that saw it. */
   readonly lastSignMs: number;
-  readonly metadata: Metadata | null;
 }
 
 /** Format of a member page. A newer one has a higher number; every format is a JSON object with a numeric `v`. */
 const FORMAT = 1;
 
-type MemberTuple = readonly [nodeId: string, lastSignMs: number, isCandidate: 0 | 1, metadata?: Metadata];
+/**
+ * `isReady` is written for a cold member only, so that the pages of a group without warm standby are as they were. A version
+ * that does not know it ignores it, and drops it when it writes the page: then the member counts as ready.
+ */
+type MemberTuple = readonly [
+  nodeId: string,
+  lastSignMs: number,
+  isCandidate: 0 | 1,
+  metadata?: Metadata | null,
+  isReady?: 0,
+];
 
 export type ReadPage =
   | { readonly kind: "members"; readonly members: readonly SeenMember[] }
@@ -57,21 +73,31 @@ const MAX_PAGE_BYTES = 65_536;
 export function encodeMembers(members: readonly SeenMember[]): string {
   let leftBytes = MAX_PAGE_BYTES - encodeRows([]).length;
   const rows: string[] = [];
-  for (const { nodeId, lastSignMs, isCandidate } of members) {
-    const row = JSON.stringify([nodeId, lastSignMs, isCandidate ? 1 : 0] satisfies MemberTuple);
+  for (const member of members) {
+    const row = encodeRow(member, null);
     leftBytes -= Buffer.byteLength(row) + 1;
     if (leftBytes < 0) break;
     rows.push(row);
   }
-  for (const index of rows.keys()) {
-    const metadata = members[index]?.metadata ?? null;
-    if (metadata === null) continue;
-    const text = `,${JSON.stringify(metadata)}`;
-    leftBytes -= Buffer.byteLength(text);
+  for (const [index, row] of rows.entries()) {
+    const member = members[index];
+    if (member === undefined || member.metadata === null) continue;
+    const whole = encodeRow(member, member.metadata);
+    leftBytes -= Buffer.byteLength(whole) - Buffer.byteLength(row);
     if (leftBytes < 0) break;
-    rows[index] = `${rows[index]?.slice(0, -1)}${text}]`;
+    rows[index] = whole;
   }
   return encodeRows(rows);
+}
+
+function encodeRow(
+  { nodeId, lastSignMs, isCandidate, ready }: SeenMember,
+  metadata: Metadata | null,
+): string {
+  const base = [nodeId, lastSignMs, isCandidate ? 1 : 0] as const;
+  const row: MemberTuple =
+    ready === false ? [...base, metadata, 0] : metadata === null ? base : [...base, metadata];
+  return JSON.stringify(row);
 }
 
 function encodeRows(rows: readonly string[]): string {
@@ -99,13 +125,14 @@ function parsePage(value: string): Readonly<Record<string, unknown>> | null {
 
 function decodeRow(row: unknown): SeenMember | null {
   if (!Array.isArray(row)) return null;
-  const [nodeId, lastSignMs, isCandidate, metadata] = row as readonly unknown[];
+  const [nodeId, lastSignMs, isCandidate, metadata, isReady] = row as readonly unknown[];
   if (typeof nodeId !== "string" || typeof lastSignMs !== "number") return null;
   return {
     nodeId,
     lastSignMs,
     isCandidate: isCandidate === 1,
     metadata: isObject(metadata) ? metadata : null,
+    ready: isReady !== 0,
   };
 }
 
@@ -128,5 +155,6 @@ function merged(one: SeenMember, other: SeenMember): SeenMember {
     ...newer,
     isCandidate: older.isCandidate || newer.isCandidate,
     metadata: newer.metadata ?? older.metadata,
+    ready: newer.ready ?? older.ready,
   };
 }

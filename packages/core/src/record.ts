@@ -33,9 +33,11 @@ export interface Ban {
 export interface TransferMark {
   readonly toNodeId: string;
   readonly leftMs: number;
-  /** A server knows the successor to be waiting; only then is the leader told. */
+  /** A server knows the successor to be waiting, and to be ready unless `allowCold`; only then is the leader told. */
   readonly ready: boolean;
   readonly by: string | null;
+  /** The operator has allowed a successor that still prepares. */
+  readonly allowCold?: true;
 }
 
 export interface PauseMark {

@@ -262,7 +262,8 @@ export class ElectionService {
     if (caller.role === "observer" && caller.name === body.node_id)
       this.#permissions.checkMaySee(caller, "heartbeat", groupId);
     else this.#permissions.checkMayActAs(caller, "heartbeat", groupId, body.node_id);
-    await told(this.#elector.heartbeat({ groupId, nodeId: body.node_id, metadata: body.metadata }));
+    const { node_id: nodeId, metadata, ready } = body;
+    await told(this.#elector.heartbeat({ groupId, nodeId, metadata, ready }));
     this.#actedAs(caller, "heartbeat", groupId, body.node_id, undefined, "done");
     return OK;
   }
@@ -281,7 +282,7 @@ export class ElectionService {
     signal?: AbortSignal,
   ): Promise<shapes.TransferReply> {
     return this.#act(caller, "transfer", groupId, { ...body }, async () => {
-      const request = { groupId, toNodeId: body.to_node_id, by: byOf(caller), timeoutMs: body.timeout_ms };
+      const request = codec.transferRequest(groupId, body, byOf(caller));
       return { ok: true, leader: codec.leaseShape(await this.#elector.transfer(request, given(signal))) };
     });
   }

@@ -18,16 +18,17 @@ export function membersCommand(shell: Shell): Command {
       shell.connected(flags, async ({ elector }) => {
         const members = await elector.members(groupId, { signal: shell.signal });
         const nowMs = shell.clock.wallMs();
-        const rows = members.map(({ nodeId, role, lastHeartbeatMs, metadata }) => [
+        const rows = members.map(({ nodeId, role, ready, lastHeartbeatMs, metadata }) => [
           nodeId,
           role,
+          ready ? "yes" : "no",
           `${tellDuration(Math.max(0, nowMs - lastHeartbeatMs))} ago`,
           metadata === undefined ? "" : JSON.stringify(metadata),
         ]);
         const lines =
           rows.length === 0
             ? [`nobody in ${groupId} has given a sign of life lately`]
-            : table([["NODE", "ROLE", "LAST SIGN", "METADATA"], ...rows]);
+            : table([["NODE", "ROLE", "READY", "LAST SIGN", "METADATA"], ...rows]);
         shell.say({ members: members.map(memberShape) }, ...lines);
         return EXIT.done;
       }),

@@ -19,6 +19,7 @@ interface StepDownFlags extends ActFlags {
 
 interface TransferFlags extends ActFlags {
   readonly timeout?: number;
+  readonly allowCold?: true;
   readonly by: string;
 }
 
@@ -54,15 +55,21 @@ export function stepDownCommand(shell: Shell): Command {
 export function transferCommand(shell: Shell): Command {
   const command = electorCommand(shell, "transfer", "Hand the leadership to a node that waits for it")
     .argument("<group>")
-    .argument("<node>")
+    .argument("[node]", "the successor (default: the best ready candidate that waits)")
     .option("--timeout <duration>", "how long the leader may take to yield (default 10s)", parseDuration)
+    .option("--allow-cold", "hand over to a node that is still preparing, too")
     .option(...REASON)
     .option(...BY, defaultOperator())
     .action(
-      (groupId: string, toNodeId: string, { timeout: timeoutMs, by, reason, ...flags }: TransferFlags) =>
+      (
+        groupId: string,
+        toNodeId: string | undefined,
+        { timeout: timeoutMs, allowCold, by, reason, ...flags }: TransferFlags,
+      ) =>
         shell.connected(flags, async ({ elector }) => {
           const { signal } = shell;
-          const leader = await elector.transfer({ groupId, toNodeId, by, timeoutMs, reason }, { signal });
+          const request = { groupId, toNodeId, by, timeoutMs, allowCold, reason };
+          const leader = await elector.transfer(request, { signal });
           shell.say(
             { ok: true, leader: leaseShape(leader) },
             `${leader.nodeId} leads ${groupId} now, in term ${leader.term}`,
@@ -74,6 +81,7 @@ export function transferCommand(shell: Shell): Command {
     command,
     "tenure transfer billing worker-2",
     "tenure transfer billing worker-2 --timeout 30s",
+    "tenure transfer billing",
   );
 }
 

@@ -84,7 +84,7 @@ describe("a group", () => {
     ...seen,
   });
   const preempting = { policy: { ...DEFAULT_POLICY, strategy: "priority" as const, preempt: true } };
-  const candidate: Member = { nodeId: "b", role: "candidate", lastHeartbeatMs: NOW };
+  const candidate: Member = { nodeId: "b", role: "candidate", ready: true, lastHeartbeatMs: NOW };
 
   it.each<[string, GroupSight, string[]]>([
     ["is led", sight({}), []],
@@ -114,7 +114,7 @@ describe("a group", () => {
   });
 
   it("that is led has a successor if somebody else stands for it", () => {
-    const leader: Member = { nodeId: "a", role: "leader", lastHeartbeatMs: NOW };
+    const leader: Member = { nodeId: "a", role: "leader", ready: true, lastHeartbeatMs: NOW };
     expect(hasNoSuccessor(sight({}, { members: [leader] }))).toBe(true);
     expect(hasNoSuccessor(sight({}, { members: [leader, candidate] }))).toBe(false);
     expect(hasNoSuccessor(sight({ leader: null }))).toBe(false);

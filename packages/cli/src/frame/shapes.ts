@@ -35,10 +35,11 @@ export function groupShape(group: Group): Shape {
   };
 }
 
-export function memberShape({ nodeId, role, lastHeartbeatMs, metadata }: Member): Shape {
+export function memberShape({ nodeId, role, ready, lastHeartbeatMs, metadata }: Member): Shape {
   return {
     node_id: nodeId,
     role,
+    ready,
     last_heartbeat_ms: lastHeartbeatMs,
     ...(metadata === undefined ? {} : { metadata }),
   };

@@ -151,7 +151,7 @@ describe("why a group is not led", () => {
   });
 
   it("candidates were seen", () => {
-    const members: Member[] = [{ nodeId: "b", role: "candidate", lastHeartbeatMs: START }];
+    const members: Member[] = [{ nodeId: "b", role: "candidate", ready: true, lastHeartbeatMs: START }];
     expect(told(group(null, 1), events, 62, members)[1]).toContain("Seen lately as candidates: b");
   });
 });

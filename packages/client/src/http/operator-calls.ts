@@ -110,12 +110,17 @@ export class OperatorCalls {
     { groupId, reason, transfer }: Parsed<typeof parseTransfer>,
     signal?: AbortSignal,
   ): Promise<Leader> {
-    const { toNodeId, timeoutMs } = transfer;
+    const { toNodeId, timeoutMs, allowCold } = transfer;
     const { leader } = await this.#calls.ask<{ leader: LeaseReply }>(
       {
         method: "POST",
         path: groupPath(groupId, "transfer"),
-        body: () => ({ to_node_id: toNodeId, timeout_ms: timeoutMs, ...because(reason) }),
+        body: () => ({
+          ...(toNodeId === null ? {} : { to_node_id: toNodeId }),
+          timeout_ms: timeoutMs,
+          ...(allowCold ? { allow_cold: true } : {}),
+          ...because(reason),
+        }),
         resend: "unsent",
         // It answers when it is settled.
         waitMs: timeoutMs,
@@ -136,10 +141,14 @@ export class OperatorCalls {
   }
 
   async heartbeat(
-    { groupId, nodeId, metadata }: Parsed<typeof parseHeartbeat>,
+    { groupId, nodeId, metadata, ready }: Parsed<typeof parseHeartbeat>,
     signal?: AbortSignal,
   ): Promise<void> {
-    const body = () => ({ node_id: nodeId, ...(metadata === null ? {} : { metadata }) });
+    const body = () => ({
+      node_id: nodeId,
+      ...(metadata === null ? {} : { metadata }),
+      ...(ready === null ? {} : { ready }),
+    });
     const path = groupPath(groupId, "heartbeat");
     await this.#calls.ask({ method: "POST", path, body, resend: "freely", asked: { groupId } }, signal);
   }

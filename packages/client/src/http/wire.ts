@@ -98,6 +98,8 @@ export interface GroupReply {
 export interface MemberReply {
   readonly node_id: string;
   readonly role: Member["role"];
+  /** Absent from a service without warm standby. */
+  readonly ready?: boolean;
   readonly last_heartbeat_ms: number;
   readonly metadata?: Metadata;
 }
@@ -111,7 +113,7 @@ export interface HealthReply extends MemberReply {
 /** What was not given is left out, as `JSON.stringify` does with `undefined`. */
 type Body = Readonly<Record<string, unknown>>;
 
-export function campaignBody({ candidate, waitMs }: ParsedCampaign, elapsedMs: number): Body {
+export function campaignBody({ candidate, ready, waitMs }: ParsedCampaign, elapsedMs: number): Body {
   const { nodeId, instanceId, ttlMs, priority, metadata } = candidate;
   return {
     node_id: nodeId,
@@ -119,6 +121,7 @@ export function campaignBody({ candidate, waitMs }: ParsedCampaign, elapsedMs: n
     metadata: metadata ?? undefined,
     instance_start_uuid: instanceId ?? undefined,
     priority: priority === 0 ? undefined : priority,
+    ready: ready ? undefined : false,
     wait_ms: waitMs === 0 ? undefined : Math.max(0, Math.floor(waitMs - elapsedMs)),
   };
 }
@@ -258,7 +261,7 @@ function snakeCase(value: unknown): unknown {
   return Object.fromEntries(named) as unknown;
 }
 
-export function memberOf({ node_id, role, last_heartbeat_ms, metadata }: MemberReply): Member {
-  const member = { nodeId: node_id, role, lastHeartbeatMs: last_heartbeat_ms };
+export function memberOf({ node_id, role, ready, last_heartbeat_ms, metadata }: MemberReply): Member {
+  const member = { nodeId: node_id, role, ready: ready !== false, lastHeartbeatMs: last_heartbeat_ms };
   return metadata === undefined ? member : { ...member, metadata };
 }

@@ -77,6 +77,7 @@ test("when nobody answers, what was seen last stays, and that is told", async ()
   const member = {
     nodeId: "m",
     role: "candidate",
+    ready: true,
     lastHeartbeatMs: 0,
     state: "healthy",
     reason: "gives signs of life",

@@ -10,6 +10,7 @@
 import { abortLaws, closeLaws } from "./elector-lifecycle.js";
 import { groupLaws, historyLaws } from "./elector-groups.js";
 import { pauseLaws, policyLaws, stepDownLaws } from "./elector-operations.js";
+import { readinessAdminLaws, readinessLaws } from "./elector-readiness.js";
 import { adminRequestLaws, requestLaws } from "./elector-requests.js";
 import { type AdminBench, type Bench, electorLawOf, type OpenElector } from "./elector-support.js";
 import { termLaws } from "./elector-terms.js";
@@ -34,6 +35,7 @@ export function electorConformance({ test, open, features = {} }: ElectorConform
   const law = electorLawOf<Bench>(test, open);
   termLaws(law);
   waitingLaws(law);
+  readinessLaws(law);
   watchLaws(law);
   requestLaws(law);
   abortLaws(law);
@@ -44,6 +46,7 @@ export function electorConformance({ test, open, features = {} }: ElectorConform
   pauseLaws(adminLaw);
   policyLaws(adminLaw);
   transferLaws(adminLaw);
+  readinessAdminLaws(adminLaw);
   groupLaws(adminLaw);
   historyLaws(adminLaw);
   adminRequestLaws(adminLaw);

@@ -63,8 +63,7 @@ export class Attendance {
       this.look(group);
     };
     group.enqueue(waiter);
-    const { nodeId, metadata } = waiter.candidate;
-    const stopAttending = this.#engine.members?.attend(group.groupId, nodeId, metadata);
+    const stopAttending = this.#engine.members?.attend(group.groupId, waiter.sign);
     if (stopAttending !== undefined) void waiter.answer.catch(() => {}).finally(stopAttending);
     if (signal !== undefined) {
       const stopListening = onAbort(signal, leave);

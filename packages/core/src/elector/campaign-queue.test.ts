@@ -1,12 +1,24 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { ranksBefore } from "../rules/attend.js";
+import type { TransferMark } from "../record.js";
 import { CampaignQueue } from "./campaign-queue.js";
 import { Waiter } from "./waiter.js";
 
-function waiter(nodeId: string, options: { priority?: number; waitMs?: number; signal?: AbortSignal } = {}) {
-  const { priority = 0, waitMs = 1_000, signal } = options;
-  return new Waiter({ nodeId, instanceId: null, ttlMs: 1_000, priority, metadata: null }, 0, waitMs, signal);
+interface WaiterOptions {
+  readonly priority?: number;
+  readonly waitMs?: number;
+  readonly ready?: boolean;
+  readonly signal?: AbortSignal;
+}
+
+function waiter(nodeId: string, options: WaiterOptions = {}) {
+  const { priority = 0, waitMs = 1_000, ready = true, signal } = options;
+  const candidate = { nodeId, instanceId: null, ttlMs: 1_000, priority, metadata: null };
+  return new Waiter({ candidate, ready, waitMs }, 0, signal);
+}
+
+function mark(toNodeId: string): TransferMark {
+  return { toNodeId, leftMs: 1_000, ready: true, by: null };
 }
 
 const anyone = () => true;
@@ -26,6 +38,18 @@ describe("the first of a queue", () => {
     for (const each of [low, equal, high]) queue.add(each);
     expect(queue.first("priority", anyone)).toBe(high);
     expect(queue.first("first", anyone)).toBe(low);
+  });
+
+  test("is a ready one before any cold one, and a cold one where no ready one may win", () => {
+    const queue = new CampaignQueue();
+    const [early, important] = [waiter("a", { ready: false }), waiter("b", { ready: false, priority: 9 })];
+    const ready = waiter("c");
+    for (const each of [early, important, ready]) queue.add(each);
+    for (const strategy of ["first", "priority"] as const) {
+      expect(queue.first(strategy, anyone)).toBe(ready);
+    }
+    expect(queue.first("first", (nodeId) => nodeId !== "c")).toBe(early);
+    expect(queue.first("priority", (nodeId) => nodeId !== "c")).toBe(important);
   });
 
   test("is not one whose node may not win, who hung up, or whom a write in flight names", () => {
@@ -75,7 +99,7 @@ describe("a successor", () => {
   test("has departed when its last campaign leaves, until it is back or the record names another", () => {
     const queue = new CampaignQueue();
     const [one, two] = [waiter("b"), waiter("b")];
-    queue.successor = "b";
+    queue.successor = mark("b");
     for (const each of [one, two, waiter("c")]) queue.add(each);
     queue.remove(one);
     expect(queue.departed).toBeNull();
@@ -93,9 +117,33 @@ describe("a successor", () => {
     const queue = new CampaignQueue();
     const other = waiter("c");
     queue.add(other);
-    queue.successor = "b";
+    queue.successor = mark("b");
     queue.remove(other);
     expect(queue.departed).toBeNull();
+  });
+
+  test("has departed when its last ready campaign leaves, though a cold one stays", () => {
+    const queue = new CampaignQueue();
+    const [ready, stays] = [waiter("b"), waiter("b", { ready: false })];
+    queue.successor = mark("b");
+    for (const each of [ready, stays]) queue.add(each);
+    queue.remove(ready);
+    expect(queue.departed).toBe("b");
+    queue.add(waiter("b", { ready: false }));
+    expect(queue.departed).toBe("b");
+    queue.add(waiter("b"));
+    expect(queue.departed).toBeNull();
+  });
+
+  test("has not departed while a cold campaign stays, where the operator has allowed a cold successor", () => {
+    const queue = new CampaignQueue();
+    const [ready, stays] = [waiter("b"), waiter("b", { ready: false })];
+    queue.successor = { ...mark("b"), allowCold: true };
+    for (const each of [ready, stays]) queue.add(each);
+    queue.remove(ready);
+    expect(queue.departed).toBeNull();
+    queue.remove(stays);
+    expect(queue.departed).toBe("b");
   });
 });
 
@@ -104,6 +152,7 @@ test("whatever comes, goes and is named, a queue answers as a plain list does", 
     fc.record({
       kind: fc.constant("add" as const),
       priority: fc.integer({ min: -1, max: 1 }),
+      ready: fc.boolean(),
       waitMs: fc.integer({ min: 1, max: 20 }),
     }),
     fc.record({ kind: fc.constantFrom("remove", "name", "unname"), at: fc.nat() }),
@@ -132,12 +181,14 @@ test("whatever comes, goes and is named, a queue answers as a plain list does", 
           else queue.unname(chosen);
         }
         const queued = list.filter((one) => one.state === "queued");
-        for (const strategy of ["first", "priority"] as const) {
-          const first = queued.find((one) =>
-            queued.every((other) => other === one || ranksBefore(strategy, one, other)),
-          );
-          expect(queue.first(strategy, anyone)).toBe(first ?? null);
-        }
+        const ready = queued.filter((one) => one.ready);
+        const preferred = ready.length > 0 ? ready : queued;
+        const highest = Math.max(...preferred.map((one) => one.candidate.priority));
+        // The list is in order of arrival.
+        expect(queue.first("first", anyone)).toBe(preferred[0] ?? null);
+        expect(queue.first("priority", anyone)).toBe(
+          preferred.find((one) => one.candidate.priority === highest) ?? null,
+        );
         expect(queue.size).toBe(list.length);
         expect(queue.nextEndMs()).toBe(Math.min(...queued.map((one) => one.endsAtMs)));
         expect(queue.of("n1")).toEqual(queued.filter((one) => one.candidate.nodeId === "n1"));

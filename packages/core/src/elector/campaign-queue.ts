@@ -8,11 +8,14 @@
  * (it is tried once more and answered), when its caller hangs up, or when the server closes; while it is named, all of
  * these wait for the write.
  *
+ * The order is that of `ranksBefore`: ready campaigns first, then by strategy, then by arrival.
+ *
  * Each arrival, departure and look costs O(log n): a heap for each order in which campaigns are taken, in which campaigns
  * that are out stay until they come to the top or are half of it.
  */
 import type { GroupPolicy } from "../policy.js";
-import { ranksBefore, type Waiters } from "../rules/attend.js";
+import type { TransferMark } from "../record.js";
+import { maySucceed, ranksBefore, type Waiters } from "../rules/attend.js";
 import { Heap } from "./heap.js";
 import type { Waiter } from "./waiter.js";
 
@@ -27,7 +30,7 @@ export class CampaignQueue implements Waiters<Waiter> {
   /** Made when a group's policy first asks for that order. */
   readonly #ranked = new Map<Strategy, Heap<Waiter>>();
   #size = 0;
-  #successor: string | null = null;
+  #successor: TransferMark | null = null;
   #departed: string | null = null;
 
   /** How many are queued or named. */
@@ -40,10 +43,10 @@ export class CampaignQueue implements Waiters<Waiter> {
     return this.#size === 0 && this.#departed === null;
   }
 
-  /** The successor that a ready transfer in the record names. */
-  set successor(nodeId: string | null) {
-    this.#successor = nodeId;
-    if (this.#departed !== nodeId) this.#departed = null;
+  /** The ready transfer in the record, which names the successor that the leader is asked to yield to. */
+  set successor(mark: TransferMark | null) {
+    this.#successor = mark;
+    if (mark === null || this.#departed !== mark.toNodeId) this.#departed = null;
   }
 
   get departed(): string | null {
@@ -56,7 +59,7 @@ export class CampaignQueue implements Waiters<Waiter> {
     if (ofNode === undefined) this.#byNode.set(nodeId, new Set([waiter]));
     else ofNode.add(waiter);
     this.#size++;
-    if (this.#departed === nodeId) this.#departed = null;
+    if (this.#departed === nodeId && this.#maySucceed(waiter)) this.#departed = null;
     this.#queue(waiter);
   }
 
@@ -67,9 +70,15 @@ export class CampaignQueue implements Waiters<Waiter> {
     const ofNode = this.#byNode.get(nodeId);
     ofNode?.delete(waiter);
     this.#size--;
-    if (ofNode?.size !== 0) return;
-    this.#byNode.delete(nodeId);
-    if (nodeId === this.#successor) this.#departed = nodeId;
+    if (ofNode?.size === 0) this.#byNode.delete(nodeId);
+    if (this.#maySucceed(waiter) && ![...(ofNode ?? [])].some((other) => this.#maySucceed(other)))
+      this.#departed = nodeId;
+  }
+
+  /** Whether this campaign is one that the ready transfer is for. */
+  #maySucceed(waiter: Waiter): boolean {
+    const mark = this.#successor;
+    return mark?.toNodeId === waiter.candidate.nodeId && maySucceed(mark, waiter);
   }
 
   /** A write that is about to be sent grants it the leadership. */

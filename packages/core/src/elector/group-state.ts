@@ -185,7 +185,7 @@ export class GroupState implements AgendaItem {
 
   #tellSuccessor(): void {
     const { transfer } = this.record;
-    if (this.queue !== null) this.queue.successor = transfer?.ready === true ? transfer.toNodeId : null;
+    if (this.queue !== null) this.queue.successor = transfer?.ready === true ? transfer : null;
   }
 
   #dropIdleQueue(): void {

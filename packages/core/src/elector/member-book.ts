@@ -1,14 +1,20 @@
 /**
  * Keeps account of the nodes that give signs of life, in one key per group: the member page. A page is written at most
- * once per period, or once a second while new members come. A member is gone when its entry has not changed for three
+ * once per period, or once a second while new members come or become ready. A member is gone when its entry has not changed for three
  * periods in this server's sight.
  *
  * Members take no part in any decision, so nothing here may hold up what does: pages are written in slices spread over
  * the period, one slice at a time; a page that cannot be read concerns its own group only.
  */
 import { type Clock, sleep } from "../clock.js";
-import type { Metadata } from "../elector.js";
-import { decodeMembers, encodeMembers, healthAfter, SIGN_PERIOD_MS, type SeenMember } from "../members.js";
+import {
+  decodeMembers,
+  encodeMembers,
+  healthAfter,
+  SIGN_PERIOD_MS,
+  type SeenMember,
+  type Sign,
+} from "../members.js";
 import type { Entry } from "../store/store.js";
 import { Agenda } from "./agenda.js";
 import type { Batcher } from "./batcher.js";
@@ -52,12 +58,13 @@ export class MemberBook {
    * Records a sign of life of a node that the group has admitted. On the path of every renewal, so it does as little as
    * it can.
    */
-  sign(groupId: string, nodeId: string, isCandidate: boolean, metadata: Metadata | null): void {
+  sign(groupId: string, sign: Sign): void {
     const page = this.#page(groupId);
     const nowMs = this.#clock.monotonicMs();
-    if (metadata === null && page.isRecent(nodeId, nowMs, SIGN_PERIOD_MS / 2)) return;
-    page.hasNews ||= page.isNews(nodeId, isCandidate);
-    page.sign({ nodeId, isCandidate, lastSignMs: this.#wallMs(), metadata }, nowMs);
+    const isNews = page.isNews(sign);
+    if (sign.metadata === null && !isNews && page.isRecent(sign.nodeId, nowMs, SIGN_PERIOD_MS / 2)) return;
+    page.hasNews ||= isNews;
+    page.sign({ ...sign, lastSignMs: this.#wallMs() }, nowMs);
     page.isDirty = true;
     // Looking costs as much as there are members, so thousands of arrivals within a second must not each do it.
     if (page.hasNews && isDue(page, nowMs)) this.#look(page);
@@ -65,8 +72,9 @@ export class MemberBook {
   }
 
   /** Records a node whose campaign waits, until the function returned is called. */
-  attend(groupId: string, nodeId: string, metadata: Metadata | null): () => void {
-    this.sign(groupId, nodeId, true, metadata);
+  attend(groupId: string, sign: Sign): () => void {
+    const { nodeId } = sign;
+    this.sign(groupId, sign);
     const page = this.#page(groupId);
     page.startWaiting(nodeId);
     this.#plan(page, this.#clock.monotonicMs());
@@ -76,7 +84,7 @@ export class MemberBook {
       isOver = true;
       page.stopWaiting(nodeId);
       // Its silence begins now.
-      this.sign(groupId, nodeId, true, null);
+      this.sign(groupId, { nodeId, isCandidate: true, metadata: null, ready: null });
     };
   }
 

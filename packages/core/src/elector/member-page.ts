@@ -1,5 +1,5 @@
 /** The members of one group as this server knows them, and what the store holds of them. */
-import { healthAfter, mergeMembers, type SeenMember } from "../members.js";
+import { healthAfter, mergeMembers, type SeenMember, type Sign } from "../members.js";
 import type { Revision } from "../store/store.js";
 import type { AgendaItem } from "./agenda.js";
 
@@ -33,7 +33,7 @@ export class MemberPage implements AgendaItem {
   isStored = false;
   /** There are signs of life that are not stored yet. */
   isDirty = false;
-  /** One of these signs is of a node that is new here, or stands for election for the first time. */
+  /** One of these signs is of a node that is new here, stands for election for the first time, or has become ready or cold. */
   hasNews = false;
   /** Waits for its slice, or is being written. */
   isQueued = false;
@@ -60,9 +60,10 @@ export class MemberPage implements AgendaItem {
     return this.#waiting !== null;
   }
 
-  isNews(nodeId: string, isCandidate: boolean): boolean {
-    const known = this.#known.get(nodeId);
-    return known === undefined || (isCandidate && !known.member.isCandidate);
+  isNews({ nodeId, isCandidate, ready }: Sign): boolean {
+    const member = this.#known.get(nodeId)?.member;
+    if (member === undefined || (isCandidate && !member.isCandidate)) return true;
+    return ready !== null && ready !== (member.ready ?? true);
   }
 
   /** Whether `nodeId` gave a sign of life less than `withinMs` ago. */
@@ -107,7 +108,7 @@ export class MemberPage implements AgendaItem {
     let left = MAX_MEMBERS;
     for (const nodeId of this.#waiting.keys()) {
       if (left-- === 0) return;
-      this.sign({ nodeId, isCandidate: true, lastSignMs: wallMs, metadata: null }, nowMs);
+      this.sign({ nodeId, isCandidate: true, lastSignMs: wallMs, metadata: null, ready: null }, nowMs);
     }
   }
 

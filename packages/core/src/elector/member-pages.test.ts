@@ -1,5 +1,5 @@
 /** Pages of members in the store and in memory: bounded, contained to their group, written in slices. */
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { decodeMembers, encodeMembers } from "../members.js";
 import { Batcher } from "./batcher.js";
 import { MemberBook } from "./member-book.js";
@@ -104,12 +104,14 @@ test(
   }),
 );
 
+const sign = (nodeId: string) => ({ nodeId, isCandidate: true, metadata: null, ready: true });
+
 test(
   "a page is emptied in the store and dropped from memory when its last member is forgotten",
   inWorld(async (w) => {
     const book = new MemberBook(new Batcher(w.truth, w.clock), w.clock);
-    for (let i = 0; i < 100; i++) book.sign(`g${i}`, "a", true, null);
-    const leave = book.attend("waits", "b", null);
+    for (let i = 0; i < 100; i++) book.sign(`g${i}`, sign("a"));
+    const leave = book.attend("waits", sign("b"));
     await w.clock.advance(599_999);
     expect(book.size).toBe(101);
     await w.clock.advance(2000);
@@ -119,7 +121,7 @@ test(
     leave();
     await w.clock.advance(602_000);
     expect(book.size).toBe(0);
-    book.sign("g0", "c", true, null);
+    book.sign("g0", sign("c"));
     await w.clock.advance(1000);
     expect((await w.entry("m/g0"))?.value).toContain('"c"');
     book.close();
@@ -133,6 +135,7 @@ test("a page takes at most 64 KiB: metadata goes before members, both of the lon
     isCandidate: true,
     lastSignMs: 1_700_000_000_000 - i,
     metadata,
+    ready: i % 2 === 0,
   }));
   const value = encodeMembers(all);
   expect(Buffer.byteLength(value)).toBeLessThanOrEqual(65_536);
@@ -142,9 +145,38 @@ test("a page takes at most 64 KiB: metadata goes before members, both of the lon
   const withMetadata = read.members.findIndex((member) => member.metadata === null);
   expect(withMetadata).toBeGreaterThanOrEqual(1);
   expect(read.members.slice(withMetadata).every((member) => member.metadata === null)).toBe(true);
+  expect(read.members.map(({ ready }) => ready)).toEqual(all.map(({ ready }) => ready));
   const many = encodeMembers([...all, ...all, ...all]);
   expect(Buffer.byteLength(many)).toBeLessThanOrEqual(65_536);
   expect(many).toContain(all[0]?.nodeId);
+});
+
+describe("the page of a group with a cold member", () => {
+  const cold = { nodeId: "a", isCandidate: true, lastSignMs: 5, metadata: null, ready: false };
+
+  test("is readable by the version before warm standby, which reads four places of a row", () => {
+    const { v, m } = JSON.parse(encodeMembers([cold, { ...cold, metadata: { zone: "x" } }])) as {
+      v: number;
+      m: readonly (readonly unknown[])[];
+    };
+    expect(v).toBe(1);
+    expect(m.map((row) => row.slice(0, 4))).toEqual([
+      ["a", 5, 1, null],
+      ["a", 5, 1, { zone: "x" }],
+    ]);
+  });
+
+  test("differs from the former format by the cold members only", () => {
+    const ready = { ...cold, ready: true };
+    expect(encodeMembers([ready, { ...ready, metadata: { zone: "x" } }])).toBe(
+      '{"v":1,"m":[["a",5,1],["a",5,1,{"zone":"x"}]]}',
+    );
+  });
+
+  test("and one written by the version before warm standby shows every member as ready", () => {
+    const read = decodeMembers('{"v":1,"m":[["a",5,1],["b",5,1,{"zone":"x"}]]}');
+    expect(read).toMatchObject({ members: [{ ready: true }, { ready: true, metadata: { zone: "x" } }] });
+  });
 });
 
 test(

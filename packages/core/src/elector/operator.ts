@@ -24,6 +24,7 @@ import { type ClocklessEngine, type Decide, refuseUnknown, type Step } from "./e
 import type { GroupState } from "./group-state.js";
 import type { GroupsQuery, ParsedGroup } from "./requests.js";
 import { SLICE_GROUPS } from "./slices.js";
+import { successorsOf } from "./successors.js";
 import { groupView, leaderView, healthView, memberView } from "./views.js";
 import { Bell } from "./bell.js";
 
@@ -98,26 +99,31 @@ export class Operator {
     signals: readonly (AbortSignal | undefined)[],
   ): Promise<Leader> {
     let fromTerm = 0;
+    let { toNodeId } = transfer;
     const bell = new Bell(signals);
     bell.listenTo((wake) => group.listen(wake));
     try {
       const acted = await this.#actOnExisting(group, (seen) => {
         fromTerm = seen.record.term;
-        return decideTransfer(seen, transfer, this.#mayWait(group, transfer.toNodeId));
+        const decision = decideTransfer(seen, transfer, successorsOf(group, this.#engine.members));
+        if (decision.kind === "write") toNodeId = decision.next.transfer?.toNodeId ?? toNodeId;
+        return decision;
       });
+      if (toNodeId === null) throw new Error("a transfer was written without a successor");
+      const successor = toNodeId;
       // Nothing to do: the successor leads.
       if (acted.kind === "unchanged") fromTerm--;
       for (;;) {
         const progress = await this.#engine.transact(group, (seen) => ({
           kind: "stay",
-          value: transferProgress(seen, transfer.toNodeId, fromTerm, () => group.history()),
+          value: transferProgress(seen, successor, fromTerm, () => group.history()),
         }));
         if (progress.kind === "pending") {
           await this.#ringOrWait(bell, progress.leftMs);
           continue;
         }
         // What this server has seen may be outdated: another may have carried over more of the mark.
-        const leader = await this.#settleTransfer(group, transfer, fromTerm);
+        const leader = await this.#settleTransfer(group, successor, transfer.by, fromTerm);
         if (leader !== null) return leader;
       }
     } finally {
@@ -239,16 +245,8 @@ export class Operator {
     await Promise.race([bell.rung(), over]).finally(cancel);
   }
 
-  /** Where members are not kept, nothing is known of other servers. */
-  #mayWait(group: GroupState, nodeId: string): boolean {
-    const { members } = this.#engine;
-    if (members === null || group.waiters.of(nodeId).length > 0) return true;
-    return members.members(group.groupId).some((each) => each.nodeId === nodeId && each.isCandidate);
-  }
-
   /** `null`: the mark still stands. */
-  #settleTransfer(group: GroupState, transfer: Transfer, fromTerm: number): Promise<Leader | null> {
-    const { toNodeId } = transfer;
+  #settleTransfer(group: GroupState, toNodeId: string, by: string, fromTerm: number): Promise<Leader | null> {
     return this.#engine.transact<Leader | null>(group, (seen, now) => {
       const progress = transferProgress(seen, toNodeId, fromTerm, () => group.history());
       switch (progress.kind) {
@@ -266,7 +264,7 @@ export class Operator {
           const fail = () => {
             throw new ConflictError(progress.problem);
           };
-          const change = withoutTransfer(seen, transfer);
+          const change = withoutTransfer(seen, toNodeId, by);
           return change === null ? { kind: "answer", give: fail } : { kind: "write", change, written: fail };
         }
       }

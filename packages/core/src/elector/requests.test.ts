@@ -60,6 +60,7 @@ const WRONG: readonly (readonly [string, string, string, readonly unknown[]])[] 
   ],
   ["campaign", "waitMs", "from 0 to 60000", [...WHOLE, 60_001]],
   ["campaign", "metadata", "must be an object", [null, [], "x", 5]],
+  ["campaign", "ready", "must be true or false", ["false", 1, 0, null, {}]],
   ["renew", "groupId", "", [undefined, ...IDS]],
   ["renew", "nodeId", "", [undefined, ...IDS]],
   ["renew", "instanceId", ID, INSTANCES],
@@ -74,7 +75,8 @@ const WRONG: readonly (readonly [string, string, string, readonly unknown[]])[] 
   ["step-down", "banMs", "from 0 to 86400000", [...WHOLE, 86_400_001]],
   ["step-down", "force", "must be true or false", ["true", 1, 0, null, {}]],
   ["transfer", "groupId", "", [undefined, ...IDS]],
-  ["transfer", "toNodeId", "", [undefined, ...IDS]],
+  ["transfer", "toNodeId", "", IDS],
+  ["transfer", "allowCold", "must be true or false", ["true", 1, 0, null, {}]],
   ["transfer", "by", "", [undefined, ...IDS]],
   ["transfer", "timeoutMs", "from 1 to 60000", [0, ...WHOLE, 60_001]],
   ["pause", "groupId", "", [undefined, ...IDS]],
@@ -122,10 +124,11 @@ describe("every verb", () => {
 });
 
 describe("campaign", () => {
-  test("what is left out is not given: no instance, priority 0, no metadata, no wait", () => {
+  test("what is left out is not given: no instance, priority 0, no metadata, no wait; it counts as ready", () => {
     expect(requests.parseCampaign(campaign)).toEqual({
       groupId: "g",
       candidate: { nodeId: "a", instanceId: null, ttlMs: 1_000, priority: 0, metadata: null },
+      ready: true,
       waitMs: 0,
     });
   });
@@ -138,10 +141,11 @@ describe("campaign", () => {
       instanceId: "i",
       priority: -1_000_000,
       metadata: { zone: "x" },
+      ready: false,
       waitMs: 60_000,
     };
-    const { groupId, waitMs, ...candidate } = all;
-    expect(requests.parseCampaign(all)).toEqual({ groupId, waitMs, candidate });
+    const { groupId, waitMs, ready, ...candidate } = all;
+    expect(requests.parseCampaign(all)).toEqual({ groupId, waitMs, ready, candidate });
     expect(requests.parseCampaign({ ...campaign, ttlMs: 1 }).candidate.ttlMs).toBe(1);
   });
 
@@ -212,7 +216,7 @@ describe("what operators ask", () => {
     expect(requests.parseTransfer(transfer)).toEqual({
       groupId: "g",
       reason: null,
-      transfer: { toNodeId: "b", by: "operator", timeoutMs: 10_000 },
+      transfer: { toNodeId: "b", by: "operator", timeoutMs: 10_000, allowCold: false },
     });
     const reason = "drill";
     expect(requests.parsePause({ groupId: "g" })).toEqual({ groupId: "g", forMs: null, reason: null });

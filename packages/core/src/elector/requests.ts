@@ -12,6 +12,8 @@ import type { StepDown, Transfer } from "../rules/operate.js";
 export interface ParsedCampaign {
   readonly groupId: string;
   readonly candidate: Candidate;
+  /** Not a part of the candidate: it orders those who wait, and is never stored. */
+  readonly ready: boolean;
   readonly waitMs: number;
 }
 
@@ -23,6 +25,7 @@ export function parseCampaign(request: unknown): ParsedCampaign {
     "instanceId",
     "priority",
     "metadata",
+    "ready",
     "waitMs",
   ]);
   return {
@@ -34,6 +37,7 @@ export function parseCampaign(request: unknown): ParsedCampaign {
       priority: checkInteger(either(given["priority"], 0), "priority", -LIMITS.priority, LIMITS.priority),
       metadata: checkMetadata(given["metadata"], "metadata") ?? null,
     },
+    ready: flag(given["ready"], "ready", true),
     waitMs: checkInteger(either(given["waitMs"], 0), "waitMs", 0, LIMITS.waitMs),
   };
 }
@@ -79,12 +83,15 @@ export function parseHeartbeat(request: unknown): {
   groupId: string;
   nodeId: string;
   metadata: Metadata | null;
+  /** `null`: it does not say. */
+  ready: boolean | null;
 } {
-  const given = fields(request, "", ["groupId", "nodeId", "metadata"]);
+  const given = fields(request, "", ["groupId", "nodeId", "metadata", "ready"]);
   return {
     groupId: checkId(given["groupId"], "groupId"),
     nodeId: checkId(given["nodeId"], "nodeId"),
     metadata: checkMetadata(given["metadata"], "metadata") ?? null,
+    ready: given["ready"] === undefined ? null : flag(given["ready"], "ready"),
   };
 }
 
@@ -114,13 +121,14 @@ export function parseStepDown(request: unknown): Act & { stepDown: StepDown } {
 }
 
 export function parseTransfer(request: unknown): Act & { transfer: Transfer } {
-  const given = fields(request, "", ["groupId", "toNodeId", "by", "timeoutMs", "reason"]);
+  const given = fields(request, "", ["groupId", "toNodeId", "by", "timeoutMs", "allowCold", "reason"]);
   return {
     ...parseAct(given),
     transfer: {
-      toNodeId: checkId(given["toNodeId"], "toNodeId"),
+      toNodeId: optionalId(given["toNodeId"], "toNodeId"),
       by: checkId(given["by"], "by"),
       timeoutMs: checkInteger(either(given["timeoutMs"], YIELD_MS), "timeoutMs", 1, LIMITS.transferMs),
+      allowCold: flag(given["allowCold"], "allowCold"),
     },
   };
 }
@@ -230,10 +238,10 @@ function optionalId(value: unknown, name: string): string | null {
   return value === undefined ? null : checkId(value, name);
 }
 
-function flag(value: unknown, name: string): boolean {
+function flag(value: unknown, name: string, byDefault = false): boolean {
   if (value !== undefined && typeof value !== "boolean")
     throw new InvalidRequestError(name, "must be true or false");
-  return value ?? false;
+  return value ?? byDefault;
 }
 
 export function checkCursor(cursor: unknown): number | undefined {

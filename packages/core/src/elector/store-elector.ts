@@ -171,7 +171,7 @@ export class StoreElector implements ServiceElector {
 
   heartbeat(request: HeartbeatRequest, options?: CallOptions): Promise<void> {
     return this.#run(options, async () => {
-      const { groupId, nodeId, metadata } = requests.parseHeartbeat(request);
+      const { groupId, nodeId, metadata, ready } = requests.parseHeartbeat(request);
       const group = this.#engine.obtain(groupId);
       await this.#engine.transact(
         group,
@@ -182,7 +182,7 @@ export class StoreElector implements ServiceElector {
             : { kind: "answer", give: () => refuseUnknown(groupId) },
         ),
       );
-      this.#engine.members?.sign(groupId, nodeId, false, metadata);
+      this.#engine.members?.sign(groupId, { nodeId, isCandidate: false, metadata, ready });
     });
   }
 
@@ -286,15 +286,16 @@ export class StoreElector implements ServiceElector {
   }
 
   #campaign(request: CampaignRequest, signal: AbortSignal | undefined): Promise<CampaignResult> {
-    const { groupId, candidate, waitMs } = requests.parseCampaign(request);
-    const contender = new Waiter(candidate, this.#engine.now().monotonicMs, waitMs, signal);
+    const parsed = requests.parseCampaign(request);
+    const { groupId, waitMs } = parsed;
+    const contender = new Waiter(parsed, this.#engine.now().monotonicMs, signal);
     return this.#engine.with(groupId, async (group) => {
       const result = await (waitMs === 0
         ? this.#campaigns.attempt(group, contender)
         : this.#campaigns.attemptOrWait(group, contender));
       if (result === "wait") return this.#attendance.enqueue(group, contender);
       // Only a campaign that the group admitted makes a member; one that was refused has thrown.
-      this.#engine.members?.sign(groupId, candidate.nodeId, true, candidate.metadata);
+      this.#engine.members?.sign(groupId, contender.sign);
       return result;
     });
   }
@@ -324,7 +325,12 @@ export class StoreElector implements ServiceElector {
 
   #renewed(groupId: string, now: Reading, record: ElectionRecord): RenewResult {
     const leader = leaderOf(record, now.wallMs);
-    this.#engine.members?.sign(groupId, leader.nodeId, true, null);
+    this.#engine.members?.sign(groupId, {
+      nodeId: leader.nodeId,
+      isCandidate: true,
+      metadata: null,
+      ready: null,
+    });
     return record.transfer?.ready === true
       ? { kind: "renewed", leader, transferTo: record.transfer.toNodeId }
       : { kind: "renewed", leader };

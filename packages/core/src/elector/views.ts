@@ -78,7 +78,8 @@ function holdView(now: ElectionRecord): GroupHold | null {
 export function memberView(seen: SeenMember, record: ElectionRecord): Member {
   const role =
     standingHolder(record)?.nodeId === seen.nodeId ? "leader" : seen.isCandidate ? "candidate" : "observer";
-  const member = { nodeId: seen.nodeId, role, lastHeartbeatMs: seen.lastSignMs } as const;
+  const ready = seen.ready !== false;
+  const member = { nodeId: seen.nodeId, role, ready, lastHeartbeatMs: seen.lastSignMs } as const;
   return seen.metadata === null ? member : { ...member, metadata: seen.metadata };
 }
 

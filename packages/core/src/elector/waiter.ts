@@ -1,12 +1,15 @@
 import type { CampaignResult } from "../elector.js";
+import type { Sign } from "../members.js";
 import type { Candidate } from "../rules/campaign.js";
 import type { Waiting } from "../rules/attend.js";
+import type { ParsedCampaign } from "./requests.js";
 
 let nextOrder = 0;
 
 /** A campaign at this server. If it waits, `CampaignQueue` tells its life; it is answered once. */
 export class Waiter implements Waiting {
   readonly candidate: Candidate;
+  readonly ready: boolean;
   /** Rises with each arrival at this server. */
   readonly order: number = nextOrder++;
   readonly arrivedAtMs: number;
@@ -20,8 +23,13 @@ export class Waiter implements Waiting {
   reject!: (error: unknown) => void;
   readonly signal: AbortSignal | undefined;
 
-  constructor(candidate: Candidate, arrivedAtMs: number, waitMs: number, signal: AbortSignal | undefined) {
+  constructor(
+    { candidate, ready, waitMs }: Pick<ParsedCampaign, "candidate" | "ready" | "waitMs">,
+    arrivedAtMs: number,
+    signal: AbortSignal | undefined,
+  ) {
     this.candidate = candidate;
+    this.ready = ready;
     this.arrivedAtMs = arrivedAtMs;
     this.endsAtMs = arrivedAtMs + waitMs;
     this.waits = waitMs > 0;
@@ -32,6 +40,12 @@ export class Waiter implements Waiting {
     });
     // Its caller may be gone by the time it is settled.
     this.answer.catch(() => {});
+  }
+
+  /** What it says of itself as a member of the group. */
+  get sign(): Sign {
+    const { nodeId, metadata } = this.candidate;
+    return { nodeId, isCandidate: true, metadata, ready: this.ready };
   }
 
   /** The connection is closed: it must not be elected, and what it won is taken back. */

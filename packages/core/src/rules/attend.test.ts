@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { DEFAULT_POLICY, type GroupPolicy } from "../policy.js";
 import { EMPTY_RECORD, type ElectionRecord, type Holder } from "../record.js";
 import { attend, type AttendDecision, bestWaiter, type Waiting, YIELD_MS } from "./attend.js";
-import { waitersOf } from "./waiters.test-kit.js";
+import { type Arrival, cold, waitersOf } from "./waiters.test-kit.js";
 
 function node(nodeId: string, priority = 0, instanceId: string | null = "i1"): Holder {
   return { nodeId, instanceId, ttlMs: 1_000, priority, metadata: null };
@@ -16,7 +16,11 @@ function withPolicy(record: ElectionRecord, policy: Partial<GroupPolicy>): Elect
   return { ...record, config: { policy: { ...DEFAULT_POLICY, ...policy }, allowedNodes: null } };
 }
 
-function look(record: ElectionRecord, ageMs: number, ...waiters: readonly Holder[]): AttendDecision<Waiting> {
+function look(
+  record: ElectionRecord,
+  ageMs: number,
+  ...waiters: readonly (Holder | Arrival)[]
+): AttendDecision<Waiting> {
   return attend({ record, ageMs }, waitersOf(waiters), { wallMs: 77 });
 }
 
@@ -109,6 +113,34 @@ describe("a vacancy is given to", () => {
     });
   });
 
+  test.each<[string, readonly (Holder | Arrival)[], string]>([
+    ["a ready candidate before a cold one that came first", [cold(node("b")), node("c")], "c"],
+    ["a ready candidate before a cold one of higher priority", [cold(node("b", 9)), node("c", -1)], "c"],
+    ["the first by strategy among several that are ready", [cold(node("b", 9)), ...ranked.slice(1)], "c"],
+    [
+      "the first by strategy among the cold, if no ready one waits",
+      [cold(node("b")), cold(node("c", 1))],
+      "c",
+    ],
+  ])("%s", (_, waiters, winner) => {
+    const ranked = withPolicy(vacant, PRIORITY);
+    expect(look(ranked, 0, ...waiters)).toMatchObject({ waiter: { candidate: { nodeId: winner } } });
+  });
+
+  test("a cold candidate that nothing holds back, though a banned one is ready", () => {
+    const banned = { ...vacant, bans: [{ nodeId: "b", leftMs: 100 }] };
+    expect(look(banned, 0, node("b"), cold(node("c")))).toMatchObject({
+      waiter: { candidate: { nodeId: "c" } },
+    });
+  });
+
+  test("the reserved successor even if it is cold: readiness never refuses a win", () => {
+    const transfer = { toNodeId: "b", leftMs: 100, ready: true, by: null };
+    expect(look({ ...vacant, transfer }, 0, node("c"), cold(node("b")))).toMatchObject({
+      waiter: { candidate: { nodeId: "b" } },
+    });
+  });
+
   test("nobody where nobody waits", () => {
     expect(bestWaiter(vacant, waitersOf([]))).toBeNull();
   });
@@ -182,6 +214,16 @@ describe("transfer", () => {
     expect(look(asked, 100, node("c"))).toEqual({ kind: "rest", lookAgainMs: 300 });
   });
 
+  test("not while the successor that waits is cold, unless the operator has allowed that", () => {
+    expect(look(asked, 100, cold(node("b")))).toEqual({ kind: "rest", lookAgainMs: 300 });
+    expect(look(asked, 100, cold(node("b")), node("b", 0, "i2"))).toMatchObject({ kind: "write" });
+    const allowed = { ...asked, transfer: { ...transfer, allowCold: true as const } };
+    expect(look(allowed, 100, cold(node("b")))).toMatchObject({
+      kind: "write",
+      next: { transfer: { ready: true, allowCold: true } },
+    });
+  });
+
   test("once", () => {
     const ready = { ...asked, transfer: { ...transfer, ready: true } };
     expect(look(ready, 100, node("b"))).toEqual({ kind: "rest", lookAgainMs: 300 });
@@ -233,7 +275,15 @@ describe("preemption", () => {
     });
   });
 
-  test.each<[string, ElectionRecord, Holder]>([
+  test("by the highest of the ready candidates, and not by a cold one of higher priority", () => {
+    expect(look(preemptible, 100, cold(node("b", 9)), node("c", 5))).toMatchObject({
+      next: { transfer: { toNodeId: "c" } },
+    });
+    expect(look(preemptible, 100, cold(node("b", 9)), node("c", 0))).toMatchObject({ kind: "rest" });
+  });
+
+  test.each<[string, ElectionRecord, Holder | Arrival]>([
+    ["one that is cold", preemptible, cold(node("b", 9))],
     ["one of equal priority", preemptible, node("b", 0)],
     ["one of lower priority", preemptible, node("b", -1)],
     ["anyone where the policy does not preempt", withPolicy(led, PRIORITY), node("b", 9)],

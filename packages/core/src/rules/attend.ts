@@ -2,9 +2,24 @@
  * What a server does for a group unasked: end a lease that is over, give a vacancy to a waiting candidate, let a
  * leader know that its successor waits. Asked whenever the record has changed, a candidate has come, or a duration
  * has run out.
+ *
+ * Readiness (warm standby). A candidate is *ready* when it can work as soon as it leads, and *cold* while it still prepares.
+ * Readiness is a property of the campaign that waits, never of the record. Four invariants follow:
+ * 1. It orders the queue: a ready campaign ranks before a cold one, whatever their priorities. Among equals in readiness
+ *    the strategy decides, then arrival. A cold leader holds the group without working; a higher priority is worth less.
+ * 2. It never refuses a win. A vacancy goes to the best ready campaign that waits here, else to the best cold one.
+ * 3. No leader is asked to yield to a cold successor: a cold challenger does not preempt, and the mark of a transfer
+ *    becomes ready only for a ready successor, unless the operator has allowed a cold one.
+ * 4. A successor whose last ready campaign has left, though a cold one stays, has left.
  */
 import type { GroupPolicy } from "../policy.js";
-import { type ElectionRecord, type Holder, type Observation, policyOf } from "../record.js";
+import {
+  type ElectionRecord,
+  type Holder,
+  type Observation,
+  policyOf,
+  type TransferMark,
+} from "../record.js";
 import type { Candidate } from "./campaign.js";
 import { carryOver } from "./carry-over.js";
 import { isAllowed, obstacleFor } from "./eligibility.js";
@@ -18,12 +33,14 @@ export interface Waiting {
   readonly candidate: Candidate;
   /** Rises with each arrival at this server. */
   readonly order: number;
+  /** False: it is cold, which means that it still prepares. */
+  readonly ready: boolean;
 }
 
 /** The campaigns that wait at this server and may be elected, as the rules ask for them. */
 export interface Waiters<W extends Waiting> {
   readonly size: number;
-  /** The successor of a transfer that waited at this server and has left it; `null`: there is none. */
+  /** The successor of a transfer that waited at this server, as the mark demands, and has left it; `null`: there is none. */
   readonly departed: string | null;
   /** Those of one node, in order of arrival. */
   of(nodeId: string): readonly W[];
@@ -38,8 +55,9 @@ export type AttendDecision<W extends Waiting> =
   /** Nothing to do before `lookAgainMs`; `null`: before something changes. */
   | { readonly kind: "rest"; readonly lookAgainMs: number | null };
 
-/** Which of two campaigns a vacancy goes to: by priority where the strategy says so, then by arrival. */
+/** Which of two campaigns a vacancy goes to: a ready one, then by priority where the strategy says so, then by arrival. */
 export function ranksBefore(strategy: GroupPolicy["strategy"], a: Waiting, b: Waiting): boolean {
+  if (a.ready !== b.ready) return a.ready;
   if (strategy === "priority" && a.candidate.priority !== b.candidate.priority)
     return a.candidate.priority > b.candidate.priority;
   return a.order < b.order;
@@ -95,7 +113,7 @@ function attendLed<W extends Waiting>(now: ElectionRecord, waiters: Waiters<W>):
     if (again !== undefined) return { kind: "campaign", waiter: again };
     if (transfer?.ready === true && transfer.toNodeId === waiters.departed)
       return { kind: "write", next: withdrawn(now), events: [] };
-    if (transfer?.ready === false && waiters.of(transfer.toNodeId).length > 0)
+    if (transfer?.ready === false && waiters.of(transfer.toNodeId).some((each) => maySucceed(transfer, each)))
       return { kind: "write", next: { ...now, transfer: { ...transfer, ready: true } }, events: [] };
     const challenger = transfer === null ? preempting(now, holder, waiters) : null;
     if (challenger !== null) {
@@ -120,7 +138,14 @@ function preempting<W extends Waiting>(now: ElectionRecord, holder: Holder, wait
   if (!policyOf(now).preempt || waiters.size === 0 || now.pause !== null) return null;
   const isFree = (nodeId: string) => now.bans.every((ban) => ban.nodeId !== nodeId);
   const highest = waiters.first("priority", (nodeId) => isAllowed(now, nodeId) && isFree(nodeId));
-  return highest !== null && highest.candidate.priority > holder.priority ? highest : null;
+  // Ready ones rank first, so a cold one here means that no ready one may challenge.
+  if (highest === null || !highest.ready) return null;
+  return highest.candidate.priority > holder.priority ? highest : null;
+}
+
+/** Whether a leader may be asked to yield to this campaign of the successor. */
+export function maySucceed({ allowCold }: Pick<TransferMark, "allowCold">, { ready }: Waiting): boolean {
+  return ready || allowCold === true;
 }
 
 function firstOf<W extends Waiting>(strategy: GroupPolicy["strategy"], waiters: readonly W[]): W | null {

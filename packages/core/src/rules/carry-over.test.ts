@@ -10,7 +10,7 @@ import { decideCreate, decideUpdate } from "./configure.js";
 import { decidePause, decideResume, decideStepDown, decideTransfer } from "./operate.js";
 import { decideRenew } from "./renew.js";
 import { decideResign } from "./resign.js";
-import { waitersOf } from "./waiters.test-kit.js";
+import { successors, waitersOf } from "./waiters.test-kit.js";
 
 const STAMP = { wallMs: 0 };
 const RHO = 0.01;
@@ -94,8 +94,8 @@ const OTHER_WRITES: readonly (readonly [string, Write])[] = [
       nextOf(
         decideTransfer(
           { ...seen, record: { ...seen.record, transfer: null, pause: null } },
-          { toNodeId: "c", timeoutMs: 60_000, by: "o" },
-          true,
+          { toNodeId: "c", timeoutMs: 60_000, by: "o", allowCold: false },
+          successors(null),
         ),
       ),
   ],

@@ -7,6 +7,7 @@ import type { EndReason, LeadershipEvent } from "../event.js";
 import { DEFAULT_POLICY, type GroupPolicy } from "../policy.js";
 import type { GroupConfig, Holder } from "../record.js";
 import type { Claim } from "./claim.js";
+import type { Arrival } from "./waiters.test-kit.js";
 import {
   type Command,
   LONG_AGO,
@@ -56,7 +57,7 @@ export class NaiveBelief {
       case "step-down":
         return this.#stepDown(command.banMs, command.force, command.waiters);
       case "transfer":
-        return this.#transfer(command.toNodeId, command.timeoutMs);
+        return this.#transfer(command.toNodeId, command.timeoutMs, command.allowCold);
       case "pause":
         this.state.pausedUntilMs = command.forMs === null ? UNTIL_RESUMED : this.#nowMs + command.forMs;
         this.state.deleted = false;
@@ -155,7 +156,7 @@ export class NaiveBelief {
     return { kind: "not-leader", leaderNodeId: named?.holder.nodeId ?? null };
   }
 
-  #resign(claim: Claim, waiters: readonly Holder[]): NaiveOutcome {
+  #resign(claim: Claim, waiters: readonly Arrival[]): NaiveOutcome {
     const led = this.#led;
     if (led !== null && this.#isOf(led, claim)) {
       this.#end(this.#liveSuccessor?.ready === true ? "transferred" : "resigned");
@@ -169,7 +170,7 @@ export class NaiveBelief {
     return this.#notLeader();
   }
 
-  #attend(waiters: readonly Holder[]): NaiveOutcome {
+  #attend(waiters: readonly Arrival[]): NaiveOutcome {
     const led = this.#led;
     if (led !== null && this.#isLeaseRunning) return this.#attendLed(led, waiters);
     const best = this.#bestOf(waiters, led !== null);
@@ -179,28 +180,32 @@ export class NaiveBelief {
     return this.#write("write");
   }
 
-  #attendLed(led: NaiveTerm, waiters: readonly Holder[]): NaiveOutcome {
+  #attendLed(led: NaiveTerm, waiters: readonly Arrival[]): NaiveOutcome {
     if (this.state.deposedBy !== null) return { kind: "rest" };
     const again = waiters.find(
-      (each) => each.nodeId === led.holder.nodeId && each.instanceId === led.holder.instanceId,
+      ({ candidate }) =>
+        candidate.nodeId === led.holder.nodeId && candidate.instanceId === led.holder.instanceId,
     );
-    if (again !== undefined) return this.#campaign(again);
+    if (again !== undefined) return this.#campaign(again.candidate);
     const successor = this.#liveSuccessor;
     if (successor !== null) {
-      if (successor.ready || waiters.every((each) => each.nodeId !== successor.nodeId)) {
-        return { kind: "rest" };
-      }
+      const there = waiters.filter(({ candidate }) => candidate.nodeId === successor.nodeId);
+      const isFit = there.some(({ ready }) => ready || successor.allowCold);
+      if (successor.ready || !isFit) return { kind: "rest" };
       successor.ready = true;
       return this.#write("write");
     }
     if (!this.#policy.preempt || this.#isPaused) return { kind: "rest" };
     const challenger = highest(
-      waiters.filter(
-        (each) =>
-          each.priority > led.holder.priority &&
-          this.#isAllowed(each.nodeId) &&
-          this.#bansOf(each.nodeId).length === 0,
-      ),
+      waiters
+        .filter(({ ready }) => ready)
+        .map(({ candidate }) => candidate)
+        .filter(
+          (each) =>
+            each.priority > led.holder.priority &&
+            this.#isAllowed(each.nodeId) &&
+            this.#bansOf(each.nodeId).length === 0,
+        ),
     );
     if (challenger === null) return { kind: "rest" };
     this.state.successor = {
@@ -208,11 +213,12 @@ export class NaiveBelief {
       untilMs: this.#nowMs + 10_000,
       ready: true,
       by: null,
+      allowCold: false,
     };
     return this.#write("write");
   }
 
-  #stepDown(banMs: number, force: boolean, waiters: readonly Holder[]): NaiveOutcome {
+  #stepDown(banMs: number, force: boolean, waiters: readonly Arrival[]): NaiveOutcome {
     const led = this.#led;
     if (led === null) return { kind: "conflict" };
     const { nodeId } = led.holder;
@@ -229,7 +235,7 @@ export class NaiveBelief {
     return this.#write("write");
   }
 
-  #transfer(toNodeId: string, timeoutMs: number): NaiveOutcome {
+  #transfer(toNodeId: string, timeoutMs: number, allowCold: boolean): NaiveOutcome {
     const led = this.#led;
     if (led === null || !this.#isLeaseRunning || this.state.deposedBy !== null) return { kind: "conflict" };
     if (led.holder.nodeId === toNodeId) return { kind: "unchanged" };
@@ -240,6 +246,7 @@ export class NaiveBelief {
       untilMs: this.#nowMs + timeoutMs,
       ready: false,
       by: OPERATOR,
+      allowCold,
     };
     return this.#write("write");
   }
@@ -304,11 +311,13 @@ export class NaiveBelief {
   }
 
   /** Of those who could win the vacancy that is there, or will be once a lapsed term is ended. */
-  #bestOf(waiters: readonly Holder[], lapsed: boolean): Holder | null {
+  #bestOf(waiters: readonly Arrival[], lapsed: boolean): Holder | null {
     if (lapsed && this.state.deposedBy === null && this.#policy.takeoverDelayMs > 0) return null;
     const successor = this.state.successor;
     if (lapsed) this.state.successor = null;
-    const free = waiters.filter(({ nodeId }) => this.#isFree(nodeId));
+    const all = waiters.filter(({ candidate }) => this.#isFree(candidate.nodeId));
+    const warm = all.filter(({ ready }) => ready);
+    const free = (warm.length > 0 ? warm : all).map(({ candidate }) => candidate);
     this.state.successor = successor;
     return this.#policy.strategy === "first" ? (free[0] ?? null) : highest(free);
   }
@@ -317,7 +326,7 @@ export class NaiveBelief {
     return this.#isAllowed(nodeId) && this.#obstaclesOf(nodeId).length === 0;
   }
 
-  #fill(waiters: readonly Holder[]): void {
+  #fill(waiters: readonly Arrival[]): void {
     const best = this.#bestOf(waiters, false);
     if (best !== null && this.#isTtlAdmitted(best.ttlMs)) this.#begin(best);
   }

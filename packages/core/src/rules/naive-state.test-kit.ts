@@ -3,20 +3,26 @@ import type { HeldBack } from "../elector.js";
 import type { EndReason, LeadershipEvent } from "../event.js";
 import type { GroupConfig, Holder } from "../record.js";
 import type { Claim } from "./claim.js";
+import type { Arrival } from "./waiters.test-kit.js";
 
 /** What may be asked of a group; `waiters` are those queued at the server that is asked. */
 export type Command =
   | { readonly verb: "campaign"; readonly candidate: Holder }
   | { readonly verb: "renew"; readonly claim: Claim; readonly ttlMs: number }
-  | { readonly verb: "resign"; readonly claim: Claim; readonly waiters: readonly Holder[] }
-  | { readonly verb: "attend"; readonly waiters: readonly Holder[] }
+  | { readonly verb: "resign"; readonly claim: Claim; readonly waiters: readonly Arrival[] }
+  | { readonly verb: "attend"; readonly waiters: readonly Arrival[] }
   | {
       readonly verb: "step-down";
       readonly banMs: number;
       readonly force: boolean;
-      readonly waiters: readonly Holder[];
+      readonly waiters: readonly Arrival[];
     }
-  | { readonly verb: "transfer"; readonly toNodeId: string; readonly timeoutMs: number }
+  | {
+      readonly verb: "transfer";
+      readonly toNodeId: string;
+      readonly timeoutMs: number;
+      readonly allowCold: boolean;
+    }
   | { readonly verb: "pause"; readonly forMs: number | null }
   | { readonly verb: "resume" }
   | { readonly verb: "create"; readonly config: GroupConfig }
@@ -45,7 +51,13 @@ export interface NaiveState {
   leaseUntilMs: number;
   deposedBy: string | null;
   bans: { nodeId: string; untilMs: number }[];
-  successor: { nodeId: string; untilMs: number; ready: boolean; by: string | null } | null;
+  successor: {
+    nodeId: string;
+    untilMs: number;
+    ready: boolean;
+    by: string | null;
+    allowCold: boolean;
+  } | null;
   pausedUntilMs: number;
   restsUntilMs: number;
   config: GroupConfig | null;

@@ -62,6 +62,7 @@ export class NaiveTwin {
               leftMs: left(successor.untilMs),
               ready: successor.ready,
               by: successor.by,
+              ...(successor.allowCold ? { allowCold: true } : {}),
             },
       pause:
         left(state.pausedUntilMs) === 0

@@ -9,6 +9,7 @@ import {
   type OperatorDecision,
   transferProgress,
 } from "./operate.js";
+import { successors } from "./waiters.test-kit.js";
 import { decideRenew } from "./renew.js";
 
 const holder: Holder = { nodeId: "a", instanceId: "i1", ttlMs: 1_000, priority: 0, metadata: null };
@@ -107,8 +108,10 @@ describe("step-down", () => {
   });
 });
 
+const ASKED = { toNodeId: "b", timeoutMs: 2_000, by: "operator", allowCold: false };
+
 function transfer(record: ElectionRecord, toNodeId: string, ageMs = 0): OperatorDecision {
-  return decideTransfer({ record, ageMs }, { toNodeId, timeoutMs: 2_000, by: "operator" }, true);
+  return decideTransfer({ record, ageMs }, { ...ASKED, toNodeId }, successors(null));
 }
 
 describe("transfer", () => {
@@ -147,10 +150,51 @@ describe("transfer", () => {
   });
 
   test("to a node that waits nowhere is a conflict that says what to do", () => {
-    const request = { toNodeId: "b", timeoutMs: 2_000, by: "operator" };
-    expect(decideTransfer({ record: led, ageMs: 0 }, request, false)).toEqual({
+    expect(decideTransfer({ record: led, ageMs: 0 }, ASKED, successors([]))).toEqual({
       kind: "conflict",
       problem: "b is not waiting for this group; let it campaign with a wait, then transfer again",
+    });
+  });
+
+  test("to a cold node is a conflict that says what to do, unless a cold successor is allowed", () => {
+    const known = successors([{ nodeId: "b", ready: false }]);
+    const seen = { record: led, ageMs: 0 };
+    expect(decideTransfer(seen, ASKED, known)).toEqual({
+      kind: "conflict",
+      problem: "b is still preparing; transfer again when it is ready, or set allow_cold to hand over before",
+    });
+    expect(decideTransfer(seen, { ...ASKED, allowCold: true }, known)).toMatchObject({
+      kind: "write",
+      next: { transfer: { toNodeId: "b", ready: false, allowCold: true } },
+    });
+  });
+
+  describe("without a target", () => {
+    const choose = (
+      known: readonly { nodeId: string; ready: boolean }[],
+      { record = led, allowCold = false } = {},
+    ) => decideTransfer({ record, ageMs: 0 }, { ...ASKED, toNodeId: null, allowCold }, successors(known));
+
+    test("goes to the best candidate that may win, and never to the leader itself", () => {
+      const known = ["a", "b", "c"].map((nodeId) => ({ nodeId, ready: true }));
+      expect(choose(known)).toMatchObject({ kind: "write", next: { transfer: { toNodeId: "b" } } });
+      const banned = { ...led, bans: [{ nodeId: "b", leftMs: 500 }] };
+      expect(choose(known, { record: banned })).toMatchObject({ next: { transfer: { toNodeId: "c" } } });
+    });
+
+    test("is a conflict that says so where no candidate waits, or none that is ready", () => {
+      expect(choose([{ nodeId: "a", ready: true }])).toEqual({
+        kind: "conflict",
+        problem: "no candidate is waiting for this group; let one campaign with a wait, then transfer again",
+      });
+      expect(choose([{ nodeId: "b", ready: false }])).toEqual({
+        kind: "conflict",
+        problem:
+          "every candidate that waits for this group is still preparing; transfer again when one is ready, or set allow_cold to hand over before",
+      });
+      expect(choose([{ nodeId: "b", ready: false }], { allowCold: true })).toMatchObject({
+        next: { transfer: { toNodeId: "b", allowCold: true } },
+      });
     });
   });
 

@@ -1,6 +1,7 @@
 /** What happens when an operator acts on a led or vacant group. */
 import type { LeadershipEvent } from "../event.js";
-import type { ElectionRecord, Observation } from "../record.js";
+import type { GroupPolicy } from "../policy.js";
+import { type ElectionRecord, type Holder, type Observation, policyOf } from "../record.js";
 import { carryOver } from "./carry-over.js";
 import { isAllowed } from "./eligibility.js";
 import { type Change, endTerm, type Stamp } from "./terms.js";
@@ -49,19 +50,33 @@ export function decideStepDown(
 }
 
 export interface Transfer {
-  readonly toNodeId: string;
+  /** `null`: to the best candidate that waits. */
+  readonly toNodeId: string | null;
   readonly timeoutMs: number;
   readonly by: string;
+  /** The successor may still be preparing. */
+  readonly allowCold: boolean;
+}
+
+/** The candidates that a transfer may go to, as far as the deciding server knows. */
+export interface Successors {
+  /** `absent`: it waits nowhere. `unknown`: this server keeps no account of candidates at other servers. */
+  of(nodeId: string): "ready" | "cold" | "absent" | "unknown";
+  /** The first of those whose node may win, in the order of a vacancy: ready ones before cold ones. */
+  best(
+    strategy: GroupPolicy["strategy"],
+    mayWin: (nodeId: string) => boolean,
+  ): { readonly nodeId: string; readonly ready: boolean } | null;
 }
 
 /**
- * Any server may set the mark; the one where the successor waits makes it ready. `mayWait`: the successor waits at this
- * server, or may wait at another one. A transfer to a node that waits nowhere could only fail, after its time limit.
+ * Any server may set the mark; the one where the successor waits makes it ready. A transfer to a node that waits nowhere
+ * could only fail, after its time limit, and one to a cold node would leave the group without work: both are refused.
  */
 export function decideTransfer(
   seen: Observation,
-  { toNodeId, timeoutMs, by }: Transfer,
-  mayWait: boolean,
+  { toNodeId, timeoutMs, by, allowCold }: Transfer,
+  successors: Successors,
 ): OperatorDecision {
   const now = carryOver(seen.record, seen.ageMs);
   const { holder } = now;
@@ -72,20 +87,51 @@ export function decideTransfer(
   if (now.transfer !== null) {
     return { kind: "conflict", problem: `a transfer to ${now.transfer.toNodeId} is under way` };
   }
-  if (!isAllowed(now, toNodeId)) return { kind: "conflict", problem: `${toNodeId} is not an allowed node` };
-  if (now.bans.some((ban) => ban.nodeId === toNodeId))
-    return { kind: "conflict", problem: `${toNodeId} is banned` };
-  if (!mayWait) {
-    return {
-      kind: "conflict",
-      problem: `${toNodeId} is not waiting for this group; let it campaign with a wait, then transfer again`,
-    };
+  const chosen =
+    toNodeId === null ? chooseSuccessor(now, holder, successors) : named(now, toNodeId, successors);
+  if (chosen.kind === "conflict") return chosen;
+  if (chosen.isCold && !allowCold) {
+    const [what, which] =
+      toNodeId === null ? ["every candidate that waits for this group", "one"] : [toNodeId, "it"];
+    const advice = `transfer again when ${which} is ready, or set allow_cold to hand over before`;
+    return { kind: "conflict", problem: `${what} is still preparing; ${advice}` };
   }
+  const mark = { toNodeId: chosen.nodeId, leftMs: timeoutMs, ready: false, by };
   return {
     kind: "write",
-    next: { ...now, transfer: { toNodeId, leftMs: timeoutMs, ready: false, by } },
+    next: { ...now, transfer: allowCold ? { ...mark, allowCold } : mark },
     events: [],
   };
+}
+
+type Chosen =
+  | { readonly kind: "chosen"; readonly nodeId: string; readonly isCold: boolean }
+  | (OperatorDecision & { kind: "conflict" });
+
+function named(now: ElectionRecord, nodeId: string, successors: Successors): Chosen {
+  if (!isAllowed(now, nodeId)) return { kind: "conflict", problem: `${nodeId} is not an allowed node` };
+  if (isBanned(now, nodeId)) return { kind: "conflict", problem: `${nodeId} is banned` };
+  const standing = successors.of(nodeId);
+  if (standing !== "absent") return { kind: "chosen", nodeId, isCold: standing === "cold" };
+  return {
+    kind: "conflict",
+    problem: `${nodeId} is not waiting for this group; let it campaign with a wait, then transfer again`,
+  };
+}
+
+function chooseSuccessor(now: ElectionRecord, holder: Holder, successors: Successors): Chosen {
+  const mayWin = (nodeId: string) =>
+    nodeId !== holder.nodeId && isAllowed(now, nodeId) && !isBanned(now, nodeId);
+  const best = successors.best(policyOf(now).strategy, mayWin);
+  if (best !== null) return { kind: "chosen", nodeId: best.nodeId, isCold: !best.ready };
+  return {
+    kind: "conflict",
+    problem: "no candidate is waiting for this group; let one campaign with a wait, then transfer again",
+  };
+}
+
+function isBanned({ bans }: ElectionRecord, nodeId: string): boolean {
+  return bans.some((ban) => ban.nodeId === nodeId);
 }
 
 export type TransferProgress =
@@ -128,7 +174,7 @@ export function transferProgress(
  * The record without a transfer that has failed; `null` where it shows none. A mark that is over in the sight of one server
  * stands for a server that saw it later, and that one would still ask the leader to yield.
  */
-export function withoutTransfer(seen: Observation, { toNodeId, by }: Transfer): Change | null {
+export function withoutTransfer(seen: Observation, toNodeId: string, by: string): Change | null {
   const { transfer } = seen.record;
   if (transfer === null || transfer.toNodeId !== toNodeId || transfer.by !== by) return null;
   return { next: { ...carryOver(seen.record, seen.ageMs), transfer: null }, events: [] };

@@ -24,7 +24,7 @@ import { decidePause, decideResume, decideStepDown, decideTransfer } from "./ope
 import { decideRenew } from "./renew.js";
 import { decideResign } from "./resign.js";
 import type { Change } from "./terms.js";
-import { waitersOf } from "./waiters.test-kit.js";
+import { type Arrival, successors, waitersOf } from "./waiters.test-kit.js";
 
 /** At least so many runs; `TENURE_PROPERTY_RUNS` may ask for more. */
 const runs = (least: number) => ({ numRuns: Math.max(least, fc.readConfigureGlobal().numRuns ?? 0) });
@@ -61,7 +61,7 @@ function decide(seen: Observation, command: Command, wallMs: number): Outcome {
       return filled(outcomeOf(decision), command.waiters, wallMs);
     }
     case "transfer":
-      return outcomeOf(decideTransfer(seen, { ...command, by: OPERATOR }, true));
+      return outcomeOf(decideTransfer(seen, { ...command, by: OPERATOR }, successors(null)));
     case "pause":
       return outcomeOf(decidePause(seen, command.forMs));
     case "resume":
@@ -93,7 +93,7 @@ function outcomeOf(
 }
 
 /** A vacancy is given to the best waiter in the write that makes it. */
-function filled(outcome: Outcome, waiters: readonly Holder[], wallMs: number): Outcome {
+function filled(outcome: Outcome, waiters: readonly Arrival[], wallMs: number): Outcome {
   const { change } = outcome;
   if (change === null || change.next.holder !== null) return outcome;
   const best = bestWaiter(change.next, waitersOf(waiters));
@@ -125,7 +125,7 @@ const candidate: fc.Arbitrary<Holder> = fc.record({
   priority: fc.constantFrom(0, 0, 1, 5),
   metadata: fc.constantFrom(null, { zone: "x" }),
 });
-const waiters = fc.array(candidate, { maxLength: 3 });
+const waiters = fc.array(fc.record({ candidate, ready: fc.boolean() }), { maxLength: 3 });
 const config: fc.Arbitrary<GroupConfig> = fc.record({
   policy: fc
     .record({
@@ -169,6 +169,7 @@ const command = fc.oneof(
       verb: fc.constant("transfer" as const),
       toNodeId: fc.constantFrom(...NODES),
       timeoutMs: fc.constantFrom(200, 1_000, 10_000),
+      allowCold: fc.boolean(),
     }),
   },
   {

@@ -1,9 +1,23 @@
 import type { Holder } from "../record.js";
+import type { Successors } from "./operate.js";
 import type { Waiters, Waiting } from "./attend.js";
 
-/** Campaigns that wait, in order of arrival, asked in the simplest way: look through all of them. */
-export function waitersOf(candidates: readonly Holder[], departed: string | null = null): Waiters<Waiting> {
-  const all = candidates.map((candidate, order) => ({ candidate, order }));
+/** A campaign that waits, without its place in the queue. */
+export type Arrival = Omit<Waiting, "order">;
+
+export function cold(candidate: Holder): Arrival {
+  return { candidate, ready: false };
+}
+
+/** Campaigns that wait, in order of arrival, asked in the simplest way: look through all of them. A bare candidate is ready. */
+export function waitersOf(
+  arrivals: readonly (Holder | Arrival)[],
+  departed: string | null = null,
+): Waiters<Waiting> {
+  const all = arrivals.map((each, order) => ({
+    ...("candidate" in each ? each : { candidate: each, ready: true }),
+    order,
+  }));
   return {
     size: all.length,
     departed,
@@ -11,7 +25,19 @@ export function waitersOf(candidates: readonly Holder[], departed: string | null
     first: (strategy, mayWin) => {
       const free = all.filter(({ candidate }) => mayWin(candidate.nodeId));
       if (strategy === "priority") free.sort((a, b) => b.candidate.priority - a.candidate.priority);
-      return free[0] ?? null;
+      return free.find(({ ready }) => ready) ?? free[0] ?? null;
     },
+  };
+}
+
+/** Candidates known to a server, the best first. `null`: nothing is known of any node. */
+export function successors(known: readonly { nodeId: string; ready: boolean }[] | null): Successors {
+  return {
+    of: (nodeId) => {
+      if (known === null) return "unknown";
+      const found = known.find((each) => each.nodeId === nodeId);
+      return found === undefined ? "absent" : found.ready ? "ready" : "cold";
+    },
+    best: (_, mayWin) => known?.find(({ nodeId }) => mayWin(nodeId)) ?? null,
   };
 }

@@ -65,6 +65,7 @@ export interface HistoryEvent extends LeadershipEvent {
 export interface Member {
   readonly node_id: string;
   readonly role: "leader" | "candidate" | "observer";
+  readonly ready: boolean;
   readonly last_heartbeat_ms: number;
   readonly metadata?: Readonly<Record<string, unknown>>;
 }

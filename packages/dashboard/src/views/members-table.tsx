@@ -16,11 +16,12 @@ export function MembersTable({ members, nowMs }: { members: readonly Member[]; n
         <tr>
           <th scope="col">Node</th>
           <th scope="col">Role</th>
+          <th scope="col">Ready</th>
           <th scope="col">Last sign of life</th>
         </tr>
       </thead>
       <tbody>
-        {sorted.map(({ node_id, role, last_heartbeat_ms, metadata }) => (
+        {sorted.map(({ node_id, role, ready, last_heartbeat_ms, metadata }) => (
           <tr key={node_id}>
             <th scope="row">
               {node_id}
@@ -29,6 +30,7 @@ export function MembersTable({ members, nowMs }: { members: readonly Member[]; n
             <td>
               <span class={`role ${role}`}>{role}</span>
             </td>
+            <td class={ready ? "" : "muted"}>{ready ? "Yes" : "Preparing"}</td>
             <td class="number">{sign(nowMs - last_heartbeat_ms)}</td>
           </tr>
         ))}

@@ -12,6 +12,7 @@ import type {
   PolicyInput,
   RenewRequest,
   ResignRequest,
+  TransferRequest,
   WatchEvent,
 } from "@tenure/core";
 import type {
@@ -25,6 +26,7 @@ import type {
   MembersReply,
   RenewBody,
   ResignBody,
+  TransferBody,
   WhoamiReply,
 } from "./shapes.js";
 import type { Caller } from "../auth/caller.js";
@@ -56,6 +58,7 @@ export function campaignRequest(groupId: string, body: CampaignBody): CampaignRe
     instanceId: body.instance_start_uuid,
     priority: body.priority,
     metadata: body.metadata,
+    ready: body.ready,
     waitMs: body.wait_ms,
   };
 }
@@ -72,6 +75,11 @@ export function renewRequest(groupId: string, body: RenewBody): RenewRequest {
 
 export function resignRequest(groupId: string, body: ResignBody): ResignRequest {
   return { groupId, nodeId: body.node_id, term: body.term, instanceId: body.instance_start_uuid };
+}
+
+export function transferRequest(groupId: string, body: TransferBody, by: string): TransferRequest {
+  const { to_node_id: toNodeId, timeout_ms: timeoutMs, allow_cold: allowCold } = body;
+  return { groupId, toNodeId, by, timeoutMs, allowCold };
 }
 
 export function leaseShape({ nodeId, term, expiresAtMs }: Leader): LeaseShape {
@@ -199,10 +207,12 @@ export function healthShape(members: readonly MemberHealth[]): MemberHealthReply
   };
 }
 
-function memberShape({ nodeId, role, lastHeartbeatMs, metadata }: Member): MembersReply["members"][number] {
+function memberShape(member: Member): MembersReply["members"][number] {
+  const { nodeId, role, ready, lastHeartbeatMs, metadata } = member;
   return {
     node_id: nodeId,
     role,
+    ready,
     last_heartbeat_ms: lastHeartbeatMs,
     ...(metadata === undefined ? {} : { metadata }),
   };

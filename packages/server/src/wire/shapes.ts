@@ -7,7 +7,8 @@ import { LIMITS } from "@tenure/core";
 import { type Static, type TSchema, Type } from "typebox";
 
 const closed = { additionalProperties: false } as const;
-const id = () => Type.String({ minLength: 1, maxLength: LIMITS.idLength, pattern: "^[A-Za-z0-9._:/-]+$" });
+const ID = { minLength: 1, maxLength: LIMITS.idLength, pattern: "^[A-Za-z0-9._:/-]+$" } as const;
+const id = () => Type.String(ID);
 /** No bounds: whatever is outside of them is told those of the group's policy. */
 const ttlMs = () => Type.Integer({ description: "within min_ttl_ms and max_ttl_ms of the group's policy" });
 /** Not a union: those are told apart at run time, on the way of every answer. */
@@ -27,6 +28,12 @@ export const CampaignBody = Type.Object(
     metadata: Type.Optional(metadata()),
     instance_start_uuid: Type.Optional(id()),
     priority: Type.Optional(Type.Integer({ minimum: -LIMITS.priority, maximum: LIMITS.priority })),
+    ready: Type.Optional(
+      Type.Boolean({
+        description:
+          "false: the node still prepares. Ready candidates are preferred to it, and no leader is asked to yield to it. Default true",
+      }),
+    ),
     wait_ms: Type.Optional(Type.Integer({ minimum: 0, maximum: LIMITS.waitMs })),
   },
   closed,
@@ -277,11 +284,19 @@ export const GroupsReply = Type.Object({ groups: Type.Array(GroupShape), cursor:
 
 export const DeleteQuery = Type.Object({ force: Type.Optional(Type.Enum(["true", "false"])) }, closed);
 
-export const HeartbeatBody = Type.Object({ node_id: id(), metadata: Type.Optional(metadata()) }, closed);
+export const HeartbeatBody = Type.Object(
+  {
+    node_id: id(),
+    metadata: Type.Optional(metadata()),
+    ready: Type.Optional(Type.Boolean({ description: "absent: as the node said last" })),
+  },
+  closed,
+);
 
 const member = {
   node_id: Type.String(),
   role: Type.Enum(["leader", "candidate", "observer"]),
+  ready: Type.Boolean({ description: "whether it can work as soon as it leads, as it said last" }),
   last_heartbeat_ms: Type.Integer(),
   metadata: Type.Optional(metadata()),
 };
@@ -310,7 +325,12 @@ export const StepDownBody = Type.Object(
 
 export const TransferBody = Type.Object(
   {
-    to_node_id: id(),
+    to_node_id: Type.Optional(
+      Type.String({ ...ID, description: "the successor; absent: the best ready candidate that waits" }),
+    ),
+    allow_cold: Type.Optional(
+      Type.Boolean({ description: "hand over to a successor that is not ready, too" }),
+    ),
     timeout_ms: Type.Optional(Type.Integer({ minimum: 1, maximum: LIMITS.transferMs })),
     reason: Type.Optional(reason()),
   },
