@@ -57,7 +57,7 @@ export class Attendance {
     const { signal } = waiter;
     const leave = () => {
       // A write in flight may be its own: then that decides, and takes back what it won.
-      if (waiter.state !== "named") group.dequeue(waiter);
+      if (waiter.state !== "named") group.leave(waiter, this.#engine.now().monotonicMs);
       waiter.reject(signal?.reason);
       // It may have been the successor that a leader was asked to yield to.
       this.look(group);

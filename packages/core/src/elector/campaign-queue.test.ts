@@ -8,12 +8,13 @@ interface WaiterOptions {
   readonly priority?: number;
   readonly waitMs?: number;
   readonly ready?: boolean;
+  readonly instanceId?: string;
   readonly signal?: AbortSignal;
 }
 
 function waiter(nodeId: string, options: WaiterOptions = {}) {
-  const { priority = 0, waitMs = 1_000, ready = true, signal } = options;
-  const candidate = { nodeId, instanceId: null, ttlMs: 1_000, priority, metadata: null };
+  const { priority = 0, waitMs = 1_000, ready = true, instanceId = null, signal } = options;
+  const candidate = { nodeId, instanceId, ttlMs: 1_000, priority, metadata: null };
   return new Waiter({ candidate, ready, waitMs }, 0, signal);
 }
 
@@ -73,6 +74,68 @@ describe("the first of a queue", () => {
   });
 });
 
+describe("the place of a campaign", () => {
+  const ended = (queue: CampaignQueue, nodeId: string) => {
+    const leaving = waiter(nodeId, { waitMs: 10 });
+    queue.add(leaving);
+    queue.takeEnded(10, 1);
+    return leaving;
+  };
+
+  test("goes to the next campaign of the same node and instance, if that comes within a second", () => {
+    const queue = new CampaignQueue();
+    ended(queue, "a");
+    const other = waiter("b");
+    queue.add(other);
+    const [next, late] = [waiter("a"), waiter("a")];
+    queue.restorePlace(next, 1009);
+    queue.restorePlace(late, 1010);
+    queue.add(next);
+    expect(queue.first("first", anyone)).toBe(next);
+    expect(late.order).toBeGreaterThan(other.order);
+  });
+
+  test("goes to no other instance of the node", () => {
+    const queue = new CampaignQueue();
+    ended(queue, "a");
+    const next = waiter("a", { instanceId: "i2" });
+    const { order } = next;
+    queue.restorePlace(next, 20);
+    expect(next.order).toBe(order);
+  });
+
+  test("is kept for a candidate that hung up, for one that campaigns again because it became ready", () => {
+    const queue = new CampaignQueue();
+    const [cold, other] = [waiter("a", { ready: false }), waiter("b")];
+    for (const each of [cold, other]) queue.add(each);
+    queue.leave(cold, 50);
+    const ready = waiter("a");
+    queue.restorePlace(ready, 60);
+    queue.add(ready);
+    expect(queue.first("first", anyone)).toBe(ready);
+  });
+
+  test("is given up after a second, and then an empty queue is idle", () => {
+    const queue = new CampaignQueue();
+    ended(queue, "a");
+    expect(queue.isIdle).toBe(false);
+    queue.takeEnded(1009, 1);
+    expect(queue.isIdle).toBe(false);
+    queue.takeEnded(1010, 1);
+    expect(queue.isIdle).toBe(true);
+    expect(queue.nextEndMs()).toBe(Number.POSITIVE_INFINITY);
+  });
+
+  test("is not kept for a campaign that was elected", () => {
+    const queue = new CampaignQueue();
+    const winner = waiter("a");
+    queue.add(winner);
+    queue.name(winner);
+    queue.remove(winner);
+    expect(queue.isIdle).toBe(true);
+  });
+});
+
 describe("the end of a wait", () => {
   test("is not looked for while a write in flight names the campaign, and is once that has failed", () => {
     const queue = new CampaignQueue();
@@ -113,6 +176,38 @@ describe("a successor", () => {
     expect(queue.departed).toBeNull();
   });
 
+  test("whose wait has ended has departed when its place is given up, and not before", () => {
+    const queue = new CampaignQueue();
+    queue.successor = mark("b");
+    queue.add(waiter("b", { waitMs: 10 }));
+    queue.takeEnded(10, 1);
+    expect(queue.departed).toBeNull();
+    expect(queue.nextEndMs()).toBe(1010);
+    queue.takeEnded(1010, 1);
+    expect(queue.departed).toBe("b");
+  });
+
+  test("whose wait has ended and that campaigns again in time has not departed", () => {
+    const queue = new CampaignQueue();
+    queue.successor = mark("b");
+    queue.add(waiter("b", { waitMs: 10 }));
+    queue.takeEnded(10, 1);
+    queue.add(waiter("b", { waitMs: 5_000 }));
+    queue.takeEnded(1010, 1);
+    expect(queue.departed).toBeNull();
+  });
+
+  test("of a later transfer, which waits at another server, has not departed with its old place here", () => {
+    const queue = new CampaignQueue();
+    queue.successor = mark("b");
+    queue.add(waiter("b", { waitMs: 10 }));
+    queue.takeEnded(10, 1);
+    queue.successor = null;
+    queue.successor = mark("b");
+    queue.takeEnded(1010, 1);
+    expect(queue.departed).toBeNull();
+  });
+
   test("that never waited here has not departed", () => {
     const queue = new CampaignQueue();
     const other = waiter("c");
@@ -147,50 +242,106 @@ describe("a successor", () => {
   });
 });
 
-test("whatever comes, goes and is named, a queue answers as a plain list does", () => {
+/** The queue once more, naive: a list of campaigns and a list of the places that were left, looked through each time. */
+class NaiveQueue {
+  list: Waiter[] = [];
+  places: { nodeId: string; order: number; untilMs: number }[] = [];
+
+  add(added: Waiter): void {
+    this.list.push(added);
+    this.list.sort((a, b) => a.order - b.order);
+    this.#forget(added.candidate.nodeId);
+  }
+
+  orderOf(nodeId: string, own: number, nowMs: number): number {
+    const kept = this.places.find((each) => each.nodeId === nodeId && each.untilMs > nowMs);
+    return Math.min(own, kept?.order ?? own);
+  }
+
+  drop(one: Waiter): void {
+    this.list = this.list.filter((other) => other !== one);
+  }
+
+  leave(one: Waiter, nowMs: number): void {
+    this.drop(one);
+    const { nodeId } = one.candidate;
+    this.#forget(nodeId);
+    this.places.push({ nodeId, order: one.order, untilMs: nowMs + 1000 });
+  }
+
+  end(nowMs: number): readonly Waiter[] {
+    this.places = this.places.filter(({ untilMs }) => untilMs > nowMs);
+    const ended = this.queued.filter((one) => one.endsAtMs <= nowMs);
+    for (const one of [...ended].sort((a, b) => a.endsAtMs - b.endsAtMs)) this.leave(one, nowMs);
+    return ended;
+  }
+
+  get queued(): readonly Waiter[] {
+    return this.list.filter((one) => one.state === "queued");
+  }
+
+  get nextEndMs(): number {
+    return Math.min(...this.queued.map((one) => one.endsAtMs), ...this.places.map(({ untilMs }) => untilMs));
+  }
+
+  #forget(nodeId: string): void {
+    this.places = this.places.filter((each) => each.nodeId !== nodeId);
+  }
+}
+
+test("whatever comes, goes, comes back and is named, a queue answers as a plain list does", () => {
   const act = fc.oneof(
     fc.record({
       kind: fc.constant("add" as const),
+      nodeId: fc.constantFrom("n0", "n1", "n2"),
       priority: fc.integer({ min: -1, max: 1 }),
       ready: fc.boolean(),
-      waitMs: fc.integer({ min: 1, max: 20 }),
+      // Different for each campaign, so that it is plain which of two ends first.
+      waitMs: fc.double({ min: 1, max: 2_000, noNaN: true }),
     }),
-    fc.record({ kind: fc.constantFrom("remove", "name", "unname"), at: fc.nat() }),
-    fc.record({ kind: fc.constant("end" as const), nowMs: fc.integer({ min: 0, max: 20 }) }),
+    fc.record({ kind: fc.constantFrom("remove", "leave", "name", "unname"), at: fc.nat() }),
+    fc.record({ kind: fc.constant("end" as const) }),
+    fc.record({ kind: fc.constant("advance" as const), byMs: fc.integer({ min: 0, max: 600 }) }),
   );
   fc.assert(
     fc.property(fc.array(act, { maxLength: 120 }), (acts) => {
       const queue = new CampaignQueue();
-      let list: Waiter[] = [];
+      const naive = new NaiveQueue();
+      let nowMs = 0;
       for (const each of acts) {
-        if (each.kind === "add" && "priority" in each) {
-          const added = waiter(`n${list.length % 3}`, each);
+        if ("byMs" in each) nowMs += each.byMs;
+        else if ("nodeId" in each) {
+          const added = waiter(each.nodeId, { ...each, waitMs: nowMs + each.waitMs });
+          const order = naive.orderOf(each.nodeId, added.order, nowMs);
+          queue.restorePlace(added, nowMs);
+          expect(added.order).toBe(order);
           queue.add(added);
-          list.push(added);
-        } else if (each.kind === "end" && "nowMs" in each) {
-          const ended = queue.takeEnded(each.nowMs, 1_000);
-          const isEnded = (one: Waiter) => one.endsAtMs <= each.nowMs && one.state !== "named";
-          expect(new Set(ended)).toEqual(new Set(list.filter((one) => ended.includes(one) || isEnded(one))));
-          list = list.filter((one) => !ended.includes(one));
-        } else if ("at" in each && list.length > 0) {
-          const chosen = list[each.at % list.length] as Waiter;
+          naive.add(added);
+        } else if ("at" in each) {
+          const chosen = naive.list[each.at % Math.max(1, naive.list.length)];
+          if (chosen === undefined) continue;
           if (each.kind === "remove") {
             queue.remove(chosen);
-            list = list.filter((one) => one !== chosen);
+            naive.drop(chosen);
+          } else if (each.kind === "leave") {
+            queue.leave(chosen, nowMs);
+            naive.leave(chosen, nowMs);
           } else if (each.kind === "name") queue.name(chosen);
           else queue.unname(chosen);
+        } else {
+          const wanted = naive.end(nowMs);
+          expect(new Set(queue.takeEnded(nowMs, 1_000))).toEqual(new Set(wanted));
         }
-        const queued = list.filter((one) => one.state === "queued");
+        const { queued } = naive;
         const ready = queued.filter((one) => one.ready);
         const preferred = ready.length > 0 ? ready : queued;
         const highest = Math.max(...preferred.map((one) => one.candidate.priority));
-        // The list is in order of arrival.
         expect(queue.first("first", anyone)).toBe(preferred[0] ?? null);
         expect(queue.first("priority", anyone)).toBe(
           preferred.find((one) => one.candidate.priority === highest) ?? null,
         );
-        expect(queue.size).toBe(list.length);
-        expect(queue.nextEndMs()).toBe(Math.min(...queued.map((one) => one.endsAtMs)));
+        expect(queue.size).toBe(naive.list.length);
+        expect(queue.nextEndMs()).toBe(naive.nextEndMs);
         expect(queue.of("n1")).toEqual(queued.filter((one) => one.candidate.nodeId === "n1"));
       }
     }),

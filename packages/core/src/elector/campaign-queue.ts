@@ -8,7 +8,10 @@
  * (it is tried once more and answered), when its caller hangs up, or when the server closes; while it is named, all of
  * these wait for the write.
  *
- * The order is that of `ranksBefore`: ready campaigns first, then by strategy, then by arrival.
+ * The order is that of `ranksBefore`: ready campaigns first, then by strategy, then by arrival. A candidate waits by several
+ * campaigns, one after the other: a client cuts a long wait into short ones, and campaigns again when it becomes ready. So a
+ * campaign that leaves unelected leaves its *place*, which the next one of the same node and instance takes if it comes
+ * soon. A successor whose wait has ended has left only when its place is given up; one that hung up has left at once.
  *
  * Each arrival, departure and look costs O(log n): a heap for each order in which campaigns are taken, in which campaigns
  * that are out stay until they come to the top or are half of it.
@@ -23,15 +26,28 @@ type Strategy = GroupPolicy["strategy"];
 
 /** Below this a heap is not worth cleaning. */
 const MIN_CLEANED = 32;
+/** How long a place is kept: a client that campaigns again at once needs a round trip, and may have to connect first. */
+const PLACE_KEPT_MS = 1000;
+
+interface Place {
+  readonly waiter: Waiter;
+  readonly untilMs: number;
+  /** The transfer that its candidate is the successor of, and may come back for; `null`: none. */
+  readonly handover: number | null;
+}
 
 export class CampaignQueue implements Waiters<Waiter> {
   readonly #byNode = new Map<string, Set<Waiter>>();
   readonly #ends = new Heap<Waiter>((a, b) => a.endsAtMs < b.endsAtMs);
   /** Made when a group's policy first asks for that order. */
   readonly #ranked = new Map<Strategy, Heap<Waiter>>();
+  /** By candidate, the first to be given up first. */
+  readonly #places = new Map<string, Place>();
   #size = 0;
   #successor: TransferMark | null = null;
   #departed: string | null = null;
+  /** Counts the transfers that became ready, one after the other. */
+  #handover = 0;
 
   /** How many are queued or named. */
   get size(): number {
@@ -40,11 +56,12 @@ export class CampaignQueue implements Waiters<Waiter> {
 
   /** Nothing is left that anybody needs this queue for. */
   get isIdle(): boolean {
-    return this.#size === 0 && this.#departed === null;
+    return this.#size === 0 && this.#departed === null && this.#places.size === 0;
   }
 
   /** The ready transfer in the record, which names the successor that the leader is asked to yield to. */
   set successor(mark: TransferMark | null) {
+    if (mark?.toNodeId !== this.#successor?.toNodeId) this.#handover++;
     this.#successor = mark;
     if (mark === null || this.#departed !== mark.toNodeId) this.#departed = null;
   }
@@ -60,19 +77,62 @@ export class CampaignQueue implements Waiters<Waiter> {
     else ofNode.add(waiter);
     this.#size++;
     if (this.#departed === nodeId && this.#maySucceed(waiter)) this.#departed = null;
+    this.#places.delete(placeOf(waiter));
     this.#queue(waiter);
   }
 
+  /** Without a place: it was elected or refused, or the server closes. */
   remove(waiter: Waiter): void {
-    if (waiter.state === "out") return;
+    if (this.#takeOut(waiter)) this.#notice(waiter);
+  }
+
+  /** Its caller has hung up. */
+  leave(waiter: Waiter, nowMs: number): void {
+    if (!this.#takeOut(waiter)) return;
+    this.#keepPlace(waiter, nowMs, null);
+    this.#notice(waiter);
+  }
+
+  /** Gives a campaign that has just arrived the place that its candidate has left, if that is still kept. */
+  restorePlace(waiter: Waiter, nowMs: number): void {
+    const place = this.#places.get(placeOf(waiter));
+    if (place === undefined || place.untilMs <= nowMs) return;
+    waiter.order = Math.min(waiter.order, place.waiter.order);
+  }
+
+  /** False if it was out before. */
+  #takeOut(waiter: Waiter): boolean {
+    if (waiter.state === "out") return false;
     waiter.state = "out";
     const { nodeId } = waiter.candidate;
     const ofNode = this.#byNode.get(nodeId);
     ofNode?.delete(waiter);
     this.#size--;
     if (ofNode?.size === 0) this.#byNode.delete(nodeId);
-    if (this.#maySucceed(waiter) && ![...(ofNode ?? [])].some((other) => this.#maySucceed(other)))
-      this.#departed = nodeId;
+    return true;
+  }
+
+  /** Notices that the successor has departed, if this was its last campaign that the transfer is for. */
+  #notice(waiter: Waiter): void {
+    if (!this.#maySucceed(waiter)) return;
+    const { nodeId } = waiter.candidate;
+    for (const other of this.#byNode.get(nodeId) ?? []) if (this.#maySucceed(other)) return;
+    this.#departed = nodeId;
+  }
+
+  #keepPlace(waiter: Waiter, nowMs: number, handover: number | null): void {
+    const key = placeOf(waiter);
+    this.#places.delete(key);
+    this.#places.set(key, { waiter, untilMs: nowMs + PLACE_KEPT_MS, handover });
+  }
+
+  #givePlacesUp(nowMs: number): void {
+    for (const [key, { waiter, untilMs, handover }] of this.#places) {
+      if (untilMs > nowMs) return;
+      this.#places.delete(key);
+      // A later transfer to the same node was made ready where the node waits now.
+      if (handover === this.#handover) this.#notice(waiter);
+    }
   }
 
   /** Whether this campaign is one that the ready transfer is for. */
@@ -114,18 +174,22 @@ export class CampaignQueue implements Waiters<Waiter> {
     return first;
   }
 
-  /** When the next wait of a queued campaign ends; `Infinity`: none does. */
+  /** When the next wait of a queued campaign ends, or the next place is given up; `Infinity`: neither. */
   nextEndMs(): number {
-    return this.#top(this.#ends)?.endsAtMs ?? Number.POSITIVE_INFINITY;
+    const endsAtMs = this.#top(this.#ends)?.endsAtMs ?? Number.POSITIVE_INFINITY;
+    const [place] = this.#places.values();
+    return Math.min(endsAtMs, place?.untilMs ?? Number.POSITIVE_INFINITY);
   }
 
-  /** Takes out queued campaigns whose wait has ended, at most `limit`. */
+  /** Takes out queued campaigns whose wait has ended, at most `limit`, and gives up places that were kept long enough. */
   takeEnded(nowMs: number, limit: number): readonly Waiter[] {
     const ended: Waiter[] = [];
+    this.#givePlacesUp(nowMs);
     for (let top = this.#top(this.#ends); top !== null; top = this.#top(this.#ends)) {
       if (top.endsAtMs > nowMs || ended.length === limit) break;
       this.#ends.pop();
-      this.remove(top);
+      this.#takeOut(top);
+      this.#keepPlace(top, nowMs, this.#maySucceed(top) ? this.#handover : null);
       ended.push(top);
     }
     return ended;
@@ -171,6 +235,10 @@ export class CampaignQueue implements Waiters<Waiter> {
     }
     return null;
   }
+}
+
+function placeOf({ candidate: { nodeId, instanceId } }: Waiter): string {
+  return `${nodeId} ${instanceId ?? ""}`;
 }
 
 function isElectable(waiter: Waiter): boolean {

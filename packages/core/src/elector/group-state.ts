@@ -176,7 +176,13 @@ export class GroupState implements AgendaItem {
     this.#dropIdleQueue();
   }
 
-  /** Takes out campaigns whose wait has ended, at most `limit`. */
+  /** As `dequeue`, where the caller has hung up and may come back. */
+  leave(waiter: Waiter, nowMs: number): void {
+    this.queue?.leave(waiter, nowMs);
+    this.#dropIdleQueue();
+  }
+
+  /** Takes out campaigns whose wait has ended, at most `limit`. Their places are kept for a moment. */
   takeEnded(nowMs: number, limit: number): readonly Waiter[] {
     const ended = this.queue?.takeEnded(nowMs, limit) ?? [];
     this.#dropIdleQueue();

@@ -290,6 +290,7 @@ export class StoreElector implements ServiceElector {
     const { groupId, waitMs } = parsed;
     const contender = new Waiter(parsed, this.#engine.now().monotonicMs, signal);
     return this.#engine.with(groupId, async (group) => {
+      if (contender.waits) group.queue?.restorePlace(contender, contender.arrivedAtMs);
       const result = await (waitMs === 0
         ? this.#campaigns.attempt(group, contender)
         : this.#campaigns.attemptOrWait(group, contender));

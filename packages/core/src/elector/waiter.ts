@@ -10,8 +10,8 @@ let nextOrder = 0;
 export class Waiter implements Waiting {
   readonly candidate: Candidate;
   readonly ready: boolean;
-  /** Rises with each arrival at this server. */
-  readonly order: number = nextOrder++;
+  /** Rises with each arrival at this server, unless `CampaignQueue.restorePlace` gives it an earlier place. */
+  order: number = nextOrder++;
   readonly arrivedAtMs: number;
   readonly endsAtMs: number;
   readonly answer: Promise<CampaignResult>;
