@@ -115,14 +115,16 @@ export class Candidacy {
   #request(): CampaignRequest {
     const { nodeId, instanceId } = this.#process;
     const ttlMs = this.#random.int(this.#leastTtlMs, this.#mostTtlMs);
-    const { waitRate, waitMs: waitsMs } = this.#environment.profile;
+    const { waitRate, waitMs: waitsMs, coldRate } = this.#environment.profile;
     const waitMs = this.#random.chance(waitRate) ? this.#random.int(...waitsMs) : undefined;
-    return { groupId: this.#groupId, nodeId, ttlMs, instanceId, waitMs, priority: this.#priority };
+    const request = { groupId: this.#groupId, nodeId, ttlMs, instanceId, waitMs, priority: this.#priority };
+    return coldRate === 0 ? request : { ...request, ready: !this.#random.chance(coldRate) };
   }
 
   #send(request: CampaignRequest, signal: AbortSignal): Promise<CampaignResult> {
     const { network, checks, random, servers } = this.#environment;
-    this.#note(`campaigns, ttl ${request.ttlMs}, wait ${request.waitMs ?? 0}`);
+    const cold = request.ready === false ? ", cold" : "";
+    this.#note(`campaigns, ttl ${request.ttlMs}, wait ${request.waitMs ?? 0}${cold}`);
     return network.call({
       from: this.#process.clock,
       server: random.pick(servers),

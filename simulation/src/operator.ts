@@ -1,4 +1,4 @@
-import { type GroupInput, type Leader, type PolicyInput, sleep } from "@tenure/core";
+import { type GroupInput, type Leader, type PolicyInput, sleep, type TransferRequest } from "@tenure/core";
 import type { ProcessClock, Random } from "@tenure/core/testing";
 import { type Act, asked, perform } from "./acts.js";
 import type { Environment } from "./environment.js";
@@ -74,6 +74,7 @@ export class SimOperator {
         request: {
           groupId,
           toNodeId,
+          ...this.#warmTransfer(),
           by,
           timeoutMs: inPeace ? random.int(1500, 3000) : random.int(200, 1000),
         },
@@ -92,6 +93,13 @@ export class SimOperator {
     } else {
       await this.#try(this.#create(groupId));
     }
+  }
+
+  /** Where candidates may be cold: sometimes to whom the elector chooses, sometimes to a cold one too. */
+  #warmTransfer(): Pick<TransferRequest, "toNodeId" | "allowCold"> {
+    if (this.#environment.profile.coldRate === 0) return {};
+    const chosen = this.#random.chance(0.4) ? { toNodeId: undefined } : {};
+    return { ...chosen, allowCold: this.#random.chance(0.3) };
   }
 
   #create(groupId: string): Act {

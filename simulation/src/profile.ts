@@ -22,6 +22,8 @@ export interface Profile {
   /** How many campaigns wait, and how long. */
   readonly waitRate: number;
   readonly waitMs: readonly [number, number];
+  /** How many campaigns are of a candidate that still prepares; 0: nobody speaks of it. */
+  readonly coldRate: number;
   /** How many of the waiting campaigns are given up before their time. */
   readonly cancelRate: number;
   /** Servers keep account of members. */
@@ -68,6 +70,7 @@ const usual: Profile = {
   storeMs: [0.2, 2],
   waitRate: 0.6,
   waitMs: [200, 3000],
+  coldRate: 0,
   cancelRate: 0.25,
   keepsMembers: false,
   inquires: false,
@@ -93,6 +96,17 @@ export const PROFILES: Readonly<Record<string, Profile>> = {
   "wall-jumps": { ...usual, wallJumps: true },
   groups: { ...usual, groups: 3 },
   preempt: { ...usual, preempt: true },
+  /** Candidates of which half are cold, also when an operator transfers the leadership. */
+  standby: {
+    ...usual,
+    preempt: true,
+    coldRate: 0.5,
+    waitRate: 0.9,
+    keepsMembers: true,
+    actsInPeaceMs: 6000,
+    chaosMs: 6000,
+    quietMs: 13_000,
+  },
   /** Leaders come and go, servers crash often. */
   churn: { ...usual, workMs: [20, 300], peaceMs: 1500 },
   /** Leaders hand over and are gone again at once. */

@@ -7,6 +7,8 @@ export interface Standing {
   readonly server: SimServer;
   /** Rises with each arrival. */
   readonly order: number;
+  /** The order of the first of its candidate's campaigns there that it may have the place of; its own if there is none. */
+  readonly place: number;
   readonly arrivedMs: number;
   /** When its server learned that the client is gone. */
   goneAtMs: number | null;
@@ -14,7 +16,7 @@ export interface Standing {
   leftAtMs: number | null;
 }
 
-/** A write may name somebody who has left while it was under way. */
+/** A write may name somebody who has left while it was under way. Longer than a server keeps the place of a candidate. */
 const REMEMBERED_MS = 3000;
 
 export class WaitingRooms {
@@ -28,16 +30,24 @@ export class WaitingRooms {
 
   enter(server: SimServer, request: CampaignRequest): Standing {
     const arrivedMs = this.#nowMs();
+    const known = this.#byGroup.get(request.groupId) ?? [];
+    const kept = known.filter(({ leftAtMs }) => leftAtMs === null || arrivedMs - leftAtMs < REMEMBERED_MS);
+    const order = ++this.#arrivals;
+    const before = kept.filter(
+      (each) =>
+        each.server === server &&
+        each.request.nodeId === request.nodeId &&
+        each.request.instanceId === request.instanceId,
+    );
     const standing: Standing = {
       request,
       server,
-      order: ++this.#arrivals,
+      order,
+      place: Math.min(order, ...before.map(({ place }) => place)),
       arrivedMs,
       goneAtMs: null,
       leftAtMs: null,
     };
-    const known = this.#byGroup.get(request.groupId) ?? [];
-    const kept = known.filter(({ leftAtMs }) => leftAtMs === null || arrivedMs - leftAtMs < REMEMBERED_MS);
     this.#byGroup.set(request.groupId, [...kept, standing]);
     return standing;
   }

@@ -269,6 +269,7 @@ export const CHECKS = {
   S15: "an answer about groups, members or histories that is not so, or something left of a refused request",
   S16: "an Election that leads outside its deadline or its term, or calls its hooks out of order",
   S17: "an operator's act that was undone, and nobody asked for it",
+  S18: "a leader asked to yield to a cold successor that nobody has allowed",
   L1: "no leader for too long, without faults",
   L2: "a holder told that it is not the leader",
   L3: "a mark or a lease that outlives its time",

@@ -36,6 +36,7 @@ import { Takeovers } from "./takeovers.js";
 import { TrueAnswers } from "./true-answers.js";
 import { TrueElections } from "./true-elections.js";
 import { TrueReasons } from "./true-reasons.js";
+import { WarmHandovers } from "./warm-handovers.js";
 import { WholeHistory } from "./whole-history.js";
 import { WholeWatch } from "./whole-watch.js";
 import { WholeWatchAll } from "./whole-watch-all.js";
@@ -77,6 +78,7 @@ export class Checks implements Required<Check> {
       new LastingActs(told),
       new HonestAnswers(told),
       new QueueOrder(told),
+      new WarmHandovers(told),
       new InTime(told),
       new TrueAnswers(told),
       new NoGaps(told),

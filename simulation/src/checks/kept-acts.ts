@@ -54,7 +54,8 @@ export class KeptActs implements Check {
       case "transfer":
         return states.some(
           ({ record }) =>
-            record.holder?.nodeId === act.request.toNodeId && record.term === acted.leader?.term,
+            record.holder?.nodeId === (act.request.toNodeId ?? acted.leader?.nodeId) &&
+            record.term === acted.leader?.term,
         );
     }
   }
@@ -64,13 +65,13 @@ export class KeptActs implements Check {
   }
 
   #checkFailed(act: Act & { verb: "transfer" }, acted: Acted, states: readonly RecordWrite[]): void {
-    const { by, toNodeId } = act.request;
+    const { by } = act.request;
     const last = states.at(-1);
     const mark = last?.record.transfer ?? null;
     if (last !== undefined && mark?.by === by && !this.#mayBeOver(mark.leftMs, last.atMs, acted.answeredMs)) {
       this.#context.fail(
         "S11",
-        `the transfer to ${toNodeId} is answered as failed, and its mark has ${mark.leftMs} ms left`,
+        `the transfer to ${mark.toNodeId} is answered as failed, and its mark has ${mark.leftMs} ms left`,
       );
     }
     const yielded = states.findIndex(
@@ -78,8 +79,9 @@ export class KeptActs implements Check {
     );
     const next = states.slice(yielded).find(({ events }) => events.some(isElection));
     // Once the mark is withdrawn the transfer has failed; who wins afterwards wins by its own campaign.
-    const isMarked = next?.previous?.record.transfer?.by === by;
-    if (yielded !== -1 && isMarked && next.record.holder?.nodeId === toNodeId) {
+    const kept = next?.previous?.record.transfer ?? null;
+    const toNodeId = kept?.by === by ? kept.toNodeId : null;
+    if (yielded !== -1 && toNodeId !== null && next?.record.holder?.nodeId === toNodeId) {
       this.#context.fail("S11", `the transfer to ${toNodeId} is answered as failed, and it took over`);
     }
   }

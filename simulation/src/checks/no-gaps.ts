@@ -9,6 +9,8 @@ const LONGEST_GAP_MS = 2500;
 /** Some writes in a row, each after a look at what the last one came to. */
 const VACANT_MS = 700;
 const NOTICED_MS = 700;
+/** For how long a server keeps the place of a candidate whose wait has ended, by any clock. */
+const PLACE_KEPT_MS = 1100;
 const TAKEN_BACK_MS = 100;
 const CALLS_IN_A_ROW = 8;
 const CALLS_TO_TAKE_BACK = 4;
@@ -128,8 +130,12 @@ export class NoGaps implements Check {
     if (pause !== null && (pause.leftMs === null || ageMs < pause.leftMs)) return false;
     if (ageMs < delayMs) return false;
     if (transfer === null || ageMs >= transfer.leftMs || holder !== null) return true;
-    // Reserved: only for somebody who is there.
-    return !this.#context.rooms.waiting(groupId).some(({ request }) => request.nodeId === transfer.toNodeId);
+    // Reserved: only for somebody who is there, or who may come back: its place is kept.
+    const keptSinceMs = this.#context.nowMs() - PLACE_KEPT_MS;
+    return !this.#context.rooms
+      .of(groupId)
+      .filter(({ goneAtMs, leftAtMs }) => goneAtMs === null && (leftAtMs ?? keptSinceMs) >= keptSinceMs)
+      .some(({ request }) => request.nodeId === transfer.toNodeId);
   }
 
   #checkNoticed({ groupId, last }: GroupTruth): void {
@@ -145,6 +151,7 @@ export class NoGaps implements Check {
       .waiting(groupId)
       .filter((each) => nowMs - each.arrivedMs >= noticedMs && isThere(each) && mayWin(record, each.request));
     for (const { request, server } of waiting) {
+      if (request.ready === false && transfer?.allowCold !== true) continue;
       const isSuccessor = transfer !== null && !transfer.ready && transfer.toNodeId === request.nodeId;
       const challenges =
         transfer === null && config?.policy.preempt === true && (request.priority ?? 0) > holder.priority;

@@ -11,8 +11,9 @@ const TROUBLE_MS = 1500;
 const NEARLY_OVER_MS = 50;
 
 /**
- * S12: among those who wait at a server, the strategy of the group decides, then who came first there. A newcomer does not
- * overtake them. Between servers there is no order.
+ * S12: among those who wait at a server, who is ready comes before who is cold; then the strategy of the group decides, then
+ * who came first there. A newcomer does not overtake them. Between servers there is no order. A candidate that campaigns again
+ * soon has the place of its last campaign there, or its own: whichever excuses more.
  */
 export class QueueOrder implements Check {
   readonly #context: CheckContext;
@@ -28,15 +29,20 @@ export class QueueOrder implements Check {
     // Reserved for one of them.
     if (previous !== null && previous.record.transfer !== null) return;
     const there = this.#context.rooms.of(groupId).filter((each) => each.server.name === server);
-    const winner = there.find(({ request }) => isOf(request, holder));
+    const campaigns = there.filter(({ request }) => isOf(request, holder));
+    const winner = campaigns[0];
     if (winner === undefined || winner.server.isTroubledSince(write.atMs - TROUBLE_MS)) return;
+    // It may have been elected by any of its campaigns.
+    const isReady = campaigns.some(({ request }) => request.ready !== false);
     for (const other of there) {
       if (isOf(other.request, holder) || !this.#isQueued(other, write)) continue;
-      if (!isBefore(other, winner, record)) continue;
+      if (!isBefore(other, winner, isReady, record)) continue;
       this.#context.fail(
         "S12",
-        `${server} elects ${holder.nodeId} (priority ${holder.priority}, came ${winner.arrivedMs.toFixed(1)}) before ` +
-          `${other.request.nodeId} (priority ${other.request.priority ?? 0}, waits since ${other.arrivedMs.toFixed(1)})`,
+        `${server} elects ${holder.nodeId} (${isReady ? "ready" : "cold"}, priority ${holder.priority}, ` +
+          `came ${winner.arrivedMs.toFixed(1)}) before ${other.request.nodeId} ` +
+          `(${other.request.ready === false ? "cold" : "ready"}, priority ${other.request.priority ?? 0}, ` +
+          `waits since ${other.arrivedMs.toFixed(1)})`,
       );
     }
   }
@@ -60,8 +66,15 @@ function isOf(
   return request.nodeId === holder.nodeId && (request.instanceId ?? null) === holder.instanceId;
 }
 
-function isBefore(other: Standing, winner: Standing, { config, holder }: ElectionRecord): boolean {
+function isBefore(
+  other: Standing,
+  winner: Standing,
+  isWinnerReady: boolean,
+  { config, holder }: ElectionRecord,
+): boolean {
+  const isOtherReady = other.request.ready !== false;
+  if (isOtherReady !== isWinnerReady) return isOtherReady;
   const byPriority = config?.policy.strategy === "priority";
   const ahead = byPriority ? (other.request.priority ?? 0) - (holder?.priority ?? 0) : 0;
-  return ahead > 0 || (ahead === 0 && other.order < winner.order);
+  return ahead > 0 || (ahead === 0 && other.order < winner.place);
 }

@@ -67,4 +67,40 @@ export const QUEUE_MUTANTS: readonly Mutant[] = [
     patches: [{ file: attend, find: "if (!policyOf(now).preempt ||", replace: "if (true ||" }],
     profile: "preempt",
   },
+  {
+    name: "cold-first",
+    rule: "a ready candidate is served before a cold one",
+    patches: [{ file: attend, find: "return a.ready;", replace: "return b.ready;" }],
+    profile: "standby",
+  },
+  {
+    name: "readiness-ignored",
+    rule: "a ready candidate is served before a cold one, whatever their priorities and who came first",
+    patches: [{ file: attend, find: "if (a.ready !== b.ready)", replace: "if (false)" }],
+    profile: "standby",
+  },
+  {
+    name: "preempts-for-cold",
+    rule: "a leader is not asked to yield to a challenger that is cold",
+    patches: [
+      {
+        file: attend,
+        find: "if (highest === null || !highest.ready)",
+        replace: "if (highest === null)",
+      },
+    ],
+    profile: "standby",
+  },
+  {
+    name: "transfer-ignores-readiness",
+    rule: "a leader is not asked to yield to the successor of a transfer that is cold, unless that was allowed",
+    patches: [{ file: attend, find: "return ready || allowCold === true;", replace: "return true;" }],
+    profile: "standby",
+  },
+  {
+    name: "transfer-to-cold",
+    rule: "a transfer to a node that waits and is cold is refused, unless that was allowed",
+    patches: [{ file: "rules/operate.js", find: "if (chosen.isCold && !allowCold)", replace: "if (false)" }],
+    profile: "standby",
+  },
 ];
