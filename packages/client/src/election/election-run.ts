@@ -32,8 +32,7 @@ export interface ElectionRunParts {
   /** No term up to this one is led by this process any more. Shared by all runs. */
   readonly ended: { term: number };
   readonly metadata: () => Metadata | undefined;
-  /** Returns how to report it. */
-  readonly moved: (state: ElectionState) => () => void;
+  readonly moved: (state: ElectionState) => void;
   /** The user's work, and when that has failed whether the leadership goes on. Resolves when the work has ended. */
   readonly promote: (leadership: Leadership) => Promise<void>;
   readonly demote: (reason: DemoteReason) => Promise<void>;
@@ -285,12 +284,9 @@ export class ElectionRun {
         reporter,
         losing: (reason) => {
           // Before it was promoted there is nothing to lose.
-          if (this.#leadership !== leadership) return () => {};
-          const report = this.#parts.moved({ kind: "stepping-down", mandate, reason });
-          return () => {
-            report();
-            reporter.demoting(mandate, reason);
-          };
+          if (this.#leadership !== leadership) return;
+          this.#move({ kind: "stepping-down", mandate, reason });
+          reporter.demoting(mandate, reason);
         },
       });
       return leadership.begin() ? leadership : null;
@@ -335,7 +331,7 @@ export class ElectionRun {
 
   #move(next: ElectionState): void {
     if (this.#stopping.signal.aborted && next.kind === "following") return;
-    this.#parts.moved(next)();
+    this.#parts.moved(next);
   }
 
   /** News from the watch about the connection. */

@@ -32,8 +32,8 @@ export interface LeadershipParts {
   readonly won: LeaseAnswer;
   readonly health: Health;
   readonly reporter: Reporter;
-  /** Called once, before the signal aborts: listeners of the signal find the election settled. Returns how to report it. */
-  readonly losing: (reason: DemoteReason) => () => void;
+  /** Called once, before the signal aborts, so that those who listen to it find the election settled. */
+  readonly losing: (reason: DemoteReason) => void;
 }
 
 export class Leadership {
@@ -158,11 +158,10 @@ export class Leadership {
     this.#cancelWatchdog();
     this.#cancelValidation();
     this.#settle(reason);
+    this.#parts.losing(reason);
     const { groupId, term } = this.mandate;
-    const report = this.#parts.losing(reason);
-    // All that is decided here is settled. From now on the program's own code runs: the work's signal before any report.
+    // Last: this runs listeners of the user.
     this.#stopping.abort(new NotLeadingError(`term ${term} of group ${groupId} is over: ${reason}`));
-    report();
   }
 
   /** The work has ended, or the lease has: no more renewals. */
@@ -243,14 +242,14 @@ export class Leadership {
 
   #failed(error: unknown, seconds: number, repeated: boolean): void {
     const { options, reporter } = this.#parts;
-    const { maxConsecutiveFailures } = options;
     if (!repeated) this.#failedBeats += 1;
-    if (isPermanent(error)) this.lose("refused");
-    else if (maxConsecutiveFailures !== null && this.#failedBeats >= maxConsecutiveFailures) {
-      this.lose("heartbeat-failed");
-    }
     reporter.heartbeat("failed", seconds);
     reporter.contact(error);
+    if (isPermanent(error)) return this.lose("refused");
+    const { maxConsecutiveFailures } = options;
+    if (maxConsecutiveFailures !== null && this.#failedBeats >= maxConsecutiveFailures) {
+      this.lose("heartbeat-failed");
+    }
   }
 
   /**
