@@ -1,20 +1,3 @@
-/**
- * One participant in the contest for one group: it stands for election, leads, stops in time, and stands again.
- *
- * Promised: `isLeader()` looks at the clock each time, so it is false on the first call after any pause (after a suspend of
- * the machine, a millisecond later at most); the signal given to `onPromote` aborts before anybody else can win; `onDemote`
- * follows every `onPromote`, when its work has ended; a term is resigned only after that, and never led again; `onPromote` and
- * `onDemote` never overlap. No logger, metric, tracer or listener that throws, hangs or calls the election can delay any of it.
- * Not promised: that work which ignores its signal stops, or that a process stopped between a check and its act does not act
- * late. For both there is the term: send it along, and let the resource refuse a lower one than it has seen.
- *
- * An election can be started again after it has ended. These invariants hold over all its runs:
- * - A run begins only after the run before it has ended: its work and `onDemote` are over, and its term was resigned, or is
- *   left to run out. So no two runs ever work, or hold a lease that they may act by, at the same time.
- * - Each run draws an instance id of its own. The elector confirms a term only to the instance that won it, so a new run never
- *   gets an old run's lease; and a late request of an old run (renew, resign) names the old instance and cannot touch a new one's.
- * - The highest term that was led or given up is kept over all runs. A term up to it is never led, only resigned.
- */
 import {
   checkInteger,
   checkKeys,
@@ -53,6 +36,7 @@ export type ElectionListener<K extends ElectionEvent["kind"]> = (
   event: Extract<ElectionEvent, { readonly kind: K }>,
 ) => unknown;
 
+/** How `stop` ends an election. */
 export interface StopOptions {
   /** Give the lease back when the work has ended; as `deleteOnStop` says by default. */
   readonly resign?: boolean;
@@ -73,6 +57,21 @@ export interface ElectionUpdate {
   readonly metadata: Metadata | undefined;
 }
 
+/**
+ * One participant in the contest for one group: it stands for election, leads, stops in time, and stands again.
+ * Promised: `isLeader()` looks at the clock each time, so it is false on the first call after any pause (after a suspend of
+ * the machine, a millisecond later at most); the signal given to `onPromote` aborts before anybody else can win; `onDemote`
+ * follows every `onPromote`, when its work has ended; a term is resigned only after that, and never led again; `onPromote` and
+ * `onDemote` never overlap. No logger, metric, tracer or listener that throws, hangs or calls the election can delay any of it.
+ * Not promised: that work which ignores its signal stops, or that a process stopped between a check and its act does not act
+ * late. For both there is the term: send it along, and let the resource refuse a lower one than it has seen.
+ * An election can be started again after it has ended. These invariants hold over all its runs:
+ * - A run begins only after the run before it has ended: its work and `onDemote` are over, and its term was resigned, or is
+ *   left to run out. So no two runs ever work, or hold a lease that they may act by, at the same time.
+ * - Each run draws an instance id of its own. The elector confirms a term only to the instance that won it, so a new run never
+ *   gets an old run's lease; and a late request of an old run (renew, resign) names the old instance and cannot touch a new one's.
+ * - The highest term that was led or given up is kept over all runs. A term up to it is never led, only resigned.
+ */
 export class Election implements AsyncDisposable {
   readonly #elector: Elector;
   readonly #options: ParsedElection;

@@ -27,14 +27,11 @@ class Nursery {
           this.#finish.set(id, resolve);
           this.#crash.set(id, reject);
         });
-        const end = () => {
-          this.log.push(`end ${id}`);
+        const over = (how: string) => () => {
+          this.log.push(`${how} ${id}`);
           this.#finish.get(id)?.();
         };
-        const kill = () => {
-          this.log.push(`kill ${id}`);
-          this.#finish.get(id)?.();
-        };
+        const [end, kill] = [over("end"), over("kill")];
         return { ended, stop: () => void this.clock.after(stopTakesMs, end), ...(killable ? { kill } : {}) };
       },
     };
