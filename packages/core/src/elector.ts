@@ -124,6 +124,19 @@ export interface Leadership {
 export interface WatchOptions extends CallOptions {
   /** The number of the last event seen. Without one, the first item is the current state. */
   readonly cursor?: number | undefined;
+  /**
+   * How long a watch over a network may hear nothing from its server before it goes on at another one, in milliseconds, at least
+   * 2,500. The server is asked to give a sign of life more often. A watch that follows who leads needs about half a ttl; each
+   * sign of life costs the server a small write. An elector within this process has no such silence and ignores it.
+   *
+   * @defaultValue 40,000
+   */
+  readonly silenceMs?: number | undefined;
+  /**
+   * Called with the error when a watch over a network cannot reach any server, and with `null` when it has reached one. The watch
+   * goes on by itself in both cases. It must be quick and must not throw. An elector within this process never calls it.
+   */
+  readonly onContact?: ((error: unknown) => void) | undefined;
 }
 
 /** `RESYNC`: more events were passed than are kept; this is the current state. */

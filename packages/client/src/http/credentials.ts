@@ -1,5 +1,5 @@
 import { type Clock, InvalidRequestError } from "@tenure/core";
-import { NoAnswerError } from "./exchange.js";
+import { NoAnswerError } from "./carrier.js";
 import type { TokenSource } from "./options.js";
 import { WatchedFile } from "./watched-file.js";
 import { within } from "./within.js";

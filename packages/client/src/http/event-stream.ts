@@ -1,7 +1,7 @@
 import type { WatchEvent } from "@tenure/core";
 import type { Endpoint } from "./endpoints.js";
 import { reconnecting } from "./reconnecting.js";
-import { sseConnection } from "./sse-connection.js";
+import { keepAliveMs, sseConnection } from "./sse-connection.js";
 import type { TransportParts } from "./transport.js";
 import { type EventReply, watchEvent } from "./wire.js";
 
@@ -13,6 +13,8 @@ export interface EventStreamOptions {
   readonly maySee?: ((groupId: string) => boolean) | undefined;
   /** Until the first answer of one server. */
   readonly timeoutMs: number;
+  readonly silenceMs: number;
+  readonly onContact: (error: unknown) => void;
   readonly signal: AbortSignal;
 }
 
@@ -20,7 +22,7 @@ export interface EventStreamOptions {
 export async function* eventStream(options: EventStreamOptions): AsyncGenerator<WatchEvent, undefined> {
   let cursor = options.cursor;
   const connect = (endpoint: Endpoint) => connection(options, endpoint, cursor);
-  for await (const events of reconnecting({ ...options, connect })) {
+  for await (const events of reconnecting({ ...options, connect, lost: options.onContact })) {
     cursor = events.at(-1)?.cursor ?? cursor;
     const { maySee } = options;
     yield* maySee === undefined ? events : events.filter(({ groupId }) => maySee(groupId));
@@ -32,13 +34,16 @@ export async function* eventStream(options: EventStreamOptions): AsyncGenerator<
  * told together, or not at all.
  */
 async function* connection(
-  { parts, path, timeoutMs, signal }: EventStreamOptions,
+  { parts, path: given, timeoutMs, silenceMs, onContact, signal }: EventStreamOptions,
   endpoint: Endpoint,
   cursor: number | string | undefined,
 ): AsyncGenerator<readonly WatchEvent[], undefined> {
   const headers: Record<string, string> = cursor === undefined ? {} : { "last-event-id": String(cursor) };
   let replies: EventReply[] = [];
-  const request = { parts, method: "GET", path, headers, timeoutMs, signal } as const;
+  const everyMs = keepAliveMs(silenceMs);
+  const path = everyMs === undefined ? given : `${given}?keep_alive_ms=${everyMs}`;
+  const opened = () => onContact(null);
+  const request = { parts, method: "GET", path, headers, timeoutMs, silenceMs, opened, signal } as const;
   for await (const { id, data } of sseConnection(request, endpoint)) {
     replies.push(data as unknown as EventReply);
     if (id === null) continue;

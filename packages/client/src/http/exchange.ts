@@ -1,56 +1,22 @@
-/** One request to one server, with its time limits. Who is asked next is not decided here. */
+/** Requests over sockets: one to one server, with its time limits. Who is asked next is not decided here. */
 import { type ClientRequest, type IncomingMessage, request as httpRequest } from "node:http";
 import { request as httpsRequest } from "node:https";
 import { type CancelTimer, type Clock, onAbort } from "@tenure/core";
+import {
+  type Answer,
+  type Carrier,
+  type ExchangeParts,
+  type ExchangeRequest,
+  NoAnswerError,
+  type OpenedStream,
+} from "./carrier.js";
 import type { Endpoint } from "./endpoints.js";
-import type { TlsMaterial } from "./tls-material.js";
-
-export interface ExchangeRequest {
-  readonly method: string;
-  readonly path: string;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly body?: string | undefined;
-  /** Until the head of the answer, and of `exchange` the whole answer. */
-  readonly timeoutMs: number;
-  readonly connectTimeoutMs: number;
-  /** On a connection of its own. */
-  readonly fresh?: boolean;
-  readonly signal?: AbortSignal | undefined;
-}
-
-export interface ExchangeParts {
-  readonly endpoint: Endpoint;
-  readonly tls: TlsMaterial;
-  readonly clock: Clock;
-}
-
-export interface Answer {
-  readonly status: number;
-  readonly retryAfterMs: number | null;
-  /** Parsed JSON; `undefined` where the answer is something else. */
-  readonly body: unknown;
-}
-
-/** No whole answer came. */
-export class NoAnswerError extends Error {
-  /** Nothing of the request can have reached the server. */
-  readonly isUnsent: boolean;
-  /** The server had closed the idle connection before it saw the request, most likely. */
-  readonly isStale: boolean;
-
-  constructor(message: string, how: { isUnsent: boolean; isStale: boolean }, options?: ErrorOptions) {
-    super(message, options);
-    this.isUnsent = how.isUnsent;
-    this.isStale = how.isStale;
-  }
-}
 
 /** No service answers with more, unless it is none. */
 const MOST_BYTES = 64 * 1024 * 1024;
 const STALE = new Set(["ECONNRESET", "EPIPE"]);
 
-/** Rejects with `NoAnswerError`, or with the signal's reason. */
-export async function exchange(parts: ExchangeParts, request: ExchangeRequest): Promise<Answer> {
+async function exchange(parts: ExchangeParts, request: ExchangeRequest): Promise<Answer> {
   const sending = await Sending.begin(parts, request);
   try {
     return await sending.answer(await sending.head);
@@ -61,23 +27,31 @@ export async function exchange(parts: ExchangeParts, request: ExchangeRequest): 
   }
 }
 
-/** The same, where a stream of that type may come instead: it is the caller's, to read or to destroy. */
-export async function openStream(
+async function openStream(
   parts: ExchangeParts,
   request: ExchangeRequest,
   type: string,
-): Promise<IncomingMessage | Answer> {
+): Promise<OpenedStream | Answer> {
   const sending = await Sending.begin(parts, request);
   try {
     const response = await sending.head;
     const isStream =
       response.statusCode === 200 && response.headers["content-type"]?.startsWith(type) === true;
-    return isStream ? response : await sending.answer(response);
+    return isStream ? streamOf(response) : await sending.answer(response);
   } catch (error) {
     throw sending.failure(error);
   } finally {
     sending.end();
   }
+}
+
+export const SOCKETS: Carrier = { exchange, openStream };
+
+function streamOf(response: IncomingMessage): OpenedStream {
+  return {
+    texts: response.setEncoding("utf8") as AsyncIterable<string>,
+    close: () => response.destroy(),
+  };
 }
 
 class Sending {

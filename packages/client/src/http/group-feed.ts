@@ -10,28 +10,39 @@ const KEPT = 64;
 export class GroupFeed {
   /** The cursor from which it was opened; without one, its first event is the state. */
   readonly from: number | undefined;
+  /** How long its connection may say nothing. */
+  readonly silenceMs: number;
   readonly #events: WatchEvent[] = [];
   /** The place of the first event that is kept; places count from 0. */
   #first = 0;
   readonly #wakes = new Set<() => void>();
   readonly #ended: (feed: GroupFeed) => void;
   #readers = 0;
+  readonly #contacts = new Set<(error: unknown) => void>();
+  /** What was reported last: `undefined` nothing yet, `null` a server was reached, else why none could be. */
+  #contact: unknown = undefined;
   #failure: { readonly error: unknown } | null = null;
 
   constructor(
     from: number | undefined,
+    silenceMs: number,
     /** Called once, when it has no reader any more or has failed. */
     ended: (feed: GroupFeed) => void,
   ) {
     this.from = from;
+    this.silenceMs = silenceMs;
     this.#ended = ended;
   }
 
-  join(): void {
+  /** `onContact` is told what is known already. */
+  join(onContact: (error: unknown) => void): void {
     this.#readers++;
+    this.#contacts.add(onContact);
+    if (this.#contact !== undefined) onContact(this.#contact);
   }
 
-  leave(): void {
+  leave(onContact: (error: unknown) => void): void {
+    this.#contacts.delete(onContact);
     if (--this.#readers === 0 && this.#failure === null) this.#ended(this);
   }
 
@@ -76,6 +87,11 @@ export class GroupFeed {
       this.#first++;
     }
     this.#wake();
+  }
+
+  contact(error: unknown): void {
+    this.#contact = error;
+    for (const tell of this.#contacts) tell(error);
   }
 
   fail(error: unknown): void {

@@ -1,6 +1,7 @@
 /**
  * The watches of single groups. All watches of one group share one feed as long as they are about equally far: one that
- * resumes from further back, or reads more slowly than the group changes, has its own. All feeds share connections.
+ * resumes from further back, reads more slowly than the group changes, or bears less silence than the feed, has its own. All
+ * feeds share connections.
  */
 import type { WatchEvent } from "@tenure/core";
 import { GroupFeed } from "./group-feed.js";
@@ -13,6 +14,20 @@ export interface GroupWatchesParts {
   readonly state: (groupId: string, signal: AbortSignal) => Promise<WatchEvent>;
 }
 
+export interface GroupWatchOptions {
+  readonly cursor: number | undefined;
+  readonly silenceMs: number;
+  readonly onContact: (error: unknown) => void;
+}
+
+interface JoinOptions {
+  readonly cursor: number | undefined;
+  readonly silenceMs: number;
+  /** The service has told that cursor just now. */
+  readonly isSure: boolean;
+  readonly contact: (error: unknown) => void;
+}
+
 export class GroupWatches {
   readonly #parts: GroupWatchesParts;
   readonly #shared = new Map<string, GroupFeed>();
@@ -23,10 +38,12 @@ export class GroupWatches {
 
   async *watch(
     groupId: string,
-    from: number | undefined,
+    { cursor: from, silenceMs, onContact }: GroupWatchOptions,
     signal: AbortSignal,
   ): AsyncGenerator<WatchEvent, undefined> {
     signal.throwIfAborted();
+    // One of its own for each watch: two may be given the same function.
+    const contact = (error: unknown) => onContact(error);
     let cursor = from;
     let isSure = false;
     if (cursor === undefined && this.#shared.has(groupId)) {
@@ -36,7 +53,7 @@ export class GroupWatches {
       yield state;
     }
     for (;;) {
-      const { feed, place: start } = this.#join(groupId, cursor, isSure);
+      const { feed, place: start } = this.#join(groupId, { cursor, silenceMs, isSure, contact });
       isSure = false;
       try {
         for (let place = start; ; place++) {
@@ -50,30 +67,36 @@ export class GroupWatches {
           yield event;
         }
       } finally {
-        feed.leave();
+        feed.leave(contact);
       }
     }
   }
 
-  #join(groupId: string, cursor: number | undefined, isSure: boolean): { feed: GroupFeed; place: number } {
-    const shared = this.#shared.get(groupId);
+  #join(
+    groupId: string,
+    { cursor, silenceMs, isSure, contact }: JoinOptions,
+  ): { feed: GroupFeed; place: number } {
+    const known = this.#shared.get(groupId);
+    const shared = known !== undefined && known.silenceMs <= silenceMs ? known : undefined;
     const place = cursor === undefined ? null : (shared?.placeAfter(cursor, isSure) ?? null);
     if (shared !== undefined && place !== null) {
-      shared.join();
+      shared.join(contact);
       return { feed: shared, place };
     }
-    const feed: GroupFeed = new GroupFeed(cursor, (ended) => {
+    const feed: GroupFeed = new GroupFeed(cursor, silenceMs, (ended) => {
       if (this.#shared.get(groupId) === ended) this.#shared.delete(groupId);
       leave();
     });
     const leave = this.#parts.join({
       groupId,
       cursor,
+      silenceMs,
+      contact: (error) => feed.contact(error),
       take: (event) => feed.take(event),
       fail: (error) => feed.fail(error),
     });
     if (shared === undefined) this.#shared.set(groupId, feed);
-    feed.join();
+    feed.join(contact);
     return { feed, place: 0 };
   }
 }

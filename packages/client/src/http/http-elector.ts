@@ -3,8 +3,9 @@
  *
  * Promised: what `Elector` promises, as far as the service keeps it, through any of its servers; one request at a time for
  * each call; an aborted call closes its connection, so that a campaign that waits leaves the queue; every call ends in time
- * (a renewal within a third of its ttl, a campaign that does not wait within half). Not promised: that a failed call was not carried out. A caller whose campaign
- * was aborted asks `leader`, and resigns if it is named.
+ * (a renewal within a third of its ttl, a campaign within half, besides its wait); a campaign that waits notices within half a ttl,
+ * at least 2.5 s, that its server has stopped answering, and goes on at another. Not promised: that a failed call was not
+ * carried out. A caller whose campaign was aborted asks `leader`, and resigns if it is named.
  *
  * `BackendUnavailableError` tells nothing, and its cause what each server said. What core has no class for is an
  * `HttpElectorError`.
@@ -57,17 +58,21 @@ import {
   type WatchOptions,
 } from "@tenure/core";
 import { CallBatcher } from "./call-batcher.js";
+import type { Carrier } from "./carrier.js";
 import { Credentials } from "./credentials.js";
 import { ElectionCalls } from "./election-calls.js";
 import { Endpoints } from "./endpoints.js";
 import { eventStream } from "./event-stream.js";
+import { SOCKETS } from "./exchange.js";
 import { GroupWatches } from "./group-watches.js";
 import { OperatorCalls } from "./operator-calls.js";
 import { type HttpElectorOptions, type ParsedOptions, parseOptions } from "./options.js";
 import { ServiceCalls } from "./service-calls.js";
 import { SharedWatches } from "./shared-watches.js";
+import { DEFAULT_SILENCE_MS, MIN_SILENCE_MS } from "./sse-connection.js";
 import { TlsMaterial } from "./tls-material.js";
 import { Transport, type TransportParts } from "./transport.js";
+import { waitInSlices } from "./wait-in-slices.js";
 import { campaignBytes } from "./wire.js";
 import { watchIterable } from "./watch-iterable.js";
 
@@ -88,13 +93,18 @@ export class HttpElector implements ElectorAdmin {
   #closed: Promise<void> | null = null;
 
   /** Reads the files that the options name; asks the service nothing yet. */
-  static async open(given: HttpElectorOptions): Promise<HttpElector> {
+  static open(given: HttpElectorOptions): Promise<HttpElector> {
+    return HttpElector.over(SOCKETS, given);
+  }
+
+  /** @internal */
+  static async over(carrier: Carrier, given: HttpElectorOptions): Promise<HttpElector> {
     const options = parseOptions(given);
     const { clock, random, connectTimeoutMs } = options;
     const credentials = await Credentials.open(options.token, options.tokenFile, clock);
     const tls = await TlsMaterial.open(options.tls, clock);
     const endpoints = new Endpoints(options.endpoints, clock, random);
-    return new HttpElector(options, { endpoints, credentials, tls, clock, connectTimeoutMs });
+    return new HttpElector(options, { carrier, endpoints, credentials, tls, clock, connectTimeoutMs });
   }
 
   private constructor(options: ParsedOptions, parts: TransportParts) {
@@ -167,9 +177,13 @@ export class HttpElector implements ElectorAdmin {
   /** As `Elector` has it, but it goes on by itself after every break: it ends for no reason that may pass. */
   watch(groupId: string, options?: WatchOptions): AsyncIterable<WatchEvent> {
     checkId(groupId, "groupId");
-    const cursor = checkCursor(options?.cursor);
+    const parsed = {
+      cursor: checkCursor(options?.cursor),
+      silenceMs: checkSilence(options?.silenceMs),
+      onContact: options?.onContact ?? ignored,
+    };
     return watchIterable([options?.signal, this.#closing.signal], (signal) =>
-      this.#watches.watch(groupId, cursor, signal),
+      this.#watches.watch(groupId, parsed, signal),
     );
   }
 
@@ -178,14 +192,18 @@ export class HttpElector implements ElectorAdmin {
     cursor: given,
     statesAfter,
     maySee,
+    silenceMs: givenMs,
+    onContact = ignored,
     signal: own,
   }: WatchAllOptions = {}): AsyncIterable<WatchEvent> {
     const number = checkCursor(given);
+    const silenceMs = checkSilence(givenMs);
     const { random, requestTimeoutMs: timeoutMs } = this.#options;
     const mark = statesAfter?.resync === true ? "!" : "@";
     const cursor = statesAfter === undefined ? number : `${number ?? 0}${mark}${statesAfter.groupId}`;
+    const options = { parts: this.#parts, random, path: "/v1/watch", cursor, maySee, timeoutMs };
     return watchIterable([own, this.#closing.signal], (signal) =>
-      eventStream({ parts: this.#parts, random, path: "/v1/watch", cursor, maySee, timeoutMs, signal }),
+      eventStream({ ...options, silenceMs, onContact, signal }),
     );
   }
 
@@ -298,8 +316,12 @@ export class HttpElector implements ElectorAdmin {
 
   /** A wait ends with this elector: it hangs up, and tells who leads. */
   async #wait(parsed: ParsedCampaign, given: AbortSignal | undefined): Promise<CampaignResult> {
+    const { clock } = this.#options;
+    const timeoutMs = this.#campaignMs(parsed.candidate.ttlMs);
     try {
-      return await this.#unlessClosed(given, (signal) => this.#election.campaign(parsed, signal));
+      return await this.#unlessClosed(given, (signal) =>
+        waitInSlices(clock, parsed, (slice) => this.#election.campaign(slice, signal, timeoutMs)),
+      );
     } catch (error) {
       if (error !== this.#closing.signal.reason) throw error;
       const { leader } = await this.#election.leader(parsed.groupId, false, given).catch(() => {
@@ -330,9 +352,12 @@ export class HttpElector implements ElectorAdmin {
     return this.#withinMs(ttlMs, 1 / 3);
   }
 
-  /** Of a lease that was won later than this too little would be left. */
+  /**
+   * Of a lease that was won later than this too little would be left. An `Election` gives a campaign up after half the ttl: this
+   * comes a little before, so that another server is asked in time.
+   */
   #campaignMs(ttlMs: number): number {
-    return this.#withinMs(ttlMs, 1 / 2);
+    return this.#withinMs(ttlMs, 0.45);
   }
 
   /** A ttl that no policy admits is for the service to refuse, and that may take its time. */
@@ -347,3 +372,14 @@ export class HttpElector implements ElectorAdmin {
 function checkCursor(cursor: unknown): number | undefined {
   return cursor === undefined ? undefined : checkInteger(cursor, "cursor", 0, Number.MAX_SAFE_INTEGER);
 }
+
+function checkSilence(silenceMs: unknown): number {
+  return silenceMs === undefined
+    ? DEFAULT_SILENCE_MS
+    : Math.min(
+        DEFAULT_SILENCE_MS,
+        checkInteger(silenceMs, "silenceMs", MIN_SILENCE_MS, Number.MAX_SAFE_INTEGER),
+      );
+}
+
+function ignored(): void {}

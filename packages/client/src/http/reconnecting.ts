@@ -5,9 +5,9 @@
  * reason, or a refusal that every server would repeat. A server that is gone, silent or stopping is left for another.
  */
 import { sleep } from "@tenure/core";
+import { NoAnswerError } from "./carrier.js";
 import type { Endpoint } from "./endpoints.js";
-import { NoAnswerError } from "./exchange.js";
-import type { TransportParts } from "./transport.js";
+import { EndpointFailure, type TransportParts, unavailable } from "./transport.js";
 
 /** The pause after a round in which no server would do grows up to this. */
 export const PAUSE_MS = { first: 100, most: 5000 } as const;
@@ -28,13 +28,16 @@ export interface ReconnectingOptions<T> {
   readonly signal: AbortSignal;
   /** One connection to that server, from where the last one broke. Ends by throwing. */
   readonly connect: (endpoint: Endpoint) => AsyncIterable<T>;
+  /** No server would do; after a pause all of them are asked again. */
+  readonly lost: (error: Error) => void;
 }
 
 export async function* reconnecting<T>(options: ReconnectingOptions<T>): AsyncGenerator<T, undefined> {
-  const { parts, random, signal, connect } = options;
+  const { parts, random, signal, connect, lost } = options;
   let pauseMs: number = PAUSE_MS.first;
   for (;;) {
     let askedMs = 0;
+    const failures: Error[] = [];
     for (const endpoint of parts.endpoints.inOrder()) {
       try {
         for await (const item of connect(endpoint)) {
@@ -47,11 +50,13 @@ export async function* reconnecting<T>(options: ReconnectingOptions<T>): AsyncGe
         const badForMs = error instanceof Broken ? error.badForMs : undefined;
         parts.endpoints.failed(endpoint, badForMs);
         askedMs = Math.max(askedMs, badForMs ?? 0);
+        failures.push(new EndpointFailure(endpoint, error.message, { cause: error }));
         // Whichever is best now, not the one after the best of a while ago.
         if (parts.endpoints.restMs() === 0) break;
       }
     }
     if (parts.endpoints.restMs() === 0) continue;
+    lost(unavailable(failures));
     await sleep(parts.clock, Math.max(askedMs, pauseMs * (1 - random() / 2)), signal);
     pauseMs = Math.min(2 * pauseMs, PAUSE_MS.most);
   }

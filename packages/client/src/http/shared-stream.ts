@@ -5,7 +5,7 @@
 import type { WatchEvent } from "@tenure/core";
 import { errorOf, isRefusal, UnexpectedAnswerError } from "./errors.js";
 import { reconnecting } from "./reconnecting.js";
-import { sseConnection } from "./sse-connection.js";
+import { keepAliveMs, sseConnection } from "./sse-connection.js";
 import type { TransportParts } from "./transport.js";
 import { type EventReply, watchEvent } from "./wire.js";
 
@@ -14,6 +14,10 @@ export interface GroupSubscription {
   readonly groupId: string;
   /** Of the last event told. Before the first: from where to begin, `undefined` for the state. */
   cursor: number | undefined;
+  /** How long its stream may say nothing. */
+  readonly silenceMs: number;
+  /** No server can be reached (the error), or one has been (`null`). */
+  readonly contact: (error: unknown) => void;
   readonly take: (event: WatchEvent) => void;
   readonly fail: (error: unknown) => void;
 }
@@ -70,30 +74,44 @@ export class SharedStream {
   async #run(): Promise<void> {
     const { parts, random, timeoutMs } = this.#parts;
     const { signal } = this.#leaving;
+    const opened = () => this.#contact(null);
+    const lost = (error: Error) => this.#contact(error);
     const connect = (endpoint: Parameters<typeof sseConnection>[1]) => {
+      const silenceMs = this.#silenceMs();
       const request = {
         parts,
         method: "POST",
         path: "/v1/watch",
-        body: this.#body(),
+        body: this.#body(silenceMs),
         timeoutMs,
+        silenceMs,
+        opened,
         signal,
       } as const;
       return sseConnection(request, endpoint);
     };
     try {
-      for await (const { data } of reconnecting({ parts, random, signal, connect })) this.#take(data);
+      for await (const { data } of reconnecting({ parts, random, signal, connect, lost })) this.#take(data);
     } catch (error) {
       for (const { fail } of this.close()) fail(error);
     }
   }
 
-  #body(): object {
+  #contact(error: unknown): void {
+    for (const { contact } of this.#subscriptions.values()) contact(error);
+  }
+
+  /** That of the least patient. */
+  #silenceMs(): number {
+    return Math.min(...[...this.#subscriptions.values()].map(({ silenceMs }) => silenceMs));
+  }
+
+  #body(silenceMs: number): object {
     const watches = [...this.#subscriptions.values()].map(({ groupId, cursor }) => ({
       group_id: groupId,
       cursor,
     }));
-    return { watches };
+    return { watches, keep_alive_ms: keepAliveMs(silenceMs) };
   }
 
   #take(data: Readonly<Record<string, unknown>>): void {

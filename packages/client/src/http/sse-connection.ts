@@ -1,9 +1,9 @@
 /** One connection's Server-Sent Events. Who is asked next is not decided here. */
-import { IncomingMessage } from "node:http";
 import { type Clock, isObject, onAbort } from "@tenure/core";
 import type { Endpoint } from "./endpoints.js";
 import { errorOf, isRefusal, UnexpectedAnswerError } from "./errors.js";
-import { openStream, parse } from "./exchange.js";
+import type { OpenedStream } from "./carrier.js";
+import { parse } from "./exchange.js";
 import { Broken, PAUSE_MS } from "./reconnecting.js";
 import { type SseMessage, SseParser } from "./sse-parser.js";
 import { brokenBy, type TransportParts } from "./transport.js";
@@ -16,11 +16,24 @@ export interface SseRequest {
   readonly body?: unknown;
   /** Until the first answer. */
   readonly timeoutMs: number;
+  /** The server says nothing for so long: it is gone. It has no more time to open the stream either. */
+  readonly silenceMs: number;
+  /** The stream is open. */
+  readonly opened: () => void;
   readonly signal: AbortSignal;
 }
 
-/** The service says something every 15 s. */
-const SILENCE_MS = 40_000;
+/** Where nobody says how long; the service says something every 15 s then. */
+export const DEFAULT_SILENCE_MS = 40_000;
+/** As little as a watch may bear: the service says something once a second at most. */
+export const MIN_SILENCE_MS = 2500;
+/** Two signs of life may be late. */
+const KEEP_ALIVE_SHARE = 0.4;
+
+/** How often the server is asked to say something; `undefined`: as often as it does by itself. */
+export function keepAliveMs(silenceMs: number): number | undefined {
+  return silenceMs >= DEFAULT_SILENCE_MS ? undefined : Math.floor(silenceMs * KEEP_ALIVE_SHARE);
+}
 
 export interface SseEvent {
   readonly id: string | null;
@@ -32,9 +45,10 @@ export async function* sseConnection(
   request: SseRequest,
   endpoint: Endpoint,
 ): AsyncGenerator<SseEvent, undefined> {
-  const response = await opened(request, endpoint);
+  const stream = await opened(request, endpoint);
   request.parts.endpoints.worked(endpoint);
-  for await (const { id, data: text, retryMs } of messages(response, request)) {
+  request.opened();
+  for await (const { id, data: text, retryMs } of messages(stream, request)) {
     if (retryMs !== null) throw new Broken("the server is stopping", Math.max(retryMs, PAUSE_MS.first));
     if (text === null) continue;
     const data = parse(text);
@@ -44,9 +58,10 @@ export async function* sseConnection(
   throw new Broken("the stream has ended");
 }
 
-async function opened(given: SseRequest, endpoint: Endpoint): Promise<IncomingMessage> {
-  const { parts, method, path, headers, body, timeoutMs, signal } = given;
-  const { credentials, tls, clock, connectTimeoutMs } = parts;
+async function opened(given: SseRequest, endpoint: Endpoint): Promise<OpenedStream> {
+  const { parts, method, path, headers, body, silenceMs, signal } = given;
+  const timeoutMs = Math.min(given.timeoutMs, silenceMs);
+  const { carrier, credentials, tls, clock, connectTimeoutMs } = parts;
   const wait = { timeoutMs, signal };
   let token = await credentials.token(wait);
   for (let hasAskedAgain = false; ; hasAskedAgain = true) {
@@ -61,13 +76,13 @@ async function opened(given: SseRequest, endpoint: Endpoint): Promise<IncomingMe
       },
       body: body === undefined ? undefined : JSON.stringify(body),
       timeoutMs,
-      connectTimeoutMs,
+      connectTimeoutMs: Math.min(connectTimeoutMs, timeoutMs),
       // A stream holds its connection for long: a new one costs nothing, and is not closed already.
       fresh: true,
       signal,
     };
-    const answer = await openStream({ endpoint, tls, clock }, request, "text/event-stream");
-    if (answer instanceof IncomingMessage) return answer;
+    const answer = await carrier.openStream({ endpoint, tls, clock }, request, "text/event-stream");
+    if ("texts" in answer) return answer;
     if (answer.status === 401 && !hasAskedAgain) {
       const another = await credentials.anotherThan(token, wait);
       if (another !== null) {
@@ -86,15 +101,15 @@ async function opened(given: SseRequest, endpoint: Endpoint): Promise<IncomingMe
 
 /** Ends with the connection, with the signal, and when the server has been silent for too long. */
 async function* messages(
-  response: IncomingMessage,
-  { parts: { clock }, signal }: SseRequest,
+  stream: OpenedStream,
+  { parts: { clock }, silenceMs, signal }: SseRequest,
 ): AsyncGenerator<SseMessage, undefined> {
   const parser = new SseParser();
-  const stopListening = onAbort(signal, () => response.destroy());
-  const silence = new Silence(clock, () => response.destroy());
+  const stopListening = onAbort(signal, () => stream.close());
+  const silence = new Silence(clock, silenceMs, () => stream.close());
   try {
     signal.throwIfAborted();
-    for await (const text of response.setEncoding("utf8") as AsyncIterable<string>) {
+    for await (const text of stream.texts) {
       // While the reader is busy with these, nobody listens; that is not the server's silence.
       silence.end();
       yield* parser.push(text);
@@ -106,23 +121,35 @@ async function* messages(
   } finally {
     silence.end();
     stopListening();
-    response.destroy();
+    stream.close();
   }
 }
 
 class Silence {
   readonly #clock: Clock;
+  readonly #limitMs: number;
   readonly #tooLong: () => void;
   #cancel = (): void => {};
 
-  constructor(clock: Clock, tooLong: () => void) {
+  constructor(clock: Clock, limitMs: number, tooLong: () => void) {
     this.#clock = clock;
+    this.#limitMs = limitMs;
     this.#tooLong = tooLong;
     this.begin();
   }
 
   begin(): void {
-    this.#cancel = this.#clock.after(SILENCE_MS, this.#tooLong);
+    let isOver = false;
+    const cancel = this.#clock.after(this.#limitMs, () =>
+      // After a pause of this process something may be here already, unread.
+      this.#clock.soon(() => {
+        if (!isOver) this.#tooLong();
+      }),
+    );
+    this.#cancel = () => {
+      isOver = true;
+      cancel();
+    };
   }
 
   end(): void {

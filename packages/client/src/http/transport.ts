@@ -2,14 +2,15 @@
  * A call to the service, whichever of its servers answers: one at a time, never two at once for one call.
  *
  * A server that cannot be reached, does not answer in its share of the time or answers 5xx is left for the next one, if
- * the request may be sent again. What every server would say (a refusal) is the answer. A token that is refused is
+ * the request may be sent again. One that has not answered when the caller's own time limit ends the call is asked last by
+ * the next call. What every server would say (a refusal) is the answer. A token that is refused is
  * asked for anew, once; a caller that asks too often waits as long as it is told to, if the call has the time.
  */
 import { BackendUnavailableError, type Clock, sleep } from "@tenure/core";
+import { type Answer, type Carrier, NoAnswerError } from "./carrier.js";
 import type { Credentials } from "./credentials.js";
 import type { Endpoint, Endpoints } from "./endpoints.js";
 import { isRefusal, RateLimitedError, UnexpectedAnswerError } from "./errors.js";
-import { type Answer, exchange, NoAnswerError } from "./exchange.js";
 import type { TlsMaterial } from "./tls-material.js";
 
 /**
@@ -38,6 +39,7 @@ export interface Answered extends Answer {
 }
 
 export interface TransportParts {
+  readonly carrier: Carrier;
   readonly endpoints: Endpoints;
   readonly credentials: Credentials;
   readonly tls: TlsMaterial;
@@ -71,7 +73,12 @@ export class Transport {
         failures.push(new EndpointFailure(endpoint, problem));
         if (call.resend === "unsent") break;
       } catch (error) {
-        if (!(error instanceof NoAnswerError)) throw error;
+        if (!(error instanceof NoAnswerError)) {
+          // A server that was asked after another had used up the time has not had its share of it.
+          const hadTime = attempt.hasSent && failures.length === 0;
+          if (hadTime && isTimeLimit(call.signal)) endpoints.failed(endpoint);
+          throw error;
+        }
         endpoints.failed(endpoint);
         failures.push(new EndpointFailure(endpoint, error.message, { cause: error }));
         if (call.resend === "unsent" && !error.isUnsent) break;
@@ -93,6 +100,7 @@ class Attempt {
   readonly #startedMs: number;
   /** The servers still to be asked, this one among them. */
   readonly #shares: number;
+  hasSent = false;
 
   constructor(parts: TransportParts, call: Call, endpoint: Endpoint, startedMs: number, shares: number) {
     this.#parts = parts;
@@ -131,15 +139,17 @@ class Attempt {
   }
 
   async #send(token: string | null, fresh: boolean): Promise<Answered> {
-    const { clock, tls, connectTimeoutMs } = this.#parts;
+    const { carrier, clock, tls, connectTimeoutMs } = this.#parts;
     const { method, path, body, headers, signal } = this.#call;
     const sentAfterMs = clock.monotonicMs() - this.#startedMs;
+    const answerMs = this.#answerMs(sentAfterMs);
     const timeoutMs = this.#shareMs(sentAfterMs);
     if (timeoutMs <= 0) {
       throw new NoAnswerError("the call had no time left", { isUnsent: true, isStale: false });
     }
     const content = body === undefined ? undefined : JSON.stringify(body(sentAfterMs));
-    const answer = await exchange(
+    this.hasSent = true;
+    const answer = await carrier.exchange(
       { endpoint: this.#endpoint, tls, clock },
       {
         method,
@@ -152,7 +162,8 @@ class Attempt {
           ...headers,
         },
         timeoutMs,
-        connectTimeoutMs: Math.min(connectTimeoutMs, timeoutMs),
+        // A connection takes no part in the wait.
+        connectTimeoutMs: Math.min(connectTimeoutMs, Math.max(1, answerMs)),
         fresh,
         signal,
       },
@@ -160,12 +171,18 @@ class Attempt {
     return { ...answer, endpoint: this.#endpoint, sentAfterMs };
   }
 
-  /** Of the time that is left, beyond the wait, an equal part for each server still to be asked. */
   #shareMs(elapsedMs: number): number {
+    return this.#waitLeftMs(elapsedMs) + this.#answerMs(elapsedMs);
+  }
+
+  #waitLeftMs(elapsedMs: number): number {
+    return Math.max(0, (this.#call.waitMs ?? 0) - elapsedMs);
+  }
+
+  /** Of the time that is left, beyond the wait, an equal part for each server still to be asked. */
+  #answerMs(elapsedMs: number): number {
     const { timeoutMs, waitMs = 0 } = this.#call;
-    const waitLeftMs = Math.max(0, waitMs - elapsedMs);
-    const leftMs = timeoutMs + waitMs - elapsedMs - waitLeftMs;
-    return waitLeftMs + leftMs / this.#shares;
+    return (timeoutMs + waitMs - elapsedMs - this.#waitLeftMs(elapsedMs)) / this.#shares;
   }
 
   async #rest(answered: Answered, clock: Clock): Promise<void> {
@@ -177,7 +194,17 @@ class Attempt {
   }
 }
 
-class EndpointFailure extends Error {
+/** Whether the caller has given the call up because it took too long, and not because it has no use for it any more. */
+function isTimeLimit(signal: AbortSignal | undefined): boolean {
+  if (signal?.aborted !== true) return false;
+  const reason: unknown = signal.reason;
+  return (
+    reason instanceof BackendUnavailableError || (reason instanceof Error && reason.name === "TimeoutError")
+  );
+}
+
+/** What one server did, by its name. */
+export class EndpointFailure extends Error {
   constructor(endpoint: Endpoint, problem: string, options?: ErrorOptions) {
     super(`${endpoint.url.origin}: ${problem}`, options);
   }

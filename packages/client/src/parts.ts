@@ -1,0 +1,12 @@
+/**
+ * What carries the requests of an `HttpElector`. For the simulation, which puts a network of its own in the place of sockets;
+ * a program uses `HttpElector.open`.
+ */
+export {
+  type Answer,
+  type Carrier,
+  type ExchangeParts,
+  type ExchangeRequest,
+  NoAnswerError,
+  type OpenedStream,
+} from "./http/carrier.js";
