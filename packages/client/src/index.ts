@@ -48,6 +48,7 @@ export type { HeartFactory } from "./election/heart.js";
 export { lead } from "./election/lead.js";
 export type { Leading } from "./election/lead-scope.js";
 export type { ElectionOptions, RetryOptions } from "./election/options.js";
+export type { PreparationOptions, Prepare, PrepareContext } from "./election/preparation.js";
 export type {
   DemoteReason,
   ElectionEvent,

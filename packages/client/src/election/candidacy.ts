@@ -24,6 +24,7 @@ import { AttemptsExhaustedError } from "./errors.js";
 import type { Health } from "./health.js";
 import type { LeaderWatch } from "./leader-watch.js";
 import type { ParsedElection } from "./options.js";
+import type { Preparation } from "./preparation.js";
 import type { Reporter } from "./reporter.js";
 import { Backoff, codeOf, isPermanent } from "./retry.js";
 
@@ -42,6 +43,7 @@ export interface CandidacyParts {
   readonly health: Health;
   readonly watch: LeaderWatch;
   readonly comeback: Comeback;
+  readonly preparation: Preparation;
   readonly reporter: Reporter;
   readonly metadata: () => Metadata | undefined;
   /** Out of the contest for its health, or back in it. */
@@ -104,6 +106,7 @@ export class Candidacy {
     for (;;) {
       signal.throwIfAborted();
       await this.#fit(signal, answered);
+      await this.#warm(signal, answered);
       await this.#opportunity(signal, answered);
       const done = await this.#parts.breaker.admit(signal);
       const startedAtMs = this.#parts.options.clock.monotonicMs();
@@ -120,7 +123,7 @@ export class Candidacy {
         const shortestMs = waitMs * (1 - 2 * this.#parts.options.driftRatio);
         await this.#afterLoss(won.result, startedAtMs + shortestMs, signal);
       } catch (error) {
-        if (signal.aborted || error instanceof UnfitError) done("given-up");
+        if (signal.aborted || error instanceof GivenUpError) done("given-up");
         else done(isPermanent(error) ? "answered" : "failed");
         signal.throwIfAborted();
         await this.#afterFailure(error, answered, signal);
@@ -157,16 +160,19 @@ export class Candidacy {
     waitMs: number,
     signal: AbortSignal,
   ): Promise<{ result: CampaignResult; answer: LeaseAnswer }> {
-    const { elector, options, instanceId, reporter } = this.#parts;
+    const { elector, options, instanceId, reporter, preparation } = this.#parts;
     const { clock, groupId, nodeId, ttlMs, priority } = options;
     const metadata = this.#parts.metadata();
-    const request = { groupId, nodeId, instanceId, ttlMs, priority, metadata, waitMs };
+    const ready = preparation.isReady;
+    const request = { groupId, nodeId, instanceId, ttlMs, priority, metadata, ready, waitMs };
     const answerMs = Math.max(options.connectionTimeoutMs, ttlMs * ANSWER_SHARE);
     const end = reporter.campaignSpan();
     const attempt = new AbortController();
     const stopListening = onAbort(signal, () => attempt.abort(signal.reason));
     const sent = sendMoment(clock);
     void this.#whileFit(attempt);
+    // It keeps its place in the queue: the elector knows it by node and instance.
+    const stopPreparing = ready ? () => {} : preparation.onReady(() => attempt.abort(new GivenUpError()));
     this.#mayHaveWon = true;
     try {
       const result = await callWithin(clock, waitMs + answerMs, attempt.signal, (limit) =>
@@ -182,8 +188,18 @@ export class Candidacy {
       throw error;
     } finally {
       stopListening();
+      stopPreparing();
       attempt.abort(ENDED);
     }
+  }
+
+  /** Where the options say so, there is no campaign before the process is ready. */
+  async #warm(signal: AbortSignal, answered: () => void): Promise<void> {
+    const { preparation, options } = this.#parts;
+    if (options.campaignWhilePreparing || preparation.isReady) return;
+    answered();
+    await preparation.ready(signal);
+    signal.throwIfAborted();
   }
 
   /** Best effort: what cannot be given back now runs out by itself. */
@@ -210,7 +226,7 @@ export class Candidacy {
     try {
       for (;;) {
         await sleep(options.clock, options.heartbeatIntervalMs, attempt.signal);
-        if (!(await health.check(attempt.signal))) attempt.abort(new UnfitError());
+        if (!(await health.check(attempt.signal))) attempt.abort(new GivenUpError());
       }
     } catch {
       // The attempt has ended.
@@ -279,7 +295,7 @@ export class Candidacy {
 
   async #afterFailure(error: unknown, answered: () => void, signal: AbortSignal): Promise<void> {
     const { options, reporter, watch, comeback } = this.#parts;
-    if (error instanceof UnfitError) return;
+    if (error instanceof GivenUpError) return;
     reporter.contact(error);
     if (codeOf(error) === "CLOSED" || (isPermanent(error) && !this.#asked)) throw error;
     answered();
@@ -303,5 +319,5 @@ export class Candidacy {
   }
 }
 
-/** The process is not fit to lead any more: the campaign is given up. */
-class UnfitError extends Error {}
+/** The process is not fit to lead any more, or has become ready and campaigns again: this campaign is given up. */
+class GivenUpError extends Error {}

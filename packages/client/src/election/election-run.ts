@@ -17,6 +17,7 @@ import { LeaderWatch } from "./leader-watch.js";
 import { Leadership } from "./leadership.js";
 import type { ParsedElection } from "./options.js";
 import { OverdueWork } from "./overdue-work.js";
+import { Preparation } from "./preparation.js";
 import { allowPriorityTakeover } from "./priority-takeover.js";
 import type { Reporter } from "./reporter.js";
 import { Backoff, codeOf } from "./retry.js";
@@ -42,6 +43,7 @@ export interface ElectionRunParts {
 export class ElectionRun {
   readonly instanceId: string;
   readonly watch: LeaderWatch;
+  readonly preparation: Preparation;
   /** Resolves when the first campaign was answered, or could not be; rejects if the run failed before that. */
   readonly started: Promise<void>;
   /** Resolves when everything has ended, however it did. */
@@ -78,6 +80,13 @@ export class ElectionRun {
       contact: (error) => this.#heard(error),
     });
     this.#comeback = new Comeback({ elector, options, watch: this.watch });
+    this.preparation = new Preparation({
+      elector,
+      options,
+      reporter: parts.reporter,
+      stopping: this.#stopping.signal,
+      leading: () => this.#leadership?.signal ?? null,
+    });
     this.#candidacy = this.#newCandidacy();
     let answered = (): void => {};
     let refused = (_error: Error): void => {};
@@ -131,7 +140,7 @@ export class ElectionRun {
     const metadata = this.#parts.metadata();
     this.#campaignedWith = metadata;
     // What it won beside the term that it led is led by nobody.
-    const stray = await leadership.publish(metadata).catch((error: unknown) => {
+    const stray = await leadership.publish(metadata, this.preparation.isReady).catch((error: unknown) => {
       this.#candidacy.suspect();
       throw error;
     });
@@ -161,6 +170,7 @@ export class ElectionRun {
   async #stand(answered: () => void): Promise<void> {
     const watching = new AbortController();
     const watched = this.watch.run(watching.signal);
+    this.preparation.begin();
     const { signal } = this.#stopping;
     try {
       for (;;) {
@@ -180,7 +190,7 @@ export class ElectionRun {
       this.#leadership?.release();
       this.#hold?.close();
       watching.abort(ENDED);
-      await watched;
+      await Promise.all([watched, this.preparation.end()]);
     }
   }
 
@@ -218,6 +228,7 @@ export class ElectionRun {
       health,
       watch: this.watch,
       comeback: this.#comeback,
+      preparation: this.preparation,
       reporter,
       metadata: () => {
         this.#campaignedWith = metadata();
@@ -233,7 +244,7 @@ export class ElectionRun {
   }
 
   async #lead({ result, answer }: Won, answered: () => void): Promise<void> {
-    const { options, reporter, ended, promote, demote, metadata } = this.#parts;
+    const { options, reporter, ended, demote, metadata } = this.#parts;
     const { groupId, nodeId } = options;
     const { term } = result.leader;
     const token = result.mandate === undefined ? {} : { token: result.mandate };
@@ -251,15 +262,18 @@ export class ElectionRun {
     this.watch.note({ nodeId, term, reason: "none" }, null);
     this.#move({ kind: "leading", mandate });
     reporter.promoted(mandate, correlationId);
-    const work = promote(leadership);
+    const work = this.#promote(leadership);
     answered();
     if (this.#campaignedWith !== metadata()) this.update().catch((error: unknown) => reporter.contact(error));
     if (result.transferTo !== undefined) leadership.lose("transferred");
     const reason = await leadership.lost;
     const overdue = this.#watchWork(leadership, reason);
-    await work;
+    const isPromoted = await work;
     if (overdue.stop()) reporter.workEnded();
-    await demote(reason);
+    if (isPromoted) {
+      await demote(reason);
+      this.preparation.begin();
+    }
     leadership.release();
     reporter.demoted(mandate, reason);
     this.#leadership = null;
@@ -269,6 +283,14 @@ export class ElectionRun {
       this.#move({ kind: "resigning", mandate, reason });
       await this.#resign(term);
     }
+  }
+
+  /** A leader that was elected cold keeps the lease while it prepares. False: the leadership was lost before it was ready. */
+  async #promote(leadership: Leadership): Promise<boolean> {
+    const { isReady } = this.preparation;
+    if (!isReady && !(await this.preparation.ready(leadership.signal))) return false;
+    await this.#parts.promote(leadership);
+    return true;
   }
 
   /** `null` if nothing is left of the lease that was won, or if nothing can renew it. */

@@ -244,6 +244,7 @@ export class Election implements AsyncDisposable {
     return {
       state: this.#state,
       isLeader: leading !== null,
+      ready: this.#run?.preparation.isReady ?? this.#options.prepare === null,
       leaderId: this.leaderId(),
       term: this.#run?.watch.known?.term ?? 0,
       leftMs: leading?.leftMs() ?? 0,
@@ -305,9 +306,8 @@ export class Election implements AsyncDisposable {
       const mandate = this.mandate();
       if (mandate !== null) return mandate;
     }
-    throw new ElectionStoppedError(
-      `the election of group ${this.#options.groupId} was stopped before it was won`,
-    );
+    const { groupId } = this.#options;
+    throw new ElectionStoppedError(`the election of group ${groupId} was stopped before it was won`);
   }
 
   /** Resolves when the present leadership is over and its work has ended, with the reason; at once with `null` if there is none. */
@@ -350,11 +350,10 @@ export class Election implements AsyncDisposable {
   }
 
   async #work(leadership: Leadership, work: () => unknown): Promise<void> {
-    const { signal } = leadership;
     try {
       await work();
     } catch (error) {
-      if (endsByItsSignal(error, signal)) return;
+      if (endsByItsSignal(error, leadership.signal)) return;
       if (this.#options.onPromoteFailure === "resign") leadership.lose("promote-failed");
       throw error;
     }

@@ -195,12 +195,15 @@ export class Leadership {
    * Campaigns again as the instance that leads, which keeps the term and replaces its metadata. The answer adds nothing to the
    * lease here: the next renewal does. Returns another term that the campaign won, where this one was over already.
    */
-  async publish(metadata: Metadata | undefined): Promise<number | null> {
+  async publish(metadata: Metadata | undefined, ready: boolean): Promise<number | null> {
     const { elector, options } = this.#parts;
     const { groupId, nodeId, instanceId, term } = this.mandate;
     const { clock, connectionTimeoutMs, ttlMs, priority } = options;
     const result = await callWithin(clock, connectionTimeoutMs, this.signal, (signal) =>
-      elector.campaign({ groupId, nodeId, instanceId, ttlMs, priority, metadata, waitMs: 0 }, { signal }),
+      elector.campaign(
+        { groupId, nodeId, instanceId, ttlMs, priority, metadata, ready, waitMs: 0 },
+        { signal },
+      ),
     );
     if (result.kind === "elected" && result.leader.term === term) return null;
     this.lose("not-leader");

@@ -18,6 +18,7 @@ import type { HealthChecker } from "./health.js";
 import type { HeartFactory } from "./heart.js";
 import { parseMetadata } from "./metadata.js";
 import { defaultNodeId } from "./node-id.js";
+import type { PreparationOptions, Prepare } from "./preparation.js";
 import {
   checkLogger,
   checkMetrics,
@@ -48,7 +49,7 @@ export interface FencingOptions {
 }
 
 /** Options of `new Election(elector, options)`. Unknown keys and values out of bounds are refused with `InvalidRequestError`. */
-export interface ElectionOptions {
+export interface ElectionOptions extends PreparationOptions {
   readonly groupId: string;
   /**
    * Names this process among the candidates. 1 to 200 of `A-Z a-z 0-9 . _ : / -`; anything else is refused.
@@ -156,6 +157,8 @@ export interface ParsedElection {
   readonly onPromoteFailure: "resign" | "keep";
   readonly deleteOnStop: boolean;
   readonly takeoverDelayMs: number;
+  readonly prepare: Prepare | null;
+  readonly campaignWhilePreparing: boolean;
   readonly campaignWaitMs: number;
   readonly stopMarginMs: number;
   readonly logger: Logger;
@@ -188,6 +191,8 @@ const KNOWN: readonly (keyof ElectionOptions)[] = [
   "onPromoteFailure",
   "deleteOnStop",
   "takeoverDelayMs",
+  "prepare",
+  "campaignWhilePreparing",
   "campaignWaitMs",
   "stopMarginMs",
   "logger",
@@ -260,6 +265,8 @@ export function parseElection(given: ElectionOptions): ParsedElection {
     onPromoteFailure: checkPromoteFailure(given.onPromoteFailure),
     deleteOnStop: checkBoolean(given.deleteOnStop, "deleteOnStop", true),
     takeoverDelayMs: checkInteger(given.takeoverDelayMs ?? 0, "takeoverDelayMs", 0, LONGEST_MS),
+    prepare: checkFunction(given.prepare, "prepare"),
+    campaignWhilePreparing: checkBoolean(given.campaignWhilePreparing, "campaignWhilePreparing", true),
     campaignWaitMs: checkInteger(given.campaignWaitMs ?? 30_000, "campaignWaitMs", 0, LIMITS.waitMs),
     stopMarginMs,
     logger: checkLogger(given.logger),

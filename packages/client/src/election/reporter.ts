@@ -166,6 +166,11 @@ export class Reporter {
     this.#log("error", { err: error }, `lease renewal cannot run: ${messageOf(error)}`);
   }
 
+  readiness(ready: boolean): void {
+    this.#log("info", { ready }, ready ? "became ready" : "preparation began");
+    this.#events.emit({ kind: "readiness", ready });
+  }
+
   hookFailed(hook: HookName, error: unknown): void {
     this.#log("error", { hook, err: error }, `${hook} failed: ${messageOf(error)}`);
     this.#events.emit({ kind: "hook-failed", hook, error });

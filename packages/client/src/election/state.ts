@@ -74,6 +74,8 @@ export interface KnownLeader {
 export interface ElectionStatus {
   readonly state: ElectionState;
   readonly isLeader: boolean;
+  /** Whether `prepare` has resolved, or there is none. A leader that is not ready holds the lease and does not work yet. */
+  readonly ready: boolean;
   /** `null` where it is not known, or nobody leads. */
   readonly leaderId: string | null;
   /** The highest term known. */
@@ -86,8 +88,8 @@ export interface ElectionStatus {
   readonly correlationId: string | null;
 }
 
-/** Whose code failed: one of the hooks, or a listener given to `on`. */
-export type HookName = "onPromote" | "onDemote" | "onLeaderChange" | "listener";
+/** Whose code failed: one of the hooks, `prepare`, or a listener given to `on`. */
+export type HookName = "onPromote" | "onDemote" | "onLeaderChange" | "prepare" | "listener";
 
 /** What `changes()` yields; narrow on `kind`. */
 export type ElectionEvent =
@@ -112,6 +114,8 @@ export type ElectionEvent =
   | { readonly kind: "connection"; readonly status: ConnectionStatus }
   /** `error`: why the last check was bad, where it threw or returned no boolean. */
   | { readonly kind: "health"; readonly healthy: boolean; readonly error?: unknown }
+  /** `prepare` has resolved, or has begun (again). */
+  | { readonly kind: "readiness"; readonly ready: boolean }
   | { readonly kind: "hook-failed"; readonly hook: HookName; readonly error: unknown }
   /** A logger, metric or tracer threw; reported once for each. */
   | { readonly kind: "telemetry-failed"; readonly part: TelemetryPart; readonly error: unknown }
