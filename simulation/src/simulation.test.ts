@@ -24,6 +24,7 @@ describe("the rules as they stand", () => {
     ["wall-jumps", 20],
     ["operator", 50],
     ["preempt", 40],
+    ["standby", 40],
     ["watch-all", 25],
     ["upgrades", 25],
     ["versions", 25],

@@ -98,6 +98,27 @@ describe.skipIf(isMissing("chromium"))("acts of an admin", () => {
     ]);
   });
 
+  it("a transfer to a node that is still preparing has to be allowed", async () => {
+    await elect("warming", "worker-1");
+    const waiting = elect("warming", "worker-2", { wait_ms: 20_000, ready: false });
+    const page = await signIn(tokens.admin, "warming");
+    await page.getByRole("row", { name: "worker-2" }).getByText("Preparing").waitFor();
+    await page.getByRole("button", { name: "Transfer" }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByLabel("Reason").fill("drill");
+    await dialog.getByText("worker-2 is still preparing.").waitFor();
+    await dialog.getByLabel("Transfer to it though it is still preparing").check();
+    await dialog.getByRole("button", { name: "Transfer to worker-2" }).click();
+    const renew = async () =>
+      (await admin("/v1/groups/warming/renew", { node_id: "worker-1", term: 1, extend_by_ms: 30_000 })).body[
+        "transfer_to"
+      ];
+    await expect.poll(renew).toBe("worker-2");
+    await admin("/v1/groups/warming/resign", { node_id: "worker-1", term: 1 });
+    await dialog.waitFor({ state: "detached" });
+    expect((await waiting).body).toMatchObject({ is_leader: true, leader: { node_id: "worker-2" } });
+  });
+
   it("an admin pauses, resumes, transfers and edits the policy", async () => {
     await elect("kept", "worker-1");
     const page = await signIn(tokens.admin, "kept");

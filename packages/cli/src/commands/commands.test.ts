@@ -259,8 +259,8 @@ describe("over a server, with others beside it", () => {
     await tenure("campaign", "w", "--node-id", "a", "--ttl", "60s");
     const waiting = tenure("campaign", "w", "--node-id", "b", "--wait", "30s", "--json");
     const lines = async (): Promise<string> => (await tenure("members", "w")).stdout;
-    while (!/^b +candidate/m.test(await lines()));
-    expect(await lines()).toMatch(/^a +leader/m);
+    while (!/^b +candidate +yes/m.test(await lines()));
+    expect(await lines()).toMatch(/^a +leader +yes/m);
     const handedOver = tenure("transfer", "w", "b", "--timeout", "10s");
     // The leader hears of it with its next renewal.
     const renew = (): Promise<Finished> =>
@@ -269,6 +269,22 @@ describe("over a server, with others beside it", () => {
     await tenure("resign", "w", "--node-id", "a", "--term", "1");
     expect(await handedOver).toMatchObject({ code: 0, stdout: "b leads w now, in term 2\n" });
     expect(jsonOf<Won>(await waiting)).toMatchObject({ is_leader: true, leader: { node_id: "b", term: 2 } });
+  });
+
+  it("a transfer without a node says when nobody is ready, and names the node that it chose", async () => {
+    await tenure("campaign", "chosen", "--node-id", "a", "--ttl", "60s");
+    expect(await tenure("transfer", "chosen")).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining("no candidate is waiting for this group") as string,
+    });
+    const waiting = tenure("campaign", "chosen", "--node-id", "b", "--wait", "30s", "--json");
+    while (!/^b +candidate/m.test((await tenure("members", "chosen")).stdout));
+    const handedOver = tenure("transfer", "chosen");
+    const renewal = ["--node-id", "a", "--term", "1", "--ttl", "60s"];
+    while (!(await tenure("renew", "chosen", ...renewal)).stdout.includes("b waits to take over"));
+    await tenure("resign", "chosen", "--node-id", "a", "--term", "1");
+    expect(await handedOver).toMatchObject({ code: 0, stdout: "b leads chosen now, in term 2\n" });
+    expect(jsonOf<Won>(await waiting)).toMatchObject({ is_leader: true });
   });
 
   it("a campaign that is interrupted leaves nobody leading", async () => {

@@ -28,6 +28,13 @@ import { successorsOf } from "./successors.js";
 import { groupView, leaderView, healthView, memberView } from "./views.js";
 import { Bell } from "./bell.js";
 
+/**
+ * How long the server where a successor waits may take to make the transfer ready: it sees the mark at once. A successor that
+ * was named by the operator is waited for until the limit of the transfer; for one that the elector chose from the
+ * members there may be a better one.
+ */
+const FOUND_MS = 1000;
+
 /** `uncertain`: this act may have happened already. */
 type Rule = (seen: Observation, now: Reading, uncertain: boolean) => OperatorDecision;
 
@@ -98,37 +105,74 @@ export class Operator {
     transfer: Transfer,
     signals: readonly (AbortSignal | undefined)[],
   ): Promise<Leader> {
-    let fromTerm = 0;
-    let { toNodeId } = transfer;
     const bell = new Bell(signals);
     bell.listenTo((wake) => group.listen(wake));
+    const absent = new Set<string>();
     try {
-      const acted = await this.#actOnExisting(group, (seen) => {
-        fromTerm = seen.record.term;
-        const decision = decideTransfer(seen, transfer, successorsOf(group, this.#engine.members));
-        if (decision.kind === "write") toNodeId = decision.next.transfer?.toNodeId ?? toNodeId;
-        return decision;
-      });
-      if (toNodeId === null) throw new Error("a transfer was written without a successor");
-      const successor = toNodeId;
-      // Nothing to do: the successor leads.
-      if (acted.kind === "unchanged") fromTerm--;
       for (;;) {
-        const progress = await this.#engine.transact(group, (seen) => ({
-          kind: "stay",
-          value: transferProgress(seen, successor, fromTerm, () => group.history()),
-        }));
-        if (progress.kind === "pending") {
-          await this.#ringOrWait(bell, progress.leftMs);
-          continue;
-        }
-        // What this server has seen may be outdated: another may have carried over more of the mark.
-        const leader = await this.#settleTransfer(group, successor, transfer.by, fromTerm);
+        // Looking for a successor counts towards the limit of the transfer.
+        const timeoutMs = Math.max(1, transfer.timeoutMs - absent.size * FOUND_MS);
+        const leader = await this.#handOver(group, { ...transfer, timeoutMs }, absent, bell);
         if (leader !== null) return leader;
       }
     } finally {
       bell.remove();
     }
+  }
+
+  /** One transfer. `null`: the elector chose the successor, and that waits nowhere; it is among the `absent` from now on. */
+  async #handOver(
+    group: GroupState,
+    transfer: Transfer,
+    absent: Set<string>,
+    bell: Bell,
+  ): Promise<Leader | null> {
+    let fromTerm = 0;
+    let { toNodeId } = transfer;
+    const acted = await this.#actOnExisting(group, (seen) => {
+      fromTerm = seen.record.term;
+      const decision = decideTransfer(seen, transfer, successorsOf(group, this.#engine.members, absent));
+      if (decision.kind === "write") toNodeId = decision.next.transfer?.toNodeId ?? toNodeId;
+      return decision;
+    });
+    if (toNodeId === null) throw new Error("a transfer was written without a successor");
+    const successor = toNodeId;
+    // Nothing to do: the successor leads.
+    if (acted.kind === "unchanged") fromTerm--;
+    let isOverdue = false;
+    const isChosen = transfer.toNodeId === null;
+    const cancel = this.#engine.after(isChosen ? FOUND_MS : transfer.timeoutMs, () => (isOverdue = isChosen));
+    try {
+      for (;;) {
+        const progress = await this.#engine.transact(group, (seen) => ({
+          kind: "stay",
+          value: transferProgress(seen, successor, fromTerm, () => group.history()),
+        }));
+        if (progress.kind !== "pending") {
+          // What this server has seen may be outdated: another may have carried over more of the mark.
+          const leader = await this.#settleTransfer(group, successor, transfer.by, fromTerm);
+          if (leader !== null) return leader;
+        } else if (isOverdue && !progress.ready) {
+          if (!(await this.#withdraw(group, successor, transfer.by))) continue;
+          absent.add(successor);
+          return null;
+        } else {
+          await this.#ringOrWait(bell, isChosen ? Math.min(progress.leftMs, FOUND_MS) : progress.leftMs);
+        }
+      }
+    } finally {
+      cancel();
+    }
+  }
+
+  /** Takes a transfer back whose successor nobody has seen waiting; false if it is too late for that. */
+  #withdraw(group: GroupState, toNodeId: string, by: string): Promise<boolean> {
+    return this.#engine.transact<boolean>(group, (seen) => {
+      const change = seen.record.transfer?.ready === false ? withoutTransfer(seen, toNodeId, by) : null;
+      return change === null
+        ? { kind: "answer", give: () => false }
+        : { kind: "write", change, written: () => true };
+    });
   }
 
   async group(groupId: string): Promise<Group> {

@@ -7,8 +7,12 @@ import type { Successors } from "../rules/operate.js";
 import type { GroupState } from "./group-state.js";
 import type { MemberBook } from "./member-book.js";
 
-/** Without `members` nothing is known of other servers. */
-export function successorsOf(group: GroupState, members: Pick<MemberBook, "members"> | null): Successors {
+/** Without `members` nothing is known of other servers. `absent` are nodes that were found to wait nowhere. */
+export function successorsOf(
+  group: GroupState,
+  members: Pick<MemberBook, "members"> | null,
+  absent: ReadonlySet<string>,
+): Successors {
   const candidates = () => members?.members(group.groupId).filter(({ isCandidate }) => isCandidate) ?? [];
   return {
     of: (nodeId) => {
@@ -24,7 +28,8 @@ export function successorsOf(group: GroupState, members: Pick<MemberBook, "membe
       const waits = here === null ? [] : [{ nodeId: here.candidate.nodeId, ready: here.ready }];
       // Of those at other servers neither priority nor arrival is known: the one that was seen last is there most surely.
       const elsewhere = candidates()
-        .filter(({ nodeId }) => mayWin(nodeId) && group.waiters.of(nodeId).length === 0)
+        .filter(({ nodeId }) => mayWin(nodeId) && !absent.has(nodeId))
+        .filter(({ nodeId }) => group.waiters.of(nodeId).length === 0)
         .sort((a, b) => b.lastSignMs - a.lastSignMs)
         .map(({ nodeId, ready }) => ({ nodeId, ready: ready !== false }));
       const all = [...waits, ...elsewhere];

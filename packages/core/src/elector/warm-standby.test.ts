@@ -164,6 +164,29 @@ describe("a transfer", () => {
   );
 
   test(
+    "without a target passes over candidates that are known and wait nowhere, and says so if there is no other",
+    inWorld(async (w) => {
+      const [here, there] = [w.server(MEMBERS), w.server(MEMBERS)];
+      await here.elector.campaign(LED);
+      const chosen = there.elector.campaign({ ...C, waitMs: WAIT_MS });
+      await w.clock.advance(2000);
+      // Seen last, and gone.
+      await here.elector.campaign(B);
+      const transfer = here.elector.transfer(TRANSFER);
+      await w.clock.advance(1100);
+      expect((await w.record()).transfer).toMatchObject({ toNodeId: "c", ready: true });
+      await here.elector.resign(claimOf(LED, 1));
+      expect((await w.until(transfer)).value).toMatchObject({ nodeId: "c", term: 2 });
+      expect(wonBy(await chosen)).toBe("c");
+      await there.elector.renew({ ...claimOf(C, 2), ttlMs: 30_000 });
+      const nobody = await w.until(failureOf(here.elector.transfer(TRANSFER)));
+      expect(String(nobody.value)).toContain("no candidate is waiting for this group");
+      expect(nobody.tookMs).toBeLessThanOrEqual(2100);
+      expect((await w.record()).transfer).toBeNull();
+    }),
+  );
+
+  test(
     "without a target is refused where no ready candidate waits, and says so",
     inWorld(async (w) => {
       const { elector } = w.server(MEMBERS);

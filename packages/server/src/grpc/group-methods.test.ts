@@ -86,6 +86,30 @@ it("shows members with their metadata", async () => {
   );
 });
 
+it("prefers a ready candidate to a cold one, and transfers to a cold one only if that is allowed", async () => {
+  const { http, grpc } = await serveGrpc();
+  await grpc.call("Election/Campaign", A);
+  const waiting = grpc.call("Election/Campaign", { ...A, node_id: "b", wait_ms: 60_000, ready: false });
+  await http.untilMetric("waiting_campaigns", 1);
+  const { members } = await grpc.call<{ members: Reply[] }>("Groups/Members", { group_id: "g" });
+  expect(members.map(({ node_id, ready }) => [node_id, ready])).toEqual([
+    ["a", true],
+    ["b", false],
+  ]);
+  for (const request of [{ group_id: "g", to_node_id: "b" }, { group_id: "g" }]) {
+    expect((await grpc.ask("Groups/Transfer", request)).status).toBe("FAILED_PRECONDITION");
+  }
+  const transfer = grpc.call("Groups/Transfer", { group_id: "g", allow_cold: true });
+  const renewal = { group_id: "g", node_id: "a", term: 1, extend_by_ms: 5000 };
+  while ((await grpc.call("Election/Renew", renewal))["transfer_to"] !== "b");
+  await grpc.call("Election/Resign", { group_id: "g", node_id: "a", term: 1 });
+  expect(await transfer).toMatchObject({ ok: true, leader: { node_id: "b", term: 2 } });
+  expect(await waiting).toMatchObject({ is_leader: true });
+  await grpc.call("Groups/Heartbeat", { group_id: "g", node_id: "b", ready: true });
+  const health = await grpc.call<{ members: Reply[] }>("Groups/Health", { group_id: "g" });
+  expect(health.members).toContainEqual(expect.objectContaining({ node_id: "b", ready: true }));
+});
+
 it("deposes a leader, and tells so in the history", async () => {
   const { grpc } = await serveGrpc();
   await grpc.call("Election/Campaign", A);

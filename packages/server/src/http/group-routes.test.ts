@@ -84,23 +84,26 @@ test("groups are listed in order of id, by prefix, page by page", async () => {
   expect(await list("?prefix=nothing")).toEqual({ ids: [], cursor: null });
 });
 
-test("members are leader, candidates and observers, with the moment of their last sign", async () => {
+test("members are leader, candidates and observers, each with its readiness and the moment of its last sign", async () => {
   const service = await serve();
   const before = Date.now();
   await service.campaign("g", "leading");
-  await service.campaign("g", "standing", { metadata: { zone: "z" } });
+  await service.campaign("g", "standing", { metadata: { zone: "z" }, ready: false });
   expect((await service.post("/v1/groups/g/heartbeat", { node_id: "looking" })).body).toEqual({ ok: true });
   const { body } = await service.get("/v1/groups/g/members");
   const last_heartbeat_ms = expect.any(Number) as number;
   expect(body["members"]).toStrictEqual([
-    { node_id: "leading", role: "leader", last_heartbeat_ms },
-    { node_id: "looking", role: "observer", last_heartbeat_ms },
-    { node_id: "standing", role: "candidate", last_heartbeat_ms, metadata: { zone: "z" } },
+    { node_id: "leading", role: "leader", ready: true, last_heartbeat_ms },
+    { node_id: "looking", role: "observer", ready: true, last_heartbeat_ms },
+    { node_id: "standing", role: "candidate", ready: false, last_heartbeat_ms, metadata: { zone: "z" } },
   ]);
   for (const member of body["members"] as { last_heartbeat_ms: number }[]) {
     expect(member.last_heartbeat_ms).toBeGreaterThanOrEqual(before);
     expect(member.last_heartbeat_ms).toBeLessThanOrEqual(Date.now());
   }
+  await service.post("/v1/groups/g/heartbeat", { node_id: "standing", ready: true });
+  const after = (await service.get("/v1/groups/g/members")).body["members"];
+  expect(after).toContainEqual(expect.objectContaining({ node_id: "standing", ready: true }));
 });
 
 test("health says of each member in which state it is, why, and since when", async () => {
@@ -112,6 +115,7 @@ test("health says of each member in which state it is, why, and since when", asy
     {
       node_id: "leading",
       role: "leader",
+      ready: true,
       last_heartbeat_ms: some,
       state: "healthy",
       reason: "gives signs of life",
@@ -165,6 +169,40 @@ describe("a transfer", () => {
     expect((await service.get("/v1/groups/g/history")).body).toMatchObject({
       events: [{ term: 1 }, { type: "LEADER_LOST", reason: "transferred" }, { term: 2, leader_node_id: "b" }],
     });
+  });
+
+  test("to a cold node is a CONFLICT that names allow_cold, and is carried out with it", async () => {
+    const service = await serve();
+    await service.campaign("g", "a");
+    const waiting = service.campaign("g", "b", { wait_ms: 60_000, ready: false });
+    await service.untilMetric("waiting_campaigns", 1);
+    for (const body of [{ to_node_id: "b" }, {}]) {
+      const refused = await service.post("/v1/groups/g/transfer", body);
+      expect([refused.status, refused.body["error"]]).toEqual([409, "CONFLICT"]);
+      expect(refused.body["message"]).toMatch(/is still preparing; .* set allow_cold/);
+    }
+    const transferred = service.post("/v1/groups/g/transfer", { to_node_id: "b", allow_cold: true });
+    while ((await service.renew("g", "a", 1)).body["transfer_to"] !== "b");
+    await service.resign("g", "a", 1);
+    expect((await transferred).body).toMatchObject({ ok: true, leader: { node_id: "b", term: 2 } });
+    expect((await waiting).body).toMatchObject({ is_leader: true });
+  });
+
+  test("without to_node_id goes to a ready candidate, and is a CONFLICT where nobody waits", async () => {
+    const service = await serve();
+    await service.campaign("g", "a");
+    const refused = await service.post("/v1/groups/g/transfer", {});
+    expect([refused.status, refused.body["error"]]).toEqual([409, "CONFLICT"]);
+    expect(refused.body["message"]).toContain("no candidate is waiting for this group");
+    void service.campaign("g", "b", { wait_ms: 60_000, ready: false });
+    await service.untilMetric("waiting_campaigns", 1);
+    const waiting = service.campaign("g", "c", { wait_ms: 60_000 });
+    await service.untilMetric("waiting_campaigns", 2);
+    const transferred = service.post("/v1/groups/g/transfer", {});
+    while ((await service.renew("g", "a", 1)).body["transfer_to"] !== "c");
+    await service.resign("g", "a", 1);
+    expect((await transferred).body).toMatchObject({ ok: true, leader: { node_id: "c", term: 2 } });
+    expect((await waiting).body).toMatchObject({ is_leader: true });
   });
 
   test("to a node that does not wait is a CONFLICT, and nothing has changed", async () => {

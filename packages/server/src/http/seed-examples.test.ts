@@ -133,7 +133,14 @@ test("creating a group, and its members", async () => {
   const { body } = await service.get("/v1/groups/payments-coordinator/members");
   expect(body).toStrictEqual({
     members: [
-      { node_id: "node_01", role: "leader", last_heartbeat_ms: anyNumber, metadata: { zone: "az-a" } },
+      // `ready` is added to the seed's shape.
+      {
+        node_id: "node_01",
+        role: "leader",
+        ready: true,
+        last_heartbeat_ms: anyNumber,
+        metadata: { zone: "az-a" },
+      },
     ],
   });
 });
