@@ -78,9 +78,9 @@ export const FOUND_MUTANTS: readonly Mutant[] = [
     patches: [
       {
         file: "elector/store-elector.js",
-        find: "        return this.#engine.with(groupId, async (group) => {\n            const result",
+        find: "        return this.#engine.with(groupId, async (group) => {\n            if (contender.waits)",
         replace:
-          "        return this.#engine.with(groupId, async (group) => {\n            this.#engine.members?.sign(groupId, candidate.nodeId, true, candidate.metadata);\n            const result",
+          "        return this.#engine.with(groupId, async (group) => {\n            this.#engine.members?.sign(groupId, contender.sign);\n            if (contender.waits)",
       },
     ],
     profile: "members",

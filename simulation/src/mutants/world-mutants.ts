@@ -82,7 +82,7 @@ export const WORLD_MUTANTS: readonly Mutant[] = [
     patches: [
       {
         file: storeElector,
-        find: "this.#engine.members?.sign(groupId, nodeId, false, metadata);",
+        find: "this.#engine.members?.sign(groupId, { nodeId, isCandidate: false, metadata, ready });",
         replace: "",
       },
     ],
