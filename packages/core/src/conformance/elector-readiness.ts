@@ -33,7 +33,7 @@ export function readinessLaws(law: ElectorLaw): void {
   });
 
   law("a cold candidate wins a vacancy that no ready one waits for", async ({ elector, groupId }) => {
-    isLeader(await win(elector, candidate(groupId, "cold", { ready: false })), "cold", 1);
+    isLeader(await win(elector, candidate(groupId, "a", { ready: false })), "a", 1);
   });
 }
 

@@ -24,6 +24,7 @@ const NOT_HERE: Readonly<Record<string, string>> = {
   "the end of a lease and the next leader come from one write: nobody sees a vacancy":
     "between two leaders there is an election",
   "waiting campaigns of one server are granted in the order of their arrival": NODES,
+  "a vacancy goes to a ready candidate before a cold one that came first": NODES,
   "the first item of a watch is the current state": NODES,
   "every server shows every change, in order and with consecutive cursors": NODES,
   "a watch from a cursor misses nothing and repeats nothing, at any server": NODES,
