@@ -76,8 +76,13 @@ export const RECORD_MUTANTS: readonly Mutant[] = [
     patches: [
       {
         file: "elector/group-watch.js",
-        find: "                events = missing(group, cursor);",
+        find: "                events = missingEvents(group, cursor);",
         replace: "",
+      },
+      {
+        file: "elector/many-watch.js",
+        find: "if (!isFirst && !isFresh)",
+        replace: "if (false)",
       },
     ],
   },
