@@ -43,9 +43,10 @@ const VERBS: Readonly<Record<string, string | null>> = {
 
 /** Fields that one of the two has no use for. */
 const ELSEWHERE: Readonly<Record<string, readonly string[]>> = {
-  // The end of a long poll.
-  "tenure.v1.Election/Watch": ["timeout_ms", "events"],
-  "tenure.v1.Election/WatchAll": ["timeout_ms", "events"],
+  // The end of a long poll. Over HTTP/2 a client sends pings of its own.
+  "tenure.v1.Election/Watch": ["timeout_ms", "events", "keep_alive_ms"],
+  "tenure.v1.Election/WatchAll": ["timeout_ms", "events", "keep_alive_ms"],
+  "tenure.v1.Election/WatchMany": ["keep_alive_ms"],
   // A status, and not a field.
   "grpc.health.v1.Health/Check": ["ok"],
 };

@@ -196,7 +196,7 @@ const COMPONENTS: Document["components"] = {
     },
     EventStream: streamOf(
       "Event",
-      "Server-Sent Events: the JSON of an event as data, its cursor as id. A comment every 15 s keeps proxies awake.",
+      "Server-Sent Events: the JSON of an event as data, its cursor as id. A comment every `keep_alive_ms`, by default every 15 s, shows that the server is there.",
     ),
     ManyEventStream: streamOf(
       "ManyEvent",

@@ -32,7 +32,9 @@ export function watchRoutes(app: App, { service, clock, stopping }: AppParts): v
   app.addHook("onClose", () => streams.close());
 
   const watch = async (
-    request: FastifyRequest<{ Querystring: { cursor?: string; timeout_ms?: string } }>,
+    request: FastifyRequest<{
+      Querystring: { cursor?: string; timeout_ms?: string; keep_alive_ms?: string };
+    }>,
     reply: FastifyReply,
     groupId: string | null,
   ) => {
@@ -40,6 +42,7 @@ export function watchRoutes(app: App, { service, clock, stopping }: AppParts): v
     const given = cursorOf(request, isStream);
     const from = parseCursor(given, groupId === null ? "all groups" : "one group");
     const givenMs = timeoutOf(request.query.timeout_ms);
+    const keepAliveMs = keepAliveOf(request.query.keep_alive_ms);
     const { charge } = request;
     const items = service.watch(request.caller, groupId, from, { charge });
     reply.raw.once("close", () => void items.return());
@@ -53,7 +56,7 @@ export function watchRoutes(app: App, { service, clock, stopping }: AppParts): v
     const opened = isSure ? first : from === undefined ? service.checkReachable() : turn();
     // A refusal is still an ordinary answer.
     await Promise.race([first, opened]);
-    streams.send(request, reply, items, first);
+    streams.send(request, reply, items, first, keepAliveMs);
     return reply;
   };
 
@@ -114,7 +117,7 @@ export function watchRoutes(app: App, { service, clock, stopping }: AppParts): v
       const isSure = request.body.watches.some(({ cursor }) => cursor === undefined);
       const first = items.next();
       await Promise.race([first, isSure ? first : turn()]);
-      streams.send(request, reply, items, first);
+      streams.send(request, reply, items, first, request.body.keep_alive_ms);
       return reply;
     },
   );
@@ -129,6 +132,15 @@ function timeoutOf(text: string | undefined): number {
   if (timeoutMs <= LONGEST_POLL_MS) return timeoutMs;
   const field = "timeout_ms";
   throw new ServiceError("INVALID_REQUEST", `${field} must be at most ${LONGEST_POLL_MS}`, { field });
+}
+
+function keepAliveOf(text: string | undefined): number | undefined {
+  if (text === undefined) return undefined;
+  const field = "keep_alive_ms";
+  const keepAliveMs = parseCount(text, field);
+  const { min, max } = shapes.KEEP_ALIVE_MS;
+  if (keepAliveMs >= min && keepAliveMs <= max) return keepAliveMs;
+  throw new ServiceError("INVALID_REQUEST", `${field} must be from ${min} to ${max}`, { field });
 }
 
 /** A reconnecting stream sends the id it has seen last; that counts more than what its URL once said. */

@@ -162,8 +162,17 @@ export const LeaderReply = Type.Object({
   age_ms: Type.Optional(Type.Integer()),
 });
 
+/** How often a stream says something, also where nothing happens. Proxies close what is silent for longer. */
+export const KEEP_ALIVE_MS = { min: 1000, max: 15_000 } as const;
+
+const keepAlive = `a stream sends a comment at least this often, ${KEEP_ALIVE_MS.min} to ${KEEP_ALIVE_MS.max}, by default ${KEEP_ALIVE_MS.max}`;
+
 export const WatchQuery = Type.Object(
-  { cursor: Type.Optional(Type.String()), timeout_ms: Type.Optional(Type.String()) },
+  {
+    cursor: Type.Optional(Type.String()),
+    timeout_ms: Type.Optional(Type.String()),
+    keep_alive_ms: Type.Optional(Type.String({ description: keepAlive })),
+  },
   closed,
 );
 
@@ -196,6 +205,9 @@ export const WatchManyBody = Type.Object(
       ),
       // As many groups as a request of renewals.
       { minItems: 1, maxItems: LIMITS.renewMany, description: "each group once" },
+    ),
+    keep_alive_ms: Type.Optional(
+      Type.Integer({ minimum: KEEP_ALIVE_MS.min, maximum: KEEP_ALIVE_MS.max, description: keepAlive }),
     ),
   },
   closed,
