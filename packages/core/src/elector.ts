@@ -67,6 +67,8 @@ export type CampaignResult =
       readonly leader: Leader;
       /** The same instance asked again and keeps its term. */
       readonly confirmed: boolean;
+      /** How the term before this one ended, as the event of this election says; absent where the elector does not know. */
+      readonly reason?: EndReason | "none";
       /** From the arrival of a waiting campaign to the sending of the write that won it. */
       readonly waitedMs?: number;
       readonly transferTo?: string;

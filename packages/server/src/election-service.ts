@@ -72,15 +72,9 @@ export class ElectionService {
       const outcome = result.kind === "lost" ? "lost" : "won";
       this.#actedAs(caller, "campaign", groupId, body.node_id, result.leader?.term, outcome);
       if (result.kind === "lost") return codec.lostShape(result, telling);
-      const { leader, confirmed, waitedMs, transferTo } = result;
-      return {
-        is_leader: true,
-        leader: codec.leaseShape(leader),
-        ...(confirmed ? { confirmed } : {}),
-        ...(await this.#token(groupId, leader, body.lease_ttl_ms, startedAtMs + (waitedMs ?? 0))),
-        ...(waitedMs === undefined ? {} : { waited_ms: waitedMs }),
-        ...(transferTo === undefined ? {} : { transfer_to: transferTo }),
-      };
+      const { leader, waitedMs = 0 } = result;
+      const token = await this.#token(groupId, leader, body.lease_ttl_ms, startedAtMs + waitedMs);
+      return { ...codec.electedShape(result), ...token };
     } finally {
       leave?.();
     }
@@ -322,13 +316,8 @@ export class ElectionService {
   ): Promise<shapes.RenewReply> {
     if (result.kind === "failed") throw asServiceError(result.error, codec.RENEW_NAMES);
     if (result.kind === "not-leader") throw notLeader(result);
-    const { leader, transferTo } = result;
-    return {
-      ok: true,
-      leader: codec.toldLease(leader, telling),
-      ...(await this.#token(groupId, leader, body.extend_by_ms, startedAtMs)),
-      ...(transferTo === undefined ? undefined : { transfer_to: transferTo }),
-    };
+    const token = await this.#token(groupId, result.leader, body.extend_by_ms, startedAtMs);
+    return { ...codec.renewedShape(result, telling), ...token };
   }
 
   #renewFailed(error: unknown): unknown {

@@ -49,6 +49,24 @@ describe("A breaker", () => {
     expect(admitted.length).toBe(5);
   });
 
+  test("an answer that closes it ends every pause, whatever is left of it", async () => {
+    const clock = new VirtualClock();
+    const breaker = await opened(clock);
+    const ended: string[] = [];
+    void breaker.pause(5000, never).then(() => ended.push("pause"));
+    const trial = breaker.admit(never);
+    void breaker.admit(never).then(() => ended.push("admitted"));
+    await clock.advance(1000);
+    expect(ended).toEqual([]);
+    (await trial)("answered");
+    await clock.advance(0);
+    expect(ended.toSorted()).toEqual(["admitted", "pause"]);
+    const leaving = new AbortController();
+    const left = failureOf(breaker.pause(5000, leaving.signal));
+    leaving.abort(new Error("enough"));
+    expect(await left).toMatchObject({ message: "enough" });
+  });
+
   test("whoever waits for it may leave", async () => {
     const clock = new VirtualClock();
     const breaker = await opened(clock);
@@ -79,7 +97,8 @@ describe("Elections over one elector", () => {
     // Each its first, which were on their way before the first had failed.
     expect(elector.made("campaign").length).toBeLessThanOrEqual(30 + 10);
     elector.mend();
-    await world.clock.advance(6_500);
+    // The next trial comes within a second, and its answer ends the pauses of all others.
+    await world.clock.advance(1500);
     expect(all.filter((each) => each.isLeader()).length).toBe(30);
     await world.until(Promise.all(all.map((each) => each.stop())));
   });

@@ -1,4 +1,5 @@
-import { type Clock, type Elector, sleep, unlessAborted } from "@tenure/core";
+import { type Clock, type Elector, onAbort, sleep, unlessAborted } from "@tenure/core";
+import { ENDED } from "./ended.js";
 
 export interface BreakerOptions {
   readonly clock: Clock;
@@ -24,6 +25,7 @@ export class Breaker {
   #openUntilMs = Number.NEGATIVE_INFINITY;
   /** The one call that tries, while open. */
   #trial: Promise<void> | null = null;
+  readonly #pausing = new Set<() => void>();
 
   constructor({ clock, failures = 5, openMs = 1000 }: BreakerOptions) {
     this.#clock = clock;
@@ -44,9 +46,21 @@ export class Breaker {
       }
       const waitMs = this.#openUntilMs - this.#clock.monotonicMs();
       if (waitMs <= 0) return this.#try();
-      await sleep(this.#clock, waitMs, signal);
+      await this.pause(waitMs, signal);
     }
     return (outcome) => this.#count(outcome);
+  }
+
+  /** Resolves after `delayMs`, or as soon as it closes: an elector that answers one call answers the others, too. */
+  async pause(delayMs: number, signal: AbortSignal): Promise<void> {
+    const enough = new AbortController();
+    const wake = () => enough.abort(ENDED);
+    const stopListening = onAbort(signal, wake);
+    this.#pausing.add(wake);
+    await sleep(this.#clock, delayMs, enough.signal).catch(() => {});
+    this.#pausing.delete(wake);
+    stopListening();
+    signal.throwIfAborted();
   }
 
   #try(): (outcome: CallOutcome) => void {
@@ -62,7 +76,11 @@ export class Breaker {
   }
 
   #count(outcome: CallOutcome): void {
-    if (outcome === "answered") this.#failures = 0;
+    if (outcome === "answered") {
+      const wasOpen = this.isOpen;
+      this.#failures = 0;
+      if (wasOpen) for (const wake of this.#pausing) wake();
+    }
     if (outcome === "failed") {
       this.#failures += 1;
       this.#openUntilMs = this.#clock.monotonicMs() + this.#openMs;

@@ -206,12 +206,12 @@ export class Candidacy {
   async #withdraw(): Promise<void> {
     if (!this.#mayHaveWon) return;
     this.#mayHaveWon = false;
-    const { elector, options, giveBack } = this.#parts;
-    const { clock, groupId, nodeId, connectionTimeoutMs } = options;
+    const { options, watch, giveBack } = this.#parts;
+    const { clock, nodeId, connectionTimeoutMs } = options;
     const unstoppable = new AbortController();
     try {
       const { leader } = await callWithin(clock, connectionTimeoutMs, unstoppable.signal, (signal) =>
-        elector.leader(groupId, { signal }),
+        watch.ask(signal),
       );
       if (leader?.nodeId === nodeId) await giveBack(leader.term);
     } catch {
@@ -256,7 +256,9 @@ export class Candidacy {
       if (comeback.heldTerm !== null) {
         await comeback.look(signal);
       } else if (known !== null && known.nodeId === null) {
-        const held = known.reason === "expired" && watch.previousId !== nodeId;
+        // How it became vacant is not known yet: as if its leader was lost.
+        const isLost = known.reason === "expired" || (known.reason === "none" && known.term > 0);
+        const held = isLost && watch.previousId !== nodeId;
         const leftMs = held ? takeoverDelayMs - watch.ageMs : 0;
         if (leftMs <= 0) return;
         answered();
@@ -308,8 +310,22 @@ export class Candidacy {
       );
     }
     // It is not campaigned again before there is an answer, lest the breaker open.
-    if (!comeback.isAwaited) return watch.changed(pauseMs, signal);
+    if (!comeback.isAwaited)
+      return isPermanent(error) ? watch.changed(pauseMs, signal) : this.#pause(pauseMs, signal);
     while (comeback.isAwaited && !(await comeback.look(signal)));
+  }
+
+  /** Until there is news, or the elector answers again. */
+  async #pause(delayMs: number, signal: AbortSignal): Promise<void> {
+    const { watch, breaker } = this.#parts;
+    const ending = new AbortController();
+    const stopListening = onAbort(signal, () => ending.abort(signal.reason));
+    const pauses = [watch.changed(delayMs, ending.signal), breaker.pause(delayMs, ending.signal)];
+    await Promise.race(pauses).catch(() => {});
+    stopListening();
+    ending.abort(ENDED);
+    await Promise.allSettled(pauses);
+    signal.throwIfAborted();
   }
 
   #noteLeader({ leader }: Extract<CampaignResult, { kind: "lost" }>): void {

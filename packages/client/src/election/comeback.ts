@@ -5,13 +5,11 @@
  * first to stand. It may have been cut off from its watch along with everything else, so it asks for itself, often enough
  * to be back well before the others stand.
  */
-import type { Elector } from "@tenure/core";
 import { callWithin } from "./call-within.js";
 import type { LeaderWatch } from "./leader-watch.js";
 import type { ParsedElection } from "./options.js";
 
 export interface ComebackParts {
-  readonly elector: Elector;
   readonly options: ParsedElection;
   readonly watch: LeaderWatch;
 }
@@ -54,16 +52,13 @@ export class Comeback {
 
   /** Waits for news by the watch, and asks after a while. True if there is an answer, or news. */
   async look(signal: AbortSignal): Promise<boolean> {
-    const { elector, options, watch } = this.#parts;
-    const { clock, groupId, connectionTimeoutMs } = options;
+    const { options, watch } = this.#parts;
+    const { clock, connectionTimeoutMs } = options;
     const before = watch.known;
     await watch.changed(this.#pauseMs(), signal);
     if (watch.known !== before) return true;
     try {
-      const { leader, term } = await callWithin(clock, connectionTimeoutMs, signal, (limit) =>
-        elector.leader(groupId, { signal: limit }),
-      );
-      watch.note({ nodeId: leader?.nodeId ?? null, term, reason: "none" }, null);
+      await callWithin(clock, connectionTimeoutMs, signal, (limit) => watch.ask(limit));
       return true;
     } catch {
       signal.throwIfAborted();

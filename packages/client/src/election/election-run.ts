@@ -65,21 +65,18 @@ export class ElectionRun {
 
   constructor(parts: ElectionRunParts) {
     const { elector, options } = parts;
-    const { groupId, clock, random, retry, newId, deleteOnStop } = options;
+    const { random, retry, newId, deleteOnStop } = options;
     this.#parts = parts;
     this.instanceId = newId();
     this.#resignOnStop = deleteOnStop;
     this.#backoff = new Backoff(retry, random);
     this.watch = new LeaderWatch({
+      ...options,
       elector,
-      groupId,
-      clock,
-      random,
-      retry,
       changed: parts.leaderChanged,
       contact: (error) => this.#heard(error),
     });
-    this.#comeback = new Comeback({ elector, options, watch: this.watch });
+    this.#comeback = new Comeback({ options, watch: this.watch });
     this.preparation = new Preparation({
       elector,
       options,
@@ -259,7 +256,7 @@ export class ElectionRun {
     }
     ended.term = term;
     this.#leadership = leadership;
-    this.watch.note({ nodeId, term, reason: "none" }, null);
+    this.watch.note({ nodeId, term, reason: result.reason ?? "none" }, null);
     this.#move({ kind: "leading", mandate });
     reporter.promoted(mandate, correlationId);
     const work = this.#promote(leadership);

@@ -168,8 +168,7 @@ export class Election implements AsyncDisposable {
   }
 
   /** Idempotent. The first call's options count. */
-  stop(options: StopOptions = {}): Promise<void> {
-    const { waitForDemote = true, timeoutMs, resign } = options;
+  stop({ waitForDemote = true, timeoutMs, resign }: StopOptions = {}): Promise<void> {
     const run = this.#run;
     if (run === null) {
       if (this.#state.kind === "idle") {
@@ -252,6 +251,11 @@ export class Election implements AsyncDisposable {
       consecutiveFailures: this.#run?.leadership?.failedBeats ?? 0,
       correlationId: this.#reporter.correlationId,
     };
+  }
+
+  /** Asks who leads, and acts on the answer as if the watch had told it; `null` before the start. Rejects without an answer. */
+  async refresh({ signal }: WaitOptions = {}): Promise<string | null> {
+    return (await this.#run?.watch.ask(signal))?.leader?.nodeId ?? null;
   }
 
   /** Asks the store whether this process leads. Rejects if it does not answer, which says nothing. */
@@ -390,9 +394,6 @@ export class Election implements AsyncDisposable {
         "runs its own work, and onPromote has a hook already; use one of them",
       );
     if (this.#run?.isOpen === true)
-      throw new InvalidRequestError(
-        "lead",
-        "starts the election itself, and it runs already; call stop() first",
-      );
+      throw new InvalidRequestError("lead", "starts the election, and it runs already; call stop() first");
   }
 }

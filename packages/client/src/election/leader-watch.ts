@@ -1,4 +1,4 @@
-import { type Clock, type Elector, onAbort, sleep } from "@tenure/core";
+import { type Clock, type Elector, type Leadership, onAbort, sleep } from "@tenure/core";
 import { ENDED } from "./ended.js";
 import type { ParsedRetry } from "./options.js";
 import { Backoff } from "./retry.js";
@@ -7,13 +7,19 @@ import type { KnownLeader } from "./state.js";
 export interface LeaderWatchParts {
   readonly elector: Elector;
   readonly groupId: string;
+  /** Of the leases that it follows: a watch that is silent for about half of one is opened at another server. */
+  readonly ttlMs: number;
   readonly clock: Clock;
   readonly random: () => number;
   readonly retry: ParsedRetry;
   readonly changed: (leader: KnownLeader, previousId: string | null) => void;
-  /** An answer came, or the watch broke and will be opened again. */
+  /** A server was reached (`null`), or none could be (the error); the watch goes on by itself. */
   readonly contact: (error: unknown) => void;
 }
+
+/** A watch within less than this would take a busy server for a dead one. */
+const MIN_SILENCE_MS = 2500;
+const SILENCE_SHARE = 1 / 2;
 
 /**
  * Who leads a group, followed by its watch for as long as it takes: a watch that breaks is opened again where it broke.
@@ -25,6 +31,7 @@ export class LeaderWatch {
   #known: KnownLeader | null = null;
   #previousId: string | null = null;
   #seenAtMs = 0;
+  #isCutOff = false;
 
   constructor(parts: LeaderWatchParts) {
     this.#parts = parts;
@@ -47,38 +54,48 @@ export class LeaderWatch {
 
   /** Ends by the signal alone. */
   async run(signal: AbortSignal): Promise<void> {
-    const { elector, groupId, clock, random, retry, contact } = this.#parts;
+    const { elector, groupId, ttlMs, clock, random, retry } = this.#parts;
+    const silenceMs = Math.max(MIN_SILENCE_MS, Math.floor(ttlMs * SILENCE_SHARE));
+    const onContact = (error: unknown) => {
+      if (!signal.aborted) this.#contact(error);
+    };
     const backoff = new Backoff(retry, random);
     let cursor: number | undefined;
     while (!signal.aborted) {
       try {
-        for await (const event of elector.watch(groupId, { cursor, signal })) {
+        for await (const event of elector.watch(groupId, { cursor, silenceMs, onContact, signal })) {
           cursor = event.cursor;
           backoff.reset();
-          contact(null);
+          this.#contact(null);
           const { leaderNodeId: nodeId, term, reason, previousLeaderNodeId } = event;
           this.note({ nodeId, term, reason }, previousLeaderNodeId);
         }
       } catch (error) {
         if (signal.aborted) return;
-        contact(error);
+        this.#contact(error);
         await sleep(clock, backoff.next(error), signal).catch(() => {});
       }
     }
   }
 
+  /** Asks who leads, and takes the answer in. It does not say how a term ended: `none` until the watch says so. */
+  async ask(signal?: AbortSignal): Promise<Leadership> {
+    const { elector, groupId } = this.#parts;
+    const answer = await elector.leader(groupId, signal === undefined ? {} : { signal });
+    this.note({ nodeId: answer.leader?.nodeId ?? null, term: answer.term, reason: "none" }, null);
+    return answer;
+  }
+
   /** Takes news in, from the watch or from an answer; `previousId` where they name it. */
   note(news: KnownLeader, previousId: string | null): void {
     const known = this.#known;
-    if (known !== null) {
-      if (news.term < known.term) return;
-      if (news.term === known.term && (news.nodeId === known.nodeId || known.nodeId === null)) return;
-    }
+    if (known !== null && !isNews(news, known)) return;
     this.#previousId = previousId ?? known?.nodeId ?? this.#previousId;
+    // A vacancy whose reason comes later is as old as it was.
+    if (known?.nodeId !== null || news.term > known.term) this.#seenAtMs = this.#parts.clock.monotonicMs();
     this.#known = news;
-    this.#seenAtMs = this.#parts.clock.monotonicMs();
     this.#parts.changed(news, this.#previousId);
-    for (const wake of this.#waiting) wake();
+    this.#wake();
   }
 
   /** Resolves at the next change, after `delayMs`, or rejects with the signal's reason. */
@@ -92,4 +109,22 @@ export class LeaderWatch {
     this.#waiting.delete(wake);
     signal.throwIfAborted();
   }
+
+  /** Who pauses because nothing answered goes on when something does again. */
+  #contact(error: unknown): void {
+    const wasCutOff = this.#isCutOff;
+    this.#isCutOff = error !== null;
+    this.#parts.contact(error);
+    if (wasCutOff && !this.#isCutOff) this.#wake();
+  }
+
+  #wake(): void {
+    for (const wake of this.#waiting) wake();
+  }
+}
+
+function isNews(news: KnownLeader, known: KnownLeader): boolean {
+  if (news.term !== known.term) return news.term > known.term;
+  if (known.nodeId !== null) return news.nodeId === null;
+  return news.nodeId === null && known.reason === "none" && news.reason !== "none";
 }

@@ -36,6 +36,7 @@ export interface CampaignReply {
   readonly held_back?: string;
   readonly held_back_for_ms?: number;
   readonly token?: string;
+  readonly reason?: EventReply["reason"];
   readonly waited_ms?: number;
   readonly transfer_to?: string;
 }
@@ -150,13 +151,14 @@ export function campaignResult(
   { candidate, waitMs }: ParsedCampaign,
   sentAfterMs: number,
 ): CampaignResult {
-  const { leader, transfer_to: transferTo, token } = reply;
+  const { leader, transfer_to: transferTo, token, reason } = reply;
   const { held_back: heldBack, held_back_for_ms: heldBackForMs } = reply;
   if (reply.is_leader && leader !== null) {
     return {
       kind: "elected",
       leader: leaderOf(leader, candidate.metadata),
       confirmed: reply.confirmed === true,
+      ...(reason === undefined ? {} : { reason }),
       // The caller counts from before the call; what went by before the request that won is part of the wait.
       ...(waitMs === 0 ? {} : { waitedMs: Math.floor(sentAfterMs) + (reply.waited_ms ?? 0) }),
       ...(transferTo === undefined ? {} : { transferTo }),

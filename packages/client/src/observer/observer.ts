@@ -26,6 +26,9 @@ import type { ConnectionStatus, KnownLeader } from "../election/state.js";
 import type { ObservedLeader, ObserverEvent, ObserverStatus } from "./observed.js";
 import { type ObserverOptions, type ParsedObserver, parseObserver } from "./options.js";
 
+/** An observer does not know the ttl of the leader. */
+const USUAL_TTL_MS = 10_000;
+
 /** Watches one group without taking part in its election. */
 export class Observer implements AsyncDisposable {
   readonly #elector: Elector;
@@ -55,6 +58,7 @@ export class Observer implements AsyncDisposable {
     this.#watch = new LeaderWatch({
       elector,
       groupId,
+      ttlMs: USUAL_TTL_MS,
       clock,
       random,
       retry,

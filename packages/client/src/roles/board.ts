@@ -28,13 +28,10 @@ export class Board {
 
   add(groupId: string): void {
     const { elector, options, changed, contact } = this.#parts;
-    const { clock, random, retry } = options;
     const watch: LeaderWatch = new LeaderWatch({
+      ...options,
       elector,
       groupId,
-      clock,
-      random,
-      retry,
       // What still comes of one that was removed counts no more.
       changed: () => {
         if (this.#watches.get(groupId) === watch) changed(groupId);

@@ -169,10 +169,11 @@ export class CoordinatorCandidate implements AsyncDisposable {
     election.onLeaderChange((leader, previousId) => this.#leaderChanged(leader, previousId));
     const failed = failureOf(election);
     const ending = new AbortController();
-    const checked = this.#check(ending.signal);
+    this.#tell("election_started", {});
+    const started = election.start();
+    const checked = this.#check(election, ending.signal);
     try {
-      this.#tell("election_started", {});
-      await Promise.race([election.start().then(() => this.#answered(signal)), failed]);
+      await Promise.race([started.then(() => this.#answered(signal)), failed]);
     } finally {
       ending.abort();
       await election.stop();
@@ -225,14 +226,17 @@ export class CoordinatorCandidate implements AsyncDisposable {
     }
   }
 
-  /** A look at who coordinates, and a sign of life, at every interval. */
-  async #check(signal: AbortSignal): Promise<void> {
+  /**
+   * A look at who coordinates, and a sign of life, at every interval. What it sees counts: the watch may be at a server that has
+   * stopped answering.
+   */
+  async #check(election: Election, signal: AbortSignal): Promise<void> {
     const { given, groupId, electionIntervalMs, clock } = this.#options;
     const elector = given.elector as Partial<ElectorAdmin> & CoordinatorOptions["elector"];
     while (!signal.aborted) {
       try {
-        const { leader } = await elector.leader(groupId, { signal });
-        this.#tell("election_check", { leader: leader?.nodeId ?? null });
+        const leader = await election.refresh({ signal });
+        this.#tell("election_check", { leader });
         await elector.heartbeat?.({ groupId, nodeId: given.nodeId }, { signal }).catch(() => {});
       } catch {
         if (!signal.aborted) this.#tell("election_check", { leader: null, answered: false });

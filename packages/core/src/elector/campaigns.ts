@@ -225,10 +225,12 @@ function electedAt(
   contender: Waiter,
   { next, events }: Change,
 ): CampaignResult & { kind: "elected" } {
+  const reason = events.at(-1)?.reason;
   return {
     kind: "elected",
     leader: leaderOf(next, now.wallMs),
     confirmed: events.length === 0,
+    ...(reason === undefined ? {} : { reason }),
     ...(contender.waits ? { waitedMs: Math.floor(now.monotonicMs - contender.arrivedAtMs) } : {}),
     ...(next.transfer?.ready === true ? { transferTo: next.transfer.toNodeId } : {}),
   };

@@ -17,6 +17,7 @@ describe("a waiting campaign", () => {
     expect((await waiting).body).toStrictEqual({
       is_leader: true,
       leader: { node_id: "b", term: 2, lease_expires_at_ms: expect.any(Number) as number },
+      reason: "resigned",
       waited_ms: expect.any(Number) as number,
     });
   });

@@ -11,6 +11,7 @@ import type {
   MemberHealth,
   PolicyInput,
   RenewRequest,
+  RenewResult,
   ResignRequest,
   TransferRequest,
   WatchEvent,
@@ -25,6 +26,7 @@ import type {
   MemberHealthReply,
   MembersReply,
   RenewBody,
+  RenewReply,
   ResignBody,
   TransferBody,
   WhoamiReply,
@@ -92,6 +94,32 @@ export function toldLease(
 ): LeaseShape & { metadata?: Record<string, unknown> } {
   const { metadata } = leader;
   return withMetadata && metadata !== undefined ? { ...leaseShape(leader), metadata } : leaseShape(leader);
+}
+
+/** Without the signed proof, which the service adds where it signs. */
+export function electedShape(result: CampaignResult & { kind: "elected" }): CampaignReply {
+  const { leader, confirmed, reason, waitedMs, transferTo } = result;
+  return {
+    is_leader: true,
+    leader: leaseShape(leader),
+    ...(confirmed ? { confirmed } : {}),
+    // The first leader of a group follows nobody.
+    ...(reason === undefined || reason === "none" ? {} : { reason }),
+    ...(waitedMs === undefined ? {} : { waited_ms: waitedMs }),
+    ...(transferTo === undefined ? {} : { transfer_to: transferTo }),
+  };
+}
+
+/** Without the signed proof. */
+export function renewedShape(
+  { leader, transferTo }: RenewResult & { kind: "renewed" },
+  telling: Telling,
+): RenewReply {
+  return {
+    ok: true,
+    leader: toldLease(leader, telling),
+    ...(transferTo === undefined ? undefined : { transfer_to: transferTo }),
+  };
 }
 
 export function lostShape(result: CampaignResult & { kind: "lost" }, telling: Telling): CampaignReply {

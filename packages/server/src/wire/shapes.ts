@@ -73,6 +73,9 @@ export const CampaignReply = Type.Object({
     Type.Integer({ description: "what is left of that; absent: until somebody acts" }),
   ),
   token: Type.Optional(Type.String({ description: "a signed mandate, where the service has a signing key" })),
+  reason: Type.Optional(
+    Type.String({ description: "of the winner: how the term before ended, as in events" }),
+  ),
   waited_ms: Type.Optional(Type.Integer({ description: "of a campaign with wait_ms that was won" })),
   transfer_to: Type.Optional(Type.String()),
 });

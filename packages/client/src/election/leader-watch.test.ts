@@ -1,0 +1,77 @@
+import type { Elector, WatchEvent, WatchOptions } from "@tenure/core";
+import { VirtualClock } from "@tenure/core/testing";
+import { expect, test } from "vitest";
+import { LeaderWatch } from "./leader-watch.js";
+import { parseRetry } from "./options.js";
+import type { KnownLeader } from "./state.js";
+
+/** A watch that tells nothing by itself, with what it was opened with. */
+function watching() {
+  const clock = new VirtualClock();
+  const told: (KnownLeader & { previousId: string | null })[] = [];
+  const contacts: unknown[] = [];
+  let options: WatchOptions = {};
+  let answer: unknown = null;
+  const elector = {
+    leader: () => Promise.resolve(answer),
+    watch: (_: string, given: WatchOptions): AsyncIterable<WatchEvent> => {
+      options = given;
+      return { [Symbol.asyncIterator]: () => ({ next: () => new Promise(() => {}) }) };
+    },
+  } as unknown as Elector;
+  const watch = new LeaderWatch({
+    elector,
+    groupId: "g",
+    ttlMs: 8000,
+    clock,
+    random: () => 0.5,
+    retry: parseRetry({}),
+    changed: (leader, previousId) => told.push({ ...leader, previousId }),
+    contact: (error) => contacts.push(error),
+  });
+  const stopping = new AbortController();
+  void watch.run(stopping.signal);
+  const ask = (leader: object | null, term: number) => {
+    answer = { leader, term };
+    return watch.ask();
+  };
+  return { clock, watch, told, contacts, options, ask, signal: stopping.signal };
+}
+
+test("a watch for a long ttl may be silent for half of it", () => {
+  expect(watching().options).toMatchObject({ silenceMs: 4000 });
+});
+
+test("a vacancy that an answer shows is news, and older news does not replace it", async () => {
+  const { watch, told, ask } = watching();
+  watch.note({ nodeId: "a", term: 3, reason: "none" }, null);
+  await ask(null, 3);
+  await ask({ nodeId: "a", term: 2 }, 2);
+  expect(told.slice(1)).toEqual([{ nodeId: null, term: 3, reason: "none", previousId: "a" }]);
+});
+
+test("the reason of a vacancy that an answer has shown comes with the watch", async () => {
+  const { watch, told, ask } = watching();
+  watch.note({ nodeId: "a", term: 3, reason: "none" }, null);
+  await ask(null, 3);
+  watch.note({ nodeId: null, term: 3, reason: "resigned" }, "a");
+  watch.note({ nodeId: null, term: 3, reason: "resigned" }, "a");
+  expect(watch.known).toMatchObject({ nodeId: null, reason: "resigned" });
+  expect(told.map(({ reason }) => reason)).toEqual(["none", "none", "resigned"]);
+});
+
+test("a pause ends when a watch that could reach no server has reached one again", async () => {
+  const { clock, watch, contacts, options, signal } = watching();
+  let hasEnded = false;
+  void watch.changed(60_000, signal).then(() => (hasEnded = true));
+  options.onContact?.(null);
+  await clock.advance(0);
+  expect(hasEnded).toBe(false);
+  options.onContact?.(new Error("no server answered"));
+  await clock.advance(100);
+  expect(hasEnded).toBe(false);
+  options.onContact?.(null);
+  await clock.advance(0);
+  expect(hasEnded).toBe(true);
+  expect(contacts).toEqual([null, expect.any(Error), null]);
+});

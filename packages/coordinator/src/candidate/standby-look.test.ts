@@ -1,0 +1,44 @@
+import { type Elector, unlessAborted, type WatchEvent, type WatchOptions } from "@tenure/core";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { Cluster } from "./cluster.test-kit.js";
+
+/** An elector whose watch tells the state, and nothing of what happens after it. */
+function deaf(behind: Elector): Elector {
+  async function* watch(groupId: string, options: WatchOptions): AsyncGenerator<WatchEvent> {
+    for await (const event of behind.watch(groupId, options)) {
+      yield event;
+      await unlessAborted(options.signal, new Promise(() => {}));
+    }
+  }
+  return new Proxy(behind, {
+    get(target, name: keyof Elector) {
+      if (name === "watch") return watch;
+      const value = Reflect.get(target, name) as unknown;
+      return typeof value === "function" ? (value.bind(target) as unknown) : value;
+    },
+  });
+}
+
+let cluster: Cluster;
+beforeEach(() => {
+  cluster = new Cluster();
+});
+afterEach(() => cluster.close());
+
+describe("A standby whose watch tells nothing", () => {
+  test("takes over when its own look shows that the coordinator is gone, after the takeover delay", async () => {
+    const options = { ttlMs: 2000, takeoverDelayMs: 1000, electionIntervalMs: 1000 };
+    const a = cluster.node("a", options);
+    await cluster.clock.advance(500);
+    const b = cluster.node("b", options, deaf);
+    await cluster.clock.advance(5000);
+    expect(b.candidate.isCoordinator()).toBe(false);
+    a.clock.kill();
+    // The lease stands for 2020 ms, renewed at most a heartbeat (400 ms) before; then comes the delay.
+    await cluster.clock.advance(2020 - 400 + 1000 - 10);
+    expect(b.candidate.isCoordinator()).toBe(false);
+    // A look comes every second.
+    await cluster.clock.advance(400 + 1000 + 60);
+    expect(b.candidate.isCoordinator()).toBe(true);
+  });
+});
