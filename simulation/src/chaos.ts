@@ -85,6 +85,7 @@ export class Chaos {
       client.start();
     }
     if (profile.elections) void this.#stopLeaders();
+    if (profile.frozenServers) void this.#freezeServer();
   }
 
   async #troubleServer(server: SimServer): Promise<void> {
@@ -150,10 +151,10 @@ export class Chaos {
 
   /** Leaders go also without faults: some say so, some do not. */
   async #stopLeaders(): Promise<never> {
-    const { time, groupIds, trace } = this.#environment;
+    const { time, groupIds, trace, profile } = this.#environment;
     const random = this.#random.fork();
     for (;;) {
-      await sleep(time, random.between(1500, 3500));
+      await sleep(time, random.between(...profile.leaderPeaceMs));
       const holder = this.#holderOf(random.pick(groupIds));
       const client = this.#clients.find(({ process }) => holder !== null && process?.instanceId === holder);
       if (client === undefined) continue;
@@ -161,6 +162,32 @@ export class Chaos {
       trace?.note(client.name, crashes ? "crashes" : "is stopped");
       if (crashes) client.crash();
       else client.stop();
+    }
+  }
+
+  /**
+   * Always the same one: the others work, and have seen every renewal when it was made. Who was away has not, and lets a lease stand
+   * for as long as if it had been renewed just then.
+   */
+  async #freezeServer(): Promise<never> {
+    const { time, servers, network, trace } = this.#environment;
+    const random = this.#random.fork();
+    const server = random.pick(servers);
+    for (;;) {
+      await sleep(time, random.between(100, 4000));
+      const { process } = server;
+      const forMs = random.between(500, 12_000);
+      if (process === null) continue;
+      const how = random.pick(["freeze", "swallow", "crash"] as const);
+      if (how === "freeze") {
+        await this.#stop(server.name, process.clock, "pause", forMs);
+      } else if (how === "crash") {
+        await this.#crash(server, forMs);
+      } else {
+        trace?.note(server.name, `is cut off from all clients for ${forMs.toFixed(1)} ms`);
+        network.swallow(server, forMs);
+        await sleep(time, forMs);
+      }
     }
   }
 

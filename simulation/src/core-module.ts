@@ -4,6 +4,9 @@ export interface CoreModule {
   readonly testing: typeof import("@tenure/core/testing");
   /** Over this very core. */
   readonly client: typeof import("@tenure/client");
+  readonly clientParts: typeof import("@tenure/client/parts");
+  /** How the service words its answers. */
+  readonly server: typeof import("@tenure/server/parts");
 }
 
 export async function loadCore(): Promise<CoreModule> {
@@ -11,5 +14,7 @@ export async function loadCore(): Promise<CoreModule> {
     core: await import("@tenure/core"),
     testing: await import("@tenure/core/testing"),
     client: await import("@tenure/client"),
+    clientParts: await import("@tenure/client/parts"),
+    server: await import("@tenure/server/parts"),
   };
 }

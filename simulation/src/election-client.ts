@@ -1,14 +1,19 @@
 /** A client process whose part in each group is a real `Election` of the client library. */
 import type { Election } from "@tenure/client";
+import type { Elector } from "@tenure/core";
 import type { Random } from "@tenure/core/testing";
 import type { ClientProcess, Lead, Participant } from "./checks/check.js";
 import { GrantedTime } from "./granted-time.js";
+import { HttpWitness } from "./http/http-witness.js";
+import { SimCarrier } from "./http/sim-carrier.js";
 import { NetworkElector } from "./network-elector.js";
 import type { Client, SimClientOptions } from "./sim-client.js";
 
 const TTL_MS = [600, 1200] as const;
 /** How often somebody in the process asks whether it leads. */
 const LOOK_MS = [5, 60] as const;
+/** Long schedules with long leases need not be looked at as closely. */
+const HTTP_LOOK_MS = [50, 250] as const;
 /** After a suspend `isLeader()` may be wrong for this long. */
 const TRUSTED_MS = 1.1;
 
@@ -45,7 +50,7 @@ export class ElectionClient implements Client {
 
   start(): void {
     if (this.#process !== null) return;
-    const { environment, nodeId, random, rate, groupIds } = this.#options;
+    const { environment, nodeId, random, rate } = this.#options;
     const { stops } = environment;
     const clock = environment.time.process({
       ...(stops === null ? {} : { stops: { plan: stops, random: random.fork() } }),
@@ -58,7 +63,21 @@ export class ElectionClient implements Client {
     const process: ClientProcess = { name, nodeId, instanceId: name, clock };
     this.#process = process;
     this.#wokeAtMs = environment.time.monotonicMs();
-    this.#parts = groupIds.map((groupId) => this.#part(process, groupId, random.fork()));
+    this.#parts = [];
+    if (environment.profile.httpTtlMs === null) this.#begin(process, null);
+    else
+      this.#openHttp(process).then(
+        (elector) => {
+          if (this.#process === process) this.#begin(process, elector);
+        },
+        (error: unknown) => environment.checks.unexpected(error),
+      );
+  }
+
+  /** `http`: what all its elections share. */
+  #begin(process: ClientProcess, http: Elector | null): void {
+    const { environment, random, groupIds } = this.#options;
+    this.#parts = groupIds.map((groupId) => this.#part(process, groupId, random.fork(), http));
     for (const part of this.#parts) environment.checks.onStarted(part);
     const started = this.#parts.map(({ election }) => election.start());
     // Nothing that servers answer here is for good.
@@ -66,6 +85,18 @@ export class ElectionClient implements Client {
     // Where nobody asks, the election has to notice by itself.
     this.#isAsked = random.chance(0.6);
     this.#lookForEver(process, random.fork());
+  }
+
+  #openHttp({ clock }: ClientProcess): Promise<Elector> {
+    const { environment, random } = this.#options;
+    const draws = random.fork();
+    const carrier = new SimCarrier(environment, clock, random.fork());
+    const { endpoints } = carrier;
+    return environment.modules.client.HttpElector.over(carrier, {
+      endpoints,
+      clock,
+      random: () => draws.next(),
+    });
   }
 
   /** As by SIGTERM: the work ends, then the process resigns and ends. */
@@ -99,8 +130,9 @@ export class ElectionClient implements Client {
   }
 
   #lookForEver(process: ClientProcess, random: Random): void {
-    const { time } = this.#options.environment;
-    time.after(random.between(...LOOK_MS), () => {
+    const { time, profile } = this.#options.environment;
+    const lookMs = profile.httpTtlMs === null ? LOOK_MS : HTTP_LOOK_MS;
+    time.after(random.between(lookMs[0], lookMs[1]), () => {
       if (this.#process !== process) return;
       this.#look(process);
       this.#lookForEver(process, random);
@@ -125,14 +157,17 @@ export class ElectionClient implements Client {
     }
   }
 
-  #part(process: ClientProcess, groupId: string, random: Random): Part {
+  #part(process: ClientProcess, groupId: string, random: Random, http: Elector | null): Part {
     const { environment, groupIds } = this.#options;
-    const { driftRatio, modules } = environment;
+    const { driftRatio, modules, profile } = environment;
     const { clock, nodeId, name } = process;
     const granted = new GrantedTime(clock, driftRatio);
-    const elector = new NetworkElector(environment, clock, random.fork(), granted);
+    const elector =
+      http === null
+        ? new NetworkElector(environment, clock, random.fork(), granted)
+        : new HttpWitness(environment, http, clock, granted);
     let ids = 0;
-    const ttlMs = random.int(...TTL_MS);
+    const ttlMs = random.int(...(profile.httpTtlMs ?? TTL_MS));
     const election = new modules.client.Election(elector, {
       groupId,
       nodeId,
@@ -161,7 +196,7 @@ export class ElectionClient implements Client {
     return part;
   }
 
-  #observe(part: Part, elector: NetworkElector, random: Random): void {
+  #observe(part: Part, elector: NetworkElector | HttpWitness, random: Random): void {
     const { environment } = this.#options;
     const { checks, counts, led } = environment;
     const { election, process, groupId } = part;

@@ -53,6 +53,8 @@ export class Network {
   readonly #connections = new Map<ProcessClock, Set<Connection>>();
   /** Until when nothing that a process sends arrives, nor anything that is sent to it. */
   readonly #cutOffUntilMs = new WeakMap<ProcessClock, number>();
+  /** Until when nothing that is sent to a server arrives, nor anything that it sends. */
+  readonly #swallowedUntilMs = new WeakMap<SimServer, number>();
   #arrivals = 0;
 
   constructor(time: VirtualClock, random: Random, rooms: WaitingRooms) {
@@ -73,6 +75,15 @@ export class Network {
 
   isCutOff(from: ProcessClock): boolean {
     return (this.#cutOffUntilMs.get(from) ?? 0) > this.#time.monotonicMs();
+  }
+
+  /** As by a firewall that drops what it does not know: nobody is told. */
+  swallow(server: SimServer, forMs: number): void {
+    this.#swallowedUntilMs.set(server, this.#time.monotonicMs() + forMs);
+  }
+
+  isSwallowed(server: SimServer): boolean {
+    return (this.#swallowedUntilMs.get(server) ?? 0) > this.#time.monotonicMs();
   }
 
   call<T>(call: NetworkCall<T>): Promise<T> {
@@ -102,7 +113,7 @@ export class Network {
       call.signal?.addEventListener("abort", abort, { once: true });
 
       const answer = (how: () => void) => {
-        if (this.#random.chance(this.faults.lossRate) || this.isCutOff(call.from)) return;
+        if (this.#random.chance(this.faults.lossRate) || this.#isLost(call)) return;
         this.#time.after(this.#delay(), () => call.from.pass(() => settle(how)));
       };
       const arrive = (isDuplicate: boolean, throughProxy: boolean) => {
@@ -112,9 +123,13 @@ export class Network {
         });
       };
       call.from.pass(() => {
-        if (!this.isCutOff(call.from)) this.#send(arrive);
+        if (!this.#isLost(call)) this.#send(arrive);
       });
     });
+  }
+
+  #isLost<T>({ from, server }: NetworkCall<T>): boolean {
+    return this.isCutOff(from) || this.isSwallowed(server);
   }
 
   #send(arrive: (isDuplicate: boolean, throughProxy: boolean) => void): void {

@@ -42,6 +42,12 @@ export interface Profile {
   readonly otherVersion: boolean;
   /** Processes take part by a real `Election`, and some that lead stop or crash also after the faults have ended. */
   readonly elections: boolean;
+  /** These are over HTTP, by the real machinery of the client; the ttls that they ask for. `null`: over the network as it is. */
+  readonly httpTtlMs: readonly [number, number] | null;
+  /** Also after the faults have ended, one of the servers freezes, is cut off from all clients, or crashes, again and again. */
+  readonly frozenServers: boolean;
+  /** How long a leader is left in peace once the faults have ended, where leaders go then. */
+  readonly leaderPeaceMs: readonly [number, number];
   /** How many watch all groups at once. */
   readonly allWatchers: number;
   /** How long a leader has work for. */
@@ -80,6 +86,9 @@ const usual: Profile = {
   silentFeeds: false,
   otherVersion: false,
   elections: false,
+  httpTtlMs: null,
+  frozenServers: false,
+  leaderPeaceMs: [1500, 3500],
   allWatchers: 0,
   workMs: [100, 4000],
   transfers: false,
@@ -130,6 +139,18 @@ export const PROFILES: Readonly<Record<string, Profile>> = {
   silence: { ...usual, silentFeeds: true, behindMs: 6000, quietMs: 15_000 },
   elections: { ...usual, elections: true, groups: 2, quietMs: 12_000 },
   "election-stops": { ...usual, elections: true, stops: { rate: 0.01, stopMs: [1, 400] }, quietMs: 12_000 },
+  /** Elections over HTTP; a server that answers nothing, and a leader that is gone. */
+  "frozen-servers": {
+    ...usual,
+    elections: true,
+    httpTtlMs: [1000, 5000],
+    frozenServers: true,
+    leaderPeaceMs: [3000, 12_000],
+    servers: [2, 3],
+    workMs: [8000, 60_000],
+    chaosMs: 2000,
+    quietMs: 28_000,
+  },
   /** One server, asked all the time for writes that carry over what is left of leases. */
   patches: { ...usual, servers: [1, 1], busyMs: 4, workMs: [50, 600], chaosMs: 0, quietMs: 8000 },
   operator: { ...usual, actsInPeaceMs: 8000, chaosMs: 4000, quietMs: 14_000 },

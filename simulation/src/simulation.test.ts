@@ -32,6 +32,7 @@ describe("the rules as they stand", () => {
     ["members", 25],
     ["elections", 30],
     ["election-stops", 20],
+    ["frozen-servers", 12],
     ["slow", 20],
     ["patches", 10],
   ])(
@@ -41,7 +42,8 @@ describe("the rules as they stand", () => {
       const report = await survey(pool, { profile, from: 1, count });
       expect(report.caught).toEqual([]);
       expect(report.schedules).toBe(count);
-      expect(report.figures.terms).toBeGreaterThan(5 * count);
+      // Where leases are long there are few.
+      expect(report.figures.terms).toBeGreaterThan((profile === "frozen-servers" ? 2 : 5) * count);
     },
   );
 });
@@ -67,7 +69,7 @@ describe("each rule is needed", () => {
 });
 
 describe("a seed", () => {
-  it.each(["usual", "groups", "churn", "elections"])(
+  it.each(["usual", "groups", "churn", "elections", "frozen-servers"])(
     "gives the same %s schedule again, to the last line of its trace",
     async (name) => {
       const modules = await loadCore();

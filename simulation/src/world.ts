@@ -62,6 +62,8 @@ const FEED_MS = 5;
 const SETTLED_MS = 2500;
 /** An `Election` that goes by its watch asks a paused group as often as the default policy says. */
 const RESUMED_MS = 5500;
+/** With half a second for the rest, a takeover takes at most the lease and three seconds. */
+const NOTICED_MS = 2500;
 
 export class World {
   readonly #options: WorldOptions;
@@ -105,6 +107,7 @@ export class World {
         sightMs: profile.storeMs[1] + FEED_MS,
         behindMs: profile.behindMs,
         resumedMs: profile.elections ? RESUMED_MS : 0,
+        noticedMs: profile.frozenServers ? NOTICED_MS : 0,
         settledMs: profile.behindMs + SETTLED_MS,
         groups: this.#groups,
         rooms,
@@ -209,8 +212,9 @@ export class World {
     // Two processes of one name are what instance ids are for.
     const haveNamesake = count >= 4 && random.chance(0.5);
     return Array.from({ length: count }, (_, i) => {
-      // Where groups say whom they allow, names must last.
-      const sendsInstance = profile.explicitGroups || !(noneSendInstance && random.chance(0.5));
+      // Where groups say whom they allow, names must last; over HTTP all take part by an `Election`.
+      const hasInstance = profile.explicitGroups || profile.httpTtlMs !== null;
+      const sendsInstance = hasInstance || !(noneSendInstance && random.chance(0.5));
       const isNamesake = haveNamesake && i === count - 1;
       const options = {
         environment: this.#environment,

@@ -212,6 +212,8 @@ export interface CheckContext {
   readonly behindMs: number;
   /** How long after a pause a candidate may ask again: no event shows that the pause is over. */
   readonly resumedMs: number;
+  /** How long a candidate may take to notice that its server has stopped answering, where servers do. */
+  readonly noticedMs: number;
   /** How long after the faults what they left behind is over. */
   readonly settledMs: number;
   readonly groups: readonly GroupTruth[];

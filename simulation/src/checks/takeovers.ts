@@ -32,15 +32,22 @@ export class Takeovers implements Check {
   }
 
   onDemoted(by: Participant, reason: string): void {
-    if (GIVEN_BACK.has(reason)) this.#expect(by, SOON_MS, reason);
+    if (GIVEN_BACK.has(reason)) this.#expect(by, this.#soonMs, reason);
+  }
+
+  /** A candidate whose server has stopped answering has to notice that first. */
+  get #soonMs(): number {
+    return SOON_MS + this.#context.noticedMs;
   }
 
   onCrashed(by: Participant): void {
-    const { record } = this.#context.truth(by.groupId);
+    const { record, last } = this.#context.truth(by.groupId);
     const { driftRatio } = this.#context;
     const delayMs = record?.config?.policy.takeoverDelayMs ?? 0;
     const leaseMs = (by.ttlMs * (1 + driftRatio)) / (1 - driftRatio);
-    this.#expect(by, leaseMs + delayMs + OWN_DELAY_MS + SOON_MS, "crashed");
+    // The lease counts from its last renewal, or from a write after it.
+    const renewedMs = (last?.atMs ?? 0) - this.#context.nowMs();
+    this.#expect(by, renewedMs + leaseMs + delayMs + OWN_DELAY_MS + this.#soonMs, "crashed");
   }
 
   onLead({ groupId, led }: Lead): void {

@@ -12,20 +12,23 @@ import type { Mutant, Patch } from "./mutant.js";
  */
 export async function loadCopy(from: string | undefined, mutant: Mutant | undefined): Promise<CoreModule> {
   const root = await mkdtemp(join(tmpdir(), `tenure-${mutant?.name ?? "core"}-`));
-  const copyOf = (name: PackageName) => join(root, "node_modules", "@tenure", name);
+  const copyOf = (name: CopiedName) => join(root, "node_modules", "@tenure", name);
   try {
     await writeFile(join(root, "package.json"), '{ "type": "module" }');
     await copyCode(from ?? distOf("core"), copyOf("core"));
     if (from !== undefined) await copyCode(join(distOf("core"), "testing"), join(copyOf("core"), "testing"));
     await copyCode(distOf("client"), copyOf("client"));
+    await copyCode(distOf("server/parts"), copyOf("server"), SERVER_PARTS);
     for (const patch of mutant?.patches ?? [])
       await apply(copyOf(patch.package ?? "core"), patch, mutant?.name ?? "");
-    const load = (name: PackageName, file: string): Promise<unknown> =>
+    const load = (name: CopiedName, file: string): Promise<unknown> =>
       import(pathToFileURL(join(copyOf(name), file)).href);
     return {
       core: await load("core", "index.js"),
       testing: await load("core", "testing/index.js"),
       client: await load("client", "index.js"),
+      clientParts: await load("client", "parts.js"),
+      server: await load("server", "parts.js"),
     } as CoreModule;
   } finally {
     await rm(root, { recursive: true, force: true });
@@ -33,9 +36,13 @@ export async function loadCopy(from: string | undefined, mutant: Mutant | undefi
 }
 
 type PackageName = NonNullable<Patch["package"]>;
+type CopiedName = PackageName | "server";
+
+/** What words its answers; the rest of the server needs packages that a copy does not find. */
+const SERVER_PARTS = /^(?:parts|service-error|wire\/codec)\.js$/;
 
 /** The folder that a patch of this package is relative to. */
-export function distOf(name: PackageName): string {
+export function distOf(name: PackageName | "server/parts"): string {
   return dirname(fileURLToPath(import.meta.resolve(`@tenure/${name}`)));
 }
 
@@ -44,11 +51,11 @@ export function loadMutant(mutant: Mutant): Promise<CoreModule> {
 }
 
 /** Without source maps: they would point to sources that are not there. */
-async function copyCode(from: string, to: string): Promise<void> {
+async function copyCode(from: string, to: string, which = /\.js$/): Promise<void> {
   await mkdir(to, { recursive: true });
   await writeFile(join(to, "package.json"), '{ "type": "module", "exports": { ".": "./index.js" } }');
   for (const file of await readdir(from, { recursive: true })) {
-    if (!file.endsWith(".js") || /\.(?:test|test-kit)\.js$/.test(file)) continue;
+    if (!which.test(file) || /\.(?:test|test-kit)\.js$/.test(file)) continue;
     const code = await readFile(join(from, file), "utf8");
     await mkdir(dirname(join(to, file)), { recursive: true });
     await writeFile(join(to, file), code.replace(/\n\/\/# sourceMappingURL=.*$/, "\n"));

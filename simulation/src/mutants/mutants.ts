@@ -2,6 +2,7 @@ import { ACT_MUTANTS } from "./act-mutants.js";
 import { ANSWER_MUTANTS } from "./answer-mutants.js";
 import { ELECTION_MUTANTS } from "./election-mutants.js";
 import { FOUND_MUTANTS } from "./found-mutants.js";
+import { HTTP_MUTANTS } from "./http-mutants.js";
 import type { Mutant } from "./mutant.js";
 import { QUEUE_MUTANTS } from "./queue-mutants.js";
 import { RECORD_MUTANTS } from "./record-mutants.js";
@@ -16,5 +17,6 @@ export const MUTANTS: readonly Mutant[] = [
   ...QUEUE_MUTANTS,
   ...FOUND_MUTANTS,
   ...ELECTION_MUTANTS,
+  ...HTTP_MUTANTS,
   ...WORLD_MUTANTS,
 ];

@@ -1,0 +1,57 @@
+/** Mutants of the client over HTTP: what it does about a server that has stopped answering. */
+import type { Mutant, Patch } from "./mutant.js";
+
+function patch(file: string, find: string, replace: string): Patch {
+  return { package: "client", file, find, replace };
+}
+
+const profile = "frozen-servers";
+
+export const HTTP_MUTANTS: readonly Mutant[] = [
+  {
+    name: "one-long-wait",
+    rule: "a waiting campaign is a row of short waits, each with its time limit",
+    patches: [
+      patch(
+        "http/wait-in-slices.js",
+        "Math.min(Math.max(parsed.candidate.ttlMs * SLICE_SHARE, MIN_SLICE_MS), MAX_SLICE_MS)",
+        "parsed.waitMs",
+      ),
+    ],
+    profile,
+  },
+  {
+    name: "given-up-unmarked",
+    rule: "a server that has not answered within the caller's time limit is asked last by the next call",
+    patches: [
+      patch("http/transport.js", "if (hadTime && isTimeLimit(call.signal))", "if (false)"),
+      // Else the limits of the transport come first, and fail over within the call.
+      patch(
+        "http/http-elector.js",
+        "return this.#withinMs(ttlMs, 0.45);",
+        "return this.#options.requestTimeoutMs;",
+      ),
+    ],
+    profile,
+  },
+  {
+    name: "long-silence",
+    rule: "a watch leaves a server that is silent for about half a ttl",
+    patches: [
+      patch("http/sse-connection.js", "this.#clock.after(this.#limitMs,", "this.#clock.after(40_000,"),
+    ],
+    profile,
+  },
+  {
+    name: "slices-uncounted",
+    rule: "the wait of a campaign counts from before the first of its short waits",
+    patches: [
+      patch(
+        "http/wait-in-slices.js",
+        "Math.floor(elapsedMs) + (result.waitedMs ?? 0)",
+        "Math.floor(clock.monotonicMs() - startedMs) + (result.waitedMs ?? 0)",
+      ),
+    ],
+    profile,
+  },
+];
