@@ -4,7 +4,9 @@
  */
 import { main, run, runTool, ScriptError, setUp } from "./setup.mjs";
 
-const TESTS = ["run", "coordinator", "peers", "hostile"].map((folder) => `packages/cli/src/${folder}/`);
+const TESTS = ["run", "coordinator", "frozen-server", "peers", "hostile"].map(
+  (folder) => `packages/cli/src/${folder}/`,
+);
 
 await main(async () => {
   await setUp();
