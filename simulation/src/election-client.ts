@@ -1,8 +1,9 @@
 /** A client process whose part in each group is a real `Election` of the client library. */
-import type { Election } from "@tenure/client";
+import type { Election, ElectionOptions } from "@tenure/client";
 import type { Elector } from "@tenure/core";
 import type { Random } from "@tenure/core/testing";
 import type { ClientProcess, Lead, Participant } from "./checks/check.js";
+import type { WaitStyle } from "./environment.js";
 import { GrantedTime } from "./granted-time.js";
 import { HttpWitness } from "./http/http-witness.js";
 import { SimCarrier } from "./http/sim-carrier.js";
@@ -22,6 +23,19 @@ const TRUSTED_MS = 1.1;
  * faults, and the lease may end before the first renewal is answered.
  */
 const SHORT_SHARE = 0.6;
+
+type Waits = Pick<ElectionOptions, "campaignWaitMs" | "takeoverDelayMs">;
+
+const WAITS: Readonly<Record<WaitStyle, (random: Random, isFirstGroup: boolean) => Waits>> = {
+  queue: (random) => ({ campaignWaitMs: random.pick([2000, 30_000]), takeoverDelayMs: 0 }),
+  polls: () => ({ campaignWaitMs: 0, takeoverDelayMs: 0 }),
+  watch: () => ({ campaignWaitMs: 0, takeoverDelayMs: 300 }),
+  // In all groups but the first, candidates go by their watch.
+  mixed: (random, isFirstGroup) => ({
+    campaignWaitMs: isFirstGroup ? random.pick([0, 2000, 30_000]) : 0,
+    takeoverDelayMs: random.pick([0, 0, 0, 300]),
+  }),
+};
 
 interface Part extends Participant {
   readonly election: Election;
@@ -177,9 +191,7 @@ export class ElectionClient implements Client {
       priority: random.int(0, 2),
       random: () => random.next(),
       newId: () => (ids++ === 0 ? name : `${name}-${ids}`),
-      // In all groups but the first, candidates go by their watch.
-      campaignWaitMs: groupId === groupIds[0] ? random.pick([0, 2000, 30_000]) : 0,
-      takeoverDelayMs: random.pick([0, 0, 0, 300]),
+      ...WAITS[environment.waitStyle](random, groupId === groupIds[0]),
       retry: { initialBackoffMs: 20, maxBackoffMs: 400 },
     });
     const { time } = environment;

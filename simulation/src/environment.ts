@@ -6,11 +6,18 @@ import type { Profile } from "./profile.js";
 import type { SimServer } from "./sim-server.js";
 import type { Trace } from "./trace.js";
 
+/**
+ * How the candidates of a schedule wait: in the queue of their server, by campaigning now and then, or by their watch alone; `mixed`: each in
+ * its own way. Where all wait in one way, a fault of that way cannot hide behind the others.
+ */
+export type WaitStyle = "queue" | "polls" | "watch" | "mixed";
+
 /** What everybody in a world shares. */
 export interface Environment {
   readonly modules: CoreModule;
   readonly profile: Profile;
   readonly driftRatio: number;
+  readonly waitStyle: WaitStyle;
   /** Of every process; `null` where none is stopped at readings of its clock. */
   readonly stops: StopPlan | null;
   readonly time: VirtualClock;

@@ -125,6 +125,7 @@ export class World {
       modules,
       profile,
       driftRatio: DRIFT_RATIO,
+      waitStyle: profile.httpTtlMs === null ? "mixed" : random.pick(["queue", "polls", "watch", "mixed"]),
       stops: this.#stops,
       time: this.#time,
       random,

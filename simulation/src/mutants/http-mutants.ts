@@ -42,16 +42,4 @@ export const HTTP_MUTANTS: readonly Mutant[] = [
     ],
     profile,
   },
-  {
-    name: "slices-uncounted",
-    rule: "the wait of a campaign counts from before the first of its short waits",
-    patches: [
-      patch(
-        "http/wait-in-slices.js",
-        "Math.floor(elapsedMs) + (result.waitedMs ?? 0)",
-        "Math.floor(clock.monotonicMs() - startedMs) + (result.waitedMs ?? 0)",
-      ),
-    ],
-    profile,
-  },
 ];
