@@ -48,6 +48,10 @@ export interface Profile {
   readonly frozenServers: boolean;
   /** How long a leader is left in peace once the faults have ended, where leaders go then. */
   readonly leaderPeaceMs: readonly [number, number];
+  /** How many processes take part. */
+  readonly clients: readonly [number, number];
+  /** How long one that is gone stays away, once the faults have ended. */
+  readonly awayMs: number;
   /** How many watch all groups at once. */
   readonly allWatchers: number;
   /** How long a leader has work for. */
@@ -89,6 +93,8 @@ const usual: Profile = {
   httpTtlMs: null,
   frozenServers: false,
   leaderPeaceMs: [1500, 3500],
+  clients: [3, 6],
+  awayMs: 0,
   allWatchers: 0,
   workMs: [100, 4000],
   transfers: false,
@@ -145,7 +151,10 @@ export const PROFILES: Readonly<Record<string, Profile>> = {
     elections: true,
     httpTtlMs: [1000, 5000],
     frozenServers: true,
-    leaderPeaceMs: [3000, 12_000],
+    // So few that nobody else takes over where one does not.
+    clients: [2, 3],
+    awayMs: 9000,
+    leaderPeaceMs: [2000, 9000],
     servers: [2, 3],
     workMs: [8000, 60_000],
     chaosMs: 2000,

@@ -80,6 +80,8 @@ export class World {
   readonly #unreadable = new Set<string>();
   readonly #environment: Environment;
   readonly #clients: readonly Client[];
+  /** When each was last seen to run, once the faults have ended. */
+  readonly #lastSeenMs = new Map<Client, number>();
 
   constructor(options: WorldOptions) {
     this.#options = options;
@@ -182,8 +184,14 @@ export class World {
     this.#checks.onTick();
     // In the quiet part somebody must be there to campaign.
     if (this.#time.monotonicMs() >= this.#options.profile.chaosMs)
-      for (const client of this.#clients) client.start();
+      for (const client of this.#clients) this.#startAgain(client);
     this.#time.after(TICK_MS, () => this.#tick());
+  }
+
+  #startAgain(client: Client): void {
+    const nowMs = this.#time.monotonicMs();
+    if (client.process !== null) this.#lastSeenMs.set(client, nowMs);
+    else if (nowMs - (this.#lastSeenMs.get(client) ?? 0) >= this.#options.profile.awayMs) client.start();
   }
 
   #server(name: string, shared: Store): SimServer {
@@ -208,7 +216,7 @@ export class World {
   #drawClients(): readonly Client[] {
     const random = this.#random;
     const { profile } = this.#options;
-    const count = random.int(3, 6);
+    const count = random.int(...profile.clients);
     const noneSendInstance = random.chance(0.25);
     // Two processes of one name are what instance ids are for.
     const haveNamesake = count >= 4 && random.chance(0.5);

@@ -87,7 +87,9 @@ export class NoGaps implements Check {
       // Nobody is to lead a paused group.
       if ((truth.record?.pause ?? null) !== null)
         this.#lastLed.set(truth.groupId, this.#context.nowMs() + this.#context.resumedMs);
-      if (quietMs >= this.#context.settledMs + FIRST_LEADER_MS) this.#checkLed(truth);
+      // Where servers stop answering candidates are so few that all may be gone; L10 judges what follows a leader there.
+      if (quietMs >= this.#context.settledMs + FIRST_LEADER_MS && this.#context.noticedMs === 0)
+        this.#checkLed(truth);
       if (quietMs >= this.#context.settledMs) {
         this.#checkVacancy(truth);
         this.#checkNoticed(truth);
