@@ -52,7 +52,7 @@ const FOLLOW: Readonly<Record<FollowerOptions["kind"], Follow>> = {
     listen(({ event }) => {
       if (event === "became_leader") say("leads");
     });
-    candidate.start();
+    void candidate.start();
     return () => candidate.status()?.leaderId ?? null;
   },
 };

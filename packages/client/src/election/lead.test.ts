@@ -168,7 +168,7 @@ describe("lead", () => {
     const b = world.participant("b", { bare: true });
     const first = b.election.lead(() => new Promise((resolve) => b.clock.after(100, () => resolve(1))));
     const refusal = (await failureOf(b.election.lead(async () => 1))) as Error;
-    expect(refusal.message).toContain("lead starts the election itself, and it runs already");
+    expect(refusal.message).toContain("lead starts the election, and it runs already");
     await world.until(first);
   });
 
