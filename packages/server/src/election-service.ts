@@ -26,6 +26,7 @@ import { Watch } from "./watch.js";
 import { WatchMany } from "./watch-many.js";
 import * as codec from "./wire/codec.js";
 import type * as shapes from "./wire/shapes.js";
+import type { WatchManyBody } from "./wire/watch-shapes.js";
 import type { WatchFrom } from "./wire/watch-cursor.js";
 
 export interface ElectionServiceParts {
@@ -190,7 +191,7 @@ export class ElectionService {
   }
 
   /** Of several groups in one. Each counts as a watch, and each is refused by itself. */
-  watchMany(caller: Caller, { watches }: shapes.WatchManyBody): WatchMany {
+  watchMany(caller: Caller, { watches }: WatchManyBody): WatchMany {
     checkNamedOnce("watches", watches);
     const admitted: GroupWatch[] = [];
     const refused: { readonly groupId: string; readonly refusal: ServiceError }[] = [];

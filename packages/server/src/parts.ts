@@ -5,3 +5,4 @@
 export { asServiceError, HTTP_STATUS, notLeader, ServiceError } from "./service-error.js";
 export * as codec from "./wire/codec.js";
 export type * as shapes from "./wire/shapes.js";
+export type { WatchManyBody } from "./wire/watch-shapes.js";

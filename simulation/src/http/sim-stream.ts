@@ -1,7 +1,7 @@
 /** One stream of Server-Sent Events: what its server says arrives in order, later, or no more. */
 import type { OpenedStream } from "@tenure/client/parts";
 import type { ProcessClock, Random } from "@tenure/core/testing";
-import type { shapes } from "@tenure/server/parts";
+import type { WatchManyBody } from "@tenure/server/parts";
 import type { Environment } from "../environment.js";
 import { CallLost } from "../network.js";
 import type { ServerProcess, SimServer } from "../sim-server.js";
@@ -65,7 +65,7 @@ export class SimStream implements OpenedStream {
       });
       this.#atServer.signal.addEventListener("abort", forget);
       this.#say(() => this.#settle.open());
-      const { watches, keep_alive_ms } = this.#parts.request.body as shapes.WatchManyBody;
+      const { watches, keep_alive_ms } = this.#parts.request.body as WatchManyBody;
       for (const { group_id, cursor } of watches) void this.#tell(process, group_id, cursor);
       this.#keepAlive(process, keep_alive_ms ?? DEFAULT_KEEP_ALIVE_MS);
     });

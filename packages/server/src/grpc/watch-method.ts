@@ -2,7 +2,8 @@
 import { Type } from "typebox";
 import { batchCost } from "../limits/admission.js";
 import type { StreamItem, WatchItem } from "../watch.js";
-import { GroupParams, WatchManyBody } from "../wire/shapes.js";
+import { GroupParams } from "../wire/shapes.js";
+import { WatchManyBody } from "../wire/watch-shapes.js";
 import { cursorText, parseCursor } from "../wire/watch-cursor.js";
 import { MANY_BYTES } from "./election-methods.js";
 import { requestParser } from "./request-parser.js";

@@ -5,6 +5,7 @@
 import * as fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import * as shapes from "../wire/shapes.js";
+import { WatchManyBody, WatchQuery } from "../wire/watch-shapes.js";
 import { cleanUp, rawRequest, type Service, serve } from "./service.test-kit.js";
 
 interface Route {
@@ -28,7 +29,7 @@ const ROUTES: readonly Route[] = [
   one("POST", "/renew", shapes.RenewBody),
   one("POST", "/resign", shapes.ResignBody),
   one("GET", "/leader", undefined, shapes.LeaderQuery),
-  one("GET", "/watch", undefined, shapes.WatchQuery),
+  one("GET", "/watch", undefined, WatchQuery),
   one("GET", ""),
   one("PATCH", "", shapes.GroupPatch),
   one("DELETE", "", undefined, shapes.DeleteQuery),
@@ -44,8 +45,8 @@ const ROUTES: readonly Route[] = [
   { method: "POST", path: "/v1/renew", body: shapes.RenewManyBody },
   { method: "POST", path: "/v1/groups", body: shapes.GroupBody },
   { method: "GET", path: "/v1/groups", query: shapes.GroupsQuery },
-  { method: "GET", path: "/v1/watch", query: shapes.WatchQuery },
-  { method: "POST", path: "/v1/watch", body: shapes.WatchManyBody },
+  { method: "GET", path: "/v1/watch", query: WatchQuery },
+  { method: "POST", path: "/v1/watch", body: WatchManyBody },
   { method: "GET", path: "/v1/keys" },
   { method: "GET", path: "/v1/whoami", query: shapes.NoQuery },
   { method: "GET", path: "/healthz" },

@@ -6,7 +6,7 @@ import type { ServerResponse } from "node:http";
 import { type CancelTimer, type Clock, onAbort } from "@tenure/core";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import type { StreamItem } from "../watch.js";
-import { KEEP_ALIVE_MS } from "../wire/shapes.js";
+import { KEEP_ALIVE_MS } from "../wire/watch-shapes.js";
 import { ANSWER_HEADERS } from "./answer-headers.js";
 
 /**

@@ -5,6 +5,7 @@ import { SseStreams } from "./sse-streams.js";
 import { batchCost } from "../limits/admission.js";
 import { ServiceError } from "../service-error.js";
 import * as shapes from "../wire/shapes.js";
+import { KEEP_ALIVE_MS, WatchManyBody, WatchQuery } from "../wire/watch-shapes.js";
 import { parseCursor } from "../wire/watch-cursor.js";
 import type { App, AppParts } from "./app.js";
 import { endOf } from "./hang-up.js";
@@ -72,7 +73,7 @@ export function watchRoutes(app: App, { service, clock, stopping }: AppParts): v
         summary: "Changes of one group, as they happen",
         description,
         params: shapes.GroupParams,
-        querystring: shapes.WatchQuery,
+        querystring: WatchQuery,
         response,
       },
     },
@@ -85,7 +86,7 @@ export function watchRoutes(app: App, { service, clock, stopping }: AppParts): v
         tags,
         summary: "Changes of all groups, as they happen",
         description,
-        querystring: shapes.WatchQuery,
+        querystring: WatchQuery,
         response,
       },
     },
@@ -102,7 +103,7 @@ export function watchRoutes(app: App, { service, clock, stopping }: AppParts): v
           "Server-Sent Events without ids: each event carries its number, the cursor by which its group is resumed. " +
           "A group that may not be watched is told so by an event in the shape of an error with its group_id.",
         querystring: shapes.NoQuery,
-        body: shapes.WatchManyBody,
+        body: WatchManyBody,
         response: { ...response, 200: streamed },
       },
     },
@@ -138,7 +139,7 @@ function keepAliveOf(text: string | undefined): number | undefined {
   if (text === undefined) return undefined;
   const field = "keep_alive_ms";
   const keepAliveMs = parseCount(text, field);
-  const { min, max } = shapes.KEEP_ALIVE_MS;
+  const { min, max } = KEEP_ALIVE_MS;
   if (keepAliveMs >= min && keepAliveMs <= max) return keepAliveMs;
   throw new ServiceError("INVALID_REQUEST", `${field} must be from ${min} to ${max}`, { field });
 }

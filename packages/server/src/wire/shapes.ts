@@ -6,9 +6,9 @@
 import { LIMITS } from "@tenure/core";
 import { type Static, type TSchema, Type } from "typebox";
 
-const closed = { additionalProperties: false } as const;
+export const closed = { additionalProperties: false } as const;
 const ID = { minLength: 1, maxLength: LIMITS.idLength, pattern: "^[A-Za-z0-9._:/-]+$" } as const;
-const id = () => Type.String(ID);
+export const id = () => Type.String(ID);
 /** No bounds: whatever is outside of them is told those of the group's policy. */
 const ttlMs = () => Type.Integer({ description: "within min_ttl_ms and max_ttl_ms of the group's policy" });
 /** Not a union: those are told apart at run time, on the way of every answer. */
@@ -165,20 +165,6 @@ export const LeaderReply = Type.Object({
   age_ms: Type.Optional(Type.Integer()),
 });
 
-/** How often a stream says something, also where nothing happens. Proxies close what is silent for longer. */
-export const KEEP_ALIVE_MS = { min: 1000, max: 15_000 } as const;
-
-const keepAlive = `a stream sends a comment at least this often, ${KEEP_ALIVE_MS.min} to ${KEEP_ALIVE_MS.max}, by default ${KEEP_ALIVE_MS.max}`;
-
-export const WatchQuery = Type.Object(
-  {
-    cursor: Type.Optional(Type.String()),
-    timeout_ms: Type.Optional(Type.String()),
-    keep_alive_ms: Type.Optional(Type.String({ description: keepAlive })),
-  },
-  closed,
-);
-
 export const EventShape = Type.Object({
   type: Type.Enum(["LEADER_CHANGED", "LEADER_LOST", "RESYNC"]),
   group_id: Type.String(),
@@ -193,28 +179,6 @@ export const EventShape = Type.Object({
 /** What resumes each of many watches, besides its group. */
 const number = () =>
   Type.Integer({ description: "from 1 without gaps; the cursor of this event in a watch" });
-
-export const WatchManyBody = Type.Object(
-  {
-    watches: Type.Array(
-      Type.Object(
-        {
-          group_id: id(),
-          cursor: Type.Optional(
-            Type.Integer({ minimum: 0, description: "number of the last event seen of this group" }),
-          ),
-        },
-        closed,
-      ),
-      // As many groups as a request of renewals.
-      { minItems: 1, maxItems: LIMITS.renewMany, description: "each group once" },
-    ),
-    keep_alive_ms: Type.Optional(
-      Type.Integer({ minimum: KEEP_ALIVE_MS.min, maximum: KEEP_ALIVE_MS.max, description: keepAlive }),
-    ),
-  },
-  closed,
-);
 
 export const EventsReply = Type.Object({ events: Type.Array(EventShape), cursor: Type.String() });
 
@@ -396,7 +360,6 @@ export type ResignBody = Static<typeof ResignBody>;
 export type ErrorReply = Static<typeof ErrorReply>;
 export type LeaderReply = Static<typeof LeaderReply>;
 export type EventShape = Static<typeof EventShape>;
-export type WatchManyBody = Static<typeof WatchManyBody>;
 export type HistoryReply = Static<typeof HistoryReply>;
 export type EventsReply = Static<typeof EventsReply>;
 export type GroupBody = Static<typeof GroupBody>;

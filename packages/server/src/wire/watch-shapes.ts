@@ -1,0 +1,42 @@
+/** What watches ask for. The events that they are told are among the other shapes. */
+import { LIMITS } from "@tenure/core";
+import { type Static, Type } from "typebox";
+import { closed, id } from "./shapes.js";
+
+/** How often a stream says something, also where nothing happens. Proxies close what is silent for longer. */
+export const KEEP_ALIVE_MS = { min: 1000, max: 15_000 } as const;
+
+const keepAlive = `a stream sends a comment at least this often, ${KEEP_ALIVE_MS.min} to ${KEEP_ALIVE_MS.max}, by default ${KEEP_ALIVE_MS.max}`;
+
+export const WatchQuery = Type.Object(
+  {
+    cursor: Type.Optional(Type.String()),
+    timeout_ms: Type.Optional(Type.String()),
+    keep_alive_ms: Type.Optional(Type.String({ description: keepAlive })),
+  },
+  closed,
+);
+
+export const WatchManyBody = Type.Object(
+  {
+    watches: Type.Array(
+      Type.Object(
+        {
+          group_id: id(),
+          cursor: Type.Optional(
+            Type.Integer({ minimum: 0, description: "number of the last event seen of this group" }),
+          ),
+        },
+        closed,
+      ),
+      // As many groups as a request of renewals.
+      { minItems: 1, maxItems: LIMITS.renewMany, description: "each group once" },
+    ),
+    keep_alive_ms: Type.Optional(
+      Type.Integer({ minimum: KEEP_ALIVE_MS.min, maximum: KEEP_ALIVE_MS.max, description: keepAlive }),
+    ),
+  },
+  closed,
+);
+
+export type WatchManyBody = Static<typeof WatchManyBody>;
