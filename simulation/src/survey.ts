@@ -27,7 +27,7 @@ export async function survey(
   return total;
 }
 
-/** Runs a mutant until something catches it, or `limit` schedules have not. A seed of the mutant's own replaces `from`. */
+/** Runs a mutant until something catches it, or `limit` schedules have not. */
 export async function hunt(
   pool: Pool,
   mutant: Mutant,
@@ -36,8 +36,7 @@ export async function hunt(
   core?: string,
 ): Promise<BatchReport> {
   const total = emptyReport();
-  const first = mutant.seed ?? from;
-  for (let start = first; start < first + limit && total.caught.length === 0; start += BATCH) {
+  for (let start = from; start < from + limit && total.caught.length === 0; start += BATCH) {
     const job = {
       mutant: mutant.name,
       profile: mutant.profile ?? "usual",

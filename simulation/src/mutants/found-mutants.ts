@@ -171,17 +171,4 @@ export const FOUND_MUTANTS: readonly Mutant[] = [
     ],
     profile: "members",
   },
-  {
-    name: "another-step-down-is-evidence",
-    rule: "a step-down whose answer was lost is done only if the leader's term was ended by that very step-down",
-    patches: [
-      {
-        file: "elector/operator.js",
-        find: `event.reason === "deposed" &&
-        event.by === by);`,
-        replace: `event.reason === "deposed");`,
-      },
-    ],
-    seed: 300_918,
-  },
 ];

@@ -18,6 +18,4 @@ export interface Mutant {
   readonly patches: readonly Patch[];
   /** The world in which it shows soonest. */
   readonly profile?: string;
-  /** The first seed of the hunt, where chance finds the mutant too rarely from seed 1 on. */
-  readonly seed?: number;
 }
