@@ -1,7 +1,8 @@
 /**
- * The one place from which an election calls code that it does not wait for: loggers, metrics, tracers, listeners.
+ * The one place from which elections, roles and observers call code that they do not wait for: loggers, metrics, tracers,
+ * listeners.
  *
- * Such code never runs on the stack of the election. Each call is a microtask of its own, in order, so a caller has set its
+ * Such code never runs on the stack of its caller. Each call is a microtask of its own, in order, so a caller has set its
  * state and armed its timers first, and code that calls `stop()`, `resign()` or `isLeader()` finds the election consistent.
  * What it throws, and a promise that it rejects, is reported once for each subject and goes no further.
  */
@@ -33,4 +34,16 @@ export class UserCode<Subject> {
 
 function isThenable(value: unknown): value is PromiseLike<unknown> {
   return typeof (value as { then?: unknown } | null | undefined)?.then === "function";
+}
+
+/** The same logger or metrics, each of whose methods is called in that way. `failed` is called for the first failure only. */
+export function offStack<T extends object>(telemetry: T, failed: (error: unknown) => void): T {
+  const code = new UserCode<T>((_telemetry, error) => failed(error));
+  return new Proxy(telemetry, {
+    get: (target, name): unknown => {
+      const member: unknown = Reflect.get(target, name);
+      if (typeof member !== "function") return member;
+      return (...args: unknown[]): void => code.call(telemetry, () => member.apply(target, args));
+    },
+  });
 }

@@ -10,6 +10,7 @@ import {
 } from "@tenure/core";
 import { type ParsedRetry, parseRetry, type RetryOptions } from "../election/options.js";
 import { type Logger, SILENT } from "../election/telemetry.js";
+import { offStack } from "../election/user-code.js";
 
 /** Where a leader is reached, of what it tells about itself; `null` if it does not say. */
 export type AddressOf = (metadata: Metadata) => string | null | undefined;
@@ -75,7 +76,8 @@ export function parseObserver(given: ObserverOptions): ParsedObserver {
       LONGEST_MS,
     ),
     retry: parseRetry(retry),
-    logger: given.logger ?? SILENT,
+    // Where the logger itself fails, there is nothing left to report it to.
+    logger: offStack(given.logger ?? SILENT, () => {}),
     clock: given.clock ?? systemClock,
     random: given.random ?? Math.random,
   });

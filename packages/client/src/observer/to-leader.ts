@@ -16,6 +16,7 @@ import {
   systemClock,
 } from "@tenure/core";
 import { type Logger, SILENT } from "../election/telemetry.js";
+import { offStack } from "../election/user-code.js";
 import { type ForwardFailure, forwardRequest, hasBody } from "./forward-request.js";
 import { LeaderRoute, type Route } from "./leader-route.js";
 import type { ObservedLeader } from "./observed.js";
@@ -134,7 +135,7 @@ class ToLeader {
     }
     this.#route = new LeaderRoute({ observer, nodeId, isLeader, mode });
     this.#nodeId = nodeId ?? "-";
-    this.#logger = given.logger ?? SILENT;
+    this.#logger = offStack(given.logger ?? SILENT, () => {});
     this.#limits = {
       agent: given.agent ?? false,
       clock: given.clock ?? systemClock,

@@ -12,6 +12,8 @@ import { Broadcast } from "../election/broadcast.js";
 import { NotLeadingError } from "../election/errors.js";
 import { isPermanent } from "../election/retry.js";
 import type { ConnectionStatus, Mandate } from "../election/state.js";
+import type { Logger } from "../election/telemetry.js";
+import { offStack } from "../election/user-code.js";
 import { Conductor, type ConductorListener } from "./conductor.js";
 import {
   type ParsedManager,
@@ -22,7 +24,7 @@ import {
   type RoleOptions,
 } from "./options.js";
 import type { Role } from "./role.js";
-import type { RoleDemoteReason, RoleEvent, RoleManagerStatus, RoleStatus } from "./state.js";
+import type { RoleDemoteReason, RoleEvent, RoleManagerStatus, RoleMetrics, RoleStatus } from "./state.js";
 
 export type RolePromoteHook = (role: string, mandate: Mandate, signal: AbortSignal) => unknown;
 export type RoleDemoteHook = (role: string, reason: RoleDemoteReason) => unknown;
@@ -34,6 +36,8 @@ export class RoleManager implements AsyncDisposable {
   readonly #specs = new Map<string, ParsedRole>();
   readonly #removals = new Map<string, Promise<void>>();
   readonly #events = new Broadcast<RoleEvent>();
+  readonly #logger: Logger;
+  readonly #metrics: RoleMetrics;
   #promoteHook: RolePromoteHook | null = null;
   #demoteHook: RoleDemoteHook | null = null;
   #conductor: Conductor | null = null;
@@ -47,6 +51,12 @@ export class RoleManager implements AsyncDisposable {
   constructor(elector: Elector, options: RoleManagerOptions) {
     this.#elector = elector;
     this.#options = parseManager(options);
+    const { election, roleMetrics } = this.#options;
+    // Where the logger itself fails, there is nothing left to report it to.
+    this.#logger = offStack(election.logger, () => {});
+    this.#metrics = offStack(roleMetrics, (error) =>
+      this.#logger.error({ node: election.nodeId, err: error }, "roleMetrics failed"),
+    );
   }
 
   /** A role that is added after `start` can neither depend on others nor be part of a set. */
@@ -175,8 +185,8 @@ export class RoleManager implements AsyncDisposable {
   }
 
   #listener(): ConductorListener {
-    const { roleMetrics, election } = this.#options;
-    const { nodeId, logger } = election;
+    const { nodeId } = this.#options.election;
+    const [logger, roleMetrics] = [this.#logger, this.#metrics];
     return {
       promoted: (role, mandate, signal) => this.#promoted(role, mandate, signal),
       demoted: (role, reason) => this.#demoted(role, reason),
@@ -205,9 +215,9 @@ export class RoleManager implements AsyncDisposable {
   }
 
   async #promoted(role: string, mandate: Mandate, signal: AbortSignal): Promise<void> {
-    const { roleMetrics, election } = this.#options;
-    roleMetrics.promoted(election.nodeId);
-    roleMetrics.led(election.nodeId, (this.#led += 1));
+    const { nodeId } = this.#options.election;
+    this.#metrics.promoted(nodeId);
+    this.#metrics.led(nodeId, (this.#led += 1));
     this.#events.emit({ kind: "role-promoted", role, mandate });
     try {
       await this.#promoteHook?.(role, mandate, signal);
@@ -219,20 +229,20 @@ export class RoleManager implements AsyncDisposable {
   }
 
   async #demoted(role: string, reason: RoleDemoteReason): Promise<void> {
-    const { roleMetrics, election } = this.#options;
+    const { nodeId } = this.#options.election;
     try {
       await this.#demoteHook?.(role, reason);
     } catch (error) {
       this.#hookFailed(role, "onRoleDemote", error);
     }
-    roleMetrics.demoted(election.nodeId, reason);
-    roleMetrics.led(election.nodeId, (this.#led -= 1));
+    this.#metrics.demoted(nodeId, reason);
+    this.#metrics.led(nodeId, (this.#led -= 1));
     this.#events.emit({ kind: "role-demoted", role, reason });
   }
 
   #hookFailed(role: string, hook: string, error: unknown): void {
-    const { nodeId, logger } = this.#options.election;
-    logger.error({ node: nodeId, role, hook, err: error }, "a hook failed");
+    const { nodeId } = this.#options.election;
+    this.#logger.error({ node: nodeId, role, hook, err: error }, "a hook failed");
     this.#events.emit({ kind: "hook-failed", role, hook, error });
   }
 
