@@ -1,7 +1,7 @@
 import { VirtualClock } from "@tenure/core/testing";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { Breaker, breakerOf, type CallOutcome } from "./breaker.js";
-import { out } from "./scripted-elector.test-kit.js";
+import { out, silence } from "./scripted-elector.test-kit.js";
 import { failureOf, World } from "./world.test-kit.js";
 
 describe("A breaker", () => {
@@ -99,6 +99,24 @@ describe("Elections over one elector", () => {
     elector.mend();
     // The next trial comes within a second, and its answer ends the pauses of all others.
     await world.clock.advance(1500);
+    expect(all.filter((each) => each.isLeader()).length).toBe(30);
+    await world.until(Promise.all(all.map((each) => each.stop())));
+  });
+
+  test("give back their terms through its breaker: those that lapse together do not flood it, and lead again together", async () => {
+    const { elector, clock, election } = world.scripted("a", { groupId: "g0" });
+    const all = [election];
+    for (let i = 1; i < 30; i += 1) {
+      all.push(world.participant("a", { groupId: `g${i}`, clock }, () => elector).election);
+    }
+    await world.until(Promise.all(all.map((each) => each.start())));
+    elector.always(silence);
+    await world.clock.advance(6000);
+    expect(all.filter((each) => each.isLeader())).toEqual([]);
+    // Each its first, which were on their way before one had failed; then one at a time.
+    expect(elector.made("resign").length).toBeLessThanOrEqual(30 + 6);
+    elector.mend();
+    await world.clock.advance(1600);
     expect(all.filter((each) => each.isLeader()).length).toBe(30);
     await world.until(Promise.all(all.map((each) => each.stop())));
   });

@@ -13,7 +13,7 @@ export interface BreakerOptions {
 export type CallOutcome = "answered" | "failed" | "given-up";
 
 /**
- * A circuit breaker for campaigns over one elector: once so many in a row have failed, one at a time tries, and the
+ * A circuit breaker for campaigns and resignations over one elector: once so many in a row have failed, one at a time tries, and the
  * others wait for it. A thousand roles then ask a failing service no more than one would. Renewals do not pass through
  * it: a leader tries as long as it leads.
  */

@@ -5,7 +5,7 @@
  * election only the hooks, the telemetry and the highest term that was led or given up.
  */
 import { ClosedError, type Elector, type Metadata, sleep, unlessAborted } from "@tenure/core";
-import { breakerOf } from "./breaker.js";
+import { type Breaker, breakerOf } from "./breaker.js";
 import { Candidacy, type Won } from "./candidacy.js";
 import { Comeback } from "./comeback.js";
 import { ENDED } from "./ended.js";
@@ -43,6 +43,7 @@ export interface ElectionRunParts {
 export class ElectionRun {
   readonly instanceId: string;
   readonly watch: LeaderWatch;
+  readonly #breaker: Breaker;
   readonly preparation: Preparation;
   /** Resolves when the first campaign was answered, or could not be; rejects if the run failed before that. */
   readonly started: Promise<void>;
@@ -70,6 +71,7 @@ export class ElectionRun {
     this.instanceId = newId();
     this.#resignOnStop = deleteOnStop;
     this.#backoff = new Backoff(retry, random);
+    this.#breaker = options.breaker ?? breakerOf(elector, options.clock);
     this.watch = new LeaderWatch({
       ...options,
       elector,
@@ -221,7 +223,7 @@ export class ElectionRun {
       elector,
       options,
       instanceId: this.instanceId,
-      breaker: options.breaker ?? breakerOf(elector, options.clock),
+      breaker: this.#breaker,
       health,
       watch: this.watch,
       comeback: this.#comeback,
@@ -342,7 +344,7 @@ export class ElectionRun {
     const { elector, options, reporter, ended } = this.#parts;
     ended.term = Math.max(ended.term, term);
     const { instanceId } = this;
-    const resigned = await giveBack(elector, options, { instanceId, term }, (error) =>
+    const resigned = await giveBack(elector, this.#breaker, options, { instanceId, term }, (error) =>
       reporter.contact(error),
     );
     if (resigned) this.watch.note({ nodeId: null, term, reason: "resigned" }, options.nodeId);

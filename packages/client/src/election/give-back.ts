@@ -1,14 +1,18 @@
 import { type Elector, sleep } from "@tenure/core";
+import type { Breaker } from "./breaker.js";
 import { callWithin } from "./call-within.js";
 import type { ParsedElection } from "./options.js";
 import { Backoff, isPermanent } from "./retry.js";
 
 /**
  * Resigns a term that this process will never lead again, so that the next leader need not wait for its lease to end. Tries
- * until there is an answer, or until the lease must be over anyway. True if there was one.
+ * until there is an answer, or until the lease must be over anyway. True if there was one. It passes through the breaker: a
+ * thousand leases that run out because their elector does not answer must not be a thousand requests that it has to work off when
+ * it does again.
  */
 export async function giveBack(
   elector: Elector,
+  breaker: Breaker,
   options: ParsedElection,
   { instanceId, term }: { readonly instanceId: string; readonly term: number },
   failed: (error: unknown) => void,
@@ -17,13 +21,18 @@ export async function giveBack(
   const backoff = new Backoff(retry, random);
   const overAtMs = clock.monotonicMs() + ttlMs;
   const untilAnswered = new AbortController().signal;
-  while (clock.monotonicMs() < overAtMs) {
+  for (let leftMs = ttlMs; leftMs > 0; leftMs = overAtMs - clock.monotonicMs()) {
+    const admitted = callWithin(clock, leftMs, untilAnswered, (signal) => breaker.admit(signal));
+    const done = await admitted.catch(() => null);
+    if (done === null) return false;
     try {
       await callWithin(clock, connectionTimeoutMs, untilAnswered, (signal) =>
         elector.resign({ groupId, nodeId, instanceId, term }, { signal }),
       );
+      done("answered");
       return true;
     } catch (error) {
+      done(isPermanent(error) ? "answered" : "failed");
       failed(error);
       if (isPermanent(error)) return false;
       await sleep(clock, Math.min(backoff.next(error), ttlMs / 4));
