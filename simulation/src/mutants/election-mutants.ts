@@ -33,7 +33,7 @@ export const ELECTION_MUTANTS: readonly Mutant[] = [
     name: "demoted-at-work",
     rule: "onDemote follows when the work has ended",
     patches: [
-      patch("election-run.js", "await work;", ""),
+      patch("election-run.js", "const isPromoted = await work;", "const isPromoted = true;"),
       patch(
         "hooks.js",
         "this.#last = this.#last.then(async () => {",
