@@ -64,6 +64,8 @@ const LOST_RETRY_MS = 1000;
  * up too soon has often been won, and is then nobody's until it was given back or has run out.
  */
 const ANSWER_SHARE = 0.5;
+/** How often who withdraws asks whether it has won. The server that did not answer the campaign may be the first that is asked. */
+const MAX_ASKED = 2;
 /** How much of the first lease a wait in the elector's queue may cost at most. */
 const MAX_LEASE_FOR_WAIT = 0.25;
 
@@ -209,13 +211,16 @@ export class Candidacy {
     const { options, watch, giveBack } = this.#parts;
     const { clock, nodeId, connectionTimeoutMs } = options;
     const unstoppable = new AbortController();
-    try {
-      const { leader } = await callWithin(clock, connectionTimeoutMs, unstoppable.signal, (signal) =>
-        watch.ask(signal),
-      );
-      if (leader?.nodeId === nodeId) await giveBack(leader.term);
-    } catch {
-      // It does not answer; nothing is left to do.
+    for (let asked = 0; asked < MAX_ASKED; asked++) {
+      try {
+        const { leader } = await callWithin(clock, connectionTimeoutMs, unstoppable.signal, (signal) =>
+          watch.ask(signal),
+        );
+        if (leader?.nodeId === nodeId) await giveBack(leader.term);
+        return;
+      } catch {
+        // Another server may answer.
+      }
     }
   }
 

@@ -77,6 +77,18 @@ describe("stop", () => {
     expect(await isFree()).toBe(true);
   });
 
+  test("a candidate whose server does not answer asks again what it may have won, and gives it back", async () => {
+    const a = world.scripted("a");
+    a.elector.next("campaign", lostAnswer);
+    a.elector.next("campaign", silence);
+    await a.election.start();
+    await world.clock.advance(200);
+    // The first question goes to the server that has not answered the campaign either.
+    a.elector.next("leader", silence);
+    await world.until(a.election.stop());
+    expect(await isFree()).toBe(true);
+  });
+
   test("an election that gives up gives back what it may have won", async () => {
     const a = world.scripted("a", { retry: { maxAttempts: 1 } });
     a.elector.next("campaign", lostAnswer);
