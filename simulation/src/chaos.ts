@@ -7,6 +7,9 @@ import type { SimServer } from "./sim-server.js";
 
 const HOUR_MS = 3_600_000;
 const CUT_OFF_RATE = 0.3;
+const SEEN_MS = 1000;
+/** Who watches by a server that was frozen has heard all before the end. */
+const CAUGHT_UP_MS = 3000;
 
 export class Chaos {
   /** Per server, how long its monotonic clock has stood still in this life. */
@@ -169,14 +172,18 @@ export class Chaos {
    * Always the same one: the others work, and have seen every renewal when it was made. Who was away has not, and lets a lease stand
    * for as long as if it had been renewed just then.
    */
-  async #freezeServer(): Promise<never> {
-    const { time, servers, network, trace } = this.#environment;
+  async #freezeServer(): Promise<void> {
+    const { time, servers, network, trace, profile } = this.#environment;
     const random = this.#random.fork();
     const server = random.pick(servers);
+    // By then the others have seen what was written among the faults for as long as a lease lasts.
+    await sleep(time, (profile.httpTtlMs?.[1] ?? 0) + SEEN_MS);
     for (;;) {
       await sleep(time, random.between(100, 4000));
       const { process } = server;
-      const forMs = random.between(500, 12_000);
+      const leftMs = profile.chaosMs + profile.quietMs - CAUGHT_UP_MS - time.monotonicMs();
+      const forMs = Math.min(random.between(500, 12_000), leftMs);
+      if (forMs < 0) return;
       if (process === null) continue;
       const how = random.pick(["freeze", "swallow", "crash"] as const);
       if (how === "freeze") {

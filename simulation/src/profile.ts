@@ -158,7 +158,7 @@ export const PROFILES: Readonly<Record<string, Profile>> = {
     servers: [2, 3],
     workMs: [8000, 60_000],
     chaosMs: 2000,
-    quietMs: 28_000,
+    quietMs: 34_000,
   },
   /** One server, asked all the time for writes that carry over what is left of leases. */
   patches: { ...usual, servers: [1, 1], busyMs: 4, workMs: [50, 600], chaosMs: 0, quietMs: 8000 },

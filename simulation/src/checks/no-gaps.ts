@@ -1,4 +1,5 @@
 import type { ElectionRecord } from "@tenure/core";
+import type { SimServer } from "../sim-server.js";
 import type { GroupTruth, RecordWrite } from "../truth.js";
 import type { Standing } from "../waiting-rooms.js";
 import { type Check, type CheckContext, type Lead, leftMs, mayWin, type Participant } from "./check.js";
@@ -32,6 +33,8 @@ export class NoGaps implements Check {
   readonly #lastLed = new Map<string, number>();
   /** Per group, since when it can be won. */
   readonly #freeSince = new Map<string, number>();
+  /** When a server where somebody waits was last seen not to run: it has to catch up first. */
+  readonly #stoodStillMs = new WeakMap<SimServer, number>();
   readonly #ghosts = new Set<RecordWrite>();
   readonly #stopped = new Set<Lead["led"]>();
   readonly #judged: readonly GroupTruth[];
@@ -110,12 +113,15 @@ export class NoGaps implements Check {
       this.#freeSince.delete(groupId);
       return;
     }
+    for (const { server } of this.#context.rooms.waiting(groupId))
+      if (server.process?.clock.isRunning !== true) this.#stoodStillMs.set(server, nowMs);
     const sinceMs = this.#freeSince.get(groupId) ?? nowMs;
     this.#freeSince.set(groupId, sinceMs);
     const vacantMs = VACANT_MS + this.#someCallsMs;
     if (nowMs - sinceMs < vacantMs) return;
     for (const each of this.#context.rooms.waiting(groupId)) {
       if (nowMs - each.arrivedMs < vacantMs || !isThere(each) || !mayWin(last.record, each.request)) continue;
+      if (nowMs - (this.#stoodStillMs.get(each.server) ?? Number.NEGATIVE_INFINITY) < vacantMs) continue;
       this.#context.fail(
         "L6",
         `${groupId} is free since ${sinceMs.toFixed(0)}, and ${each.request.nodeId} waits at ${each.server.name} ` +

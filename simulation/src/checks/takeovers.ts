@@ -92,7 +92,8 @@ export class Takeovers implements Check {
     const { record } = this.#context.truth(groupId);
     const { process, ttlMs } = participant;
     if (this.#context.nowMs() < participant.restsUntilMs + SOON_MS) return false;
-    if (participant.groupId !== groupId || !process.clock.isRunning || participant.awakeMs() < READY_MS)
+    const readyMs = READY_MS + this.#context.noticedMs;
+    if (participant.groupId !== groupId || !process.clock.isRunning || participant.awakeMs() < readyMs)
       return false;
     const isHeldBack = record === null || record.pause !== null || record.transfer !== null;
     return !isHeldBack && mayWin(record, { groupId, nodeId: process.nodeId, ttlMs });
