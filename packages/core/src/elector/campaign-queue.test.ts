@@ -197,6 +197,39 @@ describe("a successor", () => {
     expect(queue.departed).toBeNull();
   });
 
+  test("whose wait has ended and that hangs up before it is answered has departed at once", () => {
+    const queue = new CampaignQueue();
+    const ended = waiter("b", { waitMs: 10 });
+    queue.successor = mark("b");
+    queue.add(ended);
+    queue.takeEnded(10, 1);
+    queue.leave(ended, 11);
+    expect(queue.departed).toBe("b");
+  });
+
+  test("whose wait has ended and that waits again has not departed when its first campaign hangs up", () => {
+    const queue = new CampaignQueue();
+    const ended = waiter("b", { waitMs: 10 });
+    queue.successor = mark("b");
+    queue.add(ended);
+    queue.takeEnded(10, 1);
+    queue.add(waiter("b", { waitMs: 5_000 }));
+    queue.leave(ended, 11);
+    expect(queue.departed).toBeNull();
+  });
+
+  test("of a later transfer has not departed when a campaign hangs up that ended during an earlier one", () => {
+    const queue = new CampaignQueue();
+    const ended = waiter("b", { waitMs: 10 });
+    queue.successor = mark("b");
+    queue.add(ended);
+    queue.takeEnded(10, 1);
+    queue.successor = null;
+    queue.successor = mark("b");
+    queue.leave(ended, 11);
+    expect(queue.departed).toBeNull();
+  });
+
   test("of a later transfer, which waits at another server, has not departed with its old place here", () => {
     const queue = new CampaignQueue();
     queue.successor = mark("b");

@@ -86,9 +86,9 @@ export class CampaignQueue implements Waiters<Waiter> {
     if (this.#takeOut(waiter)) this.#notice(waiter);
   }
 
-  /** Its caller has hung up. */
+  /** Its caller has hung up, perhaps between the end of its wait and the answer. */
   leave(waiter: Waiter, nowMs: number): void {
-    if (!this.#takeOut(waiter)) return;
+    if (!this.#takeOut(waiter) && !this.#isExpectedBack(waiter)) return;
     this.#keepPlace(waiter, nowMs, null);
     this.#notice(waiter);
   }
@@ -118,6 +118,12 @@ export class CampaignQueue implements Waiters<Waiter> {
     const { nodeId } = waiter.candidate;
     for (const other of this.#byNode.get(nodeId) ?? []) if (this.#maySucceed(other)) return;
     this.#departed = nodeId;
+  }
+
+  /** Whether its wait has ended, and its place is kept because the present transfer is for its candidate. */
+  #isExpectedBack(waiter: Waiter): boolean {
+    const place = this.#places.get(placeOf(waiter));
+    return place?.waiter === waiter && place.handover === this.#handover;
   }
 
   #keepPlace(waiter: Waiter, nowMs: number, handover: number | null): void {

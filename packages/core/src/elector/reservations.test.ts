@@ -1,5 +1,6 @@
 /** A group is kept for a successor only as long as the successor may still come. */
 import { expect, test } from "vitest";
+import { sleep } from "../clock.js";
 import { A, B, C, claimOf, failureOf, inWorld, stateOf, wonBy } from "./world.test-kit.js";
 
 const PREEMPT = { groupId: "g", policy: { strategy: "priority", preempt: true } } as const;
@@ -37,6 +38,32 @@ test(
     const other = two.elector.campaign({ ...C, waitMs: 60_000 });
     await w.clock.advance(50);
     // The server where the challenger waits does not hear of the vacancy before the challenger is gone.
+    hangUp.abort(new Error("crashed"));
+    const resigned = two.elector.resign(claimOf(A, 1));
+    const { tookMs } = await w.until(other);
+    await Promise.all([failure, resigned]);
+    expect(wonBy(await other)).toBe("c");
+    expect(tookMs).toBeLessThan(100);
+  }),
+);
+
+test(
+  "a vacancy goes to another candidate at once when the successor hung up between the end of its wait and the answer",
+  inWorld(async (w) => {
+    const one = w.server();
+    const two = w.server();
+    await one.elector.createGroup(PREEMPT);
+    await one.elector.campaign({ ...A, ttlMs: 2000 });
+    const hangUp = new AbortController();
+    const challenge = one.elector.campaign({ ...B, priority: 9, waitMs: 100 }, { signal: hangUp.signal });
+    const failure = failureOf(challenge);
+    const other = two.elector.campaign({ ...C, waitMs: 60_000 });
+    await w.clock.advance(99);
+    expect((await w.record()).transfer).toMatchObject({ toNodeId: "b", ready: true });
+    // The wait ends, and the last attempt of the campaign needs a fresh record.
+    one.store.onSync = (apply) => sleep(w.clock, 20).then(apply);
+    await w.clock.advance(1);
+    expect(await stateOf(challenge)).toBe("pending");
     hangUp.abort(new Error("crashed"));
     const resigned = two.elector.resign(claimOf(A, 1));
     const { tookMs } = await w.until(other);
