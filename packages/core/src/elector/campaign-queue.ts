@@ -93,6 +93,22 @@ export class CampaignQueue implements Waiters<Waiter> {
     this.#notice(waiter);
   }
 
+  /**
+   * This server has made the transfer ready, because the successor waited here. A campaign of the successor that left while this
+   * was written counts as one that leaves now: if its caller hung up, it has departed; if its wait ended, it is expected back.
+   */
+  madeReady(): void {
+    const mark = this.#successor;
+    if (mark === null) return;
+    for (const each of this.#byNode.get(mark.toNodeId) ?? []) if (this.#maySucceed(each)) return;
+    for (const [key, place] of this.#places) {
+      if (!this.#maySucceed(place.waiter) || place.waiter.gone) continue;
+      this.#places.set(key, { ...place, handover: this.#handover });
+      return;
+    }
+    this.#departed = mark.toNodeId;
+  }
+
   /** Gives a campaign that has just arrived the place that its candidate has left, if that is still kept. */
   restorePlace(waiter: Waiter, nowMs: number): void {
     const place = this.#places.get(placeOf(waiter));

@@ -92,7 +92,13 @@ export class Campaigns {
     if (!this.#engine.exists(seen.record)) this.#endAllWaits(group);
     const decision = attend(seen, group.waiters, stampOf(now));
     if (decision.kind === "rest") return REST;
-    if (decision.kind === "write") return { kind: "write", change: decision, written: "decide again" };
+    if (decision.kind === "write") {
+      const makesReady = decision.next.transfer?.ready === true && seen.record.transfer?.ready !== true;
+      const landed = () => {
+        if (makesReady) group.transferMadeReady();
+      };
+      return { kind: "write", change: decision, written: "decide again", landed };
+    }
     const { waiter } = decision;
     const campaign = this.#decide(seen, now, waiter.candidate);
     switch (campaign.kind) {

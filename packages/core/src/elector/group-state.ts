@@ -164,11 +164,21 @@ export class GroupState implements AgendaItem {
   }
 
   enqueue(waiter: Waiter): void {
+    this.#openQueue().add(waiter);
+  }
+
+  /** This server has made the transfer ready, because the successor waited here. */
+  transferMadeReady(): void {
+    this.#openQueue().madeReady();
+    this.#dropIdleQueue();
+  }
+
+  #openQueue(): CampaignQueue {
     if (this.queue === null) {
       this.queue = new CampaignQueue();
       this.#tellSuccessor();
     }
-    this.queue.add(waiter);
+    return this.queue;
   }
 
   dequeue(waiter: Waiter): void {

@@ -1,7 +1,7 @@
 /** A group is kept for a successor only as long as the successor may still come. */
 import { expect, test } from "vitest";
 import { sleep } from "../clock.js";
-import { A, B, C, claimOf, failureOf, inWorld, stateOf, wonBy } from "./world.test-kit.js";
+import { A, B, C, claimOf, failureOf, Held, inWorld, stateOf, wonBy } from "./world.test-kit.js";
 
 const PREEMPT = { groupId: "g", policy: { strategy: "priority", preempt: true } } as const;
 
@@ -70,6 +70,47 @@ test(
     await Promise.all([failure, resigned]);
     expect(wonBy(await other)).toBe("c");
     expect(tookMs).toBeLessThan(100);
+  }),
+);
+
+test(
+  "a leader is not asked to yield to a challenger that hung up while the request to yield was written",
+  inWorld(async (w) => {
+    const { elector, store } = w.server();
+    await elector.createGroup(PREEMPT);
+    await elector.campaign({ ...A, ttlMs: 2000 });
+    const hangUp = new AbortController();
+    const held = new Held();
+    store.next("r/", held.fate);
+    const challenge = elector.campaign({ ...B, priority: 9, waitMs: 60_000 }, { signal: hangUp.signal });
+    const failure = failureOf(challenge);
+    await held.arrived;
+    hangUp.abort(new Error("crashed"));
+    await failure;
+    held.release();
+    await w.clock.advance(50);
+    expect((await w.record()).transfer).toBeNull();
+    expect(await elector.renew({ ...claimOf(A, 1), ttlMs: 2000 })).not.toHaveProperty("transferTo");
+  }),
+);
+
+test(
+  "a challenger whose wait ended while the request to yield was written is expected back for a second",
+  inWorld(async (w) => {
+    const { elector, store } = w.server();
+    await elector.createGroup(PREEMPT);
+    await elector.campaign({ ...A, ttlMs: 10_000 });
+    const held = new Held();
+    store.next("r/", held.fate);
+    const challenge = elector.campaign({ ...B, priority: 9, waitMs: 100 });
+    await held.arrived;
+    await w.clock.advance(100);
+    held.release();
+    expect(await challenge).toMatchObject({ kind: "lost" });
+    await w.clock.advance(900);
+    expect((await w.record()).transfer).toMatchObject({ toNodeId: "b", ready: true });
+    await w.clock.advance(200);
+    expect((await w.record()).transfer).toBeNull();
   }),
 );
 
