@@ -128,8 +128,12 @@ export class Operator {
     bell: Bell,
   ): Promise<Leader | null> {
     let fromTerm = 0;
+    let isOver = false;
     let { toNodeId } = transfer;
-    const acted = await this.#actOnExisting(group, (seen) => {
+    const acted = await this.#actOnExisting(group, (seen, _, uncertain) => {
+      // The answer to the first write was lost, and the term that it was for is over: how that term ended is the outcome.
+      isOver = uncertain && seen.record.term > fromTerm;
+      if (isOver) return { kind: "unchanged" };
       fromTerm = seen.record.term;
       const decision = decideTransfer(seen, transfer, successorsOf(group, this.#engine.members, absent));
       if (decision.kind === "write") toNodeId = decision.next.transfer?.toNodeId ?? toNodeId;
@@ -138,7 +142,7 @@ export class Operator {
     if (toNodeId === null) throw new Error("a transfer was written without a successor");
     const successor = toNodeId;
     // Nothing to do: the successor leads.
-    if (acted.kind === "unchanged") fromTerm--;
+    if (acted.kind === "unchanged" && !isOver) fromTerm--;
     let isOverdue = false;
     const isChosen = transfer.toNodeId === null;
     const cancel = this.#engine.after(isChosen ? FOUND_MS : transfer.timeoutMs, () => (isOverdue = isChosen));

@@ -1,6 +1,6 @@
 /** Acts of an operator whose answer was lost: an act is answered as done only where the record is evidence of that very act. */
 import { expect, test } from "vitest";
-import { A, B, claimOf, failureOf, inWorld, lostAnswer, lostRequest, wonBy } from "./world.test-kit.js";
+import { A, B, C, claimOf, failureOf, inWorld, lostAnswer, lostRequest, wonBy } from "./world.test-kit.js";
 
 const OPS = { groupId: "g", by: "ops" };
 
@@ -106,5 +106,47 @@ test(
     letSyncs();
     expect((await w.until(deletion)).value).toMatchObject({ code: "BACKEND_UNAVAILABLE" });
     expect(await two.elector.renew({ ...claimOf(B, 1), ttlMs: 1000 })).toMatchObject({ kind: "renewed" });
+  }),
+);
+
+test(
+  "a transfer whose answer was lost is answered as done where the successor has led and gone meanwhile",
+  inWorld(async (w) => {
+    const one = w.server();
+    const two = w.server();
+    await one.elector.campaign(A);
+    const successor = two.elector.campaign({ ...B, waitMs: 60_000 });
+    await w.clock.advance(0);
+    one.store.next("r/", lostAnswer);
+    const letSyncs = one.store.holdSyncs();
+    const transfer = one.elector.transfer({ ...OPS, toNodeId: "b" });
+    await w.clock.advance(10);
+    await two.elector.resign(claimOf(A, 1));
+    expect(wonBy(await successor)).toBe("b");
+    await two.elector.resign(claimOf(B, 2));
+    await two.elector.campaign(C);
+    letSyncs();
+    expect((await w.until(transfer)).value).toMatchObject({ nodeId: "b", term: 2 });
+    expect(await w.record()).toMatchObject({ term: 3, holder: { nodeId: "c" }, transfer: null });
+  }),
+);
+
+test(
+  "a transfer whose write was lost does not ask the next leader to yield",
+  inWorld(async (w) => {
+    const one = w.server();
+    const two = w.server();
+    await one.elector.campaign(A);
+    one.store.next("r/", lostRequest);
+    const letSyncs = one.store.holdSyncs();
+    const transfer = failureOf(one.elector.transfer({ ...OPS, toNodeId: "b" }));
+    await w.clock.advance(10);
+    await two.elector.resign(claimOf(A, 1));
+    await two.elector.campaign(C);
+    letSyncs();
+    const { value, tookMs } = await w.until(transfer);
+    expect(value).toMatchObject({ code: "CONFLICT", message: "c was elected instead" });
+    expect(tookMs).toBe(0);
+    expect(await w.record()).toMatchObject({ term: 2, holder: { nodeId: "c" }, transfer: null });
   }),
 );
