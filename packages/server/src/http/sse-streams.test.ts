@@ -56,6 +56,34 @@ test("a reader that does not read is not sent more than fits on the way, and is 
   await isOver;
 });
 
+test("the events of one turn leave in one write, and all of them before the stream ends", async () => {
+  const event = (number: number) =>
+    ({ type: "RESYNC", reason: `${number}` }) as unknown as WatchItem["event"];
+  async function* three(): AsyncGenerator<WatchItem, undefined> {
+    for (const number of [1, 2, 3]) yield { event: event(number), cursor: number, partial: false };
+  }
+  const app = Fastify();
+  const streams = new SseStreams(systemClock, new AbortController().signal);
+  later(() => streams.close());
+  const written: string[] = [];
+  app.get("/", (request, reply) => {
+    const { raw } = reply;
+    const write = raw.write.bind(raw);
+    vi.spyOn(raw, "write").mockImplementation((text: unknown) => {
+      written.push(String(text));
+      return write(text);
+    });
+    const items = three();
+    streams.send(request, reply, items, items.next());
+    return reply;
+  });
+  const { body } = await app.inject("/");
+  later(() => app.close());
+  const frames = [1, 2, 3].map((number) => `id: ${number}\ndata: {"type":"RESYNC","reason":"${number}"}\n\n`);
+  expect(written).toEqual([frames.join("")]);
+  expect(body).toBe(frames.join(""));
+});
+
 test("one turn of the event loop sends 100 keep-alives, however many streams are open", async () => {
   const timers: (() => void)[] = [];
   const turns: (() => void)[] = [];
