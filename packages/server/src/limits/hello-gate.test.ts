@@ -93,10 +93,10 @@ test("a connection that is silent, or stops within its first record, is closed a
   expect(accepted.map(({ destroyed }) => destroyed)).toEqual([true, true]);
 });
 
-test("one turn of the event loop begins 4 handshakes and closes 20 connections, however many have arrived", async () => {
+test("one turn of the event loop begins one handshake and closes 20 connections, however many have arrived", async () => {
   const { clock, turns } = turnedByHand();
   const { passed, accepted, open } = await gated(clock);
-  for (let index = 0; index < 10; index++) await open(RECORD);
+  for (let index = 0; index < 4; index++) await open(RECORD);
   for (let index = 0; index < 50; index++) (await open()).end();
   // The gate no longer listens when it has decided.
   await until(() => accepted.every((socket) => socket.listenerCount("readable") === 0));
@@ -107,9 +107,10 @@ test("one turn of the event loop begins 4 handshakes and closes 20 connections, 
     seen.push([passed.length, accepted.filter(({ destroyed }) => destroyed).length]);
   }
   expect(seen).toEqual([
-    [4, 20],
-    [8, 40],
-    [10, 50],
+    [1, 20],
+    [2, 40],
+    [3, 50],
+    [4, 50],
   ]);
 });
 

@@ -6,8 +6,11 @@ const HANDSHAKE = 0x16;
 const HEAD_BYTES = 5;
 /** Of a record, as TLS has it. */
 const MAX_RECORD_BYTES = 2 ** 14;
-/** A handshake takes about half a millisecond of processor time until the server has signed. */
-const MAX_HANDSHAKES_PER_TURN = 4;
+/**
+ * A handshake takes about half a millisecond of processor time until the server has signed, and a renewal takes several turns. More per
+ * turn would not finish a crowd of handshakes sooner, because turns follow each other at once.
+ */
+const MAX_HANDSHAKES_PER_TURN = 1;
 const MAX_CLOSED_PER_TURN = 20;
 
 export interface HelloGateParts {
@@ -29,8 +32,8 @@ interface Waiting {
  * sends something else, or nothing in time, never does. TLS takes about 40 KB and 100 µs for a connection before its first byte,
  * and more to close it again, so that anybody could hold up a server by connections that are silent.
  *
- * Connections come and go by the thousand in one turn of the event loop, when somebody wants that. A turn begins a few
- * handshakes and closes a few connections, and the rest waits for the next turn; so do requests, but not for all of it.
+ * Connections come and go by the thousand in one turn of the event loop, when somebody wants that. A turn begins one
+ * handshake and closes a few connections, and the rest waits for the next turn; so do requests, but not for all of it.
  */
 export class HelloGate {
   readonly #parts: HelloGateParts;
