@@ -1,14 +1,25 @@
-import type { CallOptions, CasOp, CasOutcome, FeedItem, Revision, Store, StoreLimits } from "@tenure/core";
+import type {
+  CallOptions,
+  CasOp,
+  CasOutcome,
+  FeedItem,
+  Revision,
+  Store,
+  StoreFeatures,
+  StoreLimits,
+} from "@tenure/core";
 
 /** The one shared store, with a tap: `onWrite` hears of every accepted write at the moment it is accepted. */
 export class TruthStore implements Store {
   readonly name: string;
+  readonly features: StoreFeatures;
   readonly limits: StoreLimits;
   readonly #inner: Store;
   readonly #onWrite: (key: string, value: string, revision: Revision) => void;
 
   constructor(inner: Store, onWrite: (key: string, value: string, revision: Revision) => void) {
     this.name = inner.name;
+    this.features = inner.features;
     this.limits = inner.limits;
     this.#inner = inner;
     this.#onWrite = onWrite;

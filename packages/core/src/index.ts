@@ -86,7 +86,9 @@ export {
 } from "./policy.js";
 export type { ElectionRecord, Holder } from "./record.js";
 export { checkBatch } from "./store/check-batch.js";
-export { FeedHub, type FeedHubOptions } from "./store/feed-hub.js";
+export { type FeedSink, NothingWritten, type StoreDriver, type WriteCall } from "./store/driver.js";
+export { DriverStore, storeOf } from "./store/driver-store.js";
+export { FeedHub, type Snapshot } from "./store/feed-hub.js";
 export { MemoryStore } from "./store/memory-store.js";
 export type {
   CallOptions,
@@ -96,7 +98,10 @@ export type {
   FeedItem,
   Revision,
   Store,
+  StoreFeatures,
   StoreLimits,
+  StoreManifest,
 } from "./store/store.js";
+export { MAX_KEY_LENGTH } from "./store/store.js";
 export { onAbort, unlessAborted } from "./on-abort.js";
 export { systemClock } from "./system-clock.js";

@@ -10,12 +10,13 @@ import { storeConformance } from "@tenure/core/conformance";
 import { VirtualClock } from "@tenure/core/testing";
 import { describe, expect, test } from "vitest";
 import { DeferredStore, type StoreState } from "./deferred-store.js";
-import type { StoreDriver } from "./store-driver.js";
+import type { StoreOpener } from "./store-opener.js";
 
 /** An engine that fails as it is told to, until it is up; then it is a store in memory. */
-class LateEngine implements StoreDriver {
+class LateEngine implements StoreOpener {
   readonly name = "late";
   readonly store = new MemoryStore();
+  readonly features = this.store.features;
   readonly limits = this.store.limits;
   failure: Error | null = new BackendUnavailableError("nothing listens");
   attempts = 0;

@@ -9,12 +9,13 @@ import {
   type Revision,
   sleep,
   type Store,
+  type StoreFeatures,
   type StoreLimits,
   systemClock,
   TenureError,
 } from "@tenure/core";
 import { Backoff } from "./backoff.js";
-import type { StoreDriver } from "./store-driver.js";
+import type { StoreOpener } from "./store-opener.js";
 
 /** What became of an attempt to open a store. */
 export type StoreState =
@@ -43,8 +44,9 @@ const REFUSED_RETRY_MS = 30_000;
  */
 export class DeferredStore implements Store {
   readonly name: string;
+  readonly features: StoreFeatures;
   readonly limits: StoreLimits;
-  readonly #driver: StoreDriver;
+  readonly #driver: StoreOpener;
   readonly #clock: Clock;
   readonly #onState: (state: StoreState) => void;
   readonly #stop = new AbortController();
@@ -54,11 +56,12 @@ export class DeferredStore implements Store {
   #closing: Promise<void> | null = null;
 
   private constructor(
-    driver: StoreDriver,
+    driver: StoreOpener,
     { clock = systemClock, onState = () => {} }: DeferredStoreOptions,
     failure: BackendUnavailableError,
   ) {
     this.name = driver.name;
+    this.features = driver.features;
     this.limits = driver.limits;
     this.#driver = driver;
     this.#clock = clock;
@@ -71,7 +74,7 @@ export class DeferredStore implements Store {
    * The engine's own store if it can be opened at once. Rejects as `driver.open` does, except that an engine which cannot
    * be reached is opened later.
    */
-  static async open(driver: StoreDriver, options: DeferredStoreOptions = {}): Promise<Store> {
+  static async open(driver: StoreOpener, options: DeferredStoreOptions = {}): Promise<Store> {
     try {
       return await driver.open({});
     } catch (error) {
@@ -85,7 +88,7 @@ export class DeferredStore implements Store {
    * `BackendUnavailableError`. Rejects at once where another attempt would not help: `InvalidRequestError`.
    */
   static async openWithin(
-    driver: StoreDriver,
+    driver: StoreOpener,
     limitMs: number,
     { clock = systemClock, onState = () => {} }: DeferredStoreOptions = {},
   ): Promise<Store> {

@@ -6,4 +6,4 @@ export type { StoreState } from "./deferred-store.js";
 export type { NatsConnectionLike } from "./nats/connection-like.js";
 export { openStore, type OpenStoreOptions, type StoreConnection } from "./open-store.js";
 export type { PgPoolLike } from "./postgres/pool-like.js";
-export type { StoreDriver } from "./store-driver.js";
+export type { StoreOpener } from "./store-opener.js";

@@ -9,7 +9,7 @@ import {
 import { DeferredStore, type DeferredStoreOptions } from "./deferred-store.js";
 import type { NatsConnectionLike } from "./nats/connection-like.js";
 import type { PgPoolLike } from "./postgres/pool-like.js";
-import type { StoreDriver } from "./store-driver.js";
+import type { StoreOpener } from "./store-opener.js";
 
 export interface OpenStoreOptions extends DeferredStoreOptions {
   /**
@@ -54,7 +54,7 @@ export type StoreConnection =
 type Engine =
   /** Within this machine: there is nothing to wait for. */
   | { readonly kind: "local"; open(rest: string, clock: Clock | undefined): Promise<Store> }
-  | { readonly kind: "remote"; driver(url: string): Promise<StoreDriver> };
+  | { readonly kind: "remote"; driver(url: string): Promise<StoreOpener> };
 
 const POSTGRES: Engine = { kind: "remote", driver: postgresDriver };
 
@@ -103,23 +103,23 @@ export async function openStore(
 }
 
 function openDriver(
-  driver: StoreDriver,
+  driver: StoreOpener,
   { ifUnreachable, waitMs = 0, ...options }: OpenStoreOptions,
 ): Promise<Store> {
   if (ifUnreachable === "wait") return DeferredStore.open(driver, options);
   return DeferredStore.openWithin(driver, waitMs, options);
 }
 
-async function connectionDriver(given: StoreConnection): Promise<StoreDriver> {
+async function connectionDriver(given: StoreConnection): Promise<StoreOpener> {
   if (isObject(given) && "nats" in given) {
     const { nats: connection, ...rest } = given;
     const { NatsStore } = await import("./nats/index.js");
-    return NatsStore.driver({ ...rest, connection });
+    return NatsStore.opener({ ...rest, connection });
   }
   if (isObject(given) && "postgres" in given) {
     const { postgres: pool, ...rest } = given;
     const { PostgresStore } = await import("./postgres/index.js");
-    return PostgresStore.driver({ ...rest, pool });
+    return PostgresStore.opener({ ...rest, pool });
   }
   throw new InvalidRequestError("store", "must be a URL, { nats: connection, bucket } or { postgres: pool }");
 }
@@ -137,22 +137,22 @@ async function openEmbedded(rest: string, clock: Clock | undefined): Promise<Sto
   return EmbeddedStore.open({ directory, ...(clock === undefined ? {} : { clock }) });
 }
 
-async function etcdDriver(url: string): Promise<StoreDriver> {
+async function etcdDriver(url: string): Promise<StoreOpener> {
   const { EtcdStore, parseEtcdUrl } = await import("./etcd/index.js");
-  return EtcdStore.driver(parseEtcdUrl(url));
+  return EtcdStore.opener(parseEtcdUrl(url));
 }
 
-async function natsDriver(url: string): Promise<StoreDriver> {
+async function natsDriver(url: string): Promise<StoreOpener> {
   const { NatsStore, parseNatsUrl } = await import("./nats/index.js");
-  return NatsStore.driver(parseNatsUrl(url));
+  return NatsStore.opener(parseNatsUrl(url));
 }
 
-async function postgresDriver(url: string): Promise<StoreDriver> {
+async function postgresDriver(url: string): Promise<StoreOpener> {
   const { parsePostgresUrl, PostgresStore } = await import("./postgres/index.js");
-  return PostgresStore.driver(parsePostgresUrl(url));
+  return PostgresStore.opener(parsePostgresUrl(url));
 }
 
-async function zookeeperDriver(url: string): Promise<StoreDriver> {
+async function zookeeperDriver(url: string): Promise<StoreOpener> {
   const { parseZookeeperUrl, ZookeeperStore } = await import("./zookeeper/index.js");
-  return ZookeeperStore.driver(parseZookeeperUrl(url));
+  return ZookeeperStore.opener(parseZookeeperUrl(url));
 }

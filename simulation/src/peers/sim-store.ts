@@ -19,6 +19,7 @@ export class SimStore {
     const store = this.#store;
     return {
       name: store.name,
+      features: store.features,
       limits: store.limits,
       compareAndSet: (batch) => this.#write(batch, gate),
       sync: () => store.sync(),

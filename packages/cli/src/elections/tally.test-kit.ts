@@ -46,6 +46,7 @@ export class Tally {
   #counted(store: Store): Store {
     return {
       name: store.name,
+      features: store.features,
       limits: store.limits,
       compareAndSet: (batch, options) => {
         this.writes += batch.length;

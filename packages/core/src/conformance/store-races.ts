@@ -8,9 +8,9 @@ const RACERS = 1000;
 const ROUNDS = 5;
 const KEYS = ["r/0", "r/1", "r/2", "r/3", "r/4", "r/5", "r/6", "r/7"];
 
-export function raceLaws(law: Law, seed: number, shared: boolean): void {
+export function raceLaws(law: Law, seed: number): void {
   law("of a thousand racing for one key exactly one wins, round after round", async ({ store, another }) => {
-    const stores = shared ? [store, await another()] : [store];
+    const stores = store.features.shared ? [store, await another()] : [store];
     let present = await swap(store, "r/a", null, "start");
     for (let round = 0, won = 0; won < ROUNDS; round++) {
       assert(round < 10 * ROUNDS, "the store refuses what nothing stands against");
@@ -24,7 +24,7 @@ export function raceLaws(law: Law, seed: number, shared: boolean): void {
   });
 
   law(`writers at random keep to a naive model (seed ${seed})`, async ({ store, another }) => {
-    const stores = shared ? [store, await another()] : [store];
+    const stores = store.features.shared ? [store, await another()] : [store];
     const random = new Random(seed);
     const probe = new FeedProbe(store);
     await probe.next();

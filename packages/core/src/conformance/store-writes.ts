@@ -163,6 +163,29 @@ export function writeLaws(law: Law): void {
     },
   );
 
+  law(
+    "a key as long as the store admits is written, and a batch with a longer one is refused as a whole",
+    async ({ store }) => {
+      const longest = `r/${"k".repeat(store.limits.keyLength - 2)}`;
+      const other = { key: "r/b", expected: null, value: "1" };
+      const longer = { key: `${longest}k`, expected: null, value: "1" };
+      for (const batch of [[longer], [other, longer]]) {
+        await assert.rejects(store.compareAndSet(batch), InvalidRequestError);
+      }
+      assert.equal((await snapshot(store)).size, 0);
+      await swap(store, longest, null, "1");
+      assert.deepEqual([...(await snapshot(store)).keys()], [longest]);
+    },
+  );
+
+  law("a batch larger than the store admits is refused, and nothing of it is written", async ({ store }) => {
+    const batch = Array.from({ length: store.limits.batchOps + 1 }, (_, i) => {
+      return { key: `r/${i}`, expected: null, value: "1" };
+    });
+    await assert.rejects(store.compareAndSet(batch), InvalidRequestError);
+    assert.equal((await snapshot(store)).size, 0);
+  });
+
   law("an empty batch is answered with nothing", async ({ store }) => {
     assert.deepEqual(await store.compareAndSet([]), []);
   });

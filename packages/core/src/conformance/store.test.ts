@@ -1,6 +1,15 @@
 /** The suite itself: what keeps the contract passes, however slowly; what breaks one sentence of it does not. */
 import { expect, test } from "vitest";
-import type { CallOptions, CasOp, CasOutcome, Entry, FeedItem, Revision, Store } from "../store/store.js";
+import type {
+  CallOptions,
+  CasOp,
+  CasOutcome,
+  Entry,
+  FeedItem,
+  Revision,
+  Store,
+  StoreFeatures,
+} from "../store/store.js";
 import { MemoryStore } from "../store/memory-store.js";
 import { systemClock } from "../system-clock.js";
 import { noFaults } from "../testing/fault-plan.js";
@@ -13,9 +22,9 @@ interface CollectedLaw {
   readonly run: () => Promise<void>;
 }
 
-function collect(open: (space: string) => Promise<Store>, shared = false): CollectedLaw[] {
+function collect(open: (space: string) => Promise<Store>): CollectedLaw[] {
   const laws: CollectedLaw[] = [];
-  storeConformance({ test: (name, run) => laws.push({ name, run }), open, shared, durable: shared });
+  storeConformance({ test: (name, run) => laws.push({ name, run }), open });
   return laws;
 }
 
@@ -26,8 +35,10 @@ function openAfar(): (space: string) => Promise<Store> {
   return (space) => {
     const store = spaces.get(space) ?? new MemoryStore();
     spaces.set(space, store);
+    const features = { shared: true, durable: true };
     const plan = { ...noFaults(), conflictRate: 0.1, coalesceRate: 0.5, feedMs: [0, 1] as const };
-    return Promise.resolve(new FaultyStore({ store, time: systemClock, random: random.fork(), plan }));
+    const faulty = new FaultyStore({ store, time: systemClock, random: random.fork(), plan });
+    return Promise.resolve(Object.assign(faulty, { features }));
   };
 }
 
@@ -36,7 +47,7 @@ const NOT_FROM_AFAR = new Set([
   "close waits for the writes in flight",
   "a batch that can never be right is refused, and nothing of it is written",
 ]);
-for (const law of collect(openAfar(), true).filter(({ name }) => !NOT_FROM_AFAR.has(name))) {
+for (const law of collect(openAfar()).filter(({ name }) => !NOT_FROM_AFAR.has(name))) {
   test(`from afar: ${law.name}`, law.run);
 }
 
@@ -44,6 +55,7 @@ for (const law of collect(openAfar(), true).filter(({ name }) => !NOT_FROM_AFAR.
 class Mutant implements Store {
   readonly name = "mutant";
   readonly inner = new MemoryStore();
+  readonly features: StoreFeatures = this.inner.features;
   readonly limits = this.inner.limits;
 
   compareAndSet(batch: readonly CasOp[], options?: CallOptions): Promise<CasOutcome[]> {
@@ -183,6 +195,20 @@ class StaysOpen extends Mutant {
   }
 }
 
+class StatesTooMuch extends Mutant {
+  override readonly features = { shared: true, durable: true };
+}
+
+/** Every handle is the same store, and none says so. */
+class StatesTooLittle extends Mutant {
+  static readonly #only = new MemoryStore();
+  override readonly inner = StatesTooLittle.#only;
+
+  override close(): Promise<void> {
+    return Promise.resolve();
+  }
+}
+
 /** Changes what a feed says. */
 abstract class WithFeed extends Mutant {
   abstract alter(item: FeedItem): readonly FeedItem[];
@@ -246,12 +272,21 @@ const MUTANTS: readonly (readonly [new () => Store, string])[] = [
     CutsLongValues,
     "a value as long as the store admits is written, and a batch with a longer one is refused as a whole",
   ],
+  [
+    SkipsChecks,
+    "a key as long as the store admits is written, and a batch with a longer one is refused as a whole",
+  ],
+  [SkipsChecks, "a batch larger than the store admits is refused, and nothing of it is written"],
   [FoldsKeys, "keys of every admitted character are told apart"],
   [NormalizesValues, "values come back as they were written"],
   [IgnoresAborts, "a call whose signal is aborted already rejects with the reason, and writes nothing"],
   [RejectsWhatItWrote, "a write aborted in the middle is answered or uncertain, and a look tells which"],
   [SyncsLate, "sync is at or above every write acknowledged before it"],
   [StaysOpen, "close may be called again, and everything after it is refused"],
+  [StatesTooMuch, "sync is at or above every write acknowledged to another handle"],
+  [StatesTooMuch, "what was acknowledged is there after reopening, and revisions go on rising"],
+  [StatesTooLittle, "sync is at or above every write acknowledged to another handle"],
+  [StatesTooLittle, "what was acknowledged is there after reopening, and revisions go on rising"],
   [LeavesAGap, "no change falls between the snapshot and what follows it, while others write"],
   [HidesKeys, "a feed begins with everything acknowledged before it was opened"],
   [HidesKeys, "a consumer that reads late is shown the last value of each key"],

@@ -1,42 +1,43 @@
 /**
- * The contract of `Store` as a suite: whatever passes it runs under every elector. It imports no test runner, so a
+ * The contract of `Store` as a suite: a store that passes it runs under every elector. It imports no test runner, so a
  * store's whole test file is one call:
  *
- *     storeConformance({ test, open: (space) => EtcdStore.open({ endpoints, prefix: space }), shared: true, durable: true });
+ *     storeConformance({ test, open: (space) => EtcdStore.open({ endpoints, prefix: space }) });
  *
- * Nothing in it waits for time to pass, so a slow network only makes it slower; what hangs is the runner's to end.
+ * The suite reads `features` and `limits` from the store. A law about a feature that the store does not state checks
+ * instead that the store does not have it.
+ *
+ * Nothing in the suite waits for time to pass: a slow network only makes it slower, and the runner ends what hangs.
  */
 import type { Store } from "../store/store.js";
 import { feedLaws, sharedFeedLaws } from "./store-feed.js";
 import { abortLaws, closeLaws, durableLaws, sharedLifecycleLaws } from "./store-lifecycle.js";
 import { raceLaws } from "./store-races.js";
 import { sharedWriteLaws, writeLaws } from "./store-writes.js";
-import { lawOf, type TestFunction } from "./support.js";
+import { lawIf, lawOf, type TestFunction } from "./support.js";
 
 export interface StoreConformanceOptions {
   readonly test: TestFunction;
-  /** Opens a store on the data named `space`, which nobody has used before; the same name again is the same data. */
+  /**
+   * Opens a store on the data named `space`, which was never used before. The same name again is the same data, or fresh
+   * data if the store states neither `shared` nor `durable`.
+   */
   readonly open: (space: string) => Promise<Store>;
-  /** Removes what was kept under that name. All handles are closed by then. */
+  /** Removes the data named `space`. All handles are closed by then. */
   readonly dispose?: (space: string) => Promise<void>;
-  /** The same data may be open twice at a time. */
-  readonly shared?: boolean;
-  /** The data outlives the last handle. */
-  readonly durable?: boolean;
   readonly seed?: number;
 }
 
-export function storeConformance(options: StoreConformanceOptions): void {
-  const { test, open, dispose, shared = false, durable = false, seed = 1 } = options;
+export function storeConformance({ test, open, dispose, seed = 1 }: StoreConformanceOptions): void {
   const law = lawOf(test, open, dispose ?? (() => Promise.resolve()));
   writeLaws(law);
   feedLaws(law);
   abortLaws(law);
   closeLaws(law);
-  raceLaws(law, seed, shared);
-  if (durable) durableLaws(law);
-  if (!shared) return;
-  sharedWriteLaws(law);
-  sharedFeedLaws(law);
-  sharedLifecycleLaws(law);
+  raceLaws(law, seed);
+  durableLaws(lawIf(law, "durable"));
+  const sharedLaw = lawIf(law, "shared");
+  sharedWriteLaws(sharedLaw);
+  sharedFeedLaws(sharedLaw);
+  sharedLifecycleLaws(sharedLaw);
 }

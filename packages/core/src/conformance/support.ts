@@ -1,7 +1,16 @@
 /** What the suites of this folder share. Nothing here knows a test runner. */
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
-import type { CallOptions, CasOp, CasOutcome, Entry, FeedItem, Revision, Store } from "../store/store.js";
+import type {
+  CallOptions,
+  CasOp,
+  CasOutcome,
+  Entry,
+  FeedItem,
+  Revision,
+  Store,
+  StoreFeatures,
+} from "../store/store.js";
 
 /** As every runner has it: `test` of vitest and of node:test fit. */
 export type TestFunction = (name: string, run: () => Promise<void>) => void;
@@ -45,6 +54,26 @@ export function lawOf(
         await dispose(space);
       }
     });
+}
+
+/** Laws of stores with a feature. Of a store that does not state the feature, the law checks that it does not have it. */
+export function lawIf(law: Law, feature: keyof StoreFeatures): Law {
+  return (name, run) =>
+    law(name, (handles) => (handles.store.features[feature] ? run(handles) : checkMissing(feature, handles)));
+}
+
+async function checkMissing(feature: keyof StoreFeatures, handles: Handles): Promise<void> {
+  const { store, another, reopen } = handles;
+  const revision = await swap(store, "r/a", null, "1");
+  let found: Store;
+  try {
+    found = await (feature === "shared" ? another() : reopen());
+  } catch {
+    // A store that one process opens at a time refuses the second handle.
+    return;
+  }
+  const entry = (await snapshot(found)).get("r/a");
+  assert.notEqual(entry?.revision, revision, `the store is ${feature} and does not state it`);
 }
 
 /** A store may refuse without a cause; more often than this in a row it does not work. */

@@ -35,7 +35,7 @@ class SlowStore extends MemoryStore {
 const op = (key: string): CasOp => ({ key, expected: null, value: "v" });
 const sizes = (store: SlowStore) => store.calls.map(({ batch }) => batch.length);
 
-function setUp(limits: StoreLimits = { batchOps: 4, batchesInFlight: 2, valueBytes: 1000 }): {
+function setUp(limits: StoreLimits = { batchOps: 4, batchesInFlight: 2, keyLength: 512, valueBytes: 1000 }): {
   store: SlowStore;
   clock: VirtualClock;
   batcher: Batcher;
@@ -73,7 +73,12 @@ test("no batch is larger than the store likes, and no more are in flight than it
 });
 
 test("what comes while all places are taken waits and goes out together", async () => {
-  const { store, clock, batcher } = setUp({ batchOps: 100, batchesInFlight: 1, valueBytes: 1000 });
+  const { store, clock, batcher } = setUp({
+    batchOps: 100,
+    batchesInFlight: 1,
+    keyLength: 512,
+    valueBytes: 1000,
+  });
   const first = batcher.submit(op("first"), 250);
   await clock.advance(0);
   const rest: Promise<CasOutcome>[] = [];
@@ -91,7 +96,12 @@ test("what comes while all places are taken waits and goes out together", async 
 });
 
 test("a batch without an answer in time leaves each operation uncertain, and frees its place", async () => {
-  const { store, clock, batcher } = setUp({ batchOps: 100, batchesInFlight: 1, valueBytes: 1000 });
+  const { store, clock, batcher } = setUp({
+    batchOps: 100,
+    batchesInFlight: 1,
+    keyLength: 512,
+    valueBytes: 1000,
+  });
   const lost = [batcher.submit(op("a"), 250), batcher.submit(op("b"), 250)];
   await clock.advance(0);
   const next = batcher.submit(op("c"), 250);
@@ -166,7 +176,12 @@ test("a late answer still counts for the operations whose limit has not passed",
 });
 
 test("batches with long limits that hang hold a place against a short limit no longer than that one", async () => {
-  const { store, clock, batcher } = setUp({ batchOps: 1, batchesInFlight: 2, valueBytes: 1000 });
+  const { store, clock, batcher } = setUp({
+    batchOps: 1,
+    batchesInFlight: 2,
+    keyLength: 512,
+    valueBytes: 1000,
+  });
   for (let i = 0; i < 5; i++) void batcher.submit(op(`long${i}`), 1000);
   await clock.advance(0);
   const short = [batcher.submit(op("short0"), 125), batcher.submit(op("short1"), 125)];
@@ -184,7 +199,12 @@ test("batches with long limits that hang hold a place against a short limit no l
 });
 
 test("a store that hangs has no more batches of one class of limits than it likes", async () => {
-  const { store, clock, batcher } = setUp({ batchOps: 4, batchesInFlight: 2, valueBytes: 1000 });
+  const { store, clock, batcher } = setUp({
+    batchOps: 4,
+    batchesInFlight: 2,
+    keyLength: 512,
+    valueBytes: 1000,
+  });
   for (let i = 0; i < 100; i++) void batcher.submit(op(`k${i}`), 1000);
   await clock.advance(999);
   expect(sizes(store)).toEqual([4, 4]);
@@ -195,7 +215,12 @@ test("a stream of short limits does not keep a long one from being sent, nor the
     [125, 1000],
     [1000, 125],
   ] as const) {
-    const { store, clock, batcher } = setUp({ batchOps: 10, batchesInFlight: 1, valueBytes: 1000 });
+    const { store, clock, batcher } = setUp({
+      batchOps: 10,
+      batchesInFlight: 1,
+      keyLength: 512,
+      valueBytes: 1000,
+    });
     let answered = 0;
     void batcher.submit(op("first"), many);
     await clock.advance(0);
@@ -212,7 +237,12 @@ test("a stream of short limits does not keep a long one from being sent, nor the
 
 /** Refuses, as stores do, a batch as a whole for one value that is too long. */
 class StrictStore extends MemoryStore {
-  override readonly limits: StoreLimits = { batchOps: 100, batchesInFlight: 1, valueBytes: 10 };
+  override readonly limits: StoreLimits = {
+    batchOps: 100,
+    batchesInFlight: 1,
+    keyLength: 512,
+    valueBytes: 10,
+  };
   calls = 0;
   inFlight = 0;
   mostInFlight = 0;
@@ -258,7 +288,12 @@ test("an operation that was given up while its batch was refused as invalid is n
 });
 
 test("operations that may wait go in batches of their own, after the others but not never", async () => {
-  const { store, clock, batcher } = setUp({ batchOps: 10, batchesInFlight: 1, valueBytes: 1000 });
+  const { store, clock, batcher } = setUp({
+    batchOps: 10,
+    batchesInFlight: 1,
+    keyLength: 512,
+    valueBytes: 1000,
+  });
   const keys = () => store.calls.map(({ batch }) => batch.map(({ key }) => key).join());
   void batcher.submitLater(op("m1"));
   void batcher.submitLater(op("m2"));

@@ -79,7 +79,12 @@ class OnePlace extends ScriptedStore {
 test(
   "a write of a 30 s group that hangs does not cost a neighbour with a ttl of 500 ms its lease",
   inWorld(async (world) => {
-    const store = new OnePlace(world.truth, { batchOps: 100, batchesInFlight: 1, valueBytes: 1000 });
+    const store = new OnePlace(world.truth, {
+      batchOps: 100,
+      batchesInFlight: 1,
+      keyLength: 512,
+      valueBytes: 1000,
+    });
     const elector = world.elector({ store });
     await elector.campaign(LONG);
     await elector.campaign(SHORT);

@@ -13,6 +13,7 @@ import type {
   FeedItem,
   Revision,
   Store,
+  StoreFeatures,
   StoreLimits,
 } from "../store/store.js";
 import { FaultyStore } from "../testing/faulty-store.js";
@@ -115,6 +116,7 @@ interface Script {
 /** Over a `MemoryStore`: at its best but for what is scripted. */
 export class ScriptedStore implements Store {
   readonly name = "scripted";
+  readonly features: StoreFeatures;
   readonly limits: StoreLimits;
   readonly inner: Store;
   /** Operations that were sent, in order. */
@@ -125,6 +127,7 @@ export class ScriptedStore implements Store {
 
   constructor(inner: Store, limits?: StoreLimits) {
     this.inner = inner;
+    this.features = inner.features;
     this.limits = limits ?? inner.limits;
   }
 

@@ -1,23 +1,20 @@
 import { InvalidRequestError } from "../errors.js";
 import type { CasOp, StoreLimits } from "./store.js";
 
-/** Room for every key of ours (a prefix and an id of 200 characters), within what every engine can index. */
-const LONGEST_KEY = 512;
-
-/** Half a character, which no engine that speaks UTF-8 gives back as it was. */
+/** Half of a surrogate pair. It has no UTF-8 form, so an engine would return something else. */
 const LONE_SURROGATE = /\p{Surrogate}/u;
 
-/**
- * What a store refuses before it sends anything: a batch that fails here has written nothing. All but the length of a value
- * would fail on every engine.
- */
-export function checkBatch(batch: readonly CasOp[], { valueBytes }: StoreLimits): void {
-  // A batch of one is the common case for a lone caller, and needs no set.
+/** Refuses a batch that no engine could write, or that exceeds the limits of this one. Nothing has been sent by then. */
+export function checkBatch(batch: readonly CasOp[], { batchOps, keyLength, valueBytes }: StoreLimits): void {
+  if (batch.length > batchOps) {
+    throw new InvalidRequestError("batch", `has ${batch.length} operations, the store admits ${batchOps}`);
+  }
+  // A batch of one is common and needs no set.
   const seen = batch.length > 1 ? new Set<string>() : null;
   for (let i = 0; i < batch.length; i++) {
     const { key, expected, value } = batch[i] as CasOp;
-    if (typeof key !== "string" || key.length === 0 || key.length > LONGEST_KEY) {
-      throw new InvalidRequestError(`batch[${i}].key`, `must be a string of 1 to ${LONGEST_KEY} characters`);
+    if (typeof key !== "string" || key.length === 0 || key.length > keyLength) {
+      throw new InvalidRequestError(`batch[${i}].key`, `must be a string of 1 to ${keyLength} characters`);
     }
     checkText(`batch[${i}].key`, key);
     if (seen !== null && seen.size === seen.add(key).size) {
@@ -31,7 +28,7 @@ export function checkBatch(batch: readonly CasOp[], { valueBytes }: StoreLimits)
     }
     if (typeof value !== "string") throw new InvalidRequestError(`batch[${i}].value`, "must be a string");
     checkText(`batch[${i}].value`, value);
-    // A character is at most three bytes, so most values need no count.
+    // A UTF-16 code unit is at most three bytes, so most values need not be counted.
     if (3 * value.length > valueBytes && Buffer.byteLength(value) > valueBytes) {
       throw new InvalidRequestError(
         `batch[${i}].value`,

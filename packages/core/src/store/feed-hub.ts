@@ -1,53 +1,45 @@
 /**
- * Serves the feeds of a store that lives in this process. The store publishes each write once; every feed gets a
- * snapshot and then the changes, joined without a gap because both happen in one turn of the event loop.
- *
- * A slow consumer gets several writes as one item. One that falls too far behind is ended with
- * `BackendUnavailableError`, so that it opens another feed and starts from a snapshot instead of filling the memory.
+ * Passes the changes of a store that keeps all entries in memory on to its feeds. The driver publishes each write once; each
+ * feed gets a snapshot and then the changes, without a gap because both happen in one turn of the event loop.
  */
-import { FeedReader, type Snapshot } from "./feed-reader.js";
+import { onAbort } from "../on-abort.js";
+import type { FeedSink } from "./driver.js";
+import { Feed } from "./feed.js";
 import type { CallOptions, Entry, FeedItem, Revision } from "./store.js";
 
-export interface FeedHubOptions {
-  /** How many changes may wait for one consumer. */
-  readonly bufferedEntries?: number;
+export interface Snapshot {
+  readonly entries: readonly Entry[];
+  readonly revision: Revision;
 }
 
-const BUFFERED_ENTRIES = 131_072;
-
 export class FeedHub {
-  readonly #snapshot: () => Omit<Snapshot, "kind">;
-  readonly #bufferedEntries: number;
-  readonly #readers = new Set<FeedReader>();
+  readonly #snapshot: () => Snapshot;
+  readonly #sinks = new Set<FeedSink>();
   #revision: Revision = 0;
   #closed: { readonly reason: unknown } | null = null;
 
-  /** `snapshot` is called at the first `next()` of each feed; what it throws is what the feed throws. */
-  constructor(snapshot: () => Omit<Snapshot, "kind">, options: FeedHubOptions = {}) {
+  /** `snapshot` is called for each feed that joins; an error that it throws is thrown by `join`. */
+  constructor(snapshot: () => Snapshot) {
     this.#snapshot = snapshot;
-    this.#bufferedEntries = options.bufferedEntries ?? BUFFERED_ENTRIES;
   }
 
-  /** How many feeds are open. */
+  /** The number of open feeds. */
   get size(): number {
-    return this.#readers.size;
+    return this.#sinks.size;
   }
 
-  feed(options: CallOptions = {}): AsyncIterable<FeedItem> {
-    return {
-      [Symbol.asyncIterator]: () =>
-        new FeedReader({
-          join: (reader) => this.#join(reader),
-          leave: (reader) => this.#readers.delete(reader),
-          bufferedEntries: this.#bufferedEntries,
-          signal: options.signal,
-        }),
-    };
+  /** Delivers the snapshot now and every later change, until `signal` is aborted. */
+  join(sink: FeedSink, signal: AbortSignal): void {
+    signal.throwIfAborted();
+    const { entries, revision } = this.#snapshot();
+    sink.snapshot(entries, revision);
+    this.#sinks.add(sink);
+    onAbort(signal, () => this.#sinks.delete(sink));
   }
 
   /**
-   * To every open feed. `entries` in revision order, all above what was published before and at or below `revision`;
-   * those of one batch may share one. The array is handed on as it is and must not change afterwards.
+   * Delivers changes to every open feed. `entries` in revision order, all above what was published before and at or below
+   * `revision`; those of one batch may share one. The array is passed on as it is and must not change afterwards.
    */
   publish(entries: readonly Entry[], revision: Revision): void {
     let last = this.#revision;
@@ -59,24 +51,28 @@ export class FeedHub {
     }
     if (revision < last) throw new RangeError(`revision ${revision} published after ${last}`);
     this.#revision = revision;
-    for (const reader of this.#readers) reader.push(entries, revision);
+    for (const sink of this.#sinks) sink.changes(entries, revision);
   }
 
-  /** Ends every open feed; others may be opened. */
-  breakFeeds(reason: unknown): void {
-    for (const reader of this.#readers) reader.fail(reason);
+  /** Ends every open feed with `reason`. Feeds that join later are not affected. */
+  fail(reason: unknown): void {
+    for (const sink of this.#sinks) sink.fail(reason);
   }
 
-  /** Ends every open feed, and every later one at its first `next()`. */
+  /** For stores that do not use `storeOf` yet. */
+  feed(options: CallOptions = {}): AsyncIterable<FeedItem> {
+    const follow = async (feed: Feed, signal: AbortSignal): Promise<void> => {
+      if (this.#closed !== null) throw this.#closed.reason;
+      this.join(feed, signal);
+    };
+    return {
+      [Symbol.asyncIterator]: () => new Feed({ follow, onEnd: () => {}, signal: options.signal }),
+    };
+  }
+
+  /** For stores that do not use `storeOf` yet. */
   close(reason: unknown): void {
     this.#closed ??= { reason };
-    this.breakFeeds(this.#closed.reason);
-  }
-
-  #join(reader: FeedReader): Snapshot {
-    if (this.#closed !== null) throw this.#closed.reason;
-    const snapshot = this.#snapshot();
-    this.#readers.add(reader);
-    return { kind: "snapshot", ...snapshot };
+    this.fail(this.#closed.reason);
   }
 }

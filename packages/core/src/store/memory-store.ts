@@ -1,32 +1,33 @@
-import { ClosedError } from "../errors.js";
-import { checkBatch } from "./check-batch.js";
+import type { FeedSink, StoreDriver, WriteCall } from "./driver.js";
+import { DriverStore } from "./driver-store.js";
 import { FeedHub } from "./feed-hub.js";
-import type {
-  CallOptions,
-  CasOp,
-  CasOutcome,
-  Entry,
-  FeedItem,
-  Revision,
-  Store,
-  StoreLimits,
-} from "./store.js";
+import { type CasOp, type CasOutcome, type Entry, MAX_KEY_LENGTH, type Revision } from "./store.js";
 
 /**
  * The store without an engine: for tests, simulations and a single process that may forget everything. Every write is
  * decided and published within its own call. Several electors may share one object, as several servers share etcd.
  */
-export class MemoryStore implements Store {
+export class MemoryStore extends DriverStore {
+  constructor() {
+    super(new MemoryDriver());
+  }
+}
+
+class MemoryDriver implements StoreDriver {
   readonly name = "memory";
-  readonly limits: StoreLimits = { batchOps: 65_536, batchesInFlight: 4, valueBytes: 2 ** 22 };
+  readonly features = { shared: false, durable: false };
+  readonly limits = {
+    batchOps: 65_536,
+    batchesInFlight: 4,
+    keyLength: MAX_KEY_LENGTH,
+    valueBytes: 2 ** 22,
+  };
   readonly #entries = new Map<string, Entry>();
   readonly #hub = new FeedHub(() => ({ entries: [...this.#entries.values()], revision: this.#revision }));
   #revision: Revision = 0;
-  #closed = false;
 
-  async compareAndSet(batch: readonly CasOp[], options?: CallOptions): Promise<CasOutcome[]> {
-    this.#admit(options);
-    checkBatch(batch, this.limits);
+  async write(batch: readonly CasOp[], call: WriteCall): Promise<CasOutcome[]> {
+    call.begin();
     const written: Entry[] = [];
     const outcomes = batch.map((op): CasOutcome => {
       const current = this.#entries.get(op.key) ?? null;
@@ -40,26 +41,13 @@ export class MemoryStore implements Store {
     return outcomes;
   }
 
-  async sync(options?: CallOptions): Promise<Revision> {
-    this.#admit(options);
+  async head(): Promise<Revision> {
     return this.#revision;
   }
 
-  feed(options?: CallOptions): AsyncIterable<FeedItem> {
-    return this.#hub.feed(options);
+  async follow(sink: FeedSink, signal: AbortSignal): Promise<void> {
+    this.#hub.join(sink, signal);
   }
 
-  async close(): Promise<void> {
-    this.#closed = true;
-    this.#hub.close(new ClosedError("the store is closed"));
-  }
-
-  [Symbol.asyncDispose](): Promise<void> {
-    return this.close();
-  }
-
-  #admit(options: CallOptions | undefined): void {
-    if (this.#closed) throw new ClosedError("the store is closed");
-    options?.signal?.throwIfAborted();
-  }
+  async close(): Promise<void> {}
 }

@@ -41,24 +41,41 @@ export interface CallOptions {
   readonly signal?: AbortSignal;
 }
 
-/** What this store takes. They are known before its engine answers. */
+/** What a store is, apart from what it does. The conformance suite holds a store to what it states here. */
+export interface StoreFeatures {
+  /** The same data may be opened several times at once, also by several processes. */
+  readonly shared: boolean;
+  /** The data outlives the process that wrote it. */
+  readonly durable: boolean;
+}
+
+/**
+ * The largest requests that a store accepts. A batch that exceeds `batchOps`, `keyLength` or `valueBytes` is refused as a
+ * whole, with `InvalidRequestError`, before anything of it is sent.
+ */
 export interface StoreLimits {
-  /** Operations of one batch; the batcher keeps to it. */
+  /** Operations per batch. */
   readonly batchOps: number;
-  /** Batches on their way at once; the batcher keeps to it. */
+  /** Batches in flight at which the engine is fastest. Not enforced: the batcher sends no more. */
   readonly batchesInFlight: number;
-  /**
-   * Bytes of UTF-8 of one value, as far as the engine has its default settings. A batch with a longer value is refused as a
-   * whole, with `InvalidRequestError`, before anything of it is sent.
-   */
+  /** Characters (UTF-16 code units) per key; at most `MAX_KEY_LENGTH`. */
+  readonly keyLength: number;
+  /** Bytes of UTF-8 per value, as long as the engine has its default settings. */
   readonly valueBytes: number;
 }
 
-export interface Store extends AsyncDisposable {
+/** Room for every key of Tenure (a prefix and an id of 200 characters), within what every engine can index. */
+export const MAX_KEY_LENGTH = 512;
+
+/** What is known of a store before its engine answers. */
+export interface StoreManifest {
   /** The engine's name, as in its URL. */
   readonly name: string;
+  readonly features: StoreFeatures;
   readonly limits: StoreLimits;
+}
 
+export interface Store extends StoreManifest, AsyncDisposable {
   /**
    * Independent compare-and-sets: one round trip and one durable write for the whole batch, one outcome per
    * operation in its place; some may win and others not. A key is named once per batch, and a batch keeps to `limits`.

@@ -13,6 +13,7 @@ import type {
   FeedItem,
   Revision,
   Store,
+  StoreFeatures,
   StoreLimits,
 } from "../store/store.js";
 import type { FaultPlan } from "./fault-plan.js";
@@ -50,6 +51,7 @@ interface Sent<T> {
 
 export class FaultyStore implements Store {
   readonly name: string;
+  readonly features: StoreFeatures;
   readonly limits: StoreLimits;
   readonly plan: FaultPlan;
   /** How much went wrong, for the figures of a run. */
@@ -65,6 +67,7 @@ export class FaultyStore implements Store {
 
   constructor(options: FaultyStoreOptions) {
     this.name = options.store.name;
+    this.features = options.store.features;
     this.limits = options.store.limits;
     this.plan = options.plan;
     this.#inner = options.store;

@@ -15,7 +15,6 @@ storeConformance({
   test,
   open: (space) => EmbeddedStore.open({ directory: join(root, space) }),
   dispose: (space) => rm(join(root, space), { recursive: true }),
-  durable: true,
 });
 
 test("every key that is admitted comes back after reopening, and none is mistaken for the head", async () => {

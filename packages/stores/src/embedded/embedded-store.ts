@@ -13,8 +13,10 @@ import {
   InvalidRequestError,
   type Revision,
   type Store,
+  type StoreFeatures,
   type StoreLimits,
   systemClock,
+  MAX_KEY_LENGTH,
 } from "@tenure/core";
 import { Backoff } from "../backoff.js";
 import { Database, type DatabaseOptions } from "./database.js";
@@ -70,8 +72,14 @@ const REOPEN_BACKOFF = { firstMs: 100, maxMs: 5000 };
  */
 export class EmbeddedStore implements Store {
   readonly name = "embedded";
+  readonly features: StoreFeatures = { shared: false, durable: true };
   /** One at a time: what waits meanwhile goes out together, and a second batch under way would only halve them. */
-  readonly limits: StoreLimits = { batchOps: 8192, batchesInFlight: 1, valueBytes: 2 ** 22 };
+  readonly limits: StoreLimits = {
+    batchOps: 8192,
+    batchesInFlight: 1,
+    keyLength: MAX_KEY_LENGTH,
+    valueBytes: 2 ** 22,
+  };
   readonly #directory: string;
   readonly #options: DatabaseOptions;
   readonly #backoff: Backoff;
@@ -220,7 +228,7 @@ export class EmbeddedStore implements Store {
     session.broken = { problem: "failed", cause };
     this.#backoff.failed();
     const refusal = this.#refusal(session.broken);
-    this.#hub.breakFeeds(refusal);
+    this.#hub.fail(refusal);
     return refusal;
   }
 

@@ -23,8 +23,6 @@ for (const [release, installed] of [
     storeConformance({
       test,
       open: (prefix) => EtcdStore.open({ endpoints: engine.endpoints, prefix }),
-      shared: true,
-      durable: true,
     });
   });
 }

@@ -8,9 +8,11 @@ import {
   InvalidRequestError,
   type Revision,
   type Store,
+  type StoreFeatures,
   type StoreLimits,
+  MAX_KEY_LENGTH,
 } from "@tenure/core";
-import type { StoreDriver } from "../store-driver.js";
+import type { StoreOpener } from "../store-opener.js";
 import { isRefusal, messageOf, unavailable } from "./failures.js";
 import { EtcdFeed, type FeedSink } from "./feed.js";
 import { Keyspace } from "./keyspace.js";
@@ -25,6 +27,8 @@ import { writeBatch } from "./writes.js";
 /** A read may go to another member when the first does not answer. */
 const READ_ATTEMPTS = 2;
 
+const FEATURES: StoreFeatures = { shared: true, durable: true };
+
 /**
  * The store on an etcd cluster, 3.4 or later. A batch is one transaction, with an inner one for each operation, and has one
  * revision; `sync` reads the revision of the last batch, linearizably; a feed is a snapshot and a watch from there on.
@@ -33,6 +37,7 @@ const READ_ATTEMPTS = 2;
  */
 export class EtcdStore implements Store {
   readonly name = "etcd";
+  readonly features: StoreFeatures = FEATURES;
   readonly limits: StoreLimits;
   readonly #protocol: Protocol;
   readonly #keyspace: Keyspace;
@@ -49,9 +54,9 @@ export class EtcdStore implements Store {
   }
 
   /** Throws `InvalidRequestError` if the options are wrong. */
-  static driver(options: EtcdStoreOptions): StoreDriver {
+  static opener(options: EtcdStoreOptions): StoreOpener {
     const limits = limitsOf(checkOptions(options));
-    return { name: "etcd", limits, open: (call) => EtcdStore.open(options, call) };
+    return { name: "etcd", features: FEATURES, limits, open: (call) => EtcdStore.open(options, call) };
   }
 
   /**
@@ -179,7 +184,7 @@ const VALUE_BYTES = 1_400_000;
  * fastest on three members; more only wait for each other.
  */
 function limitsOf({ maxTxnOps }: EtcdOptions): StoreLimits {
-  return { batchOps: maxTxnOps - 2, batchesInFlight: 4, valueBytes: VALUE_BYTES };
+  return { batchOps: maxTxnOps - 2, batchesInFlight: 4, keyLength: MAX_KEY_LENGTH, valueBytes: VALUE_BYTES };
 }
 
 /** What every member would say again, whenever it is asked, is the caller's to mend. */

@@ -38,8 +38,6 @@ for (const [release, installed] of [
       test,
       open: (space) => NatsStore.open(parseNatsUrl(engine.urlOf(space, replicas))),
       dispose: (space) => client.remove(space),
-      shared: true,
-      durable: true,
     });
 
     /** Many compare with the same revision at once, without a store between; how many of them were told that they won? */

@@ -21,7 +21,7 @@ describe.skipIf(isMissing("nats"))("one server", () => {
 
   const open = (bucket: string) => NatsStore.open(parseNatsUrl(engine.urlOf(bucket)));
 
-  storeConformance({ test, open, dispose: (space) => client.remove(space), shared: true, durable: true });
+  storeConformance({ test, open, dispose: (space) => client.remove(space) });
 
   test("every key that is admitted is written, read and compared, the longest too", async () => {
     const keys = new Set([

@@ -8,10 +8,12 @@ import {
   type FeedItem,
   type Revision,
   type Store,
+  type StoreFeatures,
   type StoreLimits,
   unlessAborted,
+  MAX_KEY_LENGTH,
 } from "@tenure/core";
-import type { StoreDriver } from "../store-driver.js";
+import type { StoreOpener } from "../store-opener.js";
 import { Bucket } from "./bucket.js";
 import { Connection } from "./connection.js";
 import { OpeningFeed } from "./feed.js";
@@ -25,7 +27,14 @@ import { writeBatch } from "./writes.js";
 /** A call that has waited so long ends by itself; whoever is in a hurry gives a signal. */
 const CALL_MS = 5000;
 /** A value, its headers and the name of its key make one message, of at most 1 MiB unless `max_payload` says otherwise. */
-const LIMITS: StoreLimits = { batchOps: 256, batchesInFlight: 4, valueBytes: 1_000_000 };
+const LIMITS: StoreLimits = {
+  batchOps: 256,
+  batchesInFlight: 4,
+  keyLength: MAX_KEY_LENGTH,
+  valueBytes: 1_000_000,
+};
+
+const FEATURES: StoreFeatures = { shared: true, durable: true };
 
 /**
  * The store in a key-value bucket of NATS JetStream, for any server from 2.9 on. A revision is a sequence number of the
@@ -42,6 +51,7 @@ const LIMITS: StoreLimits = { batchOps: 256, batchesInFlight: 4, valueBytes: 1_0
  */
 export class NatsStore implements Store {
   readonly name = "nats";
+  readonly features: StoreFeatures = FEATURES;
   readonly limits: StoreLimits = LIMITS;
   readonly #connection: LinkSource;
   readonly #bucket: Bucket;
@@ -58,9 +68,14 @@ export class NatsStore implements Store {
   }
 
   /** Throws `InvalidRequestError` if the options are wrong. */
-  static driver(options: NatsStoreOptions): StoreDriver {
+  static opener(options: NatsStoreOptions): StoreOpener {
     checkNatsOptions(options);
-    return { name: "nats", limits: LIMITS, open: (call) => NatsStore.open(options, call) };
+    return {
+      name: "nats",
+      features: FEATURES,
+      limits: LIMITS,
+      open: (call) => NatsStore.open(options, call),
+    };
   }
 
   /**

@@ -30,7 +30,7 @@ describe.skipIf(isMissing("nats"))("a store over a connection of the program", (
 
   const open = (bucket: string) => NatsStore.open({ connection, bucket });
 
-  storeConformance({ test, open, dispose: (space) => client.remove(space), shared: true, durable: true });
+  storeConformance({ test, open, dispose: (space) => client.remove(space) });
 
   test("closing the store leaves the connection open, with no subscription and no consumer of the store", async () => {
     const echo = async () => {

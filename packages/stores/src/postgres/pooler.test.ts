@@ -21,8 +21,6 @@ describe.skipIf(isMissing("postgres"))("PostgresStore behind a pooler in transac
   storeConformance({
     test,
     open: (space) => openStore(`${pooler.url}?schema=${space}`),
-    shared: true,
-    durable: true,
   });
 
   test("a pooler is told from the server itself", async () => {

@@ -19,8 +19,6 @@ describe.skipIf(isMissing("postgres"))("PostgresStore", () => {
     test,
     open: (space) => openStore(`${engine.url}?schema=${space}`),
     dispose: async (space) => void (await sql(engine.url, `DROP SCHEMA "${space}" CASCADE`)),
-    shared: true,
-    durable: true,
   });
 
   let schema = "";

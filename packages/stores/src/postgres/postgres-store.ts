@@ -9,9 +9,11 @@ import {
   onAbort,
   type Revision,
   type Store,
+  type StoreFeatures,
   type StoreLimits,
+  MAX_KEY_LENGTH,
 } from "@tenure/core";
-import type { StoreDriver } from "../store-driver.js";
+import type { StoreOpener } from "../store-opener.js";
 import { loadPg, Servers, type SessionSource } from "./connection.js";
 import { isUndone, isWrongServer, unavailable } from "./failures.js";
 import { type Changes, type FeedSource, PostgresFeed } from "./feed.js";
@@ -28,7 +30,14 @@ import { highest, sendBatch } from "./writes.js";
  * Writers come one after the other in the server, each for as long as its commit takes. So a second batch on its way would
  * only wait there; gathered here meanwhile, it grows, and the cost of a batch is shared by more.
  */
-const LIMITS: StoreLimits = { batchOps: 512, batchesInFlight: 1, valueBytes: 2 ** 22 };
+const LIMITS: StoreLimits = {
+  batchOps: 512,
+  batchesInFlight: 1,
+  keyLength: MAX_KEY_LENGTH,
+  valueBytes: 2 ** 22,
+};
+
+const FEATURES: StoreFeatures = { shared: true, durable: true };
 
 /**
  * The store in a schema of a PostgreSQL database. A lease is a row, never a session or a lock that outlives a statement:
@@ -47,6 +56,7 @@ const LIMITS: StoreLimits = { batchOps: 512, batchesInFlight: 1, valueBytes: 2 *
  */
 export class PostgresStore implements Store {
   readonly name = "postgres";
+  readonly features: StoreFeatures = FEATURES;
   readonly limits: StoreLimits = LIMITS;
   readonly #config: PostgresConfig;
   readonly #names: SchemaNames;
@@ -72,9 +82,14 @@ export class PostgresStore implements Store {
   }
 
   /** Throws `InvalidRequestError` if the options are wrong. */
-  static driver(options: PostgresStoreOptions): StoreDriver {
+  static opener(options: PostgresStoreOptions): StoreOpener {
     checkOptions(options);
-    return { name: "postgres", limits: LIMITS, open: (call) => PostgresStore.open(options, call) };
+    return {
+      name: "postgres",
+      features: FEATURES,
+      limits: LIMITS,
+      open: (call) => PostgresStore.open(options, call),
+    };
   }
 
   /**

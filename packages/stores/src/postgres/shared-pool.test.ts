@@ -39,8 +39,6 @@ describe.skipIf(isMissing("postgres"))("a store over a pool of the program", () 
     test,
     open: (space) => PostgresStore.open({ pool, schema: space }),
     dispose: async (space) => void (await sql(engine.url, `DROP SCHEMA "${space}" CASCADE`)),
-    shared: true,
-    durable: true,
   });
 
   test("closing the store leaves the pool open, with all connections given back and nothing of the store on them", async () => {

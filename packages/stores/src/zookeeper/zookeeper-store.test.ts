@@ -26,7 +26,7 @@ describe.skipIf(isMissing("zookeeper"))("ZookeeperStore", () => {
   const space = () => `space-${++spaces}`;
   const open = (path: string) => openStore(`${engine.url}/${path}`);
 
-  storeConformance({ test, open, shared: true, durable: true });
+  storeConformance({ test, open });
 
   test("every key that is admitted comes back, whatever ZooKeeper thinks of it as a name", async () => {
     const keys = [".", "..", "...", "zookeeper", "%", "%2F", "a%2Fb", "a/b", "\u0001", "漢".repeat(512)];

@@ -7,9 +7,11 @@ import {
   type FeedItem,
   type Revision,
   type Store,
+  type StoreFeatures,
   type StoreLimits,
+  MAX_KEY_LENGTH,
 } from "@tenure/core";
-import type { StoreDriver } from "../store-driver.js";
+import type { StoreOpener } from "../store-opener.js";
 import { abortable, giveUp } from "./abortable.js";
 import { Ensemble } from "./ensemble.js";
 import { OpeningFeed } from "./feed.js";
@@ -24,7 +26,14 @@ const LONGEST_CLOSE_MS = 5000;
  * Larger batches or more of them raise the rate no further, and only wait longer. A value and its path make one request,
  * of at most 1 MiB unless `jute.maxbuffer` says otherwise; the server drops the connection of a longer one.
  */
-const LIMITS: StoreLimits = { batchOps: 256, batchesInFlight: 4, valueBytes: 1_000_000 };
+const LIMITS: StoreLimits = {
+  batchOps: 256,
+  batchesInFlight: 4,
+  keyLength: MAX_KEY_LENGTH,
+  valueBytes: 1_000_000,
+};
+
+const FEATURES: StoreFeatures = { shared: true, durable: true };
 
 /**
  * The store in a ZooKeeper ensemble, 3.6 or newer. Each key is a node of its own; its revision is the node's `mzxid`.
@@ -34,6 +43,7 @@ const LIMITS: StoreLimits = { batchOps: 256, batchesInFlight: 4, valueBytes: 1_0
  */
 export class ZookeeperStore implements Store {
   readonly name = "zookeeper";
+  readonly features: StoreFeatures = FEATURES;
   readonly limits: StoreLimits = LIMITS;
   readonly #book = new VersionBook();
   readonly #ensemble: Ensemble;
@@ -45,9 +55,14 @@ export class ZookeeperStore implements Store {
   }
 
   /** Throws `InvalidRequestError` if the options are wrong. */
-  static driver(options: ZookeeperStoreOptions): StoreDriver {
+  static opener(options: ZookeeperStoreOptions): StoreOpener {
     checkOptions(options);
-    return { name: "zookeeper", limits: LIMITS, open: (call) => ZookeeperStore.open(options, call) };
+    return {
+      name: "zookeeper",
+      features: FEATURES,
+      limits: LIMITS,
+      open: (call) => ZookeeperStore.open(options, call),
+    };
   }
 
   /**

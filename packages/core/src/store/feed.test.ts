@@ -1,16 +1,16 @@
 import { describe, expect, test } from "vitest";
-import { BackendUnavailableError, ClosedError } from "../errors.js";
+import { BackendUnavailableError } from "../errors.js";
+import { Feed } from "./feed.js";
 import { FeedHub } from "./feed-hub.js";
 import type { Entry, FeedItem } from "./store.js";
 
 const entry = (key: string, revision: number): Entry => ({ key, value: `${key}${revision}`, revision });
 
 /** A hub over a log of writes. */
-function openHub(bufferedEntries?: number) {
+function openHub() {
   const latest = new Map<string, Entry>();
   let revision = 0;
-  const options = bufferedEntries === undefined ? {} : { bufferedEntries };
-  const hub = new FeedHub(() => ({ entries: [...latest.values()], revision }), options);
+  const hub = new FeedHub(() => ({ entries: [...latest.values()], revision }));
   const write = (...keys: string[]) => {
     const entries = keys.map((key) => entry(key, ++revision));
     for (const each of entries) latest.set(each.key, each);
@@ -19,16 +19,18 @@ function openHub(bufferedEntries?: number) {
   return { hub, write };
 }
 
-const read = (hub: FeedHub, signal?: AbortSignal) =>
-  hub.feed(signal === undefined ? {} : { signal })[Symbol.asyncIterator]();
+function read(hub: FeedHub, signal?: AbortSignal, maxBufferedEntries = 100): Feed {
+  const follow = async (feed: Feed, until: AbortSignal): Promise<void> => hub.join(feed, until);
+  return new Feed({ follow, onEnd: () => {}, signal, maxBufferedEntries });
+}
 
-async function item(reader: AsyncIterator<FeedItem>): Promise<FeedItem> {
+async function item(reader: Feed): Promise<FeedItem> {
   const result = await reader.next();
   if (result.done === true) throw new Error("the feed is done");
   return result.value;
 }
 
-describe("FeedHub", () => {
+describe("a feed", () => {
   test("a feed is a snapshot as of its first next(), then each change", async () => {
     const { hub, write } = openHub();
     write("a");
@@ -77,29 +79,29 @@ describe("FeedHub", () => {
     expect((await Promise.all(waiting)).map(({ revision }) => revision)).toEqual([1, 2]);
   });
 
-  test("a reader too far behind is ended, and its memory is freed", async () => {
-    const { hub, write } = openHub(3);
-    const [slow, quick] = [read(hub), read(hub)];
+  test("a reader far behind gets only the latest value of each key, in revision order", async () => {
+    const { hub, write } = openHub();
+    const [slow, quick] = [read(hub, undefined, 3), read(hub)];
     await Promise.all([item(slow), item(quick)]);
-    for (const key of ["a", "b", "c", "d", "e"]) {
+    for (const key of ["a", "b", "a", "b", "c"]) {
       write(key);
       await item(quick);
     }
-    expect(hub.size).toBe(1);
-    await expect(slow.next()).rejects.toThrow(BackendUnavailableError);
-    expect((await slow.next()).done).toBe(true);
-    const again = read(hub);
-    expect((await item(again)).entries).toHaveLength(5);
+    const latest = [entry("a", 3), entry("b", 4), entry("c", 5)];
+    expect(await item(slow)).toEqual({ kind: "changes", entries: latest, revision: 5 });
   });
 
-  test("one write larger than the buffer ends nobody", async () => {
-    const { hub, write } = openHub(2);
-    const reader = read(hub);
-    await item(reader);
-    write("a", "b", "c", "d");
-    expect((await item(reader)).entries).toHaveLength(4);
-    write("e");
-    expect((await item(reader)).entries).toHaveLength(1);
+  test("a reader that never reads buffers at most twice the number of keys", async () => {
+    const { hub, write } = openHub();
+    const slow = read(hub, undefined, 3);
+    await item(slow);
+    for (let i = 0; i < 1000; i++) write(`k${i % 7}`);
+    const { entries, revision } = await item(slow);
+    expect(revision).toBe(1000);
+    expect(entries.length).toBeLessThanOrEqual(14);
+    expect(new Map(entries.map(({ key, revision }) => [key, revision]))).toEqual(
+      new Map(Array.from({ length: 7 }, (_, i) => [`k${(993 + i) % 7}`, 994 + i])),
+    );
   });
 
   test("an abort ends a waiting reader with the reason, and leaves no listener behind", async () => {
@@ -133,38 +135,62 @@ describe("FeedHub", () => {
     const reader = read(hub);
     await item(reader);
     const waiting = reader.next();
-    expect((await reader.return?.())?.done).toBe(true);
+    expect((await reader.return()).done).toBe(true);
     expect((await waiting).done).toBe(true);
     expect(hub.size).toBe(0);
     write("a");
     expect((await reader.next()).done).toBe(true);
   });
 
-  test("each loop over the same feed is a feed of its own", async () => {
-    const { hub, write } = openHub();
-    write("a");
-    const feed = hub.feed();
-    for (let round = 0; round < 2; round++) {
-      for await (const { kind, entries } of feed) {
-        expect([kind, entries.length]).toEqual(["snapshot", 1]);
-        break;
-      }
-    }
-    expect(hub.size).toBe(0);
+  test("return() waits until the driver has released the feed", async () => {
+    let release = (): void => {};
+    const released = new Promise<void>((resolve) => (release = resolve));
+    const follow = async (feed: Feed): Promise<void> => {
+      feed.snapshot([], 1);
+      await released;
+    };
+    const reader = new Feed({ follow, onEnd: () => {}, signal: undefined });
+    await item(reader);
+    let hasReturned = false;
+    const returned = reader.return().then(() => (hasReturned = true));
+    for (let i = 0; i < 20; i++) await Promise.resolve();
+    expect(hasReturned).toBe(false);
+    release();
+    await returned;
   });
 
-  test("close ends open, unread and later feeds with its reason; a break only the open ones", async () => {
+  test("wanted() resolves when the consumer waits, and when the feed ends", async () => {
+    let sink: Feed | null = null;
+    const follow = async (feed: Feed): Promise<void> => {
+      sink = feed;
+      feed.snapshot([], 1);
+    };
+    const reader = new Feed({ follow, onEnd: () => {}, signal: undefined });
+    await item(reader);
+    let count = 0;
+    const ask = async (): Promise<void> => sink?.wanted().then(() => void count++);
+    const first = ask();
+    for (let i = 0; i < 20; i++) await Promise.resolve();
+    expect(count).toBe(0);
+    const waiting = item(reader);
+    await first;
+    reader.changes([entry("a", 2)], 2);
+    expect((await waiting).revision).toBe(2);
+    const second = ask();
+    await reader.return();
+    await second;
+    expect(count).toBe(2);
+  });
+
+  test("fail() of the hub ends the open feeds only", async () => {
     const { hub, write } = openHub();
     const [open, unread] = [read(hub), read(hub)];
     await item(open);
-    hub.breakFeeds(new BackendUnavailableError("the disk is gone"));
+    hub.fail(new BackendUnavailableError("the disk is gone"));
     await expect(open.next()).rejects.toThrow(BackendUnavailableError);
     write("a");
     expect((await item(unread)).kind).toBe("snapshot");
-    const late = read(hub);
-    hub.close(new ClosedError("closed"));
-    hub.close(new ClosedError("closed again"));
-    for (const reader of [unread, late, read(hub)]) await expect(reader.next()).rejects.toThrow("closed");
+    await unread.return();
     expect(hub.size).toBe(0);
   });
 
