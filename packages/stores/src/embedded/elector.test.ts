@@ -1,13 +1,13 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { StoreElector } from "@tenure/core";
+import { type Store, StoreElector } from "@tenure/core";
 import { electorConformance } from "@tenure/core/conformance";
 import { afterAll, beforeAll, test } from "vitest";
 import { EmbeddedStore } from "./embedded-store.js";
 
 let root = "";
-let store: EmbeddedStore;
+let store: Store;
 beforeAll(async () => {
   root = await mkdtemp(join(tmpdir(), "tenure-embedded-elector-"));
   store = await EmbeddedStore.open({ directory: join(root, "store") });

@@ -1,22 +1,23 @@
 import { resolve } from "node:path";
 import {
   BackendUnavailableError,
-  type CallOptions,
   type CasOp,
   type CasOutcome,
-  checkBatch,
   type Clock,
-  ClosedError,
   type Entry,
   FeedHub,
-  type FeedItem,
+  type FeedSink,
   InvalidRequestError,
+  MAX_KEY_LENGTH,
+  NothingWritten,
   type Revision,
   type Store,
+  type StoreDriver,
   type StoreFeatures,
   type StoreLimits,
+  storeOf,
   systemClock,
-  MAX_KEY_LENGTH,
+  type WriteCall,
 } from "@tenure/core";
 import { Backoff } from "../backoff.js";
 import { Database, type DatabaseOptions } from "./database.js";
@@ -24,7 +25,7 @@ import { EntryTable } from "./entry-table.js";
 import { LeftFile } from "./left-file.js";
 
 export interface EmbeddedStoreOptions {
-  /** Made, for its owner only, if it does not exist. On a local file system. */
+  /** A directory on a local file system. Created if it does not exist, accessible to its owner only. */
   readonly directory: string;
   /**
    * Times the attempts to open the directory again after a failed write.
@@ -34,46 +35,65 @@ export interface EmbeddedStoreOptions {
   readonly clock?: Clock;
 }
 
-/** What became of a transaction. `lost`: it failed, or nobody waited for it, in a way that tells nothing. */
+/** The result of a transaction. `lost`: it failed in a way that does not show whether it was written. */
 type Verdict =
   | { readonly kind: "written" }
   | { readonly kind: "refused"; readonly error: BackendUnavailableError }
   | { readonly kind: "lost"; readonly cause: unknown };
 
-/** Writes that go out together. */
-interface Group {
+/** Writes that are committed in one transaction. */
+interface PendingCommit {
   readonly entries: Entry[];
   readonly verdict: Promise<Verdict>;
 }
 
-/** One opening of the data, from the claim to its end. */
-interface Session {
+/** One opening of the data, from its claim to its end. */
+interface Opening {
   readonly database: Database;
   readonly table: EntryTable;
-  /** Takes in writes until the transaction before it has ended; then it is sent, and the next write begins another. */
-  group: Group | null;
-  /** Of the last transaction sent; when it is known, so are all before it. */
+  /** Takes in writes until the transaction before it has ended. It is then sent, and the next write begins another. */
+  pending: PendingCommit | null;
+  /** Of the last transaction sent. When it is known, so are all before it. */
   tail: Promise<Verdict>;
-  /** Why it must not be used any more; `null` while it may. */
+  /** Why the opening must not be used any more; `null` while it may. */
   broken: { readonly problem: string; readonly cause: unknown } | null;
 }
 
 const WRITTEN: Verdict = { kind: "written" };
 const REOPEN_BACKOFF = { firstMs: 100, maxMs: 5000 };
 
+/** The store in a directory of this machine, for one process at a time. */
+export const EmbeddedStore = {
+  /**
+   * Throws `InvalidRequestError` (`directory`) if the directory belongs to another program, is damaged or may not be used,
+   * and `BackendUnavailableError` if another process has it open.
+   */
+  async open(options: EmbeddedStoreOptions): Promise<Store> {
+    const path: unknown = options.directory;
+    if (typeof path !== "string" || path === "" || path.includes("\0")) {
+      throw new InvalidRequestError("directory", "must be the path of a directory");
+    }
+    // Resolved once: the directory may have to be opened again from another working directory.
+    const directory = resolve(path);
+    const stop = new AbortController();
+    const shared = { clock: options.clock ?? systemClock, signal: stop.signal, left: new LeftFile() };
+    return storeOf(new EmbeddedDriver(directory, await Database.open(directory, shared), shared, stop));
+  },
+};
+
 /**
- * The store in a directory of this machine, for one process at a time. All entries are also in memory: comparisons,
- * conflicts and snapshots are answered from there, and LMDB makes them last. A write is acknowledged, and shown to any
- * feed, once it is flushed to disk; batches that arrive while another is being flushed go out together after it.
+ * All entries are also in memory: comparisons, conflicts and snapshots are answered from there, and LMDB makes them
+ * durable. A write is acknowledged, and shown to feeds, once it is flushed to disk. Batches that arrive while another is
+ * being flushed are committed together after it.
  *
- * When a write fails (a full disk, an I/O error), what memory holds is no longer known to be true. Feeds are ended, what
- * was under way is uncertain, and calls are refused until the data has been opened again. Attempts are started by
- * calls, with a backoff that only a successful write ends: on a full disk opening may succeed and each write fail.
+ * When a write fails (a full disk, an I/O error), memory no longer shows what is on disk. Feeds are ended, writes in
+ * flight are uncertain, and calls are refused until the data has been opened again. Calls start the attempts, with a
+ * backoff that only a successful write ends: on a full disk opening may succeed and each write fail.
  */
-export class EmbeddedStore implements Store {
+class EmbeddedDriver implements StoreDriver {
   readonly name = "embedded";
   readonly features: StoreFeatures = { shared: false, durable: true };
-  /** One at a time: what waits meanwhile goes out together, and a second batch under way would only halve them. */
+  /** One batch in flight: the others are committed together after it, and a second one in flight would halve them. */
   readonly limits: StoreLimits = {
     batchOps: 8192,
     batchesInFlight: 1,
@@ -85,160 +105,124 @@ export class EmbeddedStore implements Store {
   readonly #backoff: Backoff;
   readonly #stop: AbortController;
   readonly #hub = new FeedHub(() => this.#snapshot());
-  #session: Session;
+  #opening: Opening;
   #reopening: Promise<void> | null = null;
-  #closing: Promise<void> | null = null;
 
-  private constructor(
-    directory: string,
-    database: Database,
-    options: DatabaseOptions,
-    stop: AbortController,
-  ) {
+  constructor(directory: string, database: Database, options: DatabaseOptions, stop: AbortController) {
     this.#directory = directory;
     this.#options = options;
     this.#backoff = new Backoff(options.clock, REOPEN_BACKOFF);
     this.#stop = stop;
-    this.#session = begin(database);
+    this.#opening = begin(database);
   }
 
-  /**
-   * Throws `InvalidRequestError` (`directory`) if the directory is not ours, is damaged or may not be used, and
-   * `BackendUnavailableError` if another process has it open.
-   */
-  static async open(options: EmbeddedStoreOptions): Promise<EmbeddedStore> {
-    const path: unknown = options.directory;
-    if (typeof path !== "string" || path === "" || path.includes("\0")) {
-      throw new InvalidRequestError("directory", "must be the path of a directory");
-    }
-    // Once and for all: it may have to be opened again from another working directory.
-    const directory = resolve(path);
-    const stop = new AbortController();
-    const shared = { clock: options.clock ?? systemClock, signal: stop.signal, left: new LeftFile() };
-    return new EmbeddedStore(directory, await Database.open(directory, shared), shared, stop);
-  }
-
-  async compareAndSet(batch: readonly CasOp[], options?: CallOptions): Promise<CasOutcome[]> {
-    const session = this.#admit(options);
-    checkBatch(batch, this.limits);
-    const { outcomes, written, isAhead } = session.table.decide(batch);
+  async write(batch: readonly CasOp[], call: WriteCall): Promise<CasOutcome[]> {
+    const opening = this.#usable();
+    const { outcomes, written, isAhead } = opening.table.decide(batch);
     if (written.length === 0 && !isAhead) {
-      this.#checkOwner(session);
+      this.#checkOwner(opening);
       return outcomes;
     }
-    const sent = written.length === 0 ? session.tail : this.#commit(session, written);
-    const verdict = await unlessAborted(sent, options?.signal);
+    call.begin();
+    const verdict = await (written.length === 0 ? opening.tail : this.#commit(opening, written));
     switch (verdict.kind) {
       case "written":
         return outcomes;
       case "refused":
-        throw verdict.error;
+        throw new NothingWritten(verdict.error);
       case "lost":
-        return batch.map(() => ({ kind: "uncertain", cause: verdict.cause }));
+        throw verdict.cause;
     }
   }
 
-  async sync(options?: CallOptions): Promise<Revision> {
-    const session = this.#admit(options);
-    this.#checkOwner(session);
-    return session.table.revision;
+  async head(): Promise<Revision> {
+    const opening = this.#usable();
+    this.#checkOwner(opening);
+    return opening.table.revision;
   }
 
-  feed(options?: CallOptions): AsyncIterable<FeedItem> {
-    return this.#hub.feed(options);
+  async follow(sink: FeedSink, signal: AbortSignal): Promise<void> {
+    this.#hub.join(sink, signal);
   }
 
-  close(): Promise<void> {
-    this.#closing ??= this.#close();
-    return this.#closing;
-  }
-
-  [Symbol.asyncDispose](): Promise<void> {
-    return this.close();
-  }
-
-  async #close(): Promise<void> {
-    const reason = new ClosedError("the store is closed");
-    this.#hub.close(reason);
-    this.#stop.abort(reason);
+  async close(): Promise<void> {
+    this.#stop.abort(new Error("the store is being closed"));
     await this.#reopening;
-    await this.#session.tail;
-    await this.#session.database.close();
+    await this.#opening.tail;
+    await this.#opening.database.close();
   }
 
-  #admit(options?: CallOptions): Session {
-    if (this.#closing !== null) throw new ClosedError("the store is closed");
-    options?.signal?.throwIfAborted();
-    const session = this.#session;
-    if (session.broken === null) return session;
+  #usable(): Opening {
+    const opening = this.#opening;
+    if (opening.broken === null) return opening;
     if (this.#reopening === null && this.#backoff.leftMs() === 0) {
-      this.#reopening = this.#reopen(session).finally(() => (this.#reopening = null));
+      this.#reopening = this.#reopen(opening).finally(() => (this.#reopening = null));
     }
-    throw this.#refusal(session.broken);
+    throw this.#refusal(opening.broken);
   }
 
-  /** For answers from memory alone. Writes need no look: their transaction fails if the directory was taken. */
-  #checkOwner(session: Session): void {
-    if (!session.database.isOurs()) throw this.#break(session, taken());
+  /** For answers from memory alone. Writes need no check: their transaction fails if the directory has another owner. */
+  #checkOwner(opening: Opening): void {
+    if (!opening.database.isOurs()) throw this.#break(opening, taken());
   }
 
   #snapshot(): ReturnType<EntryTable["snapshot"]> {
-    const session = this.#admit();
-    this.#checkOwner(session);
-    return session.table.snapshot();
+    const opening = this.#usable();
+    this.#checkOwner(opening);
+    return opening.table.snapshot();
   }
 
   /**
-   * One transaction at a time: what arrives meanwhile waits and goes out together. So when one fails, nothing that was
-   * decided after it has been sent.
+   * One transaction at a time: writes that arrive meanwhile wait and are committed together. So when a transaction fails,
+   * nothing that was decided after it has been sent.
    */
-  #commit(session: Session, written: readonly Entry[]): Promise<Verdict> {
-    if (session.group === null) {
+  #commit(opening: Opening, written: readonly Entry[]): Promise<Verdict> {
+    if (opening.pending === null) {
       const entries: Entry[] = [];
-      const verdict = session.tail.then(() => {
-        session.group = null;
-        return session.broken === null
-          ? this.#send(session, entries)
-          : { kind: "refused" as const, error: this.#refusal(session.broken) };
+      const verdict = opening.tail.then(() => {
+        opening.pending = null;
+        return opening.broken === null
+          ? this.#send(opening, entries)
+          : { kind: "refused" as const, error: this.#refusal(opening.broken) };
       });
-      session.group = { entries, verdict };
-      session.tail = verdict;
+      opening.pending = { entries, verdict };
+      opening.tail = verdict;
     }
-    for (const entry of written) session.group.entries.push(entry);
-    return session.group.verdict;
+    for (const entry of written) opening.pending.entries.push(entry);
+    return opening.pending.verdict;
   }
 
-  async #send(session: Session, entries: readonly Entry[]): Promise<Verdict> {
+  async #send(opening: Opening, entries: readonly Entry[]): Promise<Verdict> {
     const revision = (entries.at(-1) as Entry).revision;
     try {
-      const isWritten = await session.database.commit(entries, revision);
-      if (!isWritten) return { kind: "refused", error: this.#break(session, taken()) };
+      const isWritten = await opening.database.commit(entries, revision);
+      if (!isWritten) return { kind: "refused", error: this.#break(opening, taken()) };
     } catch (cause) {
-      this.#break(session, cause);
+      this.#break(opening, cause);
       return { kind: "lost", cause };
     }
     this.#backoff.succeeded();
-    session.table.settle(entries);
+    opening.table.settle(entries);
     this.#hub.publish(entries, revision);
     return WRITTEN;
   }
 
-  #break(session: Session, cause: unknown): BackendUnavailableError {
-    if (session.broken !== null) return this.#refusal(session.broken);
-    session.broken = { problem: "failed", cause };
+  #break(opening: Opening, cause: unknown): BackendUnavailableError {
+    if (opening.broken !== null) return this.#refusal(opening.broken);
+    opening.broken = { problem: "failed", cause };
     this.#backoff.failed();
-    const refusal = this.#refusal(session.broken);
+    const refusal = this.#refusal(opening.broken);
     this.#hub.fail(refusal);
     return refusal;
   }
 
-  async #reopen(session: Session): Promise<void> {
-    await session.tail;
+  async #reopen(opening: Opening): Promise<void> {
+    await opening.tail;
     try {
-      await session.database.close();
-      this.#session = begin(await Database.open(this.#directory, this.#options));
+      await opening.database.close();
+      this.#opening = begin(await Database.open(this.#directory, this.#options));
     } catch (cause) {
-      session.broken = { problem: "cannot be opened again", cause };
+      opening.broken = { problem: "cannot be opened again", cause };
       this.#backoff.failed();
     }
   }
@@ -253,20 +237,11 @@ export class EmbeddedStore implements Store {
   }
 }
 
-function begin(database: Database): Session {
+function begin(database: Database): Opening {
   const table = new EntryTable(database.entries, database.revision);
-  return { database, table, group: null, tail: Promise.resolve(WRITTEN), broken: null };
+  return { database, table, pending: null, tail: Promise.resolve(WRITTEN), broken: null };
 }
 
 function taken(): Error {
   return new Error("another process has taken the directory, or a write before this one failed");
-}
-
-function unlessAborted(sent: Promise<Verdict>, signal: AbortSignal | undefined): Promise<Verdict> {
-  if (signal === undefined) return sent;
-  return new Promise((resolve, reject) => {
-    const abort = () => resolve({ kind: "lost", cause: signal.reason });
-    signal.addEventListener("abort", abort, { once: true });
-    sent.finally(() => signal.removeEventListener("abort", abort)).then(resolve, reject);
-  });
 }

@@ -3,7 +3,7 @@ import { readFileSync, statSync, truncateSync, writeFileSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { CancelTimer, Clock } from "@tenure/core";
+import type { CancelTimer, Clock, Store } from "@tenure/core";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { EmbeddedStore } from "./embedded-store.js";
 import { Child } from "./fixtures/child.test.helper.js";
@@ -42,7 +42,7 @@ let root = "";
 let directory = "";
 let count = 0;
 let clock: HandClock;
-let store: EmbeddedStore;
+let store: Store;
 
 beforeAll(async () => {
   root = await mkdtemp(join(tmpdir(), "tenure-reopening-"));
