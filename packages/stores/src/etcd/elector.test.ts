@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { StoreElector } from "@tenure/core";
+import { type Store, StoreElector } from "@tenure/core";
 import { electorConformance } from "@tenure/core/conformance";
 import { type EtcdEngine, isMissing, startEtcd } from "@tenure/engines";
 import { afterAll, beforeAll, describe, test } from "vitest";
@@ -18,7 +18,7 @@ describe.skipIf(isMissing("etcd"))("an elector on etcd", () => {
     test,
     features: { admin: true },
     open: async () => {
-      const opened: (StoreElector | EtcdStore)[] = [];
+      const opened: (StoreElector | Store)[] = [];
       const another = async (): Promise<StoreElector> => {
         const store = await EtcdStore.open({ endpoints: engine.endpoints, prefix });
         const elector = StoreElector.open({ store });

@@ -5,7 +5,7 @@
 import { BackendUnavailableError, ClosedError, onAbort, unlessAborted } from "@tenure/core";
 import { CHANNEL_OPTIONS, Connection } from "./connection.js";
 import { messageOf } from "./failures.js";
-import { greet } from "./greeting.js";
+import { probeHttp2 } from "./http2-probe.js";
 import { Login } from "./login.js";
 import type { EtcdOptions } from "./options.js";
 import type { Protocol } from "./protocol.js";
@@ -88,7 +88,7 @@ export class Members {
 
   async #open(endpoint: string, signal: AbortSignal): Promise<Connection> {
     const tls = this.#options.tls === null ? null : await readCertificates(this.#options.tls);
-    await greet(endpoint, tls, signal);
+    await probeHttp2(endpoint, tls, signal);
     const credentials = channelCredentials(this.#protocol, tls);
     const client = new this.#protocol.grpc.Client(`dns:${endpoint}`, credentials, CHANNEL_OPTIONS);
     const parts = { client, protocol: this.#protocol, login: this.#login, head: this.#head };

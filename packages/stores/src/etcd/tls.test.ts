@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { BackendUnavailableError, InvalidRequestError } from "@tenure/core";
+import { BackendUnavailableError, InvalidRequestError, type Store } from "@tenure/core";
 import { type EtcdEngine, isMissing, startEtcd } from "@tenure/engines";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { openStore } from "../open-store.js";
@@ -94,7 +94,7 @@ describe.skipIf(isMissing("etcd"))("an etcd that speaks TLS and asks for certifi
   );
 
   test("files that cannot be used are named", async () => {
-    const open = (files: object): Promise<EtcdStore> =>
+    const open = (files: object): Promise<Store> =>
       EtcdStore.open({ endpoints: engine.endpoints, tls: true, ...files });
     const missing = open({ ca: file("none.pem") });
     await expect(missing).rejects.toThrow(InvalidRequestError);

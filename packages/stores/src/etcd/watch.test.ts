@@ -1,6 +1,6 @@
 /** Watches that begin in the past, which a feed seldom has: of large changes, of what was compacted, of another count. */
 import { randomUUID } from "node:crypto";
-import type { Entry, Revision } from "@tenure/core";
+import type { Entry, Revision, Store } from "@tenure/core";
 import { type EtcdEngine, isMissing, startEtcd } from "@tenure/engines";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import type { Connection } from "./connection.js";
@@ -15,7 +15,7 @@ import { Watch } from "./watch.js";
 
 describe.skipIf(isMissing("etcd"))("a watch", () => {
   let engine: EtcdEngine;
-  let store: EtcdStore;
+  let store: Store;
   let members: Members;
   let keyspace: Keyspace;
   let connection: Connection;
@@ -53,18 +53,15 @@ describe.skipIf(isMissing("etcd"))("a watch", () => {
   function watchFrom(snapshot: Pick<Snapshot, "revision" | "batches">, revision: Revision): Promise<Entry[]> {
     return new Promise((resolve, reject) => {
       const told: Entry[] = [];
-      const watch = new Watch({
-        connection,
-        keyspace,
-        snapshot,
-        onBroken: reject,
-        onChanges: (entries, progress) => {
-          told.push(...entries);
-          if (progress < revision) return;
-          watch.end();
-          resolve(told);
-        },
-      });
+      const end = new AbortController();
+      const changes = (entries: readonly Entry[], progress: Revision): void => {
+        told.push(...entries);
+        if (progress < revision) return;
+        end.abort();
+        resolve(told);
+      };
+      const sink = { changes, fail: reject };
+      new Watch({ connection, keyspace, snapshot, sink, signal: end.signal }).start();
     });
   }
 

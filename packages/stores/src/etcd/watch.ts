@@ -1,5 +1,5 @@
 import type { ClientDuplexStream } from "@grpc/grpc-js";
-import { BackendUnavailableError, type Entry, type Revision } from "@tenure/core";
+import { BackendUnavailableError, type FeedSink, onAbort } from "@tenure/core";
 import { ChangeLog } from "./change-log.js";
 import type { Connection } from "./connection.js";
 import { messageOf } from "./failures.js";
@@ -7,73 +7,79 @@ import type { Keyspace } from "./keyspace.js";
 import type { WatchRequest, WatchResponse } from "./protocol.js";
 import type { Snapshot } from "./snapshot.js";
 
-export interface WatchParts {
+export interface WatchDeps {
   readonly connection: Connection;
   readonly keyspace: Keyspace;
-  /** What happens after it is told. */
+  /** The watch delivers what happens after it. */
   readonly snapshot: Pick<Snapshot, "revision" | "batches">;
-  readonly onChanges: (entries: readonly Entry[], revision: Revision) => void;
-  /** Called once, unless it was ended by `end`. */
-  readonly onBroken: (reason: BackendUnavailableError) => void;
+  readonly sink: Pick<FeedSink, "changes" | "fail">;
+  /** Ends the watch. */
+  readonly signal: AbortSignal;
 }
 
-/** After so long without a word the member is asked whether it is there, and how far it is. */
+/** After this time without a message the member is asked whether it is there, and which batch it has applied last. */
 const SILENCE_MS = 1000;
 
-/** What one member tells of what happens after a snapshot. */
+/** Delivers the changes after a snapshot, as one member reports them. */
 export class Watch {
-  readonly #parts: WatchParts;
+  readonly #deps: WatchDeps;
   readonly #log: ChangeLog;
-  readonly #stream: ClientDuplexStream<WatchRequest, WatchResponse>;
-  /** Runs out in silence. */
-  readonly #timer: NodeJS.Timeout;
-  #hasEnded = false;
+  #stream: ClientDuplexStream<WatchRequest, WatchResponse> | null = null;
+  #silence: NodeJS.Timeout | undefined;
+  #stopListening = (): void => {};
 
-  constructor(parts: WatchParts) {
-    const { connection, keyspace, snapshot } = parts;
-    this.#parts = parts;
-    this.#log = new ChangeLog(keyspace, snapshot);
-    this.#stream = connection.watch();
-    this.#stream.on("data", (response: WatchResponse) => this.#take(response));
-    this.#stream.on("error", (cause) => this.#break(messageOf(cause), cause));
-    this.#stream.on("end", () => this.#break("etcd ended it"));
-    const range = { key: keyspace.head, range_end: keyspace.end, start_revision: snapshot.revision + 1 };
-    this.#stream.write({ create_request: { ...range, fragment: true } });
-    this.#timer = setTimeout(() => void this.#look(), SILENCE_MS);
+  constructor(deps: WatchDeps) {
+    this.#deps = deps;
+    this.#log = new ChangeLog(deps.keyspace, deps.snapshot);
   }
 
-  end(): void {
-    if (this.#hasEnded) return;
-    this.#hasEnded = true;
-    clearTimeout(this.#timer);
-    this.#stream.cancel();
+  /** Throws if the connection has ended. */
+  start(): void {
+    const { connection, keyspace, snapshot, signal } = this.#deps;
+    if (signal.aborted) return;
+    const stream = connection.watch();
+    this.#stream = stream;
+    this.#stopListening = onAbort(signal, () => this.#end());
+    stream.on("data", (response: WatchResponse) => this.#take(response));
+    stream.on("error", (cause) => this.#break(messageOf(cause), cause));
+    stream.on("end", () => this.#break("etcd ended it"));
+    const range = { key: keyspace.head, range_end: keyspace.end, start_revision: snapshot.revision + 1 };
+    stream.write({ create_request: { ...range, fragment: true } });
+    this.#silence = setTimeout(() => void this.#checkMember(), SILENCE_MS);
+  }
+
+  #end(): void {
+    clearTimeout(this.#silence);
+    this.#stopListening();
+    this.#stream?.cancel();
+    this.#stream = null;
   }
 
   #take(response: WatchResponse): void {
-    if (this.#hasEnded) return;
-    this.#timer.refresh();
+    if (this.#stream === null) return;
+    this.#silence?.refresh();
     const reading = this.#log.read(response);
-    if (reading.kind === "changes") this.#parts.onChanges(reading.entries, reading.revision);
+    if (reading.kind === "changes") this.#deps.sink.changes(reading.entries, reading.revision);
     if (reading.kind !== "broken") return;
-    // Of an invalid token a watch is told by words alone.
-    if (response.canceled === true) this.#parts.connection.forgetLogin();
+    // etcd reports an invalid token of a watch by a text alone.
+    if (response.canceled === true) this.#deps.connection.forgetLogin();
     this.#break(reading.why);
   }
 
-  async #look(): Promise<void> {
+  async #checkMember(): Promise<void> {
     try {
-      const revision = await this.#parts.connection.check();
-      if (this.#hasEnded) return;
+      const revision = await this.#deps.connection.check();
+      if (this.#stream === null) return;
       if (this.#log.isHalted(revision)) return this.#break("it stays behind what its member has");
-      this.#timer.refresh();
+      this.#silence?.refresh();
     } catch (cause) {
       this.#break(messageOf(cause), cause);
     }
   }
 
   #break(why: string, cause?: unknown): void {
-    if (this.#hasEnded) return;
-    this.end();
-    this.#parts.onBroken(new BackendUnavailableError(`the watch of etcd broke: ${why}`, { cause }));
+    if (this.#stream === null) return;
+    this.#end();
+    this.#deps.sink.fail(new BackendUnavailableError(`the watch of etcd broke: ${why}`, { cause }));
   }
 }
