@@ -1,5 +1,5 @@
 /** ZooKeeper by the store's own client: a batch of one is one `setData` with the expected version. */
-import type { Revision } from "@tenure/core";
+import type { Revision, Store } from "@tenure/core";
 import { parseZookeeperUrl, ZookeeperStore } from "@tenure/stores/zookeeper";
 import type { OpenWorkers } from "./direct-load.js";
 
@@ -11,7 +11,7 @@ export const openZookeeperSetDatas: OpenWorkers = async ({ url, value, connectio
   );
   return Promise.all(
     Array.from({ length: inFlight }, async (_, index) => {
-      const store = stores[index % stores.length] as ZookeeperStore;
+      const store = stores[index % stores.length] as Store;
       let expected: Revision | null = null;
       const worker = async (): Promise<void> => {
         const [outcome] = await store.compareAndSet([{ key: String(index), expected, value }]);

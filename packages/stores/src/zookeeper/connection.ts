@@ -77,10 +77,6 @@ export class Connection {
     return this.#writing.has(key);
   }
 
-  endFeeds(reason: unknown): void {
-    this.#mirror?.hub.close(reason);
-  }
-
   /**
    * A transaction that changes nothing, and its revision. Everything acknowledged before the call, by any server to
    * anyone, is below it: the leader numbers transactions as it takes them, and each is acknowledged by a quorum after

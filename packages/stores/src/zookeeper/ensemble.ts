@@ -1,11 +1,11 @@
 /**
- * A connection to one of the servers, made when it is asked for. Calls that find none share one attempt, which goes
- * round the servers once and ends in bounded time: nobody is queued for longer, and whoever calls next tries again. A
- * connection is never replaced behind the back of what was sent on it.
+ * A connection to one of the servers, opened by the first call that needs it. Calls that find none share one attempt, which
+ * tries each server once and ends in bounded time; the next call starts another attempt. A connection is never replaced
+ * while requests on it wait for their answers.
  */
-import { BackendUnavailableError, type ClosedError } from "@tenure/core";
+import { BackendUnavailableError } from "@tenure/core";
 import type { ServerAddress } from "../server-url.js";
-import { within } from "./abortable.js";
+import { within } from "../within.js";
 import { Connection } from "./connection.js";
 import type { CheckedOptions } from "./options.js";
 import { prepareTree } from "./prepare-tree.js";
@@ -14,9 +14,9 @@ import type { VersionBook } from "./version-book.js";
 import type { Access } from "./wire/protocol.js";
 import { Session } from "./wire/session.js";
 
-const LONGEST_ATTEMPT_MS = 4500;
-/** With more servers than fit, the last are tried by the next attempt: it goes on where this one ended. */
-const SHORTEST_TRY_MS = 1500;
+const MAX_ATTEMPT_MS = 4500;
+/** If not all servers can be tried in time, the next attempt goes on with those that were left out. */
+const MIN_TRY_MS = 1500;
 
 export class Ensemble {
   readonly #options: CheckedOptions;
@@ -25,7 +25,7 @@ export class Ensemble {
   readonly #stop = new AbortController();
   #connection: Connection | null = null;
   #attempt: Promise<Connection> | null = null;
-  /** The server to begin with; at first any, so that clients are spread over all of them. */
+  /** The server to try first. Drawn at random, so that clients are spread over all servers. */
   #next: number;
 
   constructor(options: CheckedOptions, book: VersionBook) {
@@ -35,28 +35,27 @@ export class Ensemble {
     this.#next = Math.floor(Math.random() * options.servers.length);
   }
 
-  /** The one that is there, if it works. */
+  /** The open connection, if there is one. */
   get present(): Connection | null {
     return this.#connection?.session.lost === null ? this.#connection : null;
   }
 
-  /** Rejects with `BackendUnavailableError`, or with the reason of `stop`. */
+  /** Rejects with `BackendUnavailableError`, and after `stop` with an error that says so. */
   connection(): Promise<Connection> {
     if (this.present !== null) return Promise.resolve(this.present);
     this.#attempt ??= this.#connect().finally(() => (this.#attempt = null));
     return this.#attempt;
   }
 
-  /** Makes what is missing of the path. */
+  /** Creates the missing nodes of the path. */
   async prepare(): Promise<void> {
     const { session } = await this.connection();
     await prepareTree(session, this.#tree, this.#access);
   }
 
-  /** Ends the feeds and every attempt to connect; what was sent may still be answered. */
-  stop(reason: ClosedError): void {
-    this.#stop.abort(reason);
-    this.#connection?.endFeeds(reason);
+  /** Ends the attempts to connect. Requests in flight may still be answered. */
+  stop(): void {
+    this.#stop.abort(new Error("the store is being closed"));
   }
 
   /** After `stop`. */
@@ -72,7 +71,7 @@ export class Ensemble {
   async #connect(): Promise<Connection> {
     const failures: Error[] = [];
     try {
-      return await within(LONGEST_ATTEMPT_MS, this.#stop.signal, (signal) => this.#tryAll(signal, failures));
+      return await within(MAX_ATTEMPT_MS, this.#stop.signal, (signal) => this.#tryAll(signal, failures));
     } catch (cause) {
       this.#stop.signal.throwIfAborted();
       const reasons = failures.map(({ message }) => message.trim()).join("; ");
@@ -85,7 +84,7 @@ export class Ensemble {
 
   async #tryAll(signal: AbortSignal, failures: Error[]): Promise<Connection> {
     const { servers } = this.#options;
-    const limitMs = Math.max(SHORTEST_TRY_MS, LONGEST_ATTEMPT_MS / servers.length);
+    const limitMs = Math.max(MIN_TRY_MS, MAX_ATTEMPT_MS / servers.length);
     for (let i = 0; i < servers.length; i++) {
       signal.throwIfAborted();
       const server = servers[this.#next++ % servers.length] as ServerAddress;

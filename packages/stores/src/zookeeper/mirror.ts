@@ -1,25 +1,21 @@
 /**
- * Follows the store on one connection, for all its feeds. One recursive watch tells which nodes have changed; they are
- * read, all that are waiting at once, and what can be shown of it goes to the feeds. A write of one's own needs no read:
- * its answer tells all. The mirror ends with its connection, and the feeds with it; the next one starts from a listing.
+ * Follows the store on one connection, for all its feeds. One recursive watch reports which nodes have changed; they are
+ * read, all that are waiting in one request, and the state that can be shown goes to the feeds. A write of this store needs
+ * no read: its answer contains the new state. The mirror and its feeds end with the connection; the next mirror starts from a
+ * listing.
  */
-import { BackendUnavailableError, FeedHub, type Revision } from "@tenure/core";
+import { BackendUnavailableError, FeedHub, type FeedSink, type Revision } from "@tenure/core";
+import { RevisionWaiters } from "../revision-waiters.js";
 import type { Connection } from "./connection.js";
 import { KnownState, type Observation } from "./known-state.js";
 import { DELETED } from "./wire/protocol.js";
 import type { SessionListener } from "./wire/session.js";
 
-interface Waiting {
-  readonly revision: Revision;
-  readonly resolve: () => void;
-  readonly reject: (reason: unknown) => void;
-}
-
 export class Mirror implements SessionListener {
-  readonly hub: FeedHub = new FeedHub(() => this.#state.snapshot());
+  readonly #hub = new FeedHub(() => this.#state.snapshot());
   readonly #connection: Connection;
   readonly #state = new KnownState();
-  #waiting: Waiting[] = [];
+  readonly #waiters = new RevisionWaiters();
   #isReading = false;
   #failure: { readonly reason: unknown } | null = null;
 
@@ -30,20 +26,22 @@ export class Mirror implements SessionListener {
   static start(connection: Connection): Mirror {
     const mirror = new Mirror(connection);
     connection.session.listen(mirror);
-    // One after the other on their way: what the listing lacks comes as an event.
+    // Sent in this order: a key that the listing lacks is reported by the watch.
     void Promise.all([connection.watch(), connection.list((keys) => mirror.#state.listed(keys))]).catch(
       (reason: unknown) => mirror.#fail(reason),
     );
     return mirror;
   }
 
+  /** Serves a feed until `signal` is aborted. To be called once a revision was reached. */
+  join(sink: FeedSink, signal: AbortSignal): void {
+    if (this.#failure !== null) throw this.#failure.reason;
+    this.#hub.join(sink, signal);
+  }
+
   /** Resolves when the feeds have everything up to `revision`. */
   reached(revision: Revision): Promise<void> {
-    return new Promise((resolve, reject) => {
-      if (this.#failure !== null) return reject(this.#failure.reason);
-      if (this.#state.revision >= revision) return resolve();
-      this.#waiting.push({ revision, resolve, reject });
-    });
+    return this.#waiters.wait(revision);
   }
 
   observed(key: string, seen: Observation): void {
@@ -61,7 +59,7 @@ export class Mirror implements SessionListener {
     this.#state.answered(zxid);
   }
 
-  /** Once for all that came together. */
+  /** Called once after all messages that arrived together. */
   idle(): void {
     if (this.#failure !== null) return;
     this.#show();
@@ -75,11 +73,8 @@ export class Mirror implements SessionListener {
   #show(): void {
     const cut = this.#state.cut();
     if (cut === null) return;
-    this.hub.publish(cut.entries, cut.revision);
-    if (this.#waiting.length === 0) return;
-    const reached = this.#waiting.filter(({ revision }) => revision <= cut.revision);
-    this.#waiting = this.#waiting.filter(({ revision }) => revision > cut.revision);
-    for (const { resolve } of reached) resolve();
+    this.#hub.publish(cut.entries, cut.revision);
+    this.#waiters.reach(cut.revision);
   }
 
   async #readChanges(): Promise<void> {
@@ -92,23 +87,23 @@ export class Mirror implements SessionListener {
       const missing = entries.indexOf(null);
       if (missing >= 0) throw deleted(keys[missing] as string);
       this.#isReading = false;
-      // What has changed meanwhile.
+      // Nodes may have changed meanwhile.
       this.idle();
     } catch (reason) {
       this.#fail(reason);
     }
   }
 
-  /** The connection goes along: the next one begins with everything. */
+  /** Ends the connection too: the next one begins with a listing. */
   #fail(reason: unknown): void {
     if (this.#failure !== null) return;
     this.#failure = { reason };
-    this.hub.close(reason);
-    for (const { reject } of this.#waiting.splice(0)) reject(reason);
+    this.#hub.fail(reason);
+    this.#waiters.fail(reason);
     this.#connection.session.destroy();
   }
 }
 
 function deleted(key: string): BackendUnavailableError {
-  return new BackendUnavailableError(`somebody has deleted ${key} in ZooKeeper; the feed begins anew`);
+  return new BackendUnavailableError(`${key} was deleted in ZooKeeper by another client; open another feed`);
 }

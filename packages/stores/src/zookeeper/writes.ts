@@ -1,16 +1,22 @@
 /**
- * One batch of compare-and-sets. ZooKeeper compares versions: where it is known which version the expected revision has,
- * the write is ready; where not, the entry is read first, behind a barrier, and either tells the version or is the
- * conflict. What is ready goes out as one transaction (per 512 KiB), which is all or nothing: if one write of it fails,
- * that one has lost, and the others are sent again without it. After a few such failures they are sent each on its own.
+ * One batch of compare-and-sets. ZooKeeper compares versions. If the version of the expected revision is known, the write is
+ * ready. If not, the entry is read first, behind a barrier: the entry shows the version, or is the conflict. The ready writes
+ * are sent as one transaction (per 512 KiB), which is all or nothing: if one write of it fails, that one has lost, and the
+ * others are sent again without it. After a few such failures each is sent on its own.
  *
- * A transaction is sent again only after the answer that nothing of it was written. If the answer is lost, it never is.
+ * A transaction is sent again only after the answer that nothing of it was written, and never if its answer is lost.
  *
- * An entry shown by a conflict is read on the session on which the write failed, after that answer. A failure is a
- * transaction too, acknowledged by the quorum: the server has then applied everything acknowledged before it, so the
- * read is as fresh as it must be.
+ * The entry of a conflict is read on the session on which the write failed, after that answer. A failure is a transaction
+ * too, acknowledged by the quorum: the server has then applied everything acknowledged before it, so the read is fresh.
  */
-import type { BackendUnavailableError, CasOp, CasOutcome, Revision } from "@tenure/core";
+import {
+  type BackendUnavailableError,
+  type CasOp,
+  type CasOutcome,
+  NothingWritten,
+  type Revision,
+  type WriteCall,
+} from "@tenure/core";
 import { type Connection, REQUEST_BYTES, type Write } from "./connection.js";
 import { failureOf, refusal } from "./failures.js";
 import { inParts } from "./in-parts.js";
@@ -22,7 +28,7 @@ interface Planned extends Write {
 
 const WRITES_PER_TRANSACTION = 1024;
 const FAILED_TRANSACTIONS = 3;
-/** To ZooKeeper it means any version, so it cannot be compared. A node gets there after 2^32 writes. */
+/** ZooKeeper takes -1 for any version, so it cannot be compared. A node has this version after 2^32 writes. */
 const ANY_VERSION = -1;
 
 function bytesOf({ key, value }: Write): number {
@@ -32,26 +38,25 @@ function bytesOf({ key, value }: Write): number {
 export class BatchWrite {
   readonly #connection: Connection;
   readonly #batch: readonly CasOp[];
-  readonly #outcomes: (CasOutcome | undefined)[];
+  readonly #call: WriteCall;
   /** Sent, and not known not to be written. */
   readonly #open = new Set<number>();
   readonly #losers: number[] = [];
-  #isSent = false;
+  #answers = 0;
+  #hasSwapped = false;
   #refusal: BackendUnavailableError | null = null;
 
-  constructor(connection: Connection, batch: readonly CasOp[]) {
+  constructor(connection: Connection, batch: readonly CasOp[], call: WriteCall) {
     this.#connection = connection;
     this.#batch = batch;
-    this.#outcomes = batch.map(() => undefined);
+    this.#call = call;
   }
 
-  /** Nothing is sent once `signal` is aborted; to wait no longer for what was sent is the caller's part. */
-  async run(book: VersionBook, signal: AbortSignal | undefined): Promise<CasOutcome[]> {
+  async run(book: VersionBook): Promise<CasOutcome[]> {
     const ready = await this.#plan(book);
-    signal?.throwIfAborted();
     if (this.#connection.session.lost !== null) throw this.#connection.session.lost;
+    if (ready.length > 0) this.#call.begin();
     for (const { index } of ready) this.#open.add(index);
-    this.#isSent = ready.length > 0;
     try {
       const limits = { count: WRITES_PER_TRANSACTION, bytes: REQUEST_BYTES };
       const parts = inParts(ready, limits, bytesOf);
@@ -63,24 +68,18 @@ export class BatchWrite {
     return this.#settled(this.#refusal);
   }
 
-  /** The caller waits no longer. */
-  aborted(reason: unknown): CasOutcome[] {
-    if (!this.#isSent) throw reason;
-    return this.#known(reason);
-  }
-
-  /** If nothing was or will be written and an outcome is missing, throws `cause`. */
   #settled(cause: unknown): CasOutcome[] {
-    const isWritten = this.#open.size > 0 || this.#outcomes.some((outcome) => outcome?.kind === "swapped");
-    if (!isWritten && this.#outcomes.includes(undefined)) throw cause;
-    return this.#known(cause);
+    const isUntouched = this.#open.size === 0 && !this.#hasSwapped;
+    if (isUntouched && this.#answers < this.#batch.length) throw new NothingWritten(cause);
+    return this.#call.outcomes(cause);
   }
 
-  #known(cause: unknown): CasOutcome[] {
-    return this.#outcomes.map((outcome) => outcome ?? { kind: "uncertain", cause });
+  #answer(index: number, outcome: CasOutcome): void {
+    this.#answers++;
+    this.#call.answered(index, outcome);
   }
 
-  /** What can be sent. A conflict that is sure already is settled here. */
+  /** The writes that can be sent. A conflict that is certain already is answered here. */
   async #plan(book: VersionBook): Promise<Planned[]> {
     const ready: Planned[] = [];
     const unsure: number[] = [];
@@ -96,7 +95,7 @@ export class BatchWrite {
       const { key, expected, value } = this.#batch[index] as CasOp;
       const { entry: current = null, version = null } = found[i] ?? {};
       if ((current?.revision ?? null) !== expected || version === ANY_VERSION) {
-        this.#outcomes[index] = { kind: "conflict", current };
+        this.#answer(index, { kind: "conflict", current });
       } else ready.push({ index, key, value, version });
     }
     return ready;
@@ -119,8 +118,9 @@ export class BatchWrite {
   }
 
   #swapped(writes: readonly Planned[], revision: Revision): void {
+    this.#hasSwapped = true;
     for (const { index } of writes) {
-      this.#outcomes[index] = { kind: "swapped", revision };
+      this.#answer(index, { kind: "swapped", revision });
       this.#open.delete(index);
     }
   }
@@ -136,7 +136,7 @@ export class BatchWrite {
     if (this.#losers.length === 0) return;
     const found = await this.#connection.read(this.#losers.map((index) => (this.#batch[index] as CasOp).key));
     for (const [i, index] of this.#losers.entries()) {
-      this.#outcomes[index] = { kind: "conflict", current: found[i]?.entry ?? null };
+      this.#answer(index, { kind: "conflict", current: found[i]?.entry ?? null });
     }
   }
 }

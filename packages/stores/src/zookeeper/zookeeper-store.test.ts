@@ -165,7 +165,7 @@ describe.skipIf(isMissing("zookeeper"))("ZookeeperStore", () => {
     const reading = (async () => {
       for (;;) await feed.next();
     })();
-    await expect(reading).rejects.toThrow(/somebody has deleted r\/b/);
+    await expect(reading).rejects.toThrow(/r\/b was deleted/);
     expect([...(await snapshotOf(store)).keys()]).toEqual(["r/a"]);
     const [outcome] = await store.compareAndSet([{ key: "r/b", expected: first, value: "2" }]);
     expect(outcome).toEqual({ kind: "conflict", current: null });

@@ -1,160 +1,103 @@
 import {
-  type CallOptions,
   type CasOp,
   type CasOutcome,
-  checkBatch,
-  ClosedError,
-  type FeedItem,
+  type FeedSink,
+  MAX_KEY_LENGTH,
   type Revision,
-  type Store,
+  type StoreDriver,
   type StoreFeatures,
   type StoreLimits,
-  MAX_KEY_LENGTH,
+  type StoreManifest,
+  storeOf,
+  unlessAborted,
+  type WriteCall,
 } from "@tenure/core";
-import type { StoreOpener } from "../store-opener.js";
-import { abortable, giveUp } from "./abortable.js";
+import { type StoreEngine, storeEngine } from "../store-opener.js";
 import { Ensemble } from "./ensemble.js";
-import { OpeningFeed } from "./feed.js";
-import { checkOptions, type ZookeeperStoreOptions } from "./options.js";
+import type { Mirror } from "./mirror.js";
+import { type CheckedOptions, checkOptions, type ZookeeperStoreOptions } from "./options.js";
 import { VersionBook } from "./version-book.js";
 import { readTlsFiles } from "./wire/socket.js";
 import { BatchWrite } from "./writes.js";
 
-/** How long what is in flight may keep `close` waiting. */
-const LONGEST_CLOSE_MS = 5000;
-/**
- * Larger batches or more of them raise the rate no further, and only wait longer. A value and its path make one request,
- * of at most 1 MiB unless `jute.maxbuffer` says otherwise; the server drops the connection of a longer one.
- */
-const LIMITS: StoreLimits = {
-  batchOps: 256,
-  batchesInFlight: 4,
-  keyLength: MAX_KEY_LENGTH,
-  valueBytes: 1_000_000,
-};
+/** How long `close` waits for requests in flight before it cuts the connection. */
+const MAX_CLOSE_MS = 5000;
 
-const FEATURES: StoreFeatures = { shared: true, durable: true };
+/**
+ * Larger batches or more of them in flight raise the rate no further and only wait longer. A value and its path make one
+ * request, of at most 1 MiB unless `jute.maxbuffer` is raised; the server drops the connection of a longer one.
+ */
+const MANIFEST: StoreManifest = {
+  name: "zookeeper",
+  features: { shared: true, durable: true },
+  limits: { batchOps: 256, batchesInFlight: 4, keyLength: MAX_KEY_LENGTH, valueBytes: 1_000_000 },
+};
 
 /**
  * The store in a ZooKeeper ensemble, 3.6 or newer. Each key is a node of its own; its revision is the node's `mzxid`.
  *
- * Everything goes over one session: writes, reads, and the events of the feeds. A session lives as long as its
- * connection. When that is lost, what was under way is uncertain, the feeds end, and the next call makes another one.
+ * `open` rejects with `InvalidRequestError` naming the option, also if ZooKeeper refuses the user or is too old, and with
+ * `BackendUnavailableError` if no server can be used.
  */
-export class ZookeeperStore implements Store {
-  readonly name = "zookeeper";
-  readonly features: StoreFeatures = FEATURES;
-  readonly limits: StoreLimits = LIMITS;
+export const ZookeeperStore: StoreEngine<ZookeeperStoreOptions> = storeEngine((options) => {
+  const checked = checkOptions(options);
+  return { ...MANIFEST, open: async ({ signal }) => storeOf(await ZookeeperDriver.open(checked, signal)) };
+});
+
+/**
+ * Everything goes over one session: writes, reads, and the events of the feeds. A session lives as long as its connection.
+ * When the connection is lost, writes in flight are uncertain, the feeds end, and the next call opens another one.
+ */
+class ZookeeperDriver implements StoreDriver {
+  readonly name: string = MANIFEST.name;
+  readonly features: StoreFeatures = MANIFEST.features;
+  readonly limits: StoreLimits = MANIFEST.limits;
   readonly #book = new VersionBook();
   readonly #ensemble: Ensemble;
-  readonly #calls = new Set<Promise<unknown>>();
-  #closing: Promise<void> | null = null;
 
-  private constructor(ensemble: (book: VersionBook) => Ensemble) {
-    this.#ensemble = ensemble(this.#book);
+  private constructor(options: CheckedOptions) {
+    this.#ensemble = new Ensemble(options, this.#book);
   }
 
-  /** Throws `InvalidRequestError` if the options are wrong. */
-  static opener(options: ZookeeperStoreOptions): StoreOpener {
-    checkOptions(options);
-    return {
-      name: "zookeeper",
-      features: FEATURES,
-      limits: LIMITS,
-      open: (call) => ZookeeperStore.open(options, call),
-    };
-  }
-
-  /**
-   * Throws `InvalidRequestError` naming the option, also if ZooKeeper refuses the user or is too old, and
-   * `BackendUnavailableError` if no server can be used.
-   */
-  static async open(options: ZookeeperStoreOptions, { signal }: CallOptions = {}): Promise<ZookeeperStore> {
-    const checked = checkOptions(options);
-    if (checked.tls !== undefined) await readTlsFiles(checked.tls);
-    const store = new ZookeeperStore((book) => new Ensemble(checked, book));
+  static async open(options: CheckedOptions, signal: AbortSignal | undefined): Promise<ZookeeperDriver> {
+    if (options.tls !== undefined) await readTlsFiles(options.tls);
+    const driver = new ZookeeperDriver(options);
     try {
-      await abortable(store.#ensemble.prepare(), signal, giveUp);
-      return store;
+      await unlessAborted(signal, driver.#ensemble.prepare());
+      return driver;
     } catch (error) {
-      await store.close();
+      await driver.close(Promise.resolve());
       throw error;
     }
   }
 
-  compareAndSet(batch: readonly CasOp[], options?: CallOptions): Promise<CasOutcome[]> {
-    return this.#call(async () => {
-      this.#admit(options);
-      checkBatch(batch, this.limits);
-      const signal = options?.signal;
-      const connection = await abortable(this.#ensemble.connection(), signal, giveUp);
-      const write = new BatchWrite(connection, batch);
-      return abortable(write.run(this.#book, signal), signal, (reason) => write.aborted(reason));
-    });
+  async write(batch: readonly CasOp[], call: WriteCall): Promise<CasOutcome[]> {
+    return new BatchWrite(await this.#ensemble.connection(), batch, call).run(this.#book);
   }
 
-  sync(options?: CallOptions): Promise<Revision> {
-    return this.#call(async () => {
-      this.#admit(options);
-      const barrier = this.#ensemble.connection().then((connection) => connection.barrier());
-      return abortable(barrier, options?.signal, giveUp);
-    });
+  async head(): Promise<Revision> {
+    return (await this.#ensemble.connection()).barrier();
   }
 
-  feed(options?: CallOptions): AsyncIterable<FeedItem> {
-    return {
-      [Symbol.asyncIterator]: () => new OpeningFeed((signal) => this.#openFeed(signal), options),
-    };
+  /** The snapshot comes after a barrier, so it contains everything acknowledged before. */
+  async follow(sink: FeedSink, signal: AbortSignal): Promise<void> {
+    const { mirror, revision } = await unlessAborted(signal, this.#barrier());
+    await unlessAborted(signal, mirror.reached(revision));
+    mirror.join(sink, signal);
   }
 
-  close(): Promise<void> {
-    this.#closing ??= this.#close();
-    return this.#closing;
+  async #barrier(): Promise<{ readonly mirror: Mirror; readonly revision: Revision }> {
+    const connection = await this.#ensemble.connection();
+    // The mirror first: it follows from the first time that it is asked for.
+    const { mirror } = connection;
+    return { mirror, revision: await connection.barrier() };
   }
 
-  [Symbol.asyncDispose](): Promise<void> {
-    return this.close();
-  }
-
-  /** Throws; so it is called within what turns that into a rejection. */
-  #admit(options: CallOptions | undefined): void {
-    if (this.#closing !== null) throw closed();
-    options?.signal?.throwIfAborted();
-  }
-
-  #call<T>(work: () => Promise<T>): Promise<T> {
-    const call = work();
-    const done = (): boolean => this.#calls.delete(call);
-    this.#calls.add(call);
-    call.then(done, done);
-    return call;
-  }
-
-  /** The snapshot comes after a barrier, so it contains all that was acknowledged before. */
-  async #openFeed(signal: AbortSignal): Promise<AsyncIterable<FeedItem>> {
-    this.#admit({ signal });
-    const open = async (): Promise<AsyncIterable<FeedItem>> => {
-      const connection = await this.#ensemble.connection();
-      const { mirror } = connection;
-      await mirror.reached(await connection.barrier());
-      return mirror.hub.feed({ signal });
-    };
-    try {
-      return await abortable(open(), signal, giveUp);
-    } catch (error) {
-      throw this.#closing === null ? error : closed();
-    }
-  }
-
-  async #close(): Promise<void> {
-    this.#ensemble.stop(closed());
-    const tooLong = setTimeout(() => this.#ensemble.present?.session.destroy(), LONGEST_CLOSE_MS);
-    await Promise.allSettled(this.#calls);
+  async close(idle: Promise<void>): Promise<void> {
+    this.#ensemble.stop();
+    const tooLong = setTimeout(() => this.#ensemble.present?.session.destroy(), MAX_CLOSE_MS);
+    await idle;
     clearTimeout(tooLong);
     await this.#ensemble.close();
   }
-}
-
-function closed(): ClosedError {
-  return new ClosedError("the store is closed");
 }

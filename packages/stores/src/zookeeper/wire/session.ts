@@ -7,9 +7,8 @@
  * Every request is on its way when `call` returns, and is sent once. If its answer never comes, it may have been done.
  */
 import type { Socket } from "node:net";
-import { BackendUnavailableError, TenureError } from "@tenure/core";
+import { BackendUnavailableError, TenureError, onAbort } from "@tenure/core";
 import type { ServerAddress } from "../../server-url.js";
-import { whenAborted } from "../abortable.js";
 import { FrameReader } from "./frame-reader.js";
 import { JuteReader, JuteWriter } from "./jute.js";
 import {
@@ -83,8 +82,8 @@ export class Session {
     const abort = (): void => session.#lose("it was not answered in time");
     try {
       const greeted = session.#greet(options);
-      const stopListening = whenAborted(signal, abort);
-      await greeted.finally(stopListening);
+      if (signal.aborted) abort();
+      await greeted.finally(onAbort(signal, abort));
       return session;
     } catch (error) {
       signal.throwIfAborted();
