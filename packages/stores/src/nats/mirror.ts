@@ -1,13 +1,7 @@
 import { randomUUID } from "node:crypto";
-import {
-  BackendUnavailableError,
-  type CallOptions,
-  type Entry,
-  FeedHub,
-  type FeedItem,
-  type Revision,
-} from "@tenure/core";
+import { BackendUnavailableError, type Entry, FeedHub, type FeedSink, type Revision } from "@tenure/core";
 import type { Msg, Subscription } from "@nats-io/transport-node";
+import { RevisionWaiters } from "../revision-waiters.js";
 import type { Bucket } from "./bucket.js";
 import { isUnserved, readApiAnswer } from "./failures.js";
 import type { Link } from "./link.js";
@@ -20,25 +14,19 @@ export interface MirrorOptions {
   readonly barrier: () => Promise<Revision>;
 }
 
-interface Waiting {
-  readonly revision: Revision;
-  readonly resolve: () => void;
-  readonly reject: (reason: Error) => void;
-}
-
 const HEARTBEAT_MS = 500;
 /**
- * Neither a message nor a heartbeat for so long: the server hangs, or the consumer is gone. Heartbeats only, and what was
- * acknowledged does not come for so long: it is served by a replica that has lost touch.
+ * After this time without a message or a heartbeat the server hangs, or the consumer is gone. If heartbeats come and an
+ * acknowledged revision does not come for this time, the consumer is served by a replica that has lost its leader.
  */
 const SILENCE_MS = 2000;
 const CREATE_MS = 3000;
-/** A cluster without a leader drops the request without a word, and who is elected next has never heard of it. */
+/** A cluster without a leader drops the request silently, and its next leader does not know the request. */
 const CREATE_AGAIN_MS = 200;
-/** The server removes a consumer that nobody has listened to for so long. */
+/** The server removes a consumer without a listener after this time. */
 const ABANDONED_MS = 30_000;
-/** What makes up for a missing message is on its way, unless nobody tells of it: then a barrier after so long. */
-const PATIENCE_MS = 30;
+/** How long to wait for the later message that makes up for a missing one, before a barrier is written. */
+const GAP_WAIT_MS = 30;
 const NS_PER_MS = 1_000_000;
 const CONTROL = 100;
 
@@ -64,18 +52,18 @@ export class Mirror {
   readonly #progress = new Progress();
   readonly #entries = new Map<string, Entry>();
   readonly #hub: FeedHub;
-  /** Delivered, and not yet shown: in the order of revisions. */
+  readonly #waiters = new RevisionWaiters();
+  /** Delivered and not yet shown, in revision order. */
   readonly #held = new Map<string, Entry>();
   #shown: Revision = 0;
   #isShowing = false;
-  #waiting: Waiting[] = [];
   #deliveries = 0;
   #heardAtMs = performance.now();
   #takenAtMs = performance.now();
-  /** Acknowledged, and not yet here: since when. */
+  /** An acknowledged revision that has not been shown yet, and since when it is due. */
   #due: { readonly revision: Revision; readonly sinceMs: number } | null = null;
-  /** Until a barrier is sent for what is missing. */
-  #patience: NodeJS.Timeout | undefined;
+  /** Runs until a barrier is sent for what is missing. */
+  #gapTimer: NodeJS.Timeout | undefined;
   #ended: Error | null = null;
 
   constructor({ link, bucket, barrier }: MirrorOptions) {
@@ -84,7 +72,7 @@ export class Mirror {
     this.#barrier = barrier;
     this.#hub = new FeedHub(() => ({ entries: [...this.#entries.values()], revision: this.#shown }));
     this.#subscription = link.listen(this.#inbox, (message) => this.#hear(message));
-    // If this process had no time to read what has come, it reads that first.
+    // `setImmediate`: if the process was too busy to read, messages that have arrived are read first.
     this.#watchdog = setInterval(() => setImmediate(() => this.#watch()), HEARTBEAT_MS);
     void link.ended.then((reason) => this.end(reason));
     this.#createConsumer().catch((error: unknown) => this.end(broken("no consumer could be made", error)));
@@ -98,55 +86,31 @@ export class Mirror {
     return this.#entries.get(key) ?? null;
   }
 
-  /** Resolves when everything at or below `revision` is here; rejects when the mirror ends, or with the signal's reason. */
-  reached(revision: Revision, signal: AbortSignal): Promise<void> {
-    return new Promise((resolve, reject) => {
-      if (this.#ended !== null) return reject(this.#ended);
-      if (signal.aborted) return reject(signal.reason as Error);
-      if (this.#shown >= revision) return resolve();
-      const waiting: Waiting = {
-        revision,
-        resolve: () => {
-          signal.removeEventListener("abort", abort);
-          resolve();
-        },
-        reject: (reason) => {
-          signal.removeEventListener("abort", abort);
-          reject(reason);
-        },
-      };
-      const abort = (): void => {
-        this.#waiting = this.#waiting.filter((each) => each !== waiting);
-        reject(signal.reason as Error);
-      };
-      signal.addEventListener("abort", abort, { once: true });
-      this.#waiting.push(waiting);
-    });
+  /** Resolves when everything at or below `revision` is here; rejects when the mirror ends. */
+  reached(revision: Revision): Promise<void> {
+    return this.#waiters.wait(revision);
   }
 
-  /** It was acknowledged, so it must come. */
+  /** `revision` was acknowledged, so it must be delivered soon. */
   expect(revision: Revision): void {
     if (this.#due === null && revision > this.#shown) this.#due = { revision, sinceMs: performance.now() };
   }
 
-  /** To be opened only once a revision was reached. */
-  feed(options: CallOptions): AsyncIterable<FeedItem> {
-    return this.#hub.feed(options);
-  }
-
-  endFeeds(reason: Error): void {
-    this.#hub.close(reason);
+  /** Serves a feed until `signal` is aborted. To be called once a revision was reached. */
+  join(sink: FeedSink, signal: AbortSignal): void {
+    if (this.#ended !== null) throw this.#ended;
+    this.#hub.join(sink, signal);
   }
 
   end(reason: Error): void {
     if (this.#ended !== null) return;
     this.#ended = reason;
     clearInterval(this.#watchdog);
-    this.#stopWaiting();
+    this.#stopGapTimer();
     this.#subscription.unsubscribe();
     this.#link.tell(`$JS.API.CONSUMER.DELETE.${this.#bucket.stream}.${this.#consumer}`);
-    this.#hub.close(reason);
-    for (const waiting of this.#waiting.splice(0)) waiting.reject(reason);
+    this.#hub.fail(reason);
+    this.#waiters.fail(reason);
   }
 
   async #createConsumer(): Promise<void> {
@@ -181,7 +145,7 @@ export class Mirror {
       if (message.subject === this.#inbox) this.#takeControl(message);
       else this.#take(message);
     } catch (error) {
-      // Thrown into the library it would silence the whole connection.
+      // An error thrown into the library would end the delivery of all messages of the connection.
       this.end(broken("a message could not be taken", error));
     }
   }
@@ -191,11 +155,11 @@ export class Mirror {
     const { revision, delivery } = positionOf(message.reply ?? "");
     if (delivery !== ++this.#deliveries) return this.end(broken(`delivery ${this.#deliveries} was lost`));
     if (revision <= this.#progress.delivered) return this.end(broken(`revision ${revision} came again`));
-    // What was reached is shown first: after a gap, later values of its keys would take the place of those due.
+    // The progress before a gap is shown first: after it, later values would replace entries that are due.
     if (this.#progress.isGap(revision)) this.#show();
     const entry = this.#bucket.entryOf(message, revision);
     if (entry !== null) {
-      // Moved to the end: a map keeps the place of a key that it has.
+      // Moved to the end, because a map keeps the place of a key that it has.
       this.#held.delete(entry.key);
       this.#held.set(entry.key, entry);
     }
@@ -203,7 +167,7 @@ export class Mirror {
     this.#goOn();
   }
 
-  /** Heartbeats, and requests to say that we keep up. */
+  /** Heartbeats and flow control. */
   #takeControl(message: Msg): void {
     const { headers, reply } = message;
     if (headers === undefined || headers.code !== CONTROL) {
@@ -217,11 +181,11 @@ export class Mirror {
   }
 
   #goOn(): void {
-    if (!this.#progress.needsBarrier) this.#stopWaiting();
+    if (!this.#progress.needsBarrier) this.#stopGapTimer();
     else if (this.#progress.isHopeless) this.#sendBarrier();
-    else this.#patience ??= setTimeout(() => this.#losePatience(), PATIENCE_MS);
+    else this.#gapTimer ??= setTimeout(() => this.#onGapTimer(), GAP_WAIT_MS);
     if (this.#isShowing || this.#progress.reached === this.#shown) return;
-    // At the end of the turn: what came in one piece from the network is shown as one.
+    // At the end of the turn, so that messages that arrived together are shown as one item.
     this.#isShowing = true;
     queueMicrotask(() => {
       this.#isShowing = false;
@@ -229,20 +193,20 @@ export class Mirror {
     });
   }
 
-  /** If this process had no time to read what has come, it reads that first. */
-  #losePatience(): void {
+  /** `setImmediate`: if the process was too busy to read, messages that have arrived are read first. */
+  #onGapTimer(): void {
     setImmediate(() => {
       if (this.#ended === null && this.#progress.needsBarrier) this.#sendBarrier();
     });
   }
 
-  #stopWaiting(): void {
-    clearTimeout(this.#patience);
-    this.#patience = undefined;
+  #stopGapTimer(): void {
+    clearTimeout(this.#gapTimer);
+    this.#gapTimer = undefined;
   }
 
   #sendBarrier(): void {
-    this.#stopWaiting();
+    this.#stopGapTimer();
     this.#progress.sendBarrier();
     this.#barrier().then(
       (revision) => {
@@ -263,10 +227,7 @@ export class Mirror {
     this.#shown = reached;
     if (this.#due !== null && this.#due.revision <= reached) this.#due = null;
     this.#hub.publish(entries, reached);
-    if (this.#waiting.length === 0) return;
-    const done = this.#waiting.filter((each) => each.revision <= reached);
-    this.#waiting = this.#waiting.filter((each) => each.revision > reached);
-    for (const waiting of done) waiting.resolve();
+    this.#waiters.reach(reached);
   }
 
   #watch(): void {

@@ -1,10 +1,18 @@
-import { BackendUnavailableError, type CasOp, type CasOutcome, type Entry } from "@tenure/core";
+import {
+  BackendUnavailableError,
+  type CasOp,
+  type CasOutcome,
+  type Entry,
+  NothingWritten,
+  onAbort,
+  type WriteCall,
+} from "@tenure/core";
 import type { Msg } from "@nats-io/transport-node";
 import type { Bucket } from "./bucket.js";
 import { type PublishAnswer, readPublishAnswer, unserved } from "./failures.js";
 import type { Addressee, Link, Parcel } from "./link.js";
 
-/** What is known of the bucket. */
+/** The entries of the bucket, as far as they are known. */
 export interface View {
   get(key: string): Entry | null;
 }
@@ -12,40 +20,43 @@ export interface View {
 export interface WriteOptions {
   readonly link: Link;
   readonly bucket: Bucket;
-  /** As far as it is known without asking; `null`: not at all. */
+  /** Without a request to the server; `null` if nothing is known. */
   readonly known: View | null;
-  /** Everything acknowledged before the call. */
+  /** With everything acknowledged before the call. */
   readonly look: (signal: AbortSignal) => Promise<View>;
-  /** Aborted when the caller no longer waits, or has waited too long. */
+  readonly call: WriteCall;
+  /** Aborted when the caller no longer waits, or the call has taken too long. */
   readonly signal: AbortSignal;
 }
 
-/** Refused without having been sent. */
+/** Refused without being sent. */
 const UNSENT: PublishAnswer = { kind: "refused" };
 
 /**
- * One batch under way: one publish per operation, all sent together, each answered on its own. Nothing is ever sent a
+ * One batch in flight: one publish per operation, all sent together, each answered on its own. Nothing is ever sent a
  * second time.
  *
- * A refusal is not the last word. While the leader of a replicated stream changes, two servers may take themselves for
- * it and both receive a publish: the deposed one compares with what it has and refuses, the other may write it. So a
- * refusal counts only once a barrier, sent after it, has been acknowledged. Publishes of one connection reach a server
- * in their order, and its answers come back in theirs; so if whoever acknowledged the barrier wrote the operation, then
- * its acknowledgement was here first, and it outdoes the refusal.
+ * A refusal alone is not final. While the leader of a replicated stream changes, two servers may both act as the leader and
+ * receive a publish: the deposed one compares with its own data and refuses, the other one may write it. So a refusal counts
+ * only once a barrier that was sent after it has been acknowledged. The publishes of one connection reach a server in order,
+ * and so do its answers; so if the server that acknowledged the barrier has written the operation, its acknowledgement
+ * arrived before, and it replaces the refusal.
  */
 class Flight implements Addressee {
   readonly done: Promise<void>;
   readonly answers: (PublishAnswer | undefined)[];
   readonly #link: Link;
   readonly #bucket: Bucket;
+  readonly #call: WriteCall;
   readonly #tokens: string[] = [];
   readonly #parcels: Parcel[] = [];
   #missing = 0;
   #finish!: () => void;
 
-  constructor(link: Link, bucket: Bucket, size: number) {
+  constructor(size: number, { link, bucket, call }: WriteOptions) {
     this.#link = link;
     this.#bucket = bucket;
+    this.#call = call;
     this.answers = Array.from({ length: size });
     this.done = new Promise((resolve) => {
       this.#finish = resolve;
@@ -57,6 +68,7 @@ class Flight implements Addressee {
   }
 
   send(op: CasOp, index: number): void {
+    if (this.#tokens.length === 0) this.#call.begin();
     const parcel = this.#bucket.parcelOf(op);
     this.#tokens.push(this.#link.send(parcel, this, index));
     this.#parcels[index] = parcel;
@@ -68,11 +80,14 @@ class Flight implements Addressee {
     const answer = readPublishAnswer(reply, this.#bucket.stream);
     if (before === undefined) this.#missing--;
     if (before === undefined || answer.kind === "written") this.answers[index] = answer;
-    if (answer.kind === "written") this.#bucket.learn(this.#parcels[index] as Parcel, answer.revision);
+    if (answer.kind === "written") {
+      this.#call.answered(index, { kind: "swapped", revision: answer.revision });
+      this.#bucket.learn(this.#parcels[index] as Parcel, answer.revision);
+    }
     if (this.#missing === 0) this.#finish();
   }
 
-  /** Until it has landed: with the connection goes the order of publishes and answers that a refusal rests on. */
+  /** A refusal relies on the order of publishes and answers, which ends with the connection. */
   lost(cause: Error): void {
     this.giveUp(cause);
     for (const [index, answer] of this.answers.entries()) {
@@ -80,7 +95,7 @@ class Flight implements Addressee {
     }
   }
 
-  /** Whatever has no answer by now gets none. */
+  /** Operations without an answer get none. */
   giveUp(cause: Error): void {
     for (const [index, answer] of this.answers.entries()) {
       if (answer === undefined) this.answers[index] = { kind: "unknown", cause };
@@ -89,36 +104,34 @@ class Flight implements Addressee {
     this.#finish();
   }
 
-  /** From here on answers are not listened to. */
+  /** Stops listening to answers. */
   land(): void {
     for (const token of this.#tokens) this.#link.forget(token);
   }
 }
 
-/** Rejects only if nothing was or will be written. */
 export async function writeBatch(batch: readonly CasOp[], options: WriteOptions): Promise<CasOutcome[]> {
   const { link, bucket, known, signal } = options;
   signal.throwIfAborted();
-  // It was another server that was connected to when the bucket was opened.
+  // The bucket may have been opened on another server of the cluster.
   const problem = bucket.problemOf(link);
   if (problem !== null) throw new BackendUnavailableError(`replicas ${problem}`);
   for (const op of batch) bucket.checkSize(op, link);
-  const flight = new Flight(link, bucket, batch.length);
-  const abort = (): void => flight.giveUp(signal.reason as Error);
-  signal.addEventListener("abort", abort, { once: true });
+  const flight = new Flight(batch.length, options);
+  const stopListening = onAbort(signal, () => flight.giveUp(signal.reason as Error));
   try {
     sendAll(batch, flight, known);
     if (flight.sent > 0) await flight.done;
     return await settle(batch, flight, options);
   } finally {
-    signal.removeEventListener("abort", abort);
+    stopListening();
     flight.land();
   }
 }
 
 function sendAll(batch: readonly CasOp[], flight: Flight, known: View | null): void {
   for (const [index, op] of batch.entries()) {
-    // Revisions only rise: what was replaced already cannot win, and is spared the way.
+    // Revisions only rise: an operation against a replaced revision cannot win and is not sent.
     if ((known?.get(op.key)?.revision ?? 0) > (op.expected ?? 0)) {
       flight.answers[index] = UNSENT;
       continue;
@@ -126,7 +139,7 @@ function sendAll(batch: readonly CasOp[], flight: Flight, known: View | null): v
     try {
       flight.send(op, index);
     } catch (error) {
-      if (flight.sent === 0) throw error;
+      if (flight.sent === 0) throw new NothingWritten(error);
       flight.giveUp(error as Error);
       return;
     }
@@ -136,18 +149,18 @@ function sendAll(batch: readonly CasOp[], flight: Flight, known: View | null): v
 async function settle(batch: readonly CasOp[], flight: Flight, options: WriteOptions): Promise<CasOutcome[]> {
   const { answers } = flight;
   const isUntouched = answers.every((answer) => answer === UNSENT || answer?.kind === "unserved");
-  if (isUntouched && flight.sent > 0) throw unserved(options.bucket.name);
+  if (isUntouched && flight.sent > 0) throw new NothingWritten(unserved(options.bucket.name));
   let view: View | null = null;
   let failure: unknown = null;
   if (answers.some((answer) => answer?.kind === "refused")) {
     try {
       view = await options.look(options.signal);
     } catch (error) {
-      if (isUntouched) throw error;
+      if (isUntouched) throw new NothingWritten(error);
       failure = error;
     }
   }
-  // Only now: an answer may have changed meanwhile.
+  // Read only now: an acknowledgement may have replaced a refusal meanwhile.
   return batch.map((op, index) => {
     const answer = answers[index] as PublishAnswer;
     if (answer.kind !== "refused") return outcomeOf(answer, options.bucket);
@@ -168,8 +181,8 @@ function outcomeOf(answer: Exclude<PublishAnswer, { kind: "refused" }>, bucket: 
 }
 
 /**
- * Its own write, refused by a deposed leader, is what the caller may be looking at, if the acknowledgement was lost in
- * yet another change of leaders. Who could have written the very same, is told that nothing is certain.
+ * If the entry has the value of the operation, it may be this very write: refused by a deposed leader, written by the other
+ * one, its acknowledgement lost in another change of leaders. So the outcome is uncertain.
  */
 function refusal(op: CasOp, current: Entry | null, isDoubtful: boolean): CasOutcome {
   const isReplaced = current !== null && current.revision > (op.expected ?? 0);
