@@ -1,4 +1,4 @@
-import { BackendUnavailableError, ClosedError, InvalidRequestError } from "@tenure/core";
+import { BackendUnavailableError, InvalidRequestError } from "@tenure/core";
 import { expect, test } from "vitest";
 import { isUndone, unavailable } from "./failures.js";
 
@@ -42,9 +42,9 @@ test("an error without a code tells nothing", () => {
   expect(isUndone("what?")).toBe(false);
 });
 
-test("whoever calls is told by an error of the contract, whatever the cause", () => {
-  const closed = new ClosedError("the store is closed");
-  expect(unavailable("it failed", closed)).toBe(closed);
+test("every cause becomes a BackendUnavailableError, which is passed on as it is", () => {
+  const unreachable = new BackendUnavailableError("no server accepts writes");
+  expect(unavailable("it failed", unreachable)).toBe(unreachable);
   for (const cause of [withCode("25006"), new InvalidRequestError("store", "is refused"), "what?"]) {
     const error = unavailable("it failed", cause);
     expect(error).toBeInstanceOf(BackendUnavailableError);

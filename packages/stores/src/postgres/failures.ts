@@ -1,5 +1,5 @@
-/** What an error of the server or of its connection means. Told by SQLSTATE, never by the message, which is translated. */
-import { BackendUnavailableError, ClosedError } from "@tenure/core";
+/** What an error of the server or of its connection means, by SQLSTATE and never by the message, which is translated. */
+import { BackendUnavailableError } from "@tenure/core";
 
 /** Raised by our own functions: the server lacks revisions that this process has seen. */
 export const BEHIND = "TN001";
@@ -9,9 +9,9 @@ const UNDEFINED_TABLE = "42P01";
 const UNKNOWN_SCHEMA = "3F000";
 
 /**
- * With these the server has undone the whole write. Each is raised before its commit, and cannot be after it: what fails
- * there is raised anew as TN002. All others may come at the commit or later (a cancelled statement, a shutdown, a full
- * disk, everything a pooler says) and tell nothing.
+ * With these the server has undone the whole write. Each is raised before the commit, and cannot be raised after it: the
+ * procedure raises a failure at the commit again as TN002. All others may come at the commit or later (a cancelled
+ * statement, a shutdown, a full disk, every error of a pooler) and leave the write uncertain.
  */
 const UNDONE_CLASSES: ReadonlySet<string> = new Set([
   "0A", // feature not supported
@@ -36,18 +36,18 @@ export function codeOf(error: unknown): string | undefined {
   return typeof code === "string" ? code : undefined;
 }
 
-/** Nothing of what was sent was or will be written. */
+/** Nothing was or will be written. */
 export function isUndone(error: unknown): boolean {
   const code = codeOf(error) ?? "";
   return UNDONE_CODES.has(code) || UNDONE_CLASSES.has(code.slice(0, 2));
 }
 
-/** The tables are not there. */
+/** The tables do not exist. */
 export function isMissingSchema(error: unknown): boolean {
   return [UNDEFINED_TABLE, UNKNOWN_SCHEMA].includes(codeOf(error) ?? "");
 }
 
-/** Wrong user, password or database: trying again will not help. */
+/** Wrong user, password or database: every attempt would fail. */
 export function isRefusal(error: unknown): boolean {
   return ["28", "3D"].includes((codeOf(error) ?? "").slice(0, 2));
 }
@@ -57,9 +57,9 @@ export function isWrongServer(error: unknown): boolean {
   return [READ_ONLY, BEHIND].includes(codeOf(error) ?? "");
 }
 
-/** For whoever waits for an answer: one sentence, and the error as its cause. */
-export function unavailable(what: string, cause: unknown): BackendUnavailableError | ClosedError {
-  if (cause instanceof BackendUnavailableError || cause instanceof ClosedError) return cause;
+/** The error for the caller: one sentence, with `cause` as its cause. */
+export function unavailable(what: string, cause: unknown): BackendUnavailableError {
+  if (cause instanceof BackendUnavailableError) return cause;
   return new BackendUnavailableError(`${what}: ${sentence(cause)}`, { cause });
 }
 

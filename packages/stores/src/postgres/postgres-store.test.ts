@@ -91,8 +91,10 @@ describe.skipIf(isMissing("postgres"))("PostgresStore", () => {
       keys.push(String.fromCodePoint(code), `r/${String.fromCodePoint(code)}/x`);
     const batch = [...new Set(keys)].map((key) => ({ key, expected: null, value: `of ${key}` }));
     const store = await open();
-    const outcomes = await store.compareAndSet(batch);
-    expect(outcomes.filter(({ kind }) => kind !== "swapped")).toEqual([]);
+    for (let i = 0; i < batch.length; i += store.limits.batchOps) {
+      const outcomes = await store.compareAndSet(batch.slice(i, i + store.limits.batchOps));
+      expect(outcomes.filter(({ kind }) => kind !== "swapped")).toEqual([]);
+    }
     const found = [...(await contents(store)).values()].map(({ key, value }) => [key, value] as const);
     expect(new Map(found)).toEqual(new Map(batch.map(({ key, value }) => [key, value] as const)));
   });

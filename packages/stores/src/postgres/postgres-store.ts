@@ -1,22 +1,23 @@
 import {
-  type CallOptions,
   type CasOp,
   type CasOutcome,
-  checkBatch,
-  ClosedError,
-  type FeedItem,
+  type FeedSink,
   InvalidRequestError,
+  MAX_KEY_LENGTH,
+  NothingWritten,
   onAbort,
   type Revision,
-  type Store,
+  type StoreDriver,
   type StoreFeatures,
   type StoreLimits,
-  MAX_KEY_LENGTH,
+  type StoreManifest,
+  storeOf,
+  type WriteCall,
 } from "@tenure/core";
-import type { StoreOpener } from "../store-opener.js";
+import { type StoreEngine, storeEngine } from "../store-opener.js";
 import { loadPg, Servers, type SessionSource } from "./connection.js";
 import { isUndone, isWrongServer, unavailable } from "./failures.js";
-import { type Changes, type FeedSource, PostgresFeed } from "./feed.js";
+import { type Changes, Follower } from "./follower.js";
 import { prepareSchema } from "./migration.js";
 import { checkOptions, type PostgresConfig, type PostgresStoreOptions, READERS } from "./options.js";
 import { namesOf, type SchemaNames } from "./schema.js";
@@ -27,48 +28,50 @@ import { WakeUp } from "./wake-up.js";
 import { highest, sendBatch } from "./writes.js";
 
 /**
- * Writers come one after the other in the server, each for as long as its commit takes. So a second batch on its way would
- * only wait there; gathered here meanwhile, it grows, and the cost of a batch is shared by more.
+ * The server lets one writer commit at a time. A second batch in flight would only wait there; collected here meanwhile, it
+ * grows, and more operations share the cost of a batch.
  */
-const LIMITS: StoreLimits = {
-  batchOps: 512,
-  batchesInFlight: 1,
-  keyLength: MAX_KEY_LENGTH,
-  valueBytes: 2 ** 22,
+const MANIFEST: StoreManifest = {
+  name: "postgres",
+  features: { shared: true, durable: true },
+  limits: { batchOps: 512, batchesInFlight: 1, keyLength: MAX_KEY_LENGTH, valueBytes: 2 ** 22 },
 };
 
-const FEATURES: StoreFeatures = { shared: true, durable: true };
-
 /**
- * The store in a schema of a PostgreSQL database. A lease is a row, never a session or a lock that outlives a statement:
- * it works behind a pooler in transaction mode, where a feed looks for changes at intervals instead of being told.
+ * The store in a schema of a PostgreSQL database. A lease is a row, never a session or a lock that outlives a statement, so
+ * the store works behind a pooler in transaction mode, where a feed polls for changes instead of listening.
  *
  * All writers take turns by an advisory lock of one transaction, so revisions are committed, and seen, in their order. A
  * batch is one call of a procedure, which commits before it answers. Whatever `synchronous_commit` says, a commit waits
  * at least for the disk, and for the synchronous standbys if there are any.
  *
- * A server that is read-only (a standby) is never used, for `sync` as little as for writes. Given several, the one that
- * accepts writes is found by itself, also after a failover. What a failover keeps is up to the database: only with
- * synchronous replication is every acknowledged write there afterwards. This process notices if the revision it was shown
- * last is gone: it then refuses that server, rather than go back. It cannot notice what it never saw, nor that another
- * server has become the primary while the old one still accepts writes; keep the old one from that, as every failover
- * manager does.
+ * A server that is read-only (a standby) is never used, neither for writes nor for `sync`. Of several servers the store finds
+ * the one that accepts writes, also after a failover. What a failover keeps is up to the database: only with synchronous
+ * replication does every acknowledged write survive it. If the latest revision that this process has seen is gone, the store
+ * refuses that server instead of going back. The store cannot notice the loss of revisions that it has not seen, nor that
+ * another server has become the primary while the old one still accepts writes: the failover manager must prevent that.
+ *
+ * `open` rejects with `InvalidRequestError` if an option is wrong, the server refuses the user, or the schema cannot be used,
+ * and within 5 s with `BackendUnavailableError` if no server can be reached that accepts writes.
  */
-export class PostgresStore implements Store {
-  readonly name = "postgres";
-  readonly features: StoreFeatures = FEATURES;
-  readonly limits: StoreLimits = LIMITS;
+export const PostgresStore: StoreEngine<PostgresStoreOptions> = storeEngine((options) => {
+  const config = checkOptions(options);
+  return { ...MANIFEST, open: async ({ signal }) => storeOf(await PostgresDriver.open(config, signal)) };
+});
+
+class PostgresDriver implements StoreDriver {
+  readonly name: string = MANIFEST.name;
+  readonly features: StoreFeatures = MANIFEST.features;
+  readonly limits: StoreLimits = MANIFEST.limits;
   readonly #config: PostgresConfig;
   readonly #names: SchemaNames;
   readonly #servers: SessionSource;
   readonly #writers: SessionPool;
   readonly #readers: SessionPool;
   readonly #wakeUp: WakeUp;
-  readonly #feeds = new Set<PostgresFeed>();
-  readonly #source: FeedSource;
-  /** The highest revision that this process was shown. */
+  readonly #followers = new Set<Follower>();
+  /** The highest revision that this process has seen. */
   #seen: Revision = 0;
-  #closing: Promise<void> | null = null;
 
   private constructor(config: PostgresConfig, servers: SessionSource) {
     const connect = async (signal: AbortSignal) => (await servers.connect(signal)).session;
@@ -78,29 +81,12 @@ export class PostgresStore implements Store {
     this.#writers = new SessionPool(config.poolSize, connect);
     this.#readers = new SessionPool(READERS, connect);
     this.#wakeUp = new WakeUp(this.#readers, this.#names);
-    this.#source = this.#feedSource();
   }
 
-  /** Throws `InvalidRequestError` if the options are wrong. */
-  static opener(options: PostgresStoreOptions): StoreOpener {
-    checkOptions(options);
-    return {
-      name: "postgres",
-      features: FEATURES,
-      limits: LIMITS,
-      open: (call) => PostgresStore.open(options, call),
-    };
-  }
-
-  /**
-   * Throws `InvalidRequestError` if an option is wrong, the server refuses the user, or the schema cannot be used, and
-   * `BackendUnavailableError`, within 5 s, if no server can be reached that accepts writes.
-   */
   static async open(
-    options: PostgresStoreOptions,
-    { signal = new AbortController().signal }: CallOptions = {},
-  ): Promise<PostgresStore> {
-    const config = checkOptions(options);
+    config: PostgresConfig,
+    signal: AbortSignal = new AbortController().signal,
+  ): Promise<PostgresDriver> {
     const { pool } = config;
     const servers = pool === undefined ? new Servers(await loadPg(), config) : new SharedPool(pool);
     let stopListening = (): void => {};
@@ -113,9 +99,9 @@ export class PostgresStore implements Store {
     try {
       const session = await prepareSchema(config, connect);
       signal.throwIfAborted();
-      const store = new PostgresStore(config, servers);
-      store.#readers.add(session);
-      return store;
+      const driver = new PostgresDriver(config, servers);
+      driver.#readers.add(session);
+      return driver;
     } catch (error) {
       signal.throwIfAborted();
       if (error instanceof InvalidRequestError) throw error;
@@ -125,68 +111,49 @@ export class PostgresStore implements Store {
     }
   }
 
-  async compareAndSet(batch: readonly CasOp[], { signal }: CallOptions = {}): Promise<CasOutcome[]> {
-    this.#admit(signal);
-    checkBatch(batch, this.limits);
-    if (batch.length === 0) return [];
-    const session = await this.#acquire(this.#writers, signal);
+  /** The write goes on when its caller has gone, so that feeds are woken. */
+  async write(batch: readonly CasOp[], call: WriteCall): Promise<CasOutcome[]> {
+    const session = await acquire(this.#writers, call.signal);
+    const send = async (): Promise<CasOutcome[]> => {
+      call.begin();
+      return this.#write(session, batch);
+    };
     try {
-      return await this.#writers.run(session, () => this.#write(session, batch), signal);
+      return await this.#writers.run(session, send, call.signal);
     } catch (error) {
-      if (isUndone(error)) throw unavailable("nothing was written", error);
-      return batch.map(() => ({ kind: "uncertain", cause: error }));
+      throw isUndone(error) ? new NothingWritten(unavailable("nothing was written", error)) : error;
     }
   }
 
-  async sync({ signal }: CallOptions = {}): Promise<Revision> {
-    this.#admit(signal);
-    const session = await this.#acquire(this.#readers, signal);
+  async head(signal: AbortSignal | undefined): Promise<Revision> {
+    const session = await acquire(this.#readers, signal);
     try {
       return await this.#readers.run(session, () => this.#head(session), signal);
     } catch (error) {
-      signal?.throwIfAborted();
       throw unavailable("the store did not answer", error);
     }
   }
 
-  feed({ signal }: CallOptions = {}): AsyncIterable<FeedItem> {
-    return { [Symbol.asyncIterator]: () => new PostgresFeed(this.#source, signal) };
-  }
-
-  close(): Promise<void> {
-    this.#closing ??= this.#close();
-    return this.#closing;
-  }
-
-  [Symbol.asyncDispose](): Promise<void> {
-    return this.close();
-  }
-
-  async #close(): Promise<void> {
-    const reason = new ClosedError("the store is closed");
-    const feeds = [...this.#feeds].map((feed) => feed.stop(reason));
-    await Promise.all([...feeds, this.#writers.close()]);
-    await this.#readers.close();
-  }
-
-  #admit(signal?: AbortSignal): void {
-    if (this.#closing !== null) throw new ClosedError("the store is closed");
-    signal?.throwIfAborted();
-  }
-
-  /** Until it is there, nothing has been sent. */
-  async #acquire(pool: SessionPool, signal: AbortSignal | undefined): Promise<Session> {
-    const session = await pool.acquire(signal).catch((error: unknown) => {
-      signal?.throwIfAborted();
-      throw unavailable("the store cannot be reached", error);
+  async follow(sink: FeedSink, signal: AbortSignal): Promise<void> {
+    const follower = new Follower({
+      pollMs: this.#config.pollMs,
+      listen: this.#config.listen,
+      channel: this.#names.channel,
+      connect: (until) => this.#servers.connect(until),
+      read: (session, since) => this.#changes(session, since),
+      learn: (revision) => this.#learn(revision),
     });
-    if (signal?.aborted !== true && session.isUsable) return session;
-    pool.release(session);
-    signal?.throwIfAborted();
-    return this.#acquire(pool, signal);
+    this.#followers.add(follower);
+    await follower.run(sink, signal).finally(() => this.#followers.delete(follower));
   }
 
-  /** Goes on when nobody waits for it any more: what was written is to be told all the same. */
+  /** Readers after writers: writes that are still answered wake the feeds of other processes through a reader. */
+  async close(idle: Promise<void>): Promise<void> {
+    await this.#writers.close();
+    await this.#readers.close();
+    await idle;
+  }
+
   async #write(session: Session, batch: readonly CasOp[]): Promise<CasOutcome[]> {
     const outcomes = await this.#ask(session, () => sendBatch(session, this.#names, batch, this.#seen));
     this.#learn(highest(outcomes));
@@ -220,28 +187,24 @@ export class PostgresStore implements Store {
     }
   }
 
-  /** Feeds of this process need not wait to be told by the server. */
+  /** Feeds of this process are woken at once, without the server. */
   #learn(revision: Revision): Revision {
     if (revision > this.#seen) {
       this.#seen = revision;
-      for (const feed of this.#feeds) feed.wake(revision);
+      for (const follower of this.#followers) follower.wake(revision);
     }
     return revision;
   }
+}
 
-  #feedSource(): FeedSource {
-    return {
-      pollMs: this.#config.pollMs,
-      listen: this.#config.listen,
-      channel: this.#names.channel,
-      join: (feed) => {
-        this.#admit();
-        this.#feeds.add(feed);
-      },
-      leave: (feed) => this.#feeds.delete(feed),
-      connect: (signal) => this.#servers.connect(signal),
-      read: (session, since) => this.#changes(session, since),
-      learn: (revision) => this.#learn(revision),
-    };
+/** A session that is usable now: one that was idle may have failed by the time it is handed out. */
+async function acquire(pool: SessionPool, signal: AbortSignal | undefined): Promise<Session> {
+  for (;;) {
+    const session = await pool.acquire(signal).catch((error: unknown) => {
+      signal?.throwIfAborted();
+      throw unavailable("the store cannot be reached", error);
+    });
+    if (session.isUsable) return session;
+    pool.release(session);
   }
 }

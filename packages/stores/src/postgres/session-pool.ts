@@ -1,4 +1,4 @@
-import { ClosedError, onAbort, unlessAborted } from "@tenure/core";
+import { onAbort } from "@tenure/core";
 import type { Session } from "./session.js";
 
 interface Waiter {
@@ -7,9 +7,9 @@ interface Waiter {
 }
 
 /**
- * So many sessions at most, opened when they are needed. `pg` has a pool of its own; this one can be left while one
- * waits, fails all who wait when no server can be reached, and gives no session to anybody before its last query was
- * answered.
+ * A limited number of sessions, opened when they are needed. `pg` has a pool of its own; in this one a caller can stop
+ * waiting, all waiting callers fail when no server can be reached, and a session is never handed out before its last query
+ * was answered.
  */
 export class SessionPool {
   readonly #connect: (signal: AbortSignal) => Promise<Session>;
@@ -17,7 +17,7 @@ export class SessionPool {
   readonly #stop = new AbortController();
   readonly #idle: Session[] = [];
   #waiting: Waiter[] = [];
-  /** Those in use, idle, or being opened. */
+  /** Sessions in use, idle, or being opened. */
   #count = 0;
   #emptied = (): void => {};
   #closing: Promise<void> | null = null;
@@ -27,7 +27,7 @@ export class SessionPool {
     this.#connect = connect;
   }
 
-  /** Rejects with the signal's reason, `ClosedError`, or why no session can be opened. */
+  /** Rejects with the signal's reason, after `close`, or with why no session can be opened. */
   acquire(signal?: AbortSignal): Promise<Session> {
     if (this.#closing !== null) return Promise.reject(closed());
     for (let session = this.#idle.pop(); session !== undefined; session = this.#idle.pop()) {
@@ -45,29 +45,29 @@ export class SessionPool {
           reject(error);
         },
       };
-      if (signal !== undefined) {
-        stopListening = onAbort(signal, () => {
-          this.#waiting = this.#waiting.filter((each) => each !== waiter);
-          reject(signal.reason as Error);
-        });
-      }
+      stopListening = onAbort(signal, () => {
+        this.#waiting = this.#waiting.filter((each) => each !== waiter);
+        reject(signal?.reason as Error);
+      });
       this.#waiting.push(waiter);
       this.#grow();
     });
   }
 
   /**
-   * Sends something through a session that was acquired, and gives it back when that is answered. Whoever waits may
-   * leave before, by the signal.
+   * Sends something through a session that was acquired, and releases it when that is answered. An abort only shortens the
+   * time that the server has to answer.
    */
-  async run<T>(session: Session, send: () => Promise<T>, signal?: AbortSignal): Promise<T> {
-    const answered = send().finally(() => this.release(session));
-    const stopListening = signal === undefined ? undefined : onAbort(signal, () => session.abandon());
-    return unlessAborted(signal, answered).finally(stopListening);
+  run<T>(session: Session, send: () => Promise<T>, signal?: AbortSignal): Promise<T> {
+    const stopListening = onAbort(signal, () => session.abandon());
+    return send().finally(() => {
+      stopListening();
+      this.release(session);
+    });
   }
 
   release(session: Session): void {
-    // One that has ended leaves by itself.
+    // A session that has ended is removed by `#forget`.
     if (!session.isUsable) return;
     if (this.#closing !== null) return void session.end();
     const waiter = this.#waiting.shift();
@@ -75,14 +75,14 @@ export class SessionPool {
     else waiter.resolve(session);
   }
 
-  /** A session opened elsewhere. */
+  /** Adds a session that was opened elsewhere. */
   add(session: Session): void {
     this.#count++;
     void session.ended.then(() => this.#forget(session));
     this.release(session);
   }
 
-  /** Idempotent. Who waits is refused; what was sent is answered first, for which a session has its limit. */
+  /** Idempotent. Refuses waiting callers and waits for queries in flight, which have a time limit. */
   close(): Promise<void> {
     this.#closing ??= new Promise((resolve) => {
       this.#emptied = resolve;
@@ -94,7 +94,7 @@ export class SessionPool {
     return this.#closing;
   }
 
-  /** One session for each who waits, as far as there is room. */
+  /** Opens one session for each waiting caller, up to the limit. */
   #grow(): void {
     if (this.#count >= this.#size || this.#waiting.length === 0 || this.#closing !== null) return;
     this.#count++;
@@ -105,8 +105,8 @@ export class SessionPool {
       },
       (error: unknown) => {
         this.#leave();
-        // Those that are there serve all. If there are none, the next attempt would fare no better, and everybody
-        // would wait for one after the other.
+        // Open sessions serve all callers. If there are none, the next attempt would fail too, and callers would wait for
+        // one attempt after the other.
         if (this.#count === 0) for (const { reject } of this.#waiting.splice(0)) reject(error);
       },
     );
@@ -125,6 +125,6 @@ export class SessionPool {
   }
 }
 
-function closed(): ClosedError {
-  return new ClosedError("the store is closed");
+function closed(): Error {
+  return new Error("the store is being closed");
 }

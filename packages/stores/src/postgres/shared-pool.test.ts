@@ -1,5 +1,6 @@
 /** A store over a pool that belongs to the program. */
 import { randomUUID } from "node:crypto";
+import type { Store } from "@tenure/core";
 import { storeConformance } from "@tenure/core/conformance";
 import { isMissing, type PostgresEngine, startPostgres } from "@tenure/engines";
 import { Pool } from "pg";
@@ -25,8 +26,8 @@ describe.skipIf(isMissing("postgres"))("a store over a pool of the program", () 
     await Promise.all(pools.map((each) => each.end()));
     await engine?.stop();
   });
-  const stores: PostgresStore[] = [];
-  const open = async (of: Pool, schema: string = `test-${randomUUID()}`): Promise<PostgresStore> => {
+  const stores: Store[] = [];
+  const open = async (of: Pool, schema: string = `test-${randomUUID()}`): Promise<Store> => {
     const store = await PostgresStore.open({ pool: of, schema });
     stores.push(store);
     return store;
