@@ -85,7 +85,6 @@ export {
   TTL_BOUNDS_MS,
 } from "./policy.js";
 export type { ElectionRecord, Holder } from "./record.js";
-export { checkBatch } from "./store/check-batch.js";
 export { type FeedSink, NothingWritten, type StoreDriver, type WriteCall } from "./store/driver.js";
 export { DriverStore, storeOf } from "./store/driver-store.js";
 export { FeedHub, type Snapshot } from "./store/feed-hub.js";

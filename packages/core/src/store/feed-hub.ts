@@ -4,8 +4,7 @@
  */
 import { onAbort } from "../on-abort.js";
 import type { FeedSink } from "./driver.js";
-import { Feed } from "./feed.js";
-import type { CallOptions, Entry, FeedItem, Revision } from "./store.js";
+import type { Entry, Revision } from "./store.js";
 
 export interface Snapshot {
   readonly entries: readonly Entry[];
@@ -16,7 +15,6 @@ export class FeedHub {
   readonly #snapshot: () => Snapshot;
   readonly #sinks = new Set<FeedSink>();
   #revision: Revision = 0;
-  #closed: { readonly reason: unknown } | null = null;
 
   /** `snapshot` is called for each feed that joins; an error that it throws is thrown by `join`. */
   constructor(snapshot: () => Snapshot) {
@@ -57,22 +55,5 @@ export class FeedHub {
   /** Ends every open feed with `reason`. Feeds that join later are not affected. */
   fail(reason: unknown): void {
     for (const sink of this.#sinks) sink.fail(reason);
-  }
-
-  /** For stores that do not use `storeOf` yet. */
-  feed(options: CallOptions = {}): AsyncIterable<FeedItem> {
-    const follow = async (feed: Feed, signal: AbortSignal): Promise<void> => {
-      if (this.#closed !== null) throw this.#closed.reason;
-      this.join(feed, signal);
-    };
-    return {
-      [Symbol.asyncIterator]: () => new Feed({ follow, onEnd: () => {}, signal: options.signal }),
-    };
-  }
-
-  /** For stores that do not use `storeOf` yet. */
-  close(reason: unknown): void {
-    this.#closed ??= { reason };
-    this.fail(this.#closed.reason);
   }
 }
