@@ -1,4 +1,4 @@
-/** Dependencies point one way, towards core, and each is declared where it is used. */
+/** Dependencies point one way, towards core; each that is used is declared, and each that is declared is used. */
 import { builtinModules } from "node:module";
 import { DEPENDENCY_KINDS, importsOf, isCode, isTest, lineOf, select, workspaces } from "./tree.mjs";
 
@@ -13,7 +13,7 @@ export const ALLOWED = {
   client: ["core", "stores", "fence", "engines"],
   fence: ["core", "engines"],
   server: ["core", "stores", "client", "fence", "dashboard", "engines"],
-  peers: ["core", "stores"],
+  peers: ["core"],
   coordinator: ["core", "client"],
   dashboard: ["engines"],
   cli: ANY,
@@ -31,6 +31,7 @@ export const dependencyRules = {
     ]),
   "core-stands-alone": coreStandsAlone,
   "declared-dependencies": declaredDependencies,
+  "used-dependencies": usedDependencies,
 };
 
 function sources(tree, directory) {
@@ -137,6 +138,41 @@ function declaredDependencies(tree) {
       ];
     });
   });
+}
+
+/** A dependency that no code names is still downloaded by every user. */
+function usedDependencies(tree) {
+  const all = workspaces(tree);
+  return all.flatMap((workspace) => {
+    const { directory, file, text, json } = workspace;
+    const code = select(tree, (path) => path.startsWith(`${directory}/`) && isCode(path));
+    const declared = new Set(DEPENDENCY_KINDS.flatMap((kind) => Object.keys(json[kind] ?? {})));
+    const isUsed = (name) =>
+      code.some((source) => names(source.text, name)) ||
+      isTypesOf(name, declared) ||
+      isPeerOf(name, declared, all);
+    return [...declared]
+      .filter((name) => !isUsed(name))
+      .map((name) => ({
+        file,
+        line: lineOf(text, `"${name}"`),
+        problem: `${name} is declared and never used; remove it from ${file}`,
+      }));
+  });
+}
+
+function names(text, dependency) {
+  return text.includes(`"${dependency}"`) || text.includes(`"${dependency}/`);
+}
+
+/** `@types/pg` is used with `pg`. */
+function isTypesOf(name, declared) {
+  return name.startsWith("@types/") && declared.has(name.slice("@types/".length));
+}
+
+/** Provides an optional library of another dependency, as the server provides LMDB to the stores. */
+function isPeerOf(name, declared, all) {
+  return all.some(({ json }) => declared.has(json.name) && json.peerDependencies?.[name] !== undefined);
 }
 
 /** Tests and what only they use: neither is published. */

@@ -95,6 +95,35 @@ export const FIXTURES = {
       },
     ],
   },
+  "used-dependencies": {
+    bad: [
+      [
+        "packages/stores/package.json:11",
+        { "packages/stores/package.json": manifest({ dependencies: { lmdb: "1" } }) },
+      ],
+      [
+        "packages/stores/package.json:11",
+        {
+          "packages/stores/package.json": manifest({ devDependencies: { "@types/pg": "1" } }),
+          "packages/stores/src/a.ts": 'import "pgx";',
+        },
+      ],
+    ],
+    good: [
+      {
+        "packages/stores/package.json": JSON.stringify({
+          name: "@tenure/stores",
+          dependencies: { "@x/a": "1" },
+          peerDependencies: { lmdb: "1" },
+          devDependencies: { pg: "1", "@types/pg": "1" },
+        }),
+        "packages/stores/src/a.ts": 'import "@x/a/sub";\nawait import("lmdb");',
+        "packages/stores/src/a.test.ts": 'import { Pool } from "pg";',
+        "packages/server/package.json": manifest({ dependencies: { "@tenure/stores": "1", lmdb: "1" } }),
+        "packages/server/src/a.ts": 'import "@tenure/stores";',
+      },
+    ],
+  },
   "injected-time": {
     bad: [
       ["packages/core/src/a.ts:2", { "packages/core/src/a.ts": "\nconst now = Date.now();" }],

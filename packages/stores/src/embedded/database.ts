@@ -15,7 +15,7 @@ import { BackendUnavailableError, type Entry, type Revision, TenureError } from 
 import { type DataFileHead, readHead, verify } from "./data-file.js";
 import type { Contents, LeftFile } from "./left-file.js";
 import { DataFileError } from "./page-walk.js";
-import { rehearse } from "./rehearsal.js";
+import { preflight } from "./preflight.js";
 import { inSlices, type SliceOptions, type Steps } from "./slices.js";
 import {
   DATA_FILE,
@@ -28,11 +28,11 @@ import {
 } from "./directory.js";
 import { DirectoryLock, inUse } from "./directory-lock.js";
 import { decodeValue, encodeValue } from "./entry-codec.js";
-import { Environment, type Table } from "./environment.js";
+import { Environment, loadLmdb, type Table } from "./environment.js";
 
 /** Keys of entries are UTF-8 without U+0000, so this is none of them, and comes before all. */
 const HEAD = Buffer.from("\0tenure");
-const HIGHEST_CLAIM = 2 ** 47;
+const MAX_CLAIM = 2 ** 47;
 /** Read in one go. A cursor of LMDB must not be left open from one turn of the event loop to another. */
 const ENTRIES_PER_READ = 64;
 
@@ -80,8 +80,9 @@ export class Database {
       const before = examine(path, state);
       contents = left.contents(file);
       if (before !== null && contents === null) await verifyContents(path, state, before, options);
-      rehearse(path, DATA_FILE, LOCK_FILE);
-      const environment = new Environment(path, "directory");
+      const lmdb = await loadLmdb();
+      preflight(path, DATA_FILE, LOCK_FILE);
+      const environment = new Environment(lmdb, path, "directory");
       table = environment.closed;
       table = environment.open();
       const isKnown = contents !== null && contents.headVersion === table.getEntry(HEAD)?.version;
@@ -224,7 +225,7 @@ async function claimHead(
   before: DataFileHead | null,
 ): Promise<Claimed> {
   const { revision, headVersion } = contents;
-  const claim = randomInt(1, HIGHEST_CLAIM);
+  const claim = randomInt(1, MAX_CLAIM);
   // What is known is what was walked; and the head, which every write of ours changes, is still the same.
   const isAsSeen =
     headVersion === null || readHead(join(path, DATA_FILE)).transaction === before?.transaction;

@@ -25,14 +25,14 @@ import { join } from "node:path";
 import { scheduler } from "node:timers/promises";
 import { BackendUnavailableError } from "@tenure/core";
 import { DATA_FILE, OWNER_FILE, OWNER_LOCK_FILE } from "./directory.js";
-import { Environment, type Table } from "./environment.js";
-import { rehearse } from "./rehearsal.js";
+import { Environment, loadLmdb, type Table } from "./environment.js";
+import { preflight } from "./preflight.js";
 
 /** A slot of one that died stays while another looks at the table. */
 const LOOKS = 6;
 const LOOK_MS = 20;
 /** Whoever leaves is gone in milliseconds. */
-const LONGEST_WAIT_MS = 2000;
+const MAX_WAIT_MS = 2000;
 const NO_KEY = Buffer.from("none");
 
 /** On the global object, because two copies of this module may be loaded into one process. */
@@ -80,8 +80,9 @@ export class DirectoryLock {
 
 /** The table with our slot in it and no other, or the pid of whoever was before us. */
 async function enter(directory: string): Promise<Table | number> {
-  rehearse(directory, OWNER_FILE, OWNER_LOCK_FILE);
-  const environment = new Environment(join(directory, OWNER_FILE), "file");
+  const lmdb = await loadLmdb();
+  preflight(directory, OWNER_FILE, OWNER_LOCK_FILE);
+  const environment = new Environment(lmdb, join(directory, OWNER_FILE), "file");
   let table = environment.closed;
   try {
     // LMDB tries for seconds to take a slot beside one with our own pid, of another container.
@@ -103,7 +104,7 @@ async function enter(directory: string): Promise<Table | number> {
 
 /** `null` once we are alone; else who came before us, or does not leave. */
 async function otherUntilAlone(table: Table): Promise<number | null> {
-  const giveUpAtMs = performance.now() + LONGEST_WAIT_MS;
+  const giveUpAtMs = performance.now() + MAX_WAIT_MS;
   for (;;) {
     const [first = process.pid, ...rest] = holders(table);
     if (first !== process.pid) return first;

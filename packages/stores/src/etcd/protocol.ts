@@ -1,7 +1,7 @@
 /** etcd's messages as they are decoded: what is absent on the wire is absent here, but lists are always there. */
 import { fileURLToPath } from "node:url";
 import type { MethodDefinition } from "@grpc/grpc-js";
-import { loadPeerLibrary } from "../peer-library.js";
+import { loadLibraries } from "../engine-libraries.js";
 
 export interface ResponseHeader {
   /** Rounded to what a number holds. */
@@ -92,10 +92,10 @@ export function loadProtocol(): Promise<Protocol> {
 }
 
 async function load(): Promise<Protocol> {
-  const packages = ["@grpc/grpc-js", "@grpc/proto-loader"];
-  const [grpc, loader] = await loadPeerLibrary("etcd", packages, () =>
-    Promise.all([import("@grpc/grpc-js"), import("@grpc/proto-loader")]),
-  );
+  const { "@grpc/grpc-js": grpc, "@grpc/proto-loader": loader } = await loadLibraries("etcd", {
+    "@grpc/grpc-js": () => import("@grpc/grpc-js"),
+    "@grpc/proto-loader": () => import("@grpc/proto-loader"),
+  });
   const services = await loader.load(PROTO_PATH, { keepCase: true, longs: Number, arrays: true });
   const method = <Request, Response>(service: string, name: string): MethodDefinition<Request, Response> =>
     (services[`etcdserverpb.${service}`] as unknown as Record<string, MethodDefinition<Request, Response>>)[

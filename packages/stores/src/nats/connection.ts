@@ -6,7 +6,7 @@ import type {
   NatsConnection,
   NodeConnectionOptions,
 } from "@nats-io/transport-node";
-import { loadPeerLibrary } from "../peer-library.js";
+import { loadLibraries } from "../engine-libraries.js";
 import { Link, type LinkSource, type NatsStatus } from "./link.js";
 import type { NatsStoreOptions } from "./options.js";
 import { firstToSpeak } from "./probe.js";
@@ -129,8 +129,9 @@ export class Connection implements LinkSource {
   }
 }
 
-export function loadNats(): Promise<NatsLibrary> {
-  return loadPeerLibrary("nats", ["@nats-io/transport-node"], () => import("@nats-io/transport-node"));
+export async function loadNats(): Promise<NatsLibrary> {
+  const name = "@nats-io/transport-node";
+  return (await loadLibraries("nats", { [name]: () => import("@nats-io/transport-node") }))[name];
 }
 
 async function connect(

@@ -1,6 +1,6 @@
 import { BackendUnavailableError, InvalidRequestError, onAbort } from "@tenure/core";
 import type { ClientConfig } from "pg";
-import { loadPeerLibrary } from "../peer-library.js";
+import { loadLibraries } from "../engine-libraries.js";
 import type { ServerAddress } from "../server-url.js";
 import { codeOf, isRefusal, sentence } from "./failures.js";
 import type { PostgresConfig } from "./options.js";
@@ -21,8 +21,8 @@ export interface Connected {
   readonly isDirect: boolean;
 }
 
-export function loadPg(): Promise<Pg> {
-  return loadPeerLibrary("postgres", ["pg"], () => import("pg"));
+export async function loadPg(): Promise<Pg> {
+  return (await loadLibraries("postgres", { pg: () => import("pg") })).pg;
 }
 
 /** Where sessions come from. */

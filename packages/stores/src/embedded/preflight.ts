@@ -1,17 +1,17 @@
 /**
- * Does by plain calls what LMDB is about to do when it opens its files. The `lmdb` package (3.5) ends the whole process
- * with SIGSEGV if that fails, and LMDB with SIGBUS if there is no room for its lock file, so it must not fail there.
+ * Tries with plain file calls what LMDB will do when it opens its files. If LMDB fails there, the `lmdb` package (3.5) ends
+ * the whole process with SIGSEGV, or with SIGBUS if there is no room for the lock file.
  */
 import { closeSync, constants, fstatSync, openSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { DRAFT_FILE, refusal } from "./directory.js";
 
-/** More than a new lock file and the first pages of new data take together. */
+/** More than a new lock file and the first pages of a new data file need together. */
 const ROOM_BYTES = 65_536;
-const SMALLEST_BYTES = 8192;
+const MIN_FILE_BYTES = 8192;
 
-export function rehearse(directory: string, dataFile: string, lockFile: string): void {
-  // Two of the data, one of the lock file, and one that is closed again.
+export function preflight(directory: string, dataFile: string, lockFile: string): void {
+  // LMDB opens the data file twice and the lock file twice, and closes one of them again.
   const descriptors = [dataFile, dataFile, lockFile, lockFile];
   const files: number[] = [];
   try {
@@ -22,7 +22,7 @@ export function rehearse(directory: string, dataFile: string, lockFile: string):
       const stat = fstatSync(file);
       if (!stat.isFile())
         throw refusal(directory, `holds a ${name} that is no file; name an empty or a new one`);
-      needsRoom ||= stat.size < SMALLEST_BYTES;
+      needsRoom ||= stat.size < MIN_FILE_BYTES;
     }
     if (needsRoom) takeRoom(join(directory, DRAFT_FILE));
   } finally {
