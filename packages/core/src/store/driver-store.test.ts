@@ -125,6 +125,7 @@ test("a caller that aborts after the write began gets uncertain at once, and wha
   const { call } = only(driver);
   call.begin();
   call.answered(0, SWAPPED);
+  await turns();
   const cause = new Error("enough");
   controller.abort(cause);
   expect(await sent).toEqual([SWAPPED, { kind: "uncertain", cause }]);

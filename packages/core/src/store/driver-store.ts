@@ -1,5 +1,5 @@
 import { ClosedError } from "../errors.js";
-import { onAbort, unlessAborted } from "../on-abort.js";
+import { onAbort } from "../on-abort.js";
 import { checkBatch } from "./check-batch.js";
 import { NothingWritten, type StoreDriver, type WriteCall } from "./driver.js";
 import { Feed } from "./feed.js";
@@ -50,11 +50,9 @@ export class DriverStore implements Store {
   async sync(options?: CallOptions): Promise<Revision> {
     const signal = options?.signal;
     this.#admit(signal);
-    try {
-      return await unlessAborted(signal, this.#track(this.#driver.head(signal)));
-    } catch (error) {
-      throw this.#closing === null ? error : closed();
-    }
+    return this.#answer(this.#driver.head(signal), signal, (cause) => {
+      throw this.#closing === null ? cause : closed();
+    });
   }
 
   feed(options?: CallOptions): AsyncIterable<FeedItem> {
@@ -84,23 +82,46 @@ export class DriverStore implements Store {
 
   #write(batch: readonly CasOp[], signal: AbortSignal | undefined): Promise<CasOutcome[]> {
     const call = new Call(batch.length, signal);
+    return this.#answer(this.#driver.write(batch, call), signal, (cause) => {
+      if (cause instanceof NothingWritten) throw cause.reason;
+      if (call.hasBegun) return call.outcomes(cause);
+      throw this.#closing === null ? cause : closed();
+    });
+  }
+
+  /** The result of `work`. `lose` decides on the answer if `work` fails, or if the signal is aborted before. */
+  #answer<T>(work: Promise<T>, signal: AbortSignal | undefined, lose: (cause: unknown) => T): Promise<T> {
     return new Promise((resolve, reject) => {
-      const lose = (cause: unknown): void => {
-        if (cause instanceof NothingWritten) reject(cause.reason);
-        else if (call.hasBegun) resolve(call.outcomes(cause));
-        else reject(this.#closing === null ? cause : closed());
+      let stopListening: (() => void) | null = null;
+      let isSettled = false;
+      const settle = (): void => {
+        isSettled = true;
+        stopListening?.();
       };
-      const stopListening = onAbort(signal, () => lose(signal?.reason));
-      this.#track(this.#driver.write(batch, call)).then(
-        (outcomes) => {
-          stopListening();
-          resolve(outcomes);
+      const fail = (cause: unknown): void => {
+        try {
+          resolve(lose(cause));
+        } catch (error) {
+          reject(error);
+        }
+      };
+      this.#track(work).then(
+        (value) => {
+          settle();
+          resolve(value);
         },
         (cause: unknown) => {
-          stopListening();
-          lose(cause);
+          settle();
+          fail(cause);
         },
       );
+      if (signal === undefined) return;
+      // Not at once: for an answer from memory a listener would cost several times as much as the rest of the call.
+      queueMicrotask(() => {
+        if (isSettled) return;
+        if (signal.aborted) fail(signal.reason);
+        else stopListening = onAbort(signal, () => fail(signal.reason));
+      });
     });
   }
 

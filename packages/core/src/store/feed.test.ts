@@ -83,11 +83,11 @@ describe("a feed", () => {
     const { hub, write } = openHub();
     const [slow, quick] = [read(hub, undefined, 3), read(hub)];
     await Promise.all([item(slow), item(quick)]);
-    for (const key of ["a", "b", "a", "b", "c"]) {
+    for (const key of ["a", "b", "b", "a", "c"]) {
       write(key);
       await item(quick);
     }
-    const latest = [entry("a", 3), entry("b", 4), entry("c", 5)];
+    const latest = [entry("b", 3), entry("a", 4), entry("c", 5)];
     expect(await item(slow)).toEqual({ kind: "changes", entries: latest, revision: 5 });
   });
 
