@@ -4,6 +4,9 @@
  */
 export type { StoreState } from "./deferred-store.js";
 export type { NatsConnectionLike } from "./nats/connection-like.js";
+export { serverName, type ServerOption, type TlsOption } from "./option-reader.js";
 export { openStore, type OpenStoreOptions, type StoreConnection } from "./open-store.js";
 export type { PgPoolLike } from "./postgres/pool-like.js";
+export type { ServerAddress } from "./server-url.js";
 export type { StoreOpener } from "./store-opener.js";
+export type { TlsFiles } from "./tls-files.js";

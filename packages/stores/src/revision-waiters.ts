@@ -15,7 +15,7 @@ export class RevisionWaiters {
   /** Resolves when `revision` has been reached. Rejects with the reason of `fail`. */
   wait(revision: Revision): Promise<void> {
     return new Promise((resolve, reject) => {
-      if (this.#failure !== null) return reject(this.#failure.reason as Error);
+      if (this.#failure !== null) return reject(this.#failure.reason);
       if (this.#reached >= revision) return resolve();
       this.#waiters.push({ revision, resolve, reject });
     });

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { booleanParameter, numberParameter, parseServerUrl } from "./server-url.js";
+import { flagParameter, integerParameter, parseServerUrl } from "./server-url.js";
 
 const SHAPE = { defaultPort: 2379, parameters: ["tls", "replicas"] };
 
@@ -11,15 +11,15 @@ test("servers, credentials, path and parameters are told apart", () => {
     { host: "::1", port: 2 },
   ]);
   expect([url.user, url.password, url.path]).toEqual(["us@er", "p:w/", "my prefix/x"]);
-  expect(booleanParameter(url, "tls", false)).toBe(true);
-  expect(numberParameter(url, "replicas", { least: 1, most: 5, otherwise: 1 })).toBe(3);
+  expect(flagParameter(url, "tls")).toBe(true);
+  expect(integerParameter(url, "replicas", { min: 1, max: 5 })).toBe(3);
 });
 
-test("what is left out has its default", () => {
+test("a part that is left out is undefined or empty", () => {
   const url = parseServerUrl("etcd://a", SHAPE);
   expect([url.user, url.password, url.path]).toEqual([undefined, undefined, ""]);
-  expect(booleanParameter(url, "tls", false)).toBe(false);
-  expect(numberParameter(url, "replicas", { least: 1, most: 5, otherwise: 1 })).toBe(1);
+  expect(flagParameter(url, "tls")).toBeUndefined();
+  expect(integerParameter(url, "replicas", { min: 1, max: 5 })).toBeUndefined();
 });
 
 test.each([
@@ -45,7 +45,7 @@ test("no refusal repeats the password", () => {
 
 test("parameters keep to their bounds", () => {
   const url = parseServerUrl("etcd://a?tls=yes&replicas=9", SHAPE);
-  expect(() => booleanParameter(url, "tls", false)).toThrow("tls=yes; must be true or false");
-  const bounds = { least: 1, most: 5, otherwise: 1 };
-  expect(() => numberParameter(url, "replicas", bounds)).toThrow("must be a whole number from 1 to 5");
+  expect(() => flagParameter(url, "tls")).toThrow("tls=yes; must be true or false");
+  const bounds = { min: 1, max: 5 };
+  expect(() => integerParameter(url, "replicas", bounds)).toThrow("must be a whole number from 1 to 5");
 });

@@ -1,11 +1,12 @@
 import { InvalidRequestError } from "@tenure/core";
+import type { Bounds, TlsOption } from "./option-reader.js";
 
 export interface ServerAddress {
   readonly host: string;
   readonly port: number;
 }
 
-/** `scheme://user:password@host:port,host:port/path?name=value`, taken apart. */
+/** The parts of `scheme://user:password@host:port,host:port/path?name=value`. */
 export interface ServerUrl {
   readonly servers: readonly ServerAddress[];
   readonly user: string | undefined;
@@ -15,16 +16,19 @@ export interface ServerUrl {
   readonly parameters: ReadonlyMap<string, string>;
 }
 
+/** Options as a URL gives them: every server has its port. */
+export type FromUrl<Options> = Omit<Options, "servers"> & { readonly servers: readonly ServerAddress[] };
+
 export interface ServerUrlShape {
   readonly defaultPort: number;
-  /** Every parameter there is; any other is refused by name. */
+  /** All known parameters; any other is refused by name. */
   readonly parameters: readonly string[];
 }
 
 const SHAPE = /^[a-z][a-z0-9+.-]*:\/\/(?:([^@/?#]*)@)?([^/?#]*)(?:\/([^?#]*))?(?:\?([^#]*))?$/i;
 const SERVER = /^(\[[0-9a-f:.]+\]|[^:[\]\s]+)(?::(\d{1,5}))?$/i;
 
-/** For engines of several servers. The platform's own `URL` knows of one. What is wrong is told without the password. */
+/** For engines of several servers, which the platform's own `URL` does not support. No error contains the password. */
 export function parseServerUrl(url: string, shape: ServerUrlShape): ServerUrl {
   const match = SHAPE.exec(url);
   if (match === null) throw refused("must look like scheme://host:port,host:port/path?name=value");
@@ -39,25 +43,33 @@ export function parseServerUrl(url: string, shape: ServerUrlShape): ServerUrl {
   };
 }
 
-/** A parameter that is `true` or `false`. */
-export function booleanParameter(url: ServerUrl, name: string, otherwise: boolean): boolean {
+/** A parameter that is `true` or `false`; `undefined` if it is left out. */
+export function flagParameter(url: ServerUrl, name: string): boolean | undefined {
   const text = url.parameters.get(name);
-  if (text === undefined) return otherwise;
+  if (text === undefined) return undefined;
   if (text === "true" || text === "false") return text === "true";
   throw refused(`has ${name}=${text}; must be true or false`);
 }
 
-/** A parameter that is a whole number within bounds. */
-export function numberParameter(
-  url: ServerUrl,
-  name: string,
-  bounds: { readonly least: number; readonly most: number; readonly otherwise: number },
-): number {
+/** A parameter that is a whole number within bounds; `undefined` if it is left out. */
+export function integerParameter(url: ServerUrl, name: string, { min, max }: Bounds): number | undefined {
   const text = url.parameters.get(name);
-  if (text === undefined) return bounds.otherwise;
+  if (text === undefined) return undefined;
   const number = /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN;
-  if (number >= bounds.least && number <= bounds.most) return number;
-  throw refused(`has ${name}=${text}; must be a whole number from ${bounds.least} to ${bounds.most}`);
+  if (number >= min && number <= max) return number;
+  throw refused(`has ${name}=${text}; must be a whole number from ${min} to ${max}`);
+}
+
+export const TLS_PARAMETERS: readonly string[] = ["tls", "ca", "cert", "key"];
+
+/** The parameters `tls`, `ca`, `cert` and `key`. A file implies TLS. */
+export function tlsParameter(url: ServerUrl): TlsOption | undefined {
+  const tls = flagParameter(url, "tls");
+  const files = [...url.parameters].filter(([name]) => name !== "tls" && TLS_PARAMETERS.includes(name));
+  const [first] = files;
+  if (first === undefined) return tls;
+  if (tls === false) throw refused(`has ${first[0]} and tls=false; remove one of the two`);
+  return Object.fromEntries(files);
 }
 
 function parseServer(server: string, defaultPort: number): ServerAddress {

@@ -21,7 +21,7 @@ describe.skipIf(isMissing("etcd"))("three members", () => {
   });
 
   async function open(prefix: string, endpoints = engine.endpoints): Promise<Store> {
-    const store = await EtcdStore.open({ endpoints, prefix });
+    const store = await EtcdStore.open({ servers: endpoints, prefix });
     opened.unshift(store);
     return store;
   }

@@ -20,7 +20,7 @@ describe.skipIf(isMissing("etcd"))("an elector on etcd", () => {
     open: async () => {
       const opened: (StoreElector | Store)[] = [];
       const another = async (): Promise<StoreElector> => {
-        const store = await EtcdStore.open({ endpoints: engine.endpoints, prefix });
+        const store = await EtcdStore.open({ servers: engine.endpoints, prefix });
         const elector = StoreElector.open({ store });
         opened.unshift(elector, store);
         return elector;

@@ -22,7 +22,7 @@ for (const [release, installed] of [
 
     storeConformance({
       test,
-      open: (prefix) => EtcdStore.open({ endpoints: engine.endpoints, prefix }),
+      open: (prefix) => EtcdStore.open({ servers: engine.endpoints, prefix }),
     });
   });
 }
@@ -47,7 +47,7 @@ describe.skipIf(isMissing("etcd"))("on one member", () => {
   afterAll(() => engine.stop());
   beforeEach(async () => {
     prefix = randomUUID();
-    store = await EtcdStore.open({ endpoints: [endpoint], prefix });
+    store = await EtcdStore.open({ servers: [endpoint], prefix });
   });
   afterEach(() => store.close());
 
@@ -110,7 +110,7 @@ describe.skipIf(isMissing("etcd"))("on one member", () => {
   });
 
   test("a prefix within another one is a space of its own", async () => {
-    const within = await EtcdStore.open({ endpoints: [endpoint], prefix: `${prefix}/r` });
+    const within = await EtcdStore.open({ servers: [endpoint], prefix: `${prefix}/r` });
     await store.compareAndSet(creations(3));
     await within.compareAndSet(creations(2));
     expect([(await entriesOf(store)).size, (await entriesOf(within)).size]).toEqual([3, 2]);
@@ -154,7 +154,7 @@ describe.skipIf(isMissing("etcd"))("on one member", () => {
     await larger.close();
     await expect(store.compareAndSet(creations(127))).rejects.toThrow(InvalidRequestError);
 
-    const mistaken = await EtcdStore.open({ endpoints: [endpoint], prefix: `${prefix}-2`, maxTxnOps: 1025 });
+    const mistaken = await EtcdStore.open({ servers: [endpoint], prefix: `${prefix}-2`, maxTxnOps: 1025 });
     await expect(mistaken.compareAndSet(creations(1023))).rejects.toThrow(/too many operations/);
     await expect(mistaken.compareAndSet(creations(1023))).rejects.toThrow(BackendUnavailableError);
     expect((await entriesOf(mistaken)).size).toBe(0);

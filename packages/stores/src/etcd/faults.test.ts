@@ -30,7 +30,7 @@ describe.skipIf(isMissing("etcd"))("one member", () => {
   beforeEach(async () => {
     const [host = "", port] = (engine.endpoints[0] ?? "").split(":");
     proxy = await FaultProxy.open({ host, port: Number(port) });
-    store = await EtcdStore.open({ endpoints: [`127.0.0.1:${proxy.port}`], prefix: randomUUID() });
+    store = await EtcdStore.open({ servers: [`127.0.0.1:${proxy.port}`], prefix: randomUUID() });
     follower = new Follower(store);
   });
   afterEach(async () => {
@@ -155,7 +155,7 @@ describe.skipIf(isMissing("etcd"))("one member", () => {
 describe("nobody there", () => {
   test("who refuses is told at once, with the next step", async () => {
     const [port] = await freePorts(1);
-    const opening = EtcdStore.open({ endpoints: [`127.0.0.1:${port}`] });
+    const opening = EtcdStore.open({ servers: [`127.0.0.1:${port}`] });
     await expect(opening).rejects.toThrow(BackendUnavailableError);
     await expect(opening).rejects.toThrow(
       /no member of etcd answers.*127.0.0.1:\d+: connect ECONNREFUSED.*check that they run/,
@@ -167,9 +167,7 @@ describe("nobody there", () => {
     await once(server, "listening");
     const { port } = server.address() as AddressInfo;
     const startedAtMs = performance.now();
-    await expect(EtcdStore.open({ endpoints: [`127.0.0.1:${port}`] })).rejects.toThrow(
-      BackendUnavailableError,
-    );
+    await expect(EtcdStore.open({ servers: [`127.0.0.1:${port}`] })).rejects.toThrow(BackendUnavailableError);
     expect(performance.now() - startedAtMs).toBeLessThan(BOUND_MS);
     await once(server.close(), "close");
   });

@@ -1,6 +1,6 @@
 import { connect } from "node:http2";
 import { onAbort } from "@tenure/core";
-import type { TlsCertificates } from "./tls.js";
+import type { TlsCertificates } from "../tls-files.js";
 
 /**
  * Resolves when a server speaks HTTP/2 at the endpoint. Rejects with the reason if none does, and then nothing is left open.

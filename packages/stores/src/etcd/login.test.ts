@@ -43,7 +43,7 @@ describe.skipIf(isMissing("etcd"))("an etcd that asks who one is", () => {
   }
 
   test("is told, by options or by URL", async () => {
-    const store = await EtcdStore.open({ endpoints: [endpoint], prefix, ...login });
+    const store = await EtcdStore.open({ servers: [endpoint], prefix, ...login });
     await swapInTheEnd(store, { key: "r/a", expected: null, value: "1" });
     const again = await openStore(`etcd://tenure:s3cret%2Fpass@${endpoint}/${prefix}`);
     expect((await entriesOf(again)).get("r/a")?.value).toBe("1");
@@ -57,14 +57,14 @@ describe.skipIf(isMissing("etcd"))("an etcd that asks who one is", () => {
     ["nobody", {}],
     ["somebody who has no right to the prefix", { user: "stranger", password: "stranger" }],
   ])("refuses %s when the store is opened", async (_, wrong) => {
-    const opening = EtcdStore.open({ endpoints: [endpoint], prefix, ...wrong });
+    const opening = EtcdStore.open({ servers: [endpoint], prefix, ...wrong });
     await expect(opening).rejects.toThrow(InvalidRequestError);
     await expect(opening).rejects.toThrow(/^user is refused by etcd/);
     await expect(opening).rejects.not.toThrow(/wrong/);
   });
 
   test("may forget the token or change the roles: it is asked for another, and no write fails", async () => {
-    const store = await EtcdStore.open({ endpoints: [endpoint], prefix, ...login });
+    const store = await EtcdStore.open({ servers: [endpoint], prefix, ...login });
     const follower = new Follower(store);
     await until("the feed is open", () => follower.progress > 0);
     let expected = await swapInTheEnd(store, { key: "r/b", expected: null, value: "1" });
@@ -89,7 +89,7 @@ describe.skipIf(isMissing("etcd"))("an etcd that asks who one is", () => {
   });
 
   test("that takes a right away refuses writes, and nothing is written", async () => {
-    const store = await EtcdStore.open({ endpoints: [endpoint], prefix, ...login });
+    const store = await EtcdStore.open({ servers: [endpoint], prefix, ...login });
     await ask("auth/role/revoke", { role: "tenure", ...permission });
     await expect(store.compareAndSet([{ key: "r/c", expected: null, value: "1" }])).rejects.toThrow(
       /permission denied/,

@@ -1,18 +1,20 @@
 /**
- * The members of the cluster, of which one is used at a time. When its connection has ended, all are tried at once and the
- * first that answers and has a leader is the next; so a member that hangs or is cut off costs no time and is not chosen.
+ * The members of the cluster, of which one is used at a time. When its connection has ended, all are tried at once, and the
+ * first one that answers and has a leader is used next. So a member that hangs or is cut off costs no time and is not chosen.
  */
+import type { ChannelCredentials } from "@grpc/grpc-js";
 import { BackendUnavailableError, ClosedError, onAbort, unlessAborted } from "@tenure/core";
+import { readTlsFiles, type TlsCertificates } from "../tls-files.js";
+import { within } from "../within.js";
 import { CHANNEL_OPTIONS, Connection } from "./connection.js";
 import { messageOf } from "./failures.js";
 import { probeHttp2 } from "./http2-probe.js";
 import { Login } from "./login.js";
 import type { EtcdOptions } from "./options.js";
 import type { Protocol } from "./protocol.js";
-import { channelCredentials, readCertificates } from "./tls.js";
 
 const CONNECT_LIMIT_MS = 4000;
-/** After all have failed: whoever asks meanwhile is told so at once, lest every call begins with new connections. */
+/** After all members have failed, calls fail at once for this time, instead of opening new connections each. */
 const REST_MS = 100;
 
 export class Members {
@@ -24,7 +26,7 @@ export class Members {
   #current: Connection | null = null;
   #connecting: Promise<Connection> | null = null;
   #failure: { readonly error: BackendUnavailableError; readonly untilMs: number } | null = null;
-  /** Of the member that was reached first; the others have to be of the same. */
+  /** Of the member that was reached first. Members of another cluster are refused. */
   #clusterId: number | null = null;
 
   constructor(options: EtcdOptions, protocol: Protocol, head: string) {
@@ -42,13 +44,13 @@ export class Members {
       return Promise.reject(this.#failure.error);
     if (this.#connecting === null) {
       this.#connecting = this.#connect().finally(() => (this.#connecting = null));
-      // Those who wait for it may all have gone away.
+      // All callers that wait for it may have gone.
       this.#connecting.catch(() => undefined);
     }
     return unlessAborted(signal, this.#connecting);
   }
 
-  /** Whoever waits for a connection is told; what is under way goes on until `close`. */
+  /** Refuses callers that wait for a connection. Requests in flight go on until `close`. */
   stop(): void {
     this.#closing.abort(new ClosedError("the store is closed"));
   }
@@ -60,15 +62,11 @@ export class Members {
   }
 
   async #connect(): Promise<Connection> {
-    // Not of `AbortSignal.any` and `timeout`: such a signal may be collected while others wait for it.
     const decided = new AbortController();
-    const { signal } = decided;
-    const limit = setTimeout(
-      () => decided.abort(new Error(`no answer in ${CONNECT_LIMIT_MS} ms`)),
-      CONNECT_LIMIT_MS,
-    );
     const stopListening = onAbort(this.#closing.signal, () => decided.abort(this.#closing.signal.reason));
-    const attempts = this.#options.endpoints.map((endpoint) => this.#open(endpoint, signal));
+    const attempts = this.#options.endpoints.map((endpoint) =>
+      within(CONNECT_LIMIT_MS, decided.signal, (signal) => this.#open(endpoint, signal)),
+    );
     try {
       this.#current = await Promise.any(attempts);
       this.#clusterId = this.#current.clusterId;
@@ -79,7 +77,6 @@ export class Members {
       this.#failure = { error, untilMs: performance.now() + REST_MS };
       throw error;
     } finally {
-      clearTimeout(limit);
       stopListening();
       decided.abort();
       await Promise.allSettled(attempts.map(async (attempt) => this.#closeOther(await attempt)));
@@ -87,15 +84,21 @@ export class Members {
   }
 
   async #open(endpoint: string, signal: AbortSignal): Promise<Connection> {
-    const tls = this.#options.tls === null ? null : await readCertificates(this.#options.tls);
+    const tls = this.#options.tls === null ? null : await readTlsFiles(this.#options.tls);
     await probeHttp2(endpoint, tls, signal);
-    const credentials = channelCredentials(this.#protocol, tls);
+    const credentials = this.#credentials(tls);
     const client = new this.#protocol.grpc.Client(`dns:${endpoint}`, credentials, CHANNEL_OPTIONS);
     const parts = { client, protocol: this.#protocol, login: this.#login, head: this.#head };
     const connection = await Connection.open(parts, signal);
     if (this.#clusterId === null || connection.clusterId === this.#clusterId) return connection;
     connection.close();
     throw new Error("it belongs to another cluster than the member that was used before");
+  }
+
+  #credentials(tls: TlsCertificates | null): ChannelCredentials {
+    const { credentials } = this.#protocol.grpc;
+    if (tls === null) return credentials.createInsecure();
+    return credentials.createSsl(tls.ca ?? null, tls.key ?? null, tls.cert ?? null);
   }
 
   #closeOther(connection: Connection): void {

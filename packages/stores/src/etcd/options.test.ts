@@ -2,7 +2,7 @@ import { InvalidRequestError } from "@tenure/core";
 import { expect, test } from "vitest";
 import { checkOptions, parseEtcdUrl } from "./options.js";
 
-const endpoints = ["a"];
+const servers = ["a"];
 
 test("a URL says all there is to say", () => {
   const url =
@@ -26,38 +26,44 @@ test("what is left out has its default, and what was checked does not change", (
     maxTxnOps: 128,
   });
   expect(Object.isFrozen(options)).toBe(true);
-  expect(checkOptions({ endpoints, tls: true }).tls).toEqual({});
+  expect(checkOptions({ servers, tls: true }).tls).toEqual({});
+});
+
+test("a file in the URL implies TLS", () => {
+  expect(checkOptions(parseEtcdUrl("etcd://a?ca=x")).tls).toEqual({ ca: "x" });
+  expect(checkOptions(parseEtcdUrl("etcd://a?tls=false")).tls).toBeNull();
 });
 
 test("prefixes may begin with a slash, and hold whatever is text", () => {
-  for (const prefix of ["/tenure", "a/b c/ä"])
-    expect(checkOptions({ endpoints, prefix }).prefix).toBe(prefix);
+  for (const prefix of ["/tenure", "a/b c/ä"]) expect(checkOptions({ servers, prefix }).prefix).toBe(prefix);
 });
 
 test.each<readonly [string, object, RegExp]>([
-  ["endpoints", { endpoints: [] }, /at least one/],
-  ["endpoints", { endpoints: "a:2379" }, /must be a list/],
-  ["endpoints[1]", { endpoints: ["a", "http://b:2379"] }, /without a scheme/],
-  ["endpoints[0]", { endpoints: [""] }, /host or host:port/],
-  ["endpoints[0]", { endpoints: ["a:0"] }, /from 1 to 65535/],
+  ["servers", { servers: [] }, /at least one server/],
+  ["servers", { servers: "a:2379" }, /must be a list/],
+  ["servers[1]", { servers: ["a", "http://b:2379"] }, /without a scheme/],
+  ["servers[0]", { servers: [""] }, /host or host:port/],
+  ["servers[0]", { servers: ["a:0"] }, /from 1 to 65535/],
+  ["servers[0].port", { servers: [{ host: "a", port: 0 }] }, /from 1 to 65535/],
   ["prefix", { prefix: "" }, /1 to 200 characters/],
   ["prefix", { prefix: "x".repeat(201) }, /1 to 200 characters/],
   ["prefix", { prefix: "a/" }, /end with a slash/],
   ["prefix", { prefix: "a//b" }, /two in a row/],
   ["prefix", { prefix: "a\0" }, /control characters/],
   ["prefix", { prefix: "a\uD800" }, /control characters/],
-  ["user", { password: "secret" }, /along with the password/],
-  ["password", { user: "somebody" }, /along with the user/],
-  ["tls", { tls: "yes" }, /true or false/],
-  ["ca", { ca: "/ca.pem" }, /tls=true/],
-  ["ca", { tls: true, ca: "" }, /path of a file/],
-  ["cert", { tls: true, key: "/key.pem" }, /along with the key/],
-  ["key", { tls: true, cert: "/cert.pem" }, /along with the cert/],
+  ["user", { password: "secret" }, /together with `password`/],
+  ["password", { user: "somebody" }, /together with `user`/],
+  ["tls", { tls: "yes" }, /true, false or an object/],
+  ["ca", { ca: "/ca.pem" }, /is not an option/],
+  ["tls.ca", { tls: { ca: "" } }, /not empty/],
+  ["tls.pfx", { tls: { pfx: "/x" } }, /the options are ca, cert, key/],
+  ["tls.cert", { tls: { key: "/key.pem" } }, /together with `tls.key`/],
+  ["tls.key", { tls: { cert: "/cert.pem" } }, /together with `tls.cert`/],
   ["maxTxnOps", { maxTxnOps: 2 }, /from 3 to 100000/],
   ["maxTxnOps", { maxTxnOps: 12.5 }, /whole number/],
-  ["speed", { speed: 1 }, /is unknown; must be one of endpoints, prefix/],
+  ["speed", { speed: 1 }, /is not an option of this store; the options are servers, prefix/],
 ])("%s is refused with its reason: %o", (field, options, reason) => {
-  const check = (): unknown => checkOptions({ endpoints, ...options });
+  const check = (): unknown => checkOptions({ servers, ...options });
   expect(check).toThrow(InvalidRequestError);
   expect(check).toThrow(reason);
   expect(check).not.toThrow(/secret/);
@@ -71,6 +77,7 @@ test.each<readonly [string, object, RegExp]>([
 test.each([
   ["etcd://a?max_txn_ops=2", /max_txn_ops=2; must be a whole number from 3/],
   ["etcd://a?tls=1", /tls=1; must be true or false/],
+  ["etcd://a?tls=false&ca=x", /has ca and tls=false; remove one/],
   ["etcd://a?speed=1", /parameter "speed"; must be one of tls, ca, cert, key, max_txn_ops/],
 ])("%s is refused with its reason", (url, reason) => {
   expect(() => parseEtcdUrl(url)).toThrow(reason);

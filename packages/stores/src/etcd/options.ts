@@ -1,137 +1,97 @@
 import { InvalidRequestError } from "@tenure/core";
-import { booleanParameter, numberParameter, parseServerUrl } from "../server-url.js";
+import {
+  type Bounds,
+  type Login,
+  serverName,
+  OptionReader,
+  type ServerOption,
+  type TlsOption,
+} from "../option-reader.js";
+import {
+  integerParameter,
+  parseServerUrl,
+  type FromUrl,
+  TLS_PARAMETERS,
+  tlsParameter,
+} from "../server-url.js";
+import type { TlsFiles } from "../tls-files.js";
 
 export interface EtcdStoreOptions {
-  /** The members of one cluster, each as `host` or `host:port`. One that works is used at a time. */
-  readonly endpoints: readonly string[];
-  /** Our keys are all those that begin with it and two slashes. `tenure` unless said otherwise. */
+  /** The members of one cluster. The store uses one member at a time, and another when that one fails. */
+  readonly servers: readonly ServerOption[];
+  /**
+   * All keys of the store begin with the prefix and two slashes. 1 to 200 characters.
+   *
+   * @defaultValue "tenure"
+   */
   readonly prefix?: string | undefined;
-  /** Together with `password`; used if etcd asks for it. Must be allowed to read and to write below the prefix. */
+  /** Used if etcd asks for a login, together with `password`. Must be allowed to read and write below the prefix. */
   readonly user?: string | undefined;
   readonly password?: string | undefined;
-  readonly tls?: boolean | undefined;
-  /** A file of certificates, in PEM, that the members' certificates must lead to; the system's unless given. */
-  readonly ca?: string | undefined;
-  /** The files, in PEM, of a certificate and its key by which the members know this client. */
-  readonly cert?: string | undefined;
-  readonly key?: string | undefined;
-  /** What the members were started with as `--max-txn-ops`; 128 unless raised. */
+  /** @defaultValue false */
+  readonly tls?: TlsOption | undefined;
+  /**
+   * The `--max-txn-ops` of the members. If it is higher than theirs, etcd refuses large batches; if it is lower, batches are
+   * smaller than they could be.
+   *
+   * @defaultValue 128
+   */
   readonly maxTxnOps?: number | undefined;
 }
 
-export type TlsFiles = Readonly<Partial<Record<"ca" | "cert" | "key", string>>>;
-
-/** Options as they are used: checked, complete, frozen. */
+/** The same, checked and complete. */
 export interface EtcdOptions {
+  /** As `host:port`. */
   readonly endpoints: readonly string[];
   readonly prefix: string;
-  readonly login: { readonly user: string; readonly password: string } | null;
+  readonly login: Login | null;
   readonly tls: TlsFiles | null;
   readonly maxTxnOps: number;
 }
 
 const DEFAULT_PORT = 2379;
 const DEFAULT_PREFIX = "tenure";
+const DEFAULT_TXN_OPS = 128;
 /** One is taken by the `head`, and etcd counts the depth of a transaction as one more. */
-const TXN_OPS = { least: 3, most: 100_000, otherwise: 128 };
-const LONGEST_PREFIX = 200;
-const ENDPOINT = /^(\[[0-9a-f:.]+\]|[^:[\]\s/@?#]+)(?::(\d{1,5}))?$/i;
-const FILES = ["ca", "cert", "key"] as const;
-const KNOWN = new Set(["endpoints", "prefix", "user", "password", "tls", ...FILES, "maxTxnOps"]);
+const TXN_OPS: Bounds = { min: 3, max: 100_000 };
+const MAX_PREFIX_LENGTH = 200;
 
 /** `etcd://user:password@a:2379,b:2379/prefix?tls=true&ca=FILE&cert=FILE&key=FILE&max_txn_ops=128` */
-export function parseEtcdUrl(url: string): EtcdStoreOptions {
-  const shape = { defaultPort: DEFAULT_PORT, parameters: ["tls", ...FILES, "max_txn_ops"] };
-  const parsed = parseServerUrl(url, shape);
+export function parseEtcdUrl(text: string): FromUrl<EtcdStoreOptions> {
+  const url = parseServerUrl(text, {
+    defaultPort: DEFAULT_PORT,
+    parameters: [...TLS_PARAMETERS, "max_txn_ops"],
+  });
   return {
-    endpoints: parsed.servers.map(({ host, port }) =>
-      host.includes(":") ? `[${host}]:${port}` : `${host}:${port}`,
-    ),
-    prefix: parsed.path === "" ? undefined : parsed.path,
-    user: parsed.user,
-    password: parsed.password,
-    tls: booleanParameter(parsed, "tls", false),
-    ca: parsed.parameters.get("ca"),
-    cert: parsed.parameters.get("cert"),
-    key: parsed.parameters.get("key"),
-    maxTxnOps: numberParameter(parsed, "max_txn_ops", TXN_OPS),
+    servers: url.servers,
+    prefix: url.path === "" ? undefined : url.path,
+    user: url.user,
+    password: url.password,
+    tls: tlsParameter(url),
+    maxTxnOps: integerParameter(url, "max_txn_ops", TXN_OPS),
   };
 }
 
 export function checkOptions(options: EtcdStoreOptions): EtcdOptions {
-  for (const name of Object.keys(options)) {
-    if (!KNOWN.has(name)) throw refused(name, `is unknown; must be one of ${[...KNOWN].join(", ")}`);
-  }
+  const reader = new OptionReader(options, ["servers", "prefix", "user", "password", "tls", "maxTxnOps"]);
   return Object.freeze({
-    endpoints: checkEndpoints(options.endpoints),
+    endpoints: reader.servers("servers", DEFAULT_PORT).map(serverName),
     prefix: checkPrefix(options.prefix ?? DEFAULT_PREFIX),
-    login: checkLogin(options.user, options.password),
-    tls: checkTls(options),
-    maxTxnOps: checkTxnOps(options.maxTxnOps ?? TXN_OPS.otherwise),
+    login: reader.login() ?? null,
+    tls: reader.tls() ?? null,
+    maxTxnOps: reader.integer("maxTxnOps", TXN_OPS) ?? DEFAULT_TXN_OPS,
   });
 }
 
-function checkEndpoints(endpoints: unknown): readonly string[] {
-  if (!Array.isArray(endpoints) || endpoints.length === 0) {
-    throw refused("endpoints", "must be a list of at least one host or host:port");
-  }
-  return Object.freeze(endpoints.map((endpoint: unknown, i) => checkEndpoint(`endpoints[${i}]`, endpoint)));
-}
-
-function checkEndpoint(field: string, endpoint: unknown): string {
-  const [, host, port = String(DEFAULT_PORT)] = ENDPOINT.exec(String(endpoint)) ?? [];
-  if (host === undefined) throw refused(field, "must be host or host:port, without a scheme");
-  if (Number(port) < 1 || Number(port) > 65_535)
-    throw refused(field, `has port ${port}; must be from 1 to 65535`);
-  return `${host}:${port}`;
-}
-
-/** Two slashes end the prefix, so it must have none: then no space of keys lies within another. */
+/** Two slashes end the prefix, so a prefix must not contain them: then no key space lies within another. */
 function checkPrefix(prefix: unknown): string {
-  if (typeof prefix !== "string" || prefix === "" || prefix.length > LONGEST_PREFIX) {
-    throw refused("prefix", `must be 1 to ${LONGEST_PREFIX} characters`);
+  if (typeof prefix !== "string" || prefix === "" || prefix.length > MAX_PREFIX_LENGTH) {
+    throw new InvalidRequestError("prefix", `must be 1 to ${MAX_PREFIX_LENGTH} characters`);
   }
   if (prefix.endsWith("/") || prefix.includes("//")) {
-    throw refused("prefix", "must neither end with a slash nor contain two in a row");
+    throw new InvalidRequestError("prefix", "must neither end with a slash nor contain two in a row");
   }
   if (/[\p{Cc}\p{Surrogate}]/u.test(prefix))
-    throw refused("prefix", "must be text without control characters");
+    throw new InvalidRequestError("prefix", "must be text without control characters");
   return prefix;
-}
-
-function checkLogin(user: unknown, password: unknown): EtcdOptions["login"] {
-  if (user === undefined && password === undefined) return null;
-  if (typeof user !== "string" || user === "") throw refused("user", "must be given along with the password");
-  if (typeof password !== "string" || password === "")
-    throw refused("password", "must be given along with the user");
-  return Object.freeze({ user, password });
-}
-
-function checkTls(options: EtcdStoreOptions): TlsFiles | null {
-  const files: Partial<Record<"ca" | "cert" | "key", string>> = {};
-  for (const name of FILES) {
-    const path: unknown = options[name];
-    if (path === undefined) continue;
-    if (typeof path !== "string" || path === "" || path.includes("\0"))
-      throw refused(name, "must be the path of a file");
-    if (options.tls !== true) throw refused(name, "is of use with tls=true only");
-    files[name] = path;
-  }
-  const tls: unknown = options.tls ?? false;
-  if (typeof tls !== "boolean") throw refused("tls", "must be true or false");
-  if (files.cert === undefined && files.key !== undefined)
-    throw refused("cert", "must be given along with the key");
-  if (files.cert !== undefined && files.key === undefined)
-    throw refused("key", "must be given along with the cert");
-  return tls ? Object.freeze(files) : null;
-}
-
-function checkTxnOps(ops: unknown): number {
-  if (Number.isSafeInteger(ops) && Number(ops) >= TXN_OPS.least && Number(ops) <= TXN_OPS.most)
-    return Number(ops);
-  throw refused("maxTxnOps", `must be a whole number from ${TXN_OPS.least} to ${TXN_OPS.most}`);
-}
-
-function refused(field: string, problem: string): InvalidRequestError {
-  return new InvalidRequestError(field, problem);
 }

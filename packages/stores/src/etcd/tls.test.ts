@@ -8,6 +8,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { openStore } from "../open-store.js";
 import { entriesOf, Follower, swapInTheEnd } from "./etcd.test-kit.js";
 import { EtcdStore } from "./etcd-store.js";
+import type { TlsFiles } from "../tls-files.js";
 
 const directory = mkdtempSync(join(tmpdir(), "tenure-etcd-tls-"));
 afterAll(() => rmSync(directory, { recursive: true, force: true }));
@@ -79,26 +80,22 @@ describe.skipIf(isMissing("etcd"))("an etcd that speaks TLS and asks for certifi
 
   test.each([
     ["without TLS", {}],
-    ["without a certificate", { tls: true, ca: "authority.pem" }],
-    ["with one of a stranger", { tls: true, ca: "authority.pem", cert: "intruder.pem", key: "intruder.key" }],
-    ["that trusts a stranger only", { tls: true, ca: "stranger.pem", cert: "client.pem", key: "client.key" }],
-  ])(
-    "does not serve a store %s",
-    async (_, given: { tls?: boolean; ca?: string; cert?: string; key?: string }) => {
-      const { tls, ...files } = given;
-      const paths = Object.fromEntries(Object.entries(files).map(([name, path]) => [name, file(path)]));
-      await expect(EtcdStore.open({ endpoints: engine.endpoints, tls, ...paths })).rejects.toThrow(
-        BackendUnavailableError,
-      );
-    },
-  );
+    ["without a certificate", { ca: "authority.pem" }],
+    ["with one of a stranger", { ca: "authority.pem", cert: "intruder.pem", key: "intruder.key" }],
+    ["that trusts a stranger only", { ca: "stranger.pem", cert: "client.pem", key: "client.key" }],
+  ])("does not serve a store %s", async (_, files: TlsFiles) => {
+    const paths = Object.fromEntries(
+      Object.entries<string>({ ...files }).map(([name, path]) => [name, file(path)]),
+    );
+    const tls = Object.keys(paths).length === 0 ? false : paths;
+    await expect(EtcdStore.open({ servers: engine.endpoints, tls })).rejects.toThrow(BackendUnavailableError);
+  });
 
   test("files that cannot be used are named", async () => {
-    const open = (files: object): Promise<Store> =>
-      EtcdStore.open({ endpoints: engine.endpoints, tls: true, ...files });
+    const open = (tls: TlsFiles): Promise<Store> => EtcdStore.open({ servers: engine.endpoints, tls });
     const missing = open({ ca: file("none.pem") });
     await expect(missing).rejects.toThrow(InvalidRequestError);
-    await expect(missing).rejects.toThrow(/^ca names .*none\.pem, which cannot be read/);
+    await expect(missing).rejects.toThrow(/^tls\.ca names the file .*none\.pem, which cannot be read/);
     writeFileSync(file("garbage.pem"), "garbage");
     const garbage = open({ ca: file("authority.pem"), cert: file("garbage.pem"), key: file("client.key") });
     await expect(garbage).rejects.toThrow(InvalidRequestError);

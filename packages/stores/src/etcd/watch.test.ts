@@ -24,7 +24,7 @@ describe.skipIf(isMissing("etcd"))("a watch", () => {
   });
   afterAll(() => engine.stop());
   beforeEach(async () => {
-    const options = { endpoints: engine.endpoints, prefix: randomUUID() };
+    const options = { servers: engine.endpoints, prefix: randomUUID() };
     store = await EtcdStore.open(options);
     keyspace = new Keyspace(options.prefix);
     members = new Members(checkOptions(options), await loadProtocol(), keyspace.head);

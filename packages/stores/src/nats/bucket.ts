@@ -19,7 +19,7 @@ import {
 import { Heads } from "./heads.js";
 import { isHeadName, keyNameOf, keyOfName } from "./key-names.js";
 import type { AskOptions, Link, LinkSource, Parcel } from "./link.js";
-import type { NatsStoreOptions } from "./options.js";
+import type { NatsOptions } from "./options.js";
 import { comparesTooEarly } from "./server-version.js";
 import { checkStreamConfig, newStreamConfig, type StreamConfig } from "./stream-settings.js";
 import { Trail } from "./trail.js";
@@ -58,11 +58,7 @@ export class Bucket {
   }
 
   /** Finds the bucket or makes it, checks its settings, and waits until it can be written to. */
-  static async open(
-    connection: LinkSource,
-    options: NatsStoreOptions,
-    signal?: AbortSignal,
-  ): Promise<Bucket> {
+  static async open(connection: LinkSource, options: NatsOptions, signal?: AbortSignal): Promise<Bucket> {
     const bucket = new Bucket(connection, options.bucket);
     const giveUpAtMs = performance.now() + OPEN_MS;
     for (;;) {
@@ -179,7 +175,7 @@ export class Bucket {
     return headers;
   }
 
-  async #openOnce(link: Link, options: NatsStoreOptions): Promise<void> {
+  async #openOnce(link: Link, options: NatsOptions): Promise<void> {
     const config = (await this.#find(link)) ?? (await this.#make(link, options));
     checkStreamConfig(this.name, config, options.replicas);
     this.#replicas = config.num_replicas;
@@ -201,7 +197,7 @@ export class Bucket {
     }
   }
 
-  async #make(link: Link, { create = true, replicas = 1 }: NatsStoreOptions): Promise<StreamConfig> {
+  async #make(link: Link, { create, replicas = 1 }: NatsOptions): Promise<StreamConfig> {
     if (!create) {
       const allow = "allow it to be made (bucketAutoCreate: true of openElector, create=true in the URL)";
       const problem = `${this.name} does not exist; make it (nats kv add ${this.name}), or ${allow}`;

@@ -111,7 +111,7 @@ describe.skipIf(isMissing("nats"))("who may connect", () => {
   test("files that are missing or hold something else are named", async () => {
     const url = `nats://127.0.0.1:1/b`;
     for (const [parameter, field] of [
-      ["ca", "caFile"],
+      ["ca", "tls.ca"],
       ["creds", "credentialsFile"],
     ]) {
       const error = await refusal(parseNatsUrl(`${url}?${parameter}=${directory}/none`));

@@ -1,14 +1,15 @@
-import { readFile } from "node:fs/promises";
 import { BackendUnavailableError, InvalidRequestError, unlessAborted } from "@tenure/core";
 import type {
   ConnectionOptions,
   MsgHdrs,
   NatsConnection,
   NodeConnectionOptions,
+  TlsOptions,
 } from "@nats-io/transport-node";
 import { loadLibraries } from "../engine-libraries.js";
+import { readOptionFile, readTlsFiles, type TlsFiles } from "../tls-files.js";
 import { Link, type LinkSource, type NatsStatus } from "./link.js";
-import type { NatsStoreOptions } from "./options.js";
+import type { NatsOptions } from "./options.js";
 import { firstToSpeak } from "./probe.js";
 
 export type NatsLibrary = typeof import("@nats-io/transport-node");
@@ -19,7 +20,7 @@ const CONNECT_MS = 2000;
 const PING_MS = 1000;
 const PINGS_UNANSWERED = 2;
 const FIRST_RETRY_MS = 50;
-const LONGEST_RETRY_MS = 1000;
+const MAX_RETRY_MS = 1000;
 
 /** Connections of the store itself, one after the other. */
 export class Connection implements LinkSource {
@@ -46,10 +47,10 @@ export class Connection implements LinkSource {
     this.#follow(link);
   }
 
-  static async open(options: NatsStoreOptions, signal?: AbortSignal): Promise<Connection> {
+  static async open(options: NatsOptions, signal?: AbortSignal): Promise<Connection> {
     const library = await loadNats();
     const settings = await settingsOf(library, options);
-    const { servers = [] } = options;
+    const { servers } = options;
     let connection: NatsConnection;
     const connecting = connect(library, settings, servers);
     try {
@@ -108,7 +109,7 @@ export class Connection implements LinkSource {
       this.#attempt = this.#connect().catch((error: unknown) => {
         this.#failure = error;
         if (this.#status === "closed") return;
-        this.#retry(Math.min(Math.max(FIRST_RETRY_MS, 2 * waitMs), LONGEST_RETRY_MS));
+        this.#retry(Math.min(Math.max(FIRST_RETRY_MS, 2 * waitMs), MAX_RETRY_MS));
       });
     }, waitMs);
   }
@@ -142,29 +143,27 @@ async function connect(
   return library.connect({ ...settings, servers: await firstToSpeak(servers, CONNECT_MS) });
 }
 
-async function settingsOf(library: NatsLibrary, options: NatsStoreOptions): Promise<NodeConnectionOptions> {
-  const { tls, caFile, certFile, keyFile } = options;
-  const files = { caFile, certFile, keyFile };
-  for (const [field, path] of Object.entries(files)) await contentOf(field, path);
-  const wantsTls = tls === true || caFile !== undefined || certFile !== undefined;
+async function settingsOf(library: NatsLibrary, options: NatsOptions): Promise<NodeConnectionOptions> {
+  const { tls } = options;
+  // Read here, so that a wrong path is named at once. The library reads the files again for each connection.
+  if (tls) await readTlsFiles(tls);
   return {
     name: "tenure",
     timeout: CONNECT_MS,
     reconnect: false,
     pingInterval: PING_MS,
     maxPingOut: PINGS_UNANSWERED,
-    ...(wantsTls ? { tls: withoutUndefined(files) } : {}),
-    ...(tls === false ? { tls: null } : {}),
+    ...(tls === undefined ? {} : { tls: tls === null ? null : tlsOptionsOf(tls) }),
     ...(await authenticationOf(library, options)),
   };
 }
 
-async function authenticationOf(library: NatsLibrary, options: NatsStoreOptions): Promise<ConnectionOptions> {
-  const { user, password, token, credentialsFile } = options;
+async function authenticationOf(library: NatsLibrary, options: NatsOptions): Promise<ConnectionOptions> {
+  const { login, token, credentialsFile } = options;
   if (token !== undefined) return { token };
-  if (user !== undefined && password !== undefined) return { user, pass: password };
-  const credentials = await contentOf("credentialsFile", credentialsFile);
-  if (credentials === null) return {};
+  if (login !== undefined) return { user: login.user, pass: login.password };
+  if (credentialsFile === undefined) return {};
+  const credentials = await readOptionFile("credentialsFile", credentialsFile);
   const authenticator = library.credsAuthenticator(credentials);
   try {
     authenticator("");
@@ -172,16 +171,6 @@ async function authenticationOf(library: NatsLibrary, options: NatsStoreOptions)
     throw new InvalidRequestError("credentialsFile", "holds no credentials of NATS", { cause });
   }
   return { authenticator };
-}
-
-/** Read here, so that a wrong path is told by its name; the library reads certificates again at each connection. */
-async function contentOf(field: string, path: string | undefined): Promise<Uint8Array | null> {
-  if (path === undefined) return null;
-  try {
-    return await readFile(path);
-  } catch (cause) {
-    throw new InvalidRequestError(field, `names ${path}, which cannot be read`, { cause });
-  }
 }
 
 function refusalOf(library: NatsLibrary, cause: unknown, servers: string): Error {
@@ -195,8 +184,10 @@ function refusalOf(library: NatsLibrary, cause: unknown, servers: string): Error
   return new BackendUnavailableError(message, { cause });
 }
 
-function withoutUndefined<T extends object>(object: T): { [K in keyof T]?: NonNullable<T[K]> } {
-  return Object.fromEntries(Object.entries(object).filter(([, value]) => value !== undefined)) as {
-    [K in keyof T]?: NonNullable<T[K]>;
+function tlsOptionsOf({ ca, cert, key }: TlsFiles): TlsOptions {
+  return {
+    ...(ca === undefined ? {} : { caFile: ca }),
+    ...(cert === undefined ? {} : { certFile: cert }),
+    ...(key === undefined ? {} : { keyFile: key }),
   };
 }

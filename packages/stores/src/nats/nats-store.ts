@@ -20,7 +20,7 @@ import { Bucket } from "./bucket.js";
 import { Connection } from "./connection.js";
 import type { Link, LinkSource, NatsStatus } from "./link.js";
 import { Mirror } from "./mirror.js";
-import { checkNatsOptions, type NatsStoreOptions } from "./options.js";
+import { checkOptions, type NatsOptions, type NatsStoreOptions } from "./options.js";
 import { SharedConnection } from "./shared-connection.js";
 import { writeBatch } from "./writes.js";
 
@@ -57,8 +57,8 @@ export class NatsStore extends DriverStore {
 
   /** Throws `InvalidRequestError` if the options are wrong. */
   static opener(options: NatsStoreOptions): StoreOpener {
-    checkNatsOptions(options);
-    return { ...MANIFEST, open: (call) => NatsStore.open(options, call) };
+    const checked = checkOptions(options);
+    return { ...MANIFEST, open: async ({ signal }) => new NatsStore(await NatsDriver.open(checked, signal)) };
   }
 
   /**
@@ -66,7 +66,7 @@ export class NatsStore extends DriverStore {
    * not be created, and a server without JetStream; with `BackendUnavailableError` if no server answers.
    */
   static async open(options: NatsStoreOptions, { signal }: CallOptions = {}): Promise<NatsStore> {
-    return new NatsStore(await NatsDriver.open(checkNatsOptions(options), signal));
+    return new NatsStore(await NatsDriver.open(checkOptions(options), signal));
   }
 
   /** Version of the server that the store is connected to; empty without a connection. */
@@ -107,7 +107,7 @@ class NatsDriver implements StoreDriver {
     this.bucket = bucket;
   }
 
-  static async open(options: NatsStoreOptions, signal: AbortSignal | undefined): Promise<NatsDriver> {
+  static async open(options: NatsOptions, signal: AbortSignal | undefined): Promise<NatsDriver> {
     const shared = options.connection;
     const connection =
       shared === undefined ? await Connection.open(options, signal) : await SharedConnection.open(shared);

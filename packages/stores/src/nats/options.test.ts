@@ -1,18 +1,17 @@
 import { InvalidRequestError } from "@tenure/core";
 import { expect, test } from "vitest";
-import { checkNatsOptions, type NatsStoreOptions, parseNatsUrl } from "./options.js";
+import { checkOptions, type NatsStoreOptions, parseNatsUrl } from "./options.js";
 
 const GOOD: NatsStoreOptions = { servers: ["localhost"], bucket: "tenure" };
 
 test("a URL names servers, bucket and who we are", () => {
   expect(
-    checkNatsOptions(parseNatsUrl("nats://us%40er:p%2Fw@a,b:4333,[::1]/my-bucket?replicas=3&create=false")),
+    checkOptions(parseNatsUrl("nats://us%40er:p%2Fw@a,b:4333,[::1]/my-bucket?replicas=3&create=false")),
   ).toEqual({
-    ...parseNatsUrl("nats://a/x"),
+    ...checkOptions(parseNatsUrl("nats://a/x")),
     servers: ["a:4222", "b:4333", "[::1]:4222"],
     bucket: "my-bucket",
-    user: "us@er",
-    password: "p/w",
+    login: { user: "us@er", password: "p/w" },
     replicas: 3,
     create: false,
   });
@@ -25,11 +24,8 @@ test("a user alone is a token", () => {
 
 test("TLS and credentials are files", () => {
   const url = "nats://a/b?tls=true&ca=ca.pem&cert=c.pem&key=k.pem&creds=u.creds";
-  expect(checkNatsOptions(parseNatsUrl(url))).toMatchObject({
-    tls: true,
-    caFile: "ca.pem",
-    certFile: "c.pem",
-    keyFile: "k.pem",
+  expect(checkOptions(parseNatsUrl(url))).toMatchObject({
+    tls: { ca: "ca.pem", cert: "c.pem", key: "k.pem" },
     credentialsFile: "u.creds",
   });
 });
@@ -39,6 +35,7 @@ test.each([
   ["nats://a/", /must name a bucket/],
   ["nats://a/b?replicas=6", /replicas=6; must be a whole number from 1 to 5/],
   ["nats://a/b?create=no", /create=no; must be true or false/],
+  ["nats://a/b?tls=false&ca=x", /has ca and tls=false; remove one/],
   ["nats://a/b?ttl=5", /parameter "ttl"/],
   ["nats://:s3cret@a/b", /password without a user/],
 ])("%s is refused", (url, reason) => {
@@ -50,8 +47,8 @@ test.each([
 test.each<[string, object]>([
   ["servers", { servers: [] }],
   ["servers", { servers: "localhost" }],
-  ["servers", { servers: ["nats://a"] }],
-  ["servers", { servers: ["a:b"] }],
+  ["servers[0]", { servers: ["nats://a"] }],
+  ["servers[0]", { servers: ["a:b"] }],
   ["bucket", { bucket: "" }],
   ["bucket", { bucket: "a.b" }],
   ["bucket", { bucket: "a/b" }],
@@ -60,22 +57,23 @@ test.each<[string, object]>([
   ["replicas", { replicas: 2.5 }],
   ["create", { create: "yes" }],
   ["tls", { tls: 1 }],
-  ["tls", { tls: false, caFile: "ca.pem" }],
+  ["tls.ca", { tls: { ca: 1 } }],
   ["password", { user: "u" }],
-  ["password", { password: "s3cret" }],
+  ["user", { password: "s3cret" }],
   ["password", { user: "u", password: 7 }],
   ["token", { token: "" }],
-  ["credentialsFile", { token: "s3cret", credentialsFile: "f" }],
-  ["certFile", { certFile: "c.pem" }],
-  ["certFile", { keyFile: "k.pem" }],
+  ["token", { token: "s3cret", credentialsFile: "f" }],
+  ["user", { user: "u", password: "s3cret", token: "t" }],
+  ["tls.key", { tls: { cert: "c.pem" } }],
+  ["tls.cert", { tls: { key: "k.pem" } }],
   ["prefix", { prefix: "x" }],
 ])("a wrong %s is named", (field, wrong) => {
-  const check = (): unknown => checkNatsOptions({ ...GOOD, ...wrong });
+  const check = (): unknown => checkOptions({ ...GOOD, ...wrong });
   expect(check).toThrow(InvalidRequestError);
-  expect(check).toThrow(new RegExp(`^${field} `));
+  expect(check).toThrow(expect.objectContaining({ field }));
   expect(check).not.toThrow(/s3cret/);
 });
 
 test("what was checked does not change any more", () => {
-  expect(Object.isFrozen(checkNatsOptions(GOOD))).toBe(true);
+  expect(Object.isFrozen(checkOptions(GOOD))).toBe(true);
 });

@@ -1,9 +1,8 @@
 import { connect, type Socket } from "node:net";
-import { DEFAULT_PORT } from "./options.js";
 
 /**
- * The first of the servers that speaks; rejects if none does within `limitMs`. All are asked at once, so one that hangs
- * costs no time. And the library is spared from it: it gives up on a server that accepts and is silent, but never
+ * The first of the servers (`host:port`) that speaks; rejects if none does within `limitMs`. All are tried at once, so one that
+ * hangs costs no time. The library must not see such a server: it gives up on one that accepts and is silent, but never
  * closes the socket (3.4).
  */
 export async function firstToSpeak(servers: readonly string[], limitMs: number): Promise<string> {
@@ -25,7 +24,7 @@ export async function firstToSpeak(servers: readonly string[], limitMs: number):
 }
 
 function dial(server: string): Socket {
-  const [, host = "", port = DEFAULT_PORT] = /^(.*?)(?::(\d+))?$/.exec(server) ?? [];
+  const [, host = "", port] = /^(.*):(\d+)$/.exec(server) ?? [];
   return connect({ host: host.replace(/^\[|\]$/g, ""), port: Number(port) });
 }
 

@@ -108,5 +108,7 @@ test.each(["servers", "user", "token", "tls"])("%s beside a connection is refuse
   const connection = { publish: f, subscribe: f, status: f, closed: f, isClosed: f };
   const given = { servers: ["a"], user: "u", token: "t", tls: true }[name];
   const options = { connection, bucket: "b", [name]: given };
-  await expect(NatsStore.open(options)).rejects.toThrow("is settled by the connection that is given");
+  await expect(NatsStore.open(options)).rejects.toThrow(
+    "must not be given together with `connection`; remove it",
+  );
 });

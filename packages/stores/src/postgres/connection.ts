@@ -1,6 +1,7 @@
 import { BackendUnavailableError, InvalidRequestError, onAbort } from "@tenure/core";
 import type { ClientConfig } from "pg";
 import { loadLibraries } from "../engine-libraries.js";
+import { serverName } from "../option-reader.js";
 import type { ServerAddress } from "../server-url.js";
 import { codeOf, isRefusal, sentence } from "./failures.js";
 import type { PostgresConfig } from "./options.js";
@@ -79,7 +80,7 @@ export class Servers implements SessionSource {
         problems.push({ server, error });
       }
     }
-    const told = problems.map(({ server, error }) => `${nameOf(server)}: ${sentence(error)}`).join("; ");
+    const told = problems.map(({ server, error }) => `${serverName(server)}: ${sentence(error)}`).join("; ");
     const errors = problems.map(({ error }) => error);
     const cause = errors.length === 1 ? errors[0] : new AggregateError(errors, told);
     if (errors.every(isRefusal))
@@ -134,8 +135,4 @@ export class Servers implements SessionSource {
       throw new InvalidRequestError("store", `has TLS settings that cannot be used: ${problem}`, { cause });
     }
   }
-}
-
-export function nameOf({ host, port }: ServerAddress): string {
-  return host.includes(":") ? `[${host}]:${port}` : `${host}:${port}`;
 }

@@ -127,7 +127,7 @@ test.each(["servers", "user", "password", "database", "settings"])(
     const pool = { connect: () => Promise.reject(new Error("used")), totalCount: 0, options: { max: 10 } };
     const given = { servers: [{ host: "a", port: 1 }], settings: {} }[name] ?? "x";
     await expect(PostgresStore.open({ pool, [name]: given })).rejects.toThrow(
-      "is settled by the pool that is given",
+      "must not be given together with `pool`; remove it",
     );
   },
 );

@@ -3,5 +3,4 @@
  * or newer.
  */
 export { parseZookeeperUrl, type ZookeeperStoreOptions } from "./options.js";
-export type { TlsFiles } from "./wire/socket.js";
 export { ZookeeperStore } from "./zookeeper-store.js";

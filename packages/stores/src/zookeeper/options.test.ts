@@ -32,7 +32,8 @@ describe("a zookeeper: URL", () => {
       tls: undefined,
     });
     expect(parseZookeeperUrl("zookeeper://a/").path).toBeUndefined();
-    expect(parseZookeeperUrl("zookeeper://a?tls=true").tls).toEqual({});
+    expect(checkOptions(parseZookeeperUrl("zookeeper://a?tls=true")).tls).toEqual({});
+    expect(checkOptions(parseZookeeperUrl("zookeeper://a?ca=x")).tls).toEqual({ ca: "x" });
   });
 
   test.each([
@@ -41,16 +42,16 @@ describe("a zookeeper: URL", () => {
     ["zookeeper://a?session_timeout=1", "store", /must be one of session_timeout_ms, tls, ca, cert, key/],
     ["zookeeper://a?session_timeout_ms=5", "store", /from 1000 to 60000/],
     ["zookeeper://a?tls=1", "store", /tls=1; must be true or false/],
-    ["zookeeper://a?ca=x", "store", /ca without tls=true/],
-    ["zookeeper://a?tls=true&key=x", "tls.cert", /given together/],
+    ["zookeeper://a?tls=false&ca=x", "store", /has ca and tls=false; remove one/],
+    ["zookeeper://a?tls=true&key=x", "tls.cert", /together with `tls.key`/],
     ["zookeeper://a//b", "path", /the part ""/],
     ["zookeeper://a/b/", "path", /the part ""/],
     ["zookeeper://a/b/../c", "path", /the part "\.\."/],
     ["zookeeper://a/%01", "path", /cannot be the name of a node/],
     ["zookeeper://a/%F0%9F%A6%80", "path", /cannot be the name of a node/],
-    ["zookeeper://a/zookeeper/quota", "path", /ZooKeeper's own/],
-    ["zookeeper://user@a", "password", /along with the user/],
-    ["zookeeper://us%3Aer:secret@a", "user", /without a colon/],
+    ["zookeeper://a/zookeeper/quota", "path", /ZooKeeper uses itself/],
+    ["zookeeper://user@a", "password", /together with `user`/],
+    ["zookeeper://us%3Aer:secret@a", "user", /must not contain a colon/],
   ])("%s is refused, naming %s", async (url, field, problem) => {
     const error: unknown = await openStore(url).catch((reason: unknown) => reason);
     expect(error).toBeInstanceOf(InvalidRequestError);
@@ -78,10 +79,10 @@ describe("options", () => {
     [{ servers, user: "a", password: 1 }, "password"],
     [{ servers, sessionTimeoutMs: 999 }, "sessionTimeoutMs"],
     [{ servers, sessionTimeoutMs: 1e9 }, "sessionTimeoutMs"],
-    [{ servers, tls: { cert: "c" } }, "tls.cert"],
+    [{ servers, tls: { cert: "c" } }, "tls.key"],
     [{ servers, tls: { pfx: "c" } }, "tls.pfx"],
     [{ servers, tls: { ca: "" } }, "tls.ca"],
-    [{ servers, tls: true }, "tls"],
+    [{ servers, tls: 1 }, "tls"],
     [{ servers, timeout: 1 }, "timeout"],
   ];
   test.each(wrong)("%j is refused, naming %s", (options, field) => {

@@ -13,11 +13,11 @@ import {
   type WriteCall,
 } from "@tenure/core";
 import { type StoreEngine, storeEngine } from "../store-opener.js";
+import { readTlsFiles } from "../tls-files.js";
 import { Ensemble } from "./ensemble.js";
 import type { Mirror } from "./mirror.js";
 import { type CheckedOptions, checkOptions, type ZookeeperStoreOptions } from "./options.js";
 import { VersionBook } from "./version-book.js";
-import { readTlsFiles } from "./wire/socket.js";
 import { BatchWrite } from "./writes.js";
 
 /** How long `close` waits for requests in flight before it cuts the connection. */

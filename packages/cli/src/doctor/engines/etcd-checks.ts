@@ -1,5 +1,6 @@
 /** An etcd cluster, by the JSON gateway and the metrics that every member has. Reads only. */
-import type { EtcdStoreOptions } from "@tenure/stores/etcd";
+import { serverName, type TlsFiles } from "@tenure/stores";
+import type { parseEtcdUrl } from "@tenure/stores/etcd";
 import { tellDuration } from "../../frame/duration.js";
 import { probe, type ProbeOptions } from "../../frame/http-probe.js";
 import { checkCertificateFile, checkValidity } from "../certificate-checks.js";
@@ -24,12 +25,15 @@ const SLOW_FSYNC_SECONDS = 0.25;
 const COMPACTION =
   "run its members with --auto-compaction-mode=periodic --auto-compaction-retention=10m; Tenure never compacts, as that concerns all users";
 
-export async function checkEtcd(options: EtcdStoreOptions, nowMs: number): Promise<Finding[]> {
-  const files = [options.ca, options.cert].flatMap((path) =>
+type EtcdUrl = ReturnType<typeof parseEtcdUrl>;
+
+export async function checkEtcd(options: EtcdUrl, nowMs: number): Promise<Finding[]> {
+  const { ca, cert } = filesOf(options);
+  const files = [ca, cert].flatMap((path) =>
     path === undefined ? [] : checkCertificateFile("certificate for etcd", path, nowMs),
   );
   const members = await Promise.all(
-    options.endpoints.map((endpoint) => checkMember(endpoint, options, nowMs)),
+    options.servers.map((server) => checkMember(serverName(server), options, nowMs)),
   );
   const answering = members.filter(({ isServing }) => isServing).length;
   return [...files, ...members.flatMap(({ findings }) => findings), quorum(answering, members.length)];
@@ -49,7 +53,7 @@ function quorum(answering: number, count: number): Finding {
 
 async function checkMember(
   endpoint: string,
-  options: EtcdStoreOptions,
+  options: EtcdUrl,
   nowMs: number,
 ): Promise<{ isServing: boolean; findings: Finding[] }> {
   const member = new Member(endpoint, options);
@@ -101,11 +105,11 @@ function alarms(about: string, { errors = [] }: Status): Finding[] {
 
 class Member {
   readonly #url: string;
-  readonly #options: EtcdStoreOptions;
+  readonly #options: EtcdUrl;
   #token: string | null = null;
 
-  constructor(endpoint: string, options: EtcdStoreOptions) {
-    this.#url = `${options.tls === true ? "https" : "http"}://${endpoint}`;
+  constructor(endpoint: string, options: EtcdUrl) {
+    this.#url = `${options.tls ? "https" : "http"}://${endpoint}`;
     this.#options = options;
   }
 
@@ -168,7 +172,7 @@ class Member {
   }
 
   #request(body?: object): ProbeOptions {
-    const { ca, cert, key } = this.#options;
+    const { ca, cert, key } = filesOf(this.#options);
     return {
       ...(body === undefined ? {} : { method: "POST", body }),
       ...(this.#token === null ? {} : { headers: { authorization: this.#token } }),
@@ -177,6 +181,10 @@ class Member {
       ...(key === undefined ? {} : { keyFile: key }),
     };
   }
+}
+
+function filesOf({ tls }: EtcdUrl): TlsFiles {
+  return typeof tls === "object" ? tls : {};
 }
 
 /** The bucket that holds the 99th of a hundred flushes since it started. */

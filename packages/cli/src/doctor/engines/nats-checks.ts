@@ -1,5 +1,6 @@
 /** NATS servers: what each says when one connects, and what its monitoring port tells, where there is one. */
 import { connect } from "node:net";
+import { serverName } from "@tenure/stores";
 import type { parseNatsUrl } from "@tenure/stores/nats";
 import { probe } from "../../frame/http-probe.js";
 import { checkCertificateFile } from "../certificate-checks.js";
@@ -39,14 +40,14 @@ export async function checkNats(
   monitors: readonly string[] | null,
   nowMs: number,
 ): Promise<Finding[]> {
-  const files = [options.caFile, options.certFile].flatMap((path) =>
+  const { ca, cert } = typeof options.tls === "object" ? options.tls : {};
+  const files = [ca, cert].flatMap((path) =>
     path === undefined ? [] : checkCertificateFile("certificate for NATS", path, nowMs),
   );
   const servers = await Promise.all(
     options.servers.map((server, index) => {
-      const host = server.replace(/:\d+$/, "");
-      const monitor = monitors?.[index] ?? `http://${host}:${MONITOR_PORT}`;
-      return checkServer(server, monitor.replace(/\/$/, ""), options.bucket);
+      const monitor = monitors?.[index] ?? `http://${serverName({ ...server, port: MONITOR_PORT })}`;
+      return checkServer(serverName(server), monitor.replace(/\/$/, ""), options.bucket);
     }),
   );
   const answering = servers.filter(({ isServing }) => isServing).length;

@@ -1,14 +1,17 @@
 /** A ZooKeeper ensemble, by the one command that every server answers (`srvr`). Reads only. */
 import { connect } from "node:net";
-import type { ZookeeperStoreOptions } from "@tenure/stores/zookeeper";
+import type { parseZookeeperUrl } from "@tenure/stores/zookeeper";
 import { type Finding, messageOf, note, ok, wrong } from "../finding.js";
 import { isBefore } from "../version.js";
 
 const OLDEST = "3.6.0";
 const LIMIT_MS = 3000;
 
-export async function checkZookeeper({ servers, tls }: ZookeeperStoreOptions): Promise<Finding[]> {
-  if (tls !== undefined) {
+export async function checkZookeeper({
+  servers,
+  tls = false,
+}: ReturnType<typeof parseZookeeperUrl>): Promise<Finding[]> {
+  if (tls !== false) {
     return [
       note(
         "zookeeper",

@@ -9,6 +9,7 @@
 import type { Socket } from "node:net";
 import { BackendUnavailableError, TenureError, onAbort } from "@tenure/core";
 import type { ServerAddress } from "../../server-url.js";
+import type { TlsFiles } from "../../tls-files.js";
 import { FrameReader } from "./frame-reader.js";
 import { JuteReader, JuteWriter } from "./jute.js";
 import {
@@ -21,7 +22,7 @@ import {
   writeDigestAuth,
   XID,
 } from "./protocol.js";
-import { openSocket, type TlsFiles } from "./socket.js";
+import { openSocket } from "./socket.js";
 
 export interface SessionOptions {
   readonly timeoutMs: number;
