@@ -8,14 +8,15 @@ const SCOPE = "@tenure/";
 /** Which packages a package may name, in package.json and in its source. */
 export const ALLOWED = {
   core: [],
+  api: ["core"],
   engines: [],
   stores: ["core", "engines"],
-  client: ["core", "stores", "fence", "engines"],
+  client: ["api", "core", "stores", "fence", "engines"],
   fence: ["core", "engines"],
-  server: ["core", "stores", "client", "fence", "dashboard", "engines"],
+  server: ["api", "core", "stores", "client", "fence", "dashboard", "engines"],
   peers: ["core"],
   coordinator: ["core", "client"],
-  dashboard: ["engines"],
+  dashboard: ["api", "engines"],
   cli: ANY,
   simulation: ANY,
   benchmarks: ANY,

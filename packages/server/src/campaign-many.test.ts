@@ -1,8 +1,8 @@
+import { campaignRequest } from "@tenure/api";
 import { type CampaignRequest, type ElectorAdmin, MemoryStore, StoreElector } from "@tenure/core";
 import { VirtualClock } from "@tenure/core/testing";
 import { expect, test } from "vitest";
 import { campaignMany } from "./campaign-many.js";
-import * as codec from "./wire/codec.js";
 import { asServiceError } from "./service-error.js";
 
 /** Over an elector to whose store the campaigns of one group come late. */
@@ -29,7 +29,7 @@ function world(lateGroup: string, lateMs: number) {
           const gone = new Promise<never>((_, reject) => {
             signal.addEventListener("abort", () => reject(signal.reason as Error));
           });
-          const request = codec.campaignRequest(group_id, body);
+          const request = campaignRequest(group_id, body);
           const result = await Promise.race([campaign(request, signal), gone]).catch((error: unknown) => {
             throw asServiceError(error);
           });

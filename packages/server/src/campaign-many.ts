@@ -1,6 +1,6 @@
+import type { shapes } from "@tenure/api";
 import { BackendUnavailableError, type Clock, onAbort } from "@tenure/core";
 import { checkNamedOnce, eachAlone } from "./each-alone.js";
-import type * as shapes from "./wire/shapes.js";
 
 type ManyOf = shapes.CampaignManyBody["campaigns"][number];
 

@@ -1,6 +1,6 @@
 /** Many requests in one: each has its own answer, in its place, whatever becomes of the others. */
+import type { shapes } from "@tenure/api";
 import { ServiceError } from "./service-error.js";
-import type { ErrorReply } from "./wire/shapes.js";
 
 interface OfGroup {
   readonly group_id: string;
@@ -10,7 +10,7 @@ interface OfGroup {
 export async function eachAlone<Q extends OfGroup, A extends object>(
   all: readonly Q[],
   answer: (each: Q, index: number) => Promise<A>,
-): Promise<{ results: (OfGroup & (A | ErrorReply))[] }> {
+): Promise<{ results: (OfGroup & (A | shapes.ErrorReply))[] }> {
   const results = all.map(async (each, index) => {
     const { group_id } = each;
     try {

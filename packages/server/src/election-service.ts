@@ -2,6 +2,9 @@
  * The verbs of the service, whatever the transport: who may ask, what the elector answers, and how that is told. HTTP and
  * gRPC both speak to this, so they cannot differ.
  */
+import * as api from "@tenure/api";
+import { type shapes, type UnaryVerb, VERBS, type WatchManyBody } from "@tenure/api";
+import type { ReplyOf } from "@tenure/api/schemas";
 import {
   type Clock,
   type GroupWatch,
@@ -12,11 +15,13 @@ import {
   type ServiceElector,
   systemClock,
 } from "@tenure/core";
+import type { Asked, AskedFor, VerbService } from "./asked.js";
 import type { AuditLog } from "./audit/audit-log.js";
 import { Permissions } from "./audit/permissions.js";
 import { byOf, type Caller, maySee } from "./auth/caller.js";
 import { campaignMany } from "./campaign-many.js";
 import { checkNamedOnce, eachAlone } from "./each-alone.js";
+import { batchCost, pageCost } from "./limits/admission.js";
 import type { WaitingRoom } from "./limits/waiting-room.js";
 import type { MandateSigner } from "./mandates/mandate-signer.js";
 import type { ServiceMetrics } from "./metrics/service-metrics.js";
@@ -24,9 +29,6 @@ import { tracedElector } from "./metrics/tracing.js";
 import { asServiceError, notLeader, refusalOf, ServiceError, told } from "./service-error.js";
 import { Watch } from "./watch.js";
 import { WatchMany } from "./watch-many.js";
-import * as codec from "./wire/codec.js";
-import type * as shapes from "./wire/shapes.js";
-import type { WatchManyBody } from "./wire/watch-shapes.js";
 import type { WatchFrom } from "./wire/watch-cursor.js";
 
 export interface ElectionServiceParts {
@@ -38,7 +40,7 @@ export interface ElectionServiceParts {
   readonly clock?: Clock;
 }
 
-export class ElectionService {
+export class ElectionService implements VerbService {
   readonly #elector: ServiceElector;
   readonly #signer: MandateSigner | null;
   readonly #metrics: ServiceMetrics;
@@ -57,79 +59,63 @@ export class ElectionService {
     this.#clock = clock;
   }
 
-  async campaign(
-    caller: Caller,
-    groupId: string,
-    body: shapes.CampaignBody,
-    signal?: AbortSignal,
-    telling: codec.Telling = codec.BRIEF,
-  ): Promise<shapes.CampaignReply> {
-    this.#permissions.checkMayActAs(caller, "campaign", groupId, body.node_id);
-    const leave = (body.wait_ms ?? 0) > 0 ? this.#waiting.enter("waiting campaigns", caller) : null;
+  async campaign(asked: AskedFor<"campaign">): Promise<shapes.CampaignReply> {
+    const { caller, groupId, input, signal, telling } = asked;
+    this.#check("campaign", asked, input.node_id);
+    const leave = (input.wait_ms ?? 0) > 0 ? this.#waiting.enter("waiting campaigns", caller) : null;
     try {
       const startedAtMs = this.#clock.monotonicMs();
-      const request = codec.campaignRequest(groupId, body);
-      const result = await told(this.#elector.campaign(request, given(signal)), codec.CAMPAIGN_NAMES);
+      const request = api.campaignRequest(groupId, input);
+      const result = await told(this.#elector.campaign(request, given(signal)));
       const outcome = result.kind === "lost" ? "lost" : "won";
-      this.#actedAs(caller, "campaign", groupId, body.node_id, result.leader?.term, outcome);
-      if (result.kind === "lost") return codec.lostShape(result, telling);
+      this.#actedAs(caller, "campaign", groupId, input.node_id, result.leader?.term, outcome);
+      if (result.kind === "lost") return api.lostShape(result, telling);
       const { leader, waitedMs = 0 } = result;
-      const token = await this.#token(groupId, leader, body.lease_ttl_ms, startedAtMs + waitedMs);
-      return { ...codec.electedShape(result), ...token };
+      const token = await this.#token(groupId, leader, input.lease_ttl_ms, startedAtMs + waitedMs);
+      return { ...api.electedShape(result), ...token };
     } finally {
       leave?.();
     }
   }
 
   /** Each stands alone, and none waits. */
-  campaignMany(
-    caller: Caller,
-    body: shapes.CampaignManyBody,
-    hangUp?: AbortSignal,
-    telling: codec.Telling = codec.BRIEF,
-  ): Promise<shapes.CampaignManyReply> {
-    return campaignMany(body, {
+  campaignMany(asked: AskedFor<"campaignMany">): Promise<shapes.CampaignManyReply> {
+    const { input, signal: hangUp } = asked;
+    asked.charge(batchCost(input.campaigns.length));
+    return campaignMany(input, {
       clock: this.#clock,
-      campaign: ({ group_id, ...each }, signal) => this.campaign(caller, group_id, each, signal, telling),
+      campaign: ({ group_id: groupId, ...each }, signal) =>
+        this.campaign({ ...asked, groupId, input: each, signal }),
       hangUp,
     });
   }
 
-  async renew(
-    caller: Caller,
-    groupId: string,
-    body: shapes.RenewBody,
-    signal?: AbortSignal,
-    telling: codec.Telling = codec.BRIEF,
-  ): Promise<shapes.RenewReply> {
+  async renew(asked: AskedFor<"renew">): Promise<shapes.RenewReply> {
+    const { caller, groupId, input, signal, telling } = asked;
     try {
-      this.#permissions.checkMayActAs(caller, "renew", groupId, body.node_id);
+      this.#check("renew", asked, input.node_id);
       const startedAtMs = this.#clock.monotonicMs();
-      const request = codec.renewRequest(groupId, body);
-      const result = await told(this.#elector.renew(request, given(signal)), codec.RENEW_NAMES);
-      this.#actedAs(caller, "renew", groupId, body.node_id, body.term, outcomeOf(result));
-      return await this.#renewed(groupId, body, result, startedAtMs, telling);
+      const request = api.renewRequest(groupId, input);
+      const result = await told(this.#elector.renew(request, given(signal)), "renew");
+      this.#actedAs(caller, "renew", groupId, input.node_id, input.term, outcomeOf(result));
+      return await this.#renewed(groupId, input, result, startedAtMs, telling);
     } catch (error) {
       throw this.#renewFailed(error);
     }
   }
 
   /** Each renewal stands alone: one that is refused is told so in its place. */
-  async renewMany(
-    caller: Caller,
-    { renewals }: shapes.RenewManyBody,
-    signal?: AbortSignal,
-    telling: codec.Telling = codec.BRIEF,
-  ): Promise<shapes.RenewManyReply> {
+  async renewMany(asked: AskedFor<"renewMany">): Promise<shapes.RenewManyReply> {
+    const { caller, input, signal, telling, charge } = asked;
+    const { renewals } = input;
+    charge(batchCost(renewals.length));
     const refusals = renewals.map((each) =>
       refusalOf(() => this.#permissions.checkMayActAs(caller, "renew", each.group_id, each.node_id)),
     );
     const startedAtMs = this.#clock.monotonicMs();
     const admitted = renewals.filter((_, index) => refusals[index] === null);
-    const requests = admitted.map((each) => codec.renewRequest(each.group_id, each));
-    const renewed = (
-      await told(this.#elector.renewMany(requests, given(signal)), codec.RENEW_NAMES)
-    ).values();
+    const requests = admitted.map((each) => api.renewRequest(each.group_id, each));
+    const renewed = (await told(this.#elector.renewMany(requests, given(signal)), "renew")).values();
     return eachAlone(renewals, async (each, index) => {
       try {
         const refusal = refusals[index] ?? null;
@@ -143,30 +129,22 @@ export class ElectionService {
     });
   }
 
-  async resign(
-    caller: Caller,
-    groupId: string,
-    body: shapes.ResignBody,
-    signal?: AbortSignal,
-  ): Promise<{ ok: true }> {
-    this.#permissions.checkMayActAs(caller, "resign", groupId, body.node_id);
-    const request = codec.resignRequest(groupId, body);
-    const result = await told(this.#elector.resign(request, given(signal)), codec.RENEW_NAMES);
-    this.#actedAs(caller, "resign", groupId, body.node_id, body.term, outcomeOf(result));
+  async resign(asked: AskedFor<"resign">): Promise<Ok> {
+    const { caller, groupId, input, signal } = asked;
+    this.#check("resign", asked, input.node_id);
+    const request = api.resignRequest(groupId, input);
+    const result = await told(this.#elector.resign(request, given(signal)));
+    this.#actedAs(caller, "resign", groupId, input.node_id, input.term, outcomeOf(result));
     if (result.kind === "not-leader") throw notLeader(result);
     return OK;
   }
 
-  async leader(
-    caller: Caller,
-    groupId: string,
-    isLocal: boolean,
-    signal?: AbortSignal,
-  ): Promise<shapes.LeaderReply> {
-    this.#permissions.checkMaySee(caller, "leader", groupId);
-    const consistency = isLocal ? "local" : "linearizable";
+  async leader(asked: AskedFor<"leader">): Promise<shapes.LeaderReply> {
+    const { groupId, input, signal } = asked;
+    this.#check("leader", asked);
+    const { consistency = "linearizable" } = input;
     const leadership = await told(this.#elector.leader(groupId, { consistency, ...given(signal) }));
-    return codec.leaderShape(leadership, isLocal);
+    return api.leaderShape(leadership, consistency === "local");
   }
 
   /** Of one group, or of all that the caller may see. Ends by throwing, with `return` or with the signal. */
@@ -209,103 +187,115 @@ export class ElectionService {
     await told(this.#elector.ping());
   }
 
-  async createGroup(caller: Caller, { group_id, ...rest }: shapes.GroupBody): Promise<shapes.GroupShape> {
-    return this.#act(caller, "create-group", group_id, { ...rest }, async () =>
-      codec.groupShape(await this.#elector.createGroup(codec.groupInput(group_id, rest, byOf(caller)))),
+  async createGroup(asked: AskedFor<"createGroup">): Promise<shapes.GroupShape> {
+    const { group_id: groupId, ...rest } = asked.input;
+    const { caller } = asked;
+    return this.#act("createGroup", { caller, groupId, input: rest }, async () =>
+      api.groupShape(await this.#elector.createGroup(api.groupInput(groupId, rest, byOf(caller)))),
     );
   }
 
-  async updateGroup(caller: Caller, groupId: string, patch: shapes.GroupPatch): Promise<shapes.GroupShape> {
-    return this.#act(caller, "update-group", groupId, { ...patch }, async () =>
-      codec.groupShape(await this.#elector.updateGroup(codec.groupInput(groupId, patch, byOf(caller)))),
+  async updateGroup(asked: AskedFor<"updateGroup">): Promise<shapes.GroupShape> {
+    const { caller, groupId, input } = asked;
+    return this.#act("updateGroup", asked, async () =>
+      api.groupShape(await this.#elector.updateGroup(api.groupInput(groupId, input, byOf(caller)))),
     );
   }
 
-  async deleteGroup(caller: Caller, groupId: string, force: boolean): Promise<{ ok: true }> {
-    return this.#act(caller, "delete-group", groupId, { force }, async () => {
+  async deleteGroup({ caller, groupId, input }: AskedFor<"deleteGroup">): Promise<Ok> {
+    const { force = false } = input;
+    return this.#act("deleteGroup", { caller, groupId, input: { force } }, async () => {
       await this.#elector.deleteGroup({ groupId, by: byOf(caller), force });
       return OK;
     });
   }
 
-  async group(caller: Caller, groupId: string): Promise<shapes.GroupShape> {
-    this.#permissions.checkMaySee(caller, "group", groupId);
-    return codec.groupShape(await told(this.#elector.group(groupId)));
+  async group(asked: AskedFor<"group">): Promise<shapes.GroupShape> {
+    this.#check("group", asked);
+    return api.groupShape(await told(this.#elector.group(asked.groupId)));
   }
 
-  async groups(
-    caller: Caller,
-    query: { prefix?: string; limit?: number; cursor?: string },
-  ): Promise<shapes.GroupsReply> {
+  async groups({ caller, input, charge }: AskedFor<"groups">): Promise<ReplyOf<"groups">> {
     // Filtered before the page is made: a cursor is the id of a group, and must be one that the caller may see.
-    const page = await told(this.#elector.groups(query, { maySee: (groupId) => maySee(caller, groupId) }));
-    return { groups: page.groups.map(codec.groupShape), cursor: page.cursor };
+    const page = await told(this.#elector.groups(input, { maySee: (groupId) => maySee(caller, groupId) }));
+    charge(pageCost(page.groups.length));
+    return { groups: page.groups.map((each) => api.groupShape(each)), cursor: page.cursor };
   }
 
-  async members(caller: Caller, groupId: string): Promise<shapes.MembersReply> {
-    this.#permissions.checkMaySee(caller, "members", groupId);
-    return codec.membersShape(await told(this.#elector.members(groupId)));
+  async members(asked: AskedFor<"members">): Promise<ReplyOf<"members">> {
+    this.#check("members", asked);
+    const members = await told(this.#elector.members(asked.groupId));
+    return { members: members.map(api.memberShape) };
   }
 
-  async health(caller: Caller, groupId: string): Promise<shapes.MemberHealthReply> {
-    this.#permissions.checkMaySee(caller, "health", groupId);
-    return codec.healthShape(await told(this.#elector.health(groupId)));
+  async health(asked: AskedFor<"health">): Promise<ReplyOf<"health">> {
+    this.#check("health", asked);
+    const members = await told(this.#elector.health(asked.groupId));
+    return { members: members.map(api.memberHealthShape) };
   }
 
-  async heartbeat(caller: Caller, groupId: string, body: shapes.HeartbeatBody): Promise<{ ok: true }> {
+  async heartbeat(asked: AskedFor<"heartbeat">): Promise<Ok> {
+    const { caller, groupId, input } = asked;
+    const { node_id: nodeId, metadata, ready } = input;
     // An observer may say that it is there; only standing for election is denied to it.
-    if (caller.role === "observer" && caller.name === body.node_id)
+    if (caller.role === "observer" && caller.name === nodeId)
       this.#permissions.checkMaySee(caller, "heartbeat", groupId);
-    else this.#permissions.checkMayActAs(caller, "heartbeat", groupId, body.node_id);
-    const { node_id: nodeId, metadata, ready } = body;
+    else this.#check("heartbeat", asked, nodeId);
     await told(this.#elector.heartbeat({ groupId, nodeId, metadata, ready }));
-    this.#actedAs(caller, "heartbeat", groupId, body.node_id, undefined, "done");
+    this.#actedAs(caller, "heartbeat", groupId, nodeId, undefined, "done");
     return OK;
   }
 
-  async stepDown(caller: Caller, groupId: string, body: shapes.StepDownBody): Promise<{ ok: true }> {
-    return this.#act(caller, "step-down", groupId, { ...body }, async () => {
-      await this.#elector.stepDown({ groupId, by: byOf(caller), banMs: body.ban_ms, force: body.force });
+  async stepDown(asked: AskedFor<"stepDown">): Promise<Ok> {
+    const { caller, groupId, input } = asked;
+    return this.#act("stepDown", asked, async () => {
+      await this.#elector.stepDown({ groupId, by: byOf(caller), banMs: input.ban_ms, force: input.force });
       return OK;
     });
   }
 
-  async transfer(
-    caller: Caller,
-    groupId: string,
-    body: shapes.TransferBody,
-    signal?: AbortSignal,
-  ): Promise<shapes.TransferReply> {
-    return this.#act(caller, "transfer", groupId, { ...body }, async () => {
-      const request = codec.transferRequest(groupId, body, byOf(caller));
-      return { ok: true, leader: codec.leaseShape(await this.#elector.transfer(request, given(signal))) };
+  async transfer(asked: AskedFor<"transfer">): Promise<ReplyOf<"transfer">> {
+    const { caller, groupId, input, signal } = asked;
+    return this.#act("transfer", asked, async () => {
+      const request = api.transferRequest(groupId, input, byOf(caller));
+      return { ok: true, leader: api.leaseShape(await this.#elector.transfer(request, given(signal))) };
     });
   }
 
-  async pause(caller: Caller, groupId: string, body: shapes.PauseBody): Promise<{ ok: true }> {
-    return this.#act(caller, "pause", groupId, { ...body }, async () => {
-      await this.#elector.pause({ groupId, forMs: body.for_ms });
+  async pause(asked: AskedFor<"pause">): Promise<Ok> {
+    const { groupId, input } = asked;
+    return this.#act("pause", asked, async () => {
+      await this.#elector.pause({ groupId, forMs: input.for_ms });
       return OK;
     });
   }
 
-  async resume(caller: Caller, groupId: string, body: shapes.ResumeBody = {}): Promise<{ ok: true }> {
-    return this.#act(caller, "resume", groupId, { ...body }, async () => {
-      await this.#elector.resume({ groupId });
+  async resume(asked: AskedFor<"resume">): Promise<Ok> {
+    return this.#act("resume", asked, async () => {
+      await this.#elector.resume({ groupId: asked.groupId });
       return OK;
     });
   }
 
-  async history(caller: Caller, groupId: string): Promise<shapes.HistoryReply> {
-    this.#permissions.checkMaySee(caller, "history", groupId);
-    const events = await told(this.#elector.history(groupId));
-    return {
-      events: events.map((event) => ({ ...codec.eventShape(groupId, event), number: event.number })),
-    };
+  async history(asked: AskedFor<"history">): Promise<ReplyOf<"history">> {
+    this.#check("history", asked);
+    const events = await told(this.#elector.history(asked.groupId));
+    return { events: events.map((event) => api.historyShape(asked.groupId, event)) };
   }
 
-  keys(): { keys: unknown[] } {
+  async whoami({ caller }: AskedFor<"whoami">): Promise<shapes.WhoamiReply> {
+    const groups = caller.role === "admin" || caller.groups === null ? null : [...caller.groups];
+    return { name: caller.name, role: caller.role, groups };
+  }
+
+  async keys(): Promise<ReplyOf<"keys">> {
     return { keys: [...(this.#signer?.keys() ?? [])] };
+  }
+
+  /** By the access that the table says. `nodeId`: of the node in whose name the caller acts. */
+  #check(verb: UnaryVerb, { caller, groupId }: Pick<Asked, "caller" | "groupId">, nodeId?: string): void {
+    if (VERBS[verb].access === "actAs") this.#permissions.checkMayActAs(caller, verb, groupId, nodeId ?? "");
+    else this.#permissions.checkMaySee(caller, verb, groupId);
   }
 
   async #renewed(
@@ -313,12 +303,12 @@ export class ElectionService {
     body: shapes.RenewBody,
     result: RenewManyResult | RenewResult,
     startedAtMs: number,
-    telling: codec.Telling,
+    telling: api.Telling,
   ): Promise<shapes.RenewReply> {
-    if (result.kind === "failed") throw asServiceError(result.error, codec.RENEW_NAMES);
+    if (result.kind === "failed") throw asServiceError(result.error, "renew");
     if (result.kind === "not-leader") throw notLeader(result);
     const token = await this.#token(groupId, result.leader, body.extend_by_ms, startedAtMs);
-    return { ...codec.renewedShape(result, telling), ...token };
+    return { ...api.renewedShape(result, telling), ...token };
   }
 
   #renewFailed(error: unknown): unknown {
@@ -352,12 +342,12 @@ export class ElectionService {
 
   /** Every act of an admin leaves a line, whether it succeeded or not, and so does everybody else's attempt at one. */
   async #act<T>(
-    caller: Caller,
-    act: string,
-    groupId: string,
-    details: Readonly<Record<string, unknown>>,
+    verb: UnaryVerb,
+    { caller, groupId, input }: Pick<Asked<object>, "caller" | "groupId" | "input">,
     work: () => Promise<T>,
   ): Promise<T> {
+    const act = actOf(verb);
+    const details = { ...input };
     this.#permissions.checkIsAdmin(caller, act, groupId, details);
     try {
       const result = await told(work());
@@ -371,7 +361,13 @@ export class ElectionService {
   }
 }
 
-const OK = Object.freeze({ ok: true } as const);
+type Ok = { ok: true };
+const OK: Ok = Object.freeze({ ok: true } as const);
+
+/** As the audit log has it: `step-down`. */
+function actOf(verb: UnaryVerb): string {
+  return verb.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+}
 
 function given(signal: AbortSignal | undefined): { signal: AbortSignal } | undefined {
   return signal === undefined ? undefined : { signal };

@@ -3,6 +3,5 @@
  * of this one; a program uses `TenureServer`.
  */
 export { asServiceError, HTTP_STATUS, notLeader, ServiceError } from "./service-error.js";
-export * as codec from "./wire/codec.js";
-export type * as shapes from "./wire/shapes.js";
-export type { WatchManyBody } from "./wire/watch-shapes.js";
+export * as codec from "@tenure/api";
+export type { shapes, WatchManyBody } from "@tenure/api";

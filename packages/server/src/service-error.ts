@@ -1,12 +1,12 @@
+import { currentLeaderShape, type NamesOf, type shapes, wireField } from "@tenure/api";
 import {
   BackendUnavailableError,
   type ErrorCode,
   InvalidRequestError,
   InvalidTtlError,
-  type RenewResult,
+  type NotLeader,
   TenureError,
 } from "@tenure/core";
-import type { ErrorReply } from "./wire/shapes.js";
 
 /** What a caller can be told, with its one HTTP status. */
 export const HTTP_STATUS = {
@@ -28,7 +28,7 @@ export const HTTP_STATUS = {
 
 export type ServiceCode = keyof typeof HTTP_STATUS;
 
-type Details = Omit<ErrorReply, "ok" | "error" | "message">;
+type Details = Omit<shapes.ErrorReply, "ok" | "error" | "message">;
 
 /** A refusal of the service, in every transport's words. */
 export class ServiceError extends Error {
@@ -55,13 +55,10 @@ export class ServiceError extends Error {
     this.retryAfterSeconds = options?.retryAfterSeconds ?? (code === "BACKEND_UNAVAILABLE" ? 1 : undefined);
   }
 
-  reply(): ErrorReply {
+  reply(): shapes.ErrorReply {
     return { ok: false, error: this.code, message: this.message, ...this.details };
   }
 }
-
-/** How the fields of a request are called on the wire, where that is not their own name in snake_case. */
-export type FieldNames = Readonly<Record<string, string>>;
 
 const FROM_CORE: Readonly<Record<Exclude<ErrorCode, "CLOSED">, ServiceCode>> = {
   INVALID_REQUEST: "INVALID_REQUEST",
@@ -74,11 +71,11 @@ const FROM_CORE: Readonly<Record<Exclude<ErrorCode, "CLOSED">, ServiceCode>> = {
 };
 
 /** What the elector refused, told in the words of the wire. Anything else is a fault of ours and stays as it is. */
-export function asServiceError(error: unknown, names: FieldNames = {}): unknown {
-  return error instanceof TenureError ? serviceErrorOf(error, names) : error;
+export function asServiceError(error: unknown, of?: NamesOf): unknown {
+  return error instanceof TenureError ? serviceErrorOf(error, of) : error;
 }
 
-export function serviceErrorOf(error: TenureError, names: FieldNames = {}): ServiceError {
+export function serviceErrorOf(error: TenureError, of?: NamesOf): ServiceError {
   const code: ErrorCode = error.code;
   if (code === "CLOSED") {
     return new ServiceError(
@@ -89,15 +86,15 @@ export function serviceErrorOf(error: TenureError, names: FieldNames = {}): Serv
     );
   }
   if (error instanceof InvalidRequestError) {
-    const field = wireField(error.field, names);
+    const field = wireField(error.field, of);
     // It may name other fields.
     const problem = error.message
       .slice(error.field.length + 1)
-      .replaceAll(/\bpolicy(?:\.[A-Za-z]+)+/g, (other) => wireField(other, names));
+      .replaceAll(/\bpolicy(?:\.[A-Za-z]+)+/g, (other) => wireField(other, of));
     return new ServiceError("INVALID_REQUEST", `${field} ${problem}`, { field }, { cause: error });
   }
   if (error instanceof InvalidTtlError) {
-    const field = wireField(error.field, names);
+    const field = wireField(error.field, of);
     const bounds = { field, min_ttl_ms: error.minTtlMs, max_ttl_ms: error.maxTtlMs };
     const message = `${field} must be from ${error.minTtlMs} to ${error.maxTtlMs} by the policy of this group`;
     return new ServiceError("INVALID_TTL", message, bounds, { cause: error });
@@ -113,17 +110,10 @@ export function serviceErrorOf(error: TenureError, names: FieldNames = {}): Serv
   return new ServiceError(FROM_CORE[code], error.message, {}, { cause: error });
 }
 
-function wireField(field: string, names: FieldNames): string {
-  return field
-    .split(".")
-    .map((part) => names[part] ?? part.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`))
-    .join(".");
-}
-
 /** What the elector refuses, in the words of the wire. */
-export function told<T>(work: Promise<T>, names?: FieldNames): Promise<T> {
+export function told<T>(work: Promise<T>, of?: NamesOf): Promise<T> {
   return work.catch((error: unknown) => {
-    throw asServiceError(error, names);
+    throw asServiceError(error, of);
   });
 }
 
@@ -138,8 +128,8 @@ export function refusalOf(check: () => void): ServiceError | null {
   }
 }
 
-export function notLeader({ currentLeader }: RenewResult & { kind: "not-leader" }): ServiceError {
-  const current = currentLeader === null ? null : { node_id: currentLeader.nodeId, term: currentLeader.term };
+export function notLeader(result: NotLeader): ServiceError {
+  const current = currentLeaderShape(result);
   const message =
     current === null
       ? "nobody leads this group"

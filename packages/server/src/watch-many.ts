@@ -2,10 +2,10 @@
  * Watches of several groups as one stream. An event carries its number, by which its group is resumed. A group that may not or
  * cannot be watched is shown as an error in its place, and the others go on; a server or store that fails ends all of them.
  */
+import { eventShape } from "@tenure/api";
 import type { WatchManyItem } from "@tenure/core";
 import { asServiceError, type ServiceError, serviceErrorOf } from "./service-error.js";
 import type { StreamItem } from "./watch.js";
-import { eventShape } from "./wire/codec.js";
 
 export interface WatchManyParts {
   readonly items: AsyncIterable<readonly WatchManyItem[]>;

@@ -1,12 +1,11 @@
+import { eventShape, type shapes } from "@tenure/api";
 import type { WatchEvent } from "@tenure/core";
 import { ITEMS_READ_PER_REQUEST } from "./limits/admission.js";
 import { asServiceError } from "./service-error.js";
-import { eventShape } from "./wire/codec.js";
-import type { EventShape } from "./wire/shapes.js";
 
 /** An event with the cursor to resume from. */
 export interface WatchItem {
-  readonly event: EventShape;
+  readonly event: shapes.EventShape;
   readonly cursor: number;
   /** More states of the same cursor follow. */
   readonly partial: boolean;

@@ -18,6 +18,7 @@ export async function loadCopy(from: string | undefined, mutant: Mutant | undefi
     await copyCode(from ?? distOf("core"), copyOf("core"));
     if (from !== undefined) await copyCode(join(distOf("core"), "testing"), join(copyOf("core"), "testing"));
     await copyCode(distOf("client"), copyOf("client"));
+    await copyCode(distOf("api"), copyOf("api"));
     await copyCode(distOf("server/parts"), copyOf("server"), SERVER_PARTS);
     for (const patch of mutant?.patches ?? [])
       await apply(copyOf(patch.package ?? "core"), patch, mutant?.name ?? "");
@@ -36,13 +37,13 @@ export async function loadCopy(from: string | undefined, mutant: Mutant | undefi
 }
 
 type PackageName = NonNullable<Patch["package"]>;
-type CopiedName = PackageName | "server";
+type CopiedName = PackageName | "api" | "server";
 
 /** What words its answers; the rest of the server needs packages that a copy does not find. */
-const SERVER_PARTS = /^(?:parts|service-error|wire\/codec)\.js$/;
+const SERVER_PARTS = /^(?:parts|service-error)\.js$/;
 
 /** The folder that a patch of this package is relative to. */
-export function distOf(name: PackageName | "server/parts"): string {
+export function distOf(name: PackageName | "api" | "server/parts"): string {
   return dirname(fileURLToPath(import.meta.resolve(`@tenure/${name}`)));
 }
 

@@ -10,7 +10,7 @@ import { PROGRAMS } from "./pages.test-kit.js";
 import { Program } from "./program.test-kit.js";
 import { manifestOf, ROOT, unpackInto } from "./tarballs.test-kit.js";
 
-const TENURE = ["core", "client", "coordinator", "fence", "stores"];
+const TENURE = ["api", "core", "client", "coordinator", "fence", "stores"];
 /** What the programs import besides, and the types that they need. */
 const LIBRARIES = ["prom-client", "pg", "@types/node", "@types/pg"];
 

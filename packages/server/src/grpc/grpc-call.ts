@@ -1,9 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { type ServerUnaryCall, type ServerWritableStream, status } from "@grpc/grpc-js";
+import { type Telling, tellingOf } from "@tenure/api";
 import type { Admitted } from "../limits/admission.js";
 import { ServiceError } from "../service-error.js";
-import type { Telling } from "../wire/codec.js";
-import { tellingOf } from "../wire/telling.js";
 import type { GrpcParts } from "./grpc-parts.js";
 import { type GrpcStatus, grpcStatusOf } from "./grpc-status.js";
 import type { ProtoMethod } from "./proto-services.js";

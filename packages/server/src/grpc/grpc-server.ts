@@ -1,19 +1,17 @@
 /** The gRPC face: the verbs of `ElectionService` as `proto/tenure.proto` tells them to users. */
 import type { Socket } from "node:net";
 import { Server, ServerCredentials, type UntypedServiceImplementation } from "@grpc/grpc-js";
+import { isUnary, type StreamVerb, VERB_NAMES, VERBS } from "@tenure/api";
 import { type Clock, InvalidRequestError } from "@tenure/core";
 import type { TlsFiles } from "../auth/tls-files.js";
 import type { Address } from "../options.js";
-import { electionMethods, MANY_BYTES } from "./election-methods.js";
-import { groupMethods } from "./group-methods.js";
 import { GrpcListener } from "./grpc-listener.js";
 import type { GrpcParts } from "./grpc-parts.js";
 import { healthHandlers } from "./health-methods.js";
 import { HelloGate } from "../limits/hello-gate.js";
 import { loadProtoServices, type ProtoMethod, type ProtoServices } from "./proto-services.js";
 import { TlsFileCredentials } from "./tls-file-credentials.js";
-import { operationsMethods } from "./operations-methods.js";
-import { unaryHandler } from "./unary-method.js";
+import { MANY_BYTES, unaryHandler } from "./unary-methods.js";
 import { streamHandler } from "./stream-method.js";
 import { watchMethods } from "./watch-method.js";
 
@@ -108,20 +106,18 @@ export class GrpcServer implements AsyncDisposable {
 }
 
 function addServices(server: Server, services: ProtoServices, parts: GrpcParts): void {
-  const { Election, Groups, Operations, Health } = services;
-  for (const [methods, answers] of [
-    [Election, electionMethods],
-    [Groups, groupMethods],
-    [Operations, operationsMethods],
-  ] as const) {
+  const { Health, ...ours } = services;
+  for (const [service, methods] of Object.entries(ours)) {
     const handlers: UntypedServiceImplementation = {};
-    for (const [name, proto] of Object.entries(methods)) {
-      const watch = proto.definition.responseStream ? watchMethods[name] : undefined;
-      const answer = answers[name];
-      if (watch !== undefined) handlers[name] = streamHandler(watch, proto, parts);
-      else if (answer !== undefined) handlers[name] = unaryHandler(answer, proto, parts);
-      // A mistake of ours, told at the start.
-      else throw new Error(`nothing answers ${proto.definition.path}`);
+    for (const name of VERB_NAMES) {
+      const [of, method = ""] = VERBS[name].rpc?.split("/") ?? [];
+      if (of !== service) continue;
+      const proto = methods[method];
+      // A mistake of ours, found at the start.
+      if (proto === undefined) throw new Error(`the proto file lacks ${service}/${method}`);
+      handlers[method] = isUnary(name)
+        ? unaryHandler(name, proto, parts)
+        : streamHandler(watchMethods[name as StreamVerb], proto, parts);
     }
     server.addService(definitionsOf(methods), handlers);
   }

@@ -9,7 +9,7 @@ import { requestIdMetadata } from "./grpc-status.js";
 import type { ProtoMethod } from "./proto-services.js";
 import { requestParser } from "./request-parser.js";
 import { streaming } from "./stream-method.js";
-import { MESSAGE_BYTES } from "./unary-method.js";
+import { MESSAGE_BYTES } from "./unary-methods.js";
 
 /** "" is the server as a whole. */
 const SERVICES: ReadonlySet<string> = new Set([

@@ -11,7 +11,7 @@ import { GrpcCall } from "./grpc-call.js";
 import type { GrpcParts } from "./grpc-parts.js";
 import { requestIdMetadata } from "./grpc-status.js";
 import type { ProtoMethod } from "./proto-services.js";
-import { MESSAGE_BYTES } from "./unary-method.js";
+import { MESSAGE_BYTES } from "./unary-methods.js";
 
 /** A reader that takes nothing for this long loses its place, as in HTTP. */
 const STUCK_MS = 60_000;

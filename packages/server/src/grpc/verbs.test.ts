@@ -1,4 +1,5 @@
 /** gRPC has every verb of HTTP, with every field. The two lists are compared; a verb of one that the other lacks fails here. */
+import { type Verb, VERBS } from "@tenure/api";
 import { loadSync, type MessageTypeDefinition } from "@grpc/proto-loader";
 import { afterEach, expect, it } from "vitest";
 import { cleanUp, serve } from "../http/service.test-kit.js";
@@ -6,40 +7,15 @@ import { HEALTH_PROTO_PATH, PROTO_PATH } from "./proto-services.js";
 
 afterEach(cleanUp);
 
-const GROUP = "/v1/groups/{group_id}";
+const PROBES: ReadonlySet<string> = new Set([VERBS.alive.path, VERBS.ping.path]);
 
 /** What each route is over gRPC. `null`: it is about HTTP itself. */
-const VERBS: Readonly<Record<string, string | null>> = {
-  [`POST ${GROUP}/campaign`]: "tenure.v1.Election/Campaign",
-  "POST /v1/campaign": "tenure.v1.Election/CampaignMany",
-  [`POST ${GROUP}/renew`]: "tenure.v1.Election/Renew",
-  "POST /v1/renew": "tenure.v1.Election/RenewMany",
-  [`POST ${GROUP}/resign`]: "tenure.v1.Election/Resign",
-  [`GET ${GROUP}/leader`]: "tenure.v1.Election/Leader",
-  [`GET ${GROUP}/watch`]: "tenure.v1.Election/Watch",
-  "POST /v1/watch": "tenure.v1.Election/WatchMany",
-  "GET /v1/watch": "tenure.v1.Election/WatchAll",
-  "POST /v1/groups": "tenure.v1.Groups/Create",
-  [`GET ${GROUP}`]: "tenure.v1.Groups/Get",
-  "GET /v1/groups": "tenure.v1.Groups/List",
-  [`PATCH ${GROUP}`]: "tenure.v1.Groups/Update",
-  [`DELETE ${GROUP}`]: "tenure.v1.Groups/Delete",
-  [`GET ${GROUP}/members`]: "tenure.v1.Groups/Members",
-  [`GET ${GROUP}/health`]: "tenure.v1.Groups/Health",
-  [`POST ${GROUP}/heartbeat`]: "tenure.v1.Groups/Heartbeat",
-  [`POST ${GROUP}/step-down`]: "tenure.v1.Groups/StepDown",
-  [`POST ${GROUP}/transfer`]: "tenure.v1.Groups/Transfer",
-  [`POST ${GROUP}/pause`]: "tenure.v1.Groups/Pause",
-  [`POST ${GROUP}/resume`]: "tenure.v1.Groups/Resume",
-  [`GET ${GROUP}/history`]: "tenure.v1.Groups/History",
-  "GET /v1/whoami": "tenure.v1.Operations/Whoami",
-  "GET /v1/keys": "tenure.v1.Operations/Keys",
-  "GET /healthz": "grpc.health.v1.Health/Check",
-  "GET /readyz": "grpc.health.v1.Health/Check",
-  "GET /metrics": null,
-  "GET /openapi.json": null,
-  "GET /docs": null,
-};
+const RPCS: Readonly<Record<string, string | null>> = Object.fromEntries(
+  Object.values<Verb>(VERBS).map(({ method, path, rpc }) => [
+    `${method} ${path}`,
+    PROBES.has(path) ? "grpc.health.v1.Health/Check" : rpc === null ? null : `tenure.v1.${rpc}`,
+  ]),
+);
 
 /** Fields that one of the two has no use for. */
 const ELSEWHERE: Readonly<Record<string, readonly string[]>> = {
@@ -111,8 +87,8 @@ async function operations(): Promise<ReadonlyMap<string, Operation>> {
 
 it("has a method for every route, and a route for every method", async () => {
   const routes = [...(await operations()).keys()];
-  expect(Object.keys(VERBS).toSorted()).toEqual(routes.toSorted());
-  const wanted = new Set(Object.values(VERBS).filter((method) => method !== null));
+  expect(Object.keys(RPCS).toSorted()).toEqual(routes.toSorted());
+  const wanted = new Set(Object.values(RPCS).filter((method) => method !== null));
   expect([...wanted].filter((method) => !methods.has(method))).toEqual([]);
   const own = [...methods.keys()].filter((method) => method !== "grpc.health.v1.Health/Watch");
   expect(own.filter((method) => !wanted.has(method))).toEqual([]);
@@ -121,7 +97,7 @@ it("has a method for every route, and a route for every method", async () => {
 it("has a field for everything that HTTP takes and answers", async () => {
   const found: string[] = [];
   for (const [route, operation] of await operations()) {
-    const name = VERBS[route];
+    const name = RPCS[route];
     const method = name === null || name === undefined ? undefined : methods.get(name);
     if (name === null || name === undefined || method === undefined) continue;
     const leftOut = ELSEWHERE[name] ?? [];

@@ -1,11 +1,11 @@
 /** Watches as streams. */
+import { GroupParams, WatchManyBody } from "@tenure/api/schemas";
 import { Type } from "typebox";
+import type { StreamVerb } from "@tenure/api";
 import { batchCost } from "../limits/admission.js";
 import type { StreamItem, WatchItem } from "../watch.js";
-import { GroupParams } from "../wire/shapes.js";
-import { WatchManyBody } from "../wire/watch-shapes.js";
 import { cursorText, parseCursor } from "../wire/watch-cursor.js";
-import { MANY_BYTES } from "./election-methods.js";
+import { MANY_BYTES } from "./unary-methods.js";
 import { requestParser } from "./request-parser.js";
 import type { StreamMethod } from "./stream-method.js";
 
@@ -15,21 +15,21 @@ const parseOne = requestParser(Type.Object({ ...GroupParams.properties, cursor }
 const parseAll = requestParser(Type.Object({ cursor }, closed));
 const parseMany = requestParser(WatchManyBody);
 
-export const watchMethods: Readonly<Record<string, StreamMethod>> = {
-  Watch: {
+export const watchMethods: Readonly<Record<StreamVerb, StreamMethod>> = {
+  watch: {
     open: (message, { service, caller, signal, charge }) => {
       const request = parseOne(message);
       const from = parseCursor(request.cursor, "one group");
       return each(service.watch(caller, request.group_id, from, { signal, charge }), watchMessage);
     },
   },
-  WatchAll: {
+  watchAll: {
     open: (message, { service, caller, signal, charge }) => {
       const from = parseCursor(parseAll(message).cursor, "all groups");
       return each(service.watch(caller, null, from, { signal, charge }), watchMessage);
     },
   },
-  WatchMany: {
+  watchMany: {
     maxBytes: MANY_BYTES,
     open: (message, { service, caller, charge }) => {
       const request = parseMany(message);

@@ -1,9 +1,10 @@
 /**
- * The OpenAPI document. Its paths, parameters, bodies and answers come from the routes; here is what routes cannot say: names of
- * operations, headers, the events of streams, and how callers are identified.
+ * The OpenAPI document. Its paths, parameters, bodies and answers come from the routes, and so from the table of verbs; here is what
+ * routes cannot say: names of operations, headers, the events of streams, and how callers are identified.
  */
 import type { FastifyDynamicSwaggerOptions } from "@fastify/swagger";
-import * as shapes from "../wire/shapes.js";
+import { type Verb, VERB_NAMES, type VerbName, VERBS } from "@tenure/api";
+import { ErrorReply, EventShape, NumberedEvent, type ShapedVerb, VERB_SCHEMAS } from "@tenure/api/schemas";
 
 /** 3.1, which knows client certificates. */
 export const API_DOCUMENT: NonNullable<FastifyDynamicSwaggerOptions["openapi"]> = {
@@ -33,53 +34,15 @@ export const API_DOCUMENT: NonNullable<FastifyDynamicSwaggerOptions["openapi"]> 
   security: [{ bearer: [] }, { mutualTLS: [] }, {}],
 };
 
-const GROUP = "/v1/groups/{group_id}";
+/** By method and path, as the document has them. */
+const VERB_OF: ReadonlyMap<string, VerbName> = new Map(
+  VERB_NAMES.map((name) => [`${VERBS[name].method.toLowerCase()} ${VERBS[name].path}`, name]),
+);
 
-/** Names for generated clients. Those of gRPC are the same, with a capital. */
-const OPERATION_IDS: Readonly<Record<string, string>> = {
-  [`post ${GROUP}/campaign`]: "campaign",
-  "post /v1/campaign": "campaignMany",
-  [`post ${GROUP}/renew`]: "renew",
-  "post /v1/renew": "renewMany",
-  [`post ${GROUP}/resign`]: "resign",
-  [`get ${GROUP}/leader`]: "leader",
-  [`get ${GROUP}/watch`]: "watch",
-  "get /v1/watch": "watchAll",
-  "post /v1/watch": "watchMany",
-  "post /v1/groups": "createGroup",
-  "get /v1/groups": "listGroups",
-  [`get ${GROUP}`]: "getGroup",
-  [`patch ${GROUP}`]: "updateGroup",
-  [`delete ${GROUP}`]: "deleteGroup",
-  [`get ${GROUP}/members`]: "members",
-  [`get ${GROUP}/health`]: "health",
-  [`post ${GROUP}/heartbeat`]: "heartbeat",
-  [`post ${GROUP}/step-down`]: "stepDown",
-  [`post ${GROUP}/transfer`]: "transfer",
-  [`post ${GROUP}/pause`]: "pause",
-  [`post ${GROUP}/resume`]: "resume",
-  [`get ${GROUP}/history`]: "history",
-  "get /healthz": "alive",
-  "get /readyz": "ready",
-  "get /metrics": "metrics",
-  "get /v1/keys": "keys",
-  "get /v1/whoami": "whoami",
-  "get /openapi.json": "openapi",
-  "get /docs": "docs",
-};
-
-/** Nothing of any group is in them, so everybody may ask. */
-const OPEN_PATHS = new Set(["/healthz", "/readyz", "/v1/keys", "/openapi.json", "/docs"]);
-/** A body may be sent, and need not be. */
-const BODY_OPTIONAL = new Set(["pause", "resume"]);
-const TAKES_PREFER = new Set(["campaign", "campaignMany", "renew", "renewMany"]);
-const RESUMES = new Set(["watch", "watchAll"]);
-
-/** What those answer that have no schema, as they are not JSON of ours. */
-const OTHER_CONTENT: Readonly<Record<string, Record<string, object>>> = {
-  metrics: { "text/plain": { schema: { type: "string", description: "Prometheus text format" } } },
-  openapi: { "application/json": { schema: { type: "object" } } },
-  docs: { "text/html": { schema: { type: "string" } } },
+const CONTENT_SCHEMAS: Readonly<Record<string, object>> = {
+  "text/plain": { type: "string", description: "Prometheus text format" },
+  "text/html": { type: "string" },
+  "application/json": { type: "object" },
 };
 
 interface Answer {
@@ -113,31 +76,35 @@ export function completeDocument(openapiObject: object): object {
   return document;
 }
 
-function complete(operation: Operation, verb: string, path: string): void {
-  const id = OPERATION_IDS[`${verb} ${path}`];
+function complete(operation: Operation, method: string, path: string): void {
+  const name = VERB_OF.get(`${method} ${path}`);
   // A route of an extension, which knows best itself.
-  if (id === undefined) return;
-  operation.operationId = id;
-  if (OPEN_PATHS.has(path)) operation.security = [];
-  if (operation.requestBody !== undefined) operation.requestBody.required = !BODY_OPTIONAL.has(id);
+  if (name === undefined) return;
+  const { access, answers, batch, content, operationId = name, prefer }: Verb = VERBS[name];
+  const isOptional = name in VERB_SCHEMAS && "isOptional" in VERB_SCHEMAS[name as ShapedVerb];
+  operation.operationId = operationId;
+  if (access === "open") operation.security = [];
+  if (operation.requestBody !== undefined) operation.requestBody.required = !isOptional;
   operation.parameters = [
     ...(operation.parameters ?? []),
     parameter("RequestId"),
-    ...(TAKES_PREFER.has(id) ? [parameter("Prefer")] : []),
-    ...(RESUMES.has(id) ? [parameter("LastEventId")] : []),
+    ...(prefer === true ? [parameter("Prefer")] : []),
+    ...(answers === "stream" && batch === undefined ? [parameter("LastEventId")] : []),
   ];
   const { responses } = operation;
-  const content = OTHER_CONTENT[id];
-  if (content !== undefined) responses["200"] = { description: "OK", ...responses["200"], content };
-  if (!OPEN_PATHS.has(path)) {
+  if (content !== undefined) {
+    const schema = CONTENT_SCHEMAS[content];
+    responses["200"] = { description: "OK", ...responses["200"], content: { [content]: { schema } } };
+  }
+  if (access !== "open") {
     responses["401"] ??= { ...refusal("UNAUTHENTICATED") };
     responses["403"] ??= { ...refusal("UNAUTHORIZED or FOREIGN_REQUEST") };
   }
   responses["4XX"] ??= refusal("Refused");
-  for (const [status, answer] of Object.entries(responses)) completeAnswer(answer, status, id);
+  for (const [status, answer] of Object.entries(responses)) completeAnswer(answer, status, name);
 }
 
-function completeAnswer(answer: Answer, status: string, id: string): void {
+function completeAnswer(answer: Answer, status: string, name: VerbName): void {
   const { content } = answer;
   answer.headers = {
     ...answer.headers,
@@ -147,8 +114,8 @@ function completeAnswer(answer: Answer, status: string, id: string): void {
     ...(status === "401" ? { "www-authenticate": { $ref: "#/components/headers/WwwAuthenticate" } } : {}),
   };
   if (content?.["text/event-stream"] === undefined) return;
-  const name = id === "watchMany" ? "ManyEvent" : "Event";
-  content["text/event-stream"] = { schema: { $ref: `#/components/schemas/${name}Stream` } };
+  const event = name === "watchMany" ? "ManyEvent" : "Event";
+  content["text/event-stream"] = { schema: { $ref: `#/components/schemas/${event}Stream` } };
 }
 
 function parameter(name: string): object {
@@ -179,11 +146,11 @@ const requestId = {
 
 const COMPONENTS: Document["components"] = {
   schemas: {
-    Error: withNullTypes(shapes.ErrorReply),
-    Event: withNullTypes(shapes.EventShape),
+    Error: withNullTypes(ErrorReply),
+    Event: withNullTypes(EventShape),
     ManyEvent: {
       oneOf: [
-        withNullTypes(shapes.NumberedEvent),
+        withNullTypes(NumberedEvent),
         {
           type: "object",
           description: "A group that may not be watched; the others go on.",

@@ -22,14 +22,13 @@ import type { ServiceMetrics } from "../metrics/service-metrics.js";
 import { traceRequests } from "../metrics/tracing.js";
 import { API_DOCUMENT, completeDocument } from "./api-document.js";
 import { guardConnections } from "./connections.js";
-import { electionRoutes } from "./election-routes.js";
 import { clientErrorHandler, handleError, handleFrameworkError, handleNotFound } from "./errors.js";
 import type { HostRule } from "./foreign-requests.js";
-import { groupRoutes } from "./group-routes.js";
 import { takeJsonBodies } from "./json-body.js";
 import { operationsRoutes } from "./operations-routes.js";
 import { pageRoutes } from "./page-routes.js";
 import { addRequestHooks } from "./request-hooks.js";
+import { verbRoutes } from "./verb-routes.js";
 import { watchRoutes } from "./watch-routes.js";
 
 export interface AppParts {
@@ -109,9 +108,8 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
   });
   app.register(async (scope) => {
     const typed = scope.withTypeProvider<TypeBoxTypeProvider>();
-    electionRoutes(typed, parts);
+    verbRoutes(typed, parts);
     watchRoutes(typed, parts);
-    groupRoutes(typed, parts);
     operationsRoutes(typed, parts);
     await pageRoutes(typed);
   });

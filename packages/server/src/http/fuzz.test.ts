@@ -2,10 +2,10 @@
  * Every route, asked what its own schema admits and what it does not: it answers soon, never with a fault of the server,
  * and always in the shape of an error where it refuses.
  */
+import { type Verb, VERBS } from "@tenure/api";
+import { GroupParams, orNull, type ShapedVerb, VERB_SCHEMAS, type VerbSchema } from "@tenure/api/schemas";
 import * as fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import * as shapes from "../wire/shapes.js";
-import { WatchManyBody, WatchQuery } from "../wire/watch-shapes.js";
 import { cleanUp, rawRequest, type Service, serve } from "./service.test-kit.js";
 
 interface Route {
@@ -16,41 +16,21 @@ interface Route {
   readonly body?: object;
 }
 
-const one = (method: string, verb: string, body?: object, query?: object): Route => ({
-  method,
-  path: `/v1/groups/:group_id${verb}`,
-  params: shapes.GroupParams,
-  ...(query === undefined ? {} : { query: query }),
-  ...(body === undefined ? {} : { body: body }),
-});
-
-const ROUTES: readonly Route[] = [
-  one("POST", "/campaign", shapes.CampaignBody),
-  one("POST", "/renew", shapes.RenewBody),
-  one("POST", "/resign", shapes.ResignBody),
-  one("GET", "/leader", undefined, shapes.LeaderQuery),
-  one("GET", "/watch", undefined, WatchQuery),
-  one("GET", ""),
-  one("PATCH", "", shapes.GroupPatch),
-  one("DELETE", "", undefined, shapes.DeleteQuery),
-  one("GET", "/members"),
-  one("GET", "/health"),
-  one("POST", "/heartbeat", shapes.HeartbeatBody),
-  one("POST", "/step-down", shapes.StepDownBody),
-  one("POST", "/transfer", shapes.TransferBody),
-  one("POST", "/pause", shapes.OptionalPauseBody),
-  one("POST", "/resume", shapes.OptionalResumeBody),
-  one("GET", "/history"),
-  { method: "POST", path: "/v1/campaign", body: shapes.CampaignManyBody },
-  { method: "POST", path: "/v1/renew", body: shapes.RenewManyBody },
-  { method: "POST", path: "/v1/groups", body: shapes.GroupBody },
-  { method: "GET", path: "/v1/groups", query: shapes.GroupsQuery },
-  { method: "GET", path: "/v1/watch", query: WatchQuery },
-  { method: "POST", path: "/v1/watch", body: WatchManyBody },
-  { method: "GET", path: "/v1/keys" },
-  { method: "GET", path: "/v1/whoami", query: shapes.NoQuery },
-  { method: "GET", path: "/healthz" },
-];
+/** The probe of the store is left out: it may say no. */
+const ROUTES: readonly Route[] = (Object.keys(VERB_SCHEMAS) as ShapedVerb[])
+  .filter((name) => name !== "ping")
+  .map((name) => {
+    const { method, path, access }: Verb = VERBS[name];
+    const { request, query, isOptional }: VerbSchema = VERB_SCHEMAS[name];
+    const hasBody = method === "POST" || method === "PATCH";
+    return {
+      method,
+      path: path.replace("{group_id}", ":group_id"),
+      ...(path.includes("{group_id}") ? { params: GroupParams } : {}),
+      ...(hasBody || access === "open" ? {} : { query: query ?? request }),
+      ...(hasBody ? { body: isOptional === true ? orNull(request) : request } : {}),
+    };
+  });
 
 /** What waits is given this long at most, so that a run does not. */
 const MOST_WAIT_MS = 20;

@@ -1,6 +1,6 @@
+import type { shapes } from "@tenure/api";
 import { type Clock, onAbort } from "@tenure/core";
 import type { WatchItem } from "../watch.js";
-import type { EventShape, EventsReply } from "../wire/shapes.js";
 import { cursorText } from "../wire/watch-cursor.js";
 
 export interface LongPollOptions {
@@ -19,8 +19,8 @@ const MAX_EVENTS = 1000;
 export async function longPoll(
   items: AsyncIterableIterator<WatchItem, undefined>,
   { from, timeoutMs, clock, signal }: LongPollOptions,
-): Promise<EventsReply> {
-  const events: EventShape[] = [];
+): Promise<shapes.EventsReply> {
+  const events: shapes.EventShape[] = [];
   let cursor = from ?? "0";
   let cancel = (): void => {};
   const over = new Promise<null>((resolve) => {

@@ -1,3 +1,4 @@
+import { VERBS } from "@tenure/api";
 import { readFileSync } from "node:fs";
 import { afterEach, describe, expect, test } from "vitest";
 import { ADMIN_TOKEN, cleanUp, rawRequest, serve, serveKnown } from "./service.test-kit.js";
@@ -5,37 +6,7 @@ import { ADMIN_TOKEN, cleanUp, rawRequest, serve, serveKnown } from "./service.t
 afterEach(cleanUp);
 
 /** As docs/HTTP.md has them. */
-const ROUTES = [
-  "POST /v1/groups/{group_id}/campaign",
-  "POST /v1/groups/{group_id}/renew",
-  "POST /v1/campaign",
-  "POST /v1/renew",
-  "POST /v1/groups/{group_id}/resign",
-  "GET /v1/groups/{group_id}/leader",
-  "GET /v1/groups/{group_id}/watch",
-  "GET /v1/watch",
-  "POST /v1/watch",
-  "POST /v1/groups",
-  "GET /v1/groups",
-  "GET /v1/groups/{group_id}",
-  "PATCH /v1/groups/{group_id}",
-  "DELETE /v1/groups/{group_id}",
-  "GET /v1/groups/{group_id}/health",
-  "GET /v1/groups/{group_id}/members",
-  "POST /v1/groups/{group_id}/heartbeat",
-  "POST /v1/groups/{group_id}/step-down",
-  "POST /v1/groups/{group_id}/transfer",
-  "POST /v1/groups/{group_id}/pause",
-  "POST /v1/groups/{group_id}/resume",
-  "GET /v1/groups/{group_id}/history",
-  "GET /healthz",
-  "GET /readyz",
-  "GET /metrics",
-  "GET /openapi.json",
-  "GET /docs",
-  "GET /v1/keys",
-  "GET /v1/whoami",
-];
+const ROUTES = Object.values(VERBS).map(({ method, path }) => `${method} ${path}`);
 
 interface Operation {
   readonly summary?: string;

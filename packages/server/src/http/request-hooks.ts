@@ -1,4 +1,5 @@
 /** What every request goes through: a name for it, who sends it, how often they may, how long it took. */
+import { type Verb, VERBS } from "@tenure/api";
 import type { Clock } from "@tenure/core";
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import type { Credentials } from "../auth/authenticator.js";
@@ -10,17 +11,21 @@ import { addAnswerHeaders } from "./answer-headers.js";
 import type { AppParts } from "./app.js";
 import { foreignRequest } from "./foreign-requests.js";
 
-/** Paths that tell nothing of any group, so anyone may ask. */
-const OPEN_PATHS = new Set(["/", "/assets/:file", "/openapi.json", "/docs", "/v1/keys"]);
+/** Probes have a limit of their own: whoever reads pages must not make a load balancer believe that the service is down. */
+const PROBES: ReadonlySet<string> = new Set([VERBS.alive.path, VERBS.ping.path]);
+
+/** Paths that tell nothing of any group, so anyone may ask: the page, and the open verbs. */
+const OPEN_PATHS: ReadonlySet<string> = new Set([
+  "/",
+  "/assets/:file",
+  ...Object.values<Verb>(VERBS).flatMap(({ access, path }) => (access === "open" ? [path] : [])),
+]);
 
 /**
  * How long a refusal by the rate limit is held back. A client that asks again at once, on each of its connections, would else cost
  * the service more by its refusals than by what it is granted.
  */
 const RATE_LIMITED_PAUSE_MS = 100;
-
-/** Probes have a limit of their own: whoever reads pages must not make a load balancer believe that the service is down. */
-const PROBES = new Set(["/healthz", "/readyz"]);
 
 declare module "fastify" {
   interface FastifyContextConfig {

@@ -4,10 +4,10 @@
  * falls behind, and past the events that are kept it gets one RESYNC. A reader that takes nothing for too long is cut off.
  */
 import type { ServerResponse } from "node:http";
+import { KEEP_ALIVE_MS } from "@tenure/api/schemas";
 import { type CancelTimer, type Clock, onAbort } from "@tenure/core";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import type { StreamItem } from "../watch.js";
-import { KEEP_ALIVE_MS } from "../wire/watch-shapes.js";
 import { ANSWER_HEADERS } from "./answer-headers.js";
 
 /**

@@ -1,24 +1,23 @@
+import { EventsReply, KEEP_ALIVE_MS, type WatchManyBody } from "@tenure/api/schemas";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { longPoll, turn } from "./long-poll.js";
 import { parseCount } from "../wire/parse-count.js";
 import { SseStreams } from "./sse-streams.js";
 import { batchCost } from "../limits/admission.js";
 import { ServiceError } from "../service-error.js";
-import * as shapes from "../wire/shapes.js";
-import { KEEP_ALIVE_MS, WatchManyBody, WatchQuery } from "../wire/watch-shapes.js";
 import { parseCursor } from "../wire/watch-cursor.js";
 import type { App, AppParts } from "./app.js";
 import { endOf } from "./hang-up.js";
+import { routeOf } from "./verb-routes.js";
 
 const DEFAULT_POLL_MS = 30_000;
 const LONGEST_POLL_MS = 60_000;
-const MANY_BYTES = 1024 * 1024;
 
 /** Both ways to answer, for the document. */
 const watched = {
   description: "Events",
   content: {
-    "application/json": { schema: shapes.EventsReply },
+    "application/json": { schema: EventsReply },
     "text/event-stream": { schema: { type: "string" } },
   },
 } as const;
@@ -32,13 +31,7 @@ export function watchRoutes(app: App, { service, clock, stopping }: AppParts): v
   const streams = new SseStreams(clock, stopping);
   app.addHook("onClose", () => streams.close());
 
-  const watch = async (
-    request: FastifyRequest<{
-      Querystring: { cursor?: string; timeout_ms?: string; keep_alive_ms?: string };
-    }>,
-    reply: FastifyReply,
-    groupId: string | null,
-  ) => {
+  const watch = async (request: WatchRequest, reply: FastifyReply, groupId: string | null) => {
     const isStream = wantsStream(request);
     const given = cursorOf(request, isStream);
     const from = parseCursor(given, groupId === null ? "all groups" : "one group");
@@ -61,68 +54,38 @@ export function watchRoutes(app: App, { service, clock, stopping }: AppParts): v
     return reply;
   };
 
-  const response = { 200: watched, "4xx": shapes.ErrorReply, "5xx": shapes.ErrorReply };
-  const tags = ["elections"];
-  const description =
-    "With Accept: text/event-stream a stream of Server-Sent Events, whose id is the cursor; else a long poll.";
-  app.get(
-    "/v1/groups/:group_id/watch",
-    {
-      schema: {
-        tags,
-        summary: "Changes of one group, as they happen",
-        description,
-        params: shapes.GroupParams,
-        querystring: WatchQuery,
-        response,
-      },
-    },
-    (request, reply) => watch(request as never, reply as never, request.params.group_id),
-  );
-  app.get(
-    "/v1/watch",
-    {
-      schema: {
-        tags,
-        summary: "Changes of all groups, as they happen",
-        description,
-        querystring: WatchQuery,
-        response,
-      },
-    },
-    (request, reply) => watch(request as never, reply as never, null),
-  );
-  app.post(
-    "/v1/watch",
-    {
-      bodyLimit: MANY_BYTES,
-      schema: {
-        tags,
-        summary: "Changes of several groups, as they happen, in one stream",
-        description:
-          "Server-Sent Events without ids: each event carries its number, the cursor by which its group is resumed. " +
-          "A group that may not be watched is told so by an event in the shape of an error with its group_id.",
-        querystring: shapes.NoQuery,
-        body: WatchManyBody,
-        response: { ...response, 200: streamed },
-      },
-    },
-    async (request, reply) => {
+  app.route({
+    ...routeOf("watch", { 200: watched }),
+    handler: (request: FastifyRequest, reply: FastifyReply) =>
+      watch(request as WatchRequest, reply, (request.params as { group_id: string }).group_id),
+  });
+  app.route({
+    ...routeOf("watchAll", { 200: watched }),
+    handler: (request: FastifyRequest, reply: FastifyReply) => watch(request as WatchRequest, reply, null),
+  });
+  app.route({
+    ...routeOf("watchMany", { 200: streamed }),
+    handler: async (request: FastifyRequest, reply: FastifyReply) => {
+      const body = request.body as WatchManyBody;
       if (!wantsStream(request)) {
         const field = "accept";
         throw new ServiceError("INVALID_REQUEST", `${field} must be text/event-stream`, { field });
       }
-      request.charge(batchCost(request.body.watches.length));
-      const items = service.watchMany(request.caller, request.body);
+      request.charge(batchCost(body.watches.length));
+      const items = service.watchMany(request.caller, body);
       reply.raw.once("close", () => void items.return());
-      const isSure = request.body.watches.some(({ cursor }) => cursor === undefined);
+      const isSure = body.watches.some(({ cursor }) => cursor === undefined);
       const first = items.next();
       await Promise.race([first, isSure ? first : turn()]);
-      streams.send(request, reply, items, first, request.body.keep_alive_ms);
+      streams.send(request, reply, items, first, body.keep_alive_ms);
       return reply;
     },
-  );
+  });
 }
+
+type WatchRequest = FastifyRequest<{
+  Querystring: { cursor?: string; timeout_ms?: string; keep_alive_ms?: string };
+}>;
 
 function wantsStream({ headers }: Pick<FastifyRequest, "headers">): boolean {
   return headers.accept?.includes("text/event-stream") === true;

@@ -1,3 +1,4 @@
+import { VERBS } from "@tenure/api";
 import { AsyncLocalStorage } from "node:async_hooks";
 import {
   type Context,
@@ -145,6 +146,17 @@ test("a request and the verb within it are spans, with group, node and term", as
   expect(spans.at(-1)).toMatchObject({ name: "tenure.createGroup", status: 2, ended: true });
   const stream = await service.stream("/v1/groups/g%2F1/watch");
   expect((await stream.event()).data).toMatchObject({ leader_node_id: "a" });
+});
+
+test("every verb of the elector stays callable where spans are made, and each with one answer has one", async () => {
+  const { spans } = register();
+  const service = await serve();
+  await service.campaign("g", "a");
+  expect(await service.get("/v1/groups/g/health")).toMatchObject({ status: 200 });
+  expect(spans.at(-1)).toMatchObject({ name: "tenure.health", attributes: { "tenure.group_id": "g" } });
+  const elector = closing(StoreElector.open({ store: closing(new MemoryStore()) }));
+  const traced: object = tracedElector(elector);
+  for (const verb of Object.keys(VERBS)) expect([verb, verb in traced]).toEqual([verb, verb in elector]);
 });
 
 test("where no provider is registered nothing is wrapped", () => {

@@ -14,14 +14,11 @@ import {
   trace,
   type Tracer,
 } from "@opentelemetry/api";
+import { VERBS } from "@tenure/api";
 import type { ServiceElector } from "@tenure/core";
 import type { FastifyInstance, FastifyRequest } from "fastify";
 
-const VERBS = [
-  ...["campaign", "renew", "renewMany", "resign", "leader", "heartbeat", "members", "history"],
-  ...["group", "groups", "createGroup", "updateGroup", "deleteGroup"],
-  ...["stepDown", "transfer", "pause", "resume"],
-] as readonly (keyof ServiceElector & string)[];
+type Verbs = Exclude<keyof ServiceElector & string, "close">;
 
 export function traceRequests(app: FastifyInstance): void {
   const tracer = registeredTracer();
@@ -53,40 +50,48 @@ export function traceRequests(app: FastifyInstance): void {
   });
 }
 
-/** The same elector if nobody looks. */
+/**
+ * The same elector if nobody looks. Otherwise each verb with one answer has a span; which these are is what the table of verbs says.
+ * Streams last, and have none.
+ */
 export function tracedElector(elector: ServiceElector): ServiceElector {
   const tracer = registeredTracer();
   if (tracer === null) return elector;
-  const verbs = VERBS.map((verb) => {
-    const run = (elector[verb] as (...args: unknown[]) => Promise<unknown>).bind(elector);
-    const traced = (...args: unknown[]): Promise<unknown> => {
-      const [request] = args;
-      const asked = typeof request === "string" ? { groupId: request } : asObject(request);
-      return tracer.startActiveSpan(`tenure.${verb}`, { attributes: attributesOf(asked) }, async (span) => {
-        try {
-          const result = await run(...args);
-          const { leader, term } = asObject(result);
-          span.setAttributes(attributesOf({ term: asObject(leader)["term"] ?? term }));
-          return result;
-        } catch (error) {
-          span.setStatus({ code: SpanStatusCode.ERROR, message: String(error) });
-          throw error;
-        } finally {
-          span.end();
-        }
-      });
-    };
-    return [verb, traced] as const;
+  // Whatever is not traced is the elector's own, bound to it: nothing that the port has can be missing.
+  return new Proxy(elector, {
+    get(target, key) {
+      const member: unknown = Reflect.get(target, key, target);
+      if (typeof member !== "function") return member;
+      const run = member.bind(target) as Run;
+      return isTraced(key) ? traced(tracer, key, run) : run;
+    },
   });
-  const bound = (key: keyof ServiceElector) => (elector[key] as () => unknown).bind(elector);
-  const rest = (["watch", "watchMany", "watchAll", "ping", "close"] as const).map(
-    (key) => [key, bound(key)] as const,
-  );
-  const dispose = { [Symbol.asyncDispose]: () => elector[Symbol.asyncDispose]() };
-  return Object.assign(
-    Object.fromEntries<unknown>([...verbs, ...rest]),
-    dispose,
-  ) as unknown as ServiceElector;
+}
+
+type Run = (...args: unknown[]) => Promise<unknown>;
+
+function isTraced(key: string | symbol): key is Verbs {
+  return key in VERBS && VERBS[key as Verbs].answers === "once" && key !== "ping";
+}
+
+function traced(tracer: Tracer, verb: Verbs, run: Run): Run {
+  return (...args) => {
+    const [request] = args;
+    const asked = typeof request === "string" ? { groupId: request } : asObject(request);
+    return tracer.startActiveSpan(`tenure.${verb}`, { attributes: attributesOf(asked) }, async (span) => {
+      try {
+        const result = await run(...args);
+        const { leader, term } = asObject(result);
+        span.setAttributes(attributesOf({ term: asObject(leader)["term"] ?? term }));
+        return result;
+      } catch (error) {
+        span.setStatus({ code: SpanStatusCode.ERROR, message: String(error) });
+        throw error;
+      } finally {
+        span.end();
+      }
+    });
+  };
 }
 
 function registeredTracer(): Tracer | null {

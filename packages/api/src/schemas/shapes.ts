@@ -3,7 +3,7 @@
  * document. Unknown keys and wrong types are refused; nothing is coerced. Bounds that depend on a group's policy are
  * the elector's to check.
  */
-import { LIMITS } from "@tenure/core";
+import { type EndReason, type GroupPolicy, LIMITS } from "@tenure/core";
 import { type Static, type TSchema, Type } from "typebox";
 
 export const closed = { additionalProperties: false } as const;
@@ -12,7 +12,12 @@ export const id = () => Type.String(ID);
 /** No bounds: whatever is outside of them is told those of the group's policy. */
 const ttlMs = () => Type.Integer({ description: "within min_ttl_ms and max_ttl_ms of the group's policy" });
 /** Not a union: those are told apart at run time, on the way of every answer. */
-const orNull = <T extends TSchema>(schema: T) => Type.Unsafe<Static<T> | null>({ ...schema, nullable: true });
+export const orNull = <T extends TSchema>(schema: T) =>
+  Type.Unsafe<Static<T> | null>({ ...schema, nullable: true });
+/** Any text on the wire, so that a new word breaks no client; in TypeScript one of those that there are. */
+const word = <W extends string>(options: { description?: string } = {}) =>
+  Type.Unsafe<W>(Type.String(options));
+const endReason = (options?: { description?: string }) => word<EndReason | "none">(options);
 const metadata = () =>
   Type.Record(Type.String(), Type.Unknown(), { description: `at most ${LIMITS.metadataBytes} bytes` });
 
@@ -52,14 +57,14 @@ export const CampaignManyBody = Type.Object(
   closed,
 );
 
-const Lease = Type.Object({
+export const Lease = Type.Object({
   node_id: Type.String(),
   term: Type.Integer(),
   lease_expires_at_ms: Type.Integer(),
 });
 
 /** What the leader says of itself comes along for who asks for it, by `Prefer: leader-metadata`. */
-const FullLease = Type.Object({ ...Lease.properties, metadata: Type.Optional(metadata()) });
+export const FullLease = Type.Object({ ...Lease.properties, metadata: Type.Optional(metadata()) });
 
 export const CampaignReply = Type.Object({
   is_leader: Type.Boolean(),
@@ -73,9 +78,7 @@ export const CampaignReply = Type.Object({
     Type.Integer({ description: "what is left of that; absent: until somebody acts" }),
   ),
   token: Type.Optional(Type.String({ description: "a signed mandate, where the service has a signing key" })),
-  reason: Type.Optional(
-    Type.String({ description: "of the winner: how the term before ended, as in events" }),
-  ),
+  reason: Type.Optional(endReason({ description: "of the winner: how the term before ended, as in events" })),
   waited_ms: Type.Optional(Type.Integer({ description: "of a campaign with wait_ms that was won" })),
   transfer_to: Type.Optional(Type.String()),
 });
@@ -172,7 +175,7 @@ export const EventShape = Type.Object({
   leader_node_id: orNull(Type.String()),
   ts_ms: Type.Integer(),
   previous_leader_node_id: orNull(Type.String()),
-  reason: Type.String(),
+  reason: endReason(),
   by: Type.Optional(Type.String()),
 });
 
@@ -229,7 +232,7 @@ export const GroupShape = Type.Object({
     min_ttl_ms: Type.Integer(),
     max_ttl_ms: Type.Integer(),
     takeover_delay_ms: Type.Integer(),
-    strategy: Type.String(),
+    strategy: word<GroupPolicy["strategy"]>(),
     preempt: Type.Boolean(),
     retry: Type.Object({ initial_ms: Type.Integer(), max_ms: Type.Integer(), jitter: Type.Number() }),
   }),
@@ -259,9 +262,15 @@ export const GroupsQuery = Type.Object(
   closed,
 );
 
+export const GroupsRequest = Type.Object(
+  { ...GroupsQuery.properties, limit: Type.Optional(Type.Integer({ minimum: 0 })) },
+  closed,
+);
+
 export const GroupsReply = Type.Object({ groups: Type.Array(GroupShape), cursor: orNull(Type.String()) });
 
 export const DeleteQuery = Type.Object({ force: Type.Optional(Type.Enum(["true", "false"])) }, closed);
+export const DeleteRequest = Type.Object({ force: Type.Optional(Type.Boolean()) }, closed);
 
 export const HeartbeatBody = Type.Object(
   {
@@ -272,26 +281,24 @@ export const HeartbeatBody = Type.Object(
   closed,
 );
 
-const member = {
+export const Member = Type.Object({
   node_id: Type.String(),
   role: Type.Enum(["leader", "candidate", "observer"]),
   ready: Type.Boolean({ description: "whether it can work as soon as it leads, as it said last" }),
   last_heartbeat_ms: Type.Integer(),
   metadata: Type.Optional(metadata()),
-};
-
-export const MembersReply = Type.Object({ members: Type.Array(Type.Object(member)) });
-
-export const MemberHealthReply = Type.Object({
-  members: Type.Array(
-    Type.Object({
-      ...member,
-      state: Type.Enum(["healthy", "suspect", "down"]),
-      reason: Type.String(),
-      since_ms: Type.Integer(),
-    }),
-  ),
 });
+
+export const MembersReply = Type.Object({ members: Type.Array(Member) });
+
+export const MemberHealth = Type.Object({
+  ...Member.properties,
+  state: Type.Enum(["healthy", "suspect", "down"]),
+  reason: Type.String(),
+  since_ms: Type.Integer(),
+});
+
+export const MemberHealthReply = Type.Object({ members: Type.Array(MemberHealth) });
 
 export const StepDownBody = Type.Object(
   {
@@ -328,10 +335,6 @@ export const PauseBody = Type.Object(
 
 export const ResumeBody = Type.Object({ reason: Type.Optional(reason()) }, closed);
 
-/** Nothing need be said to pause or resume, so there need not be a body. */
-export const OptionalPauseBody = orNull(PauseBody);
-export const OptionalResumeBody = orNull(ResumeBody);
-
 export const HealthReply = Type.Object({ ok: Type.Boolean() });
 
 export const KeysReply = Type.Object({
@@ -348,6 +351,8 @@ export const NumberedEvent = Type.Object({ ...EventShape.properties, number: num
 
 export const HistoryReply = Type.Object({ events: Type.Array(NumberedEvent) });
 
+export type Lease = Static<typeof Lease>;
+export type FullLease = Static<typeof FullLease>;
 export type CampaignBody = Static<typeof CampaignBody>;
 export type CampaignReply = Static<typeof CampaignReply>;
 export type CampaignManyBody = Static<typeof CampaignManyBody>;
@@ -360,18 +365,12 @@ export type ResignBody = Static<typeof ResignBody>;
 export type ErrorReply = Static<typeof ErrorReply>;
 export type LeaderReply = Static<typeof LeaderReply>;
 export type EventShape = Static<typeof EventShape>;
-export type HistoryReply = Static<typeof HistoryReply>;
+export type NumberedEvent = Static<typeof NumberedEvent>;
 export type EventsReply = Static<typeof EventsReply>;
 export type GroupBody = Static<typeof GroupBody>;
 export type GroupPatch = Static<typeof GroupPatch>;
 export type GroupShape = Static<typeof GroupShape>;
-export type GroupsReply = Static<typeof GroupsReply>;
-export type HeartbeatBody = Static<typeof HeartbeatBody>;
-export type MembersReply = Static<typeof MembersReply>;
-export type MemberHealthReply = Static<typeof MemberHealthReply>;
-export type StepDownBody = Static<typeof StepDownBody>;
+export type Member = Static<typeof Member>;
+export type MemberHealth = Static<typeof MemberHealth>;
 export type TransferBody = Static<typeof TransferBody>;
-export type TransferReply = Static<typeof TransferReply>;
-export type PauseBody = Static<typeof PauseBody>;
-export type ResumeBody = Static<typeof ResumeBody>;
 export type WhoamiReply = Static<typeof WhoamiReply>;

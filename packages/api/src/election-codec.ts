@@ -1,0 +1,294 @@
+/**
+ * Between the library and the wire: camelCase with a `kind` on one side, snake_case on the other. Each shape has its two
+ * directions side by side, so that a field which one of them forgets is seen at once. The server reads requests and writes
+ * answers with these functions, the client writes requests and reads answers, and `--json` of the command writes answers.
+ */
+import type {
+  CampaignRequest,
+  CampaignResult,
+  HeldBack,
+  Leader,
+  LeadershipEvent,
+  Leadership,
+  Metadata,
+  NotLeader,
+  ParsedCampaign,
+  ParsedRenew,
+  ParsedResign,
+  RenewRequest,
+  RenewResult,
+  ResignRequest,
+  TransferRequest,
+  WatchEvent,
+} from "@tenure/core";
+import type * as shapes from "./schemas/shapes.js";
+
+/** How an answer is written. */
+export interface Telling {
+  /** Leases with the metadata of their leader. */
+  readonly withMetadata: boolean;
+}
+
+export const BRIEF: Telling = { withMetadata: false };
+export const FULL: Telling = { withMetadata: true };
+
+/** The value of `Prefer` (RFC 7240), a header of HTTP and metadata of gRPC, by which a caller asks for the metadata of leaders. */
+export const PREFER_METADATA = "leader-metadata";
+
+/** Only on request: most callers have no use for the metadata, which may be four kilobytes of every answer. */
+export function tellingOf(prefer: unknown): Telling {
+  return prefer === PREFER_METADATA ? FULL : BRIEF;
+}
+
+/** What was not given is left out, as `JSON.stringify` does with `undefined`. */
+export type Body = Readonly<Record<string, unknown>>;
+
+export function campaignRequest(groupId: string, body: shapes.CampaignBody): CampaignRequest {
+  return {
+    groupId,
+    nodeId: body.node_id,
+    ttlMs: body.lease_ttl_ms,
+    instanceId: body.instance_start_uuid,
+    priority: body.priority,
+    metadata: body.metadata,
+    ready: body.ready,
+    waitMs: body.wait_ms,
+  };
+}
+
+/** `elapsedMs` of the wait have passed already. */
+export function campaignBody({ candidate, ready, waitMs }: ParsedCampaign, elapsedMs: number): Body {
+  const { nodeId, instanceId, ttlMs, priority, metadata } = candidate;
+  return {
+    node_id: nodeId,
+    lease_ttl_ms: ttlMs,
+    metadata: metadata ?? undefined,
+    instance_start_uuid: instanceId ?? undefined,
+    priority: priority === 0 ? undefined : priority,
+    ready: ready ? undefined : false,
+    wait_ms: waitMs === 0 ? undefined : Math.max(0, Math.floor(waitMs - elapsedMs)),
+  };
+}
+
+export function renewRequest(groupId: string, body: shapes.RenewBody): RenewRequest {
+  return {
+    groupId,
+    nodeId: body.node_id,
+    term: body.term,
+    ttlMs: body.extend_by_ms,
+    instanceId: body.instance_start_uuid,
+  };
+}
+
+export function renewBody({ claim, ttlMs }: ParsedRenew): Body {
+  return { ...resignBody({ claim }), extend_by_ms: ttlMs };
+}
+
+export function resignRequest(groupId: string, body: shapes.ResignBody): ResignRequest {
+  return { groupId, nodeId: body.node_id, term: body.term, instanceId: body.instance_start_uuid };
+}
+
+export function resignBody({ claim }: Pick<ParsedResign, "claim">): Body {
+  const { nodeId, term, instanceId } = claim;
+  return { node_id: nodeId, term, instance_start_uuid: instanceId ?? undefined };
+}
+
+export function transferRequest(groupId: string, body: shapes.TransferBody, by: string): TransferRequest {
+  const { to_node_id: toNodeId, timeout_ms: timeoutMs, allow_cold: allowCold } = body;
+  return { groupId, toNodeId, by, timeoutMs, allowCold };
+}
+
+export function leaseShape({ nodeId, term, expiresAtMs }: Leader): shapes.Lease {
+  return { node_id: nodeId, term, lease_expires_at_ms: expiresAtMs };
+}
+
+/** With the metadata of the leader, if there is any and the telling asks for it. */
+export function toldLease(leader: Leader, { withMetadata }: Telling = FULL): shapes.FullLease {
+  const { metadata } = leader;
+  return withMetadata && metadata !== undefined ? { ...leaseShape(leader), metadata } : leaseShape(leader);
+}
+
+export function leaderOf(
+  lease: shapes.FullLease,
+  metadata: Metadata | undefined | null = lease.metadata,
+): Leader {
+  const leader = { nodeId: lease.node_id, term: lease.term, expiresAtMs: lease.lease_expires_at_ms };
+  return metadata === undefined || metadata === null ? leader : { ...leader, metadata };
+}
+
+/** Without the signed proof, which the service adds where it signs. */
+export function electedShape(result: CampaignResult & { kind: "elected" }): shapes.CampaignReply {
+  const { leader, confirmed, reason, waitedMs, transferTo } = result;
+  return {
+    is_leader: true,
+    leader: leaseShape(leader),
+    ...(confirmed ? { confirmed } : {}),
+    // The first leader of a group follows nobody.
+    ...(reason === undefined || reason === "none" ? {} : { reason }),
+    ...(waitedMs === undefined ? {} : { waited_ms: waitedMs }),
+    ...(transferTo === undefined ? {} : { transfer_to: transferTo }),
+  };
+}
+
+export function lostShape(result: CampaignResult & { kind: "lost" }, telling: Telling): shapes.CampaignReply {
+  return {
+    is_leader: false,
+    leader: result.leader === null ? null : toldLease(result.leader, telling),
+    retry_after_ms: result.retryAfterMs,
+    ...heldBackShape(result),
+  };
+}
+
+/** The winner's metadata is what it has just sent, so the answer does not repeat it. */
+export function campaignResult(
+  reply: shapes.CampaignReply,
+  { candidate, waitMs }: ParsedCampaign,
+  sentAfterMs: number,
+): CampaignResult {
+  const { leader, transfer_to: transferTo, token, reason } = reply;
+  if (reply.is_leader && leader !== null) {
+    return {
+      kind: "elected",
+      leader: leaderOf(leader, candidate.metadata),
+      confirmed: reply.confirmed === true,
+      ...(reason === undefined ? {} : { reason }),
+      // The caller counts from before the call; what went by before the request that won is part of the wait.
+      ...(waitMs === 0 ? {} : { waitedMs: Math.floor(sentAfterMs) + (reply.waited_ms ?? 0) }),
+      ...(transferTo === undefined ? {} : { transferTo }),
+      ...(token === undefined ? {} : { mandate: token }),
+    };
+  }
+  return {
+    kind: "lost",
+    leader: leader === null ? null : leaderOf(leader),
+    ...heldBackOf<HeldBack>(reply),
+    retryAfterMs: reply.retry_after_ms ?? 0,
+  };
+}
+
+/** Without the signed proof. */
+export function renewedShape(
+  { leader, transferTo }: RenewResult & { kind: "renewed" },
+  telling: Telling,
+): shapes.RenewReply {
+  return {
+    ok: true,
+    leader: toldLease(leader, telling),
+    ...(transferTo === undefined ? undefined : { transfer_to: transferTo }),
+  };
+}
+
+export function renewResult({
+  leader,
+  transfer_to: transferTo,
+  token,
+}: Pick<shapes.RenewReply, "leader" | "transfer_to" | "token">): RenewResult {
+  return {
+    kind: "renewed",
+    leader: leaderOf(leader),
+    ...(transferTo === undefined ? {} : { transferTo }),
+    ...(token === undefined ? {} : { mandate: token }),
+  };
+}
+
+type CurrentLeader = NonNullable<shapes.ErrorReply["current_leader"]>;
+
+/** What NOT_LEADER says besides. */
+export function currentLeaderShape({ currentLeader }: NotLeader): CurrentLeader | null {
+  return currentLeader === null ? null : { node_id: currentLeader.nodeId, term: currentLeader.term };
+}
+
+export function notLeaderOf({
+  current_leader: current,
+}: {
+  readonly current_leader?: CurrentLeader | null;
+}): NotLeader {
+  const isNobody = current === undefined || current === null;
+  return {
+    kind: "not-leader",
+    currentLeader: isNobody ? null : { nodeId: current.node_id, term: current.term },
+  };
+}
+
+export function leaderShape(leadership: Leadership, isLocal: boolean): shapes.LeaderReply {
+  const { leader, term, ageMs } = leadership;
+  return {
+    leader: leader === null ? null : { ...leaseShape(leader), metadata: leader.metadata ?? {} },
+    term,
+    ...heldBackShape(leadership),
+    ...(isLocal ? { age_ms: Math.ceil(ageMs) } : {}),
+  };
+}
+
+/** A leader that has said nothing of itself and one that has said `{}` are shown alike. */
+export function leadershipOf(reply: shapes.LeaderReply): Leadership {
+  const { leader, term, age_ms: ageMs = 0 } = reply;
+  if (leader === null) {
+    return { leader, term, ...heldBackOf<NonNullable<Leadership["heldBack"]>>(reply), ageMs };
+  }
+  const hasMetadata = Object.keys(leader.metadata ?? {}).length > 0;
+  return { leader: leaderOf(leader, hasMetadata ? leader.metadata : null), term, ageMs };
+}
+
+function heldBackShape<H extends string>({
+  heldBack,
+  heldBackForMs,
+}: {
+  readonly heldBack?: H;
+  readonly heldBackForMs?: number;
+}): { held_back?: H; held_back_for_ms?: number } | undefined {
+  if (heldBack === undefined && heldBackForMs === undefined) return undefined;
+  return {
+    ...(heldBack === undefined ? {} : { held_back: heldBack }),
+    ...(heldBackForMs === undefined ? {} : { held_back_for_ms: heldBackForMs }),
+  };
+}
+
+function heldBackOf<H extends string>({
+  held_back: heldBack,
+  held_back_for_ms: heldBackForMs,
+}: {
+  readonly held_back?: string;
+  readonly held_back_for_ms?: number;
+}): { heldBack?: H; heldBackForMs?: number } {
+  return {
+    ...(heldBack === undefined ? {} : { heldBack: heldBack as H }),
+    ...(heldBackForMs === undefined ? {} : { heldBackForMs }),
+  };
+}
+
+export function eventShape(groupId: string, event: WatchEvent | LeadershipEvent): shapes.EventShape {
+  return {
+    type: event.type,
+    group_id: groupId,
+    term: event.term,
+    leader_node_id: event.leaderNodeId,
+    ts_ms: event.tsMs,
+    previous_leader_node_id: event.previousLeaderNodeId,
+    reason: event.reason,
+    ...(event.by === undefined ? {} : { by: event.by }),
+  };
+}
+
+export function watchEvent(shape: shapes.EventShape, cursor: number): WatchEvent {
+  return {
+    type: shape.type,
+    groupId: shape.group_id,
+    cursor,
+    term: shape.term,
+    leaderNodeId: shape.leader_node_id,
+    previousLeaderNodeId: shape.previous_leader_node_id,
+    reason: shape.reason,
+    tsMs: shape.ts_ms,
+    ...(shape.by === undefined ? {} : { by: shape.by }),
+  };
+}
+
+export function historyShape(groupId: string, event: LeadershipEvent): shapes.NumberedEvent {
+  return { ...eventShape(groupId, event), number: event.number };
+}
+
+export function historyEvent(shape: shapes.NumberedEvent): LeadershipEvent {
+  const { groupId: _, cursor: number, ...rest } = watchEvent(shape, shape.number);
+  return { number, ...rest, type: rest.type as LeadershipEvent["type"] };
+}

@@ -1,0 +1,58 @@
+/**
+ * The shapes of each verb: what it is asked and what it answers. Together with `VERBS` this makes the routes, the messages of
+ * gRPC and the OpenAPI document; a verb without shapes does not compile.
+ */
+import { type Static, type TObject, type TSchema, Type } from "typebox";
+import type { StreamVerb, UnaryVerb, VerbName } from "../verbs.js";
+import * as shapes from "./shapes.js";
+import { WatchManyBody, WatchQuery } from "./watch-shapes.js";
+
+export type * as shapes from "./shapes.js";
+
+export interface VerbSchema {
+  /** What is asked, besides the group that the path names: the body, or the query of a GET or DELETE. */
+  readonly request: TObject;
+  /** The same as texts, where a query has numbers or switches in it. */
+  readonly query?: TObject;
+  /** There need not be a body. */
+  readonly isOptional?: true;
+  readonly reply: TSchema;
+}
+
+const none = Type.Object({}, shapes.closed);
+const ok = shapes.OkReply;
+
+export const VERB_SCHEMAS = {
+  campaign: { request: shapes.CampaignBody, reply: shapes.CampaignReply },
+  campaignMany: { request: shapes.CampaignManyBody, reply: shapes.CampaignManyReply },
+  renew: { request: shapes.RenewBody, reply: shapes.RenewReply },
+  renewMany: { request: shapes.RenewManyBody, reply: shapes.RenewManyReply },
+  resign: { request: shapes.ResignBody, reply: ok },
+  leader: { request: shapes.LeaderQuery, reply: shapes.LeaderReply },
+  watch: { request: WatchQuery, reply: shapes.EventsReply },
+  watchAll: { request: WatchQuery, reply: shapes.EventsReply },
+  watchMany: { request: WatchManyBody, reply: shapes.NumberedEvent },
+  createGroup: { request: shapes.GroupBody, reply: shapes.GroupShape },
+  groups: { request: shapes.GroupsRequest, query: shapes.GroupsQuery, reply: shapes.GroupsReply },
+  group: { request: none, reply: shapes.GroupShape },
+  updateGroup: { request: shapes.GroupPatch, reply: shapes.GroupShape },
+  deleteGroup: { request: shapes.DeleteRequest, query: shapes.DeleteQuery, reply: ok },
+  members: { request: none, reply: shapes.MembersReply },
+  health: { request: none, reply: shapes.MemberHealthReply },
+  heartbeat: { request: shapes.HeartbeatBody, reply: ok },
+  stepDown: { request: shapes.StepDownBody, reply: ok },
+  transfer: { request: shapes.TransferBody, reply: shapes.TransferReply },
+  pause: { request: shapes.PauseBody, isOptional: true, reply: ok },
+  resume: { request: shapes.ResumeBody, isOptional: true, reply: ok },
+  history: { request: none, reply: shapes.HistoryReply },
+  whoami: { request: none, reply: shapes.WhoamiReply },
+  keys: { request: none, reply: shapes.KeysReply },
+  alive: { request: none, reply: shapes.HealthReply },
+  ping: { request: none, reply: shapes.HealthReply },
+} as const satisfies Readonly<Record<UnaryVerb | StreamVerb | "alive" | "ping", VerbSchema>>;
+
+/** Verbs whose answer is JSON of ours. */
+export type ShapedVerb = keyof typeof VERB_SCHEMAS & VerbName;
+
+export type RequestOf<V extends ShapedVerb> = Static<(typeof VERB_SCHEMAS)[V]["request"]>;
+export type ReplyOf<V extends ShapedVerb> = Static<(typeof VERB_SCHEMAS)[V]["reply"]>;

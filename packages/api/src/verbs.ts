@@ -1,0 +1,391 @@
+/**
+ * Every verb of the service, declared once. The HTTP routes, the gRPC methods, the OpenAPI document, the spans, the calls of
+ * the client and the tables of docs/HTTP.md are made from this table or compared with it by a test.
+ *
+ * The table is checked against the ports of core: a verb of `Elector`, `ElectorAdmin` or `ServiceElector` that is missing here
+ * does not compile. Neither does a verb without shapes (`schemas/verb-schemas.ts`) or without a handler in the server.
+ */
+import type { ServiceElector } from "@tenure/core";
+
+/**
+ * Who may call a verb. `open`: anybody, without credentials. `see`: who may see the group; without a group, everybody who is
+ * identified. `actAs`: the node that the request names, or an admin. `admin`: an admin; each act goes to the audit log.
+ */
+export type Access = "open" | "see" | "actAs" | "admin";
+
+/**
+ * What a client may do after a lost answer. `freely`: send the request again, although the first may have been carried out.
+ * `unsent`: send it again only if it cannot have reached a server.
+ */
+export type Resend = "freely" | "unsent";
+
+export interface Verb {
+  readonly method: "GET" | "POST" | "PATCH" | "DELETE";
+  /** Parameters in braces, as in OpenAPI. */
+  readonly path: `/${string}`;
+  /** Service and method of gRPC, in the package `tenure.v1`. `null`: the verb is about HTTP itself, or a probe. */
+  readonly rpc: `${"Election" | "Groups" | "Operations"}/${string}` | null;
+  readonly access: Access;
+  readonly resend: Resend;
+  readonly answers: "once" | "stream";
+  readonly tag: "elections" | "groups" | "operations";
+  readonly summary: string;
+  readonly description?: string;
+  /** Of the OpenAPI document; by default the name of the verb. */
+  readonly operationId?: string;
+  /** The list that makes the request many requests in one: it may be large, and each item is charged. */
+  readonly batch?: "campaigns" | "renewals" | "watches";
+  /** `Prefer: leader-metadata` adds the metadata of the leader to the answer. */
+  readonly prefer?: true;
+  /** The work ends when the caller hangs up: it waits, or wins something that somebody must want. */
+  readonly endsWithCaller?: true;
+  /** Of success; by default 200. */
+  readonly status?: 201;
+  /** The answer is no JSON object of a schema: its content type. */
+  readonly content?: string;
+  /** HEAD is answered, too: load balancers ask for no more. */
+  readonly head?: true;
+}
+
+type PortVerb = Exclude<keyof ServiceElector & string, "close">;
+
+/** A verb whose port is an iterable answers with a stream. */
+type AnswersOf<F> = F extends (...asked: never[]) => AsyncIterable<unknown> ? "stream" : "once";
+
+type PortVerbs = { readonly [V in PortVerb]: Verb & { readonly answers: AnswersOf<ServiceElector[V]> } };
+
+/** What only a service has. */
+type ServiceVerbs = Readonly<
+  Record<"campaignMany" | "whoami" | "keys" | "alive" | "metrics" | "openapi" | "docs", Verb>
+>;
+
+/** A read, or a request that may be repeated. */
+const repeatable = { answers: "once", resend: "freely" } as const;
+const act = { answers: "once", resend: "unsent" } as const;
+const stream = { answers: "stream", resend: "freely" } as const;
+const group = "/v1/groups/{group_id}";
+
+const watchDescription =
+  "With Accept: text/event-stream a stream of Server-Sent Events, whose id is the cursor; else a long poll.";
+
+/** Taking part, and looking who leads. Repeating a campaign confirms it, a renewal only prolongs, a resignation says so again. */
+const elections = {
+  campaign: {
+    ...repeatable,
+    method: "POST",
+    path: `${group}/campaign`,
+    rpc: "Election/Campaign",
+    access: "actAs",
+    tag: "elections",
+    summary: "Campaign for the leadership of a group, and wait for it if asked to",
+    prefer: true,
+    endsWithCaller: true,
+  },
+  campaignMany: {
+    ...repeatable,
+    method: "POST",
+    path: "/v1/campaign",
+    rpc: "Election/CampaignMany",
+    access: "actAs",
+    tag: "elections",
+    summary: "Campaign for many groups; each result stands alone, and none waits",
+    batch: "campaigns",
+    prefer: true,
+    endsWithCaller: true,
+  },
+  renew: {
+    ...repeatable,
+    method: "POST",
+    path: `${group}/renew`,
+    rpc: "Election/Renew",
+    access: "actAs",
+    tag: "elections",
+    summary: "Renew the lease",
+    prefer: true,
+  },
+  renewMany: {
+    ...repeatable,
+    method: "POST",
+    path: "/v1/renew",
+    rpc: "Election/RenewMany",
+    access: "actAs",
+    tag: "elections",
+    summary: "Renew many leases; each result stands alone",
+    batch: "renewals",
+    prefer: true,
+  },
+  resign: {
+    ...repeatable,
+    method: "POST",
+    path: `${group}/resign`,
+    rpc: "Election/Resign",
+    access: "actAs",
+    tag: "elections",
+    summary: "Give the lease back, after the work has ended",
+  },
+  leader: {
+    ...repeatable,
+    method: "GET",
+    path: `${group}/leader`,
+    rpc: "Election/Leader",
+    access: "see",
+    tag: "elections",
+    summary: "Show the leader of a group",
+  },
+  watch: {
+    ...stream,
+    method: "GET",
+    path: `${group}/watch`,
+    rpc: "Election/Watch",
+    access: "see",
+    tag: "elections",
+    summary: "Watch the changes of one group",
+    description: watchDescription,
+  },
+  watchAll: {
+    ...stream,
+    method: "GET",
+    path: "/v1/watch",
+    rpc: "Election/WatchAll",
+    access: "see",
+    tag: "elections",
+    summary: "Watch the changes of all groups that the caller may see",
+    description: watchDescription,
+  },
+  watchMany: {
+    ...stream,
+    method: "POST",
+    path: "/v1/watch",
+    rpc: "Election/WatchMany",
+    access: "see",
+    tag: "elections",
+    summary: "Watch the changes of several groups in one stream",
+    description:
+      "Server-Sent Events without ids: each event carries its number, the cursor by which its group is resumed. " +
+      "A group that may not be watched is reported by an event in the shape of an error with its group_id.",
+    batch: "watches",
+  },
+} as const;
+
+/**
+ * What operators do. No act is sent again where the first may have been carried out: a second creation would conflict with the
+ * first, a second step-down could hit the next leader, a late pause could undo a resume. Reads and heartbeats may be repeated.
+ */
+const groups = {
+  createGroup: {
+    ...act,
+    method: "POST",
+    path: "/v1/groups",
+    rpc: "Groups/Create",
+    access: "admin",
+    tag: "groups",
+    summary: "Create a group",
+    status: 201,
+  },
+  groups: {
+    ...repeatable,
+    method: "GET",
+    path: "/v1/groups",
+    rpc: "Groups/List",
+    access: "see",
+    tag: "groups",
+    summary: "List the groups that the caller may see",
+    operationId: "listGroups",
+  },
+  group: {
+    ...repeatable,
+    method: "GET",
+    path: group,
+    rpc: "Groups/Get",
+    access: "see",
+    tag: "groups",
+    summary: "Show a group",
+    operationId: "getGroup",
+  },
+  updateGroup: {
+    ...act,
+    method: "PATCH",
+    path: group,
+    rpc: "Groups/Update",
+    access: "admin",
+    tag: "groups",
+    summary: "Change a group",
+  },
+  deleteGroup: {
+    ...act,
+    method: "DELETE",
+    path: group,
+    rpc: "Groups/Delete",
+    access: "admin",
+    tag: "groups",
+    summary: "Delete a group; its term survives",
+  },
+  members: {
+    ...repeatable,
+    method: "GET",
+    path: `${group}/members`,
+    rpc: "Groups/Members",
+    access: "see",
+    tag: "groups",
+    summary: "List the members of a group",
+  },
+  health: {
+    ...repeatable,
+    method: "GET",
+    path: `${group}/health`,
+    rpc: "Groups/Health",
+    access: "see",
+    tag: "groups",
+    summary: "List the members of a group with their health",
+  },
+  heartbeat: {
+    ...repeatable,
+    method: "POST",
+    path: `${group}/heartbeat`,
+    rpc: "Groups/Heartbeat",
+    access: "actAs",
+    tag: "groups",
+    summary: "Send a heartbeat",
+  },
+  stepDown: {
+    ...act,
+    method: "POST",
+    path: `${group}/step-down`,
+    rpc: "Groups/StepDown",
+    access: "admin",
+    tag: "groups",
+    summary: "Ask the leader to step down",
+  },
+  transfer: {
+    ...act,
+    method: "POST",
+    path: `${group}/transfer`,
+    rpc: "Groups/Transfer",
+    access: "admin",
+    tag: "groups",
+    summary: "Transfer the leadership to a waiting candidate; answers when it is settled",
+    endsWithCaller: true,
+  },
+  pause: {
+    ...act,
+    method: "POST",
+    path: `${group}/pause`,
+    rpc: "Groups/Pause",
+    access: "admin",
+    tag: "groups",
+    summary: "Pause elections; the leader may stay",
+  },
+  resume: {
+    ...act,
+    method: "POST",
+    path: `${group}/resume`,
+    rpc: "Groups/Resume",
+    access: "admin",
+    tag: "groups",
+    summary: "Resume elections after a pause",
+  },
+  history: {
+    ...repeatable,
+    method: "GET",
+    path: `${group}/history`,
+    rpc: "Groups/History",
+    access: "see",
+    tag: "groups",
+    summary: "List the last 64 changes of a group, oldest first",
+  },
+} as const;
+
+/** About the service itself. */
+const operations = {
+  whoami: {
+    ...repeatable,
+    method: "GET",
+    path: "/v1/whoami",
+    rpc: "Operations/Whoami",
+    access: "see",
+    tag: "operations",
+    summary: "Identify the caller",
+  },
+  keys: {
+    ...repeatable,
+    method: "GET",
+    path: "/v1/keys",
+    rpc: "Operations/Keys",
+    access: "open",
+    tag: "operations",
+    summary: "List the public keys of signed mandates (JWKS)",
+  },
+  alive: {
+    ...repeatable,
+    method: "GET",
+    path: "/healthz",
+    rpc: null,
+    access: "open",
+    tag: "operations",
+    summary: "Check that the server is alive",
+    head: true,
+  },
+  ping: {
+    ...repeatable,
+    method: "GET",
+    path: "/readyz",
+    rpc: null,
+    access: "open",
+    tag: "operations",
+    summary: "Check that the store answers",
+    operationId: "ready",
+    head: true,
+  },
+  metrics: {
+    ...repeatable,
+    method: "GET",
+    path: "/metrics",
+    rpc: null,
+    access: "see",
+    tag: "operations",
+    summary: "Show the Prometheus metrics",
+    content: "text/plain",
+  },
+  openapi: {
+    ...repeatable,
+    method: "GET",
+    path: "/openapi.json",
+    rpc: null,
+    access: "open",
+    tag: "operations",
+    summary: "Show this document",
+    content: "application/json",
+  },
+  docs: {
+    ...repeatable,
+    method: "GET",
+    path: "/docs",
+    rpc: null,
+    access: "open",
+    tag: "operations",
+    summary: "Show this document to people",
+    content: "text/html",
+  },
+} as const;
+
+export const VERBS = { ...elections, ...groups, ...operations } as const satisfies PortVerbs & ServiceVerbs;
+
+export type VerbName = keyof typeof VERBS;
+
+type NamesWhere<P> = { [V in VerbName]: (typeof VERBS)[V] extends P ? V : never }[VerbName];
+
+/** Verbs of gRPC with one answer: those that a transport can serve without knowing more about them. */
+export type UnaryVerb = Exclude<NamesWhere<{ readonly answers: "once" }>, NamesWhere<{ readonly rpc: null }>>;
+export type StreamVerb = NamesWhere<{ readonly answers: "stream" }>;
+
+export const VERB_NAMES = Object.keys(VERBS) as readonly VerbName[];
+
+export function isUnary(name: VerbName): name is UnaryVerb {
+  return VERBS[name].answers === "once" && VERBS[name].rpc !== null;
+}
+
+/** The path with its group. */
+export function pathOf(name: VerbName, groupId?: string): string {
+  const { path } = VERBS[name];
+  return groupId === undefined ? path : path.replace("{group_id}", encodeURIComponent(groupId));
+}

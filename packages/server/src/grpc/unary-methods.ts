@@ -1,0 +1,90 @@
+/** The methods with one answer, made from the table of verbs: a path's parameters, a query and a body in one message. */
+import type { handleUnaryCall } from "@grpc/grpc-js";
+import { type UnaryVerb, type Verb, VERBS } from "@tenure/api";
+import { GroupParams, VERB_SCHEMAS, type VerbSchema } from "@tenure/api/schemas";
+import { type TObject, Type } from "typebox";
+import type { Asked } from "../asked.js";
+import { ServiceError } from "../service-error.js";
+import { GrpcCall } from "./grpc-call.js";
+import type { GrpcParts } from "./grpc-parts.js";
+import { requestIdMetadata } from "./grpc-status.js";
+import { messageWriter } from "./message-codec.js";
+import type { ProtoMethod } from "./proto-services.js";
+import { requestParser } from "./request-parser.js";
+
+/** As of a body in HTTP. */
+export const MESSAGE_BYTES: number = 64 * 1024;
+/** A thousand renewals need more room. As of such a body in HTTP. */
+export const MANY_BYTES: number = 1024 * 1024;
+
+type Message = Readonly<Record<string, unknown>>;
+
+/** What a message has besides, because an absent field cannot be told from JSON's `null`. */
+const MORE_FIELDS: { readonly [V in UnaryVerb]?: TObject["properties"] } = {
+  updateGroup: { allow_all_nodes: Type.Optional(Type.Boolean()) },
+};
+
+const READERS: { readonly [V in UnaryVerb]?: (input: Message) => Message } = {
+  updateGroup: ({ allow_all_nodes, ...patch }) => (allow_all_nodes === true ? allowingAll(patch) : patch),
+  // An empty text is how many languages say none.
+  groups: ({ cursor, ...query }) => (cursor === "" ? query : { cursor, ...query }),
+};
+
+const WRITERS: { readonly [V in UnaryVerb]?: (reply: Message) => Message } = {
+  whoami: ({ groups, ...rest }) => ({ ...rest, groups: groups ?? [], all_groups: groups === null }),
+};
+
+export function unaryHandler(
+  name: UnaryVerb,
+  proto: ProtoMethod,
+  parts: GrpcParts,
+): handleUnaryCall<Buffer, object> {
+  const { path, batch, endsWithCaller }: Verb = VERBS[name];
+  const { request, reply: replySchema }: VerbSchema = VERB_SCHEMAS[name];
+  const hasGroup = path.includes("{group_id}");
+  const parse = requestParser(
+    Type.Object(
+      { ...(hasGroup ? GroupParams.properties : {}), ...request.properties, ...MORE_FIELDS[name] },
+      { additionalProperties: false },
+    ),
+  );
+  const read = READERS[name] ?? asItIs;
+  const write =
+    WRITERS[name] ?? (messageWriter(replySchema) as ((reply: Message) => Message) | null) ?? asItIs;
+  const answer = parts.service[name].bind(parts.service) as (asked: Asked) => Promise<object>;
+  const maxBytes = batch === undefined ? MESSAGE_BYTES : MANY_BYTES;
+  return (call, callback) => {
+    const current = new GrpcCall(call, proto.definition.path, parts);
+    const answered = async (): Promise<object> => {
+      const { caller, charge } = await current.admit();
+      const message = parse(current.read(call.request, proto, maxBytes)) as Message;
+      const { group_id: groupId, ...rest } = message;
+      const reply = await answer({
+        caller,
+        groupId: hasGroup ? (groupId as string) : "",
+        input: read(hasGroup ? rest : message),
+        charge,
+        signal: endsWithCaller === true ? current.hangUp() : undefined,
+        telling: current.telling,
+      });
+      return write(reply as Message);
+    };
+    answered().then(
+      (reply) => {
+        current.succeed();
+        callback(null, reply, requestIdMetadata(current.requestId));
+      },
+      (error: unknown) => callback(current.fail(error)),
+    );
+  };
+}
+
+function asItIs(message: Message): Message {
+  return message;
+}
+
+function allowingAll(patch: Message): Message {
+  if (patch["allowed_nodes"] === undefined) return { ...patch, allowed_nodes: null };
+  const field = "allow_all_nodes";
+  throw new ServiceError("INVALID_REQUEST", `${field} contradicts the allowed_nodes beside it`, { field });
+}
