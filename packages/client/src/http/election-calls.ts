@@ -1,12 +1,14 @@
 /**
- * What a participant asks of the service. All of it may be sent to another server after a lost answer: a campaign by the
- * same instance is confirmed, a renewal by the holder only prolongs, a resign asked again says so again. A late duplicate
- * can hold the group for one more ttl; not asking again would give it up.
+ * What a participant asks of the service. All of it may be sent again after a lost answer, as the table of verbs says. A late
+ * duplicate can hold the group for one more ttl; not asking again would give it up.
  */
+import * as api from "@tenure/api";
+import type { shapes } from "@tenure/api";
 import {
   BackendUnavailableError,
   type CampaignResult,
   type Leadership,
+  LIMITS,
   type ParsedCampaign,
   type ParsedRenew,
   type ParsedResign,
@@ -19,19 +21,10 @@ import {
 import type { CallFailure } from "./call-batcher.js";
 import type { Endpoint, Endpoints } from "./endpoints.js";
 import { errorOf, isRefusal, type Refusal, UnexpectedAnswerError } from "./errors.js";
-import { type CallInput, groupPath, type ServiceCalls } from "./service-calls.js";
-import type {
-  CampaignManyReply,
-  CampaignReply,
-  EventReply,
-  LeaderReply,
-  RenewManyReply,
-  RenewReply,
-} from "./wire.js";
-import * as wire from "./wire.js";
+import type { CallInput, ServiceCalls } from "./service-calls.js";
 
-/** The answers show what a leader says of itself only to who asks. */
-const FULL = { prefer: "leader-metadata" } as const;
+/** One of many: its answer, or its refusal. */
+type OneOf<T> = T | (Refusal & { readonly ok: false });
 
 export class ElectionCalls {
   readonly #calls: ServiceCalls;
@@ -44,21 +37,19 @@ export class ElectionCalls {
 
   async campaign(parsed: ParsedCampaign, signal?: AbortSignal, timeoutMs?: number): Promise<CampaignResult> {
     const { groupId, candidate, waitMs } = parsed;
-    const outcome = await this.#calls.call<CampaignReply>(
+    const outcome = await this.#calls.call<shapes.CampaignReply>(
       {
-        method: "POST",
-        path: groupPath(groupId, "campaign"),
-        body: (elapsedMs) => wire.campaignBody(parsed, elapsedMs),
-        headers: FULL,
-        resend: "freely",
+        verb: "campaign",
+        groupId,
+        body: (elapsedMs) => api.campaignBody(parsed, elapsedMs),
         waitMs,
         ...(timeoutMs === undefined ? {} : { timeoutMs }),
-        asked: { groupId, ttlMs: candidate.ttlMs },
+        ttlMs: candidate.ttlMs,
       },
       signal,
     );
     if (outcome.kind !== "done") throw errorOf(outcome.refusal);
-    return wire.campaignResult(outcome.body, parsed, outcome.answered.sentAfterMs);
+    return api.campaignResult(outcome.body, parsed, outcome.answered.sentAfterMs);
   }
 
   /** One alone goes the way of a single one. */
@@ -70,35 +61,33 @@ export class ElectionCalls {
     const [first] = all;
     if (first === undefined) return [];
     if (all.length === 1) return [await this.campaign(first, signal, timeoutMs)];
-    const campaigns = all.map((each) => ({ group_id: each.groupId, ...wire.campaignBody(each, 0) }));
-    const { results, endpoint } = await this.#many<CampaignManyReply[number]>(
-      { path: "/v1/campaign", body: () => ({ campaigns }), timeoutMs },
+    const campaigns = all.map((each) => ({ group_id: each.groupId, ...api.campaignBody(each, 0) }));
+    const { results, endpoint } = await this.#many<OneOf<shapes.CampaignReply>>(
+      { verb: "campaignMany", body: () => ({ campaigns }), timeoutMs },
       all.length,
       signal,
     );
     return all.map((each, index) => {
-      const reply = results[index] as CampaignManyReply[number];
-      if (!isRefusal(reply)) return wire.campaignResult(reply, each, 0);
+      const reply = results[index] as OneOf<shapes.CampaignReply>;
+      if (!isRefusal(reply)) return api.campaignResult(reply, each, 0);
       return { kind: "failed", error: this.#refused(reply, each.groupId, each.candidate.ttlMs, endpoint) };
     });
   }
 
   async renew(parsed: ParsedRenew, timeoutMs: number, signal?: AbortSignal): Promise<RenewResult> {
     const { groupId, ttlMs } = parsed;
-    const outcome = await this.#calls.call<RenewReply>(
+    const outcome = await this.#calls.call<shapes.RenewReply>(
       {
-        method: "POST",
-        path: groupPath(groupId, "renew"),
-        body: () => wire.renewBody(parsed),
-        headers: FULL,
-        resend: "freely",
+        verb: "renew",
+        groupId,
+        body: () => api.renewBody(parsed),
         timeoutMs,
         expect: "NOT_LEADER",
-        asked: { groupId, ttlMs },
+        ttlMs,
       },
       signal,
     );
-    return outcome.kind === "expected" ? wire.notLeader(outcome.refusal) : wire.renewResult(outcome.body);
+    return outcome.kind === "expected" ? api.notLeaderOf(outcome.refusal) : api.renewResult(outcome.body);
   }
 
   async renewMany(
@@ -107,75 +96,59 @@ export class ElectionCalls {
     signal?: AbortSignal,
   ): Promise<readonly RenewManyResult[]> {
     if (all.length === 0) return [];
-    const renewals = all.map((each) => ({ group_id: each.groupId, ...wire.renewBody(each) }));
-    const { results, endpoint } = await this.#many<RenewManyReply[number]>(
-      { path: "/v1/renew", body: () => ({ renewals }), timeoutMs },
+    const renewals = all.map((each) => ({ group_id: each.groupId, ...api.renewBody(each) }));
+    const { results, endpoint } = await this.#many<OneOf<shapes.RenewReply>>(
+      { verb: "renewMany", body: () => ({ renewals }), timeoutMs },
       all.length,
       signal,
     );
-    return all.map((each, index) => this.#renewed(each, results[index] as RenewManyReply[number], endpoint));
+    return all.map((each, index) =>
+      this.#renewed(each, results[index] as OneOf<shapes.RenewReply>, endpoint),
+    );
   }
 
-  async resign({ groupId, claim }: ParsedResign, signal?: AbortSignal): Promise<ResignResult> {
-    const outcome = await this.#calls.call(
-      {
-        method: "POST",
-        path: groupPath(groupId, "resign"),
-        body: () => wire.claimBody(claim),
-        resend: "freely",
-        expect: "NOT_LEADER",
-        asked: { groupId },
-      },
-      signal,
-    );
-    return outcome.kind === "expected" ? wire.notLeader(outcome.refusal) : { kind: "resigned" };
+  async resign(parsed: ParsedResign, signal?: AbortSignal): Promise<ResignResult> {
+    const { groupId } = parsed;
+    const body = () => api.resignBody(parsed);
+    const outcome = await this.#calls.call({ verb: "resign", groupId, body, expect: "NOT_LEADER" }, signal);
+    return outcome.kind === "expected" ? api.notLeaderOf(outcome.refusal) : { kind: "resigned" };
   }
 
   async leader(groupId: string, isLocal: boolean, signal?: AbortSignal): Promise<Leadership> {
-    const path = `${groupPath(groupId, "leader")}${isLocal ? "?consistency=local" : ""}`;
-    const reply = await this.#calls.ask<LeaderReply>(
-      { method: "GET", path, resend: "freely", asked: { groupId } },
-      signal,
-    );
-    return wire.leadership(reply);
+    const query = isLocal ? { consistency: "local" } : {};
+    return api.leadershipOf(await this.#calls.ask({ verb: "leader", groupId, query }, signal));
   }
 
   /** By a long poll, which without a cursor is answered at once. */
   async state(groupId: string, signal: AbortSignal): Promise<WatchEvent> {
-    const { events, cursor } = await this.#calls.ask<{ events: readonly EventReply[]; cursor: string }>(
-      { method: "GET", path: groupPath(groupId, "watch"), resend: "freely", asked: { groupId } },
-      signal,
-    );
+    const { events, cursor } = await this.#calls.ask<shapes.EventsReply>({ verb: "watch", groupId }, signal);
     const [first] = events;
     if (first === undefined) throw new BackendUnavailableError(`the state of ${groupId} was not told`);
     // What has happened since it was read comes along; the state is as of the first.
-    return wire.watchEvent(first, Number(cursor) - events.length + 1);
+    return api.watchEvent(first, Number(cursor) - events.length + 1);
   }
 
   /** Many in one request: as many answers, each in its place. */
   async #many<T>(
-    input: Pick<CallInput, "path" | "body" | "timeoutMs">,
+    input: Pick<CallInput, "verb" | "body" | "timeoutMs">,
     count: number,
     signal: AbortSignal | undefined,
   ): Promise<{ results: readonly T[]; endpoint: Endpoint }> {
-    const outcome = await this.#calls.call<{ results: readonly T[] }>(
-      { method: "POST", headers: FULL, resend: "freely", ...input },
-      signal,
-    );
+    const outcome = await this.#calls.call<{ results: readonly T[] }>(input, signal);
     if (outcome.kind !== "done") throw errorOf(outcome.refusal);
     const { endpoint } = outcome.answered;
     const { results } = outcome.body;
     if (Array.isArray(results) && results.length === count) return { results, endpoint };
-    throw new UnexpectedAnswerError(`${endpoint.url.origin} did not answer each part of ${input.path}`);
+    throw new UnexpectedAnswerError(`${endpoint.url.origin} did not answer each part of ${input.verb}`);
   }
 
   #renewed(
     { groupId, ttlMs }: ParsedRenew,
-    reply: RenewManyReply[number],
+    reply: OneOf<shapes.RenewReply>,
     endpoint: Endpoint,
   ): RenewManyResult {
-    if (reply.ok) return wire.renewResult(reply);
-    if (reply.error === "NOT_LEADER") return wire.notLeader(reply);
+    if (reply.ok) return api.renewResult(reply);
+    if (reply.error === "NOT_LEADER") return api.notLeaderOf(reply);
     const error = this.#refused(reply, groupId, ttlMs, endpoint);
     if (error instanceof TenureError) return { kind: "failed", error };
     throw error;
@@ -188,4 +161,9 @@ export class ElectionCalls {
     if (error instanceof BackendUnavailableError) this.#endpoints.failed(endpoint);
     return error;
   }
+}
+
+/** No less than a campaign takes in a request of many: three ids, three numbers, their names, and its metadata. */
+export function campaignBytes({ candidate: { metadata } }: ParsedCampaign): number {
+  return 3 * LIMITS.idLength + 200 + (metadata === null ? 0 : Buffer.byteLength(JSON.stringify(metadata)));
 }

@@ -2,6 +2,7 @@
  * What a service's refusal is here. Its codes come back as the classes of core; two that only a service can have get
  * classes of their own, as does an answer that no Tenure service gives.
  */
+import { libraryField } from "@tenure/api";
 import {
   BackendUnavailableError,
   ConflictError,
@@ -70,11 +71,11 @@ export function errorOf(refusal: Refusal, { groupId = "", ttlMs = Number.NaN }: 
   switch (error) {
     case "INVALID_REQUEST": {
       const problem = message.startsWith(`${field} `) ? message.slice(field.length + 1) : `: ${message}`;
-      return new InvalidRequestError(fieldOf(field), problem);
+      return new InvalidRequestError(libraryField(field), problem);
     }
     case "INVALID_TTL":
       return new InvalidTtlError(
-        fieldOf(field),
+        libraryField(field),
         ttlMs,
         refusal.min_ttl_ms ?? Number.NaN,
         refusal.max_ttl_ms ?? Number.NaN,
@@ -95,18 +96,4 @@ export function errorOf(refusal: Refusal, { groupId = "", ttlMs = Number.NaN }: 
     default:
       return new UnexpectedAnswerError(`the service answered ${error}: ${message}`);
   }
-}
-
-/** Where a field has another name on the wire than its own in snake_case. */
-const NAMES: Readonly<Record<string, string>> = {
-  lease_ttl_ms: "ttlMs",
-  extend_by_ms: "ttlMs",
-  instance_start_uuid: "instanceId",
-};
-
-function fieldOf(wireField: string): string {
-  return wireField
-    .split(".")
-    .map((part) => NAMES[part] ?? part.replaceAll(/_([a-z])/g, (_, letter: string) => letter.toUpperCase()))
-    .join(".");
 }

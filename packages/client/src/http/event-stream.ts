@@ -1,9 +1,9 @@
+import { type shapes, watchEvent } from "@tenure/api";
 import type { WatchEvent } from "@tenure/core";
 import type { Endpoint } from "./endpoints.js";
 import { reconnecting } from "./reconnecting.js";
 import { keepAliveMs, sseConnection } from "./sse-connection.js";
 import type { TransportParts } from "./transport.js";
-import { type EventReply, watchEvent } from "./wire.js";
 
 export interface EventStreamOptions {
   readonly parts: TransportParts;
@@ -39,13 +39,13 @@ async function* connection(
   cursor: number | string | undefined,
 ): AsyncGenerator<readonly WatchEvent[], undefined> {
   const headers: Record<string, string> = cursor === undefined ? {} : { "last-event-id": String(cursor) };
-  let replies: EventReply[] = [];
+  let replies: shapes.EventShape[] = [];
   const everyMs = keepAliveMs(silenceMs);
   const path = everyMs === undefined ? given : `${given}?keep_alive_ms=${everyMs}`;
   const opened = () => onContact(null);
   const request = { parts, method: "GET", path, headers, timeoutMs, silenceMs, opened, signal } as const;
   for await (const { id, data } of sseConnection(request, endpoint)) {
-    replies.push(data as unknown as EventReply);
+    replies.push(data as unknown as shapes.EventShape);
     if (id === null) continue;
     const shared = Number(id);
     yield replies.map((each) => watchEvent(each, shared));

@@ -10,6 +10,7 @@
  * `BackendUnavailableError` tells nothing, and its cause what each server said. What core has no class for is an
  * `HttpElectorError`.
  */
+import { pathOf } from "@tenure/api";
 import {
   type CallOptions,
   type CampaignRequest,
@@ -60,7 +61,7 @@ import {
 import { CallBatcher } from "./call-batcher.js";
 import type { Carrier } from "./carrier.js";
 import { Credentials } from "./credentials.js";
-import { ElectionCalls } from "./election-calls.js";
+import { campaignBytes, ElectionCalls } from "./election-calls.js";
 import { Endpoints } from "./endpoints.js";
 import { eventStream } from "./event-stream.js";
 import { SOCKETS } from "./exchange.js";
@@ -73,7 +74,6 @@ import { DEFAULT_SILENCE_MS, MIN_SILENCE_MS } from "./sse-connection.js";
 import { TlsMaterial } from "./tls-material.js";
 import { Transport, type TransportParts } from "./transport.js";
 import { waitInSlices } from "./wait-in-slices.js";
-import { campaignBytes } from "./wire.js";
 import { watchIterable } from "./watch-iterable.js";
 
 /** The elector over the servers of one Tenure service, for participants and operators. */
@@ -201,7 +201,7 @@ export class HttpElector implements ElectorAdmin {
     const { random, requestTimeoutMs: timeoutMs } = this.#options;
     const mark = statesAfter?.resync === true ? "!" : "@";
     const cursor = statesAfter === undefined ? number : `${number ?? 0}${mark}${statesAfter.groupId}`;
-    const options = { parts: this.#parts, random, path: "/v1/watch", cursor, maySee, timeoutMs };
+    const options = { parts: this.#parts, random, path: pathOf("watchAll"), cursor, maySee, timeoutMs };
     return watchIterable([own, this.#closing.signal], (signal) =>
       eventStream({ ...options, silenceMs, onContact, signal }),
     );

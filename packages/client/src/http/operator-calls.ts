@@ -1,10 +1,7 @@
-/**
- * What an operator asks of the service. `by` is checked and not sent: who asks is who the credentials name.
- *
- * No act is sent twice where the first may have been carried out. A second createGroup would be a CONFLICT with the first,
- * a second step-down could hit the next leader, a second delete or update what somebody else has made meanwhile, a late
- * pause could undo a resume, and a second transfer finds the first under way. Reads and heartbeats may be sent freely.
- */
+/** What an operator asks of the service. `by` is checked and not sent: who asks is who the credentials name. */
+import * as api from "@tenure/api";
+import type { shapes } from "@tenure/api";
+import type { ReplyOf } from "@tenure/api/schemas";
 import type {
   Group,
   GroupInput,
@@ -20,9 +17,7 @@ import type {
   parseStepDown,
   parseTransfer,
 } from "@tenure/core";
-import { groupPath, type ServiceCalls } from "./service-calls.js";
-import type { EventReply, GroupReply, HealthReply, LeaseReply, MemberReply } from "./wire.js";
-import * as wire from "./wire.js";
+import type { CallInput, ServiceCalls } from "./service-calls.js";
 
 interface GroupsPage {
   readonly groups: readonly Group[];
@@ -39,27 +34,21 @@ export class OperatorCalls {
   }
 
   async create(input: GroupInput, signal?: AbortSignal): Promise<Group> {
-    const body = () => ({ group_id: input.groupId, ...wire.groupPatch(input) });
-    return this.#group({ method: "POST", path: "/v1/groups", body, resend: "unsent" }, input.groupId, signal);
+    const body = () => ({ group_id: input.groupId, ...api.groupPatch(input) });
+    return this.#group({ verb: "createGroup", groupId: input.groupId, body }, signal);
   }
 
   async update(input: GroupInput, signal?: AbortSignal): Promise<Group> {
-    const { groupId } = input;
-    const body = () => wire.groupPatch(input);
-    return this.#group(
-      { method: "PATCH", path: groupPath(groupId), body, resend: "unsent" },
-      groupId,
-      signal,
-    );
+    const body = () => api.groupPatch(input);
+    return this.#group({ verb: "updateGroup", groupId: input.groupId, body }, signal);
   }
 
   async remove(groupId: string, force: boolean, signal?: AbortSignal): Promise<void> {
-    const path = `${groupPath(groupId)}${force ? "?force=true" : ""}`;
-    await this.#calls.ask({ method: "DELETE", path, resend: "unsent", asked: { groupId } }, signal);
+    await this.#calls.ask({ verb: "deleteGroup", groupId, query: force ? { force: "true" } : {} }, signal);
   }
 
   async group(groupId: string, signal?: AbortSignal): Promise<Group> {
-    return this.#group({ method: "GET", path: groupPath(groupId), resend: "freely" }, groupId, signal);
+    return this.#group({ verb: "group", groupId }, signal);
   }
 
   /** The service filters by what it lets the caller see; `maySee` narrows that here, over as many pages as it takes. */
@@ -83,14 +72,13 @@ export class OperatorCalls {
     { prefix, limit, cursor }: Parsed<typeof parseGroupsQuery>,
     signal: AbortSignal | undefined,
   ): Promise<GroupsPage> {
-    const query = new URLSearchParams({ limit: String(limit) });
-    if (prefix !== "") query.set("prefix", prefix);
-    if (cursor !== null) query.set("cursor", cursor);
-    const page = await this.#calls.ask<{ groups: readonly GroupReply[]; cursor: string | null }>(
-      { method: "GET", path: `/v1/groups?${query.toString()}`, resend: "freely" },
-      signal,
-    );
-    return { groups: page.groups.map(wire.groupOf), cursor: page.cursor };
+    const query = {
+      limit: String(limit),
+      ...(prefix === "" ? {} : { prefix }),
+      ...(cursor === null ? {} : { cursor }),
+    };
+    const page = await this.#calls.ask<ReplyOf<"groups">>({ verb: "groups", query }, signal);
+    return { groups: page.groups.map(api.groupOf), cursor: page.cursor };
   }
 
   async stepDown(
@@ -103,7 +91,7 @@ export class OperatorCalls {
       ...(banMs === 0 ? {} : { ban_ms: banMs }),
       ...(force ? { force } : {}),
     });
-    await this.#act(groupId, "step-down", body, signal);
+    await this.#calls.ask({ verb: "stepDown", groupId, body }, signal);
   }
 
   async transfer(
@@ -111,33 +99,27 @@ export class OperatorCalls {
     signal?: AbortSignal,
   ): Promise<Leader> {
     const { toNodeId, timeoutMs, allowCold } = transfer;
-    const { leader } = await this.#calls.ask<{ leader: LeaseReply }>(
-      {
-        method: "POST",
-        path: groupPath(groupId, "transfer"),
-        body: () => ({
-          ...(toNodeId === null ? {} : { to_node_id: toNodeId }),
-          timeout_ms: timeoutMs,
-          ...(allowCold ? { allow_cold: true } : {}),
-          ...because(reason),
-        }),
-        resend: "unsent",
-        // It answers when it is settled.
-        waitMs: timeoutMs,
-        asked: { groupId },
-      },
+    const body = () => ({
+      ...(toNodeId === null ? {} : { to_node_id: toNodeId }),
+      timeout_ms: timeoutMs,
+      ...(allowCold ? { allow_cold: true } : {}),
+      ...because(reason),
+    });
+    // It answers when it is settled.
+    const { leader } = await this.#calls.ask<ReplyOf<"transfer">>(
+      { verb: "transfer", groupId, body, waitMs: timeoutMs },
       signal,
     );
-    return wire.leaderOf(leader);
+    return api.leaderOf(leader);
   }
 
   async pause({ groupId, reason, forMs }: Parsed<typeof parsePause>, signal?: AbortSignal): Promise<void> {
     const body = () => ({ ...(forMs === null ? {} : { for_ms: forMs }), ...because(reason) });
-    await this.#act(groupId, "pause", body, signal);
+    await this.#calls.ask({ verb: "pause", groupId, body }, signal);
   }
 
   async resume({ groupId, reason }: Parsed<typeof parseResume>, signal?: AbortSignal): Promise<void> {
-    await this.#act(groupId, "resume", () => because(reason), signal);
+    await this.#calls.ask({ verb: "resume", groupId, body: () => because(reason) }, signal);
   }
 
   async heartbeat(
@@ -149,62 +131,30 @@ export class OperatorCalls {
       ...(metadata === null ? {} : { metadata }),
       ...(ready === null ? {} : { ready }),
     });
-    const path = groupPath(groupId, "heartbeat");
-    await this.#calls.ask({ method: "POST", path, body, resend: "freely", asked: { groupId } }, signal);
+    await this.#calls.ask({ verb: "heartbeat", groupId, body }, signal);
   }
 
   async members(groupId: string, signal?: AbortSignal): Promise<readonly Member[]> {
-    const path = groupPath(groupId, "members");
-    const { members } = await this.#calls.ask<{ members: readonly MemberReply[] }>(
-      { method: "GET", path, resend: "freely", asked: { groupId } },
-      signal,
-    );
-    return members.map(wire.memberOf);
+    const { members } = await this.#calls.ask<ReplyOf<"members">>({ verb: "members", groupId }, signal);
+    return members.map(api.memberOf);
   }
 
   async health(groupId: string, signal?: AbortSignal): Promise<readonly MemberHealth[]> {
-    const path = groupPath(groupId, "health");
-    const { members } = await this.#calls.ask<{ members: readonly HealthReply[] }>(
-      { method: "GET", path, resend: "freely", asked: { groupId } },
-      signal,
-    );
-    return members.map((reply) => ({
-      ...wire.memberOf(reply),
-      state: reply.state,
-      reason: reply.reason,
-      sinceMs: reply.since_ms,
-    }));
+    const { members } = await this.#calls.ask<ReplyOf<"health">>({ verb: "health", groupId }, signal);
+    return members.map(api.memberHealthOf);
   }
 
   async history(groupId: string, signal?: AbortSignal): Promise<readonly LeadershipEvent[]> {
-    const path = groupPath(groupId, "history");
-    const { events } = await this.#calls.ask<{ events: readonly EventReply[] }>(
-      { method: "GET", path, resend: "freely", asked: { groupId } },
-      signal,
-    );
-    return events.map(wire.historyEvent);
+    const { events } = await this.#calls.ask<ReplyOf<"history">>({ verb: "history", groupId }, signal);
+    return events.map(api.historyEvent);
   }
 
   async ping(signal?: AbortSignal): Promise<void> {
-    await this.#calls.ask({ method: "GET", path: "/readyz", resend: "freely" }, signal);
+    await this.#calls.ask({ verb: "ping" }, signal);
   }
 
-  async #group(
-    input: Omit<Parameters<ServiceCalls["ask"]>[0], "asked">,
-    groupId: string,
-    signal: AbortSignal | undefined,
-  ): Promise<Group> {
-    return wire.groupOf(await this.#calls.ask<GroupReply>({ ...input, asked: { groupId } }, signal));
-  }
-
-  async #act(
-    groupId: string,
-    verb: string,
-    body: () => unknown,
-    signal: AbortSignal | undefined,
-  ): Promise<void> {
-    const path = groupPath(groupId, verb);
-    await this.#calls.ask({ method: "POST", path, body, resend: "unsent", asked: { groupId } }, signal);
+  async #group(input: CallInput, signal: AbortSignal | undefined): Promise<Group> {
+    return api.groupOf(await this.#calls.ask<shapes.GroupShape>(input, signal));
   }
 }
 

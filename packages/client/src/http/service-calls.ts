@@ -1,14 +1,23 @@
-/** Calls to the service by verb: where each goes, how long it may take, whether it may be sent twice. */
+/** Calls to the service by verb. Where a call goes, and whether it may be sent twice, is what the table of verbs says. */
+import { pathOf, PREFER_METADATA, type Verb, type VerbName, VERBS } from "@tenure/api";
 import { type Asked, errorOf, isRefusal, type Refusal } from "./errors.js";
 import { type Answered, bodyOf, type Call, type Transport } from "./transport.js";
 
-export interface CallInput extends Pick<Call, "method" | "path" | "body" | "resend" | "headers"> {
-  readonly asked?: Asked;
+export interface CallInput extends Pick<Call, "body"> {
+  readonly verb: VerbName;
+  /** Of a verb whose path names one. */
+  readonly groupId?: string;
+  readonly query?: Readonly<Record<string, string>>;
+  /** What a refusal does not repeat. */
+  readonly ttlMs?: number;
   readonly timeoutMs?: number;
   readonly waitMs?: number;
   /** A refusal that is an outcome of its own here. */
   readonly expect?: string;
 }
+
+/** The answers show the metadata of a leader only to who asks. */
+const FULL = { prefer: PREFER_METADATA } as const;
 
 export type Outcome<T> =
   | { readonly kind: "done"; readonly body: T; readonly answered: Answered }
@@ -25,19 +34,25 @@ export class ServiceCalls {
   }
 
   async call<T>(input: CallInput, signal?: AbortSignal): Promise<Outcome<T>> {
-    const { asked, expect, timeoutMs = this.#timeoutMs, ...rest } = input;
-    const answered = await this.#tracked(this.#transport.call({ ...rest, timeoutMs, signal }));
-    const { body } = answered;
-    if (answered.status < 400) return { kind: "done", body: bodyOf<T>(answered), answered };
-    if (!isRefusal(body)) return { kind: "done", body: bodyOf<T>(answered), answered };
-    if (body.error === expect) return { kind: "expected", refusal: body };
-    throw errorOf(body, asked);
+    const { verb, groupId, query = {}, expect, timeoutMs = this.#timeoutMs, body, waitMs } = input;
+    const { method, resend, prefer }: Verb = VERBS[verb];
+    const texts = new URLSearchParams(query).toString();
+    const path = `${pathOf(verb, groupId)}${texts === "" ? "" : `?${texts}`}`;
+    const headers = prefer === true ? FULL : undefined;
+    const answered = await this.#tracked(
+      this.#transport.call({ method, path, body, headers, resend, timeoutMs, waitMs, signal }),
+    );
+    const { body: said } = answered;
+    if (answered.status < 400 || !isRefusal(said))
+      return { kind: "done", body: bodyOf<T>(answered), answered };
+    if (said.error === expect) return { kind: "expected", refusal: said };
+    throw errorOf(said, asked(input));
   }
 
   /** Where every refusal is an error. */
   async ask<T>(input: CallInput, signal?: AbortSignal): Promise<T> {
     const outcome = await this.call<T>(input, signal);
-    if (outcome.kind === "expected") throw errorOf(outcome.refusal, input.asked);
+    if (outcome.kind === "expected") throw errorOf(outcome.refusal, asked(input));
     return outcome.body;
   }
 
@@ -54,6 +69,6 @@ export class ServiceCalls {
   }
 }
 
-export function groupPath(groupId: string, verb = ""): string {
-  return `/v1/groups/${encodeURIComponent(groupId)}${verb === "" ? "" : `/${verb}`}`;
+function asked({ groupId, ttlMs }: CallInput): Asked {
+  return { ...(groupId === undefined ? {} : { groupId }), ...(ttlMs === undefined ? {} : { ttlMs }) };
 }

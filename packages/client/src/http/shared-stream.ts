@@ -2,12 +2,12 @@
  * One connection that watches many groups. After every break it goes on, each group from its own cursor: nothing is missed
  * and nothing told twice.
  */
+import { pathOf, type shapes, watchEvent } from "@tenure/api";
 import type { WatchEvent } from "@tenure/core";
 import { errorOf, isRefusal, UnexpectedAnswerError } from "./errors.js";
 import { reconnecting } from "./reconnecting.js";
 import { keepAliveMs, sseConnection } from "./sse-connection.js";
 import type { TransportParts } from "./transport.js";
-import { type EventReply, watchEvent } from "./wire.js";
 
 /** One group's part in a stream. It is told events until it fails, once. */
 export interface GroupSubscription {
@@ -81,7 +81,7 @@ export class SharedStream {
       const request = {
         parts,
         method: "POST",
-        path: "/v1/watch",
+        path: pathOf("watchMany"),
         body: this.#body(silenceMs),
         timeoutMs,
         silenceMs,
@@ -122,7 +122,7 @@ export class SharedStream {
       this.leave(subscription);
       return subscription.fail(errorOf(data, { groupId }));
     }
-    const reply = data as unknown as EventReply;
+    const reply = data as unknown as shapes.NumberedEvent;
     if (reply.number === undefined) throw new UnexpectedAnswerError("an event came without its number");
     subscription.cursor = reply.number;
     subscription.take(watchEvent(reply, reply.number));
