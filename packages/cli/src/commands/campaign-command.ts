@@ -1,3 +1,4 @@
+import { toldLease } from "@tenure/api";
 import { randomUUID } from "node:crypto";
 import {
   type CampaignRequest,
@@ -15,7 +16,6 @@ import { type ConnectionFlags, defaultNodeId } from "../frame/connection.js";
 import { tellDuration, tellTime } from "../frame/duration.js";
 import { durationOption, electorCommand, withExamples } from "../frame/elector-command.js";
 import { parseWhole } from "../frame/numbers.js";
-import { leaseShape } from "../frame/shapes.js";
 import type { ExitCode, OutputFlags, Shell } from "../frame/shell.js";
 
 interface CampaignFlags extends ConnectionFlags, OutputFlags {
@@ -81,7 +81,7 @@ async function campaign(
   shell.say(
     {
       is_leader: true,
-      leader: leaseShape(leader),
+      leader: toldLease(leader),
       instance_start_uuid: request.instanceId,
       lead_for_ms: leadForMs,
       ...(confirmed ? { confirmed } : {}),
@@ -111,7 +111,7 @@ function lost(
   shell.say(
     {
       is_leader: false,
-      leader: leader === null ? null : leaseShape(leader),
+      leader: leader === null ? null : toldLease(leader),
       retry_after_ms: retryAfterMs,
       ...(heldBack === undefined ? {} : { held_back: heldBack }),
     },

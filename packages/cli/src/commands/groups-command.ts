@@ -1,4 +1,5 @@
 /** `tenure groups`: list, show, create, update, delete. */
+import { FULL, groupShape } from "@tenure/api";
 import type { ElectorAdmin, Group, GroupHold, GroupInput, PolicyInput } from "@tenure/core";
 import { type Command, Option } from "commander";
 import { EXIT } from "../exit-codes.js";
@@ -6,7 +7,6 @@ import { type ConnectionFlags, defaultOperator } from "../frame/connection.js";
 import { parseDuration, tellDuration } from "../frame/duration.js";
 import { electorCommand, newCommand, withExamples } from "../frame/elector-command.js";
 import { parseShare } from "../frame/numbers.js";
-import { groupShape } from "../frame/shapes.js";
 import type { OutputFlags, Shell } from "../frame/shell.js";
 import { table } from "../frame/table.js";
 
@@ -65,7 +65,7 @@ function listCommand(shell: Shell): Command {
         const rows = groups.map((group) => [group.groupId, stateOf(group), String(group.term)]);
         const lines =
           rows.length === 0 ? ["there are no groups"] : table([["GROUP", "LEADER", "TERM"], ...rows]);
-        shell.say({ groups: groups.map(groupShape) }, ...lines);
+        shell.say({ groups: groups.map((each) => groupShape(each, FULL)) }, ...lines);
         return EXIT.done;
       }),
     );
@@ -218,5 +218,5 @@ function tellGroup(shell: Shell, group: Group): void {
     ],
     ["allowed nodes", allowedNodes === null ? "all" : allowedNodes.join(", ")],
   ];
-  shell.say(groupShape(group), ...table(rows));
+  shell.say(groupShape(group, FULL), ...table(rows));
 }

@@ -1,9 +1,9 @@
+import { historyShape } from "@tenure/api";
 import type { Command } from "commander";
 import { EXIT } from "../exit-codes.js";
 import type { ConnectionFlags } from "../frame/connection.js";
 import { tellTime } from "../frame/duration.js";
 import { electorCommand, withExamples } from "../frame/elector-command.js";
-import { historyShape } from "../frame/shapes.js";
 import type { OutputFlags, Shell } from "../frame/shell.js";
 import { tellChange } from "./tell-event.js";
 

@@ -1,9 +1,9 @@
+import { memberShape } from "@tenure/api";
 import type { Command } from "commander";
 import { EXIT } from "../exit-codes.js";
 import type { ConnectionFlags } from "../frame/connection.js";
 import { tellDuration } from "../frame/duration.js";
 import { electorCommand, withExamples } from "../frame/elector-command.js";
-import { memberShape } from "../frame/shapes.js";
 import type { OutputFlags, Shell } from "../frame/shell.js";
 import { table } from "../frame/table.js";
 

@@ -1,3 +1,4 @@
+import { toldLease } from "@tenure/api";
 import { DEFAULT_DRIFT_RATIO, LedTerm, type NotLeader, sendMoment } from "@tenure/core";
 import type { Command } from "commander";
 import { EXIT } from "../exit-codes.js";
@@ -5,7 +6,6 @@ import { type ConnectionFlags, defaultNodeId } from "../frame/connection.js";
 import { tellDuration } from "../frame/duration.js";
 import { durationOption, electorCommand, withExamples } from "../frame/elector-command.js";
 import { parseWhole } from "../frame/numbers.js";
-import { leaseShape } from "../frame/shapes.js";
 import type { ExitCode, OutputFlags, Shell } from "../frame/shell.js";
 
 interface ClaimFlags extends ConnectionFlags, OutputFlags {
@@ -33,7 +33,7 @@ export function renewCommand(shell: Shell): Command {
         shell.say(
           {
             ok: true,
-            leader: leaseShape(leader),
+            leader: toldLease(leader),
             lead_for_ms: leadForMs,
             ...(mandate === undefined ? {} : { token: mandate }),
             ...(transferTo === undefined ? {} : { transfer_to: transferTo }),

@@ -1,10 +1,10 @@
+import { eventShape } from "@tenure/api";
 import { BackendUnavailableError, type ElectorAdmin, sleep, type WatchEvent } from "@tenure/core";
 import type { Command } from "commander";
 import { EXIT } from "../exit-codes.js";
 import type { ConnectionFlags } from "../frame/connection.js";
 import { electorCommand, withExamples } from "../frame/elector-command.js";
 import { parseWhole } from "../frame/numbers.js";
-import { watchShape } from "../frame/shapes.js";
 import type { ExitCode, OutputFlags, Shell } from "../frame/shell.js";
 import { tellEvent } from "./tell-event.js";
 
@@ -63,5 +63,8 @@ export async function watchEvents(
 }
 
 function show(shell: Shell, event: WatchEvent): void {
-  shell.say(watchShape(event), tellEvent(event.groupId, event));
+  shell.say(
+    { ...eventShape(event.groupId, event), cursor: String(event.cursor) },
+    tellEvent(event.groupId, event),
+  );
 }

@@ -1,9 +1,9 @@
+import { FULL, groupShape, historyShape } from "@tenure/api";
 import type { Command } from "commander";
 import { EXIT } from "../exit-codes.js";
 import type { ConnectionFlags } from "../frame/connection.js";
 import { electorCommand, withExamples } from "../frame/elector-command.js";
 import { parseWhole } from "../frame/numbers.js";
-import { groupShape, historyShape } from "../frame/shapes.js";
 import type { OutputFlags, Shell } from "../frame/shell.js";
 import { explain } from "./explain.js";
 
@@ -26,7 +26,7 @@ export function whyCommand(shell: Shell): Command {
         const sentences = explain({ group, events, members, nowMs: shell.clock.wallMs() }, flags.terms);
         shell.say(
           {
-            group: groupShape(group),
+            group: groupShape(group, FULL),
             sentences,
             events: events.map((event) => historyShape(groupId, event)),
           },
