@@ -1,46 +1,54 @@
 import { parseArgs } from "node:util";
-import { CHECKS } from "./checks/check.js";
-import { loadCore } from "./core-module.js";
-import type { Mutant } from "./mutants/mutant.js";
-import { loadCopy } from "./mutants/mutant-loader.js";
-import { MUTANTS } from "./mutants/mutants.js";
-import { PEER_PROFILES } from "./peers/peer-profile.js";
-import { runPeers } from "./peers/peers-main.js";
-import { Pool } from "./pool.js";
-import { PROFILES, profileNamed } from "./profile.js";
-import type { BatchReport } from "./run-schedules.js";
-import { hunt, summarize, survey } from "./survey.js";
-import { World } from "./world.js";
+import type { Mutant } from "./harness/mutant.js";
+import { Pool } from "./harness/pool.js";
+import { recordSeeds } from "./harness/recorded-seeds.js";
+import { commandOf, DEFAULT_PROFILE, mutantNamed, profileOf, type Simulation } from "./harness/simulation.js";
+import { SIMULATIONS } from "./harness/simulations.js";
+import { hunt, huntIn, summarize, survey, violationsIn } from "./harness/survey.js";
+
+const { core: CORE, peers: PEERS } = SIMULATIONS;
+
+const DEFAULT_SEEDS = 200;
 
 const HELP = `Usage: npm run sim -- [options]
 
 Runs elections in virtual time: real electors around one store, with bad clocks, networks, stores and processes. Every
 schedule follows from its seed. All cores are used.
 
-  --seeds N         how many schedules of each profile (default 200)
+  --seeds N         how many schedules of each profile (default ${DEFAULT_SEEDS}; of each mutant ${CORE.huntLimit}, with --peers ${PEERS.huntLimit})
   --total N         how many schedules in all, shared among the profiles: --profile all --total 20000
   --from SEED       the first seed (default 1)
-  --profile NAME    ${Object.keys(PROFILES).join(", ")} or all (default usual)
-  --mutant NAME     core or client with one rule switched off; several by commas, or all: which checker notices, and
-                    from which seed on
+  --profile NAME    ${CORE.profiles.join(", ")} or all (default ${DEFAULT_PROFILE})
+  --mutant NAME     a package with one rule switched off; several by commas, or all: which checker notices, and from
+                    which seed on
   --full            with --mutant: run all seeds and count, not only until the first is caught
+  --record          with --mutant: keep the seeds at which the mutants are caught for the tests, in simulation/seeds
   --core DIR        another build of core (its dist folder) with this test kit, to compare the two
-  --peers           quorum leases between peers instead; its profiles are ${Object.keys(PEER_PROFILES).join(", ")}
+  --peers           quorum leases between peers instead; its profiles are ${PEERS.profiles.join(", ")}
   --verbose         print the trace of one schedule (--from SEED)
   --list            mutants and checkers
   --help`;
 
-const MOST_SHOWN = 8;
+const MAX_SHOWN = 8;
+
+interface Run {
+  readonly simulation: Simulation;
+  readonly profile: string | undefined;
+  readonly from: number;
+  readonly count: number;
+  readonly core: string | undefined;
+}
 
 async function main(): Promise<number> {
   const { values } = parseArgs({
     options: {
-      seeds: { type: "string", default: "200" },
+      seeds: { type: "string" },
       total: { type: "string" },
       from: { type: "string", default: "1" },
       profile: { type: "string" },
       mutant: { type: "string" },
       full: { type: "boolean", default: false },
+      record: { type: "boolean", default: false },
       core: { type: "string" },
       peers: { type: "boolean", default: false },
       verbose: { type: "boolean", default: false },
@@ -49,53 +57,47 @@ async function main(): Promise<number> {
     },
   });
   if (values.help) return print(HELP);
-  const seeds = wholeNumber(values.seeds, "--seeds");
-  const from = wholeNumber(values.from, "--from");
-  if (values.peers) {
-    const { profile, mutant, verbose } = values;
-    const profiles = profile === "all" ? Object.keys(PEER_PROFILES).length : 1;
-    const count =
-      values.total === undefined ? seeds : Math.ceil(wholeNumber(values.total, "--total") / profiles);
-    return runPeers({ from, count, profile, mutant, verbose, list: values.list }, print);
-  }
-  if (values.list) return list();
-  const mutants = mutantsNamed(values.mutant);
-  const { core } = values;
-  if (values.verbose) return replay(from, values.profile, mutants[0], core);
-  const profiles = values.profile === "all" ? Object.keys(PROFILES) : [values.profile ?? "usual"];
-  profiles.forEach(profileNamed);
-  const { total } = values;
-  const count = total === undefined ? seeds : Math.ceil(wholeNumber(total, "--total") / profiles.length);
+  const simulation = values.peers ? PEERS : CORE;
+  if (values.list) return list(simulation);
+  const { profile, core, total } = values;
+  if (core !== undefined && values.peers) throw new Error("--core is not for --peers");
+  if (values.record && (profile !== undefined || core !== undefined || values.mutant === undefined))
+    throw new Error("--record needs --mutant, and neither --profile nor --core");
+  const profiles = profilesNamed(simulation, profile);
+  const usual = values.mutant === undefined ? DEFAULT_SEEDS : simulation.huntLimit;
+  const count =
+    total === undefined
+      ? wholeNumber(values.seeds ?? `${usual}`, "--seeds")
+      : Math.ceil(wholeNumber(total, "--total") / profiles.length);
+  const run = { simulation, profile, from: wholeNumber(values.from, "--from"), count, core };
+  const mutants = mutantsNamed(simulation, values.mutant);
+  if (values.verbose) return replay(run, mutants[0]);
   const pool = Pool.start();
   try {
-    if (mutants.length === 0) return await runClean(pool, profiles, from, count, core);
-    return await runMutants(pool, mutants, from, count, values.full, values.profile, core);
+    if (mutants.length === 0) return await runClean(pool, run, profiles);
+    return await runMutants(pool, run, mutants, values);
   } finally {
     await pool[Symbol.asyncDispose]();
   }
 }
 
-async function runClean(
-  pool: Pool,
-  profiles: readonly string[],
-  from: number,
-  count: number,
-  core: string | undefined,
-): Promise<number> {
+async function runClean(pool: Pool, run: Run, profiles: readonly string[]): Promise<number> {
+  const { simulation, from, count, core } = run;
   let violations = 0;
   let schedules = 0;
   const sinceMs = performance.now();
   for (const profile of profiles) {
     const startMs = performance.now();
-    const report = await survey(pool, { profile, from, count, core });
-    schedules += report.schedules;
-    print(`${profile}: ${rate(report.schedules, startMs)}, ${describeFigures(report)}`);
-    if (report.caught.length > 0) print(`  ${summarize(report.caught)}`);
-    for (const { code, seed, atMs, what } of report.caught.slice(0, MOST_SHOWN)) {
-      print(`  ${code} (${CHECKS[code]}) seed ${seed} at ${atMs.toFixed(1)} ms: ${what}`);
-      print(`     npm run sim -- --profile ${profile} --from ${seed} --verbose`);
+    const reports = await survey(pool, simulation, { profile, from, count, core });
+    const caught = violationsIn(reports);
+    schedules += reports.length;
+    violations += caught.length;
+    print(`${profile}: ${rate(reports.length, startMs)}, ${simulation.describe(reports)}`);
+    if (caught.length > 0) print(`  ${summarize(caught)}`);
+    for (const { code, seed, atMs, what } of caught.slice(0, MAX_SHOWN)) {
+      print(`  ${code} (${simulation.checks[code]}) seed ${seed} at ${atMs.toFixed(1)} ms: ${what}`);
+      print(`     ${commandOf(simulation)} --profile ${profile} --from ${seed} --verbose`);
     }
-    violations += report.caught.length;
   }
   const found = violations === 0 ? "no violations" : `${violations} violations`;
   print(`${found} in ${rate(schedules, sinceMs)}, ${profiles.length} profiles`);
@@ -104,42 +106,43 @@ async function runClean(
 
 async function runMutants(
   pool: Pool,
+  { simulation, from, count, profile, core }: Run,
   mutants: readonly Mutant[],
-  from: number,
-  count: number,
-  full: boolean,
-  profile: string | undefined,
-  core: string | undefined,
+  { full, record }: { readonly full: boolean; readonly record: boolean },
 ): Promise<number> {
   let survivors = 0;
+  const seeds = new Map<string, number>();
+  const huntOne = async (mutant: Mutant): Promise<string> => {
+    const scripted = await simulation.play(mutant);
+    if (scripted.some((violation) => simulation.shows(mutant, violation)) && !full)
+      return `by script ${scripted.map(({ code }) => code).join(", ")}`;
+    const batch = { profile: profileOf(mutant), mutant: mutant.name, from, count, core };
+    const { schedules, caught } = full
+      ? huntIn(await survey(pool, simulation, batch), simulation, mutant)
+      : await hunt(pool, simulation, mutant, { from, limit: count, core });
+    if (caught[0] !== undefined) seeds.set(mutant.name, caught[0].seed);
+    else survivors++;
+    return caught.length === 0 ? `not caught in ${schedules} schedules` : summarize(caught);
+  };
   await Promise.all(
     mutants.map(async (original) => {
       const mutant = profile === undefined ? original : { ...original, profile };
-      const job = { mutant: mutant.name, profile: mutant.profile ?? "usual", from, count, core };
-      const report = full ? await survey(pool, job) : await hunt(pool, mutant, from, count, core);
-      if (report.caught.length === 0) survivors++;
-      const result =
-        report.caught.length === 0 ? `not caught in ${report.schedules} schedules` : summarize(report.caught);
-      print(`${mutant.name.padEnd(31)} ${job.profile.padEnd(14)} ${result}`);
+      const result = await huntOne(mutant);
+      print(`${mutant.name.padEnd(31)} ${profileOf(mutant).padEnd(14)} ${result}`);
     }),
   );
+  if (record) recordSeeds(simulation, seeds);
   print(
     survivors === 0 ? `all ${mutants.length} mutants caught` : `${survivors} of ${mutants.length} not caught`,
   );
   return survivors === 0 ? 0 : 1;
 }
 
-async function replay(
-  seed: number,
-  profileName: string | undefined,
-  mutant: Mutant | undefined,
-  core: string | undefined,
-): Promise<number> {
-  const isThisOne = mutant === undefined && core === undefined;
-  const modules = isThisOne ? await loadCore() : await loadCopy(core, mutant);
-  const profile = profileNamed(profileName ?? mutant?.profile ?? "usual");
-  const report = await new World({ seed, profile, modules, print }).run();
-  for (const { code, what } of report.violations) print(`${code} (${CHECKS[code]}): ${what}`);
+async function replay({ simulation, from: seed, profile, core }: Run, mutant?: Mutant): Promise<number> {
+  const modules = await simulation.load(mutant, core);
+  const named = profile ?? (mutant === undefined ? DEFAULT_PROFILE : profileOf(mutant));
+  const report = await simulation.run(modules, { seed, profile: named, print });
+  for (const { code, what } of report.violations) print(`${code} (${simulation.checks[code]}): ${what}`);
   print(`trace ${report.digest}`);
   return report.violations.length === 0 ? 0 : 1;
 }
@@ -149,29 +152,23 @@ function rate(schedules: number, sinceMs: number): string {
   return `${schedules} schedules in ${seconds.toFixed(1)} s (${(schedules / seconds).toFixed(1)} a second)`;
 }
 
-function describeFigures({ figures }: BatchReport): string {
-  return (
-    `${figures.terms} terms, ${figures.elections} stints led, ${figures.reads} reads, ${figures.events} watched events, ` +
-    `${figures.resyncs} resyncs, ${figures.uncertain} uncertain writes, ${figures.conflicts} conflicts, ` +
-    `${figures.uselessGrants} useless grants, ${(figures.ghostMs / 1000).toFixed(1)} s of ghosts`
-  );
-}
-
-function list(): number {
-  for (const { name, rule, profile } of MUTANTS)
-    print(`${name.padEnd(31)} ${(profile ?? "usual").padEnd(14)} ${rule}`);
-  for (const [code, what] of Object.entries(CHECKS)) print(`${code.padEnd(4)} ${what}`);
+function list({ mutants, checks }: Simulation): number {
+  for (const mutant of mutants)
+    print(`${mutant.name.padEnd(31)} ${profileOf(mutant).padEnd(14)} ${mutant.rule}`);
+  for (const [code, what] of Object.entries(checks)) print(`${code.padEnd(4)} ${what}`);
   return 0;
 }
 
-function mutantsNamed(name: string | undefined): readonly Mutant[] {
-  if (name === undefined) return [];
-  if (name === "all") return MUTANTS;
-  return name.split(",").map((each) => {
-    const mutant = MUTANTS.find((known) => known.name === each);
-    if (mutant === undefined) throw new Error(`no mutant ${each}; --list shows them`);
-    return mutant;
-  });
+function profilesNamed({ profiles }: Simulation, name = DEFAULT_PROFILE): readonly string[] {
+  if (name === "all") return profiles;
+  if (!profiles.includes(name)) throw new Error(`no profile ${name}; there are ${profiles.join(", ")}`);
+  return [name];
+}
+
+function mutantsNamed(simulation: Simulation, names: string | undefined): readonly Mutant[] {
+  if (names === undefined) return [];
+  if (names === "all") return simulation.mutants;
+  return names.split(",").map((name) => mutantNamed(simulation, name));
 }
 
 function wholeNumber(text: string, option: string): number {

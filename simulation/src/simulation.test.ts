@@ -1,14 +1,11 @@
 import { afterAll, describe, expect, it } from "vitest";
 import { loadCore } from "./core-module.js";
-import { MUTANTS } from "./mutants/mutants.js";
-import { Pool } from "./pool.js";
-import { profileNamed } from "./profile.js";
-import { hunt, survey } from "./survey.js";
-import { World } from "./world.js";
+import { CORE_SIMULATION } from "./core-simulation.js";
+import { Pool } from "./harness/pool.js";
+import { huntRecorded, readSeeds } from "./harness/recorded-seeds.js";
+import { survey, violationsIn } from "./harness/survey.js";
 
 const MINUTES = 60_000;
-/** No mutant may outlive so many schedules; the hardest take about half of it. */
-const LIMIT = 400;
 
 const pool = Pool.start();
 afterAll(() => pool[Symbol.asyncDispose]());
@@ -39,11 +36,12 @@ describe("the rules as they stand", () => {
     "hold in a world of the kind %s, in each of %i schedules",
     { timeout: 10 * MINUTES },
     async (profile, count) => {
-      const report = await survey(pool, { profile, from: 1, count });
-      expect(report.caught).toEqual([]);
-      expect(report.schedules).toBe(count);
+      const reports = await survey(pool, CORE_SIMULATION, { profile, from: 1, count });
+      expect(violationsIn(reports)).toEqual([]);
+      expect(reports.length).toBe(count);
+      const terms = reports.reduce((total, { figures }) => total + figures.terms, 0);
       // Where leases are long there are few.
-      expect(report.figures.terms).toBeGreaterThan((profile === "frozen-servers" ? 2 : 5) * count);
+      expect(terms).toBeGreaterThan((profile === "frozen-servers" ? 2 : 5) * count);
     },
   );
 });
@@ -53,29 +51,33 @@ it(
   { timeout: 10 * MINUTES },
   async () => {
     const [usual, jumping] = await Promise.all(
-      ["usual", "wall-jumps"].map((profile) => survey(pool, { profile, from: 5001, count: 50 })),
+      ["usual", "wall-jumps"].map((profile) =>
+        survey(pool, CORE_SIMULATION, { profile, from: 5001, count: 50 }),
+      ),
     );
     expect(jumping).toEqual(usual);
   },
 );
 
 describe("each rule is needed", () => {
-  it.concurrent.each(MUTANTS)("$name is caught: $rule", { timeout: 10 * MINUTES }, async (mutant) => {
-    const report = await hunt(pool, mutant, 1, LIMIT);
-    expect(report.caught, `not caught in ${report.schedules} schedules`).not.toEqual([]);
+  const { mutants } = CORE_SIMULATION;
+  const seeds = readSeeds(CORE_SIMULATION);
+
+  it.concurrent.each(mutants)("$name is caught: $rule", { timeout: 10 * MINUTES }, async (mutant) => {
+    const found = await huntRecorded(pool, CORE_SIMULATION, mutant, seeds[mutant.name], console.warn);
+    expect(found.caught, `not caught in ${found.schedules} schedules`).not.toEqual([]);
     // Caught by what it does to the election, not by falling over.
-    expect(report.caught.map((each) => each.code)).not.toContain("E1");
+    expect(found.caught.map((each) => each.code)).not.toContain("E1");
   });
 });
 
 describe("a seed", () => {
   it.each(["usual", "groups", "churn", "elections", "frozen-servers"])(
     "gives the same %s schedule again, to the last line of its trace",
-    async (name) => {
+    async (profile) => {
       const modules = await loadCore();
-      const profile = profileNamed(name);
       const digests = async (seed: number) =>
-        (await new World({ seed, profile, modules, traced: true }).run()).digest;
+        (await CORE_SIMULATION.run(modules, { seed, profile, traced: true })).digest;
       // Side by side with others, and alone.
       const first = await Promise.all([11, 12, 13].map(digests));
       const second = [];

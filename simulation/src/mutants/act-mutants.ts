@@ -1,5 +1,5 @@
 /** Mutants of what operators ask for: an act that is answered as done and is not. */
-import type { Mutant } from "./mutant.js";
+import type { Mutant } from "../harness/mutant.js";
 
 const operate = "rules/operate.js";
 const configure = "rules/configure.js";

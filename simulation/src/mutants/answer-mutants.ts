@@ -1,5 +1,5 @@
 /** Mutants of the rules on writes and answers: what a yes and a no stand on. */
-import type { Mutant, Patch } from "./mutant.js";
+import type { Mutant, Patch } from "../harness/mutant.js";
 
 const engine = "elector/engine.js";
 const campaigns = "elector/campaigns.js";

@@ -1,5 +1,5 @@
 /** Mutants of the client library: what an `Election` promises to the process that it runs in. */
-import type { Mutant, Patch } from "./mutant.js";
+import type { Mutant, Patch } from "../harness/mutant.js";
 
 function patch(file: string, find: string, replace: string): Patch {
   return { package: "client", file: `election/${file}`, find, replace };

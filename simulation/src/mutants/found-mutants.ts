@@ -1,5 +1,5 @@
 /** Mutants that bring back defects which were in the core once, so that none of them comes back unnoticed. */
-import type { Mutant } from "./mutant.js";
+import type { Mutant } from "../harness/mutant.js";
 
 const engine = "elector/engine.js";
 const attend = "rules/attend.js";

@@ -1,5 +1,5 @@
 /** Mutants of the client over HTTP: what it does about a server that has stopped answering. */
-import type { Mutant, Patch } from "./mutant.js";
+import type { Mutant, Patch } from "../harness/mutant.js";
 
 function patch(file: string, find: string, replace: string): Patch {
   return { package: "client", file, find, replace };

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import type { CoreModule } from "../core-module.js";
-import type { Mutant, Patch } from "./mutant.js";
+import type { Mutant, Patch } from "../harness/mutant.js";
 
 /**
  * `from` is the dist folder of the core to run: this one, or one built elsewhere, which then runs with the test kit of this

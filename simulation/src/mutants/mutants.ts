@@ -3,7 +3,7 @@ import { ANSWER_MUTANTS } from "./answer-mutants.js";
 import { ELECTION_MUTANTS } from "./election-mutants.js";
 import { FOUND_MUTANTS } from "./found-mutants.js";
 import { HTTP_MUTANTS } from "./http-mutants.js";
-import type { Mutant } from "./mutant.js";
+import type { Mutant } from "../harness/mutant.js";
 import { QUEUE_MUTANTS } from "./queue-mutants.js";
 import { RECORD_MUTANTS } from "./record-mutants.js";
 import { TIME_MUTANTS } from "./time-mutants.js";

@@ -1,5 +1,5 @@
 /** Mutants of the rules on who is next: the queue, its order, successors and callers that are gone. */
-import type { Mutant } from "./mutant.js";
+import type { Mutant } from "../harness/mutant.js";
 
 const attend = "rules/attend.js";
 

@@ -1,5 +1,5 @@
 /** Mutants of the rules on what is kept: records, marks, events, history, feeds. */
-import type { Mutant } from "./mutant.js";
+import type { Mutant } from "../harness/mutant.js";
 
 const engine = "elector/engine.js";
 

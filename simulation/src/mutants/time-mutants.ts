@@ -1,5 +1,5 @@
 /** Mutants of the rules on time: what a lease lasts, by which clock, on both sides. */
-import type { Mutant, Patch } from "./mutant.js";
+import type { Mutant, Patch } from "../harness/mutant.js";
 
 const engine = "elector/engine.js";
 const groupState = "elector/group-state.js";

@@ -1,5 +1,5 @@
 /** Mutants that show what the worlds exercise: mixed batches, servers that close, members, listings, lasting acts, reasons. */
-import type { Mutant } from "./mutant.js";
+import type { Mutant } from "../harness/mutant.js";
 
 const terms = "rules/terms.js";
 const operator = "elector/operator.js";

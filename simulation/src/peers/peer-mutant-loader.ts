@@ -3,7 +3,7 @@ import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promis
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
-import type { Mutant, Patch } from "../mutants/mutant.js";
+import type { Mutant, Patch } from "../harness/mutant.js";
 import type { PeerModule } from "./peer-module.js";
 
 /** Files of a mutant are named from here, unless they are in another folder of the package. */

@@ -1,6 +1,5 @@
 /** Each rule of the protocol, switched off in the built code. Files are those of packages/peers/dist/protocol. */
-import type { Patch } from "../../mutants/mutant.js";
-import type { PeerMutant } from "./peer-mutant.js";
+import type { Mutant, Patch } from "../../harness/mutant.js";
 
 /** Those whom a node takes for active instead of the electorate; `active` is a list of members. */
 const asMembers = (active: string): string =>
@@ -17,7 +16,7 @@ export const NO_QUESTION: readonly Patch[] = [
   { file: "standing.js", find: "answered.has(identity) && !isBound.has(identity)", replace: "true" },
 ];
 
-export const PROTOCOL_MUTANTS: readonly PeerMutant[] = [
+export const PROTOCOL_MUTANTS: readonly Mutant[] = [
   {
     name: "forgotten-votes",
     rule: "votes are durable",
@@ -38,7 +37,6 @@ export const PROTOCOL_MUTANTS: readonly PeerMutant[] = [
   },
   {
     name: "active-members-vote",
-    seed: 18,
     rule: "the electorate decides, not the active membership",
     profile: "views",
     patches: [
@@ -196,7 +194,6 @@ export const PROTOCOL_MUTANTS: readonly PeerMutant[] = [
   },
   {
     name: "anybody-founds",
-    seed: 52,
     rule: "only the founder whom all name creates",
     profile: "lists",
     patches: [

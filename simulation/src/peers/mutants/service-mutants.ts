@@ -1,7 +1,7 @@
 /** Each rule of membership, decisions and registry, switched off in the built code. Files are named from packages/peers/dist. */
-import type { PeerMutant } from "./peer-mutant.js";
+import type { Mutant } from "../../harness/mutant.js";
 
-export const SERVICE_MUTANTS: readonly PeerMutant[] = [
+export const SERVICE_MUTANTS: readonly Mutant[] = [
   {
     name: "leaving-before-confirmed",
     rule: "a leave that may still be refused changes nothing",
@@ -33,7 +33,6 @@ export const SERVICE_MUTANTS: readonly PeerMutant[] = [
   },
   {
     name: "asks-no-majority-first",
-    seed: 47,
     rule: "a majority is asked what it remembers before anything is proposed",
     profile: "decisions",
     patches: [

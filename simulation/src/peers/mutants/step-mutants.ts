@@ -1,7 +1,7 @@
 /** Rules of leaders: steps of the electorate, leaving. Switched off. Files are those of packages/peers/dist/protocol. */
-import type { PeerMutant } from "./peer-mutant.js";
+import type { Mutant } from "../../harness/mutant.js";
 
-export const STEP_MUTANTS: readonly PeerMutant[] = [
+export const STEP_MUTANTS: readonly Mutant[] = [
   {
     name: "old-majority-not-asked",
     rule: "a step is done when a majority of the old members has stored it",
@@ -131,14 +131,12 @@ export const STEP_MUTANTS: readonly PeerMutant[] = [
   },
   {
     name: "released-by-anybody",
-    seed: 67,
     rule: "a leaving server stops only by the leader's own answer",
     profile: "churn",
     patches: [{ file: "leaving.js", find: "if (!leading || ", replace: "if (" }],
   },
   {
     name: "released-by-an-older-electorate",
-    seed: 200,
     rule: "a leaving server stops by no older electorate than its own",
     profile: "churn",
     patches: [{ file: "leaving.js", find: "compareEpochs(config.epoch, own.epoch) >= 0 && ", replace: "" }],

@@ -1,7 +1,7 @@
 /** Rules of votes, candidates and first starts, switched off. Files are those of packages/peers/dist/protocol. */
-import type { PeerMutant } from "./peer-mutant.js";
+import type { Mutant } from "../../harness/mutant.js";
 
-export const VOTER_MUTANTS: readonly PeerMutant[] = [
+export const VOTER_MUTANTS: readonly Mutant[] = [
   {
     name: "forgotten-electorates",
     rule: "the electorate is durable",
@@ -37,7 +37,6 @@ export const VOTER_MUTANTS: readonly PeerMutant[] = [
   },
   {
     name: "lower-renewals",
-    seed: 17,
     rule: "a renewal of a lower term than the vote's is refused",
     profile: "late",
     patches: [
@@ -81,7 +80,6 @@ export const VOTER_MUTANTS: readonly PeerMutant[] = [
   },
   {
     name: "release-by-anybody",
-    seed: 29,
     rule: "a release is obeyed only from the holder",
     profile: "duels",
     patches: [
@@ -106,7 +104,6 @@ export const VOTER_MUTANTS: readonly PeerMutant[] = [
   },
   {
     name: "votes-not-for-itself",
-    seed: 45,
     rule: "a candidate votes for itself, on disk, before it asks for votes",
     profile: "duels",
     patches: [
@@ -146,7 +143,6 @@ export const VOTER_MUTANTS: readonly PeerMutant[] = [
   },
   {
     name: "releases-before-it-stops",
-    seed: 50,
     rule: "a leader stops acting before it releases",
     profile: "churn",
     patches: [
@@ -164,7 +160,6 @@ export const VOTER_MUTANTS: readonly PeerMutant[] = [
   },
   {
     name: "acts-after-the-deadline",
-    seed: 16,
     rule: "a leader acts until its deadline and no longer",
     profile: "usual",
     patches: [

@@ -18,4 +18,6 @@ export interface Mutant {
   readonly patches: readonly Patch[];
   /** The world in which it shows soonest. */
   readonly profile?: string;
+  /** For peers: the rule is for something that must happen in the end. Any other rule is for something that must never happen. */
+  readonly breaks?: "liveness";
 }
