@@ -128,21 +128,20 @@ export class Operator {
     bell: Bell,
   ): Promise<Leader | null> {
     let fromTerm = 0;
-    let isOver = false;
     let { toNodeId } = transfer;
-    const acted = await this.#actOnExisting(group, (seen, _, uncertain) => {
-      // The answer to the first write was lost, and the term that it was for is over: how that term ended is the outcome.
-      isOver = uncertain && seen.record.term > fromTerm;
-      if (isOver) return { kind: "unchanged" };
+    const rule: Rule = (seen) => {
       fromTerm = seen.record.term;
       const decision = decideTransfer(seen, transfer, successorsOf(group, this.#engine.members, absent));
       if (decision.kind === "write") toNodeId = decision.next.transfer?.toNodeId ?? toNodeId;
       return decision;
-    });
+    };
+    const hasYielded = (now: ElectionRecord, then: ElectionRecord) =>
+      [...now.events, ...group.history()].some((event) => isYield(event, then.term, transfer.by));
+    const acted = await this.#actOnExisting(group, onOneTerm(rule, hasYielded));
     if (toNodeId === null) throw new Error("a transfer was written without a successor");
     const successor = toNodeId;
     // Nothing to do: the successor leads.
-    if (acted.kind === "unchanged" && !isOver) fromTerm--;
+    if (acted.kind === "unchanged" && acted.record.term === fromTerm) fromTerm--;
     let isOverdue = false;
     const isChosen = transfer.toNodeId === null;
     const cancel = this.#engine.after(isChosen ? FOUND_MS : transfer.timeoutMs, () => (isOverdue = isChosen));
@@ -360,6 +359,13 @@ function isSteppedDown(now: ElectionRecord, then: ElectionRecord, { by, force }:
       event.term === then.term &&
       event.reason === "deposed" &&
       event.by === by,
+  );
+}
+
+/** Whether the event ended that term because of a transfer by this operator. */
+function isYield(event: LeadershipEvent, term: number, by: string): boolean {
+  return (
+    event.type === "LEADER_LOST" && event.term === term && event.reason === "transferred" && event.by === by
   );
 }
 

@@ -144,9 +144,26 @@ test(
     await two.elector.resign(claimOf(A, 1));
     await two.elector.campaign(C);
     letSyncs();
-    const { value, tookMs } = await w.until(transfer);
-    expect(value).toMatchObject({ code: "CONFLICT", message: "c was elected instead" });
-    expect(tookMs).toBe(0);
+    expect((await w.until(transfer)).value).toMatchObject({ code: "BACKEND_UNAVAILABLE" });
     expect(await w.record()).toMatchObject({ term: 2, holder: { nodeId: "c" }, transfer: null });
+  }),
+);
+
+test(
+  "a transfer whose write was lost is not answered as done because the successor led before the request came",
+  inWorld(async (w) => {
+    const one = w.server();
+    const two = w.farServer();
+    await one.elector.campaign(A);
+    await w.clock.advance(10);
+    two.plan.feedStalledUntilMs = w.clock.monotonicMs() + 100;
+    await one.elector.resign(claimOf(A, 1));
+    await one.elector.campaign(B);
+    await one.elector.resign(claimOf(B, 2));
+    await one.elector.campaign(C);
+    two.store.next("r/", lostRequest);
+    const { value } = await w.until(failureOf(two.elector.transfer({ ...OPS, toNodeId: "b" })));
+    expect(value).toMatchObject({ code: "BACKEND_UNAVAILABLE" });
+    expect(await w.record()).toMatchObject({ term: 3, holder: { nodeId: "c" }, transfer: null });
   }),
 );
