@@ -16,9 +16,9 @@ export default defineConfig({
     // A process per file: a test that leaves a handle open or breaks a global harms no other.
     pool: "forks",
     globals: false,
-    // Guards against hanging only. A test that is long on purpose says so itself.
-    testTimeout: 60_000,
-    hookTimeout: 60_000,
+    // Guards against hanging only, far above what a test takes on a machine that is busy with other work.
+    testTimeout: 300_000,
+    hookTimeout: 300_000,
     // One line per file; below it the tests that took longer than this.
     reporters: ["default"],
     slowTestThreshold: 1_000,
