@@ -23,7 +23,7 @@ interface Sized {
 }
 
 /** Below etcd's `--max-request-bytes` as it is unless raised, with room for what etcd adds. */
-const LARGEST_REQUEST = 1_500_000;
+const MAX_REQUEST_BYTES = 1_500_000;
 
 /** Field numbers times eight, plus two for what has a length and nought for what is a number. */
 const TAG = {
@@ -45,13 +45,13 @@ export function encodeBatch(batch: readonly CasOp[], keyspace: Keyspace): Encode
   for (let i = 0; i < batch.length; i++) {
     const sized = sizeOf(batch[i] as CasOp, keyspace);
     const opBytes = field(field(sized.txn));
-    if (headOp + opBytes > LARGEST_REQUEST) {
+    if (headOp + opBytes > MAX_REQUEST_BYTES) {
       throw new InvalidRequestError(
         `batch[${i}].value`,
-        `must take less than ${LARGEST_REQUEST} bytes with its key`,
+        `must take less than ${MAX_REQUEST_BYTES} bytes with its key`,
       );
     }
-    if (bytes + opBytes > LARGEST_REQUEST) {
+    if (bytes + opBytes > MAX_REQUEST_BYTES) {
       requests.push(encode(run, bytes, keyspace.head));
       run = [];
       bytes = headOp;

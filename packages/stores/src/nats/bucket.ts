@@ -16,13 +16,13 @@ import {
   unserved,
   WITHOUT_JETSTREAM,
 } from "./failures.js";
-import { Heads } from "./heads.js";
+import { BarrierSubjects } from "./barrier-subjects.js";
 import { isHeadName, keyNameOf, keyOfName } from "./key-names.js";
-import type { AskOptions, Link, LinkSource, Parcel } from "./link.js";
+import type { AskOptions, Connection, ConnectionSource, Parcel } from "./connection.js";
 import type { NatsOptions } from "./options.js";
 import { comparesTooEarly } from "./server-version.js";
 import { checkStreamConfig, newStreamConfig, type StreamConfig } from "./stream-settings.js";
-import { Trail } from "./trail.js";
+import { AcknowledgedRevisions } from "./acknowledged-revisions.js";
 
 interface StreamInfo {
   readonly config: StreamConfig;
@@ -31,10 +31,10 @@ interface StreamInfo {
 const EXPECTED = "Nats-Expected-Last-Subject-Sequence";
 const REPLACED = "Tenure-Replaced";
 const WHOLE_NAME = "Tenure-Key";
-/** More than the headers of a write ever take, beside the name of a long key. */
+/** More than the headers of a write need, apart from the name of a long key. */
 const HEADER_BYTES = 512;
 
-/** Bounds the opening of the bucket after the connection is there; a cluster that has just started needs a while. */
+/** Timeout for opening the bucket over an open connection. A cluster that has just started needs some seconds. */
 const OPEN_MS = 5000;
 const ASK_MS = 1000;
 const POLL_MS = 50;
@@ -44,27 +44,31 @@ export class Bucket {
   readonly name: string;
   readonly stream: string;
   readonly #prefix: string;
-  readonly #connection: LinkSource;
-  readonly #heads = new Heads();
-  readonly #trail = new Trail();
+  readonly #connections: ConnectionSource;
+  readonly #barriers = new BarrierSubjects();
+  readonly #acknowledged = new AcknowledgedRevisions();
   #replicas = 1;
 
-  private constructor(connection: LinkSource, name: string) {
-    this.#connection = connection;
+  private constructor(connections: ConnectionSource, name: string) {
+    this.#connections = connections;
     this.name = name;
     this.stream = `KV_${name}`;
     this.#prefix = `$KV.${name}.`;
-    connection.onStatus(() => this.unlearn());
+    connections.onStatus(() => this.unlearn());
   }
 
-  /** Finds the bucket or makes it, checks its settings, and waits until it can be written to. */
-  static async open(connection: LinkSource, options: NatsOptions, signal?: AbortSignal): Promise<Bucket> {
-    const bucket = new Bucket(connection, options.bucket);
+  /** Finds or creates the bucket, checks its settings, and waits until it can be written to. */
+  static async open(
+    connections: ConnectionSource,
+    options: NatsOptions,
+    signal?: AbortSignal,
+  ): Promise<Bucket> {
+    const bucket = new Bucket(connections, options.bucket);
     const giveUpAtMs = performance.now() + OPEN_MS;
     for (;;) {
       signal?.throwIfAborted();
       try {
-        await bucket.#openOnce(connection.link(), options);
+        await bucket.#openOnce(connections.current(), options);
         return bucket;
       } catch (error) {
         const isOver = performance.now() > giveUpAtMs;
@@ -72,7 +76,7 @@ export class Bucket {
         if (lasting !== null) throw lasting;
         if (isOver) throw unopened(options.bucket, error);
       }
-      // Until a cluster has a leader there is no answer, or one that says so.
+      // A cluster without a leader does not answer, or answers that it has none.
       await new Promise((resolve) => {
         setTimeout(resolve, POLL_MS);
       });
@@ -84,14 +88,14 @@ export class Bucket {
     return this.#replicas;
   }
 
-  /** Why this server may not be written to, if it may not. */
-  problemOf(link: Link, replicas: number = this.#replicas): string | null {
-    if (replicas === 1 || !comparesTooEarly(link.version)) return null;
+  /** Why this server must not be written to; `null` if it may. */
+  problemOf(connection: Connection, replicas: number = this.#replicas): string | null {
+    if (replicas === 1 || !comparesTooEarly(connection.version)) return null;
     const why = "before 2.9.21 several comparisons win at once in a replicated bucket";
-    return `must be 1 with nats-server ${link.version}: ${why}; upgrade every server of the cluster`;
+    return `must be 1 with nats-server ${connection.version}: ${why}; upgrade every server of the cluster`;
   }
 
-  /** No message id: a server that knows one again answers as if it had written, with the revision of another write. */
+  /** Without a message id: a server that recognizes one answers as if it had written, with the revision of another write. */
   parcelOf({ key, expected, value }: CasOp): Parcel {
     const { name, whole } = keyNameOf(key);
     const subject = this.#prefix + name;
@@ -101,13 +105,13 @@ export class Bucket {
     return { subject, payload: value, headers };
   }
 
-  /** Refuses before anything is sent what no server would take. */
-  checkSize({ key, value }: CasOp, link: Link): void {
-    // Three bytes for a character at most, and nine for one of a key: most need no count.
-    if (3 * value.length + 9 * key.length + HEADER_BYTES <= link.largestMessage) return;
+  /** Refuses a message that exceeds the size limit of the server, before anything is sent. */
+  checkSize({ key, value }: CasOp, connection: Connection): void {
+    // At most three bytes per character of a value, and nine per character of a key: most messages need not be measured.
+    if (3 * value.length + 9 * key.length + HEADER_BYTES <= connection.maxMessageBytes) return;
     const bytes = Buffer.byteLength(value) + (keyNameOf(key).whole?.length ?? 0) + HEADER_BYTES;
-    if (bytes > link.largestMessage) {
-      const problem = `of ${key} takes ${bytes} bytes, the server admits ${link.largestMessage} (max_payload)`;
+    if (bytes > connection.maxMessageBytes) {
+      const problem = `of ${key} takes ${bytes} bytes, the server admits ${connection.maxMessageBytes} (max_payload)`;
       throw new InvalidRequestError("value", problem);
     }
   }
@@ -118,39 +122,39 @@ export class Bucket {
    */
   entryOf(message: Msg, revision: Revision): Entry | null {
     const name = message.subject.slice(this.#prefix.length);
-    if (isHeadName(name)) this.#heads.see(name, message.string());
+    if (isHeadName(name)) this.#barriers.see(name, message.string());
     const key = keyOfName(name, () => message.headers?.get(WHOLE_NAME));
     if (key === null) return null;
     const { buffer, byteOffset, byteLength } = message.data;
     return { key, value: Buffer.from(buffer, byteOffset, byteLength).toString("utf8"), revision };
   }
 
-  /** Earlier revisions of the same subject, as far as the message tells: what it was compared with, and a trail. */
+  /** Earlier revisions of the same subject, as far as the message contains them. */
   replacedBy({ headers }: Msg): readonly Revision[] {
     if (headers === undefined) return [];
     return [headers.get(EXPECTED), ...headers.get(REPLACED).split(" ")].map(Number);
   }
 
-  /** It was written. */
+  /** The message was written at `revision`. */
   learn({ subject }: Parcel, revision: Revision): void {
-    this.#trail.add(subject, revision);
+    this.#acknowledged.add(subject, revision);
   }
 
-  /** After a failure: the stream may have lost what it acknowledged, and give out the same revisions again. */
+  /** After a failure the stream may have lost acknowledged writes and use the same revisions again. */
   unlearn(): void {
-    this.#trail.clear();
+    this.#acknowledged.clear();
   }
 
   /**
    * A write of nothing, whose revision lies above those of all writes acknowledged before it was sent: one leader gives
    * them out, in the order of its log, and its acknowledgement shows that a quorum follows it.
    */
-  async barrier(link: Link, options: AskOptions): Promise<Revision> {
-    const name = this.#heads.take();
+  async barrier(connection: Connection, options: AskOptions): Promise<Revision> {
+    const name = this.#barriers.take();
     const subject = this.#prefix + name;
-    const parcel = { subject, payload: this.#heads.owner, headers: this.#headersOf(subject) };
+    const parcel = { subject, payload: this.#barriers.owner, headers: this.#headersOf(subject) };
     try {
-      const answer = readPublishAnswer(await link.ask(parcel, options), this.stream);
+      const answer = readPublishAnswer(await connection.ask(parcel, options), this.stream);
       switch (answer.kind) {
         case "written":
           this.learn(parcel, answer.revision);
@@ -164,63 +168,68 @@ export class Bucket {
           throw unserved(this.name);
       }
     } finally {
-      this.#heads.giveBack(name);
+      this.#barriers.giveBack(name);
     }
   }
 
   #headersOf(subject: string): MsgHdrs {
-    const headers = this.#connection.headers();
-    const trail = this.#trail.of(subject);
-    if (trail.length > 0) headers.set(REPLACED, trail.join(" "));
+    const headers = this.#connections.headers();
+    const replaced = this.#acknowledged.of(subject);
+    if (replaced.length > 0) headers.set(REPLACED, replaced.join(" "));
     return headers;
   }
 
-  async #openOnce(link: Link, options: NatsOptions): Promise<void> {
-    const config = (await this.#find(link)) ?? (await this.#make(link, options));
+  async #openOnce(connection: Connection, options: NatsOptions): Promise<void> {
+    const config = (await this.#find(connection)) ?? (await this.#make(connection, options));
     checkStreamConfig(this.name, config, options.replicas);
     this.#replicas = config.num_replicas;
-    this.#checkServer(link);
-    await this.barrier(link, { limitMs: ASK_MS });
+    this.#checkServer(connection);
+    await this.barrier(connection, { limitMs: ASK_MS });
   }
 
-  #checkServer(link: Link, replicas?: number): void {
-    const problem = this.problemOf(link, replicas);
+  #checkServer(connection: Connection, replicas?: number): void {
+    const problem = this.problemOf(connection, replicas);
     if (problem !== null) throw new InvalidRequestError("replicas", problem);
   }
 
-  async #find(link: Link): Promise<StreamConfig | null> {
+  async #find(connection: Connection): Promise<StreamConfig | null> {
     try {
-      return await this.#askStream(link, "INFO", "");
+      return await this.#askStream(connection, "INFO", "");
     } catch (error) {
       if (isJetStreamError(error, JETSTREAM.streamNotFound)) return null;
       throw error;
     }
   }
 
-  async #make(link: Link, { create, replicas = 1 }: NatsOptions): Promise<StreamConfig> {
+  async #make(connection: Connection, { create, replicas = 1 }: NatsOptions): Promise<StreamConfig> {
     if (!create) {
       const allow = "allow it to be made (bucketAutoCreate: true of openElector, create=true in the URL)";
       const problem = `${this.name} does not exist; make it (nats kv add ${this.name}), or ${allow}`;
       throw new InvalidRequestError("bucket", problem);
     }
-    this.#checkServer(link, replicas);
+    this.#checkServer(connection, replicas);
     try {
-      return await this.#askStream(link, "CREATE", JSON.stringify(newStreamConfig(this.name, replicas)));
+      return await this.#askStream(
+        connection,
+        "CREATE",
+        JSON.stringify(newStreamConfig(this.name, replicas)),
+      );
     } catch (error) {
       // Another process has made it with other settings, since we looked.
-      const found = isJetStreamError(error, JETSTREAM.streamNameInUse) ? await this.#find(link) : null;
+      const found = isJetStreamError(error, JETSTREAM.streamNameInUse) ? await this.#find(connection) : null;
       if (found === null) throw error;
       return found;
     }
   }
 
-  async #askStream(link: Link, verb: "INFO" | "CREATE", payload: string): Promise<StreamConfig> {
-    const reply = await link.ask(
+  async #askStream(connection: Connection, verb: "INFO" | "CREATE", payload: string): Promise<StreamConfig> {
+    const reply = await connection.ask(
       { subject: `$JS.API.STREAM.${verb}.${this.stream}`, payload },
       { limitMs: ASK_MS },
     );
     if (isUnserved(reply)) {
-      if (!link.hasJetStream && !link.isClustered) throw new InvalidRequestError("store", WITHOUT_JETSTREAM);
+      if (!connection.hasJetStream && !connection.isClustered)
+        throw new InvalidRequestError("store", WITHOUT_JETSTREAM);
       throw new BackendUnavailableError("JetStream is not enabled, or its cluster has no leader");
     }
     return readApiAnswer<StreamInfo>(reply).config;

@@ -1,193 +1,208 @@
-import { BackendUnavailableError, InvalidRequestError, unlessAborted } from "@tenure/core";
-import type {
-  ConnectionOptions,
-  MsgHdrs,
-  NatsConnection,
-  NodeConnectionOptions,
-  TlsOptions,
-} from "@nats-io/transport-node";
-import { loadLibraries } from "../engine-libraries.js";
-import { readOptionFile, readTlsFiles, type TlsFiles } from "../tls-files.js";
-import { Link, type LinkSource, type NatsStatus } from "./link.js";
-import type { NatsOptions } from "./options.js";
-import { firstToSpeak } from "./probe.js";
+import { randomUUID } from "node:crypto";
+import { BackendUnavailableError } from "@tenure/core";
+import type { Msg, MsgHdrs, NatsConnection, Subscription } from "@nats-io/transport-node";
 
-export type NatsLibrary = typeof import("@nats-io/transport-node");
+/** Receives the answers to the messages that it sent. */
+export interface Addressee {
+  answered(reply: Msg, index: number): void;
+  /** The connection was lost: no further answer will come. Called once. */
+  lost(cause: Error): void;
+}
 
-/** Until the first server speaks, and once more until it has let us in. */
-const CONNECT_MS = 2000;
-/** A server that does not answer is given up after three of these, so that another can be tried. */
-const PING_MS = 1000;
-const PINGS_UNANSWERED = 2;
-const FIRST_RETRY_MS = 50;
-const MAX_RETRY_MS = 1000;
+export interface Parcel {
+  readonly subject: string;
+  readonly payload: string;
+  readonly headers?: MsgHdrs | undefined;
+}
 
-/** Connections of the store itself, one after the other. */
-export class Connection implements LinkSource {
-  readonly #library: NatsLibrary;
-  readonly #settings: NodeConnectionOptions;
-  readonly #servers: readonly string[];
-  readonly #listeners = new Set<(status: NatsStatus) => void>();
-  #link: Link | null;
-  #failure: unknown = null;
-  #status: NatsStatus = "connected";
-  #retryTimer: NodeJS.Timeout | null = null;
-  #attempt: Promise<void> = Promise.resolve();
+export interface AskOptions {
+  readonly limitMs: number;
+  /** Interval at which an unanswered request is sent again. Only for requests that are harmless when repeated. */
+  readonly againMs?: number | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
 
-  private constructor(
-    library: NatsLibrary,
-    settings: NodeConnectionOptions,
-    servers: readonly string[],
-    link: Link,
-  ) {
-    this.#library = library;
-    this.#settings = settings;
-    this.#servers = servers;
-    this.#link = link;
-    this.#follow(link);
+interface PendingAnswer {
+  readonly addressee: Addressee;
+  readonly index: number;
+}
+
+/** Where connections come from: one at a time, and another one when it is lost. */
+export interface ConnectionSource {
+  readonly status: NatsStatus;
+  /** Calls `listener` at each change from now on, until the returned function is called. */
+  onStatus(listener: (status: NatsStatus) => void): () => void;
+  /** Throws `BackendUnavailableError` while there is none: nothing is queued. */
+  current(): Connection;
+  headers(): MsgHdrs;
+  close(): Promise<void>;
+}
+
+/** `disconnected`: the connection is being opened again in the background, without a time limit. */
+export type NatsStatus = "connected" | "disconnected" | "closed";
+
+/**
+ * One connection to a server, from its start to its loss; of a connection that belongs to the program (`isShared`), one period
+ * between two losses. It never reconnects: the library would then send what it was given meanwhile, such as a write that was
+ * reported as uncertain long ago. Messages given to a lost connection are never sent; its source opens another one.
+ *
+ * All answers arrive at one subscription and are told apart by the last token of their subject.
+ */
+export class Connection {
+  readonly ended: Promise<Error>;
+  /** Version of this server. Other servers of its cluster may have another one. */
+  readonly version: string;
+  readonly #connection: NatsConnection;
+  readonly #inbox = `_INBOX.${randomUUID()}`;
+  readonly #waiting = new Map<string, PendingAnswer>();
+  #serial = 0;
+  #lost: Error | null = null;
+  #complaint: Error | null = null;
+  readonly #isShared: boolean;
+  readonly #subscriptions = new Set<Subscription>();
+  #lose: (error: Error | void) => void = () => {};
+
+  constructor(connection: NatsConnection, { isShared = false }: { readonly isShared?: boolean } = {}) {
+    this.#connection = connection;
+    this.#isShared = isShared;
+    this.version = connection.info?.version ?? "";
+    this.#subscribe(`${this.#inbox}.*`, (error, reply) => this.#dispatch(error, reply));
+    const lost = new Promise<Error | void>((resolve) => {
+      this.#lose = resolve;
+    });
+    this.ended = (isShared ? lost : connection.closed()).then((error) => this.#end(error));
+    if (!isShared) void this.#watchStatus();
   }
 
-  static async open(options: NatsOptions, signal?: AbortSignal): Promise<Connection> {
-    const library = await loadNats();
-    const settings = await settingsOf(library, options);
-    const { servers } = options;
-    let connection: NatsConnection;
-    const connecting = connect(library, settings, servers);
+  /** Whether this server itself has JetStream, not only another one of its cluster. */
+  get hasJetStream(): boolean {
+    return this.#connection.info?.jetstream === true;
+  }
+
+  get isClustered(): boolean {
+    return this.#connection.info?.cluster !== undefined;
+  }
+
+  /** Bytes of headers and payload together. */
+  get maxMessageBytes(): number {
+    return this.#connection.info?.max_payload ?? Number.POSITIVE_INFINITY;
+  }
+
+  /**
+   * Sends, and hands every answer on to `addressee`, more than one if more come, until `forget`. Throws if it was not
+   * sent; what is sent in one turn goes out together.
+   */
+  send({ subject, payload, headers }: Parcel, addressee: Addressee, index: number): string {
+    if (this.#lost !== null) throw this.#lost;
+    const token = (++this.#serial).toString(36);
+    const reply = `${this.#inbox}.${token}`;
     try {
-      connection = await unlessAborted(signal, connecting);
+      this.#connection.publish(subject, payload, headers === undefined ? { reply } : { reply, headers });
     } catch (cause) {
-      // An attempt cannot be called off: what it still opens is closed.
-      if (signal?.aborted === true) connecting.then((late) => late.close()).catch(() => {});
-      signal?.throwIfAborted();
-      throw refusalOf(library, cause, servers.join(", "));
+      throw new BackendUnavailableError("NATS cannot be sent to", { cause });
     }
-    return new Connection(library, settings, servers, new Link(connection));
+    this.#waiting.set(token, { addressee, index });
+    return token;
   }
 
-  get status(): NatsStatus {
-    return this.#status;
+  forget(token: string): void {
+    this.#waiting.delete(token);
   }
 
-  onStatus(listener: (status: NatsStatus) => void): () => void {
-    this.#listeners.add(listener);
-    return () => this.#listeners.delete(listener);
+  /** Sends a message that needs no answer, if the connection is open. */
+  tell(subject: string): void {
+    if (!this.#connection.isClosed()) this.#connection.publish(subject);
   }
 
-  link(): Link {
-    if (this.#link !== null) return this.#link;
-    const message = `not connected to NATS at ${this.#servers.join(", ")}; trying again`;
-    throw new BackendUnavailableError(message, { cause: this.#failure });
-  }
-
-  headers(): MsgHdrs {
-    return this.#library.headers();
-  }
-
-  async close(): Promise<void> {
-    if (this.#retryTimer !== null) clearTimeout(this.#retryTimer);
-    const link = this.#link;
-    this.#link = null;
-    this.#become("closed");
-    this.#listeners.clear();
-    await link?.close();
-    // An attempt cannot be called off, and is short; it closes what it opens.
-    await this.#attempt;
-  }
-
-  #follow(link: Link): void {
-    void link.ended.then((reason) => {
-      if (this.#status === "closed") return;
-      this.#link = null;
-      this.#failure = reason;
-      this.#become("disconnected");
-      this.#retry(0);
+  listen(subject: string, callback: (message: Msg) => void): Subscription {
+    if (this.#lost !== null) throw this.#lost;
+    return this.#subscribe(subject, (error, message) => {
+      if (error === null) callback(message);
     });
   }
 
-  #retry(waitMs: number): void {
-    this.#retryTimer = setTimeout(() => {
-      this.#attempt = this.#connect().catch((error: unknown) => {
-        this.#failure = error;
-        if (this.#status === "closed") return;
-        this.#retry(Math.min(Math.max(FIRST_RETRY_MS, 2 * waitMs), MAX_RETRY_MS));
-      });
-    }, waitMs);
+  /** The first answer. Rejects with the signal's reason, or with `BackendUnavailableError`. */
+  ask(parcel: Parcel, { limitMs, againMs, signal }: AskOptions): Promise<Msg> {
+    return new Promise((resolve, reject) => {
+      if (signal?.aborted === true) return reject(signal.reason as Error);
+      const tokens: string[] = [];
+      const done = (): void => {
+        clearTimeout(timer);
+        clearInterval(again);
+        signal?.removeEventListener("abort", abort);
+        for (const token of tokens) this.forget(token);
+      };
+      const fail = (error: Error): void => {
+        done();
+        reject(error);
+      };
+      const abort = (): void => fail(signal?.reason as Error);
+      const answered = (reply: Msg): void => {
+        done();
+        resolve(reply);
+      };
+      const send = (): void => {
+        try {
+          tokens.push(this.send(parcel, { answered, lost: fail }, 0));
+        } catch (error) {
+          fail(error as Error);
+        }
+      };
+      const timer = setTimeout(() => fail(this.silence(limitMs)), limitMs);
+      const again = againMs === undefined ? undefined : setInterval(send, againMs);
+      signal?.addEventListener("abort", abort, { once: true });
+      send();
+    });
   }
 
-  async #connect(): Promise<void> {
-    const connection = await connect(this.#library, this.#settings, this.#servers);
-    if (this.#status === "closed") return connection.close();
-    const link = new Link(connection);
-    this.#link = link;
-    this.#follow(link);
-    this.#become("connected");
+  /** The error for a missing answer. A server reports a missing permission apart from any answer. */
+  silence(limitMs: number): BackendUnavailableError {
+    const why = this.#complaint === null ? "" : `; it has said: ${this.#complaint.message}`;
+    return new BackendUnavailableError(`NATS gave no answer within ${limitMs} ms${why}`, {
+      cause: this.#complaint,
+    });
   }
 
-  #become(status: NatsStatus): void {
-    if (this.#status === status) return;
-    this.#status = status;
-    for (const listener of this.#listeners) listener(status);
+  async close(): Promise<void> {
+    if (this.#isShared) this.#lose();
+    else await this.#connection.close();
+    await this.ended;
   }
-}
 
-export async function loadNats(): Promise<NatsLibrary> {
-  const name = "@nats-io/transport-node";
-  return (await loadLibraries("nats", { [name]: () => import("@nats-io/transport-node") }))[name];
-}
-
-async function connect(
-  library: NatsLibrary,
-  settings: NodeConnectionOptions,
-  servers: readonly string[],
-): Promise<NatsConnection> {
-  return library.connect({ ...settings, servers: await firstToSpeak(servers, CONNECT_MS) });
-}
-
-async function settingsOf(library: NatsLibrary, options: NatsOptions): Promise<NodeConnectionOptions> {
-  const { tls } = options;
-  // Read here, so that a wrong path is named at once. The library reads the files again for each connection.
-  if (tls) await readTlsFiles(tls);
-  return {
-    name: "tenure",
-    timeout: CONNECT_MS,
-    reconnect: false,
-    pingInterval: PING_MS,
-    maxPingOut: PINGS_UNANSWERED,
-    ...(tls === undefined ? {} : { tls: tls === null ? null : tlsOptionsOf(tls) }),
-    ...(await authenticationOf(library, options)),
-  };
-}
-
-async function authenticationOf(library: NatsLibrary, options: NatsOptions): Promise<ConnectionOptions> {
-  const { login, token, credentialsFile } = options;
-  if (token !== undefined) return { token };
-  if (login !== undefined) return { user: login.user, pass: login.password };
-  if (credentialsFile === undefined) return {};
-  const credentials = await readOptionFile("credentialsFile", credentialsFile);
-  const authenticator = library.credsAuthenticator(credentials);
-  try {
-    authenticator("");
-  } catch (cause) {
-    throw new InvalidRequestError("credentialsFile", "holds no credentials of NATS", { cause });
+  /** The server reported an error that is not the answer to a request. */
+  complain(error: Error): void {
+    this.#complaint = error;
   }
-  return { authenticator };
-}
 
-function refusalOf(library: NatsLibrary, cause: unknown, servers: string): Error {
-  const { AuthorizationError, UserAuthenticationExpiredError } = library.errors;
-  if (cause instanceof AuthorizationError || cause instanceof UserAuthenticationExpiredError) {
-    const problem = `is refused by NATS at ${servers}; check user and password, token or credentials file`;
-    return new InvalidRequestError("store", problem, { cause });
+  #subscribe(subject: string, callback: (error: Error | null, message: Msg) => void): Subscription {
+    const subscription = this.#connection.subscribe(subject, { callback });
+    this.#subscriptions.add(subscription);
+    void subscription.closed.then(() => this.#subscriptions.delete(subscription));
+    return subscription;
   }
-  const why = cause instanceof Error ? cause.message : String(cause);
-  const message = `cannot connect to NATS at ${servers} (${why}); is it running there?`;
-  return new BackendUnavailableError(message, { cause });
-}
 
-function tlsOptionsOf({ ca, cert, key }: TlsFiles): TlsOptions {
-  return {
-    ...(ca === undefined ? {} : { caFile: ca }),
-    ...(cert === undefined ? {} : { certFile: cert }),
-    ...(key === undefined ? {} : { keyFile: key }),
-  };
+  #dispatch(error: Error | null, reply: Msg): void {
+    if (error !== null) return;
+    const waiting = this.#waiting.get(reply.subject.slice(this.#inbox.length + 1));
+    waiting?.addressee.answered(reply, waiting.index);
+  }
+
+  async #watchStatus(): Promise<void> {
+    for await (const status of this.#connection.status()) {
+      if (status.type === "error") this.complain(status.error);
+    }
+  }
+
+  #end(error: Error | void): Error {
+    const cause = error ?? this.#complaint ?? undefined;
+    const lost = new BackendUnavailableError("the connection to NATS was lost", { cause });
+    this.#lost = lost;
+    const addressees = new Set([...this.#waiting.values()].map(({ addressee }) => addressee));
+    this.#waiting.clear();
+    // The program's connection goes on, but no subscription of this object may.
+    if (this.#isShared && !this.#connection.isClosed())
+      for (const each of this.#subscriptions) each.unsubscribe();
+    for (const addressee of addressees) addressee.lost(lost);
+    return lost;
+  }
 }

@@ -1,7 +1,7 @@
 import { BackendUnavailableError, type CasOp, type CasOutcome, type Revision } from "@tenure/core";
 import { FaultProxy, isMissing, type NatsEngine, startNats } from "@tenure/engines";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import type { NatsStatus } from "./link.js";
+import type { NatsStatus } from "./connection.js";
 import { NatsStore } from "./nats-store.js";
 import { parseNatsUrl } from "./options.js";
 import { Follower, snapshotOf } from "./register-check.test-kit.js";

@@ -4,7 +4,7 @@
  * hexadecimal digits; so is `=` itself, and a dot that would begin, end or double.
  *
  * A name is a subject, and the line that carries it has 4096 bytes on a server with default settings, which ends the
- * connection beyond that. So a name of more than `LONGEST_NAME` gives way to a hash, and goes along in a header.
+ * connection beyond that. So a name of more than `MAX_NAME_LENGTH` gives way to a hash, and goes along in a header.
  */
 import { createHash } from "node:crypto";
 
@@ -12,7 +12,7 @@ import { createHash } from "node:crypto";
 const HEAD = "=head.";
 const HASHED = "=long.";
 
-const LONGEST_NAME = 1024;
+const MAX_NAME_LENGTH = 1024;
 const PLAIN = /^[A-Za-z0-9_/-]+(?:\.[A-Za-z0-9_/-]+)*$/;
 /** A dot is escaped unless there is something other than a dot on both sides. */
 const SPECIAL = /[^A-Za-z0-9_/.-]+|^\.+|\.+$|\.{2,}/gu;
@@ -26,7 +26,7 @@ export interface KeyName {
 
 export function keyNameOf(key: string): KeyName {
   const whole = PLAIN.test(key) ? key : key.replace(SPECIAL, escape);
-  if (whole.length <= LONGEST_NAME) return { name: whole, whole: null };
+  if (whole.length <= MAX_NAME_LENGTH) return { name: whole, whole: null };
   return { name: HASHED + createHash("sha256").update(whole).digest("hex"), whole };
 }
 
@@ -41,7 +41,7 @@ export function isHeadName(name: string): boolean {
 
 /** The key of a name that `keyNameOf` has given; `null` for what others have put into the bucket, and for a head. */
 export function keyOfName(name: string, whole: () => string | undefined): string | null {
-  if (PLAIN.test(name)) return name.length <= LONGEST_NAME ? name : null;
+  if (PLAIN.test(name)) return name.length <= MAX_NAME_LENGTH ? name : null;
   const text = name.startsWith(HASHED) ? whole() : name;
   if (text === undefined) return null;
   const key = text.replace(ESCAPED, unescape);

@@ -4,11 +4,11 @@ import type { Msg, Subscription } from "@nats-io/transport-node";
 import { RevisionWaiters } from "../revision-waiters.js";
 import type { Bucket } from "./bucket.js";
 import { isUnserved, readApiAnswer } from "./failures.js";
-import type { Link } from "./link.js";
+import type { Connection } from "./connection.js";
 import { Progress } from "./progress.js";
 
 export interface MirrorOptions {
-  readonly link: Link;
+  readonly connection: Connection;
   readonly bucket: Bucket;
   /** The revision of a barrier that is sent after the call. */
   readonly barrier: () => Promise<Revision>;
@@ -42,7 +42,7 @@ const CONTROL = 100;
  * makes another when it is needed.
  */
 export class Mirror {
-  readonly #link: Link;
+  readonly #connection: Connection;
   readonly #bucket: Bucket;
   readonly #barrier: () => Promise<Revision>;
   readonly #consumer = `tenure-${randomUUID()}`;
@@ -66,15 +66,15 @@ export class Mirror {
   #gapTimer: NodeJS.Timeout | undefined;
   #ended: Error | null = null;
 
-  constructor({ link, bucket, barrier }: MirrorOptions) {
-    this.#link = link;
+  constructor({ connection, bucket, barrier }: MirrorOptions) {
+    this.#connection = connection;
     this.#bucket = bucket;
     this.#barrier = barrier;
     this.#hub = new FeedHub(() => ({ entries: [...this.#entries.values()], revision: this.#shown }));
-    this.#subscription = link.listen(this.#inbox, (message) => this.#hear(message));
+    this.#subscription = connection.listen(this.#inbox, (message) => this.#hear(message));
     // `setImmediate`: if the process was too busy to read, messages that have arrived are read first.
     this.#watchdog = setInterval(() => setImmediate(() => this.#watch()), HEARTBEAT_MS);
-    void link.ended.then((reason) => this.end(reason));
+    void connection.ended.then((reason) => this.end(reason));
     this.#createConsumer().catch((error: unknown) => this.end(broken("no consumer could be made", error)));
   }
 
@@ -108,7 +108,7 @@ export class Mirror {
     clearInterval(this.#watchdog);
     this.#stopGapTimer();
     this.#subscription.unsubscribe();
-    this.#link.tell(`$JS.API.CONSUMER.DELETE.${this.#bucket.stream}.${this.#consumer}`);
+    this.#connection.tell(`$JS.API.CONSUMER.DELETE.${this.#bucket.stream}.${this.#consumer}`);
     this.#hub.fail(reason);
     this.#waiters.fail(reason);
   }
@@ -130,7 +130,7 @@ export class Mirror {
     };
     const payload = JSON.stringify({ stream_name: stream, config });
     const subject = `$JS.API.CONSUMER.CREATE.${stream}.${this.#consumer}`;
-    const reply = await this.#link.ask(
+    const reply = await this.#connection.ask(
       { subject, payload },
       { limitMs: CREATE_MS, againMs: CREATE_AGAIN_MS },
     );
@@ -174,8 +174,8 @@ export class Mirror {
       return this.end(broken(`the consumer was ended: ${headers?.status ?? "without a reason"}`));
     }
     const stalled = headers.get("Nats-Consumer-Stalled");
-    if (stalled !== "") this.#link.tell(stalled);
-    if (reply !== undefined && reply !== "") return this.#link.tell(reply);
+    if (stalled !== "") this.#connection.tell(stalled);
+    if (reply !== undefined && reply !== "") return this.#connection.tell(reply);
     const sent = headers.get("Nats-Last-Consumer");
     if (sent !== "" && Number(sent) !== this.#deliveries) this.end(broken(`delivery ${sent} was lost`));
   }

@@ -17,8 +17,8 @@ import {
 import type { StoreOpener } from "../store-opener.js";
 import { within } from "../within.js";
 import { Bucket } from "./bucket.js";
-import { Connection } from "./connection.js";
-import type { Link, LinkSource, NatsStatus } from "./link.js";
+import { OwnConnection } from "./own-connection.js";
+import type { Connection, ConnectionSource, NatsStatus } from "./connection.js";
 import { Mirror } from "./mirror.js";
 import { checkOptions, type NatsOptions, type NatsStoreOptions } from "./options.js";
 import { SharedConnection } from "./shared-connection.js";
@@ -71,8 +71,8 @@ export class NatsStore extends DriverStore {
 
   /** Version of the server that the store is connected to; empty without a connection. */
   get serverVersion(): string {
-    const { connection } = this.#driver;
-    return connection.status === "connected" ? connection.link().version : "";
+    const { connections } = this.#driver;
+    return connections.status === "connected" ? connections.current().version : "";
   }
 
   /** Number of servers that keep each entry. */
@@ -82,12 +82,12 @@ export class NatsStore extends DriverStore {
 
   /** Without a connection every call is refused at once. */
   get status(): NatsStatus {
-    return this.#driver.connection.status;
+    return this.#driver.connections.status;
   }
 
   /** Calls `listener` at each change of `status`, until the returned function is called. */
   onStatus(listener: (status: NatsStatus) => void): () => void {
-    return this.#driver.connection.onStatus(listener);
+    return this.#driver.connections.onStatus(listener);
   }
 }
 
@@ -95,36 +95,36 @@ class NatsDriver implements StoreDriver {
   readonly name: string = MANIFEST.name;
   readonly features: StoreFeatures = MANIFEST.features;
   readonly limits: StoreLimits = MANIFEST.limits;
-  readonly connection: LinkSource;
+  readonly connections: ConnectionSource;
   readonly bucket: Bucket;
   #mirror: Mirror | null = null;
   #barrier: Promise<Revision> | null = null;
   /** The highest revision that was acknowledged to this store. */
   #highest: Revision = 0;
 
-  private constructor(connection: LinkSource, bucket: Bucket) {
-    this.connection = connection;
+  private constructor(connections: ConnectionSource, bucket: Bucket) {
+    this.connections = connections;
     this.bucket = bucket;
   }
 
   static async open(options: NatsOptions, signal: AbortSignal | undefined): Promise<NatsDriver> {
     const shared = options.connection;
-    const connection =
-      shared === undefined ? await Connection.open(options, signal) : await SharedConnection.open(shared);
+    const connections =
+      shared === undefined ? await OwnConnection.open(options, signal) : await SharedConnection.open(shared);
     try {
-      const bucket = await unlessAborted(signal, Bucket.open(connection, options, signal));
-      return new NatsDriver(connection, bucket);
+      const bucket = await unlessAborted(signal, Bucket.open(connections, options, signal));
+      return new NatsDriver(connections, bucket);
     } catch (error) {
-      await connection.close();
+      await connections.close();
       throw error;
     }
   }
 
   async write(batch: readonly CasOp[], call: WriteCall): Promise<CasOutcome[]> {
-    const link = this.connection.link();
+    const connection = this.connections.current();
     const outcomes = await inTime(call.signal, (signal) =>
       writeBatch(batch, {
-        link,
+        connection,
         bucket: this.bucket,
         known: this.#mirror,
         look: (until) => this.#upToDate(until),
@@ -139,8 +139,8 @@ class NatsDriver implements StoreDriver {
   }
 
   async head(signal: AbortSignal | undefined): Promise<Revision> {
-    const link = this.connection.link();
-    return inTime(signal, (until) => this.#writeBarrier(link, until));
+    const connection = this.connections.current();
+    return inTime(signal, (until) => this.#writeBarrier(connection, until));
   }
 
   async follow(sink: FeedSink, signal: AbortSignal): Promise<void> {
@@ -152,7 +152,7 @@ class NatsDriver implements StoreDriver {
   async close(idle: Promise<void>): Promise<void> {
     await idle;
     this.#mirror?.end(new Error("the store is being closed"));
-    await this.connection.close();
+    await this.connections.close();
   }
 
   /** A mirror with everything that was acknowledged before the call. */
@@ -166,7 +166,7 @@ class NatsDriver implements StoreDriver {
   #presentMirror(): Mirror {
     if (this.#mirror === null || this.#mirror.isEnded) {
       const barrier = (): Promise<Revision> => this.#nextBarrier();
-      this.#mirror = new Mirror({ link: this.connection.link(), bucket: this.bucket, barrier });
+      this.#mirror = new Mirror({ connection: this.connections.current(), bucket: this.bucket, barrier });
     }
     return this.#mirror;
   }
@@ -182,9 +182,12 @@ class NatsDriver implements StoreDriver {
     return this.#barrier;
   }
 
-  async #writeBarrier(link: Link = this.connection.link(), signal?: AbortSignal): Promise<Revision> {
+  async #writeBarrier(
+    connection: Connection = this.connections.current(),
+    signal?: AbortSignal,
+  ): Promise<Revision> {
     const before = this.#highest;
-    const revision = await this.bucket.barrier(link, { limitMs: CALL_MS, signal });
+    const revision = await this.bucket.barrier(connection, { limitMs: CALL_MS, signal });
     if (revision <= before) {
       this.bucket.unlearn();
       throw wentBack(revision, before);

@@ -24,8 +24,8 @@ class World {
   readonly #answers: number[] = [];
   #cursor = 1;
 
-  constructor(mostMissing?: number) {
-    this.progress = new Progress(mostMissing);
+  constructor(maxMissing?: number) {
+    this.progress = new Progress(maxMissing);
   }
 
   /** It tells of so many of those before it, and maybe not of the last. */
@@ -92,7 +92,7 @@ class World {
 
 /** Below 24: a write of one of four keys, that tells of none, one or two before it; above: a step of the others. */
 const STEPS = fc.array(fc.nat({ max: 47 }), { maxLength: 80, size: "max" });
-const MOST_MISSING = fc.constantFrom(0, 1, 3, 1000);
+const MAX_MISSING = fc.constantFrom(0, 1, 3, 1000);
 
 function step(world: World, choice: number): void {
   if (choice < 24) world.write(choice % 4, Math.floor(choice / 4) % 3, choice < 12 ? 0 : 1);
@@ -106,8 +106,8 @@ function step(world: World, choice: number): void {
 
 test("progress never passes what was left out, however far the consumer is behind", () => {
   fc.assert(
-    fc.property(STEPS, MOST_MISSING, (steps, mostMissing) => {
-      const world = new World(mostMissing);
+    fc.property(STEPS, MAX_MISSING, (steps, maxMissing) => {
+      const world = new World(maxMissing);
       for (const choice of steps) step(world, choice);
     }),
     { numRuns: 500 },
@@ -116,8 +116,8 @@ test("progress never passes what was left out, however far the consumer is behin
 
 test("once nobody writes, progress comes to the last write", () => {
   fc.assert(
-    fc.property(STEPS, MOST_MISSING, (steps, mostMissing) => {
-      const world = new World(mostMissing);
+    fc.property(STEPS, MAX_MISSING, (steps, maxMissing) => {
+      const world = new World(maxMissing);
       for (const choice of steps) step(world, choice);
       const { last } = world;
       world.askForBarrier();

@@ -1,6 +1,6 @@
 import type { Revision } from "@tenure/core";
 
-const MOST_MISSING = 1024;
+const MAX_MISSING = 1024;
 
 interface Barrier {
   /** The last message that had come when it was sent. */
@@ -37,11 +37,11 @@ export class Progress {
   /** Up to here some are missing that were too many to note, or are too old for anyone to tell of; 0: none. */
   #unnoted: Revision = 0;
   #barrier: Barrier | null = null;
-  readonly #mostMissing: number;
+  readonly #maxMissing: number;
 
-  /** More than `mostMissing` at once are not noted one by one. */
-  constructor(mostMissing: number = MOST_MISSING) {
-    this.#mostMissing = mostMissing;
+  /** More than `maxMissing` at once are not noted one by one. */
+  constructor(maxMissing: number = MAX_MISSING) {
+    this.#maxMissing = maxMissing;
   }
 
   /** Everything at or below it has been delivered: for each key the last write up to it, or a later one. */
@@ -95,7 +95,7 @@ export class Progress {
   }
 
   #miss(first: Revision, last: Revision): void {
-    const isNoted = this.#delivered > 0 && this.#missing.size + last - first < this.#mostMissing;
+    const isNoted = this.#delivered > 0 && this.#missing.size + last - first < this.#maxMissing;
     if (!isNoted) this.#unnoted = last;
     else for (let each = first; each <= last; each++) this.#missing.add(each);
   }

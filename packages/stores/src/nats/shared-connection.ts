@@ -1,27 +1,27 @@
 import { BackendUnavailableError, InvalidRequestError } from "@tenure/core";
 import type { MsgHdrs, NatsConnection } from "@nats-io/transport-node";
 import type { NatsConnectionLike } from "./connection-like.js";
-import { loadNats, type NatsLibrary } from "./connection.js";
-import { Link, type LinkSource, type NatsStatus } from "./link.js";
+import { loadNats, type NatsLibrary } from "./own-connection.js";
+import { Connection, type ConnectionSource, type NatsStatus } from "./connection.js";
 
 /**
- * A connection that belongs to the program. It connects again by itself; each time it is lost the present link ends, since the
- * order of publishes and answers ends with it, and what is asked meanwhile is refused, since the library would send it later.
- * Closing this leaves the connection open.
+ * A connection that belongs to the program, which reconnects by itself. Each loss ends the current `Connection`, because the
+ * order of publishes and answers ends with it. Until it is back, calls are refused, because the library would send them later.
+ * Closing this leaves the program's connection open.
  */
-export class SharedConnection implements LinkSource {
+export class SharedConnection implements ConnectionSource {
   readonly #library: NatsLibrary;
   readonly #connection: NatsConnection;
   readonly #listeners = new Set<(status: NatsStatus) => void>();
   readonly #changes: AsyncIterable<{ readonly type: string }> & { stop?(): void };
-  #link: Link | null = null;
+  #current: Connection | null = null;
   #status: NatsStatus = "disconnected";
 
   private constructor(library: NatsLibrary, connection: NatsConnection) {
     this.#library = library;
     this.#connection = connection;
     this.#changes = connection.status();
-    // While it is being connected again the server is not known.
+    // While the connection is being opened again, the server is unknown.
     if (connection.info !== undefined) this.#connected();
     void this.#follow();
     void connection.closed().then(() => this.#lost());
@@ -42,8 +42,8 @@ export class SharedConnection implements LinkSource {
     return () => this.#listeners.delete(listener);
   }
 
-  link(): Link {
-    if (this.#link !== null) return this.#link;
+  current(): Connection {
+    if (this.#current !== null) return this.#current;
     throw new BackendUnavailableError(
       this.#connection.isClosed()
         ? "the connection to NATS that was given is closed; open a store with another"
@@ -56,12 +56,12 @@ export class SharedConnection implements LinkSource {
   }
 
   async close(): Promise<void> {
-    const link = this.#link;
-    this.#link = null;
+    const current = this.#current;
+    this.#current = null;
     this.#become("closed");
     this.#listeners.clear();
     this.#changes.stop?.();
-    await link?.close();
+    await current?.close();
   }
 
   async #follow(): Promise<void> {
@@ -70,20 +70,20 @@ export class SharedConnection implements LinkSource {
       if (change.type === "disconnect") this.#lost();
       else if (change.type === "reconnect") this.#connected();
       else if (change.type === "error")
-        this.#link?.complain((change as { readonly error?: Error }).error ?? new Error("NATS"));
+        this.#current?.complain((change as { readonly error?: Error }).error ?? new Error("NATS"));
     }
   }
 
   #connected(): void {
     this.#lost();
-    this.#link = new Link(this.#connection, { isShared: true });
+    this.#current = new Connection(this.#connection, { isShared: true });
     this.#become("connected");
   }
 
   #lost(): void {
     if (this.#status === "closed") return;
-    void this.#link?.close();
-    this.#link = null;
+    void this.#current?.close();
+    this.#current = null;
     this.#become("disconnected");
   }
 

@@ -10,7 +10,7 @@ import {
 import type { Msg } from "@nats-io/transport-node";
 import type { Bucket } from "./bucket.js";
 import { type PublishAnswer, readPublishAnswer, unserved } from "./failures.js";
-import type { Addressee, Link, Parcel } from "./link.js";
+import type { Addressee, Connection, Parcel } from "./connection.js";
 
 /** The entries of the bucket, as far as they are known. */
 export interface View {
@@ -18,7 +18,7 @@ export interface View {
 }
 
 export interface WriteOptions {
-  readonly link: Link;
+  readonly connection: Connection;
   readonly bucket: Bucket;
   /** Without a request to the server; `null` if nothing is known. */
   readonly known: View | null;
@@ -45,7 +45,7 @@ const UNSENT: PublishAnswer = { kind: "refused" };
 class Flight implements Addressee {
   readonly done: Promise<void>;
   readonly answers: (PublishAnswer | undefined)[];
-  readonly #link: Link;
+  readonly #connection: Connection;
   readonly #bucket: Bucket;
   readonly #call: WriteCall;
   readonly #tokens: string[] = [];
@@ -53,8 +53,8 @@ class Flight implements Addressee {
   #missing = 0;
   #finish!: () => void;
 
-  constructor(size: number, { link, bucket, call }: WriteOptions) {
-    this.#link = link;
+  constructor(size: number, { connection, bucket, call }: WriteOptions) {
+    this.#connection = connection;
     this.#bucket = bucket;
     this.#call = call;
     this.answers = Array.from({ length: size });
@@ -70,7 +70,7 @@ class Flight implements Addressee {
   send(op: CasOp, index: number): void {
     if (this.#tokens.length === 0) this.#call.begin();
     const parcel = this.#bucket.parcelOf(op);
-    this.#tokens.push(this.#link.send(parcel, this, index));
+    this.#tokens.push(this.#connection.send(parcel, this, index));
     this.#parcels[index] = parcel;
     this.#missing++;
   }
@@ -106,17 +106,17 @@ class Flight implements Addressee {
 
   /** Stops listening to answers. */
   land(): void {
-    for (const token of this.#tokens) this.#link.forget(token);
+    for (const token of this.#tokens) this.#connection.forget(token);
   }
 }
 
 export async function writeBatch(batch: readonly CasOp[], options: WriteOptions): Promise<CasOutcome[]> {
-  const { link, bucket, known, signal } = options;
+  const { connection, bucket, known, signal } = options;
   signal.throwIfAborted();
   // The bucket may have been opened on another server of the cluster.
-  const problem = bucket.problemOf(link);
+  const problem = bucket.problemOf(connection);
   if (problem !== null) throw new BackendUnavailableError(`replicas ${problem}`);
-  for (const op of batch) bucket.checkSize(op, link);
+  for (const op of batch) bucket.checkSize(op, connection);
   const flight = new Flight(batch.length, options);
   const stopListening = onAbort(signal, () => flight.giveUp(signal.reason as Error));
   try {

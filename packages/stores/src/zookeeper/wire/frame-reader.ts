@@ -1,5 +1,5 @@
 /** Far above any answer to us: a length beyond it is no length, and the other side no ZooKeeper. */
-const LONGEST_FRAME = 256 * 1024 * 1024;
+const MAX_FRAME_BYTES = 256 * 1024 * 1024;
 
 /** Cuts a stream of bytes into frames, which have their length before them. */
 export class FrameReader {
@@ -19,7 +19,7 @@ export class FrameReader {
       this.#needed = 4;
       if (bytes.length - start < 4) break;
       const length = bytes.readInt32BE(start);
-      if (length < 0 || length > LONGEST_FRAME)
+      if (length < 0 || length > MAX_FRAME_BYTES)
         throw new RangeError(`a frame of ${length} bytes is announced`);
       this.#needed = 4 + length;
       if (bytes.length - start < this.#needed) break;

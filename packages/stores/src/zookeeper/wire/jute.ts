@@ -1,7 +1,7 @@
 /** ZooKeeper's encoding: big-endian numbers, and texts and buffers with their length before them. */
 const FIRST_CAPACITY = 256;
 /** A character of a JavaScript string is at most so many bytes of UTF-8. */
-const MOST_BYTES = 3;
+const MAX_CHARACTER_BYTES = 3;
 /** The high half of a number below 2^53. */
 const SAFE_HIGH = 0x20_0000;
 
@@ -29,7 +29,7 @@ export class JuteWriter {
 
   /** A string or a buffer of text: both are the same on the wire. */
   text(value: string): this {
-    this.#room(4 + MOST_BYTES * value.length);
+    this.#room(4 + MAX_CHARACTER_BYTES * value.length);
     const bytes = this.#buffer.write(value, this.#length + 4, "utf8");
     this.#buffer.writeInt32BE(bytes, this.#length);
     this.#length += 4 + bytes;

@@ -54,8 +54,8 @@ interface Pending {
 }
 
 /** Often enough that an idle feed learns within a second how far the store has come. */
-const LONGEST_PING_MS = 1000;
-const LONGEST_GOODBYE_MS = 1000;
+const MAX_PING_MS = 1000;
+const MAX_GOODBYE_MS = 1000;
 const HIGHEST_XID = 0x7fff_ffff;
 
 export class Session {
@@ -118,7 +118,7 @@ export class Session {
 
   /** Idempotent. The server answers what was sent before, then says goodbye; a silent one is not waited for. */
   async close(): Promise<void> {
-    const tooLong = setTimeout(() => this.destroy(), LONGEST_GOODBYE_MS);
+    const tooLong = setTimeout(() => this.destroy(), MAX_GOODBYE_MS);
     const nothing = (): void => undefined;
     await this.call(OP.closeSession, nothing, nothing).catch(nothing);
     clearTimeout(tooLong);
@@ -219,7 +219,7 @@ export class Session {
         if (performance.now() - this.#heardAtMs > silentMs) setImmediate(giveUp);
         this.#send(XID.ping, OP.ping, ignore);
       },
-      Math.min(LONGEST_PING_MS, timeoutMs / 3),
+      Math.min(MAX_PING_MS, timeoutMs / 3),
     );
   }
 
