@@ -21,15 +21,35 @@ export abstract class TenureError extends Error {
   }
 }
 
-/** A value that can never be right: wrong type, out of bounds, unknown key. `field` names it. */
+/** What is wrong with a field. A problem that names other fields is a function: surfaces call fields by names of their own. */
+export type Problem = string | ((nameOf: (field: string) => string) => string);
+
+/** A value that can never be right: wrong type, out of bounds, unknown key. `field` names it, `problem` says what is wrong. */
 export class InvalidRequestError extends TenureError {
   readonly code = "INVALID_REQUEST";
+  /** By its name in the library, as in `policy.minTtlMs`. */
   readonly field: string;
+  readonly #problem: Problem;
 
-  constructor(field: string, problem: string, options?: ErrorOptions) {
-    super(`${field} ${problem}`, options);
+  constructor(field: string, problem: Problem, options?: ErrorOptions) {
+    super(`${field} ${problemIn(problem)}`, options);
     this.field = field;
+    this.#problem = problem;
   }
+
+  /** What is wrong, without the name of the field: "must be a whole number". */
+  get problem(): string {
+    return problemIn(this.#problem);
+  }
+
+  /** The same where fields have other names, as on the wire or on a command line. */
+  problemWith(nameOf: (field: string) => string): string {
+    return problemIn(this.#problem, nameOf);
+  }
+}
+
+function problemIn(problem: Problem, nameOf: (field: string) => string = (field) => field): string {
+  return typeof problem === "string" ? problem : problem(nameOf);
 }
 
 /** A ttl that the group's policy does not admit. */

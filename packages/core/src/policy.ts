@@ -70,13 +70,14 @@ export function parsePolicy(input: unknown, base: GroupPolicy, field = "policy")
   if (policy.minTtlMs > policy.maxTtlMs) {
     throw new InvalidRequestError(
       `${field}.minTtlMs`,
-      `is ${policy.minTtlMs}, more than ${field}.maxTtlMs, which is ${policy.maxTtlMs}`,
+      (nameOf) =>
+        `is ${policy.minTtlMs}, more than ${nameOf(`${field}.maxTtlMs`)}, which is ${policy.maxTtlMs}`,
     );
   }
   if (policy.preempt && policy.strategy !== "priority") {
     throw new InvalidRequestError(
       `${field}.preempt`,
-      `is true and needs ${field}.strategy "priority", which is "first"`,
+      (nameOf) => `is true and needs ${nameOf(`${field}.strategy`)} "priority", which is "first"`,
     );
   }
   return policy;
@@ -106,7 +107,7 @@ function parseRetry(input: unknown, base: RetryPolicy, field: string): RetryPoli
   if (retry.initialMs > retry.maxMs) {
     throw new InvalidRequestError(
       `${field}.initialMs`,
-      `is ${retry.initialMs}, more than ${field}.maxMs, which is ${retry.maxMs}`,
+      (nameOf) => `is ${retry.initialMs}, more than ${nameOf(`${field}.maxMs`)}, which is ${retry.maxMs}`,
     );
   }
   return retry;

@@ -1,6 +1,6 @@
 /** Many requests in one: each has its own answer, in its place, whatever becomes of the others. */
 import type { shapes } from "@tenure/api";
-import { ServiceError } from "./service-error.js";
+import { invalid, ServiceError } from "./service-error.js";
 
 interface OfGroup {
   readonly group_id: string;
@@ -28,8 +28,7 @@ export function checkNamedOnce(field: string, all: readonly OfGroup[]): void {
   const seen = new Set<string>();
   for (const [index, { group_id }] of all.entries()) {
     if (seen.has(group_id)) {
-      const place = `${field}[${index}].group_id`;
-      throw new ServiceError("INVALID_REQUEST", `${place} is named twice`, { field: place });
+      throw invalid(`${field}[${index}].group_id`, "is named twice");
     }
     seen.add(group_id);
   }

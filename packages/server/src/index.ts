@@ -4,5 +4,6 @@
  */
 export type { ConnectionIdentity, ExtensionHost, ServerExtension } from "./extension.js";
 export { type GivenOptions, parseServerOptions, type ServerOptions } from "./options.js";
-export { ServiceError, type ServiceCode } from "./service-error.js";
+export { ServiceError } from "./service-error.js";
+export type { ServiceCode } from "@tenure/api/errors";
 export { TenureServer, type TenureServerParts } from "./tenure-server.js";

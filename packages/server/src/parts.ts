@@ -2,6 +2,6 @@
  * How the service words its answers. For the simulation, whose servers answer over a network of its own in the very shapes
  * of this one; a program uses `TenureServer`.
  */
-export { asServiceError, HTTP_STATUS, notLeader, ServiceError } from "./service-error.js";
+export { asServiceError, notLeader, ServiceError } from "./service-error.js";
 export * as codec from "@tenure/api";
 export type { shapes, WatchManyBody } from "@tenure/api";

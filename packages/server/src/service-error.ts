@@ -1,4 +1,5 @@
 import { currentLeaderShape, type NamesOf, type shapes, wireField } from "@tenure/api";
+import { ERRORS, type ServiceCode } from "@tenure/api/errors";
 import {
   BackendUnavailableError,
   type ErrorCode,
@@ -7,26 +8,6 @@ import {
   type NotLeader,
   TenureError,
 } from "@tenure/core";
-
-/** What a caller can be told, with its one HTTP status. */
-export const HTTP_STATUS = {
-  INVALID_REQUEST: 400,
-  UNAUTHENTICATED: 401,
-  UNAUTHORIZED: 403,
-  FOREIGN_REQUEST: 403,
-  GROUP_NOT_FOUND: 404,
-  NOT_FOUND: 404,
-  NOT_LEADER: 409,
-  CONFLICT: 409,
-  BODY_TOO_LARGE: 413,
-  INVALID_TTL: 422,
-  RATE_LIMITED: 429,
-  TOO_MANY_GROUPS: 429,
-  TOO_MANY_WAITING: 429,
-  BACKEND_UNAVAILABLE: 503,
-} as const;
-
-export type ServiceCode = keyof typeof HTTP_STATUS;
 
 type Details = Omit<shapes.ErrorReply, "ok" | "error" | "message">;
 
@@ -50,7 +31,7 @@ export class ServiceError extends Error {
     super(message, options);
     Error.stackTraceLimit = stackTraceLimit;
     this.code = code;
-    this.statusCode = HTTP_STATUS[code];
+    this.statusCode = ERRORS[code].http;
     this.details = details;
     this.retryAfterSeconds = options?.retryAfterSeconds ?? (code === "BACKEND_UNAVAILABLE" ? 1 : undefined);
   }
@@ -59,16 +40,6 @@ export class ServiceError extends Error {
     return { ok: false, error: this.code, message: this.message, ...this.details };
   }
 }
-
-const FROM_CORE: Readonly<Record<Exclude<ErrorCode, "CLOSED">, ServiceCode>> = {
-  INVALID_REQUEST: "INVALID_REQUEST",
-  INVALID_TTL: "INVALID_TTL",
-  UNAUTHORIZED: "UNAUTHORIZED",
-  GROUP_NOT_FOUND: "GROUP_NOT_FOUND",
-  CONFLICT: "CONFLICT",
-  TOO_MANY_GROUPS: "TOO_MANY_GROUPS",
-  BACKEND_UNAVAILABLE: "BACKEND_UNAVAILABLE",
-};
 
 /** What the elector refused, told in the words of the wire. Anything else is a fault of ours and stays as it is. */
 export function asServiceError(error: unknown, of?: NamesOf): unknown {
@@ -87,11 +58,8 @@ export function serviceErrorOf(error: TenureError, of?: NamesOf): ServiceError {
   }
   if (error instanceof InvalidRequestError) {
     const field = wireField(error.field, of);
-    // It may name other fields.
-    const problem = error.message
-      .slice(error.field.length + 1)
-      .replaceAll(/\bpolicy(?:\.[A-Za-z]+)+/g, (other) => wireField(other, of));
-    return new ServiceError("INVALID_REQUEST", `${field} ${problem}`, { field }, { cause: error });
+    const problem = error.problemWith((other) => wireField(other, of));
+    return invalid(field, problem, { cause: error });
   }
   if (error instanceof InvalidTtlError) {
     const field = wireField(error.field, of);
@@ -107,7 +75,17 @@ export function serviceErrorOf(error: TenureError, of?: NamesOf): ServiceError {
       { cause: error },
     );
   }
-  return new ServiceError(FROM_CORE[code], error.message, {}, { cause: error });
+  return new ServiceError(code, error.message, {}, { cause: error });
+}
+
+/** A request that can never be right. `field` by its name on the wire. */
+export function invalid(field: string, problem: string, options?: ErrorOptions): ServiceError {
+  return new ServiceError(
+    "INVALID_REQUEST",
+    `${field === "body" ? "the body" : field} ${problem}`,
+    { field, problem },
+    options,
+  );
 }
 
 /** What the elector refuses, in the words of the wire. */

@@ -54,7 +54,10 @@ export function loadMutant(mutant: Mutant): Promise<CoreModule> {
 /** Without source maps: they would point to sources that are not there. */
 async function copyCode(from: string, to: string, which = /\.js$/): Promise<void> {
   await mkdir(to, { recursive: true });
-  await writeFile(join(to, "package.json"), '{ "type": "module", "exports": { ".": "./index.js" } }');
+  await writeFile(
+    join(to, "package.json"),
+    '{ "type": "module", "exports": { ".": "./index.js", "./*": "./*.js" } }',
+  );
   for (const file of await readdir(from, { recursive: true })) {
     if (!which.test(file) || /\.(?:test|test-kit)\.js$/.test(file)) continue;
     const code = await readFile(join(from, file), "utf8");

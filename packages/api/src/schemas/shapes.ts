@@ -117,6 +117,7 @@ export const ErrorReply = Type.Object({
   message: Type.String(),
   current_leader: Type.Optional(orNull(Type.Object({ node_id: Type.String(), term: Type.Integer() }))),
   field: Type.Optional(Type.String()),
+  problem: Type.Optional(Type.String({ description: "of INVALID_REQUEST: what is wrong with the field" })),
   min_ttl_ms: Type.Optional(Type.Integer()),
   max_ttl_ms: Type.Optional(Type.Integer()),
 });

@@ -88,9 +88,6 @@ function optionOf(field: string): string {
   return OPTIONS[field] ?? OPTIONS[field.replace(/\[\d+\]/, "")] ?? field;
 }
 
-function byOption({ field, message }: InvalidRequestError): string {
-  const option = optionOf(field);
-  // Fields of one another are named as well: "minTtlMs is 9, more than policy.maxTtlMs".
-  const told = message.startsWith(field) ? option + message.slice(field.length) : message;
-  return told.replaceAll(/\bpolicy(?:\.[A-Za-z]+)+/g, (name) => OPTIONS[name] ?? name);
+function byOption(error: InvalidRequestError): string {
+  return `${optionOf(error.field)} ${error.problemWith(optionOf)}`;
 }

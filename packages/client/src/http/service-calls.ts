@@ -1,6 +1,7 @@
 /** Calls to the service by verb. Where a call goes, and whether it may be sent twice, is what the table of verbs says. */
 import { pathOf, PREFER_METADATA, type Verb, type VerbName, VERBS } from "@tenure/api";
-import { type Asked, errorOf, isRefusal, type Refusal } from "./errors.js";
+import type { AskedOf } from "@tenure/api/errors";
+import { errorOf, isRefusal, type Refusal } from "./errors.js";
 import { type Answered, bodyOf, type Call, type Transport } from "./transport.js";
 
 export interface CallInput extends Pick<Call, "body"> {
@@ -69,6 +70,6 @@ export class ServiceCalls {
   }
 }
 
-function asked({ groupId, ttlMs }: CallInput): Asked {
+function asked({ groupId, ttlMs }: CallInput): AskedOf {
   return { ...(groupId === undefined ? {} : { groupId }), ...(ttlMs === undefined ? {} : { ttlMs }) };
 }

@@ -281,7 +281,8 @@ function exchangeOf(
 function plain(value: unknown): unknown {
   return JSON.parse(
     JSON.stringify(value ?? null, (key, each: unknown) => {
-      if (key === "message") return typeof each === "string" && each !== "" ? "(text)" : each;
+      if (key === "message" || key === "problem")
+        return typeof each === "string" && each !== "" ? "(text)" : each;
       // Spread at random, so that losers do not come back all at once.
       if (key === "retry_after_ms" && typeof each === "number") return "(ms)";
       // Of the health of a member.

@@ -1,23 +1,6 @@
 import { Metadata, status } from "@grpc/grpc-js";
-import { type ServiceCode, ServiceError } from "../service-error.js";
-
-/** Each refusal of the service, as gRPC has words for it. */
-const GRPC_STATUS: Readonly<Record<ServiceCode, status>> = {
-  INVALID_REQUEST: status.INVALID_ARGUMENT,
-  INVALID_TTL: status.INVALID_ARGUMENT,
-  UNAUTHENTICATED: status.UNAUTHENTICATED,
-  UNAUTHORIZED: status.PERMISSION_DENIED,
-  FOREIGN_REQUEST: status.PERMISSION_DENIED,
-  GROUP_NOT_FOUND: status.NOT_FOUND,
-  NOT_FOUND: status.NOT_FOUND,
-  NOT_LEADER: status.FAILED_PRECONDITION,
-  CONFLICT: status.FAILED_PRECONDITION,
-  BODY_TOO_LARGE: status.RESOURCE_EXHAUSTED,
-  RATE_LIMITED: status.RESOURCE_EXHAUSTED,
-  TOO_MANY_GROUPS: status.RESOURCE_EXHAUSTED,
-  TOO_MANY_WAITING: status.RESOURCE_EXHAUSTED,
-  BACKEND_UNAVAILABLE: status.UNAVAILABLE,
-};
+import { ERRORS } from "@tenure/api/errors";
+import { ServiceError } from "../service-error.js";
 
 export interface GrpcStatus {
   readonly code: status;
@@ -35,7 +18,7 @@ export function grpcStatusOf(error: unknown, requestId: string): GrpcStatus {
   }
   metadata.set("tenure-error", asciiJson(error.reply()));
   if (error.retryAfterSeconds !== undefined) metadata.set("retry-after", String(error.retryAfterSeconds));
-  return { code: GRPC_STATUS[error.code], details: wellFormed(error.message), metadata };
+  return { code: ERRORS[error.code].grpc, details: wellFormed(error.message), metadata };
 }
 
 export function requestIdMetadata(requestId: string): Metadata {

@@ -5,7 +5,7 @@
  * Not a google.protobuf.Struct: it would turn integers into doubles, and protobufjs, like most, refuses to encode what is nested deeper
  * than a hundred messages: metadata that came by HTTP could not be sent.
  */
-import { ServiceError } from "../service-error.js";
+import { invalid } from "../service-error.js";
 import { parseJson } from "../wire/parse-json.js";
 
 interface Schema {
@@ -76,7 +76,7 @@ function readText(text: unknown, field: string): unknown {
   try {
     return parseJson(text as string);
   } catch (cause) {
-    const message = `${field} must be a JSON object as text, without __proto__ and constructor.prototype`;
-    throw new ServiceError("INVALID_REQUEST", message, { field }, { cause });
+    const problem = "must be a JSON object as text, without __proto__ and constructor.prototype";
+    throw invalid(field, problem, { cause });
   }
 }

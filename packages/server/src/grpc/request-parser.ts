@@ -1,7 +1,7 @@
 import type { Static, TSchema } from "typebox";
 import { Compile } from "typebox/compile";
 import { schemaProblem } from "../wire/schema-problem.js";
-import { ServiceError } from "../service-error.js";
+import { invalid } from "../service-error.js";
 import { messageReader } from "./message-codec.js";
 
 /**
@@ -21,7 +21,7 @@ export function requestParser<S extends TSchema>(schema: S): (message: Record<st
       params: ajvParams(refusal.params),
       parentSchema: schemaAt(schema, refusal.schemaPath),
     });
-    throw new ServiceError("INVALID_REQUEST", `${field} ${problem}`, { field });
+    throw invalid(field, problem);
   };
 }
 

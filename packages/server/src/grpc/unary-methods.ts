@@ -4,7 +4,7 @@ import { type UnaryVerb, type Verb, VERBS } from "@tenure/api";
 import { GroupParams, VERB_SCHEMAS, type VerbSchema } from "@tenure/api/schemas";
 import { type TObject, Type } from "typebox";
 import type { Asked } from "../asked.js";
-import { ServiceError } from "../service-error.js";
+import { invalid } from "../service-error.js";
 import { GrpcCall } from "./grpc-call.js";
 import type { GrpcParts } from "./grpc-parts.js";
 import { requestIdMetadata } from "./grpc-status.js";
@@ -85,6 +85,5 @@ function asItIs(message: Message): Message {
 
 function allowingAll(patch: Message): Message {
   if (patch["allowed_nodes"] === undefined) return { ...patch, allowed_nodes: null };
-  const field = "allow_all_nodes";
-  throw new ServiceError("INVALID_REQUEST", `${field} contradicts the allowed_nodes beside it`, { field });
+  throw invalid("allow_all_nodes", "contradicts the allowed_nodes beside it");
 }

@@ -2,7 +2,7 @@ import { STATUS_CODES } from "node:http";
 import type { Socket } from "node:net";
 import type { Clock } from "@tenure/core";
 import type { FastifyError, FastifyReply, FastifyRequest } from "fastify";
-import { HTTP_STATUS, ServiceError } from "../service-error.js";
+import { invalid, ServiceError } from "../service-error.js";
 import { addAnswerHeaders, ANSWER_HEADERS } from "./answer-headers.js";
 import { CallerGoneError } from "./hang-up.js";
 import { schemaProblem } from "../wire/schema-problem.js";
@@ -31,7 +31,7 @@ export function handleError(error: unknown, request: FastifyRequest, reply: Fast
   }
   if (told.retryAfterSeconds !== undefined) reply.header("retry-after", String(told.retryAfterSeconds));
   if (told.code === "UNAUTHENTICATED") reply.header("www-authenticate", "Bearer");
-  return reply.code(HTTP_STATUS[told.code]).send(told.reply());
+  return reply.code(told.statusCode).send(told.reply());
 }
 
 /** Found wrong before there was a route, so no hook has seen the request. */
@@ -92,8 +92,7 @@ function tell(error: FastifyError, request: FastifyRequest): ServiceError | null
   const refusal = error.validation?.[0];
   if (refusal !== undefined) {
     const { field, problem } = schemaProblem(refusal);
-    const message = `${field === "body" ? "the body" : field} ${problem}`;
-    return new ServiceError("INVALID_REQUEST", message, { field }, { cause: error });
+    return invalid(field, problem, { cause: error });
   }
   if (error.code === "FST_ERR_CTP_BODY_TOO_LARGE") {
     const limit = request.routeOptions.bodyLimit ?? 0;

@@ -4,7 +4,7 @@ import { longPoll, turn } from "./long-poll.js";
 import { parseCount } from "../wire/parse-count.js";
 import { SseStreams } from "./sse-streams.js";
 import { batchCost } from "../limits/admission.js";
-import { ServiceError } from "../service-error.js";
+import { invalid } from "../service-error.js";
 import { parseCursor } from "../wire/watch-cursor.js";
 import type { App, AppParts } from "./app.js";
 import { endOf } from "./hang-up.js";
@@ -67,10 +67,7 @@ export function watchRoutes(app: App, { service, clock, stopping }: AppParts): v
     ...routeOf("watchMany", { 200: streamed }),
     handler: async (request: FastifyRequest, reply: FastifyReply) => {
       const body = request.body as WatchManyBody;
-      if (!wantsStream(request)) {
-        const field = "accept";
-        throw new ServiceError("INVALID_REQUEST", `${field} must be text/event-stream`, { field });
-      }
+      if (!wantsStream(request)) throw invalid("accept", "must be text/event-stream");
       request.charge(batchCost(body.watches.length));
       const items = service.watchMany(request.caller, body);
       reply.raw.once("close", () => void items.return());
@@ -94,8 +91,7 @@ function wantsStream({ headers }: Pick<FastifyRequest, "headers">): boolean {
 function timeoutOf(text: string | undefined): number {
   const timeoutMs = text === undefined ? DEFAULT_POLL_MS : parseCount(text, "timeout_ms");
   if (timeoutMs <= LONGEST_POLL_MS) return timeoutMs;
-  const field = "timeout_ms";
-  throw new ServiceError("INVALID_REQUEST", `${field} must be at most ${LONGEST_POLL_MS}`, { field });
+  throw invalid("timeout_ms", `must be at most ${LONGEST_POLL_MS}`);
 }
 
 function keepAliveOf(text: string | undefined): number | undefined {
@@ -104,7 +100,7 @@ function keepAliveOf(text: string | undefined): number | undefined {
   const keepAliveMs = parseCount(text, field);
   const { min, max } = KEEP_ALIVE_MS;
   if (keepAliveMs >= min && keepAliveMs <= max) return keepAliveMs;
-  throw new ServiceError("INVALID_REQUEST", `${field} must be from ${min} to ${max}`, { field });
+  throw invalid(field, `must be from ${min} to ${max}`);
 }
 
 /** A reconnecting stream sends the id it has seen last; that counts more than what its URL once said. */

@@ -3,7 +3,7 @@
  * were cut off, the number is followed by the last group that was shown: `12@billing`, or `12!billing` for RESYNC.
  */
 import { checkId } from "@tenure/core";
-import { ServiceError } from "../service-error.js";
+import { invalid } from "../service-error.js";
 import type { WatchItem } from "../watch.js";
 import { parseCount } from "./parse-count.js";
 
@@ -32,6 +32,5 @@ function checkCursorId(groupId: string, text: string): string {
   } catch {
     // Refused below, with the words of this service.
   }
-  const field = "cursor";
-  throw new ServiceError("INVALID_REQUEST", `${field} must be one that this service has given`, { field });
+  throw invalid("cursor", "must be one that this service has given");
 }
