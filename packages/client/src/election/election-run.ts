@@ -20,7 +20,7 @@ import { OverdueWork } from "./overdue-work.js";
 import { Preparation } from "./preparation.js";
 import { allowPriorityTakeover } from "./priority-takeover.js";
 import type { Reporter } from "./reporter.js";
-import { Backoff, codeOf } from "./retry.js";
+import { codeOf, Rest } from "./retry.js";
 import type { DemoteReason, ElectionState, KnownLeader, Mandate } from "./state.js";
 
 export interface ElectionRunParts {
@@ -53,7 +53,7 @@ export class ElectionRun {
   readonly #comeback: Comeback;
   readonly #candidacy: Candidacy;
   readonly #stopping = new AbortController();
-  readonly #backoff: Backoff;
+  readonly #rest: Rest;
   #leadership: Leadership | null = null;
   #hold: HeartHold | null = null;
   /** Why it ends otherwise than by `stop()`. */
@@ -70,7 +70,7 @@ export class ElectionRun {
     this.#parts = parts;
     this.instanceId = newId();
     this.#resignOnStop = deleteOnStop;
-    this.#backoff = new Backoff(retry, random);
+    this.#rest = new Rest(retry, random);
     this.#breaker = options.breaker ?? breakerOf(elector, options.clock);
     this.watch = new LeaderWatch({
       ...options,
@@ -212,7 +212,7 @@ export class ElectionRun {
         signal.throwIfAborted();
         reporter.heartFailed(error);
         if (this.#hold === null) throw error;
-        await sleep(options.clock, this.#backoff.next(), signal);
+        await sleep(options.clock, this.#rest.afterMs(true, 0), signal);
       }
     }
   }
@@ -276,7 +276,7 @@ export class ElectionRun {
     leadership.release();
     reporter.demoted(mandate, reason);
     this.#leadership = null;
-    this.#rest(leadership, reason);
+    this.#stayOut(leadership, reason);
     if (reason === "lapsed" && options.takeoverDelayMs > 0) this.#comeback.begin(term);
     else if (reason !== "stopped" || this.#resignOnStop) {
       this.#move({ kind: "resigning", mandate, reason });
@@ -313,7 +313,7 @@ export class ElectionRun {
       return leadership.begin() ? leadership : null;
     } catch (error) {
       reporter.heartFailed(error);
-      this.#standAgainAtMs = options.clock.monotonicMs() + this.#backoff.next();
+      this.#standAgainAtMs = options.clock.monotonicMs() + this.#rest.afterMs(true, 0);
       return null;
     }
   }
@@ -331,13 +331,12 @@ export class ElectionRun {
   }
 
   /** A process that fails each time that it leads leaves the others more and more time to lead instead. */
-  #rest(leadership: Leadership, reason: DemoteReason): void {
-    const { clock, heart, retry } = this.#parts.options;
+  #stayOut(leadership: Leadership, reason: DemoteReason): void {
+    const { clock, heart } = this.#parts.options;
     const isDead = reason === "lapsed" && heart !== null && !leadership.wasRenewed;
     const hasFailed = isDead || reason === "heart-failed" || reason === "promote-failed";
-    if (!hasFailed || leadership.ageMs > retry.maxBackoffMs) this.#backoff.reset();
-    if (!hasFailed) return;
-    this.#standAgainAtMs = Math.max(this.#standAgainAtMs, clock.monotonicMs() + this.#backoff.next());
+    const restMs = this.#rest.afterMs(hasFailed, leadership.ageMs);
+    if (restMs > 0) this.#standAgainAtMs = Math.max(this.#standAgainAtMs, clock.monotonicMs() + restMs);
   }
 
   async #resign(term: number): Promise<void> {

@@ -54,6 +54,23 @@ export class Backoff {
   }
 }
 
+/** How long a process that fails each time it leads stays out, so that others can lead instead: longer each time in a row. */
+export class Rest {
+  readonly #backoff: Backoff;
+  readonly #resetAfterMs: number;
+
+  constructor(retry: ParsedRetry, random: () => number) {
+    this.#backoff = new Backoff(retry, random);
+    this.#resetAfterMs = retry.maxBackoffMs;
+  }
+
+  /** After a leadership that lasted `ledMs`. One that lasted long enough, or ended well, begins the row again. */
+  afterMs(hasFailed: boolean, ledMs: number): number {
+    if (!hasFailed || ledMs > this.#resetAfterMs) this.#backoff.reset();
+    return hasFailed ? this.#backoff.next() : 0;
+  }
+}
+
 /** What a service that limits its callers asks for. */
 function retryAfterMs(error: unknown): number {
   const given = (error as { retryAfterMs?: unknown } | null | undefined)?.retryAfterMs;

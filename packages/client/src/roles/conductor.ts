@@ -18,7 +18,7 @@ import type { RoleDemoteReason, RoleMember } from "./state.js";
 
 /** What the manager is told. */
 export interface ConductorListener {
-  /** The user's hook; never rejects. */
+  /** The user's hook. Rejects if it failed, and the role is to be given up. */
   promoted(role: string, mandate: Mandate, signal: AbortSignal): Promise<void>;
   /** The user's hook; never rejects. */
   demoted(role: string, reason: RoleDemoteReason): Promise<void>;
@@ -30,6 +30,9 @@ export interface ConductorListener {
   /** `error`: why there was no answer; `null`: there was one. */
   contact(error: unknown): void;
 }
+
+/** How many times longer than the others wait for it this process stays out, so that one of them has begun by then. */
+const REST_PER_PATIENCE = 2;
 
 /** News come in bursts: what follows within this time is part of the same plan. */
 const PLAN_MS = 5;
@@ -201,6 +204,7 @@ export class Conductor {
       options: this.#options.election,
       election: () =>
         new Election(this.#elector, { ...this.#options.shared, groupId, priority, metadata, campaignWaitMs }),
+      othersWaitMs: () => (this.members.length > 1 ? REST_PER_PATIENCE * this.#options.election.ttlMs : 0),
       dependents: () => this.#graph.dependents(spec.name).map((name) => this.#named(name)),
       promoted: (role, mandate, signal) => this.#listener.promoted(role.spec.name, mandate, signal),
       demoted: (role, reason) => this.#listener.demoted(role.spec.name, reason),

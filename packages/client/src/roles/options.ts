@@ -32,6 +32,7 @@ type SharedOptions = Pick<
   | "maxConsecutiveFailures"
   | "fencing"
   | "retry"
+  | "onPromoteFailure"
   | "stopMarginMs"
   | "logger"
   | "metrics"
@@ -121,6 +122,7 @@ const SHARED: readonly (keyof SharedOptions)[] = [
   "maxConsecutiveFailures",
   "fencing",
   "retry",
+  "onPromoteFailure",
   "stopMarginMs",
   "logger",
   "metrics",

@@ -10,6 +10,7 @@
 import { type Elector, InvalidRequestError } from "@tenure/core";
 import { Broadcast } from "../election/broadcast.js";
 import { NotLeadingError } from "../election/errors.js";
+import { endsByItsSignal } from "../election/hooks.js";
 import { isPermanent } from "../election/retry.js";
 import type { ConnectionStatus, Mandate } from "../election/state.js";
 import type { Logger } from "../election/telemetry.js";
@@ -88,7 +89,10 @@ export class RoleManager implements AsyncDisposable {
     return removal;
   }
 
-  /** Called with each leadership of a role; what it returns is waited for before its lease is given back. */
+  /**
+   * Called with each leadership of a role. What it returns is awaited before the role's lease is given back. If it rejects before
+   * its signal aborts, the role is given up (see `onPromoteFailure`).
+   */
   onRolePromote(hook: RolePromoteHook): this {
     this.#checkIdle("onRolePromote");
     if (this.#promoteHook !== null) throw hookGiven("onRolePromote");
@@ -215,16 +219,18 @@ export class RoleManager implements AsyncDisposable {
   }
 
   async #promoted(role: string, mandate: Mandate, signal: AbortSignal): Promise<void> {
-    const { nodeId } = this.#options.election;
+    const { nodeId, onPromoteFailure } = this.#options.election;
     this.#metrics.promoted(nodeId);
     this.#metrics.led(nodeId, (this.#led += 1));
     this.#events.emit({ kind: "role-promoted", role, mandate });
     try {
       await this.#promoteHook?.(role, mandate, signal);
     } catch (error) {
-      // Work that ends by its signal ends as it should.
-      const isEnd = error === signal.reason || (error instanceof Error && error.name === "AbortError");
-      if (!signal.aborted || !isEnd) this.#hookFailed(role, "onRolePromote", error);
+      if (endsByItsSignal(error, signal)) return;
+      this.#hookFailed(role, "onRolePromote", error);
+      if (signal.aborted || onPromoteFailure === "keep") return;
+      this.#logger.warn({ node: nodeId, role }, "gave the role up because onRolePromote failed");
+      throw error;
     }
   }
 

@@ -22,6 +22,11 @@ class RoleSet {
   deadlineMs: number | null = null;
   notBeforeMs: number = Number.NEGATIVE_INFINITY;
 
+  /** Nothing of it is held while one of its roles rests. */
+  get beginsAtMs(): number {
+    return Math.max(this.notBeforeMs, ...this.roles.map(({ restsUntilMs }) => restsUntilMs));
+  }
+
   get isComplete(): boolean {
     return this.roles.every((role) => role.isWon);
   }
@@ -50,7 +55,7 @@ export class RoleSets {
     const { clock } = this.#parts.options.election;
     const index = set.roles.indexOf(role);
     if (index > 0) return set.roles.slice(0, index).every((each) => each.isWon);
-    return clock.monotonicMs() >= set.notBeforeMs && set.roles.every((each) => this.#parts.isVacant(each));
+    return clock.monotonicMs() >= set.beginsAtMs && set.roles.every((each) => this.#parts.isVacant(each));
   }
 
   begun(role: Role): void {
@@ -91,7 +96,7 @@ export class RoleSets {
         for (const role of set.roles.toReversed()) void role.release("set-lost");
         this.#parts.givenUp(name);
       }
-      for (const atMs of [set.deadlineMs ?? nowMs, set.notBeforeMs]) {
+      for (const atMs of [set.deadlineMs ?? nowMs, set.beginsAtMs]) {
         if (atMs > nowMs) againAtMs = Math.min(againAtMs, atMs);
       }
     }

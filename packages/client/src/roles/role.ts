@@ -6,7 +6,7 @@
  */
 import { onAbort } from "@tenure/core";
 import type { Election } from "../election/election.js";
-import { Backoff, isPermanent } from "../election/retry.js";
+import { Backoff, isPermanent, Rest } from "../election/retry.js";
 import type { DemoteReason, Mandate } from "../election/state.js";
 import type { ParsedElection } from "../election/options.js";
 import type { ParsedRole } from "./options.js";
@@ -17,7 +17,9 @@ export interface RoleParts {
   /** A new one, not started. */
   readonly election: (spec: ParsedRole) => Election;
   readonly dependents: () => readonly Role[];
-  /** The user's hook; never rejects. */
+  /** How long others leave a vacant role to this process before they take it. */
+  readonly othersWaitMs: () => number;
+  /** The user's hook. Rejects if it failed, and the role is to be given up. */
   readonly promoted: (role: Role, mandate: Mandate, signal: AbortSignal) => Promise<void>;
   /** The user's hook; never rejects. Only after `promoted`. */
   readonly demoted: (role: Role, reason: RoleDemoteReason) => Promise<void>;
@@ -31,6 +33,7 @@ export class Role {
   readonly spec: ParsedRole;
   readonly #parts: RoleParts;
   readonly #backoff: Backoff;
+  readonly #rest: Rest;
   #state: RoleState = { kind: "out" };
   #election: Election | null = null;
   #act: () => void = () => {};
@@ -38,14 +41,18 @@ export class Role {
   #releasing: Promise<void> | null = null;
   #ending: Promise<void> | null = null;
   #error: unknown = null;
-  #hasActed = false;
-  /** Not stood for before. */
-  notBeforeMs: number = Number.NEGATIVE_INFINITY;
+  #workError: unknown = null;
+  /** When its work began; `null` while there is none. */
+  #actsSinceMs: number | null = null;
+  #triesAtMs: number = Number.NEGATIVE_INFINITY;
+  #restsUntilMs: number = Number.NEGATIVE_INFINITY;
 
   constructor(spec: ParsedRole, parts: RoleParts) {
     this.spec = spec;
     this.#parts = parts;
-    this.#backoff = new Backoff(parts.options.retry, parts.options.random);
+    const { retry, random } = parts.options;
+    this.#backoff = new Backoff(retry, random);
+    this.#rest = new Rest(retry, random);
   }
 
   get state(): RoleState {
@@ -62,7 +69,17 @@ export class Role {
   }
 
   get error(): unknown {
-    return this.#error;
+    return this.#error ?? this.#workError;
+  }
+
+  /** After its work has failed here it is left to others until then, whatever the watch shows. */
+  get restsUntilMs(): number {
+    return this.#restsUntilMs;
+  }
+
+  /** Not stood for before. */
+  get notBeforeMs(): number {
+    return Math.max(this.#triesAtMs, this.#restsUntilMs);
   }
 
   isLeader(): boolean {
@@ -77,7 +94,7 @@ export class Role {
   forgive(): void {
     if (this.#error !== null) return;
     this.#backoff.reset();
-    this.notBeforeMs = Number.NEGATIVE_INFINITY;
+    this.#triesAtMs = Number.NEGATIVE_INFINITY;
   }
 
   /** Resolves when the first campaign was answered, or could not be. One that does not win is out again, unless it waits. */
@@ -135,8 +152,12 @@ export class Role {
     await Promise.race([acting, over]);
     if (this.isWon) {
       this.#move({ kind: "leading", mandate });
-      this.#hasActed = true;
-      await this.#parts.promoted(this, mandate, signal);
+      this.#actsSinceMs = this.#parts.options.clock.monotonicMs();
+      this.#workError = null;
+      await this.#parts.promoted(this, mandate, signal).catch((error: unknown) => {
+        this.#workError = error;
+        void this.release("promote-failed");
+      });
     }
     await over;
     await this.#releaseDependents("dependency-lost");
@@ -155,10 +176,20 @@ export class Role {
   }
 
   async #demoted(reason: DemoteReason): Promise<void> {
-    if (this.#hasActed) await this.#parts.demoted(this, this.#asked ?? reason);
-    this.#hasActed = false;
+    await this.#endWork(this.#asked ?? reason);
     // It must not stand again by itself.
     void this.#end();
+  }
+
+  async #endWork(reason: RoleDemoteReason): Promise<void> {
+    const { options, demoted, othersWaitMs } = this.#parts;
+    const sinceMs = this.#actsSinceMs;
+    if (sinceMs === null) return;
+    await demoted(this, reason);
+    this.#actsSinceMs = null;
+    const nowMs = options.clock.monotonicMs();
+    const restMs = this.#rest.afterMs(reason === "promote-failed", nowMs - sinceMs);
+    if (restMs > 0) this.#restsUntilMs = nowMs + restMs + othersWaitMs();
   }
 
   #end(): Promise<void> {
@@ -174,7 +205,7 @@ export class Role {
     this.#ending = null;
     this.#act = () => {};
     const { clock } = this.#parts.options;
-    this.notBeforeMs = clock.monotonicMs() + this.#backoff.next(this.#error ?? undefined);
+    this.#triesAtMs = clock.monotonicMs() + this.#backoff.next(this.#error ?? undefined);
     this.#move({ kind: "out" });
   }
 

@@ -40,7 +40,7 @@ export interface RoleStatus {
   readonly leaderId: string | null;
   /** The highest term known. */
   readonly term: number;
-  /** Why the last attempt failed, if it did. */
+  /** Why the last attempt failed, or `onRolePromote` did; `null` while neither is known, and while it is led. */
   readonly error: unknown;
 }
 
