@@ -116,7 +116,10 @@ function coreStandsAlone(tree) {
   return [...declared, ...imported];
 }
 
-/** Workspaces hoist: a package that is not declared is found all the same, until somebody installs ours alone. */
+/**
+ * Workspaces hoist: a package that is not declared is found all the same, until somebody installs ours alone. What only runs
+ * in this repository, tests and private packages, may use the devDependencies that all share.
+ */
 function declaredDependencies(tree) {
   const shared = Object.keys(JSON.parse(tree.get("package.json") ?? "{}").devDependencies ?? {});
   return workspaces(tree).flatMap(({ name, directory, json }) => {
@@ -127,7 +130,7 @@ function declaredDependencies(tree) {
     return sources(tree, `${directory}/src`).flatMap(({ file, line, name: specifier }) => {
       const dependency = packageOf(specifier);
       if (dependency === null || dependency === `${SCOPE}${name}`) return [];
-      const known = isForTests(file) ? [...own, ...shared] : shipped;
+      const known = json.private === true || isForTests(file) ? [...own, ...shared] : shipped;
       if (known.includes(dependency)) return [];
       const place = isForTests(file) ? "devDependencies" : "dependencies";
       return [

@@ -84,6 +84,14 @@ export const FIXTURES = {
         "simulation/src/a.ts:1",
         { "simulation/package.json": manifest(), "simulation/src/a.ts": 'import "@tenure/core";' },
       ],
+      [
+        "packages/stores/src/a.ts:1",
+        {
+          ...stores,
+          "package.json": JSON.stringify({ devDependencies: { vite: "8" } }),
+          "packages/stores/src/a.ts": 'import { transformWithOxc } from "vite";',
+        },
+      ],
     ],
     good: [
       {
@@ -92,6 +100,11 @@ export const FIXTURES = {
         "packages/stores/src/a.test.ts": 'import { it } from "vitest";',
         "packages/stores/src/a.test-kit.ts": 'import { it } from "vitest";',
         "packages/stores/src/a.ts": 'import { join } from "path";\nimport { B } from "@tenure/core/testing";',
+      },
+      {
+        "package.json": JSON.stringify({ devDependencies: { vite: "8" } }),
+        "simulation/package.json": manifest({ private: true }),
+        "simulation/src/a.ts": 'import { transformWithOxc } from "vite";',
       },
     ],
   },

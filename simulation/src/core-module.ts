@@ -1,4 +1,6 @@
 /** The code under test, as a value: the built packages, or copies of them in which one rule is switched off. */
+import type { Copies } from "./harness/mutant-loader.js";
+
 export interface CoreModule {
   readonly core: typeof import("@tenure/core");
   readonly testing: typeof import("@tenure/core/testing");
@@ -18,3 +20,15 @@ export async function loadCore(): Promise<CoreModule> {
     server: await import("@tenure/server/parts"),
   };
 }
+
+/** The client in the copy runs over the core in the copy. */
+export const CORE_COPIES: Copies<CoreModule> = {
+  packages: ["core", "api", "client", "server"],
+  modules: {
+    core: "@tenure/core",
+    testing: "@tenure/core/testing",
+    client: "@tenure/client",
+    clientParts: "@tenure/client/parts",
+    server: "@tenure/server/parts",
+  },
+};

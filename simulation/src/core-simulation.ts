@@ -1,8 +1,8 @@
 /** Electors over a store: the packages core and client, and the part of server that words its answers. */
 import { CHECKS } from "./checks/check.js";
-import { type CoreModule, loadCore } from "./core-module.js";
+import { CORE_COPIES, type CoreModule, loadCore } from "./core-module.js";
+import { loadCopy } from "./harness/mutant-loader.js";
 import type { Simulation } from "./harness/simulation.js";
-import { loadCopy } from "./mutants/mutant-loader.js";
 import { MUTANTS } from "./mutants/mutants.js";
 import { PROFILES, profileNamed } from "./profile.js";
 import { type Figures, World, type WorldReport } from "./world.js";
@@ -14,7 +14,8 @@ export const CORE_SIMULATION: Simulation<CoreModule, WorldReport> = {
   mutants: MUTANTS,
   huntLimit: 400,
   harmless: [],
-  load: (mutant, core) => (mutant === undefined && core === undefined ? loadCore() : loadCopy(core, mutant)),
+  load: (mutant, core) =>
+    mutant === undefined && core === undefined ? loadCore() : loadCopy(CORE_COPIES, mutant, core),
   run: (modules, { profile, ...schedule }) =>
     new World({ ...schedule, modules, profile: profileNamed(profile) }).run(),
   shows: () => true,

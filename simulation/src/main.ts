@@ -23,7 +23,7 @@ schedule follows from its seed. All cores are used.
                     which seed on
   --full            with --mutant: run all seeds and count, not only until the first is caught
   --record          with --mutant: keep the seeds at which the mutants are caught for the tests, in simulation/seeds
-  --core DIR        another build of core (its dist folder) with this test kit, to compare the two
+  --core DIR        the folder of another core, built, with this test kit, to compare the two
   --peers           quorum leases between peers instead; its profiles are ${PEERS.profiles.join(", ")}
   --verbose         print the trace of one schedule (--from SEED)
   --list            mutants and checkers

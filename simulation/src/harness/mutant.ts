@@ -1,17 +1,9 @@
-/**
- * Each rule, switched off. A mutant is a patch of the built core or client, so that the product itself has no such switches;
- * every one of them must be caught by a checker, or the simulation proves nothing about its rule.
- */
-export interface Patch {
-  /** `core` by default. */
-  readonly package?: "core" | "client";
-  /** In the dist folder of that package. */
-  readonly file: string;
-  /** Occurs exactly once, or the mutant is refused: it must never be the original unnoticed. */
-  readonly find: string;
-  readonly replace: string;
-}
+import type { Patch } from "./patch.js";
 
+/**
+ * A rule, switched off. A mutant is a patch of the sources, so that the product itself has no such switches; every mutant must
+ * be caught by a checker, or the simulation proves nothing about its rule.
+ */
 export interface Mutant {
   readonly name: string;
   readonly rule: string;

@@ -11,7 +11,7 @@ export interface Batch {
   readonly mutant?: string | undefined;
   /** Start no further schedule once one has caught the mutant. */
   readonly untilCaught?: boolean;
-  /** The dist folder of another build of core. */
+  /** The folder of another core. */
   readonly core?: string | undefined;
 }
 

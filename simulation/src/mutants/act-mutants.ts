@@ -1,8 +1,8 @@
 /** Mutants of what operators ask for: an act that is answered as done and is not. */
 import type { Mutant } from "../harness/mutant.js";
 
-const operate = "rules/operate.js";
-const configure = "rules/configure.js";
+const operate = "core/rules/operate.ts";
+const configure = "core/rules/configure.ts";
 const UNCHANGED = 'return { kind: "unchanged" };';
 
 export const ACT_MUTANTS: readonly Mutant[] = [
@@ -12,7 +12,7 @@ export const ACT_MUTANTS: readonly Mutant[] = [
     patches: [
       {
         file: operate,
-        find: "    const others = now.bans.filter(",
+        find: "const others = now.bans.filter(",
         replace: `    ${UNCHANGED}\n    const others = now.bans.filter(`,
       },
     ],
@@ -25,7 +25,7 @@ export const ACT_MUTANTS: readonly Mutant[] = [
   {
     name: "resume-unwritten",
     rule: "resuming ends a pause",
-    patches: [{ file: operate, find: "return now.pause === null\n", replace: "return true\n" }],
+    patches: [{ file: operate, find: "return now.pause === null", replace: "return true" }],
   },
   {
     name: "update-unwritten",
@@ -47,8 +47,8 @@ export const ACT_MUTANTS: readonly Mutant[] = [
     patches: [
       {
         file: configure,
-        find: "export function decideDelete(seen, force, stamp) {",
-        replace: `export function decideDelete() { ${UNCHANGED} }\nfunction formerDelete(seen, force, stamp) {`,
+        find: "export function decideDelete(",
+        replace: unchanging("decideDelete"),
       },
     ],
   },
@@ -57,7 +57,7 @@ export const ACT_MUTANTS: readonly Mutant[] = [
     rule: "a lost campaign names the leader",
     patches: [
       {
-        file: "elector/campaigns.js",
+        file: "core/elector/campaigns.ts",
         find: "leader: holder === null ?",
         replace: "leader: true ?",
       },
@@ -68,7 +68,7 @@ export const ACT_MUTANTS: readonly Mutant[] = [
     rule: "only who gave its term up is told that it has resigned",
     patches: [
       {
-        file: "rules/resign.js",
+        file: "core/rules/resign.ts",
         find: "return wasIt ?",
         replace: "return ended !== null ?",
       },
@@ -79,7 +79,7 @@ export const ACT_MUTANTS: readonly Mutant[] = [
     rule: "only a lease that ran out starts the takeover delay",
     patches: [
       {
-        file: "rules/terms.js",
+        file: "core/rules/terms.ts",
         find: 'delayMs: reason === "expired" ? policyOf(now).takeoverDelayMs : 0,',
         replace: "delayMs: policyOf(now).takeoverDelayMs,",
       },

@@ -1,14 +1,15 @@
 /** Mutants of the rules on writes and answers: what a yes and a no stand on. */
-import type { Mutant, Patch } from "../harness/mutant.js";
+import type { Mutant } from "../harness/mutant.js";
+import type { Patch } from "../harness/patch.js";
 
-const engine = "elector/engine.js";
-const campaigns = "elector/campaigns.js";
+const engine = "core/elector/engine.ts";
+const campaigns = "core/elector/campaigns.ts";
 
 /** Writes over whatever has come between, where `condition` holds. */
 function blindly(condition: string): Patch {
   return {
     file: engine,
-    find: "        const outcome = await this.#batcher.submit({",
+    find: "const outcome = await this.#batcher.submit({",
     replace: `        const submit = async (op, limitMs) => {
             for (;;) {
                 const outcome = await this.#batcher.submit(op, limitMs);
@@ -35,7 +36,7 @@ export const ANSWER_MUTANTS: readonly Mutant[] = [
     name: "no-compare-on-renew",
     rule: "a renewal is a compare-and-set",
     patches: [
-      { file: "rules/renew.js", find: 'kind: "renew",', replace: 'kind: "renew", blind: true,' },
+      { file: "core/rules/renew.ts", find: 'kind: "renew",', replace: 'kind: "renew", blind: true,' },
       blindly('change.blind === true && outcome.kind === "conflict"'),
     ],
   },
@@ -44,7 +45,7 @@ export const ANSWER_MUTANTS: readonly Mutant[] = [
     rule: "an expiry is a compare-and-set",
     patches: [
       {
-        file: "rules/attend.js",
+        file: "core/rules/attend.ts",
         find: 'return { kind: "write", ...ending };',
         replace: 'return { kind: "write", ...ending, blind: true };',
       },
@@ -78,8 +79,8 @@ export const ANSWER_MUTANTS: readonly Mutant[] = [
     patches: [
       {
         file: campaigns,
-        find: "(seen, now) => {\n            contender.signal",
-        replace: "(seen, now, uncertain) => {\n            contender.signal",
+        find: "(seen, now): Step<CampaignResult | W> => { contender.signal",
+        replace: "(seen, now, uncertain) => { contender.signal",
       },
       confirmUnwritten("uncertain && decision.kind === 'confirm'"),
     ],
@@ -87,14 +88,14 @@ export const ANSWER_MUTANTS: readonly Mutant[] = [
   {
     name: "confirm-any-instance",
     rule: "only the same instance is confirmed",
-    patches: [{ file: "record.js", find: " && record.holder.instanceId === instanceId", replace: "" }],
+    patches: [{ file: "core/record.ts", find: " && record.holder.instanceId === instanceId", replace: "" }],
   },
   {
     name: "confirm-deposed",
     rule: "a deposed holder is not confirmed",
     patches: [
       {
-        file: "rules/campaign.js",
+        file: "core/rules/campaign.ts",
         find: "isHeldBy(now, candidate.nodeId, candidate.instanceId) && now.deposed === null",
         replace: "isHeldBy(now, candidate.nodeId, candidate.instanceId)",
       },
@@ -103,7 +104,7 @@ export const ANSWER_MUTANTS: readonly Mutant[] = [
   {
     name: "renew-deposed",
     rule: "a deposed holder does not renew",
-    patches: [{ file: "rules/renew.js", find: " || now.deposed !== null)", replace: ")" }],
+    patches: [{ file: "core/rules/renew.ts", find: " || now.deposed !== null)", replace: ")" }],
   },
   {
     name: "stale-no",
@@ -111,8 +112,8 @@ export const ANSWER_MUTANTS: readonly Mutant[] = [
     patches: [
       {
         file: engine,
-        find: "                    if (fresh)\n",
-        replace: "                    if (fresh || true)\n",
+        find: "if (fresh)",
+        replace: "if (fresh || true)",
       },
     ],
   },
@@ -121,11 +122,11 @@ export const ANSWER_MUTANTS: readonly Mutant[] = [
     rule: "a sync serves only those who came before it was sent",
     patches: [
       {
-        file: "elector/freshness.js",
-        find: "        if (this.#next === null)\n            this.#next = new Round();",
+        file: "core/elector/freshness.ts",
+        find: "if (this.#next === null) this.#next = new Round();",
         replace:
-          "        if (this.#unanswered !== null)\n            return this.#unanswered.join(limitMs);\n" +
-          "        if (this.#next === null)\n            this.#next = new Round();",
+          "if (this.#unanswered !== null) return this.#unanswered.join(limitMs);" +
+          "if (this.#next === null) this.#next = new Round();",
       },
     ],
     profile: "churn",
@@ -135,9 +136,9 @@ export const ANSWER_MUTANTS: readonly Mutant[] = [
     rule: "reads never judge time",
     patches: [
       {
-        file: "elector/views.js",
-        find: "    if (holder === null)\n        return null;",
-        replace: "    if (holder === null || ageMs >= holdMs)\n        return null;",
+        file: "core/elector/views.ts",
+        find: "if (holder === null) return null;",
+        replace: "if (holder === null || ageMs >= holdMs) return null;",
       },
     ],
   },

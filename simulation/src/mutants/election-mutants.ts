@@ -1,8 +1,9 @@
 /** Mutants of the client library: what an `Election` promises to the process that it runs in. */
-import type { Mutant, Patch } from "../harness/mutant.js";
+import type { Mutant } from "../harness/mutant.js";
+import type { Patch } from "../harness/patch.js";
 
 function patch(file: string, find: string, replace: string): Patch {
-  return { package: "client", file: `election/${file}`, find, replace };
+  return { file: `client/election/${file}`, find, replace };
 }
 
 const profile = "elections";
@@ -12,8 +13,8 @@ export const ELECTION_MUTANTS: readonly Mutant[] = [
     name: "is-leader-by-memory",
     rule: "isLeader() looks at the clock",
     patches: [
-      patch("lease.js", "const TRUSTED_MS = 1;", "const TRUSTED_MS = 10_000;"),
-      patch("lease.js", "Math.min(TRUSTED_MS, leftMs)", "TRUSTED_MS"),
+      patch("lease.ts", "const TRUSTED_MS = 1;", "const TRUSTED_MS = 10_000;"),
+      patch("lease.ts", "Math.min(TRUSTED_MS, leftMs)", "TRUSTED_MS"),
     ],
     profile,
   },
@@ -22,7 +23,7 @@ export const ELECTION_MUTANTS: readonly Mutant[] = [
     rule: "an Election counts a renewal from before it was sent",
     patches: [
       patch(
-        "heart.js",
+        "heart.ts",
         "this.lease.extend({ sent, ttlMs: renewal.ttlMs })",
         "this.lease.extend({ sent: sendMoment(clock), ttlMs: renewal.ttlMs })",
       ),
@@ -33,9 +34,9 @@ export const ELECTION_MUTANTS: readonly Mutant[] = [
     name: "demoted-at-work",
     rule: "onDemote follows when the work has ended",
     patches: [
-      patch("election-run.js", "const isPromoted = await work;", "const isPromoted = true;"),
+      patch("election-run.ts", "const isPromoted = await work;", "const isPromoted = true;"),
       patch(
-        "hooks.js",
+        "hooks.ts",
         "this.#last = this.#last.then(async () => {",
         "this.#last = Promise.resolve().then(async () => {",
       ),
@@ -47,7 +48,7 @@ export const ELECTION_MUTANTS: readonly Mutant[] = [
     rule: "a term is resigned only after its work has ended",
     patches: [
       patch(
-        "election-run.js",
+        "election-run.ts",
         "const reason = await leadership.lost;",
         "const reason = await leadership.lost; await this.#resign(term);",
       ),
@@ -59,7 +60,7 @@ export const ELECTION_MUTANTS: readonly Mutant[] = [
     rule: "the signal aborts before the lease is over",
     patches: [
       patch(
-        "leadership.js",
+        "leadership.ts",
         "this.#cancelWatchdog = clock.after(nextMs, () => this.#watch());",
         "this.#cancelWatchdog = clock.after(nextMs + ttlMs, () => this.#watch());",
       ),
@@ -69,20 +70,22 @@ export const ELECTION_MUTANTS: readonly Mutant[] = [
   {
     name: "not-leader-unheard",
     rule: "a leader that is refused stops",
-    patches: [patch("leadership.js", 'this.lose("not-leader");\n                this.release();', "")],
+    patches: [
+      patch(
+        "leadership.ts",
+        'notLeader: () => { this.lose("not-leader"); this.release(); }',
+        "notLeader: () => {}",
+      ),
+    ],
     profile,
   },
   {
     name: "promoted-again",
     rule: "a term that was given up is not led again",
     patches: [
-      patch("election-run.js", "term > ended.term && ", ""),
+      patch("election-run.ts", "term > ended.term && ", ""),
       // Else the resign is answered before the next campaign is sent, mostly.
-      patch(
-        "election-run.js",
-        "reason });\n            await this.#resign(term);",
-        "reason });\n            void this.#resign(term);",
-      ),
+      patch("election-run.ts", "reason }); await this.#resign(term);", "reason }); void this.#resign(term);"),
     ],
     profile,
   },
@@ -91,7 +94,7 @@ export const ELECTION_MUTANTS: readonly Mutant[] = [
     rule: "who stops gives the lease back",
     patches: [
       patch(
-        "election-run.js",
+        "election-run.ts",
         'if (reason !== "stopped" || this.#resignOnStop)',
         'if (reason !== "stopped" && reason !== "resigned")',
       ),
@@ -101,7 +104,7 @@ export const ELECTION_MUTANTS: readonly Mutant[] = [
   {
     name: "news-unheard",
     rule: "a candidate campaigns when the watch shows a vacancy",
-    patches: [patch("leader-watch.js", "for (const wake of this.#waiting)\n            wake();", "")],
+    patches: [patch("leader-watch.ts", "for (const wake of this.#waiting) wake();", "")],
     profile,
   },
 ];

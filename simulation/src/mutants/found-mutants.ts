@@ -1,8 +1,8 @@
 /** Mutants that bring back defects which were in the core once, so that none of them comes back unnoticed. */
 import type { Mutant } from "../harness/mutant.js";
 
-const engine = "elector/engine.js";
-const attend = "rules/attend.js";
+const engine = "core/elector/engine.ts";
+const attend = "core/rules/attend.ts";
 
 const ALL_TTLS = "...[...this.groups.values()].map((each) => each.record.holder?.ttlMs)";
 
@@ -12,7 +12,7 @@ export const FOUND_MUTANTS: readonly Mutant[] = [
     rule: "a decision and its answer see one reading of the clock",
     patches: [
       {
-        file: "elector/campaigns.js",
+        file: "core/elector/campaigns.ts",
         find: "const elected = electedAt(now, waiter, change);",
         replace: "const elected = electedAt(this.#engine.now(), waiter, change);",
       },
@@ -65,7 +65,7 @@ export const FOUND_MUTANTS: readonly Mutant[] = [
     rule: "a cursor of all groups stands only where nothing below it is still to come",
     patches: [
       {
-        file: "elector/event-log.js",
+        file: "core/elector/event-log.ts",
         find: "if (this.#held.some((entry) => entry.revision > revision))",
         replace: "if (false)",
       },
@@ -77,10 +77,10 @@ export const FOUND_MUTANTS: readonly Mutant[] = [
     rule: "only a campaign that was admitted makes a member",
     patches: [
       {
-        file: "elector/store-elector.js",
-        find: "        return this.#engine.with(groupId, async (group) => {\n            if (contender.waits)",
+        file: "core/elector/store-elector.ts",
+        find: "return this.#engine.with(groupId, async (group) => { if (contender.waits)",
         replace:
-          "        return this.#engine.with(groupId, async (group) => {\n            this.#engine.members?.sign(groupId, contender.sign);\n            if (contender.waits)",
+          "return this.#engine.with(groupId, async (group) => { this.#engine.members?.sign(groupId, contender.sign); if (contender.waits)",
       },
     ],
     profile: "members",
@@ -90,7 +90,7 @@ export const FOUND_MUTANTS: readonly Mutant[] = [
     rule: "a page of members of a newer format is left as it is",
     patches: [
       {
-        file: "elector/member-book.js",
+        file: "core/elector/member-book.ts",
         find: 'page.isNewer = read.kind === "newer";',
         replace: "page.isNewer = false;",
       },
@@ -102,10 +102,10 @@ export const FOUND_MUTANTS: readonly Mutant[] = [
     rule: "a page of members that cannot be read concerns nothing else",
     patches: [
       {
-        file: "elector/member-book.js",
+        file: "core/elector/member-book.ts",
         find: "const read = decodeMembers(value);",
         replace:
-          'const read = decodeMembers(value);\n        if (read.kind !== "members") throw new Error("unreadable");',
+          'const read = decodeMembers(value); if (read.kind !== "members") throw new Error("unreadable");',
       },
     ],
     profile: "versions",
@@ -115,9 +115,9 @@ export const FOUND_MUTANTS: readonly Mutant[] = [
     rule: "waits end in time, also while an entry of their group cannot be read",
     patches: [
       {
-        file: "elector/attendance.js",
-        find: "        if (this.#closed)\n            return;\n        const now",
-        replace: "        if (this.#closed || group.isUnreadable)\n            return;\n        const now",
+        file: "core/elector/attendance.ts",
+        find: "if (this.#closed) return; const now",
+        replace: "if (this.#closed || group.isUnreadable) return; const now",
       },
     ],
     profile: "versions",
@@ -127,7 +127,7 @@ export const FOUND_MUTANTS: readonly Mutant[] = [
     rule: "a history that cannot be read is left as it is",
     patches: [
       {
-        file: "elector/history-keeper.js",
+        file: "core/elector/history-keeper.ts",
         find: "const { events, holder } = group.current();",
         replace: "const { events, holder } = group.record;",
       },
@@ -139,7 +139,7 @@ export const FOUND_MUTANTS: readonly Mutant[] = [
     rule: "a feed that is silent though the store has more is replaced",
     patches: [
       {
-        file: "elector/feed-follower.js",
+        file: "core/elector/feed-follower.ts",
         find: "if (silentMs < this.#silenceMs)",
         replace: "if (true)",
       },
@@ -151,10 +151,9 @@ export const FOUND_MUTANTS: readonly Mutant[] = [
     rule: "a transfer is done if its successor was elected, also if it is gone again",
     patches: [
       {
-        file: "rules/operate.js",
-        find: "if (now.term > fromTerm) {\n        const elected = leaderOfTerm(now, fromTerm + 1, history);",
-        replace:
-          "if (now.holder !== null && now.term > fromTerm) {\n        const elected = now.holder.nodeId;",
+        file: "core/rules/operate.ts",
+        find: "if (now.term > fromTerm) { const elected = leaderOfTerm(now, fromTerm + 1, history);",
+        replace: "if (now.holder !== null && now.term > fromTerm) { const elected = now.holder.nodeId;",
       },
     ],
     profile: "handovers",
@@ -164,7 +163,7 @@ export const FOUND_MUTANTS: readonly Mutant[] = [
     rule: "a leader that is no longer allowed is deposed",
     patches: [
       {
-        file: "rules/configure.js",
+        file: "core/rules/configure.ts",
         find: "if (holder !== null && !isAllowed(next, holder.nodeId))",
         replace: "if (false)",
       },

@@ -1,8 +1,9 @@
 /** Mutants of the client over HTTP: what it does about a server that has stopped answering. */
-import type { Mutant, Patch } from "../harness/mutant.js";
+import type { Mutant } from "../harness/mutant.js";
+import type { Patch } from "../harness/patch.js";
 
 function patch(file: string, find: string, replace: string): Patch {
-  return { package: "client", file, find, replace };
+  return { file: `client/${file}`, find, replace };
 }
 
 const profile = "frozen-servers";
@@ -13,7 +14,7 @@ export const HTTP_MUTANTS: readonly Mutant[] = [
     rule: "a waiting campaign is a row of short waits, each with its time limit",
     patches: [
       patch(
-        "http/wait-in-slices.js",
+        "http/wait-in-slices.ts",
         "Math.min(Math.max(parsed.candidate.ttlMs * SLICE_SHARE, MIN_SLICE_MS), MAX_SLICE_MS)",
         "parsed.waitMs",
       ),
@@ -24,10 +25,10 @@ export const HTTP_MUTANTS: readonly Mutant[] = [
     name: "given-up-unmarked",
     rule: "a server that has not answered within the caller's time limit is asked last by the next call",
     patches: [
-      patch("http/transport.js", "if (hadTime && isTimeLimit(call.signal))", "if (false)"),
+      patch("http/transport.ts", "if (hadTime && isTimeLimit(call.signal))", "if (false)"),
       // Else the limits of the transport come first, and fail over within the call.
       patch(
-        "http/http-elector.js",
+        "http/http-elector.ts",
         "return this.#withinMs(ttlMs, 0.45);",
         "return this.#options.requestTimeoutMs;",
       ),
@@ -38,7 +39,7 @@ export const HTTP_MUTANTS: readonly Mutant[] = [
     name: "long-silence",
     rule: "a watch leaves a server that is silent for about half a ttl",
     patches: [
-      patch("http/sse-connection.js", "this.#clock.after(this.#limitMs,", "this.#clock.after(40_000,"),
+      patch("http/sse-connection.ts", "this.#clock.after(this.#limitMs,", "this.#clock.after(40_000,"),
     ],
     profile,
   },

@@ -1,7 +1,7 @@
 /** Mutants of the rules on who is next: the queue, its order, successors and callers that are gone. */
 import type { Mutant } from "../harness/mutant.js";
 
-const attend = "rules/attend.js";
+const attend = "core/rules/attend.ts";
 
 export const QUEUE_MUTANTS: readonly Mutant[] = [
   {
@@ -30,7 +30,7 @@ export const QUEUE_MUTANTS: readonly Mutant[] = [
     rule: "a newcomer does not overtake the queue",
     patches: [
       {
-        file: "elector/campaigns.js",
+        file: "core/elector/campaigns.ts",
         find: "const waiter = overtaken(seen, group.waiters, contender, stampOf(now));",
         replace: "const waiter = null;",
       },
@@ -42,9 +42,9 @@ export const QUEUE_MUTANTS: readonly Mutant[] = [
     rule: "what a vanished caller has won is taken back",
     patches: [
       {
-        file: "elector/campaigns.js",
-        find: "    #takeBack(group, revision) {",
-        replace: "    #takeBack(group, revision) {\n        if (group !== null) return;",
+        file: "core/elector/campaigns.ts",
+        find: "#takeBack(group: GroupState, revision: Revision): void {",
+        replace: "#takeBack(group, revision) { if (group !== null) return;",
       },
     ],
     profile: "slow",
@@ -100,7 +100,9 @@ export const QUEUE_MUTANTS: readonly Mutant[] = [
   {
     name: "transfer-to-cold",
     rule: "a transfer to a node that waits and is cold is refused, unless that was allowed",
-    patches: [{ file: "rules/operate.js", find: "if (chosen.isCold && !allowCold)", replace: "if (false)" }],
+    patches: [
+      { file: "core/rules/operate.ts", find: "if (chosen.isCold && !allowCold)", replace: "if (false)" },
+    ],
     profile: "standby",
   },
 ];

@@ -1,7 +1,7 @@
 /** Mutants of the rules on what is kept: records, marks, events, history, feeds. */
 import type { Mutant } from "../harness/mutant.js";
 
-const engine = "elector/engine.js";
+const engine = "core/elector/engine.ts";
 
 export const RECORD_MUTANTS: readonly Mutant[] = [
   {
@@ -9,7 +9,7 @@ export const RECORD_MUTANTS: readonly Mutant[] = [
     rule: "the term survives deletion",
     patches: [
       {
-        file: "rules/configure.js",
+        file: "core/rules/configure.ts",
         find: "...EMPTY_RECORD, term, eventNumber,",
         replace: "...EMPTY_RECORD, eventNumber,",
       },
@@ -20,7 +20,7 @@ export const RECORD_MUTANTS: readonly Mutant[] = [
     rule: "the event number survives deletion",
     patches: [
       {
-        file: "rules/configure.js",
+        file: "core/rules/configure.ts",
         find: "...EMPTY_RECORD, term, eventNumber, events: events.slice(-1),",
         replace: "...EMPTY_RECORD, term,",
       },
@@ -31,7 +31,7 @@ export const RECORD_MUTANTS: readonly Mutant[] = [
     rule: "a feed's progress does not pass a value left out",
     patches: [
       {
-        file: "testing/faulty-feed.js",
+        file: "core/testing/faulty-feed.ts",
         find: "revision: this.#progress(item) }",
         replace: "revision: item.revision }",
       },
@@ -44,7 +44,7 @@ export const RECORD_MUTANTS: readonly Mutant[] = [
     patches: [
       { file: engine, find: "if (losesEvents(change.next, group.historyNumber)) {", replace: "if (false) {" },
       {
-        file: "elector/attendance.js",
+        file: "core/elector/attendance.ts",
         find: "if (this.#engine.history.isBehind(group))",
         replace: "if (false)",
       },
@@ -64,7 +64,7 @@ export const RECORD_MUTANTS: readonly Mutant[] = [
     rule: "the history is merged by event number",
     patches: [
       {
-        file: "elector/history-keeper.js",
+        file: "core/elector/history-keeper.ts",
         find: "mayCut(group) ? events : mergeEvents(group.history(), events)",
         replace: "mergeEvents([], events)",
       },
@@ -75,12 +75,12 @@ export const RECORD_MUTANTS: readonly Mutant[] = [
     rule: "a gap is a RESYNC only if it is still one after a sync",
     patches: [
       {
-        file: "elector/group-watch.js",
-        find: "                events = missingEvents(group, cursor);",
-        replace: "",
+        file: "core/elector/group-watch.ts",
+        find: "await bell.unlessOver(engine.freshness.fresh()); events = missingEvents(group, cursor);",
+        replace: "await bell.unlessOver(engine.freshness.fresh());",
       },
       {
-        file: "elector/many-watch.js",
+        file: "core/elector/many-watch.ts",
         find: "if (!isFirst && !isFresh)",
         replace: "if (false)",
       },
@@ -91,7 +91,7 @@ export const RECORD_MUTANTS: readonly Mutant[] = [
     rule: "every mark that can stop a win is in the record",
     patches: [
       {
-        file: "codec.js",
+        file: "core/codec.ts",
         find: "bans: record.bans.length === 0 ? undefined :",
         replace: "bans: true ? undefined :",
       },
@@ -102,11 +102,11 @@ export const RECORD_MUTANTS: readonly Mutant[] = [
     rule: "no one wins a paused group",
     patches: [
       {
-        file: "rules/eligibility.js",
-        find: "export function obstacleFor(now, nodeId) {",
-        replace: "export function obstacleFor(record, nodeId) {\n    const now = { ...record, pause: null };",
+        file: "core/rules/eligibility.ts",
+        find: "obstacleFor(now: ElectionRecord, nodeId: string): Obstacle | null {",
+        replace: "obstacleFor(record, nodeId) { const now = { ...record, pause: null };",
       },
-      { file: "rules/attend.js", find: "vacant.pause !== null || ", replace: "" },
+      { file: "core/rules/attend.ts", find: "vacant.pause !== null || ", replace: "" },
     ],
   },
   {
@@ -114,7 +114,7 @@ export const RECORD_MUTANTS: readonly Mutant[] = [
     rule: "only the named successor wins while a transfer lasts",
     patches: [
       {
-        file: "rules/eligibility.js",
+        file: "core/rules/eligibility.ts",
         find: "if (now.transfer !== null && now.transfer.toNodeId !== nodeId)",
         replace: "if (false)",
       },

@@ -1,9 +1,10 @@
 /** Mutants of the rules on time: what a lease lasts, by which clock, on both sides. */
-import type { Mutant, Patch } from "../harness/mutant.js";
+import type { Mutant } from "../harness/mutant.js";
+import type { Patch } from "../harness/patch.js";
 
-const engine = "elector/engine.js";
-const groupState = "elector/group-state.js";
-const ledTerm = "leader/led-term.js";
+const engine = "core/elector/engine.ts";
+const groupState = "core/elector/group-state.ts";
+const ledTerm = "core/leader/led-term.ts";
 
 /** Lets a group read the server's wall clock. */
 const withWallClock: readonly Patch[] = [
@@ -13,14 +14,14 @@ const withWallClock: readonly Patch[] = [
     replace: "this.clock = clock; this.groups.clock = clock;",
   },
   {
-    file: "elector/group-table.js",
+    file: "core/elector/group-table.ts",
     find: "group = new GroupState(groupId);",
     replace: "group = new GroupState(groupId); group.clock = this.clock;",
   },
   {
     file: groupState,
-    find: "        this.seenAtMs = nowMs;",
-    replace: "        this.seenAtMs = nowMs; this.seenAtWallMs = this.clock.wallMs();",
+    find: "this.seenAtMs = nowMs;",
+    replace: "this.seenAtMs = nowMs; this.seenAtWallMs = this.clock.wallMs();",
   },
 ];
 
@@ -28,8 +29,8 @@ const withWallClock: readonly Patch[] = [
 function observed(code: string): Patch {
   return {
     file: groupState,
-    find: "    observation({ monotonicMs }) {",
-    replace: `    observation(now) { const seen = this.observed(now); ${code} }
+    find: "observation({ monotonicMs }: Reading): Observation {",
+    replace: `observation(now) { const seen = this.observed(now); ${code} }
     observed({ monotonicMs }) {`,
   };
 }
@@ -38,7 +39,7 @@ function observed(code: string): Patch {
 function beforeWrite(code: string): Patch {
   return {
     file: engine,
-    find: "        if (losesEvents(change.next, group.historyNumber)) {",
+    find: "if (losesEvents(change.next, group.historyNumber)) {",
     replace: `        ${code}\n        if (losesEvents(change.next, group.historyNumber)) {`,
   };
 }
@@ -77,7 +78,7 @@ export const TIME_MUTANTS: readonly Mutant[] = [
     rule: "what is left is rounded to microseconds",
     patches: [
       {
-        file: "rules/carry-over.js",
+        file: "core/rules/carry-over.ts",
         find: "Math.ceil((durationMs - ageMs) * 1000) / 1000",
         replace: "Math.ceil(durationMs - ageMs)",
       },
@@ -101,7 +102,7 @@ export const TIME_MUTANTS: readonly Mutant[] = [
       ...withWallClock,
       {
         file: groupState,
-        find: "        this.revision = revision;\n        this.seenAtMs",
+        find: "this.revision = revision; this.seenAtMs",
         replace: `        if (this.revision === null && record.events.length > 0) nowMs -= Math.max(0, this.clock.wallMs() - record.events.at(-1).tsMs);
         this.revision = revision;\n        this.seenAtMs`,
       },
@@ -141,7 +142,7 @@ export const TIME_MUTANTS: readonly Mutant[] = [
       {
         file: ledTerm,
         find: "if (this.#over || (begun && !this.isInside()))",
-        replace: "this.#over = false;\n        if (begun === null)",
+        replace: "this.#over = false; if (begun === null)",
       },
     ],
   },
@@ -149,8 +150,8 @@ export const TIME_MUTANTS: readonly Mutant[] = [
     name: "no-margin",
     rule: "the margin is paid once on each side",
     patches: [
-      { file: "lease-time.js", find: "ttlMs * (1 + driftRatio)", replace: "ttlMs" },
-      { file: "lease-time.js", find: "ttlMs * (1 - driftRatio)", replace: "ttlMs" },
+      { file: "core/lease-time.ts", find: "ttlMs * (1 + driftRatio)", replace: "ttlMs" },
+      { file: "core/lease-time.ts", find: "ttlMs * (1 - driftRatio)", replace: "ttlMs" },
     ],
   },
   {
@@ -158,7 +159,7 @@ export const TIME_MUTANTS: readonly Mutant[] = [
     rule: "nothing shortens a lease",
     patches: [
       {
-        file: "rules/renew.js",
+        file: "core/rules/renew.ts",
         find: "Math.max(holdMs(ttlMs, driftRatio), now.holdMs)",
         replace: "holdMs(ttlMs, driftRatio)",
       },
@@ -193,7 +194,7 @@ export const TIME_MUTANTS: readonly Mutant[] = [
     rule: "with a takeover delay the vacancy comes first",
     patches: [
       {
-        file: "rules/terms.js",
+        file: "core/rules/terms.ts",
         find: 'delayMs: reason === "expired" ? policyOf(now).takeoverDelayMs : 0,',
         replace: "delayMs: 0,",
       },

@@ -1,16 +1,20 @@
 /** Mutants that show what the worlds exercise: mixed batches, servers that close, members, listings, lasting acts, reasons. */
 import type { Mutant } from "../harness/mutant.js";
 
-const terms = "rules/terms.js";
-const operator = "elector/operator.js";
-const storeElector = "elector/store-elector.js";
+const terms = "core/rules/terms.ts";
+const operator = "core/elector/operator.ts";
+const storeElector = "core/elector/store-elector.ts";
 
 export const WORLD_MUTANTS: readonly Mutant[] = [
   {
     name: "one-outcome-for-all",
     rule: "each operation of a batch has its own outcome",
     patches: [
-      { file: "elector/batcher.js", find: "answer.outcomes[index] ??", replace: "answer.outcomes[0] ??" },
+      {
+        file: "core/elector/batcher.ts",
+        find: "answer.outcomes[index] ??",
+        replace: "answer.outcomes[0] ??",
+      },
     ],
     profile: "upgrades",
   },
@@ -19,7 +23,7 @@ export const WORLD_MUTANTS: readonly Mutant[] = [
     rule: "a server that closes answers those who wait first",
     patches: [
       {
-        file: "elector/attendance.js",
+        file: "core/elector/attendance.ts",
         find: "refusals.push(this.#campaigns.refuse(group, waiter));",
         replace: "void waiter;",
       },
@@ -31,7 +35,7 @@ export const WORLD_MUTANTS: readonly Mutant[] = [
     rule: "a pause lasts until its time is over or somebody resumes",
     patches: [
       {
-        file: "rules/renew.js",
+        file: "core/rules/renew.ts",
         find: "const next = { ...now, holder,",
         replace: "const next = { ...now, pause: null, holder,",
       },
@@ -64,7 +68,7 @@ export const WORLD_MUTANTS: readonly Mutant[] = [
     rule: "a term ends as transferred only where a successor waits",
     patches: [
       {
-        file: "rules/resign.js",
+        file: "core/rules/resign.ts",
         find: 'now.transfer?.ready === true ? "transferred"',
         replace: 'now.transfer !== null ? "transferred"',
       },
@@ -111,7 +115,7 @@ export const WORLD_MUTANTS: readonly Mutant[] = [
     rule: "only allowed nodes lead",
     patches: [
       {
-        file: "rules/eligibility.js",
+        file: "core/rules/eligibility.ts",
         find: "return allowed === null || allowed.includes(nodeId);",
         replace: "return allowed !== undefined;",
       },

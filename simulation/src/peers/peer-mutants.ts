@@ -1,4 +1,4 @@
-/** Each rule of the peers, switched off in the built code, and the rules whose absence is harmless. */
+/** Each rule of the peers, switched off, and the rules whose absence is harmless. */
 import type { Mutant } from "../harness/mutant.js";
 import { NO_QUESTION, PROTOCOL_MUTANTS } from "./mutants/protocol-mutants.js";
 import { SERVICE_MUTANTS } from "./mutants/service-mutants.js";

@@ -2,7 +2,6 @@
 import type { Simulation } from "../harness/simulation.js";
 import { PEER_CHECKS } from "./peer-checks.js";
 import { loadPeers, type PeerModule } from "./peer-module.js";
-import { loadPeerMutant } from "./peer-mutant-loader.js";
 import { HARMLESS_MUTANTS, PEER_MUTANTS } from "./peer-mutants.js";
 import { PEER_PROFILES, peerProfileNamed } from "./peer-profile.js";
 import { PeerWorld, type PeerWorldReport } from "./peer-world.js";
@@ -18,14 +17,14 @@ export const PEER_SIMULATION: Simulation<PeerModule, PeerWorldReport> = {
   mutants: PEER_MUTANTS,
   huntLimit: 800,
   harmless: HARMLESS_MUTANTS,
-  load: (mutant) => (mutant === undefined ? loadPeers() : loadPeerMutant(mutant)),
+  load: (mutant) => loadPeers(mutant),
   run: (modules, { profile, ...schedule }) =>
     new PeerWorld({ ...schedule, modules, profile: peerProfileNamed(profile) }).run(),
   shows: ({ breaks }, violation) => breaks === "liveness" || isSafety(violation),
   play: async (mutant) => {
     const scripts = SCRIPTS.filter((script) => script.mutant === mutant.name);
     if (scripts.length === 0) return [];
-    const modules = await loadPeerMutant(mutant);
+    const modules = await loadPeers(mutant);
     const stages = await Promise.all(scripts.map((script) => script.run(modules)));
     return stages.flatMap(({ violations }) => violations);
   },

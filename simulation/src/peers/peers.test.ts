@@ -3,7 +3,6 @@ import { Pool } from "../harness/pool.js";
 import { huntRecorded, readSeeds } from "../harness/recorded-seeds.js";
 import { mutantNamed, profileOf } from "../harness/simulation.js";
 import { survey, violationsIn } from "../harness/survey.js";
-import { loadPeerMutant } from "./peer-mutant-loader.js";
 import { loadPeers } from "./peer-module.js";
 import { healedTtls, isSafety, lostIn, PEER_SIMULATION, USUAL_TTL } from "./peer-simulation.js";
 import { SCRIPTS } from "./scripts.js";
@@ -59,7 +58,7 @@ describe("each rule of the peers is needed", () => {
   it.each(SCRIPTS)("$mutant: $story", async ({ mutant, run }) => {
     expect((await run(await loadPeers())).violations).toEqual([]);
     const named = mutantNamed(PEER_SIMULATION, mutant);
-    const { violations } = await run(await loadPeerMutant(named));
+    const { violations } = await run(await loadPeers(named));
     expect(violations.filter((violation) => PEER_SIMULATION.shows(named, violation))).not.toEqual([]);
   });
 });

@@ -1,5 +1,6 @@
-/** Each rule of the protocol, switched off in the built code. Files are those of packages/peers/dist/protocol. */
-import type { Mutant, Patch } from "../../harness/mutant.js";
+/** Each rule of the protocol, switched off. */
+import type { Mutant } from "../../harness/mutant.js";
+import type { Patch } from "../../harness/patch.js";
 
 /** Those whom a node takes for active instead of the electorate; `active` is a list of members. */
 const asMembers = (active: string): string =>
@@ -8,12 +9,20 @@ const asMembers = (active: string): string =>
 /** Candidates do not care whether somebody leads. */
 export const NO_QUESTION: readonly Patch[] = [
   {
-    file: "peer-loop.js",
+    file: "peers/protocol/peer-loop.ts",
     find: "if (lease !== null && lease.leaderId !== identity)",
     replace: "if (false)",
   },
-  { file: "standing.js", find: "if (isLedByAnother(own, own.identity))", replace: "if (false)" },
-  { file: "standing.js", find: "answered.has(identity) && !isBound.has(identity)", replace: "true" },
+  {
+    file: "peers/protocol/standing.ts",
+    find: "if (isLedByAnother(own, own.identity))",
+    replace: "if (false)",
+  },
+  {
+    file: "peers/protocol/standing.ts",
+    find: "answered.has(identity) && !isBound.has(identity)",
+    replace: "true",
+  },
 ];
 
 export const PROTOCOL_MUTANTS: readonly Mutant[] = [
@@ -21,7 +30,7 @@ export const PROTOCOL_MUTANTS: readonly Mutant[] = [
     name: "forgotten-votes",
     rule: "votes are durable",
     profile: "views",
-    patches: [{ file: "voter.js", find: "(isKnown ? {} : { vote })", replace: "{}" }],
+    patches: [{ file: "peers/protocol/voter.ts", find: "(isKnown ? {} : { vote })", replace: "{}" }],
   },
   {
     name: "no-wait-after-restart",
@@ -29,7 +38,7 @@ export const PROTOCOL_MUTANTS: readonly Mutant[] = [
     profile: "usual",
     patches: [
       {
-        file: "voter.js",
+        file: "peers/protocol/voter.ts",
         find: "{ vote, since: sendMoment(options.clock), released: false }",
         replace: "{ vote, since: { monotonicMs: -1e9, bootMs: -1e9 }, released: false }",
       },
@@ -41,39 +50,39 @@ export const PROTOCOL_MUTANTS: readonly Mutant[] = [
     profile: "views",
     patches: [
       {
-        file: "candidacy.js",
-        find: "    const sent = sendMoment(clock);",
+        file: "peers/protocol/candidacy.ts",
+        find: "const sent = sendMoment(clock);",
         replace: `    const sent = sendMoment(clock);
     const named = config;
     config = { ...config, members: ${asMembers("context.membership.active()")} };`,
       },
       {
-        file: "candidacy.js",
-        find: "    return conclude(context, tally, config, term, sent);",
-        replace: "    return conclude(context, tally, named, term, sent);",
+        file: "peers/protocol/candidacy.ts",
+        find: "return conclude(context, tally, config, term, sent);",
+        replace: "return conclude(context, tally, named, term, sent);",
       },
       {
-        file: "standing.js",
+        file: "peers/protocol/standing.ts",
         find: "if (!isMajority(newest.members, (identity) => answered.has(identity)))",
         replace: "if (answered.size === 0)",
       },
       {
-        file: "incumbency.js",
-        find: "        const nowMs = sent.monotonicMs;",
+        file: "peers/protocol/incumbency.ts",
+        find: "const nowMs = sent.monotonicMs;",
         replace: `        const nowMs = sent.monotonicMs;\n        this.active = ${asMembers("wishes.active")};`,
       },
       {
-        file: "incumbency.js",
-        find: "        const { members } = this.#config;",
-        replace: "        const members = this.active;",
+        file: "peers/protocol/incumbency.ts",
+        find: "const { members } = this.#config;",
+        replace: "const members = this.active;",
       },
       {
-        file: "incumbency.js",
+        file: "peers/protocol/incumbency.ts",
         find: "if (!isMajority(this.#config.members, hasStored))",
         replace: "if (!isMajority(this.active, hasStored))",
       },
       {
-        file: "incumbency.js",
+        file: "peers/protocol/incumbency.ts",
         find: "if (!isMajority(step.config.members, hasStored))",
         replace: "if (false)",
       },
@@ -85,8 +94,8 @@ export const PROTOCOL_MUTANTS: readonly Mutant[] = [
     profile: "views",
     patches: [
       {
-        file: "electorate.js",
-        find: "    const { members } = config;",
+        file: "peers/protocol/electorate.ts",
+        find: "const { members } = config;",
         replace: `    const { members } = config;
     const wished = wishes.active.filter((each) => each.identity === leaderId || isReached(each, wishes));
     if (wished.length > 0 && wished.map((each) => each.identity).toSorted().join() !== Object.keys(members).toSorted().join())
@@ -100,15 +109,14 @@ export const PROTOCOL_MUTANTS: readonly Mutant[] = [
     profile: "views",
     patches: [
       {
-        file: "incumbency.js",
-        find: "        this.#open = this.#step(config.members, 0, nowMs);",
-        replace: "        this.#open = null;\n        this.#isLeading = true;",
+        file: "peers/protocol/incumbency.ts",
+        find: "this.#open = this.#step(config.members, 0, nowMs);",
+        replace: "this.#open = null; this.#isLeading = true;",
       },
       {
-        file: "reign.js",
-        find: '            return this.end("expired");\n        this.#nextRound();',
-        replace:
-          '            return this.end("expired");\n        this.#nextRound();\n        this.#events.onLeading();',
+        file: "peers/protocol/reign.ts",
+        find: 'return this.end("expired"); this.#nextRound();',
+        replace: 'return this.end("expired"); this.#nextRound(); this.#events.onLeading();',
       },
     ],
   },
@@ -118,19 +126,19 @@ export const PROTOCOL_MUTANTS: readonly Mutant[] = [
     profile: "views",
     patches: [
       {
-        file: "candidacy.js",
-        find: "        epoch: config.epoch,",
-        replace: "        epoch: config.epoch,\n        config,",
+        file: "peers/protocol/candidacy.ts",
+        find: "epoch: config.epoch",
+        replace: "epoch: config.epoch, config",
       },
       {
         // What a vote has stored is not news to its candidate.
-        file: "standing.js",
+        file: "peers/protocol/standing.ts",
         find: "newestOf(config, verdicts.map(({ state }) => state))",
         replace: "newestOf(config, verdicts.flatMap(({ granted, state }) => (granted ? [] : [state])))",
       },
       {
-        file: "voting.js",
-        find: '    return { kind: "grant", vote: voteFor(held, candidateId, candidateEndpoint, term, ttlMs) };',
+        file: "peers/protocol/voting.ts",
+        find: 'return { kind: "grant", vote: voteFor(held, candidateId, candidateEndpoint, term, ttlMs) };',
         replace: `    const taken = { config: { ...request.config, epoch: { term, n: 0 } } };
     return { kind: "grant", vote: voteFor(held, candidateId, candidateEndpoint, term, ttlMs), ...taken };`,
       },
@@ -142,7 +150,7 @@ export const PROTOCOL_MUTANTS: readonly Mutant[] = [
     profile: "duels",
     patches: [
       {
-        file: "reign.js",
+        file: "peers/protocol/reign.ts",
         find: "this.#led.extend({ sent, ttlMs })",
         replace: "this.#led.extend({ sent: sendMoment(clock), ttlMs })",
       },
@@ -155,7 +163,11 @@ export const PROTOCOL_MUTANTS: readonly Mutant[] = [
     profile: "usual",
     patches: [
       ...NO_QUESTION,
-      { file: "voting.js", find: "if (isHeldByAnother(held, candidateId, time))", replace: "if (false)" },
+      {
+        file: "peers/protocol/voting.ts",
+        find: "if (isHeldByAnother(held, candidateId, time))",
+        replace: "if (false)",
+      },
     ],
   },
   {
@@ -164,7 +176,7 @@ export const PROTOCOL_MUTANTS: readonly Mutant[] = [
     profile: "late",
     patches: [
       {
-        file: "voting.js",
+        file: "peers/protocol/voting.ts",
         find: "return sameGrant(held, leaderId, term) !== null;",
         replace: "return held !== null && held.vote.holderId === leaderId;",
       },
@@ -176,17 +188,17 @@ export const PROTOCOL_MUTANTS: readonly Mutant[] = [
     profile: "wipes",
     patches: [
       {
-        file: "configuration.js",
+        file: "peers/protocol/configuration.ts",
         find: "return memberOf(config.members, identity)?.disk === disk;",
         replace: "return config.members[identity] !== undefined;",
       },
       {
-        file: "configuration.js",
+        file: "peers/protocol/configuration.ts",
         find: "return memberOf(members, state.identity)?.disk === state.disk;",
         replace: "return members[state.identity] !== undefined;",
       },
       {
-        file: "incumbency.js",
+        file: "peers/protocol/incumbency.ts",
         find: "round.granted.get(identity)?.disk === memberOf(members, identity)?.disk",
         replace: "round.granted.has(identity)",
       },
@@ -197,8 +209,8 @@ export const PROTOCOL_MUTANTS: readonly Mutant[] = [
     rule: "only the founder whom all name creates",
     profile: "lists",
     patches: [
-      { file: "founding.js", find: "if (founder !== own.endpoint)", replace: "if (false)" },
-      { file: "founding.js", find: "if (strangers.length > 0)", replace: "if (false)" },
+      { file: "peers/protocol/founding.ts", find: "if (founder !== own.endpoint)", replace: "if (false)" },
+      { file: "peers/protocol/founding.ts", find: "if (strangers.length > 0)", replace: "if (false)" },
     ],
   },
   {
@@ -206,7 +218,7 @@ export const PROTOCOL_MUTANTS: readonly Mutant[] = [
     rule: "the next step waits until the new members have moved the deadline",
     patches: [
       {
-        file: "incumbency.js",
+        file: "peers/protocol/incumbency.ts",
         find: "if (!this.#isEarned) {",
         replace: "if (false) {",
       },
@@ -218,7 +230,7 @@ export const PROTOCOL_MUTANTS: readonly Mutant[] = [
     profile: "oneway",
     patches: [
       {
-        file: "electorate.js",
+        file: "peers/protocol/electorate.ts",
         find: "!active.has(identity) && !wishes.heard.has(identity)",
         replace: "!active.has(identity)",
       },
@@ -230,7 +242,7 @@ export const PROTOCOL_MUTANTS: readonly Mutant[] = [
     profile: "absurd",
     patches: [
       {
-        file: "voting.js",
+        file: "peers/protocol/voting.ts",
         find: "if (term > (held?.vote.term ?? 0) + MAX_TERM_JUMP)",
         replace: "if (false)",
       },
@@ -242,7 +254,7 @@ export const PROTOCOL_MUTANTS: readonly Mutant[] = [
     profile: "absurd",
     patches: [
       {
-        file: "checked-transport.js",
+        file: "peers/protocol/checked-transport.ts",
         find: "if (shown <= term() + MAX_TERM_JUMP)",
         replace: "if (true)",
       },
@@ -252,7 +264,7 @@ export const PROTOCOL_MUTANTS: readonly Mutant[] = [
     name: "long-leases",
     rule: "no vote for a longer lease than the voter's own",
     profile: "absurd",
-    patches: [{ file: "voting.js", find: "ttlMs > ownTtlMs", replace: "false" }],
+    patches: [{ file: "peers/protocol/voting.ts", find: "ttlMs > ownTtlMs", replace: "false" }],
   },
   {
     name: "votes-for-strangers",
@@ -260,7 +272,7 @@ export const PROTOCOL_MUTANTS: readonly Mutant[] = [
     profile: "absurd",
     patches: [
       {
-        file: "voting.js",
+        file: "peers/protocol/voting.ts",
         find: "return compareEpochs(epoch, config.epoch) <= 0;",
         replace: "return false;",
       },
@@ -270,7 +282,7 @@ export const PROTOCOL_MUTANTS: readonly Mutant[] = [
     name: "electorates-of-later-terms",
     rule: "no electorate of a later term than that of its leader is stored",
     profile: "absurd",
-    patches: [{ file: "voting.js", find: "if (epoch.term > term)", replace: "if (false)" }],
+    patches: [{ file: "peers/protocol/voting.ts", find: "if (epoch.term > term)", replace: "if (false)" }],
   },
   {
     name: "any-lease-stops",
@@ -279,7 +291,7 @@ export const PROTOCOL_MUTANTS: readonly Mutant[] = [
     breaks: "liveness",
     patches: [
       {
-        file: "standing.js",
+        file: "peers/protocol/standing.ts",
         find: "answered.has(identity) && !isBound.has(identity)",
         replace: "answered.has(identity) && !all.some((state) => isLedByAnother(state, own.identity))",
       },
@@ -291,7 +303,7 @@ export const PROTOCOL_MUTANTS: readonly Mutant[] = [
     profile: "duels",
     patches: [
       {
-        file: "observations.js",
+        file: "peers/protocol/observations.ts",
         find: "isOfCluster(state, cluster) && state.lease?.led === true",
         replace: "isOfCluster(state, cluster)",
       },
@@ -300,6 +312,6 @@ export const PROTOCOL_MUTANTS: readonly Mutant[] = [
   {
     name: "founds-at-once",
     rule: "a founder listens for an older cluster before it founds one",
-    patches: [{ file: "founding.js", find: "if (!hasListened)", replace: "if (false)" }],
+    patches: [{ file: "peers/protocol/founding.ts", find: "if (!hasListened)", replace: "if (false)" }],
   },
 ];

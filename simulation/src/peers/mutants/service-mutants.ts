@@ -1,4 +1,4 @@
-/** Each rule of membership, decisions and registry, switched off in the built code. Files are named from packages/peers/dist. */
+/** Each rule of membership, decisions and registry, switched off. */
 import type { Mutant } from "../../harness/mutant.js";
 
 export const SERVICE_MUTANTS: readonly Mutant[] = [
@@ -8,12 +8,12 @@ export const SERVICE_MUTANTS: readonly Mutant[] = [
     profile: "oneway",
     patches: [
       {
-        file: "membership/announcer.js",
-        find: "if (anyway)\n            membership.leaving",
+        file: "peers/membership/announcer.ts",
+        find: "if (anyway) membership.leaving",
         replace: "membership.leaving",
       },
       {
-        file: "membership/announcer.js",
+        file: "peers/membership/announcer.ts",
         find: "const { failed } = await this.#toAll(active, (endpoint, signal) => calls.reach(endpoint, signal));",
         replace: "const failed = [];",
       },
@@ -25,7 +25,7 @@ export const SERVICE_MUTANTS: readonly Mutant[] = [
     profile: "decisions",
     patches: [
       {
-        file: "decisions/decision-log.js",
+        file: "peers/decisions/decision-log.ts",
         find: "doneForMs !== null && doneForMs >= RETENTION_MS",
         replace: "true",
       },
@@ -37,7 +37,7 @@ export const SERVICE_MUTANTS: readonly Mutant[] = [
     profile: "decisions",
     patches: [
       {
-        file: "decisions/consensus.js",
+        file: "peers/decisions/consensus.ts",
         find: "const decision = binding(prepared.values)?.decision ?? wanted;",
         replace: "const decision = wanted ?? binding(prepared.values)?.decision ?? null;",
       },
@@ -50,7 +50,7 @@ export const SERVICE_MUTANTS: readonly Mutant[] = [
     breaks: "liveness",
     patches: [
       {
-        file: "registry/rm-registry.js",
+        file: "peers/registry/rm-registry.ts",
         find: "compareVersions(entry.version, before) > 0 && entry.version.n - before.n <= MAX_VERSION_JUMP",
         replace: "compareVersions(entry.version, before) < 0",
       },
@@ -63,7 +63,7 @@ export const SERVICE_MUTANTS: readonly Mutant[] = [
     breaks: "liveness",
     patches: [
       {
-        file: "decisions/decision-log.js",
+        file: "peers/decisions/decision-log.ts",
         find: "Math.max(0, running.nowMs() - stored.doneAtMs)",
         replace: "running.nowMs() - stored.doneAtMs",
       },
@@ -76,15 +76,14 @@ export const SERVICE_MUTANTS: readonly Mutant[] = [
     breaks: "liveness",
     patches: [
       {
-        file: "decisions/carrying-over.js",
+        file: "peers/decisions/carrying-over.ts",
         find: "consensus.makeFinal(txnId, decision, term)",
         replace: "consensus.makeFinal(txnId, null, term)",
       },
       {
-        file: "decisions/decider.js",
-        find: "            signal.throwIfAborted();\n            await this.#consensus.makeFinal(txnId, decision, term);",
-        replace:
-          "            signal.throwIfAborted();\n            await this.#consensus.makeFinal(txnId, null, term);",
+        file: "peers/decisions/decider.ts",
+        find: "signal.throwIfAborted(); await this.#consensus.makeFinal(txnId, decision, term);",
+        replace: "signal.throwIfAborted(); await this.#consensus.makeFinal(txnId, null, term);",
       },
     ],
   },
@@ -94,7 +93,7 @@ export const SERVICE_MUTANTS: readonly Mutant[] = [
     profile: "decisions",
     patches: [
       {
-        file: "wire/offices.js",
+        file: "peers/wire/offices.ts",
         find: "if (held !== null && (term < held.term ||",
         replace: "if (held !== null && (true ||",
       },
@@ -104,13 +103,17 @@ export const SERVICE_MUTANTS: readonly Mutant[] = [
     name: "coordinators-of-other-clusters",
     rule: "a coordinator of another cluster is not obeyed",
     profile: "decisions",
-    patches: [{ file: "wire/offices.js", find: "if (config.cluster !== cluster)", replace: "if (false)" }],
+    patches: [
+      { file: "peers/wire/offices.ts", find: "if (config.cluster !== cluster)", replace: "if (false)" },
+    ],
   },
   {
     name: "coordinators-without-an-office",
     rule: "a coordinator is an elector",
     profile: "decisions",
-    patches: [{ file: "wire/offices.js", find: "if (!isElector(config, caller))", replace: "if (false)" }],
+    patches: [
+      { file: "peers/wire/offices.ts", find: "if (!isElector(config, caller))", replace: "if (false)" },
+    ],
   },
   {
     name: "absurd-versions",
@@ -118,7 +121,7 @@ export const SERVICE_MUTANTS: readonly Mutant[] = [
     profile: "decisions",
     patches: [
       {
-        file: "registry/rm-registry.js",
+        file: "peers/registry/rm-registry.ts",
         find: " && entry.version.n - before.n <= MAX_VERSION_JUMP",
         replace: "",
       },
@@ -130,9 +133,9 @@ export const SERVICE_MUTANTS: readonly Mutant[] = [
     breaks: "liveness",
     patches: [
       {
-        file: "registry/rm-replicator.js",
+        file: "peers/registry/rm-replicator.ts",
         find: "if (attempt === ATTEMPTS) {",
-        replace: 'if (attempt === ATTEMPTS) {\n                return { kind: "applied" };',
+        replace: 'if (attempt === ATTEMPTS) { return { kind: "applied" };',
       },
     ],
   },
@@ -142,7 +145,7 @@ export const SERVICE_MUTANTS: readonly Mutant[] = [
     breaks: "liveness",
     patches: [
       {
-        file: "membership/announcer.js",
+        file: "peers/membership/announcer.ts",
         find: "await this.#sayGoodbyeAgain();",
         replace: "void 0;",
       },
@@ -152,7 +155,9 @@ export const SERVICE_MUTANTS: readonly Mutant[] = [
     name: "members-kept-for-ever",
     rule: "a member that is long gone and no elector is forgotten",
     breaks: "liveness",
-    patches: [{ file: "membership/membership.js", find: "if (old.length === 0)", replace: "if (true)" }],
+    patches: [
+      { file: "peers/membership/membership.ts", find: "if (old.length === 0)", replace: "if (true)" },
+    ],
   },
   {
     name: "twins-unnoticed",
@@ -160,7 +165,7 @@ export const SERVICE_MUTANTS: readonly Mutant[] = [
     breaks: "liveness",
     patches: [
       {
-        file: "membership/membership.js",
+        file: "peers/membership/membership.ts",
         find: "isBack ? { contestedSince: since } : kept",
         replace: "kept",
       },

@@ -1,4 +1,4 @@
-/** Rules of leaders: steps of the electorate, leaving. Switched off. Files are those of packages/peers/dist/protocol. */
+/** Rules of leaders: steps of the electorate, leaving. Switched off. */
 import type { Mutant } from "../../harness/mutant.js";
 
 export const STEP_MUTANTS: readonly Mutant[] = [
@@ -8,7 +8,7 @@ export const STEP_MUTANTS: readonly Mutant[] = [
     profile: "views",
     patches: [
       {
-        file: "incumbency.js",
+        file: "peers/protocol/incumbency.ts",
         find: "if (!isMajority(this.#config.members, hasStored))",
         replace: "if (false)",
       },
@@ -20,7 +20,7 @@ export const STEP_MUTANTS: readonly Mutant[] = [
     profile: "views",
     patches: [
       {
-        file: "incumbency.js",
+        file: "peers/protocol/incumbency.ts",
         find: "if (!isMajority(step.config.members, hasStored))",
         replace: "if (false)",
       },
@@ -32,7 +32,7 @@ export const STEP_MUTANTS: readonly Mutant[] = [
     profile: "views",
     patches: [
       {
-        file: "reign.js",
+        file: "peers/protocol/reign.ts",
         find: "voter.renew({ ...request, config: this.config })",
         replace: "voter.renew({ ...request, config: round.config })",
       },
@@ -44,7 +44,7 @@ export const STEP_MUTANTS: readonly Mutant[] = [
     profile: "oneway",
     patches: [
       {
-        file: "electorate.js",
+        file: "peers/protocol/electorate.ts",
         find: "return granted !== undefined && granted.endpoint === endpoint && granted.disk === disk;",
         replace: "return true;",
       },
@@ -54,13 +54,21 @@ export const STEP_MUTANTS: readonly Mutant[] = [
     name: "steps-not-withdrawn",
     rule: "a step that is not done within a ttl is withdrawn",
     breaks: "liveness",
-    patches: [{ file: "incumbency.js", find: "nowMs - this.#open.sinceMs >= this.#ttlMs", replace: "false" }],
+    patches: [
+      {
+        file: "peers/protocol/incumbency.ts",
+        find: "nowMs - this.#open.sinceMs >= this.#ttlMs",
+        replace: "false",
+      },
+    ],
   },
   {
     name: "leavers-stay",
     rule: "an elector that left is removed",
     breaks: "liveness",
-    patches: [{ file: "electorate.js", find: "if (gone !== undefined)", replace: "if (false)" }],
+    patches: [
+      { file: "peers/protocol/electorate.ts", find: "if (gone !== undefined)", replace: "if (false)" },
+    ],
   },
   {
     name: "removal-waits",
@@ -68,8 +76,8 @@ export const STEP_MUTANTS: readonly Mutant[] = [
     breaks: "liveness",
     patches: [
       {
-        file: "incumbency.js",
-        find: "if (this.#open !== null || !this.#isLeading)\n            return false;",
+        file: "peers/protocol/incumbency.ts",
+        find: "if (this.#open !== null || !this.#isLeading) return false;",
         replace: "return false;",
       },
     ],
@@ -80,7 +88,7 @@ export const STEP_MUTANTS: readonly Mutant[] = [
     profile: "usual",
     patches: [
       {
-        file: "electorate.js",
+        file: "peers/protocol/electorate.ts",
         find: "return size % 2 === 0 ? expired >= 1 : expired >= 2;",
         replace: "return expired >= 1;",
       },
@@ -91,7 +99,7 @@ export const STEP_MUTANTS: readonly Mutant[] = [
     rule: "a leader never removes itself",
     patches: [
       {
-        file: "electorate.js",
+        file: "peers/protocol/electorate.ts",
         find: ".filter((identity) => identity !== leaderId)",
         replace: "",
       },
@@ -103,10 +111,9 @@ export const STEP_MUTANTS: readonly Mutant[] = [
     profile: "wipes",
     patches: [
       {
-        file: "electorate.js",
-        find: "    if (replaced !== undefined)\n        return without(members, replaced);",
-        replace:
-          "    if (replaced !== undefined)\n        return withMember(members, announcedBy.get(replaced));",
+        file: "peers/protocol/electorate.ts",
+        find: "if (replaced !== undefined) return without(members, replaced);",
+        replace: "if (replaced !== undefined) return withMember(members, announcedBy.get(replaced));",
       },
     ],
   },
@@ -114,7 +121,9 @@ export const STEP_MUTANTS: readonly Mutant[] = [
     name: "contested-identities-replaced",
     rule: "an identity that two servers announce in turn is neither removed nor added",
     breaks: "liveness",
-    patches: [{ file: "electorate.js", find: "contested !== true", replace: "contested !== 1" }],
+    patches: [
+      { file: "peers/protocol/electorate.ts", find: "contested !== true", replace: "contested !== 1" },
+    ],
   },
   {
     name: "higher-terms-depose",
@@ -122,10 +131,10 @@ export const STEP_MUTANTS: readonly Mutant[] = [
     breaks: "liveness",
     patches: [
       {
-        file: "incumbency.js",
-        find: "        if (!granted)\n",
+        file: "peers/protocol/incumbency.ts",
+        find: "if (!granted)",
         replace:
-          '        if (!granted && state.term > this.term)\n            return { kind: "superseded", config: this.#config };\n        if (!granted)\n',
+          'if (!granted && state.term > this.term) return { kind: "superseded", config: this.#config }; if (!granted)',
       },
     ],
   },
@@ -133,13 +142,19 @@ export const STEP_MUTANTS: readonly Mutant[] = [
     name: "released-by-anybody",
     rule: "a leaving server stops only by the leader's own answer",
     profile: "churn",
-    patches: [{ file: "leaving.js", find: "if (!leading || ", replace: "if (" }],
+    patches: [{ file: "peers/protocol/leaving.ts", find: "if (!leading || ", replace: "if (" }],
   },
   {
     name: "released-by-an-older-electorate",
     rule: "a leaving server stops by no older electorate than its own",
     profile: "churn",
-    patches: [{ file: "leaving.js", find: "compareEpochs(config.epoch, own.epoch) >= 0 && ", replace: "" }],
+    patches: [
+      {
+        file: "peers/protocol/leaving.ts",
+        find: "compareEpochs(config.epoch, own.epoch) >= 0 && ",
+        replace: "",
+      },
+    ],
   },
   {
     name: "last-elector-leaves",
@@ -147,7 +162,7 @@ export const STEP_MUTANTS: readonly Mutant[] = [
     breaks: "liveness",
     patches: [
       {
-        file: "leaving.js",
+        file: "peers/protocol/leaving.ts",
         find: "return isLast && membership",
         replace: "return false && membership",
       },

@@ -1,4 +1,4 @@
-/** Rules of votes, candidates and first starts, switched off. Files are those of packages/peers/dist/protocol. */
+/** Rules of votes, candidates and first starts, switched off. */
 import type { Mutant } from "../../harness/mutant.js";
 
 export const VOTER_MUTANTS: readonly Mutant[] = [
@@ -8,8 +8,8 @@ export const VOTER_MUTANTS: readonly Mutant[] = [
     profile: "churn",
     breaks: "liveness",
     patches: [
-      { file: "voter.js", find: "(config === undefined ? {} : { config })", replace: "{}" },
-      { file: "voter.js", find: "await this.#options.disk.write({ config });", replace: "" },
+      { file: "peers/protocol/voter.ts", find: "(config === undefined ? {} : { config })", replace: "{}" },
+      { file: "peers/protocol/voter.ts", find: "await this.#options.disk.write({ config });", replace: "" },
     ],
   },
   {
@@ -17,7 +17,7 @@ export const VOTER_MUTANTS: readonly Mutant[] = [
     rule: "requests and electorates of another cluster are refused",
     patches: [
       {
-        file: "voting.js",
+        file: "peers/protocol/voting.ts",
         find: "if (config !== null && config.cluster !== request.config.cluster)",
         replace: "if (false)",
       },
@@ -29,7 +29,7 @@ export const VOTER_MUTANTS: readonly Mutant[] = [
     profile: "duels",
     patches: [
       {
-        file: "voting.js",
+        file: "peers/protocol/voting.ts",
         find: "if (again === null && held !== null && term <= held.vote.term)",
         replace: "if (false)",
       },
@@ -40,7 +40,11 @@ export const VOTER_MUTANTS: readonly Mutant[] = [
     rule: "a renewal of a lower term than the vote's is refused",
     profile: "late",
     patches: [
-      { file: "voting.js", find: "if (held !== null && term < held.vote.term)", replace: "if (false)" },
+      {
+        file: "peers/protocol/voting.ts",
+        find: "if (held !== null && term < held.vote.term)",
+        replace: "if (false)",
+      },
     ],
   },
   {
@@ -50,17 +54,17 @@ export const VOTER_MUTANTS: readonly Mutant[] = [
     profile: "views",
     patches: [
       {
-        file: "voting.js",
+        file: "peers/protocol/voting.ts",
         find: "if (config !== null && compareEpochs(epoch, config.epoch) < 0)",
         replace: "if (false)",
       },
       {
-        file: "standing.js",
+        file: "peers/protocol/standing.ts",
         find: "const newest = newestOf(config, ours);",
         replace: "const newest = config;",
       },
       {
-        file: "standing.js",
+        file: "peers/protocol/standing.ts",
         find: "if (compareEpochs(newest.epoch, config.epoch) > 0)",
         replace: "if (false)",
       },
@@ -72,7 +76,7 @@ export const VOTER_MUTANTS: readonly Mutant[] = [
     breaks: "liveness",
     patches: [
       {
-        file: "voting.js",
+        file: "peers/protocol/voting.ts",
         find: "if (sameGrant(held, leaderId, term)?.released === true)",
         replace: "if (false)",
       },
@@ -84,7 +88,7 @@ export const VOTER_MUTANTS: readonly Mutant[] = [
     profile: "duels",
     patches: [
       {
-        file: "voting.js",
+        file: "peers/protocol/voting.ts",
         find: "return sameGrant(held, leaderId, term) !== null;",
         replace: "return held !== null && held.vote.term === term;",
       },
@@ -96,7 +100,7 @@ export const VOTER_MUTANTS: readonly Mutant[] = [
     profile: "late",
     patches: [
       {
-        file: "voting.js",
+        file: "peers/protocol/voting.ts",
         find: "const isNewer = config === null || compareEpochs(epoch, config.epoch) > 0;",
         replace: "const isNewer = true;",
       },
@@ -108,7 +112,7 @@ export const VOTER_MUTANTS: readonly Mutant[] = [
     profile: "duels",
     patches: [
       {
-        file: "candidacy.js",
+        file: "peers/protocol/candidacy.ts",
         find: "[await voter.acquire(request)]",
         replace: "[{ granted: true, state: voter.state() }]",
       },
@@ -120,13 +124,21 @@ export const VOTER_MUTANTS: readonly Mutant[] = [
     rule: "only a member of the electorate stands",
     profile: "churn",
     patches: [
-      { file: "standing.js", find: "if (!isMember(newest, own.identity, own.disk))", replace: "if (false)" },
       {
-        file: "voting.js",
+        file: "peers/protocol/standing.ts",
+        find: "if (!isMember(newest, own.identity, own.disk))",
+        replace: "if (false)",
+      },
+      {
+        file: "peers/protocol/voting.ts",
         find: "return compareEpochs(epoch, config.epoch) <= 0;",
         replace: "return false;",
       },
-      { file: "voting.js", find: "memberOf(members, leaderId) === undefined || ", replace: "" },
+      {
+        file: "peers/protocol/voting.ts",
+        find: "memberOf(members, leaderId) === undefined || ",
+        replace: "",
+      },
     ],
   },
   {
@@ -135,7 +147,7 @@ export const VOTER_MUTANTS: readonly Mutant[] = [
     breaks: "liveness",
     patches: [
       {
-        file: "candidacy.js",
+        file: "peers/protocol/candidacy.ts",
         find: 'void releaseEverywhere(context, [config, tally.kind === "outdated" ? tally.config : null], term);',
         replace: "",
       },
@@ -147,8 +159,8 @@ export const VOTER_MUTANTS: readonly Mutant[] = [
     profile: "churn",
     patches: [
       {
-        file: "reign.js",
-        find: "        this.#isOver = true;",
+        file: "peers/protocol/reign.ts",
+        find: "this.#isOver = true;",
         replace: `        if (ASKED_FOR.has(cause) && this.isLeading && this.early === undefined) {
             this.early = releaseEverywhere(this.#context, [this.config], this.term);
             this.#context.clock.after(this.#led.leftMs() / 2, () => this.end(cause, newer));
@@ -164,12 +176,12 @@ export const VOTER_MUTANTS: readonly Mutant[] = [
     profile: "usual",
     patches: [
       {
-        file: "reign.js",
+        file: "peers/protocol/reign.ts",
         find: 'this.#cancelDeadline = clock.after(this.#led.leftMs() - noticeMs, () => this.end("expired"));',
         replace: "void noticeMs;",
       },
       {
-        file: "reign.js",
+        file: "peers/protocol/reign.ts",
         find: "return this.#isOver || !this.#incumbency.isLeading ? 0 : this.#led.leftMs();",
         replace: "return this.#isOver || !this.#incumbency.isLeading ? 0 : 1;",
       },
@@ -181,8 +193,8 @@ export const VOTER_MUTANTS: readonly Mutant[] = [
     profile: "duels",
     patches: [
       {
-        file: "reign.js",
-        find: "        const outcome = this.#incumbency.answer(round, askedAt, verdict);",
+        file: "peers/protocol/reign.ts",
+        find: "const outcome = this.#incumbency.answer(round, askedAt, verdict);",
         replace: `        round = this.newest = this.newest === undefined || round.number > this.newest.number ? round : this.newest;
         const outcome = this.#incumbency.answer(round, askedAt, verdict);`,
       },
@@ -194,7 +206,7 @@ export const VOTER_MUTANTS: readonly Mutant[] = [
     profile: "wipes",
     patches: [
       {
-        file: "founding.js",
+        file: "peers/protocol/founding.ts",
         find: "if (known.length > 0)",
         replace: "if (known.length > 0 && founderOf(join) !== own.endpoint)",
       },
@@ -203,12 +215,14 @@ export const VOTER_MUTANTS: readonly Mutant[] = [
   {
     name: "founds-without-all",
     rule: "a cluster is founded when all join targets have answered",
-    patches: [{ file: "founding.js", find: "if (silent.length > 0)", replace: "if (false)" }],
+    patches: [{ file: "peers/protocol/founding.ts", find: "if (silent.length > 0)", replace: "if (false)" }],
   },
   {
     name: "founds-over-another-founder",
     rule: "a cluster is founded when all join targets name the same founder",
-    patches: [{ file: "founding.js", find: "if (strangers.length > 0)", replace: "if (false)" }],
+    patches: [
+      { file: "peers/protocol/founding.ts", find: "if (strangers.length > 0)", replace: "if (false)" },
+    ],
   },
   {
     name: "strangers-block-founding",
@@ -216,7 +230,7 @@ export const VOTER_MUTANTS: readonly Mutant[] = [
     breaks: "liveness",
     patches: [
       {
-        file: "founding.js",
+        file: "peers/protocol/founding.ts",
         find: "join.flatMap((endpoint) => answers.get(endpoint) ?? [])",
         replace: "[...answers.values()]",
       },
