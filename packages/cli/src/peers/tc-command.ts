@@ -73,11 +73,10 @@ function rmListCommand(shell: Shell): Command {
   const command = askingCommand(shell, "list", "List the registered resource managers").action(
     (flags: TcFlags) =>
       ask(shell, flags, "GET", "/v1/tc/rm/list", undefined, (body) => {
-        const { entries: _entries, ...shown } = body;
         const rows = backendsIn(body).flatMap(({ backend_hash: hash, endpoints }) =>
           endpoints.map((each) => [hash, each]),
         );
-        shell.say(shown, ...table([["backend", "endpoint"], ...rows]));
+        shell.say(body, ...table([["backend", "endpoint"], ...rows]));
         return EXIT.done;
       }),
   );

@@ -1,5 +1,8 @@
 import { InvalidRequestError } from "@tenure/core";
 
+/** A name of the DNS has at most 253 characters. A bound keeps a page of the registry below the limit of an answer. */
+export const MAX_ENDPOINT_LENGTH = 300;
+
 /** One spelling for one place: endpoints are compared. */
 export function normalizeEndpoint(text: string, field: string): string {
   let url: URL;
@@ -14,6 +17,12 @@ export function normalizeEndpoint(text: string, field: string): string {
     ["", "/"].includes(url.pathname) && url.search === "" && url.hash === "" && url.username === "";
   if ((url.protocol !== "https:" && url.protocol !== "http:") || !isPlain) {
     throw new InvalidRequestError(field, `is "${text}" and must be https://HOST:PORT with nothing after it`);
+  }
+  if (url.origin.length > MAX_ENDPOINT_LENGTH) {
+    throw new InvalidRequestError(
+      field,
+      `has ${url.origin.length} characters; at most ${MAX_ENDPOINT_LENGTH} are allowed`,
+    );
   }
   return url.origin;
 }

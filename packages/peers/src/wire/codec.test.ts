@@ -1,7 +1,8 @@
 import { InvalidRequestError } from "@tenure/core";
 import { describe, expect, it } from "vitest";
+import { MAX_ENDPOINT_LENGTH } from "../membership/endpoint.js";
 import type { PeerState } from "../protocol/messages.js";
-import { decodeState, encodeState } from "./codec.js";
+import { decodeEntries, decodeState, encodeEntry, encodeState } from "./codec.js";
 
 const STATE: PeerState = {
   identity: "n1",
@@ -46,4 +47,15 @@ describe("the state of a peer on the wire", () => {
     const value = change === null ? null : { ...(overTheWire(STATE) as object), ...change };
     expect(() => decodeState(value)).toThrow(InvalidRequestError);
   });
+});
+
+it("an entry of the registry whose endpoint is no URL or too long is left out, and the others are taken", () => {
+  const entryOf = (endpoint: string) =>
+    encodeEntry({ backendHash: "h", endpoint, isRegistered: true, version: { n: 1, by: "n1" } });
+  const longest = "https://".padEnd(MAX_ENDPOINT_LENGTH, "a");
+  const given = [`${longest}a`, longest, "n2", "https://n3:1"].map(entryOf);
+  expect(decodeEntries({ entries: given }).map(({ endpoint }) => endpoint)).toEqual([
+    longest,
+    "https://n3:1",
+  ]);
 });

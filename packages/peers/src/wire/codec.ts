@@ -1,5 +1,6 @@
 /** What peers say, as JSON and back. What comes in is checked: it decides who leads. */
 import { checkId, checkInteger, InvalidRequestError, isObject } from "@tenure/core";
+import { normalizeEndpoint } from "../membership/endpoint.js";
 import type { Configuration, ConfiguredMember, Epoch, LiveLease, PeerState } from "../protocol/messages.js";
 import type { RmEntry, RmVersion } from "../registry/rm-registry.js";
 
@@ -114,7 +115,7 @@ export function decodeEntry(value: unknown): RmEntry {
   const { backend_hash: hash, endpoint, registered, version } = object(value, "entry");
   return {
     backendHash: checkId(hash, "entry.backend_hash"),
-    endpoint: text(endpoint, "entry.endpoint"),
+    endpoint: normalizeEndpoint(text(endpoint, "entry.endpoint"), "entry.endpoint"),
     isRegistered: registered === true,
     version: decodeVersion(version, "entry.version"),
   };

@@ -59,7 +59,8 @@ export class RefusedCallError extends Error {
   }
 }
 
-const MOST_ANSWER_BYTES = 1024 * 1024;
+/** An answer that is longer is refused; ASCII only, so characters are bytes. */
+export const MAX_ANSWER_BYTES: number = 1024 * 1024;
 
 export class PeerCalls {
   readonly #options: PeerCallsOptions;
@@ -144,7 +145,7 @@ export class PeerCalls {
     response.setEncoding("utf8");
     for await (const chunk of response) {
       text += chunk as string;
-      if (text.length > MOST_ANSWER_BYTES) throw new Error(`${endpoint} answered too much`);
+      if (text.length > MAX_ANSWER_BYTES) throw new Error(`${endpoint} answered too much`);
     }
     const body: unknown = JSON.parse(text);
     if (!isObject(body)) throw new Error(`${endpoint} answered no JSON object`);

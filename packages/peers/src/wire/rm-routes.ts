@@ -17,7 +17,7 @@ export interface RmRouteParts {
 }
 
 const CODE = "tc_rm_unavailable";
-/** Entries per page; an answer of servers to each other is at most a megabyte. */
+/** Entries per page. With the longest hashes, endpoints and names a page is well below `MAX_ANSWER_BYTES`. */
 const MAX_PAGE = 500;
 
 export function rmRoutes(app: FastifyInstance, parts: RmRouteParts): void {
@@ -58,6 +58,7 @@ export function rmRoutes(app: FastifyInstance, parts: RmRouteParts): void {
   app.get("/v1/tc/rm/list", OWN_IDENTITY, async ({ raw, query }) => {
     offices.reader(raw.socket);
     const asked = new Body(query, ["after"]);
+    // Servers compare every entry, page by page. Operators see what is registered, not what was removed: that only grows.
     if (asked.has("after")) {
       const { entries, next } = registry.page(String(asked.required("after")), MAX_PAGE);
       return { entries: entries.map(encodeEntry), next };
@@ -66,7 +67,6 @@ export function rmRoutes(app: FastifyInstance, parts: RmRouteParts): void {
       backends: registry
         .backends()
         .map(({ backendHash, endpoints }) => ({ backend_hash: backendHash, endpoints })),
-      entries: registry.entries().map(encodeEntry),
       updated_at_unix: registry.updatedAtUnix,
     };
   });
