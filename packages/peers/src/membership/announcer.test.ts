@@ -213,6 +213,22 @@ describe("an announcer", () => {
     await announcer.stop();
   });
 
+  it("tells an elector again that missed the goodbye and was no member: it may be the next leader", async () => {
+    const members = { e: { endpoint: url("e"), disk: "e" } };
+    electorate = { cluster: "c", epoch: { term: 0, n: 0 }, members };
+    silent.add(url("e"));
+    await announcer.announce();
+    // Only an active member can keep this server from leaving.
+    expect((await announcer.leave({ anyway: false })).failed).toEqual([]);
+    told.length = 0;
+    announcer.start();
+    await clock.advance(1500);
+    silent.clear();
+    await clock.advance(5000);
+    expect(told).toEqual([`leave ${url("e")}`, `leave ${url("e")}`, `leave ${url("e")}`]);
+    await announcer.stop();
+  });
+
   it("leaves at its end even if somebody does not confirm", async () => {
     await other("a");
     await announcer.announce();

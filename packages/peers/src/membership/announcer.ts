@@ -44,7 +44,7 @@ export class Announcer {
   #named: ReadonlySet<string> = new Set();
   /** A leave is under way: an announcement would arrive after the goodbye. */
   #isSayingGoodbye = false;
-  /** Who has not confirmed the goodbye of a server that leaves in any case; they are told again. */
+  /** Members and electors that have not confirmed the goodbye of a server that leaves; they are told again. */
   #unconfirmed: ReadonlySet<string> = new Set();
 
   constructor(options: AnnouncerOptions) {
@@ -88,13 +88,13 @@ export class Announcer {
     };
     try {
       await this.#round;
-      const { reached, failed } = await this.#sayGoodbye(anyway);
+      const { reached, failed, missed } = await this.#sayGoodbye(anyway);
       if (failed.length > 0 && !anyway) {
         await stay();
         return { reached, failed };
       }
       membership.leaving = true;
-      this.#unconfirmed = new Set(failed.map(({ endpoint }) => endpoint));
+      this.#unconfirmed = missed;
       await membership.leave(self.identity);
       return { reached, failed: [] };
     } catch (error) {
@@ -111,26 +111,28 @@ export class Announcer {
     await this.#round;
   }
 
-  /** `failed`: the active members that did not confirm. */
-  async #sayGoodbye(anyway: boolean): Promise<RoundResult> {
+  /** `failed`: the active members that did not confirm. `missed`: the electors too, one of which may lead next. */
+  async #sayGoodbye(anyway: boolean): Promise<RoundResult & { readonly missed: ReadonlySet<string> }> {
     const { membership, leader, calls } = this.#options;
     const active = new Set(membership.active().map(({ endpoint }) => endpoint));
     active.delete(this.#options.self.endpoint);
     const known = this.#known();
     const last = anyway ? null : leader();
     const others = new Set([...known].filter((endpoint) => endpoint !== last));
+    const missed = new Set<string>();
     const tell = async (endpoints: ReadonlySet<string>): Promise<RoundResult> => {
       const result = await this.#toAll(endpoints, (endpoint, signal) => calls.leave(endpoint, signal));
+      for (const { endpoint } of result.failed) missed.add(endpoint);
       return { ...result, failed: result.failed.filter(({ endpoint }) => active.has(endpoint)) };
     };
     if (!anyway) {
       const { failed } = await this.#toAll(active, (endpoint, signal) => calls.reach(endpoint, signal));
-      if (failed.length > 0) return { reached: [], failed };
+      if (failed.length > 0) return { reached: [], failed, missed };
     }
     const first = await tell(others);
-    if (first.failed.length > 0 || last === null || !known.has(last)) return first;
+    if (first.failed.length > 0 || last === null || !known.has(last)) return { ...first, missed };
     const second = await tell(new Set([last]));
-    return { reached: [...first.reached, ...second.reached], failed: second.failed };
+    return { reached: [...first.reached, ...second.reached], failed: second.failed, missed };
   }
 
   /** A goodbye that the leader missed would keep this server in the electorate until it gives up. */
