@@ -1,6 +1,6 @@
 /**
- * docs/PEERS.md, followed to the letter: its blocks are run by a shell on three machines of their own (network namespaces, each
- * with its own names, files and /var/lib), with nothing but `tenure` added to the path.
+ * docs/PEERS.md and the README of the package, followed to the letter: their blocks are run by a shell on three machines of
+ * their own (network namespaces, each with its own names, files and /var/lib), with nothing but `tenure` added to the path.
  */
 import { spawn } from "node:child_process";
 import { chmodSync, copyFileSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
@@ -9,20 +9,23 @@ import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
 import { isMissing, TestNetwork } from "@tenure/engines";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { until } from "../engines/until.test-kit.js";
+import { comesTrue, until } from "../engines/until.test-kit.js";
 import { Scratch } from "../scratch.test-kit.js";
 
-const PAGE = readFileSync(new URL("../../../../docs/PEERS.md", import.meta.url), "utf8");
 const COMMAND = fileURLToPath(new URL("../../bin/tenure.js", import.meta.url));
 const NODES = ["node-1", "node-2", "node-3"];
-const BLOCKS = [...PAGE.matchAll(/```sh\n([\s\S]*?)```/g)].map(([, block = ""]) => block);
+
+function blocksOf(page: string): readonly string[] {
+  const text = readFileSync(new URL(`../../../../${page}`, import.meta.url), "utf8");
+  return [...text.matchAll(/```\w*\n([\s\S]*?)```/g)].map(([, block = ""]) => block);
+}
 
 interface Ran {
   readonly code: number | null;
   readonly output: string;
 }
 
-describe.skipIf(isMissing("ip"))("docs/PEERS.md", { timeout: 180_000 }, () => {
+describe.skipIf(isMissing("ip"))("the pages of the peers", { timeout: 180_000 }, () => {
   const scratch = new Scratch();
   const directory = scratch.directory();
   const stop: (() => void)[] = [];
@@ -35,7 +38,7 @@ describe.skipIf(isMissing("ip"))("docs/PEERS.md", { timeout: 180_000 }, () => {
     chmodSync(wrapper, 0o755);
     const names = NODES.map((name) => `${network.host(name)} ${name}\n`);
     writeFileSync(join(directory, "hosts"), `127.0.0.1 localhost\n${names.join("")}`);
-    for (const name of NODES) mkdirSync(join(directory, name));
+    for (const name of [...NODES, "alone"]) mkdirSync(join(directory, name));
   });
   afterAll(async () => {
     for (const each of stop) each();
@@ -43,9 +46,13 @@ describe.skipIf(isMissing("ip"))("docs/PEERS.md", { timeout: 180_000 }, () => {
     await scratch.close();
   });
 
-  /** A block as the page has it, run on that machine; ends with the first line that fails. */
-  function start(machine: string, block: string): { readonly ended: Promise<Ran>; readonly end: () => void } {
-    const here = join(directory, machine);
+  /** A block as the page has it, run on that machine in a folder; ends with the first line that fails. */
+  function start(
+    machine: string,
+    block: string,
+    folder = machine,
+  ): { readonly ended: Promise<Ran>; readonly end: () => void } {
+    const here = join(directory, folder);
     const setUp = [
       `mount --bind ${directory}/hosts /etc/hosts`,
       "mount -t tmpfs tmpfs /var/lib",
@@ -58,7 +65,8 @@ describe.skipIf(isMissing("ip"))("docs/PEERS.md", { timeout: 180_000 }, () => {
     // A group of its own: the shell does not pass a signal on to what it runs.
     const child = spawn(program, args, { stdio: ["ignore", "pipe", "pipe"], detached: true });
     const end = (): void => {
-      if (child.exitCode === null && child.pid !== undefined) process.kill(-child.pid, "SIGKILL");
+      const isRunning = child.exitCode === null && child.signalCode === null;
+      if (isRunning && child.pid !== undefined) process.kill(-child.pid, "SIGKILL");
     };
     stop.push(end);
     const output = Promise.all([text(child.stdout), text(child.stderr)]);
@@ -74,9 +82,28 @@ describe.skipIf(isMissing("ip"))("docs/PEERS.md", { timeout: 180_000 }, () => {
     for (const file of files) copyFileSync(join(directory, from, file), join(directory, to, file));
   };
 
-  it("starts a cluster of three, shows it, decides, and takes a server out for good", async () => {
-    expect(BLOCKS).toHaveLength(4);
-    const [issue = "", serve = "", look = "", takeOut = ""] = BLOCKS;
+  it("the README of the package starts a server that leads, and shows it", async () => {
+    const [serve = "", look = "", ...more] = blocksOf("packages/peers/README.md");
+    expect(more).toEqual([]);
+    const server = start("node-1", serve, "alone");
+    let served: Ran | null = null;
+    void server.ended.then((ran) => (served = ran));
+    let looked: Ran = { code: null, output: "" };
+    const isShown = await comesTrue(60_000, async () => {
+      // A block that ends has failed, and says why.
+      expect(served).toBeNull();
+      looked = await start("node-1", look, "alone").ended;
+      return looked.code === 0 && looked.output.includes("no problems");
+    });
+    expect(isShown, looked.output).toBe(true);
+    expect(looked.output).toMatch(/^coordinator {2}node-1 \(/m);
+    server.end();
+    await server.ended;
+  });
+
+  it("docs/PEERS.md starts a cluster of three, shows it, decides, and takes a server out for good", async () => {
+    const [issue = "", serve = "", look = "", takeOut = "", ...more] = blocksOf("docs/PEERS.md");
+    expect(more).toEqual([]);
     expect(await start("node-1", issue).ended).toMatchObject({ code: 0 });
     for (const name of ["node-2", "node-3"]) carry("node-1", name, `${name}.pem`, "crl.pem");
     for (const name of NODES) start(name, serve.replace("NODE=node-1", `NODE=${name}`));
