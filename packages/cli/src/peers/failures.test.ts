@@ -62,6 +62,12 @@ describe("of servers with certificates", { timeout: 300_000 }, () => {
     );
     for (const node of others) {
       expect((await cluster.leaderAt(node))?.peer.config).toBeNull();
+      // Ready although it waits: what routes by readiness must let the founder reach it. The status shows that it waits.
+      expect((await cluster.ask(node, "GET", "/readyz")).status).toBe(200);
+      expect((await cluster.ask(node, "GET", "/v1/tc/status")).body).toMatchObject({
+        leader: null,
+        not_standing: { reason: "not-founded" },
+      });
       expect(await cluster.ask(node, "POST", "/v1/tc/decide", { body: DECIDE })).toMatchObject({
         status: 503,
         body: { error: "tc_unavailable" },

@@ -134,6 +134,28 @@ describe("a cluster of two", () => {
     expect([stale.status, stale.body["granted"]]).toEqual([409, false]);
   });
 
+  it("answers an unknown route in the shape of the others, to a certificate that may ask at all", async () => {
+    for (const [method, path] of [
+      ["GET", "/v1/tc/nothing"],
+      ["POST", "/v1/tc/leader"],
+      ["GET", "/v1/rm/apply"],
+    ] as const) {
+      const { status, body } = await cluster.ask(a, method, path);
+      expect([status, body["error"]]).toEqual([404, "tc_unknown_route"]);
+      expect(body["detail"]).toContain(`there is no ${method} ${path}`);
+    }
+    expect(await refused("/v1/tc/nothing", { as: null })).toEqual([403, "tc_client_required"]);
+  });
+
+  it("shows /metrics to the certificate of an admin, not to that of a tc client or a server", async () => {
+    const metrics = async (as: ClusterNode["bundle"] | null) =>
+      (await cluster.ask(a, "GET", "/metrics", { as })).status;
+    const admin = await cluster.bundle("admin", "operator");
+    expect(await Promise.all([admin, cluster.clerk, a.bundle, null].map(metrics))).toEqual([
+      200, 401, 401, 401,
+    ]);
+  });
+
   it("refuses an announcement without an endpoint or a disk", async () => {
     const path = "/v1/tc/cluster/announce";
     expect(await refused(path, { as: b.bundle, body: { disk: "d" } })).toEqual([

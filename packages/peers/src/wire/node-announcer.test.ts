@@ -1,10 +1,14 @@
-import { describe, expect, it } from "vitest";
-import { MAX_MEMBERS } from "./codec.js";
+import { MemoryStore } from "@tenure/core";
 import { VirtualClock } from "@tenure/core/testing";
+import { describe, expect, it } from "vitest";
+import { OwnRecords } from "../disk/own-records.js";
 import type { Announcer } from "../membership/announcer.js";
+import { Membership } from "../membership/membership.js";
 import type { Configuration } from "../protocol/messages.js";
+import { MAX_MEMBERS } from "./codec.js";
 import { TestNode, TTL_MS } from "./node.test-kit.js";
-import { joinCluster, namedIn } from "./node-announcer.js";
+import { joinCluster, namedIn, nodeAnnouncer, type NodeAnnouncerParts } from "./node-announcer.js";
+import { PeerLog } from "./peer-log.js";
 
 describe("endpoints that another server names", () => {
   it("are taken in one spelling, and only if they can be called", () => {
@@ -41,5 +45,47 @@ describe("a server whose join targets do not answer", () => {
   it("does not start if it reaches no member, or if it has never been of a cluster", async () => {
     await expect(start(known, [])).rejects.toThrow("none of the join targets https://gone:1");
     await expect(start(null, ["https://member:1"])).rejects.toThrow("none of the join targets");
+  });
+});
+
+describe("a server whose join list names the server itself by another spelling", () => {
+  const SPELLED = "http://localhost:9";
+  const MEMBER = "http://127.0.0.1:1";
+
+  /** At that endpoint this server itself answers, at any other the server n2. */
+  async function start(config: Configuration | null): Promise<void> {
+    const clock = new VirtualClock();
+    const records = await OwnRecords.open(new MemoryStore());
+    const { identity } = TestNode.options;
+    const parts = {
+      options: { ...TestNode.options, join: [SPELLED] },
+      disk: "d1",
+      clock,
+      membership: new Membership({ self: identity, ttlMs: 3 * TTL_MS, clock, records }),
+      electorate: () => config,
+      leader: () => null,
+      log: new PeerLog({ info: () => {}, warn: () => {} }),
+      metrics: { announceFailures: { inc: () => {} } },
+      calls: {
+        send: async (to: string) => {
+          return { status: 200, body: { endpoints: [] }, identity: to === SPELLED ? identity : "n2" };
+        },
+      },
+    } as unknown as NodeAnnouncerParts;
+    const joined = joinCluster(nodeAnnouncer(parts), parts);
+    joined.catch(() => {});
+    await clock.advance(2 * TTL_MS);
+    return joined;
+  }
+
+  it("does not start for the first time: it would wait for itself to found the cluster", async () => {
+    await expect(start(null)).rejects.toThrow(
+      `names ${SPELLED}, which is this server itself, known to others as ${TestNode.options.endpoint}`,
+    );
+  });
+
+  it("starts if it has been of a cluster and reaches another member: it may have moved since", async () => {
+    const members = { n2: { endpoint: MEMBER, disk: "d2" } };
+    await start({ cluster: "c", epoch: { term: 1, n: 0 }, members });
   });
 });

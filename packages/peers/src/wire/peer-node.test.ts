@@ -45,7 +45,13 @@ describe("what an operator has to know", () => {
 
   it("of a server that falls silent is logged once, of one that leaves not as that", async () => {
     test = await TestNode.leading();
+    const leaver = named("server/n3");
+    const body = { self_endpoint: "http://127.0.0.1:2", disk: "d3" };
     await test.ask("POST", "/v1/tc/cluster/announce", announce);
+    await test.ask("POST", "/v1/tc/cluster/announce", { as: leaver, body });
+    await test.clock.advance(1500);
+    const headers = { "x-tenure-tc-leave-fanout": "1" };
+    await test.ask("POST", "/v1/tc/cluster/leave", { as: leaver, body: {}, headers });
     await test.clock.advance(10_000);
     const silent = test.log.filter(({ sentence }) => sentence.startsWith("a server has fallen silent"));
     expect(silent).toEqual([
