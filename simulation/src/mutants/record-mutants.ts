@@ -81,7 +81,7 @@ export const RECORD_MUTANTS: readonly Mutant[] = [
       },
       {
         file: "core/elector/many-watch.ts",
-        find: "if (!isFirst && !isFresh)",
+        find: "if (!isFirst && !isGapReal)",
         replace: "if (false)",
       },
     ],

@@ -2,14 +2,21 @@ import { expect, test } from "vitest";
 import { ClosedError } from "../errors.js";
 import { VirtualClock } from "../testing/virtual-clock.js";
 import { MemoryStore } from "../store/memory-store.js";
-import { encodeRecord } from "../codec.js";
-import { EMPTY_RECORD } from "../record.js";
+import { encodeHistory, encodeRecord } from "../codec.js";
+import type { WatchManyItem } from "../elector.js";
+import type { LeadershipEvent } from "../event.js";
+import { EMPTY_RECORD, EVENTS_IN_RECORD } from "../record.js";
 import { beginTerm } from "../rules/terms.js";
 import { Engine } from "./engine.js";
 import { watchGroup } from "./group-watch.js";
+import { watchMany } from "./many-watch.js";
 import { failureOf, stateOf } from "./world.test-kit.js";
 
 const HOLDER = { nodeId: "a", instanceId: null, ttlMs: 1000, priority: 0, metadata: null };
+
+async function* flat(lists: AsyncIterable<readonly WatchManyItem[]>): AsyncGenerator<WatchManyItem> {
+  for await (const items of lists) yield* items;
+}
 
 /** An engine on a store in which `groups` have had one election each. */
 async function setUp(
@@ -91,6 +98,49 @@ test("it is pulled: a reader that does not ask costs nothing, however much happe
   await clock.advance(0);
   expect(await stateOf(waiting)).toBe("pending");
   await watch.return?.();
+});
+
+test.each([
+  ["watch", (engine: Engine) => watchGroup(engine, "g", 1, [])],
+  ["watchMany", (engine: Engine) => flat(watchMany(engine, [{ groupId: "g", cursor: 1 }], []))],
+])("%s: a record that moves on during the fresh read causes no RESYNC", async (_name, open) => {
+  const { engine, clock, store } = await setUp("g");
+  const group = engine.obtain("g");
+  const events: LeadershipEvent[] = [...group.record.events];
+  /** Elections after the last one: the record is known at once, and the feed brings the history later. */
+  const move = (revision: number) => {
+    let { record } = group;
+    for (let i = 0; i < EVENTS_IN_RECORD; i++) {
+      const change = beginTerm(record, HOLDER, 1010, { wallMs: 0 });
+      events.push(...change.events);
+      record = change.next;
+    }
+    group.observeRecord({ key: "r/g", value: encodeRecord(record), revision }, 0);
+  };
+  const bringHistory = (revision: number) => {
+    const { eventNumber, events: own } = group.record;
+    const kept = events.filter(({ number }) => number <= eventNumber - own.length);
+    group.observeHistory({ key: "h/g", value: encodeHistory(kept), revision });
+  };
+  move(100);
+  move(101);
+  const rounds = [
+    () => {
+      bringHistory(102);
+      move(103);
+    },
+    () => bringHistory(104),
+  ];
+  store.sync = () => {
+    rounds.shift()?.();
+    return Promise.resolve(0);
+  };
+  const watch = open(engine)[Symbol.asyncIterator]();
+  const next = watch.next();
+  await clock.advance(10);
+  expect((await next).value).toMatchObject({ type: "LEADER_CHANGED", cursor: 2 });
+  expect(rounds).toEqual([]);
+  await watch.return?.(undefined);
 });
 
 test("each iteration is a watch of its own", async () => {

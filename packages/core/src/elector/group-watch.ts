@@ -19,7 +19,7 @@ export function watchGroup(
 
 /**
  * Pulled from what this process has seen when the reader is ready: first the record's own events, then the history's. A
- * gap may be only this server's view; it is a RESYNC once a sync has shown it so.
+ * gap may be only this server's view; it is a RESYNC once `Gap.isReal` says so.
  */
 async function* readEvents(
   engine: Engine,
@@ -46,8 +46,10 @@ async function* readEvents(
       bell.throwIfOver();
       let events = missingEvents(group, cursor);
       if (events === null) {
+        const gap = new Gap(group);
         await bell.unlessOver(engine.freshness.fresh());
         events = missingEvents(group, cursor);
+        if (events === null && !gap.isReal) continue;
       }
       if (events === null) {
         const resync = state(true);
@@ -65,6 +67,28 @@ async function* readEvents(
   } finally {
     bell.remove();
     engine.forget(group);
+  }
+}
+
+/**
+ * Events that a watch misses, noted before a fresh read. The answer to a write shows a newer record at once, and the feed
+ * shows the history that belongs to it later. A record that moved on during the read can have left the history behind
+ * again, and only another fresh read shows whether events are missing.
+ */
+export class Gap {
+  readonly #group: GroupState;
+  readonly #eventNumber: number;
+
+  constructor(group: GroupState) {
+    this.#group = group;
+    this.#eventNumber = group.record.eventNumber;
+  }
+
+  /** After the read. A record that stayed was written after the history up to it, unless the group was deleted. */
+  get isReal(): boolean {
+    const { record, historyNumber } = this.#group;
+    const isHistoryBehind = historyNumber < record.eventNumber - record.events.length;
+    return !isHistoryBehind || record.eventNumber === this.#eventNumber;
   }
 }
 

@@ -13,7 +13,7 @@ import type { Bell, Signals } from "./bell.js";
 import { type Engine, refuseUnknown } from "./engine.js";
 import { Fifo } from "./fifo.js";
 import type { GroupState } from "./group-state.js";
-import { missingEvents } from "./group-watch.js";
+import { Gap, missingEvents } from "./group-watch.js";
 import { iterate } from "./iterate.js";
 import { checkCursor } from "./requests.js";
 import { stateEvent, watchEvent } from "./views.js";
@@ -107,17 +107,18 @@ class ManyWatch {
   /** What the next groups of the queue have to say, a slice of them at most. */
   async read(): Promise<readonly WatchManyItem[]> {
     const items: WatchManyItem[] = [];
-    const behind: Watched[] = [];
+    const behind: { readonly watched: Watched; readonly gap: Gap }[] = [];
     for (let left = SLICE_WATCHES; left > 0; left--) {
       const watched = this.#queue.shift();
       if (watched === undefined) break;
       watched.isQueued = false;
       if (!this.#watched.has(watched)) continue;
-      if (!this.#tell(watched, items, false)) behind.push(watched);
+      if (!this.#tell(watched, items, false)) behind.push({ watched, gap: new Gap(watched.group) });
     }
     // A gap may be only this server's view; it is a RESYNC once a fresh read has shown it so.
     if (behind.length > 0) await this.#bell.unlessOver(this.#engine.freshness.fresh());
-    for (const watched of behind) this.#tell(watched, items, true);
+    for (const { watched, gap } of behind)
+      if (!this.#tell(watched, items, gap.isReal)) this.#enqueue(watched);
     return items;
   }
 
@@ -152,7 +153,7 @@ class ManyWatch {
   }
 
   /** False if events are missing and may come with a fresh read. */
-  #tell(watched: Watched, items: WatchManyItem[], isFresh: boolean): boolean {
+  #tell(watched: Watched, items: WatchManyItem[], isGapReal: boolean): boolean {
     const { group } = watched;
     try {
       if (watched.isNew && !this.#engine.exists(group.current())) refuseUnknown(group.groupId);
@@ -160,7 +161,7 @@ class ManyWatch {
       const events = watched.cursor === undefined ? null : missingEvents(group, watched.cursor);
       if (events === null) {
         const isFirst = watched.cursor === undefined;
-        if (!isFirst && !isFresh) return false;
+        if (!isFirst && !isGapReal) return false;
         const state = stateEvent(group.groupId, group.current(), !isFirst, this.#engine.clock.wallMs());
         watched.cursor = state.cursor;
         items.push(state);
