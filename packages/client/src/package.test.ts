@@ -17,7 +17,9 @@ describe("the package, as it is installed", () => {
   beforeAll(async () => {
     project = mkdtempSync(join(tmpdir(), "tenure-package-"));
     const npm = (...args: string[]) => run("npm", args, { cwd: project });
-    await npm("pack", "--silent", join(packages, "core"), join(packages, "client"));
+    const own = ["core", "api", "client"].map((name) => join(packages, name));
+    const typebox = join(packages, "..", "node_modules", "typebox");
+    await npm("pack", "--silent", "--ignore-scripts", ...own, typebox);
     const tarballs = readdirSync(project).map((file) => `./${file}`);
     writeFileSync(join(project, "package.json"), JSON.stringify({ type: "module" }));
     await npm("install", "--offline", "--no-audit", "--no-fund", ...tarballs);
@@ -29,11 +31,16 @@ describe("the package, as it is installed", () => {
     return (await run(process.execPath, ["program.js", ...args], { cwd: project })).stdout;
   };
 
-  test("brings core along and nothing else, nothing native, no tests", () => {
+  test("brings core, api and the library of its schemas along and nothing else, nothing native, no tests", () => {
     const files = readdirSync(join(project, "node_modules"), { recursive: true }) as string[];
-    expect(readdirSync(join(project, "node_modules", "@tenure")).toSorted()).toEqual(["client", "core"]);
+    expect(readdirSync(join(project, "node_modules", "@tenure")).toSorted()).toEqual([
+      "api",
+      "client",
+      "core",
+    ]);
     expect(readdirSync(join(project, "node_modules")).filter((name) => !name.startsWith("."))).toEqual([
       "@tenure",
+      "typebox",
     ]);
     expect(files.filter((file) => /\.node$|binding\.gyp$|\.test[.-]/.test(file))).toEqual([]);
     const manifest = JSON.parse(

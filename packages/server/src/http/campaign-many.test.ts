@@ -35,7 +35,7 @@ test("campaigns are answered in their order, each as if it had come alone", asyn
     { group_id: "taken", is_leader: false, leader: { node_id: "b", ...lease }, retry_after_ms: anyNumber },
     { ...refused("short", "INVALID_TTL"), field: "lease_ttl_ms", min_ttl_ms: 500, max_ttl_ms: 60_000 },
     refused("closed", "UNAUTHORIZED"),
-    { ...refused("..", "INVALID_REQUEST"), field: "group_id" },
+    { ...refused("..", "INVALID_REQUEST"), field: "group_id", problem: 'must not be "." or ".."' },
     { group_id: "x", is_leader: true, leader: { node_id: "a", ...lease } },
   ]);
   expect((await service.leader("w/1")).body).toMatchObject({ leader: { metadata: { zone: "y" } } });
