@@ -3,7 +3,6 @@
  * reader its own place among them; one that falls further behind goes on by a feed of its own.
  */
 import { onAbort, type WatchEvent } from "@tenure/core";
-import type { Patience } from "./patience.js";
 
 /** As many as a service keeps: whoever is further behind than this is told RESYNC by it, too. */
 const KEPT = 64;
@@ -12,7 +11,7 @@ export class GroupFeed {
   /** The cursor from which it was opened; without one, its first event is the state. */
   readonly from: number | undefined;
   /** How long its connection may say nothing. */
-  readonly patience: Patience;
+  readonly silenceMs: number;
   readonly #events: WatchEvent[] = [];
   /** The place of the first event that is kept; places count from 0. */
   #first = 0;
@@ -26,12 +25,12 @@ export class GroupFeed {
 
   constructor(
     from: number | undefined,
-    patience: Patience,
+    silenceMs: number,
     /** Called once, when it has no reader any more or has failed. */
     ended: (feed: GroupFeed) => void,
   ) {
     this.from = from;
-    this.patience = patience;
+    this.silenceMs = silenceMs;
     this.#ended = ended;
   }
 

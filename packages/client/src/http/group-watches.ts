@@ -5,7 +5,6 @@
  */
 import type { WatchEvent } from "@tenure/core";
 import { GroupFeed } from "./group-feed.js";
-import { type Patience, suffices } from "./patience.js";
 import type { GroupSubscription } from "./shared-stream.js";
 
 export interface GroupWatchesParts {
@@ -17,13 +16,13 @@ export interface GroupWatchesParts {
 
 export interface GroupWatchOptions {
   readonly cursor: number | undefined;
-  readonly patience: Patience;
+  readonly silenceMs: number;
   readonly onContact: (error: unknown) => void;
 }
 
 interface JoinOptions {
   readonly cursor: number | undefined;
-  readonly patience: Patience;
+  readonly silenceMs: number;
   /** The service has told that cursor just now. */
   readonly isSure: boolean;
   readonly contact: (error: unknown) => void;
@@ -39,7 +38,7 @@ export class GroupWatches {
 
   async *watch(
     groupId: string,
-    { cursor: from, patience, onContact }: GroupWatchOptions,
+    { cursor: from, silenceMs, onContact }: GroupWatchOptions,
     signal: AbortSignal,
   ): AsyncGenerator<WatchEvent, undefined> {
     signal.throwIfAborted();
@@ -54,7 +53,7 @@ export class GroupWatches {
       yield state;
     }
     for (;;) {
-      const { feed, place: start } = this.#join(groupId, { cursor, patience, isSure, contact });
+      const { feed, place: start } = this.#join(groupId, { cursor, silenceMs, isSure, contact });
       isSure = false;
       try {
         for (let place = start; ; place++) {
@@ -75,23 +74,23 @@ export class GroupWatches {
 
   #join(
     groupId: string,
-    { cursor, patience, isSure, contact }: JoinOptions,
+    { cursor, silenceMs, isSure, contact }: JoinOptions,
   ): { feed: GroupFeed; place: number } {
     const known = this.#shared.get(groupId);
-    const shared = known !== undefined && suffices(known.patience, patience) ? known : undefined;
+    const shared = known !== undefined && known.silenceMs <= silenceMs ? known : undefined;
     const place = cursor === undefined ? null : (shared?.placeAfter(cursor, isSure) ?? null);
     if (shared !== undefined && place !== null) {
       shared.join(contact);
       return { feed: shared, place };
     }
-    const feed: GroupFeed = new GroupFeed(cursor, patience, (ended) => {
+    const feed: GroupFeed = new GroupFeed(cursor, silenceMs, (ended) => {
       if (this.#shared.get(groupId) === ended) this.#shared.delete(groupId);
       leave();
     });
     const leave = this.#parts.join({
       groupId,
       cursor,
-      patience,
+      silenceMs,
       contact: (error) => feed.contact(error),
       take: (event) => feed.take(event),
       fail: (error) => feed.fail(error),

@@ -49,12 +49,10 @@ export class ScriptedCarrier implements Carrier {
     return HttpElector.over(this, { endpoints, clock: this.clock, random: () => 0, ...options });
   }
 
-  /** The stream that was opened last at this server stays open and says nothing more, until it may again. */
-  silence(server: string, isSilent = true): void {
+  /** The stream that was opened last at this server stays open and says nothing more. */
+  silence(server: string): void {
     const texts = this.#streams.get(server);
-    if (texts === undefined) return;
-    if (isSilent) this.#silent.add(texts);
-    else this.#silent.delete(texts);
+    if (texts !== undefined) this.#silent.add(texts);
   }
 
   exchange(parts: ExchangeParts, request: ExchangeRequest): Promise<Answer> {

@@ -54,7 +54,6 @@ import { Campaigns, refuseTtl } from "./campaigns.js";
 import { closedError, Engine, refuseUnknown } from "./engine.js";
 import { Operator } from "./operator.js";
 import * as requests from "./requests.js";
-import { contactListener } from "./store-contact.js";
 import { leaderOf, leadershipView } from "./views.js";
 import { Waiter } from "./waiter.js";
 import { watchGroup } from "./group-watch.js";
@@ -155,9 +154,10 @@ export class StoreElector implements ServiceElector {
 
   watch(groupId: string, options?: WatchOptions): AsyncIterable<WatchEvent> {
     checkId(groupId, "groupId");
-    const cursor = requests.checkCursor(options?.cursor);
-    const signals = [options?.signal, this.#closing.signal];
-    return watchGroup(this.#engine, groupId, cursor, signals, contactListener(options));
+    return watchGroup(this.#engine, groupId, requests.checkCursor(options?.cursor), [
+      options?.signal,
+      this.#closing.signal,
+    ]);
   }
 
   watchMany(watches: readonly GroupWatch[], options?: CallOptions): AsyncIterable<readonly WatchManyItem[]> {
