@@ -4,8 +4,8 @@
  */
 import { main, run, runTool, ScriptError, setUp } from "./setup.mjs";
 
-const TESTS = ["run", "coordinator", "frozen-server", "peers", "hostile"].map(
-  (folder) => `packages/cli/src/${folder}/`,
+const TESTS = ["run/", "coordinator/", "frozen-server/", "peers/", "hostile/", "roles.test.ts"].map(
+  (name) => `packages/cli/src/${name}`,
 );
 
 await main(async () => {

@@ -1,6 +1,10 @@
-/** A thousand roles over three programs that share them, against one server: real processes, real time. */
+/**
+ * A thousand roles over three programs that share them, against one server: real processes, real time. `npm run chaos` also bounds how
+ * soon the roles of a killed program are led again.
+ */
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { Api } from "./api.test-kit.js";
+import { isChaos } from "./chaos.test-kit.js";
 import { besideDisk } from "./disk-stalls.test-kit.js";
 import { distribution } from "./distribution.test-kit.js";
 import { RoleProcesses } from "./role-processes.test-kit.js";
@@ -89,7 +93,7 @@ test("when one is killed all its roles are led again, and no other moves", async
   console.log(
     `${orphans.length} roles led again (ttl ${TTL_MS} ms) by ${campaigns} requests, the disk stalled for ${stalledMs} ms: ${distribution(againMs)}`,
   );
-  expect(tookMs).toBeLessThan(TTL_MS + SLACK_MS + stalledMs);
+  if (isChaos) expect(tookMs).toBeLessThan(TTL_MS + SLACK_MS + stalledMs);
   expect(campaigns).toBeLessThan(orphans.length / 10);
   await programs.until(() => isEven(left));
   expect(programs.promotions - before).toBe(orphans.length);
