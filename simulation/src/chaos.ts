@@ -8,6 +8,8 @@ import type { SimServer } from "./sim-server.js";
 const HOUR_MS = 3_600_000;
 const CUT_OFF_RATE = 0.3;
 const SEEN_MS = 1000;
+/** A server takes a feed that has gone silent for dead after this time. */
+const NOTICED_MS = 5000;
 /** Who watches by a server that was frozen has heard all before the end. */
 const CAUGHT_UP_MS = 3000;
 
@@ -98,13 +100,15 @@ export class Chaos {
       await sleep(time, random.between(300, this.#environment.profile.peaceMs));
       if (this.#isOver) return;
       const { plan, process } = server;
-      const { closes, silentFeeds } = this.#environment.profile;
+      const { closes, silentFeeds, chaosMs } = this.#environment.profile;
       if (process === null) continue;
       if (closes && random.chance(0.3)) {
         await this.#close(server, random.between(20, 800));
         continue;
       }
       if (silentFeeds && random.chance(0.3)) {
+        // After a feed that delivered nothing at all, a server gives the next one twice the time: too long for the end of the faults.
+        if (process.store.isOpeningFeed && time.monotonicMs() > chaosMs - NOTICED_MS) continue;
         process.store.silenceFeeds();
         this.#environment.trace?.note(server.name, "its feed goes silent");
         continue;

@@ -1,6 +1,6 @@
 /**
- * What carries the requests of an `HttpElector`. For the simulation, which puts a network of its own in the place of sockets;
- * a program uses `HttpElector.open`.
+ * What carries the requests of an `HttpElector`, and how it waits. For the simulation, which puts a network of its own in the place
+ * of sockets; a program uses `HttpElector.open`.
  */
 export {
   type Answer,
@@ -10,3 +10,4 @@ export {
   NoAnswerError,
   type OpenedStream,
 } from "./http/carrier.js";
+export { waitInSlices } from "./http/wait-in-slices.js";

@@ -39,7 +39,6 @@ const FOUND_MS = 1000;
 type Rule = (seen: Observation, now: Reading, uncertain: boolean) => OperatorDecision;
 
 interface Acted {
-  readonly kind: "written" | "unchanged";
   /** The record after the act, and the reading it was decided at. */
   readonly record: ElectionRecord;
   readonly at: Reading;
@@ -127,21 +126,21 @@ export class Operator {
     absent: Set<string>,
     bell: Bell,
   ): Promise<Leader | null> {
+    /** The successor is to lead the term after this one. */
     let fromTerm = 0;
     let { toNodeId } = transfer;
     const rule: Rule = (seen) => {
-      fromTerm = seen.record.term;
       const decision = decideTransfer(seen, transfer, successorsOf(group, this.#engine.members, absent));
+      // Nothing to do: the successor leads.
+      fromTerm = decision.kind === "unchanged" ? seen.record.term - 1 : seen.record.term;
       if (decision.kind === "write") toNodeId = decision.next.transfer?.toNodeId ?? toNodeId;
       return decision;
     };
     const hasYielded = (now: ElectionRecord, then: ElectionRecord) =>
       [...now.events, ...group.history()].some((event) => isYield(event, then.term, transfer.by));
-    const acted = await this.#actOnExisting(group, onOneTerm(rule, hasYielded));
+    await this.#actOnExisting(group, onOneTerm(rule, hasYielded));
     if (toNodeId === null) throw new Error("a transfer was written without a successor");
     const successor = toNodeId;
-    // Nothing to do: the successor leads.
-    if (acted.kind === "unchanged" && acted.record.term === fromTerm) fromTerm--;
     let isOverdue = false;
     const isChosen = transfer.toNodeId === null;
     const cancel = this.#engine.after(isChosen ? FOUND_MS : transfer.timeoutMs, () => (isOverdue = isChosen));
@@ -266,7 +265,7 @@ export class Operator {
       const decision = rule(seen, now, uncertain);
       switch (decision.kind) {
         case "write": {
-          const written = (record: ElectionRecord): Acted => ({ kind: "written", record, at: now });
+          const written = (record: ElectionRecord): Acted => ({ record, at: now });
           if (decision.next.holder !== null || decision.next.deleted) {
             return { kind: "write", change: decision, written };
           }
@@ -274,7 +273,7 @@ export class Operator {
         }
         case "unchanged": {
           const record = carryOver(seen.record, seen.ageMs);
-          return { kind: "answer", give: () => ({ kind: "unchanged", record, at: now }) };
+          return { kind: "answer", give: () => ({ record, at: now }) };
         }
         case "not-found":
           return { kind: "answer", give: () => refuseUnknown(group.groupId) };

@@ -167,3 +167,25 @@ test(
     expect(await w.record()).toMatchObject({ term: 3, holder: { nodeId: "c" }, transfer: null });
   }),
 );
+
+test(
+  "a transfer whose answer was lost is answered as done where the leader has yielded and the successor comes back later",
+  inWorld(async (w) => {
+    const one = w.server();
+    const two = w.server();
+    await one.elector.campaign(A);
+    const wait = two.elector.campaign({ ...B, waitMs: 100 });
+    await w.clock.advance(0);
+    one.store.next("r/", lostAnswer);
+    const letSyncs = one.store.holdSyncs();
+    const transfer = one.elector.transfer({ ...OPS, toNodeId: "b" });
+    await w.clock.advance(150);
+    expect(await wait).toMatchObject({ kind: "lost" });
+    await two.elector.resign(claimOf(A, 1));
+    expect(await w.record()).toMatchObject({ term: 1, holder: null, transfer: { toNodeId: "b" } });
+    letSyncs();
+    await w.clock.advance(10);
+    expect(wonBy(await two.elector.campaign(B))).toBe("b");
+    expect((await w.until(transfer)).value).toMatchObject({ nodeId: "b", term: 2 });
+  }),
+);

@@ -41,6 +41,7 @@ export class FaultyFeed implements AsyncIterableIterator<FeedItem> {
   #moving = false;
   #stopListening = (): void => {};
   #silent = false;
+  #hasDelivered = false;
 
   constructor(options: FaultyFeedOptions) {
     this.#options = options;
@@ -75,6 +76,10 @@ export class FaultyFeed implements AsyncIterableIterator<FeedItem> {
   /** What has not arrived is lost; the consumer is told once it has taken what has. */
   break(reason: unknown): void {
     this.#options.gate.pass(() => this.#end({ reason }));
+  }
+
+  get hasDelivered(): boolean {
+    return this.#hasDelivered;
   }
 
   /** Nothing is delivered any more, until somebody breaks or closes it. */
@@ -164,6 +169,7 @@ export class FaultyFeed implements AsyncIterableIterator<FeedItem> {
 
   #deliver(item: FeedItem): void {
     if (this.#ended !== undefined || this.#silent) return;
+    this.#hasDelivered = true;
     const waiter = this.#waiters.shift();
     if (waiter === undefined) this.#ready.push(item);
     else waiter.resolve({ done: false, value: item });

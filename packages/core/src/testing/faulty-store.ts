@@ -194,6 +194,11 @@ export class FaultyStore implements Store {
     }
   }
 
+  /** Whether a feed is open that has delivered nothing yet. */
+  get isOpeningFeed(): boolean {
+    return [...this.#feeds].some((feed) => !feed.hasDelivered);
+  }
+
   /** Every open feed delivers nothing from now on, and does not end: as over a connection that is gone and was never closed. */
   silenceFeeds(): void {
     for (const feed of this.#feeds) feed.silence();
