@@ -1,6 +1,13 @@
 /**
- * While faults go on: whenever the same majority of the electorate has been able to exchange messages for six ttl, somebody
- * must have led in that time.
+ * L3, while faults go on: whenever the same majority of the electorate has been able to exchange messages for six ttl, some
+ * server must have led in that time.
+ *
+ * What L3 leaves out, and why. A server is in no group while it is paused or down (it answers nothing), while it is leaving
+ * (it does not stand), while its answers are lies (the others take them for no answers), and while the electorate names it
+ * over another disk or at another endpoint (its vote does not count, or the others ask for it elsewhere). A group is judged only
+ * while each of it can call each other, and while it is a majority by every electorate that one of it has stored, and by
+ * the newest on any disk: in the middle of a step two electorates count. A restart begins the six ttl again, because a
+ * restarted voter grants nothing for a lease. Lost, late and repeated messages are left out nowhere.
  */
 import type { VirtualClock } from "@tenure/core/testing";
 import type { Configuration } from "@tenure/peers/protocol";

@@ -20,4 +20,18 @@ export const HARMLESS_MUTANTS: readonly Mutant[] = [
     profile: "usual",
     patches: NO_QUESTION,
   },
+  {
+    // A server leads only when a majority has stored [term, 0], by renewals that were sent after the votes were counted. Those
+    // renewals bind the same majority for longer than a deadline that begins at the count.
+    name: "deadline-from-the-count",
+    rule: "the first deadline of a term counts from before the first vote was asked for",
+    profile: "duels",
+    patches: [
+      {
+        file: "peers/protocol/candidacy.ts",
+        find: 'return { kind: "won", sent };',
+        replace: 'return { kind: "won", sent: sendMoment(context.clock) };',
+      },
+    ],
+  },
 ];

@@ -174,28 +174,41 @@ export class PeerWorld {
   }
 
   /**
-   * Whether everybody who runs is an elector. A voter of a higher term than the leader's grants nothing until the next
-   * election, so it cannot be added before; and a higher term alone is no reason for a leader to stop.
+   * L5: whether every server that runs is an elector, over the disk that the server has now.
+   *
+   * Left out, besides servers that are apart: a server that is not an elector and whose vote is of a higher term than the
+   * leader's. Such a server grants no round until the next election, so the leader cannot add it; and a higher term alone
+   * is no reason for a leader to stop. It is left out only if the leader reports it, as announced and not reached.
+   *
+   * A server that has left is not judged. If one of its announcements arrives after its goodbye, or the next leader missed
+   * the goodbye, that leader may add the server once more before it stops, and then removes it for silence only where an
+   * odd number stays.
    */
   #follows({ life }: SimPeer): boolean {
     const { config } = life?.answers.state() ?? {};
     const term = life?.peer.leading()?.term ?? 0;
-    return this.#nodes.every(
-      (node) =>
-        this.#isApart(node) ||
-        (node.life?.peer.term ?? 0) > term ||
-        config?.members[node.name]?.disk === node.disk.id,
-    );
+    const { heldBack } = life?.peer.status() ?? {};
+    return this.#nodes.every((node) => {
+      const isElector = config?.members[node.name]?.disk === node.disk.id;
+      if (isElector || this.#isApart(node)) return true;
+      const isReported = heldBack?.reason === "not-reached" && heldBack.detail.includes(node.endpoint);
+      return (node.life?.peer.term ?? 0) > term && isReported;
+    });
   }
 
   /**
-   * It does not run, or it knows no cluster since its first start and all its join targets have moved: its operator must
-   * name others. In its later lives it has been given those.
+   * L2 and L5 leave out a server that does not run, and one that no server knows: it has known no cluster since its first
+   * start, its join targets have all moved, and it has announced itself to no server before. Nothing but its operator can
+   * name another target to it. A later life of the server has been given the present endpoints, and is judged.
    */
-  #isApart({ life, join }: SimPeer): boolean {
+  #isApart({ name, endpoint, life, join }: SimPeer): boolean {
     if (life === null) return true;
-    const isKnown = life.number > 1 || life.answers.state().config !== null;
-    return !isKnown && !this.#nodes.some((each) => each.life !== life && join.includes(each.endpoint));
+    if (life.number > 1 || life.answers.state().config !== null) return false;
+    const others = this.#nodes.filter((each) => each.life !== null && each.life !== life);
+    const isMember = ({ life: other }: SimPeer): boolean =>
+      other?.membership.active().some((each) => each.identity === name && each.endpoint === endpoint) ===
+      true;
+    return !others.some((each) => join.includes(each.endpoint) || isMember(each));
   }
 
   #judgeEnd(): number | null {

@@ -1,3 +1,4 @@
+import { sleep } from "@tenure/core";
 import { afterEach, describe, expect, it } from "vitest";
 import { Cluster, MemoryDisk, TTL_MS, without } from "./cluster.test-kit.js";
 import type { PeerOptions } from "./peer-options.js";
@@ -143,6 +144,26 @@ describe("a leader", () => {
     );
     await cluster.clock.advance(5 * TTL_MS);
     expect(cluster.leader()).toBe(leader);
+  });
+
+  it("counts its first deadline from before it asked for the first vote, however late the votes came", async () => {
+    cluster.start("abc", { stands: "asked", driftRatio: 0 });
+    await cluster.until(() => Array.from("abc").every((name) => cluster.electorate(name) === "abc"));
+    const sinceMs = new Map<string, number>();
+    cluster.onCall = async (call) => {
+      const verb = call.slice(4);
+      const nowMs = cluster.clock.monotonicMs();
+      if (!sinceMs.has(verb)) sinceMs.set(verb, nowMs);
+      if (verb === "acquire") await sleep(cluster.clock, TTL_MS / 5);
+      if (verb === "renew") throw new Error("lost");
+    };
+    const campaign = cluster.get("a").peer.campaign();
+    await cluster.until(() => sinceMs.has("renew"));
+    campaign.stop();
+    expect((sinceMs.get("renew") ?? 0) - (sinceMs.get("acquire") ?? 0)).toBe(TTL_MS / 5);
+    // No round is granted, so a term that was not asked to end is released at its first deadline.
+    await cluster.until(() => sinceMs.has("release"));
+    expect((sinceMs.get("release") ?? 0) - (sinceMs.get("acquire") ?? 0)).toBe(TTL_MS);
   });
 
   it("that cannot keep its own vote on disk is none", async () => {

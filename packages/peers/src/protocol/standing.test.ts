@@ -43,9 +43,10 @@ describe("a node stands", () => {
     expect(decideStanding(own, electorate("abc", 7, 0), [stateOf("b")])).toMatchObject({ term: 8 });
   });
 
-  it("if the live lease is its own, of a former life", () => {
-    const others = [stateOf("b", { term: 4, lease: leaseOf("a", 4) })];
-    expect(decideStanding(own, electorate("abc"), others)).toMatchObject({ kind: "stand", term: 5 });
+  it("if the live lease is its own, of a former life: for a term above that", () => {
+    const held = { term: 4, lease: leaseOf("a", 4) };
+    const decision = decideStanding({ ...own, ...held }, electorate("abc"), [stateOf("b", held)]);
+    expect(decision).toMatchObject({ kind: "stand", term: 5 });
   });
 
   it("on the newest electorate that any answer shows", () => {

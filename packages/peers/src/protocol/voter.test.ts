@@ -90,6 +90,21 @@ describe("a voter", () => {
     ]);
   });
 
+  it("stores nothing of a renewal that it refuses", async () => {
+    const { voter, disk } = open();
+    await voter.renew(renew("a", 1, 0));
+    const before = disk.contents;
+    // Each of them carries a newer electorate.
+    expect(await voter.renew(renew("b", 2, 0))).toMatchObject({ refusal: "lease-active" });
+    expect(await voter.renew({ ...renew("a", 1, 1), ttlMs: TTL_MS + 1 })).toMatchObject({
+      refusal: "ttl-too-long",
+    });
+    await voter.release({ leaderId: "a", term: 1 });
+    expect(await voter.renew(renew("a", 1, 2))).toMatchObject({ refusal: "released" });
+    expect([disk.contents, voter.config]).toEqual([before, before.config]);
+    expect(disk.writes).toBe(1);
+  });
+
   it("keeps vote and configuration in one write, and writes nothing for a renewal that changes neither", async () => {
     const { voter, disk } = open();
     await voter.renew(renew("a", 1, 0));

@@ -1,6 +1,10 @@
 /** Rules of votes, candidates and first starts, switched off. */
 import type { Mutant } from "../../harness/mutant.js";
 
+/** How a voter decides a request. */
+const ACQUIRES = "this.#carryOut(decideAcquire(this.#state(), request, this.#time()), false)";
+const RENEWS = "this.#carryOut(decideRenew(this.#state(), request, this.#time()), true)";
+
 export const VOTER_MUTANTS: readonly Mutant[] = [
   {
     name: "forgotten-electorates",
@@ -44,6 +48,60 @@ export const VOTER_MUTANTS: readonly Mutant[] = [
         file: "peers/protocol/voting.ts",
         find: "if (held !== null && term < held.vote.term)",
         replace: "if (false)",
+      },
+    ],
+  },
+  {
+    // Voters refuse a candidate whose term is not above that of its electorate: that rule is off too.
+    name: "former-terms-resumed",
+    rule: "a restarted server never goes on with a term of its former life",
+    patches: [
+      { file: "peers/protocol/voting.ts", find: "if (epoch.term >= term)", replace: "if (false)" },
+      {
+        file: "peers/protocol/standing.ts",
+        find: "term: highest + 1",
+        replace: "term: own.lease?.leaderId === own.identity ? own.lease.term : highest + 1",
+      },
+    ],
+  },
+  {
+    name: "decisions-interleave",
+    rule: "a voter decides one request after the other",
+    profile: "duels",
+    patches: [ACQUIRES, RENEWS].map((decides) => ({
+      file: "peers/protocol/voter.ts",
+      find: `this.#queue.run(() => ${decides})`,
+      replace: decides,
+    })),
+  },
+  {
+    name: "answers-of-an-earlier-state",
+    rule: "an answer shows the state as it was at its own decision",
+    profile: "duels",
+    patches: [
+      {
+        file: "peers/protocol/voter.ts",
+        find: `return this.#queue.run(() => ${ACQUIRES});`,
+        replace: `const arrived = this.state();
+          return this.#queue.run(async () => {
+            const verdict = await ${ACQUIRES};
+            return verdict.granted ? verdict : { ...verdict, state: arrived };
+          });`,
+      },
+    ],
+  },
+  {
+    name: "refused-renewals-stored",
+    rule: "a refused renewal stores nothing",
+    profile: "absurd",
+    patches: [
+      {
+        file: "peers/protocol/voter.ts",
+        find: `return this.#queue.run(() => ${RENEWS});`,
+        replace: `return this.#queue.run(() => ${RENEWS}).then(async (verdict) => {
+            if (!verdict.granted) await this.adopt(config);
+            return verdict;
+          });`,
       },
     ],
   },

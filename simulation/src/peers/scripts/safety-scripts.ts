@@ -148,6 +148,18 @@ export const SAFETY_SCRIPTS: readonly Script[] = [
     },
   ),
   script(
+    "former-terms-resumed",
+    "a leader restarts at once, and its voters would grant it the same term again",
+    "abc",
+    "",
+    async (stage) => {
+      await stage.elect("a");
+      stage.node("a").crash();
+      stage.start("a");
+      await stage.elect("a");
+    },
+  ),
+  script(
     "deadline-from-answer",
     "the answers to a round take long, and its leader counts from when they came",
     "abc",
