@@ -27,6 +27,15 @@ export class Child<Question, Answer> {
     return reply.answer;
   }
 
+  /** It runs no more and answers nothing, but its connections stay open. */
+  freeze(): void {
+    this.#process.kill("SIGSTOP");
+  }
+
+  thaw(): void {
+    this.#process.kill("SIGCONT");
+  }
+
   async end(): Promise<void> {
     if (this.#process.exitCode !== null || this.#process.signalCode !== null) return;
     const exited = once(this.#process, "exit");

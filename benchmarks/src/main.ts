@@ -7,6 +7,7 @@ import { embeddedRenew } from "./embedded-renew.js";
 import { engineBenchmarks } from "./engines.js";
 import { failedDisk } from "./failed-disk.js";
 import { httpThroughput } from "./http-throughput.js";
+import { leadAgain } from "./lead-again.js";
 import { watchers } from "./watchers.js";
 
 const BENCHMARKS: readonly Benchmark[] = [
@@ -15,6 +16,7 @@ const BENCHMARKS: readonly Benchmark[] = [
   embeddedRenew,
   failedDisk,
   httpThroughput,
+  leadAgain,
   watchers,
   ...engineBenchmarks,
 ];
