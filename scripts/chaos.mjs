@@ -1,12 +1,20 @@
 /**
- * `npm run chaos`: the tests that kill, stop, cut off and attack real processes, as often as it takes to believe them; `npm
- * test` does a part of it. Arguments choose among them (`npm run chaos -- run`, `npm run chaos -- hostile`).
+ * `npm run chaos`: the tests that kill, stop, cut off and attack real processes, as often as it takes to believe them, and with the
+ * bounds of time that hold on a quiet machine; `npm test` does a part of it. Arguments choose among them (`npm run chaos -- run`,
+ * `npm run chaos -- hostile`).
  */
 import { main, run, runTool, ScriptError, setUp } from "./setup.mjs";
 
-const TESTS = ["run/", "coordinator/", "frozen-server/", "peers/", "hostile/", "roles.test.ts"].map(
-  (name) => `packages/cli/src/${name}`,
-);
+const TESTS = [
+  "failover.test.ts",
+  "roles.test.ts",
+  "elections/handover.test.ts",
+  "run/",
+  "coordinator/",
+  "frozen-server/",
+  "peers/",
+  "hostile/",
+].map((path) => `packages/cli/src/${path}`);
 
 await main(async () => {
   await setUp();

@@ -12,13 +12,12 @@ afterAll(() => pool[Symbol.asyncDispose]());
 
 describe("the rules as they stand", () => {
   it.concurrent.each([
-    ["usual", 100],
+    ["usual", 50],
     ["stops", 80],
     ["churn", 50],
     ["handovers", 40],
     ["groups", 30],
     ["busy-admin", 40],
-    ["wall-jumps", 20],
     ["operator", 50],
     ["preempt", 40],
     ["standby", 40],
@@ -56,6 +55,7 @@ it(
       ),
     );
     expect(jumping).toEqual(usual);
+    expect(violationsIn(usual ?? [])).toEqual([]);
   },
 );
 
@@ -79,11 +79,9 @@ describe("a seed", () => {
       const digests = async (seed: number) =>
         (await CORE_SIMULATION.run(modules, { seed, profile, traced: true })).digest;
       // Side by side with others, and alone.
-      const first = await Promise.all([11, 12, 13].map(digests));
-      const second = [];
-      for (const seed of [11, 12, 13]) second.push(await digests(seed));
-      expect(second).toEqual(first);
-      expect(new Set(first).size).toBe(3);
+      const first = await Promise.all([11, 12].map(digests));
+      expect([await digests(11), await digests(12)]).toEqual(first);
+      expect(first[0]).not.toBe(first[1]);
     },
   );
 });

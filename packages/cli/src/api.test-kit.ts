@@ -14,7 +14,7 @@ export interface Body {
   readonly leader?: { readonly node_id: string; readonly term: number } | null;
   readonly term?: number;
   readonly waited_ms?: number;
-  readonly events?: readonly { readonly type: string; readonly term: number }[];
+  readonly events?: readonly { readonly type: string; readonly term: number; readonly reason: string }[];
   readonly cursor?: string;
 }
 

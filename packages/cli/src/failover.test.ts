@@ -1,14 +1,20 @@
-/** How soon another leads, in real time and over HTTP: after a resignation, and after a leader has fallen silent. */
+/**
+ * Another leads, in real time and over HTTP: after a resignation, and after a leader has fallen silent. `npm run chaos` looks at
+ * how soon.
+ */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { Api, mustSucceed, termWon } from "./api.test-kit.js";
+import { isChaos, rounds } from "./chaos.test-kit.js";
 import { besideDisk } from "./disk-stalls.test-kit.js";
 import { distribution, percentile } from "./distribution.test-kit.js";
 import { Scratch } from "./scratch.test-kit.js";
 
-const HANDOVERS = 250;
+const HANDOVERS = rounds(25, 250);
 const HANDOVER_MS = 20;
+/** A handover is one write, as a renewal is; a waiting campaign that asked again by itself would take hundreds of times as long. */
+const HANDOVER_RENEWALS = 20;
 
-const CRASHES = 50;
+const CRASHES = rounds(10, 50);
 const CRASH_TTL_MS = 500;
 const DRIFT_RATIO = 0.01;
 const CRASH_SLACK_MS = 100;
@@ -18,11 +24,16 @@ interface Series {
   readonly controlMs: readonly number[];
 }
 
-/** The control, plain renewals in between, tells whether a bound was missed by the service or by a busy machine. */
-function expectWithin(boundMs: number, what: string, { tookMs, controlMs }: Series): void {
-  const told = `${what}: ${distribution(tookMs)}; renewals meanwhile: ${distribution(controlMs)}`;
+/** The control, plain renewals in between, shows whether a bound was missed by the service or by a busy machine. */
+function describeSeries(what: string, { tookMs, controlMs }: Series): string {
+  return `${what}: ${distribution(tookMs)}; renewals meanwhile: ${distribution(controlMs)}`;
+}
+
+function expectWithin(boundMs: number, what: string, series: Series): void {
+  if (!isChaos) return;
+  const told = describeSeries(what, series);
   console.log(told);
-  expect(percentile(tookMs, 0.99), told).toBeLessThan(boundMs);
+  expect(percentile(series.tookMs, 0.99), told).toBeLessThan(boundMs);
 }
 
 describe("failover", () => {
@@ -66,8 +77,13 @@ describe("failover", () => {
     return { tookMs, controlMs };
   }
 
-  it(`a resigned lease reaches a waiting campaigner in less than ${HANDOVER_MS} ms`, async () => {
-    expectWithin(HANDOVER_MS, "handover", await handOver());
+  it("a resigned lease reaches a waiting campaigner at once", async () => {
+    const taken = await handOver();
+    const told = describeSeries("handover", taken);
+    expect(percentile(taken.tookMs, 0.5), told).toBeLessThan(
+      HANDOVER_RENEWALS * percentile(taken.controlMs, 0.5),
+    );
+    expectWithin(HANDOVER_MS, "handover", taken);
   });
 
   async function crash(): Promise<Series> {
@@ -97,7 +113,7 @@ describe("failover", () => {
     return { tookMs, controlMs };
   }
 
-  it("a silent leader's lease reaches a waiting campaigner when it is over, not before, and soon", async () => {
+  it("a silent leader's lease reaches a waiting campaigner when it is over, and not before", async () => {
     const holdMs = CRASH_TTL_MS * (1 + DRIFT_RATIO);
     // All of them wait at once, so one stall of the disk would delay them all.
     const [taken, stalledMs] = await besideDisk(crash);

@@ -1,18 +1,21 @@
-/** How soon another process leads: after a graceful stop, and after a crash. */
+/** Another process leads: after a graceful stop, and after a crash. `npm run chaos` looks at how soon. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { Api, mustSucceed, termWon } from "../api.test-kit.js";
+import { isChaos, rounds } from "../chaos.test-kit.js";
 import { besideDisk } from "../disk-stalls.test-kit.js";
 import { distribution, percentile } from "../distribution.test-kit.js";
 import type { ServerProcess } from "../server-process.test-kit.js";
 import type { Participant } from "./participant.test-kit.js";
 import { Participants } from "./participants.test-kit.js";
 
-const HANDOVERS = 120;
+const HANDOVERS = rounds(15, 120);
 const HANDOVER_MS = 50;
+/** A handover is a few requests; a follower that asked again by itself would take hundreds of times as long as one. */
+const HANDOVER_RENEWALS = 40;
 
-const CRASHED_PROCESSES = 5;
+const CRASHED_PROCESSES = rounds(2, 5);
 const GROUPS_EACH = 8;
-const CRASH_TTL_MS = 1000;
+const CRASH_TTL_MS = isChaos ? 1000 : 2000;
 const DRIFT_RATIO = 0.01;
 const CRASH_SLACK_MS = 150;
 
@@ -41,7 +44,7 @@ describe("another process leads", () => {
   const launch = (nodeId: string, ttlMs: number): Promise<Participant> =>
     participants.launch({ nodeId, ttlMs, endpoints: [server.url] });
 
-  it(`less than ${HANDOVER_MS} ms after a graceful stop`, async () => {
+  it("at once after a graceful stop", async () => {
     const group = "handed-over";
     let [leader, follower] = await Promise.all([launch("a", 5000), launch("b", 5000)]);
     await leader.start(group);
@@ -61,10 +64,11 @@ describe("another process leads", () => {
     }
     const told = `handover between processes: ${distribution(tookMs)}; renewals meanwhile: ${distribution(controlsMs)}`;
     console.log(told);
-    expect(percentile(tookMs, 0.99), told).toBeLessThan(HANDOVER_MS);
+    expect(percentile(tookMs, 0.5), told).toBeLessThan(HANDOVER_RENEWALS * percentile(controlsMs, 0.5));
+    if (isChaos) expect(percentile(tookMs, 0.99), told).toBeLessThan(HANDOVER_MS);
   });
 
-  it("after a crash when the lease is over, not before its end, and soon", async () => {
+  it("after a crash when the lease is over, and not before its end", async () => {
     const groupsOf = (process: number) =>
       Array.from({ length: GROUPS_EACH }, (_, index) => `crashed-${process}-${index}`);
     const heir = await launch("heir", CRASH_TTL_MS);
@@ -104,7 +108,8 @@ describe("another process leads", () => {
     }
     const told = `crash of a process, the disk stalled for ${stalledMs} ms: ${distribution(tookMs)}; renewals meanwhile: ${distribution(controlsMs)}`;
     console.log(told);
-    expect(percentile(netMs, 0.99), told).toBeLessThan(CRASH_TTL_MS * (1 + DRIFT_RATIO) + CRASH_SLACK_MS);
+    if (isChaos)
+      expect(percentile(netMs, 0.99), told).toBeLessThan(CRASH_TTL_MS * (1 + DRIFT_RATIO) + CRASH_SLACK_MS);
     // The last renewal may be a heartbeat old.
     expect(Math.min(...tookMs), told).toBeGreaterThan(CRASH_TTL_MS / 2);
     expect(heir.untaken("demoted")).toEqual([]);

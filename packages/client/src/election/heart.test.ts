@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { LocalHeart } from "./heart.js";
 import { answeredAfter, out, silence } from "./scripted-elector.test-kit.js";
 import { World } from "./world.test-kit.js";
 
@@ -64,6 +65,18 @@ describe("Renewals", () => {
     a.elector.next("renew", silence);
     await world.clock.advance(399);
     expect(a.elector.made("renew").map(({ atMs }) => atMs)).toEqual([200, 210, 230, 400, 600]);
+    await world.until(a.election.stop());
+  });
+
+  test("that end by an error of their own give the leadership up at once, and not when the lease has run out", async () => {
+    const broken = () => Promise.reject(new Error("the loop is broken"));
+    const a = world.scripted("a", { heart: (parts) => new LocalHeart({ ...parts, mayBeat: broken }) });
+    await a.election.start();
+    await world.clock.advance(199);
+    expect(a.election.isLeader()).toBe(true);
+    await world.clock.advance(1);
+    expect(a.election.isLeader()).toBe(false);
+    expect(a.log.slice(0, 3)).toEqual(["promote 1", "abort", "demote heart-failed"]);
     await world.until(a.election.stop());
   });
 });
