@@ -1,4 +1,7 @@
-/** One stream of Server-Sent Events: what its server says arrives in order, later, or no more. */
+/**
+ * One stream of Server-Sent Events, over a connection as TCP makes it: what its server says arrives in order. What is lost on the way is
+ * sent again until it arrives, or the connection is forgotten on the way and nothing arrives any more; the client is told neither.
+ */
 import type { OpenedStream } from "@tenure/client/parts";
 import type { ProcessClock, Random } from "@tenure/core/testing";
 import type { WatchManyBody } from "@tenure/server/parts";
@@ -10,6 +13,9 @@ import type { HttpRequest } from "./sim-service.js";
 const DEFAULT_KEEP_ALIVE_MS = 15_000;
 /** Among faults a connection lasts this long. */
 const CONNECTION_MS = [200, 6000] as const;
+const RETRANSMIT_MS = 200;
+/** How often a connection that loses something is one that a firewall between has forgotten. */
+const FORGOTTEN_RATE = 0.5;
 
 export interface SimStreamParts {
   readonly environment: Environment;
@@ -33,6 +39,10 @@ export class SimStream implements OpenedStream {
   #end: Error | null = null;
   /** Nothing overtakes what was sent before it. */
   #lastArrivalMs = 0;
+  /** Said by the server, and not under way yet. */
+  readonly #unsent: (() => void)[] = [];
+  /** `null`: nothing was lost so far. */
+  #isForgotten: boolean | null = null;
 
   constructor(parts: SimStreamParts) {
     this.#parts = parts;
@@ -109,11 +119,22 @@ export class SimStream implements OpenedStream {
 
   /** From the server to the client. */
   #say(callback: () => void): void {
+    if (this.#unsent.push(callback) === 1) this.#transmit();
+  }
+
+  #transmit(): void {
     const { environment, random } = this.#parts;
-    if (this.#isLost()) return;
+    if (this.#isLost()) {
+      this.#isForgotten ??= random.chance(FORGOTTEN_RATE);
+      environment.time.after(RETRANSMIT_MS, () => this.#transmit());
+      return;
+    }
     const nowMs = environment.time.monotonicMs();
-    this.#lastArrivalMs = Math.max(nowMs + random.between(0.5, 15), this.#lastArrivalMs);
-    this.#toClient(this.#lastArrivalMs - nowMs, callback);
+    for (const callback of this.#unsent.splice(0)) {
+      if (this.#isForgotten === true) continue;
+      this.#lastArrivalMs = Math.max(nowMs + random.between(0.5, 15), this.#lastArrivalMs);
+      this.#toClient(this.#lastArrivalMs - nowMs, callback);
+    }
   }
 
   #toClient(delayMs: number, callback: () => void): void {
