@@ -15,6 +15,12 @@ export const LIMITS = {
   groupsPage: 1000,
 } as const;
 
+/**
+ * The least of `quietMs` and `silenceMs` of a watch. A server gives a sign of life every 500 ms at most, which may be late by 3/4 of that;
+ * and one that is busy for a second or two must not lose its watches.
+ */
+export const MIN_WATCH_MS = { quiet: 875, silence: 2500 } as const;
+
 const ID = /^[A-Za-z0-9._:/-]+$/;
 
 export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {

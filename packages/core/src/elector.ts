@@ -135,8 +135,17 @@ export interface WatchOptions extends CallOptions {
    */
   readonly silenceMs?: number | undefined;
   /**
-   * Called with the error when a watch over a network cannot reach any server, and with `null` when it has reached one. The watch
-   * goes on by itself in both cases. It must be quick and must not throw. An elector within this process never calls it.
+   * How long nothing may be heard before `onContact` reports that, in milliseconds, at least 875. The watch stays where it is until
+   * `silenceMs`. Over a network the server is asked for a sign of life more often, after 4/7 of it. An elector over a store
+   * reads the store when its feed has been silent for 2/3 of it, so nothing more is asked while a leader renews.
+   *
+   * @defaultValue none: only a watch that cannot reach any server is reported
+   */
+  readonly quietMs?: number | undefined;
+  /**
+   * Called with the error when nothing was heard for `quietMs`, or when a watch over a network cannot reach any server; and with
+   * `null` when something is heard again. The watch goes on by itself in both cases. It must be quick and must not throw. Electors
+   * of peers never call it.
    */
   readonly onContact?: ((error: unknown) => void) | undefined;
 }

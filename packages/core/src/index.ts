@@ -6,7 +6,16 @@
  */
 export { type CancelTimer, type Clock, sleep } from "./clock.js";
 export { decodeHistory, decodeRecord, encodeHistory, encodeRecord } from "./codec.js";
-export { checkId, checkInteger, checkKeys, checkMetadata, checkNumber, isObject, LIMITS } from "./check.js";
+export {
+  checkId,
+  checkInteger,
+  checkKeys,
+  checkMetadata,
+  checkNumber,
+  isObject,
+  LIMITS,
+  MIN_WATCH_MS,
+} from "./check.js";
 export type {
   CampaignRequest,
   CampaignResult,

@@ -38,9 +38,7 @@ export const HTTP_MUTANTS: readonly Mutant[] = [
   {
     name: "long-silence",
     rule: "a watch leaves a server that is silent for about half a ttl",
-    patches: [
-      patch("http/sse-connection.ts", "this.#clock.after(this.#limitMs,", "this.#clock.after(40_000,"),
-    ],
+    patches: [patch("http/silence.ts", "after(patience.silenceMs, tooLong)", "after(40_000, tooLong)")],
     profile,
   },
 ];

@@ -4,7 +4,7 @@ import { type Static, Type } from "typebox";
 import { closed, id } from "./shapes.js";
 
 /** How often a stream says something, also where nothing happens. Proxies close what is silent for longer. */
-export const KEEP_ALIVE_MS = { min: 1000, max: 15_000 } as const;
+export const KEEP_ALIVE_MS = { min: 500, max: 15_000 } as const;
 
 const keepAlive = `a stream sends a comment at least this often, ${KEEP_ALIVE_MS.min} to ${KEEP_ALIVE_MS.max}, by default ${KEEP_ALIVE_MS.max}`;
 

@@ -6,7 +6,7 @@ import { parseRetry } from "./options.js";
 import type { KnownLeader } from "./state.js";
 
 /** A watch that tells nothing by itself, with what it was opened with. */
-function watching() {
+function watching(ttlMs = 8000) {
   const clock = new VirtualClock();
   const told: (KnownLeader & { previousId: string | null })[] = [];
   const contacts: unknown[] = [];
@@ -22,7 +22,9 @@ function watching() {
   const watch = new LeaderWatch({
     elector,
     groupId: "g",
-    ttlMs: 8000,
+    ttlMs,
+    heartbeatIntervalMs: ttlMs / 5,
+    connectionTimeoutMs: (ttlMs / 5) * 0.75,
     clock,
     random: () => 0.5,
     retry: parseRetry({}),
@@ -38,9 +40,17 @@ function watching() {
   return { clock, watch, told, contacts, options, ask, signal: stopping.signal };
 }
 
-test("a watch for a long ttl may be silent for half of it", () => {
-  expect(watching().options).toMatchObject({ silenceMs: 4000 });
-});
+test.each([
+  { ttlMs: 8000, silenceMs: 4000, quietMs: 2800 },
+  { ttlMs: 5000, silenceMs: 2500, quietMs: 1750 },
+  { ttlMs: 2500, silenceMs: 2500, quietMs: 875 },
+  { ttlMs: 1000, silenceMs: 2500, quietMs: 875 },
+])(
+  "a watch may be silent for half of a ttl of $ttlMs ms, and for a heartbeat and connectionTimeoutMs before that is reported, within bounds",
+  ({ ttlMs, silenceMs, quietMs }) => {
+    expect(watching(ttlMs).options).toMatchObject({ silenceMs, quietMs });
+  },
+);
 
 test("a vacancy that an answer shows is news, and older news does not replace it", async () => {
   const { watch, told, ask } = watching();

@@ -1,4 +1,4 @@
-import { type Clock, type Elector, type Leadership, onAbort, sleep } from "@tenure/core";
+import { type Clock, type Elector, type Leadership, MIN_WATCH_MS, onAbort, sleep } from "@tenure/core";
 import { ENDED } from "./ended.js";
 import type { ParsedRetry } from "./options.js";
 import { Backoff } from "./retry.js";
@@ -9,6 +9,9 @@ export interface LeaderWatchParts {
   readonly groupId: string;
   /** Of the leases that it follows: a watch that is silent for about half of one is opened at another server. */
   readonly ttlMs: number;
+  /** Together: how long a silence of the watch may last before it is reported. A leader notices as soon. */
+  readonly heartbeatIntervalMs: number;
+  readonly connectionTimeoutMs: number;
   readonly clock: Clock;
   readonly random: () => number;
   readonly retry: ParsedRetry;
@@ -17,8 +20,6 @@ export interface LeaderWatchParts {
   readonly contact: (error: unknown) => void;
 }
 
-/** A watch within less than this would take a busy server for a dead one. */
-const MIN_SILENCE_MS = 2500;
 const SILENCE_SHARE = 1 / 2;
 
 /**
@@ -55,7 +56,8 @@ export class LeaderWatch {
   /** Ends by the signal alone. */
   async run(signal: AbortSignal): Promise<void> {
     const { elector, groupId, ttlMs, clock, random, retry } = this.#parts;
-    const silenceMs = Math.max(MIN_SILENCE_MS, Math.floor(ttlMs * SILENCE_SHARE));
+    const silenceMs = Math.max(MIN_WATCH_MS.silence, Math.floor(ttlMs * SILENCE_SHARE));
+    const quietMs = Math.min(silenceMs, Math.max(MIN_WATCH_MS.quiet, this.#noticeMs));
     const onContact = (error: unknown) => {
       if (!signal.aborted) this.#contact(error);
     };
@@ -63,7 +65,7 @@ export class LeaderWatch {
     let cursor: number | undefined;
     while (!signal.aborted) {
       try {
-        for await (const event of elector.watch(groupId, { cursor, silenceMs, onContact, signal })) {
+        for await (const event of elector.watch(groupId, { cursor, silenceMs, quietMs, onContact, signal })) {
           cursor = event.cursor;
           backoff.reset();
           this.#contact(null);
@@ -108,6 +110,11 @@ export class LeaderWatch {
     stopListening();
     this.#waiting.delete(wake);
     signal.throwIfAborted();
+  }
+
+  /** Within this time a leader notices that its elector does not answer. */
+  get #noticeMs(): number {
+    return this.#parts.heartbeatIntervalMs + this.#parts.connectionTimeoutMs;
   }
 
   /** Who pauses because nothing answered goes on when something does again. */

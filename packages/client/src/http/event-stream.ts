@@ -2,7 +2,8 @@ import { type shapes, watchEvent } from "@tenure/api";
 import type { WatchEvent } from "@tenure/core";
 import type { Endpoint } from "./endpoints.js";
 import { reconnecting } from "./reconnecting.js";
-import { keepAliveMs, sseConnection } from "./sse-connection.js";
+import { keepAliveMs, type Patience } from "./patience.js";
+import { sseConnection } from "./sse-connection.js";
 import type { TransportParts } from "./transport.js";
 
 export interface EventStreamOptions {
@@ -13,7 +14,7 @@ export interface EventStreamOptions {
   readonly maySee?: ((groupId: string) => boolean) | undefined;
   /** Until the first answer of one server. */
   readonly timeoutMs: number;
-  readonly silenceMs: number;
+  readonly patience: Patience;
   readonly onContact: (error: unknown) => void;
   readonly signal: AbortSignal;
 }
@@ -34,16 +35,15 @@ export async function* eventStream(options: EventStreamOptions): AsyncGenerator<
  * told together, or not at all.
  */
 async function* connection(
-  { parts, path: given, timeoutMs, silenceMs, onContact, signal }: EventStreamOptions,
+  { parts, path: given, timeoutMs, patience, onContact: contact, signal }: EventStreamOptions,
   endpoint: Endpoint,
   cursor: number | string | undefined,
 ): AsyncGenerator<readonly WatchEvent[], undefined> {
   const headers: Record<string, string> = cursor === undefined ? {} : { "last-event-id": String(cursor) };
   let replies: shapes.EventShape[] = [];
-  const everyMs = keepAliveMs(silenceMs);
+  const everyMs = keepAliveMs(patience);
   const path = everyMs === undefined ? given : `${given}?keep_alive_ms=${everyMs}`;
-  const opened = () => onContact(null);
-  const request = { parts, method: "GET", path, headers, timeoutMs, silenceMs, opened, signal } as const;
+  const request = { parts, method: "GET", path, headers, timeoutMs, patience, contact, signal } as const;
   for await (const { id, data } of sseConnection(request, endpoint)) {
     replies.push(data as unknown as shapes.EventShape);
     if (id === null) continue;

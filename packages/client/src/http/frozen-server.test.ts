@@ -199,6 +199,10 @@ test("one connection of several watches bears no more silence than the least pat
   void elector.watch("g", { silenceMs: 2500, cursor: 1 })[Symbol.asyncIterator]().next();
   await carrier.clock.advance(10);
   expect(carrier.asked.map(({ body }) => body["keep_alive_ms"])).toEqual([1600, 1000]);
+  // One that is as patient, but wants to know earlier.
+  void elector.watch("g", { silenceMs: 2500, quietMs: 875, cursor: 1 })[Symbol.asyncIterator]().next();
+  await carrier.clock.advance(10);
+  expect(carrier.asked.map(({ body }) => body["keep_alive_ms"])).toEqual([1600, 1000, 500]);
 });
 
 test("a watch reports when no server can be reached, and when one can again", async () => {
@@ -220,4 +224,39 @@ test("a watch reports when no server can be reached, and when one can again", as
   carrier.servers["other"] = alive(() => carrier);
   await clock.advance(10_000);
   expect(contacts.at(-1)).toBeNull();
+});
+
+test("a watch reports that nothing was heard for quietMs, stays, and reports when the server is heard again", async () => {
+  const carrier: ScriptedCarrier = new ScriptedCarrier({
+    one: alive(() => carrier),
+    other: alive(() => carrier),
+  });
+  const elector = await carrier.elector();
+  const { clock } = carrier;
+  const contacts: (readonly [number, string | null])[] = [];
+  const onContact = (error: unknown) =>
+    contacts.push([clock.monotonicMs(), error === null ? null : (error as Error).message]);
+  const watch = elector.watch("g", { silenceMs: 2500, quietMs: 1750, onContact })[Symbol.asyncIterator]();
+  void watch.next().then(() => watch.next());
+  await clock.advance(10_100);
+  expect(carrier.asked.map(({ body }) => body["keep_alive_ms"])).toEqual([1000]);
+  expect(contacts).toEqual([[expect.any(Number), null]]);
+  carrier.silence("one");
+  await clock.advance(1800);
+  expect(contacts.slice(1)).toEqual([
+    [expect.any(Number), expect.stringContaining("nothing was heard for 1750 ms")],
+  ]);
+  expect(contacts[1]?.[0]).toBeLessThanOrEqual(10_100 + 1750);
+  carrier.silence("one", false);
+  await clock.advance(1000);
+  expect(contacts.slice(2)).toEqual([[expect.any(Number), null]]);
+  expect(carrier.asked).toHaveLength(1);
+});
+
+test.each([
+  [{ quietMs: 874 }, "quietMs"],
+  [{ silenceMs: 2499 }, "silenceMs"],
+])("a watch with %o is refused by the name of the field", async (options, field) => {
+  const elector = await new ScriptedCarrier({ one: FROZEN }).elector();
+  expect(() => elector.watch("g", options)).toThrow(field);
 });

@@ -3,6 +3,7 @@
  * reader its own place among them; one that falls further behind goes on by a feed of its own.
  */
 import { onAbort, type WatchEvent } from "@tenure/core";
+import type { Patience } from "./patience.js";
 
 /** As many as a service keeps: whoever is further behind than this is told RESYNC by it, too. */
 const KEPT = 64;
@@ -11,7 +12,7 @@ export class GroupFeed {
   /** The cursor from which it was opened; without one, its first event is the state. */
   readonly from: number | undefined;
   /** How long its connection may say nothing. */
-  readonly silenceMs: number;
+  readonly patience: Patience;
   readonly #events: WatchEvent[] = [];
   /** The place of the first event that is kept; places count from 0. */
   #first = 0;
@@ -25,12 +26,12 @@ export class GroupFeed {
 
   constructor(
     from: number | undefined,
-    silenceMs: number,
+    patience: Patience,
     /** Called once, when it has no reader any more or has failed. */
     ended: (feed: GroupFeed) => void,
   ) {
     this.from = from;
-    this.silenceMs = silenceMs;
+    this.patience = patience;
     this.#ended = ended;
   }
 

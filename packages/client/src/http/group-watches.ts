@@ -5,6 +5,7 @@
  */
 import type { WatchEvent } from "@tenure/core";
 import { GroupFeed } from "./group-feed.js";
+import { type Patience, suffices } from "./patience.js";
 import type { GroupSubscription } from "./shared-stream.js";
 
 export interface GroupWatchesParts {
@@ -16,13 +17,13 @@ export interface GroupWatchesParts {
 
 export interface GroupWatchOptions {
   readonly cursor: number | undefined;
-  readonly silenceMs: number;
+  readonly patience: Patience;
   readonly onContact: (error: unknown) => void;
 }
 
 interface JoinOptions {
   readonly cursor: number | undefined;
-  readonly silenceMs: number;
+  readonly patience: Patience;
   /** The service has told that cursor just now. */
   readonly isSure: boolean;
   readonly contact: (error: unknown) => void;
@@ -38,7 +39,7 @@ export class GroupWatches {
 
   async *watch(
     groupId: string,
-    { cursor: from, silenceMs, onContact }: GroupWatchOptions,
+    { cursor: from, patience, onContact }: GroupWatchOptions,
     signal: AbortSignal,
   ): AsyncGenerator<WatchEvent, undefined> {
     signal.throwIfAborted();
@@ -53,7 +54,7 @@ export class GroupWatches {
       yield state;
     }
     for (;;) {
-      const { feed, place: start } = this.#join(groupId, { cursor, silenceMs, isSure, contact });
+      const { feed, place: start } = this.#join(groupId, { cursor, patience, isSure, contact });
       isSure = false;
       try {
         for (let place = start; ; place++) {
@@ -74,23 +75,23 @@ export class GroupWatches {
 
   #join(
     groupId: string,
-    { cursor, silenceMs, isSure, contact }: JoinOptions,
+    { cursor, patience, isSure, contact }: JoinOptions,
   ): { feed: GroupFeed; place: number } {
     const known = this.#shared.get(groupId);
-    const shared = known !== undefined && known.silenceMs <= silenceMs ? known : undefined;
+    const shared = known !== undefined && suffices(known.patience, patience) ? known : undefined;
     const place = cursor === undefined ? null : (shared?.placeAfter(cursor, isSure) ?? null);
     if (shared !== undefined && place !== null) {
       shared.join(contact);
       return { feed: shared, place };
     }
-    const feed: GroupFeed = new GroupFeed(cursor, silenceMs, (ended) => {
+    const feed: GroupFeed = new GroupFeed(cursor, patience, (ended) => {
       if (this.#shared.get(groupId) === ended) this.#shared.delete(groupId);
       leave();
     });
     const leave = this.#parts.join({
       groupId,
       cursor,
-      silenceMs,
+      patience,
       contact: (error) => feed.contact(error),
       take: (event) => feed.take(event),
       fail: (error) => feed.fail(error),

@@ -68,9 +68,9 @@ import { SOCKETS } from "./exchange.js";
 import { GroupWatches } from "./group-watches.js";
 import { OperatorCalls } from "./operator-calls.js";
 import { type HttpElectorOptions, type ParsedOptions, parseOptions } from "./options.js";
+import { parsePatience } from "./patience.js";
 import { ServiceCalls } from "./service-calls.js";
 import { SharedWatches } from "./shared-watches.js";
-import { DEFAULT_SILENCE_MS, MIN_SILENCE_MS } from "./sse-connection.js";
 import { TlsMaterial } from "./tls-material.js";
 import { Transport, type TransportParts } from "./transport.js";
 import { waitInSlices } from "./wait-in-slices.js";
@@ -175,35 +175,29 @@ export class HttpElector implements ElectorAdmin {
   }
 
   /** As `Elector` has it, but it goes on by itself after every break: it ends for no reason that may pass. */
-  watch(groupId: string, options?: WatchOptions): AsyncIterable<WatchEvent> {
+  watch(groupId: string, options: WatchOptions = {}): AsyncIterable<WatchEvent> {
     checkId(groupId, "groupId");
     const parsed = {
-      cursor: checkCursor(options?.cursor),
-      silenceMs: checkSilence(options?.silenceMs),
-      onContact: options?.onContact ?? ignored,
+      cursor: checkCursor(options.cursor),
+      patience: parsePatience(options),
+      onContact: options.onContact ?? ignored,
     };
-    return watchIterable([options?.signal, this.#closing.signal], (signal) =>
+    return watchIterable([options.signal, this.#closing.signal], (signal) =>
       this.#watches.watch(groupId, parsed, signal),
     );
   }
 
   /** States come together: none of them is `partial`. */
-  watchAll({
-    cursor: given,
-    statesAfter,
-    maySee,
-    silenceMs: givenMs,
-    onContact = ignored,
-    signal: own,
-  }: WatchAllOptions = {}): AsyncIterable<WatchEvent> {
-    const number = checkCursor(given);
-    const silenceMs = checkSilence(givenMs);
+  watchAll(given: WatchAllOptions = {}): AsyncIterable<WatchEvent> {
+    const { statesAfter, maySee, onContact = ignored, signal: own } = given;
+    const number = checkCursor(given.cursor);
+    const patience = parsePatience(given);
     const { random, requestTimeoutMs: timeoutMs } = this.#options;
     const mark = statesAfter?.resync === true ? "!" : "@";
     const cursor = statesAfter === undefined ? number : `${number ?? 0}${mark}${statesAfter.groupId}`;
     const options = { parts: this.#parts, random, path: pathOf("watchAll"), cursor, maySee, timeoutMs };
     return watchIterable([own, this.#closing.signal], (signal) =>
-      eventStream({ ...options, silenceMs, onContact, signal }),
+      eventStream({ ...options, patience, onContact, signal }),
     );
   }
 
@@ -371,15 +365,6 @@ export class HttpElector implements ElectorAdmin {
 
 function checkCursor(cursor: unknown): number | undefined {
   return cursor === undefined ? undefined : checkInteger(cursor, "cursor", 0, Number.MAX_SAFE_INTEGER);
-}
-
-function checkSilence(silenceMs: unknown): number {
-  return silenceMs === undefined
-    ? DEFAULT_SILENCE_MS
-    : Math.min(
-        DEFAULT_SILENCE_MS,
-        checkInteger(silenceMs, "silenceMs", MIN_SILENCE_MS, Number.MAX_SAFE_INTEGER),
-      );
 }
 
 function ignored(): void {}

@@ -49,10 +49,12 @@ export class ScriptedCarrier implements Carrier {
     return HttpElector.over(this, { endpoints, clock: this.clock, random: () => 0, ...options });
   }
 
-  /** The stream that was opened last at this server stays open and says nothing more. */
-  silence(server: string): void {
+  /** The stream that was opened last at this server stays open and says nothing more, until it may again. */
+  silence(server: string, isSilent = true): void {
     const texts = this.#streams.get(server);
-    if (texts !== undefined) this.#silent.add(texts);
+    if (texts === undefined) return;
+    if (isSilent) this.#silent.add(texts);
+    else this.#silent.delete(texts);
   }
 
   exchange(parts: ExchangeParts, request: ExchangeRequest): Promise<Answer> {

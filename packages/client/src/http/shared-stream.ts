@@ -6,7 +6,8 @@ import { pathOf, type shapes, watchEvent } from "@tenure/api";
 import type { WatchEvent } from "@tenure/core";
 import { errorOf, isRefusal, UnexpectedAnswerError } from "./errors.js";
 import { reconnecting } from "./reconnecting.js";
-import { keepAliveMs, sseConnection } from "./sse-connection.js";
+import { keepAliveMs, leastOf, type Patience } from "./patience.js";
+import { sseConnection } from "./sse-connection.js";
 import type { TransportParts } from "./transport.js";
 
 /** One group's part in a stream. It is told events until it fails, once. */
@@ -15,8 +16,8 @@ export interface GroupSubscription {
   /** Of the last event told. Before the first: from where to begin, `undefined` for the state. */
   cursor: number | undefined;
   /** How long its stream may say nothing. */
-  readonly silenceMs: number;
-  /** No server can be reached (the error), or one has been (`null`). */
+  readonly patience: Patience;
+  /** No server can be reached, or the one of the stream is quiet (the error); or one was reached (`null`). */
   readonly contact: (error: unknown) => void;
   readonly take: (event: WatchEvent) => void;
   readonly fail: (error: unknown) => void;
@@ -74,24 +75,24 @@ export class SharedStream {
   async #run(): Promise<void> {
     const { parts, random, timeoutMs } = this.#parts;
     const { signal } = this.#leaving;
-    const opened = () => this.#contact(null);
-    const lost = (error: Error) => this.#contact(error);
+    const contact = (error: Error | null) => this.#contact(error);
     const connect = (endpoint: Parameters<typeof sseConnection>[1]) => {
-      const silenceMs = this.#silenceMs();
+      const patience = leastOf([...this.#subscriptions.values()].map((each) => each.patience));
       const request = {
         parts,
         method: "POST",
         path: pathOf("watchMany"),
-        body: this.#body(silenceMs),
+        body: this.#body(patience),
         timeoutMs,
-        silenceMs,
-        opened,
+        patience,
+        contact,
         signal,
       } as const;
       return sseConnection(request, endpoint);
     };
     try {
-      for await (const { data } of reconnecting({ parts, random, signal, connect, lost })) this.#take(data);
+      for await (const { data } of reconnecting({ parts, random, signal, connect, lost: contact }))
+        this.#take(data);
     } catch (error) {
       for (const { fail } of this.close()) fail(error);
     }
@@ -101,17 +102,12 @@ export class SharedStream {
     for (const { contact } of this.#subscriptions.values()) contact(error);
   }
 
-  /** That of the least patient. */
-  #silenceMs(): number {
-    return Math.min(...[...this.#subscriptions.values()].map(({ silenceMs }) => silenceMs));
-  }
-
-  #body(silenceMs: number): object {
+  #body(patience: Patience): object {
     const watches = [...this.#subscriptions.values()].map(({ groupId, cursor }) => ({
       group_id: groupId,
       cursor,
     }));
-    return { watches, keep_alive_ms: keepAliveMs(silenceMs) };
+    return { watches, keep_alive_ms: keepAliveMs(patience) };
   }
 
   #take(data: Readonly<Record<string, unknown>>): void {

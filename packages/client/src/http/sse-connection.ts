@@ -1,12 +1,14 @@
 /** One connection's Server-Sent Events. Who is asked next is not decided here. */
-import { type Clock, isObject, onAbort } from "@tenure/core";
+import { isObject, onAbort } from "@tenure/core";
 import type { Endpoint } from "./endpoints.js";
 import { errorOf, isRefusal, UnexpectedAnswerError } from "./errors.js";
 import type { OpenedStream } from "./carrier.js";
 import { parse } from "./exchange.js";
+import type { Patience } from "./patience.js";
 import { Broken, PAUSE_MS } from "./reconnecting.js";
+import { Silence } from "./silence.js";
 import { type SseMessage, SseParser } from "./sse-parser.js";
-import { brokenBy, type TransportParts } from "./transport.js";
+import { brokenBy, EndpointFailure, type TransportParts, unavailable } from "./transport.js";
 
 export interface SseRequest {
   readonly parts: TransportParts;
@@ -16,23 +18,11 @@ export interface SseRequest {
   readonly body?: unknown;
   /** Until the first answer. */
   readonly timeoutMs: number;
-  /** The server says nothing for so long: it is gone. It has no more time to open the stream either. */
-  readonly silenceMs: number;
-  /** The stream is open. */
-  readonly opened: () => void;
+  /** It has no more time to open the stream than it may be silent. */
+  readonly patience: Patience;
+  /** The stream is open or was heard again (`null`), or its server is quiet (the error). */
+  readonly contact: (error: Error | null) => void;
   readonly signal: AbortSignal;
-}
-
-/** Where nobody says how long; the service says something every 15 s then. */
-export const DEFAULT_SILENCE_MS = 40_000;
-/** As little as a watch may bear: the service says something once a second at most. */
-export const MIN_SILENCE_MS = 2500;
-/** Two signs of life may be late. */
-const KEEP_ALIVE_SHARE = 0.4;
-
-/** How often the server is asked to say something; `undefined`: as often as it does by itself. */
-export function keepAliveMs(silenceMs: number): number | undefined {
-  return silenceMs >= DEFAULT_SILENCE_MS ? undefined : Math.floor(silenceMs * KEEP_ALIVE_SHARE);
 }
 
 export interface SseEvent {
@@ -47,8 +37,8 @@ export async function* sseConnection(
 ): AsyncGenerator<SseEvent, undefined> {
   const stream = await opened(request, endpoint);
   request.parts.endpoints.worked(endpoint);
-  request.opened();
-  for await (const { id, data: text, retryMs } of messages(stream, request)) {
+  request.contact(null);
+  for await (const { id, data: text, retryMs } of messages(stream, request, endpoint)) {
     if (retryMs !== null) throw new Broken("the server is stopping", Math.max(retryMs, PAUSE_MS.first));
     if (text === null) continue;
     const data = parse(text);
@@ -59,8 +49,8 @@ export async function* sseConnection(
 }
 
 async function opened(given: SseRequest, endpoint: Endpoint): Promise<OpenedStream> {
-  const { parts, method, path, headers, body, silenceMs, signal } = given;
-  const timeoutMs = Math.min(given.timeoutMs, silenceMs);
+  const { parts, method, path, headers, body, patience, signal } = given;
+  const timeoutMs = Math.min(given.timeoutMs, patience.silenceMs);
   const { carrier, credentials, tls, clock, connectTimeoutMs } = parts;
   const wait = { timeoutMs, signal };
   let token = await credentials.token(wait);
@@ -102,16 +92,23 @@ async function opened(given: SseRequest, endpoint: Endpoint): Promise<OpenedStre
 /** Ends with the connection, with the signal, and when the server has been silent for too long. */
 async function* messages(
   stream: OpenedStream,
-  { parts: { clock }, silenceMs, signal }: SseRequest,
+  { parts: { clock }, patience, contact, signal }: SseRequest,
+  endpoint: Endpoint,
 ): AsyncGenerator<SseMessage, undefined> {
   const parser = new SseParser();
   const stopListening = onAbort(signal, () => stream.close());
-  const silence = new Silence(clock, silenceMs, () => stream.close());
+  const problem = `nothing was heard for ${patience.quietMs} ms`;
+  const silence = new Silence({
+    clock,
+    patience,
+    quiet: (isQuiet) => contact(isQuiet ? unavailable([new EndpointFailure(endpoint, problem)]) : null),
+    tooLong: () => stream.close(),
+  });
   try {
     signal.throwIfAborted();
     for await (const text of stream.texts) {
       // While the reader is busy with these, nobody listens; that is not the server's silence.
-      silence.end();
+      silence.break();
       yield* parser.push(text);
       silence.begin();
     }
@@ -122,37 +119,5 @@ async function* messages(
     silence.end();
     stopListening();
     stream.close();
-  }
-}
-
-class Silence {
-  readonly #clock: Clock;
-  readonly #limitMs: number;
-  readonly #tooLong: () => void;
-  #cancel = (): void => {};
-
-  constructor(clock: Clock, limitMs: number, tooLong: () => void) {
-    this.#clock = clock;
-    this.#limitMs = limitMs;
-    this.#tooLong = tooLong;
-    this.begin();
-  }
-
-  begin(): void {
-    let isOver = false;
-    const cancel = this.#clock.after(this.#limitMs, () =>
-      // After a pause of this process something may be here already, unread.
-      this.#clock.soon(() => {
-        if (!isOver) this.#tooLong();
-      }),
-    );
-    this.#cancel = () => {
-      isOver = true;
-      cancel();
-    };
-  }
-
-  end(): void {
-    this.#cancel();
   }
 }

@@ -26,8 +26,8 @@ import type { ConnectionStatus, KnownLeader } from "../election/state.js";
 import type { ObservedLeader, ObserverEvent, ObserverStatus } from "./observed.js";
 import { type ObserverOptions, type ParsedObserver, parseObserver } from "./options.js";
 
-/** An observer does not know the ttl of the leader. */
-const USUAL_TTL_MS = 10_000;
+/** An observer does not know the options of the leader. */
+const USUAL = { ttlMs: 10_000, heartbeatIntervalMs: 2000, connectionTimeoutMs: 1500 } as const;
 
 /** Watches one group without taking part in its election. */
 export class Observer implements AsyncDisposable {
@@ -56,9 +56,9 @@ export class Observer implements AsyncDisposable {
     const { groupId, clock, random, retry } = this.#options;
     this.#hooks = new HookQueue((hook, error) => this.#hookFailed(hook, error));
     this.#watch = new LeaderWatch({
+      ...USUAL,
       elector,
       groupId,
-      ttlMs: USUAL_TTL_MS,
       clock,
       random,
       retry,

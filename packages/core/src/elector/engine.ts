@@ -21,6 +21,7 @@ import { HistoryKeeper } from "./history-keeper.js";
 import { MemberBook } from "./member-book.js";
 import { parseKey, recordKey } from "./keys.js";
 import { Slices } from "./slices.js";
+import { StoreContact } from "./store-contact.js";
 
 /** What to do about a request, given the record as seen. */
 export type Step<T> =
@@ -69,6 +70,7 @@ export class Engine {
   readonly clock: Clock;
   readonly groups: GroupTable = new GroupTable();
   readonly freshness: Freshness;
+  readonly contact: StoreContact;
   readonly history: HistoryKeeper;
   readonly follower: FeedFollower;
   /** `null` where nobody keeps account of members. */
@@ -94,6 +96,7 @@ export class Engine {
       changes: (entries, revision) => this.#takeChanges(entries, revision),
     });
     this.freshness = new Freshness(store, clock, this.follower);
+    this.contact = new StoreContact(clock, (limitMs) => this.freshness.fresh(limitMs));
     this.#batcher = new Batcher(store, clock);
     this.history = new HistoryKeeper(this.#batcher, this.freshness);
     this.members = options.keepMembers ? new MemberBook(this.#batcher, clock) : null;
@@ -290,6 +293,7 @@ export class Engine {
   }
 
   #takeChanges(entries: readonly Entry[], revision: Revision): void {
+    this.contact.heard();
     for (const entry of entries) {
       const group = this.#observe(entry);
       if (group === null) continue;

@@ -5,16 +5,26 @@ import type { Bell, Signals } from "./bell.js";
 import { type Engine, refuseUnknown } from "./engine.js";
 import type { GroupState } from "./group-state.js";
 import { iterate } from "./iterate.js";
+import type { ContactListener } from "./store-contact.js";
 import { stateEvent, watchEvent } from "./views.js";
 
-/** Events of one group from a cursor on; each iteration is a watch of its own, until one of the signals ends it. */
+/**
+ * Events of one group from a cursor on; each iteration is a watch of its own, until one of the signals ends it. `listener` learns
+ * whether the store can be heard.
+ */
 export function watchGroup(
   engine: Engine,
   groupId: string,
   from: number | undefined,
   signals: Signals,
+  listener: ContactListener | null = null,
 ): AsyncIterable<WatchEvent> {
-  return iterate(signals, (bell) => readEvents(engine, groupId, from, bell));
+  return iterate(signals, (bell) => readEvents(engine, groupId, { from, listener }, bell));
+}
+
+interface ReadOptions {
+  readonly from: number | undefined;
+  readonly listener: ContactListener | null;
 }
 
 /**
@@ -24,11 +34,12 @@ export function watchGroup(
 async function* readEvents(
   engine: Engine,
   groupId: string,
-  from: number | undefined,
+  { from, listener }: ReadOptions,
   bell: Bell,
 ): AsyncGenerator<WatchEvent, undefined> {
   const group = engine.obtain(groupId);
   bell.listenTo((wake) => group.listen(wake));
+  if (listener !== null) bell.listenTo(() => engine.contact.join(listener));
   const state = (resync: boolean) => stateEvent(groupId, group.current(), resync, engine.clock.wallMs());
   try {
     bell.throwIfOver();

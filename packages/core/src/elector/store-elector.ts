@@ -54,6 +54,7 @@ import { Campaigns, refuseTtl } from "./campaigns.js";
 import { closedError, Engine, refuseUnknown } from "./engine.js";
 import { Operator } from "./operator.js";
 import * as requests from "./requests.js";
+import { contactListener } from "./store-contact.js";
 import { leaderOf, leadershipView } from "./views.js";
 import { Waiter } from "./waiter.js";
 import { watchGroup } from "./group-watch.js";
@@ -154,10 +155,9 @@ export class StoreElector implements ServiceElector {
 
   watch(groupId: string, options?: WatchOptions): AsyncIterable<WatchEvent> {
     checkId(groupId, "groupId");
-    return watchGroup(this.#engine, groupId, requests.checkCursor(options?.cursor), [
-      options?.signal,
-      this.#closing.signal,
-    ]);
+    const cursor = requests.checkCursor(options?.cursor);
+    const signals = [options?.signal, this.#closing.signal];
+    return watchGroup(this.#engine, groupId, cursor, signals, contactListener(options));
   }
 
   watchMany(watches: readonly GroupWatch[], options?: CallOptions): AsyncIterable<readonly WatchManyItem[]> {

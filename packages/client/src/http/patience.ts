@@ -1,0 +1,44 @@
+/** For how long a stream may say nothing. What it asks of its server follows from that. */
+import { checkInteger, MIN_WATCH_MS, type WatchOptions } from "@tenure/core";
+
+export interface Patience {
+  /** A server that is silent for this long is reported. `Infinity`: nobody wants to know. */
+  readonly quietMs: number;
+  /** A server that is silent for this long is taken for gone, and the stream goes on at another. */
+  readonly silenceMs: number;
+}
+
+/** Where nobody says how long; the service says something every 15 s then. */
+const DEFAULT_SILENCE_MS = 40_000;
+/** Two signs of life may be late before the server is left. */
+const SIGN_PER_SILENCE = 0.4;
+/** A sign may be late by 3/4 of its period before that is reported: a renewal may by default, too. */
+const SIGN_PER_QUIET = 4 / 7;
+
+export function parsePatience({ silenceMs: silence, quietMs: quiet }: WatchOptions): Patience {
+  const silenceMs = Math.min(
+    DEFAULT_SILENCE_MS,
+    checkInteger(silence ?? DEFAULT_SILENCE_MS, "silenceMs", MIN_WATCH_MS.silence, Number.MAX_SAFE_INTEGER),
+  );
+  if (quiet === undefined) return { silenceMs, quietMs: Number.POSITIVE_INFINITY };
+  return { silenceMs, quietMs: checkInteger(quiet, "quietMs", MIN_WATCH_MS.quiet, Number.MAX_SAFE_INTEGER) };
+}
+
+/** Whether a reader who needs `needed` may share a stream that was opened with `given`. */
+export function suffices(given: Patience, needed: Patience): boolean {
+  return given.silenceMs <= needed.silenceMs && given.quietMs <= needed.quietMs;
+}
+
+/** That of the least patient. */
+export function leastOf(all: readonly Patience[]): Patience {
+  return {
+    quietMs: Math.min(...all.map(({ quietMs }) => quietMs)),
+    silenceMs: Math.min(...all.map(({ silenceMs }) => silenceMs)),
+  };
+}
+
+/** How often the server is asked to say something; `undefined`: as often as it does by itself. */
+export function keepAliveMs({ quietMs, silenceMs }: Patience): number | undefined {
+  const signMs = Math.floor(Math.min(quietMs * SIGN_PER_QUIET, silenceMs * SIGN_PER_SILENCE));
+  return signMs >= DEFAULT_SILENCE_MS * SIGN_PER_SILENCE ? undefined : signMs;
+}
