@@ -1,11 +1,11 @@
 import type { WatchEvent } from "../elector.js";
 import type { LeadershipEvent } from "../event.js";
 import { eventsAfter } from "../history.js";
-import type { Bell, Signals } from "./bell.js";
 import { type Engine, refuseUnknown } from "./engine.js";
 import type { GroupState } from "./group-state.js";
 import { iterate } from "./iterate.js";
 import { stateEvent, watchEvent } from "./views.js";
+import type { Signals, Wakeup } from "./wakeup.js";
 
 /** Events of one group from a cursor on; each iteration is a watch of its own, until one of the signals ends it. */
 export function watchGroup(
@@ -14,7 +14,7 @@ export function watchGroup(
   from: number | undefined,
   signals: Signals,
 ): AsyncIterable<WatchEvent> {
-  return iterate(signals, (bell) => readEvents(engine, groupId, from, bell));
+  return iterate(signals, (wakeup) => readEvents(engine, groupId, from, wakeup));
 }
 
 /**
@@ -25,16 +25,16 @@ async function* readEvents(
   engine: Engine,
   groupId: string,
   from: number | undefined,
-  bell: Bell,
+  wakeup: Wakeup,
 ): AsyncGenerator<WatchEvent, undefined> {
   const group = engine.obtain(groupId);
-  bell.listenTo((wake) => group.listen(wake));
+  wakeup.listenTo((wake) => group.listen(wake));
   const state = (resync: boolean) => stateEvent(groupId, group.current(), resync, engine.clock.wallMs());
   try {
-    bell.throwIfOver();
+    wakeup.throwIfOver();
     let cursor = from;
     if (cursor === undefined || engine.explicitGroups) {
-      await bell.unlessOver(engine.freshness.fresh());
+      await wakeup.unlessOver(engine.freshness.fresh());
       if (!engine.exists(group.current())) refuseUnknown(groupId);
     }
     if (cursor === undefined) {
@@ -43,11 +43,11 @@ async function* readEvents(
       yield first;
     }
     for (;;) {
-      bell.throwIfOver();
+      wakeup.throwIfOver();
       let events = missingEvents(group, cursor);
       if (events === null) {
         const gap = new Gap(group);
-        await bell.unlessOver(engine.freshness.fresh());
+        await wakeup.unlessOver(engine.freshness.fresh());
         events = missingEvents(group, cursor);
         if (events === null && !gap.isReal) continue;
       }
@@ -56,7 +56,7 @@ async function* readEvents(
         cursor = resync.cursor;
         yield resync;
       } else if (events.length === 0) {
-        await bell.rung();
+        await wakeup.wait();
       } else {
         for (const event of events) {
           cursor = event.number;
@@ -65,7 +65,7 @@ async function* readEvents(
       }
     }
   } finally {
-    bell.remove();
+    wakeup.remove();
     engine.forget(group);
   }
 }

@@ -2,29 +2,29 @@ import { onAbort } from "../on-abort.js";
 
 export type Signals = readonly (AbortSignal | undefined)[];
 
-type Listen = (ring: () => void) => () => void;
+type Listen = (wake: () => void) => () => void;
 
 /** Wakes one reader when there may be something new, when one of its signals says that it is over, or when it leaves. */
-export class Bell {
+export class Wakeup {
   readonly #signals: Signals;
   readonly #stopListening: (() => void)[] = [];
-  #wake: (() => void) | null = null;
-  #rung = false;
+  #resolve: (() => void) | null = null;
+  #isDue = false;
   #left = false;
 
   constructor(signals: Signals) {
     this.#signals = signals;
-    for (const signal of signals) this.listenTo((ring) => onAbort(signal, ring));
+    for (const signal of signals) this.listenTo((wake) => onAbort(signal, wake));
   }
 
   /** `listen` is given what to call when there is something new, and returns how to stop that. */
   listenTo(listen: Listen): void {
-    this.#stopListening.push(listen(this.#ring));
+    this.#stopListening.push(listen(this.#wake));
   }
 
-  readonly #ring = (): void => {
-    this.#rung = true;
-    this.#wake?.();
+  readonly #wake = (): void => {
+    this.#isDue = true;
+    this.#resolve?.();
   };
 
   get hasLeft(): boolean {
@@ -33,7 +33,7 @@ export class Bell {
 
   leave(): void {
     this.#left = true;
-    this.#ring();
+    this.#wake();
   }
 
   throwIfOver(): void {
@@ -41,15 +41,15 @@ export class Bell {
     for (const signal of this.#signals) signal?.throwIfAborted();
   }
 
-  /** Resolves at the next ring, or at once if it rang since the last time; rejects when it is over. */
-  async rung(): Promise<void> {
-    while (!this.#rung) {
+  /** Resolves at the next wake-up, or at once if there was one since the last wait; rejects when the reader has left or a signal has aborted. */
+  async wait(): Promise<void> {
+    while (!this.#isDue) {
       this.throwIfOver();
       await new Promise<void>((resolve) => {
-        this.#wake = resolve;
+        this.#resolve = resolve;
       });
     }
-    this.#rung = false;
+    this.#isDue = false;
     this.throwIfOver();
   }
 
@@ -57,14 +57,14 @@ export class Bell {
   unlessOver<T>(work: Promise<T>): Promise<T> {
     return new Promise((resolve, reject) => {
       void work.then(resolve, reject);
-      this.#wake = () => {
+      this.#resolve = () => {
         try {
           this.throwIfOver();
         } catch (error) {
           reject(error);
         }
       };
-      this.#wake();
+      this.#resolve();
     });
   }
 
