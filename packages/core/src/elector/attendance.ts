@@ -6,8 +6,8 @@ import type { CampaignResult } from "../elector.js";
 import { onAbort } from "../on-abort.js";
 import { attend } from "../rules/attend.js";
 import { stampOf } from "../rules/terms.js";
-import { Agenda } from "./agenda.js";
 import type { Campaigns } from "./campaigns.js";
+import { DeadlineQueue } from "./deadline-queue.js";
 import type { Engine } from "./engine.js";
 import type { GroupState } from "./group-state.js";
 import type { Waiter } from "./waiter.js";
@@ -22,14 +22,14 @@ export class Attendance {
   readonly #engine: Engine;
   readonly #campaigns: Campaigns;
   readonly #random: () => number;
-  readonly #agenda: Agenda<GroupState>;
+  readonly #deadlines: DeadlineQueue<GroupState>;
   #closed = false;
 
   constructor(engine: Engine, campaigns: Campaigns, random: () => number) {
     this.#engine = engine;
     this.#campaigns = campaigns;
     this.#random = random;
-    this.#agenda = new Agenda(engine.clock, (group) => this.look(group));
+    this.#deadlines = new DeadlineQueue(engine.clock, (group) => this.look(group));
     campaigns.onRequeued = (group) => this.look(group);
   }
 
@@ -40,7 +40,7 @@ export class Attendance {
     const nowMs = now.monotonicMs;
     for (const waiter of group.takeEnded(nowMs, MAX_ENDED_AT_ONCE)) this.#campaigns.endWait(group, waiter);
     // Nothing can be decided, but waits end: their callers get BACKEND_UNAVAILABLE.
-    if (group.isUnreadable) return this.#agenda.set(group, this.#nextEndMs(group, nowMs));
+    if (group.isUnreadable) return this.#deadlines.set(group, this.#nextEndMs(group, nowMs));
     const decision = attend(group.observation(now), group.waiters, stampOf(now));
     if (decision.kind === "rest") {
       this.#plan(group, nowMs, decision.lookAgainMs ?? Number.POSITIVE_INFINITY);
@@ -79,7 +79,7 @@ export class Attendance {
   async close(): Promise<void> {
     this.#closed = true;
     this.#campaigns.closing = true;
-    this.#agenda.close();
+    this.#deadlines.close();
     const refusals: Promise<void>[] = [];
     for (const group of this.#engine.groups.values()) {
       for (const waiter of group.queue ?? []) refusals.push(this.#campaigns.refuse(group, waiter));
@@ -90,7 +90,7 @@ export class Attendance {
   #plan(group: GroupState, nowMs: number, lookAgainMs: number): void {
     let dueMs = Math.min(nowMs + lookAgainMs, this.#nextEndMs(group, nowMs));
     if (this.#engine.history.isBehind(group)) dueMs = Math.min(dueMs, this.#planRepair(group, nowMs));
-    this.#agenda.set(group, dueMs);
+    this.#deadlines.set(group, dueMs);
   }
 
   /** Those that ended but were too many for one turn come in the next. */

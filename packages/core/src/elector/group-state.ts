@@ -8,7 +8,7 @@ import type { LeadershipEvent } from "../event.js";
 import { EMPTY_RECORD, type ElectionRecord, type Observation } from "../record.js";
 import { BackendUnavailableError } from "../errors.js";
 import type { Entry, Revision } from "../store/store.js";
-import type { AgendaItem } from "./agenda.js";
+import type { QueuedItem } from "./deadline-queue.js";
 import type { Waiters } from "../rules/attend.js";
 import { CampaignQueue } from "./campaign-queue.js";
 import { Fifo } from "./fifo.js";
@@ -21,7 +21,7 @@ const NO_WAITERS: Waiters<Waiter> = Object.freeze({
   first: () => null,
 });
 
-export class GroupState implements AgendaItem {
+export class GroupState implements QueuedItem {
   readonly groupId: string;
 
   record: ElectionRecord = EMPTY_RECORD;
@@ -57,8 +57,8 @@ export class GroupState implements AgendaItem {
   users = 0;
 
   dueMs: number = Number.POSITIVE_INFINITY;
-  agendaIndex = -1;
-  agendaMs = 0;
+  heapIndex = -1;
+  heapMs = 0;
 
   #taken = false;
   #turns: Fifo<() => void> | null = null;

@@ -2,13 +2,13 @@ import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { CancelTimer, Clock } from "../clock.js";
 import { VirtualClock } from "../testing/virtual-clock.js";
-import { Agenda, type AgendaItem } from "./agenda.js";
+import { DeadlineQueue, type QueuedItem } from "./deadline-queue.js";
 
-interface Item extends AgendaItem {
+interface Item extends QueuedItem {
   readonly id: number;
 }
 
-const item = (id: number): Item => ({ id, dueMs: Number.POSITIVE_INFINITY, agendaIndex: -1, agendaMs: 0 });
+const item = (id: number): Item => ({ id, dueMs: Number.POSITIVE_INFINITY, heapIndex: -1, heapMs: 0 });
 
 /** Time by hand that counts timers: how many were set, and how many stand. */
 class CountingClock implements Clock {
@@ -60,13 +60,13 @@ test("items that are due together are handed out a hundred in a turn", () => {
   const clock = new CountingClock();
   clock.soon = (callback) => void turns.push(callback);
   let handedOut = 0;
-  const agenda = new Agenda<Item>(clock, () => handedOut++);
-  for (let id = 0; id < 250; id++) agenda.set(item(id), 10);
+  const queue = new DeadlineQueue<Item>(clock, () => handedOut++);
+  for (let id = 0; id < 250; id++) queue.set(item(id), 10);
   clock.advanceTo(10);
   const counts = [handedOut];
   for (let turn = turns.shift(); turn !== undefined; turn = turns.shift()) {
     // What comes meanwhile needs no timer of its own.
-    agenda.set(item(1000 + counts.length), 20);
+    queue.set(item(1000 + counts.length), 20);
     expect(clock.standing.size).toBe(0);
     turn();
     counts.push(handedOut);
@@ -77,7 +77,7 @@ test("items that are due together are handed out a hundred in a turn", () => {
 });
 
 /** The same, naively: each item once, sorted when asked. */
-class NaiveAgenda {
+class NaiveDeadlines {
   readonly #dueMs = new Map<number, number>();
 
   set(id: number, dueMs: number): void {
@@ -102,14 +102,14 @@ const step = fc.oneof(
   fc.record({ kind: fc.constant("advance" as const), byMs: fc.integer({ min: 0, max: 30 }) }),
 );
 
-describe("an agenda", () => {
+describe("a deadline queue", () => {
   test("calls each item at its time and no other, like a sorted list, with one timer", () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 120 }), (steps) => {
         const clock = new CountingClock();
-        const naive = new NaiveAgenda();
+        const naive = new NaiveDeadlines();
         const called: [number, number][] = [];
-        const agenda = new Agenda<Item>(clock, ({ id }) => called.push([clock.nowMs, id]));
+        const queue = new DeadlineQueue<Item>(clock, ({ id }) => called.push([clock.nowMs, id]));
         const items = Array.from({ length: 10 }, (_, id) => item(id));
         for (const each of steps) {
           called.length = 0;
@@ -120,7 +120,7 @@ describe("an agenda", () => {
             expect(called.sort(byTime)).toEqual(naive.takeUntil(untilMs));
           } else {
             const dueMs = each.kind === "drop" ? Number.POSITIVE_INFINITY : clock.nowMs + each.inMs;
-            agenda.set(items[each.id] as Item, dueMs);
+            queue.set(items[each.id] as Item, dueMs);
             naive.set(each.id, dueMs);
             expect(called).toEqual([]);
           }
@@ -135,11 +135,11 @@ describe("an agenda", () => {
       fc.property(fc.array(fc.integer({ min: 1, max: 20 }), { minLength: 1, maxLength: 30 }), (periods) => {
         const clock = new CountingClock();
         const calls = periods.map(() => 0);
-        const agenda: Agenda<Item> = new Agenda<Item>(clock, (due) => {
+        const queue: DeadlineQueue<Item> = new DeadlineQueue<Item>(clock, (due) => {
           calls[due.id] = (calls[due.id] ?? 0) + 1;
-          agenda.set(due, clock.nowMs + (periods[due.id] ?? 1));
+          queue.set(due, clock.nowMs + (periods[due.id] ?? 1));
         });
-        for (const [id, periodMs] of periods.entries()) agenda.set(item(id), periodMs);
+        for (const [id, periodMs] of periods.entries()) queue.set(item(id), periodMs);
         clock.advanceTo(200);
         expect(calls).toEqual(periods.map((periodMs) => Math.floor(200 / periodMs)));
         expect(clock.mostStanding).toBe(1);
@@ -150,10 +150,10 @@ describe("an agenda", () => {
   test("a due time that moves later costs no timer, and one step when its old time comes", () => {
     const clock = new CountingClock();
     const called: number[] = [];
-    const agenda = new Agenda<Item>(clock, () => called.push(clock.nowMs));
+    const queue = new DeadlineQueue<Item>(clock, () => called.push(clock.nowMs));
     const lease = item(0);
-    agenda.set(lease, 1000);
-    for (let i = 1; i <= 10_000; i++) agenda.set(lease, 1000 + i);
+    queue.set(lease, 1000);
+    for (let i = 1; i <= 10_000; i++) queue.set(lease, 1000 + i);
     expect(clock.set).toBe(1);
     clock.advanceTo(10_999);
     expect(clock.set).toBe(2);
@@ -164,11 +164,11 @@ describe("an agenda", () => {
 
   test("renewals of many leases cost one timer per wake-up, not per renewal", () => {
     const clock = new CountingClock();
-    const agenda = new Agenda<Item>(clock, () => expect.unreachable());
+    const queue = new DeadlineQueue<Item>(clock, () => expect.unreachable());
     const leases = Array.from({ length: 1000 }, (_, id) => item(id));
     for (let nowMs = 0; nowMs < 10_000; nowMs += 100) {
       clock.advanceTo(nowMs);
-      for (const lease of leases) agenda.set(lease, nowMs + 1000);
+      for (const lease of leases) queue.set(lease, nowMs + 1000);
     }
     // A lease costs the heap one step per ttl, however often it is renewed.
     expect(clock.set).toBeLessThanOrEqual(20);
@@ -177,9 +177,9 @@ describe("an agenda", () => {
   test("an earlier time takes the place of the timer that stands", () => {
     const clock = new CountingClock();
     const called: [number, number][] = [];
-    const agenda = new Agenda<Item>(clock, ({ id }) => called.push([clock.nowMs, id]));
-    agenda.set(item(1), 500);
-    agenda.set(item(2), 100);
+    const queue = new DeadlineQueue<Item>(clock, ({ id }) => called.push([clock.nowMs, id]));
+    queue.set(item(1), 500);
+    queue.set(item(2), 100);
     expect([clock.set, clock.standing.size]).toEqual([2, 1]);
     clock.advanceTo(500);
     expect(called).toEqual([
@@ -190,22 +190,22 @@ describe("an agenda", () => {
 
   test("what has no due time is never called, and arms nothing", () => {
     const clock = new CountingClock();
-    const agenda = new Agenda<Item>(clock, () => expect.unreachable());
+    const queue = new DeadlineQueue<Item>(clock, () => expect.unreachable());
     const each = item(1);
-    agenda.set(each, Number.POSITIVE_INFINITY);
+    queue.set(each, Number.POSITIVE_INFINITY);
     expect(clock.set).toBe(0);
-    agenda.set(each, 100);
-    agenda.set(each, Number.POSITIVE_INFINITY);
+    queue.set(each, 100);
+    queue.set(each, Number.POSITIVE_INFINITY);
     clock.advanceTo(10_000);
-    expect(each.agendaIndex).toBe(-1);
+    expect(each.heapIndex).toBe(-1);
   });
 
   test("a time that has passed is due at once, but not from within the call", async () => {
     const clock = new VirtualClock();
     await clock.advance(1000);
     let called = 0;
-    const agenda = new Agenda<Item>(clock, () => called++);
-    agenda.set(item(1), 5);
+    const queue = new DeadlineQueue<Item>(clock, () => called++);
+    queue.set(item(1), 5);
     expect(called).toBe(0);
     await clock.advance(0);
     expect(called).toBe(1);
@@ -213,22 +213,24 @@ describe("an agenda", () => {
 
   test("after close nothing is called and no timer stands", () => {
     const clock = new CountingClock();
-    const agenda = new Agenda<Item>(clock, () => expect.unreachable());
-    agenda.set(item(1), 100);
-    agenda.close();
-    agenda.set(item(2), 50);
+    const queue = new DeadlineQueue<Item>(clock, () => expect.unreachable());
+    queue.set(item(1), 100);
+    queue.close();
+    queue.set(item(2), 50);
     expect(clock.standing.size).toBe(0);
     clock.advanceTo(1000);
   });
 });
 
-test("no timer is left behind when items that were handed out in slices are planned again, and the agenda is closed", async () => {
+test("no timer is left behind when items that were handed out in slices are planned again, and the queue is closed", async () => {
   const clock = new CountingClock();
-  const agenda: Agenda<Item> = new Agenda(clock, (due) => agenda.set(due, clock.nowMs + 60_000 - due.id));
-  for (let id = 0; id < 1000; id++) agenda.set(item(id), 10);
+  const queue: DeadlineQueue<Item> = new DeadlineQueue(clock, (due) =>
+    queue.set(due, clock.nowMs + 60_000 - due.id),
+  );
+  for (let id = 0; id < 1000; id++) queue.set(item(id), 10);
   clock.advanceTo(10);
   for (let turn = 0; turn < 20; turn++) await Promise.resolve();
   expect(clock.standing.size).toBe(1);
-  agenda.close();
+  queue.close();
   expect(clock.standing.size).toBe(0);
 });

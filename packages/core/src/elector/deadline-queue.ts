@@ -1,12 +1,12 @@
 import type { CancelTimer, Clock } from "../clock.js";
 
-/** Something that wants to be looked at later. The two fields belong to the agenda. */
-export interface AgendaItem {
+/** Something that wants to be looked at later. `heapIndex` and `heapMs` belong to the queue. */
+export interface QueuedItem {
   /** When it wants to be looked at; `Infinity`: not at all. */
   dueMs: number;
   /** Where it stands in the heap, and under which time; -1: nowhere. */
-  agendaIndex: number;
-  agendaMs: number;
+  heapIndex: number;
+  heapMs: number;
 }
 
 /** Items handed out in one turn of the event loop: leases that end together must not hold up a renewal. */
@@ -17,7 +17,7 @@ const MAX_AT_ONCE = 100;
  * where it is in the heap and is put back when its old time comes. So a lease costs the heap one step per ttl, however
  * often it is renewed.
  */
-export class Agenda<T extends AgendaItem> {
+export class DeadlineQueue<T extends QueuedItem> {
   readonly #clock: Clock;
   readonly #onDue: (item: T) => void;
   readonly #heap: T[] = [];
@@ -32,12 +32,12 @@ export class Agenda<T extends AgendaItem> {
 
   set(item: T, dueMs: number): void {
     item.dueMs = dueMs;
-    if (item.agendaIndex === -1) {
+    if (item.heapIndex === -1) {
       if (dueMs === Number.POSITIVE_INFINITY) return;
       this.#insert(item);
-    } else if (dueMs < item.agendaMs) {
-      item.agendaMs = dueMs;
-      this.#siftUp(item.agendaIndex, item);
+    } else if (dueMs < item.heapMs) {
+      item.heapMs = dueMs;
+      this.#siftUp(item.heapIndex, item);
     }
     this.#arm();
   }
@@ -49,10 +49,10 @@ export class Agenda<T extends AgendaItem> {
 
   #arm(): void {
     const first = this.#heap[0];
-    if (this.#closed || first === undefined || first.agendaMs >= this.#timerMs) return;
+    if (this.#closed || first === undefined || first.heapMs >= this.#timerMs) return;
     this.#cancelTimer?.();
-    this.#timerMs = first.agendaMs;
-    this.#cancelTimer = this.#clock.after(Math.max(0, first.agendaMs - this.#clock.monotonicMs()), () =>
+    this.#timerMs = first.heapMs;
+    this.#cancelTimer = this.#clock.after(Math.max(0, first.heapMs - this.#clock.monotonicMs()), () =>
       this.#wake(),
     );
   }
@@ -64,7 +64,7 @@ export class Agenda<T extends AgendaItem> {
     this.#timerMs = Number.POSITIVE_INFINITY;
     const nowMs = this.#clock.monotonicMs();
     let taken = 0;
-    for (let first = this.#heap[0]; first !== undefined && first.agendaMs <= nowMs; first = this.#heap[0]) {
+    for (let first = this.#heap[0]; first !== undefined && first.heapMs <= nowMs; first = this.#heap[0]) {
       if (taken++ === MAX_AT_ONCE) return this.#goOnSoon();
       this.#removeFirst();
       if (first.dueMs <= nowMs) this.#onDue(first);
@@ -82,7 +82,7 @@ export class Agenda<T extends AgendaItem> {
   }
 
   #insert(item: T): void {
-    item.agendaMs = item.dueMs;
+    item.heapMs = item.dueMs;
     this.#siftUp(this.#heap.length, item);
   }
 
@@ -90,7 +90,7 @@ export class Agenda<T extends AgendaItem> {
     const first = this.#heap[0];
     const last = this.#heap.pop();
     if (first === undefined || last === undefined) return;
-    first.agendaIndex = -1;
+    first.heapIndex = -1;
     if (first !== last) this.#siftDown(0, last);
   }
 
@@ -99,7 +99,7 @@ export class Agenda<T extends AgendaItem> {
     while (index > 0) {
       const parentIndex = (index - 1) >> 1;
       const parent = this.#heap[parentIndex] as T;
-      if (parent.agendaMs <= item.agendaMs) break;
+      if (parent.heapMs <= item.heapMs) break;
       this.#place(index, parent);
       index = parentIndex;
     }
@@ -112,9 +112,9 @@ export class Agenda<T extends AgendaItem> {
       let childIndex = 2 * index + 1;
       if (childIndex >= this.#heap.length) break;
       const right = this.#heap[childIndex + 1];
-      if (right !== undefined && right.agendaMs < (this.#heap[childIndex] as T).agendaMs) childIndex++;
+      if (right !== undefined && right.heapMs < (this.#heap[childIndex] as T).heapMs) childIndex++;
       const child = this.#heap[childIndex] as T;
-      if (child.agendaMs >= item.agendaMs) break;
+      if (child.heapMs >= item.heapMs) break;
       this.#place(index, child);
       index = childIndex;
     }
@@ -123,6 +123,6 @@ export class Agenda<T extends AgendaItem> {
 
   #place(index: number, item: T): void {
     this.#heap[index] = item;
-    item.agendaIndex = index;
+    item.heapIndex = index;
   }
 }
