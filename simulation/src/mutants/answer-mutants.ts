@@ -45,7 +45,7 @@ export const ANSWER_MUTANTS: readonly Mutant[] = [
     rule: "an expiry is a compare-and-set",
     patches: [
       {
-        file: "core/rules/attend.ts",
+        file: "core/rules/upkeep.ts",
         find: 'return { kind: "write", ...ending };',
         replace: 'return { kind: "write", ...ending, blind: true };',
       },

@@ -44,7 +44,7 @@ export const RECORD_MUTANTS: readonly Mutant[] = [
     patches: [
       { file: engine, find: "if (losesEvents(change.next, group.historyNumber)) {", replace: "if (false) {" },
       {
-        file: "core/elector/attendance.ts",
+        file: "core/elector/housekeeper.ts",
         find: "if (this.#engine.history.isBehind(group))",
         replace: "if (false)",
       },
@@ -106,7 +106,7 @@ export const RECORD_MUTANTS: readonly Mutant[] = [
         find: "obstacleFor(now: ElectionRecord, nodeId: string): Obstacle | null {",
         replace: "obstacleFor(record, nodeId) { const now = { ...record, pause: null };",
       },
-      { file: "core/rules/attend.ts", find: "vacant.pause !== null || ", replace: "" },
+      { file: "core/rules/upkeep.ts", find: "vacant.pause !== null || ", replace: "" },
     ],
   },
   {

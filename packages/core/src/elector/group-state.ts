@@ -9,7 +9,7 @@ import { EMPTY_RECORD, type ElectionRecord, type Observation } from "../record.j
 import { BackendUnavailableError } from "../errors.js";
 import type { Entry, Revision } from "../store/store.js";
 import type { QueuedItem } from "./deadline-queue.js";
-import type { Waiters } from "../rules/attend.js";
+import type { Waiters } from "../rules/upkeep.js";
 import { CampaignQueue } from "./campaign-queue.js";
 import { Fifo } from "./fifo.js";
 import type { Waiter } from "./waiter.js";
@@ -52,7 +52,7 @@ export class GroupState implements QueuedItem {
   /** Present while campaigns wait here. */
   queue: CampaignQueue | null = null;
   watchers: Set<() => void> | null = null;
-  attending = false;
+  inUpkeep = false;
   /** Verbs under way that hold on to this object. */
   users = 0;
 
@@ -223,7 +223,7 @@ export class GroupState implements QueuedItem {
       this.historyLength === events.length &&
       this.historyWrite === null &&
       this.dueMs === Number.POSITIVE_INFINITY &&
-      !this.attending &&
+      !this.inUpkeep &&
       this.#isUnused
     );
   }

@@ -72,7 +72,7 @@ export class MemberBook {
   }
 
   /** Records a node whose campaign waits, until the function returned is called. */
-  attend(groupId: string, sign: Sign): () => void {
+  startWaiting(groupId: string, sign: Sign): () => void {
     const { nodeId } = sign;
     this.sign(groupId, sign);
     const page = this.#page(groupId);

@@ -1,7 +1,7 @@
 import type { CampaignResult } from "../elector.js";
 import type { Sign } from "../members.js";
 import type { Candidate } from "../rules/campaign.js";
-import type { Waiting } from "../rules/attend.js";
+import type { Waiting } from "../rules/upkeep.js";
 import type { ParsedCampaign } from "./requests.js";
 
 let nextOrder = 0;

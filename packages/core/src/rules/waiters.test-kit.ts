@@ -1,6 +1,6 @@
 import type { Holder } from "../record.js";
 import type { Successors } from "./operate.js";
-import type { Waiters, Waiting } from "./attend.js";
+import type { Waiters, Waiting } from "./upkeep.js";
 
 /** A campaign that waits, without its place in the queue. */
 export type Arrival = Omit<Waiting, "order">;

@@ -48,7 +48,7 @@ export interface Waiters<W extends Waiting> {
   first(strategy: GroupPolicy["strategy"], mayWin: (nodeId: string) => boolean): W | null;
 }
 
-export type AttendDecision<W extends Waiting> =
+export type UpkeepDecision<W extends Waiting> =
   /** Campaign on behalf of this one: it can win now, or is the holder already. */
   | { readonly kind: "campaign"; readonly waiter: W }
   | ({ readonly kind: "write" } & Change)
@@ -63,13 +63,13 @@ export function ranksBefore(strategy: GroupPolicy["strategy"], a: Waiting, b: Wa
   return a.order < b.order;
 }
 
-export function attend<W extends Waiting>(
+export function decideUpkeep<W extends Waiting>(
   seen: Observation,
   waiters: Waiters<W>,
   stamp: Stamp,
-): AttendDecision<W> {
+): UpkeepDecision<W> {
   const now = carryOver(seen.record, seen.ageMs);
-  if (now.holder !== null && now.holdMs > 0) return attendLed(now, waiters);
+  if (now.holder !== null && now.holdMs > 0) return upkeepOfLed(now, waiters);
   const ending = now.holder === null ? null : endTerm(now, now.holder, "expired", stamp);
   const vacant = ending?.next ?? now;
   if (vacant.transfer !== null && vacant.transfer.toNodeId === waiters.departed)
@@ -103,7 +103,7 @@ export function overtaken<W extends Waiting>(
   return best !== null && ranksBefore(policyOf(vacant).strategy, best, newcomer) ? best : null;
 }
 
-function attendLed<W extends Waiting>(now: ElectionRecord, waiters: Waiters<W>): AttendDecision<W> {
+function upkeepOfLed<W extends Waiting>(now: ElectionRecord, waiters: Waiters<W>): UpkeepDecision<W> {
   const { transfer, holder } = now;
   if (now.deposed === null && holder !== null) {
     // Its grant was written, and the answer lost: only a write of its own gives it the lease.

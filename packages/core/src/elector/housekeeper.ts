@@ -4,8 +4,8 @@
  */
 import type { CampaignResult } from "../elector.js";
 import { onAbort } from "../on-abort.js";
-import { attend } from "../rules/attend.js";
 import { stampOf } from "../rules/terms.js";
+import { decideUpkeep } from "../rules/upkeep.js";
 import type { Campaigns } from "./campaigns.js";
 import { DeadlineQueue } from "./deadline-queue.js";
 import type { Engine } from "./engine.js";
@@ -18,7 +18,7 @@ const REPAIR_MS = 1000;
 /** Waits of one group that are ended in one turn of the event loop. */
 const MAX_ENDED_AT_ONCE = 100;
 
-export class Attendance {
+export class Housekeeper {
   readonly #engine: Engine;
   readonly #campaigns: Campaigns;
   readonly #random: () => number;
@@ -41,14 +41,14 @@ export class Attendance {
     for (const waiter of group.takeEnded(nowMs, MAX_ENDED_AT_ONCE)) this.#campaigns.endWait(group, waiter);
     // Nothing can be decided, but waits end: their callers get BACKEND_UNAVAILABLE.
     if (group.isUnreadable) return this.#deadlines.set(group, this.#nextEndMs(group, nowMs));
-    const decision = attend(group.observation(now), group.waiters, stampOf(now));
+    const decision = decideUpkeep(group.observation(now), group.waiters, stampOf(now));
     if (decision.kind === "rest") {
       this.#plan(group, nowMs, decision.lookAgainMs ?? Number.POSITIVE_INFINITY);
       // Of a deleted group with nothing left to do only a tombstone is kept.
       if (group.record.deleted) this.#engine.forget(group);
     } else {
       this.#plan(group, nowMs, RETRY_MS);
-      void this.#attend(group);
+      void this.#upkeep(group);
     }
   }
 
@@ -63,8 +63,8 @@ export class Attendance {
       this.look(group);
     };
     group.enqueue(waiter);
-    const stopAttending = this.#engine.members?.attend(group.groupId, waiter.sign);
-    if (stopAttending !== undefined) void waiter.answer.catch(() => {}).finally(stopAttending);
+    const stopWaiting = this.#engine.members?.startWaiting(group.groupId, waiter.sign);
+    if (stopWaiting !== undefined) void waiter.answer.catch(() => {}).finally(stopWaiting);
     if (signal !== undefined) {
       const stopListening = onAbort(signal, leave);
       void waiter.answer.catch(() => {}).finally(stopListening);
@@ -106,15 +106,15 @@ export class Attendance {
     return nowMs + REPAIR_MS * (1 + this.#random());
   }
 
-  async #attend(group: GroupState): Promise<void> {
-    if (group.attending) return;
-    group.attending = true;
+  async #upkeep(group: GroupState): Promise<void> {
+    if (group.inUpkeep) return;
+    group.inUpkeep = true;
     try {
       await this.#engine.transact(group, (seen, now) => this.#campaigns.upkeep(group, seen, now));
-      group.attending = false;
+      group.inUpkeep = false;
       this.look(group);
     } catch {
-      group.attending = false;
+      group.inUpkeep = false;
       if (!this.#closed) this.#plan(group, this.#engine.now().monotonicMs, RETRY_MS * (1 + this.#random()));
     }
   }

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { DEFAULT_POLICY, type GroupPolicy } from "../policy.js";
 import { EMPTY_RECORD, type ElectionRecord, type Holder } from "../record.js";
-import { attend, type AttendDecision, bestWaiter, type Waiting, YIELD_MS } from "./attend.js";
+import { bestWaiter, decideUpkeep, type UpkeepDecision, type Waiting, YIELD_MS } from "./upkeep.js";
 import { type Arrival, cold, waitersOf } from "./waiters.test-kit.js";
 
 function node(nodeId: string, priority = 0, instanceId: string | null = "i1"): Holder {
@@ -20,8 +20,8 @@ function look(
   record: ElectionRecord,
   ageMs: number,
   ...waiters: readonly (Holder | Arrival)[]
-): AttendDecision<Waiting> {
-  return attend({ record, ageMs }, waitersOf(waiters), { wallMs: 77 });
+): UpkeepDecision<Waiting> {
+  return decideUpkeep({ record, ageMs }, waitersOf(waiters), { wallMs: 77 });
 }
 
 describe("expiry is written by whoever notices", () => {
@@ -232,7 +232,7 @@ describe("transfer", () => {
   test("a leader is no longer asked to yield to a successor that has left; what an operator asked for stands", () => {
     const ready = { ...asked, transfer: { ...transfer, ready: true } };
     const look = (record: ElectionRecord) =>
-      attend({ record, ageMs: 100 }, waitersOf([node("c")], "b"), { wallMs: 77 });
+      decideUpkeep({ record, ageMs: 100 }, waitersOf([node("c")], "b"), { wallMs: 77 });
     expect(look(ready)).toEqual({
       kind: "write",
       next: { ...ready, holdMs: 910, transfer: { ...transfer, leftMs: 300, ready: false } },
@@ -250,7 +250,9 @@ describe("transfer", () => {
 
   test("a vacancy is no longer reserved for a successor that has left", () => {
     const reserved = { ...vacant, transfer: { ...transfer, ready: true } };
-    const decision = attend({ record: reserved, ageMs: 100 }, waitersOf([node("c")], "b"), { wallMs: 77 });
+    const decision = decideUpkeep({ record: reserved, ageMs: 100 }, waitersOf([node("c")], "b"), {
+      wallMs: 77,
+    });
     expect(decision).toEqual({ kind: "write", next: { ...vacant, transfer: null }, events: [] });
   });
 
