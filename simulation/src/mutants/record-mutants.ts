@@ -76,8 +76,8 @@ export const RECORD_MUTANTS: readonly Mutant[] = [
     patches: [
       {
         file: "core/elector/group-watch.ts",
-        find: "await wakeup.unlessOver(engine.freshness.fresh()); events = missingEvents(group, cursor);",
-        replace: "await wakeup.unlessOver(engine.freshness.fresh());",
+        find: "await wakeup.unlessOver(engine.readBarrier.wait()); events = missingEvents(group, cursor);",
+        replace: "await wakeup.unlessOver(engine.readBarrier.wait());",
       },
       {
         file: "core/elector/many-watch.ts",

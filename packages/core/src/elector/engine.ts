@@ -13,7 +13,7 @@ import { Batcher } from "./batcher.js";
 import { callLimitMs, MAX_CALL_MS, readLimitMs } from "./call-limit.js";
 import { EventLog } from "./event-log.js";
 import { FeedFollower } from "./feed-follower.js";
-import { Freshness } from "./freshness.js";
+import { ReadBarrier } from "./read-barrier.js";
 import { GroupCensus, type GroupLimits } from "./group-census.js";
 import type { GroupState } from "./group-state.js";
 import { GroupTable } from "./group-table.js";
@@ -68,7 +68,7 @@ export interface EngineOptions extends GroupLimits {
 export class Engine {
   readonly clock: Clock;
   readonly groups: GroupTable = new GroupTable();
-  readonly freshness: Freshness;
+  readonly readBarrier: ReadBarrier;
   readonly history: HistoryKeeper;
   readonly follower: FeedFollower;
   /** `null` where nobody keeps account of members. */
@@ -93,9 +93,9 @@ export class Engine {
       snapshot: (entries, revision) => this.#takeSnapshot(entries, revision),
       changes: (entries, revision) => this.#takeChanges(entries, revision),
     });
-    this.freshness = new Freshness(store, clock, this.follower);
+    this.readBarrier = new ReadBarrier(store, clock, this.follower);
     this.#batcher = new Batcher(store, clock);
-    this.history = new HistoryKeeper(this.#batcher, this.freshness);
+    this.history = new HistoryKeeper(this.#batcher, this.readBarrier);
     this.members = options.keepMembers ? new MemberBook(this.#batcher, clock) : null;
   }
 
@@ -111,7 +111,7 @@ export class Engine {
 
   /** Resolves once every write acknowledged before the call has been seen, with a reading of the clock after that. */
   async fresh(): Promise<Reading> {
-    await this.freshness.fresh();
+    await this.readBarrier.wait();
     return this.now();
   }
 
@@ -136,7 +136,7 @@ export class Engine {
   async transact<T>(group: GroupState, decide: Decide<T>, limitMs: number = REQUEST_LIMIT_MS): Promise<T> {
     this.#enter(group);
     try {
-      const limited = this.#census.limit(group.groupId, decide, () => this.freshness.wasFresh);
+      const limited = this.#census.limit(group.groupId, decide, () => this.readBarrier.wasPassed);
       return await this.#transact(group, limited, this.clock.monotonicMs() + limitMs);
     } finally {
       this.#leave(group);
@@ -244,7 +244,7 @@ export class Engine {
       } finally {
         group.release();
       }
-      await this.freshness.fresh(limitMs).finally(dropped);
+      await this.readBarrier.wait(limitMs).finally(dropped);
       fresh = true;
     }
   }

@@ -34,7 +34,7 @@ async function* readEvents(
     wakeup.throwIfOver();
     let cursor = from;
     if (cursor === undefined || engine.explicitGroups) {
-      await wakeup.unlessOver(engine.freshness.fresh());
+      await wakeup.unlessOver(engine.readBarrier.wait());
       if (!engine.exists(group.current())) refuseUnknown(groupId);
     }
     if (cursor === undefined) {
@@ -47,7 +47,7 @@ async function* readEvents(
       let events = missingEvents(group, cursor);
       if (events === null) {
         const gap = new Gap(group);
-        await wakeup.unlessOver(engine.freshness.fresh());
+        await wakeup.unlessOver(engine.readBarrier.wait());
         events = missingEvents(group, cursor);
         if (events === null && !gap.isReal) continue;
       }

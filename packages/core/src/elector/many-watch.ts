@@ -85,7 +85,7 @@ class ManyWatch {
   async refreshFor(watches: readonly GroupWatch[]): Promise<void> {
     this.#wakeup.throwIfOver();
     const needed = this.#engine.explicitGroups || watches.some(({ cursor }) => cursor === undefined);
-    if (needed) await this.#wakeup.unlessOver(this.#engine.freshness.fresh());
+    if (needed) await this.#wakeup.unlessOver(this.#engine.readBarrier.wait());
   }
 
   async turn(): Promise<void> {
@@ -116,7 +116,7 @@ class ManyWatch {
       if (!this.#tell(watched, items, false)) behind.push({ watched, gap: new Gap(watched.group) });
     }
     // A gap may be only this server's view; it is a RESYNC once a fresh read has shown it so.
-    if (behind.length > 0) await this.#wakeup.unlessOver(this.#engine.freshness.fresh());
+    if (behind.length > 0) await this.#wakeup.unlessOver(this.#engine.readBarrier.wait());
     for (const { watched, gap } of behind)
       if (!this.#tell(watched, items, gap.isReal)) this.#enqueue(watched);
     return items;

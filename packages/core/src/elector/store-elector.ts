@@ -195,7 +195,7 @@ export class StoreElector implements ServiceElector {
   }
 
   ping(options?: CallOptions): Promise<void> {
-    return this.#run(options, () => this.#engine.track(this.#engine.freshness.fresh()));
+    return this.#run(options, () => this.#engine.track(this.#engine.readBarrier.wait()));
   }
 
   createGroup(input: GroupInput, options?: CallOptions): Promise<Group> {
@@ -359,15 +359,15 @@ export class StoreElector implements ServiceElector {
     groupId: string,
     consistency: LeaderOptions["consistency"] = "linearizable",
   ): Promise<Leadership> {
-    if (consistency === "linearizable" || !this.#engine.freshness.wasFresh)
-      await this.#engine.freshness.fresh();
+    if (consistency === "linearizable" || !this.#engine.readBarrier.wasPassed)
+      await this.#engine.readBarrier.wait();
     const now = this.#engine.now();
     const seen = this.#engine.see(groupId, now);
     if (!this.#engine.exists(seen.record)) refuseUnknown(groupId);
     return {
       ...leadershipView(seen, now.wallMs),
       term: seen.record.term,
-      ageMs: consistency === "linearizable" ? 0 : this.#engine.freshness.ageMs(),
+      ageMs: consistency === "linearizable" ? 0 : this.#engine.readBarrier.ageMs(),
     };
   }
 }

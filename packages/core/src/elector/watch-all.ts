@@ -59,14 +59,14 @@ class Reader {
 
   async *#begin(): AsyncGenerator<WatchEvent, Position> {
     const { cursor, statesAfter } = this.#options;
-    const { log, freshness } = this.#engine;
+    const { log, readBarrier } = this.#engine;
     if (cursor === undefined) {
-      await this.#wakeup.unlessOver(freshness.fresh());
+      await this.#wakeup.unlessOver(readBarrier.wait());
       return yield* this.#states(false, "", { position: log.end, cursor: log.cursor });
     }
     let resumption = log.seek(cursor);
     if (resumption === null) {
-      await this.#wakeup.unlessOver(freshness.fresh());
+      await this.#wakeup.unlessOver(readBarrier.wait());
       resumption = log.seek(cursor);
     }
     if (resumption === null) return null;
@@ -81,8 +81,8 @@ class Reader {
   }
 
   async *#resync(): AsyncGenerator<WatchEvent, Position> {
-    const { log, freshness } = this.#engine;
-    await this.#wakeup.unlessOver(freshness.fresh());
+    const { log, readBarrier } = this.#engine;
+    await this.#wakeup.unlessOver(readBarrier.wait());
     return yield* this.#states(true, "", { position: log.end, cursor: log.cursor });
   }
 

@@ -53,7 +53,7 @@ class Round {
   }
 }
 
-export class Freshness {
+export class ReadBarrier {
   readonly #store: Store;
   readonly #clock: Clock;
   readonly #follower: FeedFollower;
@@ -66,7 +66,7 @@ export class Freshness {
   readonly #sent = new Set<Round>();
   #cancelTimer: CancelTimer | null = null;
   #timerMs = Number.POSITIVE_INFINITY;
-  #freshAtMs = Number.NEGATIVE_INFINITY;
+  #passedAtMs = Number.NEGATIVE_INFINITY;
 
   constructor(store: Store, clock: Clock, follower: FeedFollower) {
     this.#store = store;
@@ -78,21 +78,21 @@ export class Freshness {
    * Resolves once this process has seen every write acknowledged before the call; else `BackendUnavailableError`. The
    * default limit is for what no lease waits for.
    */
-  fresh(limitMs: number = MAX_CALL_MS): Promise<void> {
+  wait(limitMs: number = MAX_CALL_MS): Promise<void> {
     if (this.#next === null) this.#next = new Round();
-    const fresh = this.#next.join(limitMs);
+    const passed = this.#next.join(limitMs);
     this.#schedule();
-    return fresh;
+    return passed;
   }
 
-  /** Whether this process has ever been. */
-  get wasFresh(): boolean {
-    return this.#freshAtMs !== Number.NEGATIVE_INFINITY;
+  /** Whether a request has passed the barrier at least once. */
+  get wasPassed(): boolean {
+    return this.#passedAtMs !== Number.NEGATIVE_INFINITY;
   }
 
   /** How old what this process has seen may be at most; it grows while the machine is suspended, too. */
   ageMs(): number {
-    return this.#clock.bootMs() - this.#freshAtMs + this.#clock.bootTickMs;
+    return this.#clock.bootMs() - this.#passedAtMs + this.#clock.bootTickMs;
   }
 
   /** The next round is sent when the answer of the last is here; its members need not have seen it yet. */
@@ -140,7 +140,7 @@ export class Freshness {
         answered();
         await this.#follower.reached(revision, signal);
       });
-      this.#freshAtMs = Math.max(this.#freshAtMs, sentAtMs);
+      this.#passedAtMs = Math.max(this.#passedAtMs, sentAtMs);
       this.#serve(round);
     } catch (error) {
       for (const reader of round.readers.values()) reader.reject(asBackendError(error));

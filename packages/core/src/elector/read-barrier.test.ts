@@ -4,7 +4,7 @@ import { MemoryStore } from "../store/memory-store.js";
 import type { CallOptions, FeedItem, Revision } from "../store/store.js";
 import { VirtualClock } from "../testing/virtual-clock.js";
 import { FeedFollower } from "./feed-follower.js";
-import { Freshness } from "./freshness.js";
+import { ReadBarrier } from "./read-barrier.js";
 import { failureOf, stateOf } from "./world.test-kit.js";
 
 interface Sync {
@@ -45,18 +45,18 @@ class HandStore extends MemoryStore {
   }
 }
 
-async function setUp(): Promise<{ store: HandStore; clock: VirtualClock; freshness: Freshness }> {
+async function setUp(): Promise<{ store: HandStore; clock: VirtualClock; readBarrier: ReadBarrier }> {
   const store = new HandStore();
   const clock = new VirtualClock();
   const follower = new FeedFollower(store, clock, { snapshot: () => {}, changes: () => {} });
   follower.start();
   await clock.advance(0);
-  return { store, clock, freshness: new Freshness(store, clock, follower) };
+  return { store, clock, readBarrier: new ReadBarrier(store, clock, follower) };
 }
 
 test("one sync serves all that came before it was sent", async () => {
-  const { store, clock, freshness } = await setUp();
-  const all = Promise.all(Array.from({ length: 100 }, () => freshness.fresh(250)));
+  const { store, clock, readBarrier } = await setUp();
+  const all = Promise.all(Array.from({ length: 100 }, () => readBarrier.wait(250)));
   await clock.advance(0);
   expect(store.syncs).toHaveLength(1);
   store.reach(5);
@@ -67,10 +67,10 @@ test("one sync serves all that came before it was sent", async () => {
 });
 
 test("a read never joins a sync already sent, and all that came meanwhile share the next", async () => {
-  const { store, clock, freshness } = await setUp();
-  const early = freshness.fresh(250);
+  const { store, clock, readBarrier } = await setUp();
+  const early = readBarrier.wait(250);
   await clock.advance(0);
-  const late = [freshness.fresh(250), freshness.fresh(250)];
+  const late = [readBarrier.wait(250), readBarrier.wait(250)];
   await clock.advance(0);
   expect(store.syncs).toHaveLength(1);
   store.reach(9);
@@ -88,26 +88,26 @@ test("a read never joins a sync already sent, and all that came meanwhile share 
 });
 
 test("a read waits until the feed has reached what the sync returned", async () => {
-  const { store, clock, freshness } = await setUp();
-  const fresh = freshness.fresh(250);
+  const { store, clock, readBarrier } = await setUp();
+  const passed = readBarrier.wait(250);
   await clock.advance(0);
   store.syncs[0]?.answer(5);
   await clock.advance(0);
   store.reach(4);
   await clock.advance(0);
-  expect(await stateOf(fresh)).toBe("pending");
+  expect(await stateOf(passed)).toBe("pending");
   store.reach(5);
   await clock.advance(0);
-  expect(await stateOf(fresh)).toBe("fulfilled");
+  expect(await stateOf(passed)).toBe("fulfilled");
 });
 
 test("a sync whose feed lags does not hold up the next one", async () => {
-  const { store, clock, freshness } = await setUp();
-  const first = freshness.fresh(250);
+  const { store, clock, readBarrier } = await setUp();
+  const first = readBarrier.wait(250);
   await clock.advance(0);
   store.syncs[0]?.answer(5);
   await clock.advance(0);
-  const second = freshness.fresh(250);
+  const second = readBarrier.wait(250);
   await clock.advance(0);
   expect(store.syncs).toHaveLength(2);
   store.syncs[1]?.answer(5);
@@ -117,10 +117,10 @@ test("a sync whose feed lags does not hold up the next one", async () => {
 });
 
 test("a sync without an answer, or a feed that stands still, fails its round in time and no other", async () => {
-  const { store, clock, freshness } = await setUp();
-  const silent = failureOf(freshness.fresh(250));
+  const { store, clock, readBarrier } = await setUp();
+  const silent = failureOf(readBarrier.wait(250));
   await clock.advance(100);
-  const next = failureOf(freshness.fresh(250));
+  const next = failureOf(readBarrier.wait(250));
   await clock.advance(150);
   expect(await stateOf(silent)).toBe("fulfilled");
   expect(await silent).toBeInstanceOf(BackendUnavailableError);
@@ -130,7 +130,7 @@ test("a sync without an answer, or a feed that stands still, fails its round in 
   expect(await stateOf(next)).toBe("pending");
   await clock.advance(1);
   expect(await next).toBeInstanceOf(BackendUnavailableError);
-  const good = freshness.fresh(250);
+  const good = readBarrier.wait(250);
   await clock.advance(0);
   store.syncs[2]?.answer(0);
   await clock.advance(0);
@@ -138,13 +138,13 @@ test("a sync without an answer, or a feed that stands still, fails its round in 
 });
 
 test("a failed sync is told as the store's failure, whatever it threw", async () => {
-  const { store, clock, freshness } = await setUp();
+  const { store, clock, readBarrier } = await setUp();
   for (const [error, expected] of [
     [new ClosedError("closed"), ClosedError],
     [new Error("a driver's own"), BackendUnavailableError],
     ["not even an error", BackendUnavailableError],
   ] as const) {
-    const failure = failureOf(freshness.fresh(250));
+    const failure = failureOf(readBarrier.wait(250));
     await clock.advance(0);
     store.syncs.at(-1)?.fail(error);
     expect(await failure).toBeInstanceOf(expected);
@@ -152,31 +152,31 @@ test("a failed sync is told as the store's failure, whatever it threw", async ()
 });
 
 test("a round whose members have all gone is no unhandled failure", async () => {
-  const { store, clock, freshness } = await setUp();
-  void freshness.fresh(250);
+  const { store, clock, readBarrier } = await setUp();
+  void readBarrier.wait(250);
   await clock.advance(0);
   store.syncs[0]?.fail(new BackendUnavailableError("out"));
   await clock.advance(0);
 });
 
 test("what was seen is as old as the sending of the last sync that was reached", async () => {
-  const { store, clock, freshness } = await setUp();
-  expect(freshness.wasFresh).toBe(false);
-  const fresh = freshness.fresh(250);
+  const { store, clock, readBarrier } = await setUp();
+  expect(readBarrier.wasPassed).toBe(false);
+  const passed = readBarrier.wait(250);
   await clock.advance(30);
   store.syncs[0]?.answer(0);
   await clock.advance(0);
-  await fresh;
-  expect(freshness.wasFresh).toBe(true);
-  expect(freshness.ageMs()).toBe(30);
+  await passed;
+  expect(readBarrier.wasPassed).toBe(true);
+  expect(readBarrier.ageMs()).toBe(30);
   await clock.advance(20);
-  expect(freshness.ageMs()).toBe(50);
+  expect(readBarrier.ageMs()).toBe(50);
 });
 
 test("each reader of a round is given up at its own limit, and the round goes on for the others", async () => {
-  const { store, clock, freshness } = await setUp();
-  const short = failureOf(freshness.fresh(125));
-  const long = freshness.fresh(1000);
+  const { store, clock, readBarrier } = await setUp();
+  const short = failureOf(readBarrier.wait(125));
+  const long = readBarrier.wait(1000);
   await clock.advance(125);
   expect(await stateOf(short)).toBe("fulfilled");
   expect(await short).toBeInstanceOf(BackendUnavailableError);
@@ -188,10 +188,10 @@ test("each reader of a round is given up at its own limit, and the round goes on
 });
 
 test("a sync without an answer holds up a reader with a shorter limit no longer than that limit", async () => {
-  const { store, clock, freshness } = await setUp();
-  const long = freshness.fresh(1000);
+  const { store, clock, readBarrier } = await setUp();
+  const long = readBarrier.wait(1000);
   await clock.advance(50);
-  const short = freshness.fresh(125);
+  const short = readBarrier.wait(125);
   await clock.advance(74);
   expect(store.syncs).toHaveLength(1);
   await clock.advance(1);
@@ -203,10 +203,10 @@ test("a sync without an answer holds up a reader with a shorter limit no longer 
 });
 
 test("a round serves nobody who came after it was sent, though a later round is under way", async () => {
-  const { store, clock, freshness } = await setUp();
-  const first = freshness.fresh(1000);
+  const { store, clock, readBarrier } = await setUp();
+  const first = readBarrier.wait(1000);
   await clock.advance(0);
-  const second = freshness.fresh(125);
+  const second = readBarrier.wait(125);
   await clock.advance(125);
   expect(store.syncs).toHaveLength(2);
   store.syncs[0]?.answer(0);
