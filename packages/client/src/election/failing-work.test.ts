@@ -204,12 +204,12 @@ describe("start", () => {
   });
 });
 
-describe("A heart", () => {
+describe("A renewer", () => {
   const heldOpen = { isOpen: true, close() {} };
 
   test("that cannot be opened rejects start() before anything is campaigned for", async () => {
     const open = () => Promise.reject(new Error("no such module"));
-    const a = world.scripted("a", { heart: Object.assign(() => ({}) as never, { open }) });
+    const a = world.scripted("a", { renewer: Object.assign(() => ({}) as never, { open }) });
     expect(await failureOf(a.election.start())).toMatchObject({ message: "no such module" });
     expect(a.elector.made("campaign")).toEqual([]);
     expect(a.election.status().state).toMatchObject({ kind: "failed" });
@@ -220,7 +220,7 @@ describe("A heart", () => {
     const lease = { isInside: () => true, leftMs: () => 900, end() {} };
     const a = world.scripted("a", {
       retry: { initialBackoffMs: 200, jitter: 0 },
-      heart: Object.assign(
+      renewer: Object.assign(
         ({ broken }: { broken: (error: unknown) => void }) => ({
           lease,
           stop() {},
@@ -243,7 +243,7 @@ describe("A heart", () => {
   test("that throws when it starts gives the lease back and backs off", async () => {
     const a = world.scripted("a", {
       retry: { initialBackoffMs: 200, jitter: 0 },
-      heart: () => {
+      renewer: () => {
         throw new Error("no more threads");
       },
     });

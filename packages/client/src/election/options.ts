@@ -15,7 +15,7 @@ import {
 } from "@tenure/core";
 import type { Breaker } from "./breaker.js";
 import type { HealthChecker } from "./health.js";
-import type { HeartFactory } from "./heart.js";
+import type { LeaseRenewerFactory } from "./lease-renewer.js";
 import { parseMetadata } from "./metadata.js";
 import { defaultNodeId } from "./node-id.js";
 import type { PreparationOptions, Prepare } from "./preparation.js";
@@ -117,7 +117,7 @@ export interface ElectionOptions extends PreparationOptions {
   /** Shared by elections over one elector, so that together they ask a failing one no more than one would. */
   readonly breaker?: Breaker | undefined;
   /** Who renews: the event loop (default), or a thread of its own. */
-  readonly heart?: HeartFactory | undefined;
+  readonly renewer?: LeaseRenewerFactory | undefined;
   readonly driftRatio?: number | undefined;
   readonly clock?: Clock | undefined;
   /** 0 to 1. */
@@ -165,7 +165,7 @@ export interface ParsedElection {
   readonly metrics: ElectionMetrics;
   readonly tracer: Tracer | null;
   readonly breaker: Breaker | null;
-  readonly heart: HeartFactory | null;
+  readonly renewer: LeaseRenewerFactory | null;
   readonly driftRatio: number;
   readonly clock: Clock;
   readonly random: () => number;
@@ -199,7 +199,7 @@ const KNOWN: readonly (keyof ElectionOptions)[] = [
   "metrics",
   "tracer",
   "breaker",
-  "heart",
+  "renewer",
   "driftRatio",
   "clock",
   "random",
@@ -240,8 +240,8 @@ export function parseElection(given: ElectionOptions): ParsedElection {
   const leaseMs = Math.floor(ttlMs * (1 - driftRatio));
   checkStopMargin(stopMarginMs, leaseMs, heartbeatIntervalMs + connectionTimeoutMs);
   const clock = given.clock ?? systemClock;
-  const heart = checkFunction(given.heart, "heart");
-  heart?.check?.({ heartbeatIntervalMs, clock });
+  const renewer = checkFunction(given.renewer, "renewer");
+  renewer?.check?.({ heartbeatIntervalMs, clock });
   return Object.freeze({
     groupId: checkId(given.groupId, "groupId"),
     nodeId: checkId(given.nodeId ?? defaultNodeId(), "nodeId"),
@@ -273,7 +273,7 @@ export function parseElection(given: ElectionOptions): ParsedElection {
     metrics: checkMetrics(given.metrics),
     tracer: checkTracer(given.tracer),
     breaker: given.breaker ?? null,
-    heart,
+    renewer,
     driftRatio,
     clock,
     random: given.random ?? Math.random,

@@ -37,7 +37,7 @@ type SharedOptions = Pick<
   | "logger"
   | "metrics"
   | "tracer"
-  | "heart"
+  | "renewer"
   | "driftRatio"
   | "clock"
   | "random"
@@ -127,7 +127,7 @@ const SHARED: readonly (keyof SharedOptions)[] = [
   "logger",
   "metrics",
   "tracer",
-  "heart",
+  "renewer",
   "driftRatio",
   "clock",
   "random",

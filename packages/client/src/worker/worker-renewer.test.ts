@@ -3,7 +3,7 @@ import { VirtualClock } from "@tenure/core/testing";
 import { afterAll, describe, expect, test } from "vitest";
 import { Election } from "../election/election.js";
 import type { ElectionOptions } from "../election/options.js";
-import { workerHeart, type WorkerHeartOptions } from "./worker-heart.js";
+import { workerRenewer, type WorkerRenewerOptions } from "./worker-renewer.js";
 
 const http = { endpoints: ["http://127.0.0.1:7420"] };
 const elector = StoreElector.open({ store: new MemoryStore() });
@@ -13,7 +13,7 @@ function election(options: Partial<ElectionOptions>): Election {
   return new Election(elector, { groupId: "g", nodeId: "a", ttlMs: 1000, ...options });
 }
 
-describe("a heart in a thread of its own refuses", () => {
+describe("a renewer in a thread of its own refuses", () => {
   const cases: readonly [string, unknown, string][] = [
     ["no options", undefined, "options must be an object"],
     ["unknown ones", { elector: http, stallLimitMs: 1000, stall: 1 }, "stall is not known here"],
@@ -32,19 +32,19 @@ describe("a heart in a thread of its own refuses", () => {
     ],
   ];
   test.each(cases)("%s", (_, given, problem) => {
-    expect(() => workerHeart(given as WorkerHeartOptions)).toThrow(problem);
+    expect(() => workerRenewer(given as WorkerRenewerOptions)).toThrow(problem);
   });
 
   test("a limit that signs of life could miss, when the election is made, naming both", () => {
-    const heart = workerHeart({ elector: http, stallLimitMs: 400 });
-    expect(() => election({ heart, heartbeatIntervalMs: 200 })).toThrow(
+    const renewer = workerRenewer({ elector: http, stallLimitMs: 400 });
+    expect(() => election({ renewer, heartbeatIntervalMs: 200 })).toThrow(
       "stallLimitMs is 400 and must be more than twice heartbeatIntervalMs, which is 200",
     );
-    expect(() => election({ heart, heartbeatIntervalMs: 199, clock: systemClock })).not.toThrow();
+    expect(() => election({ renewer, heartbeatIntervalMs: 199, clock: systemClock })).not.toThrow();
   });
 
   test("a clock that no thread could have", () => {
-    const heart = workerHeart({ elector: http, stallLimitMs: 10_000 });
-    expect(() => election({ heart, clock: new VirtualClock() })).toThrow("clock must be the system's");
+    const renewer = workerRenewer({ elector: http, stallLimitMs: 10_000 });
+    expect(() => election({ renewer, clock: new VirtualClock() })).toThrow("clock must be the system's");
   });
 });

@@ -1,10 +1,10 @@
 import type { Clock, Elector } from "@tenure/core";
-import { LocalHeart } from "../election/heart.js";
+import { LocalRenewer } from "../election/lease-renewer.js";
 import { codeOf, messageOf } from "../election/retry.js";
 import type { LeadOrder, TermMessage } from "./messages.js";
 import { LAPSED, LED, NOT_LEADER, TermMemory } from "./term-memory.js";
 
-export interface ThreadHeartParts {
+export interface ThreadRenewerParts {
   readonly id: number;
   readonly order: LeadOrder;
   readonly elector: Elector;
@@ -15,24 +15,24 @@ export interface ThreadHeartParts {
 }
 
 /**
- * In the thread that renews: the heart of one term that another thread leads. It renews while that thread shows that it
+ * In the thread that renews: the renewer of one term that another thread leads. It renews while that thread shows that it
  * lives. It never resigns: work that has stalled has not ended.
  */
-export class ThreadHeart {
-  readonly #parts: ThreadHeartParts;
+export class ThreadRenewer {
+  readonly #parts: ThreadRenewerParts;
   readonly #memory: TermMemory;
-  readonly #heart: LocalHeart;
+  readonly #renewer: LocalRenewer;
 
-  constructor(parts: ThreadHeartParts) {
+  constructor(parts: ThreadRenewerParts) {
     const { id, order, elector, clock, random, tell } = parts;
     this.#parts = parts;
     this.#memory = new TermMemory(order.memory);
-    this.#heart = new LocalHeart({
+    this.#renewer = new LocalRenewer({
       ...order,
       elector,
       clock,
       random,
-      mayBeat: () => Promise.resolve(this.#mayBeat()),
+      mayRenew: () => Promise.resolve(this.#mayRenew()),
       renewed: (answer, seconds) => {
         this.#publish();
         tell({ kind: "renewed", id, answer, seconds });
@@ -50,14 +50,14 @@ export class ThreadHeart {
   }
 
   start(): void {
-    if (!this.#heart.start()) this.#end(LAPSED);
+    if (!this.#renewer.start()) this.#end(LAPSED);
   }
 
   stop(): void {
-    this.#heart.stop();
+    this.#renewer.stop();
   }
 
-  #mayBeat(): boolean {
+  #mayRenew(): boolean {
     const { sign, state } = this.#memory;
     if (state !== LED) {
       this.stop();
@@ -66,7 +66,7 @@ export class ThreadHeart {
     sign.read();
     const { clock, order } = this.#parts;
     const hasStalled = clock.monotonicMs() - sign.first >= order.stallLimitMs;
-    if (hasStalled || !this.#heart.lease.isInside()) {
+    if (hasStalled || !this.#renewer.lease.isInside()) {
       this.#end(LAPSED);
       return false;
     }
@@ -83,7 +83,7 @@ export class ThreadHeart {
     const { clock } = this.#parts;
     const monotonicMs = clock.monotonicMs();
     const bootMs = clock.bootMs();
-    const leftMs = this.#heart.lease.leftMs();
+    const leftMs = this.#renewer.lease.leftMs();
     this.#memory.deadline.write(monotonicMs + leftMs, bootMs + leftMs);
   }
 }

@@ -1,17 +1,17 @@
-/** What runs in the thread that renews: an elector of its own, and a heart for each term that it is given. */
+/** What runs in the thread that renews: an elector of its own, and a renewer for each term that it is given. */
 import { parentPort, workerData } from "node:worker_threads";
 import { sleep, systemClock } from "@tenure/core";
 import { machineClock } from "./machine-clock.js";
 import type { FromThread, ToThread } from "./messages.js";
 import { type ElectorDescription, openElector } from "./thread-elector.js";
-import { ThreadHeart } from "./thread-heart.js";
+import { ThreadRenewer } from "./thread-renewer.js";
 
 /** An elector that does not close by then is left as it is. */
 const CLOSING_MS = 5000;
 
 const port = parentPort;
 if (port === null) throw new Error("this runs in a thread of its own");
-const hearts = new Map<number, ThreadHeart>();
+const renewers = new Map<number, ThreadRenewer>();
 // If it fails, the thread ends with its error.
 const opening = openElector(workerData as ElectorDescription);
 void opening.then(() => port.postMessage({ kind: "opened" } satisfies FromThread));
@@ -22,7 +22,7 @@ async function take(message: ToThread): Promise<void> {
     case "lead": {
       const { id, order } = message;
       const tell = (told: FromThread) => port?.postMessage(told);
-      const heart = new ThreadHeart({
+      const renewer = new ThreadRenewer({
         id,
         order,
         elector: await opening,
@@ -30,14 +30,14 @@ async function take(message: ToThread): Promise<void> {
         random: Math.random,
         tell,
       });
-      hearts.set(id, heart);
-      heart.start();
+      renewers.set(id, renewer);
+      renewer.start();
       return;
     }
     case "stop":
       await opening;
-      hearts.get(message.id)?.stop();
-      hearts.delete(message.id);
+      renewers.get(message.id)?.stop();
+      renewers.delete(message.id);
       return;
     case "close":
       await Promise.race([opening.then((elector) => elector.close()), sleep(systemClock, CLOSING_MS)]);

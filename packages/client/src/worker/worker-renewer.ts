@@ -16,13 +16,19 @@ import {
   sleep,
   systemClock,
 } from "@tenure/core";
-import type { Heart, HeartFactory, HeartHold, HeartOptions, HeartParts } from "../election/heart.js";
-import { HeartThread } from "./heart-thread.js";
+import type {
+  LeaseRenewer,
+  LeaseRenewerFactory,
+  LeaseRenewerHold,
+  LeaseRenewerOptions,
+  LeaseRenewerParts,
+} from "../election/lease-renewer.js";
+import { RenewalThread } from "./renewal-thread.js";
 import { SharedLease } from "./shared-lease.js";
 import { type ElectorDescription, parseDescription } from "./thread-elector.js";
 
-/** Options of `workerHeart`. */
-export interface WorkerHeartOptions {
+/** Options of `workerRenewer`. */
+export interface WorkerRenewerOptions {
   /** From what the thread opens the elector that it renews with. */
   readonly elector: ElectorDescription;
   /** So long may this thread be held up. A stalled leader blocks its group for as long, and a ttl more. */
@@ -32,23 +38,26 @@ export interface WorkerHeartOptions {
 const LONGEST_MS = 3_600_000;
 
 /**
- * One thread for all elections that are given the same heart. It runs from the start of the first of them to the end of the
+ * One thread for all elections that are given the same renewer. It runs from the start of the first of them to the end of the
  * last, so that it is ready when one of them wins.
  */
-export function workerHeart(given: WorkerHeartOptions): HeartFactory {
+export function workerRenewer(given: WorkerRenewerOptions): LeaseRenewerFactory {
   if (!isObject(given)) throw new InvalidRequestError("options", "must be an object");
   checkKeys(given, "", ["elector", "stallLimitMs"]);
   const elector = parseDescription(given.elector);
   const stallLimitMs = checkInteger(given.stallLimitMs, "stallLimitMs", 1, LONGEST_MS);
   const threads = new SharedThread(elector);
-  return Object.assign((parts: HeartParts) => new WorkerHeart(parts, stallLimitMs, () => threads.current()), {
-    open: () => threads.open(),
-    check: (options: HeartOptions) => checkRelations(stallLimitMs, options),
-  });
+  return Object.assign(
+    (parts: LeaseRenewerParts) => new WorkerRenewer(parts, stallLimitMs, () => threads.current()),
+    {
+      open: () => threads.open(),
+      check: (options: LeaseRenewerOptions) => checkRelations(stallLimitMs, options),
+    },
+  );
 }
 
 /** A sign of life takes up to two heartbeats: one to come, and nearly one for the health check before it. */
-function checkRelations(stallLimitMs: number, { heartbeatIntervalMs, clock }: HeartOptions): void {
+function checkRelations(stallLimitMs: number, { heartbeatIntervalMs, clock }: LeaseRenewerOptions): void {
   if (stallLimitMs <= 2 * heartbeatIntervalMs) {
     throw new InvalidRequestError(
       "stallLimitMs",
@@ -60,22 +69,22 @@ function checkRelations(stallLimitMs: number, { heartbeatIntervalMs, clock }: He
   }
 }
 
-/** The thread of one heart, counted by the elections that hold it open. */
+/** The thread of one renewer, counted by the elections that hold it open. */
 class SharedThread {
   readonly #elector: ElectorDescription;
-  #thread: HeartThread | null = null;
+  #thread: RenewalThread | null = null;
   #holds = 0;
 
   constructor(elector: ElectorDescription) {
     this.#elector = elector;
   }
 
-  current(): HeartThread {
-    if (this.#thread === null || !this.#thread.isOpen) this.#thread = new HeartThread(this.#elector);
+  current(): RenewalThread {
+    if (this.#thread === null || !this.#thread.isOpen) this.#thread = new RenewalThread(this.#elector);
     return this.#thread;
   }
 
-  async open(): Promise<HeartHold> {
+  async open(): Promise<LeaseRenewerHold> {
     const thread = this.current();
     this.#holds += 1;
     let isHeld = true;
@@ -100,14 +109,14 @@ class SharedThread {
   }
 }
 
-class WorkerHeart implements Heart {
+class WorkerRenewer implements LeaseRenewer {
   readonly lease: SharedLease;
-  readonly #parts: HeartParts;
+  readonly #parts: LeaseRenewerParts;
   readonly #stallLimitMs: number;
-  readonly #thread: () => HeartThread;
+  readonly #thread: () => RenewalThread;
   readonly #stopping = new AbortController();
 
-  constructor(parts: HeartParts, stallLimitMs: number, thread: () => HeartThread) {
+  constructor(parts: LeaseRenewerParts, stallLimitMs: number, thread: () => RenewalThread) {
     const { renewal, clock, driftRatio, notLeader } = parts;
     this.#parts = parts;
     this.#stallLimitMs = stallLimitMs;
@@ -141,11 +150,11 @@ class WorkerHeart implements Heart {
   }
 
   async #showLife(): Promise<never> {
-    const { clock, heartbeatIntervalMs, mayBeat } = this.#parts;
+    const { clock, heartbeatIntervalMs, mayRenew } = this.#parts;
     const { signal } = this.#stopping;
     for (;;) {
       await sleep(clock, heartbeatIntervalMs, signal);
-      const isFit = await mayBeat();
+      const isFit = await mayRenew();
       signal.throwIfAborted();
       this.lease.sign(isFit);
     }

@@ -2,12 +2,12 @@ import { Worker } from "node:worker_threads";
 import { HeartThreadError, ThreadRenewalError } from "./errors.js";
 import type { FromThread, LeadOrder, ToThread } from "./messages.js";
 import type { ElectorDescription } from "./thread-elector.js";
-import type { HeartParts } from "../election/heart.js";
+import type { LeaseRenewerParts } from "../election/lease-renewer.js";
 
-export type Tenant = Pick<HeartParts, "renewed" | "notLeader" | "failed" | "broken">;
+export type Tenant = Pick<LeaseRenewerParts, "renewed" | "notLeader" | "failed" | "broken">;
 
 /** The thread that renews, for any number of terms, until it is closed. */
-export class HeartThread {
+export class RenewalThread {
   /** Resolves when its elector is open; rejects if the thread fails before. */
   readonly opened: Promise<void>;
   readonly #worker: Worker;
@@ -23,8 +23,8 @@ export class HeartThread {
       this.#settle = { open: resolve, fail: reject };
     });
     this.opened.catch(() => {});
-    this.#worker = new Worker(new URL("./heart-thread-main.js", import.meta.url), {
-      name: "tenure-heart",
+    this.#worker = new Worker(new URL("./renewal-thread-main.js", import.meta.url), {
+      name: "tenure-renewal",
       workerData: elector,
     });
     this.#worker.on("message", (message: FromThread) => this.#take(message));

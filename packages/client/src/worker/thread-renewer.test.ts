@@ -15,7 +15,7 @@ import { parseRetry } from "../election/options.js";
 import type { TermMessage } from "./messages.js";
 import { SharedLease } from "./shared-lease.js";
 import { LAPSED, LED, NOT_LEADER } from "./term-memory.js";
-import { ThreadHeart } from "./thread-heart.js";
+import { ThreadRenewer } from "./thread-renewer.js";
 
 const TTL_MS = 1000;
 const BEAT_MS = 200;
@@ -25,7 +25,7 @@ interface Scene {
   readonly world: VirtualClock;
   readonly elector: StoreElector;
   readonly lease: SharedLease;
-  readonly heart: ThreadHeart;
+  readonly renewer: ThreadRenewer;
   readonly told: TermMessage[];
   readonly renewals: number[];
   /** Time passes while the thread that acts gives its signs. */
@@ -67,7 +67,7 @@ async function led(): Promise<Scene> {
       return elector.renew(request);
     },
   } as Elector;
-  const heart = new ThreadHeart({
+  const renewer = new ThreadRenewer({
     id: 3,
     order: {
       memory: lease.memory.buffer,
@@ -84,15 +84,15 @@ async function led(): Promise<Scene> {
     random: () => 1,
     tell: (message) => void told.push(message),
   });
-  heart.start();
-  undo.unshift(async () => heart.stop());
+  renewer.start();
+  undo.unshift(async () => renewer.stop());
   const live = async (ms: number) => {
     for (let passedMs = 0; passedMs < ms; passedMs += BEAT_MS) {
       lease.sign(true);
       await world.advance(BEAT_MS);
     }
   };
-  return Object.assign(scene, { world, elector, lease, heart, told, renewals, live });
+  return Object.assign(scene, { world, elector, lease, renewer, told, renewals, live });
 }
 
 describe("the thread that renews", () => {

@@ -1,7 +1,7 @@
 import type { CancelTimer } from "@tenure/core";
 import { VirtualClock } from "@tenure/core/testing";
 import { expect, test } from "vitest";
-import { Pulse } from "./pulse.js";
+import { RenewalTimer } from "./renewal-timer.js";
 
 /** Knows how many of its timers are still to fire. */
 class CountingClock extends VirtualClock {
@@ -23,12 +23,12 @@ class CountingClock extends VirtualClock {
 
 const never = new AbortController().signal;
 
-test("all that wait for the next beat hear it at the same moment, by one timer", async () => {
+test("all callers that wait for the next tick are woken at the same time, by one timer", async () => {
   const clock = new CountingClock();
-  const pulse = Pulse.of(clock, 100);
+  const timer = RenewalTimer.of(clock, 100);
   const heard: number[] = [];
   for (let i = 0; i < 10; i++) {
-    void pulse.next(never).then(() => heard.push(clock.monotonicMs() % 100));
+    void timer.next(never).then(() => heard.push(clock.monotonicMs() % 100));
     await clock.advance(7);
   }
   expect(clock.pending.size).toBe(1);
@@ -38,27 +38,27 @@ test("all that wait for the next beat hear it at the same moment, by one timer",
   expect(clock.pending.size).toBe(0);
 });
 
-test("elections with the same interval share a pulse, others do not, and no clock has another's", () => {
+test("elections with the same interval share a timer, others do not, and no clock has another's", () => {
   const clock = new VirtualClock();
-  expect(Pulse.of(clock, 100)).toBe(Pulse.of(clock, 100));
-  expect(Pulse.of(clock, 200)).not.toBe(Pulse.of(clock, 100));
-  expect(Pulse.of(new VirtualClock(), 100)).not.toBe(Pulse.of(clock, 100));
+  expect(RenewalTimer.of(clock, 100)).toBe(RenewalTimer.of(clock, 100));
+  expect(RenewalTimer.of(clock, 200)).not.toBe(RenewalTimer.of(clock, 100));
+  expect(RenewalTimer.of(new VirtualClock(), 100)).not.toBe(RenewalTimer.of(clock, 100));
 });
 
-test("who leaves does not hear it, takes nobody with it, and the last one takes the timer along", async () => {
+test("a caller that leaves is not woken, the others are, and the timer is cancelled when the last one leaves", async () => {
   const clock = new CountingClock();
-  const pulse = Pulse.of(clock, 100);
+  const timer = RenewalTimer.of(clock, 100);
   const leaving = new AbortController();
   const reason = new Error("the leadership has ended");
-  const left = pulse.next(leaving.signal);
-  const stayed = pulse.next(never);
+  const left = timer.next(leaving.signal);
+  const stayed = timer.next(never);
   leaving.abort(reason);
   await expect(left).rejects.toBe(reason);
-  await expect(pulse.next(leaving.signal)).rejects.toBe(reason);
+  await expect(timer.next(leaving.signal)).rejects.toBe(reason);
   await clock.advance(100);
   await stayed;
   const last = new AbortController();
-  const alone = pulse.next(last.signal);
+  const alone = timer.next(last.signal);
   expect(clock.pending.size).toBe(1);
   last.abort(reason);
   await expect(alone).rejects.toBe(reason);

@@ -4,8 +4,8 @@ import { type CancelTimer, type Clock, onAbort } from "@tenure/core";
  * The moments at which all elections of a process with the same interval send their heartbeats, by one timer for all: a thousand
  * of their own would fire one after the other over several milliseconds, and their renewals go out in as many requests.
  */
-export class Pulse {
-  static readonly #ofClocks = new WeakMap<Clock, Map<number, Pulse>>();
+export class RenewalTimer {
+  static readonly #ofClocks = new WeakMap<Clock, Map<number, RenewalTimer>>();
   readonly #clock: Clock;
   readonly #intervalMs: number;
   readonly #waiting = new Set<() => void>();
@@ -16,11 +16,11 @@ export class Pulse {
     this.#intervalMs = intervalMs;
   }
 
-  static of(clock: Clock, intervalMs: number): Pulse {
-    const pulses = Pulse.#ofClocks.get(clock) ?? new Map<number, Pulse>();
-    const pulse = pulses.get(intervalMs) ?? new Pulse(clock, intervalMs);
-    Pulse.#ofClocks.set(clock, pulses.set(intervalMs, pulse));
-    return pulse;
+  static of(clock: Clock, intervalMs: number): RenewalTimer {
+    const timers = RenewalTimer.#ofClocks.get(clock) ?? new Map<number, RenewalTimer>();
+    const timer = timers.get(intervalMs) ?? new RenewalTimer(clock, intervalMs);
+    RenewalTimer.#ofClocks.set(clock, timers.set(intervalMs, timer));
+    return timer;
   }
 
   /** On a grid of the clock, whoever asks and whenever. */
@@ -31,28 +31,28 @@ export class Pulse {
   next(signal: AbortSignal): Promise<void> {
     return new Promise((resolve, reject) => {
       if (signal.aborted) return reject(signal.reason as Error);
-      const beat = () => {
+      const wake = () => {
         stopListening();
         resolve();
       };
       const stopListening = onAbort(signal, () => {
-        this.#leave(beat);
+        this.#leave(wake);
         reject(signal.reason as Error);
       });
-      this.#waiting.add(beat);
-      this.#cancel ??= this.#clock.after(this.untilNextMs(), () => this.#beat());
+      this.#waiting.add(wake);
+      this.#cancel ??= this.#clock.after(this.untilNextMs(), () => this.#fire());
     });
   }
 
-  #beat(): void {
+  #fire(): void {
     this.#cancel = null;
-    const beats = [...this.#waiting];
+    const waiting = [...this.#waiting];
     this.#waiting.clear();
-    for (const beat of beats) beat();
+    for (const wake of waiting) wake();
   }
 
-  #leave(beat: () => void): void {
-    this.#waiting.delete(beat);
+  #leave(wake: () => void): void {
+    this.#waiting.delete(wake);
     if (this.#waiting.size > 0) return;
     this.#cancel?.();
     this.#cancel = null;

@@ -18,11 +18,11 @@ import { callWithin } from "./call-within.js";
 import { ENDED } from "./ended.js";
 import { type Lease, LocalLease } from "./lease.js";
 import type { ParsedRetry } from "./options.js";
-import { Pulse } from "./pulse.js";
+import { RenewalTimer } from "./renewal-timer.js";
 import { Backoff } from "./retry.js";
 
 /** One is made for each lease that was won, and started only if that term is to be led. */
-export interface Heart {
+export interface LeaseRenewer {
   readonly lease: Lease;
   /** False if the lease that was won is over already. */
   start(): boolean;
@@ -30,7 +30,7 @@ export interface Heart {
   stop(): void;
 }
 
-export interface HeartParts {
+export interface LeaseRenewerParts {
   readonly elector: Elector;
   readonly renewal: RenewRequest;
   /** When the campaign that won was sent, and how long it waited. */
@@ -42,7 +42,7 @@ export interface HeartParts {
   readonly clock: Clock;
   readonly random: () => number;
   /** Asked before each heartbeat; no renewal is sent unless it says yes. */
-  readonly mayBeat: () => Promise<boolean>;
+  readonly mayRenew: () => Promise<boolean>;
   readonly renewed: (answer: Extract<RenewResult, { kind: "renewed" }>, seconds: number) => void;
   readonly notLeader: () => void;
   /** `repeated`: between two heartbeats, after one that failed. */
@@ -51,26 +51,26 @@ export interface HeartParts {
   readonly broken: (error: unknown) => void;
 }
 
-/** What an election is made with, as far as a heart may object to it. */
-export interface HeartOptions {
+/** What an election is made with, as far as a renewer may object to it. */
+export interface LeaseRenewerOptions {
   readonly heartbeatIntervalMs: number;
   readonly clock: Clock;
 }
 
-/** What a heart factory keeps open while an election that uses it runs. */
-export interface HeartHold {
+/** What a renewer factory keeps open while an election that uses it runs. */
+export interface LeaseRenewerHold {
   /** False when it has failed, and must be opened again before the next campaign. */
   readonly isOpen: boolean;
   close(): void;
 }
 
-/** What the option `heart` takes: makes the part that renews the lease. `workerHeart` returns one. */
-export interface HeartFactory {
-  (parts: HeartParts): Heart;
-  /** Opens what its hearts need, before the first campaign of an election. Rejects if that cannot be done. */
-  readonly open?: (() => Promise<HeartHold>) | undefined;
+/** What the option `renewer` takes: makes the part that renews the lease. `workerRenewer` returns one. */
+export interface LeaseRenewerFactory {
+  (parts: LeaseRenewerParts): LeaseRenewer;
+  /** Opens what its renewers need, before the first campaign of an election. Rejects if that cannot be done. */
+  readonly open?: (() => Promise<LeaseRenewerHold>) | undefined;
   /** Throws what is wrong with the options; called when the election is made, before it can win anything. */
-  readonly check?: ((options: HeartOptions) => void) | undefined;
+  readonly check?: ((options: LeaseRenewerOptions) => void) | undefined;
 }
 
 /** Of the ttl: what has not been answered then is as good as lost. No service takes longer over a renewal. */
@@ -80,25 +80,25 @@ const ANSWER_SHARE = 1 / 3;
 const MOST_UNDER_WAY = 2;
 
 /** On the event loop of this process. */
-export class LocalHeart implements Heart {
+export class LocalRenewer implements LeaseRenewer {
   readonly lease: LocalLease;
-  readonly #parts: HeartParts;
-  readonly #pulse: Pulse;
+  readonly #parts: LeaseRenewerParts;
+  readonly #timer: RenewalTimer;
   readonly #backoff: Backoff;
   readonly #stopping = new AbortController();
   /** Renewals that may still be answered. */
   #underWay = 0;
 
-  constructor(parts: HeartParts) {
+  constructor(parts: LeaseRenewerParts) {
     this.#parts = parts;
-    this.#pulse = Pulse.of(parts.clock, parts.heartbeatIntervalMs);
+    this.#timer = RenewalTimer.of(parts.clock, parts.heartbeatIntervalMs);
     this.#backoff = new Backoff(parts.retry, parts.random);
     this.lease = new LocalLease(parts.renewal.term, parts.clock, parts.driftRatio);
   }
 
   start(): boolean {
     if (!this.lease.extend(this.#parts.won)) return false;
-    this.#beat().catch((error: unknown) => {
+    this.#run().catch((error: unknown) => {
       if (!this.#stopping.signal.aborted) this.#parts.broken(error);
     });
     return true;
@@ -108,18 +108,18 @@ export class LocalHeart implements Heart {
     this.#stopping.abort(ENDED);
   }
 
-  async #beat(): Promise<never> {
-    const { clock, mayBeat } = this.#parts;
+  async #run(): Promise<never> {
+    const { clock, mayRenew } = this.#parts;
     const { signal } = this.#stopping;
     for (;;) {
-      await this.#pulse.next(signal);
-      if (!(await mayBeat())) continue;
+      await this.#timer.next(signal);
+      if (!(await mayRenew())) continue;
       signal.throwIfAborted();
       if (await this.#renew(false)) continue;
       // Only what has failed is repeated; what may still be answered is waited for.
       while (this.#underWay === 0) {
         const pauseMs = this.#backoff.next();
-        if (pauseMs >= this.#pulse.untilNextMs()) break;
+        if (pauseMs >= this.#timer.untilNextMs()) break;
         await sleep(clock, pauseMs, signal);
         if (await this.#renew(true)) break;
       }
