@@ -18,7 +18,7 @@ export interface SpreadOptions {
   readonly group: string;
   /** How much falls to this process compared to the others; 1 by default. */
   readonly weight?: number | undefined;
-  /** How many processes can take part; the same in all of them. One more waits for a seat. 32 by default. */
+  /** How many processes can take part; the same in all of them. One more waits for a member lease. 32 by default. */
   readonly mostMembers?: number | undefined;
 }
 
@@ -96,7 +96,7 @@ export interface ParsedRole {
 }
 
 export interface ParsedSpread {
-  readonly seats: readonly string[];
+  readonly memberLeases: readonly string[];
   readonly weight: number;
 }
 
@@ -168,9 +168,9 @@ function parseSpread(given: SpreadOptions): ParsedSpread {
   if (!isObject(given)) throw new InvalidRequestError("spread", "must be an object");
   checkKeys(given, "spread", ["group", "weight", "mostMembers"]);
   const { group, weight, mostMembers } = given as SpreadOptions;
-  const seats = checkInteger(mostMembers ?? 32, "spread.mostMembers", 1, 1000);
+  const members = checkInteger(mostMembers ?? 32, "spread.mostMembers", 1, 1000);
   return {
-    seats: Array.from({ length: seats }, (_, index) =>
+    memberLeases: Array.from({ length: members }, (_, index) =>
       checkId(`${checkId(group, "spread.group")}/${index}`, "spread.group"),
     ),
     weight: checkNumber(weight ?? 1, "spread.weight", 0.001, 1000),

@@ -74,7 +74,7 @@ test("weights and bounds are known to all", async () => {
   expect([load(a), load(b)]).toEqual([45, 15]);
 });
 
-test("a process that finds no seat takes nothing until there is one", async () => {
+test("a process that finds no free member lease takes nothing until there is one", async () => {
   const four = [join("a"), join("b"), join("c"), join("d")];
   await settle(...four);
   const e = join("e");

@@ -1,15 +1,15 @@
 import { onAbort } from "@tenure/core";
 
-/** Lets so many through at once; the others wait, first come first served. */
-export class Turnstile {
+/** Runs at most `maxAtOnce` calls at once; the others wait, first come first served. */
+export class Semaphore {
   #free: number;
   readonly #waiting = new Set<() => void>();
 
-  constructor(mostAtOnce: number) {
-    this.#free = mostAtOnce;
+  constructor(maxAtOnce: number) {
+    this.#free = maxAtOnce;
   }
 
-  async pass<T>(signal: AbortSignal | undefined, work: () => Promise<T>): Promise<T> {
+  async run<T>(signal: AbortSignal | undefined, work: () => Promise<T>): Promise<T> {
     await this.#enter(signal);
     try {
       return await work();

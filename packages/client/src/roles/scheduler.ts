@@ -1,12 +1,12 @@
 /**
- * Sees to it that this process stands for what falls to it and gives up what does not: looks at the board and the members,
+ * Sees to it that this process stands for what falls to it and gives up what does not: looks at the leaders and the members,
  * makes a plan, carries it out, and looks again whenever anything has changed.
  */
 import type { CancelTimer, Elector } from "@tenure/core";
 import { Election } from "../election/election.js";
 import type { Mandate } from "../election/state.js";
-import { Board } from "./board.js";
-import { BoardElector } from "./board-elector.js";
+import { LeaderCache } from "./leader-cache.js";
+import { CachedElector } from "./cached-elector.js";
 import { Fitness } from "./fitness.js";
 import { Membership } from "./membership.js";
 import type { ParsedManager, ParsedRole } from "./options.js";
@@ -17,7 +17,7 @@ import { RoleSets } from "./role-sets.js";
 import type { RoleDemoteReason, RoleMember } from "./state.js";
 
 /** What the manager is told. */
-export interface ConductorListener {
+export interface SchedulerListener {
   /** The user's hook. Rejects if it failed, and the role is to be given up. */
   promoted(role: string, mandate: Mandate, signal: AbortSignal): Promise<void>;
   /** The user's hook; never rejects. */
@@ -37,11 +37,11 @@ const REST_PER_PATIENCE = 2;
 /** News come in bursts: what follows within this time is part of the same plan. */
 const PLAN_MS = 5;
 
-export class Conductor {
+export class Scheduler {
   readonly roles: Map<string, Role>;
-  readonly board: Board;
+  readonly leaders: LeaderCache;
   readonly #options: ParsedManager;
-  readonly #listener: ConductorListener;
+  readonly #listener: SchedulerListener;
   readonly #graph: RoleGraph;
   readonly #sets: RoleSets;
   readonly #membership: Membership | null;
@@ -62,7 +62,7 @@ export class Conductor {
   #cancelPlan: CancelTimer = () => {};
   #planAtMs = Number.POSITIVE_INFINITY;
   #seeking = 0;
-  #isSitting = false;
+  #hasJoined = false;
   #isStopping = false;
   #share = 0;
   #settled = (): void => {};
@@ -72,16 +72,16 @@ export class Conductor {
     elector: Elector,
     options: ParsedManager,
     specs: ReadonlyMap<string, ParsedRole>,
-    listener: ConductorListener,
+    listener: SchedulerListener,
   ) {
     this.#options = options;
     this.#listener = listener;
     this.#graph = new RoleGraph(specs);
     this.#unitsByRole = new Map(this.#graph.units.flatMap((unit) => unit.names.map((name) => [name, unit])));
-    const seats = options.spread?.seats ?? [];
-    this.board = new Board({
+    const memberLeases = options.spread?.memberLeases ?? [];
+    this.leaders = new LeaderCache({
       elector,
-      groupIds: [...seats, ...[...specs.values()].map(({ groupId }) => groupId)],
+      groupIds: [...memberLeases, ...[...specs.values()].map(({ groupId }) => groupId)],
       options: options.election,
       changed: (groupId) => this.#groupChanged(groupId),
       contact: (_, error) => {
@@ -89,7 +89,7 @@ export class Conductor {
         if (error !== null) this.#soon();
       },
     });
-    this.#elector = new BoardElector(elector, this.board);
+    this.#elector = new CachedElector(elector, this.leaders);
     this.roles = new Map(this.#graph.order.map((name) => [name, this.#role(specs.get(name) as ParsedRole)]));
     this.#planned = this.#graph.units.filter((unit) => !this.#waits(unit));
     this.#intricate = this.#graph.units.filter((unit) => unit.names.length > 1 || this.#waits(unit));
@@ -97,7 +97,7 @@ export class Conductor {
     this.#sets = new RoleSets(
       {
         options,
-        isVacant: ({ spec }) => this.board.isVacant(spec.groupId),
+        isVacant: ({ spec }) => this.leaders.isVacant(spec.groupId),
         givenUp: (set) => listener.setGivenUp(set),
       },
       this.roles.values(),
@@ -112,7 +112,7 @@ export class Conductor {
         ? null
         : new Membership({
             elector: this.#elector,
-            board: this.board,
+            leaders: this.leaders,
             options,
             spread: options.spread,
             changed: () => this.#membersChanged(),
@@ -134,7 +134,7 @@ export class Conductor {
 
   /** Resolves when everything was stood for once that falls to this process, or could not be; at once if it is unhealthy. */
   start(): Promise<void> {
-    this.board.start();
+    this.leaders.start();
     void this.#fitness.run(this.#checking.signal);
     return new Promise((resolve) => {
       this.#settled = resolve;
@@ -148,7 +148,7 @@ export class Conductor {
     this.#checking.abort();
     this.#cancelPlan();
     await Promise.all([this.#membership?.stop(), this.#releaseAll("stopped")]);
-    await this.board.stop();
+    await this.leaders.stop();
     this.#settled();
   }
 
@@ -161,7 +161,7 @@ export class Conductor {
     this.#unitsByRole.set(spec.name, unit);
     if (this.#waits(unit)) this.#intricate = [...this.#intricate, unit];
     else this.#planned = [...this.#planned, unit];
-    this.board.add(spec.groupId);
+    this.leaders.add(spec.groupId);
     this.#soon();
   }
 
@@ -177,7 +177,7 @@ export class Conductor {
     this.#unitsByRole.delete(name);
     this.#planUnits.delete(name);
     this.#strays.delete(name);
-    await this.board.remove(role.spec.groupId);
+    await this.leaders.remove(role.spec.groupId);
     this.#soon();
   }
 
@@ -192,7 +192,7 @@ export class Conductor {
 
   #fitnessChanged(isFit: boolean): void {
     if (isFit) return this.#soon();
-    this.#isSitting = false;
+    this.#hasJoined = false;
     void this.#membership?.leave();
     void this.#releaseAll("unhealthy");
     this.#settled();
@@ -221,11 +221,11 @@ export class Conductor {
   #groupChanged(groupId: string): void {
     const role = this.#byGroup.get(groupId);
     if (role === undefined) {
-      this.#membership?.seatChanged(groupId);
+      this.#membership?.leaseChanged(groupId);
     } else {
       role.forgive();
       this.#planUnits.delete(this.#unitOf(role).id);
-      const nodeId = this.board.known(groupId)?.nodeId ?? null;
+      const nodeId = this.leaders.known(groupId)?.nodeId ?? null;
       if (nodeId !== null) this.#isActive(nodeId);
     }
     this.#soon();
@@ -269,7 +269,7 @@ export class Conductor {
 
   #carryOut(): void {
     if (!this.#fitness.isFit) return;
-    this.#sit();
+    this.#join();
     const { election } = this.#options;
     const nowMs = election.clock.monotonicMs();
     const setsInMs = this.#sets.review() - nowMs;
@@ -313,7 +313,7 @@ export class Conductor {
   #mayBegin(role: Role): boolean {
     const { spec, state } = role;
     if (state.kind !== "out") return false;
-    if (spec.campaignWaitMs === 0 && !this.board.isVacant(spec.groupId)) return false;
+    if (spec.campaignWaitMs === 0 && !this.leaders.isVacant(spec.groupId)) return false;
     const isThere = (needed: Role) =>
       needed.state.kind === "leading" ||
       (needed.isWon && needed.spec.set !== null && needed.spec.set === spec.set);
@@ -338,7 +338,7 @@ export class Conductor {
       size: roles.length,
       priority: Math.max(...roles.map(({ spec }) => spec.priority)),
       owner: this.#ownerOf(roles, roots),
-      vacantSinceMs: nowMs - Math.min(...roots.map(({ spec }) => this.board.watch(spec.groupId).ageMs)),
+      vacantSinceMs: nowMs - Math.min(...roots.map(({ spec }) => this.leaders.watch(spec.groupId).ageMs)),
       isStray: this.#strays.has(unit.id),
     };
     this.#planUnits.set(unit.id, planned);
@@ -350,24 +350,24 @@ export class Conductor {
     if (roles.some(({ state }) => state.kind === "releasing")) return "unknown";
     let isKnown = true;
     for (const { spec } of roots) {
-      const known = this.board.known(spec.groupId);
+      const known = this.leaders.known(spec.groupId);
       if (known === null) isKnown = false;
       else if (known.nodeId !== null) return { nodeId: known.nodeId };
     }
     return isKnown ? "vacant" : "unknown";
   }
 
-  /** The members can be told once it is known who sits where. */
-  #sit(): void {
+  /** The members are known once it is known who holds which member lease. */
+  #join(): void {
     const { spread } = this.#options;
-    if (this.#isSitting || spread === null || !this.board.isComplete(spread.seats)) return;
-    this.#isSitting = true;
+    if (this.#hasJoined || spread === null || !this.leaders.isComplete(spread.memberLeases)) return;
+    this.#hasJoined = true;
     this.#membership?.start();
   }
 
   #checkSettled(): void {
-    const isMember = this.#membership === null || this.#membership.isSeated || this.#membership.isFull;
-    if (this.#seeking === 0 && isMember && this.board.isComplete()) this.#settled();
+    const isMember = this.#membership === null || this.#membership.hasLease || this.#membership.isFull;
+    if (this.#seeking === 0 && isMember && this.leaders.isComplete()) this.#settled();
   }
 
   #waits({ names }: RoleUnit): boolean {

@@ -1,5 +1,5 @@
 /**
- * The elector as the elections of roles see it: whom they watch is on the board already, so a thousand of them that come and
+ * The elector as the elections of roles see it: who leads is in the leader cache already, so a thousand of them that come and
  * go open no watch; and no more than so many resign or ask who leads at once.
  */
 import type {
@@ -18,20 +18,20 @@ import type {
   WatchOptions,
 } from "@tenure/core";
 import type { KnownLeader } from "../election/state.js";
-import type { Board } from "./board.js";
-import { Turnstile } from "./turnstile.js";
+import type { LeaderCache } from "./leader-cache.js";
+import { Semaphore } from "./semaphore.js";
 
 /** Each of these is a request of its own, while campaigns and renewals go out in batches. */
 const MOST_AT_ONCE = 64;
 
-export class BoardElector implements Elector {
+export class CachedElector implements Elector {
   readonly #elector: Elector;
-  readonly #board: Board;
-  readonly #single = new Turnstile(MOST_AT_ONCE);
+  readonly #leaders: LeaderCache;
+  readonly #single = new Semaphore(MOST_AT_ONCE);
 
-  constructor(elector: Elector, board: Board) {
+  constructor(elector: Elector, leaders: LeaderCache) {
     this.#elector = elector;
-    this.#board = board;
+    this.#leaders = leaders;
   }
 
   campaign(request: CampaignRequest, options?: CallOptions): Promise<CampaignResult> {
@@ -47,16 +47,16 @@ export class BoardElector implements Elector {
   }
 
   resign(request: ResignRequest, options?: CallOptions): Promise<ResignResult> {
-    return this.#single.pass(options?.signal, () => this.#elector.resign(request, options));
+    return this.#single.run(options?.signal, () => this.#elector.resign(request, options));
   }
 
   leader(groupId: string, options?: LeaderOptions): Promise<Leadership> {
-    return this.#single.pass(options?.signal, () => this.#elector.leader(groupId, options));
+    return this.#single.run(options?.signal, () => this.#elector.leader(groupId, options));
   }
 
   /** States, not all events: who stands for election needs no more. */
   async *watch(groupId: string, options?: WatchOptions): AsyncGenerator<WatchEvent> {
-    const watch = this.#board.watch(groupId);
+    const watch = this.#leaders.watch(groupId);
     const signal = options?.signal ?? new AbortController().signal;
     for (let told: KnownLeader | null = null; ;) {
       const { known, previousId } = watch;

@@ -4,7 +4,7 @@ import { LeaderWatch } from "../election/leader-watch.js";
 import type { ParsedElection } from "../election/options.js";
 import type { KnownLeader } from "../election/state.js";
 
-export interface BoardParts {
+export interface LeaderCacheParts {
   readonly elector: Elector;
   readonly groupIds: readonly string[];
   readonly options: ParsedElection;
@@ -13,15 +13,15 @@ export interface BoardParts {
   readonly contact: (groupId: string, error: unknown) => void;
 }
 
-export class Board {
-  readonly #parts: BoardParts;
+export class LeaderCache {
+  readonly #parts: LeaderCacheParts;
   readonly #watches = new Map<string, LeaderWatch>();
   readonly #runs = new Map<string, { readonly ending: AbortController; readonly ended: Promise<void> }>();
   /** Of these no news could be had. */
   readonly #failing = new Set<string>();
   #isRunning = false;
 
-  constructor(parts: BoardParts) {
+  constructor(parts: LeaderCacheParts) {
     this.#parts = parts;
     for (const groupId of parts.groupIds) this.add(groupId);
   }
@@ -76,7 +76,7 @@ export class Board {
 
   watch(groupId: string): LeaderWatch {
     const watch = this.#watches.get(groupId);
-    if (watch === undefined) throw new Error(`group ${groupId} is not on the board`);
+    if (watch === undefined) throw new Error(`group ${groupId} is not in the leader cache`);
     return watch;
   }
 
