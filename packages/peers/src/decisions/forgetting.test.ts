@@ -26,11 +26,11 @@ describe("a decision", () => {
   });
 
   async function decideEverywhere(): Promise<void> {
-    const reign = new AbortController();
-    at("a").decider.lead(1, reign.signal);
+    const leading = new AbortController();
+    at("a").decider.lead(1, leading.signal);
     await at("a").decider.settle("t", "commit", 1);
     await world.clock.advance(5000);
-    reign.abort();
+    leading.abort();
   }
 
   it("is kept for a day after every resource manager has applied it, and forgotten then, by each server and its own", async () => {

@@ -33,5 +33,5 @@ export type {
   NotStandingReason,
   PeerStatus,
 } from "./peer-status.js";
-export type { LossCause } from "./reign.js";
+export type { LossCause } from "./term-loop.js";
 export { Voter, type VoterOptions } from "./voter.js";

@@ -12,9 +12,9 @@ import type { Observing } from "./observing.js";
 import type { PeerContext } from "./peer-context.js";
 import type { ParsedPeerOptions } from "./peer-options.js";
 import type { NotStandingReason } from "./peer-status.js";
-import { Reign } from "./reign.js";
 import type { Reporting } from "./reporting.js";
 import { decideStanding } from "./standing.js";
+import { TermLoop } from "./term-loop.js";
 
 /** Random waits, as parts of the ttl. */
 const ASK_AGAIN = [1 / 10, 1 / 2] as const;
@@ -35,7 +35,7 @@ export class PeerLoop {
   readonly #parts: PeerLoopParts;
   readonly #stopping = new AbortController();
   #running: Promise<void> = Promise.resolve();
-  #reign: Reign | null = null;
+  #termLoop: TermLoop | null = null;
   readonly #startedMs: number;
 
   constructor(parts: PeerLoopParts) {
@@ -47,9 +47,9 @@ export class PeerLoop {
     this.#running = this.#run();
   }
 
-  /** The term that this peer has won and not yet lost; it leads only while `reign.isLeading`. */
-  get reign(): Reign | null {
-    return this.#reign;
+  /** The term that this peer has won and not yet lost; it leads only while `termLoop.isLeading`. */
+  get termLoop(): TermLoop | null {
+    return this.#termLoop;
   }
 
   get stopped(): AbortSignal {
@@ -59,11 +59,11 @@ export class PeerLoop {
   /** Ends the term that it leads. Resolves when that is released and the loop has ended. */
   async stop(): Promise<void> {
     this.#stopping.abort(new ClosedError("the peer was stopped"));
-    const reign = this.#reign;
-    reign?.end("stopped");
+    const termLoop = this.#termLoop;
+    termLoop?.end("stopped");
     this.#parts.campaigns.wake();
     await this.#running;
-    await reign?.released;
+    await termLoop?.released;
   }
 
   /** Waits as long as between two questions. */
@@ -155,17 +155,17 @@ export class PeerLoop {
     const { context, reporting } = this.#parts;
     return new Promise((resolve) => {
       let hasLed = false;
-      const reign = new Reign(context, config, term, sent, {
+      const termLoop = new TermLoop(context, config, term, sent, {
         onLeading: () => {
           // Whoever asked is gone: the term is given back.
-          if (!this.#isWanted()) return reign.end("resigned");
+          if (!this.#isWanted()) return termLoop.end("resigned");
           hasLed = true;
-          reporting.tell({ kind: "elected", term, signal: reign.signal });
+          reporting.tell({ kind: "elected", term, signal: termLoop.signal });
           reporting.changed();
         },
         onHold: (hold) => reporting.setHeldBack(hold),
         onEnd: (cause, newer) => {
-          this.#reign = null;
+          this.#termLoop = null;
           reporting.setHeldBack(null);
           if (newer !== null) void context.voter.adopt(newer).catch(() => {});
           if (hasLed) reporting.tell({ kind: "lost", term, cause });
@@ -173,9 +173,9 @@ export class PeerLoop {
           resolve();
         },
       });
-      this.#reign = reign;
-      if (this.#stopping.signal.aborted) reign.end("stopped");
-      else reign.start();
+      this.#termLoop = termLoop;
+      if (this.#stopping.signal.aborted) termLoop.end("stopped");
+      else termLoop.start();
     });
   }
 

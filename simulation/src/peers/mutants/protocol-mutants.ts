@@ -67,22 +67,22 @@ export const PROTOCOL_MUTANTS: readonly Mutant[] = [
         replace: "if (answered.size === 0)",
       },
       {
-        file: "peers/protocol/incumbency.ts",
+        file: "peers/protocol/term-state.ts",
         find: "const nowMs = sent.monotonicMs;",
         replace: `        const nowMs = sent.monotonicMs;\n        this.active = ${asMembers("wishes.active")};`,
       },
       {
-        file: "peers/protocol/incumbency.ts",
+        file: "peers/protocol/term-state.ts",
         find: "const { members } = this.#config;",
         replace: "const members = this.active;",
       },
       {
-        file: "peers/protocol/incumbency.ts",
+        file: "peers/protocol/term-state.ts",
         find: "if (!isMajority(this.#config.members, hasStored))",
         replace: "if (!isMajority(this.active, hasStored))",
       },
       {
-        file: "peers/protocol/incumbency.ts",
+        file: "peers/protocol/term-state.ts",
         find: "if (!isMajority(step.config.members, hasStored))",
         replace: "if (false)",
       },
@@ -109,12 +109,12 @@ export const PROTOCOL_MUTANTS: readonly Mutant[] = [
     profile: "views",
     patches: [
       {
-        file: "peers/protocol/incumbency.ts",
+        file: "peers/protocol/term-state.ts",
         find: "this.#open = this.#step(config.members, 0, nowMs);",
         replace: "this.#open = null; this.#isLeading = true;",
       },
       {
-        file: "peers/protocol/reign.ts",
+        file: "peers/protocol/term-loop.ts",
         find: 'return this.end("expired"); this.#nextRound();',
         replace: 'return this.end("expired"); this.#nextRound(); this.#events.onLeading();',
       },
@@ -150,7 +150,7 @@ export const PROTOCOL_MUTANTS: readonly Mutant[] = [
     profile: "duels",
     patches: [
       {
-        file: "peers/protocol/reign.ts",
+        file: "peers/protocol/term-loop.ts",
         find: "this.#led.extend({ sent, ttlMs })",
         replace: "this.#led.extend({ sent: sendMoment(clock), ttlMs })",
       },
@@ -198,7 +198,7 @@ export const PROTOCOL_MUTANTS: readonly Mutant[] = [
         replace: "return members[state.identity] !== undefined;",
       },
       {
-        file: "peers/protocol/incumbency.ts",
+        file: "peers/protocol/term-state.ts",
         find: "round.granted.get(identity)?.disk === memberOf(members, identity)?.disk",
         replace: "round.granted.has(identity)",
       },
@@ -218,7 +218,7 @@ export const PROTOCOL_MUTANTS: readonly Mutant[] = [
     rule: "the next step waits until the new members have moved the deadline",
     patches: [
       {
-        file: "peers/protocol/incumbency.ts",
+        file: "peers/protocol/term-state.ts",
         find: "if (!this.#isEarned) {",
         replace: "if (false) {",
       },

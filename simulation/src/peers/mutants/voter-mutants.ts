@@ -217,7 +217,7 @@ export const VOTER_MUTANTS: readonly Mutant[] = [
     profile: "churn",
     patches: [
       {
-        file: "peers/protocol/reign.ts",
+        file: "peers/protocol/term-loop.ts",
         find: "this.#isOver = true;",
         replace: `        if (ASKED_FOR.has(cause) && this.isLeading && this.early === undefined) {
             this.early = releaseEverywhere(this.#context, [this.config], this.term);
@@ -234,14 +234,14 @@ export const VOTER_MUTANTS: readonly Mutant[] = [
     profile: "usual",
     patches: [
       {
-        file: "peers/protocol/reign.ts",
+        file: "peers/protocol/term-loop.ts",
         find: 'this.#cancelDeadline = clock.after(this.#led.leftMs() - noticeMs, () => this.end("expired"));',
         replace: "void noticeMs;",
       },
       {
-        file: "peers/protocol/reign.ts",
-        find: "return this.#isOver || !this.#incumbency.isLeading ? 0 : this.#led.leftMs();",
-        replace: "return this.#isOver || !this.#incumbency.isLeading ? 0 : 1;",
+        file: "peers/protocol/term-loop.ts",
+        find: "return this.#isOver || !this.#termState.isLeading ? 0 : this.#led.leftMs();",
+        replace: "return this.#isOver || !this.#termState.isLeading ? 0 : 1;",
       },
     ],
   },
@@ -251,10 +251,10 @@ export const VOTER_MUTANTS: readonly Mutant[] = [
     profile: "duels",
     patches: [
       {
-        file: "peers/protocol/reign.ts",
-        find: "const outcome = this.#incumbency.answer(round, askedAt, verdict);",
+        file: "peers/protocol/term-loop.ts",
+        find: "const outcome = this.#termState.answer(round, askedAt, verdict);",
         replace: `        round = this.newest = this.newest === undefined || round.number > this.newest.number ? round : this.newest;
-        const outcome = this.#incumbency.answer(round, askedAt, verdict);`,
+        const outcome = this.#termState.answer(round, askedAt, verdict);`,
       },
     ],
   },

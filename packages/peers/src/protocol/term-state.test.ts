@@ -1,25 +1,25 @@
 import { describe, expect, it } from "vitest";
-import { Incumbency, type Outcome, type Round } from "./incumbency.js";
 import type { ActiveMember, Configuration } from "./messages.js";
 import { electorate, granted, refused, stateOf } from "./states.test-kit.js";
+import { type Outcome, type Round, TermState } from "./term-state.js";
 
 const TTL_MS = 1000;
 const TERM = 7;
 
 /** A leader `a` whose rounds go out one after the other, 300 ms apart. */
 class Office {
-  readonly incumbency: Incumbency;
+  readonly termState: TermState;
   nowMs = 0;
 
   constructor(names = "abc") {
-    this.incumbency = new Incumbency(TERM, "a", TTL_MS, electorate(names, 3, 1), 0);
+    this.termState = new TermState(TERM, "a", TTL_MS, electorate(names, 3, 1), 0);
   }
 
   round(
     wishes: { active?: string; left?: string; contested?: string; holdStep?: () => string | null } = {},
   ): Round {
     this.nowMs += 300;
-    const names = wishes.active ?? Object.keys(this.incumbency.config.members).join("");
+    const names = wishes.active ?? Object.keys(this.termState.config.members).join("");
     const active = Array.from(names).map((name): ActiveMember => ({
       identity: name,
       endpoint: name,
@@ -28,13 +28,13 @@ class Office {
     }));
     const sent = { monotonicMs: this.nowMs, bootMs: this.nowMs };
     const { holdStep = () => null, left = "" } = wishes;
-    return this.incumbency.round(sent, { active, left: Array.from(left), holdStep });
+    return this.termState.round(sent, { active, left: Array.from(left), holdStep });
   }
 
   /** They grant it and store what it carries; the last outcome. */
   grant(round: Round, names: string, config: Configuration = round.config): Outcome {
     const outcomes = Array.from(names).map((name) =>
-      this.incumbency.answer(round, name, granted(name, { config })),
+      this.termState.answer(round, name, granted(name, { config })),
     );
     return outcomes.at(-1) as Outcome;
   }
@@ -50,7 +50,7 @@ class Office {
   /** A round that is granted and stored by them, and then by the leader. */
   take(round: Round, names: string): void {
     this.grant(round, names);
-    this.incumbency.stored(round.config);
+    this.termState.stored(round.config);
   }
 }
 
@@ -60,11 +60,11 @@ describe("a winner", () => {
     const round = office.round({ active: "abcd", left: "c" });
     expect(round.config).toEqual(electorate("abc", TERM, 0));
     expect(office.grant(round, "a")).toMatchObject({ store: null });
-    expect(office.incumbency.isLeading).toBe(false);
+    expect(office.termState.isLeading).toBe(false);
     expect(office.grant(round, "b")).toMatchObject({ store: round.config });
-    expect(office.incumbency.isLeading).toBe(false);
-    office.incumbency.stored(round.config);
-    expect(office.incumbency.isLeading).toBe(true);
+    expect(office.termState.isLeading).toBe(false);
+    office.termState.stored(round.config);
+    expect(office.termState.isLeading).toBe(true);
   });
 
   it("does not lead by grants that have not stored it", () => {
@@ -97,7 +97,7 @@ describe("a round", () => {
     expect(office.grant(first, "a")).toMatchObject({ earned: false });
     expect(office.grant(second, "b")).toMatchObject({ earned: false });
     const wiped = granted("b", { disk: "another" });
-    expect(office.incumbency.answer(first, "b", wiped)).toMatchObject({ earned: false });
+    expect(office.termState.answer(first, "b", wiped)).toMatchObject({ earned: false });
   });
 
   it("that is granted after a later one moves nothing", () => {
@@ -111,14 +111,14 @@ describe("a round", () => {
     const office = Office.settled();
     const round = office.round();
     const higherTerm = refused("b", { term: TERM + 5 });
-    expect(office.incumbency.answer(round, "b", higherTerm)).toMatchObject({ kind: "on", earned: false });
+    expect(office.termState.answer(round, "b", higherTerm)).toMatchObject({ kind: "on", earned: false });
     const newer = electorate("abc", TERM + 1, 0);
-    expect(office.incumbency.answer(round, "b", refused("b", { config: newer }))).toEqual({
+    expect(office.termState.answer(round, "b", refused("b", { config: newer }))).toEqual({
       kind: "superseded",
       config: newer,
     });
     const foreign = refused("b", { config: electorate("x", 99, 0, "other") });
-    expect(office.incumbency.answer(round, "b", foreign)).toMatchObject({ kind: "on" });
+    expect(office.termState.answer(round, "b", foreign)).toMatchObject({ kind: "on" });
   });
 });
 
@@ -150,7 +150,7 @@ describe("a step", () => {
     const { office, round } = withNewcomer();
     expect(office.grant(round, "ad")).toMatchObject({ earned: false });
     expect(office.grant(round, "b")).toMatchObject({ earned: true });
-    office.incumbency.stored(round.config);
+    office.termState.stored(round.config);
     const next = office.round({ active: "abcd" });
     expect(office.grant(next, "ab")).toMatchObject({ earned: false });
     expect(office.grant(next, "d")).toMatchObject({ earned: true });
@@ -177,7 +177,7 @@ describe("a step", () => {
     office.grant(first, "ab");
     const second = office.round(wishes);
     office.grant(second, "ade");
-    office.incumbency.stored(first.config);
+    office.termState.stored(first.config);
     // By now a, b and c have granted the first: three of the four; but the deadline is that of the second.
     expect(office.grant(first, "c")).toMatchObject({ earned: false });
     expect(office.round(wishes).config).toEqual(first.config);
@@ -187,7 +187,7 @@ describe("a step", () => {
     const office = Office.settled();
     const wishes = { active: "ab", left: "c" };
     expect(office.round({ ...wishes, holdStep: () => "busy" }).config.epoch.n).toBe(0);
-    expect(office.incumbency.hold).toEqual({ reason: "held", detail: "busy" });
+    expect(office.termState.hold).toEqual({ reason: "held", detail: "busy" });
     expect(office.round(wishes).config).toEqual(electorate("ab", TERM, 1));
     let isAsked = false;
     const holdStep = (): null => {
@@ -202,19 +202,19 @@ describe("a step", () => {
     const office = new Office();
     office.take(office.round(), "abc");
     office.round({ active: "ab", left: "c" });
-    expect(office.incumbency.hold).toMatchObject({ reason: "not-earned" });
+    expect(office.termState.hold).toMatchObject({ reason: "not-earned" });
     const settled = Office.settled();
     settled.round({ active: "abcd" });
-    expect(settled.incumbency.hold?.detail).toMatch(/^d \(d\) announced/);
+    expect(settled.termState.hold?.detail).toMatch(/^d \(d\) announced/);
     settled.grant(settled.round(), "abc");
-    expect(settled.incumbency.hold).toBeNull();
+    expect(settled.termState.hold).toBeNull();
     settled.grant(settled.round({ contested: "b" }), "abc");
-    expect(settled.incumbency.hold).toMatchObject({ reason: "contested" });
-    expect(settled.incumbency.hold?.detail).toContain("two servers announce themselves as b");
+    expect(settled.termState.hold).toMatchObject({ reason: "contested" });
+    expect(settled.termState.hold?.detail).toContain("two servers announce themselves as b");
     settled.round({ active: "ab", left: "c" });
-    expect(settled.incumbency.hold).toBeNull();
+    expect(settled.termState.hold).toBeNull();
     settled.round({ active: "ab", left: "c" });
-    expect(settled.incumbency.hold).toEqual({
+    expect(settled.termState.hold).toEqual({
       reason: "not-stored",
       detail: `electorate [${TERM}, 1] is not yet stored by b, c`,
     });
@@ -248,7 +248,7 @@ describe("a step", () => {
     const round = office.round();
     const foreign = electorate("abc", TERM, 0, "other");
     expect(office.grant(round, "bc", foreign)).toMatchObject({ store: null });
-    expect(office.incumbency.answer(round, "b", { granted: true, state: stateOf("b") })).toMatchObject({
+    expect(office.termState.answer(round, "b", { granted: true, state: stateOf("b") })).toMatchObject({
       store: null,
     });
   });

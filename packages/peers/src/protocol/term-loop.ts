@@ -1,6 +1,6 @@
 /**
  * The life of one term at its winner: rounds every third of the ttl, the deadline, the end. It carries out what
- * `Incumbency` decides.
+ * `TermState` decides.
  *
  * The deadline counts from before a round was sent, on the monotonic clock and on the one that runs through suspend. The
  * signal aborts a little before it. When a term is over it is released everywhere, and never led again.
@@ -8,7 +8,7 @@
 import { type CancelTimer, LedTerm, type SendMoment, sendMoment } from "@tenure/core";
 import { type Asking, askAll } from "./ask-all.js";
 import { releaseEverywhere } from "./candidacy.js";
-import { type Hold, Incumbency, type Round, type StepWishes } from "./incumbency.js";
+import { type Hold, type Round, type StepWishes, TermState } from "./term-state.js";
 import type { Configuration, LeaseVerdict } from "./messages.js";
 import { mustLeadOn } from "./leaving.js";
 import { endpointsOf, type PeerContext } from "./peer-context.js";
@@ -16,7 +16,7 @@ import { endpointsOf, type PeerContext } from "./peer-context.js";
 /** Why a term ended. */
 export type LossCause = "expired" | "superseded" | "resigned" | "leaving" | "stopped" | "disk-failed";
 
-export interface ReignEvents {
+export interface TermLoopEvents {
   /** The first step is done: only now does the node lead. */
   onLeading(): void;
   /** After each round: why a change of the electorate that is due was not sent. */
@@ -37,11 +37,11 @@ interface RenewalWaiter {
   resolve(sent: SendMoment | null): void;
 }
 
-export class Reign {
+export class TermLoop {
   readonly term: number;
   readonly #context: PeerContext;
-  readonly #events: ReignEvents;
-  readonly #incumbency: Incumbency;
+  readonly #events: TermLoopEvents;
+  readonly #termState: TermState;
   readonly #led: LedTerm;
   readonly #abort = new AbortController();
   readonly #rounds = new Set<Asking>();
@@ -58,7 +58,7 @@ export class Reign {
     config: Configuration,
     term: number,
     sent: SendMoment,
-    events: ReignEvents,
+    events: TermLoopEvents,
   ) {
     const { clock, driftRatio, ttlMs, identity } = context;
     this.term = term;
@@ -66,7 +66,7 @@ export class Reign {
     this.#events = events;
     this.#earned = sent;
     this.#led = new LedTerm(term, clock, driftRatio);
-    this.#incumbency = new Incumbency(term, identity, ttlMs, config, clock.monotonicMs());
+    this.#termState = new TermState(term, identity, ttlMs, config, clock.monotonicMs());
   }
 
   start(): void {
@@ -76,12 +76,12 @@ export class Reign {
 
   /** Judged at this very call, by both clocks. */
   get isLeading(): boolean {
-    return !this.#isOver && this.#incumbency.isLeading && this.#led.isInside();
+    return !this.#isOver && this.#termState.isLeading && this.#led.isInside();
   }
 
   /** How long it may act; 0 or less when it may not. */
   get leftMs(): number {
-    return this.#isOver || !this.#incumbency.isLeading ? 0 : this.#led.leftMs();
+    return this.#isOver || !this.#termState.isLeading ? 0 : this.#led.leftMs();
   }
 
   get signal(): AbortSignal {
@@ -90,12 +90,12 @@ export class Reign {
 
   /** The electorate that counts. */
   get config(): Configuration {
-    return this.#incumbency.config;
+    return this.#termState.config;
   }
 
-  /** Electors that are not silent: see `Incumbency.heard`. */
+  /** Electors that are not silent: see `TermState.heard`. */
   get heard(): ReadonlySet<string> {
-    return this.#incumbency.heard(this.#context.clock.monotonicMs());
+    return this.#termState.heard(this.#context.clock.monotonicMs());
   }
 
   /** Resolves when a release, once sent, has been answered or given up. */
@@ -148,8 +148,8 @@ export class Reign {
     if (membership.leaving && !mustLeadOn(this.#context, this.config)) this.end("leaving");
     if (!this.#led.isInside()) this.end("expired");
     if (this.#isOver) return null;
-    const round = this.#incumbency.round(sendMoment(clock), this.#wishes());
-    this.#events.onHold(this.#incumbency.hold);
+    const round = this.#termState.round(sendMoment(clock), this.#wishes());
+    this.#events.onHold(this.#termState.hold);
     void this.#send(round);
     this.#cancelRound = clock.after(ttlMs * ROUND, () => this.#nextRound());
     return round.number;
@@ -183,7 +183,7 @@ export class Reign {
 
   #answered(round: Round, askedAt: string, verdict: LeaseVerdict): void {
     if (this.#isOver) return;
-    const outcome = this.#incumbency.answer(round, askedAt, verdict);
+    const outcome = this.#termState.answer(round, askedAt, verdict);
     if (outcome.kind === "superseded") return this.end("superseded", outcome.config);
     if (outcome.earned) this.#renewed(round);
     if (outcome.store !== null) void this.#store(outcome.store);
@@ -198,7 +198,7 @@ export class Reign {
       this.#waiters.delete(waiter);
       waiter.resolve(round.sent);
     }
-    if (this.#incumbency.isRemovalDue(this.#wishes(), false)) this.#nextRound();
+    if (this.#termState.isRemovalDue(this.#wishes(), false)) this.#nextRound();
   }
 
   async #store(config: Configuration): Promise<void> {
@@ -209,10 +209,10 @@ export class Reign {
     }
     if (!this.#led.isInside()) this.end("expired");
     if (this.#isOver) return;
-    const wasLeading = this.#incumbency.isLeading;
-    this.#incumbency.stored(config);
+    const wasLeading = this.#termState.isLeading;
+    this.#termState.stored(config);
     if (!wasLeading) this.#events.onLeading();
-    if (!this.#isOver && this.#incumbency.isRemovalDue(this.#wishes(), true)) this.#nextRound();
+    if (!this.#isOver && this.#termState.isRemovalDue(this.#wishes(), true)) this.#nextRound();
   }
 
   /** False if the deadline has passed already. */

@@ -42,7 +42,7 @@ export type Outcome =
   | { readonly kind: "on"; readonly earned: boolean; readonly store: Configuration | null }
   | { readonly kind: "superseded"; readonly config: Configuration };
 
-export class Incumbency {
+export class TermState {
   readonly term: number;
   readonly #leaderId: string;
   readonly #ttlMs: number;
