@@ -3,9 +3,10 @@
  * over. One turn after the other, with a random wait in between.
  */
 import { ClosedError, type SendMoment, sleep } from "@tenure/core";
+import { BOOTSTRAP_WAIT, decideBootstrap } from "./bootstrap.js";
 import type { Campaigns } from "./campaigns.js";
+import { decideCandidacy } from "./candidacy-decision.js";
 import { standFor } from "./candidacy.js";
-import { decideFounding, FOUNDING_WAIT } from "./founding.js";
 import { mustLeadOn } from "./leaving.js";
 import type { Configuration, PeerState } from "./messages.js";
 import type { Observing } from "./observing.js";
@@ -13,7 +14,6 @@ import type { PeerContext } from "./peer-context.js";
 import type { ParsedPeerOptions } from "./peer-options.js";
 import type { NotStandingReason } from "./peer-status.js";
 import type { Reporting } from "./reporting.js";
-import { decideStanding } from "./standing.js";
 import { TermLoop } from "./term-loop.js";
 
 /** Random waits, as parts of the ttl. */
@@ -101,7 +101,7 @@ export class PeerLoop {
     const { config } = voter;
     if (config === null) return this.#firstStart(answers);
     const states = [...answers.values()];
-    const decision = decideStanding(voter.state(), config, states);
+    const decision = decideCandidacy(voter.state(), config, states);
     await voter.adopt(decision.config);
     observing.take(states, decision.config.cluster);
     if (decision.kind === "stand-back") return this.#standBack(decision.why, decision.detail);
@@ -118,8 +118,8 @@ export class PeerLoop {
     const own = context.voter.state();
     if (join.includes(endpoint)) answers.set(endpoint, own);
     const listenedMs = context.clock.monotonicMs() - this.#startedMs;
-    const hasListened = listenedMs >= FOUNDING_WAIT * options.ttlMs;
-    const decision = decideFounding(own, join, answers, hasListened);
+    const hasListened = listenedMs >= BOOTSTRAP_WAIT * options.ttlMs;
+    const decision = decideBootstrap(own, join, answers, hasListened);
     if (decision.kind === "wait") {
       reporting.tell({ kind: "waiting", for: decision.for, why: decision.why });
       return this.#standBack("not-founded", decision.why);

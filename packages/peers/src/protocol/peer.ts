@@ -12,10 +12,10 @@
  * (`reporting.ts`).
  */
 import type { CallOptions, Clock, SendMoment } from "@tenure/core";
+import { founderOf } from "./bootstrap.js";
 import { type Campaign, Campaigns } from "./campaigns.js";
 import { checkedTransport } from "./checked-transport.js";
 import { isMember } from "./configuration.js";
-import { founderOf } from "./founding.js";
 import { type LeaveOutcome, waitToBeReleased } from "./leaving.js";
 import type { PeerAnswers } from "./messages.js";
 import type { ObservedLeader } from "./observations.js";

@@ -7,8 +7,8 @@ import { ResourceManager } from "../decisions/resource-manager.js";
 import { OwnRecords } from "../disk/own-records.js";
 import { RunningTime } from "../disk/running-time.js";
 import { StoredDisk } from "../disk/stored-disk.js";
+import { decideCandidacy } from "../protocol/candidacy-decision.js";
 import type { ActiveMember, Configuration, PeerTransport } from "../protocol/messages.js";
-import { decideStanding } from "../protocol/standing.js";
 import { Voter } from "../protocol/voter.js";
 import { Recovery, RecoveryRefusedError, TERM_MARGIN } from "./recovery.js";
 
@@ -130,7 +130,7 @@ describe("a recovery from a lost majority", () => {
     for (const name of "cde") {
       const { voter } = world.at(name);
       const states = Array.from("abcde").map((each) => world.at(each).voter.state());
-      const decision = decideStanding(voter.state(), voter.config as Configuration, states);
+      const decision = decideCandidacy(voter.state(), voter.config as Configuration, states);
       expect(decision).toMatchObject({ kind: "stand-back", why: "not-an-elector" });
       expect(Object.keys(decision.config.members)).toEqual(["a"]);
     }

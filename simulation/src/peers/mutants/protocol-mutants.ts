@@ -14,12 +14,12 @@ export const NO_QUESTION: readonly Patch[] = [
     replace: "if (false)",
   },
   {
-    file: "peers/protocol/standing.ts",
+    file: "peers/protocol/candidacy-decision.ts",
     find: "if (isLedByAnother(own, own.identity))",
     replace: "if (false)",
   },
   {
-    file: "peers/protocol/standing.ts",
+    file: "peers/protocol/candidacy-decision.ts",
     find: "answered.has(identity) && !isBound.has(identity)",
     replace: "true",
   },
@@ -62,7 +62,7 @@ export const PROTOCOL_MUTANTS: readonly Mutant[] = [
         replace: "return conclude(context, tally, named, term, sent);",
       },
       {
-        file: "peers/protocol/standing.ts",
+        file: "peers/protocol/candidacy-decision.ts",
         find: "if (!isMajority(newest.members, (identity) => answered.has(identity)))",
         replace: "if (answered.size === 0)",
       },
@@ -132,7 +132,7 @@ export const PROTOCOL_MUTANTS: readonly Mutant[] = [
       },
       {
         // What a vote has stored is not news to its candidate.
-        file: "peers/protocol/standing.ts",
+        file: "peers/protocol/candidacy-decision.ts",
         find: "newestOf(config, verdicts.map(({ state }) => state))",
         replace: "newestOf(config, verdicts.flatMap(({ granted, state }) => (granted ? [] : [state])))",
       },
@@ -209,8 +209,8 @@ export const PROTOCOL_MUTANTS: readonly Mutant[] = [
     rule: "only the founder whom all name creates",
     profile: "lists",
     patches: [
-      { file: "peers/protocol/founding.ts", find: "if (founder !== own.endpoint)", replace: "if (false)" },
-      { file: "peers/protocol/founding.ts", find: "if (strangers.length > 0)", replace: "if (false)" },
+      { file: "peers/protocol/bootstrap.ts", find: "if (founder !== own.endpoint)", replace: "if (false)" },
+      { file: "peers/protocol/bootstrap.ts", find: "if (strangers.length > 0)", replace: "if (false)" },
     ],
   },
   {
@@ -291,7 +291,7 @@ export const PROTOCOL_MUTANTS: readonly Mutant[] = [
     breaks: "liveness",
     patches: [
       {
-        file: "peers/protocol/standing.ts",
+        file: "peers/protocol/candidacy-decision.ts",
         find: "answered.has(identity) && !isBound.has(identity)",
         replace: "answered.has(identity) && !all.some((state) => isLedByAnother(state, own.identity))",
       },
@@ -312,6 +312,6 @@ export const PROTOCOL_MUTANTS: readonly Mutant[] = [
   {
     name: "founds-at-once",
     rule: "a founder listens for an older cluster before it founds one",
-    patches: [{ file: "peers/protocol/founding.ts", find: "if (!hasListened)", replace: "if (false)" }],
+    patches: [{ file: "peers/protocol/bootstrap.ts", find: "if (!hasListened)", replace: "if (false)" }],
   },
 ];

@@ -2,7 +2,7 @@
 import { compareEpochs, isMajority, isMember, memberOf, newestOf, speaksFor } from "./configuration.js";
 import type { Configuration, LeaseVerdict, LiveLease, PeerState } from "./messages.js";
 
-export type StandDecision =
+export type CandidacyDecision =
   | { readonly kind: "stand"; readonly config: Configuration; readonly term: number }
   | {
       readonly kind: "stand-back";
@@ -12,17 +12,17 @@ export type StandDecision =
       readonly detail: string;
     };
 
-type StandBack = Extract<StandDecision, { kind: "stand-back" }>;
+type StandBack = Extract<CandidacyDecision, { kind: "stand-back" }>;
 
 /**
  * `own` is this node's state, `others` what the rest answered. Nobody's term is raised for a candidacy that could not be
  * won: that needs a majority of the electorate that answers and holds no live lease of another.
  */
-export function decideStanding(
+export function decideCandidacy(
   own: PeerState,
   config: Configuration,
   others: readonly PeerState[],
-): StandDecision {
+): CandidacyDecision {
   const ours = others.filter((state) => isOfCluster(state, config.cluster));
   const newest = newestOf(config, ours);
   const back = (why: StandBack["why"], detail: string): StandBack => ({

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { decideFounding, founderOf } from "./founding.js";
+import { decideBootstrap, founderOf } from "./bootstrap.js";
 import type { PeerState } from "./messages.js";
 import { electorate, stateOf } from "./states.test-kit.js";
 
@@ -11,7 +11,7 @@ const of = (name: string, founder: string | null = "a") => stateOf(name, { found
 
 /** Asked for long enough that every member of an older cluster has announced itself. */
 const decide = (own: PeerState, join: readonly string[], given: ReadonlyMap<string, PeerState>) =>
-  decideFounding(own, join, given, true);
+  decideBootstrap(own, join, given, true);
 
 describe("a first start", () => {
   it("has the smallest endpoint of its join list for founder", () => {
@@ -32,11 +32,11 @@ describe("a first start", () => {
   });
 
   it("founds only after it has asked for so long that members of an older cluster have announced themselves", () => {
-    const alone = decideFounding(of("a"), ["a"], answers(of("a")), false);
+    const alone = decideBootstrap(of("a"), ["a"], answers(of("a")), false);
     expect(alone).toMatchObject({ kind: "wait", for: [] });
     expect(alone.kind === "wait" && alone.why).toContain("has announced itself");
     const known = electorate("abc", 4, 2);
-    const found = decideFounding(of("a"), ["a"], answers(of("a"), { ...of("b"), config: known }), false);
+    const found = decideBootstrap(of("a"), ["a"], answers(of("a"), { ...of("b"), config: known }), false);
     expect(found).toEqual({ kind: "take", config: known });
   });
 

@@ -2,7 +2,7 @@
 import { TTL_MS } from "../sim-peer.js";
 import { type Script, script, unfounded } from "./script.js";
 
-export const FOUNDING_SCRIPTS: readonly Script[] = [
+export const BOOTSTRAP_SCRIPTS: readonly Script[] = [
   script(
     "other-clusters",
     "a founder that lost its disk leads a second cluster, and renews at the members of the first",

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { decideStanding, readMajority, tallyVotes } from "./standing.js";
+import { decideCandidacy, readMajority, tallyVotes } from "./candidacy-decision.js";
 import type { PeerState } from "./messages.js";
 import { electorate, granted, leaseOf, refused, stateOf } from "./states.test-kit.js";
 
@@ -8,24 +8,24 @@ const own = stateOf("a");
 describe("a node stands", () => {
   it("if a majority of its electorate answers and nobody leads, for the highest term seen and one", () => {
     const others = [stateOf("b", { term: 7 }), stateOf("x", { term: 3 })];
-    expect(decideStanding(own, electorate("abc"), others)).toMatchObject({ kind: "stand", term: 8 });
+    expect(decideCandidacy(own, electorate("abc"), others)).toMatchObject({ kind: "stand", term: 8 });
   });
 
   it("not if fewer than a majority answer", () => {
-    const decision = decideStanding(own, electorate("abc"), [stateOf("x"), stateOf("y")]);
+    const decision = decideCandidacy(own, electorate("abc"), [stateOf("x"), stateOf("y")]);
     expect(decision).toMatchObject({ kind: "stand-back", why: "no-majority" });
   });
 
   it("not if its own vote holds another's live lease", () => {
     const itself = stateOf("a", { lease: leaseOf("c", 4) });
-    expect(decideStanding(itself, electorate("abc"), [stateOf("b"), stateOf("c")])).toMatchObject({
+    expect(decideCandidacy(itself, electorate("abc"), [stateOf("b"), stateOf("c")])).toMatchObject({
       why: "lease-active",
     });
   });
 
   it("not if so many electors hold another's live lease that the free ones are no majority", () => {
     const led = (name: string) => stateOf(name, { lease: leaseOf("c", 4) });
-    const ask = (...others: readonly PeerState[]) => decideStanding(own, electorate("abcde"), others);
+    const ask = (...others: readonly PeerState[]) => decideCandidacy(own, electorate("abcde"), others);
     expect(ask(stateOf("b"), led("c"), led("d"), led("e"))).toMatchObject({ why: "lease-active" });
     expect(ask(stateOf("b"), led("c"))).toMatchObject({ why: "lease-active" });
     expect(ask(led("c"))).toMatchObject({ why: "no-majority" });
@@ -34,25 +34,25 @@ describe("a node stands", () => {
 
   it("although a server that is no elector, or one over another disk, shows a live lease", () => {
     const others = [stateOf("b"), stateOf("x", { lease: leaseOf("c", 4) })];
-    expect(decideStanding(own, electorate("abc"), others)).toMatchObject({ kind: "stand" });
+    expect(decideCandidacy(own, electorate("abc"), others)).toMatchObject({ kind: "stand" });
     const wiped = stateOf("c", { disk: "another", lease: leaseOf("c", 4) });
-    expect(decideStanding(own, electorate("abc"), [stateOf("b"), wiped])).toMatchObject({ kind: "stand" });
+    expect(decideCandidacy(own, electorate("abc"), [stateOf("b"), wiped])).toMatchObject({ kind: "stand" });
   });
 
   it("for a term above that of the electorate it knows, though no voter shows that term", () => {
-    expect(decideStanding(own, electorate("abc", 7, 0), [stateOf("b")])).toMatchObject({ term: 8 });
+    expect(decideCandidacy(own, electorate("abc", 7, 0), [stateOf("b")])).toMatchObject({ term: 8 });
   });
 
   it("if the live lease is its own, of a former life: for a term above that", () => {
     const held = { term: 4, lease: leaseOf("a", 4) };
-    const decision = decideStanding({ ...own, ...held }, electorate("abc"), [stateOf("b", held)]);
+    const decision = decideCandidacy({ ...own, ...held }, electorate("abc"), [stateOf("b", held)]);
     expect(decision).toMatchObject({ kind: "stand", term: 5 });
   });
 
   it("on the newest electorate that any answer shows", () => {
     const newer = electorate("abcde", 3, 1);
     const others = [stateOf("b", { config: newer }), stateOf("c", { config: electorate("abcd", 3, 0) })];
-    expect(decideStanding(own, electorate("abc", 2, 9), others)).toMatchObject({
+    expect(decideCandidacy(own, electorate("abc", 2, 9), others)).toMatchObject({
       kind: "stand",
       config: newer,
     });
@@ -60,14 +60,16 @@ describe("a node stands", () => {
 
   it("not if it is no member of that, or only over another disk", () => {
     const others = [stateOf("b", { config: electorate("bc", 3, 1) }), stateOf("c")];
-    expect(decideStanding(own, electorate("abc"), others)).toMatchObject({ why: "not-an-elector" });
+    expect(decideCandidacy(own, electorate("abc"), others)).toMatchObject({ why: "not-an-elector" });
     const wiped = stateOf("a", { disk: "another" });
-    expect(decideStanding(wiped, electorate("abc"), [stateOf("b")])).toMatchObject({ why: "not-an-elector" });
+    expect(decideCandidacy(wiped, electorate("abc"), [stateOf("b")])).toMatchObject({
+      why: "not-an-elector",
+    });
   });
 
   it("without counting whoever answers over another disk than the electorate's", () => {
     const others = [stateOf("b", { disk: "another" })];
-    expect(decideStanding(own, electorate("abc"), others)).toMatchObject({ why: "no-majority" });
+    expect(decideCandidacy(own, electorate("abc"), others)).toMatchObject({ why: "no-majority" });
   });
 
   it("without regard to another cluster: neither its electorate, nor its terms, nor its leader", () => {
@@ -76,7 +78,7 @@ describe("a node stands", () => {
       term: 99,
       lease: leaseOf("x", 99),
     });
-    const decision = decideStanding(own, electorate("abc"), [stateOf("b"), stranger]);
+    const decision = decideCandidacy(own, electorate("abc"), [stateOf("b"), stranger]);
     expect(decision).toMatchObject({ kind: "stand", term: 1, config: electorate("abc") });
   });
 });

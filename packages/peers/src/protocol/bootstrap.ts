@@ -11,7 +11,7 @@
 import { compareEpochs, isMember } from "./configuration.js";
 import type { Configuration, PeerState } from "./messages.js";
 
-export type FoundingDecision =
+export type BootstrapDecision =
   | { readonly kind: "take"; readonly config: Configuration }
   | { readonly kind: "found"; readonly config: Configuration }
   /** `for`: the endpoints that must speak first; `why` says it to people. */
@@ -23,18 +23,18 @@ export function founderOf(join: readonly string[]): string | null {
 }
 
 /** For how long, in ttl, a founder listens for announcements of an older cluster before it founds one. */
-export const FOUNDING_WAIT = 1.2;
+export const BOOTSTRAP_WAIT = 1.2;
 
 /**
  * `answers` by the endpoint that was asked; own endpoint included where it is in the list. Active members are among them:
- * an electorate is taken from any of them, but only join targets found together. `hasListened`: for `FOUNDING_WAIT`.
+ * an electorate is taken from any of them, but only join targets found together. `hasListened`: for `BOOTSTRAP_WAIT`.
  */
-export function decideFounding(
+export function decideBootstrap(
   own: PeerState,
   join: readonly string[],
   answers: ReadonlyMap<string, PeerState>,
   hasListened: boolean,
-): FoundingDecision {
+): BootstrapDecision {
   const known = [...answers.values()].flatMap(({ config }) => (config === null ? [] : [config]));
   if (known.length > 0) return { kind: "take", config: choose(known, own) };
   const states = join.flatMap((endpoint) => answers.get(endpoint) ?? []);
@@ -80,6 +80,6 @@ function choose(known: readonly Configuration[], own: PeerState): Configuration 
   );
 }
 
-function wait(endpoints: readonly string[], why: string): FoundingDecision {
+function wait(endpoints: readonly string[], why: string): BootstrapDecision {
   return { kind: "wait", for: endpoints, why };
 }
