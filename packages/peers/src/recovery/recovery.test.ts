@@ -5,8 +5,8 @@ import { beforeEach, describe, expect, it } from "vitest";
 import { DecisionLog } from "../decisions/decision-log.js";
 import { ResourceManager } from "../decisions/resource-manager.js";
 import { OwnRecords } from "../disk/own-records.js";
-import { RunningTime } from "../disk/running-time.js";
 import { StoredDisk } from "../disk/stored-disk.js";
+import { Uptime } from "../disk/uptime.js";
 import { decideCandidacy } from "../protocol/candidacy-decision.js";
 import type { ActiveMember, Configuration, PeerTransport } from "../protocol/messages.js";
 import { Voter } from "../protocol/voter.js";
@@ -62,7 +62,7 @@ class World {
       onOtherCluster: () => {},
     });
     const manager = new ResourceManager(records, null);
-    const log = new DecisionLog({ records, running: new RunningTime(records, clock), manager });
+    const log = new DecisionLog({ records, uptime: new Uptime(records, clock), manager });
     const reach = async (to: string, verb: string): Promise<Server> => {
       await this.onCall(`${name} ${to} ${verb}`);
       if (this.down.has(to)) throw new Error("connection refused");

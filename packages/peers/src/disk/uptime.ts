@@ -4,10 +4,10 @@ import type { OwnRecords } from "./own-records.js";
 const KEY = "running-ms";
 
 /**
- * How long this server has run, over all its lives, as far as that was written down. It measures ages that are longer than a
+ * How long this server has run, over all its restarts, as far as that was written down. It measures ages that are longer than a
  * life without asking a wall clock. It never runs ahead: what a crash leaves out makes everything younger.
  */
-export class RunningTime {
+export class Uptime {
   readonly #records: OwnRecords;
   readonly #clock: Clock;
   readonly #beforeMs: number;

@@ -1,22 +1,22 @@
 import { type Clock, sleep } from "@tenure/core";
-import type { RunningTime } from "../disk/running-time.js";
+import type { Uptime } from "../disk/uptime.js";
 import { type DecisionLog, RETENTION_MS } from "./decision-log.js";
 
-export interface ForgettingOptions {
+export interface RetentionOptions {
   readonly clock: Clock;
-  readonly running: RunningTime;
+  readonly uptime: Uptime;
   readonly log: DecisionLog;
 }
 
 const INTERVAL_MS = RETENTION_MS / 24;
 
 /** Forgets, now and then, what has been done for long; and writes down how long this server has run. */
-export class Forgetting {
-  readonly #options: ForgettingOptions;
+export class Retention {
+  readonly #options: RetentionOptions;
   readonly #stopping = new AbortController();
   #running: Promise<void> = Promise.resolve();
 
-  constructor(options: ForgettingOptions) {
+  constructor(options: RetentionOptions) {
     this.#options = options;
   }
 
@@ -30,12 +30,12 @@ export class Forgetting {
   }
 
   async #run(): Promise<void> {
-    const { clock, running, log } = this.#options;
+    const { clock, uptime, log } = this.#options;
     const { signal } = this.#stopping;
     while (!signal.aborted) {
       await sleep(clock, INTERVAL_MS, signal).catch(() => {});
       // A disk that fails is tried again at the next turn.
-      await running.save().catch(() => {});
+      await uptime.save().catch(() => {});
       if (!signal.aborted) await log.forget().catch(() => {});
     }
   }

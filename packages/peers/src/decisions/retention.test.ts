@@ -1,27 +1,27 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import { type DecidingServer, Deciders } from "./deciders.test-kit.js";
 import { RETENTION_MS } from "./decision-log.js";
-import { Forgetting } from "./forgetting.js";
+import { Retention } from "./retention.js";
 
 const HOUR_MS = RETENTION_MS / 24;
 
 describe("a decision", () => {
   let world: Deciders;
-  let forgetting: Forgetting[];
+  let retention: Retention[];
   const at = (name: string): DecidingServer => world.at(name);
   const known = (): readonly boolean[] => world.names.map((name) => at(name).log.get("t") !== null);
-  const forgetsAt = ({ log, running }: DecidingServer): Forgetting => {
-    const each = new Forgetting({ clock: world.clock, running, log });
+  const forgetsAt = ({ log, uptime }: DecidingServer): Retention => {
+    const each = new Retention({ clock: world.clock, uptime, log });
     each.start();
-    forgetting.push(each);
+    retention.push(each);
     return each;
   };
   beforeEach(async () => {
     world = await Deciders.of("abc");
-    forgetting = [];
+    retention = [];
     for (const name of world.names) forgetsAt(at(name));
     return async () => {
-      await Promise.all(forgetting.map((each) => each.stop()));
+      await Promise.all(retention.map((each) => each.stop()));
     };
   });
 
@@ -57,7 +57,7 @@ describe("a decision", () => {
 
   it("ages while its server runs, over restarts, and not while that is switched off", async () => {
     await decideEverywhere();
-    let ofB = forgetting[1] as Forgetting;
+    let ofB = retention[1] as Retention;
     for (let life = 0; life < 3; life++) {
       await world.clock.advance(RETENTION_MS / 3 - HOUR_MS / 2);
       await ofB.stop();
@@ -72,7 +72,7 @@ describe("a decision", () => {
     expect(at("b").log.get("t")).toBeNull();
   });
 
-  it("is never younger than new after a crash has set the running time back, so that the electorate can change", async () => {
+  it("is never younger than new after a crash has set the uptime back, so that the electorate can change", async () => {
     await world.clock.advance(HOUR_MS / 2);
     await decideEverywhere();
     // Without a stop: what this life has run was not written down.
