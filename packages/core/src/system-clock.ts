@@ -3,7 +3,7 @@ import type { CancelTimer, Clock } from "./clock.js";
 import type { Deadline } from "./deadline.js";
 
 /** setTimeout takes no more than 2^31-1; a longer wait is made of several. */
-const LONGEST_TIMER_MS = 2_147_483_647;
+const MAX_TIMER_MS = 2_147_483_647;
 
 /** The machine's own clocks. */
 export const systemClock: Clock = {
@@ -21,7 +21,7 @@ export const systemClock: Clock = {
       const leftMs = Math.ceil(dueMs - performance.now());
       timer = setTimeout(
         () => (performance.now() < dueMs ? arm() : callback()),
-        Math.min(leftMs, LONGEST_TIMER_MS),
+        Math.min(leftMs, MAX_TIMER_MS),
       );
     };
     arm();

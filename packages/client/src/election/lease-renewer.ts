@@ -77,7 +77,7 @@ export interface LeaseRenewerFactory {
 const ANSWER_SHARE = 1 / 3;
 
 /** One may be lost, or wait behind the other. More would be in each other's way: a store takes them one after the other. */
-const MOST_UNDER_WAY = 2;
+const MAX_UNDER_WAY = 2;
 
 /** On the event loop of this process. */
 export class LocalRenewer implements LeaseRenewer {
@@ -135,7 +135,7 @@ export class LocalRenewer implements LeaseRenewer {
     const { signal } = this.#stopping;
     const sent = sendMoment(clock);
     try {
-      if (this.#underWay >= MOST_UNDER_WAY) throw new BackendUnavailableError("no renewal was answered yet");
+      if (this.#underWay >= MAX_UNDER_WAY) throw new BackendUnavailableError("no renewal was answered yet");
       const asked = this.#ask(sent);
       asked.catch(() => {});
       await callWithin(clock, timeoutMs, signal, (limit) => unlessAborted(limit, asked));

@@ -46,7 +46,7 @@ class Batch<Q, R> {
 }
 
 /** The service takes bodies of a MiB; what is not counted is the frame around the calls. */
-const MOST_BYTES = 1_000_000;
+const MAX_BYTES = 1_000_000;
 
 export class CallBatcher<Q extends { readonly groupId: string }, R extends { readonly kind: string }> {
   readonly #options: CallBatcherOptions<Q, R>;
@@ -100,7 +100,7 @@ export class CallBatcher<Q extends { readonly groupId: string }, R extends { rea
     const magnitude = Math.floor(Math.log2(timeoutMs));
     const gathered = this.#gathering.get(magnitude);
     if (gathered !== undefined) {
-      if (!gathered.waiting.has(groupId) && gathered.bytes + bytes <= MOST_BYTES) return gathered;
+      if (!gathered.waiting.has(groupId) && gathered.bytes + bytes <= MAX_BYTES) return gathered;
       this.#send(gathered);
     }
     const batch = new Batch<Q, R>();

@@ -22,12 +22,12 @@ import type { LeaderCache } from "./leader-cache.js";
 import { Semaphore } from "./semaphore.js";
 
 /** Each of these is a request of its own, while campaigns and renewals go out in batches. */
-const MOST_AT_ONCE = 64;
+const MAX_AT_ONCE = 64;
 
 export class CachedElector implements Elector {
   readonly #elector: Elector;
   readonly #leaders: LeaderCache;
-  readonly #single = new Semaphore(MOST_AT_ONCE);
+  readonly #single = new Semaphore(MAX_AT_ONCE);
 
   constructor(elector: Elector, leaders: LeaderCache) {
     this.#elector = elector;

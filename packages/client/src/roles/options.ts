@@ -137,8 +137,8 @@ const HEALTH: readonly (keyof HealthOptions)[] = ["healthChecker", "healthTimeou
 const ROLE = ["groupId", "priority", "dependsOn", "set", "metadata", "campaignWaitMs"];
 
 /** More roles than any process leads. */
-const MOST = 1_000_000;
-const LONGEST_MS = 3_600_000;
+const MAX_ROLES = 1_000_000;
+const MAX_MS = 3_600_000;
 
 export function parseManager(given: RoleManagerOptions): ParsedManager {
   if (!isObject(given)) throw new InvalidRequestError("options", "must be an object");
@@ -157,9 +157,9 @@ export function parseManager(given: RoleManagerOptions): ParsedManager {
     shared,
     election,
     spread: spread === undefined ? null : parseSpread(spread),
-    mostRoles: checkInteger(mostRoles ?? MOST, "mostRoles", 0, MOST),
+    mostRoles: checkInteger(mostRoles ?? MAX_ROLES, "mostRoles", 0, MAX_ROLES),
     mostCampaigns: checkInteger(mostCampaigns ?? 256, "mostCampaigns", 1, 1000),
-    setTimeoutMs: checkInteger(setTimeoutMs ?? election.ttlMs, "setTimeoutMs", 1, LONGEST_MS),
+    setTimeoutMs: checkInteger(setTimeoutMs ?? election.ttlMs, "setTimeoutMs", 1, MAX_MS),
     roleMetrics: roleMetrics ?? NO_ROLE_METRICS,
   });
 }
@@ -187,7 +187,7 @@ export function parseRole(
   checkKeys(given, `role ${name}`, ROLE);
   const { groupId, priority, dependsOn, set, metadata, campaignWaitMs } = given as RoleOptions;
   const waitMs = checkInteger(campaignWaitMs ?? 0, "campaignWaitMs", 0, LIMITS.waitMs);
-  if (waitMs > 0 && (spread !== null || mostRoles < MOST || set !== undefined)) {
+  if (waitMs > 0 && (spread !== null || mostRoles < MAX_ROLES || set !== undefined)) {
     const other = spread !== null ? "spread" : set === undefined ? "mostRoles" : "set";
     throw new InvalidRequestError(
       "campaignWaitMs",

@@ -35,7 +35,7 @@ export interface WorkerRenewerOptions {
   readonly stallLimitMs: number;
 }
 
-const LONGEST_MS = 3_600_000;
+const MAX_MS = 3_600_000;
 
 /**
  * One thread for all elections that are given the same renewer. It runs from the start of the first of them to the end of the
@@ -45,7 +45,7 @@ export function workerRenewer(given: WorkerRenewerOptions): LeaseRenewerFactory 
   if (!isObject(given)) throw new InvalidRequestError("options", "must be an object");
   checkKeys(given, "", ["elector", "stallLimitMs"]);
   const elector = parseDescription(given.elector);
-  const stallLimitMs = checkInteger(given.stallLimitMs, "stallLimitMs", 1, LONGEST_MS);
+  const stallLimitMs = checkInteger(given.stallLimitMs, "stallLimitMs", 1, MAX_MS);
   const threads = new SharedThread(elector);
   return Object.assign(
     (parts: LeaseRenewerParts) => new WorkerRenewer(parts, stallLimitMs, () => threads.current()),

@@ -57,7 +57,7 @@ export type ClocklessEngine = Omit<Engine, "clock" | "now" | "see">;
 /** How long a request may be about it before it is told that the store is unavailable. */
 const REQUEST_LIMIT_MS = 3000;
 const PATIENT_ATTEMPTS = 8;
-const LONGEST_PAUSE_MS = 64;
+const MAX_PAUSE_MS = 64;
 const WOKEN_AT_ONCE = 100;
 
 export interface EngineOptions extends GroupLimits {
@@ -207,7 +207,7 @@ export class Engine {
     for (let attempt = 1; ; attempt++) {
       // Contention is over in a few attempts; a store that keeps refusing must not be run down.
       if (attempt > PATIENT_ATTEMPTS)
-        await sleep(this.clock, Math.min(2 ** (attempt - PATIENT_ATTEMPTS), LONGEST_PAUSE_MS));
+        await sleep(this.clock, Math.min(2 ** (attempt - PATIENT_ATTEMPTS), MAX_PAUSE_MS));
       const turn = group.take();
       if (turn !== null) await turn;
       let dropped: (() => void) | undefined;

@@ -10,7 +10,7 @@ interface Waiting {
 }
 
 const FIRST_RETRY_MS = 10;
-const LONGEST_RETRY_MS = 1000;
+const MAX_RETRY_MS = 1000;
 /** How long a feed may be silent while it owes something that `sync` has shown; twice as long after each feed in vain. */
 const MIN_SILENCE_MS = 5000;
 const MAX_SILENCE_MS = 60_000;
@@ -98,7 +98,7 @@ export class FeedFollower {
         this.#broken = error;
       }
       await sleep(this.#clock, retryMs, this.#stop.signal).catch(() => {});
-      retryMs = Math.min(2 * retryMs, LONGEST_RETRY_MS);
+      retryMs = Math.min(2 * retryMs, MAX_RETRY_MS);
     }
   }
 

@@ -6,7 +6,7 @@ import type { GroupState } from "./group-state.js";
 import { historyKey } from "./keys.js";
 import type { ReadBarrier } from "./read-barrier.js";
 
-const MOST_ATTEMPTS = 8;
+const MAX_ATTEMPTS = 8;
 
 /** Brings a group's history up to its record. Any server may; they merge, so none loses what another wrote. */
 export class HistoryKeeper {
@@ -32,7 +32,7 @@ export class HistoryKeeper {
 
   /** Attempts until it is done, or the store is not up to it: then whoever sees it behind tries again later. */
   async bringUpToDate(group: GroupState): Promise<void> {
-    for (let attempt = 0; attempt < MOST_ATTEMPTS && this.isBehind(group); attempt++) {
+    for (let attempt = 0; attempt < MAX_ATTEMPTS && this.isBehind(group); attempt++) {
       try {
         await this.advance(group);
       } catch {
