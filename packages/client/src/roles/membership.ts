@@ -32,9 +32,9 @@ export class Membership {
   #running: Promise<void> = Promise.resolve();
 
   constructor(parts: MembershipParts) {
-    const { election, mostRoles } = parts.options;
+    const { election, maxRoles } = parts.options;
     this.#parts = parts;
-    this.#self = { nodeId: election.nodeId, weight: parts.spread.weight, mostRoles };
+    this.#self = { nodeId: election.nodeId, weight: parts.spread.weight, maxRoles };
   }
 
   /** In order of their ids. */
@@ -144,8 +144,8 @@ export class Membership {
   /** Until it is lost; false if it was not won. */
   async #lead(groupId: string, signal: AbortSignal): Promise<boolean> {
     const { elector, options } = this.#parts;
-    const { weight, mostRoles } = this.#self;
-    const metadata: Metadata = { weight, most_roles: mostRoles };
+    const { weight, maxRoles } = this.#self;
+    const metadata: Metadata = { weight, most_roles: maxRoles };
     const election = new Election(elector, { ...options.shared, groupId, metadata, campaignWaitMs: 0 });
     const lost = new Promise<void>((resolve) => {
       election.onDemote(() => {
@@ -167,10 +167,10 @@ export class Membership {
 }
 
 function memberOf(nodeId: string, metadata: Metadata | undefined): RoleMember {
-  const { weight, most_roles: mostRoles } = isObject(metadata) ? metadata : {};
+  const { weight, most_roles: maxRoles } = isObject(metadata) ? metadata : {};
   return {
     nodeId,
     weight: typeof weight === "number" && weight > 0 ? weight : 1,
-    mostRoles: typeof mostRoles === "number" ? mostRoles : Number.MAX_SAFE_INTEGER,
+    maxRoles: typeof maxRoles === "number" ? maxRoles : Number.MAX_SAFE_INTEGER,
   };
 }

@@ -121,7 +121,7 @@ export class Scheduler {
 
   get members(): readonly RoleMember[] {
     if (this.#membership !== null) return this.#membership.members;
-    return [{ nodeId: this.#options.election.nodeId, weight: 1, mostRoles: this.#options.mostRoles }];
+    return [{ nodeId: this.#options.election.nodeId, weight: 1, maxRoles: this.#options.maxRoles }];
   }
 
   get isHealthy(): boolean {
@@ -300,7 +300,7 @@ export class Scheduler {
         if (!this.#mayBegin(role)) continue;
         if (role.notBeforeMs > nowMs) {
           againInMs = Math.min(againInMs, role.notBeforeMs - nowMs);
-        } else if (this.#seeking < this.#options.mostCampaigns) {
+        } else if (this.#seeking < this.#options.maxCampaigns) {
           count += 1;
           if (isStray) this.#strays.add(id);
           void this.#seek(role);
