@@ -9,7 +9,7 @@ interface Message {
   readonly replaced: readonly number[];
 }
 
-const HEAD = -1;
+const BARRIER = -1;
 const nothing = () => [];
 
 /** A stream that keeps the last message of each key, a consumer of it, and the way between, each at its own pace. */
@@ -42,7 +42,7 @@ class World {
   writeBarrier(): boolean {
     if (this.#asked === 0) return false;
     this.#asked--;
-    this.#answers.push(this.write(HEAD));
+    this.#answers.push(this.write(BARRIER));
     return true;
   }
 
@@ -172,11 +172,11 @@ test("if every message tells what it replaced, no barrier is needed after the fi
   fc.assert(
     fc.property(STEPS, (steps) => {
       const world = new World();
-      world.write(HEAD);
+      world.write(BARRIER);
       world.dispatch();
       world.receive();
       for (const choice of steps) {
-        if (choice < 24) world.write(choice % 4 === 3 ? HEAD : choice % 4);
+        if (choice < 24) world.write(choice % 4 === 3 ? BARRIER : choice % 4);
         else if (choice < 36) world.dispatch();
         else world.receive();
         world.check();
