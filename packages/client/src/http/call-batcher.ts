@@ -28,14 +28,14 @@ export interface CallBatcherOptions<Q, R> {
   readonly bytesOf?: (call: Q) => number;
 }
 
-interface Waiting<Q, R> {
+interface PendingCall<Q, R> {
   readonly call: Q;
   readonly resolve: (result: R) => void;
   readonly reject: (error: unknown) => void;
 }
 
 class Batch<Q, R> {
-  readonly waiting: Map<string, Waiting<Q, R>> = new Map();
+  readonly waiting: Map<string, PendingCall<Q, R>> = new Map();
   /** The strictest of those within. */
   timeoutMs: number = Number.POSITIVE_INFINITY;
   bytes = 0;
@@ -64,7 +64,7 @@ export class CallBatcher<Q extends { readonly groupId: string }, R extends { rea
       const bytes = this.#options.bytesOf?.(call) ?? 0;
       const batch = this.#batchFor(groupId, timeoutMs, bytes);
       let stopListening = (): void => {};
-      const waiting: Waiting<Q, R> = {
+      const waiting: PendingCall<Q, R> = {
         call,
         resolve: (result) => {
           stopListening();

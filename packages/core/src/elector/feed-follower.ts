@@ -4,7 +4,7 @@ import { BackendUnavailableError } from "../errors.js";
 import { onAbort, unlessAborted } from "../on-abort.js";
 import type { Entry, FeedItem, Revision, Store } from "../store/store.js";
 
-interface Waiting {
+interface RevisionWaiter {
   readonly revision: Revision;
   readonly resolve: () => void;
 }
@@ -26,7 +26,7 @@ export class FeedFollower {
   readonly #clock: Clock;
   readonly #sink: FeedSink;
   readonly #stop = new AbortController();
-  #waiting: Waiting[] = [];
+  #waiting: RevisionWaiter[] = [];
   #progress: Revision = 0;
   #broken: unknown = null;
   /** Ends the present feed, but for the reason that everything ends. */

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { DEFAULT_POLICY, type GroupPolicy } from "../policy.js";
 import { EMPTY_RECORD, type ElectionRecord, type Holder } from "../record.js";
-import { bestWaiter, decideUpkeep, type UpkeepDecision, type Waiting, YIELD_MS } from "./upkeep.js";
+import { bestWaiter, decideUpkeep, type UpkeepDecision, type WaitingCampaign, YIELD_MS } from "./upkeep.js";
 import { type Arrival, cold, waitersOf } from "./waiters.test-kit.js";
 
 function node(nodeId: string, priority = 0, instanceId: string | null = "i1"): Holder {
@@ -20,7 +20,7 @@ function look(
   record: ElectionRecord,
   ageMs: number,
   ...waiters: readonly (Holder | Arrival)[]
-): UpkeepDecision<Waiting> {
+): UpkeepDecision<WaitingCampaign> {
   return decideUpkeep({ record, ageMs }, waitersOf(waiters), { wallMs: 77 });
 }
 

@@ -29,7 +29,7 @@ import { type Change, endTerm, type Stamp } from "./terms.js";
 export const YIELD_MS = 10_000;
 
 /** A campaign that waits at this server. */
-export interface Waiting {
+export interface WaitingCampaign {
   readonly candidate: Candidate;
   /** Rises with each arrival at this server. */
   readonly order: number;
@@ -38,7 +38,7 @@ export interface Waiting {
 }
 
 /** The campaigns that wait at this server and may be elected, as the rules ask for them. */
-export interface Waiters<W extends Waiting> {
+export interface Waiters<W extends WaitingCampaign> {
   readonly size: number;
   /** The successor of a transfer that waited at this server, as the mark demands, and has left it; `null`: there is none. */
   readonly departed: string | null;
@@ -48,7 +48,7 @@ export interface Waiters<W extends Waiting> {
   first(strategy: GroupPolicy["strategy"], mayWin: (nodeId: string) => boolean): W | null;
 }
 
-export type UpkeepDecision<W extends Waiting> =
+export type UpkeepDecision<W extends WaitingCampaign> =
   /** Campaign on behalf of this one: it can win now, or is the holder already. */
   | { readonly kind: "campaign"; readonly waiter: W }
   | ({ readonly kind: "write" } & Change)
@@ -56,14 +56,18 @@ export type UpkeepDecision<W extends Waiting> =
   | { readonly kind: "rest"; readonly lookAgainMs: number | null };
 
 /** Which of two campaigns a vacancy goes to: a ready one, then by priority where the strategy says so, then by arrival. */
-export function ranksBefore(strategy: GroupPolicy["strategy"], a: Waiting, b: Waiting): boolean {
+export function ranksBefore(
+  strategy: GroupPolicy["strategy"],
+  a: WaitingCampaign,
+  b: WaitingCampaign,
+): boolean {
   if (a.ready !== b.ready) return a.ready;
   if (strategy === "priority" && a.candidate.priority !== b.candidate.priority)
     return a.candidate.priority > b.candidate.priority;
   return a.order < b.order;
 }
 
-export function decideUpkeep<W extends Waiting>(
+export function decideUpkeep<W extends WaitingCampaign>(
   seen: Observation,
   waiters: Waiters<W>,
   stamp: Stamp,
@@ -81,7 +85,7 @@ export function decideUpkeep<W extends Waiting>(
 }
 
 /** The one to win this vacancy: by strategy, among those whom no mark holds back. */
-export function bestWaiter<W extends Waiting>(vacant: ElectionRecord, waiters: Waiters<W>): W | null {
+export function bestWaiter<W extends WaitingCampaign>(vacant: ElectionRecord, waiters: Waiters<W>): W | null {
   if (waiters.size === 0 || vacant.pause !== null || vacant.delayMs > 0) return null;
   const { strategy } = policyOf(vacant);
   const mayWin = (nodeId: string) => isAllowed(vacant, nodeId) && obstacleFor(vacant, nodeId) === null;
@@ -91,10 +95,10 @@ export function bestWaiter<W extends Waiting>(vacant: ElectionRecord, waiters: W
 }
 
 /** The waiting campaign that a vacancy belongs to before `newcomer` may have it. */
-export function overtaken<W extends Waiting>(
+export function overtaken<W extends WaitingCampaign>(
   seen: Observation,
   waiters: Waiters<W>,
-  newcomer: Waiting,
+  newcomer: WaitingCampaign,
   stamp: Stamp,
 ): W | null {
   const now = carryOver(seen.record, seen.ageMs);
@@ -103,7 +107,7 @@ export function overtaken<W extends Waiting>(
   return best !== null && ranksBefore(policyOf(vacant).strategy, best, newcomer) ? best : null;
 }
 
-function upkeepOfLed<W extends Waiting>(now: ElectionRecord, waiters: Waiters<W>): UpkeepDecision<W> {
+function upkeepOfLed<W extends WaitingCampaign>(now: ElectionRecord, waiters: Waiters<W>): UpkeepDecision<W> {
   const { transfer, holder } = now;
   if (now.deposed === null && holder !== null) {
     // Its grant was written, and the answer lost: only a write of its own gives it the lease.
@@ -134,7 +138,11 @@ function withdrawn(now: ElectionRecord): ElectionRecord {
   return { ...now, transfer: stands ? { ...transfer, ready: false } : null };
 }
 
-function preempting<W extends Waiting>(now: ElectionRecord, holder: Holder, waiters: Waiters<W>): W | null {
+function preempting<W extends WaitingCampaign>(
+  now: ElectionRecord,
+  holder: Holder,
+  waiters: Waiters<W>,
+): W | null {
   if (!policyOf(now).preempt || waiters.size === 0 || now.pause !== null) return null;
   const isFree = (nodeId: string) => now.bans.every((ban) => ban.nodeId !== nodeId);
   const highest = waiters.first("priority", (nodeId) => isAllowed(now, nodeId) && isFree(nodeId));
@@ -144,18 +152,24 @@ function preempting<W extends Waiting>(now: ElectionRecord, holder: Holder, wait
 }
 
 /** Whether a leader may be asked to yield to this campaign of the successor. */
-export function maySucceed({ allowCold }: Pick<TransferMark, "allowCold">, { ready }: Waiting): boolean {
+export function maySucceed(
+  { allowCold }: Pick<TransferMark, "allowCold">,
+  { ready }: WaitingCampaign,
+): boolean {
   return ready || allowCold === true;
 }
 
-function firstOf<W extends Waiting>(strategy: GroupPolicy["strategy"], waiters: readonly W[]): W | null {
+function firstOf<W extends WaitingCampaign>(
+  strategy: GroupPolicy["strategy"],
+  waiters: readonly W[],
+): W | null {
   let first: W | null = null;
   for (const each of waiters) if (first === null || ranksBefore(strategy, each, first)) first = each;
   return first;
 }
 
 /** Until a mark that may hold back somebody who waits has run out. */
-function nextChance<W extends Waiting>(now: ElectionRecord, waiters: Waiters<W>): number | null {
+function nextChance<W extends WaitingCampaign>(now: ElectionRecord, waiters: Waiters<W>): number | null {
   if (waiters.size === 0) return null;
   if (now.pause !== null) return now.pause.leftMs;
   const bans = now.bans.filter((ban) => waiters.of(ban.nodeId).length > 0);

@@ -15,11 +15,11 @@ export type {
   PeerDisk,
   PeerState,
   PeerTransport,
-  Refusal,
   ReleaseRequest,
   ReleaseVerdict,
   RenewRequest,
   Vote,
+  VoteRefusal,
 } from "./messages.js";
 export type { ObservedLeader } from "./observations.js";
 export { Peer } from "./peer.js";

@@ -26,7 +26,7 @@ const CALL_MS = 250;
 /** How many calls to the store one request may take. */
 const STORE_CALLS = 8;
 
-export class Candidacy {
+export class SimCandidate {
   readonly #environment: Environment;
   readonly #process: ClientProcess;
   readonly #groupId: string;
