@@ -23,15 +23,15 @@ interface Server {
 }
 
 /** Five electors, a to e; those in `down` do not answer. */
-class World {
+class Electors {
   readonly clock = new VirtualClock();
   readonly servers = new Map<string, Server>();
   readonly down = new Set<string>();
   /** Runs before a call arrives. */
   onCall: (call: string) => void | Promise<void> = () => {};
 
-  static async of(names: string): Promise<World> {
-    const world = new World();
+  static async of(names: string): Promise<Electors> {
+    const world = new Electors();
     for (const name of names) await world.#add(name);
     const members = Object.fromEntries(
       [...world.servers].map(([name, { disk }]) => [name, { endpoint: name, disk: disk.id }]),
@@ -98,9 +98,9 @@ class World {
 }
 
 describe("a recovery from a lost majority", () => {
-  let world: World;
+  let world: Electors;
   beforeEach(async () => {
-    world = await World.of("abcde");
+    world = await Electors.of("abcde");
     for (const name of "cde") world.down.add(name);
   });
   const recover = async (name: string, ...lost: readonly string[]): Promise<void> => {
@@ -175,7 +175,7 @@ describe("a recovery from a lost majority", () => {
     // At every call of the first a second recovery by the other survivor begins, when the leases of the first are over.
     // Neither hears of the other's electorate: only the votes keep them apart.
     for (const moment of ["acquire", "held", "store"]) {
-      world = await World.of("abcde");
+      world = await Electors.of("abcde");
       for (const name of "cde") world.down.add(name);
       let second: string | null = null;
       const interfere = async (): Promise<void> => {
