@@ -8,7 +8,7 @@ import type { Environment } from "./environment.js";
 
 const UNREADABLE = ['{"v":99,"x":[1,2,3]}', "not even JSON", '{"v":2}', "[]", "null"];
 
-const LONGEST_MS = 9000;
+const MAX_MS = 9000;
 const LAST_MS = 2500;
 const NEWER = '{"v":99}';
 
@@ -31,9 +31,9 @@ export async function writeOtherVersions(options: OtherVersionOptions): Promise<
     const entry = options.present(`${prefix}/${random.pick(groupIds)}`);
     if (entry !== undefined) await spoil(options, entry, forMs);
   };
-  while (time.monotonicMs() < endMs - LONGEST_MS) {
+  while (time.monotonicMs() < endMs - MAX_MS) {
     await sleep(time, random.between(200, 1000));
-    const forMs = random.chance(0.4) ? random.between(7000, LONGEST_MS) : random.between(100, 1800);
+    const forMs = random.chance(0.4) ? random.between(7000, MAX_MS) : random.between(100, 1800);
     await write(random.pick(["r", "r", "h", "m"]), Math.min(forMs, endMs - time.monotonicMs()));
   }
   await sleep(time, Math.max(0, endMs - time.monotonicMs()));

@@ -1,9 +1,9 @@
 /** A client process and its lives: each start draws a fresh instance id. */
-import { Candidacy } from "./candidacy.js";
 import type { ClientProcess } from "./checks/check.js";
 import type { Environment } from "./environment.js";
-import type { Random } from "@tenure/core/testing";
 import { Renewer } from "./renewer.js";
+import type { Random } from "@tenure/core/testing";
+import { SimCandidate } from "./sim-candidate.js";
 
 export interface SimClientOptions {
   readonly environment: Environment;
@@ -31,7 +31,7 @@ export interface Client {
 export class SimClient implements Client {
   readonly name: string;
   readonly #options: SimClientOptions;
-  #candidacies: readonly Candidacy[] = [];
+  #candidates: readonly SimCandidate[] = [];
   #lives = 0;
   #process: ClientProcess | null = null;
 
@@ -69,10 +69,10 @@ export class SimClient implements Client {
     };
     this.#process = process;
     const renewer = new Renewer(environment, clock, random.fork());
-    this.#candidacies = this.#options.groupIds.map((groupId) => {
-      return new Candidacy(environment, process, groupId, random.fork(), renewer);
+    this.#candidates = this.#options.groupIds.map((groupId) => {
+      return new SimCandidate(environment, process, groupId, random.fork(), renewer);
     });
-    const lives = Promise.all(this.#candidacies.map((candidacy) => candidacy.run()));
+    const lives = Promise.all(this.#candidates.map((candidate) => candidate.run()));
     lives.then(
       () => this.#gone(process),
       (error: unknown) => environment.checks.unexpected(error),
@@ -81,9 +81,9 @@ export class SimClient implements Client {
 
   /** As by SIGTERM: it finishes, resigns and goes. */
   stop(): void {
-    const candidacies = this.#candidacies;
+    const candidates = this.#candidates;
     this.#process?.clock.pass(() => {
-      for (const candidacy of candidacies) candidacy.stop();
+      for (const candidate of candidates) candidate.stop();
     });
   }
 

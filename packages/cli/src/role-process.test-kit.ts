@@ -35,7 +35,7 @@ async function main({ url, nodeId, ttlMs, roles }: RoleProcessOptions): Promise<
   const manager = new RoleManager(elector, {
     nodeId,
     ttlMs,
-    spread: { group: "team", mostMembers: 8 },
+    spread: { group: "team", maxMembers: 8 },
     metrics: {
       isLeader: none,
       connectionStatus: none,

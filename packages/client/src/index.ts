@@ -44,7 +44,7 @@ export {
   StopTimeoutError,
 } from "./election/errors.js";
 export type { HealthChecker } from "./election/health.js";
-export type { HeartFactory } from "./election/heart.js";
+export type { LeaseRenewerFactory } from "./election/lease-renewer.js";
 export { lead } from "./election/lead.js";
 export type { Leading } from "./election/lead-scope.js";
 export type { ElectionOptions, RetryOptions } from "./election/options.js";
@@ -89,4 +89,4 @@ export type {
   RoleStatus,
 } from "./roles/state.js";
 export { HeartThreadError } from "./worker/errors.js";
-export { workerHeart, type WorkerHeartOptions } from "./worker/worker-heart.js";
+export { workerRenewer, type WorkerRenewerOptions } from "./worker/worker-renewer.js";

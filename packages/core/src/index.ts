@@ -85,7 +85,7 @@ export type { EndReason, LeadershipEvent } from "./event.js";
 export { EVENTS_IN_HISTORY } from "./history.js";
 export { DEFAULT_DRIFT_RATIO } from "./lease-time.js";
 export { LedTerm, type LeaseAnswer, type SendMoment, sendMoment } from "./leader/led-term.js";
-export { type Moment, momentOf } from "./moment.js";
+export { type Deadline, deadlineOf } from "./deadline.js";
 export {
   DEFAULT_POLICY,
   type GroupPolicy,

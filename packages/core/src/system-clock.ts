@@ -1,9 +1,9 @@
 import { uptime } from "node:os";
 import type { CancelTimer, Clock } from "./clock.js";
-import type { Moment } from "./moment.js";
+import type { Deadline } from "./deadline.js";
 
 /** setTimeout takes no more than 2^31-1; a longer wait is made of several. */
-const LONGEST_TIMER_MS = 2_147_483_647;
+const MAX_TIMER_MS = 2_147_483_647;
 
 /** The machine's own clocks. */
 export const systemClock: Clock = {
@@ -21,7 +21,7 @@ export const systemClock: Clock = {
       const leftMs = Math.ceil(dueMs - performance.now());
       timer = setTimeout(
         () => (performance.now() < dueMs ? arm() : callback()),
-        Math.min(leftMs, LONGEST_TIMER_MS),
+        Math.min(leftMs, MAX_TIMER_MS),
       );
     };
     arm();
@@ -33,15 +33,15 @@ const AT = 0;
 const ASKED = 1;
 
 /** On the clock of `monotonicMs`, in nanoseconds that stay where they are: neither a look nor a move allocates anything. */
-export class SystemMoment implements Moment {
+export class SystemDeadline implements Deadline {
   readonly #ns = new BigInt64Array(2);
 
-  isAhead(): boolean {
+  isPending(): boolean {
     this.#ns[ASKED] = process.hrtime.bigint();
     return this.#ns[ASKED] < (this.#ns[AT] as bigint);
   }
 
-  putOff(delayMs: number): void {
+  extend(delayMs: number): void {
     this.#ns[AT] = (this.#ns[ASKED] as bigint) + BigInt(Math.floor(delayMs * 1e6));
   }
 

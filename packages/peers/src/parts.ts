@@ -5,10 +5,10 @@
 export { Decider, type DecisionCalls, type Settled } from "./decisions/decider.js";
 export type { Decision, HeldDecision, TxnDecision } from "./decisions/decision.js";
 export { DecisionLog } from "./decisions/decision-log.js";
-export { Forgetting } from "./decisions/forgetting.js";
+export { Retention } from "./decisions/retention.js";
 export { ResourceManager } from "./decisions/resource-manager.js";
 export { OwnRecords } from "./disk/own-records.js";
-export { RunningTime } from "./disk/running-time.js";
+export { Uptime } from "./disk/uptime.js";
 export { Announcer } from "./membership/announcer.js";
 export { Membership } from "./membership/membership.js";
 export { compareEpochs } from "./protocol/configuration.js";

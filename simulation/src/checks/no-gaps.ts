@@ -6,7 +6,7 @@ import { type Check, type CheckContext, type Lead, leftMs, mayWin, type Particip
 
 /** After all has settled. */
 const FIRST_LEADER_MS = 2000;
-const LONGEST_GAP_MS = 2500;
+const MAX_GAP_MS = 2500;
 /** Some writes in a row, each after a look at what the last one came to. */
 const VACANT_MS = 700;
 const NOTICED_MS = 700;
@@ -103,7 +103,7 @@ export class NoGaps implements Check {
 
   #checkLed({ groupId, longestTtlMs }: GroupTruth): void {
     const gapMs = this.#context.nowMs() - (this.#lastLed.get(groupId) ?? 0);
-    if (gapMs > Math.max(LONGEST_GAP_MS, 2 * longestTtlMs))
+    if (gapMs > Math.max(MAX_GAP_MS, 2 * longestTtlMs))
       this.#context.fail("L1", `${groupId} has had no leader for ${gapMs.toFixed(0)} ms`);
   }
 

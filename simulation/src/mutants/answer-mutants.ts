@@ -45,7 +45,7 @@ export const ANSWER_MUTANTS: readonly Mutant[] = [
     rule: "an expiry is a compare-and-set",
     patches: [
       {
-        file: "core/rules/attend.ts",
+        file: "core/rules/upkeep.ts",
         find: 'return { kind: "write", ...ending };',
         replace: 'return { kind: "write", ...ending, blind: true };',
       },
@@ -122,7 +122,7 @@ export const ANSWER_MUTANTS: readonly Mutant[] = [
     rule: "a sync serves only those who came before it was sent",
     patches: [
       {
-        file: "core/elector/freshness.ts",
+        file: "core/elector/read-barrier.ts",
         find: "if (this.#next === null) this.#next = new Round();",
         replace:
           "if (this.#unanswered !== null) return this.#unanswered.join(limitMs);" +

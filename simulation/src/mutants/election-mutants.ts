@@ -23,7 +23,7 @@ export const ELECTION_MUTANTS: readonly Mutant[] = [
     rule: "an Election counts a renewal from before it was sent",
     patches: [
       patch(
-        "heart.ts",
+        "lease-renewer.ts",
         "this.lease.extend({ sent, ttlMs: renewal.ttlMs })",
         "this.lease.extend({ sent: sendMoment(clock), ttlMs: renewal.ttlMs })",
       ),

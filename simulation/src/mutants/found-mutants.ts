@@ -2,7 +2,7 @@
 import type { Mutant } from "../harness/mutant.js";
 
 const engine = "core/elector/engine.ts";
-const attend = "core/rules/attend.ts";
+const upkeep = "core/rules/upkeep.ts";
 
 const ALL_TTLS = "...[...this.groups.values()].map((each) => each.record.holder?.ttlMs)";
 
@@ -36,12 +36,12 @@ export const FOUND_MUTANTS: readonly Mutant[] = [
     rule: "nothing is reserved for a successor that is known to be gone",
     patches: [
       {
-        file: attend,
+        file: upkeep,
         find: "if (vacant.transfer !== null && vacant.transfer.toNodeId === waiters.departed)",
         replace: "if (false)",
       },
       {
-        file: attend,
+        file: upkeep,
         find: "if (transfer?.ready === true && transfer.toNodeId === waiters.departed)",
         replace: "if (false)",
       },
@@ -115,7 +115,7 @@ export const FOUND_MUTANTS: readonly Mutant[] = [
     rule: "waits end in time, also while an entry of their group cannot be read",
     patches: [
       {
-        file: "core/elector/attendance.ts",
+        file: "core/elector/housekeeper.ts",
         find: "if (this.#closed) return; const now",
         replace: "if (this.#closed || group.isUnreadable) return; const now",
       },

@@ -1,20 +1,20 @@
 /** Mutants of the rules on who is next: the queue, its order, successors and callers that are gone. */
 import type { Mutant } from "../harness/mutant.js";
 
-const attend = "core/rules/attend.ts";
+const upkeep = "core/rules/upkeep.ts";
 
 export const QUEUE_MUTANTS: readonly Mutant[] = [
   {
     name: "queue-backwards",
     rule: "who came first is served first",
-    patches: [{ file: attend, find: "return a.order < b.order;", replace: "return a.order > b.order;" }],
+    patches: [{ file: upkeep, find: "return a.order < b.order;", replace: "return a.order > b.order;" }],
   },
   {
     name: "lowest-priority-first",
     rule: "the highest priority is served first",
     patches: [
       {
-        file: attend,
+        file: upkeep,
         find: "return a.candidate.priority > b.candidate.priority;",
         replace: "return a.candidate.priority < b.candidate.priority;",
       },
@@ -23,7 +23,7 @@ export const QUEUE_MUTANTS: readonly Mutant[] = [
   {
     name: "strategy-ignored",
     rule: "priorities count only where the policy says so, and there they do",
-    patches: [{ file: attend, find: 'if (strategy === "priority" &&', replace: "if (false &&" }],
+    patches: [{ file: upkeep, find: 'if (strategy === "priority" &&', replace: "if (false &&" }],
   },
   {
     name: "newcomer-overtakes",
@@ -54,7 +54,7 @@ export const QUEUE_MUTANTS: readonly Mutant[] = [
     rule: "the leader is told of a successor that waits",
     patches: [
       {
-        file: attend,
+        file: upkeep,
         find: "if (transfer?.ready === false && waiters",
         replace: "if (false && waiters",
       },
@@ -64,19 +64,19 @@ export const QUEUE_MUTANTS: readonly Mutant[] = [
   {
     name: "no-preemption",
     rule: "where the policy says so, a waiting candidate of higher priority takes over",
-    patches: [{ file: attend, find: "if (!policyOf(now).preempt ||", replace: "if (true ||" }],
+    patches: [{ file: upkeep, find: "if (!policyOf(now).preempt ||", replace: "if (true ||" }],
     profile: "preempt",
   },
   {
     name: "cold-first",
     rule: "a ready candidate is served before a cold one",
-    patches: [{ file: attend, find: "return a.ready;", replace: "return b.ready;" }],
+    patches: [{ file: upkeep, find: "return a.ready;", replace: "return b.ready;" }],
     profile: "standby",
   },
   {
     name: "readiness-ignored",
     rule: "a ready candidate is served before a cold one, whatever their priorities and who came first",
-    patches: [{ file: attend, find: "if (a.ready !== b.ready)", replace: "if (false)" }],
+    patches: [{ file: upkeep, find: "if (a.ready !== b.ready)", replace: "if (false)" }],
     profile: "standby",
   },
   {
@@ -84,7 +84,7 @@ export const QUEUE_MUTANTS: readonly Mutant[] = [
     rule: "a leader is not asked to yield to a challenger that is cold",
     patches: [
       {
-        file: attend,
+        file: upkeep,
         find: "if (highest === null || !highest.ready)",
         replace: "if (highest === null)",
       },
@@ -94,7 +94,7 @@ export const QUEUE_MUTANTS: readonly Mutant[] = [
   {
     name: "transfer-ignores-readiness",
     rule: "a leader is not asked to yield to the successor of a transfer that is cold, unless that was allowed",
-    patches: [{ file: attend, find: "return ready || allowCold === true;", replace: "return true;" }],
+    patches: [{ file: upkeep, find: "return ready || allowCold === true;", replace: "return true;" }],
     profile: "standby",
   },
   {

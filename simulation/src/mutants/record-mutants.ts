@@ -44,7 +44,7 @@ export const RECORD_MUTANTS: readonly Mutant[] = [
     patches: [
       { file: engine, find: "if (losesEvents(change.next, group.historyNumber)) {", replace: "if (false) {" },
       {
-        file: "core/elector/attendance.ts",
+        file: "core/elector/housekeeper.ts",
         find: "if (this.#engine.history.isBehind(group))",
         replace: "if (false)",
       },
@@ -76,8 +76,8 @@ export const RECORD_MUTANTS: readonly Mutant[] = [
     patches: [
       {
         file: "core/elector/group-watch.ts",
-        find: "await bell.unlessOver(engine.freshness.fresh()); events = missingEvents(group, cursor);",
-        replace: "await bell.unlessOver(engine.freshness.fresh());",
+        find: "await wakeup.unlessOver(engine.readBarrier.wait()); events = missingEvents(group, cursor);",
+        replace: "await wakeup.unlessOver(engine.readBarrier.wait());",
       },
       {
         file: "core/elector/many-watch.ts",
@@ -106,7 +106,7 @@ export const RECORD_MUTANTS: readonly Mutant[] = [
         find: "obstacleFor(now: ElectionRecord, nodeId: string): Obstacle | null {",
         replace: "obstacleFor(record, nodeId) { const now = { ...record, pause: null };",
       },
-      { file: "core/rules/attend.ts", find: "vacant.pause !== null || ", replace: "" },
+      { file: "core/rules/upkeep.ts", find: "vacant.pause !== null || ", replace: "" },
     ],
   },
   {

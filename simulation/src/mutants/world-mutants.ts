@@ -23,7 +23,7 @@ export const WORLD_MUTANTS: readonly Mutant[] = [
     rule: "a server that closes answers those who wait first",
     patches: [
       {
-        file: "core/elector/attendance.ts",
+        file: "core/elector/housekeeper.ts",
         find: "refusals.push(this.#campaigns.refuse(group, waiter));",
         replace: "void waiter;",
       },

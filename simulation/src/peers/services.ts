@@ -42,7 +42,7 @@ export class Services {
   readonly registry: InstanceType<Parts["RmRegistry"]>;
   readonly replicator: InstanceType<Parts["RmReplicator"]>;
   readonly #registration: InstanceType<Parts["SelfRegistration"]>;
-  readonly #forgetting: InstanceType<Parts["Forgetting"]>;
+  readonly #retention: InstanceType<Parts["Retention"]>;
   readonly #offices: InstanceType<Parts["Offices"]>;
   readonly #options: ServicesOptions;
 
@@ -57,13 +57,13 @@ export class Services {
     });
     this.announcer = this.#announcer();
     const fast = new FastClock(clock, options.speed);
-    const running = new modules.RunningTime(records, fast);
+    const uptime = new modules.Uptime(records, fast);
     this.manager = new modules.ResourceManager(records, {
       apply: async ({ txnId, decision }) => onApplied(txnId, decision),
     });
-    this.log = new modules.DecisionLog({ records, running, manager: this.manager });
-    this.#watchForgetting();
-    this.#forgetting = new modules.Forgetting({ clock: fast, running, log: this.log });
+    this.log = new modules.DecisionLog({ records, uptime, manager: this.manager });
+    this.#watchRetention();
+    this.#retention = new modules.Retention({ clock: fast, uptime, log: this.log });
     this.registry = new modules.RmRegistry({ identity: name, records, clock });
     this.replicator = this.#replicator();
     this.#registration = this.#selfRegistration();
@@ -86,7 +86,7 @@ export class Services {
     this.announcer.start();
     if (!this.#options.decides) return;
     this.#registration.start();
-    this.#forgetting.start();
+    this.#retention.start();
   }
 
   /** Identities that are kept on disk as members, also those that have expired or left. */
@@ -290,7 +290,7 @@ export class Services {
     });
   }
 
-  #watchForgetting(): void {
+  #watchRetention(): void {
     const { log } = this;
     const forget = log.forget.bind(log);
     log.forget = async () => {

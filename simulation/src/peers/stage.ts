@@ -17,7 +17,7 @@ const STEP_MS = { puppets: 0.5, servers: 5 };
 /** How fast the time of servers passes by which decisions are kept: an hour in 36 seconds. */
 const SPEED = 100;
 /** A script whose condition does not come true so long is wrong. */
-const LONGEST_MS = 20_000;
+const MAX_MS = 20_000;
 
 export interface StageOptions {
   readonly founders: string;
@@ -173,7 +173,7 @@ export class Stage {
   }
 
   async until(what: string, condition: () => boolean): Promise<void> {
-    if (!(await this.comesTrue(LONGEST_MS, condition))) throw new Error(`the script waits in vain: ${what}`);
+    if (!(await this.comesTrue(MAX_MS, condition))) throw new Error(`the script waits in vain: ${what}`);
   }
 
   /** Runs until it is so; false if it is not so within that time. */

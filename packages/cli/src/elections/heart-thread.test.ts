@@ -1,5 +1,5 @@
 /** The thread that renews, in this very process: what it is opened from, and what becomes of a leader when it dies. */
-import { Election, HttpElector, workerHeart } from "@tenure/client";
+import { Election, HttpElector, workerRenewer } from "@tenure/client";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { ServerProcess } from "../server-process.test-kit.js";
 import { Participants } from "./participants.test-kit.js";
@@ -40,7 +40,7 @@ describe("the thread that renews", () => {
       groupId,
       nodeId: "a",
       ttlMs: TTL_MS,
-      heart: workerHeart({
+      renewer: workerRenewer({
         elector: { module: THREAD_ELECTOR, exportName, argument: server.url },
         stallLimitMs: 10 * TTL_MS,
       }),
@@ -85,7 +85,7 @@ describe("the thread that renews", () => {
       groupId: "none",
       nodeId: "a",
       ttlMs: TTL_MS,
-      heart: workerHeart({
+      renewer: workerRenewer({
         elector: { module: THREAD_ELECTOR, exportName: "openNone", argument: server.url },
         stallLimitMs: 10 * TTL_MS,
       }),

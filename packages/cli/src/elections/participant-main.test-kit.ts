@@ -1,6 +1,6 @@
 /** A participant: elections in a process of its own, which does what it is told. It runs the build: `tsc -b` comes first. */
 import { writeSync } from "node:fs";
-import { Election, HttpElector, workerHeart } from "@tenure/client";
+import { Election, HttpElector, workerRenewer } from "@tenure/client";
 import type { Elector } from "@tenure/core";
 import { fenced, fencedFetch } from "@tenure/fence";
 import { Client } from "pg";
@@ -13,10 +13,10 @@ const tally = new Tally();
 const client = options.postgres === undefined ? null : new Client(options.postgres);
 await client?.connect();
 const shared = endpoints === undefined ? null : await HttpElector.open({ endpoints });
-const heart =
+const renewer =
   stallLimitMs === undefined || endpoints === undefined
     ? undefined
-    : workerHeart({ elector: { endpoints }, stallLimitMs });
+    : workerRenewer({ elector: { endpoints }, stallLimitMs });
 
 interface Led {
   readonly election: Election;
@@ -45,7 +45,7 @@ async function start(group: string, as: string = nodeId): Promise<void> {
     groupId: group,
     nodeId: as,
     ttlMs,
-    ...(heart === undefined ? {} : { heart }),
+    ...(renewer === undefined ? {} : { renewer }),
     metrics: tally.metrics((code) => tell({ kind: "failure", code })),
   });
   const state: Led = { election, term: 0, signal: null };

@@ -46,7 +46,7 @@ async function start(group: string, index: number): Promise<void> {
   const elector = await HttpElector.open({
     endpoints: [place.url],
     tls: { ca: place.ca, cert, key },
-    batchRenewals: false,
+    batch: false,
   });
   // Elections with the same interval beat together; these do not.
   const heartbeatIntervalMs = heartbeatMs + index;

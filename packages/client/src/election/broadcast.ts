@@ -2,7 +2,7 @@ import { onAbort } from "@tenure/core";
 import { SlowReaderError } from "./errors.js";
 
 /** A reader this far behind gets an error, rather than growing in memory for ever. */
-const MOST_WAITING = 1024;
+const MAX_WAITING = 1024;
 
 interface Reader<T> {
   readonly waiting: T[];
@@ -18,7 +18,7 @@ export class Broadcast<T> {
 
   emit(event: T): void {
     for (const reader of this.#readers) {
-      if (reader.waiting.length <= MOST_WAITING) reader.waiting.push(event);
+      if (reader.waiting.length <= MAX_WAITING) reader.waiting.push(event);
       reader.wake();
     }
     for (const listener of this.#listeners) listener(event);
@@ -58,8 +58,8 @@ export class Broadcast<T> {
     try {
       for (;;) {
         signal?.throwIfAborted();
-        if (reader.waiting.length > MOST_WAITING) {
-          throw new SlowReaderError(`more than ${MOST_WAITING} events wait to be read; read them faster`);
+        if (reader.waiting.length > MAX_WAITING) {
+          throw new SlowReaderError(`more than ${MAX_WAITING} events wait to be read; read them faster`);
         }
         if (reader.waiting.length > 0) yield reader.waiting.shift() as T;
         else if (reader.hasEnded) return;

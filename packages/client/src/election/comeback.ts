@@ -16,8 +16,8 @@ export interface ComebackParts {
 
 /** How many times it asks within the others' delay. */
 const LOOKS = 8;
-const SHORTEST_PAUSE_MS = 50;
-const LONGEST_PAUSE_MS = 1000;
+const MIN_PAUSE_MS = 50;
+const MAX_PAUSE_MS = 1000;
 
 export class Comeback {
   readonly #parts: ComebackParts;
@@ -68,7 +68,7 @@ export class Comeback {
 
   #pauseMs(): number {
     const { clock, takeoverDelayMs } = this.#parts.options;
-    if (clock.monotonicMs() >= this.#othersStandAtMs) return LONGEST_PAUSE_MS;
-    return Math.min(Math.max(takeoverDelayMs / LOOKS, SHORTEST_PAUSE_MS), LONGEST_PAUSE_MS);
+    if (clock.monotonicMs() >= this.#othersStandAtMs) return MAX_PAUSE_MS;
+    return Math.min(Math.max(takeoverDelayMs / LOOKS, MIN_PAUSE_MS), MAX_PAUSE_MS);
   }
 }

@@ -12,9 +12,9 @@ import { ENDED } from "./ended.js";
 import { ElectionStoppedError } from "./errors.js";
 import { giveBack } from "./give-back.js";
 import type { Health } from "./health.js";
-import type { HeartHold } from "./heart.js";
 import { LeaderWatch } from "./leader-watch.js";
 import { Leadership } from "./leadership.js";
+import type { LeaseRenewerHold } from "./lease-renewer.js";
 import type { ParsedElection } from "./options.js";
 import { OverdueWork } from "./overdue-work.js";
 import { Preparation } from "./preparation.js";
@@ -55,7 +55,7 @@ export class ElectionRun {
   readonly #stopping = new AbortController();
   readonly #rest: Rest;
   #leadership: Leadership | null = null;
-  #hold: HeartHold | null = null;
+  #hold: LeaseRenewerHold | null = null;
   /** Why it ends otherwise than by `stop()`. */
   #failure: Error | null = null;
   #hasEnded = false;
@@ -173,7 +173,7 @@ export class ElectionRun {
     const { signal } = this.#stopping;
     try {
       for (;;) {
-        await this.#openHeart();
+        await this.#openRenewer();
         const won = await this.#candidacy.seek(signal, answered);
         await this.#lead(won, answered);
         this.#move({ kind: "following" });
@@ -193,11 +193,11 @@ export class ElectionRun {
     }
   }
 
-  /** A heart that cannot be opened at first fails the election. One that fails later is tried again: others may lead meanwhile. */
-  async #openHeart(): Promise<void> {
+  /** A renewer that cannot be opened at first fails the election. One that fails later is tried again: others may lead meanwhile. */
+  async #openRenewer(): Promise<void> {
     const { options, reporter } = this.#parts;
     const { signal } = this.#stopping;
-    const open = options.heart?.open;
+    const open = options.renewer?.open;
     if (open === undefined || this.#hold?.isOpen === true) return;
     for (;;) {
       signal.throwIfAborted();
@@ -210,7 +210,7 @@ export class ElectionRun {
       } catch (error) {
         if (signal.aborted) void opening.then((hold) => hold.close()).catch(() => {});
         signal.throwIfAborted();
-        reporter.heartFailed(error);
+        reporter.renewerFailed(error);
         if (this.#hold === null) throw error;
         await sleep(options.clock, this.#rest.afterMs(true, 0), signal);
       }
@@ -312,7 +312,7 @@ export class ElectionRun {
       });
       return leadership.begin() ? leadership : null;
     } catch (error) {
-      reporter.heartFailed(error);
+      reporter.renewerFailed(error);
       this.#standAgainAtMs = options.clock.monotonicMs() + this.#rest.afterMs(true, 0);
       return null;
     }
@@ -332,8 +332,8 @@ export class ElectionRun {
 
   /** A process that fails each time that it leads leaves the others more and more time to lead instead. */
   #stayOut(leadership: Leadership, reason: DemoteReason): void {
-    const { clock, heart } = this.#parts.options;
-    const isDead = reason === "lapsed" && heart !== null && !leadership.wasRenewed;
+    const { clock, renewer } = this.#parts.options;
+    const isDead = reason === "lapsed" && renewer !== null && !leadership.wasRenewed;
     const hasFailed = isDead || reason === "heart-failed" || reason === "promote-failed";
     const restMs = this.#rest.afterMs(hasFailed, leadership.ageMs);
     if (restMs > 0) this.#standAgainAtMs = Math.max(this.#standAgainAtMs, clock.monotonicMs() + restMs);

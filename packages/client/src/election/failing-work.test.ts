@@ -2,6 +2,7 @@ import { BackendUnavailableError } from "@tenure/core";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { NO_METRICS, type Logger } from "./telemetry.js";
 import { StopTimeoutError } from "./errors.js";
+import { LocalLease } from "./lease.js";
 import { out, refused, silence } from "./scripted-elector.test-kit.js";
 import type { ElectionEvent } from "./state.js";
 import { failureOf, gate, World } from "./world.test-kit.js";
@@ -153,6 +154,12 @@ describe("The log of an election", () => {
     a.elector.mend();
     await world.clock.advance(6000);
     expect(of("elector answers again").length).toBe(1);
+    // A failure after an answer is the first of its kind again.
+    a.elector.next("renew", refused(new BackendUnavailableError("the store is out")));
+    await world.clock.advance(300);
+    expect(of("request to the elector failed").slice(2)).toEqual([
+      "warn request to the elector failed: the store is out",
+    ]);
     await world.until(a.election.stop());
   });
 
@@ -204,12 +211,12 @@ describe("start", () => {
   });
 });
 
-describe("A heart", () => {
+describe("A renewer", () => {
   const heldOpen = { isOpen: true, close() {} };
 
   test("that cannot be opened rejects start() before anything is campaigned for", async () => {
     const open = () => Promise.reject(new Error("no such module"));
-    const a = world.scripted("a", { heart: Object.assign(() => ({}) as never, { open }) });
+    const a = world.scripted("a", { renewer: Object.assign(() => ({}) as never, { open }) });
     expect(await failureOf(a.election.start())).toMatchObject({ message: "no such module" });
     expect(a.elector.made("campaign")).toEqual([]);
     expect(a.election.status().state).toMatchObject({ kind: "failed" });
@@ -220,7 +227,7 @@ describe("A heart", () => {
     const lease = { isInside: () => true, leftMs: () => 900, end() {} };
     const a = world.scripted("a", {
       retry: { initialBackoffMs: 200, jitter: 0 },
-      heart: Object.assign(
+      renewer: Object.assign(
         ({ broken }: { broken: (error: unknown) => void }) => ({
           lease,
           stop() {},
@@ -240,10 +247,30 @@ describe("A heart", () => {
     await world.until(a.election.stop());
   });
 
+  test("that never renews lets the lease run out, and the election backs off", async () => {
+    const beginsAtMs: number[] = [];
+    const a = world.scripted("a", {
+      retry: { initialBackoffMs: 200, jitter: 0 },
+      renewer: ({ renewal, won, clock, driftRatio }) => {
+        const lease = new LocalLease(renewal.term, clock, driftRatio);
+        const start = () => {
+          beginsAtMs.push(clock.monotonicMs());
+          return lease.extend(won);
+        };
+        return { lease, start, stop() {} };
+      },
+    });
+    await a.election.start();
+    await world.clock.advance(2500);
+    expect(a.log.slice(0, 3)).toEqual(["promote 1", "abort", "demote lapsed"]);
+    expect(beginsAtMs).toEqual([0, 890 + 200, 1090 + 890 + 400]);
+    await world.until(a.election.stop());
+  });
+
   test("that throws when it starts gives the lease back and backs off", async () => {
     const a = world.scripted("a", {
       retry: { initialBackoffMs: 200, jitter: 0 },
-      heart: () => {
+      renewer: () => {
         throw new Error("no more threads");
       },
     });

@@ -10,7 +10,7 @@ import type { CancelTimer, Elector, LeaseAnswer, Metadata } from "@tenure/core";
 import { callWithin } from "./call-within.js";
 import { NotLeadingError } from "./errors.js";
 import type { Health } from "./health.js";
-import { type Heart, LocalHeart } from "./heart.js";
+import { type LeaseRenewer, LocalRenewer } from "./lease-renewer.js";
 import type { ParsedElection } from "./options.js";
 import type { Reporter } from "./reporter.js";
 import { isPermanent } from "./retry.js";
@@ -41,7 +41,7 @@ export class Leadership {
   /** Resolves with the first reason to stop. */
   readonly lost: Promise<DemoteReason>;
   readonly #parts: LeadershipParts;
-  readonly #heart: Heart;
+  readonly #renewer: LeaseRenewer;
   readonly #stopping = new AbortController();
   #settle: (reason: DemoteReason) => void = () => {};
   readonly #beganAtMs: number;
@@ -66,8 +66,8 @@ export class Leadership {
     this.lost = new Promise((resolve) => {
       this.#settle = resolve;
     });
-    const make = options.heart ?? ((heartParts) => new LocalHeart(heartParts));
-    this.#heart = make({
+    const make = options.renewer ?? ((renewerParts) => new LocalRenewer(renewerParts));
+    this.#renewer = make({
       elector,
       won,
       renewal: {
@@ -83,7 +83,7 @@ export class Leadership {
       driftRatio: options.driftRatio,
       clock: options.clock,
       random: options.random,
-      mayBeat: () => this.#mayBeat(),
+      mayRenew: () => this.#mayRenew(),
       renewed: (answer, seconds) => this.#renewed(answer, seconds),
       notLeader: () => {
         this.lose("not-leader");
@@ -92,7 +92,7 @@ export class Leadership {
       failed: (error, seconds, repeated) => this.#failed(error, seconds, repeated),
       broken: (error) => {
         if (this.#over) return;
-        parts.reporter.heartFailed(error);
+        parts.reporter.renewerFailed(error);
         this.lose("heart-failed");
       },
     });
@@ -130,7 +130,7 @@ export class Leadership {
 
   /** False if there is nothing left of the lease that was won. */
   begin(): boolean {
-    if (!this.#heart.start()) return false;
+    if (!this.#renewer.start()) return false;
     this.#watch();
     this.#scheduleValidation();
     return !this.#over;
@@ -139,22 +139,22 @@ export class Leadership {
   /** Whether this process may act right now. The first time that it may not, the signal is aborted before the answer. */
   isLeading(): boolean {
     if (this.#over) return false;
-    if (this.#heart.lease.isInside()) return true;
+    if (this.#renewer.lease.isInside()) return true;
     this.lose("lapsed");
     return false;
   }
 
   /** Until somebody else can lead, whether this process still acts or is about to end. */
   leftMs(): number {
-    return Math.max(0, this.#heart.lease.leftMs());
+    return Math.max(0, this.#renewer.lease.leftMs());
   }
 
   /** Idempotent: the first reason counts. */
   lose(reason: DemoteReason): void {
     if (this.#over) return;
     this.#reason = reason;
-    if (!KEEPS_LEASE.has(reason)) this.#heart.stop();
-    if (reason === "not-leader" || reason === "token-invalid") this.#heart.lease.end();
+    if (!KEEPS_LEASE.has(reason)) this.#renewer.stop();
+    if (reason === "not-leader" || reason === "token-invalid") this.#renewer.lease.end();
     this.#cancelWatchdog();
     this.#cancelValidation();
     this.#settle(reason);
@@ -166,8 +166,8 @@ export class Leadership {
 
   /** The work has ended, or the lease has: no more renewals. */
   release(): void {
-    this.#heart.stop();
-    this.#heart.lease.end();
+    this.#renewer.stop();
+    this.#renewer.lease.end();
   }
 
   /** Asks the store whether this term leads. Rejects if it does not answer, which tells nothing. */
@@ -217,10 +217,10 @@ export class Leadership {
     return valid;
   }
 
-  async #mayBeat(): Promise<boolean> {
+  async #mayRenew(): Promise<boolean> {
     const { health } = this.#parts;
     // Right after the machine slept, timers that run on the other clock are late.
-    if (!this.#heart.lease.isInside()) {
+    if (!this.#renewer.lease.isInside()) {
       this.lose("lapsed");
       this.release();
       return false;
@@ -262,7 +262,7 @@ export class Leadership {
   #watch(): void {
     const { ttlMs, stopMarginMs, clock, driftRatio } = this.#parts.options;
     this.#cancelWatchdog();
-    const leftMs = this.#heart.lease.leftMs();
+    const leftMs = this.#renewer.lease.leftMs();
     if (leftMs <= stopMarginMs) return this.lose("lapsed");
     const graceMs = this.#graceMs();
     if (graceMs <= 0) return this.lose("disconnected");

@@ -1,4 +1,4 @@
-import { type Clock, LedTerm, type LeaseAnswer, type Moment, momentOf } from "@tenure/core";
+import { type Clock, type Deadline, deadlineOf, type LeaseAnswer, LedTerm } from "@tenure/core";
 
 /** Until when this process may act in one term. */
 export interface Lease {
@@ -19,11 +19,11 @@ const TRUSTED_MS = 1;
 /** A lease renewed on the event loop of this very process. */
 export class LocalLease implements Lease {
   readonly #led: LedTerm;
-  readonly #trusted: Moment;
+  readonly #trusted: Deadline;
 
   constructor(term: number, clock: Clock, driftRatio: number) {
     this.#led = new LedTerm(term, clock, driftRatio);
-    this.#trusted = momentOf(clock);
+    this.#trusted = deadlineOf(clock);
   }
 
   extend(answer: LeaseAnswer): boolean {
@@ -31,13 +31,13 @@ export class LocalLease implements Lease {
   }
 
   isInside(): boolean {
-    if (this.#trusted.isAhead()) return true;
+    if (this.#trusted.isPending()) return true;
     const leftMs = this.#led.leftMs();
     if (leftMs <= 0) {
       this.end();
       return false;
     }
-    this.#trusted.putOff(Math.min(TRUSTED_MS, leftMs));
+    this.#trusted.extend(Math.min(TRUSTED_MS, leftMs));
     return true;
   }
 

@@ -2,10 +2,10 @@ import { expect, test } from "vitest";
 import { makeNodeId } from "./node-id.js";
 import { parseElection } from "./options.js";
 
-const LEAST = { groupId: "g", nodeId: "a", ttlMs: 1000 };
+const MINIMAL = { groupId: "g", nodeId: "a", ttlMs: 1000 };
 
 test("what is left out has these values", () => {
-  expect(parseElection(LEAST)).toMatchObject({
+  expect(parseElection(MINIMAL)).toMatchObject({
     heartbeatIntervalMs: 200,
     connectionTimeoutMs: 150,
     healthTimeoutMs: 150,
@@ -22,8 +22,8 @@ test("what is left out has these values", () => {
     fencing: { validationIntervalMs: 0, validateOnCriticalOps: false, cacheToken: false },
     retry: { maxAttempts: 0, initialBackoffMs: 100, maxBackoffMs: 5000, multiplier: 2, jitter: 1 },
   });
-  expect(Object.isFrozen(parseElection(LEAST))).toBe(true);
-  for (const ttlMs of [100, 101, 333, 1000, 86_400_000]) parseElection({ ...LEAST, ttlMs });
+  expect(Object.isFrozen(parseElection(MINIMAL))).toBe(true);
+  for (const ttlMs of [100, 101, 333, 1000, 86_400_000]) parseElection({ ...MINIMAL, ttlMs });
 });
 
 test.each<[object, string, string]>([
@@ -97,7 +97,7 @@ test.each<[object, string, string]>([
 ])("%j is refused, naming %s", (wrong, field, message) => {
   let failure: unknown;
   try {
-    parseElection({ ...LEAST, ...wrong });
+    parseElection({ ...MINIMAL, ...wrong });
   } catch (error) {
     failure = error;
   }
@@ -108,12 +108,12 @@ test.each<[object, string, string]>([
 test("metadata that contains itself is refused by its path", () => {
   const metadata: Record<string, unknown> = { a: {} };
   metadata["a"] = { again: metadata };
-  expect(() => parseElection({ ...LEAST, metadata })).toThrow("metadata.a.again contains itself");
+  expect(() => parseElection({ ...MINIMAL, metadata })).toThrow("metadata.a.again contains itself");
 });
 
 test("metadata is copied, so that a later change of the object changes nothing; dates become their text", () => {
   const given = { since: new Date(0), left: undefined };
-  const { metadata } = parseElection({ ...LEAST, metadata: given });
+  const { metadata } = parseElection({ ...MINIMAL, metadata: given });
   expect(metadata).toEqual({ since: "1970-01-01T00:00:00.000Z" });
 });
 

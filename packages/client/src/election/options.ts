@@ -15,7 +15,7 @@ import {
 } from "@tenure/core";
 import type { Breaker } from "./breaker.js";
 import type { HealthChecker } from "./health.js";
-import type { HeartFactory } from "./heart.js";
+import type { LeaseRenewerFactory } from "./lease-renewer.js";
 import { parseMetadata } from "./metadata.js";
 import { defaultNodeId } from "./node-id.js";
 import type { PreparationOptions, Prepare } from "./preparation.js";
@@ -117,7 +117,7 @@ export interface ElectionOptions extends PreparationOptions {
   /** Shared by elections over one elector, so that together they ask a failing one no more than one would. */
   readonly breaker?: Breaker | undefined;
   /** Who renews: the event loop (default), or a thread of its own. */
-  readonly heart?: HeartFactory | undefined;
+  readonly renewer?: LeaseRenewerFactory | undefined;
   readonly driftRatio?: number | undefined;
   readonly clock?: Clock | undefined;
   /** 0 to 1. */
@@ -165,7 +165,7 @@ export interface ParsedElection {
   readonly metrics: ElectionMetrics;
   readonly tracer: Tracer | null;
   readonly breaker: Breaker | null;
-  readonly heart: HeartFactory | null;
+  readonly renewer: LeaseRenewerFactory | null;
   readonly driftRatio: number;
   readonly clock: Clock;
   readonly random: () => number;
@@ -199,7 +199,7 @@ const KNOWN: readonly (keyof ElectionOptions)[] = [
   "metrics",
   "tracer",
   "breaker",
-  "heart",
+  "renewer",
   "driftRatio",
   "clock",
   "random",
@@ -208,30 +208,30 @@ const KNOWN: readonly (keyof ElectionOptions)[] = [
 
 const DEFAULT_TTL_MS = 5000;
 /** An hour: no wait of a client is longer. */
-const LONGEST_MS = 3_600_000;
+const MAX_MS = 3_600_000;
 
 export function parseElection(given: ElectionOptions): ParsedElection {
   if (!isObject(given)) throw new InvalidRequestError("options", "must be an object");
   checkKeys(given, "", KNOWN);
   const ttlMs = checkInteger(given.ttlMs ?? DEFAULT_TTL_MS, "ttlMs", TTL_BOUNDS_MS.min, TTL_BOUNDS_MS.max);
   const heartbeatIntervalMs = checkInteger(
-    given.heartbeatIntervalMs ?? Math.min(LONGEST_MS, Math.floor(ttlMs / 5)),
+    given.heartbeatIntervalMs ?? Math.min(MAX_MS, Math.floor(ttlMs / 5)),
     "heartbeatIntervalMs",
     1,
-    LONGEST_MS,
+    MAX_MS,
   );
   checkAtMost("heartbeatIntervalMs", heartbeatIntervalMs, "a third of ttlMs", ttlMs, Math.floor(ttlMs / 3));
   const timeout = (field: "connectionTimeoutMs" | "healthTimeoutMs") => {
     const byDefault = Math.max(1, Math.floor(heartbeatIntervalMs * 0.75));
-    const value = checkInteger(given[field] ?? byDefault, field, 1, LONGEST_MS);
+    const value = checkInteger(given[field] ?? byDefault, field, 1, MAX_MS);
     return checkLess(field, value, "heartbeatIntervalMs", heartbeatIntervalMs);
   };
   const graceMs = given.disconnectGracePeriodMs;
   const stopMarginMs = checkInteger(
-    given.stopMarginMs ?? Math.min(LONGEST_MS, Math.ceil(ttlMs / 10)),
+    given.stopMarginMs ?? Math.min(MAX_MS, Math.ceil(ttlMs / 10)),
     "stopMarginMs",
     0,
-    LONGEST_MS,
+    MAX_MS,
   );
   // Else a single renewal that fails would end the leadership.
   checkAtMost("stopMarginMs", stopMarginMs, "half of ttlMs", ttlMs, Math.floor(ttlMs / 2));
@@ -240,8 +240,8 @@ export function parseElection(given: ElectionOptions): ParsedElection {
   const leaseMs = Math.floor(ttlMs * (1 - driftRatio));
   checkStopMargin(stopMarginMs, leaseMs, heartbeatIntervalMs + connectionTimeoutMs);
   const clock = given.clock ?? systemClock;
-  const heart = checkFunction(given.heart, "heart");
-  heart?.check?.({ heartbeatIntervalMs, clock });
+  const renewer = checkFunction(given.renewer, "renewer");
+  renewer?.check?.({ heartbeatIntervalMs, clock });
   return Object.freeze({
     groupId: checkId(given.groupId, "groupId"),
     nodeId: checkId(given.nodeId ?? defaultNodeId(), "nodeId"),
@@ -264,7 +264,7 @@ export function parseElection(given: ElectionOptions): ParsedElection {
     retry: parseRetry(given.retry),
     onPromoteFailure: checkPromoteFailure(given.onPromoteFailure),
     deleteOnStop: checkBoolean(given.deleteOnStop, "deleteOnStop", true),
-    takeoverDelayMs: checkInteger(given.takeoverDelayMs ?? 0, "takeoverDelayMs", 0, LONGEST_MS),
+    takeoverDelayMs: checkInteger(given.takeoverDelayMs ?? 0, "takeoverDelayMs", 0, MAX_MS),
     prepare: checkFunction(given.prepare, "prepare"),
     campaignWhilePreparing: checkBoolean(given.campaignWhilePreparing, "campaignWhilePreparing", true),
     campaignWaitMs: checkInteger(given.campaignWaitMs ?? 30_000, "campaignWaitMs", 0, LIMITS.waitMs),
@@ -273,7 +273,7 @@ export function parseElection(given: ElectionOptions): ParsedElection {
     metrics: checkMetrics(given.metrics),
     tracer: checkTracer(given.tracer),
     breaker: given.breaker ?? null,
-    heart,
+    renewer,
     driftRatio,
     clock,
     random: given.random ?? Math.random,
@@ -288,7 +288,7 @@ function parseFencing(given: FencingOptions | undefined): ParsedElection["fencin
     "cacheToken",
   ]);
   const field = "fencing.validationIntervalMs";
-  const validationIntervalMs = checkInteger(fencing.validationIntervalMs ?? 0, field, 0, LONGEST_MS);
+  const validationIntervalMs = checkInteger(fencing.validationIntervalMs ?? 0, field, 0, MAX_MS);
   const cacheToken = checkBoolean(fencing.cacheToken, "fencing.cacheToken", false);
   if (cacheToken && validationIntervalMs === 0) {
     throw new InvalidRequestError(
@@ -310,17 +310,12 @@ function parseFencing(given: FencingOptions | undefined): ParsedElection["fencin
 export function parseRetry(given: RetryOptions | undefined): ParsedRetry {
   const known = ["maxAttempts", "initialBackoffMs", "maxBackoffMs", "multiplier", "jitter"];
   const retry = checkObject(given, "retry", known);
-  const initialBackoffMs = checkInteger(
-    retry.initialBackoffMs ?? 100,
-    "retry.initialBackoffMs",
-    1,
-    LONGEST_MS,
-  );
+  const initialBackoffMs = checkInteger(retry.initialBackoffMs ?? 100, "retry.initialBackoffMs", 1, MAX_MS);
   const maxBackoffMs = checkInteger(
     retry.maxBackoffMs ?? Math.max(5000, initialBackoffMs),
     "retry.maxBackoffMs",
     1,
-    LONGEST_MS,
+    MAX_MS,
   );
   if (maxBackoffMs < initialBackoffMs) {
     throw new InvalidRequestError(
@@ -360,7 +355,7 @@ function checkStopMargin(stopMarginMs: number, leaseMs: number, beatMs: number):
 /** Else it would step down although every renewal is answered. */
 function checkGrace(given: number, ttlMs: number, beatMs: number): number {
   const field = "disconnectGracePeriodMs";
-  const graceMs = checkLess(field, checkInteger(given, field, 0, LONGEST_MS), "ttlMs", ttlMs);
+  const graceMs = checkLess(field, checkInteger(given, field, 0, MAX_MS), "ttlMs", ttlMs);
   if (graceMs >= beatMs) return graceMs;
   throw new InvalidRequestError(
     field,

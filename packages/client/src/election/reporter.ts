@@ -161,7 +161,7 @@ export class Reporter {
     this.#events.emit({ kind: "health", healthy, ...(error === undefined ? {} : { error }) });
   }
 
-  heartFailed(error: unknown): void {
+  renewerFailed(error: unknown): void {
     this.#measure((metrics) => metrics.failure(this.#labels, codeOf(error)));
     this.#log("error", { err: error }, `lease renewal cannot run: ${messageOf(error)}`);
   }

@@ -32,7 +32,7 @@ export type DemoteReason =
   | "heartbeat-failed"
   /** `onPromote` rejected before its signal aborted, and `onPromoteFailure` is "resign". */
   | "promote-failed"
-  /** Nothing can renew the lease any more: the thread of `workerHeart` has ended, or its elector cannot be opened. */
+  /** Nothing can renew the lease any more: the thread of `workerRenewer` has ended, or its elector cannot be opened. */
   | "heart-failed"
   /** Renewals are refused for good: not allowed, a ttl that the policy no longer admits. */
   | "refused"

@@ -28,14 +28,14 @@ export interface CallBatcherOptions<Q, R> {
   readonly bytesOf?: (call: Q) => number;
 }
 
-interface Waiting<Q, R> {
+interface PendingCall<Q, R> {
   readonly call: Q;
   readonly resolve: (result: R) => void;
   readonly reject: (error: unknown) => void;
 }
 
 class Batch<Q, R> {
-  readonly waiting: Map<string, Waiting<Q, R>> = new Map();
+  readonly waiting: Map<string, PendingCall<Q, R>> = new Map();
   /** The strictest of those within. */
   timeoutMs: number = Number.POSITIVE_INFINITY;
   bytes = 0;
@@ -46,7 +46,7 @@ class Batch<Q, R> {
 }
 
 /** The service takes bodies of a MiB; what is not counted is the frame around the calls. */
-const MOST_BYTES = 1_000_000;
+const MAX_BYTES = 1_000_000;
 
 export class CallBatcher<Q extends { readonly groupId: string }, R extends { readonly kind: string }> {
   readonly #options: CallBatcherOptions<Q, R>;
@@ -64,7 +64,7 @@ export class CallBatcher<Q extends { readonly groupId: string }, R extends { rea
       const bytes = this.#options.bytesOf?.(call) ?? 0;
       const batch = this.#batchFor(groupId, timeoutMs, bytes);
       let stopListening = (): void => {};
-      const waiting: Waiting<Q, R> = {
+      const waiting: PendingCall<Q, R> = {
         call,
         resolve: (result) => {
           stopListening();
@@ -100,7 +100,7 @@ export class CallBatcher<Q extends { readonly groupId: string }, R extends { rea
     const magnitude = Math.floor(Math.log2(timeoutMs));
     const gathered = this.#gathering.get(magnitude);
     if (gathered !== undefined) {
-      if (!gathered.waiting.has(groupId) && gathered.bytes + bytes <= MOST_BYTES) return gathered;
+      if (!gathered.waiting.has(groupId) && gathered.bytes + bytes <= MAX_BYTES) return gathered;
       this.#send(gathered);
     }
     const batch = new Batch<Q, R>();

@@ -13,7 +13,7 @@ import {
 import type { Endpoint } from "./endpoints.js";
 
 /** No service answers with more, unless it is none. */
-const MOST_BYTES = 64 * 1024 * 1024;
+const MAX_BYTES = 64 * 1024 * 1024;
 const STALE = new Set(["ECONNRESET", "EPIPE"]);
 
 async function exchange(parts: ExchangeParts, request: ExchangeRequest): Promise<Answer> {
@@ -167,7 +167,7 @@ async function textOf(response: IncomingMessage): Promise<string> {
   let bytes = 0;
   for await (const chunk of response as AsyncIterable<Buffer>) {
     bytes += chunk.length;
-    if (bytes > MOST_BYTES) throw new Error(`the answer is larger than ${MOST_BYTES} bytes`);
+    if (bytes > MAX_BYTES) throw new Error(`the answer is larger than ${MAX_BYTES} bytes`);
     chunks.push(chunk);
   }
   return Buffer.concat(chunks).toString("utf8");

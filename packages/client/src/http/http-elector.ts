@@ -108,7 +108,7 @@ export class HttpElector implements ElectorAdmin {
   }
 
   private constructor(options: ParsedOptions, parts: TransportParts) {
-    const { clock, requestTimeoutMs, batchRenewals, batchWindowMs } = options;
+    const { clock, requestTimeoutMs, batch, batchWindowMs } = options;
     this.#options = options;
     this.#parts = parts;
     this.#transport = new Transport(parts);
@@ -116,14 +116,14 @@ export class HttpElector implements ElectorAdmin {
     this.#election = new ElectionCalls(this.#calls, parts.endpoints);
     this.#operator = new OperatorCalls(this.#calls);
     const batching = { clock, windowMs: batchWindowMs };
-    this.#campaigns = batchRenewals
+    this.#campaigns = batch
       ? new CallBatcher({
           ...batching,
           bytesOf: campaignBytes,
           send: (campaigns, timeoutMs, signal) => this.#election.campaignMany(campaigns, timeoutMs, signal),
         })
       : null;
-    this.#renewals = batchRenewals
+    this.#renewals = batch
       ? new CallBatcher<ParsedRenew, RenewResult>({
           ...batching,
           send: (renewals, timeoutMs, signal) => this.#election.renewMany(renewals, timeoutMs, signal),

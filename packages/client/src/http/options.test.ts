@@ -21,7 +21,7 @@ test("what is left out has a default", () => {
     token: null,
     requestTimeoutMs: 5000,
     connectTimeoutMs: 2000,
-    batchRenewals: true,
+    batch: true,
   });
   expect(parseOptions({ endpoints, requestTimeoutMs: 300 }).connectTimeoutMs).toBe(300);
 });
@@ -36,7 +36,7 @@ test("what can never be right is refused by its name", () => {
   expect(refusal({ token: "t", tokenFile: "f" })).toBe("tokenFile");
   expect(refusal({ requestTimeoutMs: 0 })).toBe("requestTimeoutMs");
   expect(refusal({ requestTimeoutMs: 100, connectTimeoutMs: 200 })).toBe("connectTimeoutMs");
-  expect(refusal({ batchRenewals: "yes" })).toBe("batchRenewals");
+  expect(refusal({ batch: "yes" })).toBe("batch");
   expect(refusal({ tls: { cert: "c" } })).toBe("tls.key");
   expect(refusal({ tls: { ca: "c", caFile: "f" } })).toBe("tls.caFile");
   expect(refusal({ tls: { surprise: 1 } })).toBe("tls.surprise");

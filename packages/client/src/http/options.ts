@@ -35,7 +35,7 @@ export interface HttpElectorOptions {
   readonly requestTimeoutMs?: number | undefined;
   readonly connectTimeoutMs?: number | undefined;
   /** Send the renewals that come within `batchWindowMs` together, and so the campaigns that do not wait. */
-  readonly batchRenewals?: boolean | undefined;
+  readonly batch?: boolean | undefined;
   readonly batchWindowMs?: number | undefined;
   readonly clock?: Clock | undefined;
   /** 0 to 1: spreads the clients over the endpoints and their reconnects over time. */
@@ -49,7 +49,7 @@ export interface ParsedOptions {
   readonly tls: TlsOptions;
   readonly requestTimeoutMs: number;
   readonly connectTimeoutMs: number;
-  readonly batchRenewals: boolean;
+  readonly batch: boolean;
   readonly batchWindowMs: number;
   readonly clock: Clock;
   readonly random: () => number;
@@ -62,7 +62,7 @@ const KNOWN = [
   "tls",
   "requestTimeoutMs",
   "connectTimeoutMs",
-  "batchRenewals",
+  "batch",
   "batchWindowMs",
   "clock",
   "random",
@@ -88,9 +88,9 @@ export function parseOptions(given: HttpElectorOptions): ParsedOptions {
       `is ${connectTimeoutMs}, more than requestTimeoutMs, which is ${requestTimeoutMs}`,
     );
   }
-  const { batchRenewals = true } = given;
-  if (typeof batchRenewals !== "boolean") {
-    throw new InvalidRequestError("batchRenewals", "must be true or false");
+  const { batch = true } = given;
+  if (typeof batch !== "boolean") {
+    throw new InvalidRequestError("batch", "must be true or false");
   }
   return Object.freeze({
     endpoints: parseEndpoints(given.endpoints),
@@ -99,7 +99,7 @@ export function parseOptions(given: HttpElectorOptions): ParsedOptions {
     tls: parseTls(given.tls),
     requestTimeoutMs,
     connectTimeoutMs,
-    batchRenewals,
+    batch,
     batchWindowMs: checkInteger(given.batchWindowMs ?? 2, "batchWindowMs", 0, 1000),
     clock: given.clock ?? systemClock,
     random: given.random ?? Math.random,

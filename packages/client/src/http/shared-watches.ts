@@ -12,7 +12,7 @@ import { type GroupSubscription, SharedStream, type SharedStreamParts } from "./
 /** How long the first waits for company. */
 const WINDOW_MS = 2;
 /** As many as one request may name. */
-const MOST_GROUPS = LIMITS.renewMany;
+const MAX_GROUPS = LIMITS.renewMany;
 
 export class SharedWatches {
   readonly #parts: SharedStreamParts;
@@ -61,7 +61,7 @@ export class SharedWatches {
 
   #absorb(subscriptions: Map<string, GroupSubscription>): void {
     for (const stream of [...this.#streams].toSorted((one, other) => one.size - other.size)) {
-      if (stream.size > subscriptions.size || stream.size + subscriptions.size > MOST_GROUPS) return;
+      if (stream.size > subscriptions.size || stream.size + subscriptions.size > MAX_GROUPS) return;
       if ([...subscriptions.keys()].some((groupId) => stream.has(groupId))) continue;
       for (const each of stream.close()) subscriptions.set(each.groupId, each);
     }
@@ -72,7 +72,7 @@ export class SharedWatches {
 function divide(subscriptions: Iterable<GroupSubscription>): readonly Map<string, GroupSubscription>[] {
   const parts: Map<string, GroupSubscription>[] = [];
   for (const each of subscriptions) {
-    let part = parts.find((some) => some.size < MOST_GROUPS && !some.has(each.groupId));
+    let part = parts.find((some) => some.size < MAX_GROUPS && !some.has(each.groupId));
     if (part === undefined) {
       part = new Map();
       parts.push(part);

@@ -53,7 +53,7 @@ const KNOWN: readonly (keyof ObserverOptions)[] = [
   "clock",
   "random",
 ];
-const LONGEST_MS = 3_600_000;
+const MAX_MS = 3_600_000;
 
 export function parseObserver(given: ObserverOptions): ParsedObserver {
   if (!isObject(given)) throw new InvalidRequestError("options", "must be an object");
@@ -68,13 +68,8 @@ export function parseObserver(given: ObserverOptions): ParsedObserver {
   return Object.freeze({
     groupId: checkId(given.groupId, "groupId"),
     address: address ?? addressIn,
-    checkIntervalMs: checkInteger(given.checkIntervalMs ?? 10_000, "checkIntervalMs", 1, LONGEST_MS),
-    connectionTimeoutMs: checkInteger(
-      given.connectionTimeoutMs ?? 5000,
-      "connectionTimeoutMs",
-      1,
-      LONGEST_MS,
-    ),
+    checkIntervalMs: checkInteger(given.checkIntervalMs ?? 10_000, "checkIntervalMs", 1, MAX_MS),
+    connectionTimeoutMs: checkInteger(given.connectionTimeoutMs ?? 5000, "connectionTimeoutMs", 1, MAX_MS),
     retry: parseRetry(retry),
     // Where the logger itself fails, there is nothing left to report it to.
     logger: offStack(given.logger ?? SILENT, () => {}),

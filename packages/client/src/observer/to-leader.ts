@@ -54,7 +54,7 @@ const KNOWN: readonly (keyof ToLeaderOptions)[] = [
   "logger",
   "clock",
 ];
-const LONGEST_MS = 3_600_000;
+const MAX_MS = 3_600_000;
 
 /** `if (!(await toLeader(req, res))) return;`: true means that this node leads and shall handle it. */
 export function nodeToLeader(
@@ -139,8 +139,8 @@ class ToLeader {
     this.#limits = {
       agent: given.agent ?? false,
       clock: given.clock ?? systemClock,
-      connectTimeoutMs: checkInteger(given.connectTimeoutMs ?? 2000, "connectTimeoutMs", 1, LONGEST_MS),
-      responseTimeoutMs: checkInteger(given.responseTimeoutMs ?? 30_000, "responseTimeoutMs", 1, LONGEST_MS),
+      connectTimeoutMs: checkInteger(given.connectTimeoutMs ?? 2000, "connectTimeoutMs", 1, MAX_MS),
+      responseTimeoutMs: checkInteger(given.responseTimeoutMs ?? 30_000, "responseTimeoutMs", 1, MAX_MS),
     };
   }
 

@@ -61,7 +61,7 @@ describe("a role manager that runs", () => {
   });
 
   test("shares roles that are added everywhere evenly", async () => {
-    const shared = { roles: plainRoles(4), spread: { group: "team", mostMembers: 4 } };
+    const shared = { roles: plainRoles(4), spread: { group: "team", maxMembers: 4 } };
     const nodes = ["a", "b"].map((nodeId) => world.participant(nodeId, shared));
     for (const { manager } of nodes) void manager.start();
     await world.clock.advance(3000);

@@ -172,7 +172,7 @@ describe("A role whose onRolePromote rejects", () => {
 
   test("goes to another process that shares the roles, and stays there", async () => {
     const roles = plainRoles(10);
-    const spread = { group: "team", mostMembers: 2 };
+    const spread = { group: "team", maxMembers: 2 };
     const all = Object.keys(roles);
     // Its backoff is shorter than the time for which the others leave a role to it.
     const a = failing("a", all, { roles, spread, retry: { initialBackoffMs: 50, maxBackoffMs: 200 } });

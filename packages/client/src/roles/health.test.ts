@@ -125,7 +125,7 @@ describe("a role manager with a health check", () => {
   });
 
   test("leaves the spreading while it is unhealthy, and gets its share again afterwards", async () => {
-    const shared = { roles: plainRoles(20), spread: { group: "team", mostMembers: 4 } };
+    const shared = { roles: plainRoles(20), spread: { group: "team", maxMembers: 4 } };
     const [a, b] = [patient("a", shared), patient("b", shared)] as const;
     for (const { manager } of [a, b]) void manager.start();
     await world.clock.advance(3000);

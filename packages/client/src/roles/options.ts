@@ -18,8 +18,8 @@ export interface SpreadOptions {
   readonly group: string;
   /** How much falls to this process compared to the others; 1 by default. */
   readonly weight?: number | undefined;
-  /** How many processes can take part; the same in all of them. One more waits for a seat. 32 by default. */
-  readonly mostMembers?: number | undefined;
+  /** How many processes can take part; the same in all of them. One more waits for a member lease. 32 by default. */
+  readonly maxMembers?: number | undefined;
 }
 
 type SharedOptions = Pick<
@@ -37,7 +37,7 @@ type SharedOptions = Pick<
   | "logger"
   | "metrics"
   | "tracer"
-  | "heart"
+  | "renewer"
   | "driftRatio"
   | "clock"
   | "random"
@@ -58,9 +58,9 @@ export interface RoleManagerOptions extends SharedOptions, HealthOptions {
    */
   readonly spread?: SpreadOptions | undefined;
   /** The most roles that this process leads; all by default. */
-  readonly mostRoles?: number | undefined;
+  readonly maxRoles?: number | undefined;
   /** How many campaigns are under way at once; 256 by default, which an elector that batches sends as one or two requests. */
-  readonly mostCampaigns?: number | undefined;
+  readonly maxCampaigns?: number | undefined;
   /** How long a part of a set is held while the rest of it is missing; the ttl by default. */
   readonly setTimeoutMs?: number | undefined;
   /**
@@ -96,7 +96,7 @@ export interface ParsedRole {
 }
 
 export interface ParsedSpread {
-  readonly seats: readonly string[];
+  readonly memberLeases: readonly string[];
   readonly weight: number;
 }
 
@@ -106,13 +106,13 @@ export interface ParsedManager {
   /** The same with defaults, and with the health check of the process. */
   readonly election: ParsedElection;
   readonly spread: ParsedSpread | null;
-  readonly mostRoles: number;
-  readonly mostCampaigns: number;
+  readonly maxRoles: number;
+  readonly maxCampaigns: number;
   readonly setTimeoutMs: number;
   readonly roleMetrics: RoleMetrics;
 }
 
-const OWN = ["spread", "mostRoles", "mostCampaigns", "setTimeoutMs", "roleMetrics"] as const;
+const OWN = ["spread", "maxRoles", "maxCampaigns", "setTimeoutMs", "roleMetrics"] as const;
 const SHARED: readonly (keyof SharedOptions)[] = [
   "nodeId",
   "ttlMs",
@@ -127,7 +127,7 @@ const SHARED: readonly (keyof SharedOptions)[] = [
   "logger",
   "metrics",
   "tracer",
-  "heart",
+  "renewer",
   "driftRatio",
   "clock",
   "random",
@@ -137,14 +137,13 @@ const HEALTH: readonly (keyof HealthOptions)[] = ["healthChecker", "healthTimeou
 const ROLE = ["groupId", "priority", "dependsOn", "set", "metadata", "campaignWaitMs"];
 
 /** More roles than any process leads. */
-const MOST = 1_000_000;
-const LONGEST_MS = 3_600_000;
+const MAX_ROLES = 1_000_000;
+const MAX_MS = 3_600_000;
 
 export function parseManager(given: RoleManagerOptions): ParsedManager {
   if (!isObject(given)) throw new InvalidRequestError("options", "must be an object");
   checkKeys(given, "", [...SHARED, ...HEALTH, ...OWN]);
-  const { spread, mostRoles, mostCampaigns, setTimeoutMs, roleMetrics, ...rest } =
-    given as RoleManagerOptions;
+  const { spread, maxRoles, maxCampaigns, setTimeoutMs, roleMetrics, ...rest } = given as RoleManagerOptions;
   const election = parseElection({ ...rest, groupId: "any" });
   // One check for all roles, so none for each.
   const shared = {
@@ -157,38 +156,34 @@ export function parseManager(given: RoleManagerOptions): ParsedManager {
     shared,
     election,
     spread: spread === undefined ? null : parseSpread(spread),
-    mostRoles: checkInteger(mostRoles ?? MOST, "mostRoles", 0, MOST),
-    mostCampaigns: checkInteger(mostCampaigns ?? 256, "mostCampaigns", 1, 1000),
-    setTimeoutMs: checkInteger(setTimeoutMs ?? election.ttlMs, "setTimeoutMs", 1, LONGEST_MS),
+    maxRoles: checkInteger(maxRoles ?? MAX_ROLES, "maxRoles", 0, MAX_ROLES),
+    maxCampaigns: checkInteger(maxCampaigns ?? 256, "maxCampaigns", 1, 1000),
+    setTimeoutMs: checkInteger(setTimeoutMs ?? election.ttlMs, "setTimeoutMs", 1, MAX_MS),
     roleMetrics: roleMetrics ?? NO_ROLE_METRICS,
   });
 }
 
 function parseSpread(given: SpreadOptions): ParsedSpread {
   if (!isObject(given)) throw new InvalidRequestError("spread", "must be an object");
-  checkKeys(given, "spread", ["group", "weight", "mostMembers"]);
-  const { group, weight, mostMembers } = given as SpreadOptions;
-  const seats = checkInteger(mostMembers ?? 32, "spread.mostMembers", 1, 1000);
+  checkKeys(given, "spread", ["group", "weight", "maxMembers"]);
+  const { group, weight, maxMembers } = given as SpreadOptions;
+  const members = checkInteger(maxMembers ?? 32, "spread.maxMembers", 1, 1000);
   return {
-    seats: Array.from({ length: seats }, (_, index) =>
+    memberLeases: Array.from({ length: members }, (_, index) =>
       checkId(`${checkId(group, "spread.group")}/${index}`, "spread.group"),
     ),
     weight: checkNumber(weight ?? 1, "spread.weight", 0.001, 1000),
   };
 }
 
-export function parseRole(
-  name: string,
-  given: RoleOptions,
-  { spread, mostRoles }: ParsedManager,
-): ParsedRole {
+export function parseRole(name: string, given: RoleOptions, { spread, maxRoles }: ParsedManager): ParsedRole {
   checkId(name, "role");
   if (!isObject(given)) throw new InvalidRequestError(`role ${name}`, "must be an object");
   checkKeys(given, `role ${name}`, ROLE);
   const { groupId, priority, dependsOn, set, metadata, campaignWaitMs } = given as RoleOptions;
   const waitMs = checkInteger(campaignWaitMs ?? 0, "campaignWaitMs", 0, LIMITS.waitMs);
-  if (waitMs > 0 && (spread !== null || mostRoles < MOST || set !== undefined)) {
-    const other = spread !== null ? "spread" : set === undefined ? "mostRoles" : "set";
+  if (waitMs > 0 && (spread !== null || maxRoles < MAX_ROLES || set !== undefined)) {
+    const other = spread !== null ? "spread" : set === undefined ? "maxRoles" : "set";
     throw new InvalidRequestError(
       "campaignWaitMs",
       `is ${waitMs} for role ${name} and must be 0 with ${other}: whoever waits in a queue cannot tell when it wins`,

@@ -5,10 +5,10 @@ import { plan, type PlanUnit } from "./plan.js";
 import { shares } from "./shares.js";
 import type { RoleMember } from "./state.js";
 
-const member = (nodeId: string, weight = 1, mostRoles = 1_000_000): RoleMember => ({
+const member = (nodeId: string, weight = 1, maxRoles = 1_000_000): RoleMember => ({
   nodeId,
   weight,
-  mostRoles,
+  maxRoles,
 });
 
 const activeAtMs = new Map(["a", "b", "c", "d", "e"].map((nodeId) => [nodeId, 0]));
@@ -205,7 +205,7 @@ describe("spreading", () => {
         fc.record({
           nodeId: fc.constantFrom("a", "b", "c", "d", "e"),
           weight: fc.constantFrom(0.5, 1, 2),
-          mostRoles: fc.oneof(fc.constant(1_000_000), fc.nat({ max: 30 })),
+          maxRoles: fc.oneof(fc.constant(1_000_000), fc.nat({ max: 30 })),
         }),
         { selector: ({ nodeId }) => nodeId, minLength: 1, maxLength: 5 },
       ),
@@ -220,7 +220,7 @@ describe("spreading", () => {
     fc.assert(
       fc.property(world, ({ members, all }) => {
         const largest = Math.max(1, ...all.map(({ size }) => size));
-        const bounds = new Map<string, number>(members.map(({ nodeId, mostRoles }) => [nodeId, mostRoles]));
+        const bounds = new Map<string, number>(members.map(({ nodeId, maxRoles }) => [nodeId, maxRoles]));
         const held: Unit[] = [];
         for (const [index, { size, leader }] of all.entries()) {
           // Nobody has ever taken more than it takes.
@@ -234,8 +234,8 @@ describe("spreading", () => {
           expect(loadOf(held, nodeId)).toBeLessThan((share.get(nodeId) ?? 0) + largest);
         }
         const hasRoom = members.some(
-          ({ nodeId, mostRoles }) =>
-            loadOf(held, nodeId) + largest <= Math.min(mostRoles, share.get(nodeId) ?? 0),
+          ({ nodeId, maxRoles }) =>
+            loadOf(held, nodeId) + largest <= Math.min(maxRoles, share.get(nodeId) ?? 0),
         );
         if (hasRoom) expect(held.filter(({ leader }) => leader === null)).toEqual([]);
       }),

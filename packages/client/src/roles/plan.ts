@@ -96,7 +96,7 @@ function toTake(
   for (const unit of vacant) {
     const taker = suited(unit, members, rooms);
     if (taker !== null) rooms.set(taker.nodeId, (rooms.get(taker.nodeId) ?? 0) - unit.size);
-    if (mine + unit.size > me.mostRoles) continue;
+    if (mine + unit.size > me.maxRoles) continue;
     const isMine = taker?.nodeId === self;
     const activeMs = taker === null ? unit.vacantSinceMs : (activeAtMs.get(taker.nodeId) ?? nowMs);
     const waitedMs = nowMs - Math.max(unit.vacantSinceMs, activeMs);

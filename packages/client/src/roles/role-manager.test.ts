@@ -89,7 +89,7 @@ describe("RoleManager", () => {
     let most = 0;
     const a = world.participant("a", {
       roles: plainRoles(30),
-      mostCampaigns: 4,
+      maxCampaigns: 4,
       over: (elector) =>
         new Proxy(counting(counts)(elector), {
           get(target, property) {
@@ -110,7 +110,7 @@ describe("RoleManager", () => {
 
   test("leads no more roles than it may, those of the highest priority first", async () => {
     const roles = { low: { priority: 1 }, high: { priority: 3 }, middle: { priority: 2 }, none: {} };
-    const a = world.participant("a", { roles, mostRoles: 2 });
+    const a = world.participant("a", { roles, maxRoles: 2 });
     const b = world.participant("b", { roles });
     await world.until(a.manager.start());
     await world.clock.advance(2000);
@@ -176,7 +176,7 @@ describe("RoleManager", () => {
     const ends: string[] = [];
     let promotions = 0;
     const set = (name: string) => (node: string, count: number) => (last[`${name} of ${node}`] = count);
-    const spread = { group: "team", mostMembers: 2 };
+    const spread = { group: "team", maxMembers: 2 };
     const roles = plainRoles(4);
     const a = world.participant("a", {
       roles,
@@ -220,7 +220,7 @@ describe("what cannot be", () => {
   test("options and roles are refused by name", () => {
     const { manager } = world.participant("a");
     expect(() => world.participant("b", { more: 1 } as object)).toThrow("more");
-    expect(() => world.participant("b", { mostCampaigns: 0 })).toThrow("mostCampaigns");
+    expect(() => world.participant("b", { maxCampaigns: 0 })).toThrow("maxCampaigns");
     expect(() => world.participant("b", { spread: { group: "g", weight: 0 } })).toThrow("spread.weight");
     manager.add("x");
     expect(() => manager.add("x")).toThrow("x was added already");

@@ -15,7 +15,6 @@ import { isPermanent } from "../election/retry.js";
 import type { ConnectionStatus, Mandate } from "../election/state.js";
 import type { Logger } from "../election/telemetry.js";
 import { offStack } from "../election/user-code.js";
-import { Conductor, type ConductorListener } from "./conductor.js";
 import {
   type ParsedManager,
   type ParsedRole,
@@ -25,6 +24,7 @@ import {
   type RoleOptions,
 } from "./options.js";
 import type { Role } from "./role.js";
+import { Scheduler, type SchedulerListener } from "./scheduler.js";
 import type { RoleDemoteReason, RoleEvent, RoleManagerStatus, RoleMetrics, RoleStatus } from "./state.js";
 
 export type RolePromoteHook = (role: string, mandate: Mandate, signal: AbortSignal) => unknown;
@@ -41,7 +41,7 @@ export class RoleManager implements AsyncDisposable {
   readonly #metrics: RoleMetrics;
   #promoteHook: RolePromoteHook | null = null;
   #demoteHook: RoleDemoteHook | null = null;
-  #conductor: Conductor | null = null;
+  #scheduler: Scheduler | null = null;
   #state: RoleManagerStatus["state"] = "idle";
   #connection: ConnectionStatus = "unknown";
   #led = 0;
@@ -65,17 +65,17 @@ export class RoleManager implements AsyncDisposable {
     this.#checkNotStopped("add");
     const role = parseRole(name, options, this.#options);
     if (this.#specs.has(name)) throw new InvalidRequestError("role", `${name} was added already`);
-    const seats = this.#options.spread?.seats ?? [];
+    const memberLeases = this.#options.spread?.memberLeases ?? [];
     const isTaken = [...this.#specs.values()].some(({ groupId }) => groupId === role.groupId);
-    if (isTaken || seats.includes(role.groupId)) {
+    if (isTaken || memberLeases.includes(role.groupId)) {
       throw new InvalidRequestError("groupId", `${role.groupId} of role ${name} is used already`);
     }
-    if (this.#conductor !== null && (role.dependsOn.length > 0 || role.set !== null)) {
+    if (this.#scheduler !== null && (role.dependsOn.length > 0 || role.set !== null)) {
       const field = role.set === null ? "dependsOn" : "set";
       throw new InvalidRequestError(field, `of role ${name} must be given before start`);
     }
     this.#specs.set(name, role);
-    this.#conductor?.add(role);
+    this.#scheduler?.add(role);
     return this;
   }
 
@@ -131,29 +131,29 @@ export class RoleManager implements AsyncDisposable {
 
   /** Whether this process may act in that role right now. */
   isLeader(role: string): boolean {
-    return this.#conductor?.roles.get(role)?.isLeader() ?? false;
+    return this.#scheduler?.roles.get(role)?.isLeader() ?? false;
   }
 
   /** While leading: what goes along with every act in that role. */
   mandate(role: string): Mandate | null {
-    return this.#conductor?.roles.get(role)?.mandate() ?? null;
+    return this.#scheduler?.roles.get(role)?.mandate() ?? null;
   }
 
   /** The roles that this process leads. */
   led(): readonly string[] {
-    const roles = [...(this.#conductor?.roles.values() ?? [])];
+    const roles = [...(this.#scheduler?.roles.values() ?? [])];
     return roles.filter((role) => role.isLeader()).map(({ spec }) => spec.name);
   }
 
   status(): RoleManagerStatus {
-    const conductor = this.#conductor;
-    const isUnhealthy = this.#state === "running" && conductor?.isHealthy === false;
+    const scheduler = this.#scheduler;
+    const isUnhealthy = this.#state === "running" && scheduler?.isHealthy === false;
     return {
       state: isUnhealthy ? "unhealthy" : this.#state,
-      roles: [...(conductor?.roles.values() ?? [])].map((role) => this.#roleStatus(role)),
+      roles: [...(scheduler?.roles.values() ?? [])].map((role) => this.#roleStatus(role)),
       led: this.led().length,
-      share: conductor?.share ?? 0,
-      members: conductor?.members ?? [],
+      share: scheduler?.share ?? 0,
+      members: scheduler?.members ?? [],
       connection: this.#connection,
     };
   }
@@ -166,29 +166,29 @@ export class RoleManager implements AsyncDisposable {
   async #remove(name: string): Promise<void> {
     this.#checkNotStopped("remove");
     if (!this.#specs.has(name)) throw new InvalidRequestError("role", `${name} was not added`);
-    if (this.#conductor?.isAlone(name) === false) {
+    if (this.#scheduler?.isAlone(name) === false) {
       const problem = `${name} cannot be removed: other roles depend on it, it depends on others, or it is part of a set`;
       throw new InvalidRequestError("role", problem);
     }
-    await this.#conductor?.remove(name);
+    await this.#scheduler?.remove(name);
     this.#specs.delete(name);
   }
 
   async #start(): Promise<void> {
-    this.#conductor = new Conductor(this.#elector, this.#options, this.#specs, this.#listener());
+    this.#scheduler = new Scheduler(this.#elector, this.#options, this.#specs, this.#listener());
     this.#state = "running";
-    await this.#conductor.start();
+    await this.#scheduler.start();
   }
 
   async #stop(): Promise<void> {
     this.#state = "stopping";
-    await this.#conductor?.stop();
+    await this.#scheduler?.stop();
     this.#state = "stopped";
     this.#events.emit({ kind: "stopped" });
     this.#events.end();
   }
 
-  #listener(): ConductorListener {
+  #listener(): SchedulerListener {
     const { nodeId } = this.#options.election;
     const [logger, roleMetrics] = [this.#logger, this.#metrics];
     return {
@@ -253,7 +253,7 @@ export class RoleManager implements AsyncDisposable {
   }
 
   #roleStatus(role: Role): RoleStatus {
-    const known = this.#conductor?.board.known(role.spec.groupId) ?? null;
+    const known = this.#scheduler?.leaders.known(role.spec.groupId) ?? null;
     return {
       role: role.spec.name,
       state: role.state,

@@ -3,10 +3,10 @@ import { expect, test } from "vitest";
 import { shares } from "./shares.js";
 import type { RoleMember } from "./state.js";
 
-const member = (nodeId: string, weight = 1, mostRoles = 1_000_000): RoleMember => ({
+const member = (nodeId: string, weight = 1, maxRoles = 1_000_000): RoleMember => ({
   nodeId,
   weight,
-  mostRoles,
+  maxRoles,
 });
 
 test("a thousand roles fall to three processes evenly", () => {
@@ -41,7 +41,7 @@ const members = fc.uniqueArray(
   fc.record({
     nodeId: fc.string({ minLength: 1, maxLength: 3 }),
     weight: fc.constantFrom(0.5, 1, 1, 2, 3),
-    mostRoles: fc.oneof(fc.constant(1_000_000), fc.nat({ max: 60 })),
+    maxRoles: fc.oneof(fc.constant(1_000_000), fc.nat({ max: 60 })),
   }),
   { selector: ({ nodeId }) => nodeId, minLength: 1, maxLength: 8 },
 );
@@ -51,9 +51,9 @@ test("everything is shared that can be, nobody gets more than it takes, and the 
     fc.property(fc.nat({ max: 300 }), members, (total, all) => {
       const share = shares(total, all);
       const given = [...share.values()].reduce((sum, each) => sum + each, 0);
-      const takes = all.reduce((sum, { mostRoles }) => sum + mostRoles, 0);
+      const takes = all.reduce((sum, { maxRoles }) => sum + maxRoles, 0);
       expect(given).toBe(Math.min(total, takes));
-      for (const { nodeId, mostRoles } of all) expect(share.get(nodeId)).toBeLessThanOrEqual(mostRoles);
+      for (const { nodeId, maxRoles } of all) expect(share.get(nodeId)).toBeLessThanOrEqual(maxRoles);
       expect(Object.fromEntries(shares(total, all.toReversed()))).toEqual(Object.fromEntries(share));
     }),
   );
@@ -63,7 +63,7 @@ test("of two without a bound the one of equal weight has at most one more", () =
   fc.assert(
     fc.property(fc.nat({ max: 300 }), members, (total, all) => {
       const share = shares(total, all);
-      const open = all.filter(({ mostRoles }) => mostRoles === 1_000_000);
+      const open = all.filter(({ maxRoles }) => maxRoles === 1_000_000);
       for (const one of open) {
         for (const other of open) {
           const perWeight = (each: RoleMember) => (share.get(each.nodeId) ?? 0) / each.weight;

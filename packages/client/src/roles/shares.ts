@@ -11,11 +11,11 @@ export function shares(total: number, members: readonly RoleMember[]): ReadonlyM
   // Who cannot take its part takes what it can; the rest is shared by the others.
   for (let full: readonly RoleMember[]; ; open = open.filter((each) => !full.includes(each))) {
     const perWeight = left / sum(open.map(({ weight }) => weight));
-    full = open.filter(({ weight, mostRoles }) => mostRoles <= weight * perWeight);
+    full = open.filter(({ weight, maxRoles }) => maxRoles <= weight * perWeight);
     if (full.length === 0 || full.length === open.length) break;
-    for (const { nodeId, mostRoles } of full) {
-      result.set(nodeId, mostRoles);
-      left -= mostRoles;
+    for (const { nodeId, maxRoles } of full) {
+      result.set(nodeId, maxRoles);
+      left -= maxRoles;
     }
   }
   for (const [nodeId, count] of apportion(left, open)) result.set(nodeId, count);
@@ -25,9 +25,9 @@ export function shares(total: number, members: readonly RoleMember[]): ReadonlyM
 /** By largest remainder. */
 function apportion(total: number, members: readonly RoleMember[]): ReadonlyMap<string, number> {
   const weights = sum(members.map(({ weight }) => weight));
-  const exact = members.map(({ nodeId, weight, mostRoles }) => ({
+  const exact = members.map(({ nodeId, weight, maxRoles }) => ({
     nodeId,
-    count: Math.min(mostRoles, (total * weight) / weights),
+    count: Math.min(maxRoles, (total * weight) / weights),
   }));
   const result = new Map(exact.map(({ nodeId, count }) => [nodeId, Math.floor(count)]));
   let left = total - sum([...result.values()]);

@@ -11,7 +11,7 @@ afterEach(() => world.close());
 const COUNT = 60;
 
 function join(nodeId: string, options: ParticipantOptions = {}, weight = 1): Participant {
-  const spread = { group: "team", mostMembers: 4, weight };
+  const spread = { group: "team", maxMembers: 4, weight };
   return world.participant(nodeId, { roles: plainRoles(COUNT), spread, ...options });
 }
 
@@ -66,7 +66,7 @@ test("one that stops hands over at once", async () => {
 });
 
 test("weights and bounds are known to all", async () => {
-  const [a, b, c] = [join("a", {}, 3), join("b"), join("c", { mostRoles: 8 })] as const;
+  const [a, b, c] = [join("a", {}, 3), join("b"), join("c", { maxRoles: 8 })] as const;
   await settle(a, b, c);
   expect([load(a), load(b), load(c)]).toEqual([39, 13, 8]);
   c.clock.kill();
@@ -74,7 +74,7 @@ test("weights and bounds are known to all", async () => {
   expect([load(a), load(b)]).toEqual([45, 15]);
 });
 
-test("a process that finds no seat takes nothing until there is one", async () => {
+test("a process that finds no free member lease takes nothing until there is one", async () => {
   const four = [join("a"), join("b"), join("c"), join("d")];
   await settle(...four);
   const e = join("e");

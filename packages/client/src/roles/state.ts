@@ -50,7 +50,7 @@ export interface RoleMember {
   /** How much of the whole falls to it, compared to the others. */
   readonly weight: number;
   /** The most roles that it takes. */
-  readonly mostRoles: number;
+  readonly maxRoles: number;
 }
 
 /** What `status()` of a role manager returns. */

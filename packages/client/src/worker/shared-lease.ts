@@ -1,4 +1,11 @@
-import { type Clock, type LeaseAnswer, LedTerm, type Moment, momentOf, type SendMoment } from "@tenure/core";
+import {
+  type Clock,
+  type Deadline,
+  deadlineOf,
+  type LeaseAnswer,
+  LedTerm,
+  type SendMoment,
+} from "@tenure/core";
 import type { Lease } from "../election/lease.js";
 import { type ClockOffset, offsetOf } from "./machine-clock.js";
 import { ENDED, LAPSED, LED, NOT_LEADER, TermMemory } from "./term-memory.js";
@@ -25,14 +32,14 @@ export class SharedLease implements Lease {
   readonly #parts: SharedLeaseParts;
   readonly #clock: Clock;
   readonly #offset: ClockOffset;
-  readonly #trusted: Moment;
+  readonly #trusted: Deadline;
   #signedAtMs = Number.NEGATIVE_INFINITY;
 
   constructor(parts: SharedLeaseParts, offset: ClockOffset = offsetOf(parts.clock)) {
     this.#parts = parts;
     this.#clock = parts.clock;
     this.#offset = offset;
-    this.#trusted = momentOf(parts.clock);
+    this.#trusted = deadlineOf(parts.clock);
   }
 
   /** From the answer that won, before the other thread has seen it. False if nothing is left of it. */
@@ -67,14 +74,14 @@ export class SharedLease implements Lease {
       if (this.memory.state === NOT_LEADER) this.#parts.notLeader();
       return false;
     }
-    if (this.#trusted.isAhead()) return true;
+    if (this.#trusted.isPending()) return true;
     const stallsInMs = this.#signedAtMs + this.#parts.stallLimitMs - this.#clock.monotonicMs();
     const leftMs = Math.min(this.leftMs(), stallsInMs);
     if (leftMs <= 0) {
       this.memory.end(LAPSED);
       return false;
     }
-    this.#trusted.putOff(Math.min(TRUSTED_MS, leftMs));
+    this.#trusted.extend(Math.min(TRUSTED_MS, leftMs));
     return true;
   }
 

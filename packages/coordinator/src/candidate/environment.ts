@@ -10,7 +10,7 @@ export interface CoordinatorEnvironment {
 
 export const DEFAULT_TAKEOVER_DELAY_MS = 1000;
 export const DEFAULT_ELECTION_INTERVAL_MS = 5000;
-export const SHORTEST_ELECTION_INTERVAL_MS = 100;
+export const MIN_ELECTION_INTERVAL_MS = 100;
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -27,7 +27,7 @@ export function readEnvironment(env: Environment): CoordinatorEnvironment {
     electionIntervalMs: readMs(
       env,
       "COORDINATOR_ELECTION_INTERVAL",
-      SHORTEST_ELECTION_INTERVAL_MS,
+      MIN_ELECTION_INTERVAL_MS,
       DEFAULT_ELECTION_INTERVAL_MS,
     ),
     electorUrl: server ?? store ?? null,

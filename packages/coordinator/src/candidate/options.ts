@@ -14,7 +14,7 @@ import type { Strategy } from "../supervisor/supervisor.js";
 import {
   DEFAULT_ELECTION_INTERVAL_MS,
   DEFAULT_TAKEOVER_DELAY_MS,
-  SHORTEST_ELECTION_INTERVAL_MS,
+  MIN_ELECTION_INTERVAL_MS,
   warnOfStaticSetting,
 } from "./environment.js";
 
@@ -97,19 +97,14 @@ const KNOWN: readonly (keyof CoordinatorOptions)[] = [
   "clock",
 ];
 
-const LONGEST_MS = 3_600_000;
+const MAX_MS = 3_600_000;
 
 export function parseCoordinator(given: CoordinatorOptions): ParsedCoordinator {
   if (!isObject(given)) throw new InvalidRequestError("options", "must be an object");
   checkKeys(given, "", KNOWN);
   if (given.cluster_coordinator !== undefined) warnOfStaticSetting();
-  const ttlMs = checkInteger(given.ttlMs ?? 5000, "ttlMs", 100, LONGEST_MS);
-  const killMarginMs = checkInteger(
-    given.killMarginMs ?? Math.ceil(ttlMs / 50),
-    "killMarginMs",
-    1,
-    LONGEST_MS,
-  );
+  const ttlMs = checkInteger(given.ttlMs ?? 5000, "ttlMs", 100, MAX_MS);
+  const killMarginMs = checkInteger(given.killMarginMs ?? Math.ceil(ttlMs / 50), "killMarginMs", 1, MAX_MS);
   const stopMarginMs = given.election?.stopMarginMs ?? Math.ceil(ttlMs / 10);
   if (killMarginMs >= stopMarginMs) {
     throw new InvalidRequestError(
@@ -121,7 +116,7 @@ export function parseCoordinator(given: CoordinatorOptions): ParsedCoordinator {
     field: "takeoverDelayMs" | "electionIntervalMs" | "unfitForMs",
     byDefault: number,
     leastMs = 0,
-  ) => checkInteger(given[field] ?? byDefault, field, leastMs, LONGEST_MS);
+  ) => checkInteger(given[field] ?? byDefault, field, leastMs, MAX_MS);
   const { eligible = true } = given;
   if (typeof eligible !== "boolean") throw new InvalidRequestError("eligible", "must be true or false");
   return {
@@ -131,7 +126,7 @@ export function parseCoordinator(given: CoordinatorOptions): ParsedCoordinator {
     ttlMs,
     killMarginMs,
     takeoverDelayMs: ms("takeoverDelayMs", DEFAULT_TAKEOVER_DELAY_MS),
-    electionIntervalMs: ms("electionIntervalMs", DEFAULT_ELECTION_INTERVAL_MS, SHORTEST_ELECTION_INTERVAL_MS),
+    electionIntervalMs: ms("electionIntervalMs", DEFAULT_ELECTION_INTERVAL_MS, MIN_ELECTION_INTERVAL_MS),
     unfitForMs: ms("unfitForMs", 10_000),
     clock: given.clock ?? systemClock,
   };

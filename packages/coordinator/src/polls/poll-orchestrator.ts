@@ -79,7 +79,7 @@ export interface PollOrchestratorOptions {
   readonly random?: (() => number) | undefined;
 }
 
-const LONGEST_MS = 86_400_000;
+const MAX_MS = 86_400_000;
 const KNOWN: readonly (keyof PollOrchestratorOptions)[] = [
   "polls",
   "dispatch",
@@ -187,8 +187,8 @@ function parsePoll(given: Poll, index: number): Required<Poll> {
   const { name, intervalMs, jitter = 0.1, timeoutMs } = given;
   if (typeof name !== "string" || name === "")
     throw new InvalidRequestError(`${field}.name`, "must be a text");
-  checkInteger(intervalMs, `${field}.intervalMs`, 1, LONGEST_MS);
-  const timeout = checkInteger(timeoutMs ?? intervalMs, `${field}.timeoutMs`, 1, LONGEST_MS);
+  checkInteger(intervalMs, `${field}.intervalMs`, 1, MAX_MS);
+  const timeout = checkInteger(timeoutMs ?? intervalMs, `${field}.timeoutMs`, 1, MAX_MS);
   if (timeout > intervalMs) {
     throw new InvalidRequestError(
       `${field}.timeoutMs`,

@@ -2,7 +2,7 @@ import { checkInteger, InvalidRequestError, isObject } from "@tenure/core";
 import type { ChildSpec, Restart } from "./child.js";
 
 const RESTARTS: readonly Restart[] = ["permanent", "transient", "temporary"];
-const LONGEST_STOP_MS = 3_600_000;
+const MAX_STOP_MS = 3_600_000;
 
 /** Throws what is wrong with them, naming the place. */
 export function checkChildren(children: readonly ChildSpec[]): void {
@@ -28,7 +28,7 @@ function checkChild(child: unknown, place: string): string {
     );
   }
   if (stopTimeoutMs !== undefined && stopTimeoutMs !== Number.POSITIVE_INFINITY) {
-    checkInteger(stopTimeoutMs, `${place}.stopTimeoutMs`, 0, LONGEST_STOP_MS);
+    checkInteger(stopTimeoutMs, `${place}.stopTimeoutMs`, 0, MAX_STOP_MS);
   }
   return id;
 }

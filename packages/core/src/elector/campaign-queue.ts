@@ -18,7 +18,7 @@
  */
 import type { GroupPolicy } from "../policy.js";
 import type { TransferMark } from "../record.js";
-import { maySucceed, ranksBefore, type Waiters } from "../rules/attend.js";
+import { maySucceed, ranksBefore, type Waiters } from "../rules/upkeep.js";
 import { Heap } from "./heap.js";
 import type { Waiter } from "./waiter.js";
 

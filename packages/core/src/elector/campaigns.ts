@@ -3,10 +3,10 @@ import type { Reading } from "../clock.js";
 import type { CampaignResult } from "../elector.js";
 import { ClosedError, InvalidTtlError, UnauthorizedError } from "../errors.js";
 import { type Observation, policyOf } from "../record.js";
-import { attend, bestWaiter, overtaken } from "../rules/attend.js";
 import { type Candidate, type CampaignDecision, decideCampaign } from "../rules/campaign.js";
 import { carryOver } from "../rules/carry-over.js";
 import { type Change, endTerm, stampOf } from "../rules/terms.js";
+import { bestWaiter, decideUpkeep, overtaken } from "../rules/upkeep.js";
 import type { Revision } from "../store/store.js";
 import type { ClocklessEngine, Step, Written } from "./engine.js";
 import type { GroupState } from "./group-state.js";
@@ -90,7 +90,7 @@ export class Campaigns {
     if (this.closing) return REST;
     // Deleted while campaigns waited, where groups must be created: they are answered so.
     if (!this.#engine.exists(seen.record)) this.#endAllWaits(group);
-    const decision = attend(seen, group.waiters, stampOf(now));
+    const decision = decideUpkeep(seen, group.waiters, stampOf(now));
     if (decision.kind === "rest") return REST;
     if (decision.kind === "write") {
       const makesReady = decision.next.transfer?.ready === true && seen.record.transfer?.ready !== true;

@@ -13,7 +13,7 @@ import { Batcher } from "./batcher.js";
 import { callLimitMs, MAX_CALL_MS, readLimitMs } from "./call-limit.js";
 import { EventLog } from "./event-log.js";
 import { FeedFollower } from "./feed-follower.js";
-import { Freshness } from "./freshness.js";
+import { ReadBarrier } from "./read-barrier.js";
 import { GroupCensus, type GroupLimits } from "./group-census.js";
 import type { GroupState } from "./group-state.js";
 import { GroupTable } from "./group-table.js";
@@ -58,7 +58,7 @@ export type ClocklessEngine = Omit<Engine, "clock" | "now" | "see">;
 /** How long a request may be about it before it is told that the store is unavailable. */
 const REQUEST_LIMIT_MS = 3000;
 const PATIENT_ATTEMPTS = 8;
-const LONGEST_PAUSE_MS = 64;
+const MAX_PAUSE_MS = 64;
 const WOKEN_AT_ONCE = 100;
 
 export interface EngineOptions extends GroupLimits {
@@ -69,7 +69,7 @@ export interface EngineOptions extends GroupLimits {
 export class Engine {
   readonly clock: Clock;
   readonly groups: GroupTable = new GroupTable();
-  readonly freshness: Freshness;
+  readonly readBarrier: ReadBarrier;
   readonly contact: StoreContact;
   readonly history: HistoryKeeper;
   readonly follower: FeedFollower;
@@ -95,10 +95,10 @@ export class Engine {
       snapshot: (entries, revision) => this.#takeSnapshot(entries, revision),
       changes: (entries, revision) => this.#takeChanges(entries, revision),
     });
-    this.freshness = new Freshness(store, clock, this.follower);
-    this.contact = new StoreContact(clock, (limitMs) => this.freshness.fresh(limitMs));
+    this.readBarrier = new ReadBarrier(store, clock, this.follower);
+    this.contact = new StoreContact(clock, (limitMs) => this.readBarrier.wait(limitMs));
     this.#batcher = new Batcher(store, clock);
-    this.history = new HistoryKeeper(this.#batcher, this.freshness);
+    this.history = new HistoryKeeper(this.#batcher, this.readBarrier);
     this.members = options.keepMembers ? new MemberBook(this.#batcher, clock) : null;
   }
 
@@ -114,7 +114,7 @@ export class Engine {
 
   /** Resolves once every write acknowledged before the call has been seen, with a reading of the clock after that. */
   async fresh(): Promise<Reading> {
-    await this.freshness.fresh();
+    await this.readBarrier.wait();
     return this.now();
   }
 
@@ -139,7 +139,7 @@ export class Engine {
   async transact<T>(group: GroupState, decide: Decide<T>, limitMs: number = REQUEST_LIMIT_MS): Promise<T> {
     this.#enter(group);
     try {
-      const limited = this.#census.limit(group.groupId, decide, () => this.freshness.wasFresh);
+      const limited = this.#census.limit(group.groupId, decide, () => this.readBarrier.wasPassed);
       return await this.#transact(group, limited, this.clock.monotonicMs() + limitMs);
     } finally {
       this.#leave(group);
@@ -210,7 +210,7 @@ export class Engine {
     for (let attempt = 1; ; attempt++) {
       // Contention is over in a few attempts; a store that keeps refusing must not be run down.
       if (attempt > PATIENT_ATTEMPTS)
-        await sleep(this.clock, Math.min(2 ** (attempt - PATIENT_ATTEMPTS), LONGEST_PAUSE_MS));
+        await sleep(this.clock, Math.min(2 ** (attempt - PATIENT_ATTEMPTS), MAX_PAUSE_MS));
       const turn = group.take();
       if (turn !== null) await turn;
       let dropped: (() => void) | undefined;
@@ -247,7 +247,7 @@ export class Engine {
       } finally {
         group.release();
       }
-      await this.freshness.fresh(limitMs).finally(dropped);
+      await this.readBarrier.wait(limitMs).finally(dropped);
       fresh = true;
     }
   }

@@ -4,13 +4,13 @@ import { BackendUnavailableError } from "../errors.js";
 import { onAbort, unlessAborted } from "../on-abort.js";
 import type { Entry, FeedItem, Revision, Store } from "../store/store.js";
 
-interface Waiting {
+interface RevisionWaiter {
   readonly revision: Revision;
   readonly resolve: () => void;
 }
 
 const FIRST_RETRY_MS = 10;
-const LONGEST_RETRY_MS = 1000;
+const MAX_RETRY_MS = 1000;
 /** How long a feed may be silent while it owes something that `sync` has shown; twice as long after each feed in vain. */
 const MIN_SILENCE_MS = 5000;
 const MAX_SILENCE_MS = 60_000;
@@ -26,7 +26,7 @@ export class FeedFollower {
   readonly #clock: Clock;
   readonly #sink: FeedSink;
   readonly #stop = new AbortController();
-  #waiting: Waiting[] = [];
+  #waiting: RevisionWaiter[] = [];
   #progress: Revision = 0;
   #broken: unknown = null;
   /** Ends the present feed, but for the reason that everything ends. */
@@ -98,7 +98,7 @@ export class FeedFollower {
         this.#broken = error;
       }
       await sleep(this.#clock, retryMs, this.#stop.signal).catch(() => {});
-      retryMs = Math.min(2 * retryMs, LONGEST_RETRY_MS);
+      retryMs = Math.min(2 * retryMs, MAX_RETRY_MS);
     }
   }
 

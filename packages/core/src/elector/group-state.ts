@@ -8,8 +8,8 @@ import type { LeadershipEvent } from "../event.js";
 import { EMPTY_RECORD, type ElectionRecord, type Observation } from "../record.js";
 import { BackendUnavailableError } from "../errors.js";
 import type { Entry, Revision } from "../store/store.js";
-import type { AgendaItem } from "./agenda.js";
-import type { Waiters } from "../rules/attend.js";
+import type { QueuedItem } from "./deadline-queue.js";
+import type { Waiters } from "../rules/upkeep.js";
 import { CampaignQueue } from "./campaign-queue.js";
 import { Fifo } from "./fifo.js";
 import type { Waiter } from "./waiter.js";
@@ -21,7 +21,7 @@ const NO_WAITERS: Waiters<Waiter> = Object.freeze({
   first: () => null,
 });
 
-export class GroupState implements AgendaItem {
+export class GroupState implements QueuedItem {
   readonly groupId: string;
 
   record: ElectionRecord = EMPTY_RECORD;
@@ -52,13 +52,13 @@ export class GroupState implements AgendaItem {
   /** Present while campaigns wait here. */
   queue: CampaignQueue | null = null;
   watchers: Set<() => void> | null = null;
-  attending = false;
+  inUpkeep = false;
   /** Verbs under way that hold on to this object. */
   users = 0;
 
   dueMs: number = Number.POSITIVE_INFINITY;
-  agendaIndex = -1;
-  agendaMs = 0;
+  heapIndex = -1;
+  heapMs = 0;
 
   #taken = false;
   #turns: Fifo<() => void> | null = null;
@@ -223,7 +223,7 @@ export class GroupState implements AgendaItem {
       this.historyLength === events.length &&
       this.historyWrite === null &&
       this.dueMs === Number.POSITIVE_INFINITY &&
-      !this.attending &&
+      !this.inUpkeep &&
       this.#isUnused
     );
   }

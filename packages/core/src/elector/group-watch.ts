@@ -1,12 +1,12 @@
 import type { WatchEvent } from "../elector.js";
 import type { LeadershipEvent } from "../event.js";
 import { eventsAfter } from "../history.js";
-import type { Bell, Signals } from "./bell.js";
 import { type Engine, refuseUnknown } from "./engine.js";
 import type { GroupState } from "./group-state.js";
 import { iterate } from "./iterate.js";
 import type { ContactListener } from "./store-contact.js";
 import { stateEvent, watchEvent } from "./views.js";
+import type { Signals, Wakeup } from "./wakeup.js";
 
 /**
  * Events of one group from a cursor on; each iteration is a watch of its own, until one of the signals ends it. `listener` learns
@@ -19,7 +19,7 @@ export function watchGroup(
   signals: Signals,
   listener: ContactListener | null = null,
 ): AsyncIterable<WatchEvent> {
-  return iterate(signals, (bell) => readEvents(engine, groupId, { from, listener }, bell));
+  return iterate(signals, (wakeup) => readEvents(engine, groupId, { from, listener }, wakeup));
 }
 
 interface ReadOptions {
@@ -35,17 +35,17 @@ async function* readEvents(
   engine: Engine,
   groupId: string,
   { from, listener }: ReadOptions,
-  bell: Bell,
+  wakeup: Wakeup,
 ): AsyncGenerator<WatchEvent, undefined> {
   const group = engine.obtain(groupId);
-  bell.listenTo((wake) => group.listen(wake));
-  if (listener !== null) bell.listenTo(() => engine.contact.join(listener));
+  wakeup.listenTo((wake) => group.listen(wake));
+  if (listener !== null) wakeup.listenTo(() => engine.contact.join(listener));
   const state = (resync: boolean) => stateEvent(groupId, group.current(), resync, engine.clock.wallMs());
   try {
-    bell.throwIfOver();
+    wakeup.throwIfOver();
     let cursor = from;
     if (cursor === undefined || engine.explicitGroups) {
-      await bell.unlessOver(engine.freshness.fresh());
+      await wakeup.unlessOver(engine.readBarrier.wait());
       if (!engine.exists(group.current())) refuseUnknown(groupId);
     }
     if (cursor === undefined) {
@@ -54,11 +54,11 @@ async function* readEvents(
       yield first;
     }
     for (;;) {
-      bell.throwIfOver();
+      wakeup.throwIfOver();
       let events = missingEvents(group, cursor);
       if (events === null) {
         const gap = new Gap(group);
-        await bell.unlessOver(engine.freshness.fresh());
+        await wakeup.unlessOver(engine.readBarrier.wait());
         events = missingEvents(group, cursor);
         if (events === null && !gap.isReal) continue;
       }
@@ -67,7 +67,7 @@ async function* readEvents(
         cursor = resync.cursor;
         yield resync;
       } else if (events.length === 0) {
-        await bell.rung();
+        await wakeup.wait();
       } else {
         for (const event of events) {
           cursor = event.number;
@@ -76,7 +76,7 @@ async function* readEvents(
       }
     }
   } finally {
-    bell.remove();
+    wakeup.remove();
     engine.forget(group);
   }
 }

@@ -8,7 +8,7 @@ import { beginTerm } from "../rules/terms.js";
 import { VirtualClock } from "../testing/virtual-clock.js";
 import { Batcher } from "./batcher.js";
 import { FeedFollower } from "./feed-follower.js";
-import { Freshness } from "./freshness.js";
+import { ReadBarrier } from "./read-barrier.js";
 import { GroupState } from "./group-state.js";
 import { HistoryKeeper } from "./history-keeper.js";
 import {
@@ -52,7 +52,7 @@ async function setUp(eventNumber: number): Promise<{
   );
   follower.start();
   const batcher = new Batcher(store, clock);
-  const keeper = new HistoryKeeper(batcher, new Freshness(store, clock, follower));
+  const keeper = new HistoryKeeper(batcher, new ReadBarrier(store, clock, follower));
   await clock.advance(0);
   group.install(recordAfter(eventNumber), "", 1, 0);
   const stored = async () => {

@@ -2,20 +2,20 @@ import { encodeHistory } from "../codec.js";
 import { mergeEvents } from "../history.js";
 import type { Batcher } from "./batcher.js";
 import { callLimitMs } from "./call-limit.js";
-import type { Freshness } from "./freshness.js";
 import type { GroupState } from "./group-state.js";
 import { historyKey } from "./keys.js";
+import type { ReadBarrier } from "./read-barrier.js";
 
-const MOST_ATTEMPTS = 8;
+const MAX_ATTEMPTS = 8;
 
 /** Brings a group's history up to its record. Any server may; they merge, so none loses what another wrote. */
 export class HistoryKeeper {
   readonly #batcher: Batcher;
-  readonly #freshness: Freshness;
+  readonly #readBarrier: ReadBarrier;
 
-  constructor(batcher: Batcher, freshness: Freshness) {
+  constructor(batcher: Batcher, readBarrier: ReadBarrier) {
     this.#batcher = batcher;
-    this.#freshness = freshness;
+    this.#readBarrier = readBarrier;
   }
 
   isBehind(group: GroupState): boolean {
@@ -32,7 +32,7 @@ export class HistoryKeeper {
 
   /** Attempts until it is done, or the store is not up to it: then whoever sees it behind tries again later. */
   async bringUpToDate(group: GroupState): Promise<void> {
-    for (let attempt = 0; attempt < MOST_ATTEMPTS && this.isBehind(group); attempt++) {
+    for (let attempt = 0; attempt < MAX_ATTEMPTS && this.isBehind(group); attempt++) {
       try {
         await this.advance(group);
       } catch {
@@ -52,7 +52,7 @@ export class HistoryKeeper {
     const outcome = await this.#batcher.submit({ key, expected: group.historyRevision, value }, limitMs);
     if (outcome.kind === "swapped") group.observeHistory({ key, value, revision: outcome.revision });
     else if (outcome.kind === "conflict" && outcome.current !== null) group.observeHistory(outcome.current);
-    else await this.#freshness.fresh(limitMs);
+    else await this.#readBarrier.wait(limitMs);
   }
 }
 

@@ -1,23 +1,23 @@
-import { Bell, type Signals } from "./bell.js";
+import { type Signals, Wakeup } from "./wakeup.js";
 
 /**
  * An iterable over a generator that waits for things to happen. A generator cannot be ended while it waits: its
- * `return()` would hang until the next event. So it waits by a bell, which rings when its reader leaves.
+ * `return()` would hang until the next event. So the generator waits on a `Wakeup`, which also resolves when the reader leaves.
  */
 export function iterate<T>(
   signals: Signals,
-  generate: (bell: Bell) => AsyncGenerator<T, undefined>,
+  generate: (wakeup: Wakeup) => AsyncGenerator<T, undefined>,
 ): AsyncIterable<T> {
-  return { [Symbol.asyncIterator]: () => new BellIterator(signals, generate) };
+  return { [Symbol.asyncIterator]: () => new WakeupIterator(signals, generate) };
 }
 
-class BellIterator<T> implements AsyncIterator<T, undefined> {
-  readonly #bell: Bell;
+class WakeupIterator<T> implements AsyncIterator<T, undefined> {
+  readonly #wakeup: Wakeup;
   readonly #generator: AsyncGenerator<T, undefined>;
 
-  constructor(signals: Signals, generate: (bell: Bell) => AsyncGenerator<T, undefined>) {
-    this.#bell = new Bell(signals);
-    this.#generator = generate(this.#bell);
+  constructor(signals: Signals, generate: (wakeup: Wakeup) => AsyncGenerator<T, undefined>) {
+    this.#wakeup = new Wakeup(signals);
+    this.#generator = generate(this.#wakeup);
   }
 
   next(): Promise<IteratorResult<T, undefined>> {
@@ -25,15 +25,15 @@ class BellIterator<T> implements AsyncIterator<T, undefined> {
   }
 
   return(): Promise<IteratorResult<T, undefined>> {
-    this.#bell.leave();
+    this.#wakeup.leave();
     // Where it was never asked for anything, no code of its own runs at its end.
-    this.#bell.remove();
+    this.#wakeup.remove();
     return this.#generator.return(undefined).catch(this.#orDone);
   }
 
   /** To a reader that has left no failure is told any more. */
   readonly #orDone = (error: unknown): IteratorReturnResult<undefined> => {
-    if (this.#bell.hasLeft) return { done: true, value: undefined };
+    if (this.#wakeup.hasLeft) return { done: true, value: undefined };
     throw error;
   };
 }

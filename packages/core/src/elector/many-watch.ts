@@ -9,7 +9,6 @@
 import { checkId } from "../check.js";
 import type { GroupWatch, WatchManyItem } from "../elector.js";
 import { TenureError } from "../errors.js";
-import type { Bell, Signals } from "./bell.js";
 import { type Engine, refuseUnknown } from "./engine.js";
 import { Fifo } from "./fifo.js";
 import type { GroupState } from "./group-state.js";
@@ -17,6 +16,7 @@ import { Gap, missingEvents } from "./group-watch.js";
 import { iterate } from "./iterate.js";
 import { checkCursor } from "./requests.js";
 import { stateEvent, watchEvent } from "./views.js";
+import type { Signals, Wakeup } from "./wakeup.js";
 
 /**
  * Groups that are opened, read or closed in one turn of the event loop, about a millisecond's worth: a renewal does not wait
@@ -29,7 +29,7 @@ export function watchMany(
   watches: readonly GroupWatch[],
   signals: Signals,
 ): AsyncIterable<readonly WatchManyItem[]> {
-  return iterate(signals, (bell) => readMany(new ManyWatch(engine, bell), watches));
+  return iterate(signals, (wakeup) => readMany(new ManyWatch(engine, wakeup), watches));
 }
 
 async function* readMany(
@@ -66,30 +66,30 @@ interface Watched {
 
 class ManyWatch {
   readonly #engine: Engine;
-  readonly #bell: Bell;
+  readonly #wakeup: Wakeup;
   readonly #watched = new Set<Watched>();
   /** Those that may have something new, in the order in which they came to have it. */
   readonly #queue = new Fifo<Watched>();
-  #ring: () => void = () => {};
+  #wake: () => void = () => {};
 
-  constructor(engine: Engine, bell: Bell) {
+  constructor(engine: Engine, wakeup: Wakeup) {
     this.#engine = engine;
-    this.#bell = bell;
-    bell.listenTo((ring) => {
-      this.#ring = ring;
+    this.#wakeup = wakeup;
+    wakeup.listenTo((wake) => {
+      this.#wake = wake;
       return () => {};
     });
   }
 
   /** A state, and whether a group exists, is said only of a record that is fresh. One read serves all. */
   async refreshFor(watches: readonly GroupWatch[]): Promise<void> {
-    this.#bell.throwIfOver();
+    this.#wakeup.throwIfOver();
     const needed = this.#engine.explicitGroups || watches.some(({ cursor }) => cursor === undefined);
-    if (needed) await this.#bell.unlessOver(this.#engine.freshness.fresh());
+    if (needed) await this.#wakeup.unlessOver(this.#engine.readBarrier.wait());
   }
 
   async turn(): Promise<void> {
-    await this.#bell.unlessOver(this.#engine.slices.turn());
+    await this.#wakeup.unlessOver(this.#engine.slices.turn());
   }
 
   /** Returns those that cannot be watched. */
@@ -116,7 +116,7 @@ class ManyWatch {
       if (!this.#tell(watched, items, false)) behind.push({ watched, gap: new Gap(watched.group) });
     }
     // A gap may be only this server's view; it is a RESYNC once a fresh read has shown it so.
-    if (behind.length > 0) await this.#bell.unlessOver(this.#engine.freshness.fresh());
+    if (behind.length > 0) await this.#wakeup.unlessOver(this.#engine.readBarrier.wait());
     for (const { watched, gap } of behind)
       if (!this.#tell(watched, items, gap.isReal)) this.#enqueue(watched);
     return items;
@@ -125,11 +125,11 @@ class ManyWatch {
   /** Resolves when there is something to read, after a turn if that follows at once. */
   async changed(): Promise<void> {
     if (this.#queue.size > 0) await this.turn();
-    else await this.#bell.rung();
+    else await this.#wakeup.wait();
   }
 
   async close(): Promise<void> {
-    this.#bell.remove();
+    this.#wakeup.remove();
     let count = 0;
     for (const watched of this.#watched) {
       if (++count % SLICE_WATCHES === 0) await this.#engine.slices.turn();
@@ -149,7 +149,7 @@ class ManyWatch {
     if (watched.isQueued) return;
     watched.isQueued = true;
     this.#queue.push(watched);
-    this.#ring();
+    this.#wake();
   }
 
   /** False if events are missing and may come with a fresh read. */

@@ -16,8 +16,8 @@ import {
   type Sign,
 } from "../members.js";
 import type { Entry } from "../store/store.js";
-import { Agenda } from "./agenda.js";
 import type { Batcher } from "./batcher.js";
+import { DeadlineQueue } from "./deadline-queue.js";
 import { membersKey } from "./keys.js";
 import { type KnownMember, MAX_MEMBERS, MemberPage } from "./member-page.js";
 
@@ -33,7 +33,7 @@ const MAX_ATTEMPTS = 3;
 export class MemberBook {
   readonly #batcher: Batcher;
   readonly #clock: Clock;
-  readonly #agenda: Agenda<MemberPage>;
+  readonly #deadlines: DeadlineQueue<MemberPage>;
   readonly #pages = new Map<string, MemberPage>();
   /** Pages to write, in the order in which they became due. */
   readonly #queue = new Set<MemberPage>();
@@ -46,7 +46,7 @@ export class MemberBook {
   constructor(batcher: Batcher, clock: Clock) {
     this.#batcher = batcher;
     this.#clock = clock;
-    this.#agenda = new Agenda(clock, (page) => this.#look(page));
+    this.#deadlines = new DeadlineQueue(clock, (page) => this.#look(page));
   }
 
   /** Groups with members that this server remembers. */
@@ -72,7 +72,7 @@ export class MemberBook {
   }
 
   /** Records a node whose campaign waits, until the function returned is called. */
-  attend(groupId: string, sign: Sign): () => void {
+  startWaiting(groupId: string, sign: Sign): () => void {
     const { nodeId } = sign;
     this.sign(groupId, sign);
     const page = this.#page(groupId);
@@ -127,7 +127,7 @@ export class MemberBook {
 
   close(): void {
     this.#closed = true;
-    this.#agenda.close();
+    this.#deadlines.close();
   }
 
   #wallMs(): number {
@@ -155,7 +155,7 @@ export class MemberBook {
 
   #plan(page: MemberPage, nowMs: number): void {
     const writeAtMs = wantsWrite(page) ? Math.max(nowMs, nextWriteMs(page)) : Number.POSITIVE_INFINITY;
-    this.#agenda.set(page, Math.min(writeAtMs, page.forgetAtMs));
+    this.#deadlines.set(page, Math.min(writeAtMs, page.forgetAtMs));
   }
 
   #look(page: MemberPage): void {
@@ -170,7 +170,7 @@ export class MemberBook {
   #settle(page: MemberPage, nowMs: number): void {
     const isOver = page.isEmpty && !page.isQueued && !wantsWrite(page);
     if (isOver && this.#pages.get(page.groupId) === page) this.#pages.delete(page.groupId);
-    if (isOver || this.#closed) this.#agenda.set(page, Number.POSITIVE_INFINITY);
+    if (isOver || this.#closed) this.#deadlines.set(page, Number.POSITIVE_INFINITY);
     else this.#plan(page, nowMs);
   }
 

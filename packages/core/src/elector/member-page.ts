@@ -1,7 +1,7 @@
 /** The members of one group as this server knows them, and what the store holds of them. */
 import { healthAfter, mergeMembers, type SeenMember, type Sign } from "../members.js";
 import type { Revision } from "../store/store.js";
-import type { AgendaItem } from "./agenda.js";
+import type { QueuedItem } from "./deadline-queue.js";
 
 /** Members kept of one group, in memory and in the store. The longest silent ones are dropped first. */
 export const MAX_MEMBERS = 256;
@@ -23,7 +23,7 @@ export interface KnownMember {
   readonly healthySinceMs: number;
 }
 
-export class MemberPage implements AgendaItem {
+export class MemberPage implements QueuedItem {
   readonly groupId: string;
   /** Revision of the stored page; `null`: none was seen. */
   revision: Revision | null = null;
@@ -40,8 +40,8 @@ export class MemberPage implements AgendaItem {
   writtenAtMs: number = Number.NEGATIVE_INFINITY;
 
   dueMs: number = Number.POSITIVE_INFINITY;
-  agendaIndex = -1;
-  agendaMs = 0;
+  heapIndex = -1;
+  heapMs = 0;
 
   /** Longest silent first: a sign of life moves its member to the end. */
   readonly #known = new Map<string, Known>();

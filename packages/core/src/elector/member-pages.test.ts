@@ -111,7 +111,7 @@ test(
   inWorld(async (w) => {
     const book = new MemberBook(new Batcher(w.truth, w.clock), w.clock);
     for (let i = 0; i < 100; i++) book.sign(`g${i}`, sign("a"));
-    const leave = book.attend("waits", sign("b"));
+    const leave = book.startWaiting("waits", sign("b"));
     await w.clock.advance(599_999);
     expect(book.size).toBe(101);
     await w.clock.advance(2000);

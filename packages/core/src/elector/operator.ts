@@ -26,7 +26,7 @@ import type { GroupsQuery, ParsedGroup } from "./requests.js";
 import { SLICE_GROUPS } from "./slices.js";
 import { successorsOf } from "./successors.js";
 import { groupView, leaderView, healthView, memberView } from "./views.js";
-import { Bell } from "./bell.js";
+import { Wakeup } from "./wakeup.js";
 
 /**
  * How long the server where a successor waits may take to make the transfer ready: it sees the mark at once. A successor that
@@ -104,18 +104,18 @@ export class Operator {
     transfer: Transfer,
     signals: readonly (AbortSignal | undefined)[],
   ): Promise<Leader> {
-    const bell = new Bell(signals);
-    bell.listenTo((wake) => group.listen(wake));
+    const wakeup = new Wakeup(signals);
+    wakeup.listenTo((wake) => group.listen(wake));
     const absent = new Set<string>();
     try {
       for (;;) {
         // Looking for a successor counts towards the limit of the transfer.
         const timeoutMs = Math.max(1, transfer.timeoutMs - absent.size * FOUND_MS);
-        const leader = await this.#handOver(group, { ...transfer, timeoutMs }, absent, bell);
+        const leader = await this.#handOver(group, { ...transfer, timeoutMs }, absent, wakeup);
         if (leader !== null) return leader;
       }
     } finally {
-      bell.remove();
+      wakeup.remove();
     }
   }
 
@@ -124,7 +124,7 @@ export class Operator {
     group: GroupState,
     transfer: Transfer,
     absent: Set<string>,
-    bell: Bell,
+    wakeup: Wakeup,
   ): Promise<Leader | null> {
     /** The successor is to lead the term after this one. */
     let fromTerm = 0;
@@ -159,7 +159,7 @@ export class Operator {
           absent.add(successor);
           return null;
         } else {
-          await this.#ringOrWait(bell, isChosen ? Math.min(progress.leftMs, FOUND_MS) : progress.leftMs);
+          await this.#waitAtMost(wakeup, isChosen ? Math.min(progress.leftMs, FOUND_MS) : progress.leftMs);
         }
       }
     } finally {
@@ -283,12 +283,12 @@ export class Operator {
     };
   }
 
-  async #ringOrWait(bell: Bell, limitMs: number): Promise<void> {
+  async #waitAtMost(wakeup: Wakeup, limitMs: number): Promise<void> {
     let cancel = (): void => {};
     const over = new Promise<void>((resolve) => {
       cancel = this.#engine.after(limitMs, resolve);
     });
-    await Promise.race([bell.rung(), over]).finally(cancel);
+    await Promise.race([wakeup.wait(), over]).finally(cancel);
   }
 
   /** `null`: the mark still stands. */

@@ -4,7 +4,7 @@ import type { Metadata } from "../elector.js";
 import { InvalidRequestError } from "../errors.js";
 import type { GroupConfig } from "../record.js";
 import { DEFAULT_POLICY, parsePolicy } from "../policy.js";
-import { YIELD_MS } from "../rules/attend.js";
+import { YIELD_MS } from "../rules/upkeep.js";
 import type { Candidate } from "../rules/campaign.js";
 import type { Claim } from "../rules/claim.js";
 import type { StepDown, Transfer } from "../rules/operate.js";

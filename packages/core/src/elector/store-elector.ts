@@ -48,7 +48,7 @@ import { decideResign } from "../rules/resign.js";
 import { stampOf } from "../rules/terms.js";
 import type { CallOptions, Store } from "../store/store.js";
 import { systemClock } from "../system-clock.js";
-import { Attendance } from "./attendance.js";
+import { Housekeeper } from "./housekeeper.js";
 import { callLimitMs } from "./call-limit.js";
 import { Campaigns, refuseTtl } from "./campaigns.js";
 import { closedError, Engine, refuseUnknown } from "./engine.js";
@@ -92,7 +92,7 @@ export interface StoreElectorOptions {
 export class StoreElector implements ServiceElector {
   readonly #engine: Engine;
   readonly #campaigns: Campaigns;
-  readonly #attendance: Attendance;
+  readonly #housekeeper: Housekeeper;
   readonly #operator: Operator;
   readonly #driftRatio: number;
   readonly #closing = new AbortController();
@@ -117,10 +117,10 @@ export class StoreElector implements ServiceElector {
       store,
       clock ?? systemClock,
       { explicitGroups, keepMembers, ...limits },
-      (group) => this.#attendance.look(group),
+      (group) => this.#housekeeper.look(group),
     );
     this.#campaigns = new Campaigns(this.#engine, this.#driftRatio, chance);
-    this.#attendance = new Attendance(this.#engine, this.#campaigns, chance);
+    this.#housekeeper = new Housekeeper(this.#engine, this.#campaigns, chance);
     this.#operator = new Operator(this.#engine, this.#campaigns);
   }
 
@@ -195,7 +195,7 @@ export class StoreElector implements ServiceElector {
   }
 
   ping(options?: CallOptions): Promise<void> {
-    return this.#run(options, () => this.#engine.track(this.#engine.freshness.fresh()));
+    return this.#run(options, () => this.#engine.track(this.#engine.readBarrier.wait()));
   }
 
   createGroup(input: GroupInput, options?: CallOptions): Promise<Group> {
@@ -273,7 +273,7 @@ export class StoreElector implements ServiceElector {
 
   async #close(): Promise<void> {
     this.#closing.abort(closedError());
-    await this.#attendance.close();
+    await this.#housekeeper.close();
     await this.#engine.settled();
     await this.#engine.close();
   }
@@ -294,7 +294,7 @@ export class StoreElector implements ServiceElector {
       const result = await (waitMs === 0
         ? this.#campaigns.attempt(group, contender)
         : this.#campaigns.attemptOrWait(group, contender));
-      if (result === "wait") return this.#attendance.enqueue(group, contender);
+      if (result === "wait") return this.#housekeeper.enqueue(group, contender);
       // Only a campaign that the group admitted makes a member; one that was refused has thrown.
       this.#engine.members?.sign(groupId, contender.sign);
       return result;
@@ -359,15 +359,15 @@ export class StoreElector implements ServiceElector {
     groupId: string,
     consistency: LeaderOptions["consistency"] = "linearizable",
   ): Promise<Leadership> {
-    if (consistency === "linearizable" || !this.#engine.freshness.wasFresh)
-      await this.#engine.freshness.fresh();
+    if (consistency === "linearizable" || !this.#engine.readBarrier.wasPassed)
+      await this.#engine.readBarrier.wait();
     const now = this.#engine.now();
     const seen = this.#engine.see(groupId, now);
     if (!this.#engine.exists(seen.record)) refuseUnknown(groupId);
     return {
       ...leadershipView(seen, now.wallMs),
       term: seen.record.term,
-      ageMs: consistency === "linearizable" ? 0 : this.#engine.freshness.ageMs(),
+      ageMs: consistency === "linearizable" ? 0 : this.#engine.readBarrier.ageMs(),
     };
   }
 }

@@ -1,13 +1,13 @@
 import type { CampaignResult } from "../elector.js";
 import type { Sign } from "../members.js";
 import type { Candidate } from "../rules/campaign.js";
-import type { Waiting } from "../rules/attend.js";
+import type { WaitingCampaign } from "../rules/upkeep.js";
 import type { ParsedCampaign } from "./requests.js";
 
 let nextOrder = 0;
 
 /** A campaign at this server. If it waits, `CampaignQueue` tells its life; it is answered once. */
-export class Waiter implements Waiting {
+export class Waiter implements WaitingCampaign {
   readonly candidate: Candidate;
   readonly ready: boolean;
   /** Rises with each arrival at this server, unless `CampaignQueue.restorePlace` gives it an earlier place. */

@@ -1,4 +1,4 @@
-/** Warm standby: who is next among ready and cold candidates, and how readiness is shown. `rules/attend.ts` has the invariants. */
+/** Warm standby: who is next among ready and cold candidates, and how readiness is shown. `rules/upkeep.ts` has the invariants. */
 import { describe, expect, test } from "vitest";
 import { A, B, C, claimOf, failureOf, inWorld, stateOf, wonBy } from "./world.test-kit.js";
 

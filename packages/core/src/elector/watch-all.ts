@@ -1,10 +1,10 @@
 import type { WatchAllOptions, WatchEvent } from "../elector.js";
-import type { Bell, Signals } from "./bell.js";
 import type { Engine } from "./engine.js";
 import { type LogEntry, partCursor, wholeCursor } from "./event-log.js";
 import { iterate } from "./iterate.js";
 import { SLICE_GROUPS } from "./slices.js";
 import { stateAfter, watchEvent } from "./views.js";
+import type { Signals, Wakeup } from "./wakeup.js";
 
 /**
  * Events of all groups that the caller may see. Without a cursor the state of each led group comes first; past what is
@@ -15,7 +15,7 @@ export function watchAll(
   options: Omit<WatchAllOptions, "signal">,
   signals: Signals,
 ): AsyncIterable<WatchEvent> {
-  return iterate(signals, (bell) => new Reader(engine, options, bell).read());
+  return iterate(signals, (wakeup) => new Reader(engine, options, wakeup).read());
 }
 
 /** Where events go on after what was shown; `null`: the log has moved past it meanwhile. */
@@ -25,48 +25,48 @@ class Reader {
   readonly #engine: Engine;
   readonly #options: Omit<WatchAllOptions, "signal">;
   readonly #maySee: (groupId: string) => boolean;
-  readonly #bell: Bell;
+  readonly #wakeup: Wakeup;
 
-  constructor(engine: Engine, options: Omit<WatchAllOptions, "signal">, bell: Bell) {
+  constructor(engine: Engine, options: Omit<WatchAllOptions, "signal">, wakeup: Wakeup) {
     this.#engine = engine;
     this.#options = options;
     this.#maySee = options.maySee ?? (() => true);
-    this.#bell = bell;
+    this.#wakeup = wakeup;
   }
 
   async *read(): AsyncGenerator<WatchEvent, undefined> {
-    const bell = this.#bell;
-    bell.listenTo((wake) => this.#engine.log.listen(wake));
+    const wakeup = this.#wakeup;
+    wakeup.listenTo((wake) => this.#engine.log.listen(wake));
     try {
-      bell.throwIfOver();
+      wakeup.throwIfOver();
       let position = yield* this.#begin();
       for (;;) {
-        bell.throwIfOver();
+        wakeup.throwIfOver();
         const entries = position === null ? null : this.#engine.log.read(position);
         if (position === null || entries === null) {
           position = yield* this.#resync();
         } else if (entries.length === 0) {
-          await bell.rung();
+          await wakeup.wait();
         } else {
           yield* this.#ranges(entries);
           position += entries.length;
         }
       }
     } finally {
-      bell.remove();
+      wakeup.remove();
     }
   }
 
   async *#begin(): AsyncGenerator<WatchEvent, Position> {
     const { cursor, statesAfter } = this.#options;
-    const { log, freshness } = this.#engine;
+    const { log, readBarrier } = this.#engine;
     if (cursor === undefined) {
-      await this.#bell.unlessOver(freshness.fresh());
+      await this.#wakeup.unlessOver(readBarrier.wait());
       return yield* this.#states(false, "", { position: log.end, cursor: log.cursor });
     }
     let resumption = log.seek(cursor);
     if (resumption === null) {
-      await this.#bell.unlessOver(freshness.fresh());
+      await this.#wakeup.unlessOver(readBarrier.wait());
       resumption = log.seek(cursor);
     }
     if (resumption === null) return null;
@@ -81,8 +81,8 @@ class Reader {
   }
 
   async *#resync(): AsyncGenerator<WatchEvent, Position> {
-    const { log, freshness } = this.#engine;
-    await this.#bell.unlessOver(freshness.fresh());
+    const { log, readBarrier } = this.#engine;
+    await this.#wakeup.unlessOver(readBarrier.wait());
     return yield* this.#states(true, "", { position: log.end, cursor: log.cursor });
   }
 
@@ -105,7 +105,8 @@ class Reader {
     let last: WatchEvent | null = null;
     for (const [index, entry] of entries.entries()) {
       // The groups of others are passed over, and that must not take long in one turn.
-      if (index % SLICE_GROUPS === SLICE_GROUPS - 1) await this.#bell.unlessOver(this.#engine.slices.turn());
+      if (index % SLICE_GROUPS === SLICE_GROUPS - 1)
+        await this.#wakeup.unlessOver(this.#engine.slices.turn());
       if (!this.#maySee(entry.groupId)) continue;
       for (const event of this.#told(entry)) {
         if (last !== null) yield { ...last, cursor: partCursor(from) };
@@ -137,7 +138,7 @@ class Reader {
     let position = start.position;
     let last: WatchEvent | null = null;
     for (let place = afterId; ;) {
-      const { wallMs } = await this.#bell.unlessOver(slices.turn());
+      const { wallMs } = await this.#wakeup.unlessOver(slices.turn());
       const news = log.read(position);
       if (news === null) return null;
       position += news.length;

@@ -3,13 +3,13 @@ import { describe, expect, test } from "vitest";
 import { holdMs, leadMs } from "../lease-time.js";
 import { DEFAULT_POLICY } from "../policy.js";
 import { EMPTY_RECORD, type ElectionRecord, type Holder, type Observation } from "../record.js";
-import { attend } from "./attend.js";
 import { decideCampaign } from "./campaign.js";
 import { carryOver } from "./carry-over.js";
 import { decideCreate, decideUpdate } from "./configure.js";
 import { decidePause, decideResume, decideStepDown, decideTransfer } from "./operate.js";
 import { decideRenew } from "./renew.js";
 import { decideResign } from "./resign.js";
+import { decideUpkeep } from "./upkeep.js";
 import { successors, waitersOf } from "./waiters.test-kit.js";
 
 const STAMP = { wallMs: 0 };
@@ -99,14 +99,14 @@ const OTHER_WRITES: readonly (readonly [string, Write])[] = [
         ),
       ),
   ],
-  ["the ready mark of a transfer", (seen) => nextOf(attend(seen, waitersOf([challenger]), STAMP))],
+  ["the ready mark of a transfer", (seen) => nextOf(decideUpkeep(seen, waitersOf([challenger]), STAMP))],
   [
     "preemption",
     (seen) => {
       const policy = { ...DEFAULT_POLICY, strategy: "priority" as const, preempt: true };
       const record = { ...seen.record, transfer: null, pause: null, config: { ...config, policy } };
       const higher = { ...challenger, priority: 1 };
-      return nextOf(attend({ ...seen, record }, waitersOf([higher]), STAMP));
+      return nextOf(decideUpkeep({ ...seen, record }, waitersOf([higher]), STAMP));
     },
   ],
   ["pause", (seen) => nextOf(decidePause(seen, null))],
@@ -184,7 +184,7 @@ describe("every write carries over what is left as its writer saw it", () => {
 
   test("so does the end of a lease by expiry, but for the transfer", () => {
     expect(
-      nextOf(attend({ record: { ...marked, holdMs: 100 }, ageMs: 100 }, waitersOf([]), STAMP)),
+      nextOf(decideUpkeep({ record: { ...marked, holdMs: 100 }, ageMs: 100 }, waitersOf([]), STAMP)),
     ).toMatchObject({
       holder: null,
       holdMs: 0,

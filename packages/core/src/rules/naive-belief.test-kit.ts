@@ -52,8 +52,8 @@ export class NaiveBelief {
         return this.#renew(command.claim, command.ttlMs);
       case "resign":
         return this.#resign(command.claim, command.waiters);
-      case "attend":
-        return this.#attend(command.waiters);
+      case "upkeep":
+        return this.#upkeep(command.waiters);
       case "step-down":
         return this.#stepDown(command.banMs, command.force, command.waiters);
       case "transfer":
@@ -170,9 +170,9 @@ export class NaiveBelief {
     return this.#notLeader();
   }
 
-  #attend(waiters: readonly Arrival[]): NaiveOutcome {
+  #upkeep(waiters: readonly Arrival[]): NaiveOutcome {
     const led = this.#led;
-    if (led !== null && this.#isLeaseRunning) return this.#attendLed(led, waiters);
+    if (led !== null && this.#isLeaseRunning) return this.#upkeepOfLed(led, waiters);
     const best = this.#bestOf(waiters, led !== null);
     if (best !== null) return this.#campaign(best);
     if (led === null) return { kind: "rest" };
@@ -180,7 +180,7 @@ export class NaiveBelief {
     return this.#write("write");
   }
 
-  #attendLed(led: NaiveTerm, waiters: readonly Arrival[]): NaiveOutcome {
+  #upkeepOfLed(led: NaiveTerm, waiters: readonly Arrival[]): NaiveOutcome {
     if (this.state.deposedBy !== null) return { kind: "rest" };
     const again = waiters.find(
       ({ candidate }) =>

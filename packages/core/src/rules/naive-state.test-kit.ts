@@ -10,7 +10,7 @@ export type Command =
   | { readonly verb: "campaign"; readonly candidate: Holder }
   | { readonly verb: "renew"; readonly claim: Claim; readonly ttlMs: number }
   | { readonly verb: "resign"; readonly claim: Claim; readonly waiters: readonly Arrival[] }
-  | { readonly verb: "attend"; readonly waiters: readonly Arrival[] }
+  | { readonly verb: "upkeep"; readonly waiters: readonly Arrival[] }
   | {
       readonly verb: "step-down";
       readonly banMs: number;

@@ -15,7 +15,7 @@ export type OperatorDecision =
   | { readonly kind: "conflict"; readonly problem: string };
 
 /** More bans at once than any group needs; the record must stay small. */
-const MOST_BANS = 16;
+const MAX_BANS = 16;
 
 export interface StepDown {
   readonly by: string;
@@ -36,8 +36,8 @@ export function decideStepDown(
   const { holder } = now;
   if (holder === null) return { kind: "conflict", problem: "the group has no leader" };
   const others = now.bans.filter((ban) => ban.nodeId !== holder.nodeId);
-  if (banMs > 0 && others.length >= MOST_BANS) {
-    return { kind: "conflict", problem: `the group has ${MOST_BANS} bans, no more are kept` };
+  if (banMs > 0 && others.length >= MAX_BANS) {
+    return { kind: "conflict", problem: `the group has ${MAX_BANS} bans, no more are kept` };
   }
   const deposed: ElectionRecord = {
     ...now,

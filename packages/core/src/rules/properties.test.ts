@@ -14,7 +14,6 @@ import {
   type Holder,
   type Observation,
 } from "../record.js";
-import { attend, bestWaiter } from "./attend.js";
 import { decideCampaign } from "./campaign.js";
 import { carryOver } from "./carry-over.js";
 import { decideCreate, decideDelete, decideUpdate } from "./configure.js";
@@ -24,6 +23,7 @@ import { decidePause, decideResume, decideStepDown, decideTransfer } from "./ope
 import { decideRenew } from "./renew.js";
 import { decideResign } from "./resign.js";
 import type { Change } from "./terms.js";
+import { bestWaiter, decideUpkeep } from "./upkeep.js";
 import { type Arrival, successors, waitersOf } from "./waiters.test-kit.js";
 
 /** At least so many runs; `TENURE_PROPERTY_RUNS` may ask for more. */
@@ -50,8 +50,8 @@ function decide(seen: Observation, command: Command, wallMs: number): Outcome {
       return outcomeOf(decideRenew(seen, command.claim, command.ttlMs, RHO));
     case "resign":
       return filled(outcomeOf(decideResign(seen, command.claim, stamp)), command.waiters, wallMs);
-    case "attend": {
-      const decision = attend(seen, waitersOf(command.waiters), stamp);
+    case "upkeep": {
+      const decision = decideUpkeep(seen, waitersOf(command.waiters), stamp);
       if (decision.kind !== "campaign") return outcomeOf(decision);
       return outcomeOf(decideCampaign(seen, decision.waiter.candidate, RHO, stamp));
     }
@@ -153,7 +153,7 @@ const command = fc.oneof(
   { weight: 6, arbitrary: fc.record({ verb: fc.constant("campaign" as const), candidate }) },
   { weight: 4, arbitrary: fc.record({ verb: fc.constant("renew" as const), claim, ttlMs }) },
   { weight: 3, arbitrary: fc.record({ verb: fc.constant("resign" as const), claim, waiters }) },
-  { weight: 5, arbitrary: fc.record({ verb: fc.constant("attend" as const), waiters }) },
+  { weight: 5, arbitrary: fc.record({ verb: fc.constant("upkeep" as const), waiters }) },
   {
     weight: 2,
     arbitrary: fc.record({
@@ -381,7 +381,8 @@ describe("in every schedule", () => {
     fc.assert(
       fc.property(schedule, waiters, fc.double({ min: 0, max: 1, noNaN: true }), (steps, some, part) => {
         run(steps, ({ ageMs }, record) => {
-          const look = (atMs: number) => attend({ record, ageMs: atMs }, waitersOf(some), { wallMs: 0 });
+          const look = (atMs: number) =>
+            decideUpkeep({ record, ageMs: atMs }, waitersOf(some), { wallMs: 0 });
           const now = look(ageMs);
           if (now.kind !== "rest") return;
           const later = look(ageMs + part * Math.max(0, (now.lookAgainMs ?? 1e12) - 1));

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { DEFAULT_POLICY } from "../policy.js";
 import type { EndReason } from "../event.js";
 import { EMPTY_RECORD, type ElectionRecord, type Holder } from "../record.js";
-import { bestWaiter } from "./attend.js";
+import { bestWaiter } from "./upkeep.js";
 import { decideCampaign } from "./campaign.js";
 import { decideResign } from "./resign.js";
 import { beginTerm, endTerm } from "./terms.js";

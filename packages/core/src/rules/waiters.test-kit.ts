@@ -1,9 +1,9 @@
 import type { Holder } from "../record.js";
 import type { Successors } from "./operate.js";
-import type { Waiters, Waiting } from "./attend.js";
+import type { Waiters, WaitingCampaign } from "./upkeep.js";
 
 /** A campaign that waits, without its place in the queue. */
-export type Arrival = Omit<Waiting, "order">;
+export type Arrival = Omit<WaitingCampaign, "order">;
 
 export function cold(candidate: Holder): Arrival {
   return { candidate, ready: false };
@@ -13,7 +13,7 @@ export function cold(candidate: Holder): Arrival {
 export function waitersOf(
   arrivals: readonly (Holder | Arrival)[],
   departed: string | null = null,
-): Waiters<Waiting> {
+): Waiters<WaitingCampaign> {
   const all = arrivals.map((each, order) => ({
     ...("candidate" in each ? each : { candidate: each, ready: true }),
     order,

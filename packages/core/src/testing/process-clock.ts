@@ -45,7 +45,7 @@ export interface ProcessClockOptions {
 }
 
 /** Far above the rounding error of any time reckoned here, far below anything that matters. */
-const LEAST_WAIT_MS = 1e-6;
+const MIN_WAIT_MS = 1e-6;
 
 /** Its continuations run as those of `queueMicrotask` do, which makes an object of its own for each. */
 const SETTLED = Promise.resolve();
@@ -122,7 +122,7 @@ export class ProcessClock implements Clock, Gate {
     const fire = () => {
       if (cancelled) return;
       // A suspend, a change of rate or rounding may have left this clock behind what was reckoned.
-      if (this.#exactMonotonicMs() < dueMs) arm(LEAST_WAIT_MS);
+      if (this.#exactMonotonicMs() < dueMs) arm(MIN_WAIT_MS);
       else callback();
     };
     arm(0);

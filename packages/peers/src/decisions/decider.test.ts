@@ -115,30 +115,30 @@ describe("the decisions of a cluster", () => {
     expect(await at("a").decider.settle("t", "commit", 1)).toMatchObject({ pending: ["c"] });
     world.cut.clear();
     world.isolate("a");
-    const reign = new AbortController();
-    at("b").decider.lead(2, reign.signal);
+    const leading = new AbortController();
+    at("b").decider.lead(2, leading.signal);
     await world.clock.advance(100);
     expect(at("c").applied).toEqual([{ txnId: "t", decision: "commit", term: 2 }]);
     world.cut.clear();
     await world.clock.advance(3 * LIMIT_MS);
     // Everybody has it, and everybody knows.
     for (const name of NAMES) expect(at(name).log.open()).toEqual([]);
-    reign.abort();
+    leading.abort();
     await at("b").decider.stopped();
   });
 
   it("that an old coordinator brings to others after the new one has looked are refused", async () => {
-    const reign = new AbortController();
-    at("b").decider.lead(2, reign.signal);
+    const leading = new AbortController();
+    at("b").decider.lead(2, leading.signal);
     await world.clock.advance(100);
     expect(await at("a").decider.settle("t", "commit", 1)).toEqual({ kind: "stale", term: 2 });
-    reign.abort();
+    leading.abort();
     await at("b").decider.stopped();
   });
 
   it("are told as done to one that was away by then, without another coordinator", async () => {
-    const reign = new AbortController();
-    at("a").decider.lead(1, reign.signal);
+    const leading = new AbortController();
+    at("a").decider.lead(1, leading.signal);
     await at("a").decider.settle("t", "commit", 1);
     world.isolate("c");
     await world.clock.advance(2 * LIMIT_MS);
@@ -146,7 +146,7 @@ describe("the decisions of a cluster", () => {
     world.cut.clear();
     await world.clock.advance(2 * LIMIT_MS);
     expect(NAMES.map((name) => at(name).log.open().length)).toEqual([0, 0, 0]);
-    reign.abort();
+    leading.abort();
     await at("a").decider.stopped();
   });
 
@@ -155,11 +155,11 @@ describe("the decisions of a cluster", () => {
     await at("b").log.take(
       many.map((txnId) => ({ txnId, decision: "commit" as const, term: 1, doneForMs: null })),
     );
-    const reign = new AbortController();
-    at("a").decider.lead(2, reign.signal);
+    const leading = new AbortController();
+    at("a").decider.lead(2, leading.signal);
     await world.clock.advance(100);
     expect(at("c").applied.map(({ txnId }) => txnId)).toEqual(many);
-    reign.abort();
+    leading.abort();
     await at("a").decider.stopped();
   });
 
@@ -257,12 +257,12 @@ describe("decisions and the electorate", () => {
   });
 
   it("a sweep finishes what the slowest elector alone remembers", async () => {
-    const reign = new AbortController();
-    at("a").decider.lead(2, reign.signal);
+    const leading = new AbortController();
+    at("a").decider.lead(2, leading.signal);
     await at("c").log.remember({ txnId: "t", decision: "commit", term: 1 });
     await world.clock.advance(3 * LIMIT_MS);
     expect(at("a").log.get("t")).toMatchObject({ decision: "commit", isFinal: true });
-    reign.abort();
+    leading.abort();
   });
 
   it("what was asked of an electorate that changed in the meantime is asked again", async () => {

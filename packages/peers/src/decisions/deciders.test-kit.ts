@@ -2,7 +2,7 @@
 import { MemoryStore } from "@tenure/core";
 import { VirtualClock } from "@tenure/core/testing";
 import { OwnRecords } from "../disk/own-records.js";
-import { RunningTime } from "../disk/running-time.js";
+import { Uptime } from "../disk/uptime.js";
 import type { Configuration } from "../protocol/messages.js";
 import { Decider, type DecisionCalls } from "./decider.js";
 import { decodeHeld, encodeHeld } from "../wire/decision-codec.js";
@@ -14,7 +14,7 @@ export interface DecidingServer {
   readonly name: string;
   readonly log: DecisionLog;
   readonly manager: ResourceManager;
-  readonly running: RunningTime;
+  readonly uptime: Uptime;
   readonly decider: Decider;
   /** What its resource was asked to do. */
   readonly applied: TxnDecision[];
@@ -77,8 +77,8 @@ export class Deciders {
     const records = await OwnRecords.open(store);
     const applied: TxnDecision[] = [];
     const manager = new ResourceManager(records, { apply: async (decision) => void applied.push(decision) });
-    const running = new RunningTime(records, this.clock);
-    const log = new DecisionLog({ records, running, manager });
+    const uptime = new Uptime(records, this.clock);
+    const log = new DecisionLog({ records, uptime, manager });
     const decider = new Decider({
       self: { identity: name, endpoint: name },
       clock: this.clock,
@@ -91,7 +91,7 @@ export class Deciders {
       onFinal: () => {},
       onFailure: () => {},
     });
-    const server = { name, log, manager, running, decider, applied, config };
+    const server = { name, log, manager, uptime, decider, applied, config };
     this.#servers.set(name, server);
     return server;
   }

@@ -7,14 +7,14 @@
  * time is told the same, and then forgotten.
  */
 import type { OwnRecords } from "../disk/own-records.js";
-import type { RunningTime } from "../disk/running-time.js";
+import type { Uptime } from "../disk/uptime.js";
 import { SerialQueue } from "../serial-queue.js";
 import type { HeldDecision, Remembered, TxnDecision } from "./decision.js";
 import type { ResourceManager } from "./resource-manager.js";
 
 interface Stored extends Remembered {
   readonly isFinal?: true;
-  /** On the server's running time; absent while some resource manager may have to be told. */
+  /** On the server's uptime; absent while some resource manager may have to be told. */
   readonly doneAtMs?: number;
 }
 
@@ -33,12 +33,12 @@ export type HeldPage =
 
 export interface DecisionLogOptions {
   readonly records: OwnRecords;
-  readonly running: RunningTime;
+  readonly uptime: Uptime;
   /** What it has applied is final. */
   readonly manager: ResourceManager;
 }
 
-/** A day of the server's running time. */
+/** A day of the server's uptime. */
 export const RETENTION_MS = 86_400_000;
 /** So many are told at once. */
 export const PAGE = 500;
@@ -122,7 +122,7 @@ export class DecisionLog {
   /** Takes decisions that are final, and which of them are done, for how long. */
   take(decisions: readonly Omit<HeldDecision, "isFinal">[]): Promise<void> {
     return this.#queue.run(async () => {
-      const nowMs = this.#options.running.nowMs();
+      const nowMs = this.#options.uptime.nowMs();
       const changes = decisions.flatMap(({ txnId, decision, term, doneForMs }): [string, Stored][] => {
         const known = this.#stored(txnId);
         const isKnown = known?.isFinal === true && (known.doneAtMs !== undefined || doneForMs === null);
@@ -186,11 +186,11 @@ export class DecisionLog {
   }
 
   #held(txnId: string, stored: Stored): HeldDecision {
-    const { running, manager } = this.#options;
+    const { uptime, manager } = this.#options;
     const applied = manager.applied(txnId);
     const { decision, term } = applied ?? stored;
-    // A crash sets the running time back, to before `doneAtMs`: the decision is new then, and is kept the longer.
-    const doneForMs = stored.doneAtMs === undefined ? null : Math.max(0, running.nowMs() - stored.doneAtMs);
+    // A crash sets the uptime back, to before `doneAtMs`: the decision is new then, and is kept the longer.
+    const doneForMs = stored.doneAtMs === undefined ? null : Math.max(0, uptime.nowMs() - stored.doneAtMs);
     return { txnId, decision, term, isFinal: stored.isFinal === true || applied !== null, doneForMs };
   }
 

@@ -1,9 +1,9 @@
 /** One candidacy, from the vote for oneself to the count. */
 import { type SendMoment, sendMoment } from "@tenure/core";
 import { askAll } from "./ask-all.js";
+import { type Tally, tallyVotes } from "./candidacy-decision.js";
 import type { Configuration, LeaseVerdict } from "./messages.js";
 import { endpointsOf, type PeerContext } from "./peer-context.js";
-import { type Tally, tallyVotes } from "./standing.js";
 
 /** So long, as a part of the ttl, answers are waited for. */
 export const PATIENCE: number = 1 / 4;

@@ -15,11 +15,11 @@ export type {
   PeerDisk,
   PeerState,
   PeerTransport,
-  Refusal,
   ReleaseRequest,
   ReleaseVerdict,
   RenewRequest,
   Vote,
+  VoteRefusal,
 } from "./messages.js";
 export type { ObservedLeader } from "./observations.js";
 export { Peer } from "./peer.js";
@@ -33,5 +33,5 @@ export type {
   NotStandingReason,
   PeerStatus,
 } from "./peer-status.js";
-export type { LossCause } from "./reign.js";
+export type { LossCause } from "./term-loop.js";
 export { Voter, type VoterOptions } from "./voter.js";

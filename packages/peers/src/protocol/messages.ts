@@ -71,7 +71,7 @@ export interface ReleaseRequest {
   readonly term: number;
 }
 
-export type Refusal =
+export type VoteRefusal =
   | "lease-active"
   | "term-stale"
   | "epoch-stale"
@@ -86,7 +86,7 @@ export type Refusal =
   | "not-an-elector";
 
 /** Every refusal, as the wire has it. */
-export const REFUSALS: readonly Refusal[] = [
+export const VOTE_REFUSALS: readonly VoteRefusal[] = [
   "lease-active",
   "term-stale",
   "epoch-stale",
@@ -100,7 +100,7 @@ export const REFUSALS: readonly Refusal[] = [
 
 export type LeaseVerdict =
   | { readonly granted: true; readonly state: PeerState }
-  | { readonly granted: false; readonly refusal: Refusal; readonly state: PeerState };
+  | { readonly granted: false; readonly refusal: VoteRefusal; readonly state: PeerState };
 
 export interface ReleaseVerdict {
   readonly released: boolean;

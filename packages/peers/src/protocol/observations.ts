@@ -1,5 +1,5 @@
 import { type Clock, sendMoment, type SendMoment } from "@tenure/core";
-import { isOfCluster, latestLease } from "./standing.js";
+import { isOfCluster, latestLease } from "./candidacy-decision.js";
 import type { LiveLease, PeerState } from "./messages.js";
 
 export interface ObservedLeader {

@@ -1,10 +1,10 @@
 /** Asks the other peers for their state, and keeps whom this peer takes for the leader. */
 import { askAll } from "./ask-all.js";
+import { readMajority } from "./candidacy-decision.js";
 import { PATIENCE } from "./candidacy.js";
 import type { PeerState } from "./messages.js";
 import { Observations, type ObservedLeader } from "./observations.js";
 import { endpointsOf, type PeerContext } from "./peer-context.js";
-import { readMajority } from "./standing.js";
 
 export class Observing {
   readonly #context: PeerContext;

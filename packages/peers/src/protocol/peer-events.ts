@@ -2,7 +2,7 @@
 import type { Configuration } from "./messages.js";
 import type { ObservedLeader } from "./observations.js";
 import type { HeldBack, NotStanding } from "./peer-status.js";
-import type { LossCause } from "./reign.js";
+import type { LossCause } from "./term-loop.js";
 
 export type PeerEvent =
   /** `signal` aborts before the deadline. */

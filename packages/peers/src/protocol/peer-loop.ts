@@ -3,18 +3,18 @@
  * over. One turn after the other, with a random wait in between.
  */
 import { ClosedError, type SendMoment, sleep } from "@tenure/core";
+import { BOOTSTRAP_WAIT, decideBootstrap } from "./bootstrap.js";
 import type { Campaigns } from "./campaigns.js";
+import { decideCandidacy } from "./candidacy-decision.js";
 import { standFor } from "./candidacy.js";
-import { decideFounding, FOUNDING_WAIT } from "./founding.js";
 import { mustLeadOn } from "./leaving.js";
 import type { Configuration, PeerState } from "./messages.js";
 import type { Observing } from "./observing.js";
 import type { PeerContext } from "./peer-context.js";
 import type { ParsedPeerOptions } from "./peer-options.js";
 import type { NotStandingReason } from "./peer-status.js";
-import { Reign } from "./reign.js";
 import type { Reporting } from "./reporting.js";
-import { decideStanding } from "./standing.js";
+import { TermLoop } from "./term-loop.js";
 
 /** Random waits, as parts of the ttl. */
 const ASK_AGAIN = [1 / 10, 1 / 2] as const;
@@ -35,7 +35,7 @@ export class PeerLoop {
   readonly #parts: PeerLoopParts;
   readonly #stopping = new AbortController();
   #running: Promise<void> = Promise.resolve();
-  #reign: Reign | null = null;
+  #termLoop: TermLoop | null = null;
   readonly #startedMs: number;
 
   constructor(parts: PeerLoopParts) {
@@ -47,9 +47,9 @@ export class PeerLoop {
     this.#running = this.#run();
   }
 
-  /** The term that this peer has won and not yet lost; it leads only while `reign.isLeading`. */
-  get reign(): Reign | null {
-    return this.#reign;
+  /** The term that this peer has won and not yet lost; it leads only while `termLoop.isLeading`. */
+  get termLoop(): TermLoop | null {
+    return this.#termLoop;
   }
 
   get stopped(): AbortSignal {
@@ -59,11 +59,11 @@ export class PeerLoop {
   /** Ends the term that it leads. Resolves when that is released and the loop has ended. */
   async stop(): Promise<void> {
     this.#stopping.abort(new ClosedError("the peer was stopped"));
-    const reign = this.#reign;
-    reign?.end("stopped");
+    const termLoop = this.#termLoop;
+    termLoop?.end("stopped");
     this.#parts.campaigns.wake();
     await this.#running;
-    await reign?.released;
+    await termLoop?.released;
   }
 
   /** Waits as long as between two questions. */
@@ -101,7 +101,7 @@ export class PeerLoop {
     const { config } = voter;
     if (config === null) return this.#firstStart(answers);
     const states = [...answers.values()];
-    const decision = decideStanding(voter.state(), config, states);
+    const decision = decideCandidacy(voter.state(), config, states);
     await voter.adopt(decision.config);
     observing.take(states, decision.config.cluster);
     if (decision.kind === "stand-back") return this.#standBack(decision.why, decision.detail);
@@ -118,8 +118,8 @@ export class PeerLoop {
     const own = context.voter.state();
     if (join.includes(endpoint)) answers.set(endpoint, own);
     const listenedMs = context.clock.monotonicMs() - this.#startedMs;
-    const hasListened = listenedMs >= FOUNDING_WAIT * options.ttlMs;
-    const decision = decideFounding(own, join, answers, hasListened);
+    const hasListened = listenedMs >= BOOTSTRAP_WAIT * options.ttlMs;
+    const decision = decideBootstrap(own, join, answers, hasListened);
     if (decision.kind === "wait") {
       reporting.tell({ kind: "waiting", for: decision.for, why: decision.why });
       return this.#standBack("not-founded", decision.why);
@@ -155,17 +155,17 @@ export class PeerLoop {
     const { context, reporting } = this.#parts;
     return new Promise((resolve) => {
       let hasLed = false;
-      const reign = new Reign(context, config, term, sent, {
+      const termLoop = new TermLoop(context, config, term, sent, {
         onLeading: () => {
           // Whoever asked is gone: the term is given back.
-          if (!this.#isWanted()) return reign.end("resigned");
+          if (!this.#isWanted()) return termLoop.end("resigned");
           hasLed = true;
-          reporting.tell({ kind: "elected", term, signal: reign.signal });
+          reporting.tell({ kind: "elected", term, signal: termLoop.signal });
           reporting.changed();
         },
         onHold: (hold) => reporting.setHeldBack(hold),
         onEnd: (cause, newer) => {
-          this.#reign = null;
+          this.#termLoop = null;
           reporting.setHeldBack(null);
           if (newer !== null) void context.voter.adopt(newer).catch(() => {});
           if (hasLed) reporting.tell({ kind: "lost", term, cause });
@@ -173,9 +173,9 @@ export class PeerLoop {
           resolve();
         },
       });
-      this.#reign = reign;
-      if (this.#stopping.signal.aborted) reign.end("stopped");
-      else reign.start();
+      this.#termLoop = termLoop;
+      if (this.#stopping.signal.aborted) termLoop.end("stopped");
+      else termLoop.start();
     });
   }
 

@@ -54,8 +54,8 @@ const KEYS = [
   "holdStep",
 ];
 /** Below it, waits of a tenth of the ttl are shorter than a usual network is slow. */
-const SHORTEST_TTL_MS = 100;
-const LONGEST_TTL_MS = 86_400_000;
+const MIN_TTL_MS = 100;
+const MAX_TTL_MS = 86_400_000;
 const LARGEST_DRIFT_RATIO = 0.1;
 
 export function parsePeerOptions(options: PeerOptions): ParsedPeerOptions {
@@ -69,7 +69,7 @@ export function parsePeerOptions(options: PeerOptions): ParsedPeerOptions {
     holdStep = () => null,
   } = options;
   checkId(options.identity, "identity");
-  checkInteger(options.ttlMs, "ttlMs", SHORTEST_TTL_MS, LONGEST_TTL_MS);
+  checkInteger(options.ttlMs, "ttlMs", MIN_TTL_MS, MAX_TTL_MS);
   if (typeof endpoint !== "string" || endpoint === "") {
     throw new InvalidRequestError("endpoint", "must be the URL at which the other peers reach this one");
   }

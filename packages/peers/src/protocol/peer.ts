@@ -12,10 +12,10 @@
  * (`reporting.ts`).
  */
 import type { CallOptions, Clock, SendMoment } from "@tenure/core";
+import { founderOf } from "./bootstrap.js";
 import { type Campaign, Campaigns } from "./campaigns.js";
 import { checkedTransport } from "./checked-transport.js";
 import { isMember } from "./configuration.js";
-import { founderOf } from "./founding.js";
 import { type LeaveOutcome, waitToBeReleased } from "./leaving.js";
 import type { PeerAnswers } from "./messages.js";
 import type { ObservedLeader } from "./observations.js";
@@ -102,18 +102,18 @@ export class Peer implements AsyncDisposable {
 
   /** Whether this peer may act as leader, judged at this very call by both clocks. */
   isLeader(): boolean {
-    return this.#loop.reign?.isLeading === true;
+    return this.#loop.termLoop?.isLeading === true;
   }
 
   /** How long it may still act as leader; 0 or less when it may not. */
   leftMs(): number {
-    return this.#loop.reign?.leftMs ?? 0;
+    return this.#loop.termLoop?.leftMs ?? 0;
   }
 
   /** The term that this peer leads now. */
   leading(): { readonly term: number; readonly signal: AbortSignal } | null {
-    const { reign } = this.#loop;
-    return reign !== null && reign.isLeading ? { term: reign.term, signal: reign.signal } : null;
+    const { termLoop } = this.#loop;
+    return termLoop !== null && termLoop.isLeading ? { term: termLoop.term, signal: termLoop.signal } : null;
   }
 
   /** The leader as far as this peer knows; itself only while it leads. */
@@ -153,14 +153,14 @@ export class Peer implements AsyncDisposable {
 
   /** A round of renewals sent after this call: its moment once a majority granted it, `null` if this term is not led. */
   async renew(term: number): Promise<SendMoment | null> {
-    const { reign } = this.#loop;
-    return reign === null || reign.term !== term || !reign.isLeading ? null : reign.renew();
+    const { termLoop } = this.#loop;
+    return termLoop === null || termLoop.term !== term || !termLoop.isLeading ? null : termLoop.renew();
   }
 
   /** When the round was sent that gave the present deadline. */
   earnedMs(): number | null {
-    const { reign } = this.#loop;
-    return reign?.isLeading === true ? reign.earned.monotonicMs : null;
+    const { termLoop } = this.#loop;
+    return termLoop?.isLeading === true ? termLoop.earned.monotonicMs : null;
   }
 
   /** The leader by the answers of a majority of the electorate, asked now; `null` where no majority answers. */
@@ -173,10 +173,10 @@ export class Peer implements AsyncDisposable {
    * acting. False if the term was not led.
    */
   async resign(term: number): Promise<boolean> {
-    const { reign } = this.#loop;
-    if (reign === null || reign.term !== term) return false;
-    reign.end("resigned");
-    await reign.released;
+    const { termLoop } = this.#loop;
+    if (termLoop === null || termLoop.term !== term) return false;
+    termLoop.end("resigned");
+    await termLoop.released;
     return true;
   }
 
@@ -190,7 +190,7 @@ export class Peer implements AsyncDisposable {
     return waitToBeReleased(
       {
         context: this.#context,
-        endTerm: () => this.#loop.reign?.end("leaving"),
+        endTerm: () => this.#loop.termLoop?.end("leaving"),
         ask: () => this.#observing.ask(),
         pause: (ended) => this.#loop.pause(ended),
       },
@@ -211,7 +211,7 @@ export class Peer implements AsyncDisposable {
   #missing(): readonly MissingElector[] {
     const { identity: own, membership } = this.#context;
     const active = new Set(membership.active().map(({ identity }) => identity));
-    const heard = this.#loop.reign?.heard ?? new Set();
+    const heard = this.#loop.termLoop?.heard ?? new Set();
     return Object.entries(this.#voter.config?.members ?? {})
       .filter(([identity]) => identity !== own && !active.has(identity) && !heard.has(identity))
       .map(([identity, { endpoint }]) => ({ identity, endpoint }));

@@ -8,10 +8,10 @@ import type {
   AcquireRequest,
   Configuration,
   Epoch,
-  Refusal,
   ReleaseRequest,
   RenewRequest,
   Vote,
+  VoteRefusal,
 } from "./messages.js";
 
 /** A vote with what only this life of the process knows of it. */
@@ -49,7 +49,7 @@ export type VoteDecision =
       readonly vote: Vote;
       readonly config?: Configuration;
     }
-  | { readonly kind: "refuse"; readonly refusal: Refusal };
+  | { readonly kind: "refuse"; readonly refusal: VoteRefusal };
 
 /**
  * How long the lease still stands by this voter's clocks: ttl and a margin from the grant. Boot time counts as well as
@@ -119,7 +119,7 @@ export function isSameVote(a: Vote | undefined, b: Vote): boolean {
 }
 
 /** What no honest candidate or leader asks for. */
-function absurdityOf({ held, ttlMs: ownTtlMs }: VoterState, term: number, ttlMs: number): Refusal | null {
+function absurdityOf({ held, ttlMs: ownTtlMs }: VoterState, term: number, ttlMs: number): VoteRefusal | null {
   if (term > (held?.vote.term ?? 0) + MAX_TERM_JUMP) return "term-absurd";
   return ttlMs > ownTtlMs ? "ttl-too-long" : null;
 }
@@ -151,6 +151,6 @@ function voteFor(
   return { term, holderId, holderEndpoint, ttlMs: Math.max(ttlMs, before) };
 }
 
-function refuse(refusal: Refusal): VoteDecision {
+function refuse(refusal: VoteRefusal): VoteDecision {
   return { kind: "refuse", refusal };
 }

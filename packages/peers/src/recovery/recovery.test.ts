@@ -5,10 +5,10 @@ import { beforeEach, describe, expect, it } from "vitest";
 import { DecisionLog } from "../decisions/decision-log.js";
 import { ResourceManager } from "../decisions/resource-manager.js";
 import { OwnRecords } from "../disk/own-records.js";
-import { RunningTime } from "../disk/running-time.js";
 import { StoredDisk } from "../disk/stored-disk.js";
+import { Uptime } from "../disk/uptime.js";
+import { decideCandidacy } from "../protocol/candidacy-decision.js";
 import type { ActiveMember, Configuration, PeerTransport } from "../protocol/messages.js";
-import { decideStanding } from "../protocol/standing.js";
 import { Voter } from "../protocol/voter.js";
 import { Recovery, RecoveryRefusedError, TERM_MARGIN } from "./recovery.js";
 
@@ -23,15 +23,15 @@ interface Server {
 }
 
 /** Five electors, a to e; those in `down` do not answer. */
-class World {
+class Electors {
   readonly clock = new VirtualClock();
   readonly servers = new Map<string, Server>();
   readonly down = new Set<string>();
   /** Runs before a call arrives. */
   onCall: (call: string) => void | Promise<void> = () => {};
 
-  static async of(names: string): Promise<World> {
-    const world = new World();
+  static async of(names: string): Promise<Electors> {
+    const world = new Electors();
     for (const name of names) await world.#add(name);
     const members = Object.fromEntries(
       [...world.servers].map(([name, { disk }]) => [name, { endpoint: name, disk: disk.id }]),
@@ -62,7 +62,7 @@ class World {
       onOtherCluster: () => {},
     });
     const manager = new ResourceManager(records, null);
-    const log = new DecisionLog({ records, running: new RunningTime(records, clock), manager });
+    const log = new DecisionLog({ records, uptime: new Uptime(records, clock), manager });
     const reach = async (to: string, verb: string): Promise<Server> => {
       await this.onCall(`${name} ${to} ${verb}`);
       if (this.down.has(to)) throw new Error("connection refused");
@@ -98,9 +98,9 @@ class World {
 }
 
 describe("a recovery from a lost majority", () => {
-  let world: World;
+  let world: Electors;
   beforeEach(async () => {
-    world = await World.of("abcde");
+    world = await Electors.of("abcde");
     for (const name of "cde") world.down.add(name);
   });
   const recover = async (name: string, ...lost: readonly string[]): Promise<void> => {
@@ -130,7 +130,7 @@ describe("a recovery from a lost majority", () => {
     for (const name of "cde") {
       const { voter } = world.at(name);
       const states = Array.from("abcde").map((each) => world.at(each).voter.state());
-      const decision = decideStanding(voter.state(), voter.config as Configuration, states);
+      const decision = decideCandidacy(voter.state(), voter.config as Configuration, states);
       expect(decision).toMatchObject({ kind: "stand-back", why: "not-an-elector" });
       expect(Object.keys(decision.config.members)).toEqual(["a"]);
     }
@@ -175,7 +175,7 @@ describe("a recovery from a lost majority", () => {
     // At every call of the first a second recovery by the other survivor begins, when the leases of the first are over.
     // Neither hears of the other's electorate: only the votes keep them apart.
     for (const moment of ["acquire", "held", "store"]) {
-      world = await World.of("abcde");
+      world = await Electors.of("abcde");
       for (const name of "cde") world.down.add(name);
       let second: string | null = null;
       const interfere = async (): Promise<void> => {

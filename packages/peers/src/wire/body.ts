@@ -3,8 +3,8 @@ import { checkId, InvalidRequestError, isObject } from "@tenure/core";
 import { normalizeEndpoint } from "../membership/endpoint.js";
 import { WireError } from "./wire-error.js";
 
-const SHORTEST_TTL_MS = 100;
-const LONGEST_TTL_MS = 86_400_000;
+const MIN_TTL_MS = 100;
+const MAX_TTL_MS = 86_400_000;
 
 export class Body {
   readonly #fields: Readonly<Record<string, unknown>>;
@@ -56,10 +56,10 @@ export class Body {
   ttlMs(name: string): number {
     const value = this.#fields[name];
     const isWhole = Number.isSafeInteger(value);
-    if (!isWhole || (value as number) < SHORTEST_TTL_MS || (value as number) > LONGEST_TTL_MS) {
+    if (!isWhole || (value as number) < MIN_TTL_MS || (value as number) > MAX_TTL_MS) {
       throw new WireError(
         "invalid_ttl",
-        `${name} must be a whole number from ${SHORTEST_TTL_MS} to ${LONGEST_TTL_MS}`,
+        `${name} must be a whole number from ${MIN_TTL_MS} to ${MAX_TTL_MS}`,
       );
     }
     return value as number;

@@ -4,7 +4,7 @@ import { normalizeEndpoint } from "../membership/endpoint.js";
 import type { Configuration, ConfiguredMember, Epoch, LiveLease, PeerState } from "../protocol/messages.js";
 import type { RmEntry, RmVersion } from "../registry/rm-registry.js";
 
-const MOST = Number.MAX_SAFE_INTEGER;
+const MAX_NUMBER = Number.MAX_SAFE_INTEGER;
 export const MAX_MEMBERS = 1000;
 
 export interface ConfigurationShape {
@@ -54,7 +54,10 @@ export function encodeState({ lease, config, ...rest }: PeerState): PeerStateSha
 export function decodeEpoch(value: unknown, field: string): Epoch {
   if (!Array.isArray(value) || value.length !== 2) throw new InvalidRequestError(field, "must be [term, n]");
   const [term, n] = value as [unknown, unknown];
-  return { term: checkInteger(term, `${field}[0]`, 0, MOST), n: checkInteger(n, `${field}[1]`, 0, MOST) };
+  return {
+    term: checkInteger(term, `${field}[0]`, 0, MAX_NUMBER),
+    n: checkInteger(n, `${field}[1]`, 0, MAX_NUMBER),
+  };
 }
 
 export function decodeConfiguration(value: unknown, field: string): Configuration {
@@ -85,7 +88,7 @@ export function decodeState(value: unknown): PeerState {
     identity: checkId(identity, "peer.identity"),
     endpoint: text(endpoint, "peer.endpoint"),
     disk: text(disk, "peer.disk"),
-    term: checkInteger(term, "peer.term", 0, MOST),
+    term: checkInteger(term, "peer.term", 0, MAX_NUMBER),
     lease: lease === null ? null : decodeLease(lease),
     config: config === null ? null : decodeConfiguration(config, "peer.config"),
     founder: founder === null ? null : text(founder, "peer.founder"),
@@ -108,7 +111,7 @@ export function encodeEntry({ backendHash, endpoint, isRegistered, version }: Rm
 export function decodeVersion(value: unknown, field: string): RmVersion {
   if (!Array.isArray(value) || value.length !== 2) throw new InvalidRequestError(field, "must be [n, by]");
   const [n, by] = value as [unknown, unknown];
-  return { n: checkInteger(n, `${field}[0]`, 1, MOST), by: checkId(by, `${field}[1]`) };
+  return { n: checkInteger(n, `${field}[0]`, 1, MAX_NUMBER), by: checkId(by, `${field}[1]`) };
 }
 
 export function decodeEntry(value: unknown): RmEntry {
@@ -141,7 +144,7 @@ function decodeLease(value: unknown): LiveLease {
   return {
     leaderId: checkId(lease["leader_id"], "peer.lease.leader_id"),
     leaderEndpoint: text(lease["leader_endpoint"], "peer.lease.leader_endpoint"),
-    term: checkInteger(lease["term"], "peer.lease.term", 1, MOST),
+    term: checkInteger(lease["term"], "peer.lease.term", 1, MAX_NUMBER),
     leftMs,
     led: lease["led"] === true,
   };

@@ -4,10 +4,10 @@ import {
   type LeaseVerdict,
   type PeerState,
   type PeerTransport,
-  REFUSALS,
   type ReleaseRequest,
   type ReleaseVerdict,
   type RenewRequest,
+  VOTE_REFUSALS,
 } from "../protocol/messages.js";
 import { decodeState, encodeConfiguration } from "./codec.js";
 import { type CallAnswer, type PeerCalls, RefusedCallError } from "./peer-calls.js";
@@ -69,7 +69,7 @@ export class HttpTransport implements PeerTransport {
     const path = `/v1/tc/lease/${verb}`;
     const answer = await this.#calls.send(endpoint, { method: "POST", path, body, signal: options?.signal });
     if (answer.status === 200) return { granted: true, state: stateIn(endpoint, answer) };
-    const refusal = REFUSALS.find((each) => each === answer.body["refusal"]);
+    const refusal = VOTE_REFUSALS.find((each) => each === answer.body["refusal"]);
     if (refusal === undefined) throw new RefusedCallError(endpoint, answer);
     return { granted: false, refusal, state: stateIn(endpoint, answer) };
   }

@@ -1,6 +1,6 @@
 import type { Clock } from "@tenure/core";
 import type { FastifyInstance } from "fastify";
-import type { LeaseVerdict, PeerState, Refusal } from "../protocol/messages.js";
+import type { LeaseVerdict, PeerState, VoteRefusal } from "../protocol/messages.js";
 import type { Peer } from "../protocol/peer.js";
 import { Body } from "./body.js";
 import type { Callers } from "./callers.js";
@@ -17,7 +17,7 @@ export interface LeaseRouteParts {
   readonly clock: Clock;
 }
 
-const REFUSED: Readonly<Record<Refusal, readonly [WireCode, string]>> = {
+const REFUSED: Readonly<Record<VoteRefusal, readonly [WireCode, string]>> = {
   "lease-active": ["tc_lease_active", "another's lease is live"],
   "term-stale": ["tc_term_stale", "a higher term has been granted"],
   "epoch-stale": ["tc_term_stale", "a newer electorate is known here"],

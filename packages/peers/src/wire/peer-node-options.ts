@@ -23,8 +23,8 @@ export interface NodeOptions {
   readonly ttlMs: number;
 }
 
-const SHORTEST_TTL_MS = 300;
-const LONGEST_TTL_MS = 3_600_000;
+const MIN_TTL_MS = 300;
+const MAX_TTL_MS = 3_600_000;
 const ANYWHERE = new Set(["0.0.0.0", "::", ""]);
 
 export function parseNodeOptions(given: GivenNodeOptions): NodeOptions {
@@ -35,7 +35,7 @@ export function parseNodeOptions(given: GivenNodeOptions): NodeOptions {
       "needs a store of this server's own: give --store embedded:DIR, or leave out --join",
     );
   }
-  const ttlMs = checkInteger(given.ttlMs, "tc-ttl", SHORTEST_TTL_MS, LONGEST_TTL_MS);
+  const ttlMs = checkInteger(given.ttlMs, "tc-ttl", MIN_TTL_MS, MAX_TTL_MS);
   const endpoint = ownEndpoint(given);
   const join = [
     ...new Set(

@@ -10,10 +10,10 @@ import type { Registry } from "prom-client";
 import { spiffeNameOf } from "../certificates/spiffe.js";
 import { Decider } from "../decisions/decider.js";
 import { DecisionLog } from "../decisions/decision-log.js";
-import { Forgetting } from "../decisions/forgetting.js";
+import { Retention } from "../decisions/retention.js";
 import { type Resource, ResourceManager } from "../decisions/resource-manager.js";
 import { OwnRecords } from "../disk/own-records.js";
-import { RunningTime } from "../disk/running-time.js";
+import { Uptime } from "../disk/uptime.js";
 import { StoredDisk } from "../disk/stored-disk.js";
 import type { Announcer } from "../membership/announcer.js";
 import { Membership } from "../membership/membership.js";
@@ -84,7 +84,7 @@ export class PeerNode {
   readonly #registry: RmRegistry;
   readonly #resourceManager: ResourceManager;
   readonly #decisions: DecisionLog;
-  readonly #forgetting: Forgetting;
+  readonly #retention: Retention;
   #mounted: Mounted | null = null;
   #peer: Peer | null = null;
   #stopped: Promise<void> | null = null;
@@ -97,10 +97,10 @@ export class PeerNode {
     this.membership = new Membership({ self: options.identity, ttlMs, clock: parts.clock, records });
     this.#registry = new RmRegistry({ identity: options.identity, records, clock: parts.clock });
     this.#resourceManager = new ResourceManager(records, parts.resource ?? null);
-    const running = new RunningTime(records, parts.clock);
+    const uptime = new Uptime(records, parts.clock);
     const manager = this.#resourceManager;
-    this.#decisions = new DecisionLog({ records, running, manager });
-    this.#forgetting = new Forgetting({ clock: parts.clock, running, log: this.#decisions });
+    this.#decisions = new DecisionLog({ records, uptime, manager });
+    this.#retention = new Retention({ clock: parts.clock, uptime, log: this.#decisions });
   }
 
   /** Reads what it knew; does nothing yet. */
@@ -273,7 +273,7 @@ export class PeerNode {
     announcer.start();
     registration.start();
     silent.start();
-    this.#forgetting.start();
+    this.#retention.start();
   }
 
   /** Says goodbye as well as it goes, and waits to be let go; not for ever: then it is a crash to the others. */
@@ -299,7 +299,7 @@ export class PeerNode {
     mounted?.silent.stop();
     await this.#peer?.stop();
     await mounted?.decider.stopped();
-    await this.#forgetting.stop();
+    await this.#retention.stop();
     mounted?.stopFollowing();
     mounted?.calls.close();
   }

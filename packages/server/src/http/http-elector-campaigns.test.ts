@@ -80,7 +80,7 @@ test("as many go together as a request may hold, by their number and by their si
 
 test("without batching each campaign is a request of its own, and closing sends what was gathered", async () => {
   const service = await serve();
-  const single = await elector([service.url], { batchRenewals: false });
+  const single = await elector([service.url], { batch: false });
   const requests = recordRequests();
   await Promise.all(["g1", "g2"].map((group) => single.campaign(candidate(group, "a"))));
   expect(requests.toSorted()).toEqual(["POST /v1/groups/g1/campaign", "POST /v1/groups/g2/campaign"]);

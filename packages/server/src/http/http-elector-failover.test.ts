@@ -125,12 +125,12 @@ test("a server without its store is left for one that has it", async () => {
 test("a renewal that is not answered fails within a third of its ttl", async () => {
   const service = await serve();
   const { url, proxy } = await proxied(service.url);
-  for (const batchRenewals of [true, false]) {
-    const client = await elector([url], { batchRenewals });
-    await client.campaign(candidate(`g-${batchRenewals}`, "a"));
+  for (const batch of [true, false]) {
+    const client = await elector([url], { batch });
+    await client.campaign(candidate(`g-${batch}`, "a"));
     proxy.loseAnswers();
     const startedMs = systemClock.monotonicMs();
-    const renewal = client.renew({ groupId: `g-${batchRenewals}`, nodeId: "a", term: 1, ttlMs: 1500 });
+    const renewal = client.renew({ groupId: `g-${batch}`, nodeId: "a", term: 1, ttlMs: 1500 });
     await expect(renewal).rejects.toThrow(BackendUnavailableError);
     const tookMs = systemClock.monotonicMs() - startedMs;
     expect(tookMs).toBeGreaterThanOrEqual(490);

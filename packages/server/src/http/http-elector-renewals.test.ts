@@ -67,7 +67,7 @@ test("a caller that leaves does not take the others with it", async () => {
 
 test("without batching each renewal is a request of its own", async () => {
   const service = await serve();
-  const client = await elector([service.url], { batchRenewals: false });
+  const client = await elector([service.url], { batch: false });
   await client.campaign(candidate("g1", "a"));
   const requests = recordRequests();
   await Promise.all([client.renew(renewal("g1")), client.renew(renewal("g2"))]);
@@ -76,8 +76,8 @@ test("without batching each renewal is a request of its own", async () => {
 
 test("a refusal of one renewal comes as its own class", async () => {
   const service = await serve({ explicitGroups: true });
-  for (const batchRenewals of [true, false]) {
-    const client = await elector([service.url], { batchRenewals });
+  for (const batch of [true, false]) {
+    const client = await elector([service.url], { batch });
     await expect(client.renew(renewal("none"))).rejects.toThrow(GroupNotFoundError);
     await expect(client.watch("none")[Symbol.asyncIterator]().next()).rejects.toThrow(GroupNotFoundError);
   }

@@ -17,10 +17,10 @@ beforeAll(async () => {
 });
 afterAll(cleanUp);
 
-const open = (batchRenewals: boolean) => async () => {
+const open = (batch: boolean) => async () => {
   const opened: HttpElector[] = [];
   const at = async (index: number) => {
-    const elector = await HttpElector.open({ endpoints: [urls[index] ?? ""], token, batchRenewals });
+    const elector = await HttpElector.open({ endpoints: [urls[index] ?? ""], token, batch });
     opened.push(elector);
     return elector;
   };

@@ -1,5 +1,5 @@
 import { randomInt, randomUUID } from "node:crypto";
-import { headNameOf } from "./key-names.js";
+import { barrierNameOf } from "./key-names.js";
 
 const MAX_NAMES = 1024;
 
@@ -36,7 +36,7 @@ export class BarrierSubjects {
 
   #another(): string {
     let name: string;
-    do name = headNameOf(randomInt(MAX_NAMES));
+    do name = barrierNameOf(randomInt(MAX_NAMES));
     while (this.#taken.has(name) && this.#taken.size < MAX_NAMES);
     this.#taken.add(name);
     return name;

@@ -17,7 +17,7 @@ import {
   WITHOUT_JETSTREAM,
 } from "./failures.js";
 import { BarrierSubjects } from "./barrier-subjects.js";
-import { isHeadName, keyNameOf, keyOfName } from "./key-names.js";
+import { isBarrierName, keyNameOf, keyOfName } from "./key-names.js";
 import type { AskOptions, Connection, ConnectionSource, Parcel } from "./connection.js";
 import type { NatsOptions } from "./options.js";
 import { comparesTooEarly } from "./server-version.js";
@@ -122,7 +122,7 @@ export class Bucket {
    */
   entryOf(message: Msg, revision: Revision): Entry | null {
     const name = message.subject.slice(this.#prefix.length);
-    if (isHeadName(name)) this.#barriers.see(name, message.string());
+    if (isBarrierName(name)) this.#barriers.see(name, message.string());
     const key = keyOfName(name, () => message.headers?.get(WHOLE_NAME));
     if (key === null) return null;
     const { buffer, byteOffset, byteLength } = message.data;

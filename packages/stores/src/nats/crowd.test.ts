@@ -99,30 +99,30 @@ for (const [release, installed] of [
       }
     });
 
-    test("a store keeps to its heads until another writes to them, and then takes new ones", async () => {
+    test("a store keeps to its barrier subjects until another store writes to them, and then takes new ones", async () => {
       await using crowd = await Crowd.open(engine.urlOf("heads"), 1);
       const [store] = crowd.stores as [NatsStore];
-      const headOf = async (barrier: Revision): Promise<string> => {
+      const subjectOf = async (barrier: Revision): Promise<string> => {
         const answer = await client.api<{ message: { subject: string } }>("STREAM.MSG.GET.KV_heads", {
           seq: barrier,
         });
         return answer.message.subject;
       };
       await crowd.allReachTheLast();
-      const headsOf = async (syncs: number): Promise<Set<string>> => {
-        const heads = new Set<string>();
-        for (let i = 0; i < syncs; i++) heads.add(await headOf(await store.sync()));
-        return heads;
+      const subjectsOf = async (syncs: number): Promise<Set<string>> => {
+        const subjects = new Set<string>();
+        for (let i = 0; i < syncs; i++) subjects.add(await subjectOf(await store.sync()));
+        return subjects;
       };
       // A barrier of its own may be under way meanwhile, and then has another name.
-      const heads = await headsOf(20);
-      expect(heads.size).toBeLessThanOrEqual(3);
+      const subjects = await subjectsOf(20);
+      expect(subjects.size).toBeLessThanOrEqual(3);
       // One that the store replaces before it was delivered goes unseen; so the other goes on until it is seen.
       for (let tries = 0; ; tries++) {
-        for (const head of heads) await client.connection.request(head, "another");
+        for (const subject of subjects) await client.connection.request(subject, "another");
         await crowd.allReachTheLast();
-        const later = await headsOf(5);
-        if ([...later].every((head) => !heads.has(head))) break;
+        const later = await subjectsOf(5);
+        if ([...later].every((subject) => !subjects.has(subject))) break;
         expect(tries).toBeLessThan(50);
       }
     });

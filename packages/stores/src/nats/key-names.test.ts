@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { headNameOf, isHeadName, keyNameOf, keyOfName } from "./key-names.js";
+import { barrierNameOf, isBarrierName, keyNameOf, keyOfName } from "./key-names.js";
 
 /** As the port admits them (`checkBatch`): 1 to 512 UTF-16 units of well-formed Unicode without U+0000. */
 const KEY = fc
@@ -25,7 +25,7 @@ test("every admitted key comes back from its name, which the bucket and a line o
       expect(name).toMatch(NAME);
       expect(name).not.toMatch(/^\.|\.$|\.\./);
       expect(name.length).toBeLessThanOrEqual(1024);
-      expect(isHeadName(name)).toBe(false);
+      expect(isBarrierName(name)).toBe(false);
       expect(keyOfName(name, () => whole ?? undefined)).toBe(key);
     }),
   );
@@ -63,7 +63,7 @@ test("a name too long for a subject is a hash of 70 characters, and goes along a
 
 test("what was not named by us is nobody's key", () => {
   for (const name of [
-    headNameOf(0),
+    barrierNameOf(0),
     "=head",
     "=41",
     "=3d",

@@ -9,7 +9,7 @@
 import { createHash } from "node:crypto";
 
 /** No key has these names: their `=` is not followed by hexadecimal digits. */
-const HEAD = "=head.";
+const BARRIER = "=head.";
 const HASHED = "=long.";
 
 const MAX_NAME_LENGTH = 1024;
@@ -31,15 +31,15 @@ export function keyNameOf(key: string): KeyName {
 }
 
 /** A name for barriers. */
-export function headNameOf(index: number): string {
-  return `${HEAD}${index}`;
+export function barrierNameOf(index: number): string {
+  return `${BARRIER}${index}`;
 }
 
-export function isHeadName(name: string): boolean {
-  return name.startsWith(HEAD);
+export function isBarrierName(name: string): boolean {
+  return name.startsWith(BARRIER);
 }
 
-/** The key of a name that `keyNameOf` has given; `null` for what others have put into the bucket, and for a head. */
+/** The key of a name that `keyNameOf` has given; `null` for what others have put into the bucket, and for a barrier. */
 export function keyOfName(name: string, whole: () => string | undefined): string | null {
   if (PLAIN.test(name)) return name.length <= MAX_NAME_LENGTH ? name : null;
   const text = name.startsWith(HASHED) ? whole() : name;

@@ -9,11 +9,11 @@ interface Message {
   readonly replaced: readonly number[];
 }
 
-const HEAD = -1;
+const BARRIER = -1;
 const nothing = () => [];
 
 /** A stream that keeps the last message of each key, a consumer of it, and the way between, each at its own pace. */
-class World {
+class StreamModel {
   readonly progress: Progress;
   readonly #written: Message[] = [];
   readonly #stored = new Map<number, Message>();
@@ -42,7 +42,7 @@ class World {
   writeBarrier(): boolean {
     if (this.#asked === 0) return false;
     this.#asked--;
-    this.#answers.push(this.write(HEAD));
+    this.#answers.push(this.write(BARRIER));
     return true;
   }
 
@@ -94,7 +94,7 @@ class World {
 const STEPS = fc.array(fc.nat({ max: 47 }), { maxLength: 80, size: "max" });
 const MAX_MISSING = fc.constantFrom(0, 1, 3, 1000);
 
-function step(world: World, choice: number): void {
+function step(world: StreamModel, choice: number): void {
   if (choice < 24) world.write(choice % 4, Math.floor(choice / 4) % 3, choice < 12 ? 0 : 1);
   else if (choice < 32) world.dispatch();
   else if (choice < 40) world.receive();
@@ -107,7 +107,7 @@ function step(world: World, choice: number): void {
 test("progress never passes what was left out, however far the consumer is behind", () => {
   fc.assert(
     fc.property(STEPS, MAX_MISSING, (steps, maxMissing) => {
-      const world = new World(maxMissing);
+      const world = new StreamModel(maxMissing);
       for (const choice of steps) step(world, choice);
     }),
     { numRuns: 500 },
@@ -117,7 +117,7 @@ test("progress never passes what was left out, however far the consumer is behin
 test("once nobody writes, progress comes to the last write", () => {
   fc.assert(
     fc.property(STEPS, MAX_MISSING, (steps, maxMissing) => {
-      const world = new World(maxMissing);
+      const world = new StreamModel(maxMissing);
       for (const choice of steps) step(world, choice);
       const { last } = world;
       world.askForBarrier();
@@ -171,12 +171,12 @@ test("what a later message of the same key tells of is not missing any more, and
 test("if every message tells what it replaced, no barrier is needed after the first, however far behind it is", () => {
   fc.assert(
     fc.property(STEPS, (steps) => {
-      const world = new World();
-      world.write(HEAD);
+      const world = new StreamModel();
+      world.write(BARRIER);
       world.dispatch();
       world.receive();
       for (const choice of steps) {
-        if (choice < 24) world.write(choice % 4 === 3 ? HEAD : choice % 4);
+        if (choice < 24) world.write(choice % 4 === 3 ? BARRIER : choice % 4);
         else if (choice < 36) world.dispatch();
         else world.receive();
         world.check();

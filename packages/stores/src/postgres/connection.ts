@@ -5,7 +5,7 @@ import { serverName } from "../option-reader.js";
 import type { ServerAddress } from "../server-url.js";
 import { codeOf, isRefusal, sentence } from "./failures.js";
 import type { PostgresConfig } from "./options.js";
-import { Session } from "./session.js";
+import { PostgresSession } from "./session.js";
 
 export type Pg = typeof import("pg");
 
@@ -17,7 +17,7 @@ const KEEP_ALIVE_DELAY_MS = 10_000;
 const STATE = "SELECT pg_backend_pid(), current_setting('transaction_read_only')";
 
 export interface Connected {
-  readonly session: Session;
+  readonly session: PostgresSession;
   /** It reaches the server itself, not a pooler that may give each transaction to another process of it. */
   readonly isDirect: boolean;
 }
@@ -34,11 +34,11 @@ export interface SessionSource {
    */
   connect(signal: AbortSignal): Promise<Connected>;
   /** The server of this session turned out not to be the one: the next attempt begins with another. */
-  avoid(session: Session): void;
+  avoid(session: PostgresSession): void;
 }
 
 /** Asks a new session what it has reached. It is destroyed if that is a server that accepts no writes. */
-export async function greet(session: Session, signal: AbortSignal): Promise<Connected> {
+export async function greet(session: PostgresSession, signal: AbortSignal): Promise<Connected> {
   const stopListening = onAbort(signal, () => session.destroy());
   try {
     const [processId, readOnly] = (await session.query(STATE)).rows[0] ?? [];
@@ -89,14 +89,14 @@ export class Servers implements SessionSource {
     throw new BackendUnavailableError(`no PostgreSQL server accepts writes (${told}); ${next}`, { cause });
   }
 
-  avoid({ server }: Session): void {
+  avoid({ server }: PostgresSession): void {
     const { servers } = this.#config;
     if (servers[this.#first] === server) this.#first = (this.#first + 1) % servers.length;
   }
 
   async #connectTo(server: ServerAddress, ssl: ClientConfig["ssl"], signal: AbortSignal): Promise<Connected> {
     const client = new this.#pg.Client(this.#clientConfig(server, ssl));
-    return greet(await Session.open(client, server, signal), signal);
+    return greet(await PostgresSession.open(client, server, signal), signal);
   }
 
   #clientConfig({ host, port }: ServerAddress, ssl: ClientConfig["ssl"]): ClientConfig {

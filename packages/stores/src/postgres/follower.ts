@@ -1,11 +1,11 @@
 import { type Entry, type FeedSink, onAbort, type Revision } from "@tenure/core";
 import type { Connected } from "./connection.js";
 import { unavailable } from "./failures.js";
-import type { Session } from "./session.js";
+import type { PostgresSession } from "./session.js";
 
 export interface FollowerDeps {
   connect(signal: AbortSignal): Promise<Connected>;
-  read(session: Session, since: Revision): Promise<Changes>;
+  read(session: PostgresSession, since: Revision): Promise<Changes>;
   /** This process has seen `revision`. */
   learn(revision: Revision): void;
   readonly channel: string;
@@ -70,7 +70,7 @@ export class Follower {
     }
   }
 
-  async #readOn(session: Session, sink: FeedSink, signal: AbortSignal): Promise<void> {
+  async #readOn(session: PostgresSession, sink: FeedSink, signal: AbortSignal): Promise<void> {
     await sink.wanted();
     if (!signal.aborted) await this.#rest();
     if (signal.aborted) return;
@@ -79,13 +79,13 @@ export class Follower {
     if (revision > before) sink.changes(entries, revision);
   }
 
-  async #listen(session: Session, isDirect: boolean): Promise<void> {
+  async #listen(session: PostgresSession, isDirect: boolean): Promise<void> {
     const { listen = isDirect, channel, pollMs } = this.#deps;
     this.#pollMs = pollMs ?? (listen ? LISTENING_POLL_MS : BLIND_POLL_MS);
     if (listen) await session.listen(channel, (payload) => this.wake(Number(payload)));
   }
 
-  async #read(session: Session): Promise<Changes> {
+  async #read(session: PostgresSession): Promise<Changes> {
     this.#isWoken = false;
     const changes = await this.#deps.read(session, this.#progress);
     // In this order: the wake-up that `learn` sends to all followers must not reach this one.

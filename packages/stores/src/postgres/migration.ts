@@ -2,7 +2,7 @@ import { InvalidRequestError } from "@tenure/core";
 import { codeOf, isMissingSchema, sentence } from "./failures.js";
 import type { PostgresConfig } from "./options.js";
 import { namesOf, postgresSchemaSql, SCHEMA_VERSION } from "./schema.js";
-import type { Session } from "./session.js";
+import type { PostgresSession } from "./session.js";
 
 const OLDEST_SERVER = 120_000;
 const SETTINGS = `SELECT current_setting('server_version_num'), current_setting('server_encoding'),
@@ -14,8 +14,8 @@ const SETTINGS = `SELECT current_setting('server_version_num'), current_setting(
  */
 export async function prepareSchema(
   config: PostgresConfig,
-  connect: () => Promise<Session>,
-): Promise<Session> {
+  connect: () => Promise<PostgresSession>,
+): Promise<PostgresSession> {
   let session = await connect();
   try {
     await checkServer(session);
@@ -32,7 +32,7 @@ export async function prepareSchema(
   }
 }
 
-async function checkServer(session: Session): Promise<void> {
+async function checkServer(session: PostgresSession): Promise<void> {
   const [version, encoding, isolation] = (await session.query(SETTINGS)).rows[0] ?? [];
   if (Number(version) < OLDEST_SERVER)
     throw refused("names a server older than PostgreSQL 12; must be 12 or newer");
@@ -47,7 +47,7 @@ async function checkServer(session: Session): Promise<void> {
 }
 
 /** `null`: there is none. */
-async function readVersion(session: Session, schema: string): Promise<number | null> {
+async function readVersion(session: PostgresSession, schema: string): Promise<number | null> {
   try {
     const { rows } = await session.query(`SELECT max(version) FROM ${namesOf(schema).schema}.version`);
     const version = rows[0]?.[0] ?? null;
@@ -58,7 +58,7 @@ async function readVersion(session: Session, schema: string): Promise<number | n
   }
 }
 
-async function migrate(session: Session, schema: string): Promise<void> {
+async function migrate(session: PostgresSession, schema: string): Promise<void> {
   try {
     await session.execute(postgresSchemaSql(schema));
   } catch (error) {

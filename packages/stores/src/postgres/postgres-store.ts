@@ -21,7 +21,7 @@ import { type Changes, Follower } from "./follower.js";
 import { prepareSchema } from "./migration.js";
 import { checkOptions, type PostgresConfig, type PostgresStoreOptions, READERS } from "./options.js";
 import { namesOf, type SchemaNames } from "./schema.js";
-import type { Session } from "./session.js";
+import type { PostgresSession } from "./session.js";
 import { SessionPool } from "./session-pool.js";
 import { SharedPool } from "./shared-pool.js";
 import { WakeUp } from "./wake-up.js";
@@ -90,7 +90,7 @@ class PostgresDriver implements StoreDriver {
     const { pool } = config;
     const servers = pool === undefined ? new Servers(await loadPg(), config) : new SharedPool(pool);
     let stopListening = (): void => {};
-    const connect = async (): Promise<Session> => {
+    const connect = async (): Promise<PostgresSession> => {
       const { session } = await servers.connect(signal);
       stopListening();
       stopListening = onAbort(signal, () => session.destroy());
@@ -154,7 +154,7 @@ class PostgresDriver implements StoreDriver {
     await idle;
   }
 
-  async #write(session: Session, batch: readonly CasOp[]): Promise<CasOutcome[]> {
+  async #write(session: PostgresSession, batch: readonly CasOp[]): Promise<CasOutcome[]> {
     const outcomes = await this.#ask(session, () => sendBatch(session, this.#names, batch, this.#seen));
     this.#learn(highest(outcomes));
     const written = outcomes.find((outcome) => outcome.kind === "swapped");
@@ -162,13 +162,13 @@ class PostgresDriver implements StoreDriver {
     return outcomes;
   }
 
-  async #head(session: Session): Promise<Revision> {
+  async #head(session: PostgresSession): Promise<Revision> {
     const text = `SELECT ${this.#names.schema}.head($1)`;
     const { rows } = await this.#ask(session, () => session.query(text, [this.#seen]));
     return this.#learn(Number(rows[0]?.[0]));
   }
 
-  async #changes(session: Session, since: Revision): Promise<Changes> {
+  async #changes(session: PostgresSession, since: Revision): Promise<Changes> {
     const text = `SELECT key, value, revision FROM ${this.#names.schema}.changes($1, $2)`;
     const { rows } = await this.#ask(session, () => session.query(text, [since, this.#seen]));
     const entries = rows.map(([key, value, revision]) => {
@@ -178,7 +178,7 @@ class PostgresDriver implements StoreDriver {
     return { entries, revision: head?.revision ?? 0 };
   }
 
-  async #ask<T>(session: Session, send: () => Promise<T>): Promise<T> {
+  async #ask<T>(session: PostgresSession, send: () => Promise<T>): Promise<T> {
     try {
       return await send();
     } catch (error) {
@@ -198,7 +198,7 @@ class PostgresDriver implements StoreDriver {
 }
 
 /** A session that is usable now: one that was idle may have failed by the time it is handed out. */
-async function acquire(pool: SessionPool, signal: AbortSignal | undefined): Promise<Session> {
+async function acquire(pool: SessionPool, signal: AbortSignal | undefined): Promise<PostgresSession> {
   for (;;) {
     const session = await pool.acquire(signal).catch((error: unknown) => {
       signal?.throwIfAborted();

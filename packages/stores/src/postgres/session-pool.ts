@@ -1,8 +1,8 @@
 import { onAbort } from "@tenure/core";
-import type { Session } from "./session.js";
+import type { PostgresSession } from "./session.js";
 
 interface Waiter {
-  readonly resolve: (session: Session) => void;
+  readonly resolve: (session: PostgresSession) => void;
   readonly reject: (error: unknown) => void;
 }
 
@@ -12,23 +12,23 @@ interface Waiter {
  * was answered.
  */
 export class SessionPool {
-  readonly #connect: (signal: AbortSignal) => Promise<Session>;
+  readonly #connect: (signal: AbortSignal) => Promise<PostgresSession>;
   readonly #size: number;
   readonly #stop = new AbortController();
-  readonly #idle: Session[] = [];
+  readonly #idle: PostgresSession[] = [];
   #waiting: Waiter[] = [];
   /** Sessions in use, idle, or being opened. */
   #count = 0;
   #emptied = (): void => {};
   #closing: Promise<void> | null = null;
 
-  constructor(size: number, connect: (signal: AbortSignal) => Promise<Session>) {
+  constructor(size: number, connect: (signal: AbortSignal) => Promise<PostgresSession>) {
     this.#size = size;
     this.#connect = connect;
   }
 
   /** Rejects with the signal's reason, after `close`, or with why no session can be opened. */
-  acquire(signal?: AbortSignal): Promise<Session> {
+  acquire(signal?: AbortSignal): Promise<PostgresSession> {
     if (this.#closing !== null) return Promise.reject(closed());
     for (let session = this.#idle.pop(); session !== undefined; session = this.#idle.pop()) {
       if (session.isUsable) return Promise.resolve(session);
@@ -58,7 +58,7 @@ export class SessionPool {
    * Sends something through a session that was acquired, and releases it when that is answered. An abort only shortens the
    * time that the server has to answer.
    */
-  run<T>(session: Session, send: () => Promise<T>, signal?: AbortSignal): Promise<T> {
+  run<T>(session: PostgresSession, send: () => Promise<T>, signal?: AbortSignal): Promise<T> {
     const stopListening = onAbort(signal, () => session.abandon());
     return send().finally(() => {
       stopListening();
@@ -66,7 +66,7 @@ export class SessionPool {
     });
   }
 
-  release(session: Session): void {
+  release(session: PostgresSession): void {
     // A session that has ended is removed by `#forget`.
     if (!session.isUsable) return;
     if (this.#closing !== null) return void session.end();
@@ -76,7 +76,7 @@ export class SessionPool {
   }
 
   /** Adds a session that was opened elsewhere. */
-  add(session: Session): void {
+  add(session: PostgresSession): void {
     this.#count++;
     void session.ended.then(() => this.#forget(session));
     this.release(session);
@@ -112,7 +112,7 @@ export class SessionPool {
     );
   }
 
-  #forget(session: Session): void {
+  #forget(session: PostgresSession): void {
     const index = this.#idle.indexOf(session);
     if (index >= 0) this.#idle.splice(index, 1);
     this.#leave();

@@ -35,7 +35,7 @@ interface Owner {
  * any more: only a connection whose last query was answered is known to be at rest. Nothing is ever sent a second time,
  * neither here nor by `pg`.
  */
-export class Session {
+export class PostgresSession {
   readonly server: ServerAddress;
   /** Resolves when the connection is gone, whoever ended it. */
   readonly ended: Promise<void>;
@@ -56,7 +56,7 @@ export class Session {
   readonly #onTimeout = (): void => this.#onSilence();
   #onNotification = (_notification: Notification): void => {};
 
-  private constructor(client: ClientBase, server: ServerAddress, owner: (session: Session) => Owner) {
+  private constructor(client: ClientBase, server: ServerAddress, owner: (session: PostgresSession) => Owner) {
     this.#client = client;
     this.server = server;
     this.#owner = owner(this);
@@ -67,8 +67,11 @@ export class Session {
   }
 
   /** Rejects with what went wrong, or the signal's reason; nothing is left open then. */
-  static async open(client: Client, server: ServerAddress, signal: AbortSignal): Promise<Session> {
-    const session = new Session(client, server, () => ({ end: () => client.end(), destroy: () => {} }));
+  static async open(client: Client, server: ServerAddress, signal: AbortSignal): Promise<PostgresSession> {
+    const session = new PostgresSession(client, server, () => ({
+      end: () => client.end(),
+      destroy: () => {},
+    }));
     const stopListening = onAbort(signal, () => session.destroy(signal.reason as Error));
     try {
       signal.throwIfAborted();
@@ -85,13 +88,13 @@ export class Session {
   }
 
   /** On a connection of a pool, which gets it back: as it was, or, where that is not known, to be closed. */
-  static borrow(client: PoolClient, server: ServerAddress): Session {
+  static borrow(client: PoolClient, server: ServerAddress): PostgresSession {
     let isReturned = false;
     const giveBack = (isToBeClosed: boolean): void => {
       if (!isReturned) client.release(isToBeClosed);
       isReturned = true;
     };
-    const session = new Session(client, server, (borrower) => ({
+    const session = new PostgresSession(client, server, (borrower) => ({
       end: async () => {
         const isClean = !borrower.#isBusy && !borrower.#isListening;
         if (!isReturned) borrower.#leave(isClean);

@@ -4,7 +4,7 @@ import type { ServerAddress } from "../server-url.js";
 import { type Connected, greet, type SessionSource } from "./connection.js";
 import { isRefusal, sentence } from "./failures.js";
 import type { PgPoolLike } from "./pool-like.js";
-import { Session } from "./session.js";
+import { PostgresSession } from "./session.js";
 
 const CHECK_OUT_LIMIT_MS = 2000;
 /** Which server it is, only the pool knows. */
@@ -20,7 +20,7 @@ export class SharedPool implements SessionSource {
 
   async connect(signal: AbortSignal): Promise<Connected> {
     try {
-      return await greet(Session.borrow(await this.#checkOut(signal), ADDRESS), signal);
+      return await greet(PostgresSession.borrow(await this.#checkOut(signal), ADDRESS), signal);
     } catch (cause) {
       signal.throwIfAborted();
       if (cause instanceof BackendUnavailableError) throw cause;

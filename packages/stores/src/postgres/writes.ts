@@ -1,13 +1,13 @@
 import type { CasOp, CasOutcome, Revision } from "@tenure/core";
 import type { SchemaNames } from "./schema.js";
-import type { Session } from "./session.js";
+import type { PostgresSession } from "./session.js";
 
 /** Place in the batch, from 1; revision and value of the entry as it is, or `null`. */
 type Conflict = readonly [number, Revision | null, string | null];
 
 /** Rejects with what the session says; only `isUndone` tells whether that means that nothing was written. */
 export async function sendBatch(
-  session: Session,
+  session: PostgresSession,
   { schema }: SchemaNames,
   batch: readonly CasOp[],
   seen: Revision,

@@ -27,7 +27,7 @@ import {
   type WriteResult,
   writeSingle,
 } from "./wire/protocol.js";
-import type { Reply, Session } from "./wire/session.js";
+import type { Reply, ZookeeperSession } from "./wire/session.js";
 
 /** A write of one key: of an absent one, or over the version that is known to be the expected revision. */
 export interface Write {
@@ -52,7 +52,7 @@ const READ_LIMITS = { count: 1000, bytes: REQUEST_BYTES };
 const HEADER_BYTES = 16;
 
 export class Connection {
-  readonly session: Session;
+  readonly session: ZookeeperSession;
   readonly tree: Tree;
   readonly #access: Access;
   readonly #book: VersionBook;
@@ -60,7 +60,7 @@ export class Connection {
   readonly #writing = new Set<string>();
   #mirror: Mirror | null = null;
 
-  constructor(session: Session, tree: Tree, access: Access, book: VersionBook) {
+  constructor(session: ZookeeperSession, tree: Tree, access: Access, book: VersionBook) {
     this.session = session;
     this.tree = tree;
     this.#access = access;

@@ -12,7 +12,7 @@ import { prepareTree } from "./prepare-tree.js";
 import { Tree } from "./tree.js";
 import type { VersionBook } from "./version-book.js";
 import type { Access } from "./wire/protocol.js";
-import { Session } from "./wire/session.js";
+import { ZookeeperSession } from "./wire/session.js";
 
 const MAX_ATTEMPT_MS = 4500;
 /** If not all servers can be tried in time, the next attempt goes on with those that were left out. */
@@ -89,7 +89,9 @@ export class Ensemble {
       signal.throwIfAborted();
       const server = servers[this.#next++ % servers.length] as ServerAddress;
       try {
-        const session = await within(limitMs, signal, (limit) => Session.open(server, this.#options, limit));
+        const session = await within(limitMs, signal, (limit) =>
+          ZookeeperSession.open(server, this.#options, limit),
+        );
         this.#connection = new Connection(session, this.#tree, this.#access, this.#book);
         return this.#connection;
       } catch (cause) {

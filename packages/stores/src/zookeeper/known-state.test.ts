@@ -8,7 +8,7 @@ type Message =
   | { readonly kind: "reply"; readonly zxid: number; readonly run: () => void };
 
 /** A server that tells of changes before any answer that knows of them, and one client's view of it. */
-class World {
+class ServerModel {
   readonly state = new KnownState();
   readonly #nodes = new Map<string, Observation>();
   readonly #history: Entry[] = [];
@@ -117,7 +117,7 @@ const step = fc.oneof(
 );
 type Step = typeof step extends fc.Arbitrary<infer T> ? T : never;
 
-function run(world: World, steps: readonly Step[]): void {
+function run(world: ServerModel, steps: readonly Step[]): void {
   for (const [kind, argument] of steps) {
     if (kind === "another" || kind === "self") world.write(argument, kind);
     else if (kind === "deliver") world.deliver(argument);
@@ -126,7 +126,7 @@ function run(world: World, steps: readonly Step[]): void {
   }
 }
 
-function settle(world: World): void {
+function settle(world: ServerModel): void {
   world.ping();
   while (world.waiting > 0) {
     world.serveRead();
@@ -144,7 +144,7 @@ describe("KnownState", () => {
         steps,
         fc.array(step, { maxLength: 60 }),
         (before, starting, listing, after) => {
-          const world = new World();
+          const world = new ServerModel();
           run(world, before);
           world.watch();
           run(world, starting);
@@ -159,7 +159,7 @@ describe("KnownState", () => {
   });
 
   test("a feed comes along while others write the same keys without a pause", () => {
-    const world = new World();
+    const world = new ServerModel();
     for (const key of ["a", "b", "c", "d"]) world.write([key], "another");
     world.watch();
     world.list();
@@ -178,7 +178,7 @@ describe("KnownState", () => {
   });
 
   test("nothing is shown before everything that was there has been read", () => {
-    const world = new World();
+    const world = new ServerModel();
     world.write(["a"], "another");
     world.watch();
     world.deliver(10);
@@ -192,7 +192,7 @@ describe("KnownState", () => {
   });
 
   test("one's own write is known without a read", () => {
-    const world = new World();
+    const world = new ServerModel();
     world.watch();
     world.list();
     settle(world);

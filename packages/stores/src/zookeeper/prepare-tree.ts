@@ -10,10 +10,10 @@ import {
   writePath,
   writeSingle,
 } from "./wire/protocol.js";
-import type { Session } from "./wire/session.js";
+import type { ZookeeperSession } from "./wire/session.js";
 
 /** Makes what is missing of the path and of its buckets. Others may do the same at the same time. */
-export async function prepareTree(session: Session, tree: Tree, access: Access): Promise<void> {
+export async function prepareTree(session: ZookeeperSession, tree: Tree, access: Access): Promise<void> {
   const found = await children(session, tree.root);
   // Asked for first: whoever may not create a node is refused even if it is there.
   for (const path of found === null ? tree.trunk : []) {
@@ -24,7 +24,7 @@ export async function prepareTree(session: Session, tree: Tree, access: Access):
 }
 
 /** The paths of a node's children; `null` if it is not there. */
-function children(session: Session, path: string): Promise<Set<string> | null> {
+function children(session: ZookeeperSession, path: string): Promise<Set<string> | null> {
   return session.call(
     OP.multiRead,
     (writer) => writeMultiRead(writer, OP.getChildren, [path]),
@@ -41,7 +41,7 @@ function children(session: Session, path: string): Promise<Set<string> | null> {
   );
 }
 
-function exists(session: Session, path: string): Promise<boolean> {
+function exists(session: ZookeeperSession, path: string): Promise<boolean> {
   return session.call(
     OP.exists,
     (writer) => writePath(writer, path),
@@ -49,7 +49,7 @@ function exists(session: Session, path: string): Promise<boolean> {
   );
 }
 
-function create(session: Session, path: string, access: Access): Promise<void> {
+function create(session: ZookeeperSession, path: string, access: Access): Promise<void> {
   return session.call(
     OP.create2,
     (writer) => writeSingle(writer, { kind: "create", path, data: "", access }),

@@ -10,7 +10,7 @@ import { openStore } from "../open-store.js";
 import { Follower, snapshotOf, swapped } from "./faults.test-kit.js";
 import { Tree } from "./tree.js";
 import type { OpCode } from "./wire/protocol.js";
-import { Session } from "./wire/session.js";
+import { ZookeeperSession } from "./wire/session.js";
 
 const DELETE = 2 as OpCode;
 const ANY_VERSION = -1;
@@ -154,7 +154,7 @@ describe.skipIf(isMissing("zookeeper"))("ZookeeperStore", () => {
     await feed.next();
     const server = { host: "127.0.0.1", port: engine.ports[0]! };
     const options = { timeoutMs: 4000, credentials: undefined, tls: undefined };
-    const operator = await Session.open(server, options, new AbortController().signal);
+    const operator = await ZookeeperSession.open(server, options, new AbortController().signal);
     const node = new Tree(`/${path}`).path("r/b");
     await operator.call(
       DELETE,

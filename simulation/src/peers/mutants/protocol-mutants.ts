@@ -14,12 +14,12 @@ export const NO_QUESTION: readonly Patch[] = [
     replace: "if (false)",
   },
   {
-    file: "peers/protocol/standing.ts",
+    file: "peers/protocol/candidacy-decision.ts",
     find: "if (isLedByAnother(own, own.identity))",
     replace: "if (false)",
   },
   {
-    file: "peers/protocol/standing.ts",
+    file: "peers/protocol/candidacy-decision.ts",
     find: "answered.has(identity) && !isBound.has(identity)",
     replace: "true",
   },
@@ -62,27 +62,27 @@ export const PROTOCOL_MUTANTS: readonly Mutant[] = [
         replace: "return conclude(context, tally, named, term, sent);",
       },
       {
-        file: "peers/protocol/standing.ts",
+        file: "peers/protocol/candidacy-decision.ts",
         find: "if (!isMajority(newest.members, (identity) => answered.has(identity)))",
         replace: "if (answered.size === 0)",
       },
       {
-        file: "peers/protocol/incumbency.ts",
+        file: "peers/protocol/term-state.ts",
         find: "const nowMs = sent.monotonicMs;",
         replace: `        const nowMs = sent.monotonicMs;\n        this.active = ${asMembers("wishes.active")};`,
       },
       {
-        file: "peers/protocol/incumbency.ts",
+        file: "peers/protocol/term-state.ts",
         find: "const { members } = this.#config;",
         replace: "const members = this.active;",
       },
       {
-        file: "peers/protocol/incumbency.ts",
+        file: "peers/protocol/term-state.ts",
         find: "if (!isMajority(this.#config.members, hasStored))",
         replace: "if (!isMajority(this.active, hasStored))",
       },
       {
-        file: "peers/protocol/incumbency.ts",
+        file: "peers/protocol/term-state.ts",
         find: "if (!isMajority(step.config.members, hasStored))",
         replace: "if (false)",
       },
@@ -109,12 +109,12 @@ export const PROTOCOL_MUTANTS: readonly Mutant[] = [
     profile: "views",
     patches: [
       {
-        file: "peers/protocol/incumbency.ts",
+        file: "peers/protocol/term-state.ts",
         find: "this.#open = this.#step(config.members, 0, nowMs);",
         replace: "this.#open = null; this.#isLeading = true;",
       },
       {
-        file: "peers/protocol/reign.ts",
+        file: "peers/protocol/term-loop.ts",
         find: 'return this.end("expired"); this.#nextRound();',
         replace: 'return this.end("expired"); this.#nextRound(); this.#events.onLeading();',
       },
@@ -132,7 +132,7 @@ export const PROTOCOL_MUTANTS: readonly Mutant[] = [
       },
       {
         // What a vote has stored is not news to its candidate.
-        file: "peers/protocol/standing.ts",
+        file: "peers/protocol/candidacy-decision.ts",
         find: "newestOf(config, verdicts.map(({ state }) => state))",
         replace: "newestOf(config, verdicts.flatMap(({ granted, state }) => (granted ? [] : [state])))",
       },
@@ -150,7 +150,7 @@ export const PROTOCOL_MUTANTS: readonly Mutant[] = [
     profile: "duels",
     patches: [
       {
-        file: "peers/protocol/reign.ts",
+        file: "peers/protocol/term-loop.ts",
         find: "this.#led.extend({ sent, ttlMs })",
         replace: "this.#led.extend({ sent: sendMoment(clock), ttlMs })",
       },
@@ -198,7 +198,7 @@ export const PROTOCOL_MUTANTS: readonly Mutant[] = [
         replace: "return members[state.identity] !== undefined;",
       },
       {
-        file: "peers/protocol/incumbency.ts",
+        file: "peers/protocol/term-state.ts",
         find: "round.granted.get(identity)?.disk === memberOf(members, identity)?.disk",
         replace: "round.granted.has(identity)",
       },
@@ -209,8 +209,8 @@ export const PROTOCOL_MUTANTS: readonly Mutant[] = [
     rule: "only the founder whom all name creates",
     profile: "lists",
     patches: [
-      { file: "peers/protocol/founding.ts", find: "if (founder !== own.endpoint)", replace: "if (false)" },
-      { file: "peers/protocol/founding.ts", find: "if (strangers.length > 0)", replace: "if (false)" },
+      { file: "peers/protocol/bootstrap.ts", find: "if (founder !== own.endpoint)", replace: "if (false)" },
+      { file: "peers/protocol/bootstrap.ts", find: "if (strangers.length > 0)", replace: "if (false)" },
     ],
   },
   {
@@ -218,7 +218,7 @@ export const PROTOCOL_MUTANTS: readonly Mutant[] = [
     rule: "the next step waits until the new members have moved the deadline",
     patches: [
       {
-        file: "peers/protocol/incumbency.ts",
+        file: "peers/protocol/term-state.ts",
         find: "if (!this.#isEarned) {",
         replace: "if (false) {",
       },
@@ -291,7 +291,7 @@ export const PROTOCOL_MUTANTS: readonly Mutant[] = [
     breaks: "liveness",
     patches: [
       {
-        file: "peers/protocol/standing.ts",
+        file: "peers/protocol/candidacy-decision.ts",
         find: "answered.has(identity) && !isBound.has(identity)",
         replace: "answered.has(identity) && !all.some((state) => isLedByAnother(state, own.identity))",
       },
@@ -312,6 +312,6 @@ export const PROTOCOL_MUTANTS: readonly Mutant[] = [
   {
     name: "founds-at-once",
     rule: "a founder listens for an older cluster before it founds one",
-    patches: [{ file: "peers/protocol/founding.ts", find: "if (!hasListened)", replace: "if (false)" }],
+    patches: [{ file: "peers/protocol/bootstrap.ts", find: "if (!hasListened)", replace: "if (false)" }],
   },
 ];

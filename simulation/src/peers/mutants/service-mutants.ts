@@ -58,14 +58,14 @@ export const SERVICE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: "negative-ages",
-    rule: "a decision that is younger than the running time after a crash has the age 0",
+    rule: "a decision that is younger than the uptime after a crash has the age 0",
     profile: "decisions",
     breaks: "liveness",
     patches: [
       {
         file: "peers/decisions/decision-log.ts",
-        find: "Math.max(0, running.nowMs() - stored.doneAtMs)",
-        replace: "running.nowMs() - stored.doneAtMs",
+        find: "Math.max(0, uptime.nowMs() - stored.doneAtMs)",
+        replace: "uptime.nowMs() - stored.doneAtMs",
       },
     ],
   },

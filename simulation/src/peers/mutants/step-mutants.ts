@@ -8,7 +8,7 @@ export const STEP_MUTANTS: readonly Mutant[] = [
     profile: "views",
     patches: [
       {
-        file: "peers/protocol/incumbency.ts",
+        file: "peers/protocol/term-state.ts",
         find: "if (!isMajority(this.#config.members, hasStored))",
         replace: "if (false)",
       },
@@ -20,7 +20,7 @@ export const STEP_MUTANTS: readonly Mutant[] = [
     profile: "views",
     patches: [
       {
-        file: "peers/protocol/incumbency.ts",
+        file: "peers/protocol/term-state.ts",
         find: "if (!isMajority(step.config.members, hasStored))",
         replace: "if (false)",
       },
@@ -32,7 +32,7 @@ export const STEP_MUTANTS: readonly Mutant[] = [
     profile: "views",
     patches: [
       {
-        file: "peers/protocol/reign.ts",
+        file: "peers/protocol/term-loop.ts",
         find: "voter.renew({ ...request, config: this.config })",
         replace: "voter.renew({ ...request, config: round.config })",
       },
@@ -56,7 +56,7 @@ export const STEP_MUTANTS: readonly Mutant[] = [
     breaks: "liveness",
     patches: [
       {
-        file: "peers/protocol/incumbency.ts",
+        file: "peers/protocol/term-state.ts",
         find: "nowMs - this.#open.sinceMs >= this.#ttlMs",
         replace: "false",
       },
@@ -76,7 +76,7 @@ export const STEP_MUTANTS: readonly Mutant[] = [
     breaks: "liveness",
     patches: [
       {
-        file: "peers/protocol/incumbency.ts",
+        file: "peers/protocol/term-state.ts",
         find: "if (this.#open !== null || !this.#isLeading) return false;",
         replace: "return false;",
       },
@@ -131,7 +131,7 @@ export const STEP_MUTANTS: readonly Mutant[] = [
     breaks: "liveness",
     patches: [
       {
-        file: "peers/protocol/incumbency.ts",
+        file: "peers/protocol/term-state.ts",
         find: "if (!granted)",
         replace:
           'if (!granted && state.term > this.term) return { kind: "superseded", config: this.#config }; if (!granted)',

@@ -58,7 +58,7 @@ export const VOTER_MUTANTS: readonly Mutant[] = [
     patches: [
       { file: "peers/protocol/voting.ts", find: "if (epoch.term >= term)", replace: "if (false)" },
       {
-        file: "peers/protocol/standing.ts",
+        file: "peers/protocol/candidacy-decision.ts",
         find: "term: highest + 1",
         replace: "term: own.lease?.leaderId === own.identity ? own.lease.term : highest + 1",
       },
@@ -117,12 +117,12 @@ export const VOTER_MUTANTS: readonly Mutant[] = [
         replace: "if (false)",
       },
       {
-        file: "peers/protocol/standing.ts",
+        file: "peers/protocol/candidacy-decision.ts",
         find: "const newest = newestOf(config, ours);",
         replace: "const newest = config;",
       },
       {
-        file: "peers/protocol/standing.ts",
+        file: "peers/protocol/candidacy-decision.ts",
         find: "if (compareEpochs(newest.epoch, config.epoch) > 0)",
         replace: "if (false)",
       },
@@ -183,7 +183,7 @@ export const VOTER_MUTANTS: readonly Mutant[] = [
     profile: "churn",
     patches: [
       {
-        file: "peers/protocol/standing.ts",
+        file: "peers/protocol/candidacy-decision.ts",
         find: "if (!isMember(newest, own.identity, own.disk))",
         replace: "if (false)",
       },
@@ -217,7 +217,7 @@ export const VOTER_MUTANTS: readonly Mutant[] = [
     profile: "churn",
     patches: [
       {
-        file: "peers/protocol/reign.ts",
+        file: "peers/protocol/term-loop.ts",
         find: "this.#isOver = true;",
         replace: `        if (ASKED_FOR.has(cause) && this.isLeading && this.early === undefined) {
             this.early = releaseEverywhere(this.#context, [this.config], this.term);
@@ -234,14 +234,14 @@ export const VOTER_MUTANTS: readonly Mutant[] = [
     profile: "usual",
     patches: [
       {
-        file: "peers/protocol/reign.ts",
+        file: "peers/protocol/term-loop.ts",
         find: 'this.#cancelDeadline = clock.after(this.#led.leftMs() - noticeMs, () => this.end("expired"));',
         replace: "void noticeMs;",
       },
       {
-        file: "peers/protocol/reign.ts",
-        find: "return this.#isOver || !this.#incumbency.isLeading ? 0 : this.#led.leftMs();",
-        replace: "return this.#isOver || !this.#incumbency.isLeading ? 0 : 1;",
+        file: "peers/protocol/term-loop.ts",
+        find: "return this.#isOver || !this.#termState.isLeading ? 0 : this.#led.leftMs();",
+        replace: "return this.#isOver || !this.#termState.isLeading ? 0 : 1;",
       },
     ],
   },
@@ -251,10 +251,10 @@ export const VOTER_MUTANTS: readonly Mutant[] = [
     profile: "duels",
     patches: [
       {
-        file: "peers/protocol/reign.ts",
-        find: "const outcome = this.#incumbency.answer(round, askedAt, verdict);",
+        file: "peers/protocol/term-loop.ts",
+        find: "const outcome = this.#termState.answer(round, askedAt, verdict);",
         replace: `        round = this.newest = this.newest === undefined || round.number > this.newest.number ? round : this.newest;
-        const outcome = this.#incumbency.answer(round, askedAt, verdict);`,
+        const outcome = this.#termState.answer(round, askedAt, verdict);`,
       },
     ],
   },
@@ -264,7 +264,7 @@ export const VOTER_MUTANTS: readonly Mutant[] = [
     profile: "wipes",
     patches: [
       {
-        file: "peers/protocol/founding.ts",
+        file: "peers/protocol/bootstrap.ts",
         find: "if (known.length > 0)",
         replace: "if (known.length > 0 && founderOf(join) !== own.endpoint)",
       },
@@ -273,13 +273,13 @@ export const VOTER_MUTANTS: readonly Mutant[] = [
   {
     name: "founds-without-all",
     rule: "a cluster is founded when all join targets have answered",
-    patches: [{ file: "peers/protocol/founding.ts", find: "if (silent.length > 0)", replace: "if (false)" }],
+    patches: [{ file: "peers/protocol/bootstrap.ts", find: "if (silent.length > 0)", replace: "if (false)" }],
   },
   {
     name: "founds-over-another-founder",
     rule: "a cluster is founded when all join targets name the same founder",
     patches: [
-      { file: "peers/protocol/founding.ts", find: "if (strangers.length > 0)", replace: "if (false)" },
+      { file: "peers/protocol/bootstrap.ts", find: "if (strangers.length > 0)", replace: "if (false)" },
     ],
   },
   {
@@ -288,7 +288,7 @@ export const VOTER_MUTANTS: readonly Mutant[] = [
     breaks: "liveness",
     patches: [
       {
-        file: "peers/protocol/founding.ts",
+        file: "peers/protocol/bootstrap.ts",
         find: "join.flatMap((endpoint) => answers.get(endpoint) ?? [])",
         replace: "[...answers.values()]",
       },

@@ -56,9 +56,9 @@ interface Pending {
 /** Often enough that an idle feed learns within a second how far the store has come. */
 const MAX_PING_MS = 1000;
 const MAX_GOODBYE_MS = 1000;
-const HIGHEST_XID = 0x7fff_ffff;
+const MAX_XID = 0x7fff_ffff;
 
-export class Session {
+export class ZookeeperSession {
   readonly #server: ServerAddress;
   readonly #socket: Socket;
   readonly #frames = new FrameReader();
@@ -77,9 +77,13 @@ export class Session {
   }
 
   /** Throws what the network said, `BackendUnavailableError`, or the signal's reason. */
-  static async open(server: ServerAddress, options: SessionOptions, signal: AbortSignal): Promise<Session> {
+  static async open(
+    server: ServerAddress,
+    options: SessionOptions,
+    signal: AbortSignal,
+  ): Promise<ZookeeperSession> {
     const socket = await openSocket(server, options.tls, signal);
-    const session = new Session(server, socket);
+    const session = new ZookeeperSession(server, socket);
     const abort = (): void => session.#lose("it was not answered in time");
     try {
       const greeted = session.#greet(options);
@@ -110,7 +114,7 @@ export class Session {
   call<T>(op: OpCode, write: (writer: JuteWriter) => void, take: (reply: Reply) => T): Promise<T> {
     return new Promise((resolve, reject) => {
       if (this.#lost !== null) return reject(this.#lost);
-      this.#xid = this.#xid === HIGHEST_XID ? 1 : this.#xid + 1;
+      this.#xid = this.#xid === MAX_XID ? 1 : this.#xid + 1;
       this.#pending.set(this.#xid, { take: (reply) => resolve(take(reply)), fail: reject });
       this.#send(this.#xid, op, write);
     });

@@ -1,0 +1,50 @@
+import { MemoryStore, StoreElector, systemClock } from "@tenure/core";
+import { VirtualClock } from "@tenure/core/testing";
+import { afterAll, describe, expect, test } from "vitest";
+import { Election } from "../election/election.js";
+import type { ElectionOptions } from "../election/options.js";
+import { workerRenewer, type WorkerRenewerOptions } from "./worker-renewer.js";
+
+const http = { endpoints: ["http://127.0.0.1:7420"] };
+const elector = StoreElector.open({ store: new MemoryStore() });
+afterAll(() => elector.close());
+
+function election(options: Partial<ElectionOptions>): Election {
+  return new Election(elector, { groupId: "g", nodeId: "a", ttlMs: 1000, ...options });
+}
+
+describe("a renewer in a thread of its own refuses", () => {
+  const cases: readonly [string, unknown, string][] = [
+    ["no options", undefined, "options must be an object"],
+    ["unknown ones", { elector: http, stallLimitMs: 1000, stall: 1 }, "stall is not known here"],
+    ["no limit", { elector: http }, "stallLimitMs must be a whole number"],
+    ["no elector", { stallLimitMs: 1000 }, "elector must be an object"],
+    ["an elector without endpoints", { elector: {}, stallLimitMs: 1000 }, "endpoints"],
+    [
+      "what cannot be handed to a thread",
+      { elector: { ...http, token: () => "t" }, stallLimitMs: 1000 },
+      "elector cannot be handed to a thread",
+    ],
+    [
+      "a module by a path, which would mean another place there",
+      { elector: { module: "./elector.js" }, stallLimitMs: 1000 },
+      "elector.module must be a URL",
+    ],
+  ];
+  test.each(cases)("%s", (_, given, problem) => {
+    expect(() => workerRenewer(given as WorkerRenewerOptions)).toThrow(problem);
+  });
+
+  test("a limit that signs of life could miss, when the election is made, naming both", () => {
+    const renewer = workerRenewer({ elector: http, stallLimitMs: 400 });
+    expect(() => election({ renewer, heartbeatIntervalMs: 200 })).toThrow(
+      "stallLimitMs is 400 and must be more than twice heartbeatIntervalMs, which is 200",
+    );
+    expect(() => election({ renewer, heartbeatIntervalMs: 199, clock: systemClock })).not.toThrow();
+  });
+
+  test("a clock that no thread could have", () => {
+    const renewer = workerRenewer({ elector: http, stallLimitMs: 10_000 });
+    expect(() => election({ renewer, clock: new VirtualClock() })).toThrow("clock must be the system's");
+  });
+});

@@ -1,0 +1,30 @@
+import type { Clock } from "@tenure/core";
+import type { OwnRecords } from "./own-records.js";
+
+const KEY = "running-ms";
+
+/**
+ * How long this server has run, over all its restarts, as far as that was written down. It measures ages that are longer than a
+ * life without asking a wall clock. It never runs ahead: what a crash leaves out makes everything younger.
+ */
+export class Uptime {
+  readonly #records: OwnRecords;
+  readonly #clock: Clock;
+  readonly #beforeMs: number;
+  readonly #startMs: number;
+
+  constructor(records: OwnRecords, clock: Clock) {
+    this.#records = records;
+    this.#clock = clock;
+    this.#beforeMs = (records.get(KEY) as number | null) ?? 0;
+    this.#startMs = clock.monotonicMs();
+  }
+
+  nowMs(): number {
+    return this.#beforeMs + Math.floor(this.#clock.monotonicMs() - this.#startMs);
+  }
+
+  save(): Promise<void> {
+    return this.#records.put({ [KEY]: this.nowMs() });
+  }
+}
