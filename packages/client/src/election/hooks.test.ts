@@ -146,7 +146,9 @@ describe("The hooks of an election", () => {
   test("are given once each, and before the start", async () => {
     const a = world.participant("a");
     const hook = () => {};
-    expect(() => a.election.onPromote(hook)).toThrow("onPromote has a hook already");
+    expect(() => a.election.onPromote(hook)).toThrow(
+      'onPromote has a hook already, and there is one since it is awaited; add a listener with on("promoted", …) instead',
+    );
     expect(() => a.election.onDemote(hook)).toThrow("onDemote has a hook already");
     await a.election.start();
     expect(() => a.election.onLeaderChange(hook)).toThrow("onLeaderChange must be called before start");

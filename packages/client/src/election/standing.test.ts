@@ -103,6 +103,15 @@ describe("Campaigns that fail", () => {
     expect(a.election.status().state).toMatchObject({ kind: "failed", error: { code: "CLOSED" } });
   });
 
+  test("a campaign that is answered with CLOSED fails the election, though its watch is only silent", async () => {
+    const a = world.scripted("a", { campaignWaitMs: 0 });
+    a.elector.next("campaign", out);
+    await world.until(a.election.start());
+    a.elector.always(refused(new ClosedError("the elector is closed")), "campaign");
+    await world.clock.advance(6000);
+    expect(a.election.status().state).toMatchObject({ kind: "failed", error: { code: "CLOSED" } });
+  });
+
   test("a service that asks for a longer pause gets it", async () => {
     const a = world.scripted("a", { retry: { jitter: 0 } });
     a.elector.next(
