@@ -3,6 +3,7 @@ import type { Copies } from "./harness/mutant-loader.js";
 
 export interface CoreModule {
   readonly core: typeof import("@tenure/core");
+  readonly internal: typeof import("@tenure/core/internal");
   readonly testing: typeof import("@tenure/core/testing");
   /** Over this very core. */
   readonly client: typeof import("@tenure/client");
@@ -14,6 +15,7 @@ export interface CoreModule {
 export async function loadCore(): Promise<CoreModule> {
   return {
     core: await import("@tenure/core"),
+    internal: await import("@tenure/core/internal"),
     testing: await import("@tenure/core/testing"),
     client: await import("@tenure/client"),
     clientParts: await import("@tenure/client/parts"),
@@ -26,6 +28,7 @@ export const CORE_COPIES: Copies<CoreModule> = {
   packages: ["core", "api", "client", "server"],
   modules: {
     core: "@tenure/core",
+    internal: "@tenure/core/internal",
     testing: "@tenure/core/testing",
     client: "@tenure/client",
     clientParts: "@tenure/client/parts",

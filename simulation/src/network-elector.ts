@@ -44,10 +44,12 @@ export class NetworkElector implements Elector {
 
   /** As over HTTP: a long wait goes as a row of short ones, so that an answer that is lost costs no more than one of them. */
   async campaign(request: CampaignRequest, options?: CallOptions): Promise<CampaignResult> {
-    const { core, clientParts } = this.#environment.modules;
+    const { internal, clientParts } = this.#environment.modules;
     const sent = sendMoment(this.#clock);
-    const result = await clientParts.waitInSlices(this.#clock, core.parseCampaign(request), ({ waitMs }) =>
-      this.#campaignOnce({ ...request, waitMs }, options),
+    const result = await clientParts.waitInSlices(
+      this.#clock,
+      internal.parseCampaign(request),
+      ({ waitMs }) => this.#campaignOnce({ ...request, waitMs }, options),
     );
     if (result.kind === "elected")
       this.#granted.add(result.leader.term, { sent, ttlMs: request.ttlMs, waitedMs: result.waitedMs });

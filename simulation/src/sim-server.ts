@@ -1,5 +1,6 @@
 /** One server: a real elector over its own bad connection to the store, with its own clocks. */
-import { type ServiceElector, sleep, type Store } from "@tenure/core";
+import { sleep, type Store } from "@tenure/core";
+import type { ServiceElector } from "@tenure/core/internal";
 import type {
   FaultPlan,
   FaultyStore,

@@ -2,7 +2,8 @@
  * What really happened: every write that the shared store accepted, with its true time. Checkers judge by this, never
  * by what a server believes.
  */
-import type { ElectionRecord, LeadershipEvent } from "@tenure/core";
+import type { LeadershipEvent } from "@tenure/core";
+import type { ElectionRecord } from "@tenure/core/internal";
 
 export interface RecordWrite {
   readonly groupId: string;

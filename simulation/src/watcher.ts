@@ -1,10 +1,5 @@
-import {
-  type ServiceElector,
-  sleep,
-  type WatchEvent,
-  type WatchManyItem,
-  type WatchOptions,
-} from "@tenure/core";
+import { sleep, type WatchEvent, type WatchManyItem, type WatchOptions } from "@tenure/core";
+import type { ServiceElector } from "@tenure/core/internal";
 import type { Random } from "@tenure/core/testing";
 import type { Environment } from "./environment.js";
 import { isExpected } from "./environment.js";

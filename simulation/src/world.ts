@@ -273,18 +273,18 @@ export class World {
   }
 
   #written(server: string, key: string, value: string, revision: number): void {
-    const { core } = this.#options.modules;
+    const { internal } = this.#options.modules;
     this.#checks.onEntry({ server, key, value, isUnreadable: this.#unreadable.has(key) });
     this.#entries.set(key, { key, value, revision });
     if (key.startsWith("m/") || !this.#byId.has(key.slice(2))) return;
     const truth = this.#truth(key.slice(2));
     if (key.startsWith("r/")) {
-      const write = truth.add(server, revision, this.#time.monotonicMs(), core.decodeRecord(value));
+      const write = truth.add(server, revision, this.#time.monotonicMs(), internal.decodeRecord(value));
       this.#trace?.note("STORE", `r${revision} by ${server} ${write.groupId} ${describe(write)}`);
       this.#checks.onWrite(write);
     } else {
       const before = truth.history;
-      truth.history = core.decodeHistory(value);
+      truth.history = internal.decodeHistory(value);
       this.#trace?.note(
         "STORE",
         `r${revision} by ${server} ${truth.groupId} history to ${truth.history.at(-1)?.number ?? 0}`,

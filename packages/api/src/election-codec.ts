@@ -12,15 +12,13 @@ import type {
   Leadership,
   Metadata,
   NotLeader,
-  ParsedCampaign,
-  ParsedRenew,
-  ParsedResign,
   RenewRequest,
   RenewResult,
   ResignRequest,
   TransferRequest,
   WatchEvent,
 } from "@tenure/core";
+import type { ParsedCampaign, ParsedRenew, ParsedResign } from "@tenure/core/internal";
 import type * as shapes from "./schemas/shapes.js";
 
 /** How an answer is written. */

@@ -5,7 +5,7 @@
  * The table is checked against the ports of core: a verb of `Elector`, `ElectorAdmin` or `ServiceElector` that is missing here
  * does not compile. Neither does a verb without shapes (`schemas/verb-schemas.ts`) or without a handler in the server.
  */
-import type { ServiceElector } from "@tenure/core";
+import type { ServiceElector } from "@tenure/core/internal";
 
 /**
  * Who may call a verb. `open`: anybody, without credentials. `see`: who may see the group; without a group, everybody who is

@@ -1,15 +1,12 @@
 import {
-  checkInteger,
-  checkKeys,
-  checkNumber,
   type Clock,
   type ElectorAdmin,
   InvalidRequestError,
-  isObject,
   MemoryStore,
   type Store,
   StoreElector,
 } from "@tenure/core";
+import { checkInteger, checkKeys, checkNumber, isObject } from "@tenure/core/internal";
 import { HttpElector } from "./http/http-elector.js";
 import type { HttpElectorOptions } from "./http/options.js";
 

@@ -5,17 +5,6 @@
  * first, by the lease rules in `rules/`, which are pure functions.
  */
 export { type CancelTimer, type Clock, sleep } from "./clock.js";
-export { decodeHistory, decodeRecord, encodeHistory, encodeRecord } from "./codec.js";
-export {
-  checkId,
-  checkInteger,
-  checkKeys,
-  checkMetadata,
-  checkNumber,
-  isObject,
-  LIMITS,
-  MIN_WATCH_MS,
-} from "./check.js";
 export type {
   CampaignRequest,
   CampaignResult,
@@ -42,7 +31,6 @@ export type {
   ResignResult,
   PauseRequest,
   ResumeRequest,
-  ServiceElector,
   StepDownRequest,
   TransferRequest,
   WatchAllOptions,
@@ -50,24 +38,6 @@ export type {
   WatchManyItem,
   WatchOptions,
 } from "./elector.js";
-// Every elector refuses the same requests in the same words.
-export {
-  type ParsedCampaign,
-  type ParsedRenew,
-  type ParsedResign,
-  parseCampaign,
-  parseDelete,
-  parseGroup,
-  parseGroupsQuery,
-  parseHeartbeat,
-  parsePause,
-  parseRenew,
-  parseRenewMany,
-  parseResign,
-  parseResume,
-  parseStepDown,
-  parseTransfer,
-} from "./elector/requests.js";
 export { StoreElector, type StoreElectorOptions } from "./elector/store-elector.js";
 export {
   BackendUnavailableError,
@@ -82,10 +52,7 @@ export {
   UnauthorizedError,
 } from "./errors.js";
 export type { EndReason, LeadershipEvent } from "./event.js";
-export { EVENTS_IN_HISTORY } from "./history.js";
-export { DEFAULT_DRIFT_RATIO } from "./lease-time.js";
 export { LedTerm, type LeaseAnswer, type SendMoment, sendMoment } from "./leader/led-term.js";
-export { type Deadline, deadlineOf } from "./deadline.js";
 export {
   DEFAULT_POLICY,
   type GroupPolicy,
@@ -93,10 +60,8 @@ export {
   type RetryPolicy,
   TTL_BOUNDS_MS,
 } from "./policy.js";
-export type { ElectionRecord, Holder } from "./record.js";
 export { type FeedSink, NothingWritten, type StoreDriver, type WriteCall } from "./store/driver.js";
-export { DriverStore, storeOf } from "./store/driver-store.js";
-export { FeedHub, type Snapshot } from "./store/feed-hub.js";
+export { storeOf } from "./store/driver-store.js";
 export { MemoryStore } from "./store/memory-store.js";
 export type {
   CallOptions,
@@ -110,6 +75,4 @@ export type {
   StoreLimits,
   StoreManifest,
 } from "./store/store.js";
-export { MAX_KEY_LENGTH } from "./store/store.js";
-export { onAbort, unlessAborted } from "./on-abort.js";
 export { systemClock } from "./system-clock.js";

@@ -1,5 +1,6 @@
 /** Checks at the border, by core's rules: each names the field, and returns the value with its type. */
-import { InvalidRequestError, LIMITS } from "@tenure/core";
+import { InvalidRequestError } from "@tenure/core";
+import { LIMITS } from "@tenure/core/internal";
 
 const ID = /^[A-Za-z0-9._:/-]+$/;
 const TERM = /^[1-9][0-9]{0,15}$/;

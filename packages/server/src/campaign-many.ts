@@ -1,5 +1,6 @@
 import type { shapes } from "@tenure/api";
-import { BackendUnavailableError, type Clock, onAbort } from "@tenure/core";
+import { BackendUnavailableError, type Clock } from "@tenure/core";
+import { onAbort } from "@tenure/core/internal";
 import { checkNamedOnce, eachAlone } from "./each-alone.js";
 
 type ManyOf = shapes.CampaignManyBody["campaigns"][number];

@@ -12,9 +12,9 @@ import {
   type RenewManyResult,
   type RenewResult,
   type ResignResult,
-  type ServiceElector,
   systemClock,
 } from "@tenure/core";
+import type { ServiceElector } from "@tenure/core/internal";
 import type { Asked, AskedFor, VerbService } from "./asked.js";
 import type { AuditLog } from "./audit/audit-log.js";
 import { Permissions } from "./audit/permissions.js";

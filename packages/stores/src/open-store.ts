@@ -1,11 +1,5 @@
-import {
-  checkInteger,
-  type Clock,
-  InvalidRequestError,
-  isObject,
-  MemoryStore,
-  type Store,
-} from "@tenure/core";
+import { type Clock, InvalidRequestError, MemoryStore, type Store } from "@tenure/core";
+import { checkInteger, isObject } from "@tenure/core/internal";
 import { DeferredStore, type DeferredStoreOptions } from "./deferred-store.js";
 import type { NatsConnectionLike } from "./nats/connection-like.js";
 import type { PgPoolLike } from "./postgres/pool-like.js";

@@ -2,7 +2,8 @@
  * Reads the options of a store. All engines refuse the same mistake in the same words: the name of the option, what is allowed,
  * and never the value, which may be a password.
  */
-import { checkInteger, InvalidRequestError, isObject } from "@tenure/core";
+import { InvalidRequestError } from "@tenure/core";
+import { checkInteger, isObject } from "@tenure/core/internal";
 import type { ServerAddress } from "./server-url.js";
 import type { TlsFiles } from "./tls-files.js";
 

@@ -1,4 +1,4 @@
-import { onAbort } from "@tenure/core";
+import { onAbort } from "@tenure/core/internal";
 
 /**
  * Runs `work` with a signal that is aborted after `limitMs`, with the reason of `tooLong`, or together with `signal`. Not

@@ -3,7 +3,6 @@ import {
   type CampaignRequest,
   type CampaignResult,
   DEFAULT_POLICY,
-  type ElectionRecord,
   type Group,
   type GroupInput,
   type Leader,
@@ -15,6 +14,7 @@ import {
   type ResignResult,
   type WatchEvent,
 } from "@tenure/core";
+import type { ElectionRecord } from "@tenure/core/internal";
 import type { ProcessClock } from "@tenure/core/testing";
 import type { Act } from "../acts.js";
 import type { GroupTruth, RecordWrite } from "../truth.js";

@@ -1,4 +1,4 @@
-import type { ElectionRecord } from "@tenure/core";
+import type { ElectionRecord } from "@tenure/core/internal";
 import type { Standing } from "../waiting-rooms.js";
 import type { RecordWrite } from "../truth.js";
 import { type Check, type CheckContext, mayWin } from "./check.js";

@@ -1,4 +1,5 @@
-import type { ElectionRecord, LeadershipEvent, ResignRequest } from "@tenure/core";
+import type { LeadershipEvent, ResignRequest } from "@tenure/core";
+import type { ElectionRecord } from "@tenure/core/internal";
 import type { RecordWrite } from "../truth.js";
 import { type Answer, type Check, type CheckContext, type Lead, leftMs } from "./check.js";
 

@@ -1,4 +1,4 @@
-import type { ElectionRecord } from "@tenure/core";
+import type { ElectionRecord } from "@tenure/core/internal";
 import type { RecordWrite } from "../truth.js";
 import type { Standing } from "../waiting-rooms.js";
 import type { Check, CheckContext } from "./check.js";

@@ -3,7 +3,7 @@
  * registry of resource managers, is one, and decides transactions when it leads.
  */
 import type { ProcessClock } from "@tenure/core/testing";
-import { unlessAborted } from "@tenure/core";
+import { unlessAborted } from "@tenure/core/internal";
 import type { Configuration, ObservedLeader, Vote } from "@tenure/peers/protocol";
 import { FastClock } from "./fast-clock.js";
 import type { PeerModule } from "./peer-module.js";

@@ -3,7 +3,8 @@
  * document. Unknown keys and wrong types are refused; nothing is coerced. Bounds that depend on a group's policy are
  * the elector's to check.
  */
-import { type EndReason, type GroupPolicy, LIMITS } from "@tenure/core";
+import type { EndReason, GroupPolicy } from "@tenure/core";
+import { LIMITS } from "@tenure/core/internal";
 import { type Static, type TSchema, Type } from "typebox";
 
 export const closed = { additionalProperties: false } as const;

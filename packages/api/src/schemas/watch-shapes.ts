@@ -1,5 +1,5 @@
 /** What watches ask for. The events that they are told are among the other shapes. */
-import { LIMITS } from "@tenure/core";
+import { LIMITS } from "@tenure/core/internal";
 import { type Static, Type } from "typebox";
 import { closed, id } from "./shapes.js";
 

@@ -1,4 +1,4 @@
-import { checkInteger } from "@tenure/core";
+import { checkInteger } from "@tenure/core/internal";
 import type { Command } from "commander";
 import { EXIT } from "../exit-codes.js";
 import type { Connection, ConnectionFlags } from "../frame/connection.js";

@@ -3,13 +3,13 @@ import { randomUUID } from "node:crypto";
 import {
   type CampaignRequest,
   type CampaignResult,
-  DEFAULT_DRIFT_RATIO,
   type Elector,
   InvalidRequestError,
   LedTerm,
   type Metadata,
   sendMoment,
 } from "@tenure/core";
+import { DEFAULT_DRIFT_RATIO } from "@tenure/core/internal";
 import type { Command } from "commander";
 import { EXIT } from "../exit-codes.js";
 import { type ConnectionFlags, defaultNodeId } from "../frame/connection.js";

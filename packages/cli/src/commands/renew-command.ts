@@ -1,5 +1,6 @@
 import { toldLease } from "@tenure/api";
-import { DEFAULT_DRIFT_RATIO, LedTerm, type NotLeader, sendMoment } from "@tenure/core";
+import { LedTerm, type NotLeader, sendMoment } from "@tenure/core";
+import { DEFAULT_DRIFT_RATIO } from "@tenure/core/internal";
 import type { Command } from "commander";
 import { EXIT } from "../exit-codes.js";
 import { type ConnectionFlags, defaultNodeId } from "../frame/connection.js";

@@ -2,7 +2,8 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
-import { onAbort, systemClock } from "@tenure/core";
+import { systemClock } from "@tenure/core";
+import { onAbort } from "@tenure/core/internal";
 import { machineMs, type Order, type ParticipantOptions, type Told } from "./messages.test-kit.js";
 
 /** The build that `npm test` makes first: a child process has no TypeScript. */

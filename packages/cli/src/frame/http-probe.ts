@@ -4,7 +4,7 @@ import { type IncomingMessage, request as httpRequest } from "node:http";
 import { request as httpsRequest } from "node:https";
 import { text } from "node:stream/consumers";
 import type { PeerCertificate, TLSSocket } from "node:tls";
-import { onAbort } from "@tenure/core";
+import { onAbort } from "@tenure/core/internal";
 import type { Access } from "./connection.js";
 
 export interface ProbeOptions extends Access {

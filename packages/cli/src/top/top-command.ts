@@ -1,4 +1,5 @@
-import { onAbort, sleep } from "@tenure/core";
+import { sleep } from "@tenure/core";
+import { onAbort } from "@tenure/core/internal";
 import type { Command } from "commander";
 import { EXIT } from "../exit-codes.js";
 import { ClockOffset } from "../frame/clock-offset.js";

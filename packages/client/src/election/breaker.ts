@@ -1,4 +1,5 @@
-import { type Clock, type Elector, onAbort, sleep, unlessAborted } from "@tenure/core";
+import { type Clock, type Elector, sleep } from "@tenure/core";
+import { onAbort, unlessAborted } from "@tenure/core/internal";
 import { ENDED } from "./ended.js";
 
 export interface BreakerOptions {

@@ -1,4 +1,4 @@
-import { onAbort } from "@tenure/core";
+import { onAbort } from "@tenure/core/internal";
 import { SlowReaderError } from "./errors.js";
 
 /** A reader this far behind gets an error, rather than growing in memory for ever. */

@@ -1,4 +1,5 @@
-import { BackendUnavailableError, type Clock, onAbort } from "@tenure/core";
+import { BackendUnavailableError, type Clock } from "@tenure/core";
+import { onAbort } from "@tenure/core/internal";
 
 /** A call that is given up after so long, as if nobody had answered; or when the signal says so, with its reason. */
 export async function callWithin<T>(

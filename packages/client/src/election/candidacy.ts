@@ -12,10 +12,10 @@ import {
   type Elector,
   type LeaseAnswer,
   type Metadata,
-  onAbort,
   sendMoment,
   sleep,
 } from "@tenure/core";
+import { onAbort } from "@tenure/core/internal";
 import type { Breaker } from "./breaker.js";
 import { callWithin } from "./call-within.js";
 import type { Comeback } from "./comeback.js";

@@ -4,7 +4,8 @@
  * A run begins when the run before it has ended, so the work of two runs never overlaps. It shares with the other runs of its
  * election only the hooks, the telemetry and the highest term that was led or given up.
  */
-import { ClosedError, type Elector, type Metadata, sleep, unlessAborted } from "@tenure/core";
+import { ClosedError, type Elector, type Metadata, sleep } from "@tenure/core";
+import { unlessAborted } from "@tenure/core/internal";
 import { type Breaker, breakerOf } from "./breaker.js";
 import { Candidacy, type Won } from "./candidacy.js";
 import { Comeback } from "./comeback.js";

@@ -1,11 +1,5 @@
-import {
-  checkInteger,
-  checkKeys,
-  type Elector,
-  InvalidRequestError,
-  type Metadata,
-  onAbort,
-} from "@tenure/core";
+import { type Elector, InvalidRequestError, type Metadata } from "@tenure/core";
+import { checkInteger, checkKeys, onAbort } from "@tenure/core/internal";
 import { Broadcast } from "./broadcast.js";
 import { ElectionRun } from "./election-run.js";
 import { ElectionStoppedError, NotLeadingError } from "./errors.js";

@@ -1,4 +1,5 @@
-import { type Clock, InvalidRequestError, onAbort } from "@tenure/core";
+import { type Clock, InvalidRequestError } from "@tenure/core";
+import { onAbort } from "@tenure/core/internal";
 import { ENDED } from "./ended.js";
 
 /**

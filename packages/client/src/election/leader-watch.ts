@@ -1,4 +1,5 @@
-import { type Clock, type Elector, type Leadership, MIN_WATCH_MS, onAbort, sleep } from "@tenure/core";
+import { type Clock, type Elector, type Leadership, sleep } from "@tenure/core";
+import { MIN_WATCH_MS, onAbort } from "@tenure/core/internal";
 import { ENDED } from "./ended.js";
 import type { ParsedRetry } from "./options.js";
 import { Backoff } from "./retry.js";

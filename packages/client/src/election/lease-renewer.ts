@@ -12,8 +12,8 @@ import {
   sendMoment,
   type SendMoment,
   sleep,
-  unlessAborted,
 } from "@tenure/core";
+import { unlessAborted } from "@tenure/core/internal";
 import { callWithin } from "./call-within.js";
 import { ENDED } from "./ended.js";
 import { type Lease, LocalLease } from "./lease.js";

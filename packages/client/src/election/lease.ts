@@ -1,4 +1,5 @@
-import { type Clock, type Deadline, deadlineOf, type LeaseAnswer, LedTerm } from "@tenure/core";
+import { type Clock, type LeaseAnswer, LedTerm } from "@tenure/core";
+import { type Deadline, deadlineOf } from "@tenure/core/internal";
 
 /** Until when this process may act in one term. */
 export interface Lease {

@@ -1,4 +1,5 @@
-import { checkMetadata, InvalidRequestError, type Metadata } from "@tenure/core";
+import { InvalidRequestError, type Metadata } from "@tenure/core";
+import { checkMetadata } from "@tenure/core/internal";
 
 /**
  * Checks metadata as the elector does, so that what it would refuse is refused where it is given. What JSON would leave out or

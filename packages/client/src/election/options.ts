@@ -1,18 +1,14 @@
 import { randomUUID } from "node:crypto";
+import { type Clock, InvalidRequestError, type Metadata, systemClock, TTL_BOUNDS_MS } from "@tenure/core";
 import {
   checkId,
   checkInteger,
   checkKeys,
   checkNumber,
-  type Clock,
   DEFAULT_DRIFT_RATIO,
-  InvalidRequestError,
   isObject,
   LIMITS,
-  type Metadata,
-  systemClock,
-  TTL_BOUNDS_MS,
-} from "@tenure/core";
+} from "@tenure/core/internal";
 import type { Breaker } from "./breaker.js";
 import type { HealthChecker } from "./health.js";
 import type { LeaseRenewerFactory } from "./lease-renewer.js";

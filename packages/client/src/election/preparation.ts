@@ -10,7 +10,8 @@
  *    it prepares; `onPromote` is called when it is ready, and not at all if the leadership is lost before.
  * 5. The signal aborts when the election stops or fails, and stopping waits until `prepare` has ended.
  */
-import { type CallOptions, type Elector, type HeartbeatRequest, onAbort, sleep } from "@tenure/core";
+import { type CallOptions, type Elector, type HeartbeatRequest, sleep } from "@tenure/core";
+import { onAbort } from "@tenure/core/internal";
 import { ENDED } from "./ended.js";
 import type { ParsedElection } from "./options.js";
 import type { Reporter } from "./reporter.js";

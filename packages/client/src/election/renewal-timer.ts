@@ -1,4 +1,5 @@
-import { type CancelTimer, type Clock, onAbort } from "@tenure/core";
+import type { CancelTimer, Clock } from "@tenure/core";
+import { onAbort } from "@tenure/core/internal";
 
 /**
  * The moments at which all elections of a process with the same interval send their heartbeats, by one timer for all: a thousand

@@ -14,10 +14,10 @@ import {
   type ResignRequest,
   type ResignResult,
   sleep,
-  unlessAborted,
   type WatchEvent,
   type WatchOptions,
 } from "@tenure/core";
+import { unlessAborted } from "@tenure/core/internal";
 
 export type Verb = "campaign" | "renew" | "resign" | "leader";
 

@@ -2,7 +2,8 @@
  * What an election tells the world about itself. Three small interfaces, so that this package depends on nobody's logger,
  * registry or tracer: pino, prom-client (`prometheusMetrics`) and OpenTelemetry fit as they are.
  */
-import { InvalidRequestError, isObject } from "@tenure/core";
+import { InvalidRequestError } from "@tenure/core";
+import { isObject } from "@tenure/core/internal";
 import type { ConnectionStatus } from "./state.js";
 
 export type TelemetryPart = "logger" | "metrics" | "tracer";

@@ -1,10 +1,5 @@
-import {
-  BackendUnavailableError,
-  LIMITS,
-  type ParsedRenew,
-  type RenewManyResult,
-  type RenewResult,
-} from "@tenure/core";
+import { BackendUnavailableError, type RenewManyResult, type RenewResult } from "@tenure/core";
+import { LIMITS, type ParsedRenew } from "@tenure/core/internal";
 import { VirtualClock } from "@tenure/core/testing";
 import { expect, test } from "vitest";
 import { CallBatcher } from "./call-batcher.js";

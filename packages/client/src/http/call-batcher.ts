@@ -7,7 +7,8 @@
  * Calls share a request only if their time limits are alike, within a factor of two: a group with a short ttl must not cut
  * off the rest, nor wait for them.
  */
-import { type CancelTimer, type Clock, LIMITS, onAbort } from "@tenure/core";
+import type { CancelTimer, Clock } from "@tenure/core";
+import { LIMITS, onAbort } from "@tenure/core/internal";
 
 export interface CallFailure {
   readonly kind: "failed";

@@ -8,16 +8,13 @@ import {
   BackendUnavailableError,
   type CampaignResult,
   type Leadership,
-  LIMITS,
-  type ParsedCampaign,
-  type ParsedRenew,
-  type ParsedResign,
   type RenewManyResult,
   type RenewResult,
   type ResignResult,
   TenureError,
   type WatchEvent,
 } from "@tenure/core";
+import { LIMITS, type ParsedCampaign, type ParsedRenew, type ParsedResign } from "@tenure/core/internal";
 import type { CallFailure } from "./call-batcher.js";
 import type { Endpoint, Endpoints } from "./endpoints.js";
 import { errorOf, isRefusal, type Refusal, UnexpectedAnswerError } from "./errors.js";

@@ -3,7 +3,7 @@
  * classes of their own, as does an answer that no Tenure service gives.
  */
 import { type AskedOf, coreErrorOf, type Refusal } from "@tenure/api/errors";
-import { isObject } from "@tenure/core";
+import { isObject } from "@tenure/core/internal";
 
 export type { Refusal } from "@tenure/api/errors";
 

@@ -1,7 +1,8 @@
 /** Requests over sockets: one to one server, with its time limits. Who is asked next is not decided here. */
 import { type ClientRequest, type IncomingMessage, request as httpRequest } from "node:http";
 import { request as httpsRequest } from "node:https";
-import { type CancelTimer, type Clock, onAbort } from "@tenure/core";
+import type { CancelTimer, Clock } from "@tenure/core";
+import { onAbort } from "@tenure/core/internal";
 import {
   type Answer,
   type Carrier,

@@ -2,7 +2,8 @@
  * The events of one group as they come, for all watches of that group in this process. It keeps the last of them, and each
  * reader its own place among them; one that falls further behind goes on by a feed of its own.
  */
-import { onAbort, type WatchEvent } from "@tenure/core";
+import type { WatchEvent } from "@tenure/core";
+import { onAbort } from "@tenure/core/internal";
 import type { Patience } from "./patience.js";
 
 /** As many as a service keeps: whoever is further behind than this is told RESYNC by it, too. */

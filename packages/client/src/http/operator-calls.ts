@@ -10,13 +10,15 @@ import type {
   LeadershipEvent,
   Member,
   MemberHealth,
+} from "@tenure/core";
+import type {
   parseGroupsQuery,
   parseHeartbeat,
   parsePause,
   parseResume,
   parseStepDown,
   parseTransfer,
-} from "@tenure/core";
+} from "@tenure/core/internal";
 import type { CallInput, ServiceCalls } from "./service-calls.js";
 
 interface GroupsPage {

@@ -1,11 +1,5 @@
-import {
-  checkInteger,
-  checkKeys,
-  type Clock,
-  InvalidRequestError,
-  isObject,
-  systemClock,
-} from "@tenure/core";
+import { type Clock, InvalidRequestError, systemClock } from "@tenure/core";
+import { checkInteger, checkKeys, isObject } from "@tenure/core/internal";
 
 /** Each part either as PEM or by the file that holds it; files are read again when they change. */
 export interface TlsOptions {

@@ -1,5 +1,6 @@
 /** For how long a stream may say nothing. What it asks of its server follows from that. */
-import { checkInteger, MIN_WATCH_MS, type WatchOptions } from "@tenure/core";
+import type { WatchOptions } from "@tenure/core";
+import { checkInteger, MIN_WATCH_MS } from "@tenure/core/internal";
 
 export interface Patience {
   /** A server that is silent for this long is reported. `Infinity`: nobody wants to know. */

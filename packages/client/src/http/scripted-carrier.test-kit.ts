@@ -1,5 +1,5 @@
 /** Servers that answer as a test says, reached in virtual time. */
-import { onAbort } from "@tenure/core";
+import { onAbort } from "@tenure/core/internal";
 import { VirtualClock } from "@tenure/core/testing";
 import {
   type Answer,

@@ -6,7 +6,8 @@
  * Not `GET /v1/watch`: that brings every event of every group that the caller may see, which for a process that looks at a
  * few of a hundred thousand groups is the whole load of the service.
  */
-import { type CancelTimer, LIMITS } from "@tenure/core";
+import type { CancelTimer } from "@tenure/core";
+import { LIMITS } from "@tenure/core/internal";
 import { type GroupSubscription, SharedStream, type SharedStreamParts } from "./shared-stream.js";
 
 /** How long the first waits for company. */

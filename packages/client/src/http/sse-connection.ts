@@ -1,5 +1,5 @@
 /** One connection's Server-Sent Events. Who is asked next is not decided here. */
-import { isObject, onAbort } from "@tenure/core";
+import { isObject, onAbort } from "@tenure/core/internal";
 import type { Endpoint } from "./endpoints.js";
 import { errorOf, isRefusal, UnexpectedAnswerError } from "./errors.js";
 import type { OpenedStream } from "./carrier.js";

@@ -5,7 +5,8 @@
  * A server that is asked to wait for a quarter of the ttl and has a share of half the ttl for its answer is given up after half the
  * ttl where there are two, or sooner; within 2.5 s for ttls up to 5 s.
  */
-import type { CampaignResult, Clock, ParsedCampaign } from "@tenure/core";
+import type { CampaignResult, Clock } from "@tenure/core";
+import type { ParsedCampaign } from "@tenure/core/internal";
 
 const MIN_SLICE_MS = 1000;
 const MAX_SLICE_MS = 5000;

@@ -1,4 +1,4 @@
-import { onAbort } from "@tenure/core";
+import { onAbort } from "@tenure/core/internal";
 
 /**
  * An iterable over a generator that waits for things to happen. A generator cannot be ended while it waits: so it

@@ -1,4 +1,5 @@
-import { type Clock, onAbort } from "@tenure/core";
+import type { Clock } from "@tenure/core";
+import { onAbort } from "@tenure/core/internal";
 
 /** The work's outcome, unless the time is over or the signal is aborted first; the work itself goes on. */
 export function within<T>(

@@ -1,5 +1,6 @@
 /** The caller's own prom-client, and the series that this package makes in it: once per registry, shared by all who ask. */
-import { checkKeys, InvalidRequestError, isObject } from "@tenure/core";
+import { InvalidRequestError } from "@tenure/core";
+import { checkKeys, isObject } from "@tenure/core/internal";
 
 type Labels = Record<string, string>;
 

@@ -1,13 +1,5 @@
-import {
-  checkId,
-  checkInteger,
-  checkKeys,
-  type Clock,
-  InvalidRequestError,
-  isObject,
-  type Metadata,
-  systemClock,
-} from "@tenure/core";
+import { type Clock, InvalidRequestError, type Metadata, systemClock } from "@tenure/core";
+import { checkId, checkInteger, checkKeys, isObject } from "@tenure/core/internal";
 import { type ParsedRetry, parseRetry, type RetryOptions } from "../election/options.js";
 import { type Logger, SILENT } from "../election/telemetry.js";
 import { offStack } from "../election/user-code.js";

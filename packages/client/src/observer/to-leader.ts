@@ -6,15 +6,8 @@
  * node handles a request does not mean that it still leads when the work is done; for that there is the term.
  */
 import type { Agent, IncomingMessage, ServerResponse } from "node:http";
-import {
-  checkId,
-  checkInteger,
-  checkKeys,
-  type Clock,
-  InvalidRequestError,
-  isObject,
-  systemClock,
-} from "@tenure/core";
+import { type Clock, InvalidRequestError, systemClock } from "@tenure/core";
+import { checkId, checkInteger, checkKeys, isObject } from "@tenure/core/internal";
 import { type Logger, SILENT } from "../election/telemetry.js";
 import { offStack } from "../election/user-code.js";
 import { type ForwardFailure, forwardRequest, hasBody } from "./forward-request.js";

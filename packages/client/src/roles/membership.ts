@@ -3,7 +3,8 @@
  * process that leads a member lease takes part. So this needs nothing but the elector itself, a member is gone exactly when its roles are, and its
  * member lease is renewed in the same batch as they.
  */
-import { type Elector, isObject, type Metadata, sleep } from "@tenure/core";
+import { type Elector, type Metadata, sleep } from "@tenure/core";
+import { isObject } from "@tenure/core/internal";
 import { callWithin } from "../election/call-within.js";
 import { Election } from "../election/election.js";
 import { Backoff } from "../election/retry.js";

@@ -1,13 +1,5 @@
-import {
-  checkId,
-  checkInteger,
-  checkKeys,
-  checkNumber,
-  InvalidRequestError,
-  isObject,
-  LIMITS,
-  type Metadata,
-} from "@tenure/core";
+import { InvalidRequestError, type Metadata } from "@tenure/core";
+import { checkId, checkInteger, checkKeys, checkNumber, isObject, LIMITS } from "@tenure/core/internal";
 import { parseMetadata } from "../election/metadata.js";
 import { type ElectionOptions, type ParsedElection, parseElection } from "../election/options.js";
 import { NO_ROLE_METRICS, type RoleMetrics } from "./state.js";

@@ -4,7 +4,7 @@
  * Each attempt is an `Election` of its own, which ends with the first loss: whether to stand again is for the manager to say.
  * Whatever depends on a role ends before it: its work before this one's `onRoleDemote`, its lease before this one's.
  */
-import { onAbort } from "@tenure/core";
+import { onAbort } from "@tenure/core/internal";
 import type { Election } from "../election/election.js";
 import { Backoff, isPermanent, Rest } from "../election/retry.js";
 import type { DemoteReason, Mandate } from "../election/state.js";

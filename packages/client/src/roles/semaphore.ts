@@ -1,4 +1,4 @@
-import { onAbort } from "@tenure/core";
+import { onAbort } from "@tenure/core/internal";
 
 /** Runs at most `maxAtOnce` calls at once; the others wait, first come first served. */
 export class Semaphore {

@@ -1,11 +1,5 @@
-import {
-  type Clock,
-  type Deadline,
-  deadlineOf,
-  type LeaseAnswer,
-  LedTerm,
-  type SendMoment,
-} from "@tenure/core";
+import { type Clock, type LeaseAnswer, LedTerm, type SendMoment } from "@tenure/core";
+import { type Deadline, deadlineOf } from "@tenure/core/internal";
 import type { Lease } from "../election/lease.js";
 import { type ClockOffset, offsetOf } from "./machine-clock.js";
 import { ENDED, LAPSED, LED, NOT_LEADER, TermMemory } from "./term-memory.js";

@@ -1,4 +1,5 @@
-import { checkKeys, type Elector, InvalidRequestError, isObject } from "@tenure/core";
+import { type Elector, InvalidRequestError } from "@tenure/core";
+import { checkKeys, isObject } from "@tenure/core/internal";
 import { HttpElector } from "../http/http-elector.js";
 import { type HttpElectorOptions, parseOptions } from "../http/options.js";
 

@@ -7,15 +7,8 @@
  * this thread leads no more; the lease runs out by itself, at most a ttl after the limit. Not promised: anything
  * in a process that is stopped as a whole; then the lease runs out as always.
  */
-import {
-  checkInteger,
-  checkKeys,
-  InvalidRequestError,
-  isObject,
-  onAbort,
-  sleep,
-  systemClock,
-} from "@tenure/core";
+import { InvalidRequestError, sleep, systemClock } from "@tenure/core";
+import { checkInteger, checkKeys, isObject, onAbort } from "@tenure/core/internal";
 import type {
   LeaseRenewer,
   LeaseRenewerFactory,

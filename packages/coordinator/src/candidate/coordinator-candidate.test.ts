@@ -1,11 +1,6 @@
 /** Each scenario of the specification, by its name. */
-import {
-  BackendUnavailableError,
-  type Elector,
-  unlessAborted,
-  type WatchEvent,
-  type WatchOptions,
-} from "@tenure/core";
+import { BackendUnavailableError, type Elector, type WatchEvent, type WatchOptions } from "@tenure/core";
+import { unlessAborted } from "@tenure/core/internal";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { functionChild } from "../supervisor/function-child.js";
 import { channelName } from "../telemetry/telemetry.js";

@@ -14,7 +14,8 @@ import {
   type Mandate,
   openElector,
 } from "@tenure/client";
-import { type ElectorAdmin, InvalidRequestError, onAbort, sleep } from "@tenure/core";
+import { type ElectorAdmin, InvalidRequestError, sleep } from "@tenure/core";
+import { onAbort } from "@tenure/core/internal";
 import { functionChild } from "../supervisor/function-child.js";
 import { Supervisor, type SupervisorEnd } from "../supervisor/supervisor.js";
 import { CoordinatorReporter } from "../telemetry/coordinator-reporter.js";

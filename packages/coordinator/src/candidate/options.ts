@@ -1,13 +1,6 @@
 import type { ElectionOptions, Logger } from "@tenure/client";
-import {
-  checkInteger,
-  checkKeys,
-  type Clock,
-  type Elector,
-  InvalidRequestError,
-  isObject,
-  systemClock,
-} from "@tenure/core";
+import { type Clock, type Elector, InvalidRequestError, systemClock } from "@tenure/core";
+import { checkInteger, checkKeys, isObject } from "@tenure/core/internal";
 import type { ChildSpec } from "../supervisor/child.js";
 import type { RestartLimitOptions } from "../supervisor/restart-limit.js";
 import type { Strategy } from "../supervisor/supervisor.js";

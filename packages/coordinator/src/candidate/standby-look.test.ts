@@ -1,4 +1,5 @@
-import { type Elector, unlessAborted, type WatchEvent, type WatchOptions } from "@tenure/core";
+import type { Elector, WatchEvent, WatchOptions } from "@tenure/core";
+import { unlessAborted } from "@tenure/core/internal";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { Cluster } from "./cluster.test-kit.js";
 

@@ -3,9 +3,6 @@
  * deciding whom to give work to; never for deciding who leads.
  */
 import {
-  checkId,
-  checkInteger,
-  checkKeys,
   type Clock,
   type ElectorAdmin,
   InvalidRequestError,
@@ -13,6 +10,7 @@ import {
   sleep,
   systemClock,
 } from "@tenure/core";
+import { checkId, checkInteger, checkKeys } from "@tenure/core/internal";
 import type { ChildContext, ChildSpec } from "../supervisor/child.js";
 import { functionChild } from "../supervisor/function-child.js";
 import { publish } from "../telemetry/telemetry.js";

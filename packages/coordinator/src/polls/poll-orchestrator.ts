@@ -5,17 +5,8 @@
  * when its predecessor dispatched last, so it begins one interval after it was elected, unless `lastRunAgeMs` tells;
  * and what the predecessor sent late is refused by its lower term (`PollGate`). Jitter only ever lengthens an interval.
  */
-import {
-  checkInteger,
-  checkKeys,
-  checkNumber,
-  type Clock,
-  onAbort,
-  InvalidRequestError,
-  isObject,
-  sleep,
-  systemClock,
-} from "@tenure/core";
+import { type Clock, InvalidRequestError, sleep, systemClock } from "@tenure/core";
+import { checkInteger, checkKeys, checkNumber, onAbort, isObject } from "@tenure/core/internal";
 import type { ChildContext, ChildSpec } from "../supervisor/child.js";
 import { functionChild } from "../supervisor/function-child.js";
 import { rendezvous } from "./rendezvous.js";

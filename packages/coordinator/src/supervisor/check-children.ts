@@ -1,4 +1,5 @@
-import { checkInteger, InvalidRequestError, isObject } from "@tenure/core";
+import { InvalidRequestError } from "@tenure/core";
+import { checkInteger, isObject } from "@tenure/core/internal";
 import type { ChildSpec, Restart } from "./child.js";
 
 const RESTARTS: readonly Restart[] = ["permanent", "transient", "temporary"];

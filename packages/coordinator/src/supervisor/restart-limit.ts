@@ -1,4 +1,5 @@
-import { checkInteger, checkKeys, type Clock, InvalidRequestError, isObject } from "@tenure/core";
+import { type Clock, InvalidRequestError } from "@tenure/core";
+import { checkInteger, checkKeys, isObject } from "@tenure/core/internal";
 
 export interface RestartLimitOptions {
   /** More restarts than this within `withinMs` are too many. */

@@ -7,15 +7,8 @@
  * the process has to (`onStuck`).
  */
 import type { LeaseTime } from "@tenure/client";
-import {
-  type CancelTimer,
-  checkInteger,
-  checkKeys,
-  type Clock,
-  InvalidRequestError,
-  onAbort,
-  systemClock,
-} from "@tenure/core";
+import { type CancelTimer, type Clock, InvalidRequestError, systemClock } from "@tenure/core";
+import { checkInteger, checkKeys, onAbort } from "@tenure/core/internal";
 import { checkChildren } from "./check-children.js";
 import type { ChildSpec } from "./child.js";
 import { RestartLimit, type RestartLimitOptions } from "./restart-limit.js";

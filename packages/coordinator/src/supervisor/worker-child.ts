@@ -1,5 +1,5 @@
 import { Worker } from "node:worker_threads";
-import { onAbort } from "@tenure/core";
+import { onAbort } from "@tenure/core/internal";
 import type { ChildOptions, ChildSpec } from "./child.js";
 
 export interface WorkerChildOptions extends ChildOptions {

@@ -1,4 +1,5 @@
-import { checkInteger, InvalidRequestError } from "@tenure/core";
+import { InvalidRequestError } from "@tenure/core";
+import { checkInteger } from "@tenure/core/internal";
 import { checkId, checkKeys, checkTerm } from "../check.js";
 import { CommitUncertainError, FenceUnavailableError, StaleTermError } from "../errors.js";
 import type { TermClaim } from "../gate/term-gate.js";

@@ -4,7 +4,8 @@
  * coordinator takes up what the one before has left. What keeps decisions safe while the electorate changes is in
  * `CarryingOver`.
  */
-import { sleep, unlessAborted } from "@tenure/core";
+import { sleep } from "@tenure/core";
+import { unlessAborted } from "@tenure/core/internal";
 import type { Configuration } from "../protocol/messages.js";
 import { CarryingOver } from "./carrying-over.js";
 import { Consensus, type ConsensusOptions, type MadeFinal } from "./consensus.js";

@@ -5,7 +5,8 @@
  * A store never gives up a key. So records lie in numbered slots, and the slot of a record that was removed is used again:
  * the store grows with what is kept at once, not with what was ever kept.
  */
-import { BackendUnavailableError, isObject, type Revision, type Store } from "@tenure/core";
+import { BackendUnavailableError, type Revision, type Store } from "@tenure/core";
+import { isObject } from "@tenure/core/internal";
 import { SerialQueue } from "../serial-queue.js";
 
 const PREFIX = "p/";

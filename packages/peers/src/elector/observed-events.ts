@@ -1,10 +1,5 @@
-import {
-  type EndReason,
-  EVENTS_IN_HISTORY,
-  type LeadershipEvent,
-  onAbort,
-  type WatchEvent,
-} from "@tenure/core";
+import type { EndReason, LeadershipEvent, WatchEvent } from "@tenure/core";
+import { EVENTS_IN_HISTORY, onAbort } from "@tenure/core/internal";
 import type { ObservedLeader } from "../protocol/observations.js";
 
 /**

@@ -11,8 +11,6 @@ import {
   type CallOptions,
   type CampaignRequest,
   type CampaignResult,
-  checkId,
-  checkInteger,
   ClosedError,
   type Elector,
   GroupNotFoundError,
@@ -21,13 +19,6 @@ import {
   type LeaderOptions,
   type Leadership,
   type NotLeader,
-  onAbort,
-  parseCampaign,
-  parseRenew,
-  parseRenewMany,
-  parseResign,
-  type ParsedCampaign,
-  type ParsedRenew,
   type RenewManyResult,
   type RenewRequest,
   type RenewResult,
@@ -36,10 +27,21 @@ import {
   sleep,
   TenureError,
   UnauthorizedError,
-  unlessAborted,
   type WatchEvent,
   type WatchOptions,
 } from "@tenure/core";
+import {
+  checkId,
+  checkInteger,
+  onAbort,
+  parseCampaign,
+  parseRenew,
+  parseRenewMany,
+  parseResign,
+  type ParsedCampaign,
+  type ParsedRenew,
+  unlessAborted,
+} from "@tenure/core/internal";
 import type { ObservedLeader } from "../protocol/observations.js";
 import type { Peer } from "../protocol/peer.js";
 import type { PeerEvent } from "../protocol/peer-events.js";

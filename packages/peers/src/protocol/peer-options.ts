@@ -1,12 +1,5 @@
-import {
-  checkId,
-  checkInteger,
-  checkKeys,
-  type Clock,
-  DEFAULT_DRIFT_RATIO,
-  InvalidRequestError,
-  isObject,
-} from "@tenure/core";
+import { type Clock, InvalidRequestError } from "@tenure/core";
+import { checkId, checkInteger, checkKeys, DEFAULT_DRIFT_RATIO, isObject } from "@tenure/core/internal";
 import type { Configuration, MembershipView, PeerDisk, PeerTransport } from "./messages.js";
 
 export interface PeerOptions {

@@ -1,4 +1,5 @@
-import { type Clock, sleep, unlessAborted } from "@tenure/core";
+import { type Clock, sleep } from "@tenure/core";
+import { unlessAborted } from "@tenure/core/internal";
 
 export interface SelfRegistrationOptions {
   readonly clock: Clock;

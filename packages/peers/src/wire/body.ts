@@ -1,5 +1,6 @@
 /** Fields of a request's body, checked one by one. What is missing is told apart from what is wrong. */
-import { checkId, InvalidRequestError, isObject } from "@tenure/core";
+import { InvalidRequestError } from "@tenure/core";
+import { checkId, isObject } from "@tenure/core/internal";
 import { normalizeEndpoint } from "../membership/endpoint.js";
 import { WireError } from "./wire-error.js";
 

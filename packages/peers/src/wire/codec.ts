@@ -1,5 +1,6 @@
 /** What peers say, as JSON and back. What comes in is checked: it decides who leads. */
-import { checkId, checkInteger, InvalidRequestError, isObject } from "@tenure/core";
+import { InvalidRequestError } from "@tenure/core";
+import { checkId, checkInteger, isObject } from "@tenure/core/internal";
 import { normalizeEndpoint } from "../membership/endpoint.js";
 import type { Configuration, ConfiguredMember, Epoch, LiveLease, PeerState } from "../protocol/messages.js";
 import type { RmEntry, RmVersion } from "../registry/rm-registry.js";

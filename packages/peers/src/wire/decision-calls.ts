@@ -1,5 +1,6 @@
 /** The coordinator's calls about decisions, over HTTPS; to this server itself without it. */
-import { checkId, checkInteger, InvalidRequestError } from "@tenure/core";
+import { InvalidRequestError } from "@tenure/core";
+import { checkId, checkInteger } from "@tenure/core/internal";
 import type { DecisionCalls, Heard, HeldQuestion } from "../decisions/decision-calls.js";
 import type { HeldDecision, TxnDecision } from "../decisions/decision.js";
 import type { HeldPage, Promised } from "../decisions/decision-log.js";

@@ -1,5 +1,6 @@
 /** Decisions as servers tell them to each other, as JSON and back. */
-import { checkId, checkInteger, InvalidRequestError, isObject } from "@tenure/core";
+import { InvalidRequestError } from "@tenure/core";
+import { checkId, checkInteger, isObject } from "@tenure/core/internal";
 import { type Decision, DECISIONS, type HeldDecision } from "../decisions/decision.js";
 
 export interface HeldShape {

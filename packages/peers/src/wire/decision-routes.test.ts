@@ -1,5 +1,5 @@
 /** Where a decision goes that is asked of a server which does not lead. */
-import { onAbort } from "@tenure/core";
+import { onAbort } from "@tenure/core/internal";
 import Fastify, { type FastifyInstance } from "fastify";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { PeerEvent } from "../protocol/peer-events.js";

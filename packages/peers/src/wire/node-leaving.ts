@@ -1,5 +1,6 @@
 /** How a node leaves: for now, when its process is stopped, or for good, as an operator has asked. */
-import { type Clock, onAbort, sleep, unlessAborted } from "@tenure/core";
+import { type Clock, sleep } from "@tenure/core";
+import { onAbort, unlessAborted } from "@tenure/core/internal";
 import type { DecisionLog } from "../decisions/decision-log.js";
 import type { Announcer } from "../membership/announcer.js";
 import type { LeaveOutcome } from "../protocol/leaving.js";

@@ -9,7 +9,8 @@ import type { IncomingMessage } from "node:http";
 import { request as httpRequest } from "node:http";
 import { Agent, request as httpsRequest } from "node:https";
 import type { TLSSocket } from "node:tls";
-import { type Clock, isObject, onAbort } from "@tenure/core";
+import type { Clock } from "@tenure/core";
+import { isObject, onAbort } from "@tenure/core/internal";
 import { spiffeNameOf } from "../certificates/spiffe.js";
 
 export interface CallTls {

@@ -1,6 +1,7 @@
 /** The options of a node, parsed once, with every reason not to start. */
 import { createHash } from "node:crypto";
-import { checkInteger, InvalidRequestError } from "@tenure/core";
+import { InvalidRequestError } from "@tenure/core";
+import { checkInteger } from "@tenure/core/internal";
 import type { Bundle } from "../certificates/bundle.js";
 import { normalizeEndpoint } from "../membership/endpoint.js";
 

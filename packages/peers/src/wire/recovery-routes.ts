@@ -1,6 +1,6 @@
 /** `POST /v1/tc/cluster/recover`: asked of a server with its own certificate, as a leave is. */
 import { connect } from "node:net";
-import { onAbort } from "@tenure/core";
+import { onAbort } from "@tenure/core/internal";
 import type { FastifyInstance } from "fastify";
 import { type Recovery, type RecoveryPlan, RecoveryRefusedError } from "../recovery/recovery.js";
 import { Body } from "./body.js";

@@ -1,6 +1,7 @@
 /** The registry over HTTP when it has more entries than one answer can hold: tombstones are never removed. */
 import type { AddressInfo } from "node:net";
-import { LIMITS, MemoryStore } from "@tenure/core";
+import { MemoryStore } from "@tenure/core";
+import { LIMITS } from "@tenure/core/internal";
 import { VirtualClock } from "@tenure/core/testing";
 import Fastify, { type FastifyInstance } from "fastify";
 import { afterEach, beforeEach, expect, it } from "vitest";

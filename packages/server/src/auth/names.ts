@@ -1,4 +1,4 @@
-import { LIMITS } from "@tenure/core";
+import { LIMITS } from "@tenure/core/internal";
 
 const ID = /^[A-Za-z0-9._:/-]+$/;
 const PATTERN = /^[A-Za-z0-9._:/*-]+$/;

@@ -3,7 +3,8 @@
  * behind, and past the events that are kept it gets one RESYNC.
  */
 import type { handleServerStreamingCall, ServerWritableStream } from "@grpc/grpc-js";
-import { type Clock, onAbort } from "@tenure/core";
+import type { Clock } from "@tenure/core";
+import { onAbort } from "@tenure/core/internal";
 import type { Caller } from "../auth/caller.js";
 import type { ElectionService } from "../election-service.js";
 import { ServiceError } from "../service-error.js";

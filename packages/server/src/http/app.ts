@@ -3,7 +3,8 @@ import { randomUUID } from "node:crypto";
 import type { TlsOptions } from "node:tls";
 import swagger from "@fastify/swagger";
 import type { TypeBoxTypeProvider } from "@fastify/type-provider-typebox";
-import { type Clock, LIMITS } from "@tenure/core";
+import type { Clock } from "@tenure/core";
+import { LIMITS } from "@tenure/core/internal";
 import Fastify, {
   type FastifyBaseLogger,
   type FastifyInstance,

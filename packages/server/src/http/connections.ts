@@ -1,5 +1,6 @@
 import type { Socket } from "node:net";
-import { type Clock, onAbort } from "@tenure/core";
+import type { Clock } from "@tenure/core";
+import { onAbort } from "@tenure/core/internal";
 import type { FastifyInstance } from "fastify";
 import { HelloGate } from "../limits/hello-gate.js";
 

@@ -1,4 +1,4 @@
-import { onAbort } from "@tenure/core";
+import { onAbort } from "@tenure/core/internal";
 import type { FastifyReply } from "fastify";
 import { ServiceError } from "../service-error.js";
 

@@ -1,5 +1,6 @@
 import type { shapes } from "@tenure/api";
-import { type Clock, onAbort } from "@tenure/core";
+import type { Clock } from "@tenure/core";
+import { onAbort } from "@tenure/core/internal";
 import type { WatchItem } from "../watch.js";
 import { cursorText } from "../wire/watch-cursor.js";
 

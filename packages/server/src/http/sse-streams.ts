@@ -5,7 +5,8 @@
  */
 import type { ServerResponse } from "node:http";
 import { KEEP_ALIVE_MS } from "@tenure/api/schemas";
-import { type CancelTimer, type Clock, onAbort } from "@tenure/core";
+import type { CancelTimer, Clock } from "@tenure/core";
+import { onAbort } from "@tenure/core/internal";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import type { StreamItem } from "../watch.js";
 import { ANSWER_HEADERS } from "./answer-headers.js";

@@ -15,7 +15,7 @@ import {
   type Tracer,
 } from "@opentelemetry/api";
 import { VERBS } from "@tenure/api";
-import type { ServiceElector } from "@tenure/core";
+import type { ServiceElector } from "@tenure/core/internal";
 import type { FastifyInstance, FastifyRequest } from "fastify";
 
 type Verbs = Exclude<keyof ServiceElector & string, "close">;

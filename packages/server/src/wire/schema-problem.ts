@@ -1,6 +1,6 @@
 /** What a schema refuses, in a sentence for whoever sent it. */
 import type { FastifySchemaValidationError } from "fastify";
-import { LIMITS } from "@tenure/core";
+import { LIMITS } from "@tenure/core/internal";
 
 export interface SchemaProblem {
   /** As in the request: `policy.min_ttl_ms`, `renewals[3].node_id`, `body`. */

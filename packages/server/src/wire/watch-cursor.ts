@@ -2,7 +2,7 @@
  * Cursors of watches as clients send them back. A plain number stands for everything up to it. Where the states of many groups
  * were cut off, the number is followed by the last group that was shown: `12@billing`, or `12!billing` for RESYNC.
  */
-import { checkId } from "@tenure/core";
+import { checkId } from "@tenure/core/internal";
 import { invalid } from "../service-error.js";
 import type { WatchItem } from "../watch.js";
 import { parseCount } from "./parse-count.js";

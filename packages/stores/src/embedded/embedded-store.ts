@@ -5,10 +5,8 @@ import {
   type CasOutcome,
   type Clock,
   type Entry,
-  FeedHub,
   type FeedSink,
   InvalidRequestError,
-  MAX_KEY_LENGTH,
   NothingWritten,
   type Revision,
   type Store,
@@ -19,6 +17,7 @@ import {
   systemClock,
   type WriteCall,
 } from "@tenure/core";
+import { FeedHub, MAX_KEY_LENGTH } from "@tenure/core/internal";
 import { Backoff } from "../backoff.js";
 import { Database, type DatabaseOptions } from "./database.js";
 import { EntryTable } from "./entry-table.js";

@@ -1,4 +1,5 @@
-import { type Clock, unlessAborted } from "@tenure/core";
+import type { Clock } from "@tenure/core";
+import { unlessAborted } from "@tenure/core/internal";
 
 /** A long task, which yields how many pages or entries it has gone through since its last yield. */
 export type Steps<T> = Generator<number, T>;

@@ -8,7 +8,8 @@
  */
 import { scheduler } from "node:timers/promises";
 import type { Client, ClientDuplexStream, Metadata, MethodDefinition, ServiceError } from "@grpc/grpc-js";
-import { type Revision, onAbort, unlessAborted } from "@tenure/core";
+import type { Revision } from "@tenure/core";
+import { onAbort, unlessAborted } from "@tenure/core/internal";
 import { CallFailure, isRefusal, unavailable } from "./failures.js";
 import type { Login } from "./login.js";
 import type { Protocol, RangeResponse, WatchRequest, WatchResponse } from "./protocol.js";

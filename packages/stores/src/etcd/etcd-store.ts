@@ -3,7 +3,6 @@ import {
   type CasOutcome,
   type FeedSink,
   InvalidRequestError,
-  MAX_KEY_LENGTH,
   type Revision,
   type StoreDriver,
   type StoreFeatures,
@@ -12,6 +11,7 @@ import {
   storeOf,
   type WriteCall,
 } from "@tenure/core";
+import { MAX_KEY_LENGTH } from "@tenure/core/internal";
 import { type StoreEngine, storeEngine } from "../store-opener.js";
 import { isRefusal, messageOf, unavailable } from "./failures.js";
 import { Keyspace } from "./keyspace.js";

@@ -1,5 +1,5 @@
 import { connect } from "node:http2";
-import { onAbort } from "@tenure/core";
+import { onAbort } from "@tenure/core/internal";
 import type { TlsCertificates } from "../tls-files.js";
 
 /**

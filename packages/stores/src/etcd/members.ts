@@ -3,7 +3,8 @@
  * first one that answers and has a leader is used next. So a member that hangs or is cut off costs no time and is not chosen.
  */
 import type { ChannelCredentials } from "@grpc/grpc-js";
-import { BackendUnavailableError, ClosedError, onAbort, unlessAborted } from "@tenure/core";
+import { BackendUnavailableError, ClosedError } from "@tenure/core";
+import { onAbort, unlessAborted } from "@tenure/core/internal";
 import { readTlsFiles, type TlsCertificates } from "../tls-files.js";
 import { within } from "../within.js";
 import { CHANNEL_OPTIONS, Connection } from "./connection.js";

@@ -1,5 +1,6 @@
 import type { ClientDuplexStream } from "@grpc/grpc-js";
-import { BackendUnavailableError, type FeedSink, onAbort } from "@tenure/core";
+import { BackendUnavailableError, type FeedSink } from "@tenure/core";
+import { onAbort } from "@tenure/core/internal";
 import { ChangeLog } from "./change-log.js";
 import type { Connection } from "./connection.js";
 import { messageOf } from "./failures.js";

@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
-import { BackendUnavailableError, type Entry, FeedHub, type FeedSink, type Revision } from "@tenure/core";
+import { BackendUnavailableError, type Entry, type FeedSink, type Revision } from "@tenure/core";
+import { FeedHub } from "@tenure/core/internal";
 import type { Msg, Subscription } from "@nats-io/transport-node";
 import { RevisionWaiters } from "../revision-waiters.js";
 import type { Bucket } from "./bucket.js";

@@ -3,17 +3,15 @@ import {
   type CallOptions,
   type CasOp,
   type CasOutcome,
-  DriverStore,
   type FeedSink,
-  MAX_KEY_LENGTH,
   type Revision,
   type StoreDriver,
   type StoreFeatures,
   type StoreLimits,
   type StoreManifest,
-  unlessAborted,
   type WriteCall,
 } from "@tenure/core";
+import { DriverStore, MAX_KEY_LENGTH, unlessAborted } from "@tenure/core/internal";
 import type { StoreOpener } from "../store-opener.js";
 import { within } from "../within.js";
 import { Bucket } from "./bucket.js";

@@ -1,4 +1,5 @@
-import { BackendUnavailableError, InvalidRequestError, unlessAborted } from "@tenure/core";
+import { BackendUnavailableError, InvalidRequestError } from "@tenure/core";
+import { unlessAborted } from "@tenure/core/internal";
 import type {
   ConnectionOptions,
   MsgHdrs,

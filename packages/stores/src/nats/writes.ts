@@ -4,9 +4,9 @@ import {
   type CasOutcome,
   type Entry,
   NothingWritten,
-  onAbort,
   type WriteCall,
 } from "@tenure/core";
+import { onAbort } from "@tenure/core/internal";
 import type { Msg } from "@nats-io/transport-node";
 import type { Bucket } from "./bucket.js";
 import { type PublishAnswer, readPublishAnswer, unserved } from "./failures.js";

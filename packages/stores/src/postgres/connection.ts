@@ -1,4 +1,5 @@
-import { BackendUnavailableError, InvalidRequestError, onAbort } from "@tenure/core";
+import { BackendUnavailableError, InvalidRequestError } from "@tenure/core";
+import { onAbort } from "@tenure/core/internal";
 import type { ClientConfig } from "pg";
 import { loadLibraries } from "../engine-libraries.js";
 import { serverName } from "../option-reader.js";

@@ -1,4 +1,5 @@
-import { type Entry, type FeedSink, onAbort, type Revision } from "@tenure/core";
+import type { Entry, FeedSink, Revision } from "@tenure/core";
+import { onAbort } from "@tenure/core/internal";
 import type { Connected } from "./connection.js";
 import { unavailable } from "./failures.js";
 import type { PostgresSession } from "./session.js";

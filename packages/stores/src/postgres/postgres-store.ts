@@ -3,9 +3,7 @@ import {
   type CasOutcome,
   type FeedSink,
   InvalidRequestError,
-  MAX_KEY_LENGTH,
   NothingWritten,
-  onAbort,
   type Revision,
   type StoreDriver,
   type StoreFeatures,
@@ -14,6 +12,7 @@ import {
   storeOf,
   type WriteCall,
 } from "@tenure/core";
+import { MAX_KEY_LENGTH, onAbort } from "@tenure/core/internal";
 import { type StoreEngine, storeEngine } from "../store-opener.js";
 import { loadPg, Servers, type SessionSource } from "./connection.js";
 import { isUndone, isWrongServer, unavailable } from "./failures.js";

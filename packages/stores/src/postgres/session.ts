@@ -1,4 +1,4 @@
-import { onAbort } from "@tenure/core";
+import { onAbort } from "@tenure/core/internal";
 import type { Socket } from "node:net";
 import type { Client, ClientBase, Notification, PoolClient, QueryArrayResult } from "pg";
 import type { ServerAddress } from "../server-url.js";

@@ -1,4 +1,5 @@
-import { BackendUnavailableError, InvalidRequestError, onAbort } from "@tenure/core";
+import { BackendUnavailableError, InvalidRequestError } from "@tenure/core";
+import { onAbort } from "@tenure/core/internal";
 import type { PoolClient } from "pg";
 import type { ServerAddress } from "../server-url.js";
 import { type Connected, greet, type SessionSource } from "./connection.js";

@@ -4,7 +4,8 @@
  * no read: its answer contains the new state. The mirror and its feeds end with the connection; the next mirror starts from a
  * listing.
  */
-import { BackendUnavailableError, FeedHub, type FeedSink, type Revision } from "@tenure/core";
+import { BackendUnavailableError, type FeedSink, type Revision } from "@tenure/core";
+import { FeedHub } from "@tenure/core/internal";
 import { RevisionWaiters } from "../revision-waiters.js";
 import type { Connection } from "./connection.js";
 import { KnownState, type Observation } from "./known-state.js";

@@ -2,16 +2,15 @@ import {
   type CasOp,
   type CasOutcome,
   type FeedSink,
-  MAX_KEY_LENGTH,
   type Revision,
   type StoreDriver,
   type StoreFeatures,
   type StoreLimits,
   type StoreManifest,
   storeOf,
-  unlessAborted,
   type WriteCall,
 } from "@tenure/core";
+import { MAX_KEY_LENGTH, unlessAborted } from "@tenure/core/internal";
 import { type StoreEngine, storeEngine } from "../store-opener.js";
 import { readTlsFiles } from "../tls-files.js";
 import { Ensemble } from "./ensemble.js";

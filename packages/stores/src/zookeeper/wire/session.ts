@@ -7,7 +7,8 @@
  * Every request is on its way when `call` returns, and is sent once. If its answer never comes, it may have been done.
  */
 import type { Socket } from "node:net";
-import { BackendUnavailableError, TenureError, onAbort } from "@tenure/core";
+import { BackendUnavailableError, TenureError } from "@tenure/core";
+import { onAbort } from "@tenure/core/internal";
 import type { ServerAddress } from "../../server-url.js";
 import type { TlsFiles } from "../../tls-files.js";
 import { FrameReader } from "./frame-reader.js";

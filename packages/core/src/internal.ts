@@ -1,0 +1,41 @@
+/**
+ * What the packages of Tenure share and no program needs: checks of requests, the codec of records, deadlines and signals. Outside of semantic
+ * versioning: any release may change it. A program imports from `@tenure/core`.
+ */
+export { decodeHistory, decodeRecord, encodeHistory, encodeRecord } from "./codec.js";
+export {
+  checkId,
+  checkInteger,
+  checkKeys,
+  checkMetadata,
+  checkNumber,
+  isObject,
+  LIMITS,
+  MIN_WATCH_MS,
+} from "./check.js";
+export type { ServiceElector } from "./elector.js";
+export {
+  type ParsedCampaign,
+  type ParsedRenew,
+  type ParsedResign,
+  parseCampaign,
+  parseDelete,
+  parseGroup,
+  parseGroupsQuery,
+  parseHeartbeat,
+  parsePause,
+  parseRenew,
+  parseRenewMany,
+  parseResign,
+  parseResume,
+  parseStepDown,
+  parseTransfer,
+} from "./elector/requests.js";
+export { EVENTS_IN_HISTORY } from "./history.js";
+export { DEFAULT_DRIFT_RATIO } from "./lease-time.js";
+export { type Deadline, deadlineOf } from "./deadline.js";
+export type { ElectionRecord, Holder } from "./record.js";
+export { DriverStore } from "./store/driver-store.js";
+export { FeedHub, type Snapshot } from "./store/feed-hub.js";
+export { MAX_KEY_LENGTH } from "./store/store.js";
+export { onAbort, unlessAborted } from "./on-abort.js";
