@@ -282,17 +282,20 @@ export class Candidacy {
   }
 
   /**
-   * After a wait that ended, the next campaign follows at once. After any other refusal it follows when the watch shows a
-   * change, when the time is over for which the group is held back (no event shows that), or after a while.
+   * After a wait that ended, the next campaign follows at once, and so it does if the leader that the refusal names is known to be
+   * gone: the watch may have shown that before the answer came, and will not show it again. After any other refusal the next
+   * campaign follows when the watch shows a change, when the time is over for which the group is held back (no event shows
+   * that), or after a while.
    */
   async #afterLoss(
-    { retryAfterMs, heldBackForMs }: Extract<CampaignResult, { kind: "lost" }>,
+    { leader, retryAfterMs, heldBackForMs }: Extract<CampaignResult, { kind: "lost" }>,
     waitedUntilMs: number,
     signal: AbortSignal,
   ): Promise<void> {
     const { options, watch } = this.#parts;
     const { clock, random, driftRatio } = options;
     if (this.#queues && clock.monotonicMs() >= waitedUntilMs) return;
+    if (leader !== null && watch.known?.nodeId === null && watch.known.term >= leader.term) return;
     // The elector has spread its own advice already.
     const retryMs = Math.max(retryAfterMs, LOST_RETRY_MS * (1 + random()));
     // The elector counts it by its own clock.

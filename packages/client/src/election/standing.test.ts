@@ -1,6 +1,6 @@
 import { BackendUnavailableError, ClosedError, UnauthorizedError } from "@tenure/core";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { out, refused, silence } from "./scripted-elector.test-kit.js";
+import { answeredAfter, out, refused, silence } from "./scripted-elector.test-kit.js";
 import { failureOf, World } from "./world.test-kit.js";
 
 let world: World;
@@ -110,6 +110,22 @@ describe("Campaigns that fail", () => {
     a.elector.always(refused(new ClosedError("the elector is closed")), "campaign");
     await world.clock.advance(6000);
     expect(a.election.status().state).toMatchObject({ kind: "failed", error: { code: "CLOSED" } });
+  });
+
+  test("a campaign that was refused before a vacancy and is answered after it is repeated at once", async () => {
+    const a = world.participant("a");
+    const b = world.scripted("b", { campaignWaitMs: 0 });
+    await a.election.start();
+    b.elector.next("campaign", answeredAfter(b.clock, 50));
+    const started = b.election.start();
+    await world.clock.advance(20);
+    await world.until(a.election.stop());
+    expect(b.election.status()).toMatchObject({ leaderId: null });
+    await world.clock.advance(50);
+    await started;
+    expect(b.election.isLeader()).toBe(true);
+    expect(b.elector.made("campaign").length).toBe(2);
+    await world.until(b.election.stop());
   });
 
   test("a service that asks for a longer pause gets it", async () => {
