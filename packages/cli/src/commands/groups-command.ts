@@ -119,7 +119,7 @@ function updateCommand(shell: Shell): Command {
 }
 
 function deleteCommand(shell: Shell): Command {
-  const command = electorCommand(shell, "delete", "Delete a group; its term survives")
+  const command = electorCommand(shell, "delete", "Delete a group; its last term is kept")
     .argument("<group>")
     .option("--force", "delete the group even while it has a leader")
     .option("--by <name>", "operator named in the event", defaultOperator())

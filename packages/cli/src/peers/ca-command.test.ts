@@ -183,8 +183,8 @@ describe("tenure serve --bundle", () => {
   });
 
   it.each([
-    ["besides --tls-cert", "is given besides"],
-    ["without an authority", "holds no certificate of an authority"],
+    ["besides --tls-cert", "cannot be combined with"],
+    ["without an authority", "contains no certificate of an authority"],
   ])("is refused %s", async (how, sentence) => {
     await init();
     await issue("server", "node");
