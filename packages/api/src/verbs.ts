@@ -66,7 +66,7 @@ const stream = { answers: "stream", resend: "freely" } as const;
 const group = "/v1/groups/{group_id}";
 
 const watchDescription =
-  "With Accept: text/event-stream a stream of Server-Sent Events, whose id is the cursor; else a long poll.";
+  "With Accept: text/event-stream, a stream of Server-Sent Events whose id is the cursor; otherwise a long poll.";
 
 /** Taking part, and looking who leads. Repeating a campaign confirms it, a renewal only prolongs, a resignation says so again. */
 const elections = {
@@ -77,7 +77,7 @@ const elections = {
     rpc: "Election/Campaign",
     access: "actAs",
     tag: "elections",
-    summary: "Campaign for the leadership of a group, and wait for it if asked to",
+    summary: "Campaign for the leadership of a group, optionally waiting for it",
     prefer: true,
     endsWithCaller: true,
   },
@@ -88,7 +88,7 @@ const elections = {
     rpc: "Election/CampaignMany",
     access: "actAs",
     tag: "elections",
-    summary: "Campaign for many groups; each result stands alone, and none waits",
+    summary: "Campaign for many groups, with one result per group and without waiting",
     batch: "campaigns",
     prefer: true,
     endsWithCaller: true,
@@ -110,7 +110,7 @@ const elections = {
     rpc: "Election/RenewMany",
     access: "actAs",
     tag: "elections",
-    summary: "Renew many leases; each result stands alone",
+    summary: "Renew many leases, with one result per lease",
     batch: "renewals",
     prefer: true,
   },
@@ -121,7 +121,7 @@ const elections = {
     rpc: "Election/Resign",
     access: "actAs",
     tag: "elections",
-    summary: "Give the lease back, after the work has ended",
+    summary: "Resign: release the lease after the work has ended",
   },
   leader: {
     ...repeatable,
@@ -161,8 +161,8 @@ const elections = {
     tag: "elections",
     summary: "Watch the changes of several groups in one stream",
     description:
-      "Server-Sent Events without ids: each event carries its number, the cursor by which its group is resumed. " +
-      "A group that may not be watched is reported by an event in the shape of an error with its group_id.",
+      "Server-Sent Events without ids: each event carries its number, which is the cursor of its group. " +
+      "A group that the caller may not watch is reported by an event with the fields of an error and its group_id.",
     batch: "watches",
   },
 } as const;
@@ -218,7 +218,7 @@ const groups = {
     rpc: "Groups/Delete",
     access: "admin",
     tag: "groups",
-    summary: "Delete a group; its term survives",
+    summary: "Delete a group; its last term is kept",
   },
   members: {
     ...repeatable,
@@ -263,7 +263,8 @@ const groups = {
     rpc: "Groups/Transfer",
     access: "admin",
     tag: "groups",
-    summary: "Transfer the leadership to a waiting candidate; answers when it is settled",
+    summary:
+      "Transfer the leadership to a waiting candidate; responds when the transfer has succeeded or failed",
     endsWithCaller: true,
   },
   pause: {
@@ -332,7 +333,7 @@ const operations = {
     rpc: null,
     access: "open",
     tag: "operations",
-    summary: "Check that the store answers",
+    summary: "Check that the store responds",
     operationId: "ready",
     head: true,
   },
@@ -363,7 +364,7 @@ const operations = {
     rpc: null,
     access: "open",
     tag: "operations",
-    summary: "Show this document to people",
+    summary: "Show this document as a web page",
     content: "text/html",
   },
 } as const;

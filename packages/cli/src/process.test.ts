@@ -34,7 +34,7 @@ describe("a command that went wrong", () => {
     for (const args of [["leader", "g"], ["watch"], ["top"], ["campaign", "g", "--node-id", "a"]]) {
       const { code, stdout, stderr } = await command([...args, "--server", `http://127.0.0.1:${port}`]);
       expect(stderr).toMatch(
-        /^tenure: no server of the service answered \(.*ECONNREFUSED.*\); see that it runs[^\n]*\n$/,
+        /^tenure: no server of the service answered \(.*ECONNREFUSED.*\); check that it runs[^\n]*\n$/,
       );
       expect({ code, stdout }).toEqual({ code: 4, stdout: "" });
     }
@@ -57,7 +57,7 @@ describe("a command that went wrong", () => {
     ["no such command", ["lead"], "unknown command 'lead'"],
     ["no group", ["leader"], "missing required argument 'group'"],
     ["no term", ["renew", "g"], "required option '--term <n>' not specified"],
-    ["a duration without a unit", ["campaign", "g", "--ttl", "5"], "Say a number with its unit"],
+    ["a duration without a unit", ["campaign", "g", "--ttl", "5"], "Use a number with a unit"],
     [
       "a choice that there is not",
       ["groups", "create", "g", "--strategy", "random"],
@@ -66,7 +66,7 @@ describe("a command that went wrong", () => {
     [
       "both a server and a store",
       ["leader", "g", "--server", "http://a", "--store", "memory:"],
-      "--store is given besides --server",
+      "--store cannot be combined with --server",
     ],
     ["a server that is no URL", ["leader", "g", "--server", "localhost:7420"], "--server is"],
     [
@@ -108,7 +108,7 @@ describe("a command that went wrong", () => {
     ]);
     const refused = await command(["leader", "g", "--server", server.url]);
     expect(refused.code).toBe(1);
-    expect(refused.stderr).toMatch(/^tenure: [^\n]+; give a valid token with --token-file[^\n]+\n$/);
+    expect(refused.stderr).toMatch(/^tenure: [^\n]+; send a valid token with --token-file[^\n]+\n$/);
     const admitted = await scratch.run(["leader", "g", "--server", server.url, "--token-file", tokenFile]);
     expect(admitted).toMatchObject({ code: 3, stderr: "" });
   });

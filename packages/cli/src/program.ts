@@ -27,7 +27,7 @@ import { serveCommand } from "./serve-command.js";
 import { topCommand } from "./top/top-command.js";
 import { whyCommand } from "./why/why-command.js";
 
-const PURPOSE = "Leader election that can be trusted: one leader per group, a lease, a term that only rises.";
+const PURPOSE = "Leader election with leases and fencing: one leader per group, and a term that only rises.";
 
 export function program(shell: Shell): Command {
   const all = newCommand(shell, "tenure", PURPOSE)

@@ -23,20 +23,21 @@ function option(flags: string, description: string): Option {
 
 export function serveCommand(shell: Shell): Command {
   const command = newCommand(shell, "serve", "Run the election service")
-    .addOption(option("--listen <host:port>", "where to serve HTTP (default 127.0.0.1:7420)"))
-    .addOption(option("--grpc <host:port>", "serve gRPC as well (default: not)"))
-    .addOption(option("--store <url>", "where the state is kept (default embedded:./tenure-data)"))
-    .addOption(option("--tls-cert <file>", "certificate, with --tls-key: serve HTTPS"))
-    .addOption(option("--tls-key <file>", "its private key"))
-    .addOption(option("--tls-client-ca <file>", "accept client certificates of this authority"))
+    .addOption(option("--listen <host:port>", "address of the HTTP API (default 127.0.0.1:7420)"))
+    .addOption(option("--grpc <host:port>", "address of the gRPC API (default: no gRPC)"))
+    .addOption(option("--store <url>", "store URL (default embedded:./tenure-data)"))
+    .addOption(option("--tls-cert <file>", "server certificate; with --tls-key, serve HTTPS"))
+    .addOption(option("--tls-key <file>", "private key of --tls-cert"))
+    .addOption(option("--tls-client-ca <file>", "CA of the client certificates to accept"))
     .addOption(
-      option("--bundle <file>", "key, certificate and client authority in one (tenure ca issue server)"),
+      option(
+        "--bundle <file>",
+        "key, certificate and client CA in one file (made by tenure ca issue server)",
+      ),
     )
-    .addOption(option("--tls-min-version <version>", "oldest version of TLS, 1.2 or 1.3 (default 1.2)"))
-    .addOption(
-      option("--tls-ciphers <list>", "ciphers, as OpenSSL lists them (default: AEAD with forward secrecy)"),
-    )
-    .addOption(option("--tls-crl <file>", "refuse client certificates that these lists revoke"))
+    .addOption(option("--tls-min-version <version>", "minimum TLS version, 1.2 or 1.3 (default 1.2)"))
+    .addOption(option("--tls-ciphers <list>", "OpenSSL cipher list (default: AEAD with forward secrecy)"))
+    .addOption(option("--tls-crl <file>", "file with revocation lists of client certificates"))
     .addOption(
       option(
         "--trust-domain <name>",
@@ -44,57 +45,70 @@ export function serveCommand(shell: Shell): Command {
       ),
     )
     .addOption(option("--jwt-jwks <url|file>", "accept JWTs signed by these keys"))
-    .addOption(option("--jwt-issuer <iss>", "only of this issuer"))
-    .addOption(option("--jwt-audience <aud>", "only for this audience"))
+    .addOption(option("--jwt-issuer <iss>", "accept only JWTs of this issuer"))
+    .addOption(option("--jwt-audience <aud>", "accept only JWTs for this audience"))
     .addOption(
-      option("--jwt-max-age <seconds>", "refuse tokens that live longer, 0: no limit (default 86400)"),
+      option("--jwt-max-age <seconds>", "refuse JWTs with a longer lifetime, 0: no limit (default 86400)"),
     )
     .addOption(
-      option("--jwt-key-refresh <seconds>", "fetch the keys of a URL again after this time (default 300)"),
+      option("--jwt-key-refresh <seconds>", "refetch the keys of a URL after this time (default 300)"),
     )
     .addOption(
       option(
         "--jwt-key-max-age <seconds>",
-        "use fetched keys for this time while the URL does not answer, 0: no limit (default 86400)",
+        "keep using fetched keys for this time while the URL fails, 0: no limit (default 86400)",
       ),
     )
-    .addOption(option("--admin-token-file <file>", "accept the token in this file as an admin's"))
+    .addOption(option("--admin-token-file <file>", "file with the admin token"))
     .addOption(
       option(
         "--join <urls>",
-        "take part in a cluster without a shared store: servers to begin with, by comma",
+        "join a cluster without a shared store: comma-separated URLs of its first servers",
       ),
     )
     .addOption(
-      option("--advertise <url>", "where other servers reach this one (default: https and --listen)"),
+      option("--advertise <url>", "URL at which other servers reach this one (default: https and --listen)"),
     )
     .addOption(
-      option("--tc-ttl <ms>", "lease of the cluster's coordinator, the same at every server (default 5000)"),
+      option(
+        "--tc-ttl <ms>",
+        "ttl of the cluster's coordinator; use the same value on every server (default 5000)",
+      ),
     )
-    .addOption(option("--signing-key <file>", "Ed25519 private key: sign each lease"))
+    .addOption(option("--signing-key <file>", "Ed25519 private key that signs mandates"))
     .addOption(option("--log-level <level>", "silent, error, warn, info or debug (default info)"))
     .addOption(option("--audit-log <file>", "append the audit log to this file (default: standard error)"))
-    .addOption(option("--explicit-groups", "refuse groups that were not created first"))
-    .addOption(option("--rate-limit <n>", "requests per second and caller, 0: no limit (default 1000)"))
-    .addOption(option("--max-groups <n>", "groups that may exist at once (default 100000)"))
+    .addOption(option("--explicit-groups", "refuse campaigns for groups that were not created first"))
+    .addOption(option("--rate-limit <n>", "requests per second per caller, 0: no limit (default 1000)"))
+    .addOption(option("--max-groups <n>", "maximum number of groups (default 100000)"))
     .addOption(
-      option("--max-groups-per-node <n>", "groups that one node may bring into existence (default 10000)"),
+      option(
+        "--max-groups-per-node <n>",
+        "maximum number of groups that one node may create (default 10000)",
+      ),
     )
     .addOption(
-      option("--max-connections <n>", "connections open at once (default: by the limit of open files)"),
+      option(
+        "--max-connections <n>",
+        "maximum number of open connections (default: from the limit of open files)",
+      ),
     )
-    .addOption(option("--max-watches <n>", "watches open at once (default 50000)"))
-    .addOption(option("--max-watches-per-caller <n>", "of one caller, admins excepted (default: half)"))
-    .addOption(option("--max-waiting <n>", "waiting campaigns at once (default 50000)"))
-    .addOption(option("--max-waiting-per-caller <n>", "of one caller, admins excepted (default: half)"))
+    .addOption(option("--max-watches <n>", "maximum number of open watches (default 50000)"))
+    .addOption(
+      option("--max-watches-per-caller <n>", "open watches per caller, except admins (default: half)"),
+    )
+    .addOption(option("--max-waiting <n>", "maximum number of waiting campaigns (default 50000)"))
+    .addOption(
+      option("--max-waiting-per-caller <n>", "waiting campaigns per caller, except admins (default: half)"),
+    )
     .addOption(
       option(
         "--allowed-hosts <names>",
-        "comma-separated Host names to serve, or * (default: docs/HTTP.md, Who asks)",
+        "comma-separated Host names to serve, or * (default: see docs/HTTP.md)",
       ),
     )
     .addOption(
-      option("--insecure", "serve other machines without authentication, or with tokens in clear text"),
+      option("--insecure", "allow other machines without authentication, or with tokens in clear text"),
     )
     .action((given: ServeFlags) => serve(shell, given, command));
   return withExamples(

@@ -91,7 +91,7 @@ describe("what cannot work ends with exit code 2 and one sentence", () => {
   it("where to listen: a port that is taken", async () => {
     const server = await scratch.serve([...ANY_PORT, ...memory]);
     const sentence = await refused([...memory, "--listen", `127.0.0.1:${server.port}`]);
-    expect(sentence).toContain(`--listen 127.0.0.1:${server.port} cannot be had`);
+    expect(sentence).toContain(`--listen 127.0.0.1:${server.port} cannot be opened`);
   });
 
   it.each([
@@ -126,7 +126,7 @@ describe("what cannot work ends with exit code 2 and one sentence", () => {
   it("a JWKS URL with a password in it, which is not repeated", async () => {
     const url = "https://svc:S3cretPw@idp.example/jwks?token=abc";
     const sentence = await refused([...ANY_PORT, ...memory, "--jwt-jwks", url]);
-    expect(sentence).toMatch(/^--jwt-jwks holds a user name or a password/);
+    expect(sentence).toMatch(/^--jwt-jwks contains a user name or a password/);
     expect(sentence).not.toMatch(/S3cretPw|abc/);
   });
 

@@ -1,5 +1,6 @@
-/** A watcher on plain node:http that comes back with its cursor whenever its connection ends. */
+/** A watcher on plain node:http that reconnects with its cursor whenever its connection ends. */
 import { get, type IncomingMessage } from "node:http";
+import { createParser } from "eventsource-parser";
 
 export interface Received {
   readonly id: number;
@@ -23,8 +24,8 @@ const MOST_FAILURES = 50;
 
 export class SseWatcher {
   readonly received: Received[] = [];
-  /** What the last stream said before it ended, other than events. */
-  retryHint: string | null = null;
+  /** The server's last `retry:` field. */
+  retryMs: number | null = null;
   connections = 0;
   readonly #options: WatcherOptions;
   #cursor: number | undefined;
@@ -87,26 +88,20 @@ export class SseWatcher {
         this.#response = response;
         const connection = ++this.connections;
         this.#opened();
-        let rest = "";
-        response.setEncoding("utf8").on("data", (chunk: string) => {
-          const messages = (rest + chunk).split("\n\n");
-          rest = messages.pop() ?? "";
-          for (const message of messages) this.#take(message, connection);
+        const parser = createParser({
+          onEvent: ({ id, data }) => this.#take(Number(id), data, connection),
+          onRetry: (ms) => {
+            this.retryMs = ms;
+          },
         });
+        response.setEncoding("utf8").on("data", (chunk: string) => parser.feed(chunk));
         response.once("error", reject).once("close", resolve);
       });
       request.once("error", reject);
     });
   }
 
-  #take(message: string, connection: number): void {
-    const fields = new Map(message.split("\n").map((line) => line.split(/: (.*)/s) as [string, string]));
-    const data = fields.get("data");
-    if (data === undefined) {
-      this.retryHint = fields.get("retry") ?? this.retryHint;
-      return;
-    }
-    const id = Number(fields.get("id"));
+  #take(id: number, data: string, connection: number): void {
     const { type, group_id, term, leader_node_id, reason } = JSON.parse(data) as {
       type: Received["type"];
       group_id: string;

@@ -99,7 +99,7 @@ it("answers what is in flight, ends watches with a hint when to come back, and e
   }
   for (const poll of polls) expect(await poll).toMatchObject({ status: 200, body: { events: [] } });
   await Promise.all(streams);
-  expect(watchers.map(({ retryHint }) => retryHint)).toEqual(times(WATCHING).map(() => "1000"));
+  expect(watchers.map(({ retryMs }) => retryMs)).toEqual(times(WATCHING).map(() => 1000));
   // A renewal sent before the signal was answered; those sent later may have met a closed connection, and may be retried.
   const lasts = await Promise.all(loads.map(({ last }) => last));
   const unanswered = lasts.filter(({ sentAtMs, outcome }) => sentAtMs < signalledAtMs && outcome !== 503);

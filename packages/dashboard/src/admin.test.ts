@@ -107,7 +107,7 @@ describe.skipIf(isMissing("chromium"))("acts of an admin", () => {
     const dialog = page.getByRole("dialog");
     await dialog.getByLabel("Reason").fill("drill");
     await dialog.getByText("worker-2 is still preparing.").waitFor();
-    await dialog.getByLabel("Transfer to it though it is still preparing").check();
+    await dialog.getByLabel("Transfer although the successor is not ready").check();
     await dialog.getByRole("button", { name: "Transfer to worker-2" }).click();
     const renew = async () =>
       (await admin("/v1/groups/warming/renew", { node_id: "worker-1", term: 1, extend_by_ms: 30_000 })).body[

@@ -49,7 +49,7 @@ describe.skipIf(isMissing("chromium") || isMissing("nss"))("a reader with a clie
     await page.getByRole("dialog").getByLabel("Reason").fill("drill");
     await page.getByRole("dialog").getByLabel("Do not wait").check();
     await page.getByRole("dialog").getByRole("button", { name: "Step down" }).click();
-    await page.getByText("lost term 1: stepped down, asked by jane").waitFor();
+    await page.getByText("lost term 1: stepped down, requested by jane").waitFor();
     await expect.poll(() => tenure.log).toMatch(/"audit":true.*"name":"jane"/);
     const kept = await page.evaluate(() => [location.href, sessionStorage.length, document.cookie]);
     expect(kept).toEqual([`${tenure.url}/#/groups/billing`, 0, ""]);
@@ -64,9 +64,9 @@ describe.skipIf(isMissing("chromium") || isMissing("nss"))("a reader with a clie
     expect(watched.errors).toEqual([]);
   });
 
-  it("is told what to do where the browser has none", async () => {
+  it("a browser without a client certificate shows how to sign in", async () => {
     const page = await open(null);
-    await page.getByText("give a client certificate").waitFor();
+    await page.getByText("send a client certificate").waitFor();
     await watched.shoot("no-certificate");
     expect(watched.errors.filter((text) => !text.includes("status of 401"))).toEqual([]);
   });

@@ -149,7 +149,7 @@ describe.skipIf(isMissing("chromium"))("the dashboard", () => {
     ]);
     // In words too, with who asked.
     const history = await page.getByRole("list", { name: "Changes, newest first" }).innerText();
-    expect(history).toMatch(/node-a\s+won term 4[\s\S]*node-c\s+lost term 3: stepped down, asked by/);
+    expect(history).toMatch(/node-a\s+won term 4[\s\S]*node-c\s+lost term 3: stepped down, requested by/);
     expect(await page.locator(".failover").count()).toBe(3);
     await page.getByRole("rowheader", { name: "node-a" }).getByText("eu-west-1").waitFor();
     await watched?.shoot("group");
@@ -206,7 +206,7 @@ describe.skipIf(isMissing("chromium"))("the dashboard", () => {
     expect(await page.title()).toBe(`${second} · Tenure`);
   });
 
-  it("says at once that the server is lost, keeps the last state, and resumes by its cursor", async () => {
+  it("the page says at once that the connection is lost, keeps the last state, and resumes with its cursor", async () => {
     await tenure.elect("kept/one", "before", 60_000);
     const { page, errors, requests, foreign } = await open();
     await row(page, "kept/one").getByText("before").waitFor();
@@ -215,7 +215,7 @@ describe.skipIf(isMissing("chromium"))("the dashboard", () => {
 
     await tenure.kill();
     const killedAtMs = Date.now();
-    await page.getByRole("alert").getByText("The server is lost since").waitFor();
+    await page.getByRole("alert").getByText("Connection lost at").waitFor();
     expect(Date.now() - killedAtMs).toBeLessThan(1000);
     expect(await row(page, "kept/one").innerText()).toContain("before");
     expect(await page.locator("main").getAttribute("class")).toBe("stale");
@@ -223,7 +223,7 @@ describe.skipIf(isMissing("chromium"))("the dashboard", () => {
     const before = requests.length;
 
     await tenure.start();
-    await page.getByRole("alert").getByText("The server is lost since").waitFor({ state: "detached" });
+    await page.getByRole("alert").getByText("Connection lost at").waitFor({ state: "detached" });
     const resumed = requests.slice(before).filter((request) => request.url().endsWith("/v1/watch"));
     expect(Number(resumed.at(-1)?.headers()["last-event-id"])).toBeGreaterThan(0);
     await tenure.act("kept/one", "/step-down", { reason: "test", force: true });

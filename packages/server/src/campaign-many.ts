@@ -31,7 +31,7 @@ export async function campaignMany(
     for (const ending of endings) ending.abort(reason);
   };
   const cancel = clock.after(limitMs, () =>
-    endAll(new BackendUnavailableError(`not decided within ${limitMs} ms`)),
+    endAll(new BackendUnavailableError(`no decision within ${limitMs} ms`)),
   );
   const stopListening = onAbort(hangUp, () => endAll(hangUp?.reason));
   try {

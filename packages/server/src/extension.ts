@@ -64,12 +64,14 @@ function identify(
   // TLS looks at the dates once, when the connection begins, and connections last for months.
   if (certificate === undefined || !(nowMs < Date.parse(certificate.valid_to))) return { kind: "none" };
   const problem = trust?.problemOf(socket, nowMs) ?? null;
-  if (problem !== null)
-    return { kind: "unnamed", why: `the certificate is not trusted any more: ${problem}` };
+  if (problem !== null) return { kind: "unnamed", why: `the certificate is no longer trusted: ${problem}` };
   try {
     const id = readSpiffeId(certificate.subjectaltname);
     if (id.trustDomain === trustDomain) return { kind: "named", id };
-    return { kind: "foreign", why: `${id.uri} is not of the trust domain ${trustDomain ?? "(none)"}` };
+    return {
+      kind: "foreign",
+      why: `${id.uri} does not belong to the trust domain ${trustDomain ?? "(none)"}`,
+    };
   } catch (error) {
     return { kind: "unnamed", why: (error as Error).message };
   }

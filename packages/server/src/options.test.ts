@@ -44,7 +44,7 @@ describe("options", () => {
   });
 
   test.each([
-    [{ lissen: "x" }, "lissen is not known; known are listen, "],
+    [{ lissen: "x" }, "lissen is unknown; known options are listen, "],
     [{ listen: "7420" }, 'listen is "7420" and must be HOST:PORT'],
     [{ listen: "a:65536" }, 'listen is "a:65536" and must be HOST:PORT'],
     [{ listen: "::1:80" }, 'listen is "::1:80" and must be HOST:PORT'],

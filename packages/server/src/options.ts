@@ -216,7 +216,7 @@ const KNOWN: Readonly<Record<keyof GivenOptions, true>> = {
 export function parseServerOptions(given: GivenOptions): ServerOptions {
   for (const key of Object.keys(given)) {
     if (!Object.hasOwn(KNOWN, key))
-      throw new InvalidRequestError(key, `is not known; known are ${Object.keys(KNOWN).join(", ")}`);
+      throw new InvalidRequestError(key, `is unknown; known options are ${Object.keys(KNOWN).join(", ")}`);
   }
   const isAuthenticated =
     given.tlsClientCa !== undefined ||
@@ -315,7 +315,7 @@ function parseTls({
     if (tlsCert !== undefined || tlsKey !== undefined || tlsClientCa !== undefined) {
       throw new InvalidRequestError(
         "bundle",
-        "is given besides --tls-cert, --tls-key or --tls-client-ca; give one or the other",
+        "cannot be combined with --tls-cert, --tls-key or --tls-client-ca; use one or the other",
       );
     }
     return { cert: bundle, key: bundle, clientCa: bundle, isBundle: true, ...more };
@@ -324,7 +324,7 @@ function parseTls({
   if (tlsCert === undefined || tlsKey === undefined) {
     throw new InvalidRequestError(
       tlsCert === undefined ? "tls-cert" : "tls-key",
-      "is missing; TLS needs both, a certificate and its key",
+      "is missing; TLS needs both a certificate and its key",
     );
   }
   return { cert: tlsCert, key: tlsKey, clientCa: tlsClientCa ?? null, isBundle: false, ...more };

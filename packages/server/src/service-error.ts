@@ -51,7 +51,7 @@ export function serviceErrorOf(error: TenureError, of?: NamesOf): ServiceError {
   if (code === "CLOSED") {
     return new ServiceError(
       "BACKEND_UNAVAILABLE",
-      "this server is stopping; ask another",
+      "this server is stopping; use another server",
       {},
       { cause: error },
     );
@@ -64,16 +64,11 @@ export function serviceErrorOf(error: TenureError, of?: NamesOf): ServiceError {
   if (error instanceof InvalidTtlError) {
     const field = wireField(error.field, of);
     const bounds = { field, min_ttl_ms: error.minTtlMs, max_ttl_ms: error.maxTtlMs };
-    const message = `${field} must be from ${error.minTtlMs} to ${error.maxTtlMs} by the policy of this group`;
+    const message = `${field} must be from ${error.minTtlMs} to ${error.maxTtlMs}, the limits of this group's policy`;
     return new ServiceError("INVALID_TTL", message, bounds, { cause: error });
   }
   if (error instanceof BackendUnavailableError) {
-    return new ServiceError(
-      "BACKEND_UNAVAILABLE",
-      "the store does not answer; ask again",
-      {},
-      { cause: error },
-    );
+    return new ServiceError("BACKEND_UNAVAILABLE", "the store is unavailable; retry", {}, { cause: error });
   }
   return new ServiceError(code, error.message, {}, { cause: error });
 }
@@ -110,7 +105,7 @@ export function notLeader(result: NotLeader): ServiceError {
   const current = currentLeaderShape(result);
   const message =
     current === null
-      ? "nobody leads this group"
+      ? "this group has no leader"
       : `${current.node_id} leads this group, term ${current.term}`;
   return new ServiceError("NOT_LEADER", message, { current_leader: current });
 }

@@ -22,9 +22,9 @@ test("an unreachable store is logged once for each reason, again after a minute,
   fail("b", true);
   reports.report({ kind: "opened" });
   expect(lines.map(({ level, msg, reason }) => [level, msg, reason])).toEqual([
-    [40, "store unreachable; trying again", "a"],
-    [50, "store refused this server; trying again", "b"],
-    [50, "store refused this server; trying again", "b"],
+    [40, "store unreachable; retrying", "a"],
+    [50, "store refused this server; retrying", "b"],
+    [50, "store refused this server; retrying", "b"],
     [30, "store opened", undefined],
   ]);
 });

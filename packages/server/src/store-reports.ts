@@ -28,7 +28,7 @@ export class StoreReports {
     const nowMs = this.#clock.monotonicMs();
     if (this.#last?.reason === reason && nowMs - this.#last.atMs < REPEAT_MS) return;
     this.#last = { reason, atMs: nowMs };
-    if (state.isRefused) this.#log.error({ reason }, "store refused this server; trying again");
-    else this.#log.warn({ reason }, "store unreachable; trying again");
+    if (state.isRefused) this.#log.error({ reason }, "store refused this server; retrying");
+    else this.#log.warn({ reason }, "store unreachable; retrying");
   }
 }

@@ -194,7 +194,7 @@ export class TenureServer implements AsyncDisposable {
       await app
         .listen({ host: listen.host, port: listen.port, backlog: MAX_BACKLOG })
         .catch((cause: unknown) => {
-          const problem = `${listen.host}:${listen.port} cannot be had: ${(cause as Error).message}`;
+          const problem = `${listen.host}:${listen.port} cannot be opened: ${(cause as Error).message}`;
           throw new InvalidRequestError("listen", problem, { cause });
         });
       tlsFiles?.follow(app.server as Server);

@@ -11,7 +11,10 @@ export const closed = { additionalProperties: false } as const;
 const ID = { minLength: 1, maxLength: LIMITS.idLength, pattern: "^[A-Za-z0-9._:/-]+$" } as const;
 export const id = () => Type.String(ID);
 /** No bounds: whatever is outside of them is told those of the group's policy. */
-const ttlMs = () => Type.Integer({ description: "within min_ttl_ms and max_ttl_ms of the group's policy" });
+const ttlMs = () =>
+  Type.Integer({
+    description: "Duration of the lease, from min_ttl_ms to max_ttl_ms of the group's policy.",
+  });
 /** Not a union: those are told apart at run time, on the way of every answer. */
 export const orNull = <T extends TSchema>(schema: T) =>
   Type.Unsafe<Static<T> | null>({ ...schema, nullable: true });
@@ -20,7 +23,9 @@ const word = <W extends string>(options: { description?: string } = {}) =>
   Type.Unsafe<W>(Type.String(options));
 const endReason = (options?: { description?: string }) => word<EndReason | "none">(options);
 const metadata = () =>
-  Type.Record(Type.String(), Type.Unknown(), { description: `at most ${LIMITS.metadataBytes} bytes` });
+  Type.Record(Type.String(), Type.Unknown(), {
+    description: `JSON object of at most ${LIMITS.metadataBytes} bytes.`,
+  });
 
 export const GroupParams = Type.Object({ group_id: id() }, closed);
 
@@ -37,7 +42,7 @@ export const CampaignBody = Type.Object(
     ready: Type.Optional(
       Type.Boolean({
         description:
-          "false: the node still prepares. Ready candidates are preferred to it, and no leader is asked to yield to it. Default true",
+          "Whether the node can work as soon as it leads. Ready candidates are elected first, and no leader is asked to hand over to a node that is not ready. Default true.",
       }),
     ),
     wait_ms: Type.Optional(Type.Integer({ minimum: 0, maximum: LIMITS.waitMs })),
@@ -52,7 +57,7 @@ export const CampaignManyBody = Type.Object(
     campaigns: Type.Array(Type.Object({ group_id: id(), ...campaignAtOnce }, closed), {
       minItems: 1,
       maxItems: LIMITS.renewMany,
-      description: "each group once; none of them waits",
+      description: "At most one campaign per group. These campaigns do not wait.",
     }),
   },
   closed,
@@ -70,17 +75,21 @@ export const FullLease = Type.Object({ ...Lease.properties, metadata: Type.Optio
 export const CampaignReply = Type.Object({
   is_leader: Type.Boolean(),
   leader: orNull(FullLease),
-  confirmed: Type.Optional(Type.Boolean({ description: "the holder asked again and keeps its term" })),
-  retry_after_ms: Type.Optional(Type.Integer({ description: "of a lost campaign" })),
-  held_back: Type.Optional(
-    Type.String({ description: "why a group without a leader elects no one just now" }),
+  confirmed: Type.Optional(Type.Boolean({ description: "The caller already leads and keeps its term." })),
+  retry_after_ms: Type.Optional(
+    Type.Integer({ description: "After a lost campaign: how long to wait before the next one." }),
   ),
+  held_back: Type.Optional(Type.String({ description: "Why a group without a leader is held back." })),
   held_back_for_ms: Type.Optional(
-    Type.Integer({ description: "what is left of that; absent: until somebody acts" }),
+    Type.Integer({ description: "How much longer the group is held back. Absent: until an operator acts." }),
   ),
-  token: Type.Optional(Type.String({ description: "a signed mandate, where the service has a signing key" })),
-  reason: Type.Optional(endReason({ description: "of the winner: how the term before ended, as in events" })),
-  waited_ms: Type.Optional(Type.Integer({ description: "of a campaign with wait_ms that was won" })),
+  token: Type.Optional(Type.String({ description: "Signed mandate, if the service has a signing key." })),
+  reason: Type.Optional(
+    endReason({ description: "After a won campaign: how the previous term ended, as in events." }),
+  ),
+  waited_ms: Type.Optional(
+    Type.Integer({ description: "After a won campaign with wait_ms: how long it waited." }),
+  ),
   transfer_to: Type.Optional(Type.String()),
 });
 
@@ -99,7 +108,7 @@ export const RenewReply = Type.Object({
   leader: FullLease,
   token: Type.Optional(Type.String()),
   transfer_to: Type.Optional(
-    Type.String({ description: "somebody waits to take over: finish, then resign" }),
+    Type.String({ description: "The node that waits to take over. Finish the work, then resign." }),
   ),
 });
 
@@ -118,7 +127,7 @@ export const ErrorReply = Type.Object({
   message: Type.String(),
   current_leader: Type.Optional(orNull(Type.Object({ node_id: Type.String(), term: Type.Integer() }))),
   field: Type.Optional(Type.String()),
-  problem: Type.Optional(Type.String({ description: "of INVALID_REQUEST: what is wrong with the field" })),
+  problem: Type.Optional(Type.String({ description: "Of INVALID_REQUEST: what is wrong with the field." })),
   min_ttl_ms: Type.Optional(Type.Integer()),
   max_ttl_ms: Type.Optional(Type.Integer()),
 });
@@ -161,11 +170,11 @@ export const LeaderReply = Type.Object({
   term: Type.Integer(),
   held_back: Type.Optional(
     Type.Enum(["paused", "deposed", "reserved", "takeover_delay"], {
-      description: "why a group without a leader elects no one just now",
+      description: "Why a group without a leader is held back.",
     }),
   ),
   held_back_for_ms: Type.Optional(
-    Type.Integer({ description: "what is left of that; absent: until somebody acts" }),
+    Type.Integer({ description: "How much longer the group is held back. Absent: until an operator acts." }),
   ),
   age_ms: Type.Optional(Type.Integer()),
 });
@@ -183,7 +192,9 @@ export const EventShape = Type.Object({
 
 /** What resumes each of many watches, besides its group. */
 const number = () =>
-  Type.Integer({ description: "from 1 without gaps; the cursor of this event in a watch" });
+  Type.Integer({
+    description: "Number of the event in its group, from 1 without gaps; the cursor of a watch.",
+  });
 
 export const EventsReply = Type.Object({ events: Type.Array(EventShape), cursor: Type.String() });
 
@@ -217,7 +228,7 @@ export const GroupBody = Type.Object(
 
 /** Why an admin acts; it goes to the audit log. */
 const reason = () =>
-  Type.String({ minLength: 1, maxLength: LIMITS.reasonLength, description: "for the audit log" });
+  Type.String({ minLength: 1, maxLength: LIMITS.reasonLength, description: "Reason for the audit log." });
 
 export const GroupPatch = Type.Object(
   {
@@ -242,14 +253,16 @@ export const GroupShape = Type.Object({
   explicit: Type.Boolean(),
   leader: orNull(Lease),
   lease_ttl_ms: Type.Optional(
-    Type.Integer({ description: "for how long the leader asked, when it last renewed" }),
+    Type.Integer({ description: "Duration of the lease that the leader requested in its last renewal." }),
   ),
   term: Type.Integer(),
   paused: Type.Boolean(),
-  paused_for_ms: Type.Optional(Type.Integer({ description: "absent: until resumed" })),
+  paused_for_ms: Type.Optional(
+    Type.Integer({ description: "How much longer the group is paused. Absent: until resumed." }),
+  ),
   held_back: Type.Optional(
     Type.Enum(["deposed", "reserved", "takeover_delay"], {
-      description: "besides a pause: why nobody can win just now, or nobody but a successor",
+      description: "Why the group is held back, other than by a pause.",
     }),
   ),
   held_back_for_ms: Type.Optional(Type.Integer()),
@@ -278,7 +291,7 @@ export const HeartbeatBody = Type.Object(
   {
     node_id: id(),
     metadata: Type.Optional(metadata()),
-    ready: Type.Optional(Type.Boolean({ description: "absent: as the node said last" })),
+    ready: Type.Optional(Type.Boolean({ description: "Absent: the last value of this node." })),
   },
   closed,
 );
@@ -286,7 +299,7 @@ export const HeartbeatBody = Type.Object(
 export const Member = Type.Object({
   node_id: Type.String(),
   role: Type.Enum(["leader", "candidate", "observer"]),
-  ready: Type.Boolean({ description: "whether it can work as soon as it leads, as it said last" }),
+  ready: Type.Boolean({ description: "Whether the node can work as soon as it leads; its last value." }),
   last_heartbeat_ms: Type.Integer(),
   metadata: Type.Optional(metadata()),
 });
@@ -314,11 +327,9 @@ export const StepDownBody = Type.Object(
 export const TransferBody = Type.Object(
   {
     to_node_id: Type.Optional(
-      Type.String({ ...ID, description: "the successor; absent: the best ready candidate that waits" }),
+      Type.String({ ...ID, description: "The successor. Absent: the best ready candidate that waits." }),
     ),
-    allow_cold: Type.Optional(
-      Type.Boolean({ description: "hand over to a successor that is not ready, too" }),
-    ),
+    allow_cold: Type.Optional(Type.Boolean({ description: "Allow a successor that is not ready." })),
     timeout_ms: Type.Optional(Type.Integer({ minimum: 1, maximum: LIMITS.transferMs })),
     reason: Type.Optional(reason()),
   },
@@ -340,13 +351,17 @@ export const ResumeBody = Type.Object({ reason: Type.Optional(reason()) }, close
 export const HealthReply = Type.Object({ ok: Type.Boolean() });
 
 export const KeysReply = Type.Object({
-  keys: Type.Array(Type.Unknown(), { description: "JWKs, by which a token can be verified" }),
+  keys: Type.Array(Type.Unknown(), { description: "Public keys (JWK) that verify signed mandates." }),
 });
 
 export const WhoamiReply = Type.Object({
   name: Type.String(),
   role: Type.Enum(["admin", "node", "observer"]),
-  groups: orNull(Type.Array(Type.String(), { description: "patterns of groups that it may see; null: all" })),
+  groups: orNull(
+    Type.Array(Type.String(), {
+      description: "Patterns of the groups that the caller may see; null: all groups.",
+    }),
+  ),
 });
 
 export const NumberedEvent = Type.Object({ ...EventShape.properties, number: number() });

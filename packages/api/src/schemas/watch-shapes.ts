@@ -6,7 +6,7 @@ import { closed, id } from "./shapes.js";
 /** How often a stream says something, also where nothing happens. Proxies close what is silent for longer. */
 export const KEEP_ALIVE_MS = { min: 500, max: 15_000 } as const;
 
-const keepAlive = `a stream sends a comment at least this often, ${KEEP_ALIVE_MS.min} to ${KEEP_ALIVE_MS.max}, by default ${KEEP_ALIVE_MS.max}`;
+const keepAlive = `Longest time without a message on a stream, in milliseconds: the server sends a comment then. ${KEEP_ALIVE_MS.min} to ${KEEP_ALIVE_MS.max}, default ${KEEP_ALIVE_MS.max}.`;
 
 export const WatchQuery = Type.Object(
   {
@@ -24,13 +24,16 @@ export const WatchManyBody = Type.Object(
         {
           group_id: id(),
           cursor: Type.Optional(
-            Type.Integer({ minimum: 0, description: "number of the last event seen of this group" }),
+            Type.Integer({
+              minimum: 0,
+              description: "Number of the last event of this group that the caller has seen.",
+            }),
           ),
         },
         closed,
       ),
       // As many groups as a request of renewals.
-      { minItems: 1, maxItems: LIMITS.renewMany, description: "each group once" },
+      { minItems: 1, maxItems: LIMITS.renewMany, description: "At most one watch per group." },
     ),
     keep_alive_ms: Type.Optional(
       Type.Integer({ minimum: KEEP_ALIVE_MS.min, maximum: KEEP_ALIVE_MS.max, description: keepAlive }),

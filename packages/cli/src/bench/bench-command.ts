@@ -36,12 +36,12 @@ export function benchCommand(shell: Shell): Command {
     "bench",
     "Measure failover and throughput of your own server or store",
   )
-    .option("--groups <n>", "led at once, up to 500", parseWhole, 50)
-    .addOption(durationOption("--duration <duration>", "of the renewals, up to 60s", "5s"))
+    .option("--groups <n>", "number of groups led at the same time, up to 500", parseWhole, 50)
+    .addOption(durationOption("--duration <duration>", "how long to send renewals, up to 60s", "5s"))
     .option("--rate <n>", "renewals per second, up to 5000", parseWhole, 500)
-    .option("--rounds <n>", "handovers and deaths of a leader, up to 50", parseWhole, 5)
-    .addOption(durationOption("--ttl <duration>", "of the leaders that die", "1s"))
-    .option("--prefix <text>", "below which its groups are made and deleted", "tenure-bench")
+    .option("--rounds <n>", "number of resignations and of crashes to measure, up to 50", parseWhole, 5)
+    .addOption(durationOption("--ttl <duration>", "ttl of the leaders that crash", "1s"))
+    .option("--prefix <text>", "prefix of the groups that the benchmark creates and deletes", "tenure-bench")
     .action((flags: BenchFlags) => {
       for (const [name, { least, most }] of Object.entries(BOUNDS)) {
         checkInteger(flags[name as keyof typeof BOUNDS], `--${name}`, least, most);
@@ -94,14 +94,14 @@ function report(shell: Shell, flags: BenchFlags, throughput: Throughput, failove
   const { electionsMs, failures } = throughput;
   const rows = [
     ["elections", `${flags.groups} in ${tellDuration(electionsMs)}`, ""],
-    ["renewals", `${perSecond.toFixed(0)}/s of ${flags.rate}/s asked for`, spread(throughput.latenciesMs)],
-    ["handover", "a leader resigns, the next one leads", spread(failover.handoversMs)],
+    ["renewals", `${perSecond.toFixed(0)}/s of ${flags.rate}/s requested`, spread(throughput.latenciesMs)],
+    ["handover", "from a resignation to the next leader", spread(failover.handoversMs)],
     [
       "failover",
-      `a leader dies with a ttl of ${tellDuration(flags.ttl)}, the next one leads`,
+      `from a crash with a ttl of ${tellDuration(flags.ttl)} to the next leader`,
       spread(failover.deathsMs),
     ],
-    ...(failures === 0 ? [] : [["failed", `${failures} renewals were refused or not answered`, ""]]),
+    ...(failures === 0 ? [] : [["failed", `${failures} renewals were refused or timed out`, ""]]),
   ];
   shell.say(
     {

@@ -30,7 +30,7 @@ export class BenchGroups {
     for await (const { groupId, leader } of allGroups(elector, `${prefix}/`, signal)) {
       if (leader === null) continue;
       throw new ConflictError(
-        `${leader.nodeId} leads ${groupId}, below the prefix of the bench: wait until another bench is over, or take another --prefix`,
+        `${leader.nodeId} leads ${groupId}, a group of the benchmark; wait until the other benchmark has finished, or use another --prefix`,
       );
     }
     const groups = new BenchGroups(elector, prefix, count);

@@ -89,6 +89,6 @@ it("does not touch groups that somebody leads below its prefix", async () => {
   await command(["campaign", "mine/0", "--node-id", "a", "--ttl", "60s", ...where.server]);
   const refused = await command(["bench", ...SMALL, "--prefix", "mine", ...where.server]);
   expect(refused).toMatchObject({ code: 1, stdout: "" });
-  expect(refused.stderr).toContain("a leads mine/0, below the prefix of the bench");
+  expect(refused.stderr).toContain("a leads mine/0, a group of the benchmark");
   expect((await command(["leader", "mine/0", ...where.server])).stdout).toBe("a leads mine/0 in term 1\n");
 });

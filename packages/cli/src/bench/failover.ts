@@ -73,7 +73,7 @@ class Rounds {
     const { nodeId, instanceId, term } = this.#current();
     const sentMs = clock.monotonicMs();
     const renewed = await elector.renew({ groupId, nodeId, instanceId, term, ttlMs }, { signal });
-    if (renewed.kind === "not-leader") throw new Error(`the bench lost its own group ${groupId}`);
+    if (renewed.kind === "not-leader") throw new Error(`the benchmark lost its own group ${groupId}`);
     await this.#campaign(WAIT_MS);
     return clock.monotonicMs() - sentMs;
   }
@@ -92,13 +92,13 @@ class Rounds {
     const instanceId = randomUUID();
     const request = { groupId, nodeId, instanceId, ttlMs, ...(waitMs === 0 ? {} : { waitMs }) };
     const result = await elector.campaign(request, { signal });
-    if (result.kind === "lost") throw new Error(`nobody could win ${groupId} within ${waitMs} ms`);
+    if (result.kind === "lost") throw new Error(`no candidate won ${groupId} within ${waitMs} ms`);
     this.#leader = { nodeId, instanceId, term: result.leader.term };
     return result.leader;
   }
 
   #current(): { readonly nodeId: string; readonly instanceId: string; readonly term: number } {
-    if (this.#leader === null) throw new Error("nobody has begun");
+    if (this.#leader === null) throw new Error("the first campaign has not been sent");
     return this.#leader;
   }
 }

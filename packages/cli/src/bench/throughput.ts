@@ -40,7 +40,7 @@ export async function measureThroughput(options: ThroughputOptions): Promise<Thr
       { groupId, nodeId: NODE_ID, instanceId, ttlMs: TTL_MS },
       { signal },
     );
-    if (result.kind === "lost") throw new Error(`the bench lost its own group ${groupId}`);
+    if (result.kind === "lost") throw new Error(`the benchmark lost its own group ${groupId}`);
     led.push({ groupId, term: result.leader.term, isBusy: false });
   });
   const electionsMs = clock.monotonicMs() - startedMs;

@@ -30,21 +30,21 @@ interface CampaignFlags extends ConnectionFlags, OutputFlags {
 /** Why a vacant group elects nobody just now. */
 const HELD_BACK: Readonly<Record<string, string>> = {
   paused: "the group is paused",
-  takeover_delay: "the group rests after its leader's lease ran out",
-  banned: "this node may not win for a while",
-  reserved: "another node is to take over",
-  deposed: "the leader was told to step down, and its lease still runs",
+  takeover_delay: "the takeover delay after an expired lease is running",
+  banned: "this node is banned after a step-down",
+  reserved: "the group is reserved for another node",
+  deposed: "the leader was asked to step down and its lease has not expired",
 };
 
 export function campaignCommand(shell: Shell): Command {
-  const command = electorCommand(shell, "campaign", "Try to lead a group; exit code 3 if another leads")
+  const command = electorCommand(shell, "campaign", "Campaign for a group; exit code 3 if another node leads")
     .argument("<group>")
-    .option("--node-id <id>", "who campaigns", defaultNodeId())
-    .addOption(durationOption("--ttl <duration>", "how long the lease lasts unless renewed", "15s"))
-    .addOption(durationOption("--wait <duration>", "wait so long for the leadership, up to 60s", "0s"))
-    .option("--instance <id>", "of this start of the node (default: drawn afresh)")
-    .option("--priority <n>", "where the group's strategy is priority", parseWhole)
-    .option("--metadata <json>", "an object that others are shown with the leader")
+    .option("--node-id <id>", "id of the node that campaigns", defaultNodeId())
+    .addOption(durationOption("--ttl <duration>", "duration of the lease", "15s"))
+    .addOption(durationOption("--wait <duration>", "how long to wait for the leadership, up to 60s", "0s"))
+    .option("--instance <id>", "instance id of this start of the node (default: a new UUID)")
+    .option("--priority <n>", "priority of this node; used if the group's strategy is priority", parseWhole)
+    .option("--metadata <json>", "JSON object that is shown with the leader")
     .action((groupId: string, flags: CampaignFlags) =>
       shell.connected(flags, ({ elector }) => campaign(shell, elector, groupId, flags)),
     );
@@ -93,7 +93,7 @@ async function campaign(
       `until ${tellTime(shell.clock.wallMs() + leadForMs)} on this machine's clock`,
     shell.paint(
       "dim",
-      `keep it: tenure renew ${groupId} --node-id ${nodeId} --term ${leader.term} --ttl ${ttlMs}ms`,
+      `renew it with: tenure renew ${groupId} --node-id ${nodeId} --term ${leader.term} --ttl ${ttlMs}ms`,
     ),
   );
   return EXIT.done;
@@ -106,7 +106,7 @@ function lost(
 ): ExitCode {
   const why =
     leader === null
-      ? `nobody leads ${groupId}, and nobody can win just now: ${HELD_BACK[heldBack ?? ""] ?? "it is held back"}`
+      ? `${groupId} has no leader and elects none now: ${HELD_BACK[heldBack ?? ""] ?? "the group is held back"}`
       : `${leader.nodeId} leads ${groupId} in term ${leader.term}`;
   shell.say(
     {
@@ -115,7 +115,7 @@ function lost(
       retry_after_ms: retryAfterMs,
       ...(heldBack === undefined ? {} : { held_back: heldBack }),
     },
-    `${why}; ask again in ${tellDuration(retryAfterMs)}`,
+    `${why}; retry in ${tellDuration(retryAfterMs)}`,
   );
   return EXIT.notLeader;
 }

@@ -44,7 +44,7 @@ describe.each(["server", "store"] as const)("over a %s", (kind) => {
     expect(won.stdout).toContain("tenure renew c --node-id a --term 1 --ttl 50000ms");
     const lost = await tenure("campaign", "c", "--node-id", "b");
     expect(lost.code).toBe(3);
-    expect(lost.stdout).toMatch(/^a leads c in term 1; ask again in /);
+    expect(lost.stdout).toMatch(/^a leads c in term 1; retry in /);
     const asJson = await tenure("campaign", "c", "--node-id", "b", "--json");
     expect(asJson.code).toBe(3);
     expect(JSON.parse(asJson.stdout)).toMatchObject({ is_leader: false, leader: { node_id: "a", term: 1 } });
@@ -69,7 +69,7 @@ describe.each(["server", "store"] as const)("over a %s", (kind) => {
   it("leader tells who leads, and ends with 3 where nobody does", async () => {
     expect(await tenure("leader", "l")).toMatchObject({
       code: 3,
-      stdout: "nobody leads l; nobody ever has\n",
+      stdout: "l has no leader; it never had one\n",
     });
     await win("l", "a", "--metadata", '{"zone":"x"}');
     expect(await tenure("leader", "l")).toMatchObject({ code: 0, stdout: "a leads l in term 1\n" });
@@ -88,7 +88,7 @@ describe.each(["server", "store"] as const)("over a %s", (kind) => {
     expect((await tenure("renew", "r", "--node-id", "a", "--term", "7")).stdout).toContain("stop its work");
     expect(await tenure("resign", ...claim)).toMatchObject({
       code: 0,
-      stdout: "a leads r no more; term 1 is over\n",
+      stdout: "a no longer leads r; term 1 ended\n",
     });
     const late = await tenure("renew", ...claim, "--json");
     expect(late.code).toBe(3);
@@ -142,13 +142,15 @@ describe.each(["server", "store"] as const)("over a %s", (kind) => {
     expect((await tenure("step-down", "s", "--force", "--ban", "1m", "--by", "operator")).code).toBe(0);
     const banned = await tenure("campaign", "s", "--node-id", "a");
     expect(banned).toMatchObject({ code: 3 });
-    expect(banned.stdout).toContain("nobody can win just now: this node may not win for a while");
+    expect(banned.stdout).toContain(
+      "s has no leader and elects none now: this node is banned after a step-down",
+    );
     expect((await win("s", "b")).leader.term).toBe(2);
   });
 
   it("pause lets nobody win until resume", async () => {
     await tenure("groups", "create", "p");
-    expect((await tenure("pause", "p", "--for", "1m")).stdout).toBe("nobody can win p for 1 min\n");
+    expect((await tenure("pause", "p", "--for", "1m")).stdout).toBe("p is paused; no new leader for 1 min\n");
     expect((await tenure("campaign", "p", "--node-id", "a")).stdout).toContain("the group is paused");
     expect((await tenure("groups", "list", "--prefix", "p")).stdout).toContain("(paused)");
     expect((await tenure("resume", "p")).code).toBe(0);
@@ -159,7 +161,7 @@ describe.each(["server", "store"] as const)("over a %s", (kind) => {
     await win("t", "a");
     const failed = await tenure("transfer", "t", "b", "--timeout", "200ms");
     expect(failed).toMatchObject({ code: 1, stdout: "" });
-    expect(failed.stderr).toMatch(/^tenure: [^\n]+; look at the group with tenure groups show[^\n]+\n$/);
+    expect(failed.stderr).toMatch(/^tenure: [^\n]+; check the group with tenure groups show[^\n]+\n$/);
     expect((await tenure("leader", "t")).stdout).toContain("a leads t in term 1");
   });
 
@@ -170,12 +172,12 @@ describe.each(["server", "store"] as const)("over a %s", (kind) => {
     const history = (await tenure("history", "h")).stdout.trimEnd().split("\n");
     expect(history.map((line) => line.slice(22))).toEqual([
       "a leads, term 1",
-      "a leads no more, term 1: it resigned",
+      "a no longer leads, term 1: resigned",
       "b leads, term 2",
     ]);
     const why = (await tenure("why", "h")).stdout;
     expect(why).toMatch(
-      /^b leads h in term 2 since .*\nb won .* after a had gone\.\na led in term 1 .*it resigned\.\n/,
+      /^b leads h in term 2 since .*\nb won .* after a stopped leading\.\na led in term 1 .*it resigned\.\n/,
     );
     const watched = await tenure("watch", "h", "--cursor", "1", "--count", "2", "--json");
     const events = watched.stdout
@@ -209,7 +211,7 @@ describe.each(["server", "store"] as const)("over a %s", (kind) => {
       [["campaign", "g", "--node-id", "no id"], "--node-id must be"],
       [
         ["campaign", "limits", "--ttl", "10ms"],
-        "--ttl is outside of what the policy of this group admits: 500 ms to 1 min",
+        "--ttl is outside the policy of this group; allowed are 500 ms to 1 min",
       ],
       [["campaign", "g", "--wait", "2m"], "--wait must be a whole number from 0 to 60000"],
       [["campaign", "g", "--metadata", "nonsense"], "--metadata must be a JSON object"],
@@ -297,7 +299,7 @@ describe("over a server, with others beside it", () => {
     user.abort(new Error("interrupted"));
     expect(await waiting).toMatchObject({ code: 1, stderr: "tenure: interrupted\n" });
     await tenure("resign", "i", "--node-id", "a", "--term", "1");
-    expect((await tenure("leader", "i")).stdout).toBe("nobody leads i; its last term was 1\n");
+    expect((await tenure("leader", "i")).stdout).toBe("i has no leader; its last term was 1\n");
   });
 
   it("a watch of all groups goes on until the user has had enough", async () => {

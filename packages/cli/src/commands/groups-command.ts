@@ -57,7 +57,7 @@ export async function* allGroups(
 
 function listCommand(shell: Shell): Command {
   const command = electorCommand(shell, "list", "List groups")
-    .option("--prefix <text>", "only those whose id begins so")
+    .option("--prefix <text>", "list only groups whose id starts with this prefix")
     .action(({ prefix, ...flags }: Flags & { prefix?: string }) =>
       shell.connected(flags, async ({ elector }) => {
         const groups: Group[] = [];
@@ -102,8 +102,8 @@ function createCommand(shell: Shell): Command {
 
 function updateCommand(shell: Shell): Command {
   const command = policyOptions(electorCommand(shell, "update", "Change the policy of a group"))
-    .option("--no-preempt", "a waiting node does not ask the leader to hand over")
-    .option("--allow-any", "let every node campaign again")
+    .option("--no-preempt", "never ask the leader to hand over to a node of higher priority")
+    .option("--allow-any", "let every node campaign")
     .argument("<group>")
     .action((groupId: string, flags: GroupFlags) =>
       shell.connected(flags, async ({ elector }) => {
@@ -119,14 +119,14 @@ function updateCommand(shell: Shell): Command {
 }
 
 function deleteCommand(shell: Shell): Command {
-  const command = electorCommand(shell, "delete", "Delete a group; its term survives")
+  const command = electorCommand(shell, "delete", "Delete a group; its last term is kept")
     .argument("<group>")
-    .option("--force", "also while it is led")
-    .option("--by <name>", "who asks, as the event will say", defaultOperator())
+    .option("--force", "delete the group even while it has a leader")
+    .option("--by <name>", "operator named in the event", defaultOperator())
     .action((groupId: string, { force, by, ...flags }: Flags & { force?: true; by: string }) =>
       shell.connected(flags, async ({ elector }) => {
         await elector.deleteGroup({ groupId, by, force }, { signal: shell.signal });
-        shell.say({ ok: true }, `${groupId} is deleted`);
+        shell.say({ ok: true }, `${groupId} deleted`);
         return EXIT.done;
       }),
     );
@@ -135,15 +135,21 @@ function deleteCommand(shell: Shell): Command {
 
 function policyOptions(command: Command): Command {
   return command
-    .option("--min-ttl <duration>", "the shortest lease that is granted", parseDuration)
-    .option("--max-ttl <duration>", "the longest", parseDuration)
-    .option("--takeover-delay <duration>", "rest after a lease has run out", parseDuration)
-    .addOption(new Option("--strategy <name>", "who of the waiting wins").choices(["first", "priority"]))
-    .option("--preempt", "a waiting node of higher priority asks the leader to hand over")
-    .option("--retry-initial <duration>", "how clients space their attempts, at first", parseDuration)
-    .option("--retry-max <duration>", "and at most", parseDuration)
-    .option("--retry-jitter <share>", "of it drawn at random, 0 to 1", parseShare)
-    .option("--allow <nodes>", "only these nodes may campaign, by comma", (text: string) => text.split(","));
+    .option("--min-ttl <duration>", "shortest ttl that a lease may have", parseDuration)
+    .option("--max-ttl <duration>", "longest ttl that a lease may have", parseDuration)
+    .option(
+      "--takeover-delay <duration>",
+      "wait this long after a lease expires before electing a new leader",
+      parseDuration,
+    )
+    .addOption(new Option("--strategy <name>", "which waiting candidate wins").choices(["first", "priority"]))
+    .option("--preempt", "ask the leader to hand over to a waiting node of higher priority")
+    .option("--retry-initial <duration>", "first retry delay of clients", parseDuration)
+    .option("--retry-max <duration>", "longest retry delay of clients", parseDuration)
+    .option("--retry-jitter <share>", "random share of the retry delay, 0 to 1", parseShare)
+    .option("--allow <nodes>", "comma-separated ids of the only nodes that may campaign", (text: string) =>
+      text.split(","),
+    );
 }
 
 /** What was not said is left as it is. */
@@ -185,9 +191,9 @@ function stateOf({ leader, pausedForMs, heldBack }: Group): string {
 }
 
 const HOLDS: Readonly<Record<GroupHold["by"], string>> = {
-  deposed: "the leader was told to step down, and its lease still runs",
-  reserved: "only a successor that was named can win",
-  takeover_delay: "it rests after a lease has run out",
+  deposed: "the leader was asked to step down and its lease has not expired",
+  reserved: "only the successor of a transfer can win",
+  takeover_delay: "the takeover delay after an expired lease is running",
 };
 
 function tellHold(heldBack: GroupHold | null): string {
@@ -204,7 +210,7 @@ function tellGroup(shell: Shell, group: Group): void {
         : `for ${tellDuration(group.pausedForMs)}`;
   const rows = [
     ["group", group.groupId],
-    ["leader", group.leader === null ? "nobody" : `${group.leader.nodeId}, term ${group.leader.term}`],
+    ["leader", group.leader === null ? "none" : `${group.leader.nodeId}, term ${group.leader.term}`],
     ["last term", String(group.term)],
     ["created", group.explicit ? "by an operator" : "by its first campaign"],
     ["paused", pause],

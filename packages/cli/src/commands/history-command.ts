@@ -19,7 +19,7 @@ export function historyCommand(shell: Shell): Command {
         const events = await elector.history(groupId, { signal: shell.signal });
         const lines =
           events.length === 0
-            ? [`nothing has happened in ${groupId} yet`]
+            ? [`${groupId} has no changes yet`]
             : events.map((event) => `${tellTime(event.tsMs)}  ${tellChange(event)}`);
         shell.say({ events: events.map((event) => historyShape(groupId, event)) }, ...lines);
         return EXIT.done;

@@ -11,9 +11,9 @@ interface LeaderFlags extends ConnectionFlags, OutputFlags {
 }
 
 export function leaderCommand(shell: Shell): Command {
-  const command = electorCommand(shell, "leader", "Say who leads a group; exit code 3 if nobody does")
+  const command = electorCommand(shell, "leader", "Show the leader of a group; exit code 3 if there is none")
     .argument("<group>")
-    .option("--local", "from the server's memory, perhaps a little old, also while the store is gone")
+    .option("--local", "read the server's cache: may be stale, works while the store is down")
     .action((groupId: string, flags: LeaderFlags) =>
       shell.connected(flags, async ({ elector }) => {
         const consistency = flags.local === true ? "local" : "linearizable";
@@ -21,7 +21,7 @@ export function leaderCommand(shell: Shell): Command {
         const age = flags.local === true ? `, as of ${tellDuration(ageMs)} ago` : "";
         const line =
           leader === null
-            ? `nobody leads ${groupId}; ${term === 0 ? "nobody ever has" : `its last term was ${term}`}`
+            ? `${groupId} has no leader; ${term === 0 ? "it never had one" : `its last term was ${term}`}`
             : `${leader.nodeId} leads ${groupId} in term ${leader.term}${age}`;
         shell.say(
           {

@@ -8,11 +8,7 @@ import type { OutputFlags, Shell } from "../frame/shell.js";
 import { table } from "../frame/table.js";
 
 export function membersCommand(shell: Shell): Command {
-  const command = electorCommand(
-    shell,
-    "members",
-    "List who has given a sign of life in the last half minute",
-  )
+  const command = electorCommand(shell, "members", "List the nodes seen in the last 30 seconds")
     .argument("<group>")
     .action((groupId: string, flags: ConnectionFlags & OutputFlags) =>
       shell.connected(flags, async ({ elector }) => {
@@ -27,8 +23,8 @@ export function membersCommand(shell: Shell): Command {
         ]);
         const lines =
           rows.length === 0
-            ? [`nobody in ${groupId} has given a sign of life lately`]
-            : table([["NODE", "ROLE", "READY", "LAST SIGN", "METADATA"], ...rows]);
+            ? [`no node of ${groupId} was seen in the last 30 seconds`]
+            : table([["NODE", "ROLE", "READY", "LAST SEEN", "METADATA"], ...rows]);
         shell.say({ members: members.map(memberShape) }, ...lines);
         return EXIT.done;
       }),

@@ -25,23 +25,23 @@ interface TransferFlags extends ActFlags {
 
 const BY = [
   "--by <name>",
-  "who asks, as the event will say; over a server, who the credentials name",
+  "operator named in the event; a server takes the name from the credentials instead",
 ] as const;
 
-const REASON = ["--reason <text>", "why, for the audit log of the server; a store alone keeps none"] as const;
+const REASON = ["--reason <text>", "reason, for the audit log of the server; ignored with --store"] as const;
 
 export function stepDownCommand(shell: Shell): Command {
-  const command = electorCommand(shell, "step-down", "Make the leader of a group go")
+  const command = electorCommand(shell, "step-down", "Ask the leader of a group to step down")
     .argument("<group>")
-    .option("--ban <duration>", "keep it from winning again for so long", parseDuration)
-    .option("--force", "free the group at once, without waiting for the lease to end")
+    .option("--ban <duration>", "keep the leader from winning again for this time", parseDuration)
+    .option("--force", "free the group at once, without waiting for the lease to expire")
     .option(...REASON)
     .option(...BY, defaultOperator())
     .action((groupId: string, { ban: banMs, force, by, reason, ...flags }: StepDownFlags) =>
       shell.connected(flags, async ({ elector }) => {
         await elector.stepDown({ groupId, by, banMs, force, reason }, { signal: shell.signal });
-        const when = force === true ? "is free" : "is free when the leader resigns or its lease is over";
-        shell.say({ ok: true }, `the leader of ${groupId} was told to step down; the group ${when}`);
+        const when = force === true ? "is free" : "is free when the leader resigns or its lease expires";
+        shell.say({ ok: true }, `the leader of ${groupId} was asked to step down; the group ${when}`);
         return EXIT.done;
       }),
     );
@@ -53,11 +53,15 @@ export function stepDownCommand(shell: Shell): Command {
 }
 
 export function transferCommand(shell: Shell): Command {
-  const command = electorCommand(shell, "transfer", "Hand the leadership to a node that waits for it")
+  const command = electorCommand(shell, "transfer", "Transfer the leadership to a waiting node")
     .argument("<group>")
-    .argument("[node]", "the successor (default: the best ready candidate that waits)")
-    .option("--timeout <duration>", "how long the leader may take to yield (default 10s)", parseDuration)
-    .option("--allow-cold", "hand over to a node that is still preparing, too")
+    .argument("[node]", "the successor (default: the best ready candidate)")
+    .option(
+      "--timeout <duration>",
+      "how long to wait for the leader to hand over (default 10s)",
+      parseDuration,
+    )
+    .option("--allow-cold", "allow a successor that is not ready")
     .option(...REASON)
     .option(...BY, defaultOperator())
     .action(
@@ -86,15 +90,15 @@ export function transferCommand(shell: Shell): Command {
 }
 
 export function pauseCommand(shell: Shell): Command {
-  const command = electorCommand(shell, "pause", "Let no one win a group; its leader may go on")
+  const command = electorCommand(shell, "pause", "Pause elections of a group; its leader may stay")
     .argument("<group>")
-    .option("--for <duration>", "until it is over by itself (default: until resumed)", parseDuration)
+    .option("--for <duration>", "end the pause after this time (default: until resumed)", parseDuration)
     .option(...REASON)
     .action((groupId: string, { for: forMs, reason, ...flags }: ActFlags & { for?: number }) =>
       shell.connected(flags, async ({ elector }) => {
         await elector.pause({ groupId, forMs, reason }, { signal: shell.signal });
-        const until = forMs === undefined ? "until tenure resume" : `for ${tellDuration(forMs)}`;
-        shell.say({ ok: true }, `nobody can win ${groupId} ${until}`);
+        const until = forMs === undefined ? `until tenure resume ${groupId}` : `for ${tellDuration(forMs)}`;
+        shell.say({ ok: true }, `${groupId} is paused; no new leader ${until}`);
         return EXIT.done;
       }),
     );
@@ -102,13 +106,13 @@ export function pauseCommand(shell: Shell): Command {
 }
 
 export function resumeCommand(shell: Shell): Command {
-  const command = electorCommand(shell, "resume", "End the pause of a group")
+  const command = electorCommand(shell, "resume", "Resume elections of a group")
     .argument("<group>")
     .option(...REASON)
     .action((groupId: string, { reason, ...flags }: ActFlags) =>
       shell.connected(flags, async ({ elector }) => {
         await elector.resume({ groupId, reason }, { signal: shell.signal });
-        shell.say({ ok: true }, `${groupId} elects again`);
+        shell.say({ ok: true }, `${groupId} resumed`);
         return EXIT.done;
       }),
     );

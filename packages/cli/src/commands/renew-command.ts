@@ -16,8 +16,8 @@ interface ClaimFlags extends ConnectionFlags, OutputFlags {
 }
 
 export function renewCommand(shell: Shell): Command {
-  const command = claimCommand(shell, "renew", "Keep the lease of a term; exit code 3 if it is over")
-    .addOption(durationOption("--ttl <duration>", "how long the lease lasts from now on", "15s"))
+  const command = claimCommand(shell, "renew", "Renew the lease of a term; exit code 3 if the term has ended")
+    .addOption(durationOption("--ttl <duration>", "new duration of the lease, from now", "15s"))
     .action((groupId: string, flags: ClaimFlags & { ttl: number }) =>
       shell.connected(flags, async ({ elector }) => {
         const { nodeId, term, instance: instanceId, ttl: ttlMs } = flags;
@@ -30,7 +30,7 @@ export function renewCommand(shell: Shell): Command {
         const leadForMs = Math.max(0, Math.floor(led.leftMs()));
         const { leader, transferTo, mandate } = result;
         const hint =
-          transferTo === undefined ? "" : `; ${transferTo} waits to take over: finish, then resign`;
+          transferTo === undefined ? "" : `; ${transferTo} waits to take over: finish the work, then resign`;
         shell.say(
           {
             ok: true,
@@ -48,16 +48,19 @@ export function renewCommand(shell: Shell): Command {
 }
 
 export function resignCommand(shell: Shell): Command {
-  const command = claimCommand(shell, "resign", "Give a term back; exit code 3 if it was not held").action(
-    (groupId: string, flags: ClaimFlags) =>
-      shell.connected(flags, async ({ elector }) => {
-        const { nodeId, term, instance: instanceId } = flags;
-        const { signal } = shell;
-        const result = await elector.resign({ groupId, nodeId, term, instanceId }, { signal });
-        if (result.kind === "not-leader") return notLeader(shell, groupId, flags, result);
-        shell.say({ ok: true }, `${nodeId} leads ${groupId} no more; term ${term} is over`);
-        return EXIT.done;
-      }),
+  const command = claimCommand(
+    shell,
+    "resign",
+    "Resign from a term; exit code 3 if the node does not hold it",
+  ).action((groupId: string, flags: ClaimFlags) =>
+    shell.connected(flags, async ({ elector }) => {
+      const { nodeId, term, instance: instanceId } = flags;
+      const { signal } = shell;
+      const result = await elector.resign({ groupId, nodeId, term, instanceId }, { signal });
+      if (result.kind === "not-leader") return notLeader(shell, groupId, flags, result);
+      shell.say({ ok: true }, `${nodeId} no longer leads ${groupId}; term ${term} ended`);
+      return EXIT.done;
+    }),
   );
   return withExamples(command, "tenure resign billing --node-id worker-1 --term 3");
 }
@@ -65,9 +68,9 @@ export function resignCommand(shell: Shell): Command {
 function claimCommand(shell: Shell, name: string, description: string): Command {
   return electorCommand(shell, name, description)
     .argument("<group>")
-    .option("--node-id <id>", "whose term it is", defaultNodeId())
-    .requiredOption("--term <n>", "the term that was won", parseWhole)
-    .option("--instance <id>", "the instance that won it, as campaign has printed it");
+    .option("--node-id <id>", "id of the node that won the term", defaultNodeId())
+    .requiredOption("--term <n>", "term that the node won", parseWhole)
+    .option("--instance <id>", "instance id that campaign printed");
 }
 
 function notLeader(
@@ -77,7 +80,9 @@ function notLeader(
   { currentLeader }: NotLeader,
 ): ExitCode {
   const now =
-    currentLeader === null ? "nobody leads" : `${currentLeader.nodeId} leads, term ${currentLeader.term}`;
+    currentLeader === null
+      ? "the group has no leader"
+      : `${currentLeader.nodeId} leads, term ${currentLeader.term}`;
   shell.say(
     {
       ok: false,
@@ -85,7 +90,7 @@ function notLeader(
       current_leader:
         currentLeader === null ? null : { node_id: currentLeader.nodeId, term: currentLeader.term },
     },
-    `${nodeId} does not hold term ${term} of ${groupId}: ${now}; stop its work, then campaign anew`,
+    `${nodeId} does not hold term ${term} of ${groupId}: ${now}; stop its work, then campaign again`,
   );
   return EXIT.notLeader;
 }

@@ -3,10 +3,10 @@ import { tellTime } from "../frame/duration.js";
 
 /** How a term ended, as the end of a sentence. */
 export const ENDINGS: Readonly<Record<EndReason, string>> = {
-  expired: "its lease ran out",
-  resigned: "it resigned",
-  deposed: "it was told to step down",
-  transferred: "it handed over",
+  expired: "lease expired",
+  resigned: "resigned",
+  deposed: "stepped down",
+  transferred: "handed over",
 };
 
 type Event = Omit<WatchEvent, "cursor" | "groupId">;
@@ -20,7 +20,7 @@ export function tellChange({ type, term, leaderNodeId, previousLeaderNodeId, rea
   const asked = by === undefined ? "" : ` (by ${by})`;
   const missed = type === "RESYNC" ? "events were missed; now " : "";
   if (leaderNodeId !== null) return `${missed}${leaderNodeId} leads, term ${term}${asked}`;
-  if (reason === "none") return `${missed}nobody has led yet`;
-  const who = previousLeaderNodeId === null ? "nobody leads" : `${previousLeaderNodeId} leads no more`;
+  if (reason === "none") return `${missed}no leader yet`;
+  const who = previousLeaderNodeId === null ? "no leader" : `${previousLeaderNodeId} no longer leads`;
   return `${missed}${who}, term ${term}: ${ENDINGS[reason]}${asked}`;
 }

@@ -47,13 +47,13 @@ it("a watch that breaks off is taken up again after the last event, which is not
     clock: { ...systemClock, after: (_, callback) => systemClock.after(0, callback) },
   });
   expect(await watchEvents(shell, breakingElector(elector), "g", { cursor: 0, count: 6 })).toBe(0);
-  expect(stdout.match(/[abc] leads,|[abc] leads no more/g)).toEqual([
+  expect(stdout.match(/[abc] leads,|[abc] no longer leads/g)).toEqual([
     "a leads,",
-    "a leads no more",
+    "a no longer leads",
     "b leads,",
-    "b leads no more",
+    "b no longer leads",
     "c leads,",
-    "c leads no more",
+    "c no longer leads",
   ]);
-  expect(stderr.match(/the store is gone; watching again from where it broke off\n/g)).toHaveLength(5);
+  expect(stderr.match(/the store is gone; retrying from the last event\n/g)).toHaveLength(5);
 });

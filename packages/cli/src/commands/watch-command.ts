@@ -16,10 +16,10 @@ interface WatchFlags extends ConnectionFlags, OutputFlags {
 const AGAIN_MS = 500;
 
 export function watchCommand(shell: Shell): Command {
-  const command = electorCommand(shell, "watch", "Show changes of leadership as they happen")
-    .argument("[group]", "without one: every group")
-    .option("--cursor <n>", "go on after this event, as --json has printed it", parseWhole)
-    .option("--count <n>", "end after so many events", parseWhole)
+  const command = electorCommand(shell, "watch", "Watch changes of leaders")
+    .argument("[group]", "group to watch (default: all groups)")
+    .option("--cursor <n>", "start after this event; a cursor that --json printed", parseWhole)
+    .option("--count <n>", "exit after this number of events", parseWhole)
     .action((groupId: string | undefined, flags: WatchFlags) =>
       shell.connected(flags, ({ elector }) => watchEvents(shell, elector, groupId, flags)),
     );
@@ -55,7 +55,7 @@ export async function watchEvents(
     } catch (error) {
       if (signal.aborted) break;
       if (!(error instanceof BackendUnavailableError)) throw error;
-      shell.remark(`${error.message}; watching again from where it broke off`);
+      shell.remark(`${error.message}; retrying from the last event`);
       await sleep(shell.clock, AGAIN_MS, signal).catch(() => {});
     }
   }

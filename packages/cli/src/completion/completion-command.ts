@@ -9,7 +9,7 @@ import { zshScript } from "./zsh.js";
 const SCRIPTS = { bash: bashScript, zsh: zshScript, fish: fishScript };
 
 export function completionCommand(shell: Shell, whole: () => Command): Command {
-  const command = newCommand(shell, "completion", "Print what makes a shell complete this command")
+  const command = newCommand(shell, "completion", "Print a completion script for a shell")
     .addArgument(new Argument("<shell>").choices(Object.keys(SCRIPTS)))
     .action((name: keyof typeof SCRIPTS) => shell.write(SCRIPTS[name](commandWords(whole()))));
   return withExamples(

@@ -14,11 +14,11 @@ export interface Validity {
 
 export function checkValidity(about: string, { fromMs, untilMs }: Validity, nowMs: number): Finding {
   const leftMs = untilMs - nowMs;
-  const advice = "renew it and put it in its place; files are read again by themselves";
+  const advice = "renew the certificate and replace the file; servers reload it";
   if (leftMs <= 0) return wrong(about, `expired ${tellDuration(-leftMs)} ago`, advice);
   if (fromMs > nowMs) {
-    const says = `is valid only in ${tellDuration(fromMs - nowMs)}, by this machine's clock`;
-    return wrong(about, says, "compare the clocks of this machine and of whoever issued it");
+    const says = `becomes valid in ${tellDuration(fromMs - nowMs)}, by this machine's clock`;
+    return wrong(about, says, "compare the clocks of this machine and of the issuing authority");
   }
   const isSoon = leftMs < SOON_MS && leftMs < SOON_SHARE * (untilMs - fromMs);
   if (isSoon) return wrong(about, `expires in ${tellDuration(leftMs)}`, advice);
@@ -31,15 +31,13 @@ export function checkCertificateFile(about: string, path: string, nowMs: number)
     const pems = readFileSync(path, "utf8").match(
       /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g,
     );
-    if (pems === null) return [wrong(about, `${path} holds no certificate`, "name a file in PEM")];
+    if (pems === null) return [wrong(about, `${path} holds no certificate`, "name a PEM file")];
     return pems.map((pem) => {
       const { validFrom, validTo } = new X509Certificate(pem);
       const validity = { fromMs: Date.parse(validFrom), untilMs: Date.parse(validTo) };
       return checkValidity(`${about} ${path}`, validity, nowMs);
     });
   } catch (error) {
-    return [
-      wrong(about, `${path} cannot be read: ${messageOf(error)}`, "name a file in PEM that can be read"),
-    ];
+    return [wrong(about, `${path} cannot be read: ${messageOf(error)}`, "name a readable PEM file")];
   }
 }

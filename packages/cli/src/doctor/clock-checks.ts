@@ -34,7 +34,7 @@ export async function checkSkew(server: ServerOf, clock: Clock): Promise<Finding
     }
     return [judgeSkew(about, offset)];
   } catch (error) {
-    return [note(about, `could not be compared with ours: ${messageOf(error)}`)];
+    return [note(about, `could not be compared with this machine's clock: ${messageOf(error)}`)];
   }
 }
 
@@ -55,33 +55,32 @@ export async function checkRate(
     while (!isEnough(clock.monotonicMs() - startedMs)) {
       const sentMs = clock.monotonicMs();
       const result = await connection.elector.renew(renewal, { signal });
-      if (result.kind === "not-leader")
-        return [note(about, "their rate was not measured: the term was lost")];
+      if (result.kind === "not-leader") return [note(about, "rate not measured: the doctor lost its term")];
       bounds.take({ sentMs, answeredMs: clock.monotonicMs(), serverMs: result.leader.expiresAtMs });
       await sleep(clock, SAMPLE_EVERY_MS, signal);
     }
     return [judgeRate(about, bounds)];
   } catch (error) {
     signal.throwIfAborted();
-    return [note(about, `their rate could not be measured: ${messageOf(error)}`)];
+    return [note(about, `rate not measured: ${messageOf(error)}`)];
   }
 }
 
 export function judgeRate(about: string, { least, most }: Pick<RateBounds, "least" | "most">): Finding {
   const percent = (rate: number): string => `${rate < 1 ? "" : "+"}${((rate - 1) * 100).toFixed(2)} %`;
-  const says = `the server's clock runs at ${percent(least)} to ${percent(most)} beside ours`;
+  const says = `the server's clock runs ${percent(least)} to ${percent(most)} relative to this machine's clock`;
   if (least > LARGEST_RATIO || most < 1 / LARGEST_RATIO) {
-    const margin = `no more than ${percent(LARGEST_RATIO)} is safe`;
+    const margin = `the safe limit is ${percent(LARGEST_RATIO)}`;
     const advice =
-      "mend the clock that is wrong (or ours), unless one was set in this very moment; until then two leaders may overlap";
+      "fix the clock that runs at the wrong rate, unless a clock was set during this check; until then two leaders may overlap";
     return wrong(about, `${says}; ${margin}`, advice);
   }
   // What the bounds admit and do not show is nobody's fault.
   if (most > LARGEST_RATIO || least < 1 / LARGEST_RATIO) {
     return note(
       about,
-      `${says}, and nothing closer could be told`,
-      "look again while server and network are idle",
+      `${says}; the measurement is too coarse to judge`,
+      "run doctor again while server and network are idle",
     );
   }
   return ok(about, says);
@@ -89,11 +88,11 @@ export function judgeRate(about: string, { least, most }: Pick<RateBounds, "leas
 
 export function judgeSkew(about: string, offset: ClockOffset): Finding {
   const { offsetMs, errorMs } = offset;
-  if (offsetMs === null) return note(about, "the server does not tell its time");
+  if (offsetMs === null) return note(about, "the server does not report its time");
   const ahead = offsetMs < 0 ? "behind" : "ahead of";
-  const says = `its wall clock is ${tellDuration(Math.abs(offsetMs))} ${ahead} ours (± ${tellDuration(errorMs)})`;
+  const says = `its wall clock is ${tellDuration(Math.abs(offsetMs))} ${ahead} this machine's (± ${tellDuration(errorMs)})`;
   if (Math.abs(offsetMs) - errorMs <= SKEW_MS) return ok(about, says);
   const advice =
-    "synchronise both clocks (NTP); elections do not mind, but times in events mislead, and signed mandates may be refused";
+    "synchronise both clocks (NTP); elections are not affected, but times in events mislead, and signed mandates may be refused";
   return wrong(about, says, advice);
 }

@@ -10,6 +10,7 @@ import {
   targetOf,
 } from "../frame/connection.js";
 import { electorCommand, withExamples } from "../frame/elector-command.js";
+import { counted } from "../frame/numbers.js";
 import type { Colour } from "../frame/paint.js";
 import type { OutputFlags, Shell } from "../frame/shell.js";
 import { checkRate, checkSkew } from "./clock-checks.js";
@@ -32,17 +33,17 @@ export function doctorCommand(shell: Shell): Command {
   const command = electorCommand(
     shell,
     "doctor",
-    "Look for what is wrong, and say what to do; exit code 1 if anything is",
+    "Check servers, store and groups and suggest fixes; exit code 1 if there is a problem",
   )
     .option(
       "--nats-monitor <urls>",
-      "monitoring ports of the NATS servers, by comma (default: port 8222 of each)",
+      "comma-separated monitoring URLs of the NATS servers (default: port 8222 of each)",
     )
     .action((flags: DoctorFlags) => doctor(shell, flags));
   command.addHelpText(
     "after",
-    "\nGive --server and --store together to look at the service and at the engine behind it.\n" +
-      `It writes into a group of its own, ${DOCTOR_GROUP}, and deletes it afterwards.`,
+    "\nGive both --server and --store to check the service and the engine behind it.\n" +
+      `doctor writes to its own group, ${DOCTOR_GROUP}, and deletes the group afterwards.`,
   );
   return withExamples(
     command,
@@ -117,7 +118,9 @@ async function examine(
   } catch (error) {
     signal.throwIfAborted();
     if (error instanceof InvalidRequestError) throw error;
-    report(wrong(about, `cannot be used: ${messageOf(error)}`, "mend what stands above, then look again"));
+    report(
+      wrong(about, `cannot be used: ${messageOf(error)}`, "fix the problems above, then run doctor again"),
+    );
   }
 }
 
@@ -144,10 +147,13 @@ function tell(shell: Shell, { level, about, says, advice }: Finding): void {
 function summarize(shell: Shell, findings: readonly Finding[]): void {
   const count = (level: Finding["level"]): number => findings.filter((each) => each.level === level).length;
   const isWrong = count("wrong") > 0;
-  const line = isWrong ? `${count("wrong")} wrong` : "nothing is wrong";
+  const problems = counted(count("wrong"), "problem");
   shell.say(
     { ok: !isWrong, findings },
-    shell.paint(isWrong ? "red" : "green", `${line}, ${count("note")} to note, ${count("ok")} in order`),
+    shell.paint(
+      isWrong ? "red" : "green",
+      `${problems}, ${counted(count("note"), "note")}, ${count("ok")} ok`,
+    ),
   );
   shell.exitCode = isWrong ? EXIT.failed : EXIT.done;
 }

@@ -23,7 +23,7 @@ export async function withDoctorTerm(
     });
     const won = await elector.campaign({ ...claim, ttlMs: TTL_MS }, { signal });
     if (won.kind === "lost")
-      return [note(about, "was not tried: another doctor is at it", "look again in half a minute")];
+      return [note(about, "skipped: another doctor is running", "run doctor again in 30 seconds")];
     const { term } = won.leader;
     try {
       return await work({ ...claim, term, ttlMs: TTL_MS });
@@ -34,9 +34,11 @@ export async function withDoctorTerm(
   } catch (error) {
     signal.throwIfAborted();
     if (error instanceof UnauthorizedError) {
-      const advice = "use an admin's credentials to have the store and the clocks measured";
-      return [note(about, `was not tried: ${error.message}`, advice)];
+      const advice = "use an admin's credentials to measure the store and the clocks";
+      return [note(about, `skipped: ${error.message}`, advice)];
     }
-    return [wrong(about, `failed: ${messageOf(error)}`, "see that the store has a quorum and room to write")];
+    return [
+      wrong(about, `failed: ${messageOf(error)}`, "check that the store has a quorum and free disk space"),
+    ];
   }
 }

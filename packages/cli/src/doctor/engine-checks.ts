@@ -17,7 +17,7 @@ export async function checkEngine(
       return [
         wrong(
           "memory store",
-          "forgets every term when its process ends",
+          "loses every term when its process exits",
           "use embedded:DIR, or a server's own store",
         ),
       ];
@@ -47,6 +47,6 @@ export async function checkEngine(
       return checkZookeeper(parseZookeeperUrl(url));
     }
     default:
-      return [note("engine", `${scheme} is not known to doctor`)];
+      return [note("engine", `doctor cannot check ${scheme}`)];
   }
 }

@@ -40,11 +40,9 @@ export async function checkGroups(
   await Promise.all(Array.from({ length: AT_ONCE }, drain));
   findings.push(...judgeAlone(alone));
   const rest = groups.length - looked.length;
-  if (rest > 0) findings.push(note("groups", `${rest} of ${groups.length} were not looked at`));
+  if (rest > 0) findings.push(note("groups", `${rest} of ${groups.length} were not checked`));
   if (!findings.some(({ level }) => level === "wrong"))
-    findings.push(
-      ok("groups", `${looked.length} looked at; none flaps, none is without leader and candidates`),
-    );
+    findings.push(ok("groups", `${looked.length} checked; none flaps, and each has a leader or candidates`));
   return findings;
 }
 
@@ -59,8 +57,8 @@ export function judgeAlone(groupIds: readonly string[]): Finding[] {
   const named = groupIds.toSorted().slice(0, MOST_NAMED).join(", ");
   const others = groupIds.length - MOST_NAMED;
   const all = others > 0 ? `${named} and ${others} more` : named;
-  const says = `nobody stands by to take over ${all}, if the leader goes`;
-  return [note("groups", says, "start a second node of each, unless its leader may be missed")];
+  const says = `no candidate could take over ${all} if the leader fails`;
+  return [note("groups", says, "start a second node for each group, unless it may be without a leader")];
 }
 
 export function judgeGroup(sight: GroupSight, nowMs: number): Finding[] {
@@ -73,10 +71,10 @@ function judgeChanges({ group, events }: GroupSight, nowMs: number): Finding[] {
   const count = (reason: string): number => ends.filter((event) => event.reason === reason).length;
   const about = `group ${groupId}`;
   if (count("expired") > MOST_PER_HOUR) {
-    const says = `flaps: ${count("expired")} leases have run out in the last hour`;
+    const says = `flaps: ${count("expired")} leases expired in the last hour`;
     const advice =
-      `leaders renew too late: let them take a longer ttl (--min-ttl is ${tellDuration(policy.minTtlMs)}), ` +
-      "renew at a third of it, and look for what stops them (garbage collection, a full CPU, the network)";
+      `leaders renew too late: use a longer ttl (--min-ttl is ${tellDuration(policy.minTtlMs)}), ` +
+      "renew every third of the ttl, and look for the cause of the delay (garbage collection, CPU load, network)";
     return [wrong(about, says, advice)];
   }
   const transferred = count("transferred");
@@ -94,7 +92,7 @@ function judgeCandidates({ group, events, members }: GroupSight, nowMs: number):
   const { groupId, leader, explicit, pausedForMs } = group;
   const about = `group ${groupId}`;
   if (pausedForMs === "until-resumed") {
-    return [note(about, "is paused until somebody resumes it", `tenure resume ${groupId}`)];
+    return [note(about, "is paused until resumed", `tenure resume ${groupId}`)];
   }
   if (leader !== null || pausedForMs !== null) return [];
   if (members.some(({ role }) => role === "candidate")) return [];
@@ -103,10 +101,14 @@ function judgeCandidates({ group, events, members }: GroupSight, nowMs: number):
   // Whoever campaigns once and resigns leaves a group behind that nobody misses.
   if (!explicit && !isLost) return [];
   const says = isLost
-    ? `nobody leads it and nobody stands for it, since the lease of ${last.previousLeaderNodeId ?? "its leader"} ran out ${tellDuration(nowMs - last.tsMs)} ago`
-    : "nobody leads it and nobody stands for it";
+    ? `has no leader and no candidates since the lease of ${last.previousLeaderNodeId ?? "its leader"} expired ${tellDuration(nowMs - last.tsMs)} ago`
+    : "has no leader and no candidates";
   const allowed = group.allowedNodes === null ? "its nodes" : group.allowedNodes.join(", ");
   return [
-    wrong(about, says, `start ${allowed || "its nodes"}, or delete it: tenure groups delete ${groupId}`),
+    wrong(
+      about,
+      says,
+      `start ${allowed || "its nodes"}, or delete the group: tenure groups delete ${groupId}`,
+    ),
   ];
 }

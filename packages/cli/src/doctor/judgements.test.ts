@@ -124,7 +124,7 @@ describe("a group", () => {
 it("groups that only their leader stands for are named in one note", () => {
   expect(judgeAlone([])).toEqual([]);
   expect(judgeAlone(["b", "a"])).toMatchObject([
-    { level: "note", says: "nobody stands by to take over a, b, if the leader goes" },
+    { level: "note", says: "no candidate could take over a, b if the leader fails" },
   ]);
   expect(judgeAlone(["a", "b", "c", "d", "e", "f", "g"])[0]?.says).toContain("a, b, c, d, e and 2 more");
 });

@@ -17,8 +17,8 @@ export async function checkServer(server: ServerOf, nowMs: number): Promise<Find
       findings.push(checkValidity(`certificate of ${url}`, validity, nowMs));
     }
   } catch (error) {
-    const advice = "see that tenure serve runs there and can be reached from here; look at its log";
-    return [wrong(about, `does not answer: ${messageOf(error)}`, advice)];
+    const advice = "check that tenure serve runs there and can be reached from here; read its log";
+    return [wrong(about, `does not respond: ${messageOf(error)}`, advice)];
   }
   return [...findings, ...(await checkMetrics(server))];
 }
@@ -26,19 +26,19 @@ export async function checkServer(server: ServerOf, nowMs: number): Promise<Find
 export function checkAccessFiles({ access }: ServerOf, nowMs: number): Finding[] {
   const { certFile, caFile } = access;
   return [
-    ...(certFile === undefined ? [] : checkCertificateFile("our certificate", certFile, nowMs)),
-    ...(caFile === undefined ? [] : checkCertificateFile("trusted certificate", caFile, nowMs)),
+    ...(certFile === undefined ? [] : checkCertificateFile("client certificate", certFile, nowMs)),
+    ...(caFile === undefined ? [] : checkCertificateFile("CA certificate", caFile, nowMs)),
   ];
 }
 
 function readiness(about: string, status: number): Finding {
-  if (status === 200) return ok(about, "answers, and its store has a quorum");
+  if (status === 200) return ok(about, "responds, and its store has a quorum");
   if (status === 503) {
     const advice =
-      "bring a majority of the store's servers back; until then nobody is elected and no lease renewed";
-    return wrong(about, "answers, but its store does not: there is no quorum", advice);
+      "restart a majority of the store's servers; until then there are no elections and no renewals";
+    return wrong(about, "responds, but its store has no quorum", advice);
   }
-  return wrong(about, `answers ${status} to /readyz`, "see that --server names a Tenure service");
+  return wrong(about, `returns ${status} for /readyz`, "check that --server names a Tenure service");
 }
 
 async function checkMetrics({ url, access }: ServerOf): Promise<Finding[]> {
@@ -46,21 +46,24 @@ async function checkMetrics({ url, access }: ServerOf): Promise<Finding[]> {
   try {
     const { status, text } = await probe(`${url}/metrics`, access);
     if (status === 401 || status === 403) {
-      return [note(about, "does not show its metrics to us", "use an admin's credentials")];
+      return [
+        note(about, "does not allow these credentials to read its metrics", "use an admin's credentials"),
+      ];
     }
     const findings: Finding[] = [];
     const splitBrains = sumOf(text, "split_brain_detected_total");
     if (splitBrains > 0) {
-      const advice =
-        "the store has lost or repeated writes: stop relying on it, and look at its own log first";
-      findings.push(wrong(about, `has seen ${splitBrains} split brains in its store`, advice));
+      const advice = "the store has lost or repeated writes: stop using it, and read its log";
+      findings.push(wrong(about, `counted ${splitBrains} split brains in its store`, advice));
     }
     const down = sumOf(text, "renew_failures_total", 'reason="BACKEND_DOWN"');
     if (down > 0)
-      findings.push(note(about, `could not renew ${down} leases for want of its store, since it started`));
+      findings.push(
+        note(about, `failed to renew ${down} leases since it started, because its store was unavailable`),
+      );
     return findings;
   } catch (error) {
-    return [note(about, `does not show its metrics: ${messageOf(error)}`)];
+    return [note(about, `metrics cannot be read: ${messageOf(error)}`)];
   }
 }
 

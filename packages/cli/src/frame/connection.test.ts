@@ -20,7 +20,9 @@ describe("where a command asks", () => {
   });
 
   it("is one of the two, on the command line and in the environment", () => {
-    expect(() => targetOf({ server: "http://a", store: "memory:" }, {})).toThrow("besides --server");
+    expect(() => targetOf({ server: "http://a", store: "memory:" }, {})).toThrow(
+      "cannot be combined with --server",
+    );
     expect(() => targetOf({}, { TENURE_SERVER: "http://a", TENURE_STORE: "memory:" })).toThrow(
       "TENURE_SERVER",
     );

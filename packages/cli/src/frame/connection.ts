@@ -37,7 +37,7 @@ export interface Connection extends AsyncDisposable {
 export function targetOf(flags: ConnectionFlags, env: Environment): Target {
   const { server, store } = flags;
   if (server !== undefined && store !== undefined) {
-    throw new InvalidRequestError("store", "is given besides --server; give one of the two");
+    throw new InvalidRequestError("store", "cannot be combined with --server; use one of them");
   }
   if (server !== undefined) return serverTarget(server, flags, env);
   if (store !== undefined) return { kind: "store", url: store };
@@ -45,7 +45,7 @@ export function targetOf(flags: ConnectionFlags, env: Environment): Target {
   if (serverByEnv !== undefined && storeByEnv !== undefined) {
     throw new InvalidRequestError(
       "store",
-      "is set as TENURE_STORE besides TENURE_SERVER; say which of the two is meant with --server or --store",
+      "is set by TENURE_STORE, and TENURE_SERVER is set too; choose one with --server or --store",
     );
   }
   if (storeByEnv !== undefined) return { kind: "store", url: storeByEnv };

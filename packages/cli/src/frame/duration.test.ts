@@ -17,7 +17,7 @@ describe("a duration on the command line", () => {
   it.each(["5", "", "s", "-5s", "5 s", "5sec", "1e3s", "9999999999999999d", "5S"])(
     "%j is refused",
     (text) => {
-      expect(() => parseDuration(text)).toThrow("Say a number with its unit");
+      expect(() => parseDuration(text)).toThrow("Use a number with a unit");
     },
   );
 });

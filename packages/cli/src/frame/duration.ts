@@ -8,7 +8,7 @@ export function parseDuration(text: string): number {
   const [, number, unit = ""] = SHAPE.exec(text) ?? [];
   const ms = Number(number) * (UNITS_MS[unit] ?? Number.NaN);
   if (!Number.isSafeInteger(Math.round(ms))) {
-    throw new InvalidArgumentError("Say a number with its unit, such as 500ms, 5s, 2m or 1h.");
+    throw new InvalidArgumentError("Use a number with a unit, such as 500ms, 5s, 2m or 1h.");
   }
   return Math.round(ms);
 }

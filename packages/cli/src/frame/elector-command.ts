@@ -29,13 +29,15 @@ function tellWrongUse(text: string): string {
 export function electorCommand(shell: Shell, name: string, description: string): Command {
   return newCommand(shell, name, description)
     .addOption(
-      new Option("--server <url>", `servers to ask, by comma (TENURE_SERVER; default ${DEFAULT_SERVER})`),
+      new Option("--server <url>", `comma-separated server URLs (TENURE_SERVER; default ${DEFAULT_SERVER})`),
     )
-    .addOption(new Option("--store <url>", "the store to use directly, without a server (TENURE_STORE)"))
-    .addOption(new Option("--token-file <file>", "the token to show the server (TENURE_TOKEN_FILE)"))
-    .addOption(new Option("--ca <file>", "who may have signed the server's certificate (TENURE_CA)"))
-    .addOption(new Option("--cert <file>", "certificate to show the server, with --key (TENURE_CERT)"))
-    .addOption(new Option("--key <file>", "its private key (TENURE_KEY)"))
+    .addOption(
+      new Option("--store <url>", "store URL, to use a store directly without a server (TENURE_STORE)"),
+    )
+    .addOption(new Option("--token-file <file>", "file with a bearer token (TENURE_TOKEN_FILE)"))
+    .addOption(new Option("--ca <file>", "CA certificate file (TENURE_CA)"))
+    .addOption(new Option("--cert <file>", "client certificate file, with --key (TENURE_CERT)"))
+    .addOption(new Option("--key <file>", "private key file of the client certificate (TENURE_KEY)"))
     .addOption(new Option("--json", "print JSON, one value per line"));
 }
 

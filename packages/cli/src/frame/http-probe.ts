@@ -36,7 +36,7 @@ export async function probe(url: string, options: ProbeOptions = {}): Promise<Pr
   const token = tokenFile === undefined ? undefined : readFileSync(tokenFile, "utf8").trim();
   const given = options.signal;
   const ending = new AbortController();
-  const limit = setTimeout(() => ending.abort(new Error(`no answer within ${timeoutMs} ms`)), timeoutMs);
+  const limit = setTimeout(() => ending.abort(new Error(`no response within ${timeoutMs} ms`)), timeoutMs);
   const stopListening = onAbort(given, () => ending.abort(given?.reason));
   const sentAtMs = Date.now();
   const request = (isTls ? httpsRequest : httpRequest)(url, {

@@ -1,23 +1,13 @@
-export type Colour = "red" | "green" | "yellow" | "cyan" | "bold" | "dim" | "inverse";
+import { styleText } from "node:util";
 
-const CODES: Readonly<Record<Colour, readonly [number, number]>> = {
-  red: [31, 39],
-  green: [32, 39],
-  yellow: [33, 39],
-  cyan: [36, 39],
-  bold: [1, 22],
-  dim: [2, 22],
-  inverse: [7, 27],
-};
+export type Colour = "red" | "green" | "yellow" | "cyan" | "bold" | "dim" | "inverse";
 
 export type Paint = (colour: Colour, text: string) => string;
 
-/** Colours are for terminals whose user has not said otherwise (https://no-color.org). */
+/** Colours only on a terminal, and not where `NO_COLOR` is set (https://no-color.org) or `TERM` is `dumb`. */
 export function paintFor(isTerminal: boolean, env: Readonly<Record<string, string | undefined>>): Paint {
   const isWanted = isTerminal && (env["NO_COLOR"] ?? "") === "" && env["TERM"] !== "dumb";
   if (!isWanted) return (_, text) => text;
-  return (colour, text) => {
-    const [on, off] = CODES[colour];
-    return `\u001B[${on}m${text}\u001B[${off}m`;
-  };
+  // Not validated against the stream: `isTerminal` and `env` are those of the shell, which a test replaces.
+  return (colour, text) => styleText(colour, text, { validateStream: false });
 }

@@ -28,7 +28,7 @@ export interface ShellOptions {
 }
 
 /** Why a command ends that nobody listens to any more: that is no failure. */
-export const READER_GONE: Error = new Error("nobody reads what it writes");
+export const READER_GONE: Error = new Error("the reader of the output has gone");
 
 export interface OutputFlags {
   readonly json?: true | undefined;

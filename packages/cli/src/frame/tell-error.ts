@@ -52,14 +52,14 @@ export function tellError(error: unknown): ToldError {
   if (error instanceof InvalidTtlError) {
     const { minTtlMs, maxTtlMs, field } = error;
     const bounds = `${tellDuration(minTtlMs)} to ${tellDuration(maxTtlMs)}`;
-    const message = `${optionOf(field)} is outside of what the policy of this group admits: ${bounds}`;
+    const message = `${optionOf(field)} is outside the policy of this group; allowed are ${bounds}`;
     return { code: error.code, message, exitCode: EXIT.wrongUse };
   }
   if (error instanceof InvalidRequestError) {
     return { code: error.code, message: byOption(error), exitCode: EXIT.wrongUse };
   }
   if (error instanceof BackendUnavailableError) {
-    const message = `${error.message}; see that it runs and can be reached, or name another with --server or --store`;
+    const message = `${error.message}; check that it runs and can be reached, or name another one with --server or --store`;
     return { code: error.code, message, exitCode: EXIT.unavailable };
   }
   const { code, message } = error as { code?: unknown; message?: unknown };
@@ -75,13 +75,13 @@ export function tellError(error: unknown): ToldError {
 
 /** By code: classes of libraries that are loaded late are not at hand here. */
 const NEXT_STEPS: Readonly<Record<string, string | undefined>> = {
-  UNAUTHENTICATED: "give a valid token with --token-file, or a certificate with --cert and --key",
-  UNAUTHORIZED: "use credentials that may do this, or have an admin do it",
-  RATE_LIMITED: "ask less often, or raise --rate-limit of the server",
-  UNEXPECTED_ANSWER: "see that --server names a Tenure service",
-  CONFLICT: "look at the group with tenure groups show or tenure why, then decide anew",
-  TOO_MANY_GROUPS: "tenure groups list shows the groups, tenure groups delete removes one",
-  GROUP_NOT_FOUND: "tenure groups create makes it",
+  UNAUTHENTICATED: "send a valid token with --token-file, or a certificate with --cert and --key",
+  UNAUTHORIZED: "use credentials with this permission, or ask an admin",
+  RATE_LIMITED: "send fewer requests, or raise --rate-limit of the server",
+  UNEXPECTED_ANSWER: "check that --server names a Tenure service",
+  CONFLICT: "check the group with tenure groups show or tenure why, then decide again",
+  TOO_MANY_GROUPS: "list the groups with tenure groups list, and delete one with tenure groups delete",
+  GROUP_NOT_FOUND: "create it with tenure groups create",
 };
 
 function optionOf(field: string): string {

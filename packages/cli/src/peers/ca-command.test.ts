@@ -96,7 +96,7 @@ describe("tenure ca", () => {
     const before = readFileSync(at("ca.pem"), "utf8");
     const again = await init();
     expect(again.code).toBe(2);
-    expect(again.stderr).toContain("move it away first");
+    expect(again.stderr).toContain("Move the file away first");
     expect(readFileSync(at("ca.pem"), "utf8")).toBe(before);
   });
 
@@ -105,9 +105,9 @@ describe("tenure ca", () => {
     await issue("server", "node");
     writeFileSync(at("notes.pem"), "remember the milk\n");
     for (const [file, why] of [
-      ["ca.pem", "is no bundle"],
-      ["notes.pem", "is no bundle"],
-      ["node.pem", "is the bundle of a server"],
+      ["ca.pem", "is not a bundle"],
+      ["notes.pem", "is not a bundle"],
+      ["node.pem", "is a bundle of kind server"],
     ] as const) {
       const before = readFileSync(at(file), "utf8");
       const { code, stderr } = await command([
@@ -183,8 +183,8 @@ describe("tenure serve --bundle", () => {
   });
 
   it.each([
-    ["besides --tls-cert", "is given besides"],
-    ["without an authority", "holds no certificate of an authority"],
+    ["besides --tls-cert", "cannot be combined with"],
+    ["without an authority", "contains no certificate of an authority"],
   ])("is refused %s", async (how, sentence) => {
     await init();
     await issue("server", "node");

@@ -26,7 +26,7 @@ const KINDS: readonly CertificateKind[] = ["server", "tc", "sdk", "admin"];
 const OWN_HOSTS = ["localhost", "127.0.0.1", "::1"];
 
 export function caCommand(shell: Shell): Command {
-  const command = newCommand(shell, "ca", "Make the certificates of a cluster")
+  const command = newCommand(shell, "ca", "Create the certificates of a cluster")
     .addCommand(initCommand(shell))
     .addCommand(issueCommand(shell))
     .addCommand(revokeCommand(shell));
@@ -34,13 +34,20 @@ export function caCommand(shell: Shell): Command {
 }
 
 function initCommand(shell: Shell): Command {
-  const command = newCommand(shell, "init", "Make an authority; whoever has its file can be anybody")
-    .addOption(new Option("--trust-domain <name>", "of every name that it signs").default("tenure"))
-    .addOption(new Option("--out <file>", "where to keep its key and certificate").default("ca.pem"))
+  const command = newCommand(shell, "init", "Create a certificate authority; its file can sign any identity")
     .addOption(
-      new Option("--key-type <type>", "kind of its keys").choices(["p256", "ed25519"]).default("p256"),
+      new Option(
+        "--trust-domain <name>",
+        "trust domain of all certificates that the authority signs",
+      ).default("tenure"),
     )
-    .addOption(new Option("--days <n>", "how long it is valid").argParser(parseWhole).default(3650))
+    .addOption(
+      new Option("--out <file>", "output file with the key and certificate of the authority").default(
+        "ca.pem",
+      ),
+    )
+    .addOption(new Option("--key-type <type>", "key type").choices(["p256", "ed25519"]).default("p256"))
+    .addOption(new Option("--days <n>", "validity in days").argParser(parseWhole).default(3650))
     .addOption(new Option("--json", "print JSON"))
     .action(async (flags: InitFlags) => {
       shell.isJson = flags.json === true;
@@ -48,14 +55,17 @@ function initCommand(shell: Shell): Command {
       if ((await readIfThere(flags.out)) !== null) {
         throw new InvalidRequestError(
           "--out",
-          `names ${flags.out}, which exists; a new authority would make its certificates worthless: move it away first`,
+          `names ${flags.out}, which already exists; a new authority would invalidate the certificates of the old one. Move the file away first`,
         );
       }
       const { Authority } = await import("@tenure/peers/certificates");
       const { trustDomain, keyType: keyKind, days, out } = flags;
       const authority = await Authority.create({ trustDomain, keyKind, days, nowMs: shell.clock.wallMs() });
       await writePrivate(out, await authority.pem());
-      shell.say({ out, trust_domain: trustDomain }, `${out}: authority of ${trustDomain}; keep it secret`);
+      shell.say(
+        { out, trust_domain: trustDomain },
+        `${out}: authority of ${trustDomain}; keep this file secret`,
+      );
     });
   return withExamples(command, "tenure ca init", "tenure ca init --trust-domain lockd --out lockd-ca.pem");
 }
@@ -63,13 +73,16 @@ function initCommand(shell: Shell): Command {
 function issueCommand(shell: Shell): Command {
   const command = newCommand(shell, "issue", "Issue a bundle: key, certificate and authority in one file")
     .addArgument(new Argument("<kind>", "server, tc, sdk or admin").choices(KINDS))
-    .argument("<name>", "of the node, client or person; of a server it is only shown")
-    .requiredOption("--out <file>", "the bundle; a server's node id is kept if there is one already")
-    .addOption(new Option("--ca <file>", "the file of the authority").default("ca.pem"))
+    .argument("<name>", "name of the node, client or person; for a server only a label")
+    .requiredOption("--out <file>", "output file; an existing server bundle keeps its node id")
+    .addOption(new Option("--ca <file>", "authority file").default("ca.pem"))
     .addOption(
-      new Option("--host <name...>", `names and addresses of a server (default ${OWN_HOSTS.join(", ")})`),
+      new Option(
+        "--host <name...>",
+        `host names and addresses of a server (default ${OWN_HOSTS.join(", ")})`,
+      ),
     )
-    .addOption(new Option("--days <n>", "how long it is valid").argParser(parseWhole).default(365))
+    .addOption(new Option("--days <n>", "validity in days").argParser(parseWhole).default(365))
     .addOption(new Option("--json", "print JSON"))
     .action(async (kind: CertificateKind, name: string, flags: IssueFlags) => {
       shell.isJson = flags.json === true;
@@ -79,7 +92,7 @@ function issueCommand(shell: Shell): Command {
       if (text === null)
         throw new InvalidRequestError(
           "--ca",
-          `names ${flags.ca}, which does not exist; tenure ca init makes it`,
+          `names ${flags.ca}, which does not exist; create it with tenure ca init`,
         );
       const authority = await Authority.read(text, flags.ca);
       const before = await readIfThere(flags.out);
@@ -100,7 +113,7 @@ function issueCommand(shell: Shell): Command {
       const uri = spiffeUri(named);
       shell.say(
         { out: flags.out, uri, serial, expires_at: expiresAt },
-        `${flags.out}: ${uri}, serial ${serial}, until ${expiresAt}`,
+        `${flags.out}: ${uri}, serial ${serial}, valid until ${expiresAt}`,
       );
     });
   return withExamples(
@@ -118,7 +131,7 @@ function checkBefore(read: () => SpiffeName, kind: CertificateKind, { out }: Iss
   } catch (cause) {
     throw new InvalidRequestError(
       "--out",
-      `names ${out}, which exists and is no bundle: move it away first`,
+      `names ${out}, which exists and is not a bundle. Move the file away first`,
       {
         cause,
       },
@@ -127,6 +140,6 @@ function checkBefore(read: () => SpiffeName, kind: CertificateKind, { out }: Iss
   if (owner.kind === kind) return owner;
   throw new InvalidRequestError(
     "--out",
-    `names ${out}, which is the bundle of a ${owner.kind} and not of a ${kind}: move it away first`,
+    `names ${out}, which is a bundle of kind ${owner.kind}, not ${kind}. Move the file away first`,
   );
 }

@@ -17,12 +17,22 @@ const MAX_DAYS = 36_500;
 
 export function revokeCommand(shell: Shell): Command {
   const command = newCommand(shell, "revoke", "Revoke bundles: add their certificates to the revocation list")
-    .argument("[bundles...]", "bundle files of those who may do nothing any more; none makes an empty list")
-    .addOption(new Option("--serial <hex...>", "serial numbers, where the bundle is lost (tenure tc status)"))
-    .addOption(new Option("--out <file>", "the list; what it names already stays revoked").default("crl.pem"))
-    .addOption(new Option("--ca <file>", "the file of the authority").default("ca.pem"))
+    .argument("[bundles...]", "bundle files to revoke; without any, an empty list is created")
     .addOption(
-      new Option("--days <n>", "how long the list is valid; servers trust nobody by a list that has expired")
+      new Option(
+        "--serial <hex...>",
+        "serial numbers to revoke, if the bundle file is lost (see tenure tc status)",
+      ),
+    )
+    .addOption(
+      new Option("--out <file>", "revocation list file; existing entries are kept").default("crl.pem"),
+    )
+    .addOption(new Option("--ca <file>", "authority file").default("ca.pem"))
+    .addOption(
+      new Option(
+        "--days <n>",
+        "validity in days; servers refuse all client certificates after the list expires",
+      )
         .argParser(parseWhole)
         .default(3650),
     )
@@ -35,7 +45,7 @@ export function revokeCommand(shell: Shell): Command {
       if (text === null) {
         throw new InvalidRequestError(
           "--ca",
-          `names ${flags.ca}, which does not exist; tenure ca init makes it`,
+          `names ${flags.ca}, which does not exist; create it with tenure ca init`,
         );
       }
       const authority = await Authority.read(text, flags.ca);
@@ -43,7 +53,7 @@ export function revokeCommand(shell: Shell): Command {
       for (const file of bundles) {
         const bundle = await readIfThere(file);
         if (bundle === null) {
-          throw new InvalidRequestError(file, "does not exist; if the bundle is lost, give --serial instead");
+          throw new InvalidRequestError(file, "does not exist; if the bundle is lost, use --serial instead");
         }
         serials.push(parseBundle(bundle, file).serial);
       }
@@ -51,7 +61,7 @@ export function revokeCommand(shell: Shell): Command {
       const { out, days } = flags;
       const list = await authority.revoke({ serials, before, days, nowMs: shell.clock.wallMs() });
       await writePrivate(out, list);
-      const shown = serials.length === 0 ? "revokes nothing new" : `revokes ${serials.join(", ")}`;
+      const shown = serials.length === 0 ? "no new entries" : `revokes ${serials.join(", ")}`;
       shell.say(
         { out, revoked: serials },
         `${out}: ${shown}; copy it to every server (tenure serve --tls-crl ${out})`,

@@ -64,10 +64,10 @@ describe("the status of a cluster", () => {
     });
     const found = problems(silent("a"), silent("b"), answered(alone));
     expect(found).toEqual([
-      "there is no coordinator: it takes 2 of the 3 electors",
-      `${at("c")} does not stand: ${detail}`,
-      `${at("a")}, an elector, does not answer: connection refused`,
-      `${at("b")}, an elector, does not answer: connection refused`,
+      "there is no coordinator: 2 of the 3 electors are needed",
+      `${at("c")} does not campaign: ${detail}`,
+      `${at("a")}, an elector, does not respond: connection refused`,
+      `${at("b")}, an elector, does not respond: connection refused`,
     ]);
   });
 
@@ -91,7 +91,7 @@ describe("the status of a cluster", () => {
       "2 decisions are not applied everywhere",
       `the certificate of ${at("b")} expires on 2030-01-11`,
       `the certificate of ${at("c")} has expired`,
-      `${at("d")} is of another cluster, c2`,
+      `${at("d")} belongs to another cluster, c2`,
       `--tc-ttl differs: 5000 ms at ${at("a")}, ${at("c")}, ${at("d")}; 8000 ms at ${at("b")}`,
     ])
       expect(found).toContain(part);
@@ -107,7 +107,7 @@ describe("the status of a cluster", () => {
       answered(statusOf("a", { missing: [{ identity: "c", endpoint: at("c") }] })),
       answered(statusOf("d", { is_elector: false })),
     );
-    expect(found).toContain(`the coordinator hears nothing of ${at("c")}`);
-    expect(found).toContain(`${at("d")} is no elector: the coordinator adds it when it reaches it`);
+    expect(found).toContain(`the coordinator cannot reach ${at("c")}`);
+    expect(found).toContain(`${at("d")} is not an elector yet: the coordinator adds it when it can reach it`);
   });
 });

@@ -64,14 +64,14 @@ export function labelOf(identity: string, servers: readonly ServerView[]): strin
 
 function whyNoLeader(newest: StatusShape, ours: readonly StatusShape[]): readonly string[] {
   const reasons = ours.flatMap(({ endpoint, not_standing: why }) =>
-    why === null ? [] : [`${endpoint} does not stand: ${why.detail}`],
+    why === null ? [] : [`${endpoint} does not campaign: ${why.detail}`],
   );
   const size = Object.keys(newest.electorate?.members ?? {}).length;
   const needed = Math.floor(size / 2) + 1;
   const head =
     newest.electorate === null
-      ? "there is no coordinator: the cluster is not founded yet"
-      : `there is no coordinator: it takes ${needed} of the ${size} electors`;
+      ? "there is no coordinator: the cluster is not bootstrapped yet"
+      : `there is no coordinator: ${needed} of the ${size} electors are needed`;
   return [head, ...reasons];
 }
 
@@ -80,7 +80,7 @@ function unreached(newest: StatusShape, servers: readonly ServerView[]): readonl
   return servers.flatMap(({ endpoint, problem }) =>
     problem === null
       ? []
-      : [`${endpoint}, ${electors.has(endpoint) ? "an elector" : "a member"}, does not answer: ${problem}`],
+      : [`${endpoint}, ${electors.has(endpoint) ? "an elector" : "a member"}, does not respond: ${problem}`],
   );
 }
 
@@ -89,7 +89,7 @@ function strangers(first: StatusShape, answered: readonly StatusShape[]): readon
     clusterOf(each) === clusterOf(first) || clusterOf(each) === null || clusterOf(first) === null
       ? []
       : [
-          `${each.endpoint} is of another cluster, ${clusterOf(each) ?? ""}: one of the two was founded by mistake`,
+          `${each.endpoint} belongs to another cluster, ${clusterOf(each) ?? ""}: one of the two was bootstrapped by mistake`,
         ],
   );
 }
@@ -98,7 +98,7 @@ function ofServer(each: StatusShape, newest: StatusShape, nowMs: number): readon
   const problems: string[] = [];
   const { endpoint, certificate, held_back: heldBack } = each;
   if (newest.electorate !== null && !(each.identity in newest.electorate.members)) {
-    problems.push(`${endpoint} is no elector: the coordinator adds it when it reaches it`);
+    problems.push(`${endpoint} is not an elector yet: the coordinator adds it when it can reach it`);
   }
   // Every step takes a round or two.
   if (each.is_leader && heldBack !== null && heldBack.for_ms > each.ttl_ms) {
@@ -107,17 +107,15 @@ function ofServer(each: StatusShape, newest: StatusShape, nowMs: number): readon
     );
   }
   for (const { endpoint: missing } of each.is_leader ? each.missing : [])
-    problems.push(`the coordinator hears nothing of ${missing}`);
+    problems.push(`the coordinator cannot reach ${missing}`);
   if (each.is_leader && each.undelivered > 0) {
-    problems.push(
-      `${each.undelivered} decisions are not applied everywhere (tenure tc rm list shows who is asked)`,
-    );
+    problems.push(`${each.undelivered} decisions are not applied everywhere (see tenure tc rm list)`);
   }
   if (certificate !== null) {
     const leftMs = Date.parse(certificate.expires_at) - nowMs;
-    if (leftMs <= 0) problems.push(`the certificate of ${endpoint} has expired: issue it again`);
+    if (leftMs <= 0) problems.push(`the certificate of ${endpoint} has expired: issue a new one`);
     else if (leftMs < WARN_BEFORE_MS)
-      problems.push(`the certificate of ${endpoint} expires on ${certificate.expires_at}: issue it again`);
+      problems.push(`the certificate of ${endpoint} expires on ${certificate.expires_at}: issue a new one`);
   }
   return problems;
 }
@@ -127,7 +125,7 @@ function differingTtls(answered: readonly StatusShape[]): readonly string[] {
   for (const { ttl_ms: ttl, endpoint } of answered) ttls.set(ttl, [...(ttls.get(ttl) ?? []), endpoint]);
   if (ttls.size < 2) return [];
   const shown = [...ttls].map(([ttl, endpoints]) => `${ttl} ms at ${endpoints.toSorted().join(", ")}`);
-  return [`--tc-ttl differs: ${shown.join("; ")}; give the same to all`];
+  return [`--tc-ttl differs: ${shown.join("; ")}; use the same value on all servers`];
 }
 
 function clusterOf({ electorate }: StatusShape): string | null {

@@ -122,7 +122,7 @@ describe.skipIf(isMissing("ip"))("the pages of the peers", { timeout: 180_000 },
       left = await start("node-1", takeOut).ended;
       return left.code === 0;
     });
-    expect(left.output).toContain("it has left");
+    expect(left.output).toContain("the server left the cluster");
     carry("node-1", "node-2", "crl.pem");
     await until(60_000, "it is out of the electorate", async () => {
       looked = await start("node-1", look).ended;

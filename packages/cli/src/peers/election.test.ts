@@ -59,7 +59,7 @@ describe("three servers", { timeout: 120_000 }, () => {
     const asked = ["tc", "leader", "--bundle", cluster.clerkFile, "--server", leader.endpoint];
     expect(await command(asked)).toMatchObject({
       code: EXIT.unavailable,
-      stdout: expect.stringMatching(/^nobody coordinates \(term \d+\)\n$/) as string,
+      stdout: expect.stringMatching(/^no coordinator \(term \d+\)\n$/) as string,
     });
     await cluster.start(gone[0] as ClusterNode);
     const next = await cluster.leader();

@@ -28,7 +28,7 @@ export async function openPeerServer(options: ServerOptions, flags: PeerFlags): 
   if (bundle !== null && given !== null && given !== bundle.owner.trustDomain) {
     throw new InvalidRequestError(
       "trust-domain",
-      `is ${given}, and --bundle is of ${bundle.owner.trustDomain}: with --join both must be the same; leave out --trust-domain`,
+      `is ${given}, but --bundle is of ${bundle.owner.trustDomain}. With --join both must be the same; remove --trust-domain`,
     );
   }
   const nodeOptions = parseNodeOptions({ ...flags, listen, store: storeUrl, bundle });

@@ -36,7 +36,7 @@ describe("a cluster that has lost a majority", { timeout: 180_000 }, () => {
     const status = await at(left, ["status"]);
     expect([status.code, status.stdout]).toEqual([
       EXIT.unavailable,
-      expect.stringContaining("there is no coordinator: it takes 2 of the 3 electors") as string,
+      expect.stringContaining("there is no coordinator: 2 of the 3 electors are needed") as string,
     ]);
 
     leader.process?.resume();

@@ -191,7 +191,7 @@ describe("tenure tc", { timeout: 120_000 }, () => {
     expect((await tc("rm", "list")).stdout.split("\n")).toHaveLength(5);
     // The certificates of these tests are valid for 20 days. A server that is behind for a moment is one thing more to look at.
     await until(10 * cluster.ttlMs, "there is nothing but the certificates to look at", async () =>
-      (await tc("status")).stdout.includes("3 to look at:"),
+      (await tc("status")).stdout.includes("3 problems:"),
     );
     const status = await tc("status");
     expect([status.code, status.stderr]).toEqual([0, ""]);

@@ -17,10 +17,12 @@ export function askingCommand(shell: Shell, name: string, description: string): 
     .addOption(
       new Option(
         "--server <url>",
-        "servers to ask, by comma (TENURE_SERVER; default https://127.0.0.1:7420)",
+        "comma-separated server URLs (TENURE_SERVER; default https://127.0.0.1:7420)",
       ),
     )
-    .addOption(new Option("--bundle <file>", "who asks: a bundle of tenure ca issue (TENURE_BUNDLE)"))
+    .addOption(
+      new Option("--bundle <file>", "bundle file of the caller, made by tenure ca issue (TENURE_BUNDLE)"),
+    )
     .addOption(new Option("--json", "print JSON"));
 }
 

@@ -50,7 +50,7 @@ export class TcClient {
     } finally {
       calls.close();
     }
-    throw new BackendUnavailableError(`no server answers (${failures.join("; ")})`);
+    throw new BackendUnavailableError(`no server responded (${failures.join("; ")})`);
   }
 
   /** What each of these servers answers to a GET, or why it did not. */
@@ -80,7 +80,7 @@ export class TcClient {
     const { env, clock } = this.#shell;
     const file = this.#flags.bundle ?? env["TENURE_BUNDLE"];
     if (file === undefined) {
-      throw new InvalidRequestError("--bundle", "is missing; tenure ca issue tc NAME makes one");
+      throw new InvalidRequestError("--bundle", "is missing; create one with tenure ca issue tc NAME");
     }
     const [{ PeerCalls: Calls }, { parseBundle }] = await Promise.all([
       import("@tenure/peers"),
@@ -100,7 +100,7 @@ function sendWithin(
   call: Call,
 ): Promise<CallAnswer> {
   const limit = new AbortController();
-  const cancel = clock.after(limitMs, () => limit.abort(new Error(`no answer within ${limitMs / 1000} s`)));
+  const cancel = clock.after(limitMs, () => limit.abort(new Error(`no response within ${limitMs / 1000} s`)));
   return calls.send(to, { ...call, signal: AbortSignal.any([signal, limit.signal]) }).finally(cancel);
 }
 

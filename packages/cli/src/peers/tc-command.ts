@@ -11,10 +11,10 @@ import { recoverCommand } from "./tc-recover-command.js";
 import { statusCommand } from "./tc-status-command.js";
 
 export function tcCommand(shell: Shell): Command {
-  const rm = newCommand(shell, "rm", "The resource managers of a cluster")
+  const rm = newCommand(shell, "rm", "Manage the resource managers of a cluster")
     .addCommand(rmListCommand(shell))
     .addCommand(rmUnregisterCommand(shell));
-  const command = newCommand(shell, "tc", "The coordinator of servers that have no shared store")
+  const command = newCommand(shell, "tc", "Manage a cluster of servers without a shared store")
     .addCommand(statusCommand(shell))
     .addCommand(leaderCommand(shell))
     .addCommand(membersCommand(shell))
@@ -26,12 +26,12 @@ export function tcCommand(shell: Shell): Command {
 }
 
 function leaderCommand(shell: Shell): Command {
-  const command = askingCommand(shell, "leader", "Show who coordinates").action((flags: TcFlags) =>
+  const command = askingCommand(shell, "leader", "Show the coordinator").action((flags: TcFlags) =>
     ask(shell, flags, "GET", "/v1/tc/leader", undefined, (body) => {
       const { leader_id: id, leader_endpoint: endpoint, term, peer: _peer, ...rest } = body;
       const shown = { leader_id: id, leader_endpoint: endpoint, term, ...rest };
       if (id === null) {
-        shell.say(shown, `nobody coordinates (term ${word(term)})`);
+        shell.say(shown, `no coordinator (term ${word(term)})`);
         return EXIT.unavailable;
       }
       shell.say(shown, `${word(id)} at ${word(endpoint)}, term ${word(term)}`);
@@ -59,10 +59,10 @@ function leaveCommand(shell: Shell): Command {
   const command = askingCommand(
     shell,
     "leave",
-    "Take a server out of the cluster: ask that server, with its own bundle",
+    "Remove a server from the cluster; send this to that server, with its own bundle",
   ).action((flags: TcFlags) =>
     ask(shell, flags, "POST", "/v1/tc/cluster/leave", undefined, (body) => {
-      shell.say(body, "it has left; it may be stopped when its log says so");
+      shell.say(body, "the server left the cluster; stop it when its log says so");
       return EXIT.done;
     }),
   );
@@ -87,10 +87,10 @@ function rmUnregisterCommand(shell: Shell): Command {
   const command = askingCommand(
     shell,
     "unregister",
-    "Have no decision applied at an endpoint any more; needs the bundle of a server",
+    "Unregister an endpoint: no more decisions are applied there; needs a server bundle",
   )
-    .argument("<endpoint>", "as tenure tc rm list shows it")
-    .addOption(new Option("--backend <hash>", "only for this backend (default: every one at the endpoint)"))
+    .argument("<endpoint>", "endpoint shown by tenure tc rm list")
+    .addOption(new Option("--backend <hash>", "only this backend (default: all backends of the endpoint)"))
     .action(async (given: string, flags: TcFlags & { readonly backend?: string }) => {
       shell.isJson = flags.json === true;
       const client = new TcClient(shell, flags);
@@ -106,17 +106,14 @@ function rmUnregisterCommand(shell: Shell): Command {
       if (hashes.length === 0) {
         throw new InvalidRequestError(
           "endpoint",
-          `is ${endpoint}, which is not registered; tenure tc rm list shows what is`,
+          `is ${endpoint}, which is not registered; see tenure tc rm list`,
         );
       }
       for (const hash of hashes) {
         const answer = await client.ask("POST", "/v1/tc/rm/unregister", { backend_hash: hash, endpoint });
         if (answer.status !== 200) return refuse(shell, answer);
       }
-      shell.say(
-        { endpoint, backends: hashes },
-        `${endpoint} is unregistered; decisions wait for it no longer`,
-      );
+      shell.say({ endpoint, backends: hashes }, `${endpoint} unregistered; decisions no longer wait for it`);
     });
   return withExamples(
     command,
@@ -129,7 +126,7 @@ function backendsIn(body: Body): readonly { backend_hash: string; endpoints: rea
 }
 
 function decideCommand(shell: Shell): Command {
-  const command = askingCommand(shell, "decide", "Decide a transaction, for good")
+  const command = askingCommand(shell, "decide", "Decide a transaction; the decision is final")
     .argument("<txn>", "id of the transaction")
     .addArgument(new Argument("<decision>").choices(["commit", "abort"]))
     .action((txn: string, decision: string, flags: TcFlags) =>

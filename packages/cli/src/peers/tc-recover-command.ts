@@ -16,11 +16,14 @@ export function recoverCommand(shell: Shell): Command {
   const command = askingCommand(
     shell,
     "recover",
-    "Make one server the only elector after a majority is lost for good: ask that server, with its own bundle",
+    "Make one server the only elector after a majority is lost permanently; send this to that server, with its own bundle",
   )
-    .requiredOption("--lost <id...>", "node ids of the electors that will never run over their disks again")
+    .requiredOption(
+      "--lost <id...>",
+      "node ids of the electors that will never run with their old disks again",
+    )
     .addOption(
-      new Option("--confirm <cluster>", "carry it out; without it the plan is shown and nothing changes"),
+      new Option("--confirm <cluster>", "carry out the plan; without this option the plan is only shown"),
     )
     .action(async (flags: RecoverFlags) => {
       shell.isJson = flags.json === true;
@@ -41,7 +44,7 @@ function linesOf(body: Body, { lost }: RecoverFlags): readonly string[] {
   if (body["recovered"] === true) {
     return [
       `${list("new_electors")} is the only elector of ${word(body["cluster"])} now, with electorate [${list("new_epoch")}]`,
-      "other servers that run are added by themselves; start the lost ones with empty disks only",
+      "other running servers are added automatically; start the lost servers with empty disks only",
     ];
   }
   return [
@@ -50,8 +53,8 @@ function linesOf(body: Body, { lost }: RecoverFlags): readonly string[] {
     `survivors    ${list("survivors")}`,
     `afterwards   ${list("new_electors")}, electorate [${list("new_epoch")}]`,
     "",
-    "Nothing has changed. What only the lost servers remembered of decisions will be lost. If they still run somewhere,",
-    "out of reach of the survivors, there will be two coordinators: make sure that they are off, and revoke their bundles.",
-    `To go on, repeat the command with --lost ${lost.join(" ")} --confirm ${word(body["cluster"])}`,
+    "Nothing has changed yet. Decisions that only the lost servers stored will be lost. If the lost servers still run",
+    "somewhere else, there will be two coordinators: make sure that they are off, and revoke their bundles.",
+    `To continue, repeat the command with --lost ${lost.join(" ")} --confirm ${word(body["cluster"])}`,
   ];
 }

@@ -3,6 +3,7 @@ import type { StatusShape } from "@tenure/peers";
 import type { Command } from "commander";
 import { EXIT } from "../exit-codes.js";
 import { withExamples } from "../frame/elector-command.js";
+import { counted } from "../frame/numbers.js";
 import type { Shell } from "../frame/shell.js";
 import { table } from "../frame/table.js";
 import { type ClusterStatus, clusterStatus, labelOf, placesIn, type ServerView } from "./cluster-status.js";
@@ -15,7 +16,7 @@ export function statusCommand(shell: Shell): Command {
   const command = askingCommand(
     shell,
     "status",
-    "Show the cluster: coordinator, electorate, who is missing and why (exit 4 without a coordinator)",
+    "Show coordinator, electorate and problems of the cluster; exit code 4 without a coordinator",
   ).action(async (flags: TcFlags) => {
     shell.isJson = flags.json === true;
     const client = new TcClient(shell, flags);
@@ -27,7 +28,7 @@ export function statusCommand(shell: Shell): Command {
     const servers = [...places].map(([endpoint, identity]): ServerView => {
       const told = answers.get(endpoint);
       if (told === undefined || told instanceof Error)
-        return { endpoint, identity, status: null, problem: told?.message ?? "it was not asked" };
+        return { endpoint, identity, status: null, problem: told?.message ?? "not checked" };
       if (told.status !== 200) {
         return { endpoint, identity, status: null, problem: word(told.body["detail"] ?? told.status) };
       }
@@ -47,7 +48,7 @@ export function statusCommand(shell: Shell): Command {
 
 function linesOf({ cluster, epoch, leader, servers, problems }: ClusterStatus): readonly string[] {
   const head = [
-    `cluster      ${cluster ?? "not founded"}${epoch === null ? "" : `, electorate [${epoch.join(", ")}]`}`,
+    `cluster      ${cluster ?? "not bootstrapped"}${epoch === null ? "" : `, electorate [${epoch.join(", ")}]`}`,
     leader === null
       ? "coordinator  none"
       : `coordinator  ${labelOf(leader.leader_id, servers)} at ${leader.leader_endpoint}, term ${leader.term}`,
@@ -62,10 +63,10 @@ function linesOf({ cluster, epoch, leader, servers, problems }: ClusterStatus): 
     status?.certificate?.serial ?? "",
   ]);
   const shown = table([["server", "endpoint", "is", "term", "ttl", "certificate until", "serial"], ...rows]);
-  const found = problems.length === 0 ? ["no problems"] : [`${problems.length} to look at:`];
+  const found = problems.length === 0 ? ["no problems"] : [`${counted(problems.length, "problem")}:`];
   return [...head, "", ...shown, "", ...found, ...problems.map((each) => `- ${each}`)];
 }
 
 function roleOf({ is_leader: isLeader, is_elector: isElector }: StatusShape): string {
-  return isLeader ? "coordinator" : isElector ? "elector" : "no elector";
+  return isLeader ? "coordinator" : isElector ? "elector" : "not an elector";
 }

@@ -69,7 +69,7 @@ export class LedCommand {
       if (once && !election.isLeader()) {
         // Not to be answered is not to have lost.
         if (election.status().connection === "disconnected")
-          throw new BackendUnavailableError("nobody answers, so it was not tried");
+          throw new BackendUnavailableError("no server responded, so the campaign was not tried");
         this.#end = { kind: "lost" };
         stop();
       }

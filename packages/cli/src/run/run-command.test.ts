@@ -90,12 +90,14 @@ describe("tenure run", () => {
     const args = ["run", "g", "--server", `http://127.0.0.1:${port}`, "--ttl", "1s"];
     const once_ = await scratch.run([...args, "--once", "--", "echo", "never"]);
     expect({ code: once_.code, stdout: once_.stdout }).toEqual({ code: 4, stdout: "" });
-    expect(once_.stderr).toMatch(/^tenure: nobody answers, so it was not tried; see that it runs [^\n]+\n$/);
+    expect(once_.stderr).toMatch(
+      /^tenure: no server responded, so the campaign was not tried; check that it runs [^\n]+\n$/,
+    );
     const child = spawn(process.execPath, [BIN, ...args, "--json", "--", "echo", "never"], {
       stdio: ["ignore", "ignore", "pipe"],
     });
     const [line] = (await once(child.stderr.setEncoding("utf8"), "data")) as [string];
-    expect(JSON.parse(line)).toEqual({ message: "nobody answers; still trying", is_cut_off: true });
+    expect(JSON.parse(line)).toEqual({ message: "connection lost; retrying", is_cut_off: true });
     child.kill("SIGTERM");
     await once(child, "exit");
     expect(child.exitCode).toBe(0);
@@ -174,10 +176,10 @@ describe("tenure run", () => {
   );
 
   it.each([
-    [["--http", "nowhere"], "Say [HOST]:PORT"],
-    [["--stop-signal", "SIGNONE"], "Say a signal"],
+    [["--http", "nowhere"], "Use [HOST]:PORT"],
+    [["--stop-signal", "SIGNONE"], "Use a signal name"],
     [["--on-lose", "cry"], "Allowed choices are wait, exit"],
-    [["--ttl", "5"], "Say a number with its unit"],
+    [["--ttl", "5"], "Use a number with a unit"],
   ])("refuses %j", async (options, sentence) => {
     const { code, stderr } = await run("wrong", options, "true");
     expect(code).toBe(2);

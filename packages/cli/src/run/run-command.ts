@@ -33,34 +33,42 @@ export function runCommand(shell: Shell): Command {
     .argument("<group>")
     .argument(
       "<command...>",
-      "after --, what to run; TENURE_TERM, TENURE_GROUP and TENURE_TOKEN are in its environment",
+      "command to run, after --; its environment has TENURE_TERM, TENURE_GROUP and TENURE_TOKEN",
     )
-    .option("--node-id <id>", "who stands for election", defaultNodeId())
-    .addOption(durationOption("--ttl <duration>", "how long a crashed node blocks the others", "5s"))
-    .option("--priority <n>", "where the group's strategy is priority", parseWhole)
-    .option("--restart", "run the command again when it ends by itself")
-    .option("--once", "do not wait: exit code 3 if another leads")
+    .option("--node-id <id>", "id of the node that campaigns", defaultNodeId())
     .addOption(
-      new Option("--on-lose <what>", "after the leadership was lost: stand again, or exit with code 3")
+      durationOption(
+        "--ttl <duration>",
+        "duration of the lease: how long a crashed node blocks the others",
+        "5s",
+      ),
+    )
+    .option("--priority <n>", "priority of this node; used if the group's strategy is priority", parseWhole)
+    .option("--restart", "run the command again after it exits")
+    .option("--once", "do not wait: exit with code 3 if another node leads")
+    .addOption(
+      new Option("--on-lose <what>", "after losing the leadership: campaign again, or exit with code 3")
         .choices(["wait", "exit"])
         .default("wait"),
     )
-    .option(
-      "--stop-signal <name>",
-      "what the command is sent first",
-      parseSignal,
-      "SIGTERM" as NodeJS.Signals,
-    )
+    .option("--stop-signal <name>", "signal that stops the command", parseSignal, "SIGTERM" as NodeJS.Signals)
     .addOption(
       durationOption(
         "--grace <duration>",
-        "how long it may then take before SIGKILL; less if the lease ends sooner",
+        "time between the stop signal and SIGKILL; shorter if the lease expires sooner",
         "10s",
       ),
     )
-    .option("--health-cmd <text>", "a shell command; this node leads only while it ends with 0")
-    .option("--ready-file <file>", "exists, with the term in it, while the command runs")
-    .option("--http <address>", "answer {name, is_leader, term} there, such as :4040", parseAddress)
+    .option(
+      "--health-cmd <text>",
+      "shell command that checks this node; it leads only while the exit code is 0",
+    )
+    .option("--ready-file <file>", "file that contains the term and exists only while the command runs")
+    .option(
+      "--http <address>",
+      "serve {name, is_leader, term} over HTTP at this address, such as :4040",
+      parseAddress,
+    )
     .action((groupId: string, words: string[], flags: RunFlags) =>
       shell.connected(flags, ({ elector }) => run(shell, elector, groupId, words, flags)),
     );
@@ -150,13 +158,13 @@ function tellEnd(shell: Shell, groupId: string, ended: RunEnd): number {
 function parseSignal(text: string): NodeJS.Signals {
   const name = (text.startsWith("SIG") ? text : `SIG${text}`).toUpperCase();
   if (!Object.hasOwn(constants.signals, name))
-    throw new InvalidArgumentError("Say a signal, such as SIGTERM.");
+    throw new InvalidArgumentError("Use a signal name, such as SIGTERM.");
   return name as NodeJS.Signals;
 }
 
 /** `:4040` is for programs on this machine; a host says otherwise. */
 function parseAddress(text: string): { readonly host: string; readonly port: number } {
   const [, host = "", port = ""] = /^(.*):(\d{1,5})$/.exec(text) ?? [];
-  if (port === "" || Number(port) > 65_535) throw new InvalidArgumentError("Say [HOST]:PORT, such as :4040.");
+  if (port === "" || Number(port) > 65_535) throw new InvalidArgumentError("Use [HOST]:PORT, such as :4040.");
   return { host: host === "" ? "127.0.0.1" : host.replace(/^\[|\]$/g, ""), port: Number(port) };
 }

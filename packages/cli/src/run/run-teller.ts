@@ -2,22 +2,22 @@ import type { DemoteReason, ElectionEvent } from "@tenure/client";
 import type { Shell } from "../frame/shell.js";
 
 const ENDS: Readonly<Record<DemoteReason, string>> = {
-  stopped: "it was told to end",
-  finished: "its command has ended",
-  resigned: "it resigned",
-  lapsed: "its lease ran out before a renewal was answered",
-  "not-leader": "another leads, or it was told to step down",
-  transferred: "it hands over to a successor",
-  unhealthy: "its health command fails",
-  disconnected: "nobody answers",
-  "heartbeat-failed": "its renewals fail",
-  refused: "its renewals are refused",
-  "token-invalid": "another leads",
-  "promote-failed": "its command could not be started",
-  "heart-failed": "its lease can no longer be renewed",
+  stopped: "tenure run was stopped",
+  finished: "command exited",
+  resigned: "resigned",
+  lapsed: "lease expired before a renewal succeeded",
+  "not-leader": "another node leads, or the leader was asked to step down",
+  transferred: "handed over to a successor",
+  unhealthy: "health command failed",
+  disconnected: "no response",
+  "heartbeat-failed": "renewals failed",
+  refused: "renewals refused",
+  "token-invalid": "another node leads",
+  "promote-failed": "command could not be started",
+  "heart-failed": "lease can no longer be renewed",
 };
 
-/** What `tenure run` says besides its command: who leads, why no more, and that nobody answers. */
+/** What `tenure run` prints beside the output of its command: became leader, no longer leads and why, connection lost. */
 export class RunTeller {
   readonly #shell: Shell;
   readonly #groupId: string;
@@ -36,10 +36,10 @@ export class RunTeller {
 
   notice(event: ElectionEvent): void {
     if (event.kind === "connection") this.#connection(event.status === "disconnected");
-    // That it was told to end is no news to who told it.
+    // The user who stopped `tenure run` knows already.
     else if (event.kind === "demoted" && event.reason !== "stopped") {
       const { reason, mandate } = event;
-      const line = `${this.#nodeId} leads ${this.#groupId} no more, term ${mandate.term}: ${ENDS[reason]}`;
+      const line = `${this.#nodeId} no longer leads ${this.#groupId}, term ${mandate.term}: ${ENDS[reason]}`;
       this.#shell.remark(line, { is_leader: false, term: mandate.term, reason });
     }
   }
@@ -47,7 +47,7 @@ export class RunTeller {
   #connection(isCutOff: boolean): void {
     if (isCutOff === this.#isCutOff) return;
     this.#isCutOff = isCutOff;
-    this.#shell.remark(isCutOff ? "nobody answers; still trying" : "answered again", {
+    this.#shell.remark(isCutOff ? "connection lost; retrying" : "connection restored", {
       is_cut_off: isCutOff,
     });
   }

@@ -52,7 +52,7 @@ export class Collector {
       this.#health = { target, roundTripMs, problem: null };
     } catch (error) {
       signal.throwIfAborted();
-      this.#health = { target, roundTripMs: null, problem: `no answer: ${(error as Error).message}` };
+      this.#health = { target, roundTripMs: null, problem: `no response: ${(error as Error).message}` };
     }
   }
 

@@ -56,7 +56,7 @@ function drawn(row: Row, columns: number, problem: string | null = null): string
 
 it("shows what is left of a lease as a bar", () => {
   expect(drawn(one, 90)[3]).toMatch(/^billing +worker-1 +3 █████░░░░░ 2\.5 s +4 +2$/);
-  expect(drawn({ ...one, leftMs: -1 }, 90)[3]).toContain("░░░░░░░░░░ over");
+  expect(drawn({ ...one, leftMs: -1 }, 90)[3]).toContain("░░░░░░░░░░ expired");
   expect(drawn({ ...one, leader: null, leftMs: null }, 90)[3]).toMatch(/^billing +- +3 +4 +2$/);
 });
 
@@ -72,7 +72,7 @@ it("leaves columns out where the screen is narrow, names last", () => {
 });
 
 it("keeps the last state, and says so, where nobody answers", () => {
-  const lines = drawn(one, 90, "no answer: gone");
-  expect(lines[1]).toBe("no answer: gone");
+  const lines = drawn(one, 90, "no response: gone");
+  expect(lines[1]).toBe("no response: gone");
   expect(lines[3]).toContain("billing");
 });

@@ -1,6 +1,7 @@
 /** The screen of `tenure top` as lines of text, none wider than the screen and no more than it has. Pure. */
 import { tellLeader } from "../commands/groups-command.js";
 import { tellDuration } from "../frame/duration.js";
+import { counted } from "../frame/numbers.js";
 import type { Paint } from "../frame/paint.js";
 import { arranged, type Health, type Row, type View, within } from "./state.js";
 
@@ -52,7 +53,7 @@ export function draw(screen: Screen, size: Size, paint: Paint): string[] {
     clip(title(screen, found.length), size.columns),
     isStale
       ? paint("red", clip(health.problem ?? "", size.columns))
-      : paint("green", clip(`store answers in ${tellDuration(health.roundTripMs ?? 0)}`, size.columns)),
+      : paint("green", clip(`store responds in ${tellDuration(health.roundTripMs ?? 0)}`, size.columns)),
     paint("bold", clip(header, size.columns)),
     ...body,
     ...blank,
@@ -69,18 +70,15 @@ export function drawPlain(screen: Screen): string[] {
   );
   const header = columns.map(({ title: name, width, isRight }) => fit(name, width, isRight)).join(" ");
   const { problem, roundTripMs } = screen.health;
-  const store = problem ?? `store answers in ${tellDuration(roundTripMs ?? 0)}`;
+  const store = problem ?? `store responds in ${tellDuration(roundTripMs ?? 0)}`;
   return [title(screen, rows.length), store, header, ...lines].map((line) => line.trimEnd());
 }
 
 function title({ rows, health, time }: Screen, shown: number): string {
   const led = rows.filter(({ leader }) => leader !== null).length;
-  const count = shown === rows.length ? tellGroups(rows.length) : `${shown} of ${tellGroups(rows.length)}`;
+  const count =
+    shown === rows.length ? counted(rows.length, "group") : `${shown} of ${counted(rows.length, "group")}`;
   return `tenure top  ${health.target}  ${time}  ${count}, ${led} led`;
-}
-
-function tellGroups(count: number): string {
-  return count === 1 ? "1 group" : `${count} groups`;
 }
 
 function footer({ isTyping, filter, sort, isReversed }: View): string {
@@ -120,7 +118,7 @@ function leaseCell({ leftMs, fullMs }: Row): string {
   if (leftMs === null) return "";
   const share = fullMs <= 0 ? 0 : Math.min(1, Math.max(0, leftMs / fullMs));
   const full = Math.round(share * BAR_WIDTH);
-  const left = leftMs <= 0 ? "over" : tellDuration(Math.round(leftMs / 100) * 100);
+  const left = leftMs <= 0 ? "expired" : tellDuration(Math.round(leftMs / 100) * 100);
   return `${"█".repeat(full)}${"░".repeat(BAR_WIDTH - full)} ${left}`;
 }
 

@@ -24,12 +24,8 @@ const DETAILS_AT_ONCE = 100;
 const LEAST_INTERVAL_MS = 250;
 
 export function topCommand(shell: Shell): Command {
-  const command = electorCommand(
-    shell,
-    "top",
-    "Show all groups live; once and as plain text where there is no terminal",
-  )
-    .addOption(durationOption("--interval <duration>", "how often to look", "1s"))
+  const command = electorCommand(shell, "top", "Show all groups, live; without a terminal, print them once")
+    .addOption(durationOption("--interval <duration>", "refresh interval", "1s"))
     .action((flags: TopFlags) => shell.connected(flags, (connection) => top(shell, connection, flags)));
   return withExamples(
     command,

@@ -41,7 +41,7 @@ describe.skipIf(isMissing("tmux"))("tenure top in tmux", () => {
     expect(first[0]).toMatch(
       /^tenure top {2}http:\/\/127\.0\.0\.1:\d+ {2}\d{4}-\d\d-\d\d \d\d:\d\d:\d\dZ {2}4 groups, 3 led$/,
     );
-    expect(first[1]).toMatch(/^store answers in [\d.]+ ms$/);
+    expect(first[1]).toMatch(/^store responds in [\d.]+ ms$/);
     expect(first[2]).toMatch(/^GROUP +LEADER +TERM LEASE +CHANGES\/H MEMBERS$/);
     expect(first[3]).toMatch(/^alpha +n-1 +1 █+░* (?:\d+(?:\.\d)? s|1 min) +1 +1$/);
     expect(first[4]).toMatch(/^beta +n-2 \(paused\) +1 /);
@@ -86,10 +86,10 @@ describe.skipIf(isMissing("tmux"))("tenure top in tmux", () => {
     await using screen = await TmuxScreen.start(`${TENURE} top ${url.join(" ")} --interval 250ms`, 90, 12);
     await screen.until(/^alpha /m);
     await server.end("SIGKILL");
-    const lost = await screen.until(/^no answer: /m);
+    const lost = await screen.until(/^no response: /m);
     expect(lost[3]).toMatch(/^alpha/);
     await server.killAndRestart();
-    await screen.until(/^store answers in /m);
+    await screen.until(/^store responds in /m);
     await screen.type("q");
     await screen.until(/prompt> *$/);
   });

@@ -66,11 +66,11 @@ describe("why a group is led", () => {
     );
     expect(told(group("c", 3), events, 80)).toEqual([
       "c leads g in term 3 since 2026-01-01 12:01:10Z (10 s ago).",
-      "c took over in the same moment.",
-      "b led in term 2 for 7 s, from 2026-01-01 12:01:03Z; then it was told to step down, asked for by jane.",
-      "b won 3 s after a had gone.",
-      "a led in term 1 for 1 min, from 2026-01-01 12:00:00Z; then its lease ran out: it did not renew in time, because it crashed, was paused or was cut off.",
-      "Before that nobody led g: term 1 is its first.",
+      "c took over at once.",
+      "b led in term 2 for 7 s, from 2026-01-01 12:01:03Z; then it was asked to step down, requested by jane.",
+      "b won 3 s after a stopped leading.",
+      "a led in term 1 for 1 min, from 2026-01-01 12:00:00Z; then its lease expired: it did not renew in time, because it crashed, was frozen or lost its connection.",
+      "Before that g had no leader: term 1 is its first.",
     ]);
   });
 
@@ -91,7 +91,7 @@ describe("why a group is led", () => {
     const events = story([0, "a", "wins"], [1, "a", "resigned"], [2, "b", "wins"]).slice(1);
     expect(told(group("b", 2), events, 5).slice(-2)).toEqual([
       "a led in term 1; then it resigned.",
-      "Before that nobody led g: term 1 is its first.",
+      "Before that g had no leader: term 1 is its first.",
     ]);
     const later = story(
       [0, "x", "wins"],
@@ -100,13 +100,13 @@ describe("why a group is led", () => {
       [3, "a", "resigned"],
       [4, "b", "wins"],
     ).slice(2);
-    expect(told(group("b", 3), later, 5).at(-1)).toBe("What was before that is not kept any more.");
+    expect(told(group("b", 3), later, 5).at(-1)).toBe("Older events are no longer stored.");
   });
 
   it("mentions a pause, which the leader outlives", () => {
     const paused = group("a", 1, { pausedForMs: "until-resumed" });
     expect(told(paused, story([0, "a", "wins"]), 1)[1]).toBe(
-      "The group is paused until it is resumed: its leader may go on, nobody else can win.",
+      "The group is paused until it is resumed: its leader may stay, no other node can win.",
     );
   });
 });
@@ -114,7 +114,7 @@ describe("why a group is led", () => {
 it("says that a leader was told to step down and has not yet", () => {
   const deposed = group("a", 1, { heldBack: { by: "deposed", forMs: 4000 } });
   expect(told(deposed, story([0, "a", "wins"]), 1)[1]).toBe(
-    "It was told to step down and can renew no more: the group is free when it resigns, or in 4 s when its lease is over.",
+    "It was asked to step down and can no longer renew: the group is free when it resigns, or in 4 s when its lease expires.",
   );
 });
 
@@ -123,14 +123,14 @@ describe("why a group is not led", () => {
 
   it("nobody ever campaigned", () => {
     expect(told(group(null, 0), [], 0)).toEqual([
-      "Nobody leads g, and nobody ever has.",
-      "Nobody stands for it: no node has campaigned in the last half minute.",
+      "g has no leader and never had one.",
+      "It has no candidates: no node campaigned in the last 30 seconds.",
     ]);
   });
 
   it("it is paused", () => {
     expect(told(group(null, 1, { pausedForMs: 90_000 }), events, 61)[1]).toBe(
-      "The group is paused for another 1 min 30 s, so nobody can win; tenure resume g ends that.",
+      "The group is paused for another 1 min 30 s, so no node can win; end the pause with tenure resume g.",
     );
   });
 
@@ -138,20 +138,20 @@ describe("why a group is not led", () => {
     const policy = { ...DEFAULT_POLICY, takeoverDelayMs: 5000 };
     const resting = group(null, 1, { policy, heldBack: { by: "takeover_delay", forMs: 3000 } });
     expect(told(resting, events, 62)[1]).toBe(
-      "Its policy lets it rest for 5 s after a lease has run out; that is over in 3 s.",
+      "Its takeover delay is 5 s after a lease expires; it ends in 3 s.",
     );
-    expect(told(group(null, 1, { policy }), events, 66)[1]).toContain("Nobody stands for it");
+    expect(told(group(null, 1, { policy }), events, 66)[1]).toContain("It has no candidates");
   });
 
   it("it is being handed over", () => {
     const reserved = group(null, 1, { heldBack: { by: "reserved", forMs: 9000 } });
     expect(told(reserved, events, 62)[1]).toBe(
-      "It is being handed over: for 9 s only the successor that was named can win.",
+      "A transfer is in progress: for 9 s only its successor can win.",
     );
   });
 
   it("candidates were seen", () => {
     const members: Member[] = [{ nodeId: "b", role: "candidate", ready: true, lastHeartbeatMs: START }];
-    expect(told(group(null, 1), events, 62, members)[1]).toContain("Seen lately as candidates: b");
+    expect(told(group(null, 1), events, 62, members)[1]).toContain("Recent candidates: b");
   });
 });

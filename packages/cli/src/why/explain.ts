@@ -1,4 +1,4 @@
-/** Why a group is led by whom it is led, told from its events. Pure: what is known goes in, sentences come out. */
+/** Explains who leads a group and why, from its events. Pure: `Known` goes in, sentences come out. */
 import type { EndReason, Group, LeadershipEvent, Member } from "@tenure/core";
 import { tellDuration, tellTime } from "../frame/duration.js";
 
@@ -20,9 +20,10 @@ interface Reign {
 }
 
 const CAUSES: Readonly<Record<EndReason, string>> = {
-  expired: "its lease ran out: it did not renew in time, because it crashed, was paused or was cut off",
+  expired:
+    "its lease expired: it did not renew in time, because it crashed, was frozen or lost its connection",
   resigned: "it resigned",
-  deposed: "it was told to step down",
+  deposed: "it was asked to step down",
   transferred: "it handed over to the next leader",
 };
 
@@ -40,9 +41,8 @@ export function explain(known: Known, most: number): string[] {
   }
   const first = told.at(-1);
   if (first?.term === 1)
-    sentences.push(`Before that nobody led ${known.group.groupId}: term 1 is its first.`);
-  else if (first !== undefined && reigns[0] === first)
-    sentences.push("What was before that is not kept any more.");
+    sentences.push(`Before that ${known.group.groupId} had no leader: term 1 is its first.`);
+  else if (first !== undefined && reigns[0] === first) sentences.push("Older events are no longer stored.");
   return sentences;
 }
 
@@ -75,11 +75,11 @@ function presence({ group, nowMs }: Known, last: Reign | undefined): string[] {
   if (heldBack !== null) {
     const left = tellDuration(heldBack.forMs);
     sentences.push(
-      `It was told to step down and can renew no more: the group is free when it resigns, or in ${left} when its lease is over.`,
+      `It was asked to step down and can no longer renew: the group is free when it resigns, or in ${left} when its lease expires.`,
     );
   }
   if (pausedForMs !== null)
-    sentences.push(`${pauseClause(pausedForMs)}: its leader may go on, nobody else can win.`);
+    sentences.push(`${pauseClause(pausedForMs)}: its leader may stay, no other node can win.`);
   return sentences;
 }
 
@@ -88,28 +88,28 @@ function vacancy({ group, members, nowMs }: Known, last: Reign | undefined): str
   const end = last?.end ?? null;
   const sentences = [
     end === null
-      ? `Nobody leads ${groupId}${group.term === 0 ? ", and nobody ever has" : ""}.`
-      : `Nobody has led ${groupId} since ${tellTime(end.atMs)} (${tellDuration(nowMs - end.atMs)} ago).`,
+      ? `${groupId} has no leader${group.term === 0 ? " and never had one" : ""}.`
+      : `${groupId} has had no leader since ${tellTime(end.atMs)} (${tellDuration(nowMs - end.atMs)} ago).`,
   ];
   const candidates = members.filter(({ role }) => role === "candidate");
   if (pausedForMs !== null) {
-    sentences.push(`${pauseClause(pausedForMs)}, so nobody can win; tenure resume ${groupId} ends that.`);
+    sentences.push(
+      `${pauseClause(pausedForMs)}, so no node can win; end the pause with tenure resume ${groupId}.`,
+    );
   } else if (heldBack?.by === "takeover_delay") {
     sentences.push(
-      `Its policy lets it rest for ${tellDuration(policy.takeoverDelayMs)} after a lease has run out; ` +
-        `that is over in ${tellDuration(heldBack.forMs)}.`,
+      `Its takeover delay is ${tellDuration(policy.takeoverDelayMs)} after a lease expires; ` +
+        `it ends in ${tellDuration(heldBack.forMs)}.`,
     );
   } else if (heldBack?.by === "reserved") {
     sentences.push(
-      `It is being handed over: for ${tellDuration(heldBack.forMs)} only the successor that was named can win.`,
+      `A transfer is in progress: for ${tellDuration(heldBack.forMs)} only its successor can win.`,
     );
   } else if (candidates.length === 0) {
-    sentences.push("Nobody stands for it: no node has campaigned in the last half minute.");
+    sentences.push("It has no candidates: no node campaigned in the last 30 seconds.");
   } else {
     const names = candidates.map(({ nodeId }) => nodeId).join(", ");
-    sentences.push(
-      `Seen lately as candidates: ${names}; none of them is asking now, or one may not win yet.`,
-    );
+    sentences.push(`Recent candidates: ${names}; none of them is campaigning now, or none may win yet.`);
   }
   return sentences;
 }
@@ -117,15 +117,15 @@ function vacancy({ group, members, nowMs }: Known, last: Reign | undefined): str
 function reignSentence({ nodeId, term, fromMs, end }: Reign): string {
   const span = end === null || Number.isNaN(fromMs) ? "" : ` for ${tellDuration(end.atMs - fromMs)}`;
   const from = Number.isNaN(fromMs) ? "" : `, from ${tellTime(fromMs)}`;
-  if (end === null) return `${nodeId} led in term ${term}${from}; how that ended is not kept.`;
+  if (end === null) return `${nodeId} led in term ${term}${from}; how the term ended is no longer stored.`;
   return `${nodeId} led in term ${term}${span}${from}; then ${CAUSES[end.reason]}${askedFor(end.by)}.`;
 }
 
 function gap(earlier: Reign, later: Reign): string[] {
   if (earlier.end === null || later.term !== earlier.term + 1) return [];
   const vacantMs = later.fromMs - earlier.end.atMs;
-  if (vacantMs <= 0) return [`${later.nodeId} took over in the same moment.`];
-  return [`${later.nodeId} won ${tellDuration(vacantMs)} after ${earlier.nodeId} had gone.`];
+  if (vacantMs <= 0) return [`${later.nodeId} took over at once.`];
+  return [`${later.nodeId} won ${tellDuration(vacantMs)} after ${earlier.nodeId} stopped leading.`];
 }
 
 function pauseClause(pausedForMs: number | "until-resumed"): string {
@@ -135,5 +135,5 @@ function pauseClause(pausedForMs: number | "until-resumed"): string {
 }
 
 function askedFor(by: string | undefined): string {
-  return by === undefined ? "" : `, asked for by ${by}`;
+  return by === undefined ? "" : `, requested by ${by}`;
 }

@@ -12,9 +12,9 @@ interface WhyFlags extends ConnectionFlags, OutputFlags {
 }
 
 export function whyCommand(shell: Shell): Command {
-  const command = electorCommand(shell, "why", "Tell why a group is led by whom it is led, or by nobody")
+  const command = electorCommand(shell, "why", "Explain who leads a group and why")
     .argument("<group>")
-    .option("--terms <n>", "how many leaderships to go back", parseWhole, 5)
+    .option("--terms <n>", "number of terms to explain", parseWhole, 5)
     .action((groupId: string, flags: WhyFlags) =>
       shell.connected(flags, async ({ elector }) => {
         const { signal } = shell;

@@ -79,7 +79,7 @@ export class Api {
       cache: "no-store",
       credentials: "same-origin",
     }).catch((cause: unknown) => {
-      throw new LostError("the server does not answer", { cause });
+      throw new LostError("the server does not respond", { cause });
     });
     const date = Date.parse(answer.headers.get("date") ?? "");
     if (Number.isFinite(date)) this.#clock.observe(date, askedAtMs, Date.now());

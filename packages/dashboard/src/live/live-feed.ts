@@ -1,8 +1,8 @@
 /**
- * The one stream of all groups. It begins before all events, so that the state of every group comes first; it comes back
- * by its cursor for as long as it takes.
+ * The event stream of all groups. It starts before the first event, so that the server sends the state of every group
+ * first. After a connection ends, the feed reconnects with its cursor until it is stopped.
  */
-import { SseParser } from "../model/sse-parser.js";
+import { createParser, type EventSourceMessage } from "eventsource-parser";
 import type { LeadershipEvent } from "../model/wire.js";
 import { type Api, RefusedError } from "./api.js";
 
@@ -10,7 +10,7 @@ export type FeedStatus =
   | { readonly kind: "connecting" }
   | { readonly kind: "live" }
   | { readonly kind: "lost"; readonly sinceMs: number; readonly problem: string }
-  /** The service wants to know who asks, or does not like the answer. */
+  /** The server requires credentials, or rejected those that were sent. */
   | { readonly kind: "refused"; readonly problem: string };
 
 export interface LiveFeedParts {
@@ -19,14 +19,21 @@ export interface LiveFeedParts {
   readonly onStatus: (status: FeedStatus) => void;
   readonly nowMs: () => number;
   readonly sleep: (ms: number) => Promise<void>;
-  /** 0 to 1, so that many pages do not come back at once. */
+  /** 0 to 1: jitter, so that many pages do not reconnect at once. */
   readonly random: () => number;
 }
 
 const FIRST_RETRY_MS = 250;
 const LAST_RETRY_MS = 4000;
-/** The service sends a comment every 15 s: after two missed ones the stream is dead, whatever the network says. */
+/** The server sends a comment every 15 s: after two missed comments the connection is taken for dead. */
 export const SILENCE_MS = 35_000;
+
+/** What one connection has received. */
+interface Received {
+  messages: EventSourceMessage[];
+  /** The server's last `retry:` field. */
+  retryMs: number | undefined;
+}
 
 export class LiveFeed {
   readonly #parts: LiveFeedParts;
@@ -43,13 +50,13 @@ export class LiveFeed {
     return this.#cursor;
   }
 
-  /** Runs until `stop`, or until it is refused. */
+  /** Runs until `stop`, or until the server refuses the caller. */
   async run(): Promise<void> {
     for (let delayMs = FIRST_RETRY_MS; !this.#stopped;) {
-      const parser = new SseParser();
+      const received: Received = { messages: [], retryMs: undefined };
       let problem = "the server ended the stream";
       try {
-        await this.#follow(parser);
+        await this.#follow(received);
       } catch (error) {
         if (error instanceof RefusedError && error.status < 500 && error.status !== 429) {
           return this.#report({ kind: "refused", problem: error.message });
@@ -61,14 +68,14 @@ export class LiveFeed {
       if (this.#status.kind !== "lost") {
         this.#report({ kind: "lost", sinceMs: this.#parts.nowMs(), problem });
       }
-      delayMs = wasLive ? (parser.retryMs ?? FIRST_RETRY_MS) : Math.min(LAST_RETRY_MS, delayMs * 2);
+      delayMs = wasLive ? (received.retryMs ?? FIRST_RETRY_MS) : Math.min(LAST_RETRY_MS, delayMs * 2);
       await this.#parts.sleep(delayMs * (0.5 + this.#parts.random() / 2));
     }
   }
 
-  /** Something else was not answered, or not let in: try anew rather than wait for silence. */
+  /** Another request failed or was refused: reconnect now instead of waiting for `SILENCE_MS`. */
   suspect(): void {
-    if (this.#status.kind === "live") this.#connection.abort(new Error("the server does not answer"));
+    if (this.#status.kind === "live") this.#connection.abort(new Error("the server does not respond"));
   }
 
   stop(): void {
@@ -76,7 +83,13 @@ export class LiveFeed {
     this.#connection.abort(new Error("stopped"));
   }
 
-  async #follow(parser: SseParser): Promise<void> {
+  async #follow(received: Received): Promise<void> {
+    const parser = createParser({
+      onEvent: (message) => received.messages.push(message),
+      onRetry: (ms) => {
+        received.retryMs = ms;
+      },
+    });
     const connection = (this.#connection = new AbortController());
     const body = await this.#parts.api.stream(this.#cursor, connection.signal);
     this.#report({ kind: "live" });
@@ -89,7 +102,8 @@ export class LiveFeed {
         const { done, value } = await this.#within(reader.read());
         connection.signal.throwIfAborted();
         if (done) return;
-        this.#take(parser, decoder.decode(value, { stream: true }));
+        parser.feed(decoder.decode(value, { stream: true }));
+        this.#take(received);
       }
     } finally {
       connection.signal.removeEventListener("abort", cancel);
@@ -97,18 +111,22 @@ export class LiveFeed {
     }
   }
 
-  #take(parser: SseParser, text: string): void {
-    const messages = parser.push(text);
+  #take(received: Received): void {
+    const { messages } = received;
     if (messages.length === 0) return;
+    received.messages = [];
     this.#parts.onEvents(messages.map(({ data }) => JSON.parse(data) as LeadershipEvent));
-    // Of many states only the last carries the cursor: cut off before it, the page begins where it began.
+    // Of the first states only the last carries a cursor: a connection that ends before it starts from the old cursor.
     for (const { id } of messages) this.#cursor = id ?? this.#cursor;
   }
 
   async #within<T>(work: Promise<T>): Promise<T> {
     let timer: ReturnType<typeof setTimeout> | undefined;
     const silence = new Promise<never>((_, reject) => {
-      timer = setTimeout(() => reject(new Error("the server has gone silent")), SILENCE_MS);
+      timer = setTimeout(
+        () => reject(new Error(`the server sent nothing for ${SILENCE_MS / 1000} s`)),
+        SILENCE_MS,
+      );
     });
     try {
       return await Promise.race([work, silence]);

@@ -17,7 +17,7 @@ describe("a board of groups", () => {
     expect([before?.leader, board.row("g")?.leader]).toEqual(["a", "b"]);
   });
 
-  test("believes the higher term, whoever tells of it", () => {
+  test("the board keeps the higher term, from events and from answers alike", () => {
     const board = new GroupBoard();
     board.applyEvent(eventOf("g", 5, "b", { ts_ms: NOW }));
     // A page that was asked for before the election.
@@ -65,7 +65,7 @@ describe("a board of groups", () => {
     expect(board.ids).toEqual(["new"]);
   });
 
-  test("knows no change of a group that nobody has led yet", () => {
+  test("a group that never had a leader has no last change", () => {
     const board = new GroupBoard();
     board.applyGroup(groupOf("new", 0, null), NOW);
     board.applyEvent(eventOf("new", 0, null, { ts_ms: NOW }));
@@ -115,7 +115,7 @@ describe("the state of a group", () => {
     expect([stateAt(id, NOW + 100), stateAt(id, NOW + 5000)]).toEqual([now, later]);
   });
 
-  test("of a leader that was asked to go is told anew by its end, and by the next leader", () => {
+  test("the state of a leader that was asked to step down is replaced by its end, and by the next leader", () => {
     const told = new GroupBoard();
     const state = () => {
       const row = told.row("g");

@@ -22,7 +22,7 @@ open_watches 7
 waiting_campaigns 2
 `;
 
-test("metrics are read by name; series add up, routes are told apart", () => {
+test("metrics are read by name; series are added up, routes are kept apart", () => {
   expect(parseMetrics(TEXT)).toEqual({
     elections: 7,
     openWatches: 7,
@@ -47,7 +47,7 @@ describe("a quantile", () => {
     expect(quantile({ bounds: [10, Number.POSITIVE_INFINITY], counts: [0, 3] }, 0.99)).toBe(10);
   });
 
-  test("of what came since; a server that began anew counts from nothing", () => {
+  test("a percentile counts only new observations, and all of them after a restart of the server", () => {
     const later = { bounds: histogram.bounds, counts: [2, 6, 7] };
     expect(since(histogram, later).counts).toEqual([0, 2, 3]);
     expect(since(later, histogram).counts).toEqual([2, 4, 4]);

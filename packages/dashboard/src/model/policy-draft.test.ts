@@ -5,7 +5,7 @@ import { groupOf } from "./wire.test-kit.js";
 
 const { policy } = groupOf("g", 1, null);
 
-test("a policy that nobody touched changes nothing, whatever its numbers", () => {
+test("an unedited policy changes nothing, whatever its numbers", () => {
   for (const ms of [500, 1234, 5000, 61_500, 60_000, 3_600_000, 3_661_000]) {
     const odd = { ...policy, max_ttl_ms: ms, retry: { ...policy.retry, max_ms: ms } };
     expect(changesOf(odd, draftOf(odd))).toEqual({ kind: "right", lines: [], patch: {} });

@@ -56,7 +56,7 @@ export function changesOf(before: Policy, draft: PolicyDraft): PolicyChanges {
     ["Shortest lease", "min_ttl_ms", before.min_ttl_ms, parseDuration(draft.minTtl)],
     ["Longest lease", "max_ttl_ms", before.max_ttl_ms, parseDuration(draft.maxTtl)],
     ["Takeover delay", "takeover_delay_ms", before.takeover_delay_ms, parseDuration(draft.takeoverDelay)],
-    ["Among the waiting", "strategy", before.strategy, draft.strategy],
+    ["Candidate selection", "strategy", before.strategy, draft.strategy],
     ["Preemption", "preempt", before.preempt, draft.preempt],
     ["Retry, first", "retry.initial_ms", before.retry.initial_ms, parseDuration(draft.retryInitial)],
     ["Retry, longest", "retry.max_ms", before.retry.max_ms, parseDuration(draft.retryMax)],

@@ -17,7 +17,7 @@ export interface ActDialogProps {
   readonly onClose: () => void;
 }
 
-const UNANSWERED = "no answer came, so nobody knows whether it was done; look before you try again";
+const UNANSWERED = "no response, so the outcome is unknown; check the group before you try again";
 
 /** Nothing is done before it has been said what happens, a reason was given, and it was confirmed. */
 export function ActDialog(props: ActDialogProps): JSX.Element {
@@ -55,7 +55,7 @@ export function ActDialog(props: ActDialogProps): JSX.Element {
             required
             maxLength={500}
             autocomplete="off"
-            placeholder="goes to the audit log"
+            placeholder="written to the audit log"
             value={reason}
             onInput={(event) => setReason(event.currentTarget.value)}
           />

@@ -80,7 +80,7 @@ export function Acts({ dashboard, detail, group, members, say }: ActsProps): JSX
       {open === "resume" && (
         <ActDialog
           title={`Resume ${group.group_id}`}
-          consequence="Candidates can win again from now on."
+          consequence="Candidates can win again."
           confirm="Resume"
           act={(reason) =>
             send({ verb: "/resume", body: { reason }, done: "Resumed: candidates can win again." })

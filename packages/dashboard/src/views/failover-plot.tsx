@@ -25,7 +25,7 @@ export function FailoverPlot({
   return (
     <div ref={box}>
       {shown.length === 0 ? (
-        <p class="muted">No leader has followed another yet.</p>
+        <p class="muted">There was no failover yet.</p>
       ) : (
         <>
           <p class="figures">
@@ -68,8 +68,8 @@ export function FailoverPlot({
             })}
           </svg>
           <p class="muted small">
-            From a vacancy to the next leader, by term;{" "}
-            <span class="expired-word">after a lease ran out</span>. A handover in one write takes nothing.
+            Time from the loss of a leader to the next leader, by term;{" "}
+            <span class="expired-word">after a lease expired</span>.
           </p>
         </>
       )}

@@ -17,7 +17,7 @@ export function GroupFacts({ row, group, nowMs, isLive }: GroupFactsProps): JSX.
   const hold = holdOf(row, nowMs);
   return (
     <dl class="facts card">
-      <Fact name="Leader">{leader ?? <span class="muted">nobody</span>}</Fact>
+      <Fact name="Leader">{leader ?? <span class="muted">none</span>}</Fact>
       <Fact name="Term">{term}</Fact>
       <Fact name="Lease">
         {expiresAtMs === null ? (
@@ -47,11 +47,11 @@ function whyHeldBack({ by, untilMs }: Hold, nowMs: number): string {
   const left = duration(Math.max(0, untilMs - nowMs));
   switch (by) {
     case "deposed":
-      return `asked to step down; free when it resigns, or in ${left}`;
+      return `the leader was asked to step down; the group is free when it resigns, or in ${left}`;
     case "reserved":
       return `reserved for a successor for ${left}`;
     case "takeover_delay":
-      return `for ${left}, by the takeover delay`;
+      return `takeover delay, for ${left}`;
   }
 }
 

@@ -50,7 +50,7 @@ export class GroupListRow extends Component<GroupListRowProps> {
           <StateBadge state={stateOf(row, serverMs)} />
         </span>
         <span role="cell" class="c-leader">
-          {leader === null ? <span class="muted">nobody</span> : <Clipped text={leader} tail={5} />}
+          {leader === null ? <span class="muted">no leader</span> : <Clipped text={leader} tail={5} />}
         </span>
         <span role="cell" class="c-term">
           <span class="unit">term </span>

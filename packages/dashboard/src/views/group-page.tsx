@@ -52,7 +52,13 @@ export function GroupPage({ dashboard, groupId }: { dashboard: Dashboard; groupI
         )}
       </div>
       <p class="hidden" role="status">
-        {said !== "" ? said : row === undefined ? "" : `${row.leader ?? "nobody"} leads, term ${row.term}`}
+        {said !== ""
+          ? said
+          : row === undefined
+            ? ""
+            : row.leader === null
+              ? "no leader"
+              : `${row.leader} leads, term ${row.term}`}
       </p>
       {said !== "" && (
         <p class="banner good" aria-hidden="true">

@@ -93,7 +93,7 @@ function Empty({ isLoaded, isFiltered }: { isLoaded: boolean; isFiltered: boolea
   if (isFiltered) return <p class="empty">No group matches.</p>;
   return (
     <div class="empty">
-      <p>There are no groups yet. The first campaign makes one:</p>
+      <p>There are no groups yet. The first campaign creates one:</p>
       <pre>
         {`curl -s ${location.origin}/v1/groups/billing/campaign \\\n  -H content-type:application/json \\\n  -d '{"node_id":"a","lease_ttl_ms":30000}'`}
       </pre>

@@ -33,10 +33,10 @@ function Status({ dashboard: { status, sampler } }: { dashboard: Dashboard }): J
   const [tone, text] =
     status.kind === "live"
       ? sampler.store === "silent"
-        ? ["warn", "Store silent"]
+        ? ["warn", "Store unavailable"]
         : ["good", "Live"]
       : status.kind === "lost"
-        ? ["bad", "Server lost"]
+        ? ["bad", "Connection lost"]
         : ["idle", "Connecting"];
   return (
     <span class={`pill ${tone}`} role="status" aria-label={`Connection: ${text}`}>
@@ -51,7 +51,7 @@ function Identity({ dashboard }: { dashboard: Dashboard }): JSX.Element {
   return (
     <>
       {reader !== null && (
-        <span class="identity" title={`the service takes you for ${reader.name}, ${reader.role}`}>
+        <span class="identity" title={`signed in as ${reader.name}, ${reader.role}`}>
           {reader.name}
           <span class="muted"> · {reader.role}</span>
         </span>

@@ -11,7 +11,7 @@ export function HistoryList({
   events: readonly HistoryEvent[];
   nowMs: number;
 }): JSX.Element {
-  if (events.length === 0) return <p class="muted">Nothing has happened yet.</p>;
+  if (events.length === 0) return <p class="muted">There are no changes yet.</p>;
   return (
     <ol class="history" tabIndex={0} aria-label="Changes, newest first">
       {events.toReversed().map((event) => (

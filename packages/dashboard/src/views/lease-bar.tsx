@@ -29,7 +29,7 @@ export function LeaseBar({ expiresAtMs, ttlMs, serverMs, isLive }: LeaseBarProps
     return () => animation.cancel();
   }, [expiresAtMs, ttlMs, isLive]);
   const tone = leftMs <= 0 ? "over" : share < 0.34 ? "low" : "";
-  const text = leftMs > 0 ? briefly(leftMs) : `over by ${briefly(-leftMs)}`;
+  const text = leftMs > 0 ? briefly(leftMs) : `expired ${briefly(-leftMs)} ago`;
   return (
     <span class={`lease ${tone}`}>
       <span class="lease-track" aria-hidden="true">

@@ -5,8 +5,7 @@ import type { Member } from "../model/wire.js";
 const ORDER = { leader: 0, candidate: 1, observer: 2 } as const;
 
 export function MembersTable({ members, nowMs }: { members: readonly Member[]; nowMs: number }): JSX.Element {
-  if (members.length === 0)
-    return <p class="muted">Nobody has given a sign of life in the last half minute.</p>;
+  if (members.length === 0) return <p class="muted">No node was seen in the last 30 seconds.</p>;
   const sorted = members.toSorted(
     (a, b) => ORDER[a.role] - ORDER[b.role] || a.node_id.localeCompare(b.node_id),
   );
@@ -17,7 +16,7 @@ export function MembersTable({ members, nowMs }: { members: readonly Member[]; n
           <th scope="col">Node</th>
           <th scope="col">Role</th>
           <th scope="col">Ready</th>
-          <th scope="col">Last sign of life</th>
+          <th scope="col">Last seen</th>
         </tr>
       </thead>
       <tbody>

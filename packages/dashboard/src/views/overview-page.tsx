@@ -49,28 +49,28 @@ export function OverviewPage({ dashboard }: { dashboard: Dashboard }): JSX.Eleme
         <LinePlot
           times={times}
           title="Elections"
-          note="New leaders of all groups, in the last minute that this page was open."
+          note="New leaders of all groups in the last minute, counted while this page is open."
           lines={[line("per minute", "electionsPerMinute")]}
           format={rate}
         />
         <LinePlot
           times={times}
           title="Failover time"
-          note="From a vacancy to the next leader, of the elections of the last minute."
+          note="Time from the loss of a leader to the next leader, for elections of the last minute."
           lines={[line("p50", "failoverP50"), line("p99", "failoverP99")]}
           format={millis}
         />
         <LinePlot
           times={times}
           title="Renew latency"
-          note="From a renewal's arrival to its answer, at this server, in the last minute."
+          note="Time from the arrival of a renewal to its response at this server, in the last minute."
           lines={[line("p50", "renewP50"), line("p99", "renewP99")]}
           format={millis}
         />
         <LinePlot
           times={times}
           title="Renewals"
-          note="Answered by this server per second, over the last minute; a batch counts as one."
+          note="Requests served by this server per second, over the last minute; a batch counts as one request."
           lines={[line("per second", "renewsPerSecond")]}
           format={rate}
         />
@@ -85,12 +85,12 @@ export function OverviewPage({ dashboard }: { dashboard: Dashboard }): JSX.Eleme
           times={times}
           title="Open at this server"
           isWhole
-          note="Watches and campaigns that wait; this page's own watch is one."
+          note="Open watches, including the one of this page, and waiting campaigns."
           lines={[line("watches", "openWatches"), line("waiting campaigns", "waitingCampaigns")]}
           format={rate}
         />
       </div>
-      <p class="muted small">The plots begin when this page was opened, and hold the last ten minutes.</p>
+      <p class="muted small">The charts start when this page is opened and show the last ten minutes.</p>
     </section>
   );
 }
@@ -98,11 +98,11 @@ export function OverviewPage({ dashboard }: { dashboard: Dashboard }): JSX.Eleme
 function storeNote(store: string): string {
   const health =
     store === "answers"
-      ? "The store answers."
+      ? "The store responds."
       : store === "silent"
-        ? "The store does not answer."
-        : "Not known.";
-  return `${health} One linearizable read, with the way from this page to the server and back.`;
+        ? "The store is unavailable."
+        : "Unknown.";
+  return `${health} Duration of one linearizable read, including the round trip between this page and the server.`;
 }
 
 function Proportions({ counts, total }: { counts: readonly number[]; total: number }): JSX.Element {

@@ -18,7 +18,7 @@ export function PauseDialog({ group, send, onClose }: ActProps): JSX.Element {
   return (
     <ActDialog
       title={`Pause ${group.group_id}`}
-      consequence="The leader may go on and renew. Once it is gone, no one can win until the pause is over."
+      consequence="The leader may stay and renew. After it has gone, no node can win until the pause ends."
       confirm="Pause"
       isGrave
       problem={isWrong ? "The pause must be a duration, such as 30s or 5m." : null}

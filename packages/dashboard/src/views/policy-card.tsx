@@ -9,7 +9,7 @@ export function PolicyCard({ group }: { group: Group }): JSX.Element {
     ["Lease", `${duration(policy.min_ttl_ms)} to ${duration(policy.max_ttl_ms)}`],
     ["Takeover delay", policy.takeover_delay_ms === 0 ? "none" : duration(policy.takeover_delay_ms)],
     [
-      "Among the waiting",
+      "Candidate selection",
       policy.strategy === "priority" ? "highest priority first" : "first come, first served",
     ],
     ["Preemption", policy.preempt ? "by a higher priority" : "no"],

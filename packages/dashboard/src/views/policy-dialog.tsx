@@ -17,14 +17,14 @@ export function PolicyDialog({ group, send, onClose }: ActProps): JSX.Element {
   );
   const problem =
     changes.kind === "wrong"
-      ? `${changes.field} is not understood.`
+      ? `${changes.field} is invalid.`
       : changes.lines.length === 0
-        ? "Nothing is changed yet."
+        ? "There are no changes yet."
         : null;
   return (
     <ActDialog
       title={`Policy of ${group.group_id}`}
-      consequence="Leases that run keep their length; the policy counts from the next campaign or renewal."
+      consequence="Current leases keep their duration; the new policy applies from the next campaign or renewal."
       confirm="Change policy"
       problem={problem}
       act={(reason) =>
@@ -42,7 +42,7 @@ export function PolicyDialog({ group, send, onClose }: ActProps): JSX.Element {
         {time("maxTtl", "Longest lease")}
         {time("takeoverDelay", "Takeover delay")}
         <label class="field">
-          <span>Among the waiting</span>
+          <span>Candidate selection</span>
           <select
             value={draft.strategy}
             onChange={({ currentTarget: { value } }) =>

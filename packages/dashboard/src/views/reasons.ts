@@ -5,13 +5,13 @@ export function ending(reason: EndReason, by?: string): string {
   const who = by === undefined ? "" : ` by ${by}`;
   switch (reason) {
     case "expired":
-      return "lease ran out";
+      return "lease expired";
     case "resigned":
       return "resigned";
     case "deposed":
-      return `stepped down${who === "" ? "" : `, asked${who}`}`;
+      return `stepped down${who === "" ? "" : `, requested${who}`}`;
     case "transferred":
-      return `handed over${who === "" ? "" : `, asked${who}`}`;
+      return `handed over${who === "" ? "" : `, requested${who}`}`;
     case "none":
       return "not recorded";
   }

@@ -37,9 +37,9 @@ export function SignIn({ dashboard, problem }: { dashboard: Dashboard; problem: 
           Sign in
         </button>
         <p class="muted small">
-          The admin token or a JWT. It stays in this tab, is sent as a header only, and is gone when the tab
-          is closed. A client certificate is shown by your browser by itself: install it there and load this
-          page again.
+          The admin token or a JWT. The token stays in this tab, is sent only as a header, and is forgotten
+          when the tab is closed. To use a client certificate instead, install it in your browser and reload
+          this page.
         </p>
       </form>
     </main>

@@ -11,8 +11,8 @@ export function StepDownDialog({ group, send, onClose }: ActProps): JSX.Element 
   const leader = group.leader?.node_id ?? "the leader";
   const banMs = ban.trim() === "" ? 0 : parseDuration(ban);
   const consequence = force
-    ? `The group is free at once, while ${leader} may still believe that it leads. Only the term stands between its late writes and its successor's.`
-    : `${leader} can no longer renew. The group is free when it resigns, or when its lease is over.`;
+    ? `The group is free at once, while ${leader} may still believe that it leads. Only fencing by the term can then refuse its late writes.`
+    : `${leader} can no longer renew. The group is free when it resigns, or when its lease expires.`;
   const act = (reason: string): Promise<void> =>
     send({
       verb: "/step-down",
@@ -35,7 +35,7 @@ export function StepDownDialog({ group, send, onClose }: ActProps): JSX.Element 
     >
       <DurationField
         label={`Keep ${leader} from winning for`}
-        hint="empty: not at all"
+        hint="empty: no ban"
         value={ban}
         onChange={setBan}
       />
@@ -46,7 +46,7 @@ export function StepDownDialog({ group, send, onClose }: ActProps): JSX.Element 
           checked={force}
           onChange={(event) => setForce(event.currentTarget.checked)}
         />
-        Do not wait for the lease to end
+        Do not wait for the lease to expire
       </label>
     </ActDialog>
   );

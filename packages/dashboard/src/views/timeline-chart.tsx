@@ -28,7 +28,7 @@ export function TimelineChart({ spans, nowMs }: { spans: readonly Span[]; nowMs:
   const [picked, pick] = useState<number | null>(null);
   const [box, widthPx] = useWidth(800);
   const led = spans.filter((span) => span.kind === "led");
-  if (led.length === 0) return <p class="muted">Nobody has led this group yet.</p>;
+  if (led.length === 0) return <p class="muted">This group had no leader yet.</p>;
   const rangeMs = picked ?? fittingRange(led, nowMs);
   const startMs = Math.max(led[0]?.fromMs ?? nowMs, nowMs - rangeMs);
   const shown = spans.filter((span) => span.toMs >= startMs);
@@ -55,7 +55,7 @@ export function TimelineChart({ spans, nowMs }: { spans: readonly Span[]; nowMs:
           width={widthPx}
           height={lanesPx + AXIS_PX}
           role="img"
-          aria-label={`Leadership since ${dayTime(startMs, nowMs)}: ${summary(shown)}. The history below tells the same in words.`}
+          aria-label={`Leadership since ${dayTime(startMs, nowMs)}: ${summary(shown)}. The history below lists the same changes.`}
         >
           <defs>
             <pattern
@@ -108,7 +108,7 @@ export function TimelineChart({ spans, nowMs }: { spans: readonly Span[]; nowMs:
       </div>
       <p class="legend muted small">
         <span>
-          <span class="legend-gap" /> nobody led
+          <span class="legend-gap" /> no leader
         </span>
         {(["expired", "resigned", "deposed", "transferred"] as const).map((reason) => (
           <span key={reason}>
@@ -152,7 +152,7 @@ function GapBand({ gap, x, heightPx, nowMs }: BarProps & { gap: Gap; heightPx: n
   const text = duration(gap.toMs - gap.fromMs);
   return (
     <g class="gap" data-gap={Math.round(gap.toMs - gap.fromMs)}>
-      <title>{`nobody led for ${text}${gap.isOpen ? " so far" : ""}, since ${dayTime(gap.fromMs, nowMs)}: ${ending(gap.reason)}`}</title>
+      <title>{`no leader for ${text}${gap.isOpen ? " so far" : ""}, since ${dayTime(gap.fromMs, nowMs)}: ${ending(gap.reason)}`}</title>
       <rect x={left} y={0} width={width} height={heightPx} fill="url(#hatch)" />
       <rect x={left} y={0} width={width} height={heightPx} class="gap-field" />
       {width > text.length * 7 + 8 && (

@@ -22,7 +22,7 @@ export function TransferDialog({
   return (
     <ActDialog
       title="Transfer the leadership"
-      consequence={`${leader} is asked to hand over to the successor, which must be waiting. If it does not yield within ten seconds, nothing changes.`}
+      consequence={`${leader} is asked to hand over to the successor, which must be waiting. If it does not hand over within ten seconds, nothing changes.`}
       confirm={to === "" ? "Transfer" : `Transfer to ${to}`}
       problem={
         to === ""
@@ -69,7 +69,7 @@ export function TransferDialog({
             checked={allowCold}
             onChange={(event) => setAllowCold(event.currentTarget.checked)}
           />
-          Transfer to it though it is still preparing
+          Transfer although the successor is not ready
         </label>
       )}
     </ActDialog>

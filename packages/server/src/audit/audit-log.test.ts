@@ -15,7 +15,7 @@ const origin = (remoteAddress: string): Origin => ({ transport: "http", remoteAd
 const ADMIN: Caller = { kind: "jwt", role: "admin", name: "ada", origin: origin("10.0.0.1") };
 const NODE: Caller = { kind: "jwt", role: "node", name: "n1", groups: null, origin: origin("10.0.0.2") };
 const failed = (address: string) =>
-  ({ kind: "jwt", reason: "the signature of the token is wrong", origin: origin(address) }) as const;
+  ({ kind: "jwt", reason: "the signature of the token is invalid", origin: origin(address) }) as const;
 const pause = { act: "pause", groupId: "g" };
 
 describe("the audit log", () => {
@@ -43,7 +43,7 @@ describe("the audit log", () => {
         caller: { kind: "jwt", role: null, name: null },
         remote_address: "10.0.0.3",
         outcome: "UNAUTHENTICATED",
-        reason: "the signature of the token is wrong",
+        reason: "the signature of the token is invalid",
       },
     ]);
   });

@@ -61,7 +61,7 @@ export function openAuditLog(
     });
   }
   sink.on("error", (error: unknown) =>
-    log.error({ err: error }, `${file} cannot be written: audit lines are lost`),
+    log.error({ err: error }, `${file} cannot be written: audit entries are lost`),
   );
   return new AuditLog(pino({ base: null }, sink), clock, () => sink.destroy());
 }

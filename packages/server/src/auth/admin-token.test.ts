@@ -27,9 +27,9 @@ describe("the admin token", () => {
 
   it("has at least 16 characters, all of them fit for a header", async () => {
     await expect(open(temporaryFile("token", SECRET.slice(1)))).rejects.toThrow(
-      /holds 15 characters.*at least 16/,
+      /contains 15 characters.*at least 16/,
     );
-    await expect(open(temporaryFile("token", "\n"))).rejects.toThrow("holds 0 characters");
+    await expect(open(temporaryFile("token", "\n"))).rejects.toThrow("contains 0 characters");
     await expect(open(temporaryFile("token", `${SECRET}\n${SECRET}`))).rejects.toThrow("one token");
     await expect(open(temporaryFile("token", "sixteen ümlauts und mehr"))).rejects.toThrow("one token");
   });

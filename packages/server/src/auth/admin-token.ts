@@ -38,7 +38,7 @@ export class AdminToken implements AsyncDisposable {
       }),
       onChange: ({ warning }) => {
         onRevoked?.();
-        log.info(`${path} has changed: the new admin token is in force`);
+        log.info(`${path} has changed: the new admin token is in use`);
         if (warning !== undefined) log.warn(warning);
       },
       // The token in force is the one in the file. A file that is gone or holds no token revokes it. One that cannot be read
@@ -49,8 +49,8 @@ export class AdminToken implements AsyncDisposable {
         const isRevoked = file.current.digest === null;
         log.warn(
           isRevoked
-            ? `${error.message}; the admin token is revoked until the file holds one again`
-            : `${error.message}; the admin token read before stays in force`,
+            ? `${error.message}; the admin token is revoked until the file contains a token again`
+            : `${error.message}; the previous admin token stays in use`,
         );
         if (isRevoked) onRevoked?.();
       },
@@ -86,11 +86,14 @@ export function parseAdminToken(content: Buffer, path: string): Buffer {
   if (token.length < SHORTEST) {
     throw new InvalidRequestError(
       path,
-      `holds ${token.length} characters; an admin token has at least ${SHORTEST} (openssl rand -hex 32)`,
+      `contains ${token.length} characters; an admin token needs at least ${SHORTEST} (openssl rand -hex 32)`,
     );
   }
   if (!TOKEN.test(token)) {
-    throw new InvalidRequestError(path, "must hold one token of A-Z a-z 0-9 . _ ~ + / - and nothing else");
+    throw new InvalidRequestError(
+      path,
+      "must contain only one token of the characters A-Z a-z 0-9 . _ ~ + / -",
+    );
   }
   return digestOf(token);
 }

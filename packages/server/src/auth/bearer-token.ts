@@ -11,7 +11,7 @@ const BEARER = /^Bearer +([A-Za-z0-9._~+/-]+=*) *$/i;
 
 export function readBearerToken(authorization: string): BearerToken {
   const text = BEARER.exec(authorization)?.[1];
-  if (text === undefined) throw unauthenticated("the Authorization header must be of the form: Bearer TOKEN");
+  if (text === undefined) throw unauthenticated("the Authorization header must have the form Bearer TOKEN");
   return { text, digest: digestOf(text) };
 }
 

@@ -42,7 +42,7 @@ export function checkMaySee(caller: Caller, groupId: string): void {
 export function checkMayActAs(caller: Caller, groupId: string, nodeId: string): void {
   checkMaySee(caller, groupId);
   if (caller.role === "admin") return;
-  if (caller.role === "observer") throw refused(caller, "may only look");
+  if (caller.role === "observer") throw refused(caller, "is an observer and may only read");
   if (caller.name !== nodeId) throw refused(caller, `may not act as ${nodeId}`);
 }
 

@@ -49,7 +49,7 @@ describe("a client certificate", () => {
 
   it("of a server or of any other kind is refused by its kind", () => {
     for (const kind of ["server", "tc", "sdkx", "observer"]) {
-      expect(refusal(`URI:spiffe://lockd/${kind}/n1`)).toContain(`that of a ${kind}`);
+      expect(refusal(`URI:spiffe://lockd/${kind}/n1`)).toContain(`is for a ${kind}`);
     }
   });
 
@@ -111,7 +111,7 @@ describe("a client certificate", () => {
         uri,
         expect.stringContaining("is not spiffe://"),
       ]);
-    expect(refusal(`URI:spiffe://lockd/sdk/${"n".repeat(201)}`)).toContain("cannot be an id");
+    expect(refusal(`URI:spiffe://lockd/sdk/${"n".repeat(201)}`)).toContain("is not a valid id");
   });
 
   it("must be of the configured trust domain", () => {

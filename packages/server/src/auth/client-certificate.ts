@@ -54,7 +54,7 @@ export function callerOfCertificate(
   }
   if (trustDomain !== undefined && known.trustDomain !== trustDomain) {
     throw unauthenticated(
-      `the client certificate is of the trust domain ${known.trustDomain}; this service accepts ${trustDomain}`,
+      `the client certificate belongs to the trust domain ${known.trustDomain}; this service accepts ${trustDomain}`,
     );
   }
   // TLS looks at the dates once, when the connection begins, and connections last for months.
@@ -70,10 +70,11 @@ function readCertificate(certificate: PeerCertificate): Read {
   const { uri, trustDomain, kind, name } = readSpiffeId(certificate.subjectaltname);
   if (kind !== "sdk" && kind !== "admin") {
     throw unauthenticated(
-      `the client certificate is that of a ${kind} (${uri}); nodes have spiffe://…/sdk/NODE, admins spiffe://…/admin/NAME`,
+      `the client certificate is for a ${kind} (${uri}); nodes need spiffe://…/sdk/NODE, admins spiffe://…/admin/NAME`,
     );
   }
-  if (!isId(name)) throw unauthenticated(`the name in ${uri}, of the client certificate, cannot be an id`);
+  if (!isId(name))
+    throw unauthenticated(`the name in ${uri}, the URI of the client certificate, is not a valid id`);
   const caller: Caller =
     kind === "sdk"
       ? { kind: "certificate", role: "node", name, groups: null }

@@ -80,10 +80,10 @@ export class ClientTrust {
 
   #judge(chain: readonly X509Certificate[]): Omit<Verdict, "trust"> {
     const [leaf, ...shown] = chain;
-    if (leaf === undefined) return { problem: "it is not known any more", untilMs: 0 };
+    if (leaf === undefined) return { problem: "it is no longer known", untilMs: 0 };
     const issuers = [...this.#authorities, ...shown, ...this.#intermediates.all()];
     const isAuthority = new Set(this.#authorities.map((each) => each.fingerprint256));
-    let problem = "its authority is not among the client authorities any more";
+    let problem = "its authority is no longer a client authority";
     // No certificate twice in one chain: authorities may have signed each other.
     const path = new Set<X509Certificate>();
     const search = (certificate: X509Certificate, untilMs: number): number | null => {

@@ -70,14 +70,14 @@ describe("a service with all means of authentication", () => {
     expect((await authenticate({ certificate: SERVER, authorization: `Bearer ${SECRET}` })).role).toBe(
       "admin",
     );
-    await expect(authenticate({ certificate: SERVER })).rejects.toMatchObject(refused("that of a server"));
+    await expect(authenticate({ certificate: SERVER })).rejects.toMatchObject(refused("is for a server"));
   });
 
   it("names what it accepts to a caller who shows nothing", async () => {
     const authenticate = await open(everything());
     await expect(authenticate({})).rejects.toMatchObject(
       refused(
-        "give a client certificate (spiffe://…/sdk/NODE or …/admin/NAME), or the admin token as Authorization: Bearer, or a JWT",
+        "send a client certificate (spiffe://…/sdk/NODE or …/admin/NAME), or Authorization: Bearer <admin token>, or Authorization: Bearer <JWT>",
       ),
     );
     await expect(authenticate({ authorization: "Basic YTpi" })).rejects.toMatchObject(
@@ -90,7 +90,9 @@ describe("a service with all means of authentication", () => {
 describe("a service with one means of authentication", () => {
   it("takes client certificates only where a client CA is configured", async () => {
     const authenticate = await open({ adminTokenFile: temporaryFile("token", SECRET) });
-    await expect(authenticate({ certificate: NODE })).rejects.toMatchObject(refused("give the admin token"));
+    await expect(authenticate({ certificate: NODE })).rejects.toMatchObject(
+      refused("authentication required; send Authorization: Bearer <admin token>"),
+    );
     await expect(authenticate({ authorization: `Bearer ${SECRET}x` })).rejects.toMatchObject(
       refused("not the admin token"),
     );
@@ -99,7 +101,7 @@ describe("a service with one means of authentication", () => {
   it("takes no token where none is configured", async () => {
     const authenticate = await open({ clientCertificates: true, trustDomain: "lockd" });
     await expect(authenticate({ authorization: `Bearer ${SECRET}` })).rejects.toMatchObject(
-      refused("give a client certificate"),
+      refused("send a client certificate"),
     );
     await expect(authenticate({ certificate: certificate("spiffe://evil/admin/ada") })).rejects.toMatchObject(
       refused("trust domain"),

@@ -76,8 +76,8 @@ class ConfiguredAuthenticator implements Authenticator {
       ...(options.clientCertificates === true
         ? ["a client certificate (spiffe://…/sdk/NODE or …/admin/NAME)"]
         : []),
-      ...(adminToken === null ? [] : ["the admin token as Authorization: Bearer"]),
-      ...(jwt === null ? [] : ["a JWT as Authorization: Bearer"]),
+      ...(adminToken === null ? [] : ["Authorization: Bearer <admin token>"]),
+      ...(jwt === null ? [] : ["Authorization: Bearer <JWT>"]),
     ].join(", or ");
   }
 
@@ -92,7 +92,7 @@ class ConfiguredAuthenticator implements Authenticator {
     }
     const takesTokens = this.#adminToken !== null || this.#jwt !== null;
     if (authorization === undefined || !takesTokens) {
-      throw unauthenticated(`this service must know who asks: give ${this.#accepted}`);
+      throw unauthenticated(`authentication required; send ${this.#accepted}`);
     }
     return this.#byToken(readBearerToken(authorization), beforeVerifying);
   }

@@ -21,7 +21,7 @@ export class FileKeySource implements KeySource {
       clock,
       parse: ([content]) => parseJwks(String(content), path),
       onChange: () => {
-        log.info(`${path} has changed: tokens are verified by its new keys`);
+        log.info(`${path} has changed: tokens are verified with its new keys`);
         onRevoked?.();
       },
       // Deleted: its keys are withdrawn. Broken, by an edit for example: those before stay.
@@ -29,7 +29,7 @@ export class FileKeySource implements KeySource {
       onRefused: (error) => {
         const isWithdrawn = file.current === NO_KEYS;
         log.warn(
-          `${error.message}; ${isWithdrawn ? "no token is accepted until it is back" : "the keys read before stay in use"}`,
+          `${error.message}; ${isWithdrawn ? "no token is accepted until the file is back" : "the previous keys stay in use"}`,
         );
         if (isWithdrawn) onRevoked?.();
       },

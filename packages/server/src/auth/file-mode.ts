@@ -8,5 +8,5 @@ export async function modeWarning(path: string): Promise<string | undefined> {
   const { mode } = await stat(path);
   if ((mode & GROUP_OR_WORLD_ACCESS) === 0) return undefined;
   const octal = (mode & 0o777).toString(8).padStart(4, "0");
-  return `${path} holds a secret and has mode ${octal}: others may read or change it; chmod 600 it`;
+  return `${path} contains a secret and has mode ${octal}: other users may read or change it; run chmod 600 on it`;
 }

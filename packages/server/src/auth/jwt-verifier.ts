@@ -59,7 +59,7 @@ export class JwtVerifier implements AsyncDisposable {
       ? RemoteKeySource.open(parseUrl(jwks, parts), remoteOptions(options), parts)
       : await FileKeySource.open(jwks, parts);
     if (audience === undefined) {
-      parts.log.warn("no --jwt-audience is given: a token made for any other service is accepted, too");
+      parts.log.warn("--jwt-audience is not set: tokens issued for other services are accepted too");
     }
     return new JwtVerifier(source, options, parts);
   }
@@ -108,7 +108,7 @@ export class JwtVerifier implements AsyncDisposable {
     const lifeSeconds = Math.max(leftSeconds, typeof iat === "number" ? exp - iat : leftSeconds);
     if (lifeSeconds <= maxAge + TOLERANCE_SECONDS) return;
     throw unauthenticated(
-      `the token lives for ${Math.floor(lifeSeconds)} s and this service accepts ${maxAge} s at most (--jwt-max-age); get a shorter-lived one`,
+      `the token is valid for ${Math.floor(lifeSeconds)} s; this service accepts at most ${maxAge} s (--jwt-max-age). Use a token with a shorter lifetime`,
     );
   }
 
@@ -121,7 +121,7 @@ export class JwtVerifier implements AsyncDisposable {
       // It is our fault and not that of the token, and where the keys are is no business of strangers.
       throw new ServiceError(
         "BACKEND_UNAVAILABLE",
-        "the keys that verify tokens are not available; ask again, or ask another server",
+        "the keys that verify tokens are not available; retry, or use another server",
       );
     }
     try {
@@ -166,16 +166,16 @@ export class JwtVerifier implements AsyncDisposable {
 function parseUrl(jwks: string, { log }: Parts): URL {
   const url = URL.canParse(jwks) ? new URL(jwks) : null;
   if (url === null || (url.protocol !== "http:" && url.protocol !== "https:")) {
-    throw new InvalidRequestError("jwt-jwks", "is not an http(s) URL, nor a file");
+    throw new InvalidRequestError("jwt-jwks", "is neither an http(s) URL nor a file");
   }
   if (url.username !== "" || url.password !== "") {
     throw new InvalidRequestError(
       "jwt-jwks",
-      "holds a user name or a password, which is never sent: remove it; a JWKS is public and needs none",
+      "contains a user name or a password, which is never sent; remove them, because a JWKS is public",
     );
   }
   if (url.protocol === "http:" && !isLoopback(url.hostname)) {
-    log.warn(`${redacted(url)} is not https: whoever can change the answer can make itself an admin`);
+    log.warn(`${redacted(url)} is not https: an attacker who can change the response can become an admin`);
   }
   return url;
 }
@@ -193,10 +193,11 @@ function explain(error: Error): string {
   if (error instanceof errors.JWTClaimValidationFailed) {
     if (error.reason === "missing") return `the token has no ${error.claim}`;
     if (error.claim === "nbf") return "the token is not valid yet (nbf)";
-    return `${error.claim} of the token is not what this service accepts`;
+    return `${error.claim} of the token is not accepted by this service`;
   }
-  if (error instanceof errors.JOSEAlgNotAllowed) return `the token is not signed by ${ALGORITHMS.join(", ")}`;
-  if (error instanceof errors.JWKSNoMatchingKey) return "the token is signed by a key that is not known here";
-  if (error instanceof errors.JWSSignatureVerificationFailed) return "the signature of the token is wrong";
-  return "the bearer token is not a JWT that can be read";
+  if (error instanceof errors.JOSEAlgNotAllowed)
+    return `the token is not signed with ${ALGORITHMS.join(", ")}`;
+  if (error instanceof errors.JWKSNoMatchingKey) return "the token is signed with an unknown key";
+  if (error instanceof errors.JWSSignatureVerificationFailed) return "the signature of the token is invalid";
+  return "the bearer token is not a valid JWT";
 }

@@ -26,10 +26,11 @@ export function parseJwks(text: string, origin: string): KeySet {
     throw new InvalidRequestError(origin, "is not JSON", { cause });
   }
   const listed: unknown = document?.keys;
-  if (!Array.isArray(listed)) throw new InvalidRequestError(origin, 'is not a JWKS: it has no list "keys"');
+  if (!Array.isArray(listed))
+    throw new InvalidRequestError(origin, 'is not a JWKS: it has no list named "keys"');
   const keys = listed.filter(isUsable);
   if (keys.length === 0) {
-    throw new InvalidRequestError(origin, `holds no public key for ${ALGORITHMS.join(", ")}`);
+    throw new InvalidRequestError(origin, `contains no public key for ${ALGORITHMS.join(", ")}`);
   }
   for (const key of keys) check(key, origin);
   return createLocalJWKSet({ keys });
@@ -52,12 +53,12 @@ function check(key: JWK, origin: string): void {
   if (key.d !== undefined) {
     throw new InvalidRequestError(
       origin,
-      `holds the private half of ${name}: whoever reads it can sign; publish public keys only`,
+      `contains the private part of ${name}, which could sign tokens; publish public keys only`,
     );
   }
   try {
     createPublicKey({ key: { ...key }, format: "jwk" });
   } catch (cause) {
-    throw new InvalidRequestError(origin, `holds ${name}, which cannot be used`, { cause });
+    throw new InvalidRequestError(origin, `contains ${name}, which cannot be used`, { cause });
   }
 }

@@ -35,17 +35,17 @@ export function listenDanger({
   if (!isAuthenticated) {
     return {
       refusal:
-        `no authentication is configured, and ${place} can be reached from other machines: give --tls-client-ca, ` +
-        "--jwt-jwks or --admin-token-file, listen on 127.0.0.1, or say --insecure",
-      warning: `--insecure: no authentication is configured, and everybody who can reach ${place} is an admin`,
+        `no authentication is configured, and ${place} can be reached from other machines: set --tls-client-ca, ` +
+        "--jwt-jwks or --admin-token-file, listen on 127.0.0.1, or set --insecure",
+      warning: `--insecure: no authentication is configured, and every caller that can reach ${place} is an admin`,
     };
   }
   if (!takesTokens || isTls) return undefined;
   return {
     refusal:
-      `bearer tokens (--jwt-jwks, --admin-token-file) would reach ${place} in clear text, and whoever reads one on the way ` +
-      "can use it: give --tls-cert and --tls-key, listen on 127.0.0.1 behind a proxy that serves TLS, or say --insecure",
-    warning: `--insecure: bearer tokens reach ${place} in clear text; whoever reads one on the way can use it`,
+      `bearer tokens (--jwt-jwks, --admin-token-file) would reach ${place} in clear text, and anyone who intercepts a token ` +
+      "can use it: set --tls-cert and --tls-key, listen on 127.0.0.1 behind a proxy that serves TLS, or set --insecure",
+    warning: `--insecure: bearer tokens reach ${place} in clear text; anyone who intercepts a token can use it`,
   };
 }
 

@@ -81,7 +81,7 @@ describe("a JWKS at a URL", () => {
     expect(recorded.warnings().filter((line) => line.includes("stay in use"))).toHaveLength(1);
     state.document = jwks(key);
     await clock.advance(30_000);
-    await recorded.until(/answers again/);
+    await recorded.until(/responds again/);
   });
 
   it("that is down from the start refuses tokens in a sentence, and comes up by itself", async () => {
@@ -129,7 +129,7 @@ describe("a JWKS at a URL", () => {
     expect(recorded.warnings().at(-1)).toContain("--jwt-key-max-age");
     state.document = jwks(key);
     await clock.advance(30_000);
-    await recorded.until(/answers again/);
+    await recorded.until(/responds again/);
     expect(await verify(text)).toBe("n1");
   });
 
@@ -165,10 +165,10 @@ describe("a JWKS at a URL", () => {
     });
     const recorded = await served(server, async (url) => {
       const opened = await open(url);
-      await opened.recorded.until(/gives no usable keys/);
+      await opened.recorded.until(/returned no usable keys/);
       return opened.recorded;
     });
-    expect(recorded.warnings().at(-1)).toContain("its status is 302");
+    expect(recorded.warnings().at(-1)).toContain("HTTP status 302");
   });
 
   it("must be an http(s) URL without a user or a password, and no message repeats it", async () => {
@@ -182,7 +182,9 @@ describe("a JWKS at a URL", () => {
         () => "started",
         (error: unknown) => (error as Error).message,
       );
-      expect(refused).toMatch(/^jwt-jwks (?:holds a user name or a password|is not an http\(s\) URL)/);
+      expect(refused).toMatch(
+        /^jwt-jwks (?:contains a user name or a password|is neither an http\(s\) URL nor a file)/,
+      );
       expect(refused).not.toMatch(/S3cretPw|svc|abc/);
     }
   });
@@ -190,7 +192,7 @@ describe("a JWKS at a URL", () => {
   it("is shown without its query, and one over plain http is warned about", async () => {
     const { recorded } = await open("http://jwks.invalid/keys?token=abc");
     expect(recorded.warnings().join()).toMatch(/http:\/\/jwks\.invalid\/keys\?… is not https/);
-    await recorded.until(/gives no usable keys/);
+    await recorded.until(/returned no usable keys/);
     expect(recorded.lines.join()).not.toContain("abc");
   });
 });

@@ -58,7 +58,7 @@ export class RemoteKeySource implements KeySource {
       this.#keys = null;
       this.#text = "";
       this.#parts.log.warn(
-        `${this.origin} has given no usable keys for longer than --jwt-key-max-age: no token is accepted until it does`,
+        `${this.origin} returned no usable keys for longer than --jwt-key-max-age: no token is accepted until it does`,
       );
     }
     return this.#keys;
@@ -104,17 +104,17 @@ export class RemoteKeySource implements KeySource {
         this.#parts.onRevoked?.();
       }
       this.#fetchedAtMs = askedAtMs;
-      if (this.#isFailing) log.info(`${this.origin} answers again`);
+      if (this.#isFailing) log.info(`${this.origin} responds again`);
       this.#isFailing = false;
       return true;
     } catch (error) {
       const consequence =
         this.#keys === null
           ? "tokens cannot be verified until it does"
-          : "the keys fetched before stay in use";
+          : "the keys fetched earlier stay in use";
       const { message, cause } = error as Error;
       const why = cause instanceof Error ? `${message}: ${cause.message}` : message;
-      if (!this.#isFailing) log.warn(`${this.origin} gives no usable keys (${why}); ${consequence}`);
+      if (!this.#isFailing) log.warn(`${this.origin} returned no usable keys (${why}); ${consequence}`);
       this.#isFailing = true;
       return false;
     }
@@ -123,7 +123,7 @@ export class RemoteKeySource implements KeySource {
   async #fetchText(): Promise<string> {
     const controller = new AbortController();
     const cancelTimer = this.#parts.clock.after(TIMEOUT_MS, () => {
-      controller.abort(new Error(`no answer within ${TIMEOUT_MS} ms`));
+      controller.abort(new Error(`no response within ${TIMEOUT_MS} ms`));
     });
     try {
       const response = await fetch(this.#url, {
@@ -132,7 +132,7 @@ export class RemoteKeySource implements KeySource {
         signal: controller.signal,
         headers: { accept: "application/jwk-set+json, application/json" },
       });
-      if (response.status !== 200) throw new Error(`its status is ${response.status}`);
+      if (response.status !== 200) throw new Error(`HTTP status ${response.status}`);
       return await readBounded(response);
     } finally {
       // What was not read is not waited for.
@@ -153,7 +153,7 @@ async function readBounded({ body }: Response): Promise<string> {
   let bytes = 0;
   for await (const chunk of (body ?? []) as AsyncIterable<Uint8Array> | Iterable<Uint8Array>) {
     bytes += chunk.byteLength;
-    if (bytes > MAX_BYTES) throw new Error(`its answer is larger than ${MAX_BYTES} bytes`);
+    if (bytes > MAX_BYTES) throw new Error(`the response is larger than ${MAX_BYTES} bytes`);
     chunks.push(chunk);
   }
   return Buffer.concat(chunks).toString("utf8");

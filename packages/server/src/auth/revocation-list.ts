@@ -29,7 +29,7 @@ export function parseRevocationLists(path: string, content: Buffer): RevocationL
   if (blocks.length === 0) {
     throw new InvalidRequestError(
       path,
-      "holds no revocation list in PEM; convert one in DER by openssl crl -inform DER -in LIST -out FILE",
+      "contains no PEM revocation list; convert a DER list with openssl crl -inform DER -in LIST -out FILE",
     );
   }
   return blocks.map(([pem, base64 = ""], index) => {
@@ -38,7 +38,7 @@ export function parseRevocationLists(path: string, content: Buffer): RevocationL
     } catch (cause) {
       throw new InvalidRequestError(
         path,
-        `holds a revocation list that cannot be read (number ${index + 1})`,
+        `contains a revocation list that cannot be read (number ${index + 1})`,
         {
           cause,
         },

@@ -210,14 +210,14 @@ describe("a revocation list", () => {
   it("that cannot be used is refused at the start, and later leaves the one before in use", async () => {
     const authority = new TestAuthority();
     await expect(serveTls([authority], "no list")).rejects.toThrow(
-      /clients\.crl holds no revocation list in PEM/,
+      /clients\.crl contains no PEM revocation list/,
     );
     const pem = "-----BEGIN X509 CRL-----\nAAAA\n-----END X509 CRL-----\n";
     await expect(serveTls([authority], pem)).rejects.toThrow(/cannot be read \(number 1\)/);
     const alice = authority.issue("alice", ALICE);
     const tls = await serveTls([authority], authority.revocationList(1, alice.cert));
     unlinkSync(tls.crl);
-    await tls.recorded.until(/ENOENT; the files read before stay in use/);
+    await tls.recorded.until(/ENOENT; the previous files stay in use/);
     expect((await http(tls, alice).post(PAUSE)).status).toBe(401);
   });
 });
@@ -240,7 +240,7 @@ describe("the admin token", () => {
     expect((await ask(service)).status).toBe(401);
     await expect(readToEnd(watch)).rejects.toThrow();
     writeFileSync(adminTokenFile, ADMIN_TOKEN, { mode: 0o600 });
-    await recorded.until(/the new admin token is in force/);
+    await recorded.until(/the new admin token is in use/);
     expect((await ask(service)).status).toBe(200);
   });
 
@@ -258,7 +258,7 @@ describe("the admin token", () => {
     const { service, recorded, adminTokenFile } = await open();
     rmSync(adminTokenFile);
     mkdirSync(adminTokenFile);
-    await recorded.until(/EISDIR; the admin token read before stays in force/);
+    await recorded.until(/EISDIR; the previous admin token stays in use/);
     expect((await ask(service)).status).toBe(200);
   });
 
@@ -268,7 +268,7 @@ describe("the admin token", () => {
     writeFileSync(`${adminTokenFile}.new`, next, { mode: 0o600 });
     renameSync(`${adminTokenFile}.new`, adminTokenFile);
     let isChanged = false;
-    void recorded.until(/the new admin token is in force/).then(() => (isChanged = true));
+    void recorded.until(/the new admin token is in use/).then(() => (isChanged = true));
     while (!isChanged) {
       const statuses = [(await ask(service)).status, (await ask(service, next)).status];
       expect(statuses).toContain(200);
@@ -289,12 +289,12 @@ describe("a key that is withdrawn from the JWKS file", () => {
     expect((await byOld.get("/v1/whoami")).status).toBe(200);
     const [cut, kept] = [await byOld.stream("/v1/watch"), await byNext.stream("/v1/groups/g/watch")];
     writeFileSync(jwtJwks, jwks(next));
-    await recorded.until(/verified by its new keys/);
+    await recorded.until(/verified with its new keys/);
     expect((await byOld.get("/v1/whoami")).status).toBe(401);
     await expect(readToEnd(cut)).rejects.toThrow();
     expect((await kept.event()).data).toMatchObject({ group_id: "g" });
     unlinkSync(jwtJwks);
-    await recorded.until(/no token is accepted until it is back/);
+    await recorded.until(/no token is accepted until the file is back/);
     expect((await byNext.get("/v1/whoami")).status).toBe(401);
   });
 });

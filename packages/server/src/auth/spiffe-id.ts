@@ -25,9 +25,9 @@ export function readSpiffeId(subjectAltName: string | undefined): SpiffeId {
   const uris = altNames(subjectAltName ?? "").flatMap(([kind, value]) => (kind === "URI" ? [value] : []));
   const [uri, ...others] = uris;
   if (uri === undefined)
-    throw unauthenticated("the client certificate has no URI among its alternative names");
+    throw unauthenticated("the client certificate has no URI in its subject alternative names");
   if (others.length > 0) {
-    throw unauthenticated(`the client certificate has ${uris.length} URIs; exactly one must name its owner`);
+    throw unauthenticated(`the client certificate has ${uris.length} URIs; it must have exactly one`);
   }
   const [, trustDomain, kind, name] = SPIFFE.exec(uri) ?? [];
   if (trustDomain === undefined || kind === undefined || name === undefined || !isCleanPath(name)) {
@@ -51,7 +51,7 @@ function altNames(text: string): [kind: string, value: string][] {
     ALT_NAME.lastIndex = at;
     const [whole, kind, value] = ALT_NAME.exec(text) ?? [];
     if (whole === undefined || kind === undefined || value === undefined) {
-      throw unauthenticated("the alternative names of the client certificate cannot be read");
+      throw unauthenticated("the subject alternative names of the client certificate cannot be read");
     }
     names.push([kind, value.startsWith('"') ? (JSON.parse(value) as string) : value]);
     at += whole.length;

@@ -82,7 +82,7 @@ export class TlsFiles implements AsyncDisposable {
         log.info(`${paths.join(", ")} have been renewed: new connections use them`);
         if (opened !== null) opened.#take(content, names, { clock, log });
       },
-      onRefused: (error) => log.warn(`${error.message}; the files read before stay in use`),
+      onRefused: (error) => log.warn(`${error.message}; the previous files stay in use`),
     });
     opened = new TlsFiles(names, files);
     const warning = await modeWarning(key);
@@ -154,7 +154,7 @@ export class TlsFiles implements AsyncDisposable {
     this.#awaitExpiry(parts);
     if (before === null || this.#trust?.takesBackFrom(before) !== true) return;
     parts.log.warn(
-      `a client authority is gone, or client certificates were revoked: connections that rely on them lose their identity`,
+      `a client authority was removed, or client certificates were revoked: connections that use them lose their identity`,
     );
     for (const listener of this.#revokedListeners) listener();
   }
@@ -167,13 +167,13 @@ export class TlsFiles implements AsyncDisposable {
     const leftMs = Date.parse(validTo) - clock.wallMs();
     if (leftMs <= 0) {
       log.warn(
-        `${this.#names.cert} expired on ${validTo}: clients and other servers refuse it; replace the file by one that is issued again`,
+        `${this.#names.cert} expired on ${validTo}: clients and other servers refuse it; replace the file with a new certificate`,
       );
       return;
     }
     if (leftMs <= EXPIRY_WARNING_MS) {
       log.warn(
-        `${this.#names.cert} expires on ${validTo}, in ${Math.ceil(leftMs / DAY_MS)} days; replace the file by one that is issued again`,
+        `${this.#names.cert} expires on ${validTo}, in ${Math.ceil(leftMs / DAY_MS)} days; replace the file with a new certificate`,
       );
     }
     const untilWarningMs = leftMs - EXPIRY_WARNING_MS;
@@ -194,7 +194,7 @@ export class TlsFiles implements AsyncDisposable {
     }
     parts.log.warn(
       `${names.crl ?? ""} should have been replaced by ${new Date(untilMs).toISOString()}: ` +
-        "new connections with a client certificate are refused until it is; open ones go on",
+        "new connections with a client certificate are refused until then; open connections are not affected",
     );
   }
 }
@@ -207,12 +207,14 @@ function checkCiphers({ ciphers, minVersion }: TlsFileNames): void {
   try {
     createSecureContext({ ciphers });
   } catch (cause) {
-    throw new InvalidRequestError("tls-ciphers", `is "${ciphers}", of which OpenSSL knows none`, { cause });
+    throw new InvalidRequestError("tls-ciphers", `is "${ciphers}"; OpenSSL knows none of these ciphers`, {
+      cause,
+    });
   }
   if (minVersion === "TLSv1.3" && !ciphers.includes("TLS_")) {
     throw new InvalidRequestError(
       "tls-ciphers",
-      "names none of TLS 1.3, which tls-min-version demands; add TLS_AES_128_GCM_SHA256, for example",
+      "contains no TLS 1.3 cipher, which tls-min-version requires; add one, such as TLS_AES_128_GCM_SHA256",
     );
   }
 }
@@ -236,7 +238,7 @@ export function parseTlsFiles(names: TlsFileNames, contents: readonly Buffer[]):
   if (chain[0]?.checkPrivateKey(privateKey) !== true) {
     const isLater = chain.some((each) => each.checkPrivateKey(privateKey));
     const problem = isLater
-      ? `has the certificate of the key in ${names.key}, but not as its first; the server's own must come first`
+      ? `contains the certificate of the key in ${names.key}, but not in first place; move it to the start of the file`
       : `does not belong to the key in ${names.key}`;
     throw new InvalidRequestError(names.cert, problem);
   }
@@ -260,9 +262,9 @@ function splitBundle(path: string, content: Buffer = Buffer.alloc(0)): [Buffer, 
     Buffer.from(blocks.filter((_, index) => isAuthority[index] === wanted).join("\n")),
   ) as [Buffer, Buffer];
   if (own.length === 0)
-    throw new InvalidRequestError(path, "holds no certificate beside that of an authority");
+    throw new InvalidRequestError(path, "contains only certificates of authorities; add the server's own");
   if (authorities.length === 0) {
-    throw new InvalidRequestError(path, "holds no certificate of an authority; tenure ca issue adds it");
+    throw new InvalidRequestError(path, "contains no certificate of an authority; tenure ca issue adds it");
   }
   return [own, content, authorities];
 }
@@ -271,14 +273,18 @@ const CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g
 
 function parseCertificates(path: string, content: Buffer): X509Certificate[] {
   const blocks = content.toString("latin1").match(CERTIFICATE);
-  if (blocks === null) throw new InvalidRequestError(path, "holds no certificate in PEM");
+  if (blocks === null) throw new InvalidRequestError(path, "contains no PEM certificate");
   return blocks.map((block, index) => {
     try {
       return new X509Certificate(block);
     } catch (cause) {
-      throw new InvalidRequestError(path, `holds a certificate that cannot be read (number ${index + 1})`, {
-        cause,
-      });
+      throw new InvalidRequestError(
+        path,
+        `contains a certificate that cannot be read (number ${index + 1})`,
+        {
+          cause,
+        },
+      );
     }
   });
 }
@@ -289,8 +295,8 @@ function parseKey(path: string, content: Buffer): KeyObject {
   } catch (cause) {
     const isEncrypted = content.includes("ENCRYPTED");
     const problem = isEncrypted
-      ? "is encrypted; give a key without a passphrase"
-      : "holds no private key in PEM";
+      ? "is encrypted; use a key without a passphrase"
+      : "contains no private key in PEM format";
     throw new InvalidRequestError(path, problem, { cause });
   }
 }

@@ -18,7 +18,7 @@ export function callerOfClaims(claims: JWTPayload): Caller {
   if (role === "admin") {
     if (!isPersonName(sub)) throw unauthenticated("sub of the token must be a name of 1 to 200 characters");
     if (groups !== undefined && !groups.includes("*")) {
-      throw unauthenticated("the token limits an admin to groups, which cannot be done; leave groups out");
+      throw unauthenticated("the token limits an admin to groups, which is not supported; remove groups");
     }
     return { kind: "jwt", role, name: sub };
   }
@@ -29,7 +29,7 @@ export function callerOfClaims(claims: JWTPayload): Caller {
     throw unauthenticated("sub of the token must be a node id: 1 to 200 characters of A-Z a-z 0-9 . _ : / -");
   }
   if (groups === undefined) {
-    throw unauthenticated('the token has no groups; it must list patterns, ["*"] for all groups');
+    throw unauthenticated('the token has no groups; it must list group patterns, or ["*"] for all groups');
   }
   return { kind: "jwt", role, name: sub as string, groups: groups.includes("*") ? null : groups };
 }

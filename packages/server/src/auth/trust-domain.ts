@@ -32,15 +32,15 @@ export function openTrustDomain(
   if (own === null) {
     throw new InvalidRequestError(
       "trust-domain",
-      `is missing: client certificates are accepted, and ${cert} does not say of which trust domain they must be ` +
-        "(it has no URI spiffe://TRUST-DOMAIN/…, or several URIs). Give --trust-domain, or a server certificate with one such URI",
+      `is missing: client certificates are accepted, but ${cert} does not name their trust domain ` +
+        "(it has no URI spiffe://TRUST-DOMAIN/…, or several URIs). Set --trust-domain, or use a server certificate with one such URI",
     );
   }
   files.onChange(() => {
     const next = ownTrustDomain(files);
     if (next === own) return;
     log.warn(
-      `${cert} is now of the trust domain ${next ?? "(none)"}; clients of ${own} are accepted until this server is restarted`,
+      `${cert} now belongs to the trust domain ${next ?? "(none)"}; clients of ${own} are accepted until this server is restarted`,
     );
   });
   return own;

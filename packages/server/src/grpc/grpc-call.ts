@@ -39,7 +39,7 @@ export class GrpcCall {
     const { admission, openRequests, stopping } = this.#parts;
     // On a connection that was open already.
     if (stopping.aborted)
-      throw new ServiceError("BACKEND_UNAVAILABLE", "this server is stopping; ask another");
+      throw new ServiceError("BACKEND_UNAVAILABLE", "this server is stopping; use another server");
     const authorization = this.#call.metadata.get("authorization")[0];
     const remoteAddress = hostOf(this.#call.getPeer());
     const credentials = {
@@ -81,7 +81,7 @@ export class GrpcCall {
     this.#hangUps.add(controller);
     if (this.#revoked !== null) controller.abort(this.#revoked);
     const abort = (): void => {
-      if (!this.#isOver) controller.abort(new Error("the caller has hung up"));
+      if (!this.#isOver) controller.abort(new Error("the caller disconnected"));
     };
     this.#call.once("cancelled", abort);
     if (this.#call.cancelled) abort();
@@ -100,10 +100,7 @@ export class GrpcCall {
       return answer;
     }
     if (answer.code === status.INTERNAL) {
-      this.#parts.log.error(
-        { err: error, req_id: this.requestId },
-        "a call failed by a fault of this server",
-      );
+      this.#parts.log.error({ err: error, req_id: this.requestId }, "gRPC call failed: internal error");
     }
     this.#note(answer.code);
     return answer;

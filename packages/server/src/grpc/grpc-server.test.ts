@@ -155,7 +155,7 @@ it("says in one sentence that an address is taken, and leaves nothing open", asy
   const taken = http.server.grpcAddress ?? "";
   const options = parseServerOptions({ listen: "127.0.0.1:0", grpc: taken, logLevel: "silent" });
   const opened = TenureServer.open(options, { store: memory() });
-  await expect(opened).rejects.toThrow(`grpc ${taken} cannot be had: listen EADDRINUSE`);
+  await expect(opened).rejects.toThrow(`grpc ${taken} cannot be opened: listen EADDRINUSE`);
 });
 
 it("refuses to serve other machines without authentication", async () => {

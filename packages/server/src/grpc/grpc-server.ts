@@ -75,7 +75,7 @@ export class GrpcServer implements AsyncDisposable {
       return new GrpcServer(`${name}:${listener.port}`, server, listener, credentials, parts.clock);
     } catch (cause) {
       server.forceShutdown();
-      const problem = `${name}:${listen.port} cannot be had: ${(cause as Error).message}`;
+      const problem = `${name}:${listen.port} cannot be opened: ${(cause as Error).message}`;
       throw new InvalidRequestError("grpc", problem, { cause });
     }
   }

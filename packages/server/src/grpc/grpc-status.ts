@@ -12,7 +12,7 @@ export interface GrpcStatus {
 export function grpcStatusOf(error: unknown, requestId: string): GrpcStatus {
   const metadata = requestIdMetadata(requestId);
   if (!(error instanceof ServiceError)) {
-    const message = `this server failed; its log tells more under request id ${requestId}`;
+    const message = `internal server error; see the server's log for request id ${requestId}`;
     metadata.set("tenure-error", JSON.stringify({ ok: false, error: "INTERNAL", message }));
     return { code: status.INTERNAL, details: message, metadata };
   }

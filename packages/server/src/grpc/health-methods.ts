@@ -58,7 +58,7 @@ export function healthHandlers(
       current.admitProbe();
       const { service = "" } = parse(current.read(call.request, Watch, MESSAGE_BYTES));
       if (watches >= MAX_HEALTH_WATCHES) {
-        const message = `this server has ${MAX_HEALTH_WATCHES} health watches open and takes no more; use Check`;
+        const message = `this server has ${MAX_HEALTH_WATCHES} open health watches, which is its limit; use Check`;
         throw new ServiceError("TOO_MANY_WAITING", message, {}, { retryAfterSeconds: 1 });
       }
       watches++;

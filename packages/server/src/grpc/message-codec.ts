@@ -76,7 +76,7 @@ function readText(text: unknown, field: string): unknown {
   try {
     return parseJson(text as string);
   } catch (cause) {
-    const problem = "must be a JSON object as text, without __proto__ and constructor.prototype";
+    const problem = "must be the text of a JSON object without __proto__ and constructor.prototype";
     throw invalid(field, problem, { cause });
   }
 }

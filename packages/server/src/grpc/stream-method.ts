@@ -85,7 +85,7 @@ export function streaming(
 }
 
 function endedError(): ServiceError {
-  return new ServiceError("BACKEND_UNAVAILABLE", "this watch has ended; come back with the last cursor");
+  return new ServiceError("BACKEND_UNAVAILABLE", "this watch has ended; watch again from the last cursor");
 }
 
 /** Resolves when there is room for more; rejects when the stream is to end, or its reader seems to sleep. */
@@ -102,7 +102,7 @@ function drained(
       if (failure === undefined) resolve();
       else reject(failure);
     };
-    const abort = (): void => settle(new Error("the watch is to end", { cause: signal.reason }));
+    const abort = (): void => settle(new Error("the watch was stopped", { cause: signal.reason }));
     const cancelTimer = clock.after(STUCK_MS, () => settle(endedError()));
     call.on("drain", settle);
     const stopListening = onAbort(signal, abort);

@@ -85,5 +85,5 @@ function asItIs(message: Message): Message {
 
 function allowingAll(patch: Message): Message {
   if (patch["allowed_nodes"] === undefined) return { ...patch, allowed_nodes: null };
-  throw invalid("allow_all_nodes", "contradicts the allowed_nodes beside it");
+  throw invalid("allow_all_nodes", "must not be combined with allowed_nodes");
 }

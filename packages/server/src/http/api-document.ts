@@ -15,18 +15,18 @@ export const API_DOCUMENT: NonNullable<FastifyDynamicSwaggerOptions["openapi"]> 
     description: "Leader election with leases and terms that only rise.",
     license: { name: "Apache-2.0", url: "https://www.apache.org/licenses/LICENSE-2.0" },
   },
-  servers: [{ url: "/", description: "The server that this document is from." }],
+  servers: [{ url: "/", description: "The server that serves this document." }],
   tags: [
-    { name: "elections", description: "Taking part, and looking who leads." },
-    { name: "groups", description: "What operators do." },
-    { name: "operations", description: "Whether the service is well." },
+    { name: "elections", description: "Take part in elections, and read and watch leaders." },
+    { name: "groups", description: "Manage and operate groups." },
+    { name: "operations", description: "Health, metrics and documentation of the service." },
   ],
   components: {
     securitySchemes: {
-      bearer: { type: "http", scheme: "bearer", description: "the admin token, or a JWT" },
+      bearer: { type: "http", scheme: "bearer", description: "The admin token, or a JWT." },
       mutualTLS: {
         type: "mutualTLS",
-        description: "a client certificate with the URI spiffe://TRUST-DOMAIN/sdk/NODE or …/admin/NAME",
+        description: "A client certificate with the URI spiffe://TRUST-DOMAIN/sdk/NODE or …/admin/NAME",
       } as never,
     },
   },
@@ -140,7 +140,7 @@ function streamOf(schema: string, description: string): object {
 }
 
 const requestId = {
-  description: "The id of the request in the log: the one that was sent, or a new one.",
+  description: "Id of the request in the log: the id that the caller sent, or a new one.",
   schema: { type: "string" },
 };
 
@@ -153,7 +153,7 @@ const COMPONENTS: Document["components"] = {
         withNullTypes(NumberedEvent),
         {
           type: "object",
-          description: "A group that may not be watched; the others go on.",
+          description: "A group that the caller may not watch. The stream of the other groups continues.",
           allOf: [
             { $ref: "#/components/schemas/Error" },
             { type: "object", properties: { group_id: { type: "string" } }, required: ["group_id"] },
@@ -163,35 +163,36 @@ const COMPONENTS: Document["components"] = {
     },
     EventStream: streamOf(
       "Event",
-      "Server-Sent Events: the JSON of an event as data, its cursor as id. A comment every `keep_alive_ms`, by default every 15 s, shows that the server is there.",
+      "Server-Sent Events: the JSON of an event as data, its cursor as id. The server sends a comment at least every `keep_alive_ms` (default 15 s).",
     ),
     ManyEventStream: streamOf(
       "ManyEvent",
-      "Server-Sent Events without ids: the number of an event is the cursor of its group.",
+      "Server-Sent Events without ids. The number of an event is the cursor of its group.",
     ),
   },
   headers: {
     RequestId: requestId,
-    RetryAfter: { description: "Seconds to wait before asking again.", schema: { type: "integer" } },
+    RetryAfter: { description: "Seconds to wait before the next request.", schema: { type: "integer" } },
     WwwAuthenticate: { description: "Bearer", schema: { type: "string" } },
   },
   parameters: {
     RequestId: {
       name: "x-request-id",
       in: "header",
-      description: "An id for the log, 1 to 100 of A-Z a-z 0-9 . _ : -; any other is replaced.",
+      description:
+        "Id of the request for the log: 1 to 100 characters of A-Z a-z 0-9 . _ : -. An invalid id is replaced.",
       schema: { type: "string" },
     },
     Prefer: {
       name: "prefer",
       in: "header",
-      description: "leader-metadata: the answer shows the metadata of the leader.",
+      description: "leader-metadata: the response includes the metadata of the leader.",
       schema: { type: "string", enum: ["leader-metadata"] },
     },
     LastEventId: {
       name: "last-event-id",
       in: "header",
-      description: "Of a stream: the id seen last. It counts more than cursor.",
+      description: "Id of the last event received on a stream. Overrides cursor.",
       schema: { type: "string" },
     },
   },

@@ -22,11 +22,11 @@ export function handleError(error: unknown, request: FastifyRequest, reply: Fast
   if (error instanceof CallerGoneError) return reply.code(CALLER_GONE_STATUS).send();
   const told = tell(error as FastifyError, request);
   if (told === null) {
-    request.log.error({ err: error, req_id: request.id }, "a request failed by a fault of this server");
+    request.log.error({ err: error, req_id: request.id }, "HTTP request failed: internal error");
     return reply.code(500).send({
       ok: false,
       error: "INTERNAL",
-      message: `this server failed; its log tells more under request id ${request.id}`,
+      message: `internal server error; see the server's log for request id ${request.id}`,
     });
   }
   if (told.retryAfterSeconds !== undefined) reply.header("retry-after", String(told.retryAfterSeconds));
@@ -45,7 +45,7 @@ export function handleFrameworkError(
 }
 
 export function handleNotFound(request: FastifyRequest, reply: FastifyReply): FastifyReply {
-  const message = `there is no ${request.method} ${request.url.split("?")[0]}; /docs lists what there is`;
+  const message = `there is no ${request.method} ${request.url.split("?")[0]}; see /docs for all paths`;
   return reply.code(404).send(new ServiceError("NOT_FOUND", message).reply());
 }
 
@@ -75,7 +75,7 @@ function clientErrorAnswer(error: NodeJS.ErrnoException): string {
       ? [408, "the request took too long to arrive"]
       : error.code === "HPE_HEADER_OVERFLOW"
         ? [431, "the request line and headers are too long"]
-        : [400, "this is not HTTP/1.1 that can be read"];
+        : [400, "the request is not valid HTTP/1.1"];
   const body = JSON.stringify(new ServiceError("INVALID_REQUEST", message).reply());
   const head = [
     `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,

@@ -100,17 +100,17 @@ function isOwnOrigin(origin: string, host: string, isTls: boolean): boolean {
 function foreignHost(host: string, { isAuthenticated, isLocal }: HostRule): ServiceError {
   const why = isAuthenticated
     ? "--allowed-hosts does not list it"
-    : `this service has no authentication and admits only ${isLocal ? "localhost and 127.0.0.1" : "addresses and names without a dot"}`;
+    : `this service has no authentication and accepts only ${isLocal ? "localhost and 127.0.0.1" : "addresses and names without a dot"}`;
   return new ServiceError(
     "FOREIGN_REQUEST",
-    `host is ${host}, and ${why}; use such a URL, or start the service with --allowed-hosts ${nameOf(host)}`,
+    `host is ${host}, and ${why}; use a URL with an accepted host, or start the service with --allowed-hosts ${nameOf(host)}`,
     { field: "host" },
   );
 }
 
 function crossSite(found: string): ServiceError {
   const message =
-    `a page of another site sent this request (${found}); use the page of this service itself, or a program that is no ` +
-    "browser. A proxy in front of this service has to pass the Host header on";
+    `a page of another site sent this request (${found}); use the dashboard of this service, or a program that is not a ` +
+    "browser. A proxy in front of this service must forward the Host header";
   return new ServiceError("FOREIGN_REQUEST", message);
 }

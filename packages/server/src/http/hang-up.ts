@@ -5,7 +5,7 @@ import { ServiceError } from "../service-error.js";
 /** Nobody is there any more to be told anything. */
 export class CallerGoneError extends Error {
   constructor() {
-    super("the caller has hung up");
+    super("the caller disconnected");
   }
 }
 
@@ -25,7 +25,7 @@ export function hangUpOf({ raw }: FastifyReply): AbortSignal {
 export function endOf({ raw }: FastifyReply, stopping: AbortSignal): AbortSignal {
   const controller = new AbortController();
   const stop = () =>
-    controller.abort(new ServiceError("BACKEND_UNAVAILABLE", "this server is stopping; ask another"));
+    controller.abort(new ServiceError("BACKEND_UNAVAILABLE", "this server is stopping; use another server"));
   if (stopping.aborted) stop();
   const stopListening = onAbort(stopping, stop);
   raw.once("close", () => {

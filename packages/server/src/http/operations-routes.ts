@@ -24,7 +24,7 @@ export function operationsRoutes(app: App, { metrics, isReady }: AppParts): void
       if (caller.role !== "admin" && caller.groups !== null) {
         throw new ServiceError(
           "UNAUTHORIZED",
-          `${caller.name} may see some groups only, and metrics tell of all`,
+          `${caller.name} may see only some groups, and metrics show all groups`,
         );
       }
       const text = await metrics.registry.metrics();

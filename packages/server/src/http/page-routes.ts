@@ -43,7 +43,7 @@ export async function pageRoutes(app: App, directory: string = PAGE_DIRECTORY): 
   app.get("/assets/:file", { exposeHeadRoute }, (request, reply) => {
     const name = (request.params as { file: string }).file;
     const file = page?.assets.get(name);
-    if (file === undefined) throw new ServiceError("NOT_FOUND", `there is no asset ${name}; load / again`);
+    if (file === undefined) throw new ServiceError("NOT_FOUND", `asset ${name} not found; reload the page`);
     return sendFile(request, reply, file, "public, max-age=31536000, immutable");
   });
 }

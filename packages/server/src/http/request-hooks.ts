@@ -100,7 +100,7 @@ function refuse(error: Error, clock: Clock, done: (error: Error) => void): void 
 }
 
 function stoppingError(): ServiceError {
-  return new ServiceError("BACKEND_UNAVAILABLE", "this server is stopping; ask another");
+  return new ServiceError("BACKEND_UNAVAILABLE", "this server is stopping; use another server");
 }
 
 function credentialsOf(request: FastifyRequest): Credentials {

@@ -109,7 +109,7 @@ export class SseStreams {
   /** Resolves when there is room for more; rejects when the reader is gone. */
   #write(stream: Stream, frames: string): Promise<void> | void {
     const { raw } = stream;
-    if (raw.destroyed) throw new Error("the reader has gone");
+    if (raw.destroyed) throw new Error("the reader disconnected");
     if (stream.gathered === "") this.#flushSoon(stream);
     stream.gathered += frames;
     if (stream.gathered.length >= MAX_GATHERED) flush(stream);
@@ -197,7 +197,7 @@ function drained(raw: ServerResponse): Promise<void> {
     };
     const gone = () => {
       raw.off("drain", done);
-      reject(new Error("the reader has gone"));
+      reject(new Error("the reader disconnected"));
     };
     raw.once("drain", done);
     raw.once("close", gone);

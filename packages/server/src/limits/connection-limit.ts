@@ -58,7 +58,7 @@ export class ConnectionLimit {
     this.#loggedAtMs = nowMs;
     this.#log.warn(
       { open: this.count, max: this.#max, refused: this.#refused },
-      `connections refused: ${this.#max} are open, which is --max-connections`,
+      `connections refused: ${this.#max} connections are open, the limit of --max-connections`,
     );
     this.#refused = 0;
   }

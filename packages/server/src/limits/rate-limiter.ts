@@ -37,8 +37,8 @@ export class RateLimiter {
     if (tokens >= 1) return;
     const retryAfterSeconds = Math.ceil((1 - tokens) / this.#perSecond);
     const message =
-      `${account} has used up its rate limit of ${this.#perSecond} requests per second; ` +
-      `retry after ${retryAfterSeconds} s, and send many items in one request`;
+      `${account} exceeded its rate limit of ${this.#perSecond} requests per second; ` +
+      `retry after ${retryAfterSeconds} s, or send many items in one request`;
     throw new ServiceError("RATE_LIMITED", message, {}, { retryAfterSeconds });
   }
 

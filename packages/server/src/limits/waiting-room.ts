@@ -48,14 +48,14 @@ export class WaitingRoom {
     const own = ofCallers.get(account) ?? 0;
     if (caller.role !== "admin" && own + count > maxPerCaller) {
       throw full(
-        `${caller.name} has ${own} ${what} open here, and one caller may have ${maxPerCaller} ` +
+        `${caller.name} has ${own} ${what} open on this server, and one caller may have at most ${maxPerCaller} ` +
           `(${OPTIONS[what]}-per-caller); close some, or use another server`,
       );
     }
     const open = caller.role === "admin" ? max : max - Math.floor(max / ADMIN_RESERVE);
     if (this.#now[what] + count > open) {
       throw full(
-        `this server has ${this.#now[what]} ${what} open and takes no more (${OPTIONS[what]}); ` +
+        `this server has ${this.#now[what]} ${what} open, which is its limit (${OPTIONS[what]}); ` +
           "use another server, or retry later",
       );
     }

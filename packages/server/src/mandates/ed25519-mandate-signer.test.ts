@@ -98,7 +98,7 @@ describe("the published keys", () => {
     writeFileSync(keyFile, pem(newKey()));
     await signer.look();
     const [after] = kids(signer);
-    expect(recorded.lines.at(-1)).toContain(`signed by the key ${after}`);
+    expect(recorded.lines.at(-1)).toContain(`signed with the key ${after}`);
     expect(kids(signer)).toEqual([after, before]);
     expect(decodeProtectedHeader(await signer.sign(MANDATE)).kid).toBe(after);
     await clock.advance(19_999);
@@ -145,11 +145,11 @@ describe("a signing key", () => {
     await expect(open(pem(generateKeyPairSync("x25519").privateKey))).rejects.toThrow("kind x25519");
     const { publicKey, privateKey } = generateKeyPairSync("ed25519");
     const published = publicKey.export({ format: "pem", type: "spki" }) as string;
-    await expect(open(published)).rejects.toThrow("holds no private key");
+    await expect(open(published)).rejects.toThrow("contains no private key");
     await expect(open(JSON.stringify(publicKey.export({ format: "jwk" })))).rejects.toThrow("no private JWK");
     for (const text of ["{}", '{"keys":{}}', "{"]) await expect(open(text)).rejects.toThrow("no private JWK");
-    await expect(open('{"keys":[]}')).rejects.toThrow("holds no key");
-    await expect(open("")).rejects.toThrow("holds no private key");
+    await expect(open('{"keys":[]}')).rejects.toThrow("contains no key");
+    await expect(open("")).rejects.toThrow("contains no private key");
     const cipher = { cipher: "aes-256-cbc", passphrase: "x" };
     const locked = privateKey.export({ format: "pem", type: "pkcs8", ...cipher }) as string;
     await expect(open(locked)).rejects.toThrow("is encrypted");

@@ -46,8 +46,8 @@ export class Ed25519MandateSigner implements MandateSigner {
       paths: [keyFile],
       clock,
       parse: ([content]) => parseSigningKeys(content as Buffer, keyFile),
-      onChange: ([{ kid }]) => log.info(`${keyFile} has changed: mandates are signed by the key ${kid}`),
-      onRefused: (error) => log.warn(`${error.message}; the signing key read before stays in use`),
+      onChange: ([{ kid }]) => log.info(`${keyFile} has changed: mandates are signed with the key ${kid}`),
+      onRefused: (error) => log.warn(`${error.message}; the previous signing key stays in use`),
     });
     const warning = await modeWarning(keyFile);
     if (warning !== undefined) log.warn(warning);

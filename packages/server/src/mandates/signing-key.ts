@@ -21,7 +21,7 @@ export interface SigningKey {
 export function parseSigningKeys(content: Buffer, path: string): readonly [SigningKey, ...SigningKey[]] {
   const text = content.toString("utf8").trim();
   const [first, ...others] = text.startsWith("{") ? readJwks(text, path) : [readPem(text, path)];
-  if (first === undefined) throw new InvalidRequestError(path, "holds no key");
+  if (first === undefined) throw new InvalidRequestError(path, "contains no key");
   return [signingKey(first, path), ...others.map((each) => signingKey(each, path))];
 }
 
@@ -31,8 +31,8 @@ function readPem(text: string, path: string): KeyObject {
   } catch (cause) {
     const isEncrypted = text.includes("ENCRYPTED");
     const problem = isEncrypted
-      ? "is encrypted; give a key without a passphrase"
-      : "holds no private key in PEM or as JWK";
+      ? "is encrypted; use a key without a passphrase"
+      : "contains no private key in PEM or JWK format";
     throw new InvalidRequestError(path, problem, { cause });
   }
 }
@@ -43,7 +43,7 @@ function readJwks(text: string, path: string): KeyObject[] {
     const keys = document.keys ?? [document];
     return keys.map((key) => createPrivateKey({ key, format: "jwk" }));
   } catch (cause) {
-    throw new InvalidRequestError(path, "holds no private JWK that can be read", { cause });
+    throw new InvalidRequestError(path, "contains no private JWK that can be read", { cause });
   }
 }
 
@@ -52,7 +52,7 @@ function signingKey(privateKey: KeyObject, path: string): SigningKey {
     const kind = privateKey.asymmetricKeyType ?? "unknown";
     throw new InvalidRequestError(
       path,
-      `holds a key of kind ${kind}; mandates are signed by Ed25519 (openssl genpkey -algorithm ed25519)`,
+      `contains a key of kind ${kind}; mandates are signed with Ed25519 (openssl genpkey -algorithm ed25519)`,
     );
   }
   const { x } = createPublicKey(privateKey).export({ format: "jwk" }) as { x: string };

@@ -36,7 +36,7 @@ export class ServiceMetrics {
     const registers = [this.registry];
     this.#timeToElect = new Histogram({
       name: "time_to_elect_ms",
-      help: "From a group's vacancy to its next leader, as this server saw both.",
+      help: "Time from the loss of a leader to the next leader of the same group, as observed by this server.",
       buckets: ELECT_BUCKETS_MS,
       registers,
     });
@@ -54,21 +54,21 @@ export class ServiceMetrics {
     });
     this.#requestLatency = new Histogram({
       name: "request_latency_ms",
-      help: "From a request's arrival to its answer, by route.",
+      help: "Time from the arrival of a request to its response, by route.",
       labelNames: ["route", "method", "status"],
       buckets: LATENCY_BUCKETS_MS,
       registers,
     });
     this.#splitBrains = new Counter({
       name: "split_brain_detected_total",
-      help: "Two holders of one term, or a term that went back, seen in the feed. Anything but 0 is a broken store.",
+      help: "Events with two leaders in one term, or a term that decreased. Any value but 0 means that the store is broken.",
       registers,
     });
-    this.#gauge("store_quorum_health", "1 if the store answers a linearizable read, else 0.", async () =>
+    this.#gauge("store_quorum_health", "1 if the store responds to a linearizable read, else 0.", async () =>
       (await quorum()) ? 1 : 0,
     );
     for (const [name, count] of Object.entries(open)) {
-      this.#gauge(name, `How many ${name.replaceAll("_", " ")} this server has now.`, count);
+      this.#gauge(name, `Current number of ${name.replaceAll("_", " ")} of this server.`, count);
     }
   }
 

@@ -53,7 +53,7 @@ export function schemaProblem({
     case "maxItems":
       return { field: at(), problem: `must be ${wanted(schema)}` };
     default:
-      return { field: at(), problem: message ?? "is wrong" };
+      return { field: at(), problem: message ?? "is invalid" };
   }
 }
 

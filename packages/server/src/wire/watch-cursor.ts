@@ -32,5 +32,5 @@ function checkCursorId(groupId: string, text: string): string {
   } catch {
     // Refused below, with the words of this service.
   }
-  throw invalid("cursor", "must be one that this service has given");
+  throw invalid("cursor", "must be a cursor that this service returned");
 }

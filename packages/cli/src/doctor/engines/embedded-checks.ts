@@ -25,8 +25,8 @@ export async function checkEmbedded(directory: string): Promise<Finding[]> {
     const { type, bavail, bsize } = await statfs(directory);
     return judgeFileSystem(`embedded ${directory}`, { type, freeBytes: bavail * bsize });
   } catch (error) {
-    const advice = "name the directory that the server uses, on its machine";
-    return [wrong(`embedded ${directory}`, `cannot be looked at: ${messageOf(error)}`, advice)];
+    const advice = "run doctor on the server's machine and name the directory that the server uses";
+    return [wrong(`embedded ${directory}`, `cannot be read: ${messageOf(error)}`, advice)];
   }
 }
 
@@ -35,17 +35,19 @@ export function judgeFileSystem(about: string, { type, freeBytes }: FileSystem):
   const memory = MEMORY.get(type);
   const findings: Finding[] = [];
   if (network !== undefined) {
-    const says = `lies on ${network}, where one process cannot own it alone`;
+    const says = `is on ${network}, where a process cannot lock it exclusively`;
     findings.push(wrong(about, says, "move it to a local disk"));
   }
   if (memory !== undefined) {
     findings.push(
-      wrong(about, `lies on ${memory}: a restart of the machine takes every term back`, "move it to a disk"),
+      wrong(about, `is on ${memory}: a restart of the machine loses every term`, "move it to a disk"),
     );
   }
-  const free = `${Math.round(freeBytes / 2 ** 20)} MiB are free`;
+  const free = `${Math.round(freeBytes / 2 ** 20)} MiB free`;
   if (freeBytes < LEAST_FREE_BYTES)
-    findings.push(wrong(about, `only ${free} on its disk`, "make room: a full disk stops every election"));
+    findings.push(
+      wrong(about, `only ${free} on its disk`, "free disk space: a full disk stops every election"),
+    );
   else findings.push(ok(about, `${free} on its disk`));
   return findings;
 }

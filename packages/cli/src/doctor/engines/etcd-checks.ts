@@ -23,7 +23,7 @@ const FULL_SHARE = 0.5;
 const MANY_REVISIONS = 1000;
 const SLOW_FSYNC_SECONDS = 0.25;
 const COMPACTION =
-  "run its members with --auto-compaction-mode=periodic --auto-compaction-retention=10m; Tenure never compacts, as that concerns all users";
+  "run its members with --auto-compaction-mode=periodic --auto-compaction-retention=10m; Tenure never compacts, because that affects all users of the cluster";
 
 type EtcdUrl = ReturnType<typeof parseEtcdUrl>;
 
@@ -40,12 +40,12 @@ export async function checkEtcd(options: EtcdUrl, nowMs: number): Promise<Findin
 }
 
 function quorum(answering: number, count: number): Finding {
-  const says = `${answering} of the ${count} members in the URL answer and have a leader`;
-  if (answering < count) return wrong("etcd quorum", says, "bring the others back before one more is lost");
+  const says = `${answering} of the ${count} members in the URL respond and have a leader`;
+  if (answering < count) return wrong("etcd quorum", says, "restart the others before another one fails");
   if (count === 1)
     return note(
       "etcd quorum",
-      `${says}: with one, its loss stops every election`,
+      `${says}: if it fails, every election stops`,
       "run three or five, and name all of them in the URL",
     );
   return ok("etcd quorum", says);
@@ -66,13 +66,13 @@ async function checkMember(
     const hasLeader = (status.leader ?? "0") !== "0";
     if (!hasLeader)
       findings.push(
-        wrong(about, "has no leader", "see that a majority of its cluster runs and is connected"),
+        wrong(about, "has no leader", "check that a majority of its cluster runs and is connected"),
       );
     findings.push(...alarms(about, status), ...(await member.space(about, status)));
     return { isServing: hasLeader, findings };
   } catch (error) {
-    const advice = "see that it runs and can be reached from here";
-    return { isServing: false, findings: [wrong(about, `does not answer: ${messageOf(error)}`, advice)] };
+    const advice = "check that it runs and can be reached from here";
+    return { isServing: false, findings: [wrong(about, `does not respond: ${messageOf(error)}`, advice)] };
   }
 }
 
@@ -95,11 +95,7 @@ function alarms(about: string, { errors = [] }: Status): Finding[] {
           "is full and refuses every write",
           `compact and defragment it, disarm the alarm (etcdctl alarm disarm), and ${COMPACTION}`,
         )
-      : wrong(
-          about,
-          `has raised the alarm ${kind}`,
-          "see etcdctl alarm list and its documentation before anything else",
-        ),
+      : wrong(about, `raised the alarm ${kind}`, "see etcdctl alarm list and the etcd documentation first"),
   );
 }
 
@@ -123,7 +119,7 @@ class Member {
   async status(): Promise<{ status: Status; certificate: { fromMs: number; untilMs: number } | null }> {
     const answer = await probe(`${this.#url}/v3/maintenance/status`, this.#request({}));
     if (answer.status !== 200)
-      throw new Error(`its status was answered ${answer.status}: ${answer.text.slice(0, 200)}`);
+      throw new Error(`its status request returned ${answer.status}: ${answer.text.slice(0, 200)}`);
     const { certificate } = answer;
     return {
       status: JSON.parse(answer.text) as Status,
@@ -143,7 +139,7 @@ class Member {
     const findings: Finding[] = [];
     const quota = Number(/^etcd_server_quota_backend_bytes (\S+)$/m.exec(metrics)?.[1] ?? 2 ** 31);
     const share = Number(dbSize) / quota;
-    const filled = `its data is ${mebibytes(Number(dbSize))} of the ${mebibytes(quota)} that its quota admits`;
+    const filled = `its data is ${mebibytes(Number(dbSize))} of its quota of ${mebibytes(quota)}`;
     if (share >= FULL_SHARE) {
       findings.push(
         wrong(about, filled, `compact and defragment it, ${COMPACTION}, or raise --quota-backend-bytes`),
@@ -152,7 +148,7 @@ class Member {
     const revision = Number(header.revision ?? 0);
     if (revision > MANY_REVISIONS && !(await this.#isCompacted())) {
       findings.push(
-        wrong(about, `has kept all of its ${revision} revisions: it was never compacted`, COMPACTION),
+        wrong(about, `keeps all of its ${revision} revisions: it was never compacted`, COMPACTION),
       );
     }
     return [...findings, ...fsync(`disk of ${about}`, metrics)];
@@ -167,7 +163,7 @@ class Member {
 
   async #ask<T>(path: string, body: object): Promise<T> {
     const { status, text } = await probe(`${this.#url}/v3/${path}`, this.#request(body));
-    if (status !== 200) throw new Error(`${path} was answered ${status}: ${text.slice(0, 200)}`);
+    if (status !== 200) throw new Error(`${path} returned ${status}: ${text.slice(0, 200)}`);
     return JSON.parse(text) as T;
   }
 
@@ -197,7 +193,7 @@ export function fsync(about: string, metrics: string): Finding[] {
   const seconds = reached?.[1] === "+Inf" ? Number.POSITIVE_INFINITY : Number(reached?.[1]);
   const says = `99 % of its flushes to disk took less than ${tellDuration(seconds * 1000)}`;
   if (seconds <= SLOW_FSYNC_SECONDS) return [ok(about, says)];
-  return [wrong(about, says, "give it a disk of its own, a fast one; renewals wait for every flush")];
+  return [wrong(about, says, "use a fast dedicated disk; renewals wait for every flush")];
 }
 
 function mebibytes(bytes: number): string {

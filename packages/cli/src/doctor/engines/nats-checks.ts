@@ -55,12 +55,12 @@ export async function checkNats(
 }
 
 function quorum(answering: number, count: number): Finding {
-  const says = `${answering} of the ${count} servers in the URL answer`;
-  if (answering < count) return wrong("nats quorum", says, "bring the others back before one more is lost");
+  const says = `${answering} of the ${count} servers in the URL respond`;
+  if (answering < count) return wrong("nats quorum", says, "restart the others before another one fails");
   if (count === 1)
     return note(
       "nats quorum",
-      `${says}: with one, its loss stops every election`,
+      `${says}: if it fails, every election stops`,
       "run three, with replicas=3 in the URL",
     );
   return ok("nats quorum", says);
@@ -76,8 +76,8 @@ async function checkServer(
   try {
     info = await readInfo(server);
   } catch (error) {
-    const advice = "see that it runs and can be reached from here";
-    return { isServing: false, findings: [wrong(about, `does not answer: ${messageOf(error)}`, advice)] };
+    const advice = "check that it runs and can be reached from here";
+    return { isServing: false, findings: [wrong(about, `does not respond: ${messageOf(error)}`, advice)] };
   }
   const findings = [version(about, info)];
   if (info.jetstream !== true)
@@ -88,9 +88,9 @@ async function checkServer(
       ...(await replicas(about, info, monitor, bucket)),
     );
   } catch (error) {
-    const advice = `see that ${SYNC.replace("set ", "it has ")}, or name its monitoring port with --nats-monitor`;
+    const advice = `check that ${SYNC.replace("set ", "it has ")}, or name its monitoring URL with --nats-monitor`;
     findings.push(
-      note(about, `does not tell whether it flushes each write (${monitor}: ${messageOf(error)})`, advice),
+      note(about, `does not report whether it flushes each write (${monitor}: ${messageOf(error)})`, advice),
     );
   }
   return { isServing: true, findings };
@@ -98,7 +98,7 @@ async function checkServer(
 
 function version(about: string, { version: text }: Info): Finding {
   if (!isBefore(text, COMPARES_LATE)) return ok(about, `is ${text}`);
-  const says = `is ${text}: of several who write a replicated bucket at once all can win, so Tenure refuses it there`;
+  const says = `is ${text}: several concurrent writers of a replicated bucket can all succeed, so Tenure refuses replicated buckets there`;
   return wrong(about, says, "upgrade it, to 2.10 or newer");
 }
 
@@ -106,8 +106,9 @@ async function syncing(about: string, version_: string, monitor: string): Promis
   const { text } = await probe(`${monitor}/varz`);
   const { jetstream } = JSON.parse(text) as Varz;
   if (jetstream?.config?.sync_always === true)
-    return ok(about, "flushes every write to disk before it answers");
-  const says = "answers before a write is on disk: a loss of power can take back a term that was given";
+    return ok(about, "flushes every write to disk before acknowledging it");
+  const says =
+    "acknowledges writes before they are on disk: a power failure can undo a term that was granted";
   return wrong(
     about,
     says,
@@ -129,7 +130,7 @@ async function replicas(about: string, info: Info, monitor: string, bucket: stri
     wrong(
       about,
       says,
-      `nats stream update KV_${bucket} --replicas 3, or its one server's loss loses every term`,
+      `run nats stream update KV_${bucket} --replicas 3; if its only server fails, every term is lost`,
     ),
   ];
 }
@@ -140,7 +141,7 @@ function readInfo(server: string): Promise<Info> {
   return new Promise((resolve, reject) => {
     const socket = connect({ host: host.replaceAll(/[[\]]/g, ""), port: Number(port) });
     let text = "";
-    socket.setEncoding("utf8").setTimeout(INFO_LIMIT_MS, () => socket.destroy(new Error("it is silent")));
+    socket.setEncoding("utf8").setTimeout(INFO_LIMIT_MS, () => socket.destroy(new Error("no response")));
     socket.on("data", (chunk: string) => {
       text += chunk;
       const line = /^INFO (\{.*\})\s*\r\n/s.exec(text)?.[1];
@@ -150,6 +151,6 @@ function readInfo(server: string): Promise<Info> {
     });
     socket
       .on("error", reject)
-      .once("close", () => reject(new Error("it closed the connection without a word")));
+      .once("close", () => reject(new Error("it closed the connection without a response")));
   });
 }

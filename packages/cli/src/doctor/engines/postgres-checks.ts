@@ -46,8 +46,8 @@ export async function checkPostgres(
       ? [
           wrong(
             about,
-            `does not answer: ${problem}`,
-            "see that it runs, can be reached from here, and lets this user in",
+            `does not respond: ${problem}`,
+            "check that it runs, can be reached from here, and accepts this user",
           ),
         ]
       : judgeSettings(about, settings),
@@ -55,7 +55,7 @@ export async function checkPostgres(
   if (primaries.length !== 1) {
     const says = `${primaries.length} of the ${servers.length} servers in the URL accept writes`;
     findings.push(
-      wrong("postgres primary", says, "there must be exactly one: finish the failover, or mend the URL"),
+      wrong("postgres primary", says, "there must be exactly one: finish the failover, or fix the URL"),
     );
   }
   return [...files, ...findings];
@@ -100,7 +100,7 @@ export function judgeSettings(about: string, settings: Settings): Finding[] {
     findings.push(
       wrong(
         about,
-        "fsync is off: a crash can corrupt or take back everything",
+        "fsync is off: a crash can corrupt or lose all data",
         "set fsync = on in postgresql.conf and reload",
       ),
     );
@@ -110,7 +110,7 @@ export function judgeSettings(about: string, settings: Settings): Finding[] {
       wrong(
         about,
         "full_page_writes is off: a crash can tear a page",
-        "set full_page_writes = on, unless the file system never tears one",
+        "set full_page_writes = on, unless the file system never tears a page",
       ),
     );
   }
@@ -119,8 +119,8 @@ export function judgeSettings(about: string, settings: Settings): Finding[] {
     findings.push(
       note(
         about,
-        `synchronous_commit is ${settings.synchronous_commit}; Tenure's own writes wait for the disk all the same`,
-        "what your programs write beside it can be lost in a crash: set synchronous_commit = on for those that fence by the term",
+        `synchronous_commit is ${settings.synchronous_commit}; Tenure's own writes wait for the disk anyway`,
+        "other writes to this database can be lost in a crash: set synchronous_commit = on for programs that fence by the term",
       ),
     );
   }
@@ -130,7 +130,7 @@ export function judgeSettings(about: string, settings: Settings): Finding[] {
 function judgeReplication(about: string, settings: Settings): Finding[] {
   const { standbys, synchronous_standbys: synchronous, synchronous_standby_names: names } = settings;
   if (standbys > 0 && synchronous === 0) {
-    const says = `${standbys} standbys follow, none synchronously: a failover can take back terms that were given`;
+    const says = `${standbys} standbys follow, none synchronously: a failover can undo terms that were granted`;
     return [wrong(about, says, "set synchronous_standby_names, for example 'ANY 1 (*)'")];
   }
   if (standbys === 0 && names !== "") {
@@ -138,11 +138,11 @@ function judgeReplication(about: string, settings: Settings): Finding[] {
       wrong(
         about,
         "waits for a synchronous standby, and none is connected: writes hang",
-        "bring the standby back",
+        "restart the standby",
       ),
     ];
   }
   if (standbys === 0)
-    return [note(about, "has no standby: its loss stops every election", "add a synchronous one")];
+    return [note(about, "has no standby: if it fails, every election stops", "add a synchronous one")];
   return [ok(about, `${synchronous} of ${standbys} standbys follow synchronously`)];
 }

@@ -15,8 +15,8 @@ export async function checkZookeeper({
     return [
       note(
         "zookeeper",
-        "was not looked at: its commands do not speak TLS here",
-        "look at srvr on each server",
+        "skipped: doctor cannot send four-letter commands over TLS",
+        "run srvr on each server",
       ),
     ];
   }
@@ -26,8 +26,8 @@ export async function checkZookeeper({
       try {
         return judgeServer(about, await srvr(host, port));
       } catch (error) {
-        const advice = "see that it runs and can be reached from here";
-        return { finding: wrong(about, `does not answer: ${messageOf(error)}`, advice), isServing: false };
+        const advice = "check that it runs and can be reached from here";
+        return { finding: wrong(about, `does not respond: ${messageOf(error)}`, advice), isServing: false };
       }
     }),
   );
@@ -35,9 +35,9 @@ export async function checkZookeeper({
   const says = `${serving} of the ${servers.length} servers in the URL serve`;
   const quorum =
     serving < servers.length
-      ? wrong("zookeeper quorum", says, "bring the others back before one more is lost")
+      ? wrong("zookeeper quorum", says, "restart the others before another one fails")
       : servers.length === 1
-        ? note("zookeeper quorum", `${says}: with one, its loss stops every election`, "run three or five")
+        ? note("zookeeper quorum", `${says}: if it fails, every election stops`, "run three or five")
         : ok("zookeeper quorum", says);
   return [...looked.map(({ finding }) => finding), quorum];
 }
@@ -46,9 +46,9 @@ export function judgeServer(about: string, answer: string): { finding: Finding; 
   const version = /^Zookeeper version: (\S+?)[-,]/m.exec(answer)?.[1];
   const mode = /^Mode: (\S+)/m.exec(answer)?.[1];
   if (version === undefined || mode === undefined) {
-    const says = `does not serve: ${answer.trim().split("\n")[0] ?? "it says nothing"}`;
+    const says = `does not serve: ${answer.trim().split("\n")[0] ?? "no response"}`;
     return {
-      finding: wrong(about, says, "see that a majority of its ensemble runs and is connected"),
+      finding: wrong(about, says, "check that a majority of its ensemble runs and is connected"),
       isServing: false,
     };
   }
@@ -62,7 +62,7 @@ function srvr(host: string, port: number): Promise<string> {
   return new Promise((resolve, reject) => {
     const socket = connect({ host, port });
     let text = "";
-    socket.setEncoding("utf8").setTimeout(LIMIT_MS, () => socket.destroy(new Error("it is silent")));
+    socket.setEncoding("utf8").setTimeout(LIMIT_MS, () => socket.destroy(new Error("no response")));
     socket.once("connect", () => socket.write("srvr"));
     socket.on("data", (chunk: string) => (text += chunk)).on("error", reject);
     socket.once("close", () => resolve(text));
