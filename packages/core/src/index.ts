@@ -52,6 +52,7 @@ export {
   UnauthorizedError,
 } from "./errors.js";
 export type { EndReason, LeadershipEvent } from "./event.js";
+export { DEFAULT_DRIFT_RATIO } from "./lease-time.js";
 export { LedTerm, type LeaseAnswer, type SendMoment, sendMoment } from "./leader/led-term.js";
 export {
   DEFAULT_POLICY,

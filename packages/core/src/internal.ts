@@ -32,7 +32,6 @@ export {
   parseTransfer,
 } from "./elector/requests.js";
 export { EVENTS_IN_HISTORY } from "./history.js";
-export { DEFAULT_DRIFT_RATIO } from "./lease-time.js";
 export { type Deadline, deadlineOf } from "./deadline.js";
 export type { ElectionRecord, Holder } from "./record.js";
 export { DriverStore } from "./store/driver-store.js";

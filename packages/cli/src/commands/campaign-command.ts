@@ -1,6 +1,7 @@
 import { toldLease } from "@tenure/api";
 import { randomUUID } from "node:crypto";
 import {
+  DEFAULT_DRIFT_RATIO,
   type CampaignRequest,
   type CampaignResult,
   type Elector,
@@ -9,7 +10,6 @@ import {
   type Metadata,
   sendMoment,
 } from "@tenure/core";
-import { DEFAULT_DRIFT_RATIO } from "@tenure/core/internal";
 import type { Command } from "commander";
 import { EXIT } from "../exit-codes.js";
 import { type ConnectionFlags, defaultNodeId } from "../frame/connection.js";

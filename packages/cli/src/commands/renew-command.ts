@@ -1,6 +1,5 @@
 import { toldLease } from "@tenure/api";
-import { LedTerm, type NotLeader, sendMoment } from "@tenure/core";
-import { DEFAULT_DRIFT_RATIO } from "@tenure/core/internal";
+import { DEFAULT_DRIFT_RATIO, LedTerm, type NotLeader, sendMoment } from "@tenure/core";
 import type { Command } from "commander";
 import { EXIT } from "../exit-codes.js";
 import { type ConnectionFlags, defaultNodeId } from "../frame/connection.js";

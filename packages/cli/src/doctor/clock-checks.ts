@@ -4,8 +4,7 @@
  *
  * The rate is told by renewals: each answer bears the end of the lease, and so the server's time, to the millisecond.
  */
-import { type Clock, type RenewRequest, sleep } from "@tenure/core";
-import { DEFAULT_DRIFT_RATIO } from "@tenure/core/internal";
+import { DEFAULT_DRIFT_RATIO, type Clock, type RenewRequest, sleep } from "@tenure/core";
 import { ClockOffset } from "../frame/clock-offset.js";
 import { openTarget } from "../frame/connection.js";
 import { tellDuration } from "../frame/duration.js";

@@ -1,14 +1,13 @@
 import { randomUUID } from "node:crypto";
-import { type Clock, InvalidRequestError, type Metadata, systemClock, TTL_BOUNDS_MS } from "@tenure/core";
 import {
-  checkId,
-  checkInteger,
-  checkKeys,
-  checkNumber,
   DEFAULT_DRIFT_RATIO,
-  isObject,
-  LIMITS,
-} from "@tenure/core/internal";
+  type Clock,
+  InvalidRequestError,
+  type Metadata,
+  systemClock,
+  TTL_BOUNDS_MS,
+} from "@tenure/core";
+import { checkId, checkInteger, checkKeys, checkNumber, isObject, LIMITS } from "@tenure/core/internal";
 import type { Breaker } from "./breaker.js";
 import type { HealthChecker } from "./health.js";
 import type { LeaseRenewerFactory } from "./lease-renewer.js";

@@ -1,5 +1,5 @@
-import { type Clock, InvalidRequestError } from "@tenure/core";
-import { checkId, checkInteger, checkKeys, DEFAULT_DRIFT_RATIO, isObject } from "@tenure/core/internal";
+import { DEFAULT_DRIFT_RATIO, type Clock, InvalidRequestError } from "@tenure/core";
+import { checkId, checkInteger, checkKeys, isObject } from "@tenure/core/internal";
 import type { Configuration, MembershipView, PeerDisk, PeerTransport } from "./messages.js";
 
 export interface PeerOptions {
