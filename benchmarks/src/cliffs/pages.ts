@@ -40,10 +40,12 @@ async function round(electors: readonly StoreElector[], size: number, index: num
         throw new Error("a wrong page");
     }
   });
+  collectGarbage();
   const listed = new CpuTime();
   await listed.of(async () => {
     for (const elector of electors) await listAll(elector, size);
   });
+  collectGarbage();
   const fresh = new CpuTime();
   for (let added = 0; added < ADDED; added++) {
     // After all others, so that pages stay what they were.

@@ -34,11 +34,15 @@ async function round(size: number): Promise<Figures> {
   for (let waiting = 0; waiting < WORK; waiting += size) queues.push(await Queue.open(size));
   collectGarbage();
   for (const queue of queues) await queueing.of(() => queue.fill());
+  collectGarbage();
   for (const queue of queues) await renewing.of(() => queue.renew(RENEWALS / queues.length));
+  collectGarbage();
   for (const queue of queues) await leaving.of(() => queue.leave());
   for (const queue of queues) await queue.fill();
+  collectGarbage();
   for (const queue of queues) await ending.of(() => queue.end());
   for (const queue of queues) await queue.fill();
+  collectGarbage();
   for (const queue of queues) await serving.of(() => queue.serve(size * SERVED_SHARE));
   for (const queue of queues) await queue.close();
   return {

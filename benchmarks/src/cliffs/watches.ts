@@ -54,8 +54,10 @@ async function round(
     );
     collectGarbage();
     for (const each of all) await opening.of(() => each.open());
+    collectGarbage();
     for (const each of all) await returning.of(() => each.leave());
     for (const each of all) await each.open();
+    collectGarbage();
     for (const each of all) await aborting.of(() => each.hangUp());
     figures[`to open, ${kind}`] = opening.us / WORK;
     figures[`to close, ${kind}`] = returning.us / WORK;
