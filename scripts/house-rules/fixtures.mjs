@@ -158,15 +158,17 @@ export const FIXTURES = {
       { "packages/server/src/a.ts": "Date.now();" },
     ],
   },
-  "abort-listeners": {
+  "abort-signals": {
     bad: [
       ["packages/core/src/a.ts:2", { "packages/core/src/a.ts": '\nsignal.addEventListener("abort", f);' }],
       ["packages/server/src/a.ts:1", { "packages/server/src/a.ts": 'x?.addEventListener("abort", f);' }],
+      ["packages/cli/src/a.ts:2", { "packages/cli/src/a.ts": "\nAbortSignal.any([a, b]);" }],
     ],
     good: [
-      { "packages/core/src/on-abort.ts": 'signal.addEventListener("abort", f);' },
-      { "packages/core/src/a.test.ts": 'signal.addEventListener("abort", f);' },
-      { "packages/core/src/a.ts": "onAbort(signal, f);" },
+      { "packages/core/src/async/on-abort.ts": 'signal.addEventListener("abort", f);' },
+      { "packages/core/src/a.test.ts": 'signal.addEventListener("abort", f); AbortSignal.timeout(5);' },
+      { "packages/core/src/a.ts": "onAbort(signal, f); // not AbortSignal.any([])" },
+      { "packages/dashboard/src/a.ts": "AbortSignal.timeout(5);" },
     ],
   },
   "tests-do-not-sleep": {

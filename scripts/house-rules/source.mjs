@@ -10,8 +10,6 @@ export const LONG_FILES = {};
 export const SLEEPING_TESTS = {};
 
 const INJECTED = /^packages\/(?:core|client|peers|coordinator)\/src\//;
-/** Where one signal (of an elector, a server, a connection) serves thousands of calls. */
-const SHARED_SIGNALS = /^packages\/(?:core|client|server|peers|coordinator)\/src\//;
 const TIME_OR_CHANCE =
   /\b(?:Date\.now|setTimeout|setInterval|Math\.random|performance\.now)\s*\(|\bnew Date\(\s*\)|"(?:node:)?timers(?:\/promises)?"/;
 const SLEEP = /\b(?:setTimeout|setInterval)\s*\(|"(?:node:)?timers(?:\/promises)?"/;
@@ -26,19 +24,16 @@ export const sourceRules = {
         return `${found.trim()} is time or chance of its own; take the Clock or the seed that is passed in`;
       }),
     ),
-  "abort-listeners": (tree) =>
+  "abort-signals": (tree) =>
     select(
       tree,
+      // The dashboard runs in browsers and does not use core.
       (file) =>
-        SHARED_SIGNALS.test(file) &&
+        /^packages\/(?!dashboard\/)/.test(file) &&
         isCode(file) &&
-        !file.includes(".test") &&
-        !file.endsWith("/on-abort.ts"),
-    ).flatMap(({ file, text }) =>
-      findLines(file, withoutComments(text), /\.addEventListener\(\s*"abort"/, () => {
-        return "a listener for each call on a signal that many calls share costs their square; take onAbort of core";
-      }),
-    ),
+        !/\.test|\/fixtures\//.test(file) &&
+        !file.endsWith("/async/on-abort.ts"),
+    ).flatMap(({ file, text }) => abortSignals(file, withoutComments(text))),
   "tests-do-not-sleep": (tree) => testsDoNotSleep(tree),
   "file-length": (tree) => fileLength(tree),
   "tests-all-run": (tree) =>
@@ -67,6 +62,17 @@ export const sourceRules = {
       )
       .map(({ file }) => ({ file, line: 1, problem: "the path is not kebab-case; rename it" })),
 };
+
+function abortSignals(file, text) {
+  return [
+    ...findLines(file, text, /\.addEventListener\(\s*"abort"/, () => {
+      return "a listener for each call on a signal that many calls share costs their square; take onAbort of core";
+    }),
+    ...findLines(file, text, /\bAbortSignal\.(?:any|timeout)\(/, () => {
+      return "the derived signal leaks, or is collected before it aborts; take LinkedController or within of core";
+    }),
+  ];
+}
 
 export function testsDoNotSleep(tree, allowed = SLEEPING_TESTS) {
   const found = select(tree, isTest).flatMap(({ file, text }) =>

@@ -1,4 +1,4 @@
-import { onAbort } from "./on-abort.js";
+import { onAbort } from "./async/on-abort.js";
 
 /**
  * Time, injected. Nothing in this package reads a clock or sets a timer but through this interface, so that a whole

@@ -2,6 +2,12 @@
  * What the packages of Tenure share and no program needs: checks of requests, the codec of records, deadlines and signals. Outside of semantic
  * versioning: any release may change it. A program imports from `@tenure/core`.
  */
+export { iterate, WakeupIterator } from "./async/iterate.js";
+export { LinkedController } from "./async/linked-controller.js";
+export { onAbort, unlessAborted } from "./async/on-abort.js";
+export { Semaphore } from "./async/semaphore.js";
+export type { Wakeup } from "./async/wakeup.js";
+export { within } from "./async/within.js";
 export { decodeHistory, decodeRecord, encodeHistory, encodeRecord } from "./codec.js";
 export {
   checkId,
@@ -37,4 +43,3 @@ export type { ElectionRecord, Holder } from "./record.js";
 export { DriverStore } from "./store/driver-store.js";
 export { FeedHub, type Snapshot } from "./store/feed-hub.js";
 export { MAX_KEY_LENGTH } from "./store/store.js";
-export { onAbort, unlessAborted } from "./on-abort.js";

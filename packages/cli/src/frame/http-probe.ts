@@ -1,10 +1,11 @@
 /** One plain request to a server or an engine, with what a client library would hide: headers, times, certificate. */
+import { systemClock } from "@tenure/core";
 import { readFileSync } from "node:fs";
 import { type IncomingMessage, request as httpRequest } from "node:http";
 import { request as httpsRequest } from "node:https";
 import { text } from "node:stream/consumers";
 import type { PeerCertificate, TLSSocket } from "node:tls";
-import { onAbort } from "@tenure/core/internal";
+import { onAbort, within } from "@tenure/core/internal";
 import type { Access } from "./connection.js";
 
 export interface ProbeOptions extends Access {
@@ -34,34 +35,24 @@ export async function probe(url: string, options: ProbeOptions = {}): Promise<Pr
   const isTls = url.startsWith("https:");
   const tls = isTls ? { ...file("ca", caFile), ...file("cert", certFile), ...file("key", keyFile) } : {};
   const token = tokenFile === undefined ? undefined : readFileSync(tokenFile, "utf8").trim();
-  const given = options.signal;
-  const ending = new AbortController();
-  const limit = setTimeout(() => ending.abort(new Error(`no response within ${timeoutMs} ms`)), timeoutMs);
-  const stopListening = onAbort(given, () => ending.abort(given?.reason));
-  const sentAtMs = Date.now();
-  const request = (isTls ? httpsRequest : httpRequest)(url, {
-    method,
-    agent: false,
-    headers: {
-      ...(payload === undefined
-        ? {}
-        : { "content-type": "application/json", "content-length": String(Buffer.byteLength(payload)) }),
-      ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
-      ...options.headers,
-    },
-    ...tls,
-  });
-  onAbort(ending.signal, () => request.destroy(ending.signal.reason as Error));
-  try {
+  const headers = {
+    ...(payload === undefined
+      ? {}
+      : { "content-type": "application/json", "content-length": String(Buffer.byteLength(payload)) }),
+    ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+    ...options.headers,
+  };
+  const late = (): Error => new Error(`no response within ${timeoutMs} ms`);
+  return within(systemClock, { limitMs: timeoutMs, signal: options.signal, late }, async (signal) => {
+    const sentAtMs = Date.now();
+    const request = (isTls ? httpsRequest : httpRequest)(url, { method, agent: false, headers, ...tls });
+    onAbort(signal, () => request.destroy(signal.reason as Error));
     const response = await new Promise<IncomingMessage>((resolve, reject) => {
       request.once("response", resolve).on("error", reject);
       request.end(payload);
     });
-    return await read(response, sentAtMs, isTls);
-  } finally {
-    clearTimeout(limit);
-    stopListening();
-  }
+    return read(response, sentAtMs, isTls);
+  });
 }
 
 async function read(response: IncomingMessage, sentAtMs: number, isTls: boolean): Promise<Probed> {

@@ -67,7 +67,7 @@ it("each of several servers has a time limit of its own, so one that hangs leave
   await clock.advance(60_000);
   expect(ended).toEqual({
     atMs: 20_000,
-    message: `no server responded (${at(first)}: no response within 10 s; ${at(second)}: no response within 10 s)`,
+    message: `no server responded (${at(first)}: no answer within 10000 ms; ${at(second)}: no answer within 10000 ms)`,
   });
 
   // So the answer of a server that answers comes after the limit of the one before it.

@@ -1,7 +1,7 @@
 /** A caller of the peers' routes with a bundle: the first server that answers is asked. */
 import { readFile } from "node:fs/promises";
-import { BackendUnavailableError, type Clock, InvalidRequestError } from "@tenure/core";
-import type { Call, CallAnswer, PeerCalls } from "@tenure/peers";
+import { BackendUnavailableError, InvalidRequestError } from "@tenure/core";
+import type { CallAnswer, PeerCalls } from "@tenure/peers";
 import type { Shell } from "../frame/shell.js";
 
 export interface TcFlags {
@@ -28,7 +28,7 @@ export class TcClient {
 
   /** The answer of the first server in the list that answers. */
   async ask(method: "GET" | "POST", path: string, body?: unknown): Promise<CallAnswer> {
-    const { env, clock, signal } = this.#shell;
+    const { env, signal } = this.#shell;
     const servers = (this.#flags.server ?? env["TENURE_SERVER"] ?? DEFAULT_SERVER).split(",");
     const calls = await this.#calls();
     const limitMs = servers.length === 1 ? LIMIT_MS : LIMIT_OF_SEVERAL_MS;
@@ -37,7 +37,8 @@ export class TcClient {
       for (const server of servers) {
         const to = server.trim().replace(/\/+$/, "");
         try {
-          return await sendWithin(clock, limitMs, signal, calls, to, {
+          return await calls.sendWithin(limitMs, to, {
+            signal,
             method,
             path,
             ...(body === undefined ? {} : { body }),
@@ -58,14 +59,14 @@ export class TcClient {
     endpoints: readonly string[],
     path: string,
   ): Promise<ReadonlyMap<string, CallAnswer | Error>> {
-    const { clock, signal } = this.#shell;
+    const { signal } = this.#shell;
     const calls = await this.#calls();
     try {
       const answers = endpoints.map(async (to) => {
-        const call = { method: "GET", path } as const;
-        const answer = await sendWithin(clock, LIMIT_OF_EACH_MS, signal, calls, to, call).catch(
-          (cause: unknown) => cause as Error,
-        );
+        const call = { method: "GET", path, signal } as const;
+        const answer = await calls
+          .sendWithin(LIMIT_OF_EACH_MS, to, call)
+          .catch((cause: unknown) => cause as Error);
         return [to, answer] as const;
       });
       const all = new Map(await Promise.all(answers));
@@ -89,19 +90,6 @@ export class TcClient {
     const bundle = parseBundle(await read(file), file);
     return new Calls({ clock, lingerMs: 0, trustDomain: bundle.owner.trustDomain, tls: bundle });
   }
-}
-
-function sendWithin(
-  clock: Clock,
-  limitMs: number,
-  signal: AbortSignal,
-  calls: PeerCalls,
-  to: string,
-  call: Call,
-): Promise<CallAnswer> {
-  const limit = new AbortController();
-  const cancel = clock.after(limitMs, () => limit.abort(new Error(`no response within ${limitMs / 1000} s`)));
-  return calls.send(to, { ...call, signal: AbortSignal.any([signal, limit.signal]) }).finally(cancel);
 }
 
 async function read(path: string): Promise<string> {

@@ -1,3 +1,4 @@
+import { onAbort } from "@tenure/core/internal";
 import { spawn } from "node:child_process";
 import type { HealthChecker } from "@tenure/client";
 
@@ -13,10 +14,10 @@ export function healthCommand(text: string): HealthChecker {
           // It has ended meanwhile.
         }
       };
-      signal.addEventListener("abort", kill, { once: true });
+      const stopListening = onAbort(signal, kill);
       child.on("error", () => resolve(false));
       child.on("exit", (code) => {
-        signal.removeEventListener("abort", kill);
+        stopListening();
         resolve(code === 0);
       });
     });

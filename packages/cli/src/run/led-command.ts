@@ -7,6 +7,7 @@
 import type { Election, ElectionEvent, LeaseTime, Mandate } from "@tenure/client";
 import { type CommandEnd, GuardedCommand } from "@tenure/coordinator";
 import { BackendUnavailableError, type Clock, sleep } from "@tenure/core";
+import { onAbort } from "@tenure/core/internal";
 
 export interface LedCommandOptions {
   readonly election: Election;
@@ -61,7 +62,7 @@ export class LedCommand {
     });
     failed.catch(() => {});
     const stop = () => void election.stop();
-    signal.addEventListener("abort", stop, { once: true });
+    const stopListening = onAbort(signal, stop);
     try {
       const events = election.changes();
       await election.start();
@@ -80,7 +81,7 @@ export class LedCommand {
       await Promise.race([failed, Promise.resolve()]);
       return this.#end;
     } finally {
-      signal.removeEventListener("abort", stop);
+      stopListening();
       await election.stop();
     }
   }
@@ -114,7 +115,7 @@ export class LedCommand {
       tellEveryMs,
     });
     const stop = () => void command.end(stopSignal, graceMs);
-    losing.addEventListener("abort", stop, { once: true });
+    const stopListening = onAbort(losing, stop);
     if (losing.aborted) stop();
     try {
       await this.#options.running(mandate);
@@ -125,7 +126,7 @@ export class LedCommand {
       await command.ended.catch(() => {});
       throw error;
     } finally {
-      losing.removeEventListener("abort", stop);
+      stopListening();
       await this.#options.ended();
     }
   }

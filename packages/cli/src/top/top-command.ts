@@ -1,5 +1,5 @@
 import { sleep } from "@tenure/core";
-import { onAbort } from "@tenure/core/internal";
+import { LinkedController } from "@tenure/core/internal";
 import type { Command } from "commander";
 import { EXIT } from "../exit-codes.js";
 import { ClockOffset } from "../frame/clock-offset.js";
@@ -37,8 +37,7 @@ export function topCommand(shell: Shell): Command {
 
 async function top(shell: Shell, connection: Connection, flags: TopFlags): Promise<ExitCode> {
   const offset = new ClockOffset();
-  const ending = new AbortController();
-  onAbort(shell.signal, () => ending.abort(shell.signal.reason));
+  const ending = new LinkedController(shell.signal);
   const collector = new Collector({
     elector: connection.elector,
     clock: shell.clock,

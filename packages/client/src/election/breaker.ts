@@ -1,6 +1,6 @@
-import { type Clock, type Elector, sleep } from "@tenure/core";
-import { onAbort, unlessAborted } from "@tenure/core/internal";
-import { ENDED } from "./ended.js";
+import type { Clock, Elector } from "@tenure/core";
+import { unlessAborted } from "@tenure/core/internal";
+import { Pauses } from "./pauses.js";
 
 export interface BreakerOptions {
   readonly clock: Clock;
@@ -26,7 +26,7 @@ export class Breaker {
   #openUntilMs = Number.NEGATIVE_INFINITY;
   /** The one call that tries, while open. */
   #trial: Promise<void> | null = null;
-  readonly #pausing = new Set<() => void>();
+  readonly #pauses = new Pauses();
 
   constructor({ clock, failures = 5, openMs = 1000 }: BreakerOptions) {
     this.#clock = clock;
@@ -53,15 +53,8 @@ export class Breaker {
   }
 
   /** Resolves after `delayMs`, or as soon as it closes: an elector that answers one call answers the others, too. */
-  async pause(delayMs: number, signal: AbortSignal): Promise<void> {
-    const enough = new AbortController();
-    const wake = () => enough.abort(ENDED);
-    const stopListening = onAbort(signal, wake);
-    this.#pausing.add(wake);
-    await sleep(this.#clock, delayMs, enough.signal).catch(() => {});
-    this.#pausing.delete(wake);
-    stopListening();
-    signal.throwIfAborted();
+  pause(delayMs: number, signal: AbortSignal): Promise<void> {
+    return this.#pauses.pause(this.#clock, delayMs, signal);
   }
 
   #try(): (outcome: CallOutcome) => void {
@@ -80,7 +73,7 @@ export class Breaker {
     if (outcome === "answered") {
       const wasOpen = this.isOpen;
       this.#failures = 0;
-      if (wasOpen) for (const wake of this.#pausing) wake();
+      if (wasOpen) this.#pauses.endAll();
     }
     if (outcome === "failed") {
       this.#failures += 1;

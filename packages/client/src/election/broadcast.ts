@@ -1,4 +1,4 @@
-import { onAbort } from "@tenure/core/internal";
+import { type Wakeup, WakeupIterator } from "@tenure/core/internal";
 import { SlowReaderError } from "./errors.js";
 
 /** A reader this far behind gets an error, rather than growing in memory for ever. */
@@ -45,32 +45,30 @@ export class Broadcast<T> {
 
   /** Registered at once, so that nothing is missed between the call and the first pull. */
   read(signal?: AbortSignal): AsyncIterableIterator<T> {
-    const reader: Reader<T> = { waiting: [], hasEnded: this.#ended, wake() {} };
-    this.#readers.add(reader);
-    const stopListening = onAbort(signal, () => reader.wake());
-    return this.#pull(reader, signal, () => {
-      stopListening();
-      this.#readers.delete(reader);
+    return new WakeupIterator([signal], (wakeup) => {
+      const reader: Reader<T> = { waiting: [], hasEnded: this.#ended, wake() {} };
+      wakeup.listenTo((wake) => {
+        reader.wake = wake;
+        this.#readers.add(reader);
+        return () => this.#readers.delete(reader);
+      });
+      return pull(reader, wakeup);
     });
   }
+}
 
-  async *#pull(reader: Reader<T>, signal: AbortSignal | undefined, leave: () => void): AsyncGenerator<T> {
-    try {
-      for (;;) {
-        signal?.throwIfAborted();
-        if (reader.waiting.length > MAX_WAITING) {
-          throw new SlowReaderError(`more than ${MAX_WAITING} events wait to be read; read them faster`);
-        }
-        if (reader.waiting.length > 0) yield reader.waiting.shift() as T;
-        else if (reader.hasEnded) return;
-        else {
-          await new Promise<void>((resolve) => {
-            reader.wake = resolve;
-          });
-        }
+async function* pull<T>(reader: Reader<T>, wakeup: Wakeup): AsyncGenerator<T, undefined> {
+  try {
+    for (;;) {
+      wakeup.throwIfOver();
+      if (reader.waiting.length > MAX_WAITING) {
+        throw new SlowReaderError(`more than ${MAX_WAITING} events wait to be read; read them faster`);
       }
-    } finally {
-      leave();
+      if (reader.waiting.length > 0) yield reader.waiting.shift() as T;
+      else if (reader.hasEnded) return;
+      else await wakeup.wait();
     }
+  } finally {
+    wakeup.remove();
   }
 }

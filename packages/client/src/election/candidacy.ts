@@ -15,9 +15,8 @@ import {
   sendMoment,
   sleep,
 } from "@tenure/core";
-import { onAbort } from "@tenure/core/internal";
+import { LinkedController, within } from "@tenure/core/internal";
 import type { Breaker } from "./breaker.js";
-import { callWithin } from "./call-within.js";
 import type { Comeback } from "./comeback.js";
 import { ENDED } from "./ended.js";
 import { AttemptsExhaustedError } from "./errors.js";
@@ -153,7 +152,7 @@ export class Candidacy {
   async #prepare(signal: AbortSignal): Promise<void> {
     const { prepare, options } = this.#parts;
     if (this.#prepared) return;
-    await callWithin(options.clock, options.connectionTimeoutMs, signal, prepare);
+    await within(options.clock, { limitMs: options.connectionTimeoutMs, signal }, prepare);
     this.#prepared = true;
   }
 
@@ -169,15 +168,14 @@ export class Candidacy {
     const request = { groupId, nodeId, instanceId, ttlMs, priority, metadata, ready, waitMs };
     const answerMs = Math.max(options.connectionTimeoutMs, ttlMs * ANSWER_SHARE);
     const end = reporter.campaignSpan();
-    const attempt = new AbortController();
-    const stopListening = onAbort(signal, () => attempt.abort(signal.reason));
+    const attempt = new LinkedController(signal);
     const sent = sendMoment(clock);
     void this.#whileFit(attempt);
     // It keeps its place in the queue: the elector knows it by node and instance.
     const stopPreparing = ready ? () => {} : preparation.onReady(() => attempt.abort(new GivenUpError()));
     this.#mayHaveWon = true;
     try {
-      const result = await callWithin(clock, waitMs + answerMs, attempt.signal, (limit) =>
+      const result = await within(clock, { limitMs: waitMs + answerMs, signal: attempt.signal }, (limit) =>
         elector.campaign(request, { signal: limit }),
       );
       this.#mayHaveWon = false;
@@ -189,7 +187,7 @@ export class Candidacy {
       if (isPermanent(error)) this.#mayHaveWon = false;
       throw error;
     } finally {
-      stopListening();
+      attempt.unlink();
       stopPreparing();
       attempt.abort(ENDED);
     }
@@ -210,10 +208,9 @@ export class Candidacy {
     this.#mayHaveWon = false;
     const { options, watch, giveBack } = this.#parts;
     const { clock, nodeId, connectionTimeoutMs } = options;
-    const unstoppable = new AbortController();
     for (let asked = 0; asked < MAX_ASKED; asked++) {
       try {
-        const { leader } = await callWithin(clock, connectionTimeoutMs, unstoppable.signal, (signal) =>
+        const { leader } = await within(clock, { limitMs: connectionTimeoutMs }, (signal) =>
           watch.ask(signal),
         );
         if (leader?.nodeId === nodeId) await giveBack(leader.term);
@@ -326,11 +323,10 @@ export class Candidacy {
   /** Until there is news, or the elector answers again. */
   async #pause(delayMs: number, signal: AbortSignal): Promise<void> {
     const { watch, breaker } = this.#parts;
-    const ending = new AbortController();
-    const stopListening = onAbort(signal, () => ending.abort(signal.reason));
+    const ending = new LinkedController(signal);
     const pauses = [watch.changed(delayMs, ending.signal), breaker.pause(delayMs, ending.signal)];
     await Promise.race(pauses).catch(() => {});
-    stopListening();
+    ending.unlink();
     ending.abort(ENDED);
     await Promise.allSettled(pauses);
     signal.throwIfAborted();

@@ -5,7 +5,7 @@
  * first to stand. It may have been cut off from its watch along with everything else, so it asks for itself, often enough
  * to be back well before the others stand.
  */
-import { callWithin } from "./call-within.js";
+import { within } from "@tenure/core/internal";
 import type { LeaderWatch } from "./leader-watch.js";
 import type { ParsedElection } from "./options.js";
 
@@ -58,7 +58,7 @@ export class Comeback {
     await watch.changed(this.#pauseMs(), signal);
     if (watch.known !== before) return true;
     try {
-      await callWithin(clock, connectionTimeoutMs, signal, (limit) => watch.ask(limit));
+      await within(clock, { limitMs: connectionTimeoutMs, signal }, (limit) => watch.ask(limit));
       return true;
     } catch {
       signal.throwIfAborted();

@@ -1,6 +1,6 @@
 import { type Elector, sleep } from "@tenure/core";
+import { within } from "@tenure/core/internal";
 import type { Breaker } from "./breaker.js";
-import { callWithin } from "./call-within.js";
 import type { ParsedElection } from "./options.js";
 import { Backoff, isPermanent } from "./retry.js";
 
@@ -22,11 +22,13 @@ export async function giveBack(
   const overAtMs = clock.monotonicMs() + ttlMs;
   const untilAnswered = new AbortController().signal;
   for (let leftMs = ttlMs; leftMs > 0; leftMs = overAtMs - clock.monotonicMs()) {
-    const admitted = callWithin(clock, leftMs, untilAnswered, (signal) => breaker.admit(signal));
+    const admitted = within(clock, { limitMs: leftMs, signal: untilAnswered }, (signal) =>
+      breaker.admit(signal),
+    );
     const done = await admitted.catch(() => null);
     if (done === null) return false;
     try {
-      await callWithin(clock, connectionTimeoutMs, untilAnswered, (signal) =>
+      await within(clock, { limitMs: connectionTimeoutMs, signal: untilAnswered }, (signal) =>
         elector.resign({ groupId, nodeId, instanceId, term }, { signal }),
       );
       done("answered");

@@ -1,6 +1,6 @@
 import { type Clock, type Elector, type Leadership, sleep } from "@tenure/core";
-import { MIN_WATCH_MS, onAbort } from "@tenure/core/internal";
-import { ENDED } from "./ended.js";
+import { MIN_WATCH_MS } from "@tenure/core/internal";
+import { Pauses } from "./pauses.js";
 import type { ParsedRetry } from "./options.js";
 import { Backoff } from "./retry.js";
 import type { KnownLeader } from "./state.js";
@@ -29,7 +29,7 @@ const SILENCE_SHARE = 1 / 2;
  */
 export class LeaderWatch {
   readonly #parts: LeaderWatchParts;
-  readonly #waiting = new Set<() => void>();
+  readonly #pauses = new Pauses();
   #known: KnownLeader | null = null;
   #previousId: string | null = null;
   #seenAtMs = 0;
@@ -98,19 +98,12 @@ export class LeaderWatch {
     if (known?.nodeId !== null || news.term > known.term) this.#seenAtMs = this.#parts.clock.monotonicMs();
     this.#known = news;
     this.#parts.changed(news, this.#previousId);
-    this.#wake();
+    this.#pauses.endAll();
   }
 
   /** Resolves at the next change, after `delayMs`, or rejects with the signal's reason. */
-  async changed(delayMs: number, signal: AbortSignal): Promise<void> {
-    const enough = new AbortController();
-    const wake = () => enough.abort(ENDED);
-    this.#waiting.add(wake);
-    const stopListening = onAbort(signal, wake);
-    await sleep(this.#parts.clock, delayMs, enough.signal).catch(() => {});
-    stopListening();
-    this.#waiting.delete(wake);
-    signal.throwIfAborted();
+  changed(delayMs: number, signal: AbortSignal): Promise<void> {
+    return this.#pauses.pause(this.#parts.clock, delayMs, signal);
   }
 
   /** Within this time a leader notices that its elector does not answer. */
@@ -123,11 +116,7 @@ export class LeaderWatch {
     const wasCutOff = this.#isCutOff;
     this.#isCutOff = error !== null;
     this.#parts.contact(error);
-    if (wasCutOff && !this.#isCutOff) this.#wake();
-  }
-
-  #wake(): void {
-    for (const wake of this.#waiting) wake();
+    if (wasCutOff && !this.#isCutOff) this.#pauses.endAll();
   }
 }
 

@@ -7,7 +7,7 @@
  * may the term be resigned, which `ElectionRun` does.
  */
 import type { CancelTimer, Elector, LeaseAnswer, Metadata } from "@tenure/core";
-import { callWithin } from "./call-within.js";
+import { within } from "@tenure/core/internal";
 import { NotLeadingError } from "./errors.js";
 import type { Health } from "./health.js";
 import { type LeaseRenewer, LocalRenewer } from "./lease-renewer.js";
@@ -178,7 +178,7 @@ export class Leadership {
     const askedAtMs = clock.monotonicMs();
     if (fencing.cacheToken && askedAtMs - this.#validatedAtMs < fencing.validationIntervalMs) return true;
     const { groupId, nodeId, term } = this.mandate;
-    const { leader } = await callWithin(clock, connectionTimeoutMs, this.signal, (signal) =>
+    const { leader } = await within(clock, { limitMs: connectionTimeoutMs, signal: this.signal }, (signal) =>
       elector.leader(groupId, { signal }),
     ).catch((error: unknown) => {
       // The end of the leadership is an answer too.
@@ -199,7 +199,7 @@ export class Leadership {
     const { elector, options } = this.#parts;
     const { groupId, nodeId, instanceId, term } = this.mandate;
     const { clock, connectionTimeoutMs, ttlMs, priority } = options;
-    const result = await callWithin(clock, connectionTimeoutMs, this.signal, (signal) =>
+    const result = await within(clock, { limitMs: connectionTimeoutMs, signal: this.signal }, (signal) =>
       elector.campaign(
         { groupId, nodeId, instanceId, ttlMs, priority, metadata, ready, waitMs: 0 },
         { signal },

@@ -13,8 +13,7 @@ import {
   type SendMoment,
   sleep,
 } from "@tenure/core";
-import { unlessAborted } from "@tenure/core/internal";
-import { callWithin } from "./call-within.js";
+import { unlessAborted, within } from "@tenure/core/internal";
 import { ENDED } from "./ended.js";
 import { type Lease, LocalLease } from "./lease.js";
 import type { ParsedRetry } from "./options.js";
@@ -138,7 +137,7 @@ export class LocalRenewer implements LeaseRenewer {
       if (this.#underWay >= MAX_UNDER_WAY) throw new BackendUnavailableError("no renewal was answered yet");
       const asked = this.#ask(sent);
       asked.catch(() => {});
-      await callWithin(clock, timeoutMs, signal, (limit) => unlessAborted(limit, asked));
+      await within(clock, { limitMs: timeoutMs, signal }, (limit) => unlessAborted(limit, asked));
       return true;
     } catch (error) {
       signal.throwIfAborted();
@@ -152,7 +151,7 @@ export class LocalRenewer implements LeaseRenewer {
     const { signal } = this.#stopping;
     this.#underWay += 1;
     try {
-      const result = await callWithin(clock, renewal.ttlMs * ANSWER_SHARE, signal, (limit) =>
+      const result = await within(clock, { limitMs: renewal.ttlMs * ANSWER_SHARE, signal }, (limit) =>
         elector.renew(renewal, { signal: limit }),
       );
       signal.throwIfAborted();

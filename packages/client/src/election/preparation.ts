@@ -11,7 +11,7 @@
  * 5. The signal aborts when the election stops or fails, and stopping waits until `prepare` has ended.
  */
 import { type CallOptions, type Elector, type HeartbeatRequest, sleep } from "@tenure/core";
-import { onAbort } from "@tenure/core/internal";
+import { onAbort, LinkedController } from "@tenure/core/internal";
 import { ENDED } from "./ended.js";
 import type { ParsedElection } from "./options.js";
 import type { Reporter } from "./reporter.js";
@@ -61,7 +61,7 @@ export interface PreparationParts {
 
 export class Preparation {
   readonly #parts: PreparationParts;
-  readonly #ending = new AbortController();
+  readonly #ending: LinkedController;
   readonly #listeners = new Set<() => void>();
   #isReady: boolean;
   #running: Promise<void> | null = null;
@@ -69,7 +69,7 @@ export class Preparation {
   constructor(parts: PreparationParts) {
     this.#parts = parts;
     this.#isReady = parts.options.prepare === null;
-    onAbort(parts.stopping, () => this.#ending.abort(parts.stopping.reason));
+    this.#ending = new LinkedController(parts.stopping);
   }
 
   get isReady(): boolean {

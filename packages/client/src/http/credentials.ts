@@ -1,8 +1,8 @@
 import { type Clock, InvalidRequestError } from "@tenure/core";
+import { unlessAborted, within } from "@tenure/core/internal";
 import { NoAnswerError } from "./carrier.js";
 import type { TokenSource } from "./options.js";
 import { WatchedFile } from "./watched-file.js";
-import { within } from "./within.js";
 
 export interface TokenWait {
   readonly timeoutMs: number;
@@ -72,7 +72,8 @@ export class Credentials {
   async #within<T>({ timeoutMs, signal }: TokenWait, work: () => Promise<T>): Promise<T> {
     const late = () => new Error(`it did not come within ${Math.round(timeoutMs)} ms`);
     try {
-      return await within(this.#clock, { timeoutMs, signal, late }, work());
+      const limit = { limitMs: timeoutMs, signal, late };
+      return await within(this.#clock, limit, (ended) => unlessAborted(ended, work()));
     } catch (cause) {
       signal?.throwIfAborted();
       const problem = `no token could be had: ${(cause as Error)?.message ?? String(cause)}`;

@@ -1,7 +1,7 @@
 /** What an elector over HTTP does about a server that is connected and answers nothing any more. */
 import { BackendUnavailableError, sleep } from "@tenure/core";
+import { within } from "@tenure/core/internal";
 import { expect, test } from "vitest";
-import { callWithin } from "../election/call-within.js";
 import { FROZEN, ok, ScriptedCarrier, type ScriptedServer } from "./scripted-carrier.test-kit.js";
 
 const TTL_MS = 2000;
@@ -86,7 +86,7 @@ test("a server that did not answer within a time limit of the caller is asked la
   const elector = await carrier.elector();
   const never = new AbortController().signal;
   const ask = () =>
-    callWithin(carrier.clock, 300, never, (signal) => elector.leader("g", { signal })).catch(
+    within(carrier.clock, { limitMs: 300, signal: never }, (signal) => elector.leader("g", { signal })).catch(
       (error: unknown) => error,
     );
   const first = ask();

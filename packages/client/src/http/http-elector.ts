@@ -44,7 +44,6 @@ import {
 import {
   checkId,
   checkInteger,
-  onAbort,
   parseCampaign,
   parseDelete,
   parseGroup,
@@ -59,6 +58,8 @@ import {
   parseTransfer,
   type ParsedCampaign,
   type ParsedRenew,
+  iterate,
+  LinkedController,
 } from "@tenure/core/internal";
 import { CallBatcher } from "./call-batcher.js";
 import type { Carrier } from "./carrier.js";
@@ -76,7 +77,6 @@ import { SharedWatches } from "./shared-watches.js";
 import { TlsMaterial } from "./tls-material.js";
 import { Transport, type TransportParts } from "./transport.js";
 import { waitInSlices } from "./wait-in-slices.js";
-import { watchIterable } from "./watch-iterable.js";
 
 /** The elector over the servers of one Tenure service, for participants and operators. */
 export class HttpElector implements ElectorAdmin {
@@ -184,7 +184,7 @@ export class HttpElector implements ElectorAdmin {
       patience: parsePatience(options),
       onContact: options.onContact ?? ignored,
     };
-    return watchIterable([options.signal, this.#closing.signal], (signal) =>
+    return iterate([options.signal, this.#closing.signal], ({ signal }) =>
       this.#watches.watch(groupId, parsed, signal),
     );
   }
@@ -198,7 +198,7 @@ export class HttpElector implements ElectorAdmin {
     const mark = statesAfter?.resync === true ? "!" : "@";
     const cursor = statesAfter === undefined ? number : `${number ?? 0}${mark}${statesAfter.groupId}`;
     const options = { parts: this.#parts, random, path: pathOf("watchAll"), cursor, maySee, timeoutMs };
-    return watchIterable([own, this.#closing.signal], (signal) =>
+    return iterate([own, this.#closing.signal], ({ signal }) =>
       eventStream({ ...options, patience, onContact, signal }),
     );
   }
@@ -332,14 +332,11 @@ export class HttpElector implements ElectorAdmin {
     signal: AbortSignal | undefined,
     work: (signal: AbortSignal) => Promise<T>,
   ): Promise<T> {
-    const ending = new AbortController();
-    const stops = [signal, this.#closing.signal].map((each) =>
-      each === undefined ? () => {} : onAbort(each, () => ending.abort(each.reason)),
-    );
+    const ending = new LinkedController(signal, this.#closing.signal);
     try {
       return await work(ending.signal);
     } finally {
-      for (const stop of stops) stop();
+      ending.unlink();
     }
   }
 

@@ -16,8 +16,8 @@ import {
   type Leadership,
   type LeadershipEvent,
 } from "@tenure/core";
+import { within } from "@tenure/core/internal";
 import { Broadcast } from "../election/broadcast.js";
-import { callWithin } from "../election/call-within.js";
 import type { LeaderChangeHook } from "../election/election.js";
 import { HookQueue } from "../election/hooks.js";
 import { LeaderWatch } from "../election/leader-watch.js";
@@ -149,7 +149,7 @@ export class Observer implements AsyncDisposable {
       const sentMs = clock.monotonicMs();
       let error: unknown = null;
       try {
-        const leadership = await callWithin(clock, connectionTimeoutMs, signal, (limit) =>
+        const leadership = await within(clock, { limitMs: connectionTimeoutMs, signal }, (limit) =>
           this.#elector.leader(groupId, { signal: limit }),
         );
         signal.throwIfAborted();

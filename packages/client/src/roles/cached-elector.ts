@@ -17,9 +17,9 @@ import type {
   WatchEvent,
   WatchOptions,
 } from "@tenure/core";
+import { Semaphore } from "@tenure/core/internal";
 import type { KnownLeader } from "../election/state.js";
 import type { LeaderCache } from "./leader-cache.js";
-import { Semaphore } from "./semaphore.js";
 
 /** Each of these is a request of its own, while campaigns and renewals go out in batches. */
 const MAX_AT_ONCE = 64;

@@ -4,8 +4,7 @@
  * member lease is renewed in the same batch as they.
  */
 import { type Elector, type Metadata, sleep } from "@tenure/core";
-import { isObject } from "@tenure/core/internal";
-import { callWithin } from "../election/call-within.js";
+import { isObject, within } from "@tenure/core/internal";
 import { Election } from "../election/election.js";
 import { Backoff } from "../election/retry.js";
 import { hash } from "./affinity.js";
@@ -84,7 +83,7 @@ export class Membership {
     const { signal } = this.#stopping;
     while (!signal.aborted && leaders.known(groupId)?.term === term) {
       try {
-        const { leader } = await callWithin(clock, connectionTimeoutMs, signal, (limit) =>
+        const { leader } = await within(clock, { limitMs: connectionTimeoutMs, signal }, (limit) =>
           elector.leader(groupId, { signal: limit }),
         );
         if (leader?.term === term) this.#set(groupId, memberOf(leader.nodeId, leader.metadata));

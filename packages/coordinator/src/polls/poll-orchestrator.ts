@@ -6,7 +6,14 @@
  * and what the predecessor sent late is refused by its lower term (`PollGate`). Jitter only ever lengthens an interval.
  */
 import { type Clock, InvalidRequestError, sleep, systemClock } from "@tenure/core";
-import { checkInteger, checkKeys, checkNumber, onAbort, isObject } from "@tenure/core/internal";
+import {
+  checkInteger,
+  checkKeys,
+  checkNumber,
+  onAbort,
+  isObject,
+  LinkedController,
+} from "@tenure/core/internal";
 import type { ChildContext, ChildSpec } from "../supervisor/child.js";
 import { functionChild } from "../supervisor/function-child.js";
 import { rendezvous } from "./rendezvous.js";
@@ -111,13 +118,14 @@ export class PollOrchestrator {
 
   child(): ChildSpec {
     return functionChild("poll-orchestrator", async (context) => {
-      const ending = new AbortController();
-      const signal = AbortSignal.any([context.signal, ending.signal]);
+      const ending = new LinkedController(context.signal);
+      const { signal } = ending;
       const polling = this.#polls.map((poll) => this.#keepPolling(poll, { ...context, signal }));
       try {
         await Promise.all(polling);
       } finally {
-        // Where one fails all end, lest they go on beside those that are started anew.
+        // When one loop fails, all end: the supervisor starts new ones, and no two loops of a poll may run at once.
+        ending.unlink();
         ending.abort();
         await Promise.allSettled(polling);
       }

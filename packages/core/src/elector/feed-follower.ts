@@ -1,7 +1,7 @@
 /** Follows the store's feed for as long as it lives: hands on each entry, knows how far it has come, opens a new feed when one breaks. */
 import { type Clock, sleep } from "../clock.js";
 import { BackendUnavailableError } from "../errors.js";
-import { onAbort, unlessAborted } from "../on-abort.js";
+import { onAbort, unlessAborted } from "../async/on-abort.js";
 import type { Entry, FeedItem, Revision, Store } from "../store/store.js";
 
 interface RevisionWaiter {

@@ -3,10 +3,10 @@ import type { LeadershipEvent } from "../event.js";
 import { eventsAfter } from "../history.js";
 import { type Engine, refuseUnknown } from "./engine.js";
 import type { GroupState } from "./group-state.js";
-import { iterate } from "./iterate.js";
+import { iterate } from "../async/iterate.js";
 import type { ContactListener } from "./store-contact.js";
 import { stateEvent, watchEvent } from "./views.js";
-import type { Signals, Wakeup } from "./wakeup.js";
+import type { Signals, Wakeup } from "../async/wakeup.js";
 
 /**
  * Events of one group from a cursor on; each iteration is a watch of its own, until one of the signals ends it. `listener` learns

@@ -3,7 +3,7 @@
  * has changed, when a history is behind. What it does then is decided in `Campaigns.upkeep`.
  */
 import type { CampaignResult } from "../elector.js";
-import { onAbort } from "../on-abort.js";
+import { onAbort } from "../async/on-abort.js";
 import { stampOf } from "../rules/terms.js";
 import { decideUpkeep } from "../rules/upkeep.js";
 import type { Campaigns } from "./campaigns.js";

@@ -13,10 +13,10 @@ import { type Engine, refuseUnknown } from "./engine.js";
 import { Fifo } from "./fifo.js";
 import type { GroupState } from "./group-state.js";
 import { Gap, missingEvents } from "./group-watch.js";
-import { iterate } from "./iterate.js";
+import { iterate } from "../async/iterate.js";
 import { checkCursor } from "./requests.js";
 import { stateEvent, watchEvent } from "./views.js";
-import type { Signals, Wakeup } from "./wakeup.js";
+import type { Signals, Wakeup } from "../async/wakeup.js";
 
 /**
  * Groups that are opened, read or closed in one turn of the event loop, about a millisecond's worth: a renewal does not wait

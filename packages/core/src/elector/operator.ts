@@ -26,7 +26,7 @@ import type { GroupsQuery, ParsedGroup } from "./requests.js";
 import { SLICE_GROUPS } from "./slices.js";
 import { successorsOf } from "./successors.js";
 import { groupView, leaderView, healthView, memberView } from "./views.js";
-import { Wakeup } from "./wakeup.js";
+import { Wakeup } from "../async/wakeup.js";
 
 /**
  * How long the server where a successor waits may take to make the transfer ready: it sees the mark at once. A successor that

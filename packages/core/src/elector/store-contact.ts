@@ -7,7 +7,8 @@ import { checkInteger, MIN_WATCH_MS } from "../check.js";
 import { type Clock, sleep } from "../clock.js";
 import type { WatchOptions } from "../elector.js";
 import { BackendUnavailableError } from "../errors.js";
-import { onAbort } from "../on-abort.js";
+import { unlessAborted } from "../async/on-abort.js";
+import { within } from "../async/within.js";
 
 export interface ContactListener {
   /** How long nothing may be heard before that is reported. */
@@ -87,21 +88,16 @@ export class StoreContact {
 
   /** A read may have to wait for one of somebody else, so it has a limit of its own here. */
   async #ask(answerMs: number, signal: AbortSignal): Promise<void> {
-    const answered = new AbortController();
-    const stopListening = onAbort(signal, () => answered.abort(signal.reason));
-    const limit = sleep(this.#clock, answerMs, answered.signal).then(() => {
-      throw new BackendUnavailableError(`the store has said nothing for ${Math.round(this.#silentMs())} ms`);
-    });
+    const late = (): Error =>
+      new BackendUnavailableError(`the store has said nothing for ${Math.round(this.#silentMs())} ms`);
     try {
-      await Promise.race([this.#read(answerMs), limit]);
+      const limit = { limitMs: answerMs, signal, late };
+      await within(this.#clock, limit, (ended) => unlessAborted(ended, this.#read(answerMs)));
       this.heard();
     } catch (error) {
       signal.throwIfAborted();
       // The feed may have been heard meanwhile.
       if (this.#lost === null && this.#silentMs() >= answerMs) this.#tell({ error });
-    } finally {
-      stopListening();
-      answered.abort();
     }
   }
 

@@ -42,7 +42,7 @@ import { TenureError } from "../errors.js";
 import type { LeadershipEvent } from "../event.js";
 import { DEFAULT_DRIFT_RATIO } from "../lease-time.js";
 import { type ElectionRecord, groupExists, type Holder } from "../record.js";
-import { unlessAborted } from "../on-abort.js";
+import { unlessAborted } from "../async/on-abort.js";
 import { decideRenew } from "../rules/renew.js";
 import { decideResign } from "../rules/resign.js";
 import { stampOf } from "../rules/terms.js";

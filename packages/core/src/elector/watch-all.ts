@@ -1,10 +1,10 @@
 import type { WatchAllOptions, WatchEvent } from "../elector.js";
 import type { Engine } from "./engine.js";
 import { type LogEntry, partCursor, wholeCursor } from "./event-log.js";
-import { iterate } from "./iterate.js";
+import { iterate } from "../async/iterate.js";
 import { SLICE_GROUPS } from "./slices.js";
 import { stateAfter, watchEvent } from "./views.js";
-import type { Signals, Wakeup } from "./wakeup.js";
+import type { Signals, Wakeup } from "../async/wakeup.js";
 
 /**
  * Events of all groups that the caller may see. Without a cursor the state of each led group comes first; past what is

@@ -1,5 +1,5 @@
 import { ClosedError } from "../errors.js";
-import { onAbort } from "../on-abort.js";
+import { onAbort } from "../async/on-abort.js";
 import { checkBatch } from "./check-batch.js";
 import { NothingWritten, type StoreDriver, type WriteCall } from "./driver.js";
 import { Feed } from "./feed.js";

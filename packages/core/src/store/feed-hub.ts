@@ -2,7 +2,7 @@
  * Passes the changes of a store that keeps all entries in memory on to its feeds. The driver publishes each write once; each
  * feed gets a snapshot and then the changes, without a gap because both happen in one turn of the event loop.
  */
-import { onAbort } from "../on-abort.js";
+import { onAbort } from "../async/on-abort.js";
 import type { FeedSink } from "./driver.js";
 import type { Entry, Revision } from "./store.js";
 

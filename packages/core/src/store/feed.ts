@@ -1,4 +1,4 @@
-import { onAbort } from "../on-abort.js";
+import { onAbort } from "../async/on-abort.js";
 import type { FeedSink } from "./driver.js";
 import type { Entry, FeedItem, Revision } from "./store.js";
 

@@ -5,7 +5,7 @@
  */
 import { BackendUnavailableError } from "../errors.js";
 import type { Clock } from "../clock.js";
-import { onAbort } from "../on-abort.js";
+import { onAbort } from "../async/on-abort.js";
 import type { FeedItem, Revision } from "../store/store.js";
 import type { FaultPlan } from "./fault-plan.js";
 import type { Gate } from "./process-clock.js";

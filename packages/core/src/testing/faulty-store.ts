@@ -5,7 +5,7 @@
  */
 import { BackendUnavailableError, ClosedError } from "../errors.js";
 import type { Clock } from "../clock.js";
-import { onAbort } from "../on-abort.js";
+import { onAbort } from "../async/on-abort.js";
 import type {
   CallOptions,
   CasOp,

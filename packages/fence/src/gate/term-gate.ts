@@ -5,7 +5,7 @@
  * for example, do that; where it cannot, keep what is done behind the gate short.
  */
 import { type CallOptions, InvalidRequestError } from "@tenure/core";
-import { abortable } from "../abortable.js";
+import { unlessAborted } from "@tenure/core/internal";
 import { checkId, checkKeys, checkTerm, isTerm } from "../check.js";
 import { FenceError, FenceUnavailableError, StaleTermError } from "../errors.js";
 import type { TermCell } from "./term-cell.js";
@@ -90,7 +90,7 @@ export class TermGate {
 
   async #guarded(ask: (cell: TermCell) => Promise<number>, { signal }: CallOptions): Promise<number> {
     try {
-      return await abortable(ask(this.#cell), signal);
+      return await unlessAborted(signal, ask(this.#cell));
     } catch (cause) {
       if (cause instanceof FenceError || signal?.aborted === true) throw cause;
       throw new FenceUnavailableError("the highest term could not be had from the cell", { cause });

@@ -5,8 +5,8 @@
  * sooner. Compare the term as well, through a `TermGate` or in the database: it refuses whatever the clocks say.
  */
 import { type CallOptions, type Clock, InvalidRequestError, systemClock } from "@tenure/core";
+import { unlessAborted } from "@tenure/core/internal";
 import { errors, type JWTPayload, jwtVerify } from "jose";
-import { abortable } from "../abortable.js";
 import { checkKeys, isId, isTerm } from "../check.js";
 import { InvalidMandateError, MandateExpiredError } from "../errors.js";
 import type { KeySet } from "./key-set.js";
@@ -68,7 +68,7 @@ export class MandateVerifier {
     options: CallOptions = {},
   ): Promise<VerifiedMandate> {
     options.signal?.throwIfAborted();
-    const mandate = readClaims(await abortable(this.#claims(token), options.signal));
+    const mandate = readClaims(await unlessAborted(options.signal, this.#claims(token)));
     for (const name of ["groupId", "nodeId", "term"] as const) {
       const wanted = expected[name];
       if (wanted === undefined || wanted === mandate[name]) continue;

@@ -1,6 +1,6 @@
 /** Decisions brought to every registered resource manager, to those that were away as soon as they are back. */
 import type { Clock } from "@tenure/core";
-import { within } from "../within.js";
+import { within } from "@tenure/core/internal";
 import type { TxnDecision } from "./decision.js";
 import type { DecisionCalls } from "./decision-calls.js";
 import type { DecisionLog } from "./decision-log.js";
@@ -36,7 +36,7 @@ export class Delivery {
     const delivered = this.#delivered.get(txnId) ?? new Set<string>();
     this.#delivered.set(txnId, delivered);
     const all = resourceManagers();
-    await within(clock, limitMs, (signal) =>
+    await within(clock, { limitMs }, (signal) =>
       Promise.all(
         all
           .filter((endpoint) => !delivered.has(endpoint) && !away.has(endpoint))

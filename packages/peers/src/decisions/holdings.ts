@@ -1,6 +1,6 @@
 /** What other servers hold of decisions, read in full, and what they lack, told to them; both page by page. */
 import type { Clock } from "@tenure/core";
-import { within } from "../within.js";
+import { within } from "@tenure/core/internal";
 import type { HeldDecision } from "./decision.js";
 import type { DecisionCalls, Heard, HeldQuestion } from "./decision-calls.js";
 import { PAGE } from "./decision-log.js";
@@ -54,7 +54,7 @@ export class Holdings {
     const { clock, limitMs, calls } = this.#options;
     for (let from = 0; from < decisions.length; from += PAGE) {
       const page = decisions.slice(from, from + PAGE);
-      await within(clock, limitMs, (signal) => calls.tell(endpoint, page, term, signal));
+      await within(clock, { limitMs }, (signal) => calls.tell(endpoint, page, term, signal));
     }
   }
 
@@ -62,7 +62,7 @@ export class Holdings {
     const { clock, limitMs, calls } = this.#options;
     const decisions: HeldDecision[] = [];
     for (let after = ""; ;) {
-      const heard = await within(clock, limitMs, (signal) =>
+      const heard = await within(clock, { limitMs }, (signal) =>
         calls.held(endpoint, { term, which, after }, signal),
       );
       if (heard.value.kind === "stale") throw new Error(`a newer coordinator has term ${heard.value.term}`);

@@ -1,5 +1,5 @@
 import type { EndReason, LeadershipEvent, WatchEvent } from "@tenure/core";
-import { EVENTS_IN_HISTORY, onAbort } from "@tenure/core/internal";
+import { EVENTS_IN_HISTORY } from "@tenure/core/internal";
 import type { ObservedLeader } from "../protocol/observations.js";
 
 /**
@@ -49,21 +49,10 @@ export class ObservedEvents {
     for (const listener of this.#listeners) listener();
   }
 
-  /** Resolves at the next event. */
-  next(signal: AbortSignal): Promise<void> {
-    return new Promise((resolve, reject) => {
-      const done = (settle: () => void) => () => {
-        this.#listeners.delete(heard);
-        stopListening();
-        settle();
-      };
-      const heard = done(resolve);
-      const ended = done(() => reject(signal.reason as Error));
-      let stopListening = (): void => {};
-      if (signal.aborted) return ended();
-      this.#listeners.add(heard);
-      stopListening = onAbort(signal, ended);
-    });
+  /** Calls `listener` after every change; returns how to stop that. */
+  listen(listener: () => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
   }
 
   /** What a watcher at this place is to be told; the first time, and where events are missing, the state. */

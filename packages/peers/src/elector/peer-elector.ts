@@ -41,6 +41,8 @@ import {
   type ParsedCampaign,
   type ParsedRenew,
   unlessAborted,
+  LinkedController,
+  within,
 } from "@tenure/core/internal";
 import type { ObservedLeader } from "../protocol/observations.js";
 import type { Peer } from "../protocol/peer.js";
@@ -150,12 +152,8 @@ export class PeerElector implements Elector {
     this.#check(groupId, candidate.nodeId, candidate.ttlMs);
     const peer = this.#peer;
     const arrivedMs = peer.clock.monotonicMs();
-    const answered = new AbortController();
-    const ended = AbortSignal.any([
-      answered.signal,
-      this.#closing.signal,
-      ...(signal === undefined ? [] : [signal]),
-    ]);
+    const ending = new LinkedController(this.#closing.signal, signal);
+    const ended = ending.signal;
     this.#campaigns++;
     const asked = peer.campaign();
     const limit = waitMs === 0 ? asked.tried : sleep(peer.clock, waitMs, ended).catch(() => {});
@@ -176,7 +174,8 @@ export class PeerElector implements Elector {
       const leader = this.#shown(peer.observedLeader());
       return { kind: "lost", leader, retryAfterMs: Math.ceil(peer.ttlMs / 3) };
     } finally {
-      answered.abort();
+      ending.unlink();
+      ending.abort();
       asked.stop();
       this.#campaigns--;
       this.#giveBack();
@@ -218,12 +217,11 @@ export class PeerElector implements Elector {
   /** A round of renewals of its own, sent after the call. */
   #round(term: number): ReturnType<Peer["renew"]> {
     const { clock, ttlMs } = this.#peer;
-    return new Promise((resolve, reject) => {
-      const cancel = clock.after(ttlMs * PATIENCE, () =>
-        reject(new BackendUnavailableError("no majority of the electorate has renewed; try again")),
-      );
-      void this.#peer.renew(term).then(resolve, reject).finally(cancel);
-    });
+    const late = (): Error =>
+      new BackendUnavailableError("no majority of the electorate has renewed; try again");
+    return within(clock, { limitMs: ttlMs * PATIENCE, late }, (signal) =>
+      unlessAborted(signal, this.#peer.renew(term)),
+    );
   }
 
   /** A term that nobody asks for any more is not kept. */

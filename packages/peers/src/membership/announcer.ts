@@ -5,6 +5,7 @@
  * answer has named; the join targets only while it knows nobody else.
  */
 import { type Clock, sleep } from "@tenure/core";
+import { within } from "@tenure/core/internal";
 import type { Configuration } from "../protocol/messages.js";
 import { SerialQueue } from "../serial-queue.js";
 import type { Membership } from "./membership.js";
@@ -175,20 +176,17 @@ export class Announcer {
     const { clock, intervalMs, onFailure } = this.#options;
     const reached: string[] = [];
     const failed: { endpoint: string; cause: unknown }[] = [];
-    const limit = new AbortController();
-    const cancel = clock.after(intervalMs, () => limit.abort(new Error(`no answer within ${intervalMs} ms`)));
-    await Promise.all(
-      [...endpoints].map((endpoint) =>
-        call(endpoint, limit.signal).then(
-          () => void reached.push(endpoint),
-          (cause: unknown) => {
-            failed.push({ endpoint, cause });
-            onFailure(endpoint, cause);
-          },
-        ),
-      ),
+    const tell = (endpoint: string, signal: AbortSignal): Promise<void> =>
+      call(endpoint, signal).then(
+        () => void reached.push(endpoint),
+        (cause: unknown) => {
+          failed.push({ endpoint, cause });
+          onFailure(endpoint, cause);
+        },
+      );
+    await within(clock, { limitMs: intervalMs }, (signal) =>
+      Promise.all([...endpoints].map((endpoint) => tell(endpoint, signal))),
     );
-    cancel();
     return { reached, failed };
   }
 

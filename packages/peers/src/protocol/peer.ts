@@ -12,6 +12,7 @@
  * (`reporting.ts`).
  */
 import type { CallOptions, Clock, SendMoment } from "@tenure/core";
+import { LinkedController } from "@tenure/core/internal";
 import { founderOf } from "./bootstrap.js";
 import { type Campaign, Campaigns } from "./campaigns.js";
 import { checkedTransport } from "./checked-transport.js";
@@ -186,7 +187,7 @@ export class Peer implements AsyncDisposable {
    * votes. To give up is a crash.
    */
   leave({ signal }: CallOptions = {}): Promise<LeaveOutcome> {
-    const { stopped } = this.#loop;
+    const ended = new LinkedController(this.#loop.stopped, signal);
     return waitToBeReleased(
       {
         context: this.#context,
@@ -194,8 +195,8 @@ export class Peer implements AsyncDisposable {
         ask: () => this.#observing.ask(),
         pause: (ended) => this.#loop.pause(ended),
       },
-      signal === undefined ? stopped : AbortSignal.any([stopped, signal]),
-    );
+      ended.signal,
+    ).finally(() => ended.unlink());
   }
 
   /** Ends what it leads and stops to take part. Idempotent. Whatever serves `answers` stops doing so. */

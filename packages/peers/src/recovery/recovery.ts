@@ -20,6 +20,7 @@
  * a member's lease, or while anybody holds a lease. What only lost electors remembered is lost.
  */
 import type { Clock } from "@tenure/core";
+import { within } from "@tenure/core/internal";
 import type { DecisionCalls, Heard, HeldQuestion } from "../decisions/decision-calls.js";
 import type { HeldDecision } from "../decisions/decision.js";
 import type { DecisionLog, HeldPage } from "../decisions/decision-log.js";
@@ -32,7 +33,6 @@ import type {
   PeerState,
   PeerTransport,
 } from "../protocol/messages.js";
-import { within } from "../within.js";
 
 export interface RecoveryParts {
   readonly self: { readonly identity: string; readonly endpoint: string; readonly disk: string };
@@ -213,7 +213,7 @@ export class Recovery {
   }
 
   #within<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
-    return within(this.#parts.clock, this.#parts.ttlMs, work);
+    return within(this.#parts.clock, { limitMs: this.#parts.ttlMs }, work);
   }
 }
 

@@ -4,6 +4,7 @@
  * compares its registry with the others'.
  */
 import type { Clock } from "@tenure/core";
+import { within } from "@tenure/core/internal";
 import { SerialQueue } from "../serial-queue.js";
 import { compareVersions, inverse, type RmChange, type RmEntry, type RmRegistry } from "./rm-registry.js";
 
@@ -88,15 +89,14 @@ export class RmReplicator {
     call: (endpoint: string, signal: AbortSignal) => Promise<T>,
   ): Promise<readonly Reply<T>[]> {
     const { clock, limitMs } = this.#options;
-    const limit = new AbortController();
-    const cancel = clock.after(limitMs, () => limit.abort(new Error(`no answer within ${limitMs} ms`)));
-    const replies = endpoints.map((endpoint) =>
-      call(endpoint, limit.signal).then(
+    const ask = (endpoint: string, signal: AbortSignal): Promise<Reply<T>> =>
+      call(endpoint, signal).then(
         (value) => ({ endpoint, value }),
         (cause: unknown) => ({ endpoint, cause }),
-      ),
+      );
+    return within(clock, { limitMs }, (signal) =>
+      Promise.all(endpoints.map((endpoint) => ask(endpoint, signal))),
     );
-    return Promise.all(replies).finally(cancel);
   }
 }
 

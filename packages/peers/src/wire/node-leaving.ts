@@ -1,6 +1,6 @@
 /** How a node leaves: for now, when its process is stopped, or for good, as an operator has asked. */
 import { type Clock, sleep } from "@tenure/core";
-import { onAbort, unlessAborted } from "@tenure/core/internal";
+import { unlessAborted, within } from "@tenure/core/internal";
 import type { DecisionLog } from "../decisions/decision-log.js";
 import type { Announcer } from "../membership/announcer.js";
 import type { LeaveOutcome } from "../protocol/leaving.js";
@@ -35,23 +35,19 @@ export class NodeLeaving {
   /** Before its process ends: goodbye to all, as well as it goes, and within a time limit. It stays a resource manager. */
   async stop(): Promise<void> {
     const { endpoint, ttlMs, clock, peer, announcer, log } = this.#parts;
-    const limit = new AbortController();
     const limitMs = LEAVE_LEASES * ttlMs;
-    const cancel = clock.after(limitMs, () =>
-      limit.abort(
-        new Error(
-          `no coordinator removed this server from the electorate within ${limitMs} ms; it counts as crashed`,
-        ),
-      ),
-    );
-    const gone = announcer.leave({ anyway: true }).then(() => peer().leave({ signal: limit.signal }));
+    const late = (): Error =>
+      new Error(
+        `no coordinator removed this server from the electorate within ${limitMs} ms; it counts as crashed`,
+      );
+    const leave = async (signal: AbortSignal): Promise<LeaveOutcome> => {
+      await announcer.leave({ anyway: true });
+      return peer().leave({ signal });
+    };
     try {
-      log.left(await Promise.race([gone, whenAborted(limit.signal)]));
+      log.left(await within(clock, { limitMs, late }, (signal) => unlessAborted(signal, leave(signal))));
     } catch (cause) {
       log.failed("to leave the cluster", endpoint, cause);
-    } finally {
-      cancel();
-      void gone.catch(() => {});
     }
   }
 
@@ -88,10 +84,4 @@ export class NodeLeaving {
       }
     }
   }
-}
-
-function whenAborted(signal: AbortSignal): Promise<never> {
-  return new Promise((_, reject) => {
-    onAbort(signal, () => reject(signal.reason as Error));
-  });
 }

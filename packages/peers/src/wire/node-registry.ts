@@ -7,8 +7,7 @@ import type { RmChange, RmEntry, RmRegistry } from "../registry/rm-registry.js";
 import { RmReplicator } from "../registry/rm-replicator.js";
 import { SelfRegistration } from "../registry/self-registration.js";
 import { decodeEntries, decodeEntry, encodeEntry } from "./codec.js";
-import { CALL_LEASES, limitedCall } from "./limited-call.js";
-import { type PeerCalls, RefusedCallError } from "./peer-calls.js";
+import { CALL_LEASES, type PeerCalls, RefusedCallError } from "./peer-calls.js";
 import type { PeerLog } from "./peer-log.js";
 import type { NodeOptions } from "./peer-node-options.js";
 import { REPLICATE } from "./route.js";
@@ -99,7 +98,7 @@ function registrationOf(parts: NodeRegistryParts, replicator: RmReplicator): Sel
     register: async (to) => {
       if (to !== endpoint) {
         const call = { method: "POST", path: "/v1/tc/rm/register", body } as const;
-        const answer = await limitedCall(clock, CALL_LEASES * ttlMs, calls, to, call);
+        const answer = await calls.sendWithin(CALL_LEASES * ttlMs, to, call);
         if (answer.status !== 200) throw new RefusedCallError(to, answer);
         return;
       }
@@ -137,13 +136,13 @@ async function catchUp(parts: NodeRegistryParts): Promise<ReadonlySet<string>> {
 }
 
 async function* pagesOf(
-  { clock, options, calls }: NodeRegistryParts,
+  { options, calls }: NodeRegistryParts,
   to: string,
 ): AsyncIterable<readonly RmEntry[]> {
   for (let after = ""; ;) {
     const path = `/v1/tc/rm/list?after=${encodeURIComponent(after)}`;
     const call = { method: "GET", path } as const;
-    const answer = await limitedCall(clock, options.ttlMs, calls, to, call).catch(() => null);
+    const answer = await calls.sendWithin(options.ttlMs, to, call).catch(() => null);
     if (answer?.status !== 200) return;
     yield decodeEntries(answer.body);
     const next: unknown = answer.body["next"];

@@ -10,7 +10,7 @@ import { request as httpRequest } from "node:http";
 import { Agent, request as httpsRequest } from "node:https";
 import type { TLSSocket } from "node:tls";
 import type { Clock } from "@tenure/core";
-import { isObject, onAbort } from "@tenure/core/internal";
+import { isObject, onAbort, within } from "@tenure/core/internal";
 import { spiffeNameOf } from "../certificates/spiffe.js";
 
 export interface CallTls {
@@ -60,6 +60,9 @@ export class RefusedCallError extends Error {
   }
 }
 
+/** How many leases a call may take whose receiver may have to ask every member in turn. */
+export const CALL_LEASES = 4;
+
 /** An answer that is longer is refused; ASCII only, so characters are bytes. */
 export const MAX_ANSWER_BYTES: number = 1024 * 1024;
 
@@ -93,7 +96,13 @@ export class PeerCalls {
     this.#agent?.destroy();
   }
 
-  /** The answer whatever its status; rejects when none came. */
+  /** As `send`, but rejects when there is no answer within `limitMs`. */
+  sendWithin(limitMs: number, endpoint: string, call: Call): Promise<CallAnswer> {
+    const limit = { limitMs, signal: call.signal };
+    return within(this.#options.clock, limit, (signal) => this.send(endpoint, { ...call, signal }));
+  }
+
+  /** The answer, whatever its status; rejects when there is none. */
   send(endpoint: string, { method, path, body, headers, signal }: Call): Promise<CallAnswer> {
     const payload = body === undefined ? undefined : JSON.stringify(body);
     return new Promise((resolve, reject) => {

@@ -29,11 +29,10 @@ import { HttpDecisionCalls } from "./decision-calls.js";
 import { decisionRoutes } from "./decision-routes.js";
 import { HttpTransport } from "./http-transport.js";
 import { leaseRoutes } from "./lease-routes.js";
-import { CALL_LEASES, limitedCall } from "./limited-call.js";
 import { joinCluster, nodeAnnouncer } from "./node-announcer.js";
 import { NodeLeaving } from "./node-leaving.js";
 import { nodeRegistry } from "./node-registry.js";
-import { type CallTls, PeerCalls } from "./peer-calls.js";
+import { CALL_LEASES, type CallTls, PeerCalls } from "./peer-calls.js";
 import { type NodeLog, PeerLog } from "./peer-log.js";
 import { PeerMetrics } from "./peer-metrics.js";
 import type { NodeOptions } from "./peer-node-options.js";
@@ -235,7 +234,7 @@ export class PeerNode {
       decider,
       log: this.#decisions,
       resourceManager: this.#resourceManager,
-      forward: (to, call) => limitedCall(clock, CALL_LEASES * ttlMs, calls, to, call),
+      forward: (to, call) => calls.sendWithin(CALL_LEASES * ttlMs, to, call),
     });
   }
 

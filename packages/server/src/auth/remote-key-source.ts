@@ -7,6 +7,7 @@
  * `maxAgeMs` at most.
  */
 import type { CancelTimer } from "@tenure/core";
+import { within } from "@tenure/core/internal";
 import { type KeySet, type KeySource, parseJwks } from "./key-source.js";
 import type { Parts } from "./parts.js";
 
@@ -120,25 +121,19 @@ export class RemoteKeySource implements KeySource {
     }
   }
 
-  async #fetchText(): Promise<string> {
-    const controller = new AbortController();
-    const cancelTimer = this.#parts.clock.after(TIMEOUT_MS, () => {
-      controller.abort(new Error(`no response within ${TIMEOUT_MS} ms`));
-    });
-    try {
+  #fetchText(): Promise<string> {
+    const late = (): Error => new Error(`no response within ${TIMEOUT_MS} ms`);
+    return within(this.#parts.clock, { limitMs: TIMEOUT_MS, late }, async (signal) => {
       const response = await fetch(this.#url, {
-        // Where the keys come from is for the operator to say.
+        // Only the operator decides where the keys come from.
         redirect: "manual",
-        signal: controller.signal,
+        signal,
         headers: { accept: "application/jwk-set+json, application/json" },
       });
-      if (response.status !== 200) throw new Error(`HTTP status ${response.status}`);
-      return await readBounded(response);
-    } finally {
-      // What was not read is not waited for.
-      controller.abort();
-      cancelTimer();
-    }
+      if (response.status === 200) return readBounded(response);
+      await response.body?.cancel();
+      throw new Error(`HTTP status ${response.status}`);
+    });
   }
 }
 

@@ -4,7 +4,7 @@
  */
 import type { handleServerStreamingCall, ServerWritableStream } from "@grpc/grpc-js";
 import type { Clock } from "@tenure/core";
-import { onAbort } from "@tenure/core/internal";
+import { onAbort, LinkedController } from "@tenure/core/internal";
 import type { Caller } from "../auth/caller.js";
 import type { ElectionService } from "../election-service.js";
 import { ServiceError } from "../service-error.js";
@@ -56,11 +56,7 @@ export function streaming(
   const { stopping, clock } = parts;
   return (call) => {
     const current = new GrpcCall(call, proto.definition.path, parts);
-    const ending = new AbortController();
-    const hangUp = current.hangUp();
-    onAbort(hangUp, () => ending.abort(hangUp.reason));
-    const stopListening = onAbort(stopping, () => ending.abort(stopping.reason));
-    if (stopping.aborted) ending.abort(stopping.reason);
+    const ending = new LinkedController(current.hangUp(), stopping);
     const send = async (): Promise<void> => {
       const items = (await begin(current, call, ending.signal))[Symbol.asyncIterator]();
       call.sendMetadata(requestIdMetadata(current.requestId));
@@ -75,7 +71,7 @@ export function streaming(
       }
     };
     const finish = (error: unknown): void => {
-      stopListening();
+      ending.unlink();
       // A stream has no end of its own. What ended it is told once the events before it have left.
       const answer = current.fail(stopping.aborted ? endedError() : error);
       if (!call.cancelled) call.emit("error", answer);

@@ -18,10 +18,7 @@ export function hangUpOf({ raw }: FastifyReply): AbortSignal {
   return controller.signal;
 }
 
-/**
- * Aborted when there is nothing more to send: the answer has left, the caller has hung up or the server begins to stop.
- * Not `AbortSignal.any`: the signal of the server's stopping would remember each of its watches for good.
- */
+/** Aborted when there is nothing more to send: the answer was sent, the caller disconnected or the server begins to stop. */
 export function endOf({ raw }: FastifyReply, stopping: AbortSignal): AbortSignal {
   const controller = new AbortController();
   const stop = () =>

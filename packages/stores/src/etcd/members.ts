@@ -3,10 +3,9 @@
  * first one that answers and has a leader is used next. So a member that hangs or is cut off costs no time and is not chosen.
  */
 import type { ChannelCredentials } from "@grpc/grpc-js";
-import { BackendUnavailableError, ClosedError } from "@tenure/core";
-import { onAbort, unlessAborted } from "@tenure/core/internal";
+import { BackendUnavailableError, ClosedError, systemClock } from "@tenure/core";
+import { unlessAborted, LinkedController, within } from "@tenure/core/internal";
 import { readTlsFiles, type TlsCertificates } from "../tls-files.js";
-import { within } from "../within.js";
 import { CHANNEL_OPTIONS, Connection } from "./connection.js";
 import { messageOf } from "./failures.js";
 import { probeHttp2 } from "./http2-probe.js";
@@ -63,10 +62,10 @@ export class Members {
   }
 
   async #connect(): Promise<Connection> {
-    const decided = new AbortController();
-    const stopListening = onAbort(this.#closing.signal, () => decided.abort(this.#closing.signal.reason));
+    const decided = new LinkedController(this.#closing.signal);
+    const limit = { limitMs: CONNECT_LIMIT_MS, signal: decided.signal };
     const attempts = this.#options.endpoints.map((endpoint) =>
-      within(CONNECT_LIMIT_MS, decided.signal, (signal) => this.#open(endpoint, signal)),
+      within(systemClock, limit, (signal) => this.#open(endpoint, signal)),
     );
     try {
       this.#current = await Promise.any(attempts);
@@ -78,7 +77,7 @@ export class Members {
       this.#failure = { error, untilMs: performance.now() + REST_MS };
       throw error;
     } finally {
-      stopListening();
+      decided.unlink();
       decided.abort();
       await Promise.allSettled(attempts.map(async (attempt) => this.#closeOther(await attempt)));
     }

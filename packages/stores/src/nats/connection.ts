@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { BackendUnavailableError } from "@tenure/core";
+import { onAbort } from "@tenure/core/internal";
 import type { Msg, MsgHdrs, NatsConnection, Subscription } from "@nats-io/transport-node";
 
 /** Receives the answers to the messages that it sent. */
@@ -129,14 +130,14 @@ export class Connection {
       const done = (): void => {
         clearTimeout(timer);
         clearInterval(again);
-        signal?.removeEventListener("abort", abort);
+        stopListening();
         for (const token of tokens) this.forget(token);
       };
       const fail = (error: Error): void => {
         done();
         reject(error);
       };
-      const abort = (): void => fail(signal?.reason as Error);
+      const stopListening = onAbort(signal, () => fail(signal?.reason as Error));
       const answered = (reply: Msg): void => {
         done();
         resolve(reply);
@@ -150,7 +151,6 @@ export class Connection {
       };
       const timer = setTimeout(() => fail(this.silence(limitMs)), limitMs);
       const again = againMs === undefined ? undefined : setInterval(send, againMs);
-      signal?.addEventListener("abort", abort, { once: true });
       send();
     });
   }

@@ -10,10 +10,10 @@ import {
   type StoreLimits,
   type StoreManifest,
   type WriteCall,
+  systemClock,
 } from "@tenure/core";
-import { DriverStore, MAX_KEY_LENGTH, unlessAborted } from "@tenure/core/internal";
+import { DriverStore, MAX_KEY_LENGTH, unlessAborted, within } from "@tenure/core/internal";
 import type { StoreOpener } from "../store-opener.js";
-import { within } from "../within.js";
 import { Bucket } from "./bucket.js";
 import { OwnConnection } from "./own-connection.js";
 import type { Connection, ConnectionSource, NatsStatus } from "./connection.js";
@@ -201,8 +201,8 @@ class NatsDriver implements StoreDriver {
 }
 
 function inTime<T>(signal: AbortSignal | undefined, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
-  const tooLong = (): Error => new BackendUnavailableError(`NATS took more than ${CALL_MS} ms`);
-  return within(CALL_MS, signal, work, tooLong);
+  const late = (): Error => new BackendUnavailableError(`NATS took more than ${CALL_MS} ms`);
+  return within(systemClock, { limitMs: CALL_MS, signal, late }, work);
 }
 
 function wentBack(revision: Revision, before: Revision): BackendUnavailableError {

@@ -3,9 +3,9 @@
  * tries each server once and ends in bounded time; the next call starts another attempt. A connection is never replaced
  * while requests on it wait for their answers.
  */
-import { BackendUnavailableError } from "@tenure/core";
+import { BackendUnavailableError, systemClock } from "@tenure/core";
+import { within } from "@tenure/core/internal";
 import type { ServerAddress } from "../server-url.js";
-import { within } from "../within.js";
 import { Connection } from "./connection.js";
 import type { CheckedOptions } from "./options.js";
 import { prepareTree } from "./prepare-tree.js";
@@ -71,7 +71,8 @@ export class Ensemble {
   async #connect(): Promise<Connection> {
     const failures: Error[] = [];
     try {
-      return await within(MAX_ATTEMPT_MS, this.#stop.signal, (signal) => this.#tryAll(signal, failures));
+      const limit = { limitMs: MAX_ATTEMPT_MS, signal: this.#stop.signal };
+      return await within(systemClock, limit, (signal) => this.#tryAll(signal, failures));
     } catch (cause) {
       this.#stop.signal.throwIfAborted();
       const reasons = failures.map(({ message }) => message.trim()).join("; ");
@@ -85,11 +86,12 @@ export class Ensemble {
   async #tryAll(signal: AbortSignal, failures: Error[]): Promise<Connection> {
     const { servers } = this.#options;
     const limitMs = Math.max(MIN_TRY_MS, MAX_ATTEMPT_MS / servers.length);
+    const late = (): Error => new Error(`no answer within ${limitMs} ms`);
     for (let i = 0; i < servers.length; i++) {
       signal.throwIfAborted();
       const server = servers[this.#next++ % servers.length] as ServerAddress;
       try {
-        const session = await within(limitMs, signal, (limit) =>
+        const session = await within(systemClock, { limitMs, signal, late }, (limit) =>
           ZookeeperSession.open(server, this.#options, limit),
         );
         this.#connection = new Connection(session, this.#tree, this.#access, this.#book);

@@ -1,9 +1,9 @@
 import { getEventListeners } from "node:events";
 import { expect, test } from "vitest";
-import { MemoryStore } from "./store/memory-store.js";
-import { StoreElector } from "./elector/store-elector.js";
+import { MemoryStore } from "../store/memory-store.js";
+import { StoreElector } from "../elector/store-elector.js";
 import { onAbort } from "./on-abort.js";
-import { VirtualClock } from "./testing/virtual-clock.js";
+import { VirtualClock } from "../testing/virtual-clock.js";
 
 const listenersOf = (signal: AbortSignal): number => getEventListeners(signal, "abort").length;
 

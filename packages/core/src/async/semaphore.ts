@@ -1,4 +1,4 @@
-import { onAbort } from "@tenure/core/internal";
+import { onAbort } from "./on-abort.js";
 
 /** Runs at most `maxAtOnce` calls at once; the others wait, first come first served. */
 export class Semaphore {
