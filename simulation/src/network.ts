@@ -184,7 +184,7 @@ export class Network {
       this.requests.add(request);
       const forget = () => {
         this.requests.delete(request);
-        if (standing !== undefined) standing.leftAtMs = this.#time.monotonicMs();
+        if (standing !== undefined) this.#rooms.leave(standing);
         forgetCrash();
         connection.forget(line);
       };

@@ -1,6 +1,6 @@
 /** What really stands at each server: every campaign that has arrived there, in order, until it is answered or gone. */
 import type { CampaignRequest } from "@tenure/core";
-import type { SimServer } from "./sim-server.js";
+import type { ServerProcess, SimServer } from "./sim-server.js";
 
 export interface Standing {
   readonly request: CampaignRequest;
@@ -14,9 +14,14 @@ export interface Standing {
   goneAtMs: number | null;
   /** When it was answered, by whatever. */
   leftAtMs: number | null;
+  /** The same on the clock of the server's process, which stands still while its machine is suspended. */
+  leftOnClock: { readonly process: ServerProcess; readonly atMs: number } | null;
 }
 
-/** A write may name somebody who has left while it was under way. Longer than a server keeps the place of a candidate. */
+/**
+ * A write may name a candidate that left while the write was under way. Longer than a server keeps the place of a candidate,
+ * which it counts on its own clock.
+ */
 const REMEMBERED_MS = 3000;
 
 export class WaitingRooms {
@@ -31,7 +36,7 @@ export class WaitingRooms {
   enter(server: SimServer, request: CampaignRequest): Standing {
     const arrivedMs = this.#nowMs();
     const known = this.#byGroup.get(request.groupId) ?? [];
-    const kept = known.filter(({ leftAtMs }) => leftAtMs === null || arrivedMs - leftAtMs < REMEMBERED_MS);
+    const kept = known.filter((each) => isRemembered(each, arrivedMs));
     const order = ++this.#arrivals;
     const before = kept.filter(
       (each) =>
@@ -47,9 +52,16 @@ export class WaitingRooms {
       arrivedMs,
       goneAtMs: null,
       leftAtMs: null,
+      leftOnClock: null,
     };
     this.#byGroup.set(request.groupId, [...kept, standing]);
     return standing;
+  }
+
+  leave(standing: Standing): void {
+    standing.leftAtMs = this.#nowMs();
+    const { process } = standing.server;
+    standing.leftOnClock = process === null ? null : { process, atMs: clockOf(process) };
   }
 
   /** All that stand, and those who have left not long ago. */
@@ -64,4 +76,15 @@ export class WaitingRooms {
         request.waitMs !== undefined && goneAtMs === null && leftAtMs === null,
     );
   }
+}
+
+function isRemembered({ leftAtMs, leftOnClock, server }: Standing, nowMs: number): boolean {
+  if (leftAtMs === null || nowMs - leftAtMs < REMEMBERED_MS) return true;
+  const { process } = server;
+  if (process === null || leftOnClock?.process !== process) return false;
+  return clockOf(process) - leftOnClock.atMs < REMEMBERED_MS;
+}
+
+function clockOf({ clock }: ServerProcess): number {
+  return clock.look(() => clock.monotonicMs());
 }
