@@ -31,8 +31,8 @@ export const QUEUE_MUTANTS: readonly Mutant[] = [
     patches: [
       {
         file: "core/elector/campaigns.ts",
-        find: "const waiter = overtaken(seen, group.waiters, contender, stampOf(now));",
-        replace: "const waiter = null;",
+        find: "const best = () => overtaken(seen, group.waiters, contender, stampOf(now));",
+        replace: "const best = () => null;",
       },
     ],
     profile: "stops",

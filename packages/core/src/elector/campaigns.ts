@@ -74,15 +74,11 @@ export class Campaigns {
 
   /** `ending`, with the best queued campaign granted in the same write. */
   fill<T>(group: GroupState, now: Reading, ending: Change, written: Written<T>): Step<T> {
-    const waiter = bestWaiter(ending.next, group.waiters);
-    if (waiter !== null) {
-      const decision = this.#decide({ record: ending.next, ageMs: 0 }, now, waiter.candidate);
-      if (decision.kind === "elect") {
-        const change = { next: decision.next, events: [...ending.events, ...decision.events] };
-        return this.#grant(group, now, waiter, change, written);
-      }
-    }
-    return { kind: "write", change: ending, written };
+    const vacant = { record: ending.next, ageMs: 0 };
+    const heir = this.#heir(group, vacant, now, () => bestWaiter(ending.next, group.waiters));
+    if (heir === null) return { kind: "write", change: ending, written };
+    const change = { next: heir.change.next, events: [...ending.events, ...heir.change.events] };
+    return this.#grant(group, now, heir.waiter, change, written);
   }
 
   /** The next thing to do for a group without a request. Decided again after each write, until there is nothing. */
@@ -186,12 +182,30 @@ export class Campaigns {
     this.#engine.transact(group, decide).catch(() => {});
   }
 
-  /** A vacancy that a newcomer meets is the first waiter's, if there is one. */
+  /** A vacancy that a newcomer meets goes to the best queued campaign that ranks before the newcomer, if there is one. */
   #firstCome(group: GroupState, seen: Observation, now: Reading, contender: Waiter): Step<never> | null {
-    const waiter = overtaken(seen, group.waiters, contender, stampOf(now));
-    if (waiter === null) return null;
-    const decision = this.#decide(seen, now, waiter.candidate);
-    return decision.kind === "elect" ? this.#grant(group, now, waiter, decision, "decide again") : null;
+    const best = () => overtaken(seen, group.waiters, contender, stampOf(now));
+    const heir = this.#heir(group, seen, now, best);
+    return heir === null ? null : this.#grant(group, now, heir.waiter, heir.change, "decide again");
+  }
+
+  /**
+   * The queued campaign that `best` finds for a vacancy, with the change that elects it. A campaign that the policy no longer
+   * admits is answered, and must not hold up the campaigns behind it.
+   */
+  #heir(
+    group: GroupState,
+    vacant: Observation,
+    now: Reading,
+    best: () => Waiter | null,
+  ): { readonly waiter: Waiter; readonly change: Change } | null {
+    for (let waiter = best(); waiter !== null; waiter = best()) {
+      const decision = this.#decide(vacant, now, waiter.candidate);
+      if (decision.kind === "elect") return { waiter, change: decision };
+      if (decision.kind !== "not-allowed" && decision.kind !== "invalid-ttl") return null;
+      this.endWait(group, waiter);
+    }
+    return null;
   }
 
   #win(group: GroupState, now: Reading, contender: Waiter, change: Change): Step<CampaignResult> {

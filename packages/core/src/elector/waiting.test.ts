@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import { GroupNotFoundError } from "../errors.js";
+import { decodeRecord } from "../codec.js";
+import { GroupNotFoundError, InvalidTtlError } from "../errors.js";
 import { DEFAULT_DRIFT_RATIO } from "../lease-time.js";
 import { LedTerm, sendMoment } from "../leader/led-term.js";
 import {
@@ -228,5 +229,50 @@ test(
     held.release();
     expect(wonBy((await w.until(waiting)).value)).toBe("b");
     expect((await w.until(newcomer)).value).toMatchObject({ kind: "lost", leader: { nodeId: "b" } });
+  }),
+);
+
+test(
+  "a newcomer does not overtake a waiter behind another whose ttl the policy no longer allows",
+  inWorld(async (w) => {
+    const { elector, store } = w.server();
+    await elector.createGroup({ groupId: "g", policy: { minTtlMs: 100 } });
+    await elector.campaign(A);
+    // The default policy, which the deletion brings back, allows 500 ms and more.
+    const short = failureOf(elector.campaign({ ...B, ttlMs: 200, waitMs: 60_000 }));
+    const waiting = elector.campaign({ ...C, waitMs: 60_000 });
+    await w.clock.advance(0);
+    const held = new Held();
+    store.next("r/", held.fate);
+    const deleted = elector.deleteGroup({ groupId: "g", by: "ops", force: true });
+    await held.arrived;
+    const newcomer = elector.campaign({ ...A, nodeId: "d", instanceId: "d1" });
+    held.release();
+    await deleted;
+    expect(wonBy((await w.until(waiting)).value)).toBe("c");
+    expect((await w.until(newcomer)).value).toMatchObject({ kind: "lost", leader: { nodeId: "c" } });
+    expect((await w.until(short)).value).toBeInstanceOf(InvalidTtlError);
+  }),
+);
+
+test(
+  "a resignation goes in one write to the first waiter whose ttl the policy still allows",
+  inWorld(async (w) => {
+    const { elector, store } = w.server();
+    await elector.createGroup({ groupId: "g", policy: { minTtlMs: 100 } });
+    await elector.campaign(A);
+    const short = failureOf(elector.campaign({ ...B, ttlMs: 200, waitMs: 60_000 }));
+    const waiting = elector.campaign({ ...C, waitMs: 60_000 });
+    await w.clock.advance(0);
+    await elector.updateGroup({ groupId: "g", policy: { minTtlMs: 500 } });
+    let written: string | undefined;
+    store.next("r/", (apply, op) => {
+      written = decodeRecord(op.value).holder?.nodeId;
+      return apply();
+    });
+    await elector.resign(claimOf(A, 1));
+    expect(written).toBe("c");
+    expect(wonBy((await w.until(waiting)).value)).toBe("c");
+    expect((await w.until(short)).value).toBeInstanceOf(InvalidTtlError);
   }),
 );
