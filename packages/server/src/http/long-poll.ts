@@ -16,33 +16,35 @@ export interface LongPollOptions {
 /** Past this a client asks again. */
 const MAX_EVENTS = 1000;
 
-/** The first events to come, with all that are there already; none if the time is over sooner. */
+/**
+ * The first events to come, with all that are there already; none if the time is over sooner. What ends the wait ends the watch:
+ * a race of promises for each event would cost more than the event.
+ */
 export async function longPoll(
   items: AsyncIterableIterator<WatchItem, undefined>,
   { from, timeoutMs, clock, signal }: LongPollOptions,
 ): Promise<shapes.EventsReply> {
   const events: shapes.EventShape[] = [];
   let cursor = from ?? "0";
-  let cancel = (): void => {};
-  const over = new Promise<null>((resolve) => {
-    if (timeoutMs !== null) cancel = clock.after(timeoutMs, () => resolve(null));
-    onAbort(signal, () => resolve(null));
-  });
+  const end = (): void => void items.return?.();
+  const cancelTimer = timeoutMs === null ? () => {} : clock.after(timeoutMs, end);
+  const stopListening = onAbort(signal, end);
+  let isLast: NodeJS.Immediate | undefined;
   try {
-    let limit: Promise<null> = over;
     while (events.length < MAX_EVENTS) {
-      const next = items.next();
-      next.catch(() => {});
-      const result = await Promise.race([next, limit]);
-      if (result === null || result.done === true) break;
+      const result = await items.next();
+      if (result.done === true) break;
       events.push(result.value.event);
       cursor = cursorText(result.value);
-      // More states are on their way, however many turns they take.
-      limit = result.value.partial ? over : turn();
+      clearImmediate(isLast);
+      // After a partial state more states follow, however many turns they take. Otherwise what does not come within a turn is not there yet.
+      if (!result.value.partial) isLast = setImmediate(end);
     }
   } finally {
-    cancel();
-    void items.return?.();
+    clearImmediate(isLast);
+    cancelTimer();
+    stopListening();
+    end();
   }
   return { events, cursor };
 }
