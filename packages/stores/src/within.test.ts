@@ -4,7 +4,7 @@ import { runInNewContext } from "node:vm";
 import { expect, test } from "vitest";
 import { within } from "./within.js";
 
-test("a limit ends work that waits for nothing else, whatever is collected meanwhile", async () => {
+test("a time limit ends work that waits for nothing else, even across garbage collections", async () => {
   setFlagsFromString("--expose-gc");
   const collect = runInNewContext("gc") as () => void;
   const collecting = setImmediateForEver(collect);
@@ -20,7 +20,7 @@ test("a limit ends work that waits for nothing else, whatever is collected meanw
   collecting.stop();
 });
 
-test("the caller's signal ends the work, also if it was aborted before", async () => {
+test("the caller's signal ends the work, even if it was already aborted", async () => {
   const stop = new AbortController();
   const reason = new Error("closed");
   const work = within(60_000, stop.signal, async (signal) => {
