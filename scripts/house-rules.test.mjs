@@ -14,16 +14,19 @@ it("every rule has a fixture that breaks it", () => {
   expect(Object.keys(FIXTURES).toSorted()).toEqual(Object.keys(RULES).toSorted());
 });
 
-describe.each(Object.entries(FIXTURES))("%s", (rule, { bad, good }) => {
-  it.each(bad)("is broken at %s", (place, files) => {
+describe.each(Object.entries(FIXTURES))("the house rule %s", (rule, { bad, good }) => {
+  it.each(bad)("the rule finds its violation at %s", (place, files) => {
     const findings = check(rule, files);
     expect(findings).toHaveLength(1);
     expect(findings[0]).toContain(`${place}  ${rule}: `);
   });
 
-  it.each(good.map((files) => [Object.keys(files).join(", "), files]))("is kept by %s", (_names, files) => {
-    expect(check(rule, files)).toEqual([]);
-  });
+  it.each(good.map((files) => [Object.keys(files).join(", "), files]))(
+    "the rule accepts %s",
+    (_names, files) => {
+      expect(check(rule, files)).toEqual([]);
+    },
+  );
 });
 
 it("the table of allowed dependencies has no cycle", () => {

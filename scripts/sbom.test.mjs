@@ -17,7 +17,7 @@ afterAll(() => {
   rmSync(directory, { recursive: true, force: true });
 });
 
-/** By the lock file: the released packages and all that they need in production, `name@version`. */
+/** From the lock file: the released packages and their production dependencies, `name@version`. */
 function locked() {
   const { packages } = JSON.parse(readFileSync(join(root, "package-lock.json"), "utf8"));
   const found = new Set();
@@ -46,31 +46,31 @@ function locked() {
 }
 
 describe("the bill of materials", () => {
-  it("lists what the lock file has for production, in CycloneDX", () => {
+  it("the bill of materials lists the production packages of the lock file, in CycloneDX", () => {
     const { bomFormat, metadata, components } = JSON.parse(texts[0]);
     expect([bomFormat, metadata.component.name]).toEqual(["CycloneDX", "tenure"]);
-    // Of a package deep down that is needed for development as well; npm alone would leave it out.
+    // A nested package that is also needed for development; npm alone would leave it out.
     expect(components.map(({ name }) => name)).toEqual(
       expect.arrayContaining(["ms", "pg", "pg-types", "preact", "lmdb"]),
     );
     expect(new Set(components.map(({ name, version }) => `${name}@${version}`))).toEqual(locked());
   });
 
-  it("lists the same in SPDX", () => {
+  it("the bill of materials lists the same packages in SPDX", () => {
     const { spdxVersion, packages } = JSON.parse(texts[1]);
     expect(spdxVersion).toMatch(/^SPDX-2/);
     const rest = packages.filter(({ name }) => name !== "tenure");
     expect(new Set(rest.map(({ name, versionInfo }) => `${name}@${versionInfo}`))).toEqual(locked());
   });
 
-  it("has a licence of every component, and a digest of every foreign one", () => {
+  it("the bill of materials has a licence for every component, and a digest for every foreign one", () => {
     for (const { name, licenses, hashes } of JSON.parse(texts[0]).components) {
       expect([name, licenses?.length]).toEqual([name, 1]);
       if (!name.startsWith("@tenure/")) expect([name, hashes?.length]).toEqual([name, 1]);
     }
   });
 
-  it("tells nothing of the machine that it was made on, and of no package host", () => {
+  it("the bill of materials names neither the machine it was made on nor a package host", () => {
     for (const text of texts) {
       expect(text).not.toContain(root);
       expect(text).not.toContain(tmpdir());

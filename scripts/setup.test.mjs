@@ -5,17 +5,17 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { checkNode, pageSources, whyInstall } from "./setup.mjs";
 import { tally } from "./tally-reporter.mjs";
 
-describe("Node", () => {
-  it.each(["20.19.0", "20.20.2", "22.0.0", "24.1.0"])("%s is new enough", (version) => {
+describe("checkNode", () => {
+  it.each(["20.19.0", "20.20.2", "22.0.0", "24.1.0"])("Node %s is new enough", (version) => {
     expect(() => checkNode(version)).not.toThrow();
   });
 
-  it.each(["20.18.9", "18.20.0", "9.0.0"])("%s is refused in one sentence", (version) => {
+  it.each(["20.18.9", "18.20.0", "9.0.0"])("Node %s is refused in one sentence", (version) => {
     expect(() => checkNode(version)).toThrow(`Tenure needs Node 20.19.0 or newer; this is Node ${version}.`);
   });
 });
 
-describe("dependencies", () => {
+describe("whyInstall", () => {
   const a = { version: "1.0.0", integrity: "sha512-a" };
   let directory;
 
@@ -37,12 +37,12 @@ describe("dependencies", () => {
     for (const path of Object.keys(installed)) write(`${path}/package.json`, {});
   };
 
-  it("are left alone when they are what the lock file asks for, whoever installed them", () => {
+  it("dependencies that match the lock file are not installed again", () => {
     install({ "node_modules/a": a }, { "node_modules/a": a });
     expect(whyInstall(directory)).toBeNull();
   });
 
-  it("may lack optional packages of other platforms", () => {
+  it("dependencies may lack optional packages of other platforms", () => {
     install(
       { "node_modules/a": a, "node_modules/b": { version: "1.0.0", optional: true } },
       { "node_modules/a": a },
@@ -50,14 +50,14 @@ describe("dependencies", () => {
     expect(whyInstall(directory)).toBeNull();
   });
 
-  it("are installed when there are none, or when an install broke off", () => {
+  it("dependencies are installed when there are none, or when an install was interrupted", () => {
     write("package-lock.json", { packages: {} });
     expect(whyInstall(directory)).toBe("there are none yet");
     write("node_modules/.package-lock.json", '{ "packages": {');
     expect(whyInstall(directory)).toBe("there are none yet");
   });
 
-  it("are installed anew when one is missing, another version, other content, or gone from the disk", () => {
+  it("dependencies are installed again when one is missing, has another version or content, or is gone from the disk", () => {
     install({ "node_modules/a": a }, {});
     expect(whyInstall(directory)).toBe("node_modules/a is missing");
     install({ "node_modules/a": a }, { "node_modules/a": { ...a, version: "0.9.0" } });
@@ -69,18 +69,18 @@ describe("dependencies", () => {
     expect(whyInstall(directory)).toBe("node_modules/a is missing");
   });
 
-  it("are installed anew when they were made for another platform", () => {
+  it("dependencies are installed again when they were installed for another platform", () => {
     install({ "node_modules/a": a }, { "node_modules/a": a });
     write("node_modules/.tenure-platform", "plan9-mips, Node ABI 1");
     expect(whyInstall(directory)).toContain("they were installed for plan9-mips, Node ABI 1, this is ");
   });
 
-  it("cannot be installed without a lock file", () => {
+  it("dependencies cannot be installed without a lock file", () => {
     expect(() => whyInstall(directory)).toThrow("package-lock.json is missing or not JSON.");
   });
 });
 
-describe("the dashboard's page", () => {
+describe("pageSources", () => {
   let directory;
   beforeEach(() => {
     directory = mkdtempSync(join(tmpdir(), "tenure-setup-"));
@@ -96,7 +96,7 @@ describe("the dashboard's page", () => {
     writeFileSync(file, content);
   };
 
-  it("is made of its sources and of what is installed, not of its tests", () => {
+  it("the digest of the dashboard's page depends on its sources and on the lock file, not on its tests", () => {
     const before = pageSources(directory);
     write("src/views/app.test.ts", "1");
     write("src/browser.test-kit.ts", "1");
@@ -110,14 +110,14 @@ describe("the dashboard's page", () => {
   });
 });
 
-describe("the closing count", () => {
+describe("tally", () => {
   const test = (state) => ({ result: () => ({ state }) });
   const module = ({ tests = [], errors = [], suiteErrors = [] }) => ({
     errors: () => errors,
     children: { allSuites: () => [{ errors: () => suiteErrors }], allTests: () => tests.map(test) },
   });
 
-  it("counts tests by how they ended, and what never ran as skipped", () => {
+  it("the tally counts tests by their result, and tests that never ran as skipped", () => {
     const modules = [
       module({ tests: ["passed", "failed"] }),
       module({ tests: ["passed", "skipped", "pending"] }),
@@ -125,7 +125,7 @@ describe("the closing count", () => {
     expect(tally(modules, [])).toEqual({ passed: 2, failed: 1, skipped: 2 });
   });
 
-  it("counts a file that does not load, a hook that throws and an uncaught error as failures", () => {
+  it("the tally counts a file that does not load, a hook that throws and an uncaught error as failures", () => {
     const modules = [
       module({ errors: [new Error("no such module")] }),
       module({ suiteErrors: [new Error("beforeAll")] }),

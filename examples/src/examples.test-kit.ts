@@ -1,4 +1,4 @@
-/** Programs as their users run them. Everything started here has ended after `cleanUp`. */
+/** Programs as users run them. Everything started here has ended after `cleanUp`. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";

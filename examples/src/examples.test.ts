@@ -9,7 +9,7 @@ async function service(): Promise<Record<string, string>> {
   return { TENURE_URL: await program.said(/listening on (\S+)/) };
 }
 
-test("control-manager: one works, and hands over when it is told to end", async () => {
+test("control-manager: one node works, and hands over when it is terminated", async () => {
   const env = await service();
   const a = new Program("examples/dist/control-manager.js", ["a"], env);
   await a.said(/a leads in term 1$/);
@@ -25,7 +25,7 @@ test("control-manager: one works, and hands over when it is told to end", async 
     "a has ended",
   ]);
   await b.said(/b leads in term 2$/);
-  // Nobody tells the next one that this one is gone: its lease has to run out.
+  // The next node is not notified that this one is gone: its lease has to expire.
   const c = new Program("examples/dist/control-manager.js", ["c"], env);
   await c.said(/c sees b lead$/);
   await b.end("SIGKILL");
@@ -33,7 +33,7 @@ test("control-manager: one works, and hands over when it is told to end", async 
   expect(await c.end("SIGTERM")).toBe(0);
 });
 
-test("any-node: whichever node is asked, the leader serves", async () => {
+test("any-node: the leader serves a request to any node", async () => {
   const env = await service();
   const nodes = ["a", "b"].map((nodeId) => new Program("examples/dist/any-node.js", [nodeId], env));
   const urls = await Promise.all(nodes.map((node) => node.said(/listens on (\S+)/)));
@@ -48,7 +48,7 @@ test("any-node: whichever node is asked, the leader serves", async () => {
   expect(await answer.text()).toBe(`served by ${follower} in term 2\n`);
 });
 
-test("coordinator: one gives polls to healthy members, and the next one goes on", async () => {
+test("coordinator: one node gives polls to healthy members, and the next coordinator continues", async () => {
   const env = await service();
   const a = new Program("examples/dist/coordinator.js", ["a"], env);
   await a.said(/a coordinates in term 1$/);

@@ -10,7 +10,7 @@ const MINUTES = 60_000;
 const pool = Pool.start();
 afterAll(() => pool[Symbol.asyncDispose]());
 
-describe("the rules as they stand", () => {
+describe("the rules in simulation", () => {
   it.concurrent.each([
     ["usual", 50],
     ["stops", 80],
@@ -32,21 +32,21 @@ describe("the rules as they stand", () => {
     ["slow", 20],
     ["patches", 10],
   ])(
-    "hold in a world of the kind %s, in each of %i schedules",
+    "the rules hold in the world %s, in each of %i schedules",
     { timeout: 10 * MINUTES },
     async (profile, count) => {
       const reports = await survey(pool, CORE_SIMULATION, { profile, from: 1, count });
       expect(violationsIn(reports)).toEqual([]);
       expect(reports.length).toBe(count);
       const terms = reports.reduce((total, { figures }) => total + figures.terms, 0);
-      // Where leases are long there are few.
+      // With long leases there are few terms.
       expect(terms).toBeGreaterThan((profile === "frozen-servers" ? 2 : 5) * count);
     },
   );
 });
 
 it(
-  "no wall clock takes part: the same seeds come to the same with one that jumps by hours",
+  "no wall clock matters: the same seeds have the same result with one that jumps by hours",
   { timeout: 10 * MINUTES },
   async () => {
     const [usual, jumping] = await Promise.all(
@@ -59,26 +59,30 @@ it(
   },
 );
 
-describe("each rule is needed", () => {
+describe("mutants of the rules", () => {
   const { mutants } = CORE_SIMULATION;
   const seeds = readSeeds(CORE_SIMULATION);
 
-  it.concurrent.each(mutants)("$name is caught: $rule", { timeout: 10 * MINUTES }, async (mutant) => {
-    const found = await huntRecorded(pool, CORE_SIMULATION, mutant, seeds[mutant.name], console.warn);
-    expect(found.caught, `not caught in ${found.schedules} schedules`).not.toEqual([]);
-    // Caught by what it does to the election, not by falling over.
-    expect(found.caught.map((each) => each.code)).not.toContain("E1");
-  });
+  it.concurrent.each(mutants)(
+    "the mutant $name is caught: $rule",
+    { timeout: 10 * MINUTES },
+    async (mutant) => {
+      const found = await huntRecorded(pool, CORE_SIMULATION, mutant, seeds[mutant.name], console.warn);
+      expect(found.caught, `not caught in ${found.schedules} schedules`).not.toEqual([]);
+      // Caught by its effect on the election, not by a crash.
+      expect(found.caught.map((each) => each.code)).not.toContain("E1");
+    },
+  );
 });
 
-describe("a seed", () => {
+describe("reproduction by seed", () => {
   it.each(["usual", "groups", "churn", "elections", "frozen-servers"])(
-    "gives the same %s schedule again, to the last line of its trace",
+    "a seed reproduces its %s schedule, to the last line of its trace",
     async (profile) => {
       const modules = await loadCore();
       const digests = async (seed: number) =>
         (await CORE_SIMULATION.run(modules, { seed, profile, traced: true })).digest;
-      // Side by side with others, and alone.
+      // Concurrently with others, and alone.
       const first = await Promise.all([11, 12].map(digests));
       expect([await digests(11), await digests(12)]).toEqual(first);
       expect(first[0]).not.toBe(first[1]);

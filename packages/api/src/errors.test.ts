@@ -6,26 +6,29 @@ import { libraryField, wireField } from "./field-names.js";
 const message = "a text for people";
 const codes = Object.keys(ERRORS) as readonly ServiceCode[];
 
-describe("a refusal of the service", () => {
-  test.each(codes)("%s becomes an error with that code where core has a class for it", (code) => {
-    const error = coreErrorOf({ ok: false, error: code, message }, { groupId: "g", ttlMs: 1 });
-    expect(error === null).toBe(ERRORS[code].error === null);
-    // A foreign request is one that its sender may not make.
-    if (error !== null) expect(error.code).toBe(code === "FOREIGN_REQUEST" ? "UNAUTHORIZED" : code);
-  });
+describe("coreErrorOf", () => {
+  test.each(codes)(
+    "a refusal with code %s becomes an error with that code if core has a class for it",
+    (code) => {
+      const error = coreErrorOf({ ok: false, error: code, message }, { groupId: "g", ttlMs: 1 });
+      expect(error === null).toBe(ERRORS[code].error === null);
+      // A foreign request is one that its sender may not make.
+      if (error !== null) expect(error.code).toBe(code === "FOREIGN_REQUEST" ? "UNAUTHORIZED" : code);
+    },
+  );
 
-  test("with a field and a problem keeps both as data, whatever the message says", () => {
+  test("a refusal with a field and a problem keeps both as data, whatever the message says", () => {
     const refusal = { error: "INVALID_REQUEST", message, field: "lease_ttl_ms", problem: "must be even" };
     const error = coreErrorOf(refusal, {});
     expect(error).toMatchObject({ field: "ttlMs", problem: "must be even", message: "ttlMs must be even" });
   });
 
-  test("without a problem, as an older service sends it, has the message as its problem", () => {
+  test("a refusal without a problem, as an older service sends it, has the message as its problem", () => {
     const error = coreErrorOf({ error: "INVALID_REQUEST", message, field: "node_id" }, {});
     expect(error).toMatchObject({ field: "nodeId", problem: message });
   });
 
-  test("with a code that this version does not know is no error of core", () => {
+  test("a refusal with an unknown code is not an error of core", () => {
     expect(coreErrorOf({ error: "NOVEL", message }, {})).toBeNull();
     expect(coreErrorOf({ error: "toString", message }, {})).toBeNull();
   });
@@ -38,14 +41,14 @@ test.each([
   ["policy.retry.maxMs", "policy.retry.max_ms", "others"],
   ["renewals[3].nodeId", "renewals[3].node_id", "renew"],
 ] as const)(
-  "the field %s is %s on the wire of %s, and the same again in the library",
+  "the field %s is %s on the wire of %s, and is mapped back in the library",
   (library, wire, of) => {
     expect(wireField(library, of)).toBe(wire);
     expect(libraryField(wire)).toBe(library);
   },
 );
 
-test("a problem that names another field names it as each surface does", () => {
+test("a problem that names another field uses the field name of each surface", () => {
   const error = new InvalidRequestError(
     "policy.minTtlMs",
     (nameOf) => `is more than ${nameOf("policy.maxTtlMs")}`,

@@ -1,4 +1,4 @@
-/** A caller of the service that keeps its connections, on plain node:http. */
+/** A client of the service that keeps its connections, on plain node:http. */
 import { Agent, request } from "node:http";
 
 export interface Answer {
@@ -6,7 +6,7 @@ export interface Answer {
   readonly body: Body;
 }
 
-/** What the service says, as far as these tests look at it. */
+/** The answer of the service, as far as these tests use it. */
 export interface Body {
   readonly ok?: boolean;
   readonly error?: string;
@@ -86,7 +86,7 @@ function parsed({ status, text }: { status: number; text: string }): Answer {
   return { status, body: JSON.parse(text) as Body };
 }
 
-/** The term of a campaign that was won; anything else is an error. */
+/** The term of a campaign that was won; any other answer is an error. */
 export function termWon({ status, body }: Answer): number {
   if (body.is_leader !== true) throw new Error(`a campaign was answered ${status} ${JSON.stringify(body)}`);
   return body.leader?.term ?? 0;

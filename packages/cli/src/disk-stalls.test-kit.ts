@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Worker } from "node:worker_threads";
 
-/** What a disk that is well takes by far less than. */
+/** Far longer than a healthy disk takes. */
 const USUAL_MS = 20;
 const EVERY_MS = 5;
 
@@ -54,7 +54,7 @@ export async function besideDisk<T>(
   };
   try {
     const measured = await measure();
-    // A flush that is under way has held up what was measured as well, and counts.
+    // A flush in progress has also delayed what was measured, so it counts.
     await end();
     return [measured, Atomics.load(words, STALLED)];
   } finally {

@@ -1,6 +1,6 @@
 /**
- * Another leads, in real time and over HTTP: after a resignation, and after a leader has fallen silent. `npm run chaos` looks at
- * how soon.
+ * Another node leads, in real time and over HTTP: after a resignation, and after a leader has fallen silent. `npm run
+ * chaos` measures how soon.
  */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { Api, mustSucceed, termWon } from "./api.test-kit.js";
@@ -11,7 +11,7 @@ import { Scratch } from "./scratch.test-kit.js";
 
 const HANDOVERS = rounds(25, 250);
 const HANDOVER_MS = 20;
-/** A handover is one write, as a renewal is; a waiting campaign that asked again by itself would take hundreds of times as long. */
+/** A handover is one write, like a renewal; a waiting campaign that polled would take hundreds of times as long. */
 const HANDOVER_RENEWALS = 20;
 
 const CRASHES = rounds(10, 50);
@@ -49,7 +49,7 @@ describe("failover", () => {
     await scratch.close();
   });
 
-  /** Returns when it was sent, and how long it took. */
+  /** Returns when the request was sent, and how long it took. */
   async function renew(group: string, node: string, term: number, ttlMs: number): Promise<[number, number]> {
     const sentAtMs = performance.now();
     mustSucceed(await api.renew(group, node, term, ttlMs));
@@ -65,7 +65,7 @@ describe("failover", () => {
       const won = api.campaign(group, `node-${round}`, 60_000, 60_000).then((answer) => {
         return { term: termWon(answer), atMs: performance.now() };
       });
-      // When it is answered the campaign, sent before it, is waiting.
+      // When this is answered, the campaign sent before it is waiting.
       controlMs.push((await renew(group, `node-${round - 1}`, term, 60_000))[1]);
       const resignedAtMs = performance.now();
       mustSucceed(await api.resign(group, `node-${round - 1}`, term));
@@ -77,7 +77,7 @@ describe("failover", () => {
     return { tookMs, controlMs };
   }
 
-  it("a resigned lease reaches a waiting campaigner at once", async () => {
+  it("a resigned lease goes to a waiting candidate at once", async () => {
     const taken = await handOver();
     const told = describeSeries("handover", taken);
     expect(percentile(taken.tookMs, 0.5), told).toBeLessThan(
@@ -101,7 +101,7 @@ describe("failover", () => {
       controlMs.push(renewalMs);
       waits.push(won.then((atMs) => atMs - renewedAtMs));
     }
-    // The leases run out while somebody else renews.
+    // The leases expire while another client renews.
     const term = termWon(await api.campaign("control", "leader", 60_000));
     let over = false;
     const control = (async () => {
@@ -113,7 +113,7 @@ describe("failover", () => {
     return { tookMs, controlMs };
   }
 
-  it("a silent leader's lease reaches a waiting campaigner when it is over, and not before", async () => {
+  it("a silent leader's lease goes to a waiting candidate when it is over, and not before", async () => {
     const holdMs = CRASH_TTL_MS * (1 + DRIFT_RATIO);
     // All of them wait at once, so one stall of the disk would delay them all.
     const [taken, stalledMs] = await besideDisk(crash);

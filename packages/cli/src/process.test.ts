@@ -28,8 +28,8 @@ function pathOf(one: Command): string[] {
   return one.parent === null ? [] : [...pathOf(one.parent), one.name()];
 }
 
-describe("a command that went wrong", () => {
-  it("ends with 4 and the next step where no server answers", async () => {
+describe("exit codes and errors of a command", () => {
+  it("a command exits with 4 and the next step if no server answers", async () => {
     const [port] = await freePorts(1);
     for (const args of [["leader", "g"], ["watch"], ["top"], ["campaign", "g", "--node-id", "a"]]) {
       const { code, stdout, stderr } = await command([...args, "--server", `http://127.0.0.1:${port}`]);
@@ -40,7 +40,7 @@ describe("a command that went wrong", () => {
     }
   });
 
-  it("says so in JSON where that was asked for", async () => {
+  it("a command with --json reports its error as JSON", async () => {
     const [port] = await freePorts(1);
     const { code, stderr } = await scratch.run([
       "leader",
@@ -81,14 +81,14 @@ describe("a command that went wrong", () => {
       "--rate must be a whole number from 1 to 5000",
     ],
     ["a shell that there is not", ["completion", "tcsh"], "Allowed choices are bash, zsh, fish"],
-  ])("ends with 2 and one sentence: %s", async (_case, args, sentence) => {
+  ])("a command exits with 2 and one sentence: %s", async (_case, args, sentence) => {
     const { code, stdout, stderr } = await command(args);
     expect(stderr).toMatch(/^tenure: [^\n]+\n(?:\(Did you mean [^\n]+\)\n)?$/);
     expect(stderr).toContain(sentence);
     expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
   });
 
-  it("ends with 2 as a process too, and with 1 where the server lets nobody in", async () => {
+  it("a process exits with 2 for wrong use, and with 1 if the server refuses its credentials", async () => {
     expect(await scratch.run(["leader"])).toEqual({
       code: 2,
       stdout: "",
@@ -114,7 +114,7 @@ describe("a command that went wrong", () => {
   });
 });
 
-it("wrong use is told in JSON where that was asked for, and what comes after -- is not ours", async () => {
+it("wrong use is reported as JSON with --json, and arguments after -- do not count", async () => {
   const { code, stderr } = await command(["leader", "--json"]);
   expect([code, JSON.parse(stderr)]).toEqual([
     2,
@@ -123,7 +123,7 @@ it("wrong use is told in JSON where that was asked for, and what comes after -- 
   expect((await command(["run", "g", "--ttl", "5", "--", "x", "--json"])).stderr).toMatch(/^tenure: /);
 });
 
-it("every command that prints a result takes --json", () => {
+it("every command that prints a result accepts --json", () => {
   const without = commands()
     .filter((one) => one.commands.length === 0)
     .filter((one) => !one.options.some(({ long }) => long === "--json"))
@@ -131,9 +131,9 @@ it("every command that prints a result takes --json", () => {
   expect(without).toEqual(["serve", "completion"]);
 });
 
-describe("help", () => {
+describe("the help texts", () => {
   it.each(commands().map((one) => [pathOf(one).join(" ") || "tenure", one] as const))(
-    "of %s has examples",
+    "the help of %s has examples",
     async (_name, one) => {
       const args = [...pathOf(one), "--help"];
       const { code, stdout: text } = await command(args);
@@ -144,7 +144,7 @@ describe("help", () => {
   );
 });
 
-it("environment names the server, for a process that is told nothing else", async () => {
+it("TENURE_SERVER names the server of a process without other options", async () => {
   const server = await scratch.serve([
     "--listen",
     "127.0.0.1:0",
@@ -160,7 +160,7 @@ it("environment names the server, for a process that is told nothing else", asyn
   expect(stdout).not.toContain("\u001B");
 });
 
-it("a reader that has had enough ends a watch without a word", async () => {
+it("a watch ends silently when its output is closed", async () => {
   const server = await scratch.serve([
     "--listen",
     "127.0.0.1:0",
@@ -179,13 +179,13 @@ it("a reader that has had enough ends a watch without a word", async () => {
   await once(watching.stdout, "data");
   watching.stdout.destroy();
   const ended = once(watching, "exit");
-  // The next line meets nobody.
+  // The next line has no reader.
   await command(["campaign", "c", "--node-id", "n", "--server", server.url]);
   expect(await ended).toEqual([0, null]);
   expect(complaints).toBe("");
 });
 
-it("a watch goes on over a restart of its server, with no event twice and none missed", async () => {
+it("a watch continues across a restart of its server, with every event once", async () => {
   const server = await RestartedServer.start(scratch, scratch.directory());
   const url = ["--server", `http://127.0.0.1:${server.port}`];
   const user = new AbortController();

@@ -1,4 +1,4 @@
-/** What the README of the repository shows is done here, word for word, against a real service. */
+/** What the README of the repository shows is run here, word for word, against a real service. */
 import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { Scratch } from "./scratch.test-kit.js";
@@ -16,7 +16,7 @@ describe("the README", () => {
   });
   afterAll(() => scratch.close());
 
-  /** As curl does it, which not every machine has. */
+  /** What curl does, which not every machine has. */
   async function curl(line: string): Promise<unknown> {
     const [, path, header, body] = /^curl -s localhost:7420(\S+)(?: -H (\S+) -d '(.*)')?$/.exec(line) ?? [];
     const [name = "accept", value = "*/*"] = header?.split(":") ?? [];
@@ -28,7 +28,7 @@ describe("the README", () => {
     return answer.json();
   }
 
-  it("shows a first election in three lines", async () => {
+  it("the README shows a first election in three lines", async () => {
     const lines = readme.split("\n").filter((line) => line.startsWith("curl -s "));
     const answers: unknown[] = [];
     for (const line of lines) answers.push(await curl(line));
@@ -40,7 +40,7 @@ describe("the README", () => {
     ]);
   });
 
-  it("shows how a command is run while its node leads", async () => {
+  it("the README shows how a command is run while its node leads", async () => {
     const [, line = ""] = /^tenure (run .* --) python3 scheduler.py$/m.exec(readme) ?? [];
     const words = line.replace("'pg_isready -q'", "true").split(" ");
     const command = ["sh", "-c", "echo $TENURE_GROUP $TENURE_TERM"];
@@ -48,7 +48,7 @@ describe("the README", () => {
     expect(ended).toMatchObject({ code: 0, stdout: "reports 1\n" });
   });
 
-  it("has a page that names every command, and every option of tenure run", async () => {
+  it("the documentation names every command, and every option of tenure run", async () => {
     const { stdout: commands } = await scratch.run(["--help"]);
     const { stdout: run } = await scratch.run(["run", "--help"]);
     const names = [...commands.matchAll(/^ {2}([a-z-]{2,}) /gm)].map(([, name = ""]) => name);

@@ -1,4 +1,4 @@
-/** `kill -9` and SIGTERM under load: what was acknowledged stands, what was accepted is answered. */
+/** `kill -9` and SIGTERM under load: acknowledged terms stay, accepted requests are answered. */
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { Api, mustSucceed, termWon } from "./api.test-kit.js";
 import { RestartedServer } from "./restarted-server.test-kit.js";
@@ -19,7 +19,7 @@ afterEach(async () => {
   await scratch.close();
 });
 
-it("a leader that renews in time keeps its term over kill -9, and nobody else wins", async () => {
+it("a leader that renews in time keeps its term across kill -9 of the server, and no other node wins", async () => {
   expect(termWon(await api.campaign("g", "leader", TTL_MS))).toBe(1);
   for (let restart = 0; restart < 2; restart++) {
     await server.killAndRestart();
@@ -33,7 +33,7 @@ it("a leader that renews in time keeps its term over kill -9, and nobody else wi
   expect(termWon(await api.campaign("g", "other", TTL_MS))).toBe(2);
 });
 
-it("terms go on after kill -9 in the middle of elections: none acknowledged is lost, none given twice", async () => {
+it("terms continue after kill -9 during elections: no acknowledged term is lost or used twice", async () => {
   const groups = Array.from({ length: 16 }, (_, index) => `g-${index}`);
   const terms = new Map(groups.map((group) => [group, 0]));
   let stop = false;
@@ -41,7 +41,7 @@ it("terms go on after kill -9 in the middle of elections: none acknowledged is l
     for (let round = 0; !stop; round++) {
       const node = `${group}-node-${round}`;
       const term = termWon(await server.ask(() => api.campaign(group, node, TTL_MS)));
-      // The node of an unanswered campaign asks again and is confirmed; so terms have no gaps either.
+      // The node of an unanswered campaign asks again and is confirmed, so terms have no gaps either.
       expect(term).toBe((terms.get(group) ?? 0) + 1);
       terms.set(group, term);
       mustSucceed(await server.ask(() => api.resign(group, node, term)));

@@ -1,7 +1,7 @@
 import type { Scratch } from "./scratch.test-kit.js";
 import type { ServerProcess } from "./server-process.test-kit.js";
 
-/** A service on one directory and one port, through its restarts. */
+/** A service on one directory and one port, across its restarts. */
 export class RestartedServer {
   readonly #scratch: Scratch;
   readonly #store: string;
@@ -24,7 +24,7 @@ export class RestartedServer {
     return this.#port;
   }
 
-  /** Resolves when it is there: at once, or after the restart. */
+  /** Resolves when it is up: at once, or after the restart. */
   async up(): Promise<number> {
     return (await this.#current).port;
   }
@@ -33,14 +33,14 @@ export class RestartedServer {
     return (await this.#current).end(signal);
   }
 
-  /** `kill -9`, and another on the same directory and port. Whoever asks for `up` meanwhile waits for it. */
+  /** `kill -9`, and another on the same directory and port. Callers of `up` wait for it meanwhile. */
   async killAndRestart(): Promise<void> {
     const old = this.#current;
     this.#current = old.then((server) => server.end("SIGKILL")).then(() => this.#start());
     await this.#current;
   }
 
-  /** Asks until it is answered: a request whose answer was lost is sent again when the server is back. */
+  /** Repeats until it is answered: a request whose answer was lost is sent again when the server is back. */
   async ask<T>(work: () => Promise<T>): Promise<T> {
     for (;;) {
       await this.up();

@@ -1,4 +1,4 @@
-/** A program with many roles, as a process of its own: it tells its parent what it leads, and ends when told to. */
+/** A program with many roles as a separate process: it reports what it leads, and ends when asked to. */
 import { HttpElector, RoleManager } from "@tenure/client";
 import { systemClock } from "@tenure/core";
 
@@ -11,13 +11,13 @@ export interface RoleProcessOptions {
 
 export type RoleProcessMessage =
   | { readonly kind: "promoted" | "demoted"; readonly role: string }
-  /** How many renewals came through so far. */
+  /** The number of successful renewals so far. */
   | { readonly kind: "renewals"; readonly count: number };
 
 const TELL_MS = 5;
 let untold: RoleProcessMessage[] = [];
 
-/** News come in bursts, and to tell each by itself would cost as much as to make it. */
+/** Events come in bursts, and reporting each separately would cost as much as the event. */
 function tell(message: RoleProcessMessage): void {
   if (untold.length === 0) {
     systemClock.after(TELL_MS, () => {
@@ -59,7 +59,7 @@ async function main({ url, nodeId, ttlMs, roles }: RoleProcessOptions): Promise<
       void manager
         .stop()
         .then(() => elector.close())
-        // After what is still to be told.
+        // After what is still to be reported.
         .then(() => systemClock.after(2 * TELL_MS, () => process.disconnect()));
   });
   await manager.start();

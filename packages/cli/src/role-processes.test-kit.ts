@@ -7,7 +7,7 @@ import type { RoleProcessMessage, RoleProcessOptions } from "./role-process.test
 const PROGRAM = fileURLToPath(new URL("../dist/role-process.test-kit.js", import.meta.url));
 
 export class RoleProcesses {
-  /** Of each role the process that was promoted last, and when that was heard here; `null`: demoted since. */
+  /** For each role the process that was promoted last, and when that was reported here; `null`: demoted since. */
   readonly leaders: Map<string, { readonly nodeId: string | null; readonly atMs: number }> = new Map();
   promotions = 0;
   readonly #children = new Map<string, ChildProcess>();
@@ -45,7 +45,7 @@ export class RoleProcesses {
     return [...this.leaders].filter(([, leader]) => leader.nodeId === nodeId).map(([role]) => role);
   }
 
-  /** Resolves as soon as it is so; looks whenever one of them says something. */
+  /** Resolves as soon as the condition holds; checks whenever one of them reports something. */
   async until(isSo: () => boolean): Promise<void> {
     while (!isSo()) {
       await new Promise<void>((resolve) => {

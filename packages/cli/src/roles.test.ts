@@ -31,7 +31,7 @@ afterAll(async () => {
   await scratch.close();
 });
 
-/** How often a route was asked so far. */
+/** The number of requests to a route so far. */
 async function requests(route: string): Promise<number> {
   const lines = (await api.text("/metrics")).split("\n");
   const counts = lines.filter(
@@ -51,7 +51,7 @@ function isEven(nodes: readonly string[]): boolean {
   return isShared && counts.reduce((sum, count) => sum + count, 0) === ROLES;
 }
 
-test("three programs come to lead a third each", async () => {
+test("three programs each lead a third of the roles", async () => {
   const startedMs = performance.now();
   for (const nodeId of NODES) programs.start({ url, nodeId, ttlMs: TTL_MS, roles: ROLES });
   await programs.until(() => isEven(NODES));
@@ -65,19 +65,19 @@ test("three programs come to lead a third each", async () => {
   }
 });
 
-test("their renewals go out as batches", async () => {
+test("the renewals of the three programs are sent in batches", async () => {
   const [asked, renewed] = [await requests("/v1/renew"), await programs.renewals()];
   while ((await requests("/v1/renew")) < asked + 4 * NODES.length);
   const batches = (await requests("/v1/renew")) - asked;
   const renewals = (await programs.renewals()) - renewed;
   console.log(`${renewals} renewals in ${batches} requests`);
-  // A third of the roles at most goes out at once; one whose answer was lost goes out again by itself.
+  // At most a third of the roles is sent at once; one whose answer was lost is sent again separately.
   expect(renewals / batches).toBeGreaterThan(ROLES / NODES.length / 2);
   expect(renewals).toBeGreaterThan(3 * ROLES);
   expect(await requests("/v1/groups/:group_id/renew")).toBe(0);
 });
 
-test("when one is killed all its roles are led again, and no other moves", async () => {
+test("when one program is killed all its roles are led again, and no other role moves", async () => {
   const [lost = "", ...left] = NODES;
   const orphans = programs.rolesOf(lost);
   const before = programs.promotions;
@@ -99,7 +99,7 @@ test("when one is killed all its roles are led again, and no other moves", async
   expect(programs.promotions - before).toBe(orphans.length);
 });
 
-test("stopped in order they leave every role vacant", async () => {
+test("programs stopped in order leave every role vacant", async () => {
   expect(await programs.stop()).toEqual([0, 0]);
   const groups = (await api.get("/v1/groups?prefix=role-&limit=1000")).body as unknown as {
     groups: readonly { leader: object | null }[];

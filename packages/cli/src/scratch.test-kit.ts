@@ -1,6 +1,6 @@
 /**
- * The `tenure` command as real processes, and directories for them. Whatever a test starts here is gone after `close`,
- * and also if the test's own process ends before it gets there.
+ * The `tenure` command as real processes, and directories for them. Everything that a test starts here is gone after
+ * `close`, and also if the test's own process ends before.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
@@ -13,7 +13,7 @@ import { type Child, ServerProcess } from "./server-process.test-kit.js";
 
 const COMMAND = fileURLToPath(new URL("../bin/tenure.js", import.meta.url));
 
-/** One that should end and does not is killed, and its exit code is `null`. */
+/** A process that should end and does not is killed, and its exit code is `null`. */
 const LONGEST_RUN_MS = 10_000;
 
 export interface Ended {
@@ -32,7 +32,7 @@ export class Scratch {
     this.#removeDirectories();
   };
 
-  /** A runner that is interrupted ends its workers so. */
+  /** An interrupted test runner ends its workers with this signal. */
   readonly #atSignal = (): void => process.exit(1);
 
   constructor() {
@@ -52,7 +52,7 @@ export class Scratch {
     return { code: child.exitCode, stdout, stderr };
   }
 
-  /** `tenure serve`, ready to be asked. */
+  /** `tenure serve`, ready for requests. */
   serve(
     args: readonly string[],
     environment: Environment = {},
@@ -82,7 +82,7 @@ export class Scratch {
     const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith("TENURE_"));
     const [file = "", ...words] = [...inside, process.execPath, COMMAND, ...args];
     const child = spawn(file, words, {
-      // A directory without `tenure-data`, and one where leaving it out would do no harm.
+      // A directory without `tenure-data`, in which leaving out the store does no harm.
       cwd: this.#directories[0] ?? tmpdir(),
       env: { ...Object.fromEntries(inherited), ...environment },
       stdio: ["ignore", "pipe", "pipe"],

@@ -1,4 +1,4 @@
-/** `tenure serve` as its user meets it: the line that says it is ready, and one sentence for what cannot work. */
+/** `tenure serve` as its user sees it: the ready line, and one sentence for each problem. */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
@@ -16,8 +16,8 @@ beforeEach(() => {
 });
 afterEach(() => scratch.close());
 
-describe("the line that says it is ready", () => {
-  it("names the address and the store, and the service answers there", async () => {
+describe("the options of tenure serve", () => {
+  it("the ready line of serve names the address and the store, and the service answers there", async () => {
     const server = await scratch.serve([...ANY_PORT, "--store", `embedded:${join(directory, "data")}`]);
     expect(server.readyLine).toBe(`tenure listening on http://127.0.0.1:${server.port} (store: embedded)`);
     const api = new Api(server.port);
@@ -26,13 +26,13 @@ describe("the line that says it is ready", () => {
     expect(await server.end("SIGTERM")).toBe(0);
   });
 
-  it("comes from options in the environment as well", async () => {
+  it("serve takes options from the environment", async () => {
     const server = await scratch.serve([], { TENURE_LISTEN: "127.0.0.1:0", TENURE_STORE: "memory:" });
     expect(server.readyLine).toBe(`tenure listening on http://127.0.0.1:${server.port} (store: memory)`);
     expect(await server.end("SIGINT")).toBe(0);
   });
 
-  it("obeys the command line where the environment says otherwise, and switches of the environment", async () => {
+  it("the command line of serve overrides the environment, and switches of the environment work", async () => {
     const environment = { TENURE_LISTEN: "nowhere", TENURE_STORE: "memory:", TENURE_EXPLICIT_GROUPS: "true" };
     const server = await scratch.serve(ANY_PORT, environment);
     const api = new Api(server.port);
@@ -41,7 +41,7 @@ describe("the line that says it is ready", () => {
     api.close();
   });
 
-  it("is the default directory ./tenure-data without any store", async () => {
+  it("serve without a store uses the directory ./tenure-data", async () => {
     const server = await scratch.serve(ANY_PORT);
     const api = new Api(server.port);
     expect(termWon(await api.campaign("g", "a", 5000))).toBe(1);
@@ -54,7 +54,7 @@ describe("the line that says it is ready", () => {
   });
 });
 
-/** Nothing on stdout, one line on stderr (and perhaps what was meant), exit code 2. Returns the sentence. */
+/** Nothing on stdout, one line on stderr (and perhaps a suggestion), exit code 2. Returns the sentence. */
 async function refused(
   args: readonly string[],
   run: (args: readonly string[]) => Promise<Ended> = command,
@@ -66,21 +66,21 @@ async function refused(
   return stderr.slice("tenure: ".length).trimEnd();
 }
 
-describe("what cannot work ends with exit code 2 and one sentence", () => {
+describe("tenure serve with wrong options exits with 2 and one sentence", () => {
   const memory = ["--store", "memory:"];
 
   it.each([
-    ["no port", "127.0.0.1", '--listen is "127.0.0.1" and must be HOST:PORT'],
-    ["no such port", "127.0.0.1:65536", '--listen is "127.0.0.1:65536" and must be HOST:PORT'],
-    ["within reach of others, without authentication", "0.0.0.0:0", "no authentication is configured"],
-  ])("where to listen: %s", async (_case, listen, sentence) => {
+    ["without a port", "127.0.0.1", '--listen is "127.0.0.1" and must be HOST:PORT'],
+    ["with an impossible port", "127.0.0.1:65536", '--listen is "127.0.0.1:65536" and must be HOST:PORT'],
+    ["reachable by other machines without authentication", "0.0.0.0:0", "no authentication is configured"],
+  ])("serve refuses an address to listen on: %s", async (_case, listen, sentence) => {
     expect(await refused([...memory, "--listen", listen])).toContain(sentence);
   });
 
   it.each([
     ["HTTP", ["--listen", "0.0.0.0:0"], /^--listen is 0\.0\.0\.0: .*clear text.*--tls-cert/],
     ["gRPC", [...ANY_PORT, "--grpc", "0.0.0.0:0"], /^--grpc is 0\.0\.0\.0: .*clear text.*--tls-cert/],
-  ])("bearer tokens in clear text within reach of others: %s", async (_case, args, sentence) => {
+  ])("serve refuses bearer tokens in clear text from other machines: %s", async (_case, args, sentence) => {
     const token = join(directory, "token");
     writeFileSync(token, "0123456789abcdef0123", { mode: 0o600 });
     expect(await refused([...memory, ...args, "--admin-token-file", token])).toMatch(sentence);
@@ -88,33 +88,33 @@ describe("what cannot work ends with exit code 2 and one sentence", () => {
     expect(server.stderr).toContain("--insecure: bearer tokens reach 0.0.0.0 in clear text");
   });
 
-  it("where to listen: a port that is taken", async () => {
+  it("serve refuses a port that is in use", async () => {
     const server = await scratch.serve([...ANY_PORT, ...memory]);
     const sentence = await refused([...memory, "--listen", `127.0.0.1:${server.port}`]);
     expect(sentence).toContain(`--listen 127.0.0.1:${server.port} cannot be opened`);
   });
 
   it.each([
-    ["of no known kind", "redis://localhost", "--store must begin with"],
+    ["of an unknown kind", "redis://localhost", "--store must begin with"],
     ["without a directory", "embedded:", "--store must name a directory"],
-  ])("a store %s", async (_case, store, sentence) => {
+  ])("serve refuses a store %s", async (_case, store, sentence) => {
     expect(await refused([...ANY_PORT, "--store", store])).toContain(sentence);
   });
 
-  it("a store in a directory that another process has open", async () => {
+  it("serve refuses a directory that another process has open", async () => {
     const store = `embedded:${join(directory, "data")}`;
     await scratch.serve([...ANY_PORT, "--store", store]);
     expect(await refused([...ANY_PORT, "--store", store])).toMatch(/is in use by process \d+/);
   });
 
-  it("a store in a directory of something else", async () => {
+  it("serve refuses a directory of another program", async () => {
     writeFileSync(join(directory, "diary.txt"), "not a store");
     const sentence = await refused([...ANY_PORT, "--store", `embedded:${directory}`]);
     expect(sentence).toContain(directory);
   });
 
   it.each([["--admin-token-file"], ["--signing-key"], ["--jwt-jwks"]])(
-    "a file that is not there: %s",
+    "serve refuses a file that does not exist: %s",
     async (flag) => {
       const missing = join(directory, "missing");
       const sentence = await refused([...ANY_PORT, ...memory, flag, missing]);
@@ -123,32 +123,32 @@ describe("what cannot work ends with exit code 2 and one sentence", () => {
     },
   );
 
-  it("a JWKS URL with a password in it, which is not repeated", async () => {
+  it("serve refuses a JWKS URL with a password, which is not repeated", async () => {
     const url = "https://svc:S3cretPw@idp.example/jwks?token=abc";
     const sentence = await refused([...ANY_PORT, ...memory, "--jwt-jwks", url]);
     expect(sentence).toMatch(/^--jwt-jwks contains a user name or a password/);
     expect(sentence).not.toMatch(/S3cretPw|abc/);
   });
 
-  it("a certificate without its key", async () => {
+  it("serve refuses a certificate without its key", async () => {
     expect(await refused([...ANY_PORT, ...memory, "--tls-cert", "c.pem"])).toContain("--tls-key is missing");
   });
 
   it.each([
     ["an option that does not exist", ["--storage", "memory:"], "unknown option '--storage'"],
     ["an option without its value", ["--listen"], "argument missing"],
-    ["a word too many", ["now"], "too many arguments"],
+    ["an extra argument", ["now"], "too many arguments"],
     ["a log level that does not exist", ["--log-level", "loud"], '--log-level is "loud"'],
-  ])("%s", async (_case, args, sentence) => {
+  ])("serve refuses %s", async (_case, args, sentence) => {
     expect(await refused([...memory, ...args])).toContain(sentence);
   });
 
-  it("an option of the environment", async () => {
+  it("serve refuses a wrong option of the environment", async () => {
     const run = (args: readonly string[]) => scratch.run(args, { TENURE_LISTEN: "nowhere" });
     expect(await refused([], run)).toContain('--listen is "nowhere"');
   });
 
-  it("a switch of the environment that says no is not a yes", async () => {
+  it("serve does not take a switch of the environment that is false as true", async () => {
     const environment = { TENURE_INSECURE: "false", TENURE_LISTEN: "0.0.0.0:0", TENURE_STORE: "memory:" };
     const run = (args: readonly string[]) => scratch.run(args, environment);
     expect(await refused([], run)).toContain("no authentication is configured");

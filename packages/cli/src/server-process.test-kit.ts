@@ -24,12 +24,12 @@ export class ServerProcess {
     this.#stderr = stderr;
   }
 
-  /** Waits for the line that says so; rejects with what it wrote if it ends instead. */
+  /** Waits for the ready line; rejects with its output if it ends instead. */
   static ready(child: Child): Promise<ServerProcess> {
     let stderr = "";
     child.stderr.setEncoding("utf8").on("data", (text: string) => (stderr += text));
     return new Promise((resolve, reject) => {
-      // Its output is read to the end: a full pipe would stop it.
+      // Its output is read to the end: a full pipe would block it.
       createInterface({ input: child.stdout }).on("line", (line) => {
         if (line.startsWith("tenure ")) resolve(new ServerProcess(child, line, () => stderr));
       });
@@ -39,7 +39,7 @@ export class ServerProcess {
     });
   }
 
-  /** What it has complained of so far. */
+  /** Its error output so far. */
   get stderr(): string {
     return this.#stderr();
   }

@@ -9,13 +9,13 @@ export interface Received {
   readonly term: number;
   readonly leaderNodeId: string | null;
   readonly reason: string;
-  /** Which of the watcher's connections brought it. */
+  /** Which of the watcher's connections delivered it. */
   readonly connection: number;
 }
 
 export interface WatcherOptions {
   readonly path: string;
-  /** Resolves to the port when there is somebody to connect to. */
+  /** Resolves with the port when there is a server to connect to. */
   readonly port: () => Promise<number>;
   readonly cursor?: number;
 }
@@ -54,7 +54,7 @@ export class SseWatcher {
     }
   }
 
-  /** Resolves when the next connection stands. */
+  /** Resolves when the next connection is open. */
   opened(): Promise<void> {
     return new Promise((resolve) => (this.#opened = resolve));
   }
@@ -117,7 +117,7 @@ export class SseWatcher {
   }
 }
 
-/** The connection broke, or nobody was there; anything else is a fault. */
+/** The connection broke, or there was no server; anything else is an error. */
 function isLost(error: unknown): boolean {
   const { code } = error as { code?: string };
   return code === "ECONNRESET" || code === "ECONNREFUSED" || code === "EPIPE";

@@ -34,7 +34,7 @@ function connect(): Api {
 
 interface Renewing {
   renewals: number;
-  /** When the request that was not answered 200 was sent, and what became of it. */
+  /** When the request that was not answered 200 was sent, and how it ended. */
   readonly last: Promise<{ readonly sentAtMs: number; readonly outcome: number | string }>;
 }
 
@@ -62,7 +62,7 @@ function times(count: number): number[] {
   return Array.from({ length: count }, (_, index) => index);
 }
 
-it("answers what is in flight, ends watches with a hint when to come back, and exits 0 within 10 s", async () => {
+it("a stopping server answers requests in flight, ends watches with a retry hint, and exits with 0 within 10 s", async () => {
   let underLoad = 0;
   let allUnderLoad = () => {};
   const loaded = new Promise<void>((resolve) => (allUnderLoad = resolve));
@@ -100,13 +100,13 @@ it("answers what is in flight, ends watches with a hint when to come back, and e
   for (const poll of polls) expect(await poll).toMatchObject({ status: 200, body: { events: [] } });
   await Promise.all(streams);
   expect(watchers.map(({ retryMs }) => retryMs)).toEqual(times(WATCHING).map(() => 1000));
-  // A renewal sent before the signal was answered; those sent later may have met a closed connection, and may be retried.
+  // A renewal sent before the signal was answered; later ones may have met a closed connection, and may be retried.
   const lasts = await Promise.all(loads.map(({ last }) => last));
   const unanswered = lasts.filter(({ sentAtMs, outcome }) => sentAtMs < signalledAtMs && outcome !== 503);
   expect(unanswered).toEqual([]);
 });
 
-/** Asks for the metrics until they say so: by then it is true of the server. */
+/** Reads the metrics until they have this value: then it is true of the server. */
 async function metricsUntil(api: Api, line: string): Promise<string> {
   for (;;) {
     const text = await api.text("/metrics");

@@ -1,4 +1,4 @@
-/** Watchers of a service that is killed in the middle of many leader changes: nothing missed, nothing twice. */
+/** Watchers of a service that is killed during many leader changes: no event is missed or repeated. */
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { Api, mustSucceed, termWon } from "./api.test-kit.js";
 import { RestartedServer } from "./restarted-server.test-kit.js";
@@ -8,7 +8,7 @@ import { SseWatcher } from "./sse-watcher.test-kit.js";
 const GROUPS = ["payments", "a/b:c"] as const;
 const CHANGES = 250;
 const KILLED_AT = 120;
-/** Of each group. The late ones stay away for longer than the service keeps events. */
+/** Watchers of each group. The late ones stay away for longer than the service keeps events. */
 const WATCHERS = 90;
 const LATE_WATCHERS = 10;
 const LATE_BY_CHANGES = 60;
@@ -30,7 +30,7 @@ afterEach(async () => {
   await scratch.close();
 });
 
-/** A number that others wait for. */
+/** A number that others can wait for. */
 class Count {
   #value = 0;
   #waiting: { readonly value: number; readonly resolve: () => void }[] = [];
@@ -47,7 +47,7 @@ class Count {
   }
 }
 
-/** Two nodes in turn, each elected and resigned: two events a change, whatever was asked twice. */
+/** Two nodes in turn, each elected and resigned: two events per change, whatever was repeated. */
 async function changeLeaders(group: string, changes: Count): Promise<void> {
   for (let change = 1; change <= CHANGES; change++) {
     const node = change % 2 === 1 ? "node-a" : "node-b";
@@ -65,7 +65,7 @@ function watch(group: string | null, count: number, port: () => Promise<number>)
   return made;
 }
 
-/** The event of that number, of any group: nobody yet, then elected and resigned in turn. */
+/** The event of that number, of any group: no leader yet, then elected and resigned in turn. */
 function eventOf(id: number, type?: "RESYNC"): string {
   const term = Math.ceil(id / 2);
   if (id % 2 === 0) return `${type ?? "LEADER_LOST"} ${term} null ${id === 0 ? "none" : "resigned"}`;
@@ -73,7 +73,7 @@ function eventOf(id: number, type?: "RESYNC"): string {
   return `${type ?? "LEADER_CHANGED"} ${term} ${term % 2 === 1 ? "node-a" : "node-b"} ${reason}`;
 }
 
-/** What is wrong with all that a watcher was told. A RESYNC may only replace more events than are kept. */
+/** The errors in everything that a watcher received. A RESYNC may only replace more events than are kept. */
 function faults({ received, connections }: SseWatcher, group: string, resyncs: number): string[] {
   const found: string[] = [];
   let lastId = -1;
@@ -93,7 +93,7 @@ function faults({ received, connections }: SseWatcher, group: string, resyncs: n
   return found;
 }
 
-it("200 watchers come back with their cursor after kill -9 and have every event once", async () => {
+it("200 watchers resume from their cursor after kill -9 and get every event once", async () => {
   const groups = GROUPS.map((group) => {
     const changes = new Count();
     const afterLong = async () => {
@@ -123,7 +123,7 @@ it("200 watchers come back with their cursor after kill -9 and have every event 
   }
 });
 
-it("a watcher of all groups comes back after kill -9, and is told no old change as news", async () => {
+it("a watcher of all groups resumes after kill -9, and gets no old change as new", async () => {
   const [watcher] = watch(null, 1, () => server.up()) as [SseWatcher];
   const opened = watcher.opened();
   const followed = watcher.follow();

@@ -1,4 +1,4 @@
-/** The leader's side of the fence kit, with the terms of real elections: nothing stands between the two packages. */
+/** The leader's side of the fence kit, with the terms of real elections and nothing between the two packages. */
 import { createServer } from "node:http";
 import { isMissing, startPostgres } from "@tenure/engines";
 import {
@@ -25,7 +25,7 @@ afterEach(async () => {
   await world.close();
 });
 
-/** `a` leads; it is held up, while `b` takes over; then it goes on where it was. */
+/** `a` leads and is held up while `b` takes over; then `a` continues where it was. */
 async function replaced(): Promise<{ a: Participant; b: Participant; heldBefore: Mandate }> {
   const [a, b] = [world.participant("a"), world.participant("b")];
   await a.election.start();
@@ -36,7 +36,7 @@ async function replaced(): Promise<{ a: Participant; b: Participant; heldBefore:
   return { a, b, heldBefore };
 }
 
-test("the HTTP guard refuses what a replaced leader sends late, and it sends nothing once it looks", async () => {
+test("the HTTP guard refuses late requests of a replaced leader, which sends none once it checks", async () => {
   const terms: (number | undefined)[] = [];
   const fence = nodeFence({ gate: new TermGate({ cell: new MemoryTermCell() }), groupId: "g" });
   const server = createServer((request, response) => {
@@ -49,7 +49,7 @@ test("the HTTP guard refuses what a replaced leader sends late, and it sends not
   const url = `http://${await listening(server)}`;
   const { a, b, heldBefore } = await replaced();
   const fetchOf = (participant: Participant) => fencedFetch(fetch, () => participant.election.mandate());
-  // Still in its own time: it believes that it leads, and no later leader has been there.
+  // Within its own deadline: it believes that it leads, and no later leader has been at the fence.
   expect(await (await fencedFetch(fetch, () => heldBefore)(url)).text()).toBe("done");
   expect(await (await fetchOf(b)(url)).text()).toBe("done");
   await expect(fencedFetch(fetch, () => heldBefore)(url)).rejects.toMatchObject({

@@ -14,7 +14,7 @@ import { openElector, type OpenElectorOptions } from "./open-elector.js";
 
 afterEach(cleanUp);
 
-/** One server that answers who leads, and the paths it was asked for. */
+/** A server that answers who leads, and the paths of its requests. */
 async function service(): Promise<{ address: string; paths: string[] }> {
   const paths: string[] = [];
   const server = createServer((request, response) => {
@@ -36,9 +36,9 @@ describe("openElector with the servers of a service", () => {
     ["URLs with commas between them", (dead, live) => `http://${dead},http://${live}`],
     ["a list of URLs", (dead, live) => [`http://${dead}`, `http://${live}`]],
   ];
-  test.each(forms)("asks each of them: %s", async (_form, url) => {
+  test.each(forms)("openElector tries each server of the service, given as %s", async (_form, url) => {
     const { address, paths } = await service();
-    // The first one is asked first.
+    // The first server is tried first.
     const elector = await openElector(url(await deadAddress(), address), { random: () => 0 });
     later(() => elector.close());
     expect(elector).toBeInstanceOf(HttpElector);
@@ -46,7 +46,7 @@ describe("openElector with the servers of a service", () => {
     expect(paths).toEqual(["/v1/groups/g/leader"]);
   });
 
-  test("a path counts for all hosts", async () => {
+  test("a path in the URL applies to all its hosts", async () => {
     const { address, paths } = await service();
     const elector = await openElector(`http://${await deadAddress()},${address}/tenure`, { random: () => 0 });
     later(() => elector.close());
@@ -54,7 +54,7 @@ describe("openElector with the servers of a service", () => {
     expect(paths).toEqual(["/tenure/v1/groups/g/leader"]);
   });
 
-  test("passes its options on", async () => {
+  test("openElector passes its options on to HttpElector", async () => {
     await expect(openElector("http://a", { tokenFile: "there-is-no-such-file" })).rejects.toThrow(
       /tokenFile/,
     );
@@ -62,7 +62,7 @@ describe("openElector with the servers of a service", () => {
 });
 
 describe("openElector with a store", () => {
-  test("memory: is an election within this process, and closes with it", async () => {
+  test("memory: opens an elector within this process, which closes with it", async () => {
     const elector = await openElector("memory:");
     expect(elector).toBeInstanceOf(StoreElector);
     const result = await elector.campaign({ groupId: "g", nodeId: "a", ttlMs: 1000 });
@@ -71,7 +71,7 @@ describe("openElector with a store", () => {
     await expect(elector.leader("g")).rejects.toMatchObject({ code: "CLOSED" });
   });
 
-  test("closing it closes the store: another may open its directory, and finds what was written", async () => {
+  test("closing the elector closes its store, whose directory can be opened again with its data", async () => {
     const directory = await mkdtemp(join(tmpdir(), "tenure-open-elector-"));
     later(() => rm(directory, { recursive: true }));
     const first = await openElector(`embedded:${directory}`);
@@ -83,39 +83,39 @@ describe("openElector with a store", () => {
     expect(await second.leader("g")).toMatchObject({ leader: { nodeId: "a" }, term: 1 });
   });
 
-  test.skipIf(isMissing("nats"))("bucketAutoCreate says whether a bucket of NATS is made", async () => {
-    const engine = await startNats();
-    later(() => engine.stop());
-    const url = engine.urlOf("leaders");
-    const missing = openElector(url, { bucketAutoCreate: false });
-    await expect(missing).rejects.toThrow(/does not exist/);
-    await expect(missing).rejects.toThrow(/bucketAutoCreate: true/);
-    const made = await openElector(url, { bucketAutoCreate: true });
-    await made.campaign({ groupId: "g", nodeId: "a", ttlMs: 60_000 });
-    await made.close();
-    const found = await openElector(`${url}?replicas=1`, { bucketAutoCreate: false });
-    later(() => found.close());
-    expect(await found.leader("g")).toMatchObject({ leader: { nodeId: "a" }, term: 1 });
-  });
-});
-
-describe("openElector with a store that cannot be reached", () => {
   test.skipIf(isMissing("nats"))(
-    "waits until the engine answers, as elections over a service do",
+    "bucketAutoCreate decides whether a missing NATS bucket is created",
     async () => {
       const engine = await startNats();
       later(() => engine.stop());
-      await engine.nodes[0]?.kill();
-      const opening = openElector(engine.urlOf("late"));
-      opening.catch(() => {});
-      await engine.nodes[0]?.start();
-      const elector = await opening;
-      later(() => elector.close());
-      expect((await elector.campaign({ groupId: "g", nodeId: "a", ttlMs: 1000 })).kind).toBe("elected");
+      const url = engine.urlOf("leaders");
+      const missing = openElector(url, { bucketAutoCreate: false });
+      await expect(missing).rejects.toThrow(/does not exist/);
+      await expect(missing).rejects.toThrow(/bucketAutoCreate: true/);
+      const made = await openElector(url, { bucketAutoCreate: true });
+      await made.campaign({ groupId: "g", nodeId: "a", ttlMs: 60_000 });
+      await made.close();
+      const found = await openElector(`${url}?replicas=1`, { bucketAutoCreate: false });
+      later(() => found.close());
+      expect(await found.leader("g")).toMatchObject({ leader: { nodeId: "a" }, term: 1 });
     },
   );
+});
 
-  test("rejects after waitForStoreMs with the reason, and at once where that is 0", async () => {
+describe("openElector with a store that cannot be reached", () => {
+  test.skipIf(isMissing("nats"))("openElector waits until the engine of the store answers", async () => {
+    const engine = await startNats();
+    later(() => engine.stop());
+    await engine.nodes[0]?.kill();
+    const opening = openElector(engine.urlOf("late"));
+    opening.catch(() => {});
+    await engine.nodes[0]?.start();
+    const elector = await opening;
+    later(() => elector.close());
+    expect((await elector.campaign({ groupId: "g", nodeId: "a", ttlMs: 1000 })).kind).toBe("elected");
+  });
+
+  test("openElector rejects with the reason after waitForStoreMs, and at once if that is 0", async () => {
     const address = await deadAddress();
     for (const waitForStoreMs of [0, 300]) {
       const refused = openElector(`nats://${address}/b`, { waitForStoreMs });
@@ -124,17 +124,20 @@ describe("openElector with a store that cannot be reached", () => {
     }
   });
 
-  test.skipIf(isMissing("nats"))("rejects at once where the engine refuses the credentials", async () => {
-    const engine = await startNats({ config: "authorization: { token: right }" });
-    later(() => engine.stop());
-    const url = `nats://wrong@127.0.0.1:${engine.ports[0]}/b`;
-    await expect(openElector(url)).rejects.toMatchObject({ code: "INVALID_REQUEST", field: "store" });
-  });
+  test.skipIf(isMissing("nats"))(
+    "openElector rejects at once if the engine refuses the credentials",
+    async () => {
+      const engine = await startNats({ config: "authorization: { token: right }" });
+      later(() => engine.stop());
+      const url = `nats://wrong@127.0.0.1:${engine.ports[0]}/b`;
+      await expect(openElector(url)).rejects.toMatchObject({ code: "INVALID_REQUEST", field: "store" });
+    },
+  );
 });
 
-describe("openElector with a connection of the program", () => {
+describe("openElector with the program's own connection", () => {
   test.skipIf(isMissing("nats"))(
-    "elects over a connection to NATS, and leaves it open when it closes",
+    "openElector elects over a given NATS connection, and leaves it open when it closes",
     async () => {
       const engine = await startNats();
       later(() => engine.stop());
@@ -153,7 +156,7 @@ describe("openElector with a connection of the program", () => {
   );
 
   test.skipIf(isMissing("postgres"))(
-    "elects over a pool of pg, and leaves it open when it closes",
+    "openElector elects over a given pg pool, and leaves it open when it closes",
     async () => {
       const engine = await startPostgres();
       later(() => engine.stop());
@@ -174,13 +177,13 @@ describe("openElector with a connection of the program", () => {
     ["pool", { postgres: {} }, {}],
     ["bucketAutoCreate", { postgres: {} }, { bucketAutoCreate: true }],
     ["token", { nats: {}, bucket: "b" }, { token: "x" }],
-  ])("refuses what can never be right by name: %s of %j", async (field, source, options) => {
+  ])("openElector refuses a wrong connection or option by name: %s of %j", async (field, source, options) => {
     const opening = openElector(source as never, options);
     await expect(opening).rejects.toMatchObject({ code: "INVALID_REQUEST", field });
   });
 });
 
-test("openElector knows the schemes of all stores, and names them where the scheme is unknown", async () => {
+test("openElector knows the schemes of all stores, and lists them if the scheme is unknown", async () => {
   const unknown = "redis://a";
   const told = async (opening: Promise<unknown>) => String(await opening.catch((error: unknown) => error));
   const ofStores = (await told(openStore(unknown))).match(/\b[a-z]+(?=: or |:,)/g) ?? [];
@@ -207,7 +210,7 @@ test.each<[string, string | string[], object]>([
   ["token", "memory:", { token: "x" }],
   ["driftRatio", "memory:", { driftRatio: 2 }],
   ["driftRatio", "http://a", { driftRatio: 0.01 }],
-])("what can never be right is refused by name: %s of %j", async (field, url, options) => {
+])("openElector refuses a wrong URL or option by name: %s of %j", async (field, url, options) => {
   await expect(openElector(url, options as OpenElectorOptions)).rejects.toMatchObject({
     code: "INVALID_REQUEST",
     field,

@@ -1,4 +1,4 @@
-/** What is published, installed from its tarballs into an empty project, without a network. */
+/** The published packages, installed from their tarballs into an empty project, without a network. */
 import { execFile } from "node:child_process";
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -8,11 +8,11 @@ import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
 const run = promisify(execFile);
-/** In full it would look like an import of this test. */
+/** Spelled out, this name would look like an import of this test. */
 const NAME = "@tenure/client";
 const packages = fileURLToPath(new URL("../../", import.meta.url));
 
-describe("the package, as it is installed", () => {
+describe("the installed client package", () => {
   let project = "";
   beforeAll(async () => {
     project = mkdtempSync(join(tmpdir(), "tenure-package-"));
@@ -31,7 +31,7 @@ describe("the package, as it is installed", () => {
     return (await run(process.execPath, ["program.js", ...args], { cwd: project })).stdout;
   };
 
-  test("brings core, api and the library of its schemas along and nothing else, nothing native, no tests", () => {
+  test("the package installs core, api and the schema library and nothing else, nothing native, no tests", () => {
     const files = readdirSync(join(project, "node_modules"), { recursive: true }) as string[];
     expect(readdirSync(join(project, "node_modules", "@tenure")).toSorted()).toEqual([
       "api",
@@ -49,7 +49,7 @@ describe("the package, as it is installed", () => {
     expect(manifest.scripts).toBeUndefined();
   });
 
-  test("says what to install for a store, and not for an unknown scheme", async () => {
+  test("the package says what to install for a store, and not for an unknown scheme", async () => {
     const told = await program(`
       import { openElector } from "${NAME}";
       for (const url of ["etcd://127.0.0.1:2379", "foo://x"]) {

@@ -7,7 +7,7 @@ const CORE = new URL("../../core/src/index.ts", import.meta.url);
 const PAGE = new URL("../../../docs/CLIENT.md", import.meta.url);
 const ENTRY = new URL("./index.ts", import.meta.url);
 
-/** What an entry file exports, each name with the file that it comes from. */
+/** The exports of an entry file, each name with the file that it comes from. */
 function exportsOf(entry: URL): Map<string, URL> {
   const found = new Map<string, URL>();
   const blocks = readFileSync(entry, "utf8").matchAll(/^export (?:type )?\{([^}]*)\} from "([^"]+)";$/gm);
@@ -21,7 +21,7 @@ function exportsOf(entry: URL): Map<string, URL> {
   return found;
 }
 
-/** The comment right above a name's declaration; `undefined` where there is none. */
+/** The comment right above a name's declaration, or `undefined`. */
 function commentOf(name: string, file: URL): string | undefined {
   const source = file.href === CORE.href ? exportsOf(CORE).get(name) : file;
   if (source === undefined) return undefined;
@@ -33,16 +33,16 @@ function commentOf(name: string, file: URL): string | undefined {
 describe("the public names of the client package", () => {
   const names = exportsOf(ENTRY);
 
-  test("are all that the entry file exports at run time, and types", () => {
+  test("every runtime export of the entry file is a public name", () => {
     expect(Object.keys(surface).filter((name) => !names.has(name))).toEqual([]);
   });
 
-  test("have a comment at their declaration", () => {
+  test("every public name has a comment at its declaration", () => {
     const bare = [...names].filter(([name, file]) => commentOf(name, file) === undefined);
     expect(bare.map(([name]) => name)).toEqual([]);
   });
 
-  test("are listed in docs/CLIENT.md, which lists no other", () => {
+  test("docs/CLIENT.md lists every public name and no other", () => {
     const page = readFileSync(PAGE, "utf8");
     const [, section = ""] = /^## Names\n([\s\S]*?)(?=^## |(?![\s\S]))/m.exec(page) ?? [];
     const listed = [...section.matchAll(/^\| ([^|]+)\|/gm)].flatMap(([, cell = ""]) =>
@@ -58,7 +58,7 @@ describe("the public names of the client package", () => {
     ).toEqual([]);
   });
 
-  test("include what every program needs of the core", () => {
+  test("the public names include what every program needs from the core", () => {
     const needed = [
       ...["Elector", "ElectorAdmin", "Clock", "systemClock", "TenureError", "InvalidRequestError"],
       ...["InvalidTtlError", "BackendUnavailableError", "ClosedError", "ConflictError", "UnauthorizedError"],
@@ -84,7 +84,7 @@ test("docs/CLIENT.md names every option", () => {
     ["", () => new surface.RoleManager(elector, node).add("r", unknown)],
   ];
   for (const [part, refused] of refusals) {
-    // An unknown option is refused with the names of those that are known.
+    // An unknown option is refused with the names of the known ones.
     const known = messageOf(refused)
       .replace(/^.* known are /, "")
       .split(", ");

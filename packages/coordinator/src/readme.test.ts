@@ -10,7 +10,7 @@ function read(file: string): string {
 }
 
 describe("docs/COORDINATOR.md", () => {
-  test("names every option, event and variable", () => {
+  test("docs/COORDINATOR.md names every option, event and variable", () => {
     const told = messageOf(() => new CoordinatorCandidate({ "?": 1 } as never));
     const options = told.replace(/^.* known are /, "").split(", ");
     const variables = read("./candidate/environment.ts").match(/\b(?:COORDINATOR|TENURE|CLUSTER)_[A-Z_]+\b/g);

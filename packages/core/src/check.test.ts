@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { checkId, checkInteger, checkKeys, checkMetadata, checkNumber, isObject, LIMITS } from "./check.js";
 import { InvalidRequestError } from "./errors.js";
 
-/** The refusal of what `check` is given, which must be one. */
+/** The error with which `check` refuses its input. Fails if it does not refuse it. */
 function refusal(check: () => unknown): InvalidRequestError {
   try {
     check();
@@ -13,9 +13,9 @@ function refusal(check: () => unknown): InvalidRequestError {
   throw new Error("it was not refused");
 }
 
-describe("an id", () => {
+describe("checkId", () => {
   test.each(["a", "A-z0.9_:/-", "...", "a/../b", "-", "x".repeat(200), "__proto__", "constructor"])(
-    "%s is taken as it is",
+    "the id %s is accepted unchanged",
     (id) => {
       expect(checkId(id, "nodeId")).toBe(id);
     },
@@ -42,19 +42,19 @@ describe("an id", () => {
     { toString: () => "a" },
     Symbol("a"),
     new String("a"),
-  ])("%o is refused, with the field and the bound", (id) => {
+  ])("the id %o is refused, and the error names the field and the bound", (id) => {
     const error = refusal(() => checkId(id, "nodeId"));
     expect(error).toMatchObject({ code: "INVALID_REQUEST", field: "nodeId", name: "InvalidRequestError" });
     expect(error.message).toBe("nodeId must be 1 to 200 characters of A-Z a-z 0-9 . _ : / -");
   });
 
-  test.each([".", ".."])("%s is refused: it would be a place in a path", (id) => {
+  test.each([".", ".."])("the id %s is refused because it could be read as a path segment", (id) => {
     expect(refusal(() => checkId(id, "groupId"))).toMatchObject({ field: "groupId" });
   });
 });
 
-describe("a whole number", () => {
-  test.each([3, 4, 5])("%i within 3 to 5 is taken", (value) => {
+describe("checkInteger", () => {
+  test.each([3, 4, 5])("the integer %i is accepted where 3 to 5 is allowed", (value) => {
     expect(checkInteger(value, "n", 3, 5)).toBe(value);
   });
 
@@ -74,55 +74,61 @@ describe("a whole number", () => {
     [4],
     4n,
     {},
-  ])("%s is refused, with the field and the bounds", (value) => {
+  ])("the integer %s is refused, and the error names the field and the bounds", (value) => {
     const error = refusal(() => checkInteger(value, "n", 3, 5));
     expect(error).toMatchObject({ field: "n", message: "n must be a whole number from 3 to 5" });
   });
 
-  test("past what a number can count is refused whatever the bound", () => {
+  test("an integer above Number.MAX_SAFE_INTEGER is refused, even without an upper bound", () => {
     expect(refusal(() => checkInteger(2 ** 53, "n", 0, Infinity)).field).toBe("n");
   });
 });
 
-describe("a number", () => {
-  test.each([0, 0.5, 1])("%f within 0 to 1 is taken", (value) => {
+describe("checkNumber", () => {
+  test.each([0, 0.5, 1])("the number %f is accepted where 0 to 1 is allowed", (value) => {
     expect(checkNumber(value, "n", 0, 1)).toBe(value);
   });
 
-  test.each([-0.1, 1.1, Number.NaN, Infinity, "0.5", null, undefined, [0.5]])("%s is refused", (value) => {
-    expect(refusal(() => checkNumber(value, "n", 0, 1)).message).toBe("n must be a number from 0 to 1");
-  });
+  test.each([-0.1, 1.1, Number.NaN, Infinity, "0.5", null, undefined, [0.5]])(
+    "the number %s is refused",
+    (value) => {
+      expect(refusal(() => checkNumber(value, "n", 0, 1)).message).toBe("n must be a number from 0 to 1");
+    },
+  );
 });
 
-describe("keys", () => {
-  test("that are known pass, also when they are missing", () => {
+describe("checkKeys", () => {
+  test("known keys are accepted, and each of them may be missing", () => {
     expect(() => checkKeys({ a: 1 }, "", ["a", "b"])).not.toThrow();
   });
 
-  test.each(["c", "__proto__", "constructor", "hasOwnProperty", "", "0"])("%o is refused by name", (key) => {
-    const value = JSON.parse(`{"a": 1, ${JSON.stringify(key)}: 1}`) as object;
-    expect(refusal(() => checkKeys(value, "", ["a", "b"]))).toMatchObject({ field: key });
-    const error = refusal(() => checkKeys(value, "policy", ["a", "b"]));
-    expect(error.message).toBe(`policy.${key} is not known here; known are a, b`);
-  });
+  test.each(["c", "__proto__", "constructor", "hasOwnProperty", "", "0"])(
+    "the unknown key %o is refused by name",
+    (key) => {
+      const value = JSON.parse(`{"a": 1, ${JSON.stringify(key)}: 1}`) as object;
+      expect(refusal(() => checkKeys(value, "", ["a", "b"]))).toMatchObject({ field: key });
+      const error = refusal(() => checkKeys(value, "policy", ["a", "b"]));
+      expect(error.message).toBe(`policy.${key} is not known here; known are a, b`);
+    },
+  );
 });
 
-describe("an object", () => {
-  test("is neither null, nor a list, nor a function", () => {
+describe("isObject", () => {
+  test("null, a list and a function are not objects", () => {
     expect(isObject({})).toBe(true);
     expect(isObject(Object.create(null))).toBe(true);
     for (const other of [null, undefined, [], () => {}, "x", 1]) expect(isObject(other)).toBe(false);
   });
 });
 
-describe("metadata", () => {
+describe("checkMetadata", () => {
   const refused = (value: unknown) => refusal(() => checkMetadata(value, "metadata"));
 
-  test("not given is none", () => {
+  test("missing metadata is read as undefined", () => {
     expect(checkMetadata(undefined, "metadata")).toBeUndefined();
   });
 
-  test("is kept as it was when it was checked: a frozen copy, whatever the caller does to its own", () => {
+  test("metadata is a frozen copy, so later changes by the caller do not reach it", () => {
     const own = { zone: "x", nested: { list: [1] } };
     const kept = checkMetadata(own, "metadata");
     own.zone = "y";
@@ -131,18 +137,21 @@ describe("metadata", () => {
     expect(Object.isFrozen(kept)).toBe(true);
   });
 
-  test("is what JSON makes of it", () => {
+  test("metadata has the values that JSON gives it: a date becomes a string, undefined is dropped", () => {
     expect(checkMetadata({ at: new Date(0), gone: undefined, not: Number.NaN }, "metadata")).toEqual({
       at: "1970-01-01T00:00:00.000Z",
       not: null,
     });
   });
 
-  test.each([null, [], "x", 5, true, () => {}, Symbol("x")])("%o is no object", (value) => {
-    expect(refused(value)).toMatchObject({ field: "metadata", message: "metadata must be an object" });
-  });
+  test.each([null, [], "x", 5, true, () => {}, Symbol("x")])(
+    "%o is refused as metadata because it is not an object",
+    (value) => {
+      expect(refused(value)).toMatchObject({ field: "metadata", message: "metadata must be an object" });
+    },
+  );
 
-  test("of 4096 bytes is taken, of one more refused: both numbers named", () => {
+  test("metadata of 4096 bytes is accepted, and of 4097 bytes refused with both numbers named", () => {
     const sized = (bytes: number) => ({ a: "x".repeat(bytes - '{"a":""}'.length) });
     expect(checkMetadata(sized(LIMITS.metadataBytes), "metadata")).toBeDefined();
     const error = refused(sized(LIMITS.metadataBytes + 1));
@@ -151,15 +160,15 @@ describe("metadata", () => {
     expect(error.message).toContain("4096");
   });
 
-  test("is measured in bytes, not in characters", () => {
+  test("metadata is measured in bytes, not in characters", () => {
     expect(checkMetadata({ a: "日".repeat(1_362) }, "metadata")).toBeDefined();
     expect(refused({ a: "日".repeat(1_363) }).message).toContain("4097");
     expect(refused({ a: "😀".repeat(1_100) }).message).toContain("4096");
-    // A lone surrogate is six characters of JSON.
+    // A lone surrogate takes six characters in JSON.
     expect(refused({ a: "\ud800".repeat(700) }).message).toContain("4096");
   });
 
-  test("that is no JSON is refused, with the cause", () => {
+  test("metadata that JSON cannot represent is refused, with the cause", () => {
     const cyclic: Record<string, unknown> = {};
     cyclic["self"] = cyclic;
     for (const value of [cyclic, { big: 1n }, { toJSON: throwing }]) {
@@ -169,7 +178,7 @@ describe("metadata", () => {
     }
   });
 
-  test("nested deeper than JSON can go is refused", () => {
+  test("metadata nested deeper than JSON can go is refused", () => {
     let deep: Record<string, unknown> = {};
     for (let depth = 0; depth < 100_000; depth++) deep = { deep };
     expect(refused(deep)).toMatchObject({ field: "metadata" });
@@ -182,16 +191,16 @@ describe("metadata", () => {
     ["null", null],
     ["nothing", undefined],
     ["a function", () => {}],
-  ])("that says it is %s by toJSON is refused", (_, result) => {
+  ])("metadata whose toJSON returns %s is refused", (_, result) => {
     expect(refused({ toJSON: () => result })).toMatchObject({ message: "metadata must be an object" });
   });
 
-  test("that says it is another object by toJSON is that object, and measured as such", () => {
+  test("metadata whose toJSON returns another object is replaced by that object and measured as such", () => {
     expect(checkMetadata({ toJSON: () => ({ small: 1 }) }, "metadata")).toEqual({ small: 1 });
     expect(refused({ toJSON: () => ({ large: "x".repeat(5_000) }) }).field).toBe("metadata");
   });
 
-  test("may have a key called __proto__, which changes no prototype", () => {
+  test("metadata may have a key called __proto__, which changes no prototype", () => {
     const kept = checkMetadata(JSON.parse('{"__proto__": {"admin": true}}'), "metadata");
     expect(Object.getPrototypeOf(kept)).toBe(Object.prototype);
     expect(kept?.["admin"]).toBeUndefined();

@@ -14,7 +14,7 @@ const orNull = <T>(some: fc.Arbitrary<T>) => fc.option(some, { nil: null });
 const durationMs = fc.integer({ min: 1, max: 86_400_000 });
 const count = fc.integer({ min: 0, max: Number.MAX_SAFE_INTEGER - 100 });
 const reason = fc.constantFrom<EndReason>("expired", "resigned", "deposed", "transferred");
-// What JSON has made of it once: no -0, no undefined.
+// Normalized by JSON once, so without -0 and undefined.
 const metadata = fc
   .dictionary(fc.string(), fc.jsonValue())
   .map((value) => JSON.parse(JSON.stringify(value)) as Record<string, unknown>);
@@ -88,8 +88,8 @@ const record: fc.Arbitrary<ElectionRecord> = fc
     events: events.map((each, index) => ({ number: first + 1 + index, ...each })),
   }));
 
-describe("a record", () => {
-  test("is read as it was written", () => {
+describe("the codec of records", () => {
+  test("a record is decoded as it was encoded", () => {
     fc.assert(
       fc.property(record, (written) => {
         expect(decodeRecord(encodeRecord(written))).toEqual(written);
@@ -98,12 +98,12 @@ describe("a record", () => {
     );
   });
 
-  test("that is empty is read as the empty one", () => {
+  test("an empty record is decoded as the empty record", () => {
     expect(decodeRecord(encodeRecord(EMPTY_RECORD))).toEqual(EMPTY_RECORD);
     expect(encodeRecord(EMPTY_RECORD)).toBe('{"v":1,"term":0}');
   });
 
-  test("keeps metadata whatever its keys are called", () => {
+  test("a record keeps its metadata, whatever the keys are called", () => {
     const metadata = JSON.parse('{"__proto__":{"x":1},"constructor":2,"v":3,"term":4}') as object;
     const written = { ...EMPTY_RECORD, term: 1, holder: { ...someHolder("n"), metadata: { ...metadata } } };
     const read = decodeRecord(encodeRecord(written));
@@ -114,7 +114,7 @@ describe("a record", () => {
   test.each([
     ["short names", 400, ["worker-1", "worker-2", "worker-3"]],
     ["names of pods", 512, ["worker-7f9c4d-x2x1b", "worker-7f9c4d-k8q7z", "worker-7f9c4d-p5m3t"]],
-  ])("renewed, with %s and a uuid, stays under %i bytes", (_, bytes, nodeIds) => {
+  ])("a renewed record with %s and a uuid stays under %i bytes", (_, bytes, nodeIds) => {
     let led = EMPTY_RECORD;
     for (const nodeId of nodeIds) {
       const seen = { record: led, ageMs: 1e9 };
@@ -129,20 +129,23 @@ describe("a record", () => {
     expect(Buffer.byteLength(encodeRecord(renewal.next))).toBeLessThan(bytes);
   });
 
-  test.each([2, 0, "1", undefined])("of format %s is refused, and nothing of it is read", (v) => {
-    const value = JSON.stringify({ v, term: 5, node: "a" });
-    expect(() => decodeRecord(value)).toThrow(/format .* this version reads 1/);
-    expect(() => decodeHistory(JSON.stringify({ v, nos: [], ev: [] }))).toThrow(/format/);
-  });
+  test.each([2, 0, "1", undefined])(
+    "a record or history of format %s is refused, and nothing in it is read",
+    (v) => {
+      const value = JSON.stringify({ v, term: 5, node: "a" });
+      expect(() => decodeRecord(value)).toThrow(/format .* this version reads 1/);
+      expect(() => decodeHistory(JSON.stringify({ v, nos: [], ev: [] }))).toThrow(/format/);
+    },
+  );
 
-  test("that is damaged is refused", () => {
+  test("a damaged record is refused", () => {
     expect(() => decodeRecord('{"v":1,"term":5')).toThrow(SyntaxError);
     expect(() => decodeRecord("")).toThrow(SyntaxError);
   });
 });
 
-describe("a history", () => {
-  test("is read as it was written, gaps and all", () => {
+describe("the codec of histories", () => {
+  test("a history is decoded as it was encoded, including gaps in the event numbers", () => {
     const numbers = fc.uniqueArray(count, { maxLength: 64 }).map((some) => some.sort((a, b) => a - b));
     fc.assert(
       fc.property(numbers, fc.array(event, { minLength: 64, maxLength: 64 }), (some, events) => {

@@ -3,7 +3,7 @@ import { deadlineOf } from "./deadline.js";
 import { systemClock } from "./system-clock.js";
 import { VirtualClock } from "./testing/virtual-clock.js";
 
-test("a deadline has passed until it is extended, and again when its time is over", async () => {
+test("a new deadline has passed, an extended one is pending until its time is over", async () => {
   const clock = new VirtualClock();
   const deadline = deadlineOf(clock);
   expect(deadline.isPending()).toBe(false);
@@ -14,7 +14,7 @@ test("a deadline has passed until it is extended, and again when its time is ove
   expect(deadline.isPending()).toBe(false);
 });
 
-test("on the machine's clock, too, a deadline is extended from the last look", () => {
+test("a deadline on the system clock is extended from the last look", () => {
   const deadline = deadlineOf(systemClock);
   deadline.isPending();
   const lookedMs = systemClock.monotonicMs();
@@ -23,7 +23,7 @@ test("on the machine's clock, too, a deadline is extended from the last look", (
   expect(deadline.isPending()).toBe(false);
 });
 
-test("a deadline is extended from the last look: the time in between is not added", async () => {
+test("a deadline is extended from the last look, without the time between the look and the extension", async () => {
   const clock = new VirtualClock();
   const deadline = deadlineOf(clock);
   expect(deadline.isPending()).toBe(false);
@@ -32,7 +32,7 @@ test("a deadline is extended from the last look: the time in between is not adde
   expect(deadline.isPending()).toBe(false);
 });
 
-test("a deadline that was ended has passed", () => {
+test("a deadline that was ended counts as passed", () => {
   const deadline = deadlineOf(new VirtualClock());
   deadline.isPending();
   deadline.extend(10);
@@ -40,7 +40,7 @@ test("a deadline that was ended has passed", () => {
   expect(deadline.isPending()).toBe(false);
 });
 
-test("on the machine's clock a deadline passes neither before its time nor later than its clock says", () => {
+test("a deadline on the system clock passes neither early nor late", () => {
   const deadline = deadlineOf(systemClock);
   expect(deadline.isPending()).toBe(false);
   const beforeMs = systemClock.monotonicMs();

@@ -28,19 +28,19 @@ function recordUpTo(eventNumber: number): ElectionRecord {
   return { ...EMPTY_RECORD, eventNumber, events: range(Math.max(1, eventNumber - 3), eventNumber) };
 }
 
-describe("a history is merged by event number", () => {
-  test("so that what overlaps is there once, in order", () => {
+describe("merging histories by event number", () => {
+  test("overlapping histories merge into one list in order, each event once", () => {
     expect(mergeEvents(range(1, 3), range(2, 5))).toEqual(range(1, 5));
     expect(mergeEvents(range(4, 5), range(1, 5))).toEqual(range(1, 5));
     expect(mergeEvents([], range(1, 2))).toEqual(range(1, 2));
     expect(mergeEvents(range(1, 2), [])).toEqual(range(1, 2));
   });
 
-  test("and keeps the last 64", () => {
+  test("a merged history keeps the last 64 events", () => {
     expect(mergeEvents(range(1, 64), range(63, 66))).toEqual(range(3, 66));
   });
 
-  test("in any order, by any number of servers: nothing lost, nothing doubled", () => {
+  test("merging in any order by any number of servers neither loses nor duplicates an event", () => {
     const slices = fc.array(fc.tuple(fc.nat(90), fc.nat(30)), { maxLength: 12 });
     fc.assert(
       fc.property(slices, fc.array(fc.nat(), { minLength: 12, maxLength: 12 }), (some, order) => {
@@ -60,7 +60,7 @@ describe("a history is merged by event number", () => {
   });
 });
 
-describe("no write may push an event out of the record that the history lacks", () => {
+describe("losesEvents", () => {
   test.each([
     [4, 0, false],
     [5, 0, true],
@@ -69,23 +69,26 @@ describe("no write may push an event out of the record that the history lacks", 
     [9, 5, false],
     [9, 4, true],
     [9, 9, false],
-  ])("a record up to event %i, a history up to %i: %s", (recordNumber, historyNumber, loses) => {
-    expect(losesEvents(recordUpTo(recordNumber), historyNumber)).toBe(loses);
-  });
+  ])(
+    "a write to a record up to event %i with a history up to %i loses events: %s",
+    (recordNumber, historyNumber, loses) => {
+      expect(losesEvents(recordUpTo(recordNumber), historyNumber)).toBe(loses);
+    },
+  );
 
-  test("a record never written loses nothing", () => {
+  test("a write to an empty record loses no event", () => {
     expect(losesEvents(EMPTY_RECORD, 0)).toBe(false);
   });
 });
 
-describe("the events after a cursor", () => {
-  test("are those behind it, without a gap", () => {
+describe("eventsAfter", () => {
+  test("the events after a cursor are all later ones, without a gap", () => {
     expect(numbersOf(eventsAfter(range(1, 5), 2))).toEqual([3, 4, 5]);
     expect(numbersOf(eventsAfter(range(3, 5), 2))).toEqual([3, 4, 5]);
     expect(eventsAfter(range(1, 5), 5)).toEqual([]);
   });
 
-  test("are unknown where some are no longer there, or not yet", () => {
+  test("the events after a cursor are unknown if one of them is missing", () => {
     expect(eventsAfter(range(4, 5), 2)).toBeNull();
     expect(eventsAfter([...range(1, 3), ...range(5, 6)], 2)).toBeNull();
     expect(numbersOf(eventsAfter([...range(1, 3), ...range(5, 6)], 4))).toEqual([5, 6]);
@@ -94,7 +97,7 @@ describe("the events after a cursor", () => {
 
 const someone: Holder = { nodeId: "a", instanceId: null, ttlMs: 1_000, priority: 0, metadata: null };
 
-/** The next change of leadership: an end where there is a holder, a beginning where there is none. */
+/** The next change of leadership: an end if there is a holder, else a beginning. */
 function change(record: ElectionRecord, handover: boolean): ElectionRecord {
   if (record.holder === null) return beginTerm(record, someone, 1_010, { wallMs: record.eventNumber }).next;
   const ended = endTerm(record, record.holder, "resigned", { wallMs: record.eventNumber }).next;
@@ -104,7 +107,7 @@ function change(record: ElectionRecord, handover: boolean): ElectionRecord {
 const act = fc.oneof(
   { weight: 4, arbitrary: fc.record({ verb: fc.constantFrom("change" as const, "handover" as const) }) },
   { weight: 1, arbitrary: fc.record({ verb: fc.constant("delete" as const) }) },
-  // Any server writes the history from what it has seen of both keys, which may be old; the store refuses it then.
+  // Any server writes the history from its view of both keys, which may be old; then the store refuses the write.
   { weight: 2, arbitrary: fc.record({ verb: fc.constant("repair" as const) }) },
   { weight: 3, arbitrary: fc.record({ verb: fc.constant("see" as const), server: fc.nat(1) }) },
   { weight: 3, arbitrary: fc.record({ verb: fc.constant("read" as const), server: fc.nat(1) }) },
@@ -113,20 +116,20 @@ const act = fc.oneof(
 interface View {
   record: ElectionRecord;
   history: readonly LeadershipEvent[];
-  /** The watcher here has been given all up to this one. */
+  /** The watcher here has received all events up to this one. */
   cursor: number;
   resyncs: number;
 }
 
-/** As a watcher reads: the record's own events first, then the history's. */
+/** Reads as a watcher does: the record's own events first, then the history's. */
 function missing({ record, history, cursor }: View): readonly LeadershipEvent[] | null {
   return cursor >= record.eventNumber - record.events.length
     ? eventsAfter(record.events, cursor)
     : eventsAfter(mergeEvents(history, record.events), cursor);
 }
 
-describe("with servers that write and repair it whenever they like", () => {
-  test("history and record never lose or double one of the last 64 events since a deletion, and cursors never skip or repeat", () => {
+describe("histories written and repaired by several servers", () => {
+  test("history and record neither lose nor duplicate one of the last 64 events, and cursors neither skip nor repeat", () => {
     fc.assert(
       fc.property(fc.array(act, { maxLength: 150, size: "max" }), (acts) => {
         const all: LeadershipEvent[] = [];
@@ -143,7 +146,7 @@ describe("with servers that write and repair it whenever they like", () => {
               const decision = decideDelete({ record, ageMs: 0 }, true, { wallMs: record.eventNumber });
               const deleted = decision.kind === "write" ? decision.next : record;
               const next = each.verb === "delete" ? deleted : change(record, each.verb === "handover");
-              // History first.
+              // The history is written first.
               if (losesEvents(next, history.at(-1)?.number ?? 0))
                 history = mergeEvents(history, record.events);
               expect(losesEvents(next, history.at(-1)?.number ?? 0)).toBe(false);
@@ -162,7 +165,7 @@ describe("with servers that write and repair it whenever they like", () => {
               const view = views[each.server]!;
               const events = missing(view);
               if (events === null) {
-                // More than 64 have passed, or a deletion has dropped some: one RESYNC to the present.
+                // More than 64 events have passed, or a deletion has dropped some: one RESYNC to the current state.
                 const passed = view.record.eventNumber - view.cursor;
                 expect(passed > EVENTS_IN_HISTORY || view.cursor < dropped).toBe(true);
                 view.cursor = view.record.eventNumber;

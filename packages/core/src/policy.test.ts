@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { InvalidRequestError } from "./errors.js";
 import { DEFAULT_POLICY, type GroupPolicy, parsePolicy } from "./policy.js";
 
-/** The refusal of `input`, which must be one. */
+/** The error with which `parsePolicy` refuses `input`. Fails if it does not refuse it. */
 function refusal(input: unknown, base: GroupPolicy = DEFAULT_POLICY): InvalidRequestError {
   try {
     parsePolicy(input, base);
@@ -13,13 +13,13 @@ function refusal(input: unknown, base: GroupPolicy = DEFAULT_POLICY): InvalidReq
   throw new Error("it was not refused");
 }
 
-describe("a policy", () => {
-  test("not given is the one in force", () => {
+describe("parsePolicy", () => {
+  test("a missing policy leaves the current one in force", () => {
     expect(parsePolicy(undefined, DEFAULT_POLICY)).toBe(DEFAULT_POLICY);
     expect(parsePolicy({}, DEFAULT_POLICY)).toEqual(DEFAULT_POLICY);
   });
 
-  test("of an implicit group: ttl 500 to 60000, no delay, first come", () => {
+  test('the default policy allows ttls from 500 to 60000 ms, has no takeover delay and uses strategy "first"', () => {
     expect(DEFAULT_POLICY).toMatchObject({
       minTtlMs: 500,
       maxTtlMs: 60_000,
@@ -29,7 +29,7 @@ describe("a policy", () => {
     });
   });
 
-  test("in part changes that part, also of the retry", () => {
+  test("a partial policy changes only the given fields, including those of retry", () => {
     const base = { ...DEFAULT_POLICY, takeoverDelayMs: 40 };
     const changed = parsePolicy({ maxTtlMs: 9_000, retry: { jitter: 0.5 } }, base);
     expect(changed).toEqual({
@@ -53,7 +53,7 @@ describe("a policy", () => {
       { strategy: "priority", preempt: true },
     ],
     [{ retry: { initialMs: 1, maxMs: 1, jitter: 1 } }, { retry: { initialMs: 1, maxMs: 1, jitter: 1 } }],
-  ])("at its bounds is taken: %o", (input, expected) => {
+  ])("a policy at its bounds is accepted: %o", (input, expected) => {
     expect(parsePolicy(input, DEFAULT_POLICY)).toMatchObject(expected);
   });
 
@@ -66,7 +66,7 @@ describe("a policy", () => {
     ["strategy", '"first" or "priority"', ["last", "", 1, true, ["first"]]],
     ["preempt", "true or false", ["true", 1, 0, {}]],
     ["retry", "an object", [1, "x", [], null]],
-  ])("with a wrong %s is refused, the bound named: %s", (key, bound, values) => {
+  ])("a policy with a wrong %s is refused, and the error names the bound: %s", (key, bound, values) => {
     for (const value of values) {
       const error = refusal({ [key]: value });
       expect(error).toMatchObject({ field: `policy.${key}`, code: "INVALID_REQUEST" });
@@ -79,7 +79,7 @@ describe("a policy", () => {
     ["initialMs", "1 to 3600000", [0, ...WRONG_WHOLE, 3_600_001]],
     ["maxMs", "1 to 3600000", [0, ...WRONG_WHOLE, 3_600_001]],
     ["jitter", "0 to 1", [-0.1, 1.1, Number.NaN, "0.2", true]],
-  ])("with a wrong retry.%s is refused, the bound named: %s", (key, bound, values) => {
+  ])("a policy with a wrong retry.%s is refused, and the error names the bound: %s", (key, bound, values) => {
     for (const value of values) {
       const error = refusal({ retry: { [key]: value } });
       expect(error.field).toBe(`policy.retry.${key}`);
@@ -87,12 +87,12 @@ describe("a policy", () => {
     }
   });
 
-  test.each([5, "x", [], null])("that is no object is refused: %o", (input) => {
+  test.each([5, "x", [], null])("a policy that is not an object is refused: %o", (input) => {
     expect(refusal(input)).toMatchObject({ field: "policy" });
   });
 
   test.each(["ttlMs", "__proto__", "constructor", "toString", "min_ttl_ms", ""])(
-    "with the unknown key %o is refused, the known ones named",
+    "a policy with the unknown key %o is refused, and the error names the known keys",
     (key) => {
       const error = refusal(JSON.parse(`{${JSON.stringify(key)}: 1}`));
       expect(error.field).toBe(`policy.${key}`);
@@ -102,7 +102,7 @@ describe("a policy", () => {
     },
   );
 
-  test("whose shortest ttl is more than its longest is refused, both named, one of them in force or not", () => {
+  test("a policy with minTtlMs above maxTtlMs is refused and both are named, even if one of them is already in force", () => {
     const both = refusal({ minTtlMs: 900, maxTtlMs: 800 });
     expect(both.field).toBe("policy.minTtlMs");
     expect(both.message).toContain("900");
@@ -112,13 +112,13 @@ describe("a policy", () => {
     expect(parsePolicy({ minTtlMs: 60_001 }, { ...DEFAULT_POLICY, maxTtlMs: 70_000 }).minTtlMs).toBe(60_001);
   });
 
-  test("that preempts without priorities is refused, also when only one of the two is given", () => {
+  test('a policy that preempts without strategy "priority" is refused, even if only one of the two is given', () => {
     expect(refusal({ preempt: true })).toMatchObject({ field: "policy.preempt" });
     const ranked: GroupPolicy = { ...DEFAULT_POLICY, strategy: "priority", preempt: true };
     expect(refusal({ strategy: "first" }, ranked)).toMatchObject({ field: "policy.preempt" });
   });
 
-  test("whose first retry is later than its last is refused, both named", () => {
+  test("a policy with retry.initialMs above retry.maxMs is refused, and both are named", () => {
     const error = refusal({ retry: { initialMs: 6_000 } });
     expect(error.field).toBe("policy.retry.initialMs");
     expect(error.message).toContain("6000");

@@ -5,10 +5,10 @@ import { Browser, type WatchedPage } from "./browser.test-kit.js";
 import { Tenure } from "./tenure.test-kit.js";
 import { Tokens } from "./tokens.test-kit.js";
 
-/** The browser notes an answer that says no; the page asked for it on purpose. */
+/** The browser logs a refused request, which the page sent on purpose. */
 const REFUSED = /^Failed to load resource: the server responded with a status of (?:401|403|409)/;
 
-describe.skipIf(isMissing("chromium"))("acts of an admin", () => {
+describe.skipIf(isMissing("chromium"))("actions of an admin on the dashboard", () => {
   let tokens: Tokens;
   let tenure: Tenure;
   let browser: Browser;
@@ -33,7 +33,7 @@ describe.skipIf(isMissing("chromium"))("acts of an admin", () => {
     tenure.ask(body === undefined ? "GET" : "POST", path, body, tokens.admin);
   const elect = (group: string, node: string, more: object = {}) =>
     admin(`/v1/groups/${group}/campaign`, { node_id: node, lease_ttl_ms: 30_000, ...more });
-  /** Whole lines only: they come through a pipe, a while after what they tell of. */
+  /** Whole lines only: they come through a pipe, a while after the event. */
   const audit = () =>
     tenure.log
       .split("\n")
@@ -49,14 +49,14 @@ describe.skipIf(isMissing("chromium"))("acts of an admin", () => {
     return page;
   };
 
-  it("a wrong token is refused, in the service's words", async () => {
+  it("a wrong token is refused with the service's message", async () => {
     const page = await signIn("not-the-token-at-all", "any");
     await page.getByRole("alert").getByText("token").waitFor();
     expect(await page.getByLabel("Token").isVisible()).toBe(true);
     await watched.shoot("sign-in");
   });
 
-  it("who is let in no more is asked to sign in again, at once", async () => {
+  it("a user whose token is no longer accepted is asked to sign in again at once", async () => {
     await elect("expiring", "worker-1");
     const page = await signIn(tokens.admin, "expiring");
     await page.getByRole("button", { name: "Step down" }).waitFor();
@@ -89,7 +89,7 @@ describe.skipIf(isMissing("chromium"))("acts of an admin", () => {
         details: { reason: "disk is failing", force: true },
         outcome: "done",
       });
-    // A token is sent as a header, and is nowhere in an address.
+    // A token is sent as a header, and is never in a URL.
     expect(watched.requests.map((request) => request.url()).join(" ")).not.toContain(tokens.admin);
     expect(await page.evaluate(() => [location.href, document.cookie, Object.keys(localStorage)])).toEqual([
       `${tenure.url}/#/groups/stepped`,
@@ -98,7 +98,7 @@ describe.skipIf(isMissing("chromium"))("acts of an admin", () => {
     ]);
   });
 
-  it("a transfer to a node that is still preparing has to be allowed", async () => {
+  it("a transfer to a node that is still preparing has to be allowed explicitly", async () => {
     await elect("warming", "worker-1");
     const waiting = elect("warming", "worker-2", { wait_ms: 20_000, ready: false });
     const page = await signIn(tokens.admin, "warming");
@@ -150,7 +150,7 @@ describe.skipIf(isMissing("chromium"))("acts of an admin", () => {
       () => page.getByLabel("Successor").fill("worker-2"),
       "Transfer to worker-2",
     );
-    // The leader hears of it at its next renewal, and yields.
+    // The leader learns of it at its next renewal, and yields.
     const renew = async () =>
       (await admin("/v1/groups/kept/renew", { node_id: "worker-1", term: 1, extend_by_ms: 30_000 })).body[
         "transfer_to"
@@ -173,7 +173,7 @@ describe.skipIf(isMissing("chromium"))("acts of an admin", () => {
     ]);
   });
 
-  it("others see the group and are offered no act; the service refuses them whatever the page offers", async () => {
+  it("a user who is not an admin sees the group without actions, and the service refuses them anyway", async () => {
     await elect("seen", "worker-1");
     const observer = tokens.jwt({ sub: "olivia", role: "observer", groups: ["*"] });
     const page = await signIn(observer, "seen");
@@ -184,7 +184,7 @@ describe.skipIf(isMissing("chromium"))("acts of an admin", () => {
     const answer = await tenure.act("seen", "/step-down", { reason: "test" }, observer);
     expect([answer.status, answer.body["error"]]).toEqual([403, "UNAUTHORIZED"]);
 
-    // A page that believes its reader to be an admin is told no all the same.
+    // A page that believes its user to be an admin is still refused.
     await page.route("**/v1/whoami", (route) => route.fulfill({ json: { name: "olivia", role: "admin" } }));
     await page.reload();
     await page.getByRole("button", { name: "Step down" }).click();

@@ -1,4 +1,4 @@
-/** A real Chromium with a fresh profile. Every page is watched for errors and for requests that leave the service. */
+/** A real Chromium with a fresh profile. Every page is checked for errors and for requests to other hosts. */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -44,14 +44,17 @@ export class Browser {
     this.#chromium = launched;
   }
 
-  /** Its profile is a new directory, which goes with it. `home`: where it looks for certificates; else it has none. */
+  /**
+   * Its profile is a new directory, which is removed with it. `home`: where it looks for certificates; otherwise it has
+   * none.
+   */
   static async launch({ executablePath = CHROMIUM, home, args = [] }: LaunchOptions = {}): Promise<Browser> {
     const env = home === undefined ? {} : { env: { ...process.env, HOME: home } };
     const all = [...FLAGS, ...args];
     return new Browser(await chromium.launch({ executablePath, headless: true, args: all, ...env }));
   }
 
-  /** A page that shares nothing with any other. */
+  /** A page that shares nothing with others. */
   async open(url: string): Promise<WatchedPage> {
     const context = await this.#chromium.newContext({ viewport: WIDE, colorScheme: "light" });
     const page = await context.newPage();
@@ -62,8 +65,8 @@ export class Browser {
   }
 
   /**
-   * What the page's main thread did while `work` ran. A browser has pages of its own, in processes of their own, which are
-   * traced along: ours is the one where the page has left its mark.
+   * What the page's main thread did while `work` ran. A browser has its own pages, in separate processes, which are
+   * traced too: ours is the one where the page has left its mark.
    */
   async trace(page: Page, work: () => Promise<void>): Promise<readonly TraceEvent[]> {
     await this.#chromium.startTracing(page, {
@@ -83,7 +86,7 @@ export class Browser {
   }
 }
 
-/** Times are in microseconds; `tdur` is what the thread itself ran, not what it waited for a core. */
+/** Times are in microseconds; `tdur` is the thread's own time, without waiting for a core. */
 export interface TraceEvent {
   readonly name: string;
   readonly ph: string;
@@ -96,7 +99,7 @@ export interface TraceEvent {
 
 export class WatchedPage {
   readonly page: Page;
-  /** What the console was told, and what nobody caught. */
+  /** Console messages and uncaught errors. */
   readonly errors: string[] = [];
   readonly foreign: string[] = [];
   readonly requests: Request[] = [];
@@ -113,7 +116,7 @@ export class WatchedPage {
     });
   }
 
-  /** Kept for people to look at: light, dark, and on a phone. */
+  /** Screenshots for people: light, dark, and on a phone. */
   async shoot(name: string): Promise<void> {
     mkdirSync(ARTEFACTS, { recursive: true });
     const { page } = this;
@@ -127,7 +130,7 @@ export class WatchedPage {
     await page.emulateMedia({ colorScheme: "light" });
   }
 
-  /** Figures, kept beside the pictures. */
+  /** Figures, kept beside the screenshots. */
   note(name: string, ...lines: readonly string[]): void {
     mkdirSync(ARTEFACTS, { recursive: true });
     writeFileSync(join(ARTEFACTS, `${name}.txt`), `${lines.join("\n")}\n`);

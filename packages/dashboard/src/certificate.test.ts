@@ -11,7 +11,7 @@ import { Tenure } from "./tenure.test-kit.js";
 const COMMAND = fileURLToPath(new URL("../../cli/bin/tenure.js", import.meta.url));
 const run = promisify(execFile);
 
-describe.skipIf(isMissing("chromium") || isMissing("nss"))("a reader with a client certificate", () => {
+describe.skipIf(isMissing("chromium") || isMissing("nss"))("a browser with a client certificate", () => {
   let certificates: Certificates;
   let tenure: Tenure;
   let browser: Browser;
@@ -41,7 +41,7 @@ describe.skipIf(isMissing("chromium") || isMissing("nss"))("a reader with a clie
     return watched.page;
   };
 
-  it("is an admin by it, and acts as one; there is no token anywhere", async () => {
+  it("a client certificate of an admin allows actions without a token", async () => {
     const page = await open("jane");
     await expect.poll(() => page.locator(".identity").innerText()).toBe("jane · admin");
     expect(await page.getByRole("button", { name: "Sign out" }).count()).toBe(0);
@@ -57,7 +57,7 @@ describe.skipIf(isMissing("chromium") || isMissing("nss"))("a reader with a clie
     await watched.shoot("certificate");
   });
 
-  it("is a node by it, and is offered no act", async () => {
+  it("a client certificate of a node shows no actions", async () => {
     const page = await open("worker-1");
     await page.getByText("Only an admin may act on this group; you are worker-1, a node.").waitFor();
     expect(await page.getByRole("button", { name: "Step down" }).count()).toBe(0);

@@ -1,8 +1,8 @@
 /**
- * Certificates as an operator makes them, and browsers in which a person has installed one: in the database where Chromium
- * looks for them, beneath a home directory of their own. Which one to show is asked of a person in a dialog; here the
- * browser's own policy answers, which is read from a place that only root can give it: so each runs in a mount
- * namespace. Needs root, `openssl` and the tools of NSS.
+ * Certificates as an operator makes them, and browsers in which a user has installed one: in the database where
+ * Chromium looks for them, beneath its own home directory. A dialog asks a user which one to show; here the browser's
+ * policy answers, which is read from a place that only root can provide: so each browser runs in a mount namespace.
+ * Needs root, `openssl` and the tools of NSS.
  */
 import { execFileSync } from "node:child_process";
 import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -42,7 +42,7 @@ export class Certificates {
     this.#issue(kind, name);
   }
 
-  /** One that trusts our authority, with this certificate installed; `null`: with none. */
+  /** A browser that trusts our authority, with this certificate installed; `null`: without one. */
   async browser(name: string | null, url: string, args: readonly string[] = []): Promise<Browser> {
     const home = mkdtempSync(join(this.#directory, "home-"));
     const database = join(home, ".pki/nssdb");

@@ -1,4 +1,4 @@
-/** Runs in the page: texts whose contrast to their ground is below what people can read (WCAG AA). */
+/** Runs in the page: texts whose contrast to their background is too low to read (WCAG AA). */
 export function faintTexts(): string[] {
   const canvas = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
   if (canvas === null) return ["no canvas"];

@@ -1,11 +1,11 @@
-/** The page in a real browser, before a real service. */
+/** The page in a real browser, with a real service. */
 import { isMissing } from "@tenure/engines";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { Browser, type WatchedPage } from "./browser.test-kit.js";
 import { faintTexts } from "./contrast.test-kit.js";
 import { Tenure } from "./tenure.test-kit.js";
 
-/** What the browser itself says when a server is gone; the page cannot keep it from doing so. */
+/** What the browser itself logs when a server is gone; the page cannot prevent it. */
 const GONE =
   /^Failed to load resource: net::ERR_(?:CONNECTION_REFUSED|CONNECTION_RESET|INCOMPLETE_CHUNKED_ENCODING|EMPTY_RESPONSE)$/;
 
@@ -33,13 +33,13 @@ describe.skipIf(isMissing("chromium"))("the dashboard", () => {
   const row = (page: WatchedPage["page"], groupId: string) =>
     page.getByRole("row").filter({ has: page.getByRole("link", { name: groupId, exact: true }) });
 
-  it("shows a change within a second of the election", async () => {
+  it("the dashboard shows a change within a second of the election", async () => {
     await tenure.elect("billing/nightly", "worker-1");
     const { page, errors, foreign } = await open();
     await row(page, "billing/nightly").getByText("worker-1").waitFor();
     expect(await row(page, "billing/nightly").innerText()).toContain("led");
 
-    // The page itself notes when it shows the new leader; both clocks are those of this machine.
+    // The page itself records when it shows the new leader; both clocks are those of this machine.
     const shown = page.evaluate(
       () =>
         new Promise<number>((resolve) => {
@@ -61,7 +61,7 @@ describe.skipIf(isMissing("chromium"))("the dashboard", () => {
     expect([errors, foreign]).toEqual([[], []]);
   });
 
-  it("finds groups by words and by state, and tells led, vacant, paused and held back apart", async () => {
+  it("the dashboard finds groups by text and by state, and distinguishes led, vacant, paused and held back", async () => {
     const held = { group_id: "states/held", policy: { takeover_delay_ms: 600_000 } };
     expect(await tenure.ask("POST", "/v1/groups", held)).toMatchObject({ status: 201 });
     for (const id of ["led", "vacant", "paused", "deposed"]) await tenure.elect(`states/${id}`, "n", 60_000);
@@ -83,7 +83,7 @@ describe.skipIf(isMissing("chromium"))("the dashboard", () => {
     await page.getByRole("button", { name: /^held back/ }).click();
     await row(page, "states/vacant").waitFor({ state: "detached" });
     expect(await page.locator(".spacer .row").count()).toBe(2);
-    // Why is on the group's own page, and who comes back finds the list as it was left.
+    // The reason is on the group's own page, and a user who comes back finds the list as it was left.
     await row(page, "states/deposed").getByRole("link").click();
     await page.locator(".facts").getByText("asked to step down").waitFor();
     await watched?.shoot("deposed");
@@ -96,7 +96,7 @@ describe.skipIf(isMissing("chromium"))("the dashboard", () => {
     expect(errors).toEqual([]);
   });
 
-  it("draws the lease as a bar that drains, and fills it again after a renewal", async () => {
+  it("the dashboard draws the lease as a bar that drains, and fills it again after a renewal", async () => {
     const term = await tenure.elect("leases/one", "n", 5000);
     const { page } = await open();
     const bar = row(page, "leases/one").locator(".lease-fill");
@@ -111,12 +111,12 @@ describe.skipIf(isMissing("chromium"))("the dashboard", () => {
     await expect.poll(share, { timeout: 2000 }).toBeGreaterThan(0.7);
   });
 
-  it("draws the timeline of three failovers, gaps as gaps, with how each term ended", async () => {
+  it("the dashboard draws the timeline of three failovers, with gaps and how each term ended", async () => {
     const group = "payments";
     await tenure.elect(group, "node-a", 30_000, { zone: "eu-west-1", build: 412 });
     const { page, errors, foreign } = await open(`#/groups/${group}`);
     await page.locator('[data-term="1"]').waitFor();
-    // Handed over by resigning, by running out, and by an operator.
+    // Handed over by a resign, by an expiry, and by an operator.
     await tenure.resign(group, "node-a", 1);
     await tenure.elect(group, "node-b", 500);
     await page.locator('[data-term="2"][data-ended="expired"]').waitFor();
@@ -147,7 +147,7 @@ describe.skipIf(isMissing("chromium"))("the dashboard", () => {
       ...gapAfter(5),
       "4 no",
     ]);
-    // In words too, with who asked.
+    // In words too, with the operator.
     const history = await page.getByRole("list", { name: "Changes, newest first" }).innerText();
     expect(history).toMatch(/node-a\s+won term 4[\s\S]*node-c\s+lost term 3: stepped down, requested by/);
     expect(await page.locator(".failover").count()).toBe(3);
@@ -156,7 +156,7 @@ describe.skipIf(isMissing("chromium"))("the dashboard", () => {
     expect([errors, foreign]).toEqual([[], []]);
   });
 
-  it("plots elections, failover times, renew latency, the store and open watches", async () => {
+  it("the dashboard plots elections, failover times, renew latency, the store and open watches", async () => {
     const { page, errors, foreign } = await open("#/overview");
     const watches = page.locator("figure").filter({ hasText: "Open at this server" });
     await expect
@@ -177,7 +177,7 @@ describe.skipIf(isMissing("chromium"))("the dashboard", () => {
   });
 
   it.each(["", "#/overview", "#/groups/payments"])(
-    "has no faint text at /%s, light or dark",
+    "the dashboard has enough text contrast at /%s, light or dark",
     async (route) => {
       const { page } = await open(route);
       await page
@@ -191,7 +191,7 @@ describe.skipIf(isMissing("chromium"))("the dashboard", () => {
     },
   );
 
-  it("can be read and walked by keyboard", async () => {
+  it("the dashboard can be read and used by keyboard", async () => {
     const { page } = await open();
     const first = page.locator(".spacer .row a").first();
     await first.waitFor();
@@ -206,7 +206,7 @@ describe.skipIf(isMissing("chromium"))("the dashboard", () => {
     expect(await page.title()).toBe(`${second} · Tenure`);
   });
 
-  it("the page says at once that the connection is lost, keeps the last state, and resumes with its cursor", async () => {
+  it("the dashboard says at once that the connection is lost, keeps the last state, and resumes with its cursor", async () => {
     await tenure.elect("kept/one", "before", 60_000);
     const { page, errors, requests, foreign } = await open();
     await row(page, "kept/one").getByText("before").waitFor();

@@ -1,4 +1,4 @@
-/** Pages of somebody else, in a browser of a person whom the service takes for an admin. */
+/** Pages of other sites, in the browser of a user whom the service takes for an admin. */
 import { once } from "node:events";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -9,7 +9,7 @@ import { Browser } from "./browser.test-kit.js";
 import { Certificates } from "./certificates.test-kit.js";
 import { Tenure } from "./tenure.test-kit.js";
 
-/** As DNS rebinding does: the name of the page leads to this machine. */
+/** As DNS rebinding does: the name of the page resolves to this machine. */
 const REBOUND = ["--host-resolver-rules=MAP evil.example 127.0.0.1"];
 
 let evil: Server;
@@ -30,7 +30,7 @@ async function servePage(port: number): Promise<Server> {
   return server;
 }
 
-/** Everything that a page can send to another site without being asked first. Resolves when the browser has sent it. */
+/** Everything that a page can send to another site without a preflight. Resolves when the browser has sent it. */
 async function attack(page: Page, service: string): Promise<void> {
   await page.evaluate(async (url) => {
     const post = (group: string, credentials: RequestCredentials) =>
@@ -53,7 +53,7 @@ async function attack(page: Page, service: string): Promise<void> {
 }
 
 describe.skipIf(isMissing("chromium"))("a page of another site", () => {
-  it("changes nothing on unauthenticated loopback, and the page of the service does", async () => {
+  it("a page of another site changes nothing on unauthenticated loopback, and the service's own page does", async () => {
     const tenure = await Tenure.start();
     try {
       browser = await Browser.launch({ args: REBOUND });
@@ -73,12 +73,12 @@ describe.skipIf(isMissing("chromium"))("a page of another site", () => {
     }
   });
 
-  it("reads and changes nothing where its name leads to this machine (DNS rebinding)", async () => {
+  it("a page of another site reads and changes nothing when its name resolves to this machine (DNS rebinding)", async () => {
     const tenure = await Tenure.start();
     try {
       await tenure.elect("secret", "a");
       browser = await Browser.launch({ args: REBOUND });
-      // The page comes from the attacker's server. By the time of its requests its name leads to the service.
+      // The page comes from the attacker's server. By the time of its requests its name resolves to the service.
       await tenure.kill();
       const attacker = await servePage(Number(new URL(tenure.url).port));
       const { page } = await browser.open(tenure.url.replace("127.0.0.1", "evil.example"));
@@ -101,13 +101,13 @@ describe.skipIf(isMissing("chromium"))("a page of another site", () => {
 });
 
 describe.skipIf(isMissing("chromium") || isMissing("nss"))("a page of another site, over mTLS", () => {
-  it("changes nothing with the certificate of the person at the browser", async () => {
+  it("a page of another site changes nothing with the client certificate of the user", async () => {
     const certificates = new Certificates();
     certificates.issue("admin", "jane");
     const tenure = await Tenure.start(certificates.args);
     try {
       browser = await certificates.browser("jane", tenure.url, REBOUND);
-      // A connection that is open already is used even where credentials are left out.
+      // An open connection is used even if credentials are omitted.
       const own = await browser.open(tenure.url);
       await expect.poll(() => own.page.locator(".identity").innerText()).toBe("jane · admin");
       await own.page.goto(evilUrl);

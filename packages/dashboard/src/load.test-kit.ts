@@ -1,4 +1,4 @@
-/** Many groups, each led and renewed at a steady rate, by batches as a client library sends them. */
+/** Many groups, each led and renewed at a steady rate, in batches as a client library sends them. */
 import type { Tenure } from "./tenure.test-kit.js";
 
 const LEASE_MS = 60_000;
@@ -24,9 +24,9 @@ export class Load {
   #timer: ReturnType<typeof setInterval> | undefined;
   #next = 0;
   renewed = 0;
-  /** Neither yes nor no: the store was too slow, as on a machine with more work than cores. Asked again in the next round. */
+  /** Uncertain: the store was too slow, as on an overloaded machine. Repeated in the next round. */
   unanswered = 0;
-  /** What was answered to those that were refused, each once. */
+  /** The distinct answers to refused renewals. */
   readonly failures: Set<string> = new Set<string>();
 
   private constructor(tenure: Tenure, renewals: readonly Renewal[]) {

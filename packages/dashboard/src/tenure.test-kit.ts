@@ -1,4 +1,4 @@
-/** A real `tenure serve` on one port and one directory, through its restarts, and its API for a test's own part. */
+/** A real `tenure serve` on one port and one directory, across its restarts, and its API for a test's own part. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -24,7 +24,7 @@ export class Tenure {
   #child: ChildProcess | null = null;
   #port = 0;
   #scheme = "http";
-  /** What it wrote to its log. */
+  /** Its log. */
   log = "";
 
   private constructor(args: readonly string[]) {

@@ -1,4 +1,4 @@
-/** Credentials for a service of a test: an admin token and tokens of others, in a directory of their own. */
+/** Credentials for a service of a test: an admin token and other tokens, in their own directory. */
 import { generateKeyPairSync, type KeyObject, sign } from "node:crypto";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -5,7 +5,7 @@ import { expect, test } from "vitest";
 import { campaignMany } from "./campaign-many.js";
 import { asServiceError } from "./service-error.js";
 
-/** Over an elector to whose store the campaigns of one group come late. */
+/** Over an elector whose store receives the campaigns of one group late. */
 function world(lateGroup: string, lateMs: number) {
   const time = new VirtualClock();
   const clock = time.process();
@@ -41,7 +41,7 @@ function world(lateGroup: string, lateMs: number) {
   return { time, elector, ask };
 }
 
-test("a slow group does not hold back the rest for longer than a quarter of their ttl, and wins nothing later", async () => {
+test("a slow group in a batch of campaigns delays the others for at most a quarter of their ttl, and wins nothing later", async () => {
   const { time, elector, ask } = world("slow", 5000);
   let answer: unknown = null;
   void ask({ g: 3000, slow: 4000, h: 60_000 }).then((reply) => (answer = reply));
@@ -60,7 +60,7 @@ test("a slow group does not hold back the rest for longer than a quarter of thei
   await elector.close();
 });
 
-test("a ttl that can never be leaves the others time all the same", async () => {
+test("an invalid ttl in a batch of campaigns does not shorten the time of the others", async () => {
   const { time, elector, ask } = world("late", 240);
   const answered = ask({ g: 1, late: 60_000 });
   await time.advance(250);
@@ -68,7 +68,7 @@ test("a ttl that can never be leaves the others time all the same", async () => 
   await elector.close();
 });
 
-test("who hangs up wins nothing more by any of them", async () => {
+test("a disconnected caller wins nothing more by any campaign of its batch", async () => {
   const { time, elector, ask } = world("late", 100);
   const hangUp = new AbortController();
   const gone = new Error("hung up");

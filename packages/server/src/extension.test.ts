@@ -1,4 +1,4 @@
-/** Routes that a program adds: they know callers as the service does, or by themselves. */
+/** Routes that a program adds: they identify callers as the service does, or on their own. */
 import type { FastifyInstance } from "fastify";
 import { afterEach, expect, it } from "vitest";
 import { temporaryFile } from "./auth/auth.test-kit.js";
@@ -8,7 +8,7 @@ import { TenureServer } from "./tenure-server.js";
 
 afterEach(cleanUp);
 
-it("are served beside the service's own, with its authentication unless they ask for none", async () => {
+it("routes of an extension are served beside the service's own, with its authentication unless they opt out", async () => {
   const adminTokenFile = temporaryFile("token", `${"t".repeat(40)}\n`);
   const options = parseServerOptions({
     listen: "127.0.0.1:0",
@@ -35,7 +35,7 @@ it("are served beside the service's own, with its authentication unless they ask
   expect((await ask("/x/known", "t".repeat(40)))[0]).toBe(200);
   expect(await ask("/x/own")).toEqual([200, { kind: "none" }]);
   expect((await ask("/v1/groups/g/leader"))[0]).toBe(401);
-  // What it adds is no part of the service's own document.
+  // Added routes are not part of the service's own document.
   const [, document] = await ask("/openapi.json");
   expect(Object.keys((document as { paths: object }).paths)).not.toContain("/x/own");
 });

@@ -10,8 +10,8 @@ const refusal = (given: object) => {
   return null;
 };
 
-describe("options", () => {
-  test("have defaults, and are frozen", () => {
+describe("parseServerOptions", () => {
+  test("server options have defaults and are frozen", () => {
     const options = parseServerOptions({});
     expect(options).toMatchObject({
       listen: { host: "127.0.0.1", port: 7420 },
@@ -25,7 +25,7 @@ describe("options", () => {
     expect(Object.isFrozen(options)).toBe(true);
   });
 
-  test("limit callers by default, but not whoever is at the machine", () => {
+  test("callers are rate-limited by default, except on loopback without authentication", () => {
     expect(parseServerOptions({}).rateLimit).toBeNull();
     expect(parseServerOptions({ listen: "[::1]:1" }).rateLimit).toBeNull();
     expect(parseServerOptions({ adminTokenFile: "t" }).rateLimit).toBe(1000);
@@ -34,7 +34,7 @@ describe("options", () => {
     expect(parseServerOptions({ adminTokenFile: "t", rateLimit: "0" }).rateLimit).toBeNull();
   });
 
-  test("give one caller half of the watches and waiting campaigns by default", () => {
+  test("one caller gets half of the watches and waiting campaigns by default", () => {
     expect(parseServerOptions({ maxWatches: "7", maxWaitingPerCaller: "3" })).toMatchObject({
       maxWatches: 7,
       maxWatchesPerCaller: 4,
@@ -61,7 +61,7 @@ describe("options", () => {
       "max-watches-per-caller is 6, more than max-watches, which is 5",
     ],
     [{ maxWaitingPerCaller: "0" }, 'max-waiting-per-caller is "0" and must be a whole number of at least 1'],
-  ])("%j is refused", (given, message) => {
+  ])("the server options %j are refused", (given, message) => {
     expect(refusal(given)).toContain(message);
   });
 });

@@ -12,7 +12,7 @@ import { describe, expect, test } from "vitest";
 import { DeferredStore, type StoreState } from "./deferred-store.js";
 import type { StoreOpener } from "./store-opener.js";
 
-/** An engine that fails as it is told to, until it is up; then it is a store in memory. */
+/** An engine that fails as the test says until it is up; then it is a store in memory. */
 class LateEngine implements StoreOpener {
   readonly name = "late";
   readonly store = new MemoryStore();
@@ -42,7 +42,7 @@ async function setUp(engine = new LateEngine()): Promise<{
   return { engine, clock, store, states };
 }
 
-describe("a store whose engine came up late keeps the contract of a store", () => {
+describe("the contract of a store whose engine came up late", () => {
   storeConformance({
     test,
     open: async () => {
@@ -54,7 +54,7 @@ describe("a store whose engine came up late keeps the contract of a store", () =
   });
 });
 
-test("an engine that answers at once is used without anything in between", async () => {
+test("an engine that answers at once is used directly, without a wrapper", async () => {
   const engine = new LateEngine();
   engine.failure = null;
   const { store, states } = await setUp(engine);
@@ -62,13 +62,13 @@ test("an engine that answers at once is used without anything in between", async
   expect(states).toEqual([]);
 });
 
-test("what can never work is thrown at the first attempt", async () => {
+test("an invalid option is thrown at the first attempt", async () => {
   const engine = new LateEngine();
   engine.failure = new InvalidRequestError("user", "is refused");
   await expect(DeferredStore.open(engine)).rejects.toBe(engine.failure);
 });
 
-test("name and limits are known, and calls are refused with the reason, until the engine is up", async () => {
+test("a deferred store knows its name and limits, and refuses calls with the reason until the engine is up", async () => {
   const { engine, clock, store, states } = await setUp();
   expect([store.name, store.limits]).toEqual(["late", engine.limits]);
   const first = store.feed()[Symbol.asyncIterator]();
@@ -85,7 +85,7 @@ test("name and limits are known, and calls are refused with the reason, until th
   await store.close();
 });
 
-test("attempts come at doubling distances, up to two seconds", async () => {
+test("a deferred store retries at doubling intervals of up to two seconds", async () => {
   const { engine, clock, store } = await setUp();
   const atMs: number[] = [];
   for (let nowMs = 0; nowMs < 10_000; nowMs += 50) {
@@ -97,7 +97,7 @@ test("attempts come at doubling distances, up to two seconds", async () => {
   await store.close();
 });
 
-test("an engine that refuses the credentials later is asked seldom, and used once it accepts them", async () => {
+test("an engine that later refuses the credentials is retried rarely, and used once it accepts them", async () => {
   const { engine, clock, store, states } = await setUp();
   engine.failure = new InvalidRequestError("user", "is refused");
   await clock.advance(100);
@@ -139,7 +139,7 @@ test("openWithin resolves to the engine's store once it answers, and rejects wit
   expect(never.attempts).toBe(attempts);
 });
 
-test("openWithin with a limit of 0 makes one attempt, and throws at once what can never work, also after an unreachable engine", async () => {
+test("openWithin with a limit of 0 makes one attempt, and throws an invalid option at once, even after an unreachable engine", async () => {
   const clock = new VirtualClock();
   const engine = new LateEngine();
   await expect(DeferredStore.openWithin(engine, 0, { clock })).rejects.toBe(engine.failure);
@@ -151,7 +151,7 @@ test("openWithin with a limit of 0 makes one attempt, and throws at once what ca
   expect(await opening).toBe(engine.failure);
 });
 
-test("closing ends the attempts, and later calls say that the store is closed", async () => {
+test("closing a deferred store ends the attempts, and later calls get ClosedError", async () => {
   const { engine, clock, store, states } = await setUp();
   await store.close();
   await store.close();
@@ -164,7 +164,7 @@ test("closing ends the attempts, and later calls say that the store is closed", 
   await expect(store.feed()[Symbol.asyncIterator]().next()).rejects.toThrow(ClosedError);
 });
 
-test("closing during an attempt aborts it, and closes what it opened all the same", async () => {
+test("closing during an attempt aborts it, and closes a store that it still opened", async () => {
   const { engine, clock, store } = await setUp();
   let finish = (): void => {};
   engine.open = ({ signal }) => {

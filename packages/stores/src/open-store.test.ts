@@ -15,14 +15,14 @@ beforeAll(async () => {
 });
 afterAll(() => rm(root, { recursive: true, force: true }));
 
-test("memory: is a store of its own each time", async () => {
+test("memory: opens a separate store each time", async () => {
   const [first, second] = [await openStore("memory:"), await openStore("MEMORY:")];
   await first.compareAndSet([{ key: "r/a", expected: null, value: "1" }]);
   expect([first.name, await first.sync(), await second.sync()]).toEqual(["memory", 1, 0]);
   await Promise.all([first.close(), second.close()]);
 });
 
-test("embedded:DIR is the store in that directory, by whatever spelling", async () => {
+test("embedded:DIR opens the store in that directory, by whatever spelling", async () => {
   for (const [revision, url] of [`embedded:${root}/data`, `embedded://${root}/data`].entries()) {
     const store = await openStore(url);
     expect([store.name, await store.sync()]).toEqual(["embedded", revision]);
@@ -40,17 +40,17 @@ test.each([
   ":memory:",
   "memory:x",
   "embedded:",
-])("%j is refused, naming the field", async (url) => {
+])("the store URL %j is refused, and the error names the field", async (url) => {
   const error: unknown = await openStore(url).catch((reason: unknown) => reason);
   expect(error).toBeInstanceOf(InvalidRequestError);
   expect((error as InvalidRequestError).field).toBe("store");
 });
 
-test("an unknown scheme is told which ones are known", async () => {
+test("an unknown scheme is refused with the list of known ones", async () => {
   await expect(openStore("redis://localhost")).rejects.toThrow(/memory: or embedded:/);
 });
 
-test("an engine is loaded only when it is asked for", () => {
+test("an engine's library is loaded only when it is needed", () => {
   const module = new URL("../dist/index.js", import.meta.url).href;
   const script = `
     const { openStore } = await import(${JSON.stringify(module)});
@@ -61,7 +61,7 @@ test("an engine is loaded only when it is asked for", () => {
   );
 });
 
-/** Accepts connections and says nothing, as a machine that hangs. */
+/** Accepts connections and sends nothing, like a machine that hangs. */
 async function openSilentServer(): Promise<{ port: number; sockets: Set<Socket>; accepted: EventEmitter }> {
   const sockets = new Set<Socket>();
   const accepted = new EventEmitter();
@@ -85,7 +85,7 @@ afterAll(() => {
 
 describe("an engine that hangs when the store is opened", () => {
   test.each(["etcd", "nats", "postgres", "zookeeper"])(
-    "%s: the store waits, knows its name and limits, and closing it leaves no connection behind",
+    "%s: a store whose engine hangs waits, knows its name and limits, and leaves no connection when closed",
     async (scheme) => {
       const { port, sockets, accepted } = await openSilentServer();
       const url = `${scheme}://someone:secret@127.0.0.1:${port}/space`;

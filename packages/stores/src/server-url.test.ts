@@ -3,7 +3,7 @@ import { flagParameter, integerParameter, parseServerUrl } from "./server-url.js
 
 const SHAPE = { defaultPort: 2379, parameters: ["tls", "replicas"] };
 
-test("servers, credentials, path and parameters are told apart", () => {
+test("servers, credentials, path and parameters of a URL are parsed", () => {
   const url = parseServerUrl("etcd://us%40er:p:w%2F@a,b:1,[::1]:2/my%20prefix/x?tls=true&replicas=3", SHAPE);
   expect(url.servers).toEqual([
     { host: "a", port: 2379 },
@@ -15,7 +15,7 @@ test("servers, credentials, path and parameters are told apart", () => {
   expect(integerParameter(url, "replicas", { min: 1, max: 5 })).toBe(3);
 });
 
-test("a part that is left out is undefined or empty", () => {
+test("a missing part of a server URL is undefined or empty", () => {
   const url = parseServerUrl("etcd://a", SHAPE);
   expect([url.user, url.password, url.path]).toEqual([undefined, undefined, ""]);
   expect(flagParameter(url, "tls")).toBeUndefined();
@@ -33,17 +33,17 @@ test.each([
   ["etcd://a/%zz", /path that is not well percent-encoded/],
   ["etcd://a?speed=1", /parameter "speed"; must be one of tls, replicas/],
   ["etcd://a?tls=true&tls=true", /tls twice/],
-])("%s is refused with its reason", (url, reason) => {
+])("the server URL %s is refused with its reason", (url, reason) => {
   expect(() => parseServerUrl(url, SHAPE)).toThrow(reason);
 });
 
-test("no refusal repeats the password", () => {
+test("no refusal of a server URL repeats the password", () => {
   const refusal = (): unknown => parseServerUrl("etcd://user:secret%zz@a", SHAPE);
   expect(refusal).toThrow(/password that is not well percent-encoded/);
   expect(refusal).not.toThrow(/secret/);
 });
 
-test("parameters keep to their bounds", () => {
+test("parameters of a server URL are refused outside of their bounds", () => {
   const url = parseServerUrl("etcd://a?tls=yes&replicas=9", SHAPE);
   expect(() => flagParameter(url, "tls")).toThrow("tls=yes; must be true or false");
   const bounds = { min: 1, max: 5 };

@@ -5,7 +5,7 @@ import { SIMULATIONS } from "./simulations.js";
 
 const rule = "for this test";
 
-it("a mutant is a core of its own, and the original stays as it is", async () => {
+it("a mutant is a separate copy of core, and the original is unchanged", async () => {
   const patches = [{ file: "core/errors.ts", find: 'code = "CLOSED"', replace: 'code = "MUTATED"' }];
   const mutant = await loadCopy(CORE_COPIES, { name: "test", rule, patches });
   const original = await loadCore();
@@ -13,7 +13,7 @@ it("a mutant is a core of its own, and the original stays as it is", async () =>
   expect(new original.core.ClosedError("x").code).toBe("CLOSED");
 });
 
-it("the client of a mutant runs over the core of that mutant", async () => {
+it("the client of a mutant uses the core of that mutant", async () => {
   const { core, client } = await loadCopy(CORE_COPIES, { name: "test", rule, patches: [] });
   const original = await loadCore();
   const opened = client.HttpElector.open({ endpoints: [] });
@@ -21,7 +21,7 @@ it("the client of a mutant runs over the core of that mutant", async () => {
   await expect(opened).rejects.not.toBeInstanceOf(original.core.InvalidRequestError);
 });
 
-it("a mutant whose patch does not fit is refused", async () => {
+it("a mutant whose patch does not match is refused", async () => {
   const patches = [{ file: "core/errors.ts", find: "no such text", replace: "" }];
   await expect(loadCopy(CORE_COPIES, { name: "test", rule, patches })).rejects.toThrow(
     'mutant test: "no such text" occurs 0 times in core/errors.ts, it must occur once',
@@ -34,7 +34,7 @@ it("a mutant whose code is not TypeScript is refused", async () => {
 });
 
 describe.each(Object.values(SIMULATIONS))("the patches of $name", ({ mutants, harmless }) => {
-  it.each([...mutants, ...harmless])("the mutant $name fits the sources", async (mutant) => {
+  it.each([...mutants, ...harmless])("the patches of the mutant $name match the sources", async (mutant) => {
     expect((await patchedCode(mutant)).size).toBeGreaterThan(0);
   });
 });

@@ -81,7 +81,7 @@ it("a mutant without a recorded seed is hunted, and its seed is reported", async
   ]);
 });
 
-it("a mutant that no schedule up to the limit catches is not caught, whatever is recorded", async () => {
+it("a mutant that no schedule up to the limit catches is reported as not caught, whatever is recorded", async () => {
   const schedules = new FakeSchedules(LIMIT + 1);
   const [found, warnings] = await huntWith(schedules, 5);
   expect(found).toMatchObject({ caught: [], schedules: LIMIT });
@@ -92,7 +92,7 @@ it("a mutant that no schedule up to the limit catches is not caught, whatever is
 const folder = mkdtempSync(join(tmpdir(), "tenure-seeds-"));
 afterAll(() => rmSync(folder, { recursive: true }));
 
-it("a record keeps what was not looked for, and drops mutants that are no more", () => {
+it("a record keeps mutants that were not searched, and drops those that no longer exist", () => {
   const [a, b, c] = ["a", "b", "c"].map((name) => ({ ...mutant, name })) as [Mutant, Mutant, Mutant];
   recordSeeds(
     simulationOf([a, b]),

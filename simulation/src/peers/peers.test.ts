@@ -14,7 +14,7 @@ afterAll(() => pool[Symbol.asyncDispose]());
 
 const scripted = new Set(SCRIPTS.map((script) => script.mutant));
 
-describe("the rules of the peers as they stand", () => {
+describe("the rules of the peers in simulation", () => {
   it.concurrent.each([
     ["usual", 200],
     ["churn", 200],
@@ -27,7 +27,7 @@ describe("the rules of the peers as they stand", () => {
     ["absurd", 100],
     ["decisions", 100],
   ])(
-    "hold in a world of the kind %s, in each of %i schedules",
+    "the rules of the peers hold in the world %s, in each of %i schedules",
     { timeout: 10 * MINUTES },
     async (profile, count) => {
       const reports = await survey(pool, PEER_SIMULATION, { profile, from: 1, count });
@@ -42,12 +42,12 @@ describe("the rules of the peers as they stand", () => {
   );
 });
 
-describe("each rule of the peers is needed", () => {
+describe("mutants of the rules of the peers", () => {
   const byChance = PEER_SIMULATION.mutants.filter(({ name }) => !scripted.has(name));
   const seeds = readSeeds(PEER_SIMULATION);
 
   it.concurrent.each(byChance)(
-    "$name is caught by chance: $rule",
+    "the mutant $name is caught by random schedules: $rule",
     { timeout: 10 * MINUTES },
     async (mutant) => {
       const found = await huntRecorded(pool, PEER_SIMULATION, mutant, seeds[mutant.name], console.warn);
@@ -55,7 +55,7 @@ describe("each rule of the peers is needed", () => {
     },
   );
 
-  it.each(SCRIPTS)("$mutant: $story", async ({ mutant, run }) => {
+  it.each(SCRIPTS)("the mutant $mutant is caught by a script: $story", async ({ mutant, run }) => {
     expect((await run(await loadPeers())).violations).toEqual([]);
     const named = mutantNamed(PEER_SIMULATION, mutant);
     const { violations } = await run(await loadPeers(named));
@@ -64,7 +64,7 @@ describe("each rule of the peers is needed", () => {
 });
 
 it.each(PEER_SIMULATION.harmless)(
-  "without $name nothing is broken: what it hides holds by itself",
+  "the harmless mutant $name breaks no safety rule",
   { timeout: 10 * MINUTES },
   async (mutant) => {
     const batch = { mutant: mutant.name, profile: profileOf(mutant), from: 1, count: 100 };
@@ -73,7 +73,7 @@ it.each(PEER_SIMULATION.harmless)(
   },
 );
 
-it("a seed gives the same schedule of peers again, to the last line of its trace", async () => {
+it("a seed reproduces its schedule of peers, to the last line of its trace", async () => {
   const modules = await loadPeers();
   const digest = async (seed: number) =>
     (await PEER_SIMULATION.run(modules, { seed, profile: "churn", traced: true })).digest;

@@ -31,15 +31,15 @@ async function groupsOf(kind: "server" | "store"): Promise<readonly unknown[]> {
 }
 
 describe.concurrent.each(["server", "store"] as const)("bench over a %s", (kind) => {
-  it("measures renewals and failover, keeps to its rate, and leaves no group behind", async () => {
+  it("bench measures renewals and failover, keeps to its rate, and leaves no group behind", async () => {
     const report = jsonOf<Report>(await command(["bench", ...SMALL, "--json", ...where[kind]]));
     expect(report.renewal_failures).toBe(0);
-    // Never more than it was asked for: one is due at the start, and the last may come a moment late.
+    // Never more than the rate: one is due at the start, and the last may come a moment late.
     expect(report.renewal_ms.count).toBeLessThanOrEqual(0.61 * 200 + 2);
     expect(report.renewal_ms.count).toBeGreaterThan(0);
     expect(report.handover_ms.count).toBe(2);
     expect(report.failover_ms.count).toBe(2);
-    // Nobody may lead before the lease of the dead is over.
+    // No node may lead before the lease of the dead one is over.
     expect(report.failover_ms.p50).toBeGreaterThanOrEqual(500);
     expect(await groupsOf(kind)).toEqual([]);
   });
@@ -59,7 +59,7 @@ it.each([
   expect(await groupsOf("server")).toEqual([]);
 });
 
-it("bench removes its groups also when nobody reads its report", async () => {
+it("bench removes its groups even if its report is not read", async () => {
   const bench = spawn(process.execPath, [BIN, "bench", ...SMALL, ...where.server], {
     stdio: ["ignore", "pipe", "pipe"],
   });
@@ -71,7 +71,7 @@ it("bench removes its groups also when nobody reads its report", async () => {
   expect(await groupsOf("server")).toEqual([]);
 });
 
-it("shows its progress to somebody who watches, apart from its report", async () => {
+it("bench shows its progress on a terminal, separately from its report", async () => {
   const { stdout, stderr, code } = await command(["bench", ...SMALL, ...where.server], { isTerminal: true });
   expect(code).toBe(0);
   expect(stderr).toMatch(/\[█*░*\] +\d+ % {2}renewals/);
@@ -85,7 +85,7 @@ it("shows its progress to somebody who watches, apart from its report", async ()
   ]);
 });
 
-it("does not touch groups that somebody leads below its prefix", async () => {
+it("bench does not touch led groups below its prefix", async () => {
   await command(["campaign", "mine/0", "--node-id", "a", "--ttl", "60s", ...where.server]);
   const refused = await command(["bench", ...SMALL, "--prefix", "mine", ...where.server]);
   expect(refused).toMatchObject({ code: 1, stdout: "" });

@@ -30,12 +30,12 @@ beforeAll(async () => {
 });
 afterAll(() => scratch.close());
 
-describe.each(["server", "store"] as const)("over a %s", (kind) => {
+describe.each(["server", "store"] as const)("commands over a %s", (kind) => {
   const tenure = (...args: readonly string[]): Promise<Finished> => command([...args, ...where[kind]]);
   const win = async (group: string, node: string, ...more: readonly string[]): Promise<Won> =>
     jsonOf<Won>(await tenure("campaign", group, "--node-id", node, "--ttl", "60s", "--json", ...more));
 
-  it("campaign prints the mandate, and ends with 3 where another leads", async () => {
+  it("campaign prints the mandate, and exits with 3 if another node leads", async () => {
     const won = await tenure("campaign", "c", "--node-id", "a", "--ttl", "50s");
     expect(won).toMatchObject({ code: 0, stderr: "" });
     expect(won.stdout).toMatch(
@@ -50,13 +50,13 @@ describe.each(["server", "store"] as const)("over a %s", (kind) => {
     expect(JSON.parse(asJson.stdout)).toMatchObject({ is_leader: false, leader: { node_id: "a", term: 1 } });
   });
 
-  it("a mandate never reaches past the ttl, less the margin for clocks", async () => {
+  it("a mandate is never longer than the ttl less the margin for clock drift", async () => {
     const { lead_for_ms } = await win("margin", "a");
     expect(lead_for_ms).toBeLessThanOrEqual(59_400);
     expect(lead_for_ms).toBeGreaterThan(50_000);
   });
 
-  it("the same node in another start is another candidate; the same instance keeps its term", async () => {
+  it("another start of the same node is another candidate, and the same instance keeps its term", async () => {
     await win("fresh", "a");
     expect((await tenure("campaign", "fresh", "--node-id", "a")).code).toBe(3);
     const first = await win("instance", "a", "--instance", "one");
@@ -66,7 +66,7 @@ describe.each(["server", "store"] as const)("over a %s", (kind) => {
     expect((await win("instance", "a", "--instance", "one")).leader.term).toBe(first.leader.term);
   });
 
-  it("leader tells who leads, and ends with 3 where nobody does", async () => {
+  it("leader prints the leader, and exits with 3 if there is none", async () => {
     expect(await tenure("leader", "l")).toMatchObject({
       code: 3,
       stdout: "l has no leader; it never had one\n",
@@ -78,7 +78,7 @@ describe.each(["server", "store"] as const)("over a %s", (kind) => {
     expect((await tenure("leader", "l", "--local", "--json")).stdout).toContain('"age_ms":');
   });
 
-  it("renew keeps a term and resign gives it back; each ends with 3 for a term that is not held", async () => {
+  it("renew keeps a term and resign ends it, and both exit with 3 for a term that is not held", async () => {
     const { instance_start_uuid: instance } = await win("r", "a");
     const claim = ["r", "--node-id", "a", "--term", "1"];
     const renewed = await tenure("renew", ...claim, "--ttl", "20s", "--instance", instance);
@@ -137,7 +137,7 @@ describe.each(["server", "store"] as const)("over a %s", (kind) => {
     expect((await tenure("groups")).stdout).not.toContain("team/two");
   });
 
-  it("step-down makes the leader go, by force at once, and keeps it out for a while", async () => {
+  it("step-down makes the leader step down, at once with --force, and bans it for a while", async () => {
     await win("s", "a");
     expect((await tenure("step-down", "s", "--force", "--ban", "1m", "--by", "operator")).code).toBe(0);
     const banned = await tenure("campaign", "s", "--node-id", "a");
@@ -148,7 +148,7 @@ describe.each(["server", "store"] as const)("over a %s", (kind) => {
     expect((await win("s", "b")).leader.term).toBe(2);
   });
 
-  it("pause lets nobody win until resume", async () => {
+  it("after pause no node wins until resume", async () => {
     await tenure("groups", "create", "p");
     expect((await tenure("pause", "p", "--for", "1m")).stdout).toBe("p is paused; no new leader for 1 min\n");
     expect((await tenure("campaign", "p", "--node-id", "a")).stdout).toContain("the group is paused");
@@ -157,7 +157,7 @@ describe.each(["server", "store"] as const)("over a %s", (kind) => {
     expect((await win("p", "a")).is_leader).toBe(true);
   });
 
-  it("a transfer to somebody who does not wait changes nothing and ends with 1", async () => {
+  it("a transfer to a node that does not wait changes nothing and exits with 1", async () => {
     await win("t", "a");
     const failed = await tenure("transfer", "t", "b", "--timeout", "200ms");
     expect(failed).toMatchObject({ code: 1, stdout: "" });
@@ -165,7 +165,7 @@ describe.each(["server", "store"] as const)("over a %s", (kind) => {
     expect((await tenure("leader", "t")).stdout).toContain("a leads t in term 1");
   });
 
-  it("history, why and watch tell the same story", async () => {
+  it("history, why and watch agree on the events", async () => {
     await win("h", "a");
     await tenure("resign", "h", "--node-id", "a", "--term", "1");
     await win("h", "b");
@@ -192,7 +192,7 @@ describe.each(["server", "store"] as const)("over a %s", (kind) => {
     expect(all.map(({ number }) => number)).toEqual([1, 2, 3]);
   });
 
-  it("top prints a plain table where there is no terminal", async () => {
+  it("top prints a plain table without a terminal", async () => {
     await win("top", "a");
     const { stdout, code } = await tenure("top");
     expect(code).toBe(0);
@@ -205,7 +205,7 @@ describe.each(["server", "store"] as const)("over a %s", (kind) => {
     expect(groups.find(({ group_id }) => group_id === "top")?.changes_per_hour).toBe(1);
   });
 
-  it("what the elector refuses is one sentence in the words of the command line, and exit code 2", async () => {
+  it("a refusal of the elector is one sentence in terms of the command line, with exit code 2", async () => {
     const cases: [string[], string][] = [
       [["leader", "not an id"], "GROUP must be 1 to 200"],
       [["campaign", "g", "--node-id", "no id"], "--node-id must be"],
@@ -229,16 +229,16 @@ describe.each(["server", "store"] as const)("over a %s", (kind) => {
   });
 });
 
-describe("over a server, with others beside it", () => {
+describe("commands over a server, with other clients", () => {
   const tenure = (...args: readonly string[]): Promise<Finished> => command([...args, ...where.server]);
 
-  it("an act leaves its reason in the audit log", async () => {
+  it("an operator's command leaves its reason in the audit log", async () => {
     await tenure("campaign", "audited", "--node-id", "a", "--ttl", "60s");
     await tenure("pause", "audited", "--reason", "migration");
     await tenure("resume", "audited", "--reason", "migrated");
     await tenure("transfer", "audited", "b", "--timeout", "1ms", "--reason", "rolling over");
     await tenure("step-down", "audited", "--force", "--reason", "disk is failing");
-    // Whole lines only, which come through a pipe: later than the answer, it may be.
+    // Whole lines only, which come through a pipe and may arrive later than the answer.
     const audited = (): readonly string[] =>
       server.stderr
         .split("\n")
@@ -257,14 +257,14 @@ describe("over a server, with others beside it", () => {
     );
   });
 
-  it("a waiting campaign is named as a member, and a transfer hands over to it", async () => {
+  it("a waiting campaign is listed as a member, and a transfer hands over to it", async () => {
     await tenure("campaign", "w", "--node-id", "a", "--ttl", "60s");
     const waiting = tenure("campaign", "w", "--node-id", "b", "--wait", "30s", "--json");
     const lines = async (): Promise<string> => (await tenure("members", "w")).stdout;
     while (!/^b +candidate +yes/m.test(await lines()));
     expect(await lines()).toMatch(/^a +leader +yes/m);
     const handedOver = tenure("transfer", "w", "b", "--timeout", "10s");
-    // The leader hears of it with its next renewal.
+    // The leader learns of it with its next renewal.
     const renew = (): Promise<Finished> =>
       tenure("renew", "w", "--node-id", "a", "--term", "1", "--ttl", "60s");
     while (!(await renew()).stdout.includes("b waits to take over"));
@@ -273,7 +273,7 @@ describe("over a server, with others beside it", () => {
     expect(jsonOf<Won>(await waiting)).toMatchObject({ is_leader: true, leader: { node_id: "b", term: 2 } });
   });
 
-  it("a transfer without a node says when nobody is ready, and names the node that it chose", async () => {
+  it("a transfer without a node says if no node is ready, and names the node that it chose", async () => {
     await tenure("campaign", "chosen", "--node-id", "a", "--ttl", "60s");
     expect(await tenure("transfer", "chosen")).toMatchObject({
       code: 1,
@@ -289,7 +289,7 @@ describe("over a server, with others beside it", () => {
     expect(jsonOf<Won>(await waiting)).toMatchObject({ is_leader: true });
   });
 
-  it("a campaign that is interrupted leaves nobody leading", async () => {
+  it("an interrupted campaign leaves the group without a leader", async () => {
     await tenure("campaign", "i", "--node-id", "a", "--ttl", "60s");
     const user = new AbortController();
     const waiting = command(["campaign", "i", "--node-id", "b", "--wait", "30s", ...where.server], {
@@ -302,7 +302,7 @@ describe("over a server, with others beside it", () => {
     expect((await tenure("leader", "i")).stdout).toBe("i has no leader; its last term was 1\n");
   });
 
-  it("a watch of all groups goes on until the user has had enough", async () => {
+  it("a watch of all groups runs until the user interrupts it", async () => {
     const user = new AbortController();
     let seen: () => void = () => {};
     const saw = new Promise<void>((resolve) => (seen = resolve));

@@ -10,7 +10,7 @@ import { expect, it } from "vitest";
 import { Shell } from "../frame/shell.js";
 import { watchEvents } from "./watch-command.js";
 
-/** A store's watch may end for want of the store at any event; this one does after each. */
+/** A store's watch may end at any event because the store is gone; this one does after each event. */
 function breakingElector(elector: StoreElector): StoreElector {
   return new Proxy(elector, {
     get: (target, name) => {
@@ -29,7 +29,7 @@ async function* breaking(events: AsyncIterable<WatchEvent>): AsyncGenerator<Watc
   }
 }
 
-it("a watch that breaks off is taken up again after the last event, which is not shown twice", async () => {
+it("a watch that breaks off resumes after the last event, which is not shown twice", async () => {
   const store = new MemoryStore();
   await using elector = StoreElector.open({ store });
   for (const nodeId of ["a", "b", "c"]) {
@@ -43,7 +43,7 @@ it("a watch that breaks off is taken up again after the last event, which is not
     err: { write: (text) => (stderr += text) },
     env: {},
     signal: new AbortController().signal,
-    // It rests before it asks again; here no longer than it must.
+    // It waits before it retries; here no longer than necessary.
     clock: { ...systemClock, after: (_, callback) => systemClock.after(0, callback) },
   });
   expect(await watchEvents(shell, breakingElector(elector), "g", { cursor: 0, count: 6 })).toBe(0);

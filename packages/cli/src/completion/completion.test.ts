@@ -1,4 +1,4 @@
-/** The completions, sourced by the very shells they are for. */
+/** The completions, sourced by the shells they are for. */
 import { execFile } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -23,7 +23,7 @@ beforeAll(async () => {
 });
 afterAll(() => scratch.close());
 
-/** What is typed, and words of which some must be offered and some must not. */
+/** The typed line, words that must be offered, and words that must not. */
 const CASES: readonly (readonly [string, readonly string[], readonly string[]])[] = [
   ["tenure ca", ["campaign"], ["leader"]],
   ["tenure groups ", ["list", "create", "delete"], ["campaign"]],
@@ -33,7 +33,7 @@ const CASES: readonly (readonly [string, readonly string[], readonly string[]])[
   ["tenure completion ", ["bash", "zsh", "fish"], ["campaign"]],
 ];
 
-describe("bash", () => {
+describe("bash completion", () => {
   const complete = async (line: string): Promise<string[]> => {
     const words = line.split(" ");
     const script = `source ${join(directory, "bash")}; cd ${directory}; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _tenure; printf '%s\\n' "\${COMPREPLY[@]}"; complete -p tenure`;
@@ -43,24 +43,24 @@ describe("bash", () => {
     return stdout.trimEnd().split("\n").slice(0, -1);
   };
 
-  it.each(CASES)("%s", async (line, offered, others) => {
+  it.each(CASES)("bash completes: %s", async (line, offered, others) => {
     const words = await complete(line);
     expect(words).toEqual(expect.arrayContaining([...offered]));
     for (const other of others) expect(words).not.toContain(other);
   });
 
-  it("what an option takes leads nowhere, though it be the name of a command", async () => {
+  it("bash does not take the value of an option for a command", async () => {
     expect(await complete("tenure groups --prefix show cr")).toEqual(["create"]);
   });
 
-  it("files after an option that takes one, nothing after one that nobody can guess", async () => {
+  it("bash offers files after an option that takes one, and nothing after an option with free values", async () => {
     expect(await complete("tenure leader --ca ca.")).toEqual(["ca.pem"]);
     expect(await complete("tenure leader --server ")).toEqual([""]);
   });
 });
 
-describe.skipIf(isMissing("fish"))("fish", () => {
-  it.each(CASES)("%s", async (line, offered, others) => {
+describe.skipIf(isMissing("fish"))("fish completion", () => {
+  it.each(CASES)("fish completes: %s", async (line, offered, others) => {
     const script = `source ${join(directory, "fish")}; complete -C ${JSON.stringify(line)}`;
     const env = { ...process.env, HOME: directory };
     const { stdout } = await run("fish", ["--no-config", "-c", script], { env });
@@ -73,8 +73,8 @@ describe.skipIf(isMissing("fish"))("fish", () => {
   });
 });
 
-describe.skipIf(isMissing("zsh") || isMissing("tmux"))("zsh", () => {
-  it("offers the same, each with what it means", async () => {
+describe.skipIf(isMissing("zsh") || isMissing("tmux"))("zsh completion", () => {
+  it("zsh offers the same words as bash and fish, each with its description", async () => {
     await using screen = await TmuxScreen.start(`cd ${directory} && PS1='zsh> ' zsh -f`, 160, 50);
     await screen.until(/^zsh> *$/m);
     await screen.type(
@@ -85,7 +85,7 @@ describe.skipIf(isMissing("zsh") || isMissing("tmux"))("zsh", () => {
       await screen.type(line);
       await screen.key("C-x");
       const lines = await screen.until(new RegExp(`^${offered[0]}\\b`, "m"));
-      // Its own line may hold such a word already.
+      // The typed line may already hold such a word.
       const listed = lines.filter((each) => !each.startsWith("zsh>")).join("\n");
       for (const word of offered) expect(listed).toMatch(new RegExp(`(^|\\s)${word}\\b`, "m"));
       for (const other of others) expect(listed).not.toMatch(new RegExp(`(^|\\s)${other}\\b`, "m"));

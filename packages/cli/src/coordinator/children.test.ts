@@ -1,4 +1,4 @@
-/** Children that run outside this thread: asked to end, ended by force, and seen to crash. */
+/** Children that run outside this thread: asked to end, killed, and seen to crash. */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -28,22 +28,22 @@ function module(name: string, text: string): URL {
   return pathToFileURL(file);
 }
 
-describe("a thread", () => {
-  it("knows its term, and ends when asked to", async () => {
+describe("a worker thread as a child", () => {
+  it("a worker thread knows its term, and ends when asked to", async () => {
     const heed = `parentPort.on("message", (m) => { if (m === "${STOP_MESSAGE}") process.exit(workerData.term - 7); });`;
     const child = await begin(workerChild("heeding", module("heeding", heed)));
     child.stop?.();
     await expect(child.ended).resolves.toBe(undefined);
   });
 
-  it("is terminated where it does not", async () => {
+  it("a worker thread that does not end is terminated", async () => {
     const child = await begin(workerChild("deaf", module("deaf", "for (;;);")));
     child.stop?.();
     child.kill?.();
     await expect(child.ended).resolves.toBe(undefined);
   });
 
-  it("that throws has crashed, with its reason", async () => {
+  it("a worker thread that throws has crashed, with its reason", async () => {
     const child = await begin(
       workerChild("broken", module("broken", 'setImmediate(() => { throw new Error("no port"); });')),
     );
@@ -51,23 +51,23 @@ describe("a thread", () => {
   });
 });
 
-describe("a process", () => {
+describe("a process as a child", () => {
   const sh = (text: string) => processChild("child", "/bin/sh", { args: ["-c", text], stdio: "ignore" });
 
-  it("ends when asked to", async () => {
+  it("a process ends when asked to", async () => {
     const child = await begin(sh("exec sleep 1000"));
     child.stop?.();
     await expect(child.ended).resolves.toBe(undefined);
   });
 
-  it("is killed where it does not", async () => {
+  it("a process that does not end is killed", async () => {
     const child = await begin(sh("trap '' TERM; while :; do sleep 1000; done"));
     child.stop?.();
     child.kill?.();
     await expect(child.ended).resolves.toBe(undefined);
   });
 
-  it("that ends with an exit code has crashed; with none it has not", async () => {
+  it("a process that exits with a code other than 0 has crashed, and with 0 it has not", async () => {
     await expect((await begin(sh("exit 3"))).ended).rejects.toThrow("child ended with exit code 3");
     await expect((await begin(sh("exit $((TENURE_TERM - 7))"))).ended).resolves.toBe(undefined);
   });

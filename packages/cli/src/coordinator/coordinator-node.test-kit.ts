@@ -15,13 +15,13 @@ import { type Elector, type Store, StoreElector, sleep, systemClock } from "@ten
 import { openStore } from "@tenure/stores";
 
 export interface NodeOptions {
-  /** A service or a store. */
+  /** The URL of a service or a store. */
   readonly url: string;
   readonly nodeId: string;
   readonly groupId?: string;
   readonly ttlMs?: number;
   readonly takeoverDelayMs?: number;
-  /** What its child is; a function in this very thread by default. */
+  /** The kind of its child; a function in this thread by default. */
   readonly child?: "function" | "process";
 }
 
@@ -45,7 +45,7 @@ function childOf(kind: NodeOptions["child"]): ChildSpec {
   return processChild("work", process.execPath, { args: [fileURLToPath(import.meta.url), "child"] });
 }
 
-/** The child, where it is a process. */
+/** The child, if it is a process. */
 async function beChild(): Promise<void> {
   const stopping = new AbortController();
   process.on("SIGTERM", () => stopping.abort());
@@ -74,7 +74,7 @@ async function main(): Promise<void> {
     });
   });
   await candidate.start();
-  // When it stands by: it knows who leads.
+  // When it stands by, it knows the leader.
   while (candidate.state === "running" && (candidate.status()?.leaderId ?? null) === null) {
     await sleep(systemClock, TICK_MS);
   }

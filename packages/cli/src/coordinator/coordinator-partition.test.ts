@@ -1,4 +1,4 @@
-/** A coordinator that is cut off from the others, on a network of real machines' making, over etcd. */
+/** A coordinator that is cut off from the others, on a network of namespaces, over etcd. */
 import { type EtcdEngine, isMissing, startEtcd, TestNetwork } from "@tenure/engines";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { CoordinatorProcess, overlaps } from "./coordinator-process.test-kit.js";
@@ -27,7 +27,7 @@ describe.skipIf(isMissing("etcd") || isMissing("ip"))(
       network?.close();
     });
 
-    it("exactly one coordinates all the time; the one cut off has stopped its children before another starts them", async () => {
+    it("exactly one node coordinates during a partition, and the one cut off stops its children before another starts them", async () => {
       const first = await Promise.any(nodes.map((node) => node.startedAfter(0).then(() => node)));
       const { term } = first.spans[0] ?? { term: 0 };
       const others = nodes.filter((node) => node !== first);
@@ -42,7 +42,7 @@ describe.skipIf(isMissing("etcd") || isMissing("ip"))(
       console.log(`stopped ${Math.round(startedMs - stoppedMs)} ms before the other started`);
       expect(stoppedMs).toBeLessThan(startedMs);
       network.heal();
-      // It follows again: it is the one left when the others go.
+      // It follows again: it is the one left when the others stop.
       const third = others.find((node) => node !== second) as CoordinatorProcess;
       await third.end("SIGTERM");
       const { term: secondTerm } = second.spans[0] ?? { term: 0 };

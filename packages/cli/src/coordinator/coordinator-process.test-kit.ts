@@ -1,4 +1,4 @@
-/** Nodes as processes, and what their children said of themselves. */
+/** Nodes as processes, and what their children printed. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";
@@ -8,20 +8,20 @@ import type { NodeOptions } from "./coordinator-node.test-kit.js";
 
 const SCRIPT = fileURLToPath(new URL("../../dist/coordinator/coordinator-node.test-kit.js", import.meta.url));
 
-/** From the start of a child to its last sign, on the clock that all processes share. */
+/** From the start of a child to its last sign of life, on the clock that all processes share. */
 export interface Span {
   readonly nodeId: string;
   readonly term: number;
   readonly fromMs: number;
   untilMs: number;
-  /** It ended by itself, and was not killed. */
+  /** It ended by itself and was not killed. */
   stopped: boolean;
 }
 
 export class CoordinatorProcess {
   readonly nodeId: string;
   readonly spans: Span[] = [];
-  /** What it told of its leaderships: `leads 3`, `lapsed`. */
+  /** What it printed about its leaderships: `leads 3`, `lapsed`. */
   readonly told: string[] = [];
   readonly #child: ChildProcess;
   readonly #exited: Promise<unknown>;
@@ -45,12 +45,12 @@ export class CoordinatorProcess {
     return this.#child.exitCode === null && this.#child.signalCode === null;
   }
 
-  /** Its child is running, as far as was heard. */
+  /** Whether its child runs, as far as its output shows. */
   get leads(): boolean {
     return this.isRunning && this.spans.at(-1)?.stopped === false;
   }
 
-  /** Resolves when something was heard for which `is` is true; rejects if the process ends before. */
+  /** Resolves when a message arrived for which `is` is true; rejects if the process ends before. */
   async heard(is: (process: this) => boolean): Promise<void> {
     while (!is(this)) {
       if (!this.isRunning) throw new Error(`${this.nodeId} has ended: ${this.#stderr}`);
@@ -65,7 +65,7 @@ export class CoordinatorProcess {
     return this.heard(() => this.#isReady);
   }
 
-  /** Resolves with the moment at which its child started in a later term than `term`. */
+  /** Resolves with the time at which its child started in a later term than `term`. */
   async startedAfter(term: number): Promise<Span> {
     await this.heard(() => (this.spans.at(-1)?.term ?? 0) > term);
     return this.spans.at(-1) as Span;
@@ -115,7 +115,7 @@ export class CoordinatorProcess {
   }
 }
 
-/** What several told, in the order in which it happened. */
+/** The messages of several processes, in the order in which they happened. */
 export function toldBy(nodes: readonly CoordinatorProcess[]): string {
   return nodes
     .flatMap(({ told }) => told)
@@ -123,7 +123,7 @@ export function toldBy(nodes: readonly CoordinatorProcess[]): string {
     .join("; ");
 }
 
-/** Any two that ran at the same time. */
+/** Any two children that ran at the same time. */
 export function overlaps(spans: readonly Span[]): readonly (readonly [Span, Span])[] {
   const sorted = spans.toSorted((a, b) => a.fromMs - b.fromMs);
   return sorted.flatMap((span, index) =>

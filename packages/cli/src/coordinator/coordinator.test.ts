@@ -1,4 +1,4 @@
-/** The coordinator with real processes over a real service. `npm run chaos` looks at how soon another coordinates. */
+/** The coordinator with real processes over a real service. `npm run chaos` measures how soon another coordinates. */
 import { Random } from "@tenure/core/testing";
 import { sleep, systemClock } from "@tenure/core";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
@@ -19,16 +19,16 @@ const DRIFT_RATIO = 0.01;
 const ELECTIONS = rounds(20, 100);
 const DEFAULT_TTL_MS = 5000;
 const DEFAULT_TAKEOVER_DELAY_MS = 1000;
-/** Of a crash: the default settings, or shorter ones where nobody looks at the time. */
+/** For a crash: the default settings, or shorter ones if the time is not measured. */
 const CRASH_SETTINGS = isChaos ? {} : { ttlMs: 1000, takeoverDelayMs: 200 };
-/** The first hiccup ends within the lease, the others around its end and before the others stand. */
+/** The first pause ends within the lease, the others around its end and before the others stand. */
 const HICCUPS = isChaos
   ? { takeoverDelayMs: 1000, lastMs: [500, 900, 1000, 1400] }
   : { takeoverDelayMs: 3000, lastMs: [300, 2000] };
 /** Longer than a leader takes to notice that its lease was over while it hung. */
 const SETTLED_MS = 300;
 
-describe("the coordinator", () => {
+describe("coordinator processes", () => {
   const scratch = new Scratch();
   const nodes: CoordinatorProcess[] = [];
   let url: string;
@@ -54,7 +54,7 @@ describe("the coordinator", () => {
     await scratch.close();
   });
 
-  /** Each test has a group of its own, lest it wait for leases that those before it left behind. */
+  /** Each test has its own group, so that it does not wait for leases of earlier tests. */
   function spawn(nodeId: string, options: Partial<NodeOptions> = {}): CoordinatorProcess {
     const node = new CoordinatorProcess({ url, nodeId, groupId: `group-${group}`, ...options });
     nodes.push(node);
@@ -67,13 +67,13 @@ describe("the coordinator", () => {
     return node;
   }
 
-  /** How the term before the present one ended. */
+  /** How the previous term ended. */
   async function lastReason(): Promise<string | undefined> {
     const { body } = await api.get(`/v1/groups/group-${group}/history`);
     return body.events?.at(-1)?.reason;
   }
 
-  it("a crashed one is replaced when its lease and the takeover delay are over", async () => {
+  it("a crashed coordinator is replaced when its lease and the takeover delay are over", async () => {
     const a = await start("a", CRASH_SETTINGS);
     const first = await a.startedAfter(0);
     const b = await start("b", CRASH_SETTINGS);
@@ -91,7 +91,7 @@ describe("the coordinator", () => {
     expect(overlaps([...a.spans, ...b.spans])).toEqual([]);
   });
 
-  it("one that is restarted hands over at once, and comes back as standby", async () => {
+  it("a restarted coordinator hands over at once, and returns as standby", async () => {
     group += 1;
     const a = await start("a");
     const first = await a.startedAfter(0);
@@ -110,7 +110,7 @@ describe("the coordinator", () => {
     expect(overlaps([...a.spans, ...b.spans])).toEqual([]);
   });
 
-  it("a hiccup shorter than the takeover delay changes nothing, a longer one hands over once", async () => {
+  it("a pause shorter than the takeover delay changes nothing, and a longer one hands over once", async () => {
     group += 1;
     const times = { ttlMs: 1000, takeoverDelayMs: HICCUPS.takeoverDelayMs };
     const a = await start("a", times);
@@ -130,7 +130,7 @@ describe("the coordinator", () => {
     const second = await b.startedAfter(term);
     a.resume();
     await a.heard(() => a.spans.at(-1)?.stopped === true);
-    // Time enough to hand over again.
+    // Enough time to hand over again.
     const againMs = second.fromMs + times.ttlMs * (1 + DRIFT_RATIO) + times.takeoverDelayMs + SETTLED_MS;
     await b.heard(() => second.untilMs > againMs);
     console.log(`hiccups: ${toldBy([a, b])}`);

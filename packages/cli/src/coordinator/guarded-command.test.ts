@@ -1,4 +1,4 @@
-/** A command and its guardian, one process group: whoever of them is killed, frozen or slow, nothing of it is left. */
+/** A command and its guardian form one process group: whichever is killed, frozen or slow, no process is left. */
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { GuardedCommand } from "@tenure/coordinator";
@@ -15,12 +15,12 @@ const DEAF = "trap '' TERM; while :; do sleep 1000; done";
 
 interface Guarded {
   readonly command: GuardedCommand;
-  /** Of the shell and what it has started, once they have said so. */
+  /** The pids of the shell and its children, once they have printed them. */
   readonly pids: () => readonly number[];
   readonly guardian: number;
 }
 
-/** The text may call `said` with a process id, to be looked for later. */
+/** The script may call `said` with a process id, which is looked up later. */
 function guarded(text: string, leftMs: () => number = () => 60_000): Guarded {
   const file = join(scratch.directory(), "pids");
   const before = new Set(childrenOfThis());
@@ -47,7 +47,7 @@ function childrenOfThis(): readonly number[] {
   return readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8").trim().split(" ").map(Number);
 }
 
-/** Without a turn of this process's event loop: it hears nothing meanwhile. */
+/** Blocks this process's event loop, so that it receives nothing meanwhile. */
 function waitDeaf(isSo: () => boolean): void {
   const cell = new Int32Array(new SharedArrayBuffer(4));
   for (let looks = 0; !isSo(); looks++) {
@@ -62,7 +62,7 @@ function expectGone({ pids, guardian }: Guarded, count: number): void {
 }
 
 describe("a guarded command", () => {
-  it("can be killed before its guardian was heard to say that it runs, and when that stands still", async () => {
+  it("a guarded command can be killed before its guardian has reported it, even if the guardian is stopped", async () => {
     const run = guarded(`said $$; ${DEAF}`);
     waitDeaf(() => run.pids().length === 1);
     process.kill(run.guardian, "SIGSTOP");
@@ -71,7 +71,7 @@ describe("a guarded command", () => {
     expectGone(run, 1);
   });
 
-  it("is killed in time by its owner where its guardian stands still", async () => {
+  it("a guarded command is killed in time by its owner if its guardian is stopped", async () => {
     let leftMs = 60_000;
     const run = guarded(`said $$; ${DEAF}`, () => leftMs);
     waitDeaf(() => run.pids().length === 1);
@@ -83,7 +83,7 @@ describe("a guarded command", () => {
     expectGone(run, 1);
   });
 
-  it("is killed in time by its guardian where its owner is held up", async () => {
+  it("a guarded command is killed in time by its guardian if its owner is held up", async () => {
     const untilMs = performance.now() + 2500;
     const run = guarded(`said $$; ${DEAF}`, () => untilMs - performance.now());
     waitDeaf(() => run.pids().length === 1);
@@ -93,13 +93,13 @@ describe("a guarded command", () => {
     expectGone(run, 1);
   });
 
-  it("is not started when the lease is about to end", async () => {
+  it("a guarded command is not started when the lease is about to end", async () => {
     const run = guarded("said $$", () => 50);
     expect(await run.command.ended).toEqual({ ...KILLED, byLease: true });
     expectGone(run, 0);
   });
 
-  it("dies with its guardian", async () => {
+  it("a guarded command dies with its guardian", async () => {
     const run = guarded(`said $$; ${DEAF}`);
     waitDeaf(() => run.pids().length === 1);
     process.kill(run.guardian, "SIGKILL");
@@ -107,20 +107,20 @@ describe("a guarded command", () => {
     expectGone(run, 1);
   });
 
-  it("may kill its whole group, its guardian too", async () => {
+  it("a guarded command may kill its whole process group, including its guardian", async () => {
     const run = guarded("said $$; kill -9 0");
     expect(await run.command.ended).toEqual(KILLED);
     expectGone(run, 1);
   });
 
-  it("takes with it what it leaves behind, and its exit code is told", async () => {
+  it("a guarded command's background processes die with it, and its exit code is returned", async () => {
     const run = guarded(`said $$; (${DEAF}) & said $!; exit 7`);
     expect(await run.command.ended).toEqual({ code: 7, signal: null, byLease: false });
     expectGone(run, 2);
   });
 
   it.each(["SIGTERM", "SIGHUP", "SIGINT", "SIGUSR1", "SIGUSR2", "SIGALRM", "SIGPIPE", "SIGTSTP"] as const)(
-    "heeds %s, which harms its guardian not, nor when it sends that to its own group",
+    "a guarded command receives %s, which does not end its guardian, even if sent to the process group",
     async (signal) => {
       const name = signal.slice(3);
       const run = guarded(`trap 'exit 5' ${name}; said $$; while :; do sleep 0.01; done`);
@@ -132,7 +132,7 @@ describe("a guarded command", () => {
     },
   );
 
-  it("is asked to end by a signal that was sent before it ran", async () => {
+  it("a guarded command ends by a signal that was sent before it ran", async () => {
     const run = guarded("said $$; exec sleep 1000");
     expect(await run.command.end("SIGTERM", 60_000)).toEqual({
       code: null,
@@ -141,7 +141,7 @@ describe("a guarded command", () => {
     });
   });
 
-  it("is signalled no more once it is gone: the number may be another's", async () => {
+  it("a guarded command that has ended is not signalled again, because its pid may be reused", async () => {
     const run = guarded("said $$; exit 0");
     await run.command.ended;
     const signalled = vi.spyOn(process, "kill");
@@ -152,7 +152,7 @@ describe("a guarded command", () => {
     expectGone(run, 1);
   });
 
-  it("that cannot be run says why", async () => {
+  it("a guarded command that cannot be run rejects with the reason", async () => {
     const command = new GuardedCommand({
       command: { file: "/no/such/file", args: [], env: process.env, cwd: null },
       lease: { leftMs: () => 60_000 },

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { PACKAGES, ROOT } from "./tarballs.test-kit.js";
 
 export interface Snippet {
-  /** The page and the line that it begins on, such as `docs/CLIENT.md:12`. */
+  /** The page and line where the block begins, such as `docs/CLIENT.md:12`. */
   readonly place: string;
   readonly language: "js" | "ts";
   readonly code: string;

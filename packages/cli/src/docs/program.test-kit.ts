@@ -38,7 +38,7 @@ export class Program {
     return this.#output.split("\n").filter((line) => line !== "");
   }
 
-  /** The first match in what it prints; rejects when it has ended without. */
+  /** The first match in its output; rejects when it has ended without one. */
   async prints(pattern: RegExp): Promise<RegExpExecArray> {
     for (;;) {
       const found = pattern.exec(this.#output);
@@ -54,7 +54,7 @@ export class Program {
     }
   }
 
-  /** When it has ended well: what it has printed. */
+  /** Its output, once it has exited with 0. */
   async ended(): Promise<readonly string[]> {
     await this.#closed;
     if (this.#child.exitCode !== 0) {
@@ -64,7 +64,7 @@ export class Program {
     return this.lines;
   }
 
-  /** As an init system stops it. */
+  /** Stops it as an init system does. */
   stop(): Promise<readonly string[]> {
     this.#child.kill("SIGTERM");
     return this.ended();

@@ -1,4 +1,4 @@
-/** Every program in the documentation compiles and runs, from the packages as they are published, against a real service. */
+/** Every program in the documentation compiles and runs, from the packages as published, against a real service. */
 import { generateKeyPairSync } from "node:crypto";
 import { writeFileSync } from "node:fs";
 import { createServer } from "node:http";
@@ -23,7 +23,7 @@ const run = (
   args: readonly string[] = [],
 ) => project.start(name, { TENURE_SERVER, PORT: "0", ...environment }, args);
 
-/** What each program is run with and must do. */
+/** The arguments of each program, and what it must do. */
 const CASES: Readonly<Record<string, () => Promise<void>>> = {
   readme: async () => {
     expect(PROGRAMS.get("readme")?.code.trim().split("\n").length).toBeLessThan(15);
@@ -79,7 +79,7 @@ const CASES: Readonly<Record<string, () => Promise<void>>> = {
       addresses.push((await node.prints(/listens on (\S+)/))[1] ?? "");
       nodes.push(node);
     }
-    // The second one may not have heard yet where the first one is.
+    // The second node may not know the first node's address yet.
     const ask = async (address: string): Promise<string> => {
       const response = await fetch(`http://${address}`);
       return response.status === 503 ? ask(address) : response.text();
@@ -222,18 +222,18 @@ const SCHEDULER = `
 
 const NEED_POSTGRES = new Set(["ledger", "fenced-sql", "own-pool"]);
 
-describe("the documentation", () => {
-  test("marks every block of code as a program that is run, or says why it is not", () => {
+describe("programs in the documentation", () => {
+  test("the documentation marks every code block as a program that is run, or says why it is not", () => {
     const unmarked = SNIPPETS.filter(({ mark }) => mark === null);
     expect(unmarked.map(({ place }) => place)).toEqual([]);
   });
 
-  test("names each program once, and each one has a test", () => {
+  test("the documentation names each program once, and each one has a test", () => {
     const names = SNIPPETS.flatMap(({ mark }) => (mark?.kind === "program" ? [mark.text] : []));
     expect(names.toSorted()).toEqual(Object.keys(CASES).toSorted());
   });
 
-  test("is read with the marks and places of its blocks", () => {
+  test("the documentation is parsed with the marks and positions of its code blocks", () => {
     const page = "Text\n\n<!-- program: a -->\n\n```js\na();\n```\n\n```ts\nb();\n```\n\n```sh\nls\n```\n";
     expect(snippetsIn("page.md", page)).toEqual([
       { place: "page.md:3", language: "js", code: "a();\n", mark: { kind: "program", text: "a" } },
@@ -267,23 +267,23 @@ describe("the programs of the documentation, in a project with the packages from
     await scratch.close();
   });
 
-  test("compile under strict TypeScript with moduleResolution bundler, as they do with nodenext", async () => {
+  test("the programs compile under strict TypeScript with moduleResolution bundler and nodenext", async () => {
     expect(await project.compile("bundler")).toBe("");
   });
 
   for (const [name, check] of Object.entries(CASES)) {
-    test.skipIf(NEED_POSTGRES.has(name) && isMissing("postgres"))(`${name} runs`, check);
+    test.skipIf(NEED_POSTGRES.has(name) && isMissing("postgres"))(`the program ${name} runs`, check);
   }
 });
 
-/** A resource behind a guard, and where it is. */
+/** A resource behind a guard, and its URL. */
 async function guarded(): Promise<[guard: Program, url: string]> {
   const guard = run("http-guard", { TERMS_DIRECTORY: scratch.directory() });
   const [, port = ""] = await guard.prints(/serves the leader .*port: (\d+)/s);
   return [guard, `http://127.0.0.1:${port}`];
 }
 
-/** Leads one term by HTTP alone, and resigns. Resolves with the headers that prove the term. */
+/** Leads one term over plain HTTP, and resigns. Resolves with the headers that prove the term. */
 async function lead(nodeId: string): Promise<Record<string, string>> {
   const post = async (verb: string, body: object) => {
     const url = `${TENURE_SERVER}/v1/groups/billing/${verb}`;
@@ -296,7 +296,7 @@ async function lead(nodeId: string): Promise<Record<string, string>> {
   return { "tenure-group": "billing", "tenure-term": String(leader.term), "tenure-mandate": token };
 }
 
-/** Asks until that node leads. */
+/** Polls until that node leads. */
 async function ledBy(nodeId: string): Promise<void> {
   const response = await fetch(`${TENURE_SERVER}/v1/groups/billing/leader`);
   const { leader } = (await response.json()) as { leader: { node_id: string } | null };

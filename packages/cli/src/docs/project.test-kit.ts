@@ -11,7 +11,7 @@ import { Program } from "./program.test-kit.js";
 import { manifestOf, ROOT, unpackInto } from "./tarballs.test-kit.js";
 
 const TENURE = ["api", "core", "client", "coordinator", "fence", "stores"];
-/** What the programs import besides, and the types that they need. */
+/** Further imports of the programs, and the types that they need. */
 const LIBRARIES = ["prom-client", "pg", "@types/node", "@types/pg"];
 
 type Settings = Readonly<Record<string, unknown>>;
@@ -56,7 +56,7 @@ export class Project {
     writeFileSync(path, text);
   }
 
-  /** Resolves with what the compiler complains about; empty if nothing. */
+  /** Resolves with the compiler's errors; empty if there are none. */
   compile(resolution: keyof typeof SETTINGS): Promise<string> {
     const settings = { compilerOptions: SETTINGS[resolution], include: ["*.ts"] };
     this.write(`tsconfig.${resolution}.json`, JSON.stringify(settings));
@@ -69,7 +69,7 @@ export class Project {
     });
   }
 
-  /** Runs a program of the documentation, once it is compiled. */
+  /** Runs a compiled program of the documentation. */
   start(name: string, environment: Readonly<Record<string, string>>, args: readonly string[] = []): Program {
     const program = new Program(join(this.directory, "out"), name, environment, args);
     this.#running.push(program);

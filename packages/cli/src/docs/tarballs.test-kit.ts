@@ -1,4 +1,4 @@
-/** The packages of the workspace as they are published: packed by npm, unpacked, never linked. */
+/** The packages of the workspace as published: packed by npm and unpacked, never linked. */
 import { execFile } from "node:child_process";
 import { mkdirSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -17,7 +17,7 @@ export interface Manifest {
   readonly scripts?: object;
 }
 
-/** Packs these and unpacks each to `node_modules/@tenure/NAME` of a project, as npm installs them. */
+/** Packs these packages and unpacks each to `node_modules/@tenure/NAME` of a project, as npm installs them. */
 export async function unpackInto(project: string, names: readonly string[]): Promise<void> {
   const workspaces = names.flatMap((name) => ["--workspace", `packages/${name}`]);
   const args = ["pack", "--json", "--pack-destination", project, ...workspaces];

@@ -1,4 +1,4 @@
-/** What is published holds what its reader needs, and nothing else. */
+/** The published packages contain what a user needs, and nothing else. */
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -14,13 +14,13 @@ beforeAll(() => unpackInto(project, PACKAGES), 180_000);
 afterAll(() => rmSync(project, { recursive: true, force: true }));
 
 describe.each(PACKAGES)("the tarball of packages/%s", (name) => {
-  test("has the licence of the repository and a README", () => {
+  test("the tarball has the licence of the repository and a README", () => {
     const licence = readFileSync(join(placeOf(name), "LICENSE"), "utf8");
     expect(licence).toBe(readFileSync(join(ROOT, "LICENSE"), "utf8"));
     expect(filesOf(name)).toContain("README.md");
   });
 
-  test("has a README whose links work outside of the repository", () => {
+  test("the tarball has a README whose links work outside of the repository", () => {
     const readme = readFileSync(join(placeOf(name), "README.md"), "utf8");
     const targets = [...readme.matchAll(/\]\(([^)\s]+)\)/g)].map(([, target = ""]) => target);
     const broken = targets.filter(
@@ -30,12 +30,12 @@ describe.each(PACKAGES)("the tarball of packages/%s", (name) => {
     expect(broken).toEqual([]);
   });
 
-  test("has no tests, build information or scripts", () => {
+  test("the tarball has no tests, build information or scripts", () => {
     expect(filesOf(name).filter((file) => /\.test[.-]|\.tsbuildinfo$|\.test-kit/.test(file))).toEqual([]);
     expect(manifestOf(project, name).scripts).toBeUndefined();
   });
 
-  test("has the source of each file that has a source map", () => {
+  test("the tarball has the source of each file with a source map", () => {
     const maps = filesOf(name).filter((file) => file.endsWith(".js.map"));
     const without = maps.filter((file) => {
       const path = join(placeOf(name), file);

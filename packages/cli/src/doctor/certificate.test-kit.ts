@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 
-/** A certificate for this machine, signed by itself, valid from and until those days as seen from now. By `openssl`. */
+/** A self-signed certificate for this machine, valid from and until these days relative to now. Made by `openssl`. */
 export function certificate(
   directory: string,
   fromDays: number,
@@ -56,7 +56,7 @@ export function certificate(
   return { cert, key };
 }
 
-/** As openssl wants it: 20260102030405Z. */
+/** The date format of openssl: 20260102030405Z. */
 function dayText(days: number): string {
   const iso = new Date(Date.now() + days * 86_400_000).toISOString();
   return `${iso.slice(0, 19).replaceAll(/[-:T]/g, "")}Z`;

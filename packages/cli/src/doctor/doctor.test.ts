@@ -1,4 +1,4 @@
-/** `tenure doctor` against real servers and stores, some of which are ill. */
+/** `tenure doctor` against real servers and stores, some of which have problems. */
 import { fileURLToPath } from "node:url";
 import { faketimeLibrary, freePorts, isMissing } from "@tenure/engines";
 import { afterAll, describe, expect, it } from "vitest";
@@ -13,7 +13,7 @@ const TENURE = `${process.execPath} ${fileURLToPath(new URL("../../bin/tenure.js
 const scratch = new Scratch();
 afterAll(() => scratch.close());
 
-/** Each test has its own, so that none disturbs another. */
+/** Each test has its own server, so that none disturbs another. */
 async function serve(): Promise<string[]> {
   const { url } = await scratch.serve([...QUIET, "--store", `embedded:${scratch.directory()}/data`]);
   return ["--server", url];
@@ -23,9 +23,9 @@ async function examined(...args: readonly string[]): Promise<Examined> {
   return examinedBy(await command(["doctor", "--json", ...args]));
 }
 
-// All at once: they mostly wait.
+// All at once, because they mostly wait.
 describe.concurrent("tenure doctor", () => {
-  it("finds nothing wrong with a healthy server, and leaves no group behind", async () => {
+  it("doctor finds no problem with a healthy server, and leaves no group behind", async () => {
     const server = await serve();
     const report = await examined(...server);
     expect(report.wrong).toEqual([]);
@@ -41,15 +41,15 @@ describe.concurrent("tenure doctor", () => {
     expect(groups).toEqual([]);
   });
 
-  it("looks at a store directly, and says that memory is none", async () => {
+  it("doctor examines a store directly, and reports that a memory store is not durable", async () => {
     const report = await examined("--store", `embedded:${scratch.directory()}/direct`);
-    // There is no directory yet when it looks: it is made by the first use.
+    // There is no directory yet: the first use creates it.
     expect(report.wrong).toHaveLength(1);
     const memory = await examined("--store", "memory:");
     expect(memory.wrong).toEqual(["memory store: loses every term when its process exits"]);
   });
 
-  it("ends with 1 and says what to do where nobody answers", async () => {
+  it("doctor exits with 1 and says what to do if no server answers", async () => {
     const [port] = await freePorts(1);
     const { code, stdout, stderr } = await command(["doctor", "--server", `http://127.0.0.1:${port}`]);
     expect({ code, stderr }).toEqual({ code: 1, stderr: "" });
@@ -57,7 +57,7 @@ describe.concurrent("tenure doctor", () => {
     expect(stdout).toMatch(/^ {7}-> check that tenure serve runs there/m);
   });
 
-  it("finds a certificate that is about to expire, the server's and our own", async () => {
+  it("doctor finds a certificate that is about to expire, the server's and the client's own", async () => {
     const { cert, key } = certificate(scratch.directory(), -360, 5);
     const { url } = await scratch.serve([
       ...QUIET,
@@ -77,7 +77,7 @@ describe.concurrent("tenure doctor", () => {
   });
 
   it.skipIf(isMissing("faketime"))(
-    "a server with wrong clocks is found out: a wall clock an hour ahead, and a clock that loses a tenth",
+    "doctor detects wrong server clocks: a wall clock an hour ahead, and a clock that is a tenth slow",
     async () => {
       const { url } = await scratch.serve([...QUIET, "--store", "memory:"], {
         LD_PRELOAD: faketimeLibrary() ?? "",
@@ -86,7 +86,7 @@ describe.concurrent("tenure doctor", () => {
       const [skew = "", rate = "", ...others] = (await examined("--server", url)).wrong;
       expect(others).toEqual([]);
       expect(skew).toMatch(/its wall clock is (?:59 min 5\d s|1 h) ahead of this machine's/);
-      // The bounds surely hold: a tenth is lost, wherever between them that is found.
+      // The bounds always hold: a tenth is lost, somewhere between them.
       const [, least, most] =
         /runs (-[\d.]+) % to (-[\d.]+) % relative to this machine's clock; the safe limit is \+2\.02 %/.exec(
           rate,
@@ -97,13 +97,13 @@ describe.concurrent("tenure doctor", () => {
   );
 
   it.skipIf(isMissing("tmux"))(
-    "in tmux it tells each finding with what to do: a group that flaps, one that nobody stands for",
+    "doctor in tmux shows each finding with advice: a flapping group, and one without candidates",
     async () => {
       const server = await serve();
       const tenure = (...args: readonly string[]) => command([...args, ...server]);
       await tenure("groups", "create", "orphan");
       for (let term = 0; term < 8; term++) {
-        // Never renewed: each waits for the lease of the one before to run out.
+        // Never renewed: each candidate waits for the previous lease to expire.
         await tenure("campaign", "flapping", "--node-id", `n-${term % 2}`, "--ttl", "500ms", "--wait", "10s");
       }
       await using screen = await TmuxScreen.start(

@@ -4,14 +4,14 @@ import type { Finding } from "./finding.js";
 
 export interface Examined {
   readonly code: number;
-  /** What is wrong, but for how fast this machine was at that moment. */
+  /** The problems, except for those about the speed of this machine. */
   readonly wrong: readonly string[];
-  /** How slow it was found, if it was. */
+  /** How slow it was found to be, if it was. */
   readonly slow: readonly string[];
   readonly all: string;
 }
 
-/** These judge the machine that the tests run on, and what else runs there; `judgements.test.ts` has their judgement. */
+/** These depend on the machine and its load; `judgements.test.ts` tests their judgement. */
 const SPEED = /^(?:store round trip: a durable write takes|disk of etcd)/;
 
 export function examinedBy(finished: Finished): Examined {

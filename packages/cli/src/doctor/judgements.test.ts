@@ -1,4 +1,4 @@
-/** What doctor makes of what it has seen. */
+/** How doctor judges what it has seen. */
 import { DEFAULT_POLICY, type EndReason, type Group, type LeadershipEvent, type Member } from "@tenure/core";
 import { describe, expect, it } from "vitest";
 import { ClockOffset } from "../frame/clock-offset.js";
@@ -36,13 +36,13 @@ it.each([
 });
 
 it.each([
-  ["a year, of two", -365, 365, "ok"],
-  ["ten days, of a year", -355, 10, "wrong"],
-  ["ten hours, of a day", -0.58, 0.42, "ok"],
-  ["two hours, of a day", -0.92, 0.08, "wrong"],
-  ["nothing: it has expired", -365, -1, "wrong"],
-  ["not yet", 1, 365, "wrong"],
-])("a certificate that is valid for another %s", (_case, fromDays, untilDays, level) => {
+  ["a year left of two", -365, 365, "ok"],
+  ["ten days left of a year", -355, 10, "wrong"],
+  ["ten hours left of a day", -0.58, 0.42, "ok"],
+  ["two hours left of a day", -0.92, 0.08, "wrong"],
+  ["expired", -365, -1, "wrong"],
+  ["not yet valid", 1, 365, "wrong"],
+])("the validity of a certificate is judged: %s", (_case, fromDays, untilDays, level) => {
   const validity = { fromMs: NOW + fromDays * DAY_MS, untilMs: NOW + untilDays * DAY_MS };
   expect(checkValidity("certificate", validity, NOW).level).toBe(level);
 });
@@ -51,11 +51,11 @@ it.each([
   ["ok", [10, 20, 30]],
   ["note", [60, 80, 500]],
   ["wrong", [90, 130, 140]],
-])("a write must fit into the shortest lease several times: %s", (level, tookMs) => {
+])("writes that must fit into the shortest lease several times are judged %s", (level, tookMs) => {
   expect(judgeWrites(tookMs, 500).level).toBe(level);
 });
 
-describe("a group", () => {
+describe("the judgement of a group", () => {
   const events = (count: number, reason: EndReason, agoMs: number): LeadershipEvent[] =>
     Array.from({ length: count }, (_, index) => ({
       number: index + 1,
@@ -89,31 +89,31 @@ describe("a group", () => {
   it.each<[string, GroupSight, string[]]>([
     ["is led", sight({}), []],
     ["has lost seven leases within the hour", sight({}, { events: events(7, "expired", 1000) }), ["wrong"]],
-    ["had lost them before", sight({}, { events: events(7, "expired", 2 * HOUR_MS) }), []],
-    ["has lost six", sight({}, { events: events(6, "expired", 1000) }), []],
+    ["lost seven leases more than an hour ago", sight({}, { events: events(7, "expired", 2 * HOUR_MS) }), []],
+    ["has lost six leases within the hour", sight({}, { events: events(6, "expired", 1000) }), []],
     [
-      "was handed over again and again by preemption",
+      "was repeatedly handed over by preemption",
       sight(preempting, { events: events(7, "transferred", 1000) }),
       ["wrong"],
     ],
     ["was handed over by operators", sight({}, { events: events(7, "transferred", 1000) }), []],
-    ["resigns all the time", sight({}, { events: events(30, "resigned", 1000) }), ["note"]],
-    ["was created and nobody stands for it", sight({ leader: null, explicit: true }), ["wrong"]],
+    ["is resigned all the time", sight({}, { events: events(30, "resigned", 1000) }), ["note"]],
+    ["was created and has no candidate", sight({ leader: null, explicit: true }), ["wrong"]],
     ["waits for its first candidate", sight({ leader: null, explicit: true }, { members: [candidate] }), []],
-    ["was given up by its only leader", sight({ leader: null }, { events: events(1, "resigned", 1000) }), []],
+    ["was resigned by its only leader", sight({ leader: null }, { events: events(1, "resigned", 1000) }), []],
     [
-      "lost its leader, and nobody took over",
+      "lost its leader without a successor",
       sight({ leader: null }, { events: events(1, "expired", 60_000) }),
       ["wrong"],
     ],
-    ["lost it long ago", sight({ leader: null }, { events: events(1, "expired", 2 * DAY_MS) }), []],
+    ["lost its leader long ago", sight({ leader: null }, { events: events(1, "expired", 2 * DAY_MS) }), []],
     ["is paused for good", sight({ pausedForMs: "until-resumed" }), ["note"]],
     ["is paused for a while, and vacant", sight({ leader: null, explicit: true, pausedForMs: 1000 }), []],
-  ])("%s", (_case, seen, expected) => {
+  ])("a group that %s gets the expected findings", (_case, seen, expected) => {
     expect(levels(judgeGroup(seen, NOW))).toEqual(expected);
   });
 
-  it("that is led has a successor if somebody else stands for it", () => {
+  it("a led group has a successor if another node is a candidate", () => {
     const leader: Member = { nodeId: "a", role: "leader", ready: true, lastHeartbeatMs: NOW };
     expect(hasNoSuccessor(sight({}, { members: [leader] }))).toBe(true);
     expect(hasNoSuccessor(sight({}, { members: [leader, candidate] }))).toBe(false);
@@ -121,7 +121,7 @@ describe("a group", () => {
   });
 });
 
-it("groups that only their leader stands for are named in one note", () => {
+it("groups without a candidate besides their leader are named in one note", () => {
   expect(judgeAlone([])).toEqual([]);
   expect(judgeAlone(["b", "a"])).toMatchObject([
     { level: "note", says: "no candidate could take over a, b if the leader fails" },
@@ -129,8 +129,8 @@ it("groups that only their leader stands for are named in one note", () => {
   expect(judgeAlone(["a", "b", "c", "d", "e", "f", "g"])[0]?.says).toContain("a, b, c, d, e and 2 more");
 });
 
-describe("an engine", () => {
-  it("PostgreSQL without fsync, or with a standby that may lag, is wrong", () => {
+describe("the judgement of an engine", () => {
+  it("PostgreSQL without fsync, or with a standby that may lag, is a problem", () => {
     const good = {
       version: "15.4 (Debian)",
       fsync: "on",
@@ -150,7 +150,7 @@ describe("an engine", () => {
     expect(levels(judgeSettings("pg", { ...good, synchronous_commit: "off" }))).toEqual(["ok", "note", "ok"]);
   });
 
-  it("ZooKeeper that is too old, or does not serve, is wrong", () => {
+  it("ZooKeeper that is too old, or does not serve, is a problem", () => {
     const answer = (version: string) => `Zookeeper version: ${version}-abc, built on x\nMode: leader\n`;
     expect(judgeServer("zk", answer("3.8.0"))).toMatchObject({ isServing: true, finding: { level: "ok" } });
     expect(judgeServer("zk", answer("3.4.13"))).toMatchObject({
@@ -161,7 +161,7 @@ describe("an engine", () => {
     expect(judgeServer("zk", idle)).toMatchObject({ isServing: false, finding: { level: "wrong" } });
   });
 
-  it("a directory on the network, in memory or on a full disk is wrong", () => {
+  it("a directory on the network, in memory or on a full disk is a problem", () => {
     const room = 2 ** 34;
     expect(levels(judgeFileSystem("d", { type: 0xef53, freeBytes: room }))).toEqual(["ok"]);
     expect(levels(judgeFileSystem("d", { type: 0x6969, freeBytes: room }))).toEqual(["wrong", "ok"]);
@@ -169,7 +169,7 @@ describe("an engine", () => {
     expect(levels(judgeFileSystem("d", { type: 0xef53, freeBytes: 1000 }))).toEqual(["wrong"]);
   });
 
-  it("etcd is as slow as the slowest of a hundred of its flushes", () => {
+  it("etcd is judged by the slowest of a hundred of its flushes", () => {
     const metrics = (fast: number) =>
       ["0.001", "0.512", "+Inf"]
         .map(
@@ -188,7 +188,7 @@ it.each([
   ["v2.10.0-beta", "2.9.21", false],
   ["3.5", "3.5.0", false],
   ["15.4 (Debian 15.4-1)", "12", false],
-])("%s is before %s: %s", (version, other, expected) => {
+])("version %s is before %s: %s", (version, other, expected) => {
   expect(isBefore(version, other)).toBe(expected);
 });
 

@@ -17,7 +17,7 @@ function bounds(rate: number, delays: readonly (readonly [number, number])[], ev
 const delay = (mostMs: number) =>
   fc.tuple(fc.integer({ min: 0, max: mostMs }), fc.integer({ min: 0, max: mostMs }));
 
-it("the true rate lies within the bounds, however late the answers come", () => {
+it("the true clock rate lies within the bounds, however late the answers come", () => {
   fc.assert(
     fc.property(
       fc.double({ min: 0.5, max: 2, noNaN: true }),
@@ -31,7 +31,7 @@ it("the true rate lies within the bounds, however late the answers come", () => 
   );
 });
 
-describe("a server's clock", () => {
+describe("the rate of a server's clock", () => {
   const quick = Array.from({ length: 60 }, () => [2, 2] as const);
 
   it.each([
@@ -40,11 +40,11 @@ describe("a server's clock", () => {
     [0.99, "ok"],
     [1.05, "wrong"],
     [0.95, "wrong"],
-  ])("at a rate of %d beside ours is %s", (rate, level) => {
+  ])("a server's clock at a rate of %d relative to ours is %s", (rate, level) => {
     expect(judgeRate("clock", bounds(rate, quick)).level).toBe(level);
   });
 
-  it("of which nothing close is known is not blamed", () => {
+  it("a server's clock whose rate is known only roughly is a note, not a problem", () => {
     const slow = Array.from({ length: 3 }, () => [500, 500] as const);
     expect(judgeRate("clock", bounds(1.05, slow))).toMatchObject({ level: "note" });
   });

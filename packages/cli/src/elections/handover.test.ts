@@ -1,4 +1,4 @@
-/** Another process leads: after a graceful stop, and after a crash. `npm run chaos` looks at how soon. */
+/** Another process leads after a graceful stop and after a crash. `npm run chaos` measures how soon. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { Api, mustSucceed, termWon } from "../api.test-kit.js";
 import { isChaos, rounds } from "../chaos.test-kit.js";
@@ -10,7 +10,7 @@ import { Participants } from "./participants.test-kit.js";
 
 const HANDOVERS = rounds(15, 120);
 const HANDOVER_MS = 50;
-/** A handover is a few requests; a follower that asked again by itself would take hundreds of times as long as one. */
+/** A handover takes a few requests; a follower that polled would take hundreds of times as long. */
 const HANDOVER_RENEWALS = 40;
 
 const CRASHED_PROCESSES = rounds(2, 5);
@@ -19,7 +19,7 @@ const CRASH_TTL_MS = isChaos ? 1000 : 2000;
 const DRIFT_RATIO = 0.01;
 const CRASH_SLACK_MS = 150;
 
-describe("another process leads", () => {
+describe("handover between processes", () => {
   const participants = new Participants();
   let server: ServerProcess;
   let api: Api;
@@ -34,7 +34,7 @@ describe("another process leads", () => {
     await participants.close();
   });
 
-  /** A plain renewal: tells whether a bound was missed by the elections or by a busy machine. */
+  /** A plain renewal shows whether a bound was missed by the elections or by a busy machine. */
   async function controlMs(): Promise<number> {
     const sentAtMs = performance.now();
     mustSucceed(await api.renew("control", "control", controlTerm, 60_000));
@@ -44,7 +44,7 @@ describe("another process leads", () => {
   const launch = (nodeId: string, ttlMs: number): Promise<Participant> =>
     participants.launch({ nodeId, ttlMs, endpoints: [server.url] });
 
-  it("at once after a graceful stop", async () => {
+  it("another process leads at once after a graceful stop", async () => {
     const group = "handed-over";
     let [leader, follower] = await Promise.all([launch("a", 5000), launch("b", 5000)]);
     await leader.start(group);
@@ -68,7 +68,7 @@ describe("another process leads", () => {
     if (isChaos) expect(percentile(tookMs, 0.99), told).toBeLessThan(HANDOVER_MS);
   });
 
-  it("after a crash when the lease is over, and not before its end", async () => {
+  it("another process leads after a crash when the lease is over, and not before", async () => {
     const groupsOf = (process: number) =>
       Array.from({ length: GROUPS_EACH }, (_, index) => `crashed-${process}-${index}`);
     const heir = await launch("heir", CRASH_TTL_MS);
@@ -89,12 +89,12 @@ describe("another process leads", () => {
     await Promise.all(groups.map((group) => heir.start(group)));
     const tookMs: number[] = [];
     const controlsMs: number[] = [];
-    // What the disk itself stood still in a round is no part of what was taken in it.
+    // Time in which the disk itself stalled is not counted.
     const netMs: number[] = [];
     let stalledMs = 0;
     for (const [index, leader] of leaders.entries()) {
       controlsMs.push(await controlMs());
-      // Else it was lost before, and nothing would be measured.
+      // Otherwise the term was lost before, and nothing would be measured.
       expect(leader.untaken("demoted"), "it leads until it is killed").toEqual([]);
       const [round, stalled] = await besideDisk(async () => {
         const killedMs = await leader.kill();
@@ -110,7 +110,7 @@ describe("another process leads", () => {
     console.log(told);
     if (isChaos)
       expect(percentile(netMs, 0.99), told).toBeLessThan(CRASH_TTL_MS * (1 + DRIFT_RATIO) + CRASH_SLACK_MS);
-    // The last renewal may be a heartbeat old.
+    // The last renewal may be one heartbeat old.
     expect(Math.min(...tookMs), told).toBeGreaterThan(CRASH_TTL_MS / 2);
     expect(heir.untaken("demoted")).toEqual([]);
   });

@@ -1,4 +1,4 @@
-/** The thread that renews, in this very process: what it is opened from, and what becomes of a leader when it dies. */
+/** The renewing thread in this process: how it is opened, and what happens to a leader when it dies. */
 import { Election, HttpElector, workerRenewer } from "@tenure/client";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { ServerProcess } from "../server-process.test-kit.js";
@@ -15,7 +15,7 @@ interface Story {
   readonly failures: readonly string[];
 }
 
-describe("the thread that renews", () => {
+describe("the renewing thread of a process", () => {
   const participants = new Participants();
   let server: ServerProcess;
   let elector: HttpElector;
@@ -28,7 +28,7 @@ describe("the thread that renews", () => {
     await participants.close();
   });
 
-  /** Leads until something ends it, or until so many renewals. */
+  /** Leads until something ends it, or until this many renewals. */
   async function lead(
     groupId: string,
     exportName: string,
@@ -66,13 +66,13 @@ describe("the thread that renews", () => {
     return { reason, ledMs, renewals, failures };
   }
 
-  it("opens its elector from a module, and leads for as long as it is let", async () => {
+  it("the renewing thread opens its elector from a module, and leads until it is stopped", async () => {
     const { reason, ledMs, renewals, failures } = await lead("module", "openElector", 6);
     expect({ reason, renewals }, failures.join()).toEqual({ reason: "stopped", renewals: 6 });
     expect(ledMs).toBeGreaterThan(TTL_MS);
   });
 
-  it("may die: that is reported, and ends the leadership at once", async () => {
+  it("the death of the renewing thread is reported and ends the leadership at once", async () => {
     const { reason, renewals, failures, ledMs } = await lead("mortal", "openMortalElector");
     expect(reason).toBe("heart-failed");
     expect(renewals).toBeLessThanOrEqual(2);
@@ -80,7 +80,7 @@ describe("the thread that renews", () => {
     expect(ledMs).toBeLessThan(2 * TTL_MS);
   });
 
-  it("may be unable to open its elector: start() rejects, and nothing is campaigned for", async () => {
+  it("start() rejects without a campaign if the renewing thread cannot open its elector", async () => {
     const election = new Election(elector, {
       groupId: "none",
       nodeId: "a",

@@ -24,20 +24,20 @@ interface Case {
 const CASES: readonly Case[] = [
   { title: "paused for 3 × ttl", heart: {}, hold: "until-paused" },
   {
-    title: "paused for 3 × ttl, with a heart in a thread",
+    title: "paused for 3 × ttl with a worker renewer",
     heart: { stallLimitMs: 60_000 },
     hold: "until-paused",
   },
   { title: "whose event loop is held up for 2 × ttl", heart: {}, hold: 2 * TTL_MS },
 ];
 
-describe.skipIf(isMissing("postgres"))("a leader", () => {
+describe.skipIf(isMissing("postgres"))("a leader that is held up", () => {
   const participants = new Participants();
   let server: ServerProcess;
   let engine: PostgresEngine;
   let guarded: Server;
   let http: string;
-  /** By group. */
+  /** The admitted terms by group. */
   const admitted = new Map<string, number[]>();
   beforeAll(async () => {
     [server, engine] = await Promise.all([participants.serve(), startPostgres()]);
@@ -76,7 +76,7 @@ describe.skipIf(isMissing("postgres"))("a leader", () => {
   }
 
   it.each(CASES)(
-    "$title knows at once that it leads no more, and its late writes are refused",
+    "a leader $title knows at once that it no longer leads, and its late writes are refused",
     async (given) => {
       const group = `held-${CASES.indexOf(given)}`;
       const shared = {
@@ -104,7 +104,7 @@ describe.skipIf(isMissing("postgres"))("a leader", () => {
         await pause;
         leader.resume();
       } else {
-        // Else it would not have been held up until the other had written.
+        // Otherwise it was not held up until the other had written.
         expect(leader.untaken("held")).toEqual([]);
       }
 
@@ -114,7 +114,7 @@ describe.skipIf(isMissing("postgres"))("a leader", () => {
       expect(await written()).toEqual(expect.arrayContaining([first, second]));
       expect((await written()).filter((nodeId) => nodeId === first)).toHaveLength(1);
       expect(admitted.get(group)).toEqual([led.term, taken.term]);
-      // It goes on as a follower.
+      // It continues as a follower.
       expect(await follower.close()).toBe(0);
       expect((await leader.promoted(group)).term).toBeGreaterThan(taken.term);
       expect(await leader.write(group)).toMatchObject({ postgres: "ok", http: "ok" });

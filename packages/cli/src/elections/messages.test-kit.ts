@@ -1,16 +1,16 @@
-/** What a test and its participants, processes of their own, tell each other. */
+/** Messages between a test and its participants, which are separate processes. */
 export interface ParticipantOptions {
   readonly nodeId: string;
-  /** Of a service. */
+  /** The endpoints of a service. */
   readonly endpoints?: readonly string[];
-  /** Or without one: each election with an elector of its own. */
+  /** Without a service: each election has its own elector over this store. */
   readonly store?: string;
   readonly ttlMs: number;
-  /** Renew on a thread of its own. */
+  /** Renew on a separate thread. */
   readonly stallLimitMs?: number;
-  /** Each leadership begins with so long a turn of the event loop. */
+  /** Each leadership begins with a turn of the event loop this long. */
   readonly busyAtFirstMs?: number;
-  /** Where it writes, each behind its guard. */
+  /** The guarded resources that it writes to. */
   readonly postgres?: string;
   readonly http?: string;
 }
@@ -19,16 +19,16 @@ export type Order =
   /** As the process's own node, or as one of several in it. */
   | { readonly kind: "start"; readonly group: string; readonly nodeId?: string }
   | { readonly kind: "stop"; readonly group: string }
-  /** Keep the event loop from turning: for so long, or until the process has been paused. */
+  /** Blocks the event loop for this long, or until the process has been paused. */
   | { readonly kind: "hold"; readonly group: string; readonly ms: number | "until-paused" }
-  /** In the term that it last led, whether it leads or not. */
+  /** In the term that it last led, whether it still leads or not. */
   | { readonly kind: "write"; readonly group: string }
-  /** How dear it is to ask whether it leads. */
+  /** Measures the cost of isLeader(). */
   | { readonly kind: "cost"; readonly group: string }
   | { readonly kind: "count" }
   | { readonly kind: "close" };
 
-/** Times are the machine's: the same for every process. */
+/** Times are on the machine's clock, which all processes share. */
 export type Told =
   | { readonly kind: "ready" }
   | { readonly kind: "started"; readonly group: string; readonly leaderId: string | null }
@@ -39,7 +39,7 @@ export type Told =
   | { readonly kind: "stopped"; readonly group: string }
   | { readonly kind: "held"; readonly group: string; readonly isLeader: boolean; readonly isAborted: boolean }
   | { readonly kind: "wrote"; readonly postgres: string; readonly http: string }
-  /** Of one question; and of one look at the clock, for comparison. */
+  /** Of one isLeader(), and of one read of the clock for comparison. */
   | { readonly kind: "cost"; readonly askNs: number; readonly lookNs: number; readonly bytes: number }
   | { readonly kind: "count"; readonly campaigns: number; readonly writes: number; readonly syncs: number };
 

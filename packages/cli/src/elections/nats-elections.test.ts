@@ -1,4 +1,4 @@
-/** Elections straight over a real nats-server, with no service between: each has an elector and a store of its own. */
+/** Elections directly over a real nats-server, without a service: each has its own elector and store. */
 import { sleep, systemClock } from "@tenure/core";
 import { FaultProxy, isMissing, type NatsEngine, startNats } from "@tenure/engines";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
@@ -36,7 +36,7 @@ describe.skipIf(isMissing("nats"))("elections over NATS", () => {
     return Promise.all(Array.from({ length: count }, (_, index) => launch(`node-${index}`)));
   }
 
-  it("of many candidates one leads; when it is killed, another takes over in a later term", async () => {
+  it("one of many candidates leads over NATS, and when it is killed, another takes over in a later term", async () => {
     const group = "many";
     let left = await many(4);
     await Promise.all(left.map((each) => each.start(group)));
@@ -52,7 +52,7 @@ describe.skipIf(isMissing("nats"))("elections over NATS", () => {
     expect((await left[0]?.promoted(group))?.term).toBeGreaterThan(term);
   });
 
-  it("a leader that loses its connection stops before another leads, and follows when it is back", async () => {
+  it("a leader that loses its NATS connection stops before another leads, and follows when it is back", async () => {
     const group = "cut-off";
     await using proxy = await FaultProxy.open({ host: "127.0.0.1", port: engine.ports[0] ?? 0 });
     const store = engine.url.replace(`:${engine.ports[0]}/`, `:${proxy.port}/`);
@@ -67,19 +67,19 @@ describe.skipIf(isMissing("nats"))("elections over NATS", () => {
     expect(taken.term).toBeGreaterThan(led.term);
     expect(leader.untaken("failure").length).toBeGreaterThan(0);
     proxy.mend();
-    // It hears of the new leader only over its own connection.
+    // It learns of the new leader only over its own connection.
     follower.order({ kind: "stop", group });
     expect((await leader.promoted(group)).term).toBeGreaterThan(taken.term);
   });
 
-  it("goes on after a restart of the server, with one leader at a time and terms that rise", async () => {
+  it("elections continue after a restart of the NATS server, with one leader at a time and rising terms", async () => {
     const group = "restarted";
     const all = await many(3);
     await Promise.all(all.map((each) => each.start(group)));
     const before = await firstPromoted(all, group);
     const [node] = engine.nodes;
     await node?.kill();
-    // Longer than the lease: its leader has to stop, and nobody can win.
+    // Longer than the lease: its leader has to stop, and no node can win.
     await before.participant.next("demoted");
     await sleep(systemClock, TTL_MS);
     expect(all.flatMap((each) => each.untaken("promoted"))).toEqual([]);
@@ -89,7 +89,7 @@ describe.skipIf(isMissing("nats"))("elections over NATS", () => {
     expect(all.flatMap((each) => each.untaken("promoted"))).toEqual([]);
   });
 
-  it("a graceful shutdown hands over without waiting for the lease to end", async () => {
+  it("a graceful shutdown over NATS hands over without waiting for the lease to end", async () => {
     const group = "shut-down";
     const [leader, follower] = await Promise.all([
       launch("first", { ttlMs: LONG_TTL_MS }),
@@ -107,7 +107,7 @@ describe.skipIf(isMissing("nats"))("elections over NATS", () => {
     expect(await follower.close()).toBe(0);
   });
 
-  it(`${FOLLOWERS} followers are no herd: less than two requests each after their leader has crashed`, async () => {
+  it(`${FOLLOWERS} followers send less than two requests each after their leader has crashed`, async () => {
     const herd = { store: engine.urlOf("herd"), ttlMs: HERD_TTL_MS };
     const leader = await launch("leader", herd);
     await leader.start("herd");
@@ -120,12 +120,12 @@ describe.skipIf(isMissing("nats"))("elections over NATS", () => {
         for (let index = 0; index < HERD_EACH; index++) await each.start("herd", `${each.nodeId}-${index}`);
       }),
     );
-    // Whoever was refused at once has begun to wait.
+    // A candidate that was refused at once has begun to wait.
     await sleep(systemClock, HERD_TTL_MS / 3);
     const before = await counted(crowd);
     await leader.kill();
     await firstPromoted(crowd, "herd");
-    // What the rest does when it hears of it.
+    // What the others do when they learn of it.
     await sleep(systemClock, HERD_TTL_MS);
     const after = await counted(crowd);
     const asked = (kind: "campaigns" | "writes" | "syncs") => (after[kind] - before[kind]) / FOLLOWERS;
@@ -137,7 +137,7 @@ describe.skipIf(isMissing("nats"))("elections over NATS", () => {
   });
 });
 
-/** Whoever is promoted first; what others tell later is left for later. */
+/** The first participant to be promoted; messages of others are kept for later. */
 async function firstPromoted(
   candidates: readonly Participant[],
   group: string,

@@ -1,4 +1,4 @@
-/** A participant: elections in a process of its own, which does what it is told. It runs the build: `tsc -b` comes first. */
+/** A participant: elections in a separate process that follows orders. It runs the build: `tsc -b` comes first. */
 import { writeSync } from "node:fs";
 import { Election, HttpElector, workerRenewer } from "@tenure/client";
 import type { Elector } from "@tenure/core";
@@ -67,12 +67,12 @@ async function stop(group: string): Promise<void> {
   tell({ kind: "stopped", group });
 }
 
-/** No turn of the event loop between the hold and the first question. */
+/** No turn of the event loop between the hold and the first isLeader(). */
 function hold(group: string, ms: number | "until-paused"): void {
   const { election, signal } = of(group);
-  // Before it is told: the pause may come with the telling.
+  // Before the message is sent: the pause may come with it.
   const sinceMs = machineMs();
-  // At once, and not when the event loop turns.
+  // At once, not at the next turn of the event loop.
   writeSync(1, "held\n");
   if (ms === "until-paused") untilPaused(sinceMs, () => election.isLeader());
   else Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
@@ -80,7 +80,7 @@ function hold(group: string, ms: number | "until-paused"): void {
   tell({ kind: "held", group, isLeader, isAborted: signal?.aborted === true });
 }
 
-/** Asks all the time, as busy work does. Returns after a gap that only a pause can make; no question was asked since. */
+/** Calls isLeader() continuously, as busy work does. Returns after a gap that only a pause can cause. */
 function untilPaused(sinceMs: number, ask: () => boolean): void {
   for (let lastMs = sinceMs; ;) {
     const nowMs = machineMs();
@@ -128,12 +128,12 @@ function cost(group: string): void {
   const { election } = of(group);
   const ask = () => election.isLeader();
   const look = () => performance.now() > 0;
-  // The first round is for the compiler.
+  // The first round is for the JIT compiler.
   for (const each of [ask, look]) nanosecondsOf(each);
   tell({ kind: "cost", askNs: nanosecondsOf(ask), lookNs: nanosecondsOf(look), bytes: bytesOf(ask) });
 }
 
-/** The median of many rounds: now and then the process has something else to do. */
+/** The median of many rounds, because the process is sometimes interrupted. */
 function bytesOf(ask: () => boolean): number {
   const rounds = Array.from({ length: ROUNDS }, () => {
     const before = process.memoryUsage().heapUsed;
@@ -143,7 +143,7 @@ function bytesOf(ask: () => boolean): number {
   return rounds.toSorted((a, b) => a - b)[ROUNDS / 2] ?? 0;
 }
 
-/** Of the processor, lest others that use it count. */
+/** Processor time, so that other processes do not count. */
 function nanosecondsOf(ask: () => boolean): number {
   const begun = process.cpuUsage();
   let yes = 0;

@@ -6,10 +6,10 @@ import { systemClock } from "@tenure/core";
 import { onAbort } from "@tenure/core/internal";
 import { machineMs, type Order, type ParticipantOptions, type Told } from "./messages.test-kit.js";
 
-/** The build that `npm test` makes first: a child process has no TypeScript. */
+/** The build that `npm test` makes first, because a child process cannot run TypeScript. */
 const MAIN = fileURLToPath(new URL("../../dist/elections/participant-main.test-kit.js", import.meta.url));
 
-/** Guards against hanging only. */
+/** Only a guard against hanging. */
 const LONGEST_WAIT_MS = 30_000;
 
 type Of<Kind extends Told["kind"]> = Extract<Told, { kind: Kind }>;
@@ -20,11 +20,11 @@ interface Waiting {
   readonly reject: (error: Error) => void;
 }
 
-/** A participant as the test sees it. It dies with the test's own process, even when it is paused: the kernel sees to it. */
+/** A participant as the test sees it. It dies with the test's process, even if it is paused: the kernel kills it. */
 export class Participant {
   readonly nodeId: string;
   readonly #child: ChildProcess;
-  /** What it has told and nobody has taken yet. */
+  /** Messages that were not taken yet. */
   readonly #told: Told[] = [];
   readonly #waiting = new Set<Waiting>();
   #isHeld: () => void = () => {};
@@ -56,7 +56,7 @@ export class Participant {
     this.#child.send(order);
   }
 
-  /** The oldest of its kind that was not taken yet; taken, it is gone. */
+  /** Takes the oldest message of its kind that was not taken yet. */
   async next<Kind extends Told["kind"]>(
     kind: Kind,
     matches: (told: Of<Kind>) => boolean = () => true,
@@ -69,7 +69,7 @@ export class Participant {
     return this.#wait(kind, isIt, signal) as Promise<Of<Kind>>;
   }
 
-  /** What it has told of this kind and nobody has taken. */
+  /** Messages of this kind that were not taken. */
   untaken<Kind extends Told["kind"]>(kind: Kind): readonly Of<Kind>[] {
     return this.#told.filter((told): told is Of<Kind> => told.kind === kind);
   }
@@ -89,7 +89,7 @@ export class Participant {
     return this.next("wrote");
   }
 
-  /** Resolves when its event loop is held up; `next("held")` tells how it went on. */
+  /** Resolves when its event loop is held up; `next("held")` has the result. */
   hold(group: string, ms: number | "until-paused"): Promise<void> {
     return new Promise((resolve) => {
       this.#isHeld = resolve;
@@ -105,7 +105,7 @@ export class Participant {
     this.#child.kill("SIGCONT");
   }
 
-  /** Resolves, when it is gone, with the moment at which it was killed. */
+  /** Resolves when it is gone, with the time at which it was killed. */
   async kill(): Promise<number> {
     const atMs = machineMs();
     if (!this.isRunning) return atMs;

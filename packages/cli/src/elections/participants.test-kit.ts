@@ -8,7 +8,7 @@ export class Participants {
   readonly #scratch = new Scratch();
   readonly #launched: Participant[] = [];
 
-  /** `tenure serve` over an embedded store of its own. */
+  /** `tenure serve` over its own embedded store. */
   serve(): Promise<ServerProcess> {
     const store = `embedded:${this.#scratch.directory()}`;
     return this.#scratch.serve(["--listen", "127.0.0.1:0", "--store", store, "--log-level", "warn"]);

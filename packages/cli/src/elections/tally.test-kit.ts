@@ -2,12 +2,12 @@ import type { ElectionMetrics } from "@tenure/client";
 import { type Elector, type Store, StoreElector } from "@tenure/core";
 import { openStore } from "@tenure/stores";
 
-/** Electors, each over a store of its own, as if each were a process; with a count of what is asked of both. */
+/** Electors, each over its own store as if each were a process, with counts of the calls to both. */
 export class Tally {
   readonly #opened: (readonly [StoreElector, Store])[] = [];
-  /** Of the electors. */
+  /** Calls of the electors. */
   campaigns = 0;
-  /** Of the store: each key that was to be written, whether it was or not. */
+  /** Writes of the store: each key that was to be written, whether it was or not. */
   writes = 0;
   syncs = 0;
 
@@ -27,7 +27,7 @@ export class Tally {
     );
   }
 
-  /** Tells of failures; the rest is of no interest here. */
+  /** Logs failures only. */
   metrics(failed: (code: string) => void): ElectionMetrics {
     const ignore = () => {};
     return {

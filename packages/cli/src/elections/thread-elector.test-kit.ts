@@ -1,8 +1,8 @@
-/** Electors for the thread that renews, opened there by a module's URL. It runs the build: `tsc -b` comes first. */
+/** Electors for the renewing thread, opened there by a module's URL. It runs the build: `tsc -b` comes first. */
 import { HttpElector } from "@tenure/client";
 import type { Elector } from "@tenure/core";
 
-/** Where the thread finds this module. */
+/** The URL of this module for the thread. */
 export const THREAD_ELECTOR: string = new URL(
   "../../dist/elections/thread-elector.test-kit.js",
   import.meta.url,

@@ -1,4 +1,4 @@
-/** Heartbeats from a thread of their own, in real processes and threads, against a real service. */
+/** Renewals from a separate thread, in real processes and threads, against a real service. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { Api } from "../api.test-kit.js";
 import type { ServerProcess } from "../server-process.test-kit.js";
@@ -10,7 +10,7 @@ const BEAT_MS = TTL_MS / 5;
 const STALL_LIMIT_MS = 2.5 * TTL_MS;
 const BEATS = 5;
 
-describe("a leader whose heart beats in a thread of its own", () => {
+describe("a leader with its renewer in a worker thread", () => {
   const participants = new Participants();
   let server: ServerProcess;
   let api: Api;
@@ -33,7 +33,7 @@ describe("a leader whose heart beats in a thread of its own", () => {
     return { leader, follower };
   }
 
-  it("still leads after its event loop was held up for 2 × ttl, and nobody else has", async () => {
+  it("a leader with a worker renewer still leads after its event loop was held up for 2 × ttl, and no other node has led", async () => {
     const { leader, follower } = await pair("short");
     const { leader: before } = (await api.leader("short")).body;
     await leader.hold("short", 2 * TTL_MS);
@@ -47,7 +47,7 @@ describe("a leader whose heart beats in a thread of its own", () => {
     expect(await follower.close()).toBe(0);
   });
 
-  it("still leads if its work begins with a turn of 2 × ttl: the thread needs nothing from this one to start", async () => {
+  it("a leader with a worker renewer still leads if its work begins with a turn of 2 × ttl", async () => {
     const leader = await participants.launch({
       nodeId: "leader",
       ttlMs: TTL_MS,
@@ -64,7 +64,7 @@ describe("a leader whose heart beats in a thread of its own", () => {
     expect(await leader.close()).toBe(0);
   });
 
-  it("held up beyond the limit leads no more; its lease runs out, and is not given back by the thread", async () => {
+  it("a leader with a worker renewer that is held up beyond the limit no longer leads, and its lease runs out unresigned", async () => {
     const { leader, follower } = await pair("long");
     await leader.hold("long", STALL_LIMIT_MS + 1.5 * TTL_MS);
     const won = await follower.promoted("long");
@@ -75,13 +75,13 @@ describe("a leader whose heart beats in a thread of its own", () => {
     });
     expect(await leader.next("held")).toMatchObject({ isLeader: false, isAborted: true });
     expect(await leader.next("demoted")).toMatchObject({ reason: "lapsed" });
-    // And stands again.
+    // It campaigns again.
     expect(await follower.close()).toBe(0);
     expect((await leader.promoted("long")).term).toBeGreaterThan(won.term);
     expect(await leader.close()).toBe(0);
   });
 
-  it("renews all its elections together, from one thread", async () => {
+  it("one worker thread renews all elections together", async () => {
     const groups = Array.from({ length: 20 }, (_, index) => `many-${index}`);
     const leader = await participants.launch({
       nodeId: "leader",
@@ -102,7 +102,7 @@ describe("a leader whose heart beats in a thread of its own", () => {
     expect(await leader.close()).toBe(0);
   });
 
-  it("asks at next to no cost whether it leads", async () => {
+  it("isLeader() with a worker renewer is cheap", async () => {
     const leader = await participants.launch({
       nodeId: "leader",
       ttlMs: TTL_MS,
@@ -116,13 +116,13 @@ describe("a leader whose heart beats in a thread of its own", () => {
       `isLeader(): ${askNs.toFixed(0)} ns, ${bytes.toFixed(3)} bytes; a look at the clock: ${lookNs.toFixed(0)} ns`,
     );
     expect(askNs).toBeLessThan(4 * lookNs);
-    // The least that anything takes is eight.
+    // The smallest allocation is eight bytes.
     expect(bytes).toBeLessThan(1);
     expect(await leader.close()).toBe(0);
   });
 });
 
-/** How many of each kind the service has answered. */
+/** The number of answers of the service, by kind. */
 async function renewalRequests(api: Api): Promise<{ readonly batches: number; readonly single: number }> {
   const text = await api.text("/metrics");
   const count = (route: string): number => {

@@ -12,11 +12,11 @@ export interface ContenderOptions {
   readonly nodeId: string;
   readonly ttlMs: number;
   readonly renewMs: number;
-  /** After so many renewals it resigns, and stands again. */
+  /** After this many renewals it resigns and campaigns again. */
   readonly renewals: number;
 }
 
-/** A participant as a careful client would be: it counts its deadline from before it asked, and stops by itself. */
+/** A participant like a careful client: it counts its deadline from before the request, and stops by itself. */
 export class Contender {
   readonly #options: ContenderOptions;
   readonly #ledger: Ledger;
@@ -44,7 +44,7 @@ export class Contender {
     }
   }
 
-  /** Until it has renewed often enough, is told that it is over, or its deadline has passed. */
+  /** Until it has renewed often enough, gets NOT_LEADER, or its deadline has passed. */
   async #lead(tenure: Tenure, signal: AbortSignal): Promise<void> {
     const { api, ttlMs, renewMs } = this.#options;
     for (let left = this.#options.renewals; left > 0 && !signal.aborted;) {
@@ -57,7 +57,7 @@ export class Contender {
         tenure.untilMs = Math.min(tenure.untilMs, nowMs);
         return;
       }
-      // An answer that comes after the deadline gives nothing.
+      // An answer after the deadline extends nothing.
       if (nowMs >= tenure.untilMs) return;
       if (answer?.status !== 200) continue;
       left--;
@@ -68,7 +68,7 @@ export class Contender {
   }
 }
 
-/** `null`: nobody was there to answer. */
+/** `null`: no server answered. */
 async function answered(answer: Promise<Answer>): Promise<Answer | null> {
   try {
     return await answer;

@@ -1,4 +1,4 @@
-/** `tenure doctor --store` over real engines: as they come, set up well, and set up badly. */
+/** `tenure doctor --store` over real engines: with defaults, configured well, and configured badly. */
 import {
   type Engine,
   type Installed,
@@ -25,7 +25,7 @@ async function over<E extends Engine>(
   await work(engine);
 }
 
-/** One whose loss starts no election: what is found then does not depend on when one looks. */
+/** A server whose loss starts no election, so that the findings do not depend on the moment. */
 async function aFollower(endpoints: readonly string[]): Promise<number> {
   const statuses = await Promise.all(
     endpoints.map(async (endpoint) => {
@@ -64,7 +64,7 @@ engine("etcd is found to keep every revision, and to be filling up", "etcd", () 
       body: JSON.stringify({ revision: "1020" }),
     });
     expect((await examined("--store", url)).wrong.join()).not.toContain("never compacted");
-    // Until it is full: then it raises its alarm and takes no more.
+    // Until it is full: then it raises its alarm and accepts no more writes.
     for (;;) if (!(await put("dmFs".repeat(50_000))).ok) break;
     const full = await examined("--store", url);
     expect(full.wrong.join("\n")).toContain("is full and refuses every write");

@@ -1,6 +1,6 @@
 /**
- * What `tenure serve` must show over each engine, with real processes on both sides. Each engine's test file is one
- * call per suite.
+ * What `tenure serve` must do over each engine, with real processes on both sides. Each engine's test file is one call
+ * per suite.
  */
 import { sleep, systemClock } from "@tenure/core";
 import { type Engine, FaultProxy, type Installed, isMissing } from "@tenure/engines";
@@ -16,19 +16,19 @@ import { comesTrue, until } from "./until.test-kit.js";
 export interface EngineCase {
   readonly engine: Installed;
   readonly start: () => Promise<Engine>;
-  /** A client of the engine itself: for one that may be away for longer than `BACK_WITHIN_MS` by its own rules. */
+  /** A client of the engine itself: for an engine that may be away longer than `BACK_WITHIN_MS` by its own rules. */
   readonly plain?: (url: string) => Promise<PlainClient>;
 }
 
 export interface PlainClient extends AsyncDisposable {
-  /** Rejects while the engine takes none. */
+  /** Rejects while the engine accepts no write. */
   write(): Promise<unknown>;
 }
 
 const TTL_MS = 4000;
-/** The engine may be busy for so long after one of its servers has gone. */
+/** How long the engine may be busy after one of its servers has gone. */
 const BACK_WITHIN_MS = 5000;
-/** Where the engine itself takes longer: how soon after it. What was asked just before may wait for a second in vain. */
+/** If the engine itself takes longer: how soon after it. An earlier request may wait for a second in vain. */
 const BACK_AFTER_ENGINE_MS = 1500;
 const REFUSED_WITHIN_MS = 5000;
 const ELECTIONS = 200;
@@ -38,7 +38,7 @@ interface Bench {
   readonly serve: (store: string) => Promise<{ readonly server: ServerProcess; readonly api: Api }>;
 }
 
-/** The engine and what was started over it, for the tests of one suite. */
+/** The engine and the processes started over it, for the tests of one suite. */
 function bench({ start }: EngineCase): () => Bench {
   const scratch = new Scratch();
   const apis: Api[] = [];
@@ -63,12 +63,12 @@ function bench({ start }: EngineCase): () => Bench {
   };
 }
 
-/** One server of the engine is enough for these. */
+/** One server of the engine is enough for these tests. */
 export function serviceSuite(given: EngineCase): void {
   describe.skipIf(isMissing(given.engine))(`tenure serve over ${given.engine}`, () => {
     const current = bench(given);
 
-    it("a service that starts before its engine answers 503, and comes up by itself with the engine", async () => {
+    it("a service that starts before its engine answers 503, and works once the engine is up", async () => {
       const { engine, serve } = current();
       await Promise.all(engine.nodes.map((node) => node.kill()));
       const { server, api } = await serve(engine.url);
@@ -100,7 +100,7 @@ export function serviceSuite(given: EngineCase): void {
       await Promise.all(engine.nodes.map((node) => node.ready()));
     });
 
-    it("two processes behave as one, and one goes on for the other", async () => {
+    it("two processes over one engine behave as one, and each continues without the other", async () => {
       const { engine, serve } = current();
       const [one, two] = await Promise.all([serve(engine.url), serve(engine.url)]);
       const watcher = new SseWatcher({
@@ -126,7 +126,7 @@ export function serviceSuite(given: EngineCase): void {
       await following;
     });
 
-    it("a watch has no gap over a pause and a restart of the engine", async () => {
+    it("a watch has no gap across a pause and a restart of the engine", async () => {
       const { engine, serve } = current();
       const { api } = await serve(engine.url);
       const watcher = new SseWatcher({ path: "/v1/groups/gap/watch", port: () => Promise.resolve(api.port) });
@@ -159,7 +159,7 @@ export function serviceSuite(given: EngineCase): void {
       expect(term).toBe(9);
     });
 
-    it("a write whose answer is lost makes no second winner and loses no win", async () => {
+    it("a write whose answer is lost causes no second winner and loses no win", async () => {
       const { engine, serve } = current();
       const direct = new URL(engine.url.replace(/^[a-z]+:/, "http:"));
       await using proxy = await FaultProxy.open({ host: direct.hostname, port: Number(direct.port) });
@@ -172,7 +172,7 @@ export function serviceSuite(given: EngineCase): void {
         const group = `cut-${round}`;
         proxy.loseAnswers();
         const first = cut.api.campaign(group, "a", 60_000);
-        // The write has landed, or it never will: the record tells.
+        // The write has landed, or it never will: the record shows which.
         await comesTrue(LANDING_MS, async () => (await straight.api.leader(group)).body.leader !== null);
         proxy.cut();
         proxy.mend();
@@ -186,7 +186,7 @@ export function serviceSuite(given: EngineCase): void {
         ];
         expect([[], [leader?.node_id]]).toContainEqual(winners);
         expect(leader?.term).toBe(1);
-        // Whoever was left in the dark asks again, and is told what is so.
+        // A client without an answer asks again, and gets the actual state.
         const again = await persist(() => cut.api.campaign(group, "a", 60_000));
         expect(again.body.is_leader).toBe(leader?.node_id === "a");
       }
@@ -199,12 +199,12 @@ const PAUSED_MS = 10_000;
 const ROUNDS = 10;
 const LANDING_MS = 200;
 
-/** Three servers of the engine, of which some die. */
+/** Three servers of the engine, some of which are killed. */
 export function clusterSuite(given: EngineCase): void {
   describe.skipIf(isMissing(given.engine))(`tenure serve over three servers of ${given.engine}`, () => {
     const current = bench(given);
 
-    it(`${ELECTIONS} elections go on while each server of the engine is killed in turn`, async () => {
+    it(`${ELECTIONS} elections continue while each server of the engine is killed in turn`, async () => {
       const { engine, serve } = current();
       const sides = await Promise.all([serve(engine.url), serve(engine.url)]);
       await using plain = (await given.plain?.(engine.url)) ?? null;
@@ -257,7 +257,7 @@ export function clusterSuite(given: EngineCase): void {
       expect(late).toEqual([]);
     });
 
-    it("without a quorum nothing is granted, and all comes back by itself with it", async () => {
+    it("without a quorum of the engine no lease is granted, and everything works again with it", async () => {
       const { engine, serve } = current();
       const { api } = await serve(engine.url);
       const term = termWon(await api.campaign("held", "a", 60_000));
@@ -283,7 +283,7 @@ export function clusterSuite(given: EngineCase): void {
   });
 }
 
-/** How long it takes until a group that nobody has led yet gets its leader. */
+/** How long it takes until a new group gets its leader. */
 async function untilServed(api: Api, round: number): Promise<number> {
   const startMs = performance.now();
   const group = `probe-${round}-${api.port}`;
@@ -295,7 +295,7 @@ async function untilServed(api: Api, round: number): Promise<number> {
   return performance.now() - startMs;
 }
 
-/** How long it takes until the engine takes a write of a client of its own; 0 where there is none. */
+/** How long it takes until the engine accepts a write of its own client; 0 if there is none. */
 async function untilWritten(client: PlainClient | null): Promise<number> {
   if (client === null) return 0;
   const startMs = performance.now();
@@ -308,7 +308,7 @@ async function untilWritten(client: PlainClient | null): Promise<number> {
   return performance.now() - startMs;
 }
 
-/** Asks until the engine is there to answer. */
+/** Repeats until the engine answers. */
 async function persist(ask: () => Promise<Answer>): Promise<Answer> {
   let answer: Answer | null = null;
   await until(BACK_WITHIN_MS * 6, "an answer of the engine", async () => {

@@ -1,4 +1,4 @@
-/** A stretch of time in which a node rightly believed that it leads: from the answer that said so to its deadline. */
+/** A period in which a node rightly believed that it leads: from the answer to its deadline. */
 export interface Tenure {
   readonly groupId: string;
   readonly nodeId: string;
@@ -7,7 +7,7 @@ export interface Tenure {
   untilMs: number;
 }
 
-/** What clients were told, to be judged as a whole. All times are of one clock. */
+/** The answers that clients got, checked as a whole. All times are of one clock. */
 export class Ledger {
   readonly #tenures = new Map<string, Tenure[]>();
   renewals = 0;
@@ -24,7 +24,7 @@ export class Ledger {
     return [...this.#tenures.values()].reduce((sum, { length }) => sum + length, 0);
   }
 
-  /** What must never be: a sentence for each. */
+  /** The violations, one sentence each. */
   violations(): string[] {
     return [...this.#tenures.values()].flatMap((tenures) => judge(tenures));
   }

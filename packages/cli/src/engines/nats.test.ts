@@ -17,8 +17,8 @@ const ANSWER_MS = 200;
 const CONSUMER = { ack_policy: AckPolicy.None, mem_storage: true, num_replicas: 1 };
 
 /**
- * Needs of NATS what the service needs: the stream's leader, for a write of what is no key of ours, and the cluster's,
- * for a consumer. Each is elected on its own.
+ * Needs from NATS what the service needs: the stream's leader, for a write outside of our keys, and the cluster's, for
+ * a consumer. Each is elected separately.
  */
 async function plainClient(url: string): Promise<PlainClient> {
   const [, servers = "", bucket = ""] = /^nats:\/\/([^/?]+)\/([^?]+)/.exec(url) ?? [];

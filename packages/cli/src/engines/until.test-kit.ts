@@ -2,7 +2,7 @@ import { sleep, systemClock } from "@tenure/core";
 
 const LOOK_MS = 20;
 
-/** Looks again and again until it is so, or the time is over; says which. */
+/** Polls until `isSo` is true or the time is over; returns whether it became true. */
 export async function comesTrue(limitMs: number, isSo: () => Promise<boolean>): Promise<boolean> {
   const giveUpAtMs = performance.now() + limitMs;
   while (!(await isSo())) {

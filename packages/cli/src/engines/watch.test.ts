@@ -7,7 +7,7 @@ import { until } from "./until.test-kit.js";
 const BACK_WITHIN_MS = 30_000;
 
 it.skipIf(isMissing("etcd"))(
-  "a watch of a store goes on from where it broke off, with no gap and nothing twice",
+  "a watch of a store resumes where it broke off, without a gap or a repetition",
   async () => {
     await using engine = await startEtcd();
     const store = ["--store", engine.url];

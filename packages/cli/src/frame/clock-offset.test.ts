@@ -11,7 +11,7 @@ function answer(
   return { headers: { date }, sentAtMs, answeredAtMs };
 }
 
-it("what all answers say together always holds the true offset, and comes close to it", () => {
+it("the clock offset from all answers always contains the true offset, and comes close to it", () => {
   const start = Date.UTC(2026, 0, 1);
   fc.assert(
     fc.property(
@@ -33,7 +33,7 @@ it("what all answers say together always holds the true offset, and comes close 
   );
 });
 
-it("a clock that was set meanwhile is followed", () => {
+it("a server clock that was set meanwhile is followed", () => {
   const offset = new ClockOffset();
   const start = Date.UTC(2026, 0, 1);
   offset.take(answer(start, start + 2, start));
@@ -41,7 +41,7 @@ it("a clock that was set meanwhile is followed", () => {
   expect(offset.offsetMs).toBeGreaterThan(3_599_000);
 });
 
-it("knows nothing of a server that does not tell its time", () => {
+it("the clock offset is unknown for a server that does not send its time", () => {
   const offset = new ClockOffset();
   offset.take({ headers: {}, sentAtMs: 1, answeredAtMs: 2 });
   expect(offset.offsetMs).toBeNull();

@@ -1,4 +1,4 @@
-/** A command run in this very process, against real servers and stores: what it wrote, and its exit code. */
+/** A command run in this process, against real servers and stores: its output and exit code. */
 import { Shell } from "./shell.js";
 import { run } from "../program.js";
 
@@ -12,7 +12,7 @@ export interface CommandOptions {
   readonly env?: Readonly<Record<string, string>>;
   readonly signal?: AbortSignal;
   readonly isTerminal?: boolean;
-  /** Called with all that was written so far, whenever there is more. */
+  /** Called with the whole output so far, whenever there is more. */
   readonly onOutput?: (stdout: string) => void;
 }
 

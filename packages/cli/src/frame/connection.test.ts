@@ -1,12 +1,12 @@
 import { describe, expect, it } from "vitest";
 import { asId, DEFAULT_SERVER, targetOf } from "./connection.js";
 
-describe("where a command asks", () => {
-  it("is the server of this machine, unless it is told", () => {
+describe("the target of a command", () => {
+  it("a command uses the server of this machine by default", () => {
     expect(targetOf({}, {})).toEqual({ kind: "server", endpoints: [DEFAULT_SERVER], access: {} });
   });
 
-  it("is what the environment says, and before that what the command line says", () => {
+  it("the command line overrides the environment for the target", () => {
     const env = { TENURE_STORE: "memory:" };
     expect(targetOf({}, env)).toEqual({ kind: "store", url: "memory:" });
     expect(targetOf({ server: "http://a" }, env)).toMatchObject({ kind: "server", endpoints: ["http://a"] });
@@ -19,7 +19,7 @@ describe("where a command asks", () => {
     });
   });
 
-  it("is one of the two, on the command line and in the environment", () => {
+  it("--server and --store cannot be combined, neither on the command line nor in the environment", () => {
     expect(() => targetOf({ server: "http://a", store: "memory:" }, {})).toThrow(
       "cannot be combined with --server",
     );
@@ -28,7 +28,7 @@ describe("where a command asks", () => {
     );
   });
 
-  it("takes credentials from options, then from the environment; a variable set to nothing is not set", () => {
+  it("credentials come from options, then from the environment, and an empty variable counts as unset", () => {
     const env = {
       TENURE_TOKEN_FILE: "t",
       TENURE_CA: "",
@@ -49,6 +49,6 @@ it.each([
   ["Jane Doe@home", "Jane_Doe_home"],
   ["..", "otherwise"],
   ["", "otherwise"],
-])("a name of the machine as an id: %j is %s", (name, id) => {
+])("the machine name %j as a node id is %s", (name, id) => {
   expect(asId(name, "otherwise")).toBe(id);
 });

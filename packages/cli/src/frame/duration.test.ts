@@ -10,12 +10,12 @@ describe("a duration on the command line", () => {
     ["1h", 3_600_000],
     ["1d", 86_400_000],
     ["0s", 0],
-  ])("%s is %i ms", (text, ms) => {
+  ])("the duration %s is %i ms", (text, ms) => {
     expect(parseDuration(text)).toBe(ms);
   });
 
   it.each(["5", "", "s", "-5s", "5 s", "5sec", "1e3s", "9999999999999999d", "5S"])(
-    "%j is refused",
+    "the duration %j is refused",
     (text) => {
       expect(() => parseDuration(text)).toThrow("Use a number with a unit");
     },
@@ -32,10 +32,10 @@ it.each([
   [7_320_000, "2 h 2 min"],
   [90_000_000, "1 d 1 h"],
   [-2000, "-2 s"],
-])("%d ms is told as %s", (ms, text) => {
+])("%d ms is printed as %s", (ms, text) => {
   expect(tellDuration(ms)).toBe(text);
 });
 
-it("times are told in UTC", () => {
+it("times are printed in UTC", () => {
   expect(tellTime(Date.UTC(2026, 0, 2, 3, 4, 5))).toBe("2026-01-02 03:04:05Z");
 });

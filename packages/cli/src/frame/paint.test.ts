@@ -3,10 +3,10 @@ import { paintFor } from "./paint.js";
 
 it.each([
   ["a terminal", true, {}, true],
-  ["a terminal, with NO_COLOR set to nothing", true, { NO_COLOR: "" }, true],
-  ["a terminal, with NO_COLOR", true, { NO_COLOR: "1" }, false],
-  ["a terminal that can do nothing", true, { TERM: "dumb" }, false],
+  ["a terminal with an empty NO_COLOR", true, { NO_COLOR: "" }, true],
+  ["a terminal with NO_COLOR", true, { NO_COLOR: "1" }, false],
+  ["a dumb terminal", true, { TERM: "dumb" }, false],
   ["a pipe", false, {}, false],
-])("colours on %s", (_case, isTerminal, env, isColoured) => {
+])("colours are chosen for %s", (_case, isTerminal, env, isColoured) => {
   expect(paintFor(isTerminal, env)("red", "x")).toBe(isColoured ? "\u001B[31mx\u001B[39m" : "x");
 });

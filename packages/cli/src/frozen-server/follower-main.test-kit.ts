@@ -8,7 +8,7 @@ import { sleep, systemClock } from "@tenure/core";
 
 export interface FollowerOptions {
   readonly kind: "election" | "roles" | "coordinator";
-  /** The first is asked first. */
+  /** The first endpoint is tried first. */
   readonly endpoints: readonly string[];
   readonly groupId: string;
   readonly nodeId: string;
@@ -24,7 +24,7 @@ function say(what: string): void {
 
 type Follow = (elector: HttpElector, options: FollowerOptions) => () => string | null;
 
-/** Each begins to take part, and returns how to ask which node leads as far as it knows. */
+/** Each starts to take part, and returns a function that names the leader it knows. */
 const FOLLOW: Readonly<Record<FollowerOptions["kind"], Follow>> = {
   election: (elector, { groupId, nodeId, ttlMs }) => {
     const election = new Election(elector, { groupId, nodeId, ttlMs });

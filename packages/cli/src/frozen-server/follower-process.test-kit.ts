@@ -1,4 +1,4 @@
-/** Processes that take part over several servers, and when they were heard to lead. */
+/** Processes that take part over several servers, and when they reported to lead. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";
@@ -9,9 +9,9 @@ import type { FollowerOptions } from "./follower-main.test-kit.js";
 const PROGRAM = fileURLToPath(new URL("../../dist/frozen-server/follower-main.test-kit.js", import.meta.url));
 
 export interface Follower {
-  /** Resolves when it knows who leads; of `tenure run` it is not heard. */
+  /** Resolves when it knows the leader; `tenure run` does not report that. */
   follows(): Promise<void>;
-  /** Resolves when it leads, with the time of this process at which that was heard. */
+  /** Resolves when it leads, with the time of this process at which that was reported. */
   leads(): Promise<number>;
   kill(): Promise<void>;
 }

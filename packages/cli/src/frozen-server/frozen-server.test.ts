@@ -12,13 +12,13 @@ import type { FollowerOptions } from "./follower-main.test-kit.js";
 import { type Follower, FollowerProcess, RunFollower } from "./follower-process.test-kit.js";
 
 const DRIFT_RATIO = 0.01;
-/** Beyond the lease, and a coordinator's delay. */
+/** In addition to the lease and a coordinator's delay. */
 const BOUND_MS = 3000;
 const TAKEOVER_DELAY_MS = 1000;
 
 type Kind = FollowerOptions["kind"] | "run";
 
-/** What is done to the server that the follower prefers. */
+/** What happens to the server that the follower prefers. */
 const FAULTS = {
   frozen: async (server: ServerProcess) => {
     server.pause();
@@ -67,7 +67,7 @@ describe.skipIf(isMissing("nats"))("a follower whose server stops answering", ()
   let directory = "";
 
   it.each(CASES)(
-    "takes over by the other one: $kind, $fault, ttl $ttlMs ms",
+    "a follower takes over through the other server: $kind, $fault, ttl $ttlMs ms",
     async ({ kind, fault, ttlMs }) => {
       groups += 1;
       directory = scratch.directory();
@@ -97,7 +97,7 @@ describe.skipIf(isMissing("nats"))("a follower whose server stops answering", ()
   );
 });
 
-/** Until a campaign waits at one of them. */
+/** Waits until a campaign waits at one of them. */
 async function untilWaiting(servers: readonly ServerProcess[]): Promise<void> {
   for (;;) {
     for (const { url } of servers) {

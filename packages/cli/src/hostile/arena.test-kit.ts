@@ -26,17 +26,17 @@ import type {
 
 const HEARTBEAT_MS = 500;
 const SERVER_NODE_ID = "arena";
-/** What a node may ask for in a second. */
+/** How many requests a node may make per second. */
 const CAMPAIGNS_PER_NODE = 1000;
-/** Few, so that the honest leader gets its turn while a crowd is gathered. */
+/** Few, so that the honest leader gets its turn while the attackers gather. */
 const CAMPAIGNS_AT_ONCE = 100;
 const LONG_TTL_MS = 60_000;
-/** In which Linux counts processor time. */
+/** The unit in which Linux counts processor time. */
 const TICK_MS = 10;
 const PROBE_MS = 30_000;
 /**
- * Attackers come from other machines as a rule, and take no processor time from the service; here they have what it and the
- * honest leader leave over. What they take even so is shown by `Arena.burn`.
+ * Attackers usually run on other machines and take no processor time from the service; here they get what it and the
+ * honest leader leave over. What they still take is measured by `Arena.burn`.
  */
 export const ATTACKERS_LAST: readonly string[] = ["nice", "-n", "10"];
 
@@ -45,7 +45,7 @@ export interface Latencies {
   readonly failures: readonly string[];
 }
 
-/** What the server's process holds. */
+/** The resources that the server's process holds. */
 export interface Holdings {
   readonly descriptors: number;
   readonly rssMb: number;
@@ -84,7 +84,7 @@ export class Arena {
     this.#key = key;
   }
 
-  /** Resolves when the honest leader leads so many groups. `serve`: more options of the service. */
+  /** Resolves when the honest leader leads this many groups. `serve`: more options of the service. */
   static async open(groupCount: number, ttlMs: number, serve: readonly string[] = []): Promise<Arena> {
     const scratch = new Scratch();
     const directory = scratch.directory();
@@ -143,7 +143,10 @@ export class Arena {
     return arena;
   }
 
-  /** The next renewals of the honest leader, `count` at least; all of them until `work` has ended, which awaits `enough`. */
+  /**
+   * The next renewals of the honest leader, at least `count`; all of them until `work` has ended, which awaits
+   * `enough`.
+   */
   async renewals(
     count: number,
     work: (enough: () => Promise<unknown>) => Promise<void> = async (enough) => void (await enough()),
@@ -155,19 +158,19 @@ export class Arena {
     return this.#honest.message("collected", from);
   }
 
-  /** Leaderships that the honest leader lost; none, if all is well. */
+  /** Leaderships that the honest leader lost; should be none. */
   get losses(): readonly string[] {
     return this.#honest.messages.flatMap((message) =>
       message.kind === "lost" ? [`${message.group}: ${message.reason}`] : [],
     );
   }
 
-  /** Of the honest groups when `open` resolved. On a busy machine a first campaign may have been lost and won again. */
+  /** The terms of the honest groups when `open` resolved. On a busy machine a first campaign may have been repeated. */
   get firstTerms(): readonly number[] {
     return this.#firstTerms;
   }
 
-  /** The terms of the honest groups as the service has them. */
+  /** The terms of the honest groups at the service. */
   async terms(): Promise<readonly number[]> {
     const answers = await Promise.all(this.groups.map((group) => this.get(`/v1/groups/${group}/leader`)));
     return answers.map((answer) => (answer["leader"] as { term: number } | null)?.term ?? 0);
@@ -178,7 +181,7 @@ export class Arena {
     return this.#ask("GET", path);
   }
 
-  /** So many groups that are led for a minute, by nodes that each win as many as their rate allows. */
+  /** Makes this many groups that are led for a minute, by nodes that each win as many as their rate allows. */
   async lead(count: number): Promise<void> {
     for (let from = 0; from < count; from += CAMPAIGNS_AT_ONCE) {
       const nodeId = `crowd-${Math.floor(from / CAMPAIGNS_PER_NODE)}`;
@@ -200,7 +203,7 @@ export class Arena {
     }
   }
 
-  /** Resolves when the attack is under way. `before`: words to put before the attacker's command. */
+  /** Resolves when the attack is in progress. `before`: a prefix of the attacker's command. */
   async attack(attacks: Strengths, before: readonly string[] = []): Promise<Attacker> {
     const options: AttackOptions = {
       attacks,
@@ -221,7 +224,9 @@ export class Arena {
     };
   }
 
-  /** A process that uses so much of a processor as an attacker did, with its priority, and leaves the service alone. */
+  /**
+   * A process that uses as much processor time as an attacker did, with its priority, without contact to the service.
+   */
   async burn(share: number): Promise<{ end(): Promise<void> }> {
     const process = new KitProcess<object, { readonly kind: "burning" }>(
       "burner-main",
@@ -260,7 +265,7 @@ export class Arena {
     return Number(found);
   }
 
-  /** Ends the honest leader, then the server; resolves with its exit code and how long it took. */
+  /** Ends the honest leader, then the server; resolves with the exit code and the duration. */
   async stop(): Promise<{ readonly code: number | null; readonly tookMs: number }> {
     this.#honest.order({ kind: "end" });
     await this.#honest.exited();
@@ -310,6 +315,6 @@ export class Arena {
 }
 
 export interface Attacker {
-  /** Resolves, when its process is gone, with what it did and what was answered. */
+  /** Resolves when its process is gone, with what it did and how it was answered. */
   end(): Promise<Readonly<Record<string, number>>>;
 }

@@ -1,4 +1,4 @@
-/** An attacker, as a process of its own: it attacks until it is asked to end, and reports what it did. */
+/** An attacker as a separate process: it attacks until it is asked to end, and reports what it did. */
 import { setMaxListeners } from "node:events";
 import { attacks } from "./attacks.test-kit.js";
 import type { AttackMessage, AttackName, AttackOptions } from "./messages.test-kit.js";

@@ -1,11 +1,11 @@
-/** What hostile callers do, each until it is over. They run on loopback, and their number is bounded by `count`. */
+/** The attacks of hostile clients. They run on loopback, and their number is limited by `count`. */
 import { once } from "node:events";
 import type { IncomingMessage } from "node:http";
 import { type ClientHttp2Session, connect as connectHttp2 } from "node:http2";
 import type { AttackName } from "./messages.test-kit.js";
 import type { Target } from "./target.test-kit.js";
 
-/** Calls `attacking` when it is under way; resolves when it is over. */
+/** Calls `attacking` when the attack is in progress; resolves when it is over. */
 type Attack = (target: Target, count: number, attacking: () => void) => Promise<void>;
 
 const WATCHES_AT_ONCE = 1000;
@@ -24,12 +24,11 @@ export const attacks: Readonly<Record<AttackName, Attack>> = {
   "bad-tokens": badTokens,
 };
 
-/** The head of a TLS record that announces more than it brings. */
+/** The head of a TLS record that announces more bytes than follow. */
 const HALF_HELLO = Buffer.from("16030102000100", "hex");
 
 /**
- * Connections to the TLS port that never say a word, or not more than `first`; where the service closes one, another takes its
- * place.
+ * Connections to the TLS port that send nothing, or no more than `first`; a closed connection is replaced by another.
  */
 async function silentSockets(
   target: Target,
@@ -45,7 +44,7 @@ async function silentSockets(
         await target.pause(BETWEEN_MS);
         continue;
       }
-      // Without a reader the end of the connection would not be seen.
+      // Without a reader the end of the connection would not be noticed.
       socket.resume();
       if (first !== undefined) socket.write(first);
       await Promise.race([once(socket, "close"), target.over()]);
@@ -58,7 +57,7 @@ async function silentSockets(
   await Promise.all(filled);
 }
 
-/** Tries to open `count` watches by the thousand, then hangs up on all that are open at once; again and again. */
+/** Repeatedly opens `count` watches, a thousand at a time, then disconnects all that are open at once. */
 async function watches(target: Target, count: number, attacking: () => void): Promise<void> {
   attacking();
   for (let round = 0; !target.isOver; round++) {
@@ -74,7 +73,7 @@ async function watches(target: Target, count: number, attacking: () => void): Pr
   }
 }
 
-/** Opens `count` watches, as fast as the rate limit lets it, and hangs up on all of them at once when the attack is over. */
+/** Opens `count` watches as fast as the rate limit allows, and disconnects all at once when the attack is over. */
 async function openWatches(target: Target, count: number, attacking: () => void): Promise<void> {
   const open: IncomingMessage[] = [];
   for (let from = 0; from < count && !target.isOver;) {
@@ -112,7 +111,7 @@ async function openStream(
   return stream;
 }
 
-/** The state of every group, asked for by many at once. */
+/** Many concurrent requests for the state of every group. */
 async function snapshots(target: Target, count: number, attacking: () => void): Promise<void> {
   const { observerToken: token } = target.options;
   const paths = ["/v1/watch?timeout_ms=0", "/v1/watch?timeout_ms=1000", "/v1/groups?limit=1000"];
@@ -121,7 +120,7 @@ async function snapshots(target: Target, count: number, attacking: () => void): 
     while (!target.isOver) {
       const before = target.counts["answered 200"] ?? 0;
       await target.askAndRead({ path, token });
-      // One that was refused comes back soon, not at once.
+      // A refused client comes back soon, but not at once.
       if ((target.counts["answered 200"] ?? 0) === before) await target.pause(BETWEEN_MS);
     }
   };
@@ -139,7 +138,9 @@ const MALFORMED: readonly string[] = [
   "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
 ];
 
-/** Malformed requests inside TLS, bytes that are no TLS, bodies that drip, and no sense by gRPC; a bounded rate of each. */
+/**
+ * Malformed requests inside TLS, bytes that are not TLS, slow bodies, and nonsense over gRPC; a limited rate of each.
+ */
 async function garbage(target: Target, count: number, attacking: () => void): Promise<void> {
   const { place } = target.options;
   const malformed = async (): Promise<void> => {
@@ -182,7 +183,7 @@ async function garbage(target: Target, count: number, attacking: () => void): Pr
   await Promise.all(all);
 }
 
-/** Frames of HTTP/2 that are whole and say nothing that gRPC knows. */
+/** Valid HTTP/2 frames without a gRPC message. */
 async function senselessCalls(target: Target): Promise<void> {
   const { grpcPort, ca } = target.options.place;
   while (!target.isOver) {
@@ -197,7 +198,7 @@ async function senselessCalls(target: Target): Promise<void> {
   }
 }
 
-/** Handshakes for their own sake, a hundred a second in all. */
+/** TLS handshakes without requests, a hundred a second in total. */
 async function reconnects(target: Target, count: number, attacking: () => void): Promise<void> {
   const again = async (): Promise<void> => {
     while (!target.isOver) {
@@ -230,7 +231,7 @@ async function deafReaders(target: Target, count: number, attacking: () => void)
   }
 }
 
-/** Campaigns that no rule lets through: in others' groups, in others' names, with impossible leases. */
+/** Campaigns that no rule allows: in others' groups, in others' names, with impossible leases. */
 async function refusedCampaigns(target: Target, count: number, attacking: () => void): Promise<void> {
   const { nodeToken: token } = target.options;
   const again = async (first: number): Promise<void> => {
@@ -255,7 +256,7 @@ async function refusedCampaigns(target: Target, count: number, attacking: () => 
   await Promise.all(Array.from({ length: count }, (_, index) => again(index)));
 }
 
-/** Tokens that look right and are not: each must be verified to be refused. */
+/** Tokens that look valid and are not: each must be verified to be refused. */
 async function badTokens(target: Target, count: number, attacking: () => void): Promise<void> {
   const { observerToken } = target.options;
   const [header, claims] = observerToken.split(".");

@@ -1,4 +1,6 @@
-/** Uses a share of a processor and does nothing else: what an attacker takes from the service by running on its machine. */
+/**
+ * Uses a share of a processor and does nothing else: what an attacker takes from the service by running on its machine.
+ */
 const { share } = JSON.parse(process.argv[2] ?? "") as { readonly share: number };
 const PERIOD_MS = 20;
 

@@ -30,7 +30,7 @@ const metrics: ElectionMetrics = {
   leaderDuration: ignore,
   workOverdue: ignore,
   failure: (_, code) => void collection?.failures.push(code),
-  // One that failed counts with the time after which it was given up.
+  // A failed renewal counts with the time after which it was abandoned.
   heartbeat: (_, _outcome, seconds) => {
     if (collection === null) return;
     collection.latenciesMs.push(seconds * 1000);
@@ -48,7 +48,7 @@ async function start(group: string, index: number): Promise<void> {
     tls: { ca: place.ca, cert, key },
     batch: false,
   });
-  // Elections with the same interval beat together; these do not.
+  // Elections with the same interval share a timer; these do not.
   const heartbeatIntervalMs = heartbeatMs + index;
   const election = new Election(elector, {
     groupId: group,

@@ -20,10 +20,10 @@ import type { AttackName, Strengths } from "./messages.test-kit.js";
 
 const GROUPS = 20;
 const TTL_MS = 2000;
-/** Where the machine may be busy with other tests. */
+/** If the machine may be busy with other tests. */
 const LONG_TTL_MS = 10_000;
 const ROUNDS = 3;
-/** Of one window, which takes 12 s: a handshake that stalls is cut off after 10 s, and that must be within the window. */
+/** For one window of 12 s: a stalled handshake is cut off after 10 s, which must be within the window. */
 const RENEWALS = 480;
 const MAX_P99_RATIO = 5;
 /** Far more than a busy processor can add to a flush, and less than a stall. */
@@ -31,9 +31,9 @@ const STALL_MS = 150;
 /** Windows of one kind, attacked or quiet, that may be measured again. */
 const MAX_STALLED = 4;
 const EXIT_MS = 10_000;
-/** Sockets of the attackers are gone after at most this: a handshake that stalls is cut off after 10 s. */
+/** The attackers' sockets are gone after this time: a stalled handshake is cut off after 10 s. */
 const CALM_MS = 60_000;
-/** Beyond what the server had open before: connections of the judge, files that are being read. */
+/** In addition to what the server had open before: connections of the test, files that are being read. */
 const SPARE_DESCRIPTORS = 10;
 
 const STRENGTH: Required<Strengths> = {
@@ -60,15 +60,15 @@ const FEW: Required<Strengths> = {
   "refused-campaigns": 3,
   "bad-tokens": 3,
 };
-/** Groups that are there to be asked for. */
+/** Groups that exist to be read. */
 const CROWD: Strengths = { snapshots: 20_000, "deaf-readers": 1000 };
 
-/** Where an operator has let one caller have more than its share. */
+/** If an operator has allowed one caller more than its share. */
 const SERVE: Readonly<Partial<Record<AttackName, readonly string[]>>> = {
   "open-watches": ["--max-watches", "60000", "--max-watches-per-caller", "50000"],
 };
 
-/** `npm test` makes them all at once. */
+/** `npm test` runs them all at once. */
 const MEASURED = isChaos ? (Object.keys(STRENGTH) as AttackName[]) : [];
 
 let arena: Arena | null = null;
@@ -101,7 +101,7 @@ interface Window extends Latencies {
   readonly longestTurnMs: number;
   readonly tookMs: number;
   readonly serverCpuMs: number;
-  /** Leases that were lost in it. */
+  /** Leases lost in this window. */
   readonly lost: number;
 }
 
@@ -116,7 +116,7 @@ interface Work {
   readonly during?: (enough: () => Promise<unknown>) => Promise<void>;
 }
 
-/** Measured again while the disk stands still by itself. */
+/** Measured again while the disk itself stalls. */
 async function measure(of: Arena, { prepare, during }: Work): Promise<{ window: Window; stalled: number }> {
   for (let stalled = 0; ; stalled++) {
     await prepare?.();
@@ -182,7 +182,7 @@ class Windows {
   }
 }
 
-/** From the first attacker to the last socket that is left of it. */
+/** From the first attacker to its last remaining socket. */
 async function under(
   of: Arena,
   attack: AttackName,
@@ -210,7 +210,7 @@ it.each(MEASURED)(
     for (let round = 0; round < ROUNDS; round++) {
       let counts: Readonly<Record<string, number>> = {};
       const { tookMs } = await attacked.add(of, {
-        // For each window, so that those who lead the groups keep them.
+        // For each window, so that the leaders of the groups keep them.
         prepare: () => of.lead(CROWD[attack] ?? 0),
         during: async (enough) => {
           counts = await under(of, attack, enough);
@@ -244,7 +244,7 @@ it.each(MEASURED)(
   },
 );
 
-it("an honest leader keeps its term while all attacks are made at once, and nothing of them is left", async () => {
+it("an honest leader keeps its term under all attacks at once, and nothing of them is left afterwards", async () => {
   arena = await Arena.open(2, LONG_TTL_MS);
   const before = arena.holdings();
   await arena.lead(200);

@@ -13,7 +13,7 @@ export class KitProcess<Order extends object, Message extends { readonly kind: s
   readonly #exited: Promise<unknown>;
   #waiting: (() => void)[] = [];
 
-  /** `before`: words to put before the command, such as `nice`. */
+  /** `before`: a prefix of the command, such as `nice`. */
   constructor(script: string, options: object, before: readonly string[] = []) {
     this.#name = script;
     const file = fileURLToPath(new URL(`../../dist/hostile/${script}.test-kit.js`, import.meta.url));

@@ -1,6 +1,6 @@
-/** What a test, its honest leader and its attackers, processes of their own, send each other. */
+/** Messages between a test, its honest leader and its attackers, which are separate processes. */
 
-/** Where the service is and how it is believed. */
+/** The address of the service and its credentials. */
 export interface Place {
   readonly url: string;
   readonly port: number;
@@ -19,16 +19,16 @@ export interface HonestOptions {
 }
 
 export type HonestOrder =
-  /** Collect renewals, and say so when there are `count` of them. */
+  /** Collect renewals, and report when there are `count` of them. */
   | { readonly kind: "collect"; readonly count: number }
-  /** Report all that were collected. */
+  /** Report all collected renewals. */
   | { readonly kind: "report" }
   | { readonly kind: "end" };
 
 export type HonestMessage =
-  /** Leads every group; its term in each. */
+  /** It leads every group; its term in each. */
   | { readonly kind: "leads"; readonly terms: readonly number[] }
-  /** A leadership ended, though nobody asked for it. */
+  /** A leadership ended unexpectedly. */
   | { readonly kind: "lost"; readonly group: string; readonly reason: string }
   | { readonly kind: "enough" }
   | {
@@ -49,7 +49,7 @@ export type AttackName =
   | "refused-campaigns"
   | "bad-tokens";
 
-/** Of how many sockets, watches, polls or callers each attack is made. */
+/** The number of sockets, watches, polls or callers of each attack. */
 export type Strengths = Readonly<Partial<Record<AttackName, number>>>;
 
 export interface AttackOptions {
@@ -61,7 +61,7 @@ export interface AttackOptions {
 }
 
 export type AttackMessage =
-  /** It is under way with all its might. */
+  /** The attack is fully in progress. */
   | { readonly kind: "attacking" }
-  /** What it did and what was answered, by name, and the processor time that it took as "cpu ms". */
+  /** What it did and how it was answered, by name, and its processor time as "cpu ms". */
   | { readonly kind: "report"; readonly counts: Readonly<Record<string, number>> };

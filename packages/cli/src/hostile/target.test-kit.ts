@@ -1,4 +1,4 @@
-/** The service as an attacker sees it: raw sockets, TLS sockets and requests, each counted. */
+/** The service as an attacker uses it: raw sockets, TLS sockets and requests, each counted. */
 import { once } from "node:events";
 import type { IncomingMessage } from "node:http";
 import { Agent, request } from "node:https";
@@ -25,7 +25,7 @@ export class Target {
   constructor(options: AttackOptions, signal: AbortSignal) {
     this.options = options;
     this.signal = signal;
-    // Attackers do not look at certificates; their connections are as many as they like.
+    // Attackers do not check certificates, and use any number of connections.
     this.#agent = new Agent({ keepAlive: true, ca: options.place.ca });
   }
 
@@ -37,7 +37,7 @@ export class Target {
     this.counts[what] = (this.counts[what] ?? 0) + by;
   }
 
-  /** An attack must leave the processor to those it attacks: it is on the same machine. */
+  /** An attack must leave processor time to its target, which is on the same machine. */
   async pause(ms: number): Promise<void> {
     await sleep(systemClock, ms, this.signal).catch(() => {});
   }
@@ -47,7 +47,7 @@ export class Target {
     if (!this.isOver) await once(this.signal, "abort");
   }
 
-  /** A bare connection; `null` if it was refused. */
+  /** A plain connection; `null` if it was refused. */
   async socket(port: number = this.options.place.port): Promise<Socket | null> {
     return this.#opened(connect(port, "127.0.0.1"), "connect");
   }
@@ -57,7 +57,7 @@ export class Target {
     return this.#opened(connectTls({ port, host: "127.0.0.1", ca }), "secureConnect");
   }
 
-  /** Waits until the answer begins; its body is the caller's to read, or not to. `null` if there was none. */
+  /** Waits until the answer begins; the caller may read its body. `null` if there was none. */
   async ask({ method = "GET", path, token, body, headers }: Asked): Promise<IncomingMessage | null> {
     const text = body === undefined ? undefined : JSON.stringify(body);
     const sent = request(this.options.place.url + path, {
@@ -84,7 +84,7 @@ export class Target {
     });
   }
 
-  /** Asks, and reads what is answered. */
+  /** Sends a request and reads the answer. */
   async askAndRead(asked: Asked): Promise<void> {
     const response = await this.ask(asked);
     if (response === null) return;

@@ -11,6 +11,6 @@ delays.enable();
 process.on("SIGUSR2", () => {
   const longestMs = delays.max / 1e6;
   delays.reset();
-  // Without a new line it is half of a number.
+  // Without a newline it is a part of a number.
   writeFileSync(file, `${longestMs}\n`);
 });

@@ -23,7 +23,7 @@ const init = (...args: readonly string[]) => command(["ca", "init", "--out", at(
 const issue = (kind: string, name: string, ...args: readonly string[]) =>
   command(["ca", "issue", kind, name, "--ca", at("ca.pem"), "--out", at(`${name}.pem`), ...args]);
 
-/** A bundle as three files, for whoever wants them so. */
+/** A bundle as three files. */
 function files(name: string): { certFile: string; keyFile: string; caFile: string } {
   const bundle = parseBundle(readFileSync(at(`${name}.pem`), "utf8"), name);
   for (const part of ["key", "cert", "ca"] as const) writeFileSync(at(`${name}.${part}`), bundle[part]);
@@ -31,7 +31,7 @@ function files(name: string): { certFile: string; keyFile: string; caFile: strin
 }
 
 describe.each(["p256", "ed25519"])("certificates with keys of %s", (type) => {
-  it("are private files that name their owner, and the authority is the same in each", async () => {
+  it("certificate bundles are private files that name their owner, with the same authority in each", async () => {
     expect((await init("--key-type", type, "--trust-domain", "lockd")).code).toBe(0);
     expect(jsonOf(await issue("sdk", "worker-1", "--json"))).toMatchObject({
       out: at("worker-1.pem"),
@@ -51,7 +51,7 @@ describe.each(["p256", "ed25519"])("certificates with keys of %s", (type) => {
     expect(certificate.keyUsage).toEqual(["1.3.6.1.5.5.7.3.2", "1.3.6.1.5.5.7.3.1"]);
   });
 
-  it("serve HTTPS that knows its callers by theirs", async () => {
+  it("certificate bundles serve HTTPS that identifies callers by their certificates", async () => {
     await init("--key-type", type);
     for (const [kind, name] of [
       ["server", "node"],
@@ -72,7 +72,7 @@ describe.each(["p256", "ed25519"])("certificates with keys of %s", (type) => {
     const url = `${server.url}/v1/groups/g/campaign`;
     expect((await probe(url, { ...campaign, ...files("worker") })).status).toBe(200);
     expect((await probe(url, { ...campaign, ...files("clerk") })).status).toBe(401);
-    // The bundle itself will do wherever a command wants a file.
+    // The bundle itself can be used wherever a command needs a file.
     const bundle = ["--ca", at("worker.pem"), "--cert", at("worker.pem"), "--key", at("worker.pem")];
     const again = await command(["campaign", "h", "--node-id", "worker", "--server", server.url, ...bundle]);
     expect([again.code, again.stderr]).toEqual([0, ""]);
@@ -82,7 +82,7 @@ describe.each(["p256", "ed25519"])("certificates with keys of %s", (type) => {
 });
 
 describe("tenure ca", () => {
-  it("keeps a server's node id when its bundle is issued again, and makes another for another file", async () => {
+  it("tenure ca keeps a server's node id when its bundle is issued again, and makes another for another file", async () => {
     await init();
     const first = jsonOf<{ uri: string }>(await issue("server", "node", "--json"));
     const key = parseBundle(readFileSync(at("node.pem"), "utf8"), "node").key;
@@ -91,7 +91,7 @@ describe("tenure ca", () => {
     expect(jsonOf<{ uri: string }>(await issue("server", "other", "--json")).uri).not.toBe(first.uri);
   });
 
-  it("never overwrites an authority", async () => {
+  it("tenure ca never overwrites an authority", async () => {
     await init();
     const before = readFileSync(at("ca.pem"), "utf8");
     const again = await init();
@@ -100,7 +100,7 @@ describe("tenure ca", () => {
     expect(readFileSync(at("ca.pem"), "utf8")).toBe(before);
   });
 
-  it("overwrites nothing but a bundle of the same kind: not the authority, not another's bundle, not any file", async () => {
+  it("tenure ca overwrites only a bundle of the same kind: no authority, no other bundle, no other file", async () => {
     await init();
     await issue("server", "node");
     writeFileSync(at("notes.pem"), "remember the milk\n");
@@ -129,27 +129,33 @@ describe("tenure ca", () => {
   it.each([
     ["an authority", "ca.pem", ["ca", "issue", "tc", "x", "--ca"]],
     ["a bundle", "node.pem", ["tc", "leader", "--bundle"]],
-  ])("tells in one sentence that the file of %s is damaged, whichever part", async (_case, file, args) => {
-    await init();
-    await issue("server", "node");
-    const text = readFileSync(at(file), "utf8");
-    for (const part of ["PRIVATE KEY", "CERTIFICATE"]) {
-      const damaged = text.replace(new RegExp(`(-----BEGIN ${part}-----\n).{20}`), "$1AAAAAAAAAAAAAAAAAAAA");
-      writeFileSync(at("damaged.pem"), damaged);
-      const out = args[0] === "ca" ? ["--out", at("new.pem")] : [];
-      const { code, stderr } = await command([...args, at("damaged.pem"), ...out]);
-      expect([part, code, stderr.split("\n").length]).toEqual([part, 2, 2]);
-      expect(stderr).toMatch(/damaged\.pem holds a (key|certificate) that cannot be read/);
-    }
-  });
+  ])(
+    "a damaged file of %s is reported in one sentence, whichever part is damaged",
+    async (_case, file, args) => {
+      await init();
+      await issue("server", "node");
+      const text = readFileSync(at(file), "utf8");
+      for (const part of ["PRIVATE KEY", "CERTIFICATE"]) {
+        const damaged = text.replace(
+          new RegExp(`(-----BEGIN ${part}-----\n).{20}`),
+          "$1AAAAAAAAAAAAAAAAAAAA",
+        );
+        writeFileSync(at("damaged.pem"), damaged);
+        const out = args[0] === "ca" ? ["--out", at("new.pem")] : [];
+        const { code, stderr } = await command([...args, at("damaged.pem"), ...out]);
+        expect([part, code, stderr.split("\n").length]).toEqual([part, 2, 2]);
+        expect(stderr).toMatch(/damaged\.pem holds a (key|certificate) that cannot be read/);
+      }
+    },
+  );
 
   it.each([
     ["a kind that does not exist", ["issue", "robot", "x", "--out", "x.pem"]],
-    ["no authority", ["issue", "tc", "x", "--ca", "missing.pem", "--out", "x.pem"]],
-    ["a name with a step up in it", ["issue", "tc", "a/../b", "--out", "x.pem"]],
-    ["no day at all", ["init", "--days", "0"]],
+    ["a missing authority", ["issue", "tc", "x", "--ca", "missing.pem", "--out", "x.pem"]],
+    ["a name with .. in it", ["issue", "tc", "a/../b", "--out", "x.pem"]],
+    ["zero days", ["init", "--days", "0"]],
     ["a trust domain that no URI can hold", ["init", "--trust-domain", "Äpfel"]],
-  ])("refuses %s in one sentence", async (_case, args) => {
+  ])("tenure ca refuses %s in one sentence", async (_case, args) => {
     await init();
     const placed = args.map((each) => (each.endsWith(".pem") ? at(each) : each));
     const all = args.includes("--ca") || args[0] === "init" ? placed : [...placed, "--ca", at("ca.pem")];
@@ -164,7 +170,7 @@ describe("tenure ca", () => {
 });
 
 describe("tenure serve --bundle", () => {
-  it("takes up a bundle that is issued again, without a restart", async () => {
+  it("tenure serve uses a bundle that is issued again, without a restart", async () => {
     await init();
     await issue("server", "node");
     const server = await scratch.serve([
@@ -185,7 +191,7 @@ describe("tenure serve --bundle", () => {
   it.each([
     ["besides --tls-cert", "cannot be combined with"],
     ["without an authority", "contains no certificate of an authority"],
-  ])("is refused %s", async (how, sentence) => {
+  ])("--bundle is refused %s", async (how, sentence) => {
     await init();
     await issue("server", "node");
     const bundle = parseBundle(readFileSync(at("node.pem"), "utf8"), "node");
@@ -206,7 +212,7 @@ describe("tenure serve --bundle", () => {
     expect(stderr).toContain(sentence);
   });
 
-  it("shows an expired bundle to nobody's use: the handshake is refused by whoever looks", async () => {
+  it("a client refuses the handshake of a server with an expired bundle", async () => {
     const authority = await Authority.create({
       trustDomain: "tenure",
       keyKind: "p256",

@@ -49,14 +49,14 @@ const problems = (...servers: readonly ServerView[]): readonly string[] => {
 };
 
 describe("the status of a cluster", () => {
-  it("names the coordinator and finds nothing where nothing is wrong", () => {
+  it("the status names the coordinator and finds no problem in a healthy cluster", () => {
     const servers = NAMES.map((name) => answered(statusOf(name)));
     const status = clusterStatus(statusOf("b"), servers, NOW_MS);
     expect(status).toMatchObject({ cluster: "c1", epoch: [3, 0], leader: { leader_id: "a" }, problems: [] });
     expect([...placesIn(statusOf("b")).keys()].toSorted()).toEqual(NAMES.map(at));
   });
 
-  it("says why there is no coordinator, how many it takes, and who does not answer", () => {
+  it("the status says why there is no coordinator, how many electors are needed, and which do not answer", () => {
     const detail = "only 1 of 3 electors answer";
     const alone = statusOf("c", {
       leader: null,
@@ -71,11 +71,11 @@ describe("the status of a cluster", () => {
     ]);
   });
 
-  it("does not take the word of a server that led before for a coordinator that does not answer", () => {
+  it("the status does not accept another server's word for a coordinator that does not answer", () => {
     expect(clusterStatus(statusOf("b"), [silent("a"), answered(statusOf("b"))], NOW_MS).leader).toBeNull();
   });
 
-  it("finds certificates that expire, settings that differ, another cluster and steps that are held back", () => {
+  it("the status finds expiring certificates, different settings, another cluster and steps that are held back", () => {
     const certificate = { name: "node-b", serial: "02", expires_at: "2030-01-11T00:00:00.000Z" };
     const expired = { ...certificate, expires_at: "2029-12-31T00:00:00.000Z" };
     const held = { reason: "held", detail: "decisions are not carried", for_ms: 42_000 };
@@ -97,12 +97,12 @@ describe("the status of a cluster", () => {
       expect(found).toContain(part);
   });
 
-  it("takes a step that was sent within a lease for no problem", () => {
+  it("a step that was sent within a lease is not a problem", () => {
     const held = { reason: "not-stored", detail: "it was sent", for_ms: 1000 };
     expect(problems(answered(statusOf("a", { held_back: held })))).toEqual([]);
   });
 
-  it("shows a member that is no elector, and whom the coordinator does not hear", () => {
+  it("the status shows a member that is not an elector, and an elector that the coordinator cannot reach", () => {
     const found = problems(
       answered(statusOf("a", { missing: [{ identity: "c", endpoint: at("c") }] })),
       answered(statusOf("d", { is_elector: false })),

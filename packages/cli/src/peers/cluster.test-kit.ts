@@ -1,4 +1,4 @@
-/** A cluster of real `tenure serve --join` processes with certificates of their own, and callers that show any other. */
+/** A cluster of real `tenure serve --join` processes with their own certificates, and callers with any other. */
 import { rmSync, writeFileSync } from "node:fs";
 import { Agent, request } from "node:https";
 import { join } from "node:path";
@@ -45,7 +45,7 @@ export interface StartOptions {
 
 const LOOK_MS = 80;
 
-/** One server of the cluster, through its lives. */
+/** One server of the cluster, across its restarts. */
 export class ClusterNode {
   readonly name: string;
   readonly endpoint: string;
@@ -83,7 +83,7 @@ export class ClusterNode {
 export interface ClusterOptions {
   readonly ttlMs?: number;
   readonly trustDomain?: string;
-  /** Where each lives, if not all on loopback. */
+  /** The machine of each server, if not all are on loopback. */
   readonly places?: Readonly<Record<string, { readonly host: string; readonly inside: readonly string[] }>>;
 }
 
@@ -106,7 +106,7 @@ export class TestCluster {
     this.#ca = authority.certificatePem;
   }
 
-  /** Their certificates and ports; nobody runs yet. */
+  /** Their certificates and ports; none is running yet. */
   static async of(names: readonly string[], options: ClusterOptions = {}): Promise<TestCluster> {
     const { ttlMs = 1500, trustDomain = "tenure", places = {} } = options;
     const authority = await Authority.create({
@@ -179,7 +179,7 @@ export class TestCluster {
     return bundleOf(by, kind, name, nowMs);
   }
 
-  /** With the certificate of a tc client unless told otherwise; `null`: with none. */
+  /** With the certificate of a tc client by default; `null`: without one. */
   async ask(
     node: ClusterNode,
     method: "GET" | "POST",
@@ -212,13 +212,13 @@ export class TestCluster {
     return answer?.status === 200 ? (answer.body as unknown as LeaderView) : null;
   }
 
-  /** Those that say that they lead, right now. */
+  /** The servers that currently report to lead. */
   async leading(): Promise<readonly ClusterNode[]> {
     const views = await Promise.all(this.running.map((node) => this.leaderAt(node)));
     return this.running.filter((_, index) => views[index]?.peer.leading === true);
   }
 
-  /** Once one leads and every running one names it, with that term. */
+  /** Waits until one leads and every running server names it, with that term. */
   async leader(limitMs: number = 12 * this.ttlMs + 15_000): Promise<ClusterNode> {
     let found: ClusterNode | undefined;
     await eventually(limitMs, "one leader that all running nodes name", async () => {
@@ -231,7 +231,7 @@ export class TestCluster {
     return found as ClusterNode;
   }
 
-  /** One leader, and all running ones in each other's membership and, with their disks, in everybody's electorate. */
+  /** One leader, and all running servers in each other's membership and, with their disks, in each electorate. */
   async settled(limitMs: number = 20 * this.ttlMs + 20_000): Promise<void> {
     const wanted = this.running
       .map(({ endpoint }) => endpoint)
@@ -288,7 +288,7 @@ export class TestCluster {
   }
 }
 
-/** Looks less often than `until`: each look asks every server, and those that answer need their cores for the rest. */
+/** Polls less often than `until`: each poll asks every server, which need their cores for the rest. */
 async function eventually(limitMs: number, what: string, isSo: () => Promise<boolean>): Promise<void> {
   await until(limitMs, what, async () => {
     if (await isSo()) return true;
@@ -310,7 +310,7 @@ async function bundleOf(
   );
 }
 
-/** Metrics are no JSON. */
+/** Metrics are not JSON. */
 function parsed(told: string): Answer["body"] {
   return told.startsWith("{") ? (JSON.parse(told) as Answer["body"]) : { text: told };
 }

@@ -1,4 +1,4 @@
-/** A server that was taken out of the cluster and whose certificate was revoked can do nothing, on any route. */
+/** A server that was removed from the cluster and whose certificate was revoked can do nothing, on any route. */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -43,7 +43,7 @@ describe("a decommissioned server", { timeout: 120_000 }, () => {
   }, 60_000);
   afterAll(() => cluster.close());
 
-  it("is refused on every route once the list names it, on open connections too, and the others go on", async () => {
+  it("a decommissioned server is refused on every route once the list names it, even on open connections, and the others continue", async () => {
     const leader = await cluster.leader();
     const [gone, stays] = cluster.nodes.filter((node) => node !== leader) as [ClusterNode, ClusterNode];
     const asGone: AskOptions = { as: gone.bundle };
@@ -72,7 +72,7 @@ describe("a decommissioned server", { timeout: 120_000 }, () => {
         ]);
       }
     }
-    // It cannot come back either, and the rest goes on leading and deciding.
+    // It cannot come back either, and the rest continues to lead and decide.
     const others = [leader.endpoint, stays.endpoint];
     const again = await cluster.scratch.run(["serve", ...cluster.arguments(gone, { join: others })]);
     expect([again.code, again.stderr]).toEqual([

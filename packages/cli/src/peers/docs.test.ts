@@ -25,7 +25,7 @@ interface Ran {
   readonly output: string;
 }
 
-describe.skipIf(isMissing("ip"))("the pages of the peers", { timeout: 180_000 }, () => {
+describe.skipIf(isMissing("ip"))("the documentation of the peers", { timeout: 180_000 }, () => {
   const scratch = new Scratch();
   const directory = scratch.directory();
   const stop: (() => void)[] = [];
@@ -46,7 +46,7 @@ describe.skipIf(isMissing("ip"))("the pages of the peers", { timeout: 180_000 },
     await scratch.close();
   });
 
-  /** A block as the page has it, run on that machine in a folder; ends with the first line that fails. */
+  /** A block of the page, run on that machine in a folder; ends with the first line that fails. */
   function start(
     machine: string,
     block: string,
@@ -62,7 +62,7 @@ describe.skipIf(isMissing("ip"))("the pages of the peers", { timeout: 180_000 },
     ].join(" && ");
     const [program = "", ...inside] = network.inside(machine);
     const args = [...inside, "unshare", "--mount", "sh", "-c", setUp, "sh", block];
-    // A group of its own: the shell does not pass a signal on to what it runs.
+    // A process group of its own: the shell does not pass a signal on to its commands.
     const child = spawn(program, args, { stdio: ["ignore", "pipe", "pipe"], detached: true });
     const end = (): void => {
       const isRunning = child.exitCode === null && child.signalCode === null;
@@ -90,7 +90,7 @@ describe.skipIf(isMissing("ip"))("the pages of the peers", { timeout: 180_000 },
     void server.ended.then((ran) => (served = ran));
     let looked: Ran = { code: null, output: "" };
     const isShown = await comesTrue(60_000, async () => {
-      // A block that ends has failed, and says why.
+      // A block that ends has failed, and reports why.
       expect(served).toBeNull();
       looked = await start("node-1", look, "alone").ended;
       return looked.code === 0 && looked.output.includes("no problems");
@@ -101,7 +101,7 @@ describe.skipIf(isMissing("ip"))("the pages of the peers", { timeout: 180_000 },
     await server.ended;
   });
 
-  it("docs/PEERS.md starts a cluster of three, shows it, decides, and takes a server out for good", async () => {
+  it("docs/PEERS.md starts a cluster of three, shows it, decides, and removes a server for good", async () => {
     const [issue = "", serve = "", look = "", takeOut = "", ...more] = blocksOf("docs/PEERS.md");
     expect(more).toEqual([]);
     expect(await start("node-1", issue).ended).toMatchObject({ code: 0 });
@@ -116,7 +116,7 @@ describe.skipIf(isMissing("ip"))("the pages of the peers", { timeout: 180_000 },
     for (const name of NODES) expect(looked.output).toContain(`https://${name}:7420`);
     expect(looked.output).toMatch(/^order-17: commit, term \d+/m);
 
-    // A server that was just added may still be at it; a leave that is refused changes nothing.
+    // A server that was just added may still be busy; a refused leave changes nothing.
     let left: Ran = { code: null, output: "" };
     await until(60_000, "the page's way out succeeds", async () => {
       left = await start("node-1", takeOut).ended;

@@ -10,9 +10,9 @@ let cluster: TestCluster;
 
 const termAt = async (node: ClusterNode): Promise<number> => (await cluster.leaderAt(node))?.term ?? 0;
 
-describe("three servers", { timeout: 120_000 }, () => {
+describe("a cluster of three servers", { timeout: 120_000 }, () => {
   let fourth: ClusterNode;
-  // One cluster for all: each test leaves it with servers missing, and the next begins with all three.
+  // One cluster for all tests: each leaves it with servers missing, and the next begins with all three.
   beforeAll(async () => {
     cluster = await TestCluster.of(["a", "b", "c", "d"], { trustDomain: "lockd" });
     fourth = cluster.node(3);
@@ -29,7 +29,7 @@ describe("three servers", { timeout: 120_000 }, () => {
   const others = (node: ClusterNode): readonly ClusterNode[] =>
     cluster.running.filter((each) => each !== node);
 
-  it("elect one, and another with a higher term after it was killed; the old one follows when it is back", async () => {
+  it("three servers elect one, and another with a higher term after it was killed; the old one follows when it is back", async () => {
     const first = await cluster.leader();
     const term = await termAt(first);
     await first.process?.end("SIGKILL");
@@ -41,7 +41,7 @@ describe("three servers", { timeout: 120_000 }, () => {
     expect(await cluster.leading()).toEqual([second]);
   });
 
-  it("have no leader while two are gone, and one again when one is back", async () => {
+  it("three servers have no leader while two are gone, and one again when one is back", async () => {
     const leader = await cluster.leader();
     const term = await termAt(leader);
     const gone = others(leader);
@@ -52,7 +52,7 @@ describe("three servers", { timeout: 120_000 }, () => {
       async () => (await cluster.leading()).length === 0,
     );
     expect((await cluster.leaderAt(leader))?.leader_id).toBeNull();
-    // Its answers go by the clock; its log comes when the deadline is acted upon, through a pipe.
+    // Its answers follow the clock; its log comes when the deadline is handled, through a pipe.
     await until(cluster.ttlMs, "it says so", async () =>
       leader.log.includes("this server is no longer the coordinator"),
     );
@@ -66,7 +66,7 @@ describe("three servers", { timeout: 120_000 }, () => {
     expect(await termAt(next)).toBeGreaterThan(term);
   });
 
-  it("lose a leader that is told to stop at once: it leaves, is removed, and the rest elects", async () => {
+  it("a leader that is asked to stop leaves at once, is removed, and the rest elects", async () => {
     const leader = await cluster.leader();
     const rest = others(leader);
     expect(await leader.process?.end("SIGTERM")).toBe(0);
@@ -76,7 +76,7 @@ describe("three servers", { timeout: 120_000 }, () => {
     await cluster.settled();
   });
 
-  it("bear one that leaves and stops at once, and one that comes back after it left leads again", async () => {
+  it("a server that leaves and is killed at once does no harm, and one that comes back after it left leads again", async () => {
     const leader = await cluster.leader();
     const [hasty, last] = others(leader) as [ClusterNode, ClusterNode];
     const leave = (node: ClusterNode) =>
@@ -86,7 +86,7 @@ describe("three servers", { timeout: 120_000 }, () => {
     await cluster.settled();
     expect(await cluster.leading()).toEqual([leader]);
 
-    // The last but one leaves and returns before it is let go; then it is alone, and must be able to lead.
+    // The last but one leaves and returns before it is removed; then it is alone, and must be able to lead.
     expect((await leave(last)).status).toBe(200);
     const body = { self_endpoint: last.endpoint, disk: "its own" };
     const path = "/v1/tc/cluster/announce";
@@ -97,20 +97,20 @@ describe("three servers", { timeout: 120_000 }, () => {
     expect(await cluster.leading()).toEqual([last]);
   });
 
-  it("take in a fourth that knows one of them only, and it votes", async () => {
+  it("three servers admit a fourth that knows only one of them, and it votes", async () => {
     const [a, b] = cluster.running as [ClusterNode, ClusterNode];
     await cluster.start(fourth, { join: [a.endpoint] });
     await cluster.settled();
-    // Three of four are needed now: without two there is none.
+    // Three of four are needed now: without two there is no leader.
     for (const node of [a, b]) await node.process?.end("SIGKILL");
     await until(8 * cluster.ttlMs, "no leader", async () => (await cluster.leading()).length === 0);
   });
 });
 
-describe("a server that nobody lets go", () => {
+describe("a server whose leave is not confirmed", () => {
   afterEach(() => cluster.close());
 
-  it("stops after four leases all the same, and within ten seconds in any case", async () => {
+  it("a server whose leave is not confirmed stops after four leases, and within ten seconds", async () => {
     cluster = await TestCluster.started(["a", "b"], { ttlMs: 600 });
     const [a, b] = cluster.nodes as [ClusterNode, ClusterNode];
     await b.process?.end("SIGKILL");
@@ -120,10 +120,10 @@ describe("a server that nobody lets go", () => {
   });
 });
 
-describe("a server whose bundle is issued again", () => {
+describe("a server with a reissued bundle", () => {
   afterEach(() => cluster.close());
 
-  it("goes on leading with the new certificate, and warns of one that names another server", async () => {
+  it("a server continues to lead with its reissued bundle, and warns of one that names another server", async () => {
     cluster = await TestCluster.started(["a", "b"]);
     const leader = await cluster.leader();
     const term = await termAt(leader);
@@ -134,7 +134,7 @@ describe("a server whose bundle is issued again", () => {
     };
     await renew(leader.name, /have been renewed/);
     const other = cluster.nodes.find((node) => node !== leader) as ClusterNode;
-    // Its renewals go on for longer than a lease.
+    // Its renewals continue for longer than a lease.
     const lookedMs = performance.now();
     await until(
       5 * cluster.ttlMs,
@@ -147,10 +147,10 @@ describe("a server whose bundle is issued again", () => {
   });
 });
 
-describe("a server alone", () => {
+describe("a single server", () => {
   afterEach(() => cluster.close());
 
-  it("leads at once, and again with a higher term after a restart over the same disk", async () => {
+  it("a single server leads at once, and again with a higher term after a restart with the same disk", async () => {
     cluster = await TestCluster.started(["a"]);
     const node = cluster.node(0);
     const before = await cluster.leaderAt(node);

@@ -30,9 +30,9 @@ const electors = async (node: ClusterNode): Promise<readonly string[]> =>
 const chosen = <T>(all: readonly T[], inTests: number): readonly T[] =>
   isChaos ? all : all.slice(0, inTests);
 
-describe("of servers with certificates", { timeout: 300_000 }, () => {
+describe("failures of servers with certificates", { timeout: 300_000 }, () => {
   it.each(chosen(ORDERS, 1))(
-    "those stopped one after the other, in the order %s, leave within four leases each, and elect when started again",
+    "servers stopped one after the other, in the order %s, leave within four leases each, and elect when started again",
     async (order) => {
       const ttlMs = isChaos ? DEFAULT_TTL_MS : 1500;
       cluster = await TestCluster.started(NAMES, { ttlMs });
@@ -44,13 +44,13 @@ describe("of servers with certificates", { timeout: 300_000 }, () => {
         expect([node.name, exit, node.log.includes("counts as crashed")]).toEqual([node.name, 0, false]);
         expect(node.log).toMatch(/this server has left/);
       }
-      // As the page says: the one that was stopped last is started first.
+      // As documented: the server that was stopped last is started first.
       for (const node of nodes.toReversed()) await cluster.start(node);
       await cluster.settled();
     },
   );
 
-  it("those that start without their founder wait for it and say so, and elect when it comes", async () => {
+  it("servers that start without their founder wait for it, report that, and elect when it comes", async () => {
     cluster = await TestCluster.of(NAMES);
     const [founder, ...others] = cluster.nodes.toSorted((a, b) => (a.endpoint < b.endpoint ? -1 : 1)) as [
       ClusterNode,
@@ -62,7 +62,7 @@ describe("of servers with certificates", { timeout: 300_000 }, () => {
     );
     for (const node of others) {
       expect((await cluster.leaderAt(node))?.peer.config).toBeNull();
-      // Ready although it waits: what routes by readiness must let the founder reach it. The status shows that it waits.
+      // Ready although it waits: a router by readiness must let the founder reach it. The status shows that it waits.
       expect((await cluster.ask(node, "GET", "/readyz")).status).toBe(200);
       expect((await cluster.ask(node, "GET", "/v1/tc/status")).body).toMatchObject({
         leader: null,
@@ -78,7 +78,7 @@ describe("of servers with certificates", { timeout: 300_000 }, () => {
     for (const node of cluster.nodes) expect(await electors(node)).toEqual(NAMES);
   });
 
-  it("one that is started twice over one data directory is refused with the pid of the first, which goes on", async () => {
+  it("a second server on one data directory is refused with the pid of the first, which continues", async () => {
     cluster = await TestCluster.started(NAMES);
     const leader = await cluster.leader();
     const before = await cluster.leaderAt(leader);
@@ -91,13 +91,13 @@ describe("of servers with certificates", { timeout: 300_000 }, () => {
       2,
       expect.stringContaining(`is in use by process ${leader.process?.pid}`) as string,
     ]);
-    // The votes of the first are its own still: the same leader, or another by an election, and the same electors.
+    // The votes of the first are still its own: the same leader, or another by an election, and the same electors.
     await cluster.settled();
     expect((await cluster.leaderAt(leader))?.peer).toMatchObject({ disk: before?.peer.disk });
     expect((await cluster.ask(leader, "POST", "/v1/tc/decide", { body: DECIDE })).status).toBe(200);
   });
 
-  it.each(chosen(["together"], 0))("those stopped %s need a majority of them to elect again", async () => {
+  it.each(chosen(["together"], 0))("servers stopped %s need a majority of them to elect again", async () => {
     cluster = await TestCluster.started(NAMES, { ttlMs: DEFAULT_TTL_MS });
     expect(await Promise.all(cluster.nodes.map(async (node) => node.process?.end("SIGTERM")))).toEqual([
       0, 0, 0,
@@ -107,11 +107,11 @@ describe("of servers with certificates", { timeout: 300_000 }, () => {
   });
 
   it.skipIf(isMissing("ip"))(
-    "a leader that cannot be connected to keeps the electors that grant its rounds, and they elect when it dies",
+    "a leader that accepts no connections keeps the electors that grant its rounds, and they elect when it dies",
     async () => {
       network = new TestNetwork(NAMES);
       const net = network;
-      // Each is reached at a second address of its machine, and calls from the first.
+      // Each server is reached at a second address of its machine, and calls from the first.
       const second = (name: string): string =>
         `${net.host(name).replace(/\d+$/, "")}${100 + NAMES.indexOf(name)}`;
       const places = Object.fromEntries(
@@ -138,7 +138,7 @@ describe("of servers with certificates", { timeout: 300_000 }, () => {
   );
 
   it.each(chosen(["followers"], 0))(
-    "%s whose certificates expire are not removed, say so themselves, and are back when the bundle is issued again",
+    "%s whose certificates expire are not removed, report it, and are back when the bundle is issued again",
     async () => {
       cluster = await TestCluster.of(NAMES);
       const issue = async (node: ClusterNode, leftMs: number): Promise<void> => {
@@ -166,7 +166,7 @@ describe("of servers with certificates", { timeout: 300_000 }, () => {
   );
 
   it.each(chosen(["all"], 0))(
-    "a crash of %s forgets no decision, and does not keep a fourth server from joining",
+    "a crash of %s loses no decision, and does not keep a fourth server from joining",
     async () => {
       cluster = await TestCluster.of([...NAMES, "d"]);
       const [d] = cluster.nodes.splice(3, 1) as [ClusterNode];
@@ -188,7 +188,7 @@ describe("of servers with certificates", { timeout: 300_000 }, () => {
       const join = cluster.endpoints;
       cluster.nodes.push(d);
       await cluster.start(d, { join });
-      // Before, the step waited until the servers had run as long as they had before the crash.
+      // In an earlier version the step waited until the servers had run as long as before the crash.
       await until(12 * cluster.ttlMs, "it is an elector", async () => (await electors(next)).includes("d"));
     },
   );

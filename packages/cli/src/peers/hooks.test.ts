@@ -1,4 +1,4 @@
-/** An `Election` with its hooks over a quorum of peers, in virtual time: three programs, and no store anywhere. */
+/** An `Election` with its hooks over a quorum of peers, in virtual time: three programs without a store. */
 import { Election } from "@tenure/client";
 import { VirtualClock } from "@tenure/core/testing";
 import { Peer, PeerElector } from "@tenure/peers";
@@ -94,7 +94,7 @@ describe("an election over peers", () => {
     throw new Error("nobody leads");
   }
 
-  it("promotes one; cut off, that one stops before another is promoted, with a higher term", async () => {
+  it("an election over peers promotes one node; cut off, it stops before another is promoted with a higher term", async () => {
     const first = await led();
     await clock.advance(5 * TTL_MS);
     expect(told).toEqual([`${first} leads 1`]);
@@ -113,7 +113,7 @@ describe("an election over peers", () => {
     expect(await led()).toBe(second);
   });
 
-  it("that is stopped gives its term back, and another is promoted at once", async () => {
+  it("an election over peers that is stopped resigns its term, and another is promoted at once", async () => {
     const first = await led();
     const stopped = elections.get(first)?.stop();
     const sinceMs = clock.monotonicMs();
@@ -121,7 +121,7 @@ describe("an election over peers", () => {
     await stopped;
     expect(told.at(-1)).toBe(`${first} has stopped: stopped`);
     expect(await led()).not.toBe(first);
-    // Not by the end of the lease.
+    // Not because the lease ended.
     expect(clock.monotonicMs() - sinceMs).toBeLessThan(TTL_MS);
   });
 });

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { until } from "../engines/until.test-kit.js";
 import { type ClusterNode, TestCluster } from "./cluster.test-kit.js";
 
-describe("what always holds", () => {
+describe("the invariants of the peers", () => {
   let cluster: TestCluster;
   let a: ClusterNode;
   let b: ClusterNode;
@@ -21,22 +21,22 @@ describe("what always holds", () => {
       body: { self_endpoint: endpoint, disk: "d", ...extra },
     });
 
-  it("1. self-only leave: a server deletes its own lease and nobody else's, whatever it says", async () => {
+  it("1. self-only leave: a server can delete its own membership and no other, whatever it sends", async () => {
     const fanned = { as: b.bundle, headers: { "x-tenure-tc-leave-fanout": "1" } };
     b.process?.pause();
     expect((await cluster.ask(a, "POST", leave, fanned)).status).toBe(200);
     expect(await cluster.list(a)).toEqual([a.endpoint, c.endpoint].toSorted());
     b.process?.resume();
-    // It has not left by its own: it announces itself again.
+    // It has not left by itself: it announces itself again.
     await cluster.settled();
-    // A leave asked of another server would be applied there alone, so it is refused, and nothing changes.
+    // A leave for another server would be applied there only, so it is refused, and nothing changes.
     const wrong = await cluster.ask(a, "POST", leave, { as: c.bundle });
     expect(wrong).toMatchObject({ status: 403, body: { error: "tc_forbidden" } });
     expect(wrong.body["detail"]).toContain(`ask ${c.identity} itself to leave, at ${c.endpoint}`);
     expect(await cluster.list(a)).toEqual(cluster.endpoints);
   });
 
-  it("2. fan-out leave: it is applied at every server, or at none and the server stays", async () => {
+  it("2. fan-out leave: a leave is applied at every server, or at none and the server stays", async () => {
     await c.process?.end("SIGKILL");
     const refused = await cluster.ask(b, "POST", leave, { as: b.bundle });
     expect(refused).toMatchObject({ status: 503, body: { error: "tc_cluster_unavailable" } });
@@ -56,19 +56,19 @@ describe("what always holds", () => {
     await cluster.settled();
   });
 
-  it("3. membership is authoritative: a join list that is out of date pins nothing", async () => {
+  it("3. membership is authoritative: an outdated join list has no effect on it", async () => {
     await b.process?.end("SIGTERM");
-    // Of its targets one exists no more; the members are who they are.
+    // One of its targets no longer exists; the members stay the same.
     await cluster.start(b, { join: ["https://127.0.0.1:9", a.endpoint] });
     await cluster.settled();
     expect(await cluster.list(b)).toEqual(cluster.endpoints);
-    // It has been a member and knows the others: it starts although no target of its list exists any more.
+    // It was a member and knows the others, so it starts although no target of its list exists any more.
     await b.process?.end("SIGKILL");
     await cluster.start(b, { join: ["https://127.0.0.1:9"] });
     await cluster.settled();
   });
 
-  it("5. registry replication is atomic: one member that does not confirm, and no member has the change", async () => {
+  it("5. registry replication is atomic: if one member does not confirm, no member has the change", async () => {
     const register = () =>
       cluster.ask(a, "POST", "/v1/tc/rm/register", {
         as: a.bundle,
@@ -87,8 +87,8 @@ describe("what always holds", () => {
     }
   });
 
-  it("6. SPIFFE-only identity: who it is stands in the URI, not in hosts, names or bodies", async () => {
-    // Issued for 127.0.0.1 all of them, and told apart; a body cannot name another.
+  it("6. SPIFFE-only identity: the identity is in the URI, not in hosts, names or bodies", async () => {
+    // All are issued for 127.0.0.1 and still distinguished; a body cannot name another.
     const said = await announce(b, a, b.endpoint, { identity: a.identity });
     expect(said).toMatchObject({ status: 400, body: { error: "invalid_body" } });
     const { body } = await cluster.ask(a, "GET", "/v1/tc/cluster/list");
@@ -96,17 +96,17 @@ describe("what always holds", () => {
     expect(members.map(({ identity }) => identity)).toEqual(["a", "b", "c"]);
   });
 
-  it("7. no operator knobs: nothing of membership, election or replication can be switched", async () => {
+  it("7. no operator knobs: no rule of membership, election or replication can be switched", async () => {
     const { stdout } = await cluster.scratch.run(["serve", "--help"]);
     const flags = [...stdout.matchAll(/--([a-z-]+)/g)].map(([, flag]) => flag ?? "");
     const ours = flags.filter((flag) =>
       /join|advertise|^tc|quorum|member|elect|replic|fanout|peer/.test(flag),
     );
-    // Where the others are, where this one is, and how long a lease lasts: no rule is among them.
+    // The others' addresses, this server's address and the ttl: none of them is a rule.
     expect([...new Set(ours)].toSorted()).toEqual(["advertise", "join", "tc-ttl"]);
   });
 
-  it("8. bootstrap is mandatory: with --join it must tell a target, or be one itself", async () => {
+  it("8. bootstrap is mandatory: with --join a server must reach a target, or be one itself", async () => {
     const other = await TestCluster.of(["x"], { ttlMs: 400 });
     try {
       const x = other.node(0);
@@ -119,7 +119,7 @@ describe("what always holds", () => {
     }
   });
 
-  it("measures all of it", async () => {
+  it("the metrics show leader, members, electorate and registry", async () => {
     const admin = await cluster.bundle("admin", "operator");
     const leader = await cluster.leader();
     const { body } = await cluster.ask(leader, "GET", "/metrics", { as: admin });
@@ -132,7 +132,7 @@ describe("what always holds", () => {
     expect(text).toMatch(/^tc_term [1-9]/m);
   });
 
-  it("9. quorum is based on the active membership: the electorate follows it, and a majority of that decides", async () => {
+  it("9. quorum is based on the active membership: the electorate follows it, and a majority of the electorate decides", async () => {
     await b.process?.end("SIGTERM");
     await cluster.settled();
     const view = await cluster.leaderAt(a);
@@ -141,7 +141,7 @@ describe("what always holds", () => {
     await cluster.settled();
   });
 
-  it("4. quorum loss means no leader: it steps down, and decides nothing", async () => {
+  it("4. quorum loss means no leader: the leader steps down and decides nothing", async () => {
     const leader = await cluster.leader();
     for (const node of cluster.nodes) if (node !== leader) await node.process?.end("SIGKILL");
     await until(5 * cluster.ttlMs, "it has stepped down", async () => (await cluster.leading()).length === 0);

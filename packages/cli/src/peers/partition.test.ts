@@ -12,11 +12,11 @@ const NAMES = ["m1", "m2", "m3", "m4", "m5"];
 const TTL_MS = 1500;
 /** Longer than a member's lease, which runs out in real time. */
 const LONG_MS = 4 * TTL_MS;
-/** Enough for any lease to run out. */
+/** Enough for any lease to expire. */
 const A_WHILE_MS = 2 * TTL_MS;
 const LOOK_MS = 40;
 
-/** It has led for certain from the end of the first look that showed so to the beginning of the last, of one term. */
+/** A server led for certain from the end of the first poll that showed it to the beginning of the last, in one term. */
 interface Sighting {
   readonly node: string;
   readonly term: number;
@@ -31,7 +31,7 @@ describe.skipIf(isMissing("ip"))("five servers on a network that is cut", { time
   let watching: AbortController;
   let watched: Promise<unknown>;
 
-  // One for all: a network is gone only a while after it was closed, and five servers take a while to start.
+  // One network for all tests: closing one takes a while, and so does starting five servers.
   beforeAll(async () => {
     network = new TestNetwork(NAMES);
     const places = Object.fromEntries(NAMES.map((name) => [name, network.machine(name)]));
@@ -52,7 +52,7 @@ describe.skipIf(isMissing("ip"))("five servers on a network that is cut", { time
   });
   afterEach(() => expect(violations()).toEqual([]));
 
-  /** From outside, where no cut is. */
+  /** From outside, where no link is cut. */
   async function watch(node: ClusterNode): Promise<void> {
     while (!watching.signal.aborted) {
       const askedMs = performance.now();
@@ -64,7 +64,7 @@ describe.skipIf(isMissing("ip"))("five servers on a network that is cut", { time
     }
   }
 
-  /** Terms of two holders, and spans of two leaders that overlap for certain. */
+  /** Terms with two holders, and spans of two leaders that certainly overlap. */
   function violations(): readonly string[] {
     const found: string[] = [];
     const terms = new Map<number, { node: string; fromMs: number; toMs: number }>();
@@ -97,7 +97,7 @@ describe.skipIf(isMissing("ip"))("five servers on a network that is cut", { time
     expect(sightings.length).toBeGreaterThan(0);
   }
 
-  /** The leader's part first. */
+  /** The part with the leader first. */
   async function parts(...sizes: readonly number[]): Promise<readonly ClusterNode[][]> {
     const leader = await cluster.leader();
     const rest = [leader, ...cluster.nodes.filter((node) => node !== leader)];
@@ -111,7 +111,7 @@ describe.skipIf(isMissing("ip"))("five servers on a network that is cut", { time
     return nodes.filter((node) => leading.includes(node));
   }
 
-  it("3/2, the leader among the two: the three elect, the two have none, and it follows when healed", async () => {
+  it("3/2 with the leader among the two: the three elect, the two have no leader, and it follows when reconnected", async () => {
     const [two = [], three = []] = await parts(2, 3);
     const old = two[0] as ClusterNode;
     network.partition(names(two), names(three));
@@ -122,7 +122,7 @@ describe.skipIf(isMissing("ip"))("five servers on a network that is cut", { time
     expect(await cluster.leading()).not.toEqual([old]);
   });
 
-  it("3/2, the leader among the three: it goes on leading; what both sides have registered is one again", async () => {
+  it("3/2 with the leader among the three: it continues to lead, and the registries of both sides merge", async () => {
     const [three = [], two = []] = await parts(3, 2);
     const change = (node: ClusterNode | undefined, verb: string, name: string): Promise<void> =>
       until(20 * TTL_MS, `${verb} ${name}`, async () => {
@@ -150,7 +150,7 @@ describe.skipIf(isMissing("ip"))("five servers on a network that is cut", { time
     });
   });
 
-  it("2/2/1: nobody leads, for longer than a member's lease", async () => {
+  it("2/2/1: no server leads, for longer than a member's lease", async () => {
     const [first = [], second = [], last = []] = await parts(2, 2, 1);
     network.partition(names(first), names(second), names(last));
     await until(5 * TTL_MS, "nobody leads", async () => (await cluster.leading()).length === 0);
@@ -160,7 +160,7 @@ describe.skipIf(isMissing("ip"))("five servers on a network that is cut", { time
     await heals();
   });
 
-  it("one that sends but hears nothing does no harm, be it the leader", async () => {
+  it("a server that sends but receives nothing does no harm, even if it is the leader", async () => {
     const [[deaf] = [], others = []] = await parts(1, 4);
     for (const { name } of others) network.silence(name, (deaf as ClusterNode).name);
     await until(12 * TTL_MS, "another leads", async () => (await leadingIn(others)).length === 1);
@@ -169,10 +169,10 @@ describe.skipIf(isMissing("ip"))("five servers on a network that is cut", { time
     await heals();
   });
 
-  it("one that can announce but not be reached stops nobody", async () => {
+  it("a server that can announce itself but cannot be reached does not stop the others", async () => {
     const [[leader] = [], others = []] = await parts(1, 4);
     const mute = others[3] as ClusterNode;
-    // It is reached at an endpoint where nobody is.
+    // Its endpoint leads to no server.
     await mute.process?.end("SIGKILL");
     await cluster.start(mute, { args: ["--advertise", `https://${network.nowhere}:1`] });
     await sleep(systemClock, A_WHILE_MS);
@@ -180,7 +180,7 @@ describe.skipIf(isMissing("ip"))("five servers on a network that is cut", { time
     await mute.process?.end("SIGKILL");
   });
 
-  it("one that leaves and is stopped at once is removed by the leader, and a leader that does so by the next", async () => {
+  it("a server that leaves and is killed at once is removed by the leader, and a leader by its successor", async () => {
     const [[leader] = [], others = []] = await parts(1, 4);
     const leave = async (node: ClusterNode): Promise<void> => {
       const asked = await cluster.ask(node, "POST", "/v1/tc/cluster/leave", { as: node.bundle });
@@ -195,7 +195,7 @@ describe.skipIf(isMissing("ip"))("five servers on a network that is cut", { time
     expect(await leadingIn(others.slice(1))).toHaveLength(1);
   });
 
-  it("one with a wiped disk under its old identity is a new voter: removed, then added", async () => {
+  it("a server with a wiped disk and its old identity is a new voter: removed, then added", async () => {
     const [, others = []] = await parts(1, 4);
     const wiped = others[0] as ClusterNode;
     const before = (await cluster.leaderAt(wiped))?.peer.disk;

@@ -15,7 +15,7 @@ describe("a cluster that has lost a majority", { timeout: 180_000 }, () => {
   const at = (node: ClusterNode, args: readonly string[]): Promise<Finished> =>
     command(["tc", ...args, "--bundle", node.bundleFile, "--server", node.endpoint]);
 
-  it("goes on by one server that is asked to, keeps its decisions, and takes the others in again", async () => {
+  it("one server can be made the only elector of a cluster without a majority, keeps its decisions, and readmits the others", async () => {
     const leader = await cluster.leader();
     const [left, other] = cluster.nodes.filter((node) => node !== leader) as [ClusterNode, ClusterNode];
     const decide = (decision: string) =>
@@ -25,7 +25,7 @@ describe("a cluster that has lost a majority", { timeout: 180_000 }, () => {
     const lost = ["--lost", leader.identity, other.identity];
     const recover = (...args: readonly string[]) => at(left, ["recover", ...lost, ...args]);
 
-    // While they are there, and while one of them is only stopped, it is refused.
+    // While they are there, or one of them is only stopped, the recovery is refused.
     expect((await recover()).stderr).toContain("announced itself");
     leader.process?.pause();
     await other.process?.end("SIGKILL");

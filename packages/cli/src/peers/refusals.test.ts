@@ -1,4 +1,4 @@
-/** Who is refused, with which code, and that nothing has changed; and every reason not to start at all. */
+/** Which callers are refused, with which code, and that nothing changes; and every reason not to start. */
 import { systemClock } from "@tenure/core";
 import { freePorts } from "@tenure/engines";
 import { Authority } from "@tenure/peers/certificates";
@@ -6,7 +6,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import type { Scratch } from "../scratch.test-kit.js";
 import { type AskOptions, type ClusterNode, TestCluster } from "./cluster.test-kit.js";
 
-describe("a cluster of two", () => {
+describe("refusals of a cluster of two", () => {
   let cluster: TestCluster;
   let a: ClusterNode;
   let b: ClusterNode;
@@ -18,7 +18,7 @@ describe("a cluster of two", () => {
   });
   afterAll(() => cluster.close());
 
-  /** Everything that a call could change, but for what renews itself. */
+  /** Everything that a call could change, except for what renews itself. */
   async function known(): Promise<unknown> {
     const views = await Promise.all([a, b].map((node) => cluster.leaderAt(node)));
     return views.map((view) => [view?.leader_id, view?.term, view?.peer.term, view?.peer.config]);
@@ -48,7 +48,7 @@ describe("a cluster of two", () => {
     "/v1/tc/lease/acquire",
     "/v1/tc/lease/renew",
     "/v1/tc/lease/release",
-  ])("tells %s to clients and servers only", async (path) => {
+  ])("%s is open to clients and servers only", async (path) => {
     const body = path.includes("lease") ? { body: acquire("a") } : {};
     const required = [403, "tc_client_required"];
     expect(await refused(path, { as: await cluster.bundle("sdk", "a"), ...body })).toEqual(required);
@@ -68,7 +68,7 @@ describe("a cluster of two", () => {
   });
 
   it.each(["/v1/tc/cluster/announce", "/v1/tc/cluster/leave", "/v1/tc/rm/register", "/v1/tc/rm/unregister"])(
-    "lets servers only use %s",
+    "%s is open to servers only",
     async (path) => {
       const body = { self_endpoint: "https://127.0.0.1:1", disk: "d" };
       const required = [403, "tc_server_required"];
@@ -78,7 +78,7 @@ describe("a cluster of two", () => {
     },
   );
 
-  it("lets nobody take, renew or release a lease in another's name", async () => {
+  it("no caller can take, renew or release a lease in another's name", async () => {
     const forbidden = [403, "tc_forbidden"];
     const other = leader === a ? b : a;
     expect(await refused("/v1/tc/lease/acquire", { as: b.bundle, body: acquire("a") })).toEqual(forbidden);
@@ -91,7 +91,7 @@ describe("a cluster of two", () => {
     ]);
   });
 
-  it("refuses a certificate of its own authority that names another trust domain", async () => {
+  it("a certificate of the cluster's authority with another trust domain is refused", async () => {
     const strange = await Authority.read(await cluster.authority.pem(), "ca");
     Object.assign(strange, { trustDomain: "elsewhere" });
     const foreign = await cluster.bundle("server", "a", strange);
@@ -114,12 +114,12 @@ describe("a cluster of two", () => {
     ["an epoch of one number", { epoch: [1] }, 400, "invalid_body"],
     ["no cluster", { cluster: undefined }, 400, "missing_cluster"],
     ["another cluster", {}, 403, "tc_forbidden"],
-  ])("refuses to grant to a request with %s", async (_case, change, status, error) => {
+  ])("a lease request with %s is refused", async (_case, change, status, error) => {
     const body = typeof change === "string" ? change : { ...acquire("b"), ...change };
     expect(await refused("/v1/tc/lease/acquire", { as: b.bundle, body })).toEqual([status, error]);
   });
 
-  it("refuses a lease while another's is live, and a term that is over", async () => {
+  it("a lease is refused while another's is live, and for a term that is over", async () => {
     const config = (await cluster.leaderAt(leader))?.peer.config;
     const other = leader === a ? b : a;
     const own = { cluster: config?.cluster, epoch: config?.epoch };
@@ -134,7 +134,7 @@ describe("a cluster of two", () => {
     expect([stale.status, stale.body["granted"]]).toEqual([409, false]);
   });
 
-  it("answers an unknown route in the shape of the others, to a certificate that may ask at all", async () => {
+  it("an unknown route gets an error of the common shape, for an admitted certificate", async () => {
     for (const [method, path] of [
       ["GET", "/v1/tc/nothing"],
       ["POST", "/v1/tc/leader"],
@@ -147,7 +147,7 @@ describe("a cluster of two", () => {
     expect(await refused("/v1/tc/nothing", { as: null })).toEqual([403, "tc_client_required"]);
   });
 
-  it("shows /metrics to the certificate of an admin, not to that of a tc client or a server", async () => {
+  it("/metrics is open to the certificate of an admin, and not to a tc client or a server", async () => {
     const metrics = async (as: ClusterNode["bundle"] | null) =>
       (await cluster.ask(a, "GET", "/metrics", { as })).status;
     const admin = await cluster.bundle("admin", "operator");
@@ -156,7 +156,7 @@ describe("a cluster of two", () => {
     ]);
   });
 
-  it("refuses an announcement without an endpoint or a disk", async () => {
+  it("an announcement without an endpoint or a disk is refused", async () => {
     const path = "/v1/tc/cluster/announce";
     expect(await refused(path, { as: b.bundle, body: { disk: "d" } })).toEqual([
       400,
@@ -171,7 +171,7 @@ describe("a cluster of two", () => {
   });
 });
 
-describe("a server does not start", () => {
+describe("reasons not to start a server", () => {
   let cluster: TestCluster;
   let scratch: Scratch;
   beforeEach(async () => {
@@ -188,13 +188,13 @@ describe("a server does not start", () => {
     return stderr;
   }
 
-  it("when no join target answers and it is none itself", async () => {
+  it("a server does not start when no join target answers and it is not one itself", async () => {
     const [a, b] = [cluster.node(0), cluster.node(1)];
     const told = await sentence(cluster.arguments(a, { join: [b.endpoint] }));
     expect(told).toContain(`none of the join targets ${b.endpoint}`);
   });
 
-  it("when the join target is of another authority", async () => {
+  it("a server does not start when the join target is of another authority", async () => {
     const other = await TestCluster.started(["x"]);
     try {
       const told = await sentence(cluster.arguments(cluster.node(0), { join: other.endpoints }));
@@ -204,7 +204,7 @@ describe("a server does not start", () => {
     }
   });
 
-  it("when its join list names itself by another spelling, for which it would wait for ever", async () => {
+  it("a server does not start when its join list names itself by another spelling", async () => {
     const a = cluster.node(0);
     const spelled = a.endpoint.replace("127.0.0.1", "localhost");
     const told = await sentence(cluster.arguments(a, { join: [spelled] }));
@@ -213,21 +213,21 @@ describe("a server does not start", () => {
     );
   });
 
-  // Every rule is shown beside parseNodeOptions; here, that the command keeps to them and names its own flag.
-  it("when --join names others and it has no certificate", async () => {
+  // The rules are tested beside parseNodeOptions; here, that the command follows them and names its own flag.
+  it("a server does not start when --join names others and it has no certificate", async () => {
     const store = `embedded:${scratch.directory()}/data`;
     const args = ["--listen", "127.0.0.1:7", "--store", store, "--join", "https://h:1"];
     expect(await sentence(args)).toMatch(/^tenure: --join names https:\/\/h:1.*give --bundle/);
   });
 
-  it("when its bundle is not that of a server", async () => {
+  it("a server does not start when its bundle is not that of a server", async () => {
     const { writeFileSync } = await import("node:fs");
     const { key, cert, ca } = cluster.clerk;
     writeFileSync(cluster.node(0).bundleFile, `${key}\n${cert}\n${ca}\n`);
     expect(await sentence(cluster.arguments(cluster.node(0)))).toContain("--bundle is that of a tc");
   });
 
-  it("when --advertise or --tc-ttl has no --join", async () => {
+  it("a server does not start with --advertise or --tc-ttl and without --join", async () => {
     const flags = [
       ["--advertise", "https://h:1"],
       ["--tc-ttl", "900"],
@@ -237,7 +237,7 @@ describe("a server does not start", () => {
     expect(told[1]).toContain("--tc-ttl has no effect without join");
   });
 
-  it("but does, alone and without certificates, when it joins nobody but itself", async () => {
+  it("a server starts alone and without certificates when it joins only itself", async () => {
     const [port = 0] = await freePorts(1);
     const url = `http://127.0.0.1:${port}`;
     const store = `embedded:${scratch.directory()}/data`;

@@ -6,7 +6,7 @@ import { command, jsonOf } from "../frame/command.test-kit.js";
 import { type Answer, type ClusterNode, TestCluster } from "./cluster.test-kit.js";
 
 let cluster: TestCluster;
-// One cluster for all: each test leaves it with servers missing, and the next begins with all of them, registered.
+// One cluster for all tests: each leaves it with servers missing, and the next begins with all of them, registered.
 beforeAll(async () => {
   cluster = await TestCluster.of(["a", "b", "c"]);
 });
@@ -40,8 +40,8 @@ async function allRegistered(): Promise<void> {
 const decide = (node: ClusterNode, txn: string, decision: string, extra: object = {}): Promise<Answer> =>
   cluster.ask(node, "POST", "/v1/tc/decide", { body: { txn_id: txn, decision, ...extra } });
 
-describe("the registry", { timeout: 120_000 }, () => {
-  it("is the same everywhere: servers register themselves, one asked tells all, and nothing changes unless all confirm", async () => {
+describe("the registry of a cluster", { timeout: 120_000 }, () => {
+  it("the registry is the same at every server, servers register themselves, and a change needs the confirmation of all", async () => {
     const [a, b, c] = cluster.nodes as [ClusterNode, ClusterNode, ClusterNode];
     const change = (node: ClusterNode, verb: string, name: string): Promise<Answer> =>
       cluster.ask(node, "POST", `/v1/tc/rm/${verb}`, {
@@ -56,7 +56,7 @@ describe("the registry", { timeout: 120_000 }, () => {
     expect((await change(b, "register", "extra")).body["endpoints"]).toEqual(["https://resource:1"]);
     for (const node of cluster.nodes) expect(await registered(node)).toContain("https://resource:1");
 
-    // Still a member, and not to be reached: refused, and taken back.
+    // Still a member and unreachable: refused and undone.
     await c.process?.end("SIGKILL");
     expect(await change(a, "register", "more")).toMatchObject({
       status: 502,
@@ -71,7 +71,7 @@ describe("the registry", { timeout: 120_000 }, () => {
       expect(await registered(node)).toContain("https://resource:1");
     }
 
-    // No member any more, once its lease is over: then it is not asked.
+    // No longer a member once its lease is over: then it is not asked.
     await until(
       20 * cluster.ttlMs,
       "the killed server expires",
@@ -90,8 +90,8 @@ describe("the registry", { timeout: 120_000 }, () => {
   });
 });
 
-describe("decisions", { timeout: 120_000 }, () => {
-  it("are made by the leader whoever is asked, applied everywhere, never taken back, and reach who was away", async () => {
+describe("decisions of a cluster", { timeout: 120_000 }, () => {
+  it("decisions are made by the leader at whichever server they are requested, applied everywhere, final, and reach absent servers", async () => {
     const leader = await cluster.leader();
     const [other, third] = cluster.nodes.filter((node) => node !== leader) as [ClusterNode, ClusterNode];
     const { term = 0, peer } = (await cluster.leaderAt(leader)) ?? {};
@@ -126,7 +126,7 @@ describe("decisions", { timeout: 120_000 }, () => {
       body: { error: "txn_conflict" },
     });
 
-    // Away at the decision, told when it is back.
+    // Away at the decision, and informed when it is back.
     await third.process?.end("SIGKILL");
     expect((await decide(other, "t3", "abort")).body).toMatchObject({
       decision: "abort",
@@ -138,7 +138,7 @@ describe("decisions", { timeout: 120_000 }, () => {
       return Array.isArray(body["pending"]) && body["pending"].length === 0;
     });
 
-    // The next leader knows what this one has decided, and a higher term fences the old one.
+    // The next leader knows the decisions of this one, and a higher term fences the old one.
     const before = await cluster.leader();
     await before.process?.end("SIGKILL");
     const next = await cluster.leader();
@@ -157,7 +157,7 @@ describe("decisions", { timeout: 120_000 }, () => {
     const refused = await cluster.ask(rest, "POST", "/v1/rm/apply", { as: next.bundle, body: stale });
     expect(refused).toMatchObject({ status: 409, body: { error: "tc_term_stale" } });
 
-    // The leader gone, and nobody else: first it is named, then there is none.
+    // The leader is gone, and no other server is there: first it is named, then there is none.
     await next.process?.end("SIGKILL");
     expect(await decide(rest, "t7", "commit")).toMatchObject({
       status: 409,
@@ -175,7 +175,7 @@ describe("decisions", { timeout: 120_000 }, () => {
 });
 
 describe("tenure tc", { timeout: 120_000 }, () => {
-  it("shows the leader, members and resource managers, decides, and takes a server out", async () => {
+  it("tenure tc shows the leader, members and resource managers, decides, and removes a server", async () => {
     const leader = await cluster.leader();
     const tc = (...args: readonly string[]) =>
       command([
@@ -189,7 +189,7 @@ describe("tenure tc", { timeout: 120_000 }, () => {
     expect((await tc("leader")).stdout).toMatch(`${leader.identity} at ${leader.endpoint}, term `);
     expect(jsonOf(await tc("members", "--json"))).toMatchObject({ endpoints: cluster.endpoints });
     expect((await tc("rm", "list")).stdout.split("\n")).toHaveLength(5);
-    // The certificates of these tests are valid for 20 days. A server that is behind for a moment is one thing more to look at.
+    // The certificates of these tests are valid for 20 days. A server that lags for a moment is one more finding.
     await until(10 * cluster.ttlMs, "there is nothing but the certificates to look at", async () =>
       (await tc("status")).stdout.includes("3 problems:"),
     );
@@ -216,7 +216,7 @@ describe("tenure tc", { timeout: 120_000 }, () => {
     );
     const rest = cluster.nodes.filter((node) => node !== leader);
     for (const node of rest) expect(await cluster.list(node)).not.toContain(leader.endpoint);
-    // Nobody waits for it to apply a decision.
+    // No decision waits for it to be applied there.
     for (const node of rest) expect(await registered(node)).not.toContain(leader.endpoint);
     await until(10 * cluster.ttlMs, "one of the others leads", async () => {
       const view = await cluster.leaderAt(rest[0] as ClusterNode);
@@ -228,7 +228,7 @@ describe("tenure tc", { timeout: 120_000 }, () => {
     await leader.process?.end("SIGTERM");
   });
 
-  it("unregisters a resource manager that is gone for good, with the bundle of a server", async () => {
+  it("tenure tc unregisters a resource manager that is gone for good, with the bundle of a server", async () => {
     const leader = await cluster.leader();
     const extra = { backend_hash: "lost", endpoint: "https://127.0.0.1:1" };
     const register = () =>
@@ -250,7 +250,7 @@ describe("tenure tc", { timeout: 120_000 }, () => {
 });
 
 describe("a server that has moved", { timeout: 120_000 }, () => {
-  it("is registered where it is now and nowhere else, so decisions do not wait for where it was", async () => {
+  it("a server that has moved is registered only at its new endpoint, so decisions do not wait for the old one", async () => {
     const leader = await cluster.leader();
     const moved = cluster.nodes.find((node) => node !== leader) as ClusterNode;
     await moved.process?.end("SIGKILL");

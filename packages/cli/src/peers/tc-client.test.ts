@@ -43,7 +43,7 @@ async function answeringServer(bundle: string): Promise<Server> {
   return server;
 }
 
-it("each of several servers has a time limit of its own, so one that hangs leaves time for the next", async () => {
+it("each of several servers has its own timeout, so one that hangs leaves time for the next", async () => {
   const nowMs = systemClock.wallMs();
   const authority = await Authority.create({ trustDomain: "tenure", keyKind: "p256", days: 9, nowMs });
   const issue = { name: "n", hosts: [], days: 9, nowMs };
@@ -58,7 +58,7 @@ it("each of several servers has a time limit of its own, so one that hangs leave
     return new TcClient(shell, flags).ask("GET", "/v1/tc/leader");
   };
 
-  // Of two that hang, each is given up after its own 10 s. Nothing is awaited here that a shared limit would hold up.
+  // Two servers that hang are each abandoned after their own 10 s. Nothing here would be delayed by a shared limit.
   let ended: { readonly atMs: number; readonly message: string } | null = null;
   void ask([first, second]).catch((cause: unknown) => {
     ended = { atMs: clock.monotonicMs(), message: (cause as Error).message };
@@ -70,7 +70,7 @@ it("each of several servers has a time limit of its own, so one that hangs leave
     message: `no server responded (${at(first)}: no answer within 10000 ms; ${at(second)}: no answer within 10000 ms)`,
   });
 
-  // So the answer of a server that answers comes after the limit of the one before it.
+  // So the answer of a working server comes after the timeout of the one before it.
   const asked = ask([first, answers]);
   await once(first, "connection");
   await clock.advance(10_000);

@@ -10,7 +10,7 @@ import { isAlive } from "./run-process.test-kit.js";
 const scratch = new Scratch();
 afterAll(() => scratch.close());
 
-it("gives the lease back only when its command is dead, also where something else goes wrong", async () => {
+it("the lease is resigned only when the command is dead, even after another error", async () => {
   const file = join(scratch.directory(), "pid");
   await using elector = StoreElector.open({ store: new MemoryStore() });
   const aliveAtResign: boolean[] = [];

@@ -32,7 +32,7 @@ describe("tenure run", () => {
     return (JSON.parse(stdout) as { leader: { node_id: string } | null }).leader?.node_id;
   }
 
-  it("passes on the exit code of a command that ends by itself, and releases the lease", async () => {
+  it("tenure run passes on the exit code of a command that ends by itself, and releases the lease", async () => {
     const { code, stdout, stderr } = await run(
       "own-end",
       ["--node-id", "a"],
@@ -46,7 +46,7 @@ describe("tenure run", () => {
     expect(await leaderOf("own-end")).toBe(undefined);
   });
 
-  it("tells the command its term and group, and passes its input through", async () => {
+  it("tenure run passes its term and group to the command, and its input", async () => {
     const args = [
       BIN,
       "run",
@@ -65,11 +65,11 @@ describe("tenure run", () => {
     expect(child.exitCode).toBe(0);
   });
 
-  it("ends with 128 and the number of the signal that ended its command", async () => {
+  it("tenure run exits with 128 plus the number of the signal that ended its command", async () => {
     expect((await run("signalled", [], "sh", "-c", "kill -KILL $$")).code).toBe(137);
   });
 
-  it("ends with 3 where another leads, if told to try once", async () => {
+  it("tenure run exits with 3 if another node leads and it should try once", async () => {
     await scratch.run(["campaign", "taken", "--node-id", "other", "--ttl", "60s", "--server", server]);
     const { code, stdout, stderr } = await run("taken", ["--once"], "echo", "never");
     expect({ code, stdout, stderr }).toEqual({
@@ -79,13 +79,13 @@ describe("tenure run", () => {
     });
   });
 
-  it("does not pass on the mandate of another command where it has none itself", async () => {
+  it("tenure run without a mandate does not pass on the mandate of another command", async () => {
     const command = ["run", "bare", "--server", server, "--", "sh", "-c", "echo [$TENURE_TOKEN]"];
     const { stdout } = await scratch.run(command, { TENURE_TOKEN: "another's" });
     expect(stdout).toBe("[]\n");
   });
 
-  it("ends with 4 where nobody answers, if told to try once; else it says so and goes on", async () => {
+  it("tenure run exits with 4 if no server answers and it should try once; otherwise it reports that and retries", async () => {
     const [port] = await freePorts(1);
     const args = ["run", "g", "--server", `http://127.0.0.1:${port}`, "--ttl", "1s"];
     const once_ = await scratch.run([...args, "--once", "--", "echo", "never"]);
@@ -103,7 +103,7 @@ describe("tenure run", () => {
     expect(child.exitCode).toBe(0);
   });
 
-  it("says in one sentence that its ready file or its port cannot be had, and does not lead", async () => {
+  it("tenure run reports in one sentence that its ready file or port cannot be used, and does not lead", async () => {
     const file = join(directory, "no-such-directory", "ready");
     const unready = await run("unready", ["--ready-file", file], "sleep", "100");
     expect(unready.code).toBe(2);
@@ -116,7 +116,7 @@ describe("tenure run", () => {
     expect(taken.stderr).toMatch(/^tenure: --http cannot be served: [^\n]*EADDRINUSE[^\n]*\n$/);
   });
 
-  it("says in one sentence that a command is not there", async () => {
+  it("tenure run reports in one sentence that a command does not exist", async () => {
     const { code, stderr } = await run("missing", [], "no-such-command");
     expect(code).toBe(2);
     expect(stderr.trim().split("\n").at(-1)).toMatch(/^tenure: .*no-such-command cannot be run: .*ENOENT/);
@@ -124,7 +124,7 @@ describe("tenure run", () => {
   });
 
   it(
-    "runs again what has ended, if told to, and ends with its lease on SIGTERM",
+    "tenure run restarts a command that has ended, if configured, and ends with its lease on SIGTERM",
     { timeout: 30_000 },
     async () => {
       const file = join(directory, "ready");
@@ -162,7 +162,7 @@ describe("tenure run", () => {
   );
 
   it(
-    "does not lead while its health command fails, and exits when told to after a loss",
+    "tenure run does not lead while its health command fails, and exits after a loss with --on-lose exit",
     { timeout: 30_000 },
     async () => {
       const sick = join(directory, "sick");
@@ -180,7 +180,7 @@ describe("tenure run", () => {
     [["--stop-signal", "SIGNONE"], "Use a signal name"],
     [["--on-lose", "cry"], "Allowed choices are wait, exit"],
     [["--ttl", "5"], "Use a number with a unit"],
-  ])("refuses %j", async (options, sentence) => {
+  ])("tenure run refuses %j", async (options, sentence) => {
     const { code, stderr } = await run("wrong", options, "true");
     expect(code).toBe(2);
     expect(stderr).toContain(sentence);

@@ -13,13 +13,13 @@ import { overlapsIn, RunProcess, survivorsIn } from "./run-process.test-kit.js";
 const ROUNDS = rounds(2, 20);
 const TTL = "700ms";
 
-/** What is done to the node that leads, and what is done about it once another does. */
+/** What happens to the leading node, and what is undone once another leads. */
 interface Fault {
   strike(leader: RunProcess): Promise<void>;
   mend(leader: RunProcess): Promise<void>;
 }
 
-describe("a stubborn command is gone before another starts", () => {
+describe("the command of tenure run ends before another node starts one", () => {
   const scratch = new Scratch();
   const runs: RunProcess[] = [];
   let directory: string;
@@ -28,7 +28,7 @@ describe("a stubborn command is gone before another starts", () => {
   });
   afterEach(async () => {
     await Promise.all(runs.splice(0).map((run) => run.kill()));
-    // Their guardians see to that.
+    // Their guardians do that.
     await allGone();
     await scratch.close();
   });
@@ -69,35 +69,44 @@ describe("a stubborn command is gone before another starts", () => {
     );
   }
 
-  it("when tenure run is killed", { timeout: 120_000 }, () =>
+  it("a stubborn command is gone before another starts when tenure run is killed", { timeout: 120_000 }, () =>
     onOneMachine(() => ({ strike: (leader) => leader.kill(), mend: nothing })),
   );
 
-  it("when tenure run is stopped", { timeout: 120_000 }, () =>
-    onOneMachine(() => ({ strike: (leader) => leader.pause(), mend: async (leader) => leader.resume() })),
+  it(
+    "a stubborn command is gone before another starts when tenure run is stopped",
+    { timeout: 120_000 },
+    () =>
+      onOneMachine(() => ({ strike: (leader) => leader.pause(), mend: async (leader) => leader.resume() })),
   );
 
-  it("when the server is gone for longer than the lease", { timeout: 120_000 }, () =>
-    onOneMachine((server) => ({
-      async strike() {
-        await server.end("SIGKILL");
-        // Nobody tells it that its lease is over.
-        await allGone();
-        await server.killAndRestart();
-      },
-      mend: nothing,
-    })),
+  it(
+    "a stubborn command is gone before another starts when the server is gone for longer than the lease",
+    { timeout: 120_000 },
+    () =>
+      onOneMachine((server) => ({
+        async strike() {
+          await server.end("SIGKILL");
+          // It gets no message that its lease is over.
+          await allGone();
+          await server.killAndRestart();
+        },
+        mend: nothing,
+      })),
   );
 
-  it("when an operator tells the leader to step down", { timeout: 120_000 }, () =>
-    onOneMachine((server) => ({
-      async strike() {
-        const url = `http://127.0.0.1:${server.port}`;
-        const { code, stderr } = await scratch.run(["step-down", "g", "--server", url]);
-        expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
-      },
-      mend: nothing,
-    })),
+  it(
+    "a stubborn command is gone before another starts when an operator makes the leader step down",
+    { timeout: 120_000 },
+    () =>
+      onOneMachine((server) => ({
+        async strike() {
+          const url = `http://127.0.0.1:${server.port}`;
+          const { code, stderr } = await scratch.run(["step-down", "g", "--server", url]);
+          expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+        },
+        mend: nothing,
+      })),
   );
 
   async function onAnother(before: (leader: RunProcess) => Promise<void>): Promise<void> {
@@ -125,9 +134,15 @@ describe("a stubborn command is gone before another starts", () => {
     }
   }
 
-  it.skipIf(isMissing("ip"))("when its machine is cut off", { timeout: 120_000 }, () => onAnother(nothing));
+  it.skipIf(isMissing("ip"))(
+    "a stubborn command is gone before another starts when its machine is cut off",
+    { timeout: 120_000 },
+    () => onAnother(nothing),
+  );
 
-  it.skipIf(isMissing("ip"))("when its guardian is stopped too", { timeout: 120_000 }, () =>
-    onAnother((leader) => leader.pauseGuardian()),
+  it.skipIf(isMissing("ip"))(
+    "a stubborn command is gone before another starts when its guardian is stopped too",
+    { timeout: 120_000 },
+    () => onAnother((leader) => leader.pauseGuardian()),
   );
 });

@@ -1,4 +1,4 @@
-/** `tenure run` as a process, with a command that cannot be talked to. */
+/** `tenure run` as a process, with a command that ignores signals. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
@@ -15,7 +15,7 @@ export interface RunOptions {
   readonly nodeId: string;
   readonly directory: string;
   readonly ttl: string;
-  /** What to put before the command. */
+  /** A prefix of the command. */
   readonly inside?: readonly string[];
 }
 
@@ -66,7 +66,7 @@ export class RunProcess {
     this.#resumeGuardian();
   }
 
-  /** One that stands still does not see that its owner is gone. */
+  /** A stopped guardian does not notice that its owner is gone. */
   #resumeGuardian(): void {
     try {
       if (this.#pausedGuardian !== null) process.kill(this.#pausedGuardian, "SIGCONT");
@@ -104,13 +104,13 @@ export class RunProcess {
   }
 }
 
-/** What the commands of a directory complained of: others that were alive when they began. */
+/** What the commands of a directory reported: others that were alive when they began. */
 export function overlapsIn(directory: string): string {
   const file = join(directory, "overlaps");
   return existsSync(file) ? readFileSync(file, "utf8") : "";
 }
 
-/** Those of its commands, and of what they had started, that still run. */
+/** Its commands and their children that still run. */
 export function survivorsIn(directory: string): readonly number[] {
   return readdirSync(directory)
     .filter((name) => name.startsWith("pids."))

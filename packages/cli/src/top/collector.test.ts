@@ -5,7 +5,7 @@ import { Collector } from "./collector.js";
 
 const TTL_MS = 60_000;
 
-it("shows no more of a lease than was given, though it is over a little later and clocks are misjudged", async () => {
+it("top shows no more of a lease than its ttl, even if clocks are misjudged", async () => {
   const clock = new VirtualClock();
   await using elector = StoreElector.open({ store: new MemoryStore(), clock });
   await elector.campaign({ groupId: "g", nodeId: "a", ttlMs: TTL_MS });

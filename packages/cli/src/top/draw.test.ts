@@ -22,7 +22,7 @@ const rows = fc.array(
   { maxLength: 60 },
 );
 
-it("never draws past the edges of a screen, whatever its size", () => {
+it("top never draws past the edges of the screen, whatever its size", () => {
   const size = fc.record({
     columns: fc.integer({ min: 1, max: 200 }),
     rows: fc.integer({ min: 1, max: 60 }),
@@ -54,24 +54,24 @@ function drawn(row: Row, columns: number, problem: string | null = null): string
   return draw(screen, { columns, rows: 8 }, PLAIN);
 }
 
-it("shows what is left of a lease as a bar", () => {
+it("top shows the time left of a lease as a bar", () => {
   expect(drawn(one, 90)[3]).toMatch(/^billing +worker-1 +3 █████░░░░░ 2\.5 s +4 +2$/);
   expect(drawn({ ...one, leftMs: -1 }, 90)[3]).toContain("░░░░░░░░░░ expired");
   expect(drawn({ ...one, leader: null, leftMs: null }, 90)[3]).toMatch(/^billing +- +3 +4 +2$/);
 });
 
-it("says of a leader that it is paused, or held back", () => {
+it("top shows that a led group is paused or held back", () => {
   expect(drawn({ ...one, isHeldBack: true }, 120)[3]).toMatch(/^billing +worker-1 \(held back\) +3 /);
   expect(drawn({ ...one, isPaused: true, isHeldBack: true }, 120)[3]).toContain("(paused, held back)");
 });
 
-it("leaves columns out where the screen is narrow, names last", () => {
+it("top leaves out columns on a narrow screen, names last", () => {
   expect(drawn(one, 90)[2]).toContain("MEMBERS");
   expect(drawn(one, 60)[2]).not.toContain("MEMBERS");
   expect(drawn(one, 30)[2]).toMatch(/^GROUP +LEADER +TERM$/);
 });
 
-it("keeps the last state, and says so, where nobody answers", () => {
+it("top keeps the last state and says so if no server answers", () => {
   const lines = drawn(one, 90, "no response: gone");
   expect(lines[1]).toBe("no response: gone");
   expect(lines[3]).toContain("billing");

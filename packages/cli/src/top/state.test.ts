@@ -39,7 +39,7 @@ describe("the keys of top", () => {
     ["e", "a c b"],
     ["c", "c b a"],
     ["m", "b c a"],
-  ])("%s sorts", (key, order) => {
+  ])("the key %s sorts", (key, order) => {
     const view = after({ ...FIRST_VIEW, sort: "term" }, key);
     const sorted = key === "t" ? after(FIRST_VIEW, key) : view;
     expect(
@@ -49,12 +49,12 @@ describe("the keys of top", () => {
     ).toBe(order);
   });
 
-  it("the same again reverses, another does not", () => {
+  it("pressing the same sort key again reverses the order, another key does not", () => {
     expect(arranged(ROWS, after(FIRST_VIEW, "g")).map(({ groupId }) => groupId)).toEqual(["c", "b", "a"]);
     expect(after(FIRST_VIEW, "g", "t").isReversed).toBe(false);
   });
 
-  it("/ filters by group or leader while it is typed, letters that are keys too", () => {
+  it("/ filters by group or leader while typing, including letters that are keys", () => {
     const typing = after(FIRST_VIEW, "/", "q", "Z");
     expect(typing).toMatchObject({ isTyping: true, filter: "qZ" });
     const kept = after(typing, "\u007F", "\u007F", "Z", "\r");
@@ -64,24 +64,24 @@ describe("the keys of top", () => {
     expect(after(typing, "\u001B")).toMatchObject({ isTyping: false, filter: "" });
   });
 
-  it("scrolls, never above the top", () => {
+  it("top scrolls, never above the first row", () => {
     expect(after(FIRST_VIEW, "j", "j", "k", "k", "k").offset).toBe(0);
     expect(after(FIRST_VIEW, "\u001B[B", " ", "\u001B[A").offset).toBe(10);
   });
 
-  it("never scrolls past the last row, so that one key up is seen at once", () => {
+  it("top never scrolls past the last row, so one key up has an effect at once", () => {
     const far = after(FIRST_VIEW, " ", " ", " ");
     expect(within(far, 12, 10).offset).toBe(2);
     expect(after(within(far, 12, 10), "k").offset).toBe(1);
     expect(within(far, 3, 10).offset).toBe(0);
   });
 
-  it("q ends it, and Ctrl-C does also while a filter is typed", () => {
+  it("q ends top, and Ctrl-C does even while a filter is typed", () => {
     expect(pressed(FIRST_VIEW, "q")).toBe("quit");
     expect(pressed(after(FIRST_VIEW, "/"), "\u0003")).toBe("quit");
   });
 
-  it("keys that come at once are told apart, sequences as one", () => {
+  it("several keys in one input are separated, and an escape sequence is one key", () => {
     expect(keysOf("ab\u001B[B\u001B[6~\u001Bq")).toEqual(["a", "b", "\u001B[B", "\u001B[6~", "\u001B", "q"]);
   });
 });

@@ -1,4 +1,4 @@
-/** A terminal without a person: a program in tmux, its keys and its screen. */
+/** A terminal without a user: a program in tmux, its keys and its screen. */
 import { execFile } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -51,7 +51,7 @@ export class TmuxScreen implements AsyncDisposable {
     await this.#tmux("resize-window", "-x", String(columns), "-y", String(rows));
   }
 
-  /** Of the terminal, by the names that tmux has for it. */
+  /** A state of the terminal, by tmux's name for it. */
   async is(flag: "alternate_on" | "cursor_flag" | "wrap_flag"): Promise<boolean> {
     return (await this.#tmux("display-message", "-p", `#{${flag}}`)).trim() === "1";
   }

@@ -33,7 +33,7 @@ describe.skipIf(isMissing("tmux"))("tenure top in tmux", () => {
   });
   afterAll(() => scratch.close());
 
-  it("shows the groups, obeys its keys, fits every size, and gives the terminal back", async () => {
+  it("top shows the groups, obeys its keys, fits every size, and restores the terminal", async () => {
     await using screen = await TmuxScreen.start(`${TENURE} top ${url.join(" ")} --interval 250ms`, 100, 14);
     const first = await screen.until(/vacant .* 0 +0$/m);
     expect(await screen.is("alternate_on")).toBe(true);
@@ -68,7 +68,7 @@ describe.skipIf(isMissing("tmux"))("tenure top in tmux", () => {
     await screen.resize(120, 30);
     expect((await screen.until(/MEMBERS$/m)).length).toBe(30);
 
-    // Live: what happens is on the screen by the next look.
+    // Live: an event is on the screen by the next refresh.
     await tenure("campaign", "delta", "--node-id", "n-9", "--ttl", "60s");
     await screen.until(/^delta +n-9 +1 /m);
 
@@ -77,12 +77,12 @@ describe.skipIf(isMissing("tmux"))("tenure top in tmux", () => {
     expect(after.join("\n")).not.toContain("GROUP");
     for (const flag of ["cursor_flag", "wrap_flag"] as const) expect(await screen.is(flag)).toBe(true);
     expect(await screen.is("alternate_on")).toBe(false);
-    // The keyboard too: what is typed is shown, and a line is a line.
+    // The keyboard too: typed text is shown, and Enter ends a line.
     await screen.type("echo code=$?\n");
     await screen.until(/^code=0$/m);
   });
 
-  it("says that nobody answers, keeps the last state, and comes back by itself", async () => {
+  it("top reports that no server answers, keeps the last state, and resumes by itself", async () => {
     await using screen = await TmuxScreen.start(`${TENURE} top ${url.join(" ")} --interval 250ms`, 90, 12);
     await screen.until(/^alpha /m);
     await server.end("SIGKILL");
@@ -94,21 +94,24 @@ describe.skipIf(isMissing("tmux"))("tenure top in tmux", () => {
     await screen.until(/prompt> *$/);
   });
 
-  it.each(["SIGTERM", "SIGINT", "SIGHUP"] as const)("%s gives the terminal back as well", async (signal) => {
-    const pidFile = join(scratch.directory(), "pid");
-    const line = `sh -c 'echo $$ > ${pidFile}; exec ${TENURE} top ${url.join(" ")}'`;
-    await using screen = await TmuxScreen.start(line, 90, 12);
-    await screen.until(/^alpha /m);
-    expect(await screen.is("alternate_on")).toBe(true);
-    process.kill(Number(readFileSync(pidFile, "utf8")), signal);
-    await screen.until(/prompt> *$/);
-    expect(await screen.is("alternate_on")).toBe(false);
-    expect(await screen.is("cursor_flag")).toBe(true);
-    await screen.type("echo code=$?\n");
-    await screen.until(/^code=0$/m);
-  });
+  it.each(["SIGTERM", "SIGINT", "SIGHUP"] as const)(
+    "%s ends top and restores the terminal",
+    async (signal) => {
+      const pidFile = join(scratch.directory(), "pid");
+      const line = `sh -c 'echo $$ > ${pidFile}; exec ${TENURE} top ${url.join(" ")}'`;
+      await using screen = await TmuxScreen.start(line, 90, 12);
+      await screen.until(/^alpha /m);
+      expect(await screen.is("alternate_on")).toBe(true);
+      process.kill(Number(readFileSync(pidFile, "utf8")), signal);
+      await screen.until(/prompt> *$/);
+      expect(await screen.is("alternate_on")).toBe(false);
+      expect(await screen.is("cursor_flag")).toBe(true);
+      await screen.type("echo code=$?\n");
+      await screen.until(/^code=0$/m);
+    },
+  );
 
-  it("Ctrl-Z gives the terminal to the shell, and fg takes it back", async () => {
+  it("Ctrl-Z restores the terminal for the shell, and fg continues top", async () => {
     await using screen = await TmuxScreen.start(`${TENURE} top ${url.join(" ")}`, 90, 12);
     await screen.until(/^alpha /m);
     await screen.key("C-z");

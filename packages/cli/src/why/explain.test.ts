@@ -56,7 +56,7 @@ function told(
 }
 
 describe("why a group is led", () => {
-  it("tells of each leader before, how it ended, and how long the group was vacant", () => {
+  it("why names each earlier leader, how its term ended, and how long the group was vacant", () => {
     const events = story(
       [0, "a", "wins"],
       [60, "a", "expired"],
@@ -74,7 +74,7 @@ describe("why a group is led", () => {
     ]);
   });
 
-  it("goes back as far as it was asked to", () => {
+  it("why goes back as many terms as requested", () => {
     const events = story(
       [0, "a", "wins"],
       [1, "a", "resigned"],
@@ -87,7 +87,7 @@ describe("why a group is led", () => {
     expect(sentences.join(" ")).not.toContain("a led");
   });
 
-  it("says where the kept events begin", () => {
+  it("why says where the kept events begin", () => {
     const events = story([0, "a", "wins"], [1, "a", "resigned"], [2, "b", "wins"]).slice(1);
     expect(told(group("b", 2), events, 5).slice(-2)).toEqual([
       "a led in term 1; then it resigned.",
@@ -103,7 +103,7 @@ describe("why a group is led", () => {
     expect(told(group("b", 3), later, 5).at(-1)).toBe("Older events are no longer stored.");
   });
 
-  it("mentions a pause, which the leader outlives", () => {
+  it("why mentions a pause, during which the leader stays", () => {
     const paused = group("a", 1, { pausedForMs: "until-resumed" });
     expect(told(paused, story([0, "a", "wins"]), 1)[1]).toBe(
       "The group is paused until it is resumed: its leader may stay, no other node can win.",
@@ -111,7 +111,7 @@ describe("why a group is led", () => {
   });
 });
 
-it("says that a leader was told to step down and has not yet", () => {
+it("why says that a leader was asked to step down and has not yet", () => {
   const deposed = group("a", 1, { heldBack: { by: "deposed", forMs: 4000 } });
   expect(told(deposed, story([0, "a", "wins"]), 1)[1]).toBe(
     "It was asked to step down and can no longer renew: the group is free when it resigns, or in 4 s when its lease expires.",
@@ -121,20 +121,20 @@ it("says that a leader was told to step down and has not yet", () => {
 describe("why a group is not led", () => {
   const events = story([0, "a", "wins"], [60, "a", "expired"]);
 
-  it("nobody ever campaigned", () => {
+  it("why says that no node ever campaigned", () => {
     expect(told(group(null, 0), [], 0)).toEqual([
       "g has no leader and never had one.",
       "It has no candidates: no node campaigned in the last 30 seconds.",
     ]);
   });
 
-  it("it is paused", () => {
+  it("why says that the group is paused", () => {
     expect(told(group(null, 1, { pausedForMs: 90_000 }), events, 61)[1]).toBe(
       "The group is paused for another 1 min 30 s, so no node can win; end the pause with tenure resume g.",
     );
   });
 
-  it("it rests after a lease has run out", () => {
+  it("why says that the group waits for its takeover delay", () => {
     const policy = { ...DEFAULT_POLICY, takeoverDelayMs: 5000 };
     const resting = group(null, 1, { policy, heldBack: { by: "takeover_delay", forMs: 3000 } });
     expect(told(resting, events, 62)[1]).toBe(
@@ -143,14 +143,14 @@ describe("why a group is not led", () => {
     expect(told(group(null, 1, { policy }), events, 66)[1]).toContain("It has no candidates");
   });
 
-  it("it is being handed over", () => {
+  it("why says that the group is being transferred", () => {
     const reserved = group(null, 1, { heldBack: { by: "reserved", forMs: 9000 } });
     expect(told(reserved, events, 62)[1]).toBe(
       "A transfer is in progress: for 9 s only its successor can win.",
     );
   });
 
-  it("candidates were seen", () => {
+  it("why names candidates that were seen", () => {
     const members: Member[] = [{ nodeId: "b", role: "candidate", ready: true, lastHeartbeatMs: START }];
     expect(told(group(null, 1), events, 62, members)[1]).toContain("Recent candidates: b");
   });

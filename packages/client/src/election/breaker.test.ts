@@ -4,7 +4,7 @@ import { Breaker, breakerOf, type CallOutcome } from "./breaker.js";
 import { out, silence } from "./scripted-elector.test-kit.js";
 import { failureOf, World } from "./world.test-kit.js";
 
-describe("A breaker", () => {
+describe("Breaker", () => {
   const never = new AbortController().signal;
 
   async function opened(clock: VirtualClock): Promise<Breaker> {
@@ -16,15 +16,19 @@ describe("A breaker", () => {
   test.each<[string, readonly CallOutcome[], boolean]>([
     ["three failures in a row", ["failed", "failed", "failed"], true],
     ["an answer in between", ["failed", "failed", "answered", "failed", "failed"], false],
-    ["calls given up, which tell nothing", ["failed", "given-up", "failed", "given-up", "failed"], true],
-    ["nothing but calls given up", ["given-up", "given-up", "given-up"], false],
-  ])("after %s it is open: %s, %s", async (_name, outcomes, open) => {
+    [
+      "abandoned calls, which count neither way",
+      ["failed", "given-up", "failed", "given-up", "failed"],
+      true,
+    ],
+    ["only abandoned calls", ["given-up", "given-up", "given-up"], false],
+  ])("after %s a breaker is open: %s, %s", async (_name, outcomes, open) => {
     const breaker = new Breaker({ clock: new VirtualClock(), failures: 3 });
     for (const outcome of outcomes) (await breaker.admit(never))(outcome);
     expect(breaker.isOpen).toBe(open);
   });
 
-  test("while open it lets one at a time try, each openMs after the last failure, and all after an answer", async () => {
+  test("an open breaker lets one call at a time try, each openMs after the last failure, and all calls after an answer", async () => {
     const clock = new VirtualClock();
     const breaker = await opened(clock);
     const admitted: { readonly atMs: number; readonly done: (outcome: CallOutcome) => void }[] = [];
@@ -40,7 +44,7 @@ describe("A breaker", () => {
     expect(admitted.length).toBe(1);
     await clock.advance(1);
     expect(admitted.length).toBe(2);
-    // A trial given up tells nothing: the next one tries at once.
+    // An abandoned trial shows nothing, so the next one tries at once.
     admitted[1]?.done("given-up");
     await clock.advance(0);
     expect(admitted.length).toBe(3);
@@ -49,7 +53,7 @@ describe("A breaker", () => {
     expect(admitted.length).toBe(5);
   });
 
-  test("an answer that closes it ends every pause, whatever is left of it", async () => {
+  test("an answer that closes the breaker ends every pause, whatever is left of it", async () => {
     const clock = new VirtualClock();
     const breaker = await opened(clock);
     const ended: string[] = [];
@@ -67,7 +71,7 @@ describe("A breaker", () => {
     expect(await left).toMatchObject({ message: "enough" });
   });
 
-  test("whoever waits for it may leave", async () => {
+  test("a caller that waits for an open breaker can abort", async () => {
     const clock = new VirtualClock();
     const breaker = await opened(clock);
     const leaving = new AbortController();
@@ -85,7 +89,7 @@ describe("Elections over one elector", () => {
   });
   afterEach(() => world.close());
 
-  test("share its breaker: together they ask a failing one about once a second, and all come back with it", async () => {
+  test("elections over one elector share its breaker: together they try a failing elector about once a second", async () => {
     const { elector, clock, election } = world.scripted("a", { groupId: "g0" });
     const all = [election];
     for (let i = 1; i < 30; i += 1) {
@@ -94,7 +98,7 @@ describe("Elections over one elector", () => {
     elector.always(out, "campaign");
     for (const each of all) void each.start();
     await world.clock.advance(10_000);
-    // Each its first, which were on their way before the first had failed.
+    // The first campaign of each election was in flight before the first one had failed.
     expect(elector.made("campaign").length).toBeLessThanOrEqual(30 + 10);
     elector.mend();
     // The next trial comes within a second, and its answer ends the pauses of all others.
@@ -103,7 +107,7 @@ describe("Elections over one elector", () => {
     await world.until(Promise.all(all.map((each) => each.stop())));
   });
 
-  test("give back their terms through its breaker: those that lapse together do not flood it, and lead again together", async () => {
+  test("elections over one elector resign lapsed terms through its breaker, and lead again together", async () => {
     const { elector, clock, election } = world.scripted("a", { groupId: "g0" });
     const all = [election];
     for (let i = 1; i < 30; i += 1) {
@@ -113,7 +117,7 @@ describe("Elections over one elector", () => {
     elector.always(silence);
     await world.clock.advance(6000);
     expect(all.filter((each) => each.isLeader())).toEqual([]);
-    // Each its first, which were on their way before one had failed; then one at a time.
+    // The first resign of each election was in flight before one had failed; then one at a time.
     expect(elector.made("resign").length).toBeLessThanOrEqual(30 + 6);
     elector.mend();
     await world.clock.advance(1600);
@@ -121,7 +125,7 @@ describe("Elections over one elector", () => {
     await world.until(Promise.all(all.map((each) => each.stop())));
   });
 
-  test("a trial does not wait in the queue while the others wait for it", async () => {
+  test("a trial of an open breaker does not wait in the elector's queue", async () => {
     const leader = world.participant("leader");
     await leader.election.start();
     const a = world.scripted("a", { breaker: undefined, retry: { initialBackoffMs: 10, jitter: 0 } });
@@ -140,7 +144,7 @@ describe("Elections over one elector", () => {
     await world.until(Promise.all([a, b, leader].map((each) => each.election.stop())));
   });
 
-  test("renewals do not pass through it: a leader tries as long as it leads", async () => {
+  test("renewals bypass the breaker: a leader tries for as long as it leads", async () => {
     const a = world.scripted("a");
     await a.election.start();
     const breaker = breakerOf(a.elector, a.clock);

@@ -18,7 +18,7 @@ async function all(events: AsyncIterable<ElectionEvent>): Promise<ElectionEvent[
 }
 
 describe("changes", () => {
-  test("tells every reader everything in order, from its call to the end of the election", async () => {
+  test("changes() delivers every event to every reader in order, from its call to the end of the election", async () => {
     const a = world.scripted("a");
     const [one, two] = [all(a.election.changes()), all(a.election.changes())];
     const late = a.election.changes();
@@ -44,7 +44,7 @@ describe("changes", () => {
     expect(await all(a.election.changes())).toEqual([]);
   });
 
-  test("ends by its signal, for its reader alone", async () => {
+  test("a signal ends changes() for its own reader only", async () => {
     const a = world.participant("a");
     const leaving = new AbortController();
     const reader = failureOf(all(a.election.changes({ signal: leaving.signal })));
@@ -56,7 +56,7 @@ describe("changes", () => {
     expect((await other).at(-1)).toEqual({ kind: "stopped" });
   });
 
-  test("a reader that falls too far behind is told so, and holds nobody up", async () => {
+  test("a reader of changes() that falls too far behind gets SLOW_READER, and does not delay other readers", async () => {
     const events = new Broadcast<number>();
     const [slow, slower, quick] = [events.read(), events.read(), events.read()];
     for (let i = 0; i < 1025; i += 1) {
@@ -69,7 +69,7 @@ describe("changes", () => {
     expect(await slower.next()).toEqual({ done: true, value: undefined });
   });
 
-  test("tells the connection's state as it changes", async () => {
+  test("changes() reports each change of the connection status", async () => {
     const a = world.scripted("a");
     const seen = all(a.election.changes());
     await a.election.start();
@@ -83,7 +83,7 @@ describe("changes", () => {
   });
 });
 
-describe("The states", () => {
+describe("The states of an election", () => {
   const moves = (path: string) =>
     path
       .split(" ")
@@ -122,7 +122,7 @@ describe("The states", () => {
       },
     ],
     [
-      "unhealthy from the start, then well",
+      "unhealthy from the start, then healthy",
       "idle following unhealthy following leading stepping-down resigning stopped",
       async ({ start, fallIll, recover }) => {
         await fallIll();
@@ -138,7 +138,7 @@ describe("The states", () => {
         await start();
       },
     ],
-  ])("%s: %s", async (_name, path, run) => {
+  ])("an election that is %s passes through: %s", async (_name, path, run) => {
     const seen: [string, string][] = [];
     const leads: boolean[] = [];
     let healthy = true;

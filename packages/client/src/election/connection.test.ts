@@ -1,4 +1,4 @@
-/** How soon the connection status of a follower is true. */
+/** How soon the connection status of a follower is right. */
 import { sleep } from "@tenure/core";
 import { describe, expect, test } from "vitest";
 import { ok, ScriptedCarrier, type ScriptedServer } from "../http/scripted-carrier.test-kit.js";
@@ -6,10 +6,10 @@ import { Election } from "./election.js";
 import type { ElectionOptions } from "./options.js";
 import { type Participant, World } from "./world.test-kit.js";
 
-/** As by default. */
+/** The default. */
 const heartbeatMs = (ttlMs: number) => ttlMs / 5;
 const timeoutMs = (ttlMs: number) => heartbeatMs(ttlMs) * 0.75;
-/** When a leader would notice, and a follower must; a server is not asked for more than two signs of life a second. */
+/** When a leader would notice, and a follower must. A server is asked for at most two keep-alives a second. */
 const noticeMs = (ttlMs: number) => Math.max(875, heartbeatMs(ttlMs) + timeoutMs(ttlMs));
 
 const WAYS = [
@@ -18,7 +18,7 @@ const WAYS = [
   { way: "by the watch, with a takeover delay", options: { takeoverDelayMs: 1000 } },
 ] as const;
 const TTLS = [1000, 2500, 5000, 30_000] as const;
-/** The freeze falls somewhere between two signs of life. */
+/** The freeze falls somewhere between two keep-alives. */
 const PHASES_MS = [1, 137, 499, 750, 999] as const;
 
 const CASES = WAYS.flatMap(({ way, options }) => TTLS.map((ttlMs) => ({ way, ttlMs, options })));
@@ -33,7 +33,7 @@ function statuses(election: Election, nowMs: () => number): (readonly [string, n
 describe("The connection status of a follower over HTTP", () => {
   const LEADER = { node_id: "a", term: 1, lease_expires_at_ms: 0 };
 
-  /** A server of a group that another node leads. Frozen, it says nothing more, also to requests that are there already. */
+  /** A server of a group that another node leads. Frozen, it sends nothing more, not even to pending requests. */
   function service(carrier: () => ScriptedCarrier): ScriptedServer & { isFrozen: boolean } {
     const never = () => new Promise<never>(() => {});
     const server = {
@@ -79,7 +79,7 @@ describe("The connection status of a follower over HTTP", () => {
   }
 
   test.each(CASES)(
-    "turns within a heartbeat and connectionTimeoutMs of the freeze of its server ($way, ttl $ttlMs)",
+    "a follower over HTTP becomes disconnected within a heartbeat and connectionTimeoutMs of its server's freeze ($way, ttl $ttlMs)",
     async ({ ttlMs, options }) => {
       for (const phaseMs of PHASES_MS) {
         const { clock, server, seen } = await follower({ ttlMs, ...options });
@@ -95,7 +95,7 @@ describe("The connection status of a follower over HTTP", () => {
   );
 
   test.each(TTLS)(
-    "costs no request, and a sign of life per heartbeat, at most two a second (ttl %i)",
+    "the connection status over HTTP costs no request, and a keep-alive per heartbeat of at most two a second (ttl %i)",
     async (ttlMs) => {
       const { carrier, clock, seen } = await follower({ ttlMs, takeoverDelayMs: 1000 });
       await clock.advance(60_000);
@@ -119,7 +119,7 @@ describe("The connection status of a follower over a store", () => {
     world.until(Promise.all(all.map(({ election }) => election.stop())));
 
   test.each(CASES)(
-    "turns within a heartbeat and connectionTimeoutMs of the silence of the store ($way, ttl $ttlMs)",
+    "a follower over a store becomes disconnected within a heartbeat and connectionTimeoutMs of the store's silence ($way, ttl $ttlMs)",
     async ({ ttlMs, options }) => {
       for (const phaseMs of PHASES_MS) {
         const world = new World();
@@ -129,7 +129,7 @@ describe("The connection status of a follower over a store", () => {
         await world.clock.advance(10_000 + phaseMs);
         expect(seen.map(([status]) => status)).toEqual(["connected"]);
         const { plan } = b;
-        // Nothing arrives, and nothing is refused.
+        // No request arrives, and none is refused.
         plan.requestMs = [1_000_000, 1_000_000];
         plan.feedStalledUntilMs = world.clock.monotonicMs() + noticeMs(ttlMs) + 50;
         const frozenAtMs = world.clock.monotonicMs();
@@ -143,7 +143,7 @@ describe("The connection status of a follower over a store", () => {
     },
   );
 
-  test("turns back when the store is heard again, though nothing is asked of it", async () => {
+  test("a follower over a store becomes connected again when the store answers, without a request of its own", async () => {
     const world = new World();
     const { a, b, seen } = open(world, 5000, { takeoverDelayMs: 1000 });
     await world.until(a.election.start());
@@ -159,7 +159,7 @@ describe("The connection status of a follower over a store", () => {
     await world.close();
   });
 
-  test("costs no read of the store while a leader renews", async () => {
+  test("the connection status over a store costs no read of the store while a leader renews", async () => {
     const world = new World();
     const { a, b } = open(world, 5000, { takeoverDelayMs: 1000 });
     await world.until(a.election.start());

@@ -8,7 +8,7 @@ describe("Election", () => {
   });
   afterEach(() => world.close());
 
-  test("the first to start leads, and the others know it", async () => {
+  test("the first election to start leads, and the others know its leader", async () => {
     const a = world.participant("a");
     const b = world.participant("b");
     await a.election.start();
@@ -33,7 +33,7 @@ describe("Election", () => {
     await b.election.stop();
   });
 
-  test("a leader that was paused for three times its ttl leads no more on the first look", async () => {
+  test("a leader that was paused for three times its ttl is no longer leader on the first isLeader()", async () => {
     const a = world.participant("a");
     const b = world.participant("b");
     await a.election.start();

@@ -13,14 +13,14 @@ beforeEach(() => {
 });
 afterEach(() => world.close());
 
-/** Keeps what is logged, as "level message". */
+/** Keeps the log as "level message". */
 function logTo(lines: string[]): Logger {
   const at = (level: string) => (_fields: object, message: string) => void lines.push(`${level} ${message}`);
   return { debug: at("debug"), info: at("info"), warn: at("warn"), error: at("error") };
 }
 
 describe("Work that fails", () => {
-  test("before its signal gives the leadership up, so that another node leads", async () => {
+  test("work that fails before its signal aborts gives the leadership up, so that another node leads", async () => {
     const a = world.participant("a", { bare: true });
     const b = world.participant("b");
     const reasons: string[] = [];
@@ -34,7 +34,7 @@ describe("Work that fails", () => {
     await world.until(Promise.all([a.election.stop(), b.election.stop()]));
   });
 
-  test("each time stands again after a backoff that grows as the retry options say", async () => {
+  test("an election whose work fails campaigns again after a backoff that grows by the retry options", async () => {
     const a = world.scripted("a", {
       bare: true,
       retry: { initialBackoffMs: 100, maxBackoffMs: 800, jitter: 0 },
@@ -50,7 +50,7 @@ describe("Work that fails", () => {
     await world.until(a.election.stop());
   });
 
-  test('leaves the leadership alone with onPromoteFailure "keep"', async () => {
+  test('work that fails with onPromoteFailure "keep" does not end the leadership', async () => {
     const a = world.participant("a", { bare: true, onPromoteFailure: "keep" });
     a.election.onPromote(() => Promise.reject(new Error("no database")));
     await a.election.start();
@@ -61,7 +61,7 @@ describe("Work that fails", () => {
 });
 
 describe("Work that ignores its signal", () => {
-  test("is reported by demoting at once, then by work-overdue, a warning and a metric, again and again", async () => {
+  test("work that ignores its signal is reported by demoting at once, then repeatedly by work-overdue, a warning and a metric", async () => {
     const lines: string[] = [];
     const events: ElectionEvent[] = [];
     const overdue: number[] = [];
@@ -97,7 +97,7 @@ describe("Work that ignores its signal", () => {
     await world.until(a.election.stop());
   });
 
-  test("and ends within stopMarginMs is not reported as overdue", async () => {
+  test("work that ends within stopMarginMs of its signal is not reported as overdue", async () => {
     const overdue: number[] = [];
     const metrics = {
       ...NO_METRICS,
@@ -116,7 +116,7 @@ describe("Work that ignores its signal", () => {
 });
 
 describe("A stop that takes too long", () => {
-  test("names the work while that is under way", async () => {
+  test("a stop that takes too long names the work that has not ended", async () => {
     const a = world.scripted("a", { bare: true });
     a.election.onPromote(() => new Promise(() => {}));
     await a.election.start();
@@ -125,7 +125,7 @@ describe("A stop that takes too long", () => {
     expect((value as Error).message).toContain("the work or onDemote of group g has not ended within 300 ms");
   });
 
-  test("names the resignation when the work has ended, and so does the state", async () => {
+  test("a stop that takes too long names the resignation once the work has ended, and so does the state", async () => {
     const a = world.scripted("a");
     await a.election.start();
     a.elector.always(silence, "resign");
@@ -139,7 +139,7 @@ describe("A stop that takes too long", () => {
 });
 
 describe("The log of an election", () => {
-  test("has the first of many failures with its cause, then a summary with their number, then that it answers", async () => {
+  test("the log has the first of many failures with its cause, then a summary with their number, then the recovery", async () => {
     const lines: string[] = [];
     const a = world.scripted("a", { logger: logTo(lines), campaignWaitMs: 0 });
     a.elector.always(refused(new BackendUnavailableError("the store is out")), "campaign");
@@ -154,7 +154,7 @@ describe("The log of an election", () => {
     a.elector.mend();
     await world.clock.advance(6000);
     expect(of("elector answers again").length).toBe(1);
-    // A failure after an answer is the first of its kind again.
+    // A failure after an answer counts as a first failure again.
     a.elector.next("renew", refused(new BackendUnavailableError("the store is out")));
     await world.clock.advance(300);
     expect(of("request to the elector failed").slice(2)).toEqual([
@@ -163,7 +163,7 @@ describe("The log of an election", () => {
     await world.until(a.election.stop());
   });
 
-  test("names what changed: became leader, leader changed, group has no leader", async () => {
+  test("the log names each change: became leader, leader changed, group has no leader", async () => {
     const lines: string[] = [];
     const a = world.participant("a");
     const b = world.participant("b", { logger: logTo(lines) });
@@ -188,19 +188,22 @@ describe("start", () => {
     ["says no", () => false],
     ["throws", () => Promise.reject(new Error("no database"))],
     ["never answers", () => new Promise<boolean>(() => {})],
-  ])("resolves while the health check %s, and the election stands when it is healthy", async (_how, ill) => {
-    let healthy = false;
-    const a = world.participant("a", { healthChecker: () => (healthy ? true : ill()) });
-    const { tookMs } = await world.until(a.election.start());
-    expect(tookMs).toBeLessThanOrEqual(150);
-    expect(a.election.status().state).toEqual({ kind: "unhealthy" });
-    healthy = true;
-    await world.clock.advance(400);
-    expect(a.election.isLeader()).toBe(true);
-    await world.until(a.election.stop());
-  });
+  ])(
+    "start resolves while the health check %s, and the election campaigns once it is healthy",
+    async (_how, ill) => {
+      let healthy = false;
+      const a = world.participant("a", { healthChecker: () => (healthy ? true : ill()) });
+      const { tookMs } = await world.until(a.election.start());
+      expect(tookMs).toBeLessThanOrEqual(150);
+      expect(a.election.status().state).toEqual({ kind: "unhealthy" });
+      healthy = true;
+      await world.clock.advance(400);
+      expect(a.election.isLeader()).toBe(true);
+      await world.until(a.election.stop());
+    },
+  );
 
-  test("a health check that returns something else than a boolean counts as bad, with an error that says so", async () => {
+  test("a health check that returns anything but a boolean counts as failed, with an error that says so", async () => {
     const errors: unknown[] = [];
     const a = world.participant("a", { healthChecker: () => ({ ok: true }) as never });
     a.election.on("health", ({ error }) => errors.push((error as Error).message));
@@ -214,7 +217,7 @@ describe("start", () => {
 describe("A renewer", () => {
   const heldOpen = { isOpen: true, close() {} };
 
-  test("that cannot be opened rejects start() before anything is campaigned for", async () => {
+  test("a renewer that cannot be opened rejects start() before any campaign", async () => {
     const open = () => Promise.reject(new Error("no such module"));
     const a = world.scripted("a", { renewer: Object.assign(() => ({}) as never, { open }) });
     expect(await failureOf(a.election.start())).toMatchObject({ message: "no such module" });
@@ -222,7 +225,7 @@ describe("A renewer", () => {
     expect(a.election.status().state).toMatchObject({ kind: "failed" });
   });
 
-  test("that breaks while it leads ends the leadership as heart-failed, and the election backs off", async () => {
+  test("a renewer that breaks while it leads ends the leadership as heart-failed, and the election backs off", async () => {
     const beginsAtMs: number[] = [];
     const lease = { isInside: () => true, leftMs: () => 900, end() {} };
     const a = world.scripted("a", {
@@ -247,7 +250,7 @@ describe("A renewer", () => {
     await world.until(a.election.stop());
   });
 
-  test("that never renews lets the lease run out, and the election backs off", async () => {
+  test("a renewer that never renews lets the lease expire, and the election backs off", async () => {
     const beginsAtMs: number[] = [];
     const a = world.scripted("a", {
       retry: { initialBackoffMs: 200, jitter: 0 },
@@ -267,7 +270,7 @@ describe("A renewer", () => {
     await world.until(a.election.stop());
   });
 
-  test("that throws when it starts gives the lease back and backs off", async () => {
+  test("a renewer that throws when it starts resigns the lease and backs off", async () => {
     const a = world.scripted("a", {
       retry: { initialBackoffMs: 200, jitter: 0 },
       renewer: () => {
@@ -282,7 +285,7 @@ describe("A renewer", () => {
   });
 });
 
-test("a renewal that is refused once is no reason to log more than once", async () => {
+test("a renewal that is refused once is logged once", async () => {
   const lines: string[] = [];
   const a = world.scripted("a", { logger: logTo(lines) });
   await a.election.start();

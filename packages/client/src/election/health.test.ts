@@ -37,7 +37,7 @@ describe("Health", () => {
     await reading;
   });
 
-  test("an ill leader whose work hangs does not keep its lease: another leads when that is over", async () => {
+  test("an unhealthy leader whose work hangs does not keep its lease: another node leads when the lease is over", async () => {
     let healthy = true;
     const a = world.participant("a", { bare: true, healthChecker: () => healthy });
     let end: (value: unknown) => void = () => {};
@@ -67,30 +67,33 @@ describe("Health", () => {
       },
     ],
     ["does not answer in time", () => new Promise<boolean>(() => {})],
-  ])("a check that %s counts as bad; so many in a row as the limit says are borne", async (_how, bad) => {
-    let ill = false;
-    const a = world.scripted("a", {
-      healthChecker: () => (ill ? bad() : true),
-      healthTimeoutMs: 50,
-      maxHealthFailures: 3,
-    });
-    await a.election.start();
-    ill = true;
-    await world.clock.advance(460);
-    ill = false;
-    await world.clock.advance(200);
-    ill = true;
-    expect(a.log).toEqual(["promote 1"]);
-    await world.clock.advance(530);
-    expect(a.log).toEqual(["promote 1"]);
-    await world.clock.advance(80);
-    expect(a.log).toEqual(["promote 1", "abort", "demote unhealthy"]);
-    ill = false;
-    await world.clock.advance(300);
-    await world.until(a.election.stop());
-  });
+  ])(
+    "a health check that %s counts as failed, and fewer than maxHealthFailures in a row are tolerated",
+    async (_how, bad) => {
+      let ill = false;
+      const a = world.scripted("a", {
+        healthChecker: () => (ill ? bad() : true),
+        healthTimeoutMs: 50,
+        maxHealthFailures: 3,
+      });
+      await a.election.start();
+      ill = true;
+      await world.clock.advance(460);
+      ill = false;
+      await world.clock.advance(200);
+      ill = true;
+      expect(a.log).toEqual(["promote 1"]);
+      await world.clock.advance(530);
+      expect(a.log).toEqual(["promote 1"]);
+      await world.clock.advance(80);
+      expect(a.log).toEqual(["promote 1", "abort", "demote unhealthy"]);
+      ill = false;
+      await world.clock.advance(300);
+      await world.until(a.election.stop());
+    },
+  );
 
-  test("the checker is told when nobody waits for its answer any more", async () => {
+  test("the health checker's signal aborts when its answer is no longer awaited", async () => {
     const told: boolean[] = [];
     let slow = false;
     const a = world.scripted("a", {
@@ -111,7 +114,7 @@ describe("Health", () => {
     await world.until(a.election.stop());
   });
 
-  test("no renewal is sent before the check of its heartbeat has answered", async () => {
+  test("no renewal is sent before the health check of its heartbeat has answered", async () => {
     const a = world.scripted("a", {
       healthChecker: () => new Promise((resolve) => a.clock.after(30, () => resolve(true))),
     });
@@ -121,7 +124,7 @@ describe("Health", () => {
     await world.until(a.election.stop());
   });
 
-  test("an unhealthy process does not stand, and one that falls ill while it waits leaves the queue", async () => {
+  test("an unhealthy process does not campaign, and one that becomes unhealthy while it waits leaves the queue", async () => {
     let healthy = false;
     const a = world.participant("a");
     await a.election.start();
@@ -146,7 +149,7 @@ describe("Health", () => {
     await world.until(Promise.all([b.election.stop(), c.election.stop()]));
   });
 
-  test("one that falls ill after a campaign of unknown outcome gives back what it may have won", async () => {
+  test("a process that becomes unhealthy after a campaign of unknown outcome resigns what it may have won", async () => {
     let healthy = true;
     const a = world.scripted("a", {
       healthChecker: () => healthy,

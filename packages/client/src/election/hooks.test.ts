@@ -10,7 +10,7 @@ beforeEach(() => {
 afterEach(() => world.close());
 
 describe("The hooks of an election", () => {
-  test("onPromote and onDemote are called in turn, onLeaderChange in its own order, each once per transition", async () => {
+  test("onPromote and onDemote are called in turn, onLeaderChange independently, each once per transition", async () => {
     const a = world.scripted("a", { bare: true });
     const seen: string[] = [];
     const hook = (name: string, running = { count: 0 }) => {
@@ -40,7 +40,7 @@ describe("The hooks of an election", () => {
     expect(seen.filter((name) => name === "demote").length).toBe(2);
   });
 
-  test("an onLeaderChange that never ends keeps neither onPromote nor onDemote from being called", async () => {
+  test("an onLeaderChange that never ends delays neither onPromote nor onDemote", async () => {
     const a = world.participant("a");
     a.election.onLeaderChange(() => new Promise(() => {}));
     await a.election.start();
@@ -49,7 +49,7 @@ describe("The hooks of an election", () => {
     expect(a.log).toEqual(["promote 1", "abort", "demote stopped"]);
   });
 
-  test("that throw or reject are reported, and harm nobody", async () => {
+  test("hooks that throw or reject are reported and have no other effect", async () => {
     const a = world.participant("a", { bare: true, onPromoteFailure: "keep" });
     const events: ElectionEvent[] = [];
     const reading = (async () => {
@@ -73,7 +73,7 @@ describe("The hooks of an election", () => {
     expect([of("onPromote"), of("onDemote"), of("onLeaderChange")]).toEqual([1, 1, 3]);
   });
 
-  test("work that ends by its signal is no failure; work that fails while it ends is one", async () => {
+  test("work that ends because of its signal has not failed, and work that fails while it ends has", async () => {
     for (const [failure, reported] of [
       [(signal: AbortSignal) => signal.reason as Error, 0],
       [() => new DOMException("aborted", "AbortError"), 0],
@@ -121,7 +121,7 @@ describe("The hooks of an election", () => {
     await world.until(a.election.stop());
   });
 
-  test("work that never ends is never resigned, and this process never leads again meanwhile", async () => {
+  test("a term whose work never ends is never resigned, and the process does not lead again meanwhile", async () => {
     const a = world.scripted("a", { bare: true });
     let promoted = 0;
     a.election.onPromote(() => {
@@ -138,12 +138,12 @@ describe("The hooks of an election", () => {
     expect(a.elector.made("resign")).toEqual([]);
     expect(a.elector.made("campaign").length).toBe(1);
     expect(a.election.status().state).toMatchObject({ kind: "stepping-down", reason: "lapsed" });
-    // Others are free to.
+    // Other processes may still lead.
     const result = await world.operator.campaign({ groupId: "g", nodeId: "next", ttlMs: 1000 });
     expect(result).toMatchObject({ kind: "elected", leader: { term: 2 } });
   });
 
-  test("are given once each, and before the start", async () => {
+  test("each hook can be set once, and only before start", async () => {
     const a = world.participant("a");
     const hook = () => {};
     expect(() => a.election.onPromote(hook)).toThrow(
@@ -155,7 +155,7 @@ describe("The hooks of an election", () => {
     await world.until(a.election.stop());
   });
 
-  test("onLeaderChange tells a follower who leads and who led", async () => {
+  test("onLeaderChange reports the new and the previous leader to a follower", async () => {
     const a = world.participant("a");
     const b = world.participant("b", { bare: true });
     const seen: [string | null, number, string | null][] = [];

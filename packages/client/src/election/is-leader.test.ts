@@ -1,4 +1,4 @@
-/** What `isLeader()` costs: it is asked before every act. */
+/** The cost of `isLeader()`, which is called before every action. */
 import { MemoryStore, StoreElector } from "@tenure/core";
 import { afterAll, expect, test } from "vitest";
 import { Election } from "./election.js";
@@ -25,7 +25,7 @@ function median(values: readonly number[]): number {
   return values.toSorted((a, b) => a - b)[values.length >> 1] as number;
 }
 
-/** A million in batches so small that a collection falls into few of them. */
+/** A million calls in batches so small that a garbage collection falls into few of them. */
 function bytesPerCall(run: (times: number) => void): number {
   const calls = 10_000;
   const rounds = Array.from({ length: 100 }, () => {
@@ -36,7 +36,7 @@ function bytesPerCall(run: (times: number) => void): number {
   return median(rounds);
 }
 
-/** Of the processor, so that other processes do not count. */
+/** Processor time, so that other processes do not count. */
 function nanosecondsPerCall(run: (times: number) => void): number {
   const calls = 1_000_000;
   const before = process.cpuUsage();
@@ -49,7 +49,7 @@ function lookAtClock(times: number): void {
   for (let i = 0; i < times; i += 1) if (performance.now() < 0) throw new Error("the clock is wrong");
 }
 
-test("isLeader() costs less than four looks at the clock", async () => {
+test("isLeader() costs less than four reads of the clock", async () => {
   const election = await leading("time");
   const rounds = Array.from({ length: 9 }, () => ({
     askNs: nanosecondsPerCall((times) => ask(election, times)),
@@ -61,6 +61,6 @@ test("isLeader() costs less than four looks at the clock", async () => {
 
 test("isLeader() allocates nothing", async () => {
   const election = await leading("memory");
-  // The least that anything takes is eight.
+  // The smallest allocation is eight bytes.
   expect(bytesPerCall((times) => ask(election, times))).toBeLessThan(1);
 });

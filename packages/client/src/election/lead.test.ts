@@ -12,7 +12,7 @@ beforeEach(() => {
 afterEach(() => world.close());
 
 describe("lead", () => {
-  test("runs the work while leading, resolves with its result, and gives the lease back", async () => {
+  test("lead runs the work while leading, resolves with its result and resigns the lease", async () => {
     const a = world.scripted("a", { bare: true, deleteOnStop: false });
     const result = a.election.lead(async ({ term, nodeId, signal }) => {
       await new Promise<void>((resolve) => a.clock.after(2500, resolve));
@@ -33,14 +33,14 @@ describe("lead", () => {
         throw new Error("broken");
       },
     ],
-  ])("work that %s while it leads ends the election with that", async (_how, work) => {
+  ])("work that %s while it leads makes lead reject with that error", async (_how, work) => {
     const a = world.scripted("a", { bare: true });
     const failure = failureOf(a.election.lead(work));
     expect((await world.until(failure, 5000)).value).toMatchObject({ message: "broken" });
     expect(a.elector.made("resign").length).toBe(1);
   });
 
-  test("a leadership lost in the middle runs the work again at the next one; what failed then is reported", async () => {
+  test("lead runs the work again in the next term after a lost leadership, and reports failures of the lost run", async () => {
     const a = world.scripted("a", { bare: true });
     const failures: unknown[] = [];
     const reading = (async () => {
@@ -63,7 +63,7 @@ describe("lead", () => {
     expect(failures).toMatchObject([{ message: "not by the signal" }]);
   });
 
-  test("work that ends after the deadline, before any timer could tell, has not led", async () => {
+  test("work that ends after the deadline, before any timer has fired, is run again in the next term", async () => {
     const a = world.distant("a", { bare: true });
     let runs = 0;
     let finish = (): void => {};
@@ -80,7 +80,7 @@ describe("lead", () => {
     expect((await world.until(result)).value).toBe(2);
   });
 
-  test("stopped before its work has ended it rejects with ElectionStoppedError, after the work has ended", async () => {
+  test("a stop during the work makes lead reject with ElectionStoppedError, after the work has ended", async () => {
     const a = world.participant("a", { bare: true });
     let ended = false;
     const result = failureOf(
@@ -98,7 +98,7 @@ describe("lead", () => {
     expect(await result).toMatchObject({ code: "ELECTION_STOPPED", cause: undefined });
   });
 
-  test("stopped while it follows it rejects with ElectionStoppedError", async () => {
+  test("a stop while following makes lead reject with ElectionStoppedError", async () => {
     const a = world.participant("a");
     await a.election.start();
     const b = world.participant("b", { bare: true });
@@ -109,7 +109,7 @@ describe("lead", () => {
     await world.until(a.election.stop());
   });
 
-  test("a value that the work returns after an orderly stop is not lost", async () => {
+  test("lead resolves with the value that the work returns after an orderly stop", async () => {
     const a = world.participant("a", { bare: true });
     const result = a.election.lead(async ({ signal }) => {
       await new Promise((resolve) => signal.addEventListener("abort", resolve));
@@ -120,7 +120,7 @@ describe("lead", () => {
     expect(await result).toBe("saved");
   });
 
-  test("an error that the work throws after a stop is the cause of the ElectionStoppedError", async () => {
+  test("an error that the work throws after a stop is the cause of lead's ElectionStoppedError", async () => {
     const a = world.participant("a", { bare: true });
     const result = failureOf(
       a.election.lead(async ({ signal }) => {
@@ -133,7 +133,7 @@ describe("lead", () => {
     expect(await result).toMatchObject({ code: "ELECTION_STOPPED", cause: { message: "disk full" } });
   });
 
-  test("its signal stops the election, and lead rejects with the signal's reason", async () => {
+  test("the signal of lead stops the election, and lead rejects with the signal's reason", async () => {
     const a = world.scripted("a", { bare: true });
     const leaving = new AbortController();
     const result = failureOf(
@@ -152,7 +152,7 @@ describe("lead", () => {
     expect(a.elector.made("resign").length).toBe(1);
   });
 
-  test("can be called again when the first call has ended, and leads in a later term as another instance", async () => {
+  test("lead can be called again when the first call has ended, and leads in a later term as another instance", async () => {
     const a = world.scripted("a", { bare: true });
     const work = async ({ term, instanceId }: { term: number; instanceId: string }) => [term, instanceId];
     const first = (await world.until(a.election.lead(work))).value;
@@ -161,7 +161,7 @@ describe("lead", () => {
     expect(first[1]).not.toBe(second[1]);
   });
 
-  test("beside onPromote, or while the election runs, is refused with a message that names lead", async () => {
+  test("lead beside onPromote, or while the election runs, is refused with a message that names lead", async () => {
     const a = world.participant("a");
     const { message } = (await failureOf(a.election.lead(async () => 1))) as Error;
     expect(message).toContain("lead runs its own work, and onPromote has a hook already");
@@ -172,14 +172,14 @@ describe("lead", () => {
     await world.until(first);
   });
 
-  test("as a function it makes an election for one piece of work", async () => {
+  test("the function lead() makes an election for one piece of work", async () => {
     const { elector, clock } = world.scripted("unused", { bare: true });
     const options = { groupId: "g", nodeId: "a", ttlMs: 1000, clock };
     expect((await world.until(lead(elector, options, async ({ term }) => term))).value).toBe(1);
     expect((await world.operator.leader("g")).leader).toBe(null);
   });
 
-  test("an election that fails makes it fail with the same error", async () => {
+  test("lead rejects with the error of an election that fails", async () => {
     const a = world.scripted("a", { bare: true });
     a.elector.next("campaign", refused(new UnauthorizedError("no")));
     expect(await failureOf(a.election.lead(async () => 1))).toBeInstanceOf(UnauthorizedError);

@@ -5,7 +5,7 @@ import { LeaderWatch } from "./leader-watch.js";
 import { parseRetry } from "./options.js";
 import type { KnownLeader } from "./state.js";
 
-/** A watch that tells nothing by itself, with what it was opened with. */
+/** A watch that reports nothing by itself, with the options it was opened with. */
 function watching(ttlMs = 8000) {
   const clock = new VirtualClock();
   const told: (KnownLeader & { previousId: string | null })[] = [];
@@ -46,13 +46,13 @@ test.each([
   { ttlMs: 2500, silenceMs: 2500, quietMs: 875 },
   { ttlMs: 1000, silenceMs: 2500, quietMs: 875 },
 ])(
-  "a watch may be silent for half of a ttl of $ttlMs ms, and for a heartbeat and connectionTimeoutMs before that is reported, within bounds",
+  "a watch at ttl $ttlMs allows silence of half the ttl, and reports quiet after a heartbeat and connectionTimeoutMs, within bounds",
   ({ ttlMs, silenceMs, quietMs }) => {
     expect(watching(ttlMs).options).toMatchObject({ silenceMs, quietMs });
   },
 );
 
-test("a vacancy that an answer shows is news, and older news does not replace it", async () => {
+test("a vacancy shown by a read is reported, and older news does not replace it", async () => {
   const { watch, told, ask } = watching();
   watch.note({ nodeId: "a", term: 3, reason: "none" }, null);
   await ask(null, 3);
@@ -60,7 +60,7 @@ test("a vacancy that an answer shows is news, and older news does not replace it
   expect(told.slice(1)).toEqual([{ nodeId: null, term: 3, reason: "none", previousId: "a" }]);
 });
 
-test("the reason of a vacancy that an answer has shown comes with the watch", async () => {
+test("the reason of a vacancy that a read has shown comes with the watch", async () => {
   const { watch, told, ask } = watching();
   watch.note({ nodeId: "a", term: 3, reason: "none" }, null);
   await ask(null, 3);
@@ -70,7 +70,7 @@ test("the reason of a vacancy that an answer has shown comes with the watch", as
   expect(told.map(({ reason }) => reason)).toEqual(["none", "none", "resigned"]);
 });
 
-test("a pause ends when a watch that could reach no server has reached one again", async () => {
+test("changed() resolves when a watch that had lost all servers has reached one again", async () => {
   const { clock, watch, contacts, options, signal } = watching();
   let hasEnded = false;
   void watch.changed(60_000, signal).then(() => (hasEnded = true));

@@ -11,7 +11,7 @@ beforeEach(() => {
 afterEach(() => world.close());
 
 describe("The deadline of a leader", () => {
-  test("without renewals the signal aborts stopMarginMs before the deadline, and nobody else leads before the lease is over", async () => {
+  test("without renewals the signal aborts stopMarginMs before the deadline, and no other node leads before the lease is over", async () => {
     const a = world.scripted("a", { stopMarginMs: 150 });
     const b = world.participant("b");
     await a.election.start();
@@ -28,7 +28,7 @@ describe("The deadline of a leader", () => {
     await Promise.all([a.election.stop(), b.election.stop()]);
   });
 
-  test("what is left of a lapsing lease is shown to its work, and is not resigned before that ends", async () => {
+  test("work can read what is left of a lapsing lease, which is not resigned before the work ends", async () => {
     const a = world.scripted("a", { bare: true });
     const b = world.participant("b");
     const left: number[] = [];
@@ -57,7 +57,7 @@ describe("The deadline of a leader", () => {
     await Promise.all([a.election.stop(), b.election.stop()]);
   });
 
-  test("a campaign that was answered late counts from when it was sent, and a wait from its end", async () => {
+  test("the deadline of a late-answered campaign counts from its send time, and of a waiting one from the end of the wait", async () => {
     const a = world.scripted("a", { campaignWaitMs: 5000 });
     const b = world.participant("b");
     await b.election.start();
@@ -65,7 +65,7 @@ describe("The deadline of a leader", () => {
     await world.clock.advance(500);
     a.elector.always(out, "renew");
     await world.until(b.election.stop());
-    // It waited for 500 ms, of which its own clock and the elector's may have lost a hundredth each.
+    // It waited for 500 ms, of which its own clock and the elector's may each have lost one percent.
     await world.clock.advance(490 + 990 - 100 - 500 - 1);
     expect(a.election.isLeader()).toBe(true);
     await world.clock.advance(1);
@@ -85,7 +85,7 @@ describe("The deadline of a leader", () => {
     await world.until(c.election.stop());
   });
 
-  test("a process held up past its deadline leads no more on the first look, before any timer has fired", async () => {
+  test("a process held up past its deadline is no longer leader on the first isLeader(), before any timer has fired", async () => {
     const a = world.distant("a");
     void a.election.start();
     await world.clock.advance(500);
@@ -101,7 +101,7 @@ describe("The deadline of a leader", () => {
     await world.until(a.election.stop());
   });
 
-  test("a machine that slept leads no more on the first look, though its monotonic clock stood still", async () => {
+  test("a machine that slept is no longer leader on the first isLeader(), though its monotonic clock stood still", async () => {
     const a = world.distant("a");
     void a.election.start();
     await world.clock.advance(500);
@@ -117,7 +117,7 @@ describe("The deadline of a leader", () => {
     await world.until(a.election.stop());
   });
 
-  test("a machine that slept while nobody looked aborts its work within one heartbeat of waking", async () => {
+  test("a machine that slept without calls to isLeader() aborts its work within one heartbeat of waking", async () => {
     const a = world.distant("a");
     void a.election.start();
     await world.clock.advance(510);
@@ -131,7 +131,7 @@ describe("The deadline of a leader", () => {
     await world.until(a.election.stop());
   });
 
-  test("two looks within a millisecond of awake time may share one reading of the clock that runs through sleep, later ones never", async () => {
+  test("isLeader() reads the boot clock again once a millisecond of awake time has passed", async () => {
     const a = world.distant("a");
     void a.election.start();
     await world.clock.advance(500);
@@ -144,7 +144,7 @@ describe("The deadline of a leader", () => {
     await world.until(a.election.stop());
   });
 
-  test("a campaign answered after its own deadline gives nothing, and is given back", async () => {
+  test("a campaign answered after its own deadline does not promote, and its term is resigned", async () => {
     const a = world.scripted("a", { campaignWaitMs: 5000 });
     a.elector.next("campaign", silence);
     void a.election.start();
@@ -157,7 +157,7 @@ describe("The deadline of a leader", () => {
     await world.until(a.election.stop());
   });
 
-  test("a campaign answered within stopMarginMs of its deadline promotes nobody", async () => {
+  test("a campaign answered within stopMarginMs of its deadline does not promote, and its term is resigned", async () => {
     const a = world.scripted("a", { campaignWaitMs: 5000 });
     a.elector.next("campaign", silence);
     void a.election.start();
@@ -178,7 +178,7 @@ describe("The deadline of a leader", () => {
     await a.election.start();
     a.clock.after(350, () => a.elector.always(answeredAfter(world.clock, 395), "renew"));
     await world.clock.advance(600);
-    // The answer to the renewal of 400 comes at 795; the process sleeps over it.
+    // The answer to the renewal of 400 comes at 795, while the process is suspended.
     a.clock.pause();
     await world.clock.advance(1500);
     a.clock.resume();
@@ -190,13 +190,13 @@ describe("The deadline of a leader", () => {
   });
 });
 
-describe("A term", () => {
-  test("that has ended here is not led again: its confirmation is answered by resign", async () => {
+describe("A term of an election", () => {
+  test("a term that has ended here is not led again: its confirmation is answered by a resign", async () => {
     const a = world.scripted("a");
     await a.election.start();
     a.elector.always(out, "renew");
     a.elector.next("resign", refused(new UnauthorizedError("not now")));
-    // It lapses here at 890; in the store it stands until 1010, and the next campaign confirms it.
+    // It lapses here at 890; in the store the lease lasts until 1010, and the next campaign confirms it.
     await world.clock.advance(891);
     expect(a.log).toEqual(["promote 1", "abort", "demote lapsed", "promote 2"]);
     expect(a.elector.made("resign").map(({ term }) => term)).toEqual([1, 1]);
@@ -205,7 +205,7 @@ describe("A term", () => {
     await world.until(a.election.stop());
   });
 
-  test("won by a campaign whose answer was lost is led when the next campaign confirms it", async () => {
+  test("a term won by a campaign whose answer was lost is led when the next campaign confirms it", async () => {
     const a = world.scripted("a");
     a.elector.next("campaign", lostAnswer);
     await world.until(a.election.start());
@@ -217,7 +217,7 @@ describe("A term", () => {
 });
 
 describe("Warnings and limits while leading", () => {
-  test("danger is told when half the ttl has gone since the last renewal that came through, once", async () => {
+  test("danger is reported once when half the ttl has passed since the last successful renewal", async () => {
     const a = world.scripted("a");
     const dangers: [number, number][] = [];
     const reading = (async () => {
@@ -227,7 +227,7 @@ describe("Warnings and limits while leading", () => {
     await a.election.start();
     await world.clock.advance(390);
     a.elector.always(out, "renew");
-    // The last renewal went out at 200.
+    // The last renewal was sent at 200.
     await world.clock.advance(309);
     expect(dangers).toEqual([]);
     await world.clock.advance(1);
@@ -245,7 +245,7 @@ describe("Warnings and limits while leading", () => {
     await reading;
   });
 
-  test("no answer for disconnectGracePeriodMs ends it, counted from when the last answered renewal was sent", async () => {
+  test("the leadership ends after disconnectGracePeriodMs without an answer, counted from the send of the last answered renewal", async () => {
     const a = world.scripted("a", { disconnectGracePeriodMs: 450, retry: { initialBackoffMs: 5000 } });
     await a.election.start();
     await world.clock.advance(390);
@@ -254,7 +254,7 @@ describe("Warnings and limits while leading", () => {
     expect(a.election.status()).toMatchObject({ connection: "connected", consecutiveFailures: 0 });
     a.elector.next("renew", answeredAfter(a.clock, 100));
     await world.clock.advance(300);
-    // The last answered one went out at 800, and was answered at 900.
+    // The last answered renewal was sent at 800, and answered at 900.
     a.elector.always(out, "renew");
     await world.clock.advance(800 + 450 - 910 - 1);
     expect(a.election.status().connection).toBe("disconnected");
@@ -265,7 +265,7 @@ describe("Warnings and limits while leading", () => {
     await world.until(a.election.stop());
   });
 
-  test("maxConsecutiveFailures heartbeats without success end it; repetitions between two do not count", async () => {
+  test("the leadership ends after maxConsecutiveFailures heartbeats without success, and retries between heartbeats do not count", async () => {
     const a = world.scripted("a", {
       maxConsecutiveFailures: 3,
       retry: { initialBackoffMs: 10, maxBackoffMs: 20, jitter: 0 },
@@ -291,7 +291,7 @@ describe("Warnings and limits while leading", () => {
     await world.until(a.election.stop());
   });
 
-  test("a leader whose renewals are refused for good steps down at once", async () => {
+  test("a leader whose renewals are refused permanently steps down at once", async () => {
     const a = world.participant("a");
     await a.election.start();
     await world.operator
@@ -304,7 +304,7 @@ describe("Warnings and limits while leading", () => {
 });
 
 describe("Validation by the store", () => {
-  test("validateToken says yes and no, and rejects when the store does not answer", async () => {
+  test("validateToken returns true or false, and rejects when the store does not answer", async () => {
     const a = world.scripted("a");
     expect(await a.election.validateToken()).toBe(false);
     await a.election.start();
@@ -323,7 +323,7 @@ describe("Validation by the store", () => {
     await world.until(a.election.stop());
   });
 
-  test("the end of the leadership answers a question that is under way, and counts as no failed validation", async () => {
+  test("the end of the leadership resolves a pending validateToken with false, and logs no failure", async () => {
     const failures: string[] = [];
     const a = world.scripted("a", {
       logger: { debug() {}, info() {}, warn: (_fields, message) => failures.push(message), error() {} },
@@ -337,7 +337,7 @@ describe("Validation by the store", () => {
     await world.until(a.election.stop());
   });
 
-  test("with an interval a replaced leader finds out without a renewal; an outage tells nothing", async () => {
+  test("with validationIntervalMs a replaced leader notices without a renewal, and an outage changes nothing", async () => {
     const a = world.scripted("a", { fencing: { validationIntervalMs: 250 } });
     await a.election.start();
     a.elector.next("leader", out);
@@ -353,7 +353,7 @@ describe("Validation by the store", () => {
     await world.until(a.election.stop());
   });
 
-  test("with cacheToken a confirmation is good for one interval, and only while leading", async () => {
+  test("with cacheToken a confirmation is valid for one interval, and only while leading", async () => {
     const a = world.scripted("a", { fencing: { validationIntervalMs: 800, cacheToken: true } });
     await a.election.start();
     expect(await a.election.validateToken()).toBe(true);
@@ -368,7 +368,7 @@ describe("Validation by the store", () => {
     expect(await a.election.validateToken()).toBe(false);
   });
 
-  test("assertLeader asks the store only where critical acts are to be validated", async () => {
+  test("assertLeader reads the store only with validateOnCriticalOps", async () => {
     const plain = world.scripted("a");
     const wary = world.scripted("a", { groupId: "h", fencing: { validateOnCriticalOps: true } });
     expect(await failureOf(plain.election.assertLeader())).toBeInstanceOf(NotLeadingError);

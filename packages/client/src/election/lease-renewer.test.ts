@@ -9,8 +9,8 @@ beforeEach(() => {
 });
 afterEach(() => world.close());
 
-describe("Renewals", () => {
-  test("a renewal that was answered late counts from when it was sent", async () => {
+describe("Renewals of a lease", () => {
+  test("a renewal that was answered late counts from its send time", async () => {
     const a = world.scripted("a");
     await a.election.start();
     a.elector.next("renew", answeredAfter(a.clock, 140));
@@ -24,14 +24,14 @@ describe("Renewals", () => {
     await world.until(a.election.stop());
   });
 
-  test("a store that takes longer over each renewal than a heartbeat lasts costs nobody the leadership", async () => {
+  test("renewals that take longer than a heartbeat do not cost the leadership", async () => {
     const a = world.scripted("a");
     await a.election.start();
     a.elector.always(answeredAfter(a.clock, 300), "renew");
     await world.clock.advance(10_000);
     expect(a.log).toEqual(["promote 1"]);
     expect(a.election.isLeader()).toBe(true);
-    // Each counts from when it was sent, also the last one that is answered.
+    // Each renewal counts from its send time, including the last answered one.
     const lastMs = a.elector.made("renew").at(-1)?.atMs ?? 0;
     a.elector.mend();
     a.elector.always(silence, "renew");
@@ -43,12 +43,12 @@ describe("Renewals", () => {
     await world.until(a.election.stop());
   });
 
-  test("of which none is answered are two at a time, so that they do not wait behind each other", async () => {
+  test("at most two unanswered renewals are in flight, so that they do not queue behind each other", async () => {
     const a = world.scripted("a", { heartbeatIntervalMs: 50, connectionTimeoutMs: 40 });
     await a.election.start();
     a.elector.always(silence, "renew");
     await world.clock.advance(510);
-    // Each is as good as lost after a third of the ttl.
+    // Each counts as lost after a third of the ttl.
     expect(a.elector.made("renew").map(({ atMs }) => atMs)).toEqual([50, 100, 400, 450]);
     a.elector.mend();
     await world.clock.advance(2000);
@@ -56,7 +56,7 @@ describe("Renewals", () => {
     await world.until(a.election.stop());
   });
 
-  test("that fail are repeated between two heartbeats; one that may still be answered is not", async () => {
+  test("a failed renewal is repeated between two heartbeats, and one that may still be answered is not", async () => {
     const a = world.scripted("a", { retry: { initialBackoffMs: 10, jitter: 0 } });
     await a.election.start();
     a.elector.next("renew", out, 2);
@@ -68,7 +68,7 @@ describe("Renewals", () => {
     await world.until(a.election.stop());
   });
 
-  test("that end by an error of their own give the leadership up at once, and not when the lease has run out", async () => {
+  test("a renewal loop that throws ends the leadership at once, and not when the lease has expired", async () => {
     const broken = () => Promise.reject(new Error("the loop is broken"));
     const a = world.scripted("a", {
       renewer: (parts) => new LocalRenewer({ ...parts, mayRenew: broken }),

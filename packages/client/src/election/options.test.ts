@@ -4,7 +4,7 @@ import { parseElection } from "./options.js";
 
 const MINIMAL = { groupId: "g", nodeId: "a", ttlMs: 1000 };
 
-test("what is left out has these values", () => {
+test("options that are left out have their defaults", () => {
   expect(parseElection(MINIMAL)).toMatchObject({
     heartbeatIntervalMs: 200,
     connectionTimeoutMs: 150,
@@ -94,7 +94,7 @@ test.each<[object, string, string]>([
   [{ metadata: { a: Symbol("x") } }, "metadata.a", "is of type symbol"],
   [{ metadata: { a: Number.NaN } }, "metadata.a", "is NaN, which JSON cannot hold"],
   [{ metadata: { text: "x".repeat(5000) } }, "metadata", "bytes as JSON, at most 4096"],
-])("%j is refused, naming %s", (wrong, field, message) => {
+])("the election options %j are refused, naming %s", (wrong, field, message) => {
   let failure: unknown;
   try {
     parseElection({ ...MINIMAL, ...wrong });
@@ -105,13 +105,13 @@ test.each<[object, string, string]>([
   expect((failure as Error).message).toContain(message);
 });
 
-test("metadata that contains itself is refused by its path", () => {
+test("metadata that contains itself is refused with its path", () => {
   const metadata: Record<string, unknown> = { a: {} };
   metadata["a"] = { again: metadata };
   expect(() => parseElection({ ...MINIMAL, metadata })).toThrow("metadata.a.again contains itself");
 });
 
-test("metadata is copied, so that a later change of the object changes nothing; dates become their text", () => {
+test("metadata is copied, so later changes of the object have no effect, and dates become strings", () => {
   const given = { since: new Date(0), left: undefined };
   const { metadata } = parseElection({ ...MINIMAL, metadata: given });
   expect(metadata).toEqual({ since: "1970-01-01T00:00:00.000Z" });
@@ -126,6 +126,6 @@ test("nodeId and ttlMs have defaults; the nodeId is the same in all elections of
   expect(() => parseElection({ groupId: "g", nodeId: makeNodeId("h".repeat(300), "ab12") })).not.toThrow();
 });
 
-test("something else than an object is refused", () => {
+test("options that are not an object are refused", () => {
   expect(() => parseElection(null as never)).toThrow("options must be an object");
 });

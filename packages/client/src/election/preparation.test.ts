@@ -1,4 +1,4 @@
-/** Warm standby from the side of the process: when it prepares, and what it may do meanwhile. */
+/** Warm standby in the process: when it prepares, and what it may do meanwhile. */
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { gate, World } from "./world.test-kit.js";
 
@@ -8,7 +8,7 @@ beforeEach(() => {
 });
 afterEach(() => world.close());
 
-/** A preparation that ends when the test says so, each time it is called. */
+/** A preparation that ends when the test says so, at each call. */
 function preparing() {
   const calls: { readonly signal: AbortSignal; readonly open: () => void }[] = [];
   const prepare = ({ signal }: { signal: AbortSignal }): Promise<void> => {
@@ -20,7 +20,7 @@ function preparing() {
 }
 
 describe("a process that prepares", () => {
-  test("is elected if nobody else waits, keeps its lease meanwhile, and is promoted when it is ready", async () => {
+  test("a preparing process is elected if no other candidate waits, keeps its lease, and is promoted when it is ready", async () => {
     const { prepare, calls } = preparing();
     const a = world.participant("a", { prepare });
     await world.until(a.election.start());
@@ -36,7 +36,7 @@ describe("a process that prepares", () => {
     expect(a.log).toEqual(["promote 1", "abort", "demote stopped"]);
   });
 
-  test("is not elected before one that is ready, though it came first", async () => {
+  test("a preparing process is not elected before a ready one, even if it came first", async () => {
     const shared = world.operator;
     const leader = world.participant("leader", {}, () => shared);
     await world.until(leader.election.start());
@@ -56,7 +56,7 @@ describe("a process that prepares", () => {
     await world.until(warm.election.stop());
   });
 
-  test("campaigns again as soon as it is ready, and has kept its place in the queue", async () => {
+  test("a preparing process campaigns again as soon as it is ready, and keeps its place in the queue", async () => {
     const shared = world.operator;
     const leader = world.participant("leader", {}, () => shared);
     await world.until(leader.election.start());
@@ -77,7 +77,7 @@ describe("a process that prepares", () => {
     await world.until(first.election.stop());
   });
 
-  test("does not campaign where campaignWhilePreparing is false, and start does not wait for it", async () => {
+  test("a preparing process does not campaign with campaignWhilePreparing false, and start does not wait for it", async () => {
     const { prepare, calls } = preparing();
     const a = world.scripted("a", { prepare, campaignWhilePreparing: false });
     const started = await world.until(a.election.start());
@@ -91,7 +91,7 @@ describe("a process that prepares", () => {
     await world.until(a.election.stop());
   });
 
-  test("that loses its leadership before it is ready is neither promoted nor demoted", async () => {
+  test("a preparing process that loses its leadership is neither promoted nor demoted", async () => {
     const { prepare, calls } = preparing();
     const a = world.participant("a", { prepare });
     await world.until(a.election.start());
@@ -103,7 +103,7 @@ describe("a process that prepares", () => {
     calls[0]?.open();
     await world.clock.advance(100);
     expect(a.log).toEqual([]);
-    // What was begun for the leadership counts for the next one.
+    // A preparation that began during the leadership counts for the next one.
     expect(calls).toHaveLength(1);
     expect(a.election.status().ready).toBe(true);
     await world.until(a.election.stop());
@@ -111,7 +111,7 @@ describe("a process that prepares", () => {
 });
 
 describe("prepare", () => {
-  test("is called at the start and after each leadership, when onDemote has ended, and never twice at once", async () => {
+  test("prepare is called at the start and after each leadership, when onDemote has ended, and never twice at once", async () => {
     const log: string[] = [];
     const a = world.participant("a", {
       bare: true,
@@ -130,7 +130,7 @@ describe("prepare", () => {
     expect(log).toEqual(["prepare", "promote", "demote", "prepare", "promote", "demote"]);
   });
 
-  test("that rejects or throws is reported and repeated with the pauses of retry, without a limit", async () => {
+  test("prepare is retried with the backoff of retry, without a limit, when it rejects or throws", async () => {
     const times: number[] = [];
     const a = world.participant("a", {
       random: () => 1 - Number.EPSILON,
@@ -157,11 +157,11 @@ describe("prepare", () => {
     await world.until(a.election.stop());
     await reading;
     const failure = "prepare failed";
-    // Stopped: nothing is prepared for a next leadership.
+    // A stopped election does not prepare for a next leadership.
     expect(events).toEqual(["cold", failure, failure, failure, failure, "ready"]);
   });
 
-  test("has its signal aborted by stop, which waits until it has ended", async () => {
+  test("prepare has its signal aborted by stop, which waits until prepare has ended", async () => {
     const { prepare, calls } = preparing();
     const a = world.participant("a", { prepare });
     await world.until(a.election.start());
@@ -173,14 +173,14 @@ describe("prepare", () => {
     await world.clock.advance(1_000);
     expect(calls[0]?.signal.aborted).toBe(true);
     expect(isStopped).toBe(false);
-    // Its lease is given back all the same.
+    // Its lease is still resigned.
     expect((await world.operator.leader("g")).leader).toBeNull();
     calls[0]?.open();
     await world.until(stopped);
     expect(a.log).toEqual([]);
   });
 
-  test("has its signal aborted when the election fails", async () => {
+  test("prepare has its signal aborted when the election fails", async () => {
     const signals: AbortSignal[] = [];
     const a = world.participant("a", {
       ttlMs: 100,
@@ -197,7 +197,7 @@ describe("prepare", () => {
     expect(signals.map(({ aborted }) => aborted)).toEqual([true]);
   });
 
-  test("must be a function, and campaignWhilePreparing a boolean", () => {
+  test("prepare must be a function, and campaignWhilePreparing a boolean", () => {
     expect(() => world.participant("a", { prepare: "warm" as never })).toThrow("prepare must be a function");
     expect(() => world.participant("a", { campaignWhilePreparing: 1 as never })).toThrow(
       "campaignWhilePreparing must be true or false",
@@ -205,7 +205,7 @@ describe("prepare", () => {
   });
 });
 
-test("a leader that was elected cold is shown as ready in the members once it is", async () => {
+test("a leader that was elected cold is shown as ready in the members once it is ready", async () => {
   const { prepare, calls } = preparing();
   const beats: object[] = [];
   const a = world.participant("a", { prepare }, (elector) =>
@@ -227,7 +227,7 @@ test("a leader that was elected cold is shown as ready in the members once it is
   await world.until(a.election.stop());
 });
 
-/** The verbs of an elector, to be called on another object. */
+/** The verbs of an elector, callable on another object. */
 function bound(elector: object): object {
   const verbs = ["campaign", "renew", "renewMany", "resign", "leader", "watch", "close"] as const;
   const all = elector as Record<(typeof verbs)[number], (...args: unknown[]) => unknown>;

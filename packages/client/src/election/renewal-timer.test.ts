@@ -3,7 +3,7 @@ import { VirtualClock } from "@tenure/core/testing";
 import { expect, test } from "vitest";
 import { RenewalTimer } from "./renewal-timer.js";
 
-/** Knows how many of its timers are still to fire. */
+/** Counts its pending timers. */
 class CountingClock extends VirtualClock {
   readonly pending: Set<object> = new Set();
 
@@ -38,7 +38,7 @@ test("all callers that wait for the next tick are woken at the same time, by one
   expect(clock.pending.size).toBe(0);
 });
 
-test("elections with the same interval share a timer, others do not, and no clock has another's", () => {
+test("elections with the same interval share a timer, other intervals and other clocks have their own", () => {
   const clock = new VirtualClock();
   expect(RenewalTimer.of(clock, 100)).toBe(RenewalTimer.of(clock, 100));
   expect(RenewalTimer.of(clock, 200)).not.toBe(RenewalTimer.of(clock, 100));

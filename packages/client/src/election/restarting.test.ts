@@ -11,7 +11,7 @@ beforeEach(() => {
 afterEach(() => world.close());
 
 describe("An election that is started again", () => {
-  test("stands as another instance and leads a later term, with the same hooks and listeners", async () => {
+  test("an election that is started again campaigns as another instance and leads a later term, with the same hooks and listeners", async () => {
     const a = world.participant("a");
     const promoted: number[] = [];
     a.election.on("promoted", ({ mandate }) => promoted.push(mandate.term));
@@ -29,7 +29,7 @@ describe("An election that is started again", () => {
     expect(a.log.filter((line) => line.startsWith("demote"))).toEqual(Array(3).fill("demote stopped"));
   });
 
-  test("waits until the work of the run before has ended", async () => {
+  test("an election that is started again waits until the work of the previous run has ended", async () => {
     const a = world.scripted("a", { bare: true });
     const worked = gate();
     const terms: number[] = [];
@@ -51,7 +51,7 @@ describe("An election that is started again", () => {
     await world.until(a.election.stop());
   });
 
-  test("and stopped again before the run before has ended never campaigns", async () => {
+  test("an election that is stopped again before the previous run has ended never campaigns", async () => {
     const a = world.scripted("a", { bare: true });
     const worked = gate();
     a.election.onPromote(() => worked.opened);
@@ -63,7 +63,7 @@ describe("An election that is started again", () => {
     expect(a.election.status().state).toEqual({ kind: "stopped" });
   });
 
-  test("does not lead by the lease that the run before left behind", async () => {
+  test("an election that is started again does not lead by the lease of the previous run", async () => {
     const a = world.scripted("a");
     await a.election.start();
     await world.until(a.election.stop({ resign: false }));
@@ -75,7 +75,7 @@ describe("An election that is started again", () => {
     await world.until(a.election.stop());
   });
 
-  test("after it has failed stands again", async () => {
+  test("an election that has failed can be started again", async () => {
     const a = world.scripted("a", { retry: { maxAttempts: 1 } });
     a.elector.next("campaign", out);
     await world.until(failureOf(a.election.start()));
@@ -85,7 +85,7 @@ describe("An election that is started again", () => {
     await world.until(a.election.stop());
   });
 
-  test("has changes() that end with each run", async () => {
+  test("changes() ends with each run of an election", async () => {
     const a = world.participant("a");
     for (let run = 0; run < 2; run += 1) {
       const seen: ElectionEvent[] = [];
@@ -102,7 +102,7 @@ describe("An election that is started again", () => {
 });
 
 describe("Listeners given to on()", () => {
-  test("are several for a kind, in order, until they are removed; one that throws is reported once", async () => {
+  test("several listeners of on() are called in order until they are removed, and one that throws is reported once", async () => {
     const a = world.participant("a");
     const seen: string[] = [];
     const failures: unknown[] = [];
@@ -125,7 +125,7 @@ describe("Listeners given to on()", () => {
 });
 
 describe("untilLeader and untilDemoted", () => {
-  test("resolve with the mandate and with the reason", async () => {
+  test("untilLeader resolves with the mandate and untilDemoted with the reason", async () => {
     const a = world.participant("a");
     expect(await a.election.untilDemoted()).toBe(null);
     const leading = a.election.untilLeader();
@@ -139,7 +139,7 @@ describe("untilLeader and untilDemoted", () => {
     expect(await failureOf(a.election.untilLeader())).toBeInstanceOf(ElectionStoppedError);
   });
 
-  test("end by their signal", async () => {
+  test("untilLeader and untilDemoted reject when their signal aborts", async () => {
     const a = world.participant("a");
     const leaving = new AbortController();
     const waits = [a.election.untilLeader({ signal: leaving.signal })];
@@ -156,7 +156,7 @@ describe("untilLeader and untilDemoted", () => {
 });
 
 describe("The signal and the token of an election", () => {
-  test("are those of the present leadership, and null without one", async () => {
+  test("signal and token are those of the current leadership, and null without one", async () => {
     const a = world.scripted("a");
     expect(a.election.signal).toBe(null);
     await a.election.start();
@@ -170,13 +170,13 @@ describe("The signal and the token of an election", () => {
   });
 });
 
-describe("update", () => {
+describe("update of an election", () => {
   const metadata = async () => {
     const { leader } = await world.operator.leader("g");
     return leader?.metadata;
   };
 
-  test("of a leader changes the metadata in the same term, and neither lengthens nor shortens its lease here", async () => {
+  test("an update by a leader changes the metadata in the same term, and neither extends nor shortens its lease here", async () => {
     const a = world.scripted("a", { metadata: { version: 1 } });
     await a.election.start();
     await world.clock.advance(150);
@@ -193,7 +193,7 @@ describe("update", () => {
     await world.until(a.election.stop());
   });
 
-  test("of a follower is kept for later campaigns, also where an older campaign waits and wins", async () => {
+  test("an update by a follower is kept for later campaigns, even if an older campaign waits and wins", async () => {
     const a = world.participant("a");
     const b = world.scripted("b", { metadata: { version: 1 } });
     await a.election.start();
@@ -207,7 +207,7 @@ describe("update", () => {
     await world.until(b.election.stop());
   });
 
-  test("of a process that was deposed meanwhile ends its leadership, and gives back what it may have won", async () => {
+  test("an update by a process that was deposed ends its leadership and resigns what it may have won", async () => {
     const a = world.scripted("a");
     await a.election.start();
     a.elector.always(out, "renew");
@@ -221,7 +221,7 @@ describe("update", () => {
     expect((await world.operator.leader("g")).leader).toBe(null);
   });
 
-  test("that is not answered rejects, keeps the leadership, and leaves nothing behind when it stops", async () => {
+  test("an update that is not answered rejects, keeps the leadership, and leaves nothing behind after a stop", async () => {
     const a = world.scripted("a");
     await a.election.start();
     a.elector.next("campaign", silence);

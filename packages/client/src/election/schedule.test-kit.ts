@@ -1,6 +1,7 @@
 /**
- * One seed runs a world of three processes through pauses, sleeps, crashes, outages, lost and late writes, illness, stops
- * and an operator's acts, and watches in true time what the elections promise. The first broken promise is thrown.
+ * One seed runs a world of three processes through pauses, sleeps, crashes, outages, lost and late writes, bad health,
+ * stops and an operator's actions, and checks in true time what the elections promise. The first broken promise is
+ * thrown.
  */
 import { Random } from "@tenure/core/testing";
 import type { ElectionOptions } from "./options.js";
@@ -8,16 +9,16 @@ import { NO_METRICS } from "./telemetry.js";
 import { type Distant, World } from "./world.test-kit.js";
 
 const TTL_MS = 1000;
-/** The longest of those drawn. */
+/** The longest heartbeat interval that is drawn. */
 const HEARTBEAT_MS = 300;
 const STORM_MS = 12_000;
 const QUIET_MS = 15_000;
-/** As long as the looks at one lease may share a reading of the clock that runs through sleep. */
+/** How long calls for one lease may share a reading of the boot clock. */
 const SHARED_LOOK_MS = 1.1;
 
 interface Process extends Distant {
   readonly name: string;
-  /** Terms promoted and not yet aborted. */
+  /** Terms that were promoted and not yet aborted. */
   working: number | null;
   /** Between promote and demote. */
   promoted: boolean;
@@ -25,7 +26,7 @@ interface Process extends Distant {
   demotions: number;
   healthy: boolean;
   stopped: Promise<void> | null;
-  /** Its timers that run on the other clock may be late by a heartbeat after a sleep. */
+  /** Timers on the other clock may be late by a heartbeat after a sleep. */
   wokeAtMs: number;
 }
 
@@ -52,11 +53,11 @@ class Schedule {
   readonly #world: World;
   readonly #processes: Process[] = [];
   readonly #gone: Process[] = [];
-  /** By whom. */
+  /** The node that was promoted in each term. */
   readonly #promoted = new Map<number, string>();
   readonly #broken: string[] = [];
   readonly #unruly: boolean;
-  /** Nothing is done to the processes any more, not even by themselves. */
+  /** From now on no fault is injected, not even by the processes themselves. */
   #calm = false;
   #incarnations = 0;
   #looks = 0;
@@ -84,7 +85,7 @@ class Schedule {
     }
   }
 
-  /** Everything is well again: then exactly one leads, the store says the same, and who was stopped has ended. */
+  /** After all faults have ended exactly one node leads, the store agrees, and stopped nodes have ended. */
   async quiet(): Promise<void> {
     const { operator } = this.#world;
     this.#calm = true;
@@ -121,7 +122,7 @@ class Schedule {
     if (this.#broken.length > 0) throw new Error(this.#broken[0]);
   }
 
-  /** Lets time pass in small steps, and looks after each at whose work goes on. */
+  /** Advances time in small steps, and checks after each step whose work goes on. */
   async #pass(durationMs: number): Promise<void> {
     const { clock } = this.#world;
     const untilMs = clock.monotonicMs() + durationMs;
@@ -132,7 +133,7 @@ class Schedule {
     if (this.#broken.length > 0) throw new Error(this.#broken[0]);
   }
 
-  /** Never two that may act at one moment. */
+  /** Two nodes may never act at the same time. */
   #look(): void {
     this.#looks += 1;
     this.#lookedAtMs = this.#world.clock.monotonicMs();
@@ -145,7 +146,7 @@ class Schedule {
     }
   }
 
-  /** No work of a lower term goes on once a higher one has begun. */
+  /** No work of a lower term goes on once a higher term has begun. */
   #checkWork(): void {
     const nowMs = this.#world.clock.monotonicMs();
     const highest = Math.max(0, ...this.#promoted.keys());
@@ -198,11 +199,11 @@ class Schedule {
     if (one.clock.isRunning || one.clock.isKilled) return;
     one.clock.resume();
     one.wokeAtMs = this.#world.clock.monotonicMs();
-    // The first thing that it does may be to ask.
+    // Its first action may be to call isLeader().
     if (this.#random.chance(0.5)) this.#look();
   }
 
-  /** The process ends, and another takes its place under the same name. */
+  /** The process ends, and another starts under the same name. */
   #replace(one: Process, how: "stop" | "kill"): void {
     if (!one.clock.isRunning) return;
     if (how === "stop") one.stopped = one.election.stop({ resign: this.#random.chance(0.7) });

@@ -1,10 +1,10 @@
 import { expect, test } from "vitest";
 import { runSchedule } from "./schedule.test-kit.js";
 
-/** More of them by `TENURE_PROPERTY_RUNS`. */
+/** `TENURE_PROPERTY_RUNS` adds more. */
 const WORLDS = Number(process.env["TENURE_PROPERTY_RUNS"] ?? 30);
 
-test("in random schedules nobody leads beside another, no term is led twice, work ends in time, and after all one leads", async () => {
+test("in random schedules no two nodes lead together, no term is led twice, work ends in time, and finally one leads", async () => {
   let terms = 0;
   let looks = 0;
   const failures: string[] = [];
@@ -18,7 +18,7 @@ test("in random schedules nobody leads beside another, no term is led twice, wor
     );
   }
   expect(failures).toEqual([]);
-  // The schedules must not have become harmless.
+  // The schedules must still contain faults.
   expect(terms).toBeGreaterThan(5 * WORLDS);
   expect(looks).toBeGreaterThan(50 * WORLDS);
 }, 600_000);

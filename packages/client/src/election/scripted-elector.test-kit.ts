@@ -1,4 +1,4 @@
-/** An elector that does with chosen calls what a test says, and remembers every call. */
+/** An elector that scripts the fate of chosen calls, and remembers every call. */
 import {
   BackendUnavailableError,
   type CallOptions,
@@ -21,13 +21,13 @@ import { unlessAborted } from "@tenure/core/internal";
 
 export type Verb = "campaign" | "renew" | "resign" | "leader";
 
-/** What becomes of one call; `call` makes it. */
+/** The fate of one call; `call` makes it. */
 export type Fate = <T>(call: () => Promise<T>) => Promise<T>;
 
 export const out: Fate = () => Promise.reject(new BackendUnavailableError("the store is out"));
-/** Never answered, and never made. */
+/** Never answered and never made. */
 export const silence: Fate = () => new Promise(() => {});
-/** Made, and nobody is told. */
+/** Made and not answered. */
 export const lostAnswer: Fate = async (call) => {
   await call();
   throw new BackendUnavailableError("the answer was lost");
@@ -35,7 +35,7 @@ export const lostAnswer: Fate = async (call) => {
 export function refused(error: Error): Fate {
   return () => Promise.reject(error);
 }
-/** Made at once, answered after so long. */
+/** Made at once and answered after `delayMs`. */
 export function answeredAfter(clock: Clock, delayMs: number): Fate {
   return async (call) => {
     const answer = await call();
@@ -62,12 +62,12 @@ export class ScriptedElector implements Elector {
     this.#clock = clock;
   }
 
-  /** The next calls of this verb fare so. */
+  /** Scripts the fate of the next calls of this verb. */
   next(verb: Verb, fate: Fate, times = 1): void {
     this.#scripts.push({ verb, fate, left: times });
   }
 
-  /** Every call from now on. */
+  /** Scripts the fate of every call from now on. */
   always(fate: Fate, ...verbs: readonly Verb[]): void {
     const all = verbs.length > 0 ? verbs : (["campaign", "renew", "resign", "leader"] as const);
     for (const verb of all) this.next(verb, fate, Number.POSITIVE_INFINITY);

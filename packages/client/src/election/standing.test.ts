@@ -9,11 +9,11 @@ beforeEach(() => {
 });
 afterEach(() => world.close());
 
-/** Random draws that always come out at their upper end. */
+/** Random numbers that are always at their upper end. */
 const FULL = { random: () => 1 - Number.EPSILON };
 
 describe("Campaigns that fail", () => {
-  test("are repeated for ever, with growing pauses up to the longest, and start resolves at the first", async () => {
+  test("failed campaigns are repeated forever with growing pauses up to the longest, and start resolves at the first", async () => {
     const a = world.scripted("a", {
       ...FULL,
       breaker: undefined,
@@ -32,7 +32,7 @@ describe("Campaigns that fail", () => {
     await world.until(a.election.stop());
   });
 
-  test("retry.maxAttempts in a row end the election; success in between begins anew", async () => {
+  test("retry.maxAttempts failures in a row end the election, and a success in between resets the count", async () => {
     const b = world.participant("b");
     await b.election.start();
     const a = world.scripted("a", { campaignWaitMs: 1000, retry: { maxAttempts: 3, jitter: 0 } });
@@ -55,7 +55,7 @@ describe("Campaigns that fail", () => {
   });
 
   test.each(["INVALID_REQUEST", "INVALID_TTL", "UNAUTHORIZED", "UNAUTHENTICATED", "GROUP_NOT_FOUND"])(
-    "%s as the first answer ends the election; later it is tried again after the longest pause",
+    "%s as the first answer ends the election; later it is retried after the longest pause",
     async (code) => {
       const error = Object.assign(new Error("refused"), { code });
       const first = world.scripted("a");
@@ -78,7 +78,7 @@ describe("Campaigns that fail", () => {
   test.each([
     ["waits in the elector's queue", {}],
     ["waits for its watch, with a takeover delay", { takeoverDelayMs: 400 }],
-  ])("an election that %s fails when its elector is closed underneath it", async (_how, options) => {
+  ])("an election that %s fails when its elector is closed", async (_how, options) => {
     const leader = world.participant("a");
     const own = world.elector();
     const b = world.participant("b", options, () => own);
@@ -93,7 +93,7 @@ describe("Campaigns that fail", () => {
     await world.until(leader.election.stop());
   });
 
-  test("a leader whose elector is closed underneath it steps down as refused, and then fails", async () => {
+  test("a leader whose elector is closed steps down as refused, and then fails", async () => {
     const own = world.elector();
     const a = world.participant("a", {}, () => own);
     await a.election.start();
@@ -103,7 +103,7 @@ describe("Campaigns that fail", () => {
     expect(a.election.status().state).toMatchObject({ kind: "failed", error: { code: "CLOSED" } });
   });
 
-  test("a campaign that is answered with CLOSED fails the election, though its watch is only silent", async () => {
+  test("a campaign that is answered CLOSED fails the election, even if its watch is only silent", async () => {
     const a = world.scripted("a", { campaignWaitMs: 0 });
     a.elector.next("campaign", out);
     await world.until(a.election.start());
@@ -112,7 +112,7 @@ describe("Campaigns that fail", () => {
     expect(a.election.status().state).toMatchObject({ kind: "failed", error: { code: "CLOSED" } });
   });
 
-  test("a campaign that was refused before a vacancy and is answered after it is repeated at once", async () => {
+  test("a campaign refused before a vacancy and answered after it is repeated at once", async () => {
     const a = world.participant("a");
     const b = world.scripted("b", { campaignWaitMs: 0 });
     await a.election.start();
@@ -128,7 +128,7 @@ describe("Campaigns that fail", () => {
     await world.until(b.election.stop());
   });
 
-  test("a service that asks for a longer pause gets it", async () => {
+  test("a campaign waits for the retryAfterMs that the service asks for", async () => {
     const a = world.scripted("a", { retry: { jitter: 0 } });
     a.elector.next(
       "campaign",
@@ -142,8 +142,8 @@ describe("Campaigns that fail", () => {
     await world.until(a.election.stop());
   });
 
-  // Not sooner: it has no lease to lose, and what is given up may have been won.
-  test("a campaign that nobody answers is given up after its wait and half the ttl", async () => {
+  // Not sooner: the candidate has no lease to lose, and an abandoned campaign may have been won.
+  test("a campaign without an answer is abandoned after its wait and half the ttl", async () => {
     const a = world.scripted("a", { connectionTimeoutMs: 120, retry: { jitter: 0 } });
     a.elector.next("campaign", silence);
     const { tookMs } = await world.until(a.election.start());
@@ -152,7 +152,7 @@ describe("Campaigns that fail", () => {
     await world.until(a.election.stop());
   });
 
-  test("an election that fails at its promotion, by its own newId, leads no more and keeps no lease", async () => {
+  test("an election whose newId throws at its promotion stops leading and keeps no lease", async () => {
     let ids = 0;
     const a = world.scripted("a", {
       newId: () => {
@@ -171,10 +171,10 @@ describe("Campaigns that fail", () => {
 });
 
 describe("Waiting for the leadership", () => {
-  test("in the elector's queue: a lost wait is asked again at once, whatever the rates of the clocks", async () => {
+  test("a candidate in the elector's queue campaigns again at once after a lost wait, whatever the clock rates", async () => {
     const a = world.participant("a");
     await a.election.start();
-    // The elector's clock gains as much as it may, this process's own loses as much.
+    // The elector's clock runs as fast as allowed, this process's clock as slow.
     const slow = world.clock.process({ rate: 0.99 });
     const b = world.scripted("b", { clock: slow, campaignWaitMs: 5000 });
     b.clock.setRate(1.01);
@@ -188,8 +188,8 @@ describe("Waiting for the leadership", () => {
     await world.until(Promise.all([a.election.stop(), b.election.stop()]));
   });
 
-  // An hour's wait for a lease of a second would leave nothing of the lease: two clocks of 1 % disagree by more.
-  test("in the elector's queue: the first lease after the longest wait lasts until it is renewed", async () => {
+  // A wait of an hour would leave nothing of a lease of one second: two clocks with 1 % drift differ by more.
+  test("the first lease after the longest wait in the elector's queue lasts until it is renewed", async () => {
     const a = world.participant("a");
     await a.election.start();
     const slow = world.clock.process({ rate: 0.99 });
@@ -205,7 +205,7 @@ describe("Waiting for the leadership", () => {
     await world.until(b.election.stop());
   });
 
-  test("by the watch, with campaignWaitMs 0: a vacancy is campaigned for at once, and not before", async () => {
+  test("with campaignWaitMs 0 a vacancy seen by the watch is campaigned for at once, and not before", async () => {
     const a = world.participant("a");
     const b = world.scripted("b", { campaignWaitMs: 0 });
     await a.election.start();
@@ -219,7 +219,7 @@ describe("Waiting for the leadership", () => {
     await world.until(b.election.stop());
   });
 
-  test("by the watch: a crashed leader is followed as soon as its lease is over", async () => {
+  test("a candidate that waits by its watch succeeds a crashed leader as soon as the lease is over", async () => {
     const a = world.distant("a");
     const b = world.scripted("b", { campaignWaitMs: 0 });
     await world.until(a.election.start());
@@ -231,7 +231,7 @@ describe("Waiting for the leadership", () => {
     await world.until(b.election.stop());
   });
 
-  test("by the watch: a candidate that a takeover delay holds back campaigns when the delay is over", async () => {
+  test("a candidate that waits by its watch campaigns when the takeover delay is over", async () => {
     await world.operator.createGroup({ groupId: "g", policy: { takeoverDelayMs: 300 } });
     const a = world.distant("a");
     const b = world.scripted("b", { campaignWaitMs: 0 });
@@ -246,7 +246,7 @@ describe("Waiting for the leadership", () => {
     await world.until(b.election.stop());
   });
 
-  test("a group that elects nobody for now is not asked in a loop", async () => {
+  test("a paused group is not campaigned for in a loop", async () => {
     await world.operator.createGroup({ groupId: "g" });
     await world.operator.pause({ groupId: "g" });
     const all = [{}, { campaignWaitMs: 0 }, { takeoverDelayMs: 500 }].map((options, i) =>
@@ -263,7 +263,7 @@ describe("Waiting for the leadership", () => {
 });
 
 describe("A paused group", () => {
-  test("is asked again when the elector says so, 5 s later at most, and led soon after it was resumed", async () => {
+  test("a paused group is campaigned for at the elector's pace, at least every 5 s, and led soon after it is resumed", async () => {
     await world.operator.createGroup({ groupId: "g" });
     await world.operator.pause({ groupId: "g" });
     const a = world.scripted("a", { campaignWaitMs: 0 });
@@ -279,8 +279,8 @@ describe("A paused group", () => {
   });
 });
 
-describe("An operator's acts", () => {
-  test("a transfer makes the leader yield to its successor, past others who wait", async () => {
+describe("An operator's actions", () => {
+  test("a transfer makes the leader yield to its successor, ahead of other waiting candidates", async () => {
     const a = world.participant("a");
     const b = world.participant("b");
     const c = world.participant("c");
@@ -296,7 +296,7 @@ describe("An operator's acts", () => {
     await world.until(Promise.all([a, b, c].map((each) => each.election.stop())));
   });
 
-  test("a step-down ends the leadership at the next renewal; a ban keeps it away", async () => {
+  test("a step-down ends the leadership at the next renewal, and a ban keeps the node from winning", async () => {
     const a = world.participant("a");
     const b = world.participant("b");
     await a.election.start();
@@ -313,7 +313,7 @@ describe("An operator's acts", () => {
     await world.until(a.election.stop());
   });
 
-  test("while paused nobody wins; the leader keeps its lease", async () => {
+  test("while a group is paused no candidate wins, and the leader keeps its lease", async () => {
     const a = world.participant("a");
     const b = world.participant("b");
     await a.election.start();
@@ -332,7 +332,7 @@ describe("An operator's acts", () => {
 });
 
 describe("Priority", () => {
-  test("with priorityTakeover a higher priority takes over from a lower one that leads", async () => {
+  test("with priorityTakeover a candidate of higher priority takes over from a leader of lower priority", async () => {
     const low = world.participant("low", { priority: 1, priorityTakeover: true });
     const high = world.participant("high", { priority: 9, priorityTakeover: true });
     await low.election.start();
@@ -346,7 +346,7 @@ describe("Priority", () => {
     await world.until(Promise.all([low.election.stop(), high.election.stop()]));
   });
 
-  test("the policy is set by a later attempt where the first could not", async () => {
+  test("the policy of priorityTakeover is set by a later attempt if the first failed", async () => {
     const a = world.distant("a", { priorityTakeover: true });
     a.plan.outageUntilMs = 500;
     await world.until(a.election.start());
@@ -356,7 +356,7 @@ describe("Priority", () => {
     await world.until(a.election.stop());
   });
 
-  test("an elector that knows no policies, and missing rights, are told as what to change", async () => {
+  test("priorityTakeover is refused with advice if the elector has no policies or the rights are missing", async () => {
     const a = world.scripted("a", { priorityTakeover: true });
     expect(await failureOf(a.election.start())).toMatchObject({
       code: "INVALID_REQUEST",

@@ -12,14 +12,14 @@ beforeEach(() => {
 });
 afterEach(() => world.close());
 
-/** Whether a newcomer wins at once. */
+/** Whether a new candidate wins at once. */
 async function isFree(): Promise<boolean> {
   const result = await world.operator.campaign({ groupId: "g", nodeId: "next", ttlMs: 1000 });
   return result.kind === "elected";
 }
 
-describe("stop", () => {
-  test("before start: it is stopped, and can be started", async () => {
+describe("stop of an election", () => {
+  test("an election stopped before start is stopped, and can be started", async () => {
     const a = world.participant("a");
     await a.election.stop();
     expect(a.election.status().state).toEqual({ kind: "stopped" });
@@ -28,7 +28,7 @@ describe("stop", () => {
     await world.until(a.election.stop());
   });
 
-  test("while it waits in the queue: it leaves, and never wins", async () => {
+  test("an election stopped while it waits in the queue leaves it and never wins", async () => {
     const a = world.participant("a");
     const b = world.participant("b");
     await a.election.start();
@@ -41,7 +41,7 @@ describe("stop", () => {
     expect(await isFree()).toBe(true);
   });
 
-  test("while its campaign is won and not yet answered: what it won is given back, start resolves", async () => {
+  test("an election stopped after its campaign was won and before the answer resigns the term, and start resolves", async () => {
     const a = world.scripted("a");
     a.elector.next("campaign", answeredAfter(a.clock, 100));
     const started = a.election.start();
@@ -52,7 +52,7 @@ describe("stop", () => {
     expect(await isFree()).toBe(true);
   });
 
-  test("at the moment the winning answer is there: what it won is given back, not led", async () => {
+  test("an election stopped at the moment of the winning answer resigns the term and does not lead it", async () => {
     const metrics = {
       ...NO_METRICS,
       acquireAttempt: () => void a.election.stop(),
@@ -66,7 +66,7 @@ describe("stop", () => {
     expect(await isFree()).toBe(true);
   });
 
-  test("between two campaigns, the last of which was won and its answer lost: that is given back", async () => {
+  test("an election stopped between two campaigns resigns the term of a campaign whose answer was lost", async () => {
     const a = world.scripted("a", { retry: { initialBackoffMs: 500, jitter: 0 } });
     a.elector.next("campaign", lostAnswer);
     await a.election.start();
@@ -77,19 +77,19 @@ describe("stop", () => {
     expect(await isFree()).toBe(true);
   });
 
-  test("a candidate whose server does not answer asks again what it may have won, and gives it back", async () => {
+  test("an election stopped after an unanswered campaign asks again what it may have won, and resigns it", async () => {
     const a = world.scripted("a");
     a.elector.next("campaign", lostAnswer);
     a.elector.next("campaign", silence);
     await a.election.start();
     await world.clock.advance(200);
-    // The first question goes to the server that has not answered the campaign either.
+    // The first read goes to the server that did not answer the campaign either.
     a.elector.next("leader", silence);
     await world.until(a.election.stop());
     expect(await isFree()).toBe(true);
   });
 
-  test("an election that gives up gives back what it may have won", async () => {
+  test("an election that gives up resigns what it may have won", async () => {
     const a = world.scripted("a", { retry: { maxAttempts: 1 } });
     a.elector.next("campaign", lostAnswer);
     const started = failureOf(a.election.start());
@@ -102,7 +102,7 @@ describe("stop", () => {
     expect(await isFree()).toBe(true);
   });
 
-  test("a namesake's leadership is not given back", async () => {
+  test("a stopped election does not resign the term of another instance of its node", async () => {
     const first = world.participant("a");
     const second = world.scripted("a", { newId: () => "another" });
     await first.election.start();
@@ -116,7 +116,7 @@ describe("stop", () => {
     await world.until(first.election.stop());
   });
 
-  test("while leading: the work ends first, then onDemote, then the lease is given back, kept until then", async () => {
+  test("a stop while leading ends the work first, then onDemote, then resigns the lease, which is kept until then", async () => {
     const a = world.scripted("a", { bare: true });
     const b = world.participant("b");
     const [worked, demoted] = [gate(), gate()];
@@ -140,7 +140,7 @@ describe("stop", () => {
     await world.until(b.election.stop());
   });
 
-  test("while stepping down for another reason: it ends when that has ended", async () => {
+  test("a stop while stepping down for another reason ends with that step-down", async () => {
     const a = world.scripted("a", { bare: true });
     const worked = gate();
     const reasons: DemoteReason[] = [];
@@ -158,7 +158,7 @@ describe("stop", () => {
     expect(a.election.status().state).toEqual({ kind: "stopped" });
   });
 
-  test("after it has failed: it stays failed", async () => {
+  test("a failed election stays failed after stop", async () => {
     const a = world.scripted("a");
     a.elector.next("campaign", refused(new UnauthorizedError("not allowed")));
     expect(await failureOf(a.election.start())).toBeInstanceOf(UnauthorizedError);
@@ -166,7 +166,7 @@ describe("stop", () => {
     expect(a.election.status().state).toMatchObject({ kind: "failed" });
   });
 
-  test("twice, or by leaving a scope, is once; the first call's options count", async () => {
+  test("a second stop, or the end of a scope, joins the first, whose options count", async () => {
     const a = world.scripted("a");
     await a.election.start();
     await world.until(Promise.all([a.election.stop({ resign: false }), a.election[Symbol.asyncDispose]()]));
@@ -185,7 +185,7 @@ describe("stop", () => {
     [{ resign: true }, { deleteOnStop: false }, true],
     [{ resign: false }, {}, false],
     [{}, {}, true],
-  ])("options %j over %j: the lease is given back: %s", async (stop, options, resigned) => {
+  ])("stop options %j over %j: the lease is resigned: %s", async (stop, options, resigned) => {
     const a = world.scripted("a", options);
     await a.election.start();
     await world.until(a.election.stop(stop));
@@ -193,7 +193,7 @@ describe("stop", () => {
     expect(await isFree()).toBe(resigned);
   });
 
-  test("with waitForDemote false it resolves at once; the work is waited for all the same", async () => {
+  test("stop with waitForDemote false resolves at once, and the lease is kept until the work has ended", async () => {
     const a = world.scripted("a", { bare: true });
     const worked = gate();
     a.election.onPromote(() => worked.opened);
@@ -207,7 +207,7 @@ describe("stop", () => {
     expect(a.elector.made("resign").length).toBe(1);
   });
 
-  test("with timeoutMs it rejects in time; then the lease is no longer kept and runs out, never resigned", async () => {
+  test("stop with timeoutMs rejects in time, and then the lease runs out without a resign", async () => {
     const a = world.scripted("a", { bare: true });
     const b = world.participant("b");
     a.election.onPromote(() => new Promise(() => {}));
@@ -224,7 +224,7 @@ describe("stop", () => {
     await world.until(b.election.stop());
   });
 
-  test("a stop that ends in time leaves no timer behind that could reject it", async () => {
+  test("a stop that ends within timeoutMs leaves no timer behind", async () => {
     const a = world.participant("a");
     await a.election.start();
     await world.until(a.election.stop({ timeoutMs: 50 }));
@@ -237,7 +237,7 @@ describe("stop", () => {
     ["leading", silence],
     ["following", out],
     ["following", silence],
-  ] as const)("while %s with the store out it ends within about a ttl", async (role, fate) => {
+  ] as const)("a stop while %s with the store out ends within about a ttl", async (role, fate) => {
     const a = world.scripted("a");
     const b = world.scripted("b");
     await a.election.start();
@@ -252,8 +252,8 @@ describe("stop", () => {
   });
 });
 
-describe("resign", () => {
-  test("gives the leadership up when the work has ended, and stands again behind those who wait", async () => {
+describe("resign of an election", () => {
+  test("resign gives the leadership up when the work has ended, and campaigns again behind the waiting candidates", async () => {
     const a = world.participant("a");
     const b = world.participant("b");
     a.election.resign();
@@ -270,7 +270,7 @@ describe("resign", () => {
     await world.until(Promise.all([a.election.stop(), b.election.stop()]));
   });
 
-  test("stands again only after so long, where that is asked for, and stops meanwhile when told to", async () => {
+  test("resign with standAgainAfterMs campaigns again only after that time, and can be stopped meanwhile", async () => {
     const a = world.participant("a");
     await a.election.start();
     a.election.resign({ standAgainAfterMs: 5000 });

@@ -8,8 +8,8 @@ beforeEach(() => {
 });
 afterEach(() => world.close());
 
-describe("The takeover delay", () => {
-  test("start resolves though somebody leads, and though the store is out", async () => {
+describe("takeoverDelayMs of an election", () => {
+  test("start with takeoverDelayMs resolves even if another node leads or the store is out", async () => {
     const a = world.participant("a");
     await a.election.start();
     const b = world.participant("b", { takeoverDelayMs: 500 });
@@ -21,7 +21,7 @@ describe("The takeover delay", () => {
     await world.until(Promise.all([a, b, c].map((each) => each.election.stop())));
   });
 
-  test("a leader lost for longer is followed when it is over", async () => {
+  test("a leader lost for longer than takeoverDelayMs is succeeded when the delay is over", async () => {
     const a = world.distant("a");
     const b = world.participant("b", { takeoverDelayMs: 500 });
     await world.until(a.election.start());
@@ -35,7 +35,7 @@ describe("The takeover delay", () => {
     await world.until(Promise.all([a.election.stop(), b.election.stop()]));
   });
 
-  test("a leader lost for less comes back itself", async () => {
+  test("a leader lost for less than takeoverDelayMs returns itself", async () => {
     const a = world.distant("a");
     const b = world.participant("b", { takeoverDelayMs: 500 });
     await world.until(a.election.start());
@@ -49,13 +49,13 @@ describe("The takeover delay", () => {
     await world.until(Promise.all([a.election.stop(), b.election.stop()]));
   });
 
-  test("a leader whose lease is over by its own count does not resign: it is let come back, first of all", async () => {
+  test("a leader whose lease lapsed by its own clock does not resign, so that it can return first", async () => {
     const a = world.scripted("a", { takeoverDelayMs: 500 });
     const b = world.participant("b", { takeoverDelayMs: 500 });
     await world.until(a.election.start());
     await world.until(b.election.start());
     a.elector.always(out, "renew");
-    // It lapses here at 890; in the store the lease stands until 1010.
+    // It lapses here at 890; in the store the lease lasts until 1010.
     await world.clock.advance(891);
     expect(a.log).toEqual(["promote 1", "abort", "demote lapsed"]);
     a.elector.mend();
@@ -66,7 +66,7 @@ describe("The takeover delay", () => {
     await world.until(Promise.all([a.election.stop(), b.election.stop()]));
   });
 
-  test("a leader whose lease is over by its own count resigns when it is stopped before the store knows", async () => {
+  test("a leader whose lease lapsed by its own clock resigns if it is stopped before the lease expires in the store", async () => {
     const a = world.scripted("a", { takeoverDelayMs: 500 });
     await world.until(a.election.start());
     a.elector.always(out, "renew");
@@ -76,7 +76,7 @@ describe("The takeover delay", () => {
     expect((await world.operator.leader("g")).leader).toBe(null);
   });
 
-  test("a leader that resigned is followed at once", async () => {
+  test("a leader that resigned is succeeded at once, without takeoverDelayMs", async () => {
     const a = world.participant("a");
     const b = world.participant("b", { takeoverDelayMs: 60_000 });
     await a.election.start();

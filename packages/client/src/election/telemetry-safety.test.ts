@@ -35,7 +35,7 @@ async function all(events: AsyncIterable<ElectionEvent>): Promise<ElectionEvent[
   return seen;
 }
 
-/** One that was elected, led for a while, and then got no more answers to its renewals. */
+/** An election that was elected, led for a while, and then got no more answers to its renewals. */
 async function cutOff(a: Scripted): Promise<void> {
   await world.until(a.election.start());
   await world.clock.advance(1100);
@@ -50,11 +50,11 @@ describe("Telemetry", () => {
     ["metrics that return a rejected promise", () => ({ metrics: metricsThat(rejected) })],
     ["a tracer that throws", () => ({ tracer: { startSpan: broken } })],
     ["spans that throw", () => ({ tracer: tracerThat(broken) })],
-  ])("%s delays neither the signal nor onDemote, and loses no leadership", async (_what, options) => {
+  ])("%s delays neither the signal nor onDemote, and ends no leadership", async (_what, options) => {
     const a = world.scripted("a", options());
     await cutOff(a);
     expect(a.log).toEqual(["promote 1"]);
-    // The last renewal that was answered went out at 1000: lease 990, margin 100.
+    // The last answered renewal was sent at 1000: lease 990, margin 100.
     await world.clock.advance(1000 + 890 - 1100 - 1);
     expect(a.log).toEqual(["promote 1"]);
     await world.clock.advance(1);
@@ -69,7 +69,7 @@ describe("Telemetry", () => {
     expect(a.election.status().state).toEqual({ kind: "stopped" });
   });
 
-  test("runs outside of the election's own stack, in order, so that timers are armed before anything is reported", async () => {
+  test("telemetry runs outside of the election's own stack, in order, after timers are set", async () => {
     const order: string[] = [];
     const code = new UserCode<string>((subject) => order.push(`${subject} failed`));
     code.call("a", () => order.push("a"));
@@ -83,13 +83,13 @@ describe("Telemetry", () => {
   });
 
   test.each(["stop", "resign", "isLeader", "status"] as const)(
-    "a logger, metrics and spans that call %s() from inside see a consistent election",
+    "a logger, metrics and spans that call %s() see a consistent election",
     async (method) => {
       const seen: string[] = [];
       let on = false;
       let acts = 0;
       const act = () => {
-        // A process that resigns at each line that it writes about itself would never do anything else.
+        // A process that resigns at each of its own log lines would do nothing else.
         if (!on || (acts += 1) > 50) return;
         const { state, isLeader } = a.election.status();
         if (isLeader !== (state.kind === "leading")) seen.push(`${state.kind} with isLeader ${isLeader}`);
@@ -113,7 +113,7 @@ describe("Telemetry", () => {
     },
   );
 
-  test("a part that fails is reported once, by an event and by the logger where that works", async () => {
+  test("telemetry that fails is reported once, by an event and by the logger if that works", async () => {
     const lines: string[] = [];
     const logger = { ...SILENT, error: (_fields: object, message: string) => lines.push(message) };
     const a = world.scripted("a", { logger, metrics: metricsThat(broken), tracer: tracerThat(broken) });
@@ -131,7 +131,7 @@ describe("Telemetry", () => {
 });
 
 describe("The signal of a leadership", () => {
-  test("is aborted when the election has settled: a listener sees that it is stepping down", async () => {
+  test("the signal aborts after the election has changed its state, so a listener sees that it is stepping down", async () => {
     const a = world.scripted("a", { bare: true });
     const seen: unknown[] = [];
     a.election.onPromote((_mandate, signal) => {
@@ -147,7 +147,7 @@ describe("The signal of a leadership", () => {
     await world.until(a.election.stop());
   });
 
-  test("is aborted before the loss is reported: a slow metric, span or listener does not delay it", async () => {
+  test("the signal aborts before the loss is reported, so a slow metric, span or listener does not delay it", async () => {
     const reported: string[] = [];
     let signal: AbortSignal | null = null;
     const report = (by: string) =>
@@ -177,7 +177,7 @@ describe("The signal of a leadership", () => {
     await world.until(a.election.stop());
   });
 
-  test("has a listener that throws: the other listeners and onDemote are called all the same", async () => {
+  test("a listener of the signal that throws does not keep other listeners and onDemote from being called", async () => {
     const uncaught: unknown[] = [];
     const before = process.listeners("uncaughtException");
     process.removeAllListeners("uncaughtException");

@@ -1,4 +1,4 @@
-/** Elections in virtual time over one memory store: each process with clocks and an elector of its own. */
+/** Elections in virtual time over one memory store; each process has its own clocks and elector. */
 import { type Elector, type ElectorAdmin, MemoryStore, StoreElector } from "@tenure/core";
 import {
   type FaultPlan,
@@ -13,14 +13,14 @@ import { Election } from "./election.js";
 import type { ElectionOptions } from "./options.js";
 import { ScriptedElector } from "./scripted-elector.test-kit.js";
 
-/** `bare`: without hooks, for a test that gives its own. */
+/** `bare`: without hooks, for a test that sets its own. */
 export type Setup = Partial<ElectionOptions> & { readonly bare?: boolean };
 
 export interface Participant {
   readonly election: Election;
   readonly clock: ProcessClock;
   readonly elector: Elector;
-  /** What its hooks were told, in order. */
+  /** The calls of its hooks, in order. */
   readonly log: string[];
 }
 
@@ -29,7 +29,7 @@ export interface Scripted extends Participant {
 }
 
 export interface Distant extends Participant {
-  /** What goes wrong between this process and the store. */
+  /** The faults between this process and the store. */
   readonly plan: FaultPlan;
   readonly store: FaultyStore;
 }
@@ -45,7 +45,7 @@ export class World {
     this.random = new Random(seed);
   }
 
-  /** A process with an election for group g that logs what happens to it; not started yet. */
+  /** A process with an election for group g that logs what happens to it; not yet started. */
   participant(nodeId: string, options: Setup = {}, over?: (elector: Elector) => Elector): Participant {
     const clock = this.clock.process();
     const stored = this.#open(clock, this.store);
@@ -57,14 +57,14 @@ export class World {
     return this.#open(this.clock.process(), this.store);
   }
 
-  /** Over an elector that can be told to fail. */
+  /** Over an elector with scripted failures. */
   scripted(nodeId: string, options: Setup = {}): Scripted {
     const clock = this.clock.process();
     const elector = new ScriptedElector(this.#open(clock, this.store), clock);
     return { ...this.#participant(nodeId, options, clock, elector), elector };
   }
 
-  /** With a network and clocks of its own: while it is paused nothing reaches it. */
+  /** With its own network and clocks: while it is paused, nothing reaches it. */
   distant(nodeId: string, options: Setup = {}, clocks: ProcessClockOptions = {}): Distant {
     const clock = this.clock.process(clocks);
     const plan = noFaults();
@@ -78,13 +78,13 @@ export class World {
     return { ...this.#participant(nodeId, options, clock, this.#open(clock, store)), plan, store };
   }
 
-  /** Somebody who acts on the group, and takes no part. */
+  /** An operator, who acts on the group and is not a candidate. */
   get operator(): ElectorAdmin {
     this.#operator ??= this.#open(this.clock.process(), this.store);
     return this.#operator;
   }
 
-  /** Runs virtual time until `work` has settled, and tells what it came to and how long that took. */
+  /** Runs virtual time until `work` has settled, and returns its result and how long that took. */
   async until<T>(
     work: Promise<T>,
     limitMs = 120_000,
@@ -144,7 +144,7 @@ export class World {
   }
 }
 
-/** What a promise was rejected with. Attached at once, so that no rejection is ever unhandled. */
+/** The reason with which a promise was rejected. The handler is attached at once, so no rejection is unhandled. */
 export function failureOf(work: Promise<unknown>): Promise<unknown> {
   return work.then(
     (value) => new Error(`it was not rejected: ${JSON.stringify(value)}`),
@@ -152,7 +152,7 @@ export function failureOf(work: Promise<unknown>): Promise<unknown> {
   );
 }
 
-/** A promise and its end. */
+/** A promise and its resolver. */
 export function gate(): { readonly opened: Promise<void>; open: () => void } {
   let open = (): void => {};
   const opened = new Promise<void>((resolve) => {

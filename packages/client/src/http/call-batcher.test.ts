@@ -36,12 +36,12 @@ const renewed = (nodeId: string): RenewResult => ({
   leader: { nodeId, term: 1, expiresAtMs: 0 },
 });
 
-test("what comes within the window is sent together, with the strictest of its time limits", async () => {
+test("renewals within the window are sent together, with the shortest of their timeouts", async () => {
   const { clock, sent, batcher } = world();
   const one = batcher.call(renewal("g1"), 1000);
   await clock.advance(1);
   const two = batcher.call(renewal("g2"), 900);
-  // Another order of magnitude goes by itself.
+  // A timeout of another order of magnitude gets a request of its own.
   void batcher.call(renewal("g3"), 100).catch(() => {});
   await clock.advance(2);
   expect(sent.map(({ groups, timeoutMs }) => [groups, timeoutMs])).toEqual([
@@ -54,7 +54,7 @@ test("what comes within the window is sent together, with the strictest of its t
   await expect(two).rejects.toBe(error);
 });
 
-test("the failure of a request is that of each renewal in it", async () => {
+test("each renewal of a failed request rejects with the error of the request", async () => {
   const { clock, sent, batcher } = world();
   const settled = Promise.allSettled(["g1", "g2"].map((group) => batcher.call(renewal(group), 1000)));
   await clock.advance(2);
@@ -63,7 +63,7 @@ test("the failure of a request is that of each renewal in it", async () => {
   for (const result of await settled) expect(result).toMatchObject({ status: "rejected", reason: error });
 });
 
-test("a group is named once, and no request holds more than it may", async () => {
+test("a request names each group once, and holds at most LIMITS.renewMany renewals", async () => {
   const { clock, sent, batcher } = world();
   const ids = Array.from({ length: LIMITS.renewMany + 1 }, (_, index) => `g${index}`);
   for (const id of [...ids, "g1000"]) void batcher.call(renewal(id), 1000);
@@ -72,7 +72,7 @@ test("a group is named once, and no request holds more than it may", async () =>
   expect(sent.map(({ groups }) => groups.at(-1))).toEqual(["g999", "g1000", "g1000"]);
 });
 
-test("no request is larger than the service takes", async () => {
+test("no request exceeds the body limit of the service", async () => {
   const clock = new VirtualClock();
   const sent: number[] = [];
   const batcher = new CallBatcher<ParsedRenew, RenewResult>({
@@ -92,7 +92,7 @@ test("no request is larger than the service takes", async () => {
   expect(sent).toEqual([2, 2]);
 });
 
-test("a renewal given up before it was sent is not sent, and a request nobody waits for is broken off", async () => {
+test("a renewal aborted before it was sent is not sent, and a request whose renewals are all aborted is aborted", async () => {
   const { clock, sent, batcher } = world();
   const [first, second] = [new AbortController(), new AbortController()];
   const settled = Promise.allSettled([
@@ -114,7 +114,7 @@ test("a renewal given up before it was sent is not sent, and a request nobody wa
   expect(sent).toHaveLength(1);
 });
 
-test("flush waits for no more", async () => {
+test("flush sends at once", async () => {
   const { clock, sent, batcher } = world();
   void batcher.call(renewal("g1"), 1000);
   batcher.flush();
@@ -123,7 +123,7 @@ test("flush waits for no more", async () => {
   expect(sent).toHaveLength(1);
 });
 
-test("a caller that leaves before the sending takes nobody with it who comes after", async () => {
+test("a caller that aborts before the request is sent does not affect a later call for the same group", async () => {
   const { clock, sent, batcher } = world();
   const leaving = new AbortController();
   const reason = new Error("not wanted any more");

@@ -1,4 +1,4 @@
-/** Watches over servers that say what they are told to, in virtual time. */
+/** Watches over servers with scripted answers, in virtual time. */
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -13,13 +13,13 @@ afterEach(async () => {
 });
 
 interface Asked {
-  /** Of one group, or of all. */
+  /** Of a watch of one group or of all groups. */
   readonly cursor: string | string[] | number | undefined;
   readonly groups: readonly string[];
   readonly response: ServerResponse;
 }
 
-/** A server of streams; each request is kept, and answered with the head of a stream. */
+/** A server of streams; each request is kept and answered with the head of a stream. */
 async function streams(): Promise<{ url: string; asked: Asked[] }> {
   const asked: Asked[] = [];
   const server = createServer((request: IncomingMessage, response) => void answer(request, response));
@@ -40,7 +40,7 @@ async function streams(): Promise<{ url: string; asked: Asked[] }> {
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, asked };
 }
 
-/** `number`: of a watch of single groups. */
+/** `number`: for a watch of single groups. */
 const event = (groupId: string, term: number, number?: number) =>
   `data: ${JSON.stringify({ number, type: "LEADER_CHANGED", group_id: groupId, term, leader_node_id: "a", ts_ms: 1, previous_leader_node_id: null, reason: "none" })}\n\n`;
 
@@ -49,7 +49,7 @@ async function open() {
   const clock = new VirtualClock();
   const elector = await HttpElector.open({ endpoints: [url], clock, random: () => 0 });
   undo.push(() => elector.close());
-  /** The request of that number, for which no more time passes than it takes. */
+  /** The request with that number. Only as much time passes as it needs. */
   const request = async (number: number): Promise<Asked> => {
     for (;;) {
       const found = asked[number - 1];
@@ -60,7 +60,7 @@ async function open() {
   return { clock, elector, request, asked };
 }
 
-test("a server that has said nothing for too long is left, and the watch resumed from its cursor", async () => {
+test("a watch leaves a server that has been silent for too long, and resumes from its cursor", async () => {
   const { clock, elector, request, asked } = await open();
   const events = elector.watch("g")[Symbol.asyncIterator]();
   const first = events.next();
@@ -76,7 +76,7 @@ test("a server that has said nothing for too long is left, and the watch resumed
   expect((await second).value).toMatchObject({ cursor: 8, term: 4 });
 });
 
-test("comments keep a silent watch alive", async () => {
+test("comments keep an idle watch open", async () => {
   const { clock, elector, request, asked } = await open();
   const events = elector.watch("g", { cursor: 1 })[Symbol.asyncIterator]();
   const next = events.next();
@@ -93,11 +93,11 @@ test("comments keep a silent watch alive", async () => {
   expect((await next).value).toMatchObject({ cursor: 2 });
 });
 
-test("states that share a cursor are told together, or not at all", async () => {
+test("states that share a cursor are delivered together or not at all", async () => {
   const { elector, request } = await open();
   const events = elector.watchAll()[Symbol.asyncIterator]();
   const first = events.next();
-  // Cut off before the cursor came.
+  // Cut off before the cursor arrived.
   (await request(1)).response.end(event("a", 1));
   const again = await request(2);
   expect(again.cursor).toBeUndefined();
@@ -107,7 +107,7 @@ test("states that share a cursor are told together, or not at all", async () => 
   expect((await events.next()).value).toMatchObject({ groupId: "c", cursor: 40 });
 });
 
-test("a server that stops says when to come back, and is not asked before", async () => {
+test("a server that stops sends when to come back, and gets no request before", async () => {
   const { clock, elector, request } = await open();
   const events = elector.watch("g", { cursor: 5 })[Symbol.asyncIterator]();
   const next = events.next();

@@ -1,4 +1,4 @@
-/** What an elector over HTTP does about a server that is connected and answers nothing any more. */
+/** How an elector over HTTP handles a server that is connected and no longer answers. */
 import { BackendUnavailableError, sleep } from "@tenure/core";
 import { within } from "@tenure/core/internal";
 import { expect, test } from "vitest";
@@ -11,7 +11,7 @@ const LOST = { is_leader: false, leader: LEADER, retry_after_ms: 100 };
 const request = { groupId: "g", nodeId: "b", instanceId: "b-1", ttlMs: TTL_MS, waitMs: 30_000 };
 const nobody: ScriptedServer = { answer: () => ok({ leader: null, term: 7 }) };
 
-/** Waits as long as it is asked to, and then says what `outcome` does. */
+/** Waits as long as requested, and then answers with `outcome`. */
 function waiting(carrier: () => ScriptedCarrier, outcome: () => unknown): ScriptedServer {
   return {
     answer: async ({ body }) => {
@@ -36,7 +36,7 @@ test("a waiting campaign leaves a server that has stopped answering for another 
   expect(result).toMatchObject({ kind: "elected", waitedMs: otherAskedMs });
 });
 
-test("a long wait is made of short ones, each as long as is left of it, and ends when it is over", async () => {
+test("a long wait consists of short requests, each limited to the time left, and ends on time", async () => {
   const carrier: ScriptedCarrier = new ScriptedCarrier({
     one: waiting(
       () => carrier,
@@ -55,7 +55,7 @@ test("a long wait is made of short ones, each as long as is left of it, and ends
   ]);
 });
 
-test("a campaign elected in its third short wait reports the time of all three", async () => {
+test("a campaign elected in its third short wait reports the total time of all three", async () => {
   let asked = 0;
   const carrier: ScriptedCarrier = new ScriptedCarrier({
     one: {
@@ -81,7 +81,7 @@ test("a campaign that loses before its short wait is over is answered at once", 
   expect(carrier.asked).toHaveLength(1);
 });
 
-test("a server that did not answer within a time limit of the caller is asked last by the next call", async () => {
+test("a server that did not answer within the caller's time limit is tried last by the next call", async () => {
   const carrier = new ScriptedCarrier({ one: FROZEN, other: nobody });
   const elector = await carrier.elector();
   const never = new AbortController().signal;
@@ -96,7 +96,7 @@ test("a server that did not answer within a time limit of the caller is asked la
   expect(carrier.asked.map(({ server }) => server)).toEqual(["one", "other"]);
 });
 
-test("a server whose call is given up for another reason than time is asked first again", async () => {
+test("a server whose call was aborted for another reason than time is tried first again", async () => {
   const carrier = new ScriptedCarrier({ one: { ...FROZEN }, other: nobody });
   const elector = await carrier.elector();
   const stopping = new AbortController();
@@ -109,7 +109,7 @@ test("a server whose call is given up for another reason than time is asked firs
   expect(carrier.asked.map(({ server }) => server)).toEqual(["one", "one"]);
 });
 
-test("a signal that aborts by its timeout counts as a time limit of the caller", async () => {
+test("a signal that aborts with TimeoutError counts as the caller's time limit", async () => {
   const carrier = new ScriptedCarrier({ one: FROZEN, other: nobody });
   const elector = await carrier.elector();
   const limit = new AbortController();
@@ -135,7 +135,7 @@ function event(number: number): string {
   return `data: ${JSON.stringify({ ...EVENT, number })}\n\n`;
 }
 
-/** A stream that tells its state and then says something every `keep_alive_ms`. */
+/** A stream that sends its state and then something every `keep_alive_ms`. */
 function alive(carrier: () => ScriptedCarrier): ScriptedServer {
   return {
     stream: ({ body }, say) => {
@@ -150,7 +150,7 @@ function alive(carrier: () => ScriptedCarrier): ScriptedServer {
   };
 }
 
-test("a watch leaves a server that is silent for longer than the watch was asked to bear", async () => {
+test("a watch leaves a server that is silent for longer than silenceMs", async () => {
   const carrier = new ScriptedCarrier({
     one: { stream: (_, say) => say(event(1)) },
     other: { stream: (_, say) => say(event(2)) },
@@ -169,7 +169,7 @@ test("a watch leaves a server that is silent for longer than the watch was asked
   ]);
 });
 
-test("a watch stays with a server that says something as often as it was asked to", async () => {
+test("a watch stays with a server that sends something within silenceMs", async () => {
   const carrier: ScriptedCarrier = new ScriptedCarrier({ one: alive(() => carrier), other: nobody });
   const elector = await carrier.elector();
   const watch = elector.watch("g", { silenceMs: 2500 })[Symbol.asyncIterator]();
@@ -179,7 +179,7 @@ test("a watch stays with a server that says something as often as it was asked t
   expect(carrier.asked).toHaveLength(1);
 });
 
-test("a watch that a server does not open within its silence is opened at another", async () => {
+test("a watch that a server does not open within silenceMs is opened at another", async () => {
   const carrier = new ScriptedCarrier({ one: FROZEN, other: { stream: (_, say) => say(event(1)) } });
   const elector = await carrier.elector({ requestTimeoutMs: 60_000 });
   const first = elector.watch("g", { silenceMs: 2500 })[Symbol.asyncIterator]().next();
@@ -187,7 +187,7 @@ test("a watch that a server does not open within its silence is opened at anothe
   expect((await first).value).toMatchObject({ cursor: 1 });
 });
 
-test("one connection of several watches bears no more silence than the least patient of them", async () => {
+test("a connection shared by several watches uses the smallest silenceMs of them", async () => {
   const carrier = new ScriptedCarrier({ one: { stream: (_, say) => say(event(1)) } });
   const elector = await carrier.elector();
   for (const [groupId, silenceMs] of Object.entries({ g: 9000, h: 4000, i: undefined })) {
@@ -195,11 +195,11 @@ test("one connection of several watches bears no more silence than the least pat
   }
   await carrier.clock.advance(10);
   expect(carrier.asked.map(({ body }) => body["keep_alive_ms"])).toEqual([1600]);
-  // A less patient watch of a group that is watched already.
+  // A watch with a smaller silenceMs of a group that is already watched.
   void elector.watch("g", { silenceMs: 2500, cursor: 1 })[Symbol.asyncIterator]().next();
   await carrier.clock.advance(10);
   expect(carrier.asked.map(({ body }) => body["keep_alive_ms"])).toEqual([1600, 1000]);
-  // One that is as patient, but wants to know earlier.
+  // The same silenceMs, but a smaller quietMs.
   void elector.watch("g", { silenceMs: 2500, quietMs: 875, cursor: 1 })[Symbol.asyncIterator]().next();
   await carrier.clock.advance(10);
   expect(carrier.asked.map(({ body }) => body["keep_alive_ms"])).toEqual([1600, 1000, 500]);
@@ -215,7 +215,7 @@ test("a watch reports when no server can be reached, and when one can again", as
   void first.then(() => watch.next());
   await carrier.clock.advance(10);
   expect(contacts).toEqual([null]);
-  // It says nothing any more, and the other is not there.
+  // It sends nothing more, and the other server is gone.
   const { clock } = carrier;
   carrier.servers["one"] = {};
   carrier.silence("one");
@@ -226,7 +226,7 @@ test("a watch reports when no server can be reached, and when one can again", as
   expect(contacts.at(-1)).toBeNull();
 });
 
-test("a watch reports that nothing was heard for quietMs, stays, and reports when the server is heard again", async () => {
+test("a watch reports silence after quietMs, stays open, and reports when the server sends again", async () => {
   const carrier: ScriptedCarrier = new ScriptedCarrier({
     one: alive(() => carrier),
     other: alive(() => carrier),
@@ -256,7 +256,7 @@ test("a watch reports that nothing was heard for quietMs, stays, and reports whe
 test.each([
   [{ quietMs: 874 }, "quietMs"],
   [{ silenceMs: 2499 }, "silenceMs"],
-])("a watch with %o is refused by the name of the field", async (options, field) => {
+])("a watch with %o is refused, and the error names the field", async (options, field) => {
   const elector = await new ScriptedCarrier({ one: FROZEN }).elector();
   expect(() => elector.watch("g", options)).toThrow(field);
 });

@@ -14,7 +14,7 @@ function refusal(given: object): string {
   }
 }
 
-test("what is left out has a default", () => {
+test("options of HttpElector that are left out have their defaults", () => {
   const { endpoints: urls, ...rest } = parseOptions({ endpoints });
   expect(urls.map(String)).toEqual(["http://a:8080/", "https://b:8080/tenure/"]);
   expect(rest).toMatchObject({
@@ -26,7 +26,7 @@ test("what is left out has a default", () => {
   expect(parseOptions({ endpoints, requestTimeoutMs: 300 }).connectTimeoutMs).toBe(300);
 });
 
-test("what can never be right is refused by its name", () => {
+test("wrong options of HttpElector are refused by name", () => {
   expect(refusal({ surprise: 1 })).toBe("surprise");
   expect(refusal({ endpoints: [] })).toBe("endpoints");
   for (const bad of ["a:8080", "ftp://a", "http://user:secret@a", "http://a?x=1", 7]) {

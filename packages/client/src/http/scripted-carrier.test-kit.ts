@@ -1,4 +1,4 @@
-/** Servers that answer as a test says, reached in virtual time. */
+/** Servers with scripted answers, reached in virtual time. */
 import { onAbort } from "@tenure/core/internal";
 import { VirtualClock } from "@tenure/core/testing";
 import {
@@ -22,11 +22,11 @@ export interface Asked {
 /** What one server does with a request. A promise that never settles is a server that has stopped answering. */
 export interface ScriptedServer {
   answer?: (asked: Asked) => Promise<Answer> | Answer;
-  /** Before the head of a stream, and then what the stream says. */
+  /** Runs before the head of a stream, and then writes the stream. */
   stream?: (asked: Asked, say: (text: string) => void) => Promise<void> | void;
 }
 
-/** A server that is there and answers nothing. */
+/** A server that accepts connections and answers nothing. */
 export const FROZEN: ScriptedServer = {
   answer: () => new Promise(() => {}),
   stream: () => new Promise(() => {}),
@@ -43,13 +43,13 @@ export class ScriptedCarrier implements Carrier {
     this.servers = servers;
   }
 
-  /** Over all servers, the first one first. */
+  /** Over all servers, in their order. */
   elector(options: Partial<HttpElectorOptions> = {}): Promise<HttpElector> {
     const endpoints = Object.keys(this.servers).map((name) => `http://${name}`);
     return HttpElector.over(this, { endpoints, clock: this.clock, random: () => 0, ...options });
   }
 
-  /** The stream that was opened last at this server stays open and says nothing more, until it may again. */
+  /** The last opened stream of this server stays open and sends nothing more, until it is released. */
   silence(server: string, isSilent = true): void {
     const texts = this.#streams.get(server);
     if (texts === undefined) return;

@@ -7,13 +7,13 @@ const all = (...texts: readonly string[]): readonly SseMessage[] => {
   return texts.flatMap((text) => parser.push(text));
 };
 
-test("a message is told at its blank line, and not before", () => {
+test("an SSE message is delivered at its blank line, and not before", () => {
   const parser = new SseParser();
   expect(parser.push("id: 7\ndata: {}\n")).toEqual([]);
   expect(parser.push("\n")).toEqual([{ id: "7", data: "{}", retryMs: null }]);
 });
 
-test("comments, hints and lines of every ending are understood", () => {
+test("comments, retry fields and lines of every ending are parsed", () => {
   expect(all(":\n\nretry: 1000\r\n\r\ndata: a\rdata:b\r\r")).toEqual([
     { id: null, data: null, retryMs: null },
     { id: null, data: null, retryMs: 1000 },
@@ -25,7 +25,7 @@ test("comments, hints and lines of every ending are understood", () => {
   ]);
 });
 
-test("what comes is the same, wherever it is cut", () => {
+test("the parsed messages are the same wherever the stream is split", () => {
   const text = fc
     .array(fc.constantFrom("id: 1", "data: x", "data:", ": c", "retry: 5", "", "", "\r"), { maxLength: 30 })
     .chain((lines) =>

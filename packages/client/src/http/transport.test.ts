@@ -1,4 +1,4 @@
-/** What the transport makes of answers that a well service does not give often: by servers that say what they are told to. */
+/** How the transport handles answers that a healthy service rarely gives, by servers with scripted answers. */
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -41,7 +41,7 @@ const nobody: Handler = (_, response) => {
   response.end('{"leader":null,"term":7}');
 };
 
-test("a caller that asks too often waits as long as it is told to, at the same server", async () => {
+test("a rate-limited call waits for retry-after at the same server", async () => {
   const times: number[] = [];
   const url = await server((request, response) => {
     times.push(systemClock.monotonicMs());
@@ -54,7 +54,7 @@ test("a caller that asks too often waits as long as it is told to, at the same s
   expect((times[1] ?? 0) - (times[0] ?? 0)).toBeGreaterThanOrEqual(1000);
 });
 
-test("one that has no time left to wait is told how long it would have to", async () => {
+test("a rate-limited call without enough time left rejects with retryAfterMs", async () => {
   const url = await server((_, response) => refuse(response, 429, "RATE_LIMITED", { "retry-after": "30" }));
   const client = await elector([url]);
   const error = await client.leader("g").catch((reason: unknown) => reason);
@@ -62,7 +62,7 @@ test("one that has no time left to wait is told how long it would have to", asyn
   expect(error).toMatchObject({ code: "RATE_LIMITED", retryAfterMs: 30_000 });
 });
 
-test("a server that holds as many waits as it can is left for another", async () => {
+test("a server that answers TOO_MANY_WAITING is left for another", async () => {
   const full = await server((_, response) =>
     refuse(response, 429, "TOO_MANY_WAITING", { "retry-after": "1" }),
   );
@@ -70,7 +70,7 @@ test("a server that holds as many waits as it can is left for another", async ()
   expect(await client.leader("g")).toMatchObject({ term: 7 });
 });
 
-test("one request at a time: the next server is asked after the last one was given up", async () => {
+test("a call has one request at a time: the next server is tried after the last request was aborted", async () => {
   let open = 0;
   let most = 0;
   const silent: Handler = (request) => {
@@ -82,11 +82,11 @@ test("one request at a time: the next server is asked after the last one was giv
   const startedMs = systemClock.monotonicMs();
   await expect(client.leader("g")).rejects.toThrow(BackendUnavailableError);
   expect(systemClock.monotonicMs() - startedMs).toBeGreaterThanOrEqual(590);
-  // A connection that was closed here is so there a moment later, at most one at a time.
+  // A connection closed here is closed there a moment later, so one at most overlaps.
   expect(most).toBeLessThanOrEqual(2);
 });
 
-test("a server that failed is asked last for a while", async () => {
+test("a server that failed is tried last for a while", async () => {
   const asked: string[] = [];
   const bad = await server((_, response) => {
     asked.push("bad");
@@ -101,7 +101,7 @@ test("a server that failed is asked last for a while", async () => {
   expect(asked).toEqual(["bad", "good", "good", "good"]);
 });
 
-test("an answer cut off in its middle is no answer", async () => {
+test("a truncated answer is not accepted, and another server is tried", async () => {
   const half = await server((request, response) => {
     response.writeHead(200, { "content-length": "100" });
     response.write('{"leader":null,', () => request.socket.destroy());
@@ -111,7 +111,7 @@ test("an answer cut off in its middle is no answer", async () => {
   await expect((await elector([half])).leader("g")).rejects.toThrow(BackendUnavailableError);
 });
 
-test("what is no Tenure service is told so", async () => {
+test("a server that is not a Tenure service causes UnexpectedAnswerError", async () => {
   const website = await server((_, response) => response.end("<html>"));
   const missing = await server((_, response) => response.writeHead(404).end("not here"));
   for (const url of [website, missing]) {
@@ -119,12 +119,12 @@ test("what is no Tenure service is told so", async () => {
     await expect(client.leader("g")).rejects.toThrow(UnexpectedAnswerError);
     await expect(client.watch("g")[Symbol.asyncIterator]().next()).rejects.toThrow(UnexpectedAnswerError);
   }
-  // Between a proxy and its service something is broken: another server may be reached.
+  // Something is broken between a proxy and its service: another server may be reachable.
   const proxy = await server((_, response) => response.writeHead(502).end("bad gateway"));
   expect(await (await elector([proxy, await server(nobody)])).leader("g")).toMatchObject({ term: 7 });
 });
 
-test("a path before those of the service is kept", async () => {
+test("a path in the endpoint is kept in front of the service's paths", async () => {
   const paths: unknown[] = [];
   const url = await server((request, response) => {
     paths.push(request.url);
@@ -134,7 +134,7 @@ test("a path before those of the service is kept", async () => {
   expect(paths).toEqual(["/tenure/v1/groups/a%2Fb/leader"]);
 });
 
-test("a token that does not come does not hold up a call for longer than it may take", async () => {
+test("a token function that never resolves does not delay a call beyond its timeout", async () => {
   const url = await server(nobody);
   const client = await elector([url], { requestTimeoutMs: 300, token: () => new Promise(() => {}) });
   await expect(client.leader("g")).rejects.toThrow(/no token could be had: it did not come within 300 ms/);

@@ -19,7 +19,7 @@ async function valueOf(registry: client.Registry, series: string): Promise<numbe
 }
 
 describe("prometheusRoleMetrics", () => {
-  test("shows how many roles a process leads, and why it gave others up", async () => {
+  test("prometheusRoleMetrics shows how many roles a process leads, and why it gave others up", async () => {
     const registry = new client.Registry();
     const world = new World();
     let healthy = true;
@@ -39,7 +39,7 @@ describe("prometheusRoleMetrics", () => {
     await world.close();
   });
 
-  test("makes each series once per registry, with labels that do not grow with the roles", () => {
+  test("prometheusRoleMetrics creates each series once per registry, with labels that do not grow with the roles", () => {
     const registry = new client.Registry();
     const [first] = [
       prometheusRoleMetrics({ client, registry }),
@@ -53,7 +53,7 @@ describe("prometheusRoleMetrics", () => {
     }
   });
 
-  test("refuses what is not prom-client, and unknown options by name", () => {
+  test("prometheusRoleMetrics refuses a client that is not prom-client, and unknown options by name", () => {
     expect(() => prometheusRoleMetrics({ client: {} } as never)).toThrow(
       "client must be the module of prom-client",
     );

@@ -37,7 +37,7 @@ async function twoLeaderships(options: Partial<ElectionOptions>): Promise<void> 
   down = false;
   await world.clock.advance(20_000);
   expect(election.isLeader()).toBe(true);
-  // Behind its back: what it holds is no longer valid.
+  // Without its knowledge: its lease is no longer valid.
   const other = world.participant("other").elector as ElectorAdmin;
   await other.stepDown({ groupId: "g", by: "test", force: true });
   expect(await election.validateTokenOrDemote()).toBe(false);
@@ -47,7 +47,7 @@ async function twoLeaderships(options: Partial<ElectionOptions>): Promise<void> 
 }
 
 describe("prometheusMetrics", () => {
-  test("an election's life is in the eight series, and in no other", async () => {
+  test("an election is reported in the eight series, and in no other", async () => {
     const registry = new Registry();
     await twoLeaderships({ metrics: prometheusMetrics({ client, registry }) });
     const series = await read(registry);
@@ -76,7 +76,7 @@ describe("prometheusMetrics", () => {
     expect(of("election_failures_total", ',code="BACKEND_UNAVAILABLE"')).toBeGreaterThan(0);
     expect(of("election_token_validation_failures_total")).toBe(1);
     expect(of("election_leader_duration_seconds_count")).toBe(2);
-    // Ten seconds, then what was left of the ttl, and in the end some twenty.
+    // Ten seconds, then the rest of the ttl, and finally about twenty.
     expect(of("election_leader_duration_seconds_sum")).toBeGreaterThan(25);
     expect(of("election_leader_duration_seconds_sum")).toBeLessThan(31);
     // Five heartbeats a second, for a ttl of one.
@@ -84,7 +84,7 @@ describe("prometheusMetrics", () => {
     expect(of("election_heartbeat_duration_seconds_count", ',outcome="failed"')).toBeGreaterThan(0);
   });
 
-  test("while it leads, and while the elector does not answer, the gauges say so", async () => {
+  test("the gauges show that the election leads, and that the elector does not answer", async () => {
     const registry = new Registry();
     let down = false;
     const { election } = world.participant(
@@ -114,7 +114,7 @@ describe("prometheusMetrics", () => {
     expect(await gauges()).toEqual([0, 1]);
   });
 
-  test("elections of one process share the series, however often they are asked for", async () => {
+  test("elections of one process share the series, even if the metrics are created twice", async () => {
     const registry = new Registry();
     for (const groupId of ["g", "h"]) {
       const metrics = prometheusMetrics({ client, registry });
@@ -125,7 +125,7 @@ describe("prometheusMetrics", () => {
     expect(series.get('election_is_leader{group="h",node="a"}')).toBe(1);
   });
 
-  test("without a registry it is the client's own", async () => {
+  test("prometheusMetrics without a registry uses the client's default registry", async () => {
     prometheusMetrics({ client });
     expect(client.register.getSingleMetric("election_is_leader")).toBeDefined();
     client.register.clear();
@@ -135,14 +135,14 @@ describe("prometheusMetrics", () => {
     ["client", {}],
     ["client", { client: {} }],
     ["prefix", { client, prefix: "x" }],
-  ])("options that can never be right are refused by name: %s", (field, options) => {
+  ])("wrong options of prometheusMetrics are refused by name: %s", (field, options) => {
     expect(() => prometheusMetrics(options as { client: typeof client })).toThrow(
       expect.objectContaining({ code: "INVALID_REQUEST", field }),
     );
   });
 });
 
-test("with pino, every line of a leadership has its correlation id, and no two leaderships the same", async () => {
+test("with pino, every line of a leadership has its own correlation id", async () => {
   const lines: Record<string, unknown>[] = [];
   const logger = pino(
     { level: "debug" },
@@ -163,7 +163,7 @@ test("with pino, every line of a leadership has its correlation id, and no two l
     expect(during.map(({ correlationId }) => correlationId)).toEqual(during.map(() => id));
     expect(during.every(({ term }) => term === index + 1)).toBe(true);
   }
-  // Errors are written as pino writes errors.
+  // Errors are written in pino's format.
   expect(lines.find(({ err }) => err !== undefined)).toMatchObject({
     err: { type: "BackendUnavailableError", code: "BACKEND_UNAVAILABLE" },
   });

@@ -1,6 +1,6 @@
 import type { Elector } from "@tenure/core";
 
-/** An elector of which some verbs do something else. */
+/** An elector with some verbs replaced. */
 export function altered<T extends Elector>(elector: T, verbs: Partial<T>): T {
   return new Proxy(elector, {
     get(target, name) {

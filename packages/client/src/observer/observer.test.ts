@@ -20,7 +20,7 @@ describe("Observer", () => {
   });
   afterEach(() => world.close());
 
-  /** In a process of its own, with an elector of its own. */
+  /** An observer in its own process, with its own elector. */
   function observer(
     over: (elector: Elector) => Elector = (elector) => elector,
     options: Partial<ObserverOptions> = {},
@@ -36,7 +36,7 @@ describe("Observer", () => {
 
   const at = (address: string) => ({ metadata: { address } });
 
-  test("a group that nobody has led yet shows no leader", async () => {
+  test("an observer of a group that was never led shows no leader", async () => {
     const watcher = observer();
     await watcher.start();
     expect(watcher.leader()).toBe(null);
@@ -50,7 +50,7 @@ describe("Observer", () => {
     await watcher.stop();
   });
 
-  test("the leader is shown with its metadata and address, and no longer than it leads", async () => {
+  test("an observer shows the leader with its metadata and address, and only while it leads", async () => {
     const a = world.participant("a", { metadata: { address: "a:80", zone: 1 } });
     await a.election.start();
     const watcher = observer();
@@ -68,7 +68,7 @@ describe("Observer", () => {
     await watcher.stop();
   });
 
-  test("the address may come from anywhere in the metadata", async () => {
+  test("the address option may compute the leader's address from the metadata", async () => {
     await world.participant("a", { metadata: { host: "a", port: 80 } }).election.start();
     const watcher = observer(undefined, {
       address: ({ host, port }) => `${String(host)}:${String(port)}`,
@@ -79,8 +79,8 @@ describe("Observer", () => {
   });
 
   test.each([
-    ["tells nothing", undefined],
-    ["tells something else", { address: 80 }],
+    ["has no metadata", undefined],
+    ["has an address that is not a string", { address: 80 }],
   ])("a leader that %s has no address", async (_what, metadata) => {
     await world.participant("a", { metadata }).election.start();
     const watcher = observer();
@@ -89,7 +89,7 @@ describe("Observer", () => {
     await watcher.stop();
   });
 
-  test("each change is told at once, and what the new leader tells about itself after it", async () => {
+  test("an observer reports each change at once, and the new leader's metadata after it", async () => {
     const a = world.participant("a", at("a:80"));
     const b = world.participant("b", at("b:80"));
     const watcher = observer();
@@ -128,12 +128,12 @@ describe("Observer", () => {
     ]);
   });
 
-  test("what an old leader tells is never shown with the new one's term", async () => {
+  test("an old leader's metadata is never shown with the term of the new leader", async () => {
     const a = world.participant("a", at("a:80"));
     const b = world.participant("b", at("b:80"));
     await a.election.start();
     await b.election.start();
-    // Answers of before the change that come after it.
+    // Answers from before the change that arrive after it.
     let hold: Promise<void> | null = null;
     let asked = 0;
     const watcher = observer((elector) =>
@@ -161,7 +161,7 @@ describe("Observer", () => {
     await started;
     expect(watcher.leader()).toEqual({ nodeId: "b", term: 2, metadata: null, address: null });
     expect(asked).toBe(1);
-    // An answer is as old as its question.
+    // An answer is as old as its request.
     expect(watcher.staleMs()).toBe(20);
     await world.clock.advance(100);
     expect(watcher.leader()).toMatchObject({ nodeId: "b", term: 2, address: "b:80" });
@@ -169,7 +169,7 @@ describe("Observer", () => {
     await watcher.stop();
   });
 
-  test("of a leader that tells nothing that is told, too", async () => {
+  test("an observer reports the missing metadata of a new leader too", async () => {
     const a = world.participant("a", at("a:80"));
     const b = world.participant("b");
     await a.election.start();
@@ -184,7 +184,7 @@ describe("Observer", () => {
     await b.election.stop();
   });
 
-  test("a watch that says nothing is found out by asking", async () => {
+  test("an observer notices a change by its periodic read if the watch is silent", async () => {
     const a = world.participant("a", at("a:80"));
     await a.election.start();
     const watcher = observer(
@@ -210,7 +210,7 @@ describe("Observer", () => {
     await watcher.stop();
   });
 
-  test("an elector that does not answer is asked until it does, and what is shown grows old", async () => {
+  test("an observer retries an elector that does not answer, and reports a growing staleMs", async () => {
     await world.participant("a", at("a:80")).election.start();
     let down = true;
     const refused = new BackendUnavailableError("the store is gone");
@@ -241,7 +241,7 @@ describe("Observer", () => {
     await watcher.stop();
   });
 
-  test("an answer that never comes is given up after connectionTimeoutMs", async () => {
+  test("an unanswered read is abandoned after connectionTimeoutMs", async () => {
     const watcher = observer(
       (elector) => altered(elector, { leader: (_groupId, options) => never(options?.signal) }),
       { connectionTimeoutMs: 700 },
@@ -255,7 +255,7 @@ describe("Observer", () => {
     await watcher.stop();
   });
 
-  test("a hook that throws is told and stops nobody", async () => {
+  test("an observer hook that throws is reported and has no other effect", async () => {
     await world.participant("a", at("a:80")).election.start();
     const watcher = observer(undefined, {
       address: () => {
@@ -273,7 +273,7 @@ describe("Observer", () => {
     expect((await events).map(summary)).toContain("hook-failed onLeaderChange: no hook");
   });
 
-  test("the history is the elector's, where it keeps one", async () => {
+  test("the observer's history is that of the elector, if it keeps one", async () => {
     const a = world.participant("a");
     await a.election.start();
     await a.election.stop();
@@ -288,7 +288,7 @@ describe("Observer", () => {
     await expect(without.history()).rejects.toThrow(InvalidRequestError);
   });
 
-  test("it stops once, for good, and its readers end", async () => {
+  test("an observer stops once and for good, and its readers end", async () => {
     const watcher = observer();
     const events = collect(watcher.changes());
     await watcher.start();
@@ -301,7 +301,7 @@ describe("Observer", () => {
     expect(watcher.leader()).toBe(null);
   });
 
-  test("one that was stopped before an answer came has started and stopped", async () => {
+  test("start resolves if the observer is stopped before the first answer", async () => {
     const watcher = observer((elector) =>
       altered(elector, { leader: (_groupId, options) => never(options?.signal) }),
     );
@@ -318,13 +318,13 @@ describe("Observer", () => {
     ["retry.maxAttempts", { retry: { maxAttempts: 3 } }],
     ["retry.jitter", { retry: { jitter: 2 } }],
     ["ttlMs", { ttlMs: 1000 }],
-  ])("options that can never be right are refused by name: %s", (field, options) => {
+  ])("wrong options of an observer are refused by name: %s", (field, options) => {
     expect(() => observer(undefined, options as Partial<ObserverOptions>)).toThrow(
       expect.objectContaining({ code: "INVALID_REQUEST", field }),
     );
   });
 
-  test("a hook is set once, and before start", async () => {
+  test("an observer hook can be set once, and only before start", async () => {
     const watcher = observer();
     watcher.onLeaderChange(() => {});
     expect(() => watcher.onLeaderChange(() => {})).toThrow(/already/);
@@ -360,7 +360,7 @@ function never(signal?: AbortSignal): Promise<never> {
   });
 }
 
-/** A connection that is dead, and of which nobody knows it. */
+/** A dead connection that neither side has noticed. */
 async function* silent(signal?: AbortSignal): AsyncGenerator<WatchEvent> {
   yield* [];
   await never(signal);

@@ -12,11 +12,11 @@ type Express = () => RequestListener & {
   use(...handlers: unknown[]): void;
   post(path: string, handler: (request: unknown, response: { send(body: string): void }) => void): void;
 };
-/** It has no types of its own. */
+/** The module has no types. */
 const express = createRequire(import.meta.url)("express") as Express & { json(): unknown };
 
-describe("Express", () => {
-  test("passes on below any path, and handles what is its own", async () => {
+describe("expressToLeader", () => {
+  test("expressToLeader forwards requests below any path, and the leader handles its own", async () => {
     const leader = await leaderNode();
     let leads = false;
     const app = express();
@@ -33,7 +33,7 @@ describe("Express", () => {
     expect((await ask(`${address}/jobs/new`, post)).body).toBe('{"a":1}');
   });
 
-  test("behind a parser of bodies it says so, rather than send half a request", async () => {
+  test("expressToLeader behind a body parser fails with an error instead of a truncated request", async () => {
     const leader = await leaderNode();
     const app = express();
     app.use(express.json());
@@ -48,7 +48,7 @@ describe("Express", () => {
   });
 });
 
-test("Fastify passes on, and handles what is its own", async () => {
+test("fastifyToLeader forwards requests, and the leader handles its own", async () => {
   const leader = await leaderNode();
   let leads = false;
   const app = fastify();
@@ -63,7 +63,7 @@ test("Fastify passes on, and handles what is its own", async () => {
   expect((await ask(`${address}/jobs`, post)).body).toBe('{"local":{"a":1}}');
 });
 
-test("Fastify does not handle what it has passed on, though its sender has hung up", async () => {
+test("fastifyToLeader does not handle a forwarded request whose sender has disconnected", async () => {
   const arrived = deferred<IncomingMessage>();
   const leaderAddress = await listening(createServer((request) => arrived.resolve(request)));
   let handled = 0;

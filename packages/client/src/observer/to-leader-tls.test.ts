@@ -13,7 +13,7 @@ import { ask, cleanUp, later, leading, listening } from "./to-leader.test-kit.js
 
 afterEach(cleanUp);
 
-describe("a leader that speaks TLS", () => {
+describe("forwarding to a leader over TLS", () => {
   let directory = "";
   beforeAll(() => {
     directory = mkdtempSync(join(tmpdir(), "tenure-to-leader-"));
@@ -27,7 +27,7 @@ describe("a leader that speaks TLS", () => {
   afterAll(() => rmSync(directory, { recursive: true }));
   const pem = (name: string) => readFileSync(join(directory, `${name}.pem`), "utf8");
 
-  /** Tells who was asked for, in the handshake and in the request. */
+  /** Returns the requested names, of the handshake and of the request. */
   async function tlsLeader(): Promise<string> {
     const server = createTlsServer({ key: pem("key"), cert: pem("cert") }, (request, response) => {
       response.end(`${String((request.socket as TLSSocket).servername)} ${request.headers.host}`);
@@ -50,13 +50,13 @@ describe("a leader that speaks TLS", () => {
     );
   }
 
-  test("is known by its own name, whichever name the request was sent to", async () => {
+  test("the leader's certificate is checked against its own name, whatever Host the request has", async () => {
     const address = await node(await tlsLeader(), new Agent({ ca: pem("cert") }));
     const answer = await ask(address, { headers: { host: "jobs.example" } });
     expect([answer.status, answer.body]).toEqual([200, "localhost jobs.example"]);
   });
 
-  test("and shows a certificate that nobody has signed, is sent nothing", async () => {
+  test("a leader with a self-signed certificate gets no request", async () => {
     const answer = await ask(await node(await tlsLeader()));
     expect([answer.status, answer.body]).toEqual([503, expect.stringContaining("LEADER_UNREACHABLE")]);
   });

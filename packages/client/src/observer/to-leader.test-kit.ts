@@ -1,4 +1,4 @@
-/** Nodes that serve HTTP, and a client that sends bytes as they are. Everything opened here is closed by `cleanUp`. */
+/** Nodes that serve HTTP, and a client that sends bytes unchanged. Everything opened here is closed by `cleanUp`. */
 import { once } from "node:events";
 import {
   createServer,
@@ -40,7 +40,7 @@ export interface Seen {
   readonly body: string;
 }
 
-/** A leader that writes down what it is asked; its answer is `answer`'s, or `done`. */
+/** A leader that records its requests; its answer comes from `answer`, or is `done`. */
 export async function leaderNode(answer?: RequestListener): Promise<{ address: string; seen: Seen[] }> {
   const seen: Seen[] = [];
   const server = createServer((request, response) => {

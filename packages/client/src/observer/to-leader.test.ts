@@ -21,7 +21,7 @@ import {
 
 afterEach(cleanUp);
 
-/** A node with the handler; what it handles itself it answers with `local`. */
+/** A node with the handler; a request that it handles itself gets `local`. */
 function node(options: ToLeaderOptions): Promise<string> {
   const toLeader = nodeToLeader({ nodeId: "me", ...options });
   return listening(
@@ -42,8 +42,8 @@ async function refusal(address: string, options: Parameters<typeof ask>[1] = {})
   return [status, (JSON.parse(body) as { error: string }).error, headers["retry-after"]];
 }
 
-describe("a request that only the leader can serve", () => {
-  test("is passed on with its method, path, headers and body, and its answer comes back", async () => {
+describe("forwarding a request to the leader", () => {
+  test("a request is forwarded with its method, path, headers and body, and the response is returned", async () => {
     const leader = await leaderNode((_request, response) => {
       response.writeHead(418, "I am a teapot", [
         ["Set-Cookie", "a=1"],
@@ -76,7 +76,7 @@ describe("a request that only the leader can serve", () => {
   });
 
   test.each(["GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS"])(
-    "%s without a body arrives without one",
+    "%s without a body is forwarded without one",
     async (method) => {
       const leader = await leaderNode();
       const address = await node({ observer: leading(leader.address) });
@@ -87,7 +87,7 @@ describe("a request that only the leader can serve", () => {
     },
   );
 
-  test("a POST that names no length has no body, and is sent on without one", async () => {
+  test("a POST without a length has no body and is forwarded without one", async () => {
     const leader = await leaderNode();
     const { hostname, port } = new URL(`http://${await node({ observer: leading(leader.address) })}`);
     const socket = connect(Number(port), hostname);
@@ -105,7 +105,7 @@ describe("a request that only the leader can serve", () => {
     expect(leader.seen).toMatchObject([{ method: "DELETE", url: "/", body: inner }]);
   });
 
-  test("headers of the connection are not passed on, in either direction", async () => {
+  test("hop-by-hop headers are not forwarded in either direction", async () => {
     const leader = await leaderNode((_request, response) => {
       response.setHeader("Connection", "close, X-Hop-Back");
       response.setHeader("X-Hop-Back", "1");
@@ -139,11 +139,11 @@ describe("a request that only the leader can serve", () => {
     expect(answer.headers).not.toHaveProperty("proxy-authenticate");
   });
 
-  test("bodies are passed on as they come, both ways, larger than any buffer", async () => {
+  test("bodies are streamed in both directions, larger than any buffer", async () => {
     const body = randomBytes(8 << 20);
     const leaderAddress = await listening(
       createServer((request, response) => {
-        // Each piece is answered before the next is there: whoever gathers the whole would wait for ever.
+        // Each chunk is answered before the next one is sent: a handler that buffers the whole body would wait forever.
         void pipeline(request, response);
       }),
     );
@@ -161,7 +161,7 @@ describe("a request that only the leader can serve", () => {
     expect(hash.digest("hex")).toBe(createHash("sha256").update(body).digest("hex"));
   });
 
-  test("an answer that has begun may take as long as it likes, also when it began before the request had ended", async () => {
+  test("a response that has begun has no time limit, even if it began before the request had ended", async () => {
     const clock = new VirtualClock();
     const arrived = deferred<{ request: IncomingMessage; response: ServerResponse }>();
     const leaderAddress = await listening(
@@ -182,7 +182,7 @@ describe("a request that only the leader can serve", () => {
     expect(await text(answer)).toBe("first last");
   });
 
-  test("a sender that hangs up takes the request to the leader with it", async () => {
+  test("a sender that disconnects ends the request to the leader", async () => {
     const arrived = deferred<IncomingMessage>();
     const leaderAddress = await listening(createServer((request) => arrived.resolve(request)));
     const address = await node({ observer: leading(leaderAddress), clock: new VirtualClock() });
@@ -193,7 +193,7 @@ describe("a request that only the leader can serve", () => {
     await once(socket, "close");
   });
 
-  test("an answer that breaks off in the middle breaks off for its receiver, too", async () => {
+  test("a response that breaks off in the middle breaks off for the sender too", async () => {
     const leader = await leaderNode((_request, response) => {
       response.writeHead(200, { "content-length": 100 });
       response.write("the beginning");
@@ -203,14 +203,14 @@ describe("a request that only the leader can serve", () => {
     await expect(ask(address)).rejects.toThrow(/aborted/);
   });
 
-  test("the address may be a URL with a path before every path", async () => {
+  test("the leader's address may be a URL with a path prefix", async () => {
     const leader = await leaderNode();
     const address = await node({ observer: leading(`http://${leader.address}/app/`) });
     await ask(`${address}/jobs`);
     expect(leader.seen[0]?.url).toBe("/app/jobs");
   });
 
-  test("a whole URL in the request line does not decide where it goes", async () => {
+  test("an absolute URL in the request line does not change the destination", async () => {
     const leader = await leaderNode();
     const address = await node({ observer: leading(leader.address) });
     await ask(address, { path: "http://elsewhere.example/jobs?x=1" });
@@ -219,38 +219,38 @@ describe("a request that only the leader can serve", () => {
   });
 });
 
-describe("whoever leads handles it", () => {
-  test("by its own election's word", async () => {
+describe("requests at the leader itself", () => {
+  test("a node handles a request itself if its own election leads", async () => {
     const address = await node({ observer: leading("127.0.0.1:1"), isLeader: () => true });
     expect((await ask(address)).body).toBe("local");
   });
 
-  test("by the observer's word, where there is no other", async () => {
+  test("a node without isLeader handles a request itself if the observer names it as the leader", async () => {
     const address = await node({ observer: leading("127.0.0.1:1", "me") });
     expect((await ask(address)).body).toBe("local");
   });
 
-  test("but not by the observer's word against its own election's", async () => {
+  test("a node whose own election does not lead answers 503, even if the observer names it as the leader", async () => {
     const address = await node({ observer: leading("127.0.0.1:1", "me"), isLeader: () => false });
     expect(await refusal(address)).toEqual([503, "NO_LEADER", "1"]);
   });
 });
 
-describe("where it cannot go, the sender is told", () => {
+describe("requests that cannot be forwarded", () => {
   const refused: [string, Partial<ToLeaderOptions>][] = [
-    ["nobody leads", { observer: NOBODY }],
-    ["nobody leads, and it would be redirected", { observer: NOBODY, mode: "redirect" }],
-    ["the leader tells no address", { observer: leading(null) }],
-    ["its address is no URL", { observer: leading("http://") }],
-    ["its address is of another kind", { observer: leading("ftp://leader") }],
-    ["its address has credentials", { observer: leading("http://a:b@leader") }],
+    ["there is no leader", { observer: NOBODY }],
+    ["there is no leader in redirect mode", { observer: NOBODY, mode: "redirect" }],
+    ["the leader has no address", { observer: leading(null) }],
+    ["the leader's address is not a URL", { observer: leading("http://") }],
+    ["the leader's address has an unknown scheme", { observer: leading("ftp://leader") }],
+    ["the leader's address has credentials", { observer: leading("http://a:b@leader") }],
   ];
-  test.each(refused)("503, to be asked again, when %s", async (_when, options) => {
+  test.each(refused)("a request gets 503 with Retry-After when %s", async (_when, options) => {
     const address = await node(options as ToLeaderOptions);
     expect(await refusal(address)).toEqual([503, "NO_LEADER", "1"]);
   });
 
-  test("503 when the leader cannot be reached: nothing was sent", async () => {
+  test("a request gets 503 when the leader cannot be reached and nothing was sent", async () => {
     const unused = createTcpServer();
     unused.listen(0, "127.0.0.1");
     await once(unused, "listening");
@@ -260,7 +260,7 @@ describe("where it cannot go, the sender is told", () => {
     expect(await refusal(address, { method: "POST", body: "x" })).toEqual([503, "LEADER_UNREACHABLE", "1"]);
   });
 
-  test("502 when the leader breaks off before it answers: nobody knows", async () => {
+  test("a request gets 502 when the leader breaks off before it answers, because the outcome is unknown", async () => {
     const leader = await leaderNode((request) => request.socket.destroy());
     const address = await node({ observer: leading(leader.address) });
     expect(await refusal(address, { method: "POST", body: "x" })).toEqual([
@@ -270,7 +270,7 @@ describe("where it cannot go, the sender is told", () => {
     ]);
   });
 
-  test("504 when the leader does not answer in time", async () => {
+  test("a request gets 504 when the leader does not answer in time", async () => {
     const clock = new VirtualClock();
     const arrived = deferred();
     const leader = await leaderNode(() => arrived.resolve());
@@ -281,7 +281,7 @@ describe("where it cannot go, the sender is told", () => {
     expect(await answer).toEqual([504, "LEADER_SILENT", undefined]);
   });
 
-  test("503 when no connection is made in time, be it for its certificate", async () => {
+  test("a request gets 503 when no connection is made in time, with or without TLS", async () => {
     const arrived = deferred();
     const silent = createTcpServer((socket) => {
       later(() => socket.destroy());
@@ -303,7 +303,7 @@ describe("where it cannot go, the sender is told", () => {
     expect(await answer).toEqual([503, "LEADER_UNREACHABLE", "1"]);
   });
 
-  test("two nodes that take each other for the leader do not bounce it", async () => {
+  test("two nodes that each name the other as the leader do not forward a request in a loop", async () => {
     const seen: string[] = [];
     const addresses: string[] = [];
     for (const [index, other] of [1, 0].entries()) {
@@ -326,8 +326,8 @@ describe("where it cannot go, the sender is told", () => {
   });
 });
 
-describe("mode redirect", () => {
-  test("answers 307 with the same path at the leader", async () => {
+describe('toLeader with mode "redirect"', () => {
+  test('mode "redirect" answers 307 with the same path at the leader', async () => {
     const address = await node({ observer: leading("https://leader.example:8443/app"), mode: "redirect" });
     const answer = await ask(`${address}/jobs?x=1`, { method: "POST", body: "x" });
     expect(answer).toMatchObject({
@@ -337,7 +337,7 @@ describe("mode redirect", () => {
     });
   });
 
-  test("fetch follows it with method and body", async () => {
+  test("fetch follows the redirect with method and body", async () => {
     const leader = await leaderNode();
     const address = await node({ observer: leading(leader.address), mode: "redirect" });
     const answer = await fetch(`http://${address}/jobs`, { method: "PUT", body: "work" });
@@ -353,7 +353,7 @@ test.each([
   ["mode", { observer: NOBODY, mode: "proxy" }],
   ["connectTimeoutMs", { observer: NOBODY, connectTimeoutMs: 0 }],
   ["timeout", { observer: NOBODY, timeout: 5 }],
-])("options that can never be right are refused by name: %s", (field, options) => {
+])("wrong options of nodeToLeader are refused by name: %s", (field, options) => {
   expect(() => nodeToLeader(options as ToLeaderOptions)).toThrow(
     expect.objectContaining({ code: "INVALID_REQUEST", field }),
   );

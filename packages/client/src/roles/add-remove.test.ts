@@ -1,4 +1,4 @@
-/** Roles that come and go while a manager runs. */
+/** Roles that are added and removed while a manager runs. */
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { plainRoles, World } from "./world.test-kit.js";
 
@@ -8,8 +8,8 @@ beforeEach(() => {
 });
 afterEach(() => world.close());
 
-describe("a role manager that runs", () => {
-  test("leads a role that is added, and gives one back that is removed", async () => {
+describe("adding and removing roles while a role manager runs", () => {
+  test("a running role manager leads an added role and resigns a removed one", async () => {
     const a = world.participant("a", { roles: plainRoles(1) });
     await world.until(a.manager.start());
     a.manager.add("late", { groupId: "group-of-late" });
@@ -32,7 +32,7 @@ describe("a role manager that runs", () => {
     );
   });
 
-  test("takes a role back that was removed and is added again", async () => {
+  test("a role manager leads a role again that was removed and added again", async () => {
     const a = world.participant("a", { roles: plainRoles(1) });
     await world.until(a.manager.start());
     await world.until(a.manager.remove("r0"));
@@ -41,7 +41,7 @@ describe("a role manager that runs", () => {
     expect(a.manager.mandate("r0")).toMatchObject({ term: 2 });
   });
 
-  test("waits with a removal for the work of the role, and a second call waits for the same", async () => {
+  test("remove waits for the work of the role, and a second call waits for the same end", async () => {
     let end = (): void => {};
     const ended = new Promise<void>((resolve) => {
       end = resolve;
@@ -60,7 +60,7 @@ describe("a role manager that runs", () => {
     expect(await world.leaders(["r0"])).toEqual(new Map([["r0", null]]));
   });
 
-  test("shares roles that are added everywhere evenly", async () => {
+  test("roles that are added at every process are shared evenly", async () => {
     const shared = { roles: plainRoles(4), spread: { group: "team", maxMembers: 4 } };
     const nodes = ["a", "b"].map((nodeId) => world.participant(nodeId, shared));
     for (const { manager } of nodes) void manager.start();
@@ -70,7 +70,7 @@ describe("a role manager that runs", () => {
     expect(nodes.map(({ manager }) => manager.led().length)).toEqual([4, 4]);
   });
 
-  test("refuses to add or remove what depends on others or is part of a set", async () => {
+  test("a running role manager refuses to add or remove a role with dependencies or in a set", async () => {
     const roles = { base: {}, top: { dependsOn: ["base"] }, x: { set: "pair" }, y: { set: "one" } };
     const a = world.participant("a", { roles });
     await world.until(a.manager.start());
@@ -84,7 +84,7 @@ describe("a role manager that runs", () => {
     await expect(a.manager.remove("none")).rejects.toThrow("role none was not added");
   });
 
-  test("removes a role before start, and refuses both after stop", async () => {
+  test("remove works before start, and add and remove are refused after stop", async () => {
     const a = world.participant("a", { roles: plainRoles(2) });
     await a.manager.remove("r0");
     await world.until(a.manager.start());

@@ -12,7 +12,7 @@ afterEach(() => world.close());
 
 const CHAIN = { a: { dependsOn: ["b"] }, b: { dependsOn: ["c"] }, c: {} };
 
-describe("dependencies", () => {
+describe("dependencies between roles", () => {
   test("roles are acquired in order, and released in the reverse order", async () => {
     const p = world.participant("p", { roles: CHAIN });
     await world.until(p.manager.start());
@@ -28,7 +28,7 @@ describe("dependencies", () => {
     ]);
   });
 
-  test("a lease is given back only after the leases of those that depend on it, however long their work takes", async () => {
+  test("a lease is resigned only after the leases of its dependent roles, however long their work takes", async () => {
     const p = world.participant("p", {
       roles: { below: {}, above: { dependsOn: ["below"] } },
       work: async (role, signal, clock) => {
@@ -39,7 +39,7 @@ describe("dependencies", () => {
     await world.until(p.manager.start());
     const stopped = p.manager.stop();
     await world.clock.advance(2900);
-    // Its own lease is kept too, until then.
+    // Its own lease is also kept until then.
     expect(await world.leaders(["above", "below"])).toEqual(
       new Map([
         ["above", "p"],
@@ -55,7 +55,7 @@ describe("dependencies", () => {
     ]);
   });
 
-  test("without the role that it depends on a role is not stood for, though nobody leads it", async () => {
+  test("a role is not campaigned for without the role that it depends on, even if it has no leader", async () => {
     const other = world.participant("other", { roles: { c: {} } });
     await world.until(other.manager.start());
     const p = world.participant("p", { roles: CHAIN });
@@ -67,7 +67,7 @@ describe("dependencies", () => {
     expect(p.manager.led()).toEqual(["c", "b", "a"]);
   });
 
-  test("losing a role releases those that depend on it first, and all come back in order", async () => {
+  test("losing a role releases its dependent roles first, and all return in order", async () => {
     const p = world.participant("p", { roles: CHAIN });
     await world.until(p.manager.start());
     await world.until(p.elector.stepDown({ groupId: "b", by: "operator", force: true }));
@@ -84,7 +84,7 @@ describe("dependencies", () => {
     expect(p.manager.mandate("c")?.term).toBe(1);
   });
 
-  test("where all are lost at once each is demoted after those that depend on it", async () => {
+  test("when all roles are lost at once, each is demoted after its dependent roles", async () => {
     const p = world.participant("p", { roles: CHAIN });
     await world.until(p.manager.start());
     p.clock.pause();
@@ -97,7 +97,7 @@ describe("dependencies", () => {
   });
 });
 
-describe("sets", () => {
+describe("sets of roles", () => {
   const PAIR = { x: { set: "pair" }, y: { set: "pair" } };
 
   test("a set is led as a whole", async () => {
@@ -107,10 +107,10 @@ describe("sets", () => {
     expect(p.manager.led()).toEqual(["x", "y"]);
   });
 
-  test("nobody acts by a part of a set, and it is given back when the rest cannot be had in time", async () => {
+  test("a part of a set is not promoted, and is resigned when the rest cannot be won in time", async () => {
     const p = world.participant("p", {
       roles: PAIR,
-      // Whoever asks for y is told that it is held back, for reasons that the watch does not show.
+      // Campaigns for y are held back, for reasons that the watch does not show.
       over: (elector) =>
         new Proxy(elector, {
           get(target, property) {
@@ -134,12 +134,12 @@ describe("sets", () => {
     expect(await world.leaders(["x"])).toEqual(new Map([["x", null]]));
     expect(events).toEqual([{ kind: "set-given-up", set: "pair" }]);
     await world.clock.advance(10_000);
-    // It was tried again, after a while.
+    // It was tried again after a while.
     expect(events.length).toBeGreaterThan(3);
     expect(p.log).toEqual([]);
   });
 
-  test("is not begun while somebody else leads a part of it", async () => {
+  test("a set is not campaigned for while another node leads a part of it", async () => {
     const other = world.participant("other", { roles: { y: {} } });
     await world.until(other.manager.start());
     const p = world.participant("p", { roles: PAIR });
@@ -179,7 +179,7 @@ describe("sets", () => {
     expect(p.log.slice(2)).toEqual(["abort a", "demote a stopped", "abort b", "demote b stopped"]);
   });
 
-  test("three that want overlapping sets come to lead them in turn, and never a part", async () => {
+  test("three processes with overlapping sets lead them in turn, and never a part of one", async () => {
     const wants: Record<string, readonly string[]> = { p: ["x", "y"], q: ["y", "z"], r: ["x", "z"] };
     const all = Object.entries(wants).map(([nodeId, names]) =>
       world.participant(nodeId, {

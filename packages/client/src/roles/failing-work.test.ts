@@ -1,4 +1,4 @@
-/** What becomes of a role whose `onRolePromote` rejects. */
+/** What happens to a role whose `onRolePromote` rejects. */
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { SILENT } from "../election/telemetry.js";
 import { NO_ROLE_METRICS, type RoleEvent } from "./state.js";
@@ -12,7 +12,7 @@ afterEach(() => world.close());
 
 const NO_DATABASE = new Error("no database");
 
-/** A process whose work in these roles fails at once, for as long as `isBroken`. */
+/** A process whose work in these roles fails at once while `isBroken`. */
 function failing(
   nodeId: string,
   broken: readonly string[],
@@ -27,7 +27,7 @@ function failing(
   return Object.assign(state, world.participant(nodeId, { work, ...options }));
 }
 
-/** Work that ends by its signal, or fails when it is told to. */
+/** Work that ends with its signal, or fails when the test says so. */
 function fallible(): { readonly work: (signal: AbortSignal) => Promise<void>; fail: () => void } {
   const state = {
     fail: (): void => {},
@@ -43,7 +43,7 @@ function fallible(): { readonly work: (signal: AbortSignal) => Promise<void>; fa
 const demotions = ({ log }: Participant) => log.filter((line) => line.startsWith("demote"));
 
 describe("A role whose onRolePromote rejects", () => {
-  test("is given up as promote-failed, so that another process leads it, and the other roles stay", async () => {
+  test("a role whose onRolePromote rejects is resigned as promote-failed, so that another process leads it, and other roles stay", async () => {
     const a = failing("a", ["r0"], { roles: plainRoles(2) });
     const b = world.participant("b", { roles: plainRoles(2) });
     await world.until(a.manager.start());
@@ -54,20 +54,20 @@ describe("A role whose onRolePromote rejects", () => {
     expect(a.manager.led()).toEqual(["r1"]);
   });
 
-  test("is stood for again after a backoff that grows as the retry options say, whatever the watch shows", async () => {
+  test("a role whose onRolePromote rejects is campaigned for again after a backoff that grows by the retry options", async () => {
     const retry = { initialBackoffMs: 100, maxBackoffMs: 800, jitter: 0 };
     const a = failing("a", ["r0"], { roles: plainRoles(1), retry });
     await world.until(a.manager.start());
     await world.clock.advance(5000);
     const pauses = a.promotedAtMs.slice(1).map((atMs, index) => atMs - (a.promotedAtMs[index] ?? 0));
-    // A plan gathers the news of 5 ms.
+    // A plan is made at most every 5 ms.
     expect(pauses.slice(0, 5).map((ms) => Math.floor(ms / 50) * 50)).toEqual([100, 200, 400, 800, 800]);
     a.isBroken = false;
     await world.clock.advance(1000);
     expect(a.manager.led()).toEqual(["r0"]);
   });
 
-  test("is tried again after the first backoff, once it was led for longer than the longest one", async () => {
+  test("a role that was led for longer than the longest backoff is tried again after the first backoff", async () => {
     const retry = { initialBackoffMs: 100, maxBackoffMs: 400, jitter: 0 };
     const task = fallible();
     const promotedAtMs: number[] = [];
@@ -87,7 +87,7 @@ describe("A role whose onRolePromote rejects", () => {
     expect((promotedAtMs[4] ?? 0) - failedAtMs).toBeLessThan(200);
   });
 
-  test("is reported with its error in an event, the log, the status and the metrics", async () => {
+  test("a rejected onRolePromote is reported with its error in an event, the log, the status and the metrics", async () => {
     const events: RoleEvent[] = [];
     const lines: unknown[] = [];
     const reasons: string[] = [];
@@ -119,7 +119,7 @@ describe("A role whose onRolePromote rejects", () => {
     expect(a.manager.status().roles).toMatchObject([{ role: "r0", isLeader: true, error: null }]);
   });
 
-  test('stays with onPromoteFailure "keep", and the failure is reported', async () => {
+  test('a role whose onRolePromote rejects stays led with onPromoteFailure "keep", and the failure is reported', async () => {
     const a = failing("a", ["r0"], { roles: plainRoles(1), onPromoteFailure: "keep" });
     const events: string[] = [];
     void (async () => {
@@ -131,7 +131,7 @@ describe("A role whose onRolePromote rejects", () => {
     expect(events).toEqual(["role-promoted", "hook-failed"]);
   });
 
-  test("ends those that depend on it first, and those that it depends on stay", async () => {
+  test("a failed role ends its dependent roles first, and the roles that it depends on stay", async () => {
     const roles = { base: {}, middle: { dependsOn: ["base"] }, top: { dependsOn: ["middle"] } };
     const task = fallible();
     const work = (role: string, signal: AbortSignal) =>
@@ -147,7 +147,7 @@ describe("A role whose onRolePromote rejects", () => {
     expect(a.manager.led()).toEqual(["base", "middle", "top"]);
   });
 
-  test("takes its whole set along, and none of the set is held while it rests", async () => {
+  test("a failed role ends its whole set, and no role of the set is held during the backoff", async () => {
     const roles = { x: { set: "pair" }, y: { set: "pair" } };
     const retry = { initialBackoffMs: 3000, jitter: 0 };
     const a = failing("a", ["y"], { roles, retry });
@@ -170,7 +170,7 @@ describe("A role whose onRolePromote rejects", () => {
     expect(a.manager.led(), "the set is tried again without any news").toEqual(["x", "y"]);
   });
 
-  test("goes to another process that shares the roles, and stays there", async () => {
+  test("a failed role moves to another process that shares the roles, and stays there", async () => {
     const roles = plainRoles(10);
     const spread = { group: "team", maxMembers: 2 };
     const all = Object.keys(roles);
@@ -187,7 +187,7 @@ describe("A role whose onRolePromote rejects", () => {
     expect(a.promotedAtMs.length - tried).toBe(0);
   });
 
-  test("whose work ends by its signal has not failed", async () => {
+  test("a role whose work ends because of its signal has not failed", async () => {
     const a = world.participant("a", {
       roles: plainRoles(1),
       work: (_role, signal) =>

@@ -25,7 +25,7 @@ function patient(
 const demotions = ({ log }: Participant) => log.filter((line) => line.startsWith("demote"));
 
 describe("a role manager with a health check", () => {
-  test("gives all roles up while it is unhealthy, and leads them again when it is healthy", async () => {
+  test("a role manager resigns all roles while it is unhealthy, and leads them again when it is healthy", async () => {
     const a = patient("a", { roles: plainRoles(3) });
     const b = world.participant("b", { roles: plainRoles(3) });
     await world.until(a.manager.start());
@@ -48,7 +48,7 @@ describe("a role manager with a health check", () => {
     expect(a.manager.led()).toHaveLength(3);
   });
 
-  test("ends dependents first, and every role ends for the reason of the whole process", async () => {
+  test("an unhealthy role manager ends dependent roles first, and every role ends as unhealthy", async () => {
     const roles = { base: {}, "on-top": { dependsOn: ["base"] }, x: { set: "pair" }, y: { set: "pair" } };
     const a = patient("a", { roles });
     await world.until(a.manager.start());
@@ -62,7 +62,7 @@ describe("a role manager with a health check", () => {
     expect(a.log.indexOf("demote on-top unhealthy")).toBeLessThan(a.log.indexOf("demote base unhealthy"));
   });
 
-  test("is asked once per heartbeat for all roles together", async () => {
+  test("the health check runs once per heartbeat for all roles together", async () => {
     const a = patient("a", { roles: plainRoles(50) });
     await world.until(a.manager.start());
     const before = a.asked;
@@ -70,7 +70,7 @@ describe("a role manager with a health check", () => {
     expect(a.asked - before).toBe(10);
   });
 
-  test("keeps its roles until maxHealthFailures checks in a row have failed", async () => {
+  test("a role manager keeps its roles until maxHealthFailures checks in a row have failed", async () => {
     const a = patient("a", { roles: plainRoles(2), maxHealthFailures: 3 });
     await world.until(a.manager.start());
     a.healthy = false;
@@ -80,7 +80,7 @@ describe("a role manager with a health check", () => {
     expect(a.manager.led()).toEqual([]);
   });
 
-  test("that says no at the beginning lets start resolve without standing for anything", async () => {
+  test("a role manager that is unhealthy from the beginning lets start resolve without a campaign", async () => {
     const a = patient("a", { roles: plainRoles(2) });
     a.healthy = false;
     const events: RoleEvent[] = [];
@@ -104,7 +104,7 @@ describe("a role manager with a health check", () => {
     ]);
   });
 
-  test("counts a check that throws or does not answer in time as a no", async () => {
+  test("a health check that throws or times out counts as failed", async () => {
     const silent = world.participant("a", {
       roles: plainRoles(1),
       healthChecker: () => new Promise<boolean>(() => {}),
@@ -124,7 +124,7 @@ describe("a role manager with a health check", () => {
     ]);
   });
 
-  test("leaves the spreading while it is unhealthy, and gets its share again afterwards", async () => {
+  test("an unhealthy role manager leaves the spread group, and gets its share again afterwards", async () => {
     const shared = { roles: plainRoles(20), spread: { group: "team", maxMembers: 4 } };
     const [a, b] = [patient("a", shared), patient("b", shared)] as const;
     for (const { manager } of [a, b]) void manager.start();
@@ -139,7 +139,7 @@ describe("a role manager with a health check", () => {
     expect([a, b].map(({ manager }) => manager.led().length)).toEqual([10, 10]);
   });
 
-  test("can be stopped while it is unhealthy, also while its work still ends", async () => {
+  test("an unhealthy role manager can be stopped, even while its work is still ending", async () => {
     let end = (): void => {};
     const ended = new Promise<void>((resolve) => {
       end = resolve;

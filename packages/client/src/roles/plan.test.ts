@@ -33,7 +33,7 @@ function seenBy(self: string, all: readonly Unit[], vacantMs = 0): readonly Plan
   }));
 }
 
-/** Everybody acts on the same view at once, until nobody has anything to do; returns how many units changed hands. */
+/** All members act on the same view at once, until none has anything to do; returns how many units moved. */
 function settle(all: readonly Unit[], members: readonly RoleMember[]): number {
   let moves = 0;
   for (let round = 0; round < 20; round++) {
@@ -50,7 +50,7 @@ function settle(all: readonly Unit[], members: readonly RoleMember[]): number {
       });
       for (const { id } of take) {
         const unit = all.find((each) => each.id === id) as Unit;
-        // Those who see the same never want the same.
+        // Members with the same view never want the same unit.
         expect(unit.leader).toBeNull();
         unit.leader = nodeId;
         moves++;
@@ -69,7 +69,7 @@ function settle(all: readonly Unit[], members: readonly RoleMember[]): number {
 const loadOf = (all: readonly Unit[], nodeId: string) =>
   all.filter(({ leader }) => leader === nodeId).reduce((sum, { size }) => sum + size, 0);
 
-describe("spreading", () => {
+describe("plan for spread roles", () => {
   const [a, b, c, d] = ["a", "b", "c", "d"].map((id) => member(id)) as [
     RoleMember,
     RoleMember,
@@ -77,20 +77,20 @@ describe("spreading", () => {
     RoleMember,
   ];
 
-  test("three processes come to the same number of a thousand roles, each moved once", () => {
+  test("three processes get equal numbers of a thousand roles, and each role moves once", () => {
     const all = units(1000);
     expect(settle(all, [a, b, c])).toBe(1000);
     expect([a, b, c].map(({ nodeId }) => loadOf(all, nodeId))).toEqual([334, 333, 333]);
   });
 
-  test("a process that joins gets its share, and nothing else moves", () => {
+  test("a process that joins gets its share, and no other role moves", () => {
     const all = units(1000);
     settle(all, [a, b, c]);
     expect(settle(all, [a, b, c, d])).toBe(250);
     for (const { nodeId } of [a, b, c, d]) expect(loadOf(all, nodeId)).toBe(250);
   });
 
-  test("what a lost process had is shared, and nothing else moves", () => {
+  test("the roles of a lost process are shared, and no other role moves", () => {
     const all = units(1000);
     settle(all, [a, b, c]);
     const lost = loadOf(all, "c");
@@ -99,13 +99,13 @@ describe("spreading", () => {
     expect([loadOf(all, "a"), loadOf(all, "b")]).toEqual([500, 500]);
   });
 
-  test("weights and bounds are kept to", () => {
+  test("weights and maxRoles are respected", () => {
     const all = units(100);
     settle(all, [member("a", 2), member("b", 1), member("c", 1, 10)]);
     expect(["a", "b", "c"].map((each) => loadOf(all, each))).toEqual([60, 30, 10]);
   });
 
-  test("who does not take part takes nothing and gives up nothing", () => {
+  test("a process that is not a member takes and releases no role", () => {
     const all = units(4);
     (all[0] as Unit).leader = "x";
     const { take, release } = plan({
@@ -119,7 +119,7 @@ describe("spreading", () => {
     expect([take, release]).toEqual([[], []]);
   });
 
-  test("what nobody takes for too long is anybody's who has room", () => {
+  test("a role that was not taken within patienceMs may be taken by any process with room", () => {
     const all = units(2);
     for (const { nodeId } of [a, b]) {
       const { take } = plan({
@@ -144,7 +144,7 @@ describe("spreading", () => {
     expect(full.take).toEqual([]);
   });
 
-  test("who is at work is waited for, however long it takes", () => {
+  test("a process that is still taking roles is waited for, however long it takes", () => {
     const all = units(2);
     const view = {
       nowMs: 9000,
@@ -162,7 +162,7 @@ describe("spreading", () => {
     expect(againInMs).toBe(900);
   });
 
-  test("says when to look again for that", () => {
+  test("the plan says when to look again for roles that were not taken", () => {
     const all = units(2);
     const { take, againInMs } = plan({
       self: "a",
@@ -176,7 +176,7 @@ describe("spreading", () => {
     expect(againInMs).toBe(700);
   });
 
-  test("what has the higher priority is taken first and given up last", () => {
+  test("roles of higher priority are taken first and released last", () => {
     const some = seenBy("a", units(4)).map((unit, index) => ({ ...unit, priority: index }));
     const few = plan({
       self: "a",
@@ -199,7 +199,7 @@ describe("spreading", () => {
     expect(release.map(({ priority }) => priority)).toEqual([0, 1]);
   });
 
-  test("from any state, with any members and units of any size, it comes to rest near the shares", () => {
+  test("from any state, with any members and unit sizes, the plan settles near the shares", () => {
     const world = fc.record({
       members: fc.uniqueArray(
         fc.record({
@@ -223,7 +223,7 @@ describe("spreading", () => {
         const bounds = new Map<string, number>(members.map(({ nodeId, maxRoles }) => [nodeId, maxRoles]));
         const held: Unit[] = [];
         for (const [index, { size, leader }] of all.entries()) {
-          // Nobody has ever taken more than it takes.
+          // No member has taken more than its maxRoles.
           const fits = leader !== null && loadOf(held, leader) + size <= (bounds.get(leader) ?? 0);
           held.push({ id: `u${index}`, size, leader: fits ? leader : null });
         }

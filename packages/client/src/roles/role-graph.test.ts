@@ -11,23 +11,23 @@ function graph(roles: Readonly<Record<string, RoleOptions>>): RoleGraph {
 }
 
 describe("RoleGraph", () => {
-  test("puts each role after those that it depends on, else by name", () => {
+  test("RoleGraph puts each role after the roles it depends on, else by name", () => {
     const { order } = graph({ b: { dependsOn: ["z"] }, a: { dependsOn: ["b"] }, z: {}, c: {} });
     expect(order).toEqual(["z", "b", "a", "c"]);
   });
 
-  test("refuses a circle and names it", () => {
+  test("RoleGraph refuses a cycle and names it", () => {
     expect(() =>
       graph({ a: { dependsOn: ["b"] }, b: { dependsOn: ["c"] }, c: { dependsOn: ["a"] } }),
     ).toThrow("a -> b -> c -> a");
     expect(() => graph({ a: { dependsOn: ["a"] } })).toThrow("a -> a");
   });
 
-  test("refuses a dependency on what was not added", () => {
+  test("RoleGraph refuses a dependency on a role that was not added", () => {
     expect(() => graph({ a: { dependsOn: ["b"] } })).toThrow("role a names b, which was not added");
   });
 
-  test("what depends on each other or forms a set is one unit", () => {
+  test("roles that depend on each other or form a set are one unit", () => {
     const { units } = graph({
       a: { dependsOn: ["d"] },
       b: { set: "pair" },

@@ -9,7 +9,7 @@ beforeEach(() => {
 afterEach(() => world.close());
 
 describe("RoleManager", () => {
-  test("leads all its roles, knows who leads them elsewhere, and gives them back when stopped", async () => {
+  test("a role manager leads all its roles, knows their leaders elsewhere, and resigns them when stopped", async () => {
     const a = world.participant("a", { roles: plainRoles(3) });
     const b = world.participant("b", { roles: plainRoles(3) });
     await world.until(a.manager.start());
@@ -36,7 +36,7 @@ describe("RoleManager", () => {
     ]);
   });
 
-  test("takes over at once when the leases of a lost process are over", async () => {
+  test("a role manager takes over at once when the leases of a lost process are over", async () => {
     const a = world.participant("a", { roles: plainRoles(20) });
     const b = world.participant("b", { roles: plainRoles(20) });
     await world.until(a.manager.start());
@@ -47,7 +47,7 @@ describe("RoleManager", () => {
     expect(b.manager.led()).toHaveLength(20);
   });
 
-  test("roles that were lost for a while are led again", async () => {
+  test("roles that were lost during a pause of the process are led again", async () => {
     const a = world.participant("a", { roles: plainRoles(2) });
     await world.until(a.manager.start());
     a.clock.pause();
@@ -64,7 +64,7 @@ describe("RoleManager", () => {
     ]);
   });
 
-  test("all renewals are sent at the same moments", async () => {
+  test("all renewals of a role manager are sent at the same times", async () => {
     const counts: Record<string, number> = {};
     const moments = new Set<number>();
     const a = world.participant("a", {
@@ -83,7 +83,7 @@ describe("RoleManager", () => {
     expect(moments.size).toBe(5);
   });
 
-  test("no more campaigns are under way at once than it is told, and one watch is open for each role", async () => {
+  test("at most maxCampaigns campaigns are in flight at once, and each role has one watch", async () => {
     const counts: Record<string, number> = {};
     let now = 0;
     let most = 0;
@@ -108,7 +108,7 @@ describe("RoleManager", () => {
     expect(counts).toMatchObject({ campaign: 30, watch: 30 });
   });
 
-  test("leads no more roles than it may, those of the highest priority first", async () => {
+  test("a role manager leads at most maxRoles roles, those of the highest priority first", async () => {
     const roles = { low: { priority: 1 }, high: { priority: 3 }, middle: { priority: 2 }, none: {} };
     const a = world.participant("a", { roles, maxRoles: 2 });
     const b = world.participant("b", { roles });
@@ -119,7 +119,7 @@ describe("RoleManager", () => {
     expect(b.manager.led()).toEqual(["low", "none"]);
   });
 
-  test("a role that waits in the queue is handed over in the write that ends its lease", async () => {
+  test("a role with a waiting campaign is handed over in the write that ends its lease", async () => {
     const roles = { r: { campaignWaitMs: 30_000 } };
     const a = world.participant("a", { roles });
     const b = world.participant("b", { roles });
@@ -133,7 +133,7 @@ describe("RoleManager", () => {
     expect(b.log).toEqual(["promote r 2", "abort r", "demote r stopped"]);
   });
 
-  test("tells everything that happens in one stream", async () => {
+  test("changes() of a role manager delivers all events in one stream", async () => {
     const a = world.participant("a", { roles: { good: {}, bad: {} } });
     const told = kinds(a.manager.changes());
     await world.until(a.manager.start());
@@ -147,7 +147,7 @@ describe("RoleManager", () => {
     ]);
   });
 
-  test('a hook that throws is reported, and with onPromoteFailure "keep" it changes nothing', async () => {
+  test('a role hook that throws is reported, and with onPromoteFailure "keep" has no other effect', async () => {
     const { manager } = world.bare("a", { onPromoteFailure: "keep" });
     manager.add("good").add("bad");
     manager.onRolePromote((role) => {
@@ -171,7 +171,7 @@ describe("RoleManager", () => {
     expect((await world.leaders(["good", "bad"])).get("bad")).toBeNull();
   });
 
-  test("counts what it leads, its share and its members", async () => {
+  test("roleMetrics reports the led roles, the share and the members", async () => {
     const last: Record<string, number> = {};
     const ends: string[] = [];
     let promotions = 0;
@@ -206,7 +206,7 @@ describe("RoleManager", () => {
   });
 });
 
-/** All that is told until the end. */
+/** All events until the end. */
 async function kinds(events: AsyncIterable<RoleEvent>): Promise<readonly string[]> {
   const told: string[] = [];
   for await (const event of events) {
@@ -216,8 +216,8 @@ async function kinds(events: AsyncIterable<RoleEvent>): Promise<readonly string[
   return told;
 }
 
-describe("what cannot be", () => {
-  test("options and roles are refused by name", () => {
+describe("refusals of a role manager", () => {
+  test("wrong options and roles are refused by name", () => {
     const { manager } = world.participant("a");
     expect(() => world.participant("b", { more: 1 } as object)).toThrow("more");
     expect(() => world.participant("b", { maxCampaigns: 0 })).toThrow("maxCampaigns");
@@ -229,14 +229,14 @@ describe("what cannot be", () => {
     expect(() => manager.onRolePromote(() => {})).toThrow("onRolePromote");
   });
 
-  test("a circle of dependencies is refused at the start", async () => {
+  test("a cycle of dependencies is refused at the start", async () => {
     const { manager } = world.participant("a", {
       roles: { a: { dependsOn: ["b"] }, b: { dependsOn: ["a"] } },
     });
     await expect(manager.start()).rejects.toThrow("a -> b -> a");
   });
 
-  test("a role that may not be led is told so, and holds back no other", async () => {
+  test("a role that this node may not lead is reported, and does not delay the others", async () => {
     const a = world.participant("a", { roles: plainRoles(2) });
     await world.until(a.elector.createGroup({ groupId: "r0", allowedNodes: ["b"] }));
     const events: RoleEvent[] = [];

@@ -9,12 +9,12 @@ const member = (nodeId: string, weight = 1, maxRoles = 1_000_000): RoleMember =>
   maxRoles,
 });
 
-test("a thousand roles fall to three processes evenly", () => {
+test("a thousand roles are shared evenly by three processes", () => {
   const share = shares(1000, [member("a"), member("b"), member("c")]);
   expect([...share.values()].toSorted((one, other) => one - other)).toEqual([333, 333, 334]);
 });
 
-test("weights are respected, and what one cannot take the others share", () => {
+test("weights are respected, and roles beyond one member's maxRoles go to the others", () => {
   expect(shares(100, [member("a", 3), member("b", 1)])).toEqual(
     new Map([
       ["a", 75],
@@ -46,7 +46,7 @@ const members = fc.uniqueArray(
   { selector: ({ nodeId }) => nodeId, minLength: 1, maxLength: 8 },
 );
 
-test("everything is shared that can be, nobody gets more than it takes, and the order of the members does not matter", () => {
+test("shares use all capacity, exceed no maxRoles, and do not depend on the order of the members", () => {
   fc.assert(
     fc.property(fc.nat({ max: 300 }), members, (total, all) => {
       const share = shares(total, all);
@@ -59,7 +59,7 @@ test("everything is shared that can be, nobody gets more than it takes, and the 
   );
 });
 
-test("of two without a bound the one of equal weight has at most one more", () => {
+test("the shares of members without a bound differ by at most one role per weight", () => {
   fc.assert(
     fc.property(fc.nat({ max: 300 }), members, (total, all) => {
       const share = shares(total, all);

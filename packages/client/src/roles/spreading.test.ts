@@ -35,7 +35,7 @@ test("processes that start together share the roles evenly", async () => {
   });
 });
 
-test("one that joins gets its share, and no more moves than that", async () => {
+test("a process that joins gets its share, and no more roles move than that", async () => {
   const three = [join("a"), join("b"), join("c")];
   await settle(...three);
   const before = promotions(...three);
@@ -47,7 +47,7 @@ test("one that joins gets its share, and no more moves than that", async () => {
   expect(new Set(reasons.map((each) => each.split(" ")[2]))).toEqual(new Set(["rebalanced"]));
 });
 
-test("what a killed process had is led again as soon as its leases are over, by each of the others its part", async () => {
+test("the roles of a killed process are led again as soon as its leases are over, shared by the others", async () => {
   const [a, b, c] = [join("a"), join("b"), join("c")] as const;
   await settle(a, b, c);
   const before = promotions(a, b);
@@ -57,7 +57,7 @@ test("what a killed process had is led again as soon as its leases are over, by 
   expect(promotions(a, b) - before).toBe(20);
 });
 
-test("one that stops hands over at once", async () => {
+test("a process that stops hands its roles over at once", async () => {
   const [a, b, c] = [join("a"), join("b"), join("c")] as const;
   await settle(a, b, c);
   await world.until(c.manager.stop());
@@ -65,7 +65,7 @@ test("one that stops hands over at once", async () => {
   expect([load(a), load(b)]).toEqual([30, 30]);
 });
 
-test("weights and bounds are known to all", async () => {
+test("weights and maxRoles of each process are known to all", async () => {
   const [a, b, c] = [join("a", {}, 3), join("b"), join("c", { maxRoles: 8 })] as const;
   await settle(a, b, c);
   expect([load(a), load(b), load(c)]).toEqual([39, 13, 8]);
@@ -74,7 +74,7 @@ test("weights and bounds are known to all", async () => {
   expect([load(a), load(b)]).toEqual([45, 15]);
 });
 
-test("a process that finds no free member lease takes nothing until there is one", async () => {
+test("a process that finds no free member lease takes no role until one is free", async () => {
   const four = [join("a"), join("b"), join("c"), join("d")];
   await settle(...four);
   const e = join("e");
@@ -85,7 +85,7 @@ test("a process that finds no free member lease takes nothing until there is one
   expect([...four.slice(1), e].map(load)).toEqual([15, 15, 15, 15]);
 });
 
-test("a process that was paused gives up what it had, and gets its share again", async () => {
+test("a process that was paused loses its roles, and gets its share again", async () => {
   const [a, b] = [join("a"), join("b")] as const;
   await settle(a, b);
   a.clock.pause();
@@ -97,7 +97,7 @@ test("a process that was paused gives up what it had, and gets its share again",
   expect([load(a), load(b)]).toEqual([30, 30]);
 });
 
-test("what one may not lead another does, and it is not passed to and fro", async () => {
+test("roles that one process may not lead are led by another, and do not move back and forth", async () => {
   const [a, b] = [join("a"), join("b")] as const;
   for (let index = 0; index < 5; index++) {
     await world.until(a.elector.createGroup({ groupId: `r${index}`, allowedNodes: ["a"] }));

@@ -1,4 +1,4 @@
-/** Role managers in virtual time over one memory store: each process with clocks and an elector of its own. */
+/** Role managers in virtual time over one memory store; each process has its own clocks and elector. */
 import { type CampaignRequest, type Elector, MemoryStore, StoreElector } from "@tenure/core";
 import { FaultyStore, noFaults, type ProcessClock, Random, VirtualClock } from "@tenure/core/testing";
 import type { RoleManagerOptions, RoleOptions } from "./options.js";
@@ -9,14 +9,14 @@ export interface Participant {
   readonly manager: RoleManager;
   readonly clock: ProcessClock;
   readonly elector: StoreElector;
-  /** What its hooks were told, in order. */
+  /** The calls of its hooks, in order. */
   readonly log: string[];
 }
 
 export interface ParticipantOptions extends Partial<RoleManagerOptions> {
   readonly roles?: Readonly<Record<string, RoleOptions>>;
   readonly over?: (elector: Elector) => Elector;
-  /** What is done while leading a role. */
+  /** The work done while leading a role. */
   readonly work?: (role: string, signal: AbortSignal, clock: ProcessClock) => Promise<void>;
 }
 
@@ -26,7 +26,7 @@ export class World {
   readonly random: Random = new Random(1);
   readonly participants: Participant[] = [];
 
-  /** A process with those roles, which logs what happens to it; not started yet. */
+  /** A process with those roles that logs what happens to it; not yet started. */
   participant(nodeId: string, { roles = {}, work, ...options }: ParticipantOptions = {}): Participant {
     const participant = this.bare(nodeId, options);
     const { manager, clock, log } = participant;
@@ -40,10 +40,10 @@ export class World {
     return participant;
   }
 
-  /** One without roles and hooks. */
+  /** A process without roles and hooks. */
   bare(nodeId: string, { over, ...options }: Omit<ParticipantOptions, "roles" | "work"> = {}): Participant {
     const clock = this.clock.process();
-    // What is killed or paused hears nothing, neither of its timers nor of the store.
+    // A killed or paused process gets neither its timers nor answers of the store.
     const { store, random } = this;
     const near = new FaultyStore({ store, random, time: this.clock, plan: noFaults(), gate: clock });
     const elector = StoreElector.open({ store: near, clock });
@@ -59,7 +59,7 @@ export class World {
     return participant;
   }
 
-  /** Lets time pass until it is done. */
+  /** Advances time until `work` has settled. */
   async until<T>(work: Promise<T>): Promise<T> {
     let isDone = false;
     const mark = () => (isDone = true);
@@ -68,7 +68,7 @@ export class World {
     return work;
   }
 
-  /** Who leads each group, by the store. */
+  /** The leader of each group, from the store. */
   async leaders(groupIds: readonly string[]): Promise<Map<string, string | null>> {
     const [asked] = this.participants.slice(-1) as [Participant];
     const found = await this.until(
@@ -99,7 +99,7 @@ export function plainRoles(count: number): Record<string, RoleOptions> {
   return Object.fromEntries(Array.from({ length: count }, (_, index) => [`r${index}`, {}]));
 }
 
-/** Counts what is asked of an elector. */
+/** Counts the calls of an elector. */
 export function counting(counts: Record<string, number>): (elector: Elector) => Elector {
   return (elector) =>
     new Proxy(elector, {

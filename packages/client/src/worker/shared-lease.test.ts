@@ -13,7 +13,7 @@ interface Scene {
   readonly clock: ProcessClock;
   readonly lease: SharedLease;
   readonly told: string[];
-  /** As the other thread does after a renewal. */
+  /** What the other thread does after a renewal. */
   readonly renew: (leftMs: number) => void;
 }
 
@@ -29,8 +29,8 @@ function led(stallLimitMs: number = STALL_LIMIT_MS): Scene {
   return { world, clock, lease, told, renew };
 }
 
-describe("a lease that another thread renews", () => {
-  test("begins with what the campaign has won, or not at all", async () => {
+describe("SharedLease", () => {
+  test("a shared lease begins with the campaign's deadline, or not at all if that has passed", async () => {
     const { world, clock, lease } = led();
     expect(lease.isInside()).toBe(true);
     expect(lease.leftMs()).toBeLessThanOrEqual(990);
@@ -45,7 +45,7 @@ describe("a lease that another thread renews", () => {
     expect(late.begin({ sent, ttlMs: TTL_MS })).toBe(false);
   });
 
-  test("is inside after a stall in which the other thread renewed, on the first look", async () => {
+  test("a shared lease is inside on the first look after a stall in which the other thread renewed", async () => {
     const { world, lease, renew } = led();
     await world.advance(900);
     renew(990);
@@ -57,7 +57,7 @@ describe("a lease that another thread renews", () => {
     expect(lease.isInside()).toBe(false);
   });
 
-  test("is over after a stall beyond the limit, for both threads and for good, though the deadline is not", async () => {
+  test("a shared lease is over for both threads and for good after a stall beyond the limit, before its deadline", async () => {
     const { world, lease, renew } = led();
     renew(STALL_LIMIT_MS * 2);
     await world.advance(STALL_LIMIT_MS - 1);
@@ -71,7 +71,7 @@ describe("a lease that another thread renews", () => {
     expect(lease.leftMs()).toBe(0);
   });
 
-  test("is not brought back by a sign that comes after the limit", async () => {
+  test("a shared lease is not brought back by a sign of life after the limit", async () => {
     const { world, lease, renew } = led();
     renew(STALL_LIMIT_MS * 2);
     await world.advance(STALL_LIMIT_MS);
@@ -79,7 +79,7 @@ describe("a lease that another thread renews", () => {
     expect(lease.isInside()).toBe(false);
   });
 
-  test("goes on with each sign in time", async () => {
+  test("a shared lease lasts while each sign of life comes in time", async () => {
     const { world, lease, renew } = led();
     renew(60_000);
     for (let i = 0; i < 5; i++) {
@@ -89,12 +89,12 @@ describe("a lease that another thread renews", () => {
     expect(lease.isInside()).toBe(true);
   });
 
-  test("a short limit is no danger to the lease itself: what is left does not count it", () => {
+  test("leftMs of a shared lease does not depend on the stall limit", () => {
     const { lease } = led(10);
     expect(lease.leftMs()).toBeGreaterThan(970);
   });
 
-  test("ends with a suspend that the monotonic clock does not show", async () => {
+  test("a shared lease ends with a suspend that the monotonic clock does not show", async () => {
     const { world, clock, lease } = led();
     clock.suspend();
     await world.advance(TTL_MS);
@@ -102,7 +102,7 @@ describe("a lease that another thread renews", () => {
     expect(lease.isInside()).toBe(false);
   });
 
-  test("ended by this thread tells the other", () => {
+  test("a shared lease ended by this thread is marked as ended for the other", () => {
     const { lease } = led();
     lease.end();
     expect(lease.isInside()).toBe(false);
@@ -111,7 +111,7 @@ describe("a lease that another thread renews", () => {
     expect(lease.memory.state).toBe(ENDED);
   });
 
-  test("ended by the other is over at once here, even where it was found inside just before", () => {
+  test("a shared lease ended by the other thread is over here at once, even right after a look inside", () => {
     const { lease, told } = led();
     expect(lease.isInside()).toBe(true);
     expect(lease.memory.state).toBe(LED);
@@ -120,9 +120,9 @@ describe("a lease that another thread renews", () => {
     expect(told).toEqual(["not leader"]);
   });
 
-  test("errs towards an earlier end where the clocks of the threads are not exactly known", async () => {
+  test("a shared lease ends earlier if the offset of the threads' clocks is not exactly known", async () => {
     const { world, clock, lease } = led();
-    // The other thread's deadline in 100 ms, as it can be at the earliest.
+    // The other thread's deadline is in 100 ms at the earliest.
     lease.memory.deadline.write(clock.monotonicMs() + OFFSET.atLeastMs + 100, clock.bootMs() + 10_000);
     await world.advance(98);
     expect(lease.isInside()).toBe(true);

@@ -4,11 +4,11 @@ import { describe, expect, test } from "vitest";
 import { SharedPair } from "./shared-pair.js";
 
 const SEQUENCE = 4;
-/** Readings that differ: both threads were at it. On a single core they take turns, and it is less in the time. */
+/** Different readings: both threads were running. On a single core they take turns, so there are fewer in the time. */
 const SEEN = 5000;
 const MAX_MS = 5000;
 
-/** The build that `npm test` makes first: a thread has no TypeScript. */
+/** The build that `npm test` makes first, because a thread cannot run TypeScript. */
 const BUILT = new URL("../../dist/worker/shared-pair.js", import.meta.url).href;
 
 /** Writes numbers that belong together, as fast as it can, until the word after the pair is set. */
@@ -28,8 +28,8 @@ const WRITER = `
   });
 `;
 
-describe("two numbers that threads share", () => {
-  test("are read as they were written", () => {
+describe("SharedPair", () => {
+  test("a shared pair is read as it was written", () => {
     const memory = new SharedArrayBuffer(SharedPair.BYTES);
     const [writer, reader] = [new SharedPair(memory, 0), new SharedPair(memory, 0)];
     expect(reader.first).toBe(Number.NEGATIVE_INFINITY);
@@ -38,7 +38,7 @@ describe("two numbers that threads share", () => {
     expect([reader.first, reader.second]).toEqual([1_234_567_890.125, -0.1]);
   });
 
-  test("are never half of one writing and half of the next", async () => {
+  test("a shared pair is never read half from one write and half from the next", async () => {
     const memory = new SharedArrayBuffer(SharedPair.BYTES + Int32Array.BYTES_PER_ELEMENT);
     const thread = new Worker(WRITER, { eval: true, workerData: memory });
     await once(thread, "message");
@@ -59,7 +59,7 @@ describe("two numbers that threads share", () => {
     expect(seen).toBeGreaterThan(10);
   });
 
-  test("stay as they were last read if the writer dies in the middle", () => {
+  test("a shared pair keeps its last read values if the writer dies in the middle of a write", () => {
     const memory = new SharedArrayBuffer(SharedPair.BYTES);
     const [writer, reader] = [new SharedPair(memory, 0), new SharedPair(memory, 0)];
     writer.write(1, 2);

@@ -28,7 +28,7 @@ interface Scene {
   readonly renewer: ThreadRenewer;
   readonly told: TermMessage[];
   readonly renewals: number[];
-  /** Time passes while the thread that acts gives its signs. */
+  /** Advances time while the main thread gives its signs of life. */
   readonly live: (ms: number) => Promise<void>;
   fails: boolean;
 }
@@ -40,7 +40,7 @@ afterEach(async () => {
 
 async function led(): Promise<Scene> {
   const world = new VirtualClock();
-  // The time of this thread is the machine's own here.
+  // This thread's time is the machine's own here.
   const clock: ProcessClock = world.process();
   const elector = StoreElector.open({ store: new MemoryStore(), clock });
   undo.push(async () => {
@@ -95,8 +95,8 @@ async function led(): Promise<Scene> {
   return Object.assign(scene, { world, elector, lease, renewer, told, renewals, live });
 }
 
-describe("the thread that renews", () => {
-  test("keeps the lease while the other thread shows that it lives, and tells of each renewal", async () => {
+describe("the renewing thread", () => {
+  test("the renewing thread keeps the lease while the main thread gives signs of life, and reports each renewal", async () => {
     const { lease, live, renewals, told } = await led();
     await live(10 * TTL_MS);
     expect(lease.isInside()).toBe(true);
@@ -104,17 +104,17 @@ describe("the thread that renews", () => {
     expect(new Set(told.map(({ kind, id }) => `${kind} ${id}`))).toEqual(new Set(["renewed 3"]));
   });
 
-  test("keeps it through a stall shorter than the limit", async () => {
+  test("the renewing thread keeps the lease through a stall shorter than the limit", async () => {
     const { lease, world, live } = await led();
     await live(TTL_MS);
-    // The last sign came a heartbeat ago.
+    // The last sign of life came a heartbeat ago.
     await world.advance(STALL_LIMIT_MS - BEAT_MS - 1);
     expect(lease.isInside()).toBe(true);
     await live(5 * TTL_MS);
     expect(lease.isInside()).toBe(true);
   });
 
-  test("lets it go after a longer one: no renewal, no resignation, over for both", async () => {
+  test("the renewing thread gives the lease up after a longer stall, without a renewal or resign, for both threads", async () => {
     const { lease, world, live, renewals, elector } = await led();
     await live(TTL_MS);
     const lastSignMs = TTL_MS - BEAT_MS;
@@ -123,7 +123,7 @@ describe("the thread that renews", () => {
     expect(Math.max(...renewals)).toBeGreaterThanOrEqual(lastSignMs + STALL_LIMIT_MS - BEAT_MS);
     expect(lease.memory.state).toBe(LAPSED);
     expect(lease.isInside()).toBe(false);
-    // The lease itself still runs: nobody else may win yet.
+    // The lease itself still runs, so no other node may win yet.
     const { leader } = await elector.leader("g");
     expect(leader).toMatchObject({ nodeId: "a", term: 1 });
     expect(await elector.campaign({ groupId: "g", nodeId: "b", ttlMs: TTL_MS })).toMatchObject({
@@ -131,7 +131,7 @@ describe("the thread that renews", () => {
     });
   });
 
-  test("does not renew while the other thread is not fit to lead", async () => {
+  test("the renewing thread does not renew while the main thread is not fit to lead", async () => {
     const { lease, world, renewals } = await led();
     lease.sign(false);
     await world.advance(3 * BEAT_MS);
@@ -141,7 +141,7 @@ describe("the thread that renews", () => {
     expect(renewals).toHaveLength(1);
   });
 
-  test("stops when the other has ended the term", async () => {
+  test("the renewing thread stops when the main thread has ended the term", async () => {
     const { lease, live, renewals } = await led();
     await live(TTL_MS);
     const sent = renewals.length;
@@ -150,7 +150,7 @@ describe("the thread that renews", () => {
     expect(renewals).toHaveLength(sent);
   });
 
-  test("told that it does not lead, it ends the term for both before it says so", async () => {
+  test("the renewing thread that gets NOT_LEADER ends the term for both threads before it reports it", async () => {
     const { lease, live, told, elector, renewals } = await led();
     await live(BEAT_MS);
     await elector.resign({ groupId: "g", nodeId: "a", instanceId: "i", term: 1 });
@@ -162,7 +162,7 @@ describe("the thread that renews", () => {
     expect(renewals).toHaveLength(sent);
   });
 
-  test("tells of failures with their code, tries on, and ends when the lease has run out", async () => {
+  test("the renewing thread reports failures with their code, retries, and ends when the lease has run out", async () => {
     const scene = await led();
     const { lease, live, told } = scene;
     scene.fails = true;

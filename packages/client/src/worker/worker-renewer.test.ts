@@ -13,29 +13,29 @@ function election(options: Partial<ElectionOptions>): Election {
   return new Election(elector, { groupId: "g", nodeId: "a", ttlMs: 1000, ...options });
 }
 
-describe("a renewer in a thread of its own refuses", () => {
+describe("refusals of workerRenewer", () => {
   const cases: readonly [string, unknown, string][] = [
-    ["no options", undefined, "options must be an object"],
-    ["unknown ones", { elector: http, stallLimitMs: 1000, stall: 1 }, "stall is not known here"],
-    ["no limit", { elector: http }, "stallLimitMs must be a whole number"],
-    ["no elector", { stallLimitMs: 1000 }, "elector must be an object"],
+    ["missing options", undefined, "options must be an object"],
+    ["unknown options", { elector: http, stallLimitMs: 1000, stall: 1 }, "stall is not known here"],
+    ["a missing stallLimitMs", { elector: http }, "stallLimitMs must be a whole number"],
+    ["a missing elector", { stallLimitMs: 1000 }, "elector must be an object"],
     ["an elector without endpoints", { elector: {}, stallLimitMs: 1000 }, "endpoints"],
     [
-      "what cannot be handed to a thread",
+      "an elector that cannot be passed to a thread",
       { elector: { ...http, token: () => "t" }, stallLimitMs: 1000 },
       "elector cannot be handed to a thread",
     ],
     [
-      "a module by a path, which would mean another place there",
+      "a module given by a relative path",
       { elector: { module: "./elector.js" }, stallLimitMs: 1000 },
       "elector.module must be a URL",
     ],
   ];
-  test.each(cases)("%s", (_, given, problem) => {
+  test.each(cases)("workerRenewer refuses %s", (_, given, problem) => {
     expect(() => workerRenewer(given as WorkerRenewerOptions)).toThrow(problem);
   });
 
-  test("a limit that signs of life could miss, when the election is made, naming both", () => {
+  test("workerRenewer refuses a stallLimitMs of at most twice heartbeatIntervalMs, and names both", () => {
     const renewer = workerRenewer({ elector: http, stallLimitMs: 400 });
     expect(() => election({ renewer, heartbeatIntervalMs: 200 })).toThrow(
       "stallLimitMs is 400 and must be more than twice heartbeatIntervalMs, which is 200",
@@ -43,7 +43,7 @@ describe("a renewer in a thread of its own refuses", () => {
     expect(() => election({ renewer, heartbeatIntervalMs: 199, clock: systemClock })).not.toThrow();
   });
 
-  test("a clock that no thread could have", () => {
+  test("workerRenewer refuses a clock that is not the system's", () => {
     const renewer = workerRenewer({ elector: http, stallLimitMs: 10_000 });
     expect(() => election({ renewer, clock: new VirtualClock() })).toThrow("clock must be the system's");
   });

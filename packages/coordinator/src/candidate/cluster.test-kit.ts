@@ -13,7 +13,7 @@ export interface Node {
   readonly candidate: CoordinatorCandidate;
   readonly clock: ProcessClock;
   readonly elector: StoreElector;
-  /** What its one child lived through: `start 1`, `stop 1`. */
+  /** The log of its one child: `start 1`, `stop 1`. */
   readonly log: string[];
 }
 
@@ -24,12 +24,12 @@ export class Cluster {
   readonly #nodes: Node[] = [];
   readonly #unlisten = listen((message) => this.messages.push(message));
 
-  /** Of no node. */
+  /** An elector that belongs to no node. */
   elector(): StoreElector {
     return StoreElector.open({ store: this.#store, clock: this.clock, keepMembers: true });
   }
 
-  /** With one child, `work`, and a logger that says nothing; started. */
+  /** With one child, `work`, and a silent logger; started. */
   node(
     nodeId: string,
     options: Partial<CoordinatorOptions> = {},
@@ -60,7 +60,7 @@ export class Cluster {
     return node;
   }
 
-  /** Those that coordinate at this moment. */
+  /** The nodes that coordinate at this moment. */
   coordinators(): readonly string[] {
     return this.#nodes
       .filter(({ clock, candidate }) => !clock.isKilled && candidate.isCoordinator())

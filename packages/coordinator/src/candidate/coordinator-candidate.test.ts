@@ -19,7 +19,7 @@ function counting(counts: { campaigns: number }): (elector: Elector) => Elector 
     });
 }
 
-/** An elector that answers nobody while it is cut off, and whose watch tells nothing more afterwards. */
+/** An elector that answers no call while it is cut off, and whose watch is silent afterwards. */
 function cutOff(): { isCut: boolean; elector: (behind: Elector) => Elector } {
   const cut = { isCut: false, elector };
   async function* watch(behind: Elector, groupId: string, options: WatchOptions): AsyncGenerator<WatchEvent> {
@@ -102,7 +102,7 @@ describe("Coordinator manages coordination processes", () => {
     expect(cluster.events("lost_leadership")).toEqual([{ node: "a", reason: "stopped" }]);
   });
 
-  test("children that cannot be kept alive cost the leadership, and a healthier node takes it", async () => {
+  test("a coordinator whose children cannot be kept alive loses the leadership to a healthier node", async () => {
     const broken = functionChild("work", () => Promise.reject(new Error("no database")));
     const a = cluster.node("a", { children: [broken] });
     const b = cluster.node("b");
@@ -116,7 +116,7 @@ describe("Coordinator manages coordination processes", () => {
   });
 });
 
-test("after its children could not be kept alive a node does not stand for a while, however many bad checks of health are let pass", async () => {
+test("a node whose children could not be kept alive does not stand for unfitForMs, whatever maxHealthFailures is", async () => {
   const broken = functionChild("work", () => Promise.reject(new Error("no database")));
   cluster.node("a", { children: [broken], unfitForMs: 8000, election: { maxHealthFailures: 3 } });
   await cluster.clock.advance(7900);
@@ -180,7 +180,7 @@ describe("Only one coordinator exists at any time", () => {
     await cluster.clock.advance(100);
     const b = cluster.node("b");
     await cluster.clock.advance(100);
-    // Cut off from the store and from its own timers, as a machine that hangs; the other side elects.
+    // Cut off from the store and from its own timers, like a machine that hangs; the other side elects.
     a.clock.pause();
     await cluster.clock.advance(10_000);
     expect(b.candidate.isCoordinator()).toBe(true);
@@ -196,7 +196,10 @@ describe("Only one coordinator exists at any time", () => {
 describe("Takeover delay prevents rapid leader changes", () => {
   const times = { takeoverDelayMs: 1000, ttlMs: 2000 };
 
-  /** One coordinates, one stands by; the first hangs for so long, and then there is time for everything. */
+  /**
+   * One node coordinates and one stands by; the first hangs for `lastsMs`, and then there is enough time for
+   * everything.
+   */
   async function hiccup(lastsMs: number): Promise<readonly (readonly string[])[]> {
     const a = cluster.node("a", times);
     await cluster.clock.advance(100);
@@ -209,11 +212,11 @@ describe("Takeover delay prevents rapid leader changes", () => {
     return [a.log, b.log];
   }
 
-  test("Takeover delay prevents flapping: a hiccup within the lease changes nothing at all", async () => {
+  test("Takeover delay prevents flapping: a pause within the lease changes nothing", async () => {
     expect(await hiccup(1500)).toEqual([["start 1"], []]);
   });
 
-  // From before its lease is over by its own count, until right before the others may stand.
+  // From before its lease is over by its own clock, until right before the others may stand.
   test.each([1700, 1800, 1900, 1980, 2000, 2020, 2100, 2500, 2900])(
     "Takeover delay prevents flapping: a coordinator that recovers after %d ms, before others stand, stays",
     async (lastsMs) => {
@@ -224,7 +227,7 @@ describe("Takeover delay prevents rapid leader changes", () => {
   );
 
   test.each([1700, 1800, 1900, 1980, 2000, 2020, 2100, 2500, 2750])(
-    "Takeover delay prevents flapping: one that is cut off from the store for %d ms stays, too",
+    "Takeover delay prevents flapping: a coordinator cut off from the store for %d ms stays",
     async (lastsMs) => {
       const cut = cutOff();
       const a = cluster.node("a", times, cut.elector);
@@ -241,7 +244,7 @@ describe("Takeover delay prevents rapid leader changes", () => {
   );
 
   test.each([3200, 3520, 5000, 9000])(
-    "Takeover delay prevents flapping: one that hangs for %d ms is replaced, once",
+    "Takeover delay prevents flapping: a coordinator that hangs for %d ms is replaced, once",
     async (lastsMs) => {
       const [a, b] = await hiccup(lastsMs);
       expect(a).toEqual(["start 1", "stop 1"]);
@@ -304,12 +307,12 @@ describe("Coordinator election emits telemetry events", () => {
 });
 
 describe("Application supervision tree includes CoordinatorCandidate", () => {
-  test("CoordinatorCandidate added to supervision tree: one that crashes comes back by itself", async () => {
+  test("CoordinatorCandidate added to supervision tree: a candidate that crashes is restarted", async () => {
     let broken = 2;
     const { candidate, log } = cluster.node("a", {}, (elector) => {
       return new Proxy(elector, {
         get(target, name: keyof Elector) {
-          // Not an answer of any kind: a defect.
+          // Not an answer of any kind, but a defect.
           if (name === "watch" && broken-- > 0) throw new TypeError("a defect");
           const value = Reflect.get(target, name) as unknown;
           return typeof value === "function" ? (value.bind(target) as unknown) : value;
@@ -321,7 +324,7 @@ describe("Application supervision tree includes CoordinatorCandidate", () => {
     expect(log).toEqual(["start 1"]);
   });
 
-  test("one that can never succeed has failed after a few attempts, and says why", async () => {
+  test("a candidate that can never succeed fails after a few attempts, with the reason", async () => {
     const { candidate, elector } = cluster.node("b", { nodeId: "b", ttlMs: 200 });
     await cluster.clock.advance(60_000);
     expect(candidate.state).toBe("failed");
@@ -330,7 +333,7 @@ describe("Application supervision tree includes CoordinatorCandidate", () => {
     expect((await elector.leader("coordinator")).leader).toBe(null);
   });
 
-  test("Static cluster_coordinator config removed: it is ignored, with one warning", async () => {
+  test("Static cluster_coordinator config removed: cluster_coordinator is ignored, with one warning", async () => {
     const warn = vi.spyOn(process, "emitWarning").mockImplementation(() => {});
     const a = cluster.node("a", { cluster_coordinator: false });
     cluster.node("b", { cluster_coordinator: true });
@@ -344,7 +347,7 @@ describe("Application supervision tree includes CoordinatorCandidate", () => {
 });
 
 describe("Static cluster coordinator assignment", () => {
-  test("Remove cluster_coordinator from config: the election alone decides, whatever it says", async () => {
+  test("Remove cluster_coordinator from config: the election alone decides, whatever cluster_coordinator says", async () => {
     const warn = vi.spyOn(process, "emitWarning").mockImplementation(() => {});
     const { eligible } = readEnvironment({ CLUSTER_COORDINATOR: "false" });
     expect(eligible).toBe(true);
@@ -360,7 +363,7 @@ describe("Static cluster coordinator assignment", () => {
   });
 });
 
-test("a standby whose signs of life are refused still looks who coordinates", async () => {
+test("a standby whose heartbeats are refused still reads who coordinates", async () => {
   const { candidate } = cluster.node("a", {}, (elector) =>
     Object.assign(Object.create(elector) as typeof elector, {
       heartbeat: () => Promise.reject(new Error("not allowed")),

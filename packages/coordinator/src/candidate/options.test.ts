@@ -12,7 +12,7 @@ test.each([
   [{ children: [{ id: "a" }] }, "children[0].start must be a function"],
   [{ election: { stopMargin: 3 } }, "stopMargin is not known here"],
   [{ ttlMs: 1000, killMarginMs: 100 }, "killMarginMs is 100 and must be less than election.stopMarginMs"],
-])("the options %j are refused when it is made", (options, message) => {
+])("the options %j are refused by the constructor", (options, message) => {
   const elector = {} as Elector;
   const make = () => new CoordinatorCandidate({ elector, nodeId: "a", children: [], ...(options as object) });
   expect(make).toThrow(message);
@@ -27,7 +27,7 @@ test.each([
   expect(() => readEnvironment(env)).toThrow(name);
 });
 
-test("from the environment alone: it coordinates over the store that is named, and closes it with itself", async () => {
+test("a candidate configured only by the environment coordinates over the named store, and closes it when it ends", async () => {
   let begin = (_term: number): void => {};
   const begun = new Promise<number>((resolve) => {
     begin = resolve;

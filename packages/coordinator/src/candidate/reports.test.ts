@@ -16,7 +16,7 @@ afterEach(async () => {
   vi.restoreAllMocks();
 });
 
-/** A child that crashes as often as it is told to, and then runs. */
+/** A child that crashes as often as given, and then runs. */
 function crashing(times: number): ReturnType<typeof functionChild> {
   let left = times;
   return functionChild("work", async ({ signal }) => {
@@ -34,8 +34,8 @@ function recording(): { logger: Logger; lines: [string, object, string][] } {
   return { logger: { debug: at("debug"), info: at("info"), warn: at("warn"), error: at("error") }, lines };
 }
 
-describe("a child of the coordinator", () => {
-  test("that crashes and is started again is reported with its error, in events and in the log", async () => {
+describe("reports about a child of the coordinator", () => {
+  test("a child that crashes and is restarted is reported with its error, in events and in the log", async () => {
     const { logger, lines } = recording();
     cluster.node("a", { children: [crashing(1)], logger });
     await cluster.clock.advance(100);
@@ -57,7 +57,7 @@ describe("a child of the coordinator", () => {
     ]);
   });
 
-  test("that cannot be kept alive makes the coordinator lose its leadership with the reason children-failed, and the error is logged", async () => {
+  test("a child that cannot be kept alive ends the leadership as children-failed, and the error is logged", async () => {
     const { logger, lines } = recording();
     cluster.node("a", { children: [crashing(1000)], logger });
     await cluster.clock.advance(3000);
@@ -75,7 +75,7 @@ describe("a child of the coordinator", () => {
     ]);
   });
 
-  test("that crashes is reported on stderr where no logger is given", async () => {
+  test("a child that crashes is reported on stderr without a logger", async () => {
     const written: string[] = [];
     vi.spyOn(process.stderr, "write").mockImplementation((text) => written.push(String(text)) > 0);
     cluster.node("a", { children: [crashing(1)], logger: undefined });
@@ -83,7 +83,7 @@ describe("a child of the coordinator", () => {
     expect(written.join("")).toMatch(/^tenure: child crashed .*"child":"work".*no database/s);
   });
 
-  test("is started again although the logger throws", async () => {
+  test("a child that crashes is restarted although the logger throws", async () => {
     const bad = (): never => {
       throw new Error("disk full");
     };
@@ -97,7 +97,7 @@ describe("a child of the coordinator", () => {
     expect(candidate.isCoordinator()).toBe(true);
   });
 
-  test("that is stuck is named on stderr, with what to do, before the process ends with code 70", async () => {
+  test("a child that is stuck is named on stderr, with what to do, before the process exits with code 70", async () => {
     const written: string[] = [];
     vi.spyOn(process.stderr, "write").mockImplementation((text) => written.push(String(text)) > 0);
     const exit = vi.spyOn(process, "exit").mockImplementation((() => written.push("exit")) as never);
@@ -115,8 +115,8 @@ describe("a child of the coordinator", () => {
   });
 });
 
-describe("a candidate", () => {
-  test("that crashes is reported in the log with its error", async () => {
+describe("reports of a candidate", () => {
+  test("a candidate that crashes is reported in the log with its error", async () => {
     const { logger, lines } = recording();
     cluster.node("b", { ttlMs: 200, logger });
     await cluster.clock.advance(60_000);
@@ -128,7 +128,7 @@ describe("a candidate", () => {
     ]);
   });
 
-  test("passes its logger to the election underneath, unless that has its own", async () => {
+  test("a candidate passes its logger to its election, unless that has its own", async () => {
     const [own, one] = [recording(), recording()];
     cluster.node("a", { logger: one.logger });
     cluster.node("b", { logger: one.logger, election: { logger: own.logger } });
@@ -139,13 +139,13 @@ describe("a candidate", () => {
     expect(own.lines.length).toBeGreaterThan(0);
   });
 
-  test("refuses a logger that lacks a method, when it is made", () => {
+  test("a candidate refuses a logger that lacks a method, when it is constructed", () => {
     const make = () =>
       new CoordinatorCandidate({ elector: {} as never, nodeId: "a", children: [], logger: {} as Logger });
     expect(make).toThrow("logger must have debug, info, warn and error");
   });
 
-  test("does not report a change of the leader when the same one leads again", async () => {
+  test("a candidate does not report a change when the same leader leads again", async () => {
     const times = { takeoverDelayMs: 1000, ttlMs: 2000 };
     const a = cluster.node("a", times);
     await cluster.clock.advance(100);
@@ -159,7 +159,7 @@ describe("a candidate", () => {
     expect(cluster.events("leader_changed")).toEqual([{ node: "b", previous_leader: null, new_leader: "a" }]);
   });
 
-  test("that stops does not report itself as a leader that is down", async () => {
+  test("a stopping candidate does not report itself as a leader that is down", async () => {
     const { candidate } = cluster.node("a");
     await cluster.clock.advance(100);
     const stopped = candidate.stop();
@@ -169,7 +169,7 @@ describe("a candidate", () => {
     expect(cluster.events("leader_down")).toEqual([]);
   });
 
-  test("has a start that resolves when its first campaign was answered, and the same one each time", async () => {
+  test("start() resolves when the first campaign was answered, and returns the same promise each time", async () => {
     const { candidate } = cluster.node("a");
     let started = false;
     const first = candidate.start();
@@ -182,13 +182,13 @@ describe("a candidate", () => {
     await cluster.node("c", { eligible: false }).candidate.start();
   });
 
-  test("that fails for good before an answer rejects its start with the reason", async () => {
+  test("start() rejects with the reason if the candidate fails for good before an answer", async () => {
     const { candidate } = cluster.node("b", { ttlMs: 200 });
     await cluster.clock.advance(60_000);
     await expect(candidate.start()).rejects.toMatchObject({ cause: { code: "INVALID_TTL" } });
   });
 
-  test("has an end that is waited for also before it has started", async () => {
+  test("ended() can be awaited before the candidate has started", async () => {
     const node = { elector: cluster.elector(), nodeId: "z", children: [], clock: cluster.clock };
     const candidate = new CoordinatorCandidate(node);
     let end: unknown = null;
@@ -202,7 +202,7 @@ describe("a candidate", () => {
 });
 
 describe("a coordinator whose lease has expired", () => {
-  test("is not healthy for its successor, and is given no polls", async () => {
+  test("a coordinator whose lease has expired is unhealthy for its successor, and gets no polls", async () => {
     const { clock } = cluster;
     const polled: string[] = [];
     const changes: string[] = [];

@@ -3,7 +3,7 @@ import { unlessAborted } from "@tenure/core/internal";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { Cluster } from "./cluster.test-kit.js";
 
-/** An elector whose watch tells the state, and nothing of what happens after it. */
+/** An elector whose watch delivers the state, and no later event. */
 function deaf(behind: Elector): Elector {
   async function* watch(groupId: string, options: WatchOptions): AsyncGenerator<WatchEvent> {
     for await (const event of behind.watch(groupId, options)) {
@@ -26,8 +26,8 @@ beforeEach(() => {
 });
 afterEach(() => cluster.close());
 
-describe("A standby whose watch tells nothing", () => {
-  test("takes over when its own look shows that the coordinator is gone, after the takeover delay", async () => {
+describe("a standby with a silent watch", () => {
+  test("a standby with a silent watch takes over when its own read shows a vacancy, after the takeover delay", async () => {
     const options = { ttlMs: 2000, takeoverDelayMs: 1000, electionIntervalMs: 1000 };
     const a = cluster.node("a", options);
     await cluster.clock.advance(500);
@@ -35,10 +35,10 @@ describe("A standby whose watch tells nothing", () => {
     await cluster.clock.advance(5000);
     expect(b.candidate.isCoordinator()).toBe(false);
     a.clock.kill();
-    // The lease stands for 2020 ms, renewed at most a heartbeat (400 ms) before; then comes the delay.
+    // The lease lasts 2020 ms, renewed at most a heartbeat (400 ms) before; then comes the delay.
     await cluster.clock.advance(2020 - 400 + 1000 - 10);
     expect(b.candidate.isCoordinator()).toBe(false);
-    // A look comes every second.
+    // It reads every second.
     await cluster.clock.advance(400 + 1000 + 60);
     expect(b.candidate.isCoordinator()).toBe(true);
   });

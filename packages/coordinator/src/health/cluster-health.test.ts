@@ -12,7 +12,7 @@ afterEach(async () => {
 });
 
 describe("Coordinator manages coordination processes", () => {
-  test("Coordinator starts coordination processes: ClusterHealth, and PollOrchestrator over whom it finds healthy", async () => {
+  test("Coordinator starts coordination processes: ClusterHealth, and PollOrchestrator over the healthy members", async () => {
     const cluster = new Cluster();
     clusters.push(cluster);
     const groupId = "coordinator";
@@ -71,7 +71,7 @@ describe("Coordinator manages coordination processes", () => {
   });
 });
 
-test("when nobody answers, what was seen last stays, and that is told", async () => {
+test("ClusterHealth keeps the last state if no elector answers, and reports the failure", async () => {
   const clock = new VirtualClock();
   const failures: unknown[] = [];
   const member = {
@@ -121,7 +121,7 @@ test("ClusterHealth and PollOrchestrator need neither a clock nor random numbers
   expect(await ended).toEqual({ kind: "stopped" });
 });
 
-test("an elector without members is refused", () => {
+test("ClusterHealth refuses an elector without members", () => {
   const elector = {} as StoreElector;
   expect(() => new ClusterHealth({ elector, groupId: "g", clock: new VirtualClock() })).toThrow(
     "elector keeps no account",

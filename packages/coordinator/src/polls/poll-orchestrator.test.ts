@@ -18,7 +18,7 @@ class Office {
   members: readonly string[] = ["m1", "m2", "m3"];
   leaseEndsAtMs: number = Number.POSITIVE_INFINITY;
 
-  /** The orchestrator of one term; returns what ends it. */
+  /** The orchestrator of one term; returns the function that ends it. */
   lead(term: number, options: Partial<PollOrchestratorOptions>): () => Promise<void> {
     const orchestrator = new PollOrchestrator({
       polls: [{ name: "disks", intervalMs: 1000 }],
@@ -45,7 +45,7 @@ class Office {
 }
 
 describe("PollOrchestrator", () => {
-  test("polls at its interval, lengthened by jitter at most, always by the same healthy member", async () => {
+  test("PollOrchestrator polls at its interval plus jitter, always through the same healthy member", async () => {
     const office = new Office();
     const stop = office.lead(1, { polls: [{ name: "disks", intervalMs: 1000, jitter: 0.2 }] });
     await office.clock.advance(60_000);
@@ -58,7 +58,7 @@ describe("PollOrchestrator", () => {
     expect(office.results.every(({ outcome }) => outcome.kind === "ok")).toBe(true);
   });
 
-  test("when its member is no longer healthy another one takes the poll; with nobody left that is recorded", async () => {
+  test("a poll moves to another member when its member is unhealthy, and is recorded if no member is left", async () => {
     const office = new Office();
     const stop = office.lead(1, {});
     await office.clock.advance(5000);
@@ -73,7 +73,7 @@ describe("PollOrchestrator", () => {
     await stop();
   });
 
-  test("a poll that takes too long is given up and recorded, and so is one that fails", async () => {
+  test("a poll that takes too long is abandoned and recorded, and so is one that fails", async () => {
     const office = new Office();
     const aborted: boolean[] = [];
     const stop = office.lead(1, {
@@ -96,7 +96,7 @@ describe("PollOrchestrator", () => {
     await stop();
   });
 
-  test("nothing is polled twice in one interval when the leadership moves, whenever it does", async () => {
+  test("no poll runs twice in one interval when the leadership moves, whenever it does", async () => {
     const office = new Office();
     for (let term = 1; term <= 40; term++) {
       const stop = office.lead(term, { polls: [{ name: "disks", intervalMs: 1000, jitter: 0.1 }] });
@@ -108,7 +108,7 @@ describe("PollOrchestrator", () => {
     expect(Math.min(...gaps)).toBeGreaterThanOrEqual(1000);
   });
 
-  test("told when the last run was, a new coordinator goes on with the interval", async () => {
+  test("a new coordinator that knows the time of the last run continues with the interval", async () => {
     const office = new Office();
     const stop = office.lead(2, {
       polls: [{ name: "disks", intervalMs: 1000, jitter: 0 }],
@@ -119,7 +119,7 @@ describe("PollOrchestrator", () => {
     await stop();
   });
 
-  test("a poll that cannot go on ends the others with it, so that none runs beside itself when all begin anew", async () => {
+  test("a poll that cannot continue ends the others, so that none runs twice when all start again", async () => {
     const office = new Office();
     let failures = 1;
     const stop = office.lead(1, {
@@ -139,7 +139,7 @@ describe("PollOrchestrator", () => {
     expect(Math.min(...gaps)).toBeGreaterThanOrEqual(1000);
   });
 
-  test("nothing is dispatched when the lease is over by the clock, though nobody was told so yet", async () => {
+  test("no poll is dispatched when the lease is over by the clock, even before the signal", async () => {
     const office = new Office();
     office.leaseEndsAtMs = 2500;
     const stop = office.lead(1, { polls: [{ name: "disks", intervalMs: 1000, jitter: 0 }] });
@@ -148,7 +148,7 @@ describe("PollOrchestrator", () => {
     await stop();
   });
 
-  test("what a replaced coordinator sends late is refused by its term", () => {
+  test("PollGate refuses a late poll of a replaced coordinator by its term", () => {
     const gate = new PollGate();
     expect(gate.admit(3)).toBe(true);
     expect(gate.admit(3)).toBe(true);
@@ -158,7 +158,7 @@ describe("PollOrchestrator", () => {
     expect(gate.highestTerm).toBe(4);
   });
 
-  test("by the group's watch a member knows that a term is over before the next coordinator dispatches", () => {
+  test("PollGate learns from the group's watch that a term is over before the next coordinator dispatches", () => {
     const gate = new PollGate();
     gate.observe({ term: 3, leaderNodeId: "a" });
     expect(gate.admit(2)).toBe(false);
@@ -175,7 +175,7 @@ describe("PollOrchestrator", () => {
     [{ polls: {} }, "polls must be a list"],
     [{ every: 1 }, "every is not known here"],
     [{ polls: [{ name: "a", intervalMs: 1, retries: 2 }] }, "polls[0].retries is not known here"],
-  ])("refuses the options %j", (options, message) => {
+  ])("PollOrchestrator refuses the options %j", (options, message) => {
     expect(() => new Office().lead(1, options as never)).toThrow(message);
   });
 
@@ -193,12 +193,12 @@ describe("PollOrchestrator", () => {
       ],
       "polls name a twice",
     ],
-  ])("refuses %j", (polls, message) => {
+  ])("PollOrchestrator refuses the polls %j", (polls, message) => {
     expect(() => new Office().lead(1, { polls })).toThrow(message);
   });
 });
 
-test("rendezvous spreads keys evenly, and only those of a member that goes move", () => {
+test("rendezvous hashing spreads keys evenly, and moves only the keys of a member that leaves", () => {
   const members = ["a", "b", "c", "d"];
   const keys = Array.from({ length: 4000 }, (_, index) => `poll-${index}`);
   const before = keys.map((key) => rendezvous(key, members));

@@ -72,7 +72,7 @@ function three(nursery: Nursery, strategy: Strategy): ReturnType<Supervisor["run
 }
 
 describe("Supervisor", () => {
-  test("starts in order, stops in reverse, and tells the term", async () => {
+  test("a supervisor starts children in order, stops them in reverse, and passes on the term", async () => {
     const nursery = new Nursery();
     const ended = three(nursery, "one_for_one");
     await nursery.clock.advance(0);
@@ -86,7 +86,7 @@ describe("Supervisor", () => {
     ["one_for_one", ["start b 7"]],
     ["one_for_all", ["end c", "end a", "start a 7", "start b 7", "start c 7"]],
     ["rest_for_one", ["end c", "start b 7", "start c 7"]],
-  ] as const)("%s: a crash in the middle starts again whom it should", async (strategy, log) => {
+  ] as const)("%s: a crash in the middle restarts the right children", async (strategy, log) => {
     const nursery = new Nursery();
     const ended = three(nursery, strategy);
     await nursery.crash("b");
@@ -99,7 +99,7 @@ describe("Supervisor", () => {
     ["permanent", true, true],
     ["transient", false, true],
     ["temporary", false, false],
-  ] as const)("%s: started again after ending well %s, after a crash %s", async (restart, well, crashed) => {
+  ] as const)("a %s child restarts after a normal end: %s, a crash: %s", async (restart, well, crashed) => {
     const nursery = new Nursery();
     const ended = nursery.supervise({
       children: [nursery.child("a", { restart }), nursery.child("b", { restart })],
@@ -112,7 +112,7 @@ describe("Supervisor", () => {
     await ended;
   });
 
-  test("gives up after more restarts within the time than allowed, and then nothing runs", async () => {
+  test("a supervisor gives up after more restarts within the time than allowed, and then no child runs", async () => {
     const nursery = new Nursery();
     const children = [nursery.child("a"), nursery.child("b")];
     const ended = nursery.supervise({ children, intensity: { maxRestarts: 2, withinMs: 1000 } });
@@ -128,7 +128,7 @@ describe("Supervisor", () => {
     expect(end).toMatchObject({ kind: "gave-up", error: { cause: { message: "a crashed" } } });
   });
 
-  test("each start, crash and restart is reported, also of children that are restarted with another", async () => {
+  test("each start, crash and restart is reported, including children that are restarted with another", async () => {
     const nursery = new Nursery();
     const events: string[] = [];
     const ended = nursery.supervise({
@@ -153,7 +153,7 @@ describe("Supervisor", () => {
     await ended;
   });
 
-  test("a start that throws is a crash", async () => {
+  test("a child whose start throws has crashed", async () => {
     const nursery = new Nursery();
     const broken: ChildSpec = {
       id: "broken",
@@ -177,7 +177,7 @@ describe("Supervisor", () => {
     await ended;
   });
 
-  test("whatever still runs shortly before the lease ends is killed, whatever its own time", async () => {
+  test("a child that still runs shortly before the lease ends is killed, whatever its own timeout", async () => {
     const nursery = new Nursery();
     const children = ["a", "b"].map((id) => ({
       ...nursery.child(id, { stopTakesMs: 1e9 }),
@@ -212,7 +212,7 @@ describe("Supervisor", () => {
     await ended;
   });
 
-  test("what runs in this thread and ignores its signal is named when the lease is about to end", async () => {
+  test("a child in this thread that ignores its signal is named when the lease is about to end", async () => {
     const nursery = new Nursery();
     const deaf = nursery.child("deaf", { stopTakesMs: 3000, killable: false });
     const ended = nursery.supervise({ children: [nursery.child("a"), deaf], killMarginMs: 50 });
@@ -227,7 +227,7 @@ describe("Supervisor", () => {
     await ended;
   });
 
-  test("told to stop while a child is starting, it ends that one too", async () => {
+  test("a supervisor that is stopped while a child is starting ends that child too", async () => {
     const nursery = new Nursery();
     let begin: (child: RunningChild) => void = () => {};
     const late: ChildSpec = {
@@ -256,7 +256,7 @@ describe("Supervisor", () => {
     expect(nursery.log).toEqual(["start a 7", "end a"]);
   });
 
-  test("a child that leaves the request to end unanswered is killed in its time, and the rest are stopped", async () => {
+  test("a child that does not answer the request to end is killed in its time, and the rest are stopped", async () => {
     const nursery = new Nursery();
     const silent: ChildSpec = {
       id: "silent",
@@ -276,7 +276,7 @@ describe("Supervisor", () => {
     expect(await ended).toEqual({ kind: "stopped" });
   });
 
-  test("what runs in this thread and has not ended in its own time is named, though the lease is renewed", async () => {
+  test("a child in this thread that has not ended in its own time is named, even if the lease is renewed", async () => {
     const nursery = new Nursery();
     const deaf = { ...nursery.child("deaf", { stopTakesMs: 3000, killable: false }), stopTimeoutMs: 500 };
     const ended = nursery.supervise({ children: [deaf] });
@@ -290,7 +290,7 @@ describe("Supervisor", () => {
     await ended;
   });
 
-  test("a start that does not end in time is named, and what it comes to is killed", async () => {
+  test("a child whose start does not end in time is named, and killed once it has started", async () => {
     const nursery = new Nursery();
     const slow = nursery.child("slow");
     const late: ChildSpec = {
@@ -313,7 +313,7 @@ describe("Supervisor", () => {
     await ended;
   });
 
-  test("what was to be killed at the end of one leadership is not killed in the next", async () => {
+  test("a child that was to be killed at the end of one leadership is not killed in the next", async () => {
     const nursery = new Nursery();
     const supervisor = new Supervisor({
       clock: nursery.clock,
@@ -323,7 +323,7 @@ describe("Supervisor", () => {
     const first = supervisor.run(7, nursery.stopping.signal, {
       leftMs: () => 1000 - nursery.clock.monotonicMs(),
     });
-    // It gives up, and while the children end it is told to stop as well.
+    // It gives up, and is stopped as well while the children end.
     await nursery.crash("a");
     nursery.stopping.abort();
     await nursery.clock.advance(100);
@@ -338,7 +338,7 @@ describe("Supervisor", () => {
     expect(await second).toEqual({ kind: "stopped" });
   });
 
-  test("the signal of a child that has crashed tells whatever it left behind", async () => {
+  test("the signal of a crashed child aborts, which ends what it left behind", async () => {
     const nursery = new Nursery();
     const told: string[] = [];
     const leaving: ChildSpec = {
@@ -356,11 +356,11 @@ describe("Supervisor", () => {
     await ended;
   });
 
-  test("nothing is started when the lease is over by the clock, though nobody was told so yet", async () => {
+  test("no child is started when the lease is over by the clock, even before the signal", async () => {
     const nursery = new Nursery();
     const ended = nursery.supervise({ children: [nursery.child("a")] });
     await nursery.clock.advance(0);
-    // As after a pause of the process: what its children did meanwhile may be heard before the timers are.
+    // As after a pause of the process: events of its children may arrive before the timers fire.
     nursery.leftMs = 0;
     await nursery.crash("a");
     expect(nursery.log).toEqual([]);
@@ -383,11 +383,11 @@ describe("Supervisor", () => {
     ],
     [{ children: [], killMarginMs: 0 }, "killMarginMs must be a whole number from 1"],
     [{ children: [], margin: 1 }, "margin is not known here"],
-  ])("refuses %j", (options, message) => {
+  ])("a supervisor refuses %j", (options, message) => {
     expect(() => new Supervisor(options as never)).toThrow(message);
   });
 
-  test("a wrong strategy, or one id twice, is refused by name", () => {
+  test("a wrong strategy, or a repeated id, is refused by name", () => {
     const nursery = new Nursery();
     const strategy = "some" as Strategy;
     expect(() => new Supervisor({ children: [], strategy })).toThrow('strategy is "some"');

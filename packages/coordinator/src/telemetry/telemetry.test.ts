@@ -1,4 +1,4 @@
-/** What listeners are told, by the real libraries. */
+/** What listeners receive, with the real libraries. */
 import {
   BasicTracerProvider,
   InMemorySpanExporter,
@@ -17,7 +17,7 @@ const tell = (event: "election_started" | "became_leader" | "lost_leadership", r
     metadata: { node: "a", ...(reason === undefined ? {} : { reason }) },
   });
 
-test("prom-client counts each event and shows who coordinates, until told to stop", async () => {
+test("prom-client counts each event and shows the coordinator, until stopped", async () => {
   const registry = new Registry();
   const stop = coordinatorMetrics({ client, registry });
   tell("election_started");
@@ -46,13 +46,13 @@ test("each event is a span with its measurements and metadata", () => {
   ]);
 });
 
-test("each event is counted by its kind, and who coordinates goes up by one and down again", () => {
+test("OpenTelemetry counts each event by its kind, and the coordinator gauge goes up by one and down again", () => {
   const added: [string, number, unknown][] = [];
   const adder = (name: string) => ({
     add: (value: number, attributes?: unknown) => added.push([name, value, attributes]),
   });
   const stop = coordinatorTelemetry({ meter: { createCounter: adder, createUpDownCounter: adder } });
-  // Of a leadership that began before it listened nothing is taken off.
+  // A leadership that began before it listened is not subtracted.
   tell("lost_leadership", "lapsed");
   tell("became_leader");
   tell("lost_leadership", "stopped");
@@ -85,7 +85,7 @@ test("events of a child are counted by its id", async () => {
   expect(added).toEqual([{ event: "child_crashed", node: "a", child: "work" }]);
 });
 
-test("the health of a member names a series by its state, not by its words", async () => {
+test("the series of a member's health is labelled by its state, not by its reason", async () => {
   const registry = new Registry();
   const stop = coordinatorMetrics({ client, registry });
   const metadata = { node: "m", group: "g", from: "healthy", to: "suspect", reason: "silent for 23 s" };

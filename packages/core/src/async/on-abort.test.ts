@@ -7,7 +7,7 @@ import { VirtualClock } from "../testing/virtual-clock.js";
 
 const listenersOf = (signal: AbortSignal): number => getEventListeners(signal, "abort").length;
 
-test("any number of listeners of a signal is one listener of the platform, which goes with the last of them", () => {
+test("all listeners of a signal share one platform listener, which is removed with the last of them", () => {
   const { signal } = new AbortController();
   const stops = Array.from({ length: 1000 }, () => onAbort(signal, () => {}));
   expect(listenersOf(signal)).toBe(1);
@@ -19,7 +19,7 @@ test("any number of listeners of a signal is one listener of the platform, which
   expect(listenersOf(signal)).toBe(1);
 });
 
-test("each listener is called once, in order, unless it was removed first, also by another listener", () => {
+test("each listener is called once, in order, unless it was removed first, even by another listener", () => {
   const controller = new AbortController();
   const called: string[] = [];
   let stopThird = (): void => {};
@@ -39,7 +39,7 @@ test("each listener is called once, in order, unless it was removed first, also 
   expect(called).toHaveLength(2);
 });
 
-test("a function that listens twice is called twice, and stops listening once at a time", () => {
+test("a function that was added twice is called twice, and each removal removes one", () => {
   const controller = new AbortController();
   let calls = 0;
   const count = (): void => void calls++;
@@ -51,11 +51,11 @@ test("a function that listens twice is called twice, and stops listening once at
   expect(calls).toBe(2);
 });
 
-test("without a signal nothing is ever called", () => {
+test("a listener without a signal is never called", () => {
   expect(() => onAbort(undefined, () => {})()).not.toThrow();
 });
 
-test("watches and waiting campaigns that share signals open and close without a listener each", async () => {
+test("watches and waiting campaigns that share signals add no platform listener each", async () => {
   const clock = new VirtualClock();
   const elector = StoreElector.open({ store: new MemoryStore(), clock, random: () => 0.5 });
   const connection = new AbortController();

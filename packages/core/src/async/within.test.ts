@@ -5,7 +5,7 @@ import { expect, test } from "vitest";
 import { systemClock } from "../system-clock.js";
 import { within } from "./within.js";
 
-test("a limit ends work that waits for nothing else, whatever is collected meanwhile", async () => {
+test("a time limit ends work that waits for nothing else, even across garbage collections", async () => {
   setFlagsFromString("--expose-gc");
   const collect = runInNewContext("gc") as () => void;
   const collecting = setImmediateForEver(collect);
@@ -21,7 +21,7 @@ test("a limit ends work that waits for nothing else, whatever is collected meanw
   collecting.stop();
 });
 
-test("the caller's signal ends the work, also if it was aborted before", async () => {
+test("the caller's signal ends the work, even if it was already aborted", async () => {
   const stop = new AbortController();
   const reason = new Error("closed");
   const work = within(systemClock, { limitMs: 60_000, signal: stop.signal }, async (signal) => {

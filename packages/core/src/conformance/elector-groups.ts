@@ -21,7 +21,7 @@ const isConflict = (error: unknown) => error instanceof ConflictError;
 const isNotFound = (error: unknown) => error instanceof GroupNotFoundError;
 
 export function groupLaws(law: ElectorLaw<AdminBench>): void {
-  law("a group is created once, also if it was led before", async (bench) => {
+  law("a group can be created once, even if it was led before", async (bench) => {
     const { elector, groupId } = bench;
     const other = await bench.other();
     await win(elector, candidate(groupId, "a"));
@@ -39,7 +39,7 @@ export function groupLaws(law: ElectorLaw<AdminBench>): void {
     assert.equal(leader?.nodeId, createdLeader?.nodeId);
   });
 
-  law("an update is merged into the policy in force, at any server", async (bench) => {
+  law("an update is merged into the current policy, whichever server receives it", async (bench) => {
     const { elector, groupId } = bench;
     const other = await bench.other();
     await elector.createGroup({ groupId, policy: { maxTtlMs: 30_000 }, allowedNodes: ["a"] });
@@ -72,7 +72,7 @@ export function groupLaws(law: ElectorLaw<AdminBench>): void {
     assert.deepEqual(groups, []);
     const renewal = await elector.renew({ ...claimOf(leader, 1), ttlMs: 5000 });
     assert.deepEqual(renewal, { kind: "not-leader", currentLeader: null });
-    // Its policy is gone; its events go on.
+    // The policy is gone; the event numbers continue.
     isLeader(await win(elector, candidate(groupId, "b", { ttlMs: 500 })), "b", 2);
     assert.deepEqual((await other.group(groupId)).policy, DEFAULT_POLICY);
     const events = (await other.history(groupId)).map(({ number, type, term, by }) => [
@@ -88,7 +88,7 @@ export function groupLaws(law: ElectorLaw<AdminBench>): void {
     ]);
   });
 
-  law("a group that nobody has led or created is not found", async ({ elector, groupId }) => {
+  law("a group that was never led or created is not found", async ({ elector, groupId }) => {
     await assert.rejects(elector.group(groupId), isNotFound);
     await assert.rejects(elector.updateGroup({ groupId, allowedNodes: null }), isNotFound);
     await assert.rejects(elector.deleteGroup({ groupId, by: BY, force: true }), isNotFound);
@@ -96,7 +96,7 @@ export function groupLaws(law: ElectorLaw<AdminBench>): void {
     assert.equal((await elector.group(groupId)).explicit, false);
   });
 
-  law("a vacant group is deleted without force, and may be created anew", async ({ elector, groupId }) => {
+  law("a vacant group is deleted without force, and can be created again", async ({ elector, groupId }) => {
     await elector.createGroup({ groupId });
     await elector.pause({ groupId });
     await elector.deleteGroup({ groupId, by: BY });
@@ -135,7 +135,7 @@ export function groupLaws(law: ElectorLaw<AdminBench>): void {
     assert.deepEqual(await other.groups({ prefix: `${prefix}none` }), { groups: [], cursor: null });
   });
 
-  law("groups that the caller may not see are passed over before pages are made", async (bench) => {
+  law("groups that the caller may not see are left out before the pages are cut", async (bench) => {
     const { elector } = bench;
     const prefix = `${newGroupId()}/`;
     const ids = Array.from({ length: 8 }, (_, i) => `${prefix}${i}`);
@@ -148,13 +148,13 @@ export function groupLaws(law: ElectorLaw<AdminBench>): void {
       [[`${prefix}1`, `${prefix}5`], `${prefix}5`],
     );
     const second = await elector.groups({ prefix, limit: 2, cursor: `${prefix}5` }, { maySee });
-    // Nothing that the caller may see follows, and the cursor does not say that anything else does.
+    // No group follows that the caller may see, and the cursor does not reveal that other groups do.
     assert.deepEqual([second.groups.map(({ groupId }) => groupId), second.cursor], [[`${prefix}6`], null]);
     const none = await elector.groups({ prefix, limit: 2 }, { maySee: () => false });
     assert.deepEqual(none, { groups: [], cursor: null });
   });
 
-  law("a change of policy holds for who waits already", async (bench) => {
+  law("a change of policy also applies to campaigns that are already waiting", async (bench) => {
     const { elector, groupId } = bench;
     const leader = candidate(groupId, "a");
     await win(elector, leader);
@@ -191,7 +191,7 @@ export function historyLaws(law: ElectorLaw<AdminBench>): void {
     }
   });
 
-  law("what a watch shows is what the history holds", async ({ elector, groupId }) => {
+  law("a watch shows the same events as the history", async ({ elector, groupId }) => {
     const first = candidate(groupId, "a");
     await win(elector, first);
     await elector.stepDown({ groupId, by: BY });

@@ -55,29 +55,34 @@ export function verbs(groupId: string): readonly {
 }
 
 export function abortLaws(law: ElectorLaw): void {
-  law("a call whose signal is aborted before rejects with its reason, and nothing is done", async (bench) => {
-    const { elector, groupId } = bench;
-    await win(elector, { groupId, nodeId: "a", ttlMs: LONG_MS });
-    const before = await mark(elector, groupId);
-    for (const { name, call } of verbs(groupId)) {
-      const reason = new Error(`${name} was not wanted`);
+  law(
+    "a call whose signal is already aborted rejects with the signal's reason and changes nothing",
+    async (bench) => {
+      const { elector, groupId } = bench;
+      await win(elector, { groupId, nodeId: "a", ttlMs: LONG_MS });
+      const before = await mark(elector, groupId);
+      for (const { name, call } of verbs(groupId)) {
+        const reason = new Error(`${name} was not wanted`);
+        await assert.rejects(
+          call(elector, { signal: AbortSignal.abort(reason) }),
+          (error) => error === reason,
+          name,
+        );
+      }
+      const vacant = newGroupId();
+      await assert.rejects(elector.campaign(candidate(vacant, "a"), { signal: AbortSignal.abort() }));
       await assert.rejects(
-        call(elector, { signal: AbortSignal.abort(reason) }),
-        (error) => error === reason,
-        name,
+        elector.resign({ groupId, nodeId: "a", term: 1 }, { signal: AbortSignal.abort() }),
       );
-    }
-    const vacant = newGroupId();
-    await assert.rejects(elector.campaign(candidate(vacant, "a"), { signal: AbortSignal.abort() }));
-    await assert.rejects(elector.resign({ groupId, nodeId: "a", term: 1 }, { signal: AbortSignal.abort() }));
-    assert.equal(await mark(elector, groupId), before);
-    assert.equal(await mark(elector, vacant), "null leads term 0 after 0 events");
-  });
+      assert.equal(await mark(elector, groupId), before);
+      assert.equal(await mark(elector, vacant), "null leads term 0 after 0 events");
+    },
+  );
 
-  law("a call aborted under way rejects with the signal's reason at once", async ({ elector, groupId }) => {
+  law("a call aborted in flight rejects with the signal's reason at once", async ({ elector, groupId }) => {
     await win(elector, { groupId, nodeId: "a", ttlMs: LONG_MS });
     for (const { name, call } of verbs(groupId)) {
-      if (name === "a local read") continue; // It has no way to go.
+      if (name === "a local read") continue; // Answered from memory, so an abort cannot come first.
       const reason = new Error(`${name} is not wanted any more`);
       const controller = new AbortController();
       const calling = call(elector, { signal: controller.signal });
@@ -98,19 +103,22 @@ export function abortLaws(law: ElectorLaw): void {
     isLeader((await elector.leader(groupId)).leader, "a", 1);
   });
 
-  law("a watch that waits ends with the signal's reason", async ({ elector, groupId }) => {
-    const controller = new AbortController();
-    const reason = new Error("seen enough");
-    const iterator = watching(elector, groupId, { signal: controller.signal });
-    await iterator.next();
-    const next = iterator.next();
-    await arrived(elector, groupId);
-    controller.abort(reason);
-    await assert.rejects(next, (error) => error === reason);
-    assert.equal((await iterator.next()).done, true);
-  });
+  law(
+    "a waiting watch ends with the signal's reason when the signal is aborted",
+    async ({ elector, groupId }) => {
+      const controller = new AbortController();
+      const reason = new Error("seen enough");
+      const iterator = watching(elector, groupId, { signal: controller.signal });
+      await iterator.next();
+      const next = iterator.next();
+      await arrived(elector, groupId);
+      controller.abort(reason);
+      await assert.rejects(next, (error) => error === reason);
+      assert.equal((await iterator.next()).done, true);
+    },
+  );
 
-  law("a reader that stops early ends its watch", async ({ elector, groupId }) => {
+  law("a reader that leaves its loop early ends its watch", async ({ elector, groupId }) => {
     await win(elector, candidate(groupId, "a"));
     for await (const event of elector.watch(groupId)) {
       assert.equal(event.leaderNodeId, "a");
@@ -136,18 +144,21 @@ export function closeLaws(law: ElectorLaw): void {
     assert.equal((await iterator.next()).done, true);
   });
 
-  law("what is under way when the elector closes is answered", async ({ elector, groupId }) => {
-    const request = candidate(groupId, "a");
-    await win(elector, request);
-    const settled = Promise.allSettled(verbs(groupId).map(({ call }) => call(elector)));
-    await elector.close();
-    for (const [index, result] of (await settled).entries()) {
-      const name = verbs(groupId)[index]?.name;
-      if (result.status === "rejected") {
-        assert(result.reason instanceof ClosedError, `${name} ended with ${String(result.reason)}`);
+  law(
+    "a call in flight when the elector closes is answered or rejects with ClosedError",
+    async ({ elector, groupId }) => {
+      const request = candidate(groupId, "a");
+      await win(elector, request);
+      const settled = Promise.allSettled(verbs(groupId).map(({ call }) => call(elector)));
+      await elector.close();
+      for (const [index, result] of (await settled).entries()) {
+        const name = verbs(groupId)[index]?.name;
+        if (result.status === "rejected") {
+          assert(result.reason instanceof ClosedError, `${name} ended with ${String(result.reason)}`);
+        }
       }
-    }
-  });
+    },
+  );
 
   law("after close every verb rejects with ClosedError", async ({ elector, groupId }) => {
     await win(elector, { groupId, nodeId: "a", ttlMs: LONG_MS });
@@ -157,7 +168,7 @@ export function closeLaws(law: ElectorLaw): void {
     }
   });
 
-  law("close may be called twice, and what one elector closes is open at the other", async (bench) => {
+  law("close may be called twice, and closing one elector leaves another open", async (bench) => {
     const { elector, groupId } = bench;
     const other = await bench.other();
     const request = candidate(groupId, "a");

@@ -1,4 +1,4 @@
-/** Laws of what an operator does to a leadership: step-down, pause, takeover delay, priorities. */
+/** Laws of operator actions on a leadership: step-down, pause, takeover delay, priorities. */
 import assert from "node:assert/strict";
 import { ConflictError, InvalidRequestError, UnauthorizedError } from "../errors.js";
 import { systemClock } from "../system-clock.js";
@@ -22,7 +22,7 @@ import {
 const BY = "operator";
 
 export function stepDownLaws(law: ElectorLaw<AdminBench>): void {
-  law("a leader stepped down can neither renew nor be confirmed, and may resign", async (bench) => {
+  law("a leader that was stepped down can neither renew nor be confirmed, and may resign", async (bench) => {
     const { elector, groupId } = bench;
     const other = await bench.other();
     const leader = candidate(groupId, "a");
@@ -48,21 +48,24 @@ export function stepDownLaws(law: ElectorLaw<AdminBench>): void {
     assert.deepEqual([event?.reason, event?.by], ["deposed", BY]);
   });
 
-  law("a leader stepped down keeps the group to the end of its lease, and no longer", async (bench) => {
-    const { elector, groupId } = bench;
-    const sentAtMs = systemClock.monotonicMs();
-    await win(elector, candidate(groupId, "a", { ttlMs: SHORT_MS }));
-    await elector.stepDown({ groupId, by: BY });
-    const waiting = (await bench.other()).campaign(candidate(groupId, "b", { waitMs: LONG_MS }));
-    isLeader(elected(await waiting).leader, "b", 2);
-    const tookMs = systemClock.monotonicMs() - sentAtMs;
-    assert(tookMs >= SHORT_MS, `the lease of ${SHORT_MS} ms was over after ${tookMs} ms`);
-    assert(tookMs < SHORT_MS + SOON_MS, `it took ${tookMs} ms`);
-    const [, loss] = await elector.history(groupId);
-    assert.equal(loss?.reason, "deposed");
-  });
+  law(
+    "a leader that was stepped down keeps the group until the end of its lease, and no longer",
+    async (bench) => {
+      const { elector, groupId } = bench;
+      const sentAtMs = systemClock.monotonicMs();
+      await win(elector, candidate(groupId, "a", { ttlMs: SHORT_MS }));
+      await elector.stepDown({ groupId, by: BY });
+      const waiting = (await bench.other()).campaign(candidate(groupId, "b", { waitMs: LONG_MS }));
+      isLeader(elected(await waiting).leader, "b", 2);
+      const tookMs = systemClock.monotonicMs() - sentAtMs;
+      assert(tookMs >= SHORT_MS, `the lease of ${SHORT_MS} ms was over after ${tookMs} ms`);
+      assert(tookMs < SHORT_MS + SOON_MS, `it took ${tookMs} ms`);
+      const [, loss] = await elector.history(groupId);
+      assert.equal(loss?.reason, "deposed");
+    },
+  );
 
-  law("by force the group is free at once, and a waiting campaign has it", async (bench) => {
+  law("a step-down by force frees the group at once, and a waiting campaign wins it", async (bench) => {
     const { elector, groupId } = bench;
     const leader = candidate(groupId, "a");
     await win(elector, leader);
@@ -75,7 +78,7 @@ export function stepDownLaws(law: ElectorLaw<AdminBench>): void {
     assert.deepEqual(await elector.resign(claimOf(leader, 1)), { kind: "resigned" });
   });
 
-  law("a banned node may not win for so long, and others may", async (bench) => {
+  law("a banned node cannot win until its ban ends, and other nodes can", async (bench) => {
     const { elector, groupId } = bench;
     const other = await bench.other();
     await win(elector, candidate(groupId, "a"));
@@ -89,24 +92,28 @@ export function stepDownLaws(law: ElectorLaw<AdminBench>): void {
     await arrived(other, groupId);
     await elector.resign(claimOf(successor, 2));
     isLeader(elected(await waiting).leader, "a", 3);
-    // The ban was set before its answer came, so measured from there it may seem a little shorter.
+    // The ban began before the answer came, so the time measured from the answer may be slightly shorter.
     const tookMs = systemClock.monotonicMs() - bannedAtMs;
     assert(tookMs < 400 + SOON_MS, `a ban of 400 ms took ${tookMs} ms`);
   });
 
-  law("every act takes a reason, and none that nobody would read", async ({ elector, groupId }) => {
-    await win(elector, candidate(groupId, "a"));
-    await elector.pause({ groupId, reason: "drill" });
-    await elector.resume({ groupId, reason: "drill" });
-    await elector.stepDown({ groupId, by: BY, force: true, reason: "drill" });
-    for (const reason of ["", "x".repeat(501)]) {
-      const isRefused = (error: unknown) => error instanceof InvalidRequestError && error.field === "reason";
-      await assert.rejects(elector.pause({ groupId, reason }), isRefused);
-      await assert.rejects(elector.resume({ groupId, reason }), isRefused);
-      await assert.rejects(elector.stepDown({ groupId, by: BY, reason }), isRefused);
-      await assert.rejects(elector.transfer({ groupId, toNodeId: "b", by: BY, reason }), isRefused);
-    }
-  });
+  law(
+    "pause, resume and step-down accept a reason of 1 to 500 characters and refuse any other",
+    async ({ elector, groupId }) => {
+      await win(elector, candidate(groupId, "a"));
+      await elector.pause({ groupId, reason: "drill" });
+      await elector.resume({ groupId, reason: "drill" });
+      await elector.stepDown({ groupId, by: BY, force: true, reason: "drill" });
+      for (const reason of ["", "x".repeat(501)]) {
+        const isRefused = (error: unknown) =>
+          error instanceof InvalidRequestError && error.field === "reason";
+        await assert.rejects(elector.pause({ groupId, reason }), isRefused);
+        await assert.rejects(elector.resume({ groupId, reason }), isRefused);
+        await assert.rejects(elector.stepDown({ groupId, by: BY, reason }), isRefused);
+        await assert.rejects(elector.transfer({ groupId, toNodeId: "b", by: BY, reason }), isRefused);
+      }
+    },
+  );
 
   law("a group without a leader cannot be stepped down", async ({ elector, groupId }) => {
     await assert.rejects(elector.stepDown({ groupId, by: BY }), (error) => error instanceof ConflictError);
@@ -114,28 +121,31 @@ export function stepDownLaws(law: ElectorLaw<AdminBench>): void {
 }
 
 export function pauseLaws(law: ElectorLaw<AdminBench>): void {
-  law("in a paused group the leader goes on and no one wins until it is resumed", async (bench) => {
-    const { elector, groupId } = bench;
-    const other = await bench.other();
-    const leader = candidate(groupId, "a");
-    await win(elector, leader);
-    await other.pause({ groupId });
-    assert.equal((await elector.group(groupId)).pausedForMs, "until-resumed");
-    assert.equal((await elector.renew({ ...claimOf(leader, 1), ttlMs: LONG_MS + 1 })).kind, "renewed");
-    assert.equal((await other.group(groupId)).leaseTtlMs, LONG_MS + 1);
-    assert.equal(elected(await elector.campaign(leader)).confirmed, true);
-    const waiting = elector.campaign(candidate(groupId, "b", { waitMs: LONG_MS }));
-    await arrived(elector, groupId);
-    assert.deepEqual(await elector.resign(claimOf(leader, 1)), { kind: "resigned" });
-    const refused = lost(await other.campaign(candidate(groupId, "c")));
-    assert.deepEqual([refused.leader, refused.heldBack], [null, "paused"]);
-    await other.resume({ groupId });
-    isLeader(elected(await waiting).leader, "b", 2);
-    assert.equal((await elector.group(groupId)).pausedForMs, null);
-    await elector.resume({ groupId });
-  });
+  law(
+    "in a paused group the leader keeps renewing and no candidate wins until the group is resumed",
+    async (bench) => {
+      const { elector, groupId } = bench;
+      const other = await bench.other();
+      const leader = candidate(groupId, "a");
+      await win(elector, leader);
+      await other.pause({ groupId });
+      assert.equal((await elector.group(groupId)).pausedForMs, "until-resumed");
+      assert.equal((await elector.renew({ ...claimOf(leader, 1), ttlMs: LONG_MS + 1 })).kind, "renewed");
+      assert.equal((await other.group(groupId)).leaseTtlMs, LONG_MS + 1);
+      assert.equal(elected(await elector.campaign(leader)).confirmed, true);
+      const waiting = elector.campaign(candidate(groupId, "b", { waitMs: LONG_MS }));
+      await arrived(elector, groupId);
+      assert.deepEqual(await elector.resign(claimOf(leader, 1)), { kind: "resigned" });
+      const refused = lost(await other.campaign(candidate(groupId, "c")));
+      assert.deepEqual([refused.leader, refused.heldBack], [null, "paused"]);
+      await other.resume({ groupId });
+      isLeader(elected(await waiting).leader, "b", 2);
+      assert.equal((await elector.group(groupId)).pausedForMs, null);
+      await elector.resume({ groupId });
+    },
+  );
 
-  law("the lease of a paused group still ends", async (bench) => {
+  law("the lease of a paused group still expires", async (bench) => {
     const { elector, groupId } = bench;
     const probe = new WatchProbe(await bench.other(), groupId);
     await probe.next();
@@ -146,7 +156,7 @@ export function pauseLaws(law: ElectorLaw<AdminBench>): void {
     assert.equal(lost(await elector.campaign(candidate(groupId, "b"))).heldBack, "paused");
   });
 
-  law("a pause with a time ends by itself", async (bench) => {
+  law("a pause with a duration ends by itself", async (bench) => {
     const { elector, groupId } = bench;
     const sentAtMs = systemClock.monotonicMs();
     await elector.pause({ groupId, forMs: 300 });
@@ -170,7 +180,7 @@ export function policyLaws(law: ElectorLaw<AdminBench>): void {
   });
 
   law(
-    "after an expiry a waiting campaign wins when the takeover delay is over, and not before",
+    "after an expiry a waiting campaign wins when the takeover delay is over, and not earlier",
     async (bench) => {
       const { elector, groupId } = bench;
       await elector.createGroup({ groupId, policy: { takeoverDelayMs: 400 } });
@@ -187,64 +197,73 @@ export function policyLaws(law: ElectorLaw<AdminBench>): void {
     },
   );
 
-  law("there is no takeover delay after any other end", async ({ elector, groupId }) => {
-    await elector.createGroup({ groupId, policy: { takeoverDelayMs: 60_000 } });
-    const first = candidate(groupId, "a");
-    await win(elector, first);
-    await elector.resign(claimOf(first, 1));
-    isLeader(await win(elector, candidate(groupId, "b")), "b", 2);
-    await elector.stepDown({ groupId, by: BY, force: true });
-    isLeader(await win(elector, candidate(groupId, "c")), "c", 3);
-  });
+  law(
+    "a term that ends in any other way than by expiry has no takeover delay",
+    async ({ elector, groupId }) => {
+      await elector.createGroup({ groupId, policy: { takeoverDelayMs: 60_000 } });
+      const first = candidate(groupId, "a");
+      await win(elector, first);
+      await elector.resign(claimOf(first, 1));
+      isLeader(await win(elector, candidate(groupId, "b")), "b", 2);
+      await elector.stepDown({ groupId, by: BY, force: true });
+      isLeader(await win(elector, candidate(groupId, "c")), "c", 3);
+    },
+  );
 
-  law("with strategy priority the highest waiting campaign wins, the first among equals", async (bench) => {
-    const { elector, groupId } = bench;
-    await elector.createGroup({ groupId, policy: { strategy: "priority" } });
-    const leader = candidate(groupId, "leader");
-    await win(elector, leader);
-    const requests = [
-      candidate(groupId, "low", { waitMs: LONG_MS, priority: -5 }),
-      candidate(groupId, "high-first", { waitMs: LONG_MS, priority: 7 }),
-      candidate(groupId, "high-second", { waitMs: LONG_MS, priority: 7 }),
-      candidate(groupId, "none", { waitMs: LONG_MS }),
-    ];
-    const waiting = [];
-    for (const request of requests) {
-      waiting.push(elector.campaign(request));
+  law(
+    'with strategy "priority" the waiting campaign of the highest priority wins, the first among equals',
+    async (bench) => {
+      const { elector, groupId } = bench;
+      await elector.createGroup({ groupId, policy: { strategy: "priority" } });
+      const leader = candidate(groupId, "leader");
+      await win(elector, leader);
+      const requests = [
+        candidate(groupId, "low", { waitMs: LONG_MS, priority: -5 }),
+        candidate(groupId, "high-first", { waitMs: LONG_MS, priority: 7 }),
+        candidate(groupId, "high-second", { waitMs: LONG_MS, priority: 7 }),
+        candidate(groupId, "none", { waitMs: LONG_MS }),
+      ];
+      const waiting = [];
+      for (const request of requests) {
+        waiting.push(elector.campaign(request));
+        await arrived(elector, groupId);
+      }
+      let last = leader;
+      let term = 1;
+      for (const index of [1, 2, 3, 0]) {
+        await elector.resign(claimOf(last, term++));
+        const request = requests[index];
+        const result = await waiting[index];
+        assert(request !== undefined && result !== undefined);
+        isLeader(elected(result).leader, request.nodeId, term);
+        last = request;
+      }
+    },
+  );
+
+  law(
+    "with preemption on, a leader is asked to yield to a waiting campaign of higher priority",
+    async (bench) => {
+      const { elector, groupId } = bench;
+      await elector.createGroup({ groupId, policy: { strategy: "priority", preempt: true } });
+      const leader = candidate(groupId, "a", { priority: 1 });
+      await win(elector, leader);
+      const equal = elector.campaign(candidate(groupId, "equal", { priority: 1, waitMs: LONG_MS }));
       await arrived(elector, groupId);
-    }
-    let last = leader;
-    let term = 1;
-    for (const index of [1, 2, 3, 0]) {
-      await elector.resign(claimOf(last, term++));
-      const request = requests[index];
-      const result = await waiting[index];
-      assert(request !== undefined && result !== undefined);
-      isLeader(elected(result).leader, request.nodeId, term);
-      last = request;
-    }
-  });
+      const quiet = await elector.renew({ ...claimOf(leader, 1), ttlMs: LONG_MS });
+      assert(quiet.kind === "renewed" && quiet.transferTo === undefined);
+      const higher = (await bench.other()).campaign(
+        candidate(groupId, "higher", { priority: 2, waitMs: LONG_MS }),
+      );
+      assert.equal(await toldOf(elector, leader, 1), "higher");
+      await elector.resign(claimOf(leader, 1));
+      isLeader(elected(await higher).leader, "higher", 2);
+      await elector.stepDown({ groupId, by: BY, force: true });
+      isLeader(elected(await equal).leader, "equal", 3);
+    },
+  );
 
-  law("where preemption is on, a leader is told of a waiting campaign of higher priority", async (bench) => {
-    const { elector, groupId } = bench;
-    await elector.createGroup({ groupId, policy: { strategy: "priority", preempt: true } });
-    const leader = candidate(groupId, "a", { priority: 1 });
-    await win(elector, leader);
-    const equal = elector.campaign(candidate(groupId, "equal", { priority: 1, waitMs: LONG_MS }));
-    await arrived(elector, groupId);
-    const quiet = await elector.renew({ ...claimOf(leader, 1), ttlMs: LONG_MS });
-    assert(quiet.kind === "renewed" && quiet.transferTo === undefined);
-    const higher = (await bench.other()).campaign(
-      candidate(groupId, "higher", { priority: 2, waitMs: LONG_MS }),
-    );
-    assert.equal(await toldOf(elector, leader, 1), "higher");
-    await elector.resign(claimOf(leader, 1));
-    isLeader(elected(await higher).leader, "higher", 2);
-    await elector.stepDown({ groupId, by: BY, force: true });
-    isLeader(elected(await equal).leader, "equal", 3);
-  });
-
-  law("only allowed nodes may campaign, and a leader that is no longer allowed is deposed", async (bench) => {
+  law("only allowed nodes can campaign, and a leader that is no longer allowed is deposed", async (bench) => {
     const { elector, groupId } = bench;
     const other = await bench.other();
     await elector.createGroup({ groupId, allowedNodes: ["a", "b"] });

@@ -1,4 +1,4 @@
-/** Laws of warm standby: which of the candidates is next, by whether it is ready. */
+/** Laws of warm standby: which candidate is next, depending on readiness. */
 import assert from "node:assert/strict";
 import { ConflictError } from "../errors.js";
 import {
@@ -32,13 +32,13 @@ export function readinessLaws(law: ElectorLaw): void {
     isLeader(elected(await cold).leader, "cold", 3);
   });
 
-  law("a cold candidate wins a vacancy that no ready one waits for", async ({ elector, groupId }) => {
+  law("a cold candidate wins a vacancy if no ready candidate waits", async ({ elector, groupId }) => {
     isLeader(await win(elector, candidate(groupId, "a", { ready: false })), "a", 1);
   });
 }
 
 export function readinessAdminLaws(law: ElectorLaw<AdminBench>): void {
-  law("a leader is asked to yield to a challenger that is ready, and not to a cold one", async (bench) => {
+  law("a leader is asked to yield to a ready challenger, and not to a cold one", async (bench) => {
     const { elector, groupId } = bench;
     await elector.createGroup({ groupId, policy: { strategy: "priority", preempt: true } });
     const leader = candidate(groupId, "a");
@@ -54,25 +54,28 @@ export function readinessAdminLaws(law: ElectorLaw<AdminBench>): void {
     isLeader(elected(await cold).leader, "cold", 3);
   });
 
-  law("a transfer to a cold node is a conflict that says so, unless a cold one is allowed", async (bench) => {
-    const { elector, groupId } = bench;
-    const leader = candidate(groupId, "a");
-    await win(elector, leader);
-    const cold = elector.campaign(candidate(groupId, "cold", { waitMs: LONG_MS, ready: false }));
-    await arrived(elector, groupId);
-    const request = { groupId, toNodeId: "cold", by: BY };
-    await assert.rejects(elector.transfer(request), isConflict(/cold is still preparing.*allow_cold/));
-    const renewal = await elector.renew({ ...claimOf(leader, 1), ttlMs: LONG_MS });
-    assert(renewal.kind === "renewed" && renewal.transferTo === undefined);
-    const transfer = elector.transfer({ ...request, allowCold: true });
-    assert.equal(await toldOf(elector, leader, 1), "cold");
-    await elector.resign(claimOf(leader, 1));
-    isLeader(await transfer, "cold", 2);
-    elected(await cold);
-  });
+  law(
+    "a transfer to a cold node is a conflict that says so, unless a cold successor is allowed",
+    async (bench) => {
+      const { elector, groupId } = bench;
+      const leader = candidate(groupId, "a");
+      await win(elector, leader);
+      const cold = elector.campaign(candidate(groupId, "cold", { waitMs: LONG_MS, ready: false }));
+      await arrived(elector, groupId);
+      const request = { groupId, toNodeId: "cold", by: BY };
+      await assert.rejects(elector.transfer(request), isConflict(/cold is still preparing.*allow_cold/));
+      const renewal = await elector.renew({ ...claimOf(leader, 1), ttlMs: LONG_MS });
+      assert(renewal.kind === "renewed" && renewal.transferTo === undefined);
+      const transfer = elector.transfer({ ...request, allowCold: true });
+      assert.equal(await toldOf(elector, leader, 1), "cold");
+      await elector.resign(claimOf(leader, 1));
+      isLeader(await transfer, "cold", 2);
+      elected(await cold);
+    },
+  );
 
   law(
-    "a transfer without a target goes to a ready candidate, and is a conflict where none waits",
+    "a transfer without a target goes to a ready candidate, and is a conflict if none waits",
     async (bench) => {
       const { elector, groupId } = bench;
       const leader = candidate(groupId, "a");
@@ -92,7 +95,7 @@ export function readinessAdminLaws(law: ElectorLaw<AdminBench>): void {
     },
   );
 
-  law("members show whether they are ready, where the elector keeps account of them", async (bench) => {
+  law("the list of members shows which members are ready, if the elector keeps one", async (bench) => {
     const { elector, groupId } = bench;
     await win(elector, candidate(groupId, "a", { ready: false }));
     const shown = async () => (await elector.members(groupId)).map(({ nodeId, ready }) => [nodeId, ready]);

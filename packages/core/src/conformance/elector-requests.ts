@@ -1,4 +1,4 @@
-/** Laws of malformed requests: refused by name of the field, and nothing is written. */
+/** Laws of malformed requests: the error names the field, and nothing is written. */
 import assert from "node:assert/strict";
 import type { CampaignRequest, ElectorAdmin, RenewRequest } from "../elector.js";
 import { InvalidRequestError, InvalidTtlError } from "../errors.js";
@@ -60,7 +60,7 @@ const BAD_CLAIMS: readonly (readonly [field: string, change: Fields])[] = [
 ];
 
 export function requestLaws(law: ElectorLaw): void {
-  law("a malformed campaign is refused by the name of its field", async ({ elector, groupId }) => {
+  law("a malformed campaign is refused, and the error names the field", async ({ elector, groupId }) => {
     const good = candidate(groupId, "a");
     for (const [field, change] of BAD_CAMPAIGNS) {
       await refuses(field, change, () => elector.campaign({ ...good, ...change }));
@@ -69,21 +69,24 @@ export function requestLaws(law: ElectorLaw): void {
     assert.equal(await mark(elector, groupId), "null leads term 0 after 0 events");
   });
 
-  law("a malformed renewal or resign is refused by the name of its field", async ({ elector, groupId }) => {
-    const request = candidate(groupId, "a");
-    await win(elector, request);
-    const claim = claimOf(request, 1);
-    for (const [field, change] of BAD_CLAIMS) {
-      await refuses(field, change, () => elector.resign({ ...claim, ...change }));
-      const renewal = { ...claim, ttlMs: LONG_MS, ...change } as RenewRequest;
-      await refuses(field, change, () => elector.renew(renewal));
-      await refuses(`renewals[0].${field}`, change, () => elector.renewMany([renewal]));
-    }
-    for (const ttlMs of BAD_TTLS) {
-      await refuses("ttlMs", { ttlMs }, () => elector.renew({ ...claim, ttlMs: ttlMs as number }));
-    }
-    assert.equal(await mark(elector, groupId), "a leads term 1 after 1 events");
-  });
+  law(
+    "a malformed renewal or resign is refused, and the error names the field",
+    async ({ elector, groupId }) => {
+      const request = candidate(groupId, "a");
+      await win(elector, request);
+      const claim = claimOf(request, 1);
+      for (const [field, change] of BAD_CLAIMS) {
+        await refuses(field, change, () => elector.resign({ ...claim, ...change }));
+        const renewal = { ...claim, ttlMs: LONG_MS, ...change } as RenewRequest;
+        await refuses(field, change, () => elector.renew(renewal));
+        await refuses(`renewals[0].${field}`, change, () => elector.renewMany([renewal]));
+      }
+      for (const ttlMs of BAD_TTLS) {
+        await refuses("ttlMs", { ttlMs }, () => elector.renew({ ...claim, ttlMs: ttlMs as number }));
+      }
+      assert.equal(await mark(elector, groupId), "a leads term 1 after 1 events");
+    },
+  );
 
   law("a list of renewals that names a group twice, or is too long, is refused", async (bench) => {
     const { elector, groupId } = bench;
@@ -103,7 +106,7 @@ export function requestLaws(law: ElectorLaw): void {
     }
   });
 
-  law("every id that the contract admits is admitted", async ({ elector }) => {
+  law("every group id and node id that the contract allows is accepted", async ({ elector }) => {
     for (const id of ["A", "z.9_8:7/6-5", "...", "a/../b", "x".repeat(200)]) {
       const groupId = `${newGroupId()}/${id}`.slice(0, 200);
       const request = { groupId, nodeId: id, instanceId: id, ttlMs: LONG_MS };
@@ -113,7 +116,7 @@ export function requestLaws(law: ElectorLaw): void {
     }
   });
 
-  law("a ttl outside the policy is refused with its bounds, and nothing is written", async (bench) => {
+  law("a ttl outside the policy is refused with the bounds, and nothing is written", async (bench) => {
     const { elector, groupId } = bench;
     const refusal = (error: unknown) => {
       assert(error instanceof InvalidTtlError, String(error));
@@ -137,7 +140,7 @@ export function requestLaws(law: ElectorLaw): void {
 }
 
 export function adminRequestLaws(law: ElectorLaw<AdminBench>): void {
-  law("a malformed request of an operator is refused by the name of its field", async (bench) => {
+  law("a malformed operator request is refused, and the error names the field", async (bench) => {
     const { elector, groupId } = bench;
     await win(elector, candidate(groupId, "a"));
     for (const [field, call] of badActs(elector, groupId)) await refuses(field, {}, call);

@@ -1,4 +1,4 @@
-/** What the laws of an elector share. Nothing here knows a test runner, or sleeps: waits are campaigns and watches. */
+/** Shared by the laws of an elector. Nothing here knows a test runner or sleeps: waits are campaigns and watches. */
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import type {
@@ -14,7 +14,7 @@ import type { TestFunction } from "./support.js";
 
 export interface OpenElector {
   readonly elector: Elector;
-  /** A second elector over the same state, as another server. Without one, the first stands for both. */
+  /** A second elector over the same state, like another server. Without one, the first elector is used for both. */
   another?(): Promise<Elector>;
   /** Called when a law is done; closes what was opened. */
   dispose(): Promise<void>;
@@ -24,7 +24,7 @@ export interface Bench {
   readonly elector: Elector;
   /** The other server, opened when first asked for. */
   other(): Promise<Elector>;
-  /** A group that no other law knows. */
+  /** A group id that no other law uses. */
   readonly groupId: string;
 }
 
@@ -56,18 +56,18 @@ export function electorLawOf<B extends Bench>(
     });
 }
 
-/** Long enough for any store and any test machine, where a law is not about the end of a lease. */
+/** Long enough for any store and any test machine, for laws that are not about the end of a lease. */
 export const LONG_MS = 20_000;
-/** The shortest that the default policy admits. */
+/** The shortest ttl that the default policy allows. */
 export const SHORT_MS = 500;
-/** How long after its time something may come at most. */
+/** How late an expected event may be at most. */
 export const SOON_MS = 2000;
 
 export function newGroupId(): string {
   return `conformance/${randomUUID()}`;
 }
 
-/** A process with a fresh instance id, as our own clients are. */
+/** A candidate with a fresh instance id, like a start of our own client. */
 export function candidate(
   groupId: string,
   nodeId: string,
@@ -100,7 +100,7 @@ export function isLeader(leader: Leader | null | undefined, nodeId: string, term
   );
 }
 
-/** The claim of a leader, as renew and resign take it. */
+/** The claim of a leader, as `renew` and `resign` take it. */
 export function claimOf(
   request: CampaignRequest,
   term: number,
@@ -113,7 +113,7 @@ export function claimOf(
   return { groupId: request.groupId, nodeId: request.nodeId, instanceId: request.instanceId, term };
 }
 
-/** What was sent before through this elector has arrived: each read is a round trip of its own. */
+/** Waits until earlier requests through this elector have arrived: each read is a separate round trip. */
 export async function arrived(elector: Elector, groupId: string): Promise<void> {
   for (let i = 0; i < 3; i++) await elector.leader(groupId);
 }
@@ -125,7 +125,7 @@ export function turn(): Promise<void> {
   });
 }
 
-/** Renews until the leader is told of a successor. */
+/** Renews until the answer names a successor. */
 export async function toldOf(elector: Elector, leader: CampaignRequest, term: number): Promise<string> {
   for (;;) {
     const renewal = await elector.renew({ ...claimOf(leader, term), ttlMs: LONG_MS });
@@ -135,7 +135,7 @@ export async function toldOf(elector: Elector, leader: CampaignRequest, term: nu
   }
 }
 
-/** Term and number of the last event: what no refused request may change. */
+/** Term and number of the last event, which no refused request may change. */
 export async function mark(elector: Elector, groupId: string): Promise<string> {
   const probe = new WatchProbe(elector, groupId);
   const { cursor, term, leaderNodeId } = await probe.next();
@@ -166,14 +166,14 @@ export class WatchProbe {
     return result.value;
   }
 
-  /** So many, in order. */
+  /** The next `count` events, in order. */
   async take(count: number): Promise<readonly WatchEvent[]> {
     const events: WatchEvent[] = [];
     while (events.length < count) events.push(await this.next());
     return events;
   }
 
-  /** Reads on until an event of that term. */
+  /** Reads until an event of that term. */
   async until(type: WatchEvent["type"], term: number): Promise<WatchEvent> {
     for (;;) {
       const event = await this.next();

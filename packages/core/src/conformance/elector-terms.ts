@@ -15,7 +15,7 @@ import {
 } from "./elector-support.js";
 
 export function termLaws(law: ElectorLaw): void {
-  law("a campaign wins a vacancy with term 1, and every later one a higher term", async (bench) => {
+  law("a campaign wins a vacancy with term 1, and each later win has a higher term", async (bench) => {
     const { elector, groupId } = bench;
     const other = await bench.other();
     for (let term = 1; term <= 4; term++) {
@@ -28,7 +28,7 @@ export function termLaws(law: ElectorLaw): void {
     }
   });
 
-  law("of many who campaign at once, one wins", async (bench) => {
+  law("exactly one of many simultaneous campaigns wins", async (bench) => {
     const { elector, groupId } = bench;
     const servers = [elector, await bench.other()];
     const results = await Promise.all(
@@ -43,7 +43,7 @@ export function termLaws(law: ElectorLaw): void {
     for (const result of results) if (result.kind === "lost") isLeader(result.leader, leader.nodeId, 1);
   });
 
-  law("the same instance that asks again keeps its term, at any server", async (bench) => {
+  law("a leader that campaigns again with the same instance keeps its term, at any server", async (bench) => {
     const { elector, groupId } = bench;
     const request = candidate(groupId, "a", { metadata: { url: "http://a" } });
     await win(elector, request);
@@ -55,20 +55,23 @@ export function termLaws(law: ElectorLaw): void {
     assert.deepEqual((await elector.leader(groupId)).leader?.metadata, { url: "http://b" });
   });
 
-  law("another instance of the same node is not confirmed", async ({ elector, groupId }) => {
+  law("another instance of the leader's node is not confirmed", async ({ elector, groupId }) => {
     await win(elector, candidate(groupId, "a", { instanceId: "first" }));
     isLeader(lost(await elector.campaign(candidate(groupId, "a", { instanceId: "second" }))).leader, "a", 1);
     lost(await elector.campaign({ groupId, nodeId: "a", ttlMs: LONG_MS }));
   });
 
-  law("a missing instance equals a missing one, and never a given one", async ({ elector, groupId }) => {
-    const request = { groupId, nodeId: "a", ttlMs: LONG_MS };
-    await win(elector, request);
-    assert.equal(elected(await elector.campaign(request)).confirmed, true);
-    lost(await elector.campaign({ ...request, instanceId: "given" }));
-  });
+  law(
+    "a campaign without an instance id confirms only a leader without one",
+    async ({ elector, groupId }) => {
+      const request = { groupId, nodeId: "a", ttlMs: LONG_MS };
+      await win(elector, request);
+      assert.equal(elected(await elector.campaign(request)).confirmed, true);
+      lost(await elector.campaign({ ...request, instanceId: "given" }));
+    },
+  );
 
-  law("who loses is told the leader and when to try again", async (bench) => {
+  law("a lost campaign returns the leader and when to try again", async (bench) => {
     const { elector, groupId } = bench;
     await win(elector, candidate(groupId, "a", { metadata: { zone: "z1" } }));
     const result = lost(await (await bench.other()).campaign(candidate(groupId, "b")));
@@ -78,7 +81,7 @@ export function termLaws(law: ElectorLaw): void {
     assert(Number.isSafeInteger(result.retryAfterMs) && result.retryAfterMs > 0);
   });
 
-  law("a renewal keeps the term, and with it the leadership", async (bench) => {
+  law("a renewal keeps the term and the leadership", async (bench) => {
     const { elector, groupId } = bench;
     const request = candidate(groupId, "a", { metadata: { zone: "z1" } });
     await win(elector, request);
@@ -92,25 +95,28 @@ export function termLaws(law: ElectorLaw): void {
     assert.equal((await elector.renew({ groupId, nodeId: "a", term: 1, ttlMs: LONG_MS })).kind, "renewed");
   });
 
-  law("who does not lead this term can neither renew nor resign it, and hears who leads", async (bench) => {
-    const { elector, groupId } = bench;
-    const request = candidate(groupId, "a");
-    await win(elector, request);
-    const claim = claimOf(request, 1);
-    const other = await bench.other();
-    for (const wrong of [
-      { ...claim, nodeId: "b" },
-      { ...claim, term: 2 },
-      { ...claim, instanceId: "another" },
-    ]) {
-      const expected = { kind: "not-leader", currentLeader: { nodeId: "a", term: 1 } };
-      assert.deepEqual(await elector.renew({ ...wrong, ttlMs: LONG_MS }), expected);
-      assert.deepEqual(await other.resign(wrong), expected);
-    }
-    isLeader((await elector.leader(groupId)).leader, "a", 1);
-  });
+  law(
+    "a node that does not lead the term can neither renew nor resign it, and the answer names the leader",
+    async (bench) => {
+      const { elector, groupId } = bench;
+      const request = candidate(groupId, "a");
+      await win(elector, request);
+      const claim = claimOf(request, 1);
+      const other = await bench.other();
+      for (const wrong of [
+        { ...claim, nodeId: "b" },
+        { ...claim, term: 2 },
+        { ...claim, instanceId: "another" },
+      ]) {
+        const expected = { kind: "not-leader", currentLeader: { nodeId: "a", term: 1 } };
+        assert.deepEqual(await elector.renew({ ...wrong, ttlMs: LONG_MS }), expected);
+        assert.deepEqual(await other.resign(wrong), expected);
+      }
+      isLeader((await elector.leader(groupId)).leader, "a", 1);
+    },
+  );
 
-  law("nobody leads a group never heard of", async (bench) => {
+  law("an unknown group has no leader", async (bench) => {
     const { elector, groupId } = bench;
     const nobody = { kind: "not-leader", currentLeader: null };
     assert.deepEqual(await elector.leader(groupId), { leader: null, term: 0, ageMs: 0 });
@@ -119,7 +125,7 @@ export function termLaws(law: ElectorLaw): void {
     assert.deepEqual(await (await bench.other()).leader(groupId), { leader: null, term: 0, ageMs: 0 });
   });
 
-  law("a resign frees the group, and asked again it says so again", async (bench) => {
+  law("a resign frees the group, and a repeated resign gets the same answer", async (bench) => {
     const { elector, groupId } = bench;
     const other = await bench.other();
     const request = candidate(groupId, "a");
@@ -135,38 +141,41 @@ export function termLaws(law: ElectorLaw): void {
     isLeader((await elector.leader(groupId)).leader, "b", 2);
   });
 
-  law("renewals of several groups are answered in their place, each on its own", async (bench) => {
-    const { elector } = bench;
-    const led = Array.from({ length: 5 }, (_, i) => candidate(newGroupId(), `node-${i}`));
-    for (const request of led) await win(elector, request);
-    const requests = led.map((request) => ({ ...claimOf(request, 1), ttlMs: LONG_MS }));
-    const stranger = { ...requests[1], nodeId: "stranger" };
-    const tooLong = { ...requests[3], ttlMs: 86_400_000 };
-    const unknown = { groupId: newGroupId(), nodeId: "a", term: 1, ttlMs: LONG_MS };
-    const results = await (
-      await bench.other()
-    ).renewMany([
-      requests[0] as (typeof requests)[0],
-      stranger as (typeof requests)[0],
-      requests[2] as (typeof requests)[0],
-      tooLong as (typeof requests)[0],
-      unknown,
-      requests[4] as (typeof requests)[0],
-    ]);
-    assert.deepEqual(
-      results.map((result) => result.kind),
-      ["renewed", "not-leader", "renewed", "failed", "not-leader", "renewed"],
-    );
-    const [first, , , failed, , last] = results;
-    assert(first?.kind === "renewed" && last?.kind === "renewed");
-    isLeader(first.leader, "node-0", 1);
-    isLeader(last.leader, "node-4", 1);
-    assert(failed?.kind === "failed" && failed.error instanceof TenureError);
-    assert(failed.error instanceof InvalidTtlError, String(failed.error));
-    assert.deepEqual(await elector.renewMany([]), []);
-  });
+  law(
+    "renewals of several groups are answered in the order of the list, each independently",
+    async (bench) => {
+      const { elector } = bench;
+      const led = Array.from({ length: 5 }, (_, i) => candidate(newGroupId(), `node-${i}`));
+      for (const request of led) await win(elector, request);
+      const requests = led.map((request) => ({ ...claimOf(request, 1), ttlMs: LONG_MS }));
+      const stranger = { ...requests[1], nodeId: "stranger" };
+      const tooLong = { ...requests[3], ttlMs: 86_400_000 };
+      const unknown = { groupId: newGroupId(), nodeId: "a", term: 1, ttlMs: LONG_MS };
+      const results = await (
+        await bench.other()
+      ).renewMany([
+        requests[0] as (typeof requests)[0],
+        stranger as (typeof requests)[0],
+        requests[2] as (typeof requests)[0],
+        tooLong as (typeof requests)[0],
+        unknown,
+        requests[4] as (typeof requests)[0],
+      ]);
+      assert.deepEqual(
+        results.map((result) => result.kind),
+        ["renewed", "not-leader", "renewed", "failed", "not-leader", "renewed"],
+      );
+      const [first, , , failed, , last] = results;
+      assert(first?.kind === "renewed" && last?.kind === "renewed");
+      isLeader(first.leader, "node-0", 1);
+      isLeader(last.leader, "node-4", 1);
+      assert(failed?.kind === "failed" && failed.error instanceof TenureError);
+      assert(failed.error instanceof InvalidTtlError, String(failed.error));
+      assert.deepEqual(await elector.renewMany([]), []);
+    },
+  );
 
-  law("a read is as new as every change acknowledged before it, at any server", async (bench) => {
+  law("a read shows every change acknowledged before it, at any server", async (bench) => {
     const { elector, groupId } = bench;
     const other = await bench.other();
     const request = candidate(groupId, "a", { metadata: { n: 1 } });
@@ -180,7 +189,7 @@ export function termLaws(law: ElectorLaw): void {
     }
   });
 
-  law("a local read tells how old it may be", async ({ elector, groupId }) => {
+  law("a local read returns how old it may be", async ({ elector, groupId }) => {
     await win(elector, candidate(groupId, "a"));
     await arrived(elector, groupId);
     const local = await elector.leader(groupId, { consistency: "local" });
@@ -190,7 +199,7 @@ export function termLaws(law: ElectorLaw): void {
     assert.deepEqual([unknown.leader, unknown.term], [null, 0]);
   });
 
-  law("the end of a lease is told for people, on the wall clock", async ({ elector, groupId }) => {
+  law("expiresAtMs of the leader moves later with a renewal", async ({ elector, groupId }) => {
     const request = candidate(groupId, "a");
     const { expiresAtMs } = await win(elector, request);
     const renewed = await elector.renew({ ...claimOf(request, 1), ttlMs: 2 * LONG_MS });

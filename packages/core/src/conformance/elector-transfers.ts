@@ -20,47 +20,53 @@ const BY = "operator";
 const isConflict = (error: unknown) => error instanceof ConflictError;
 
 export function transferLaws(law: ElectorLaw<AdminBench>): void {
-  law("a transfer goes to the named successor, wherever it waits, once the leader resigns", async (bench) => {
-    const { elector, groupId } = bench;
-    const other = await bench.other();
-    const leader = candidate(groupId, "a");
-    await win(elector, leader);
-    const bystander = elector.campaign(candidate(groupId, "bystander", { waitMs: LONG_MS }));
-    await arrived(elector, groupId);
-    const successor = other.campaign(candidate(groupId, "b", { waitMs: LONG_MS }));
-    await arrived(other, groupId);
-    const transfer = elector.transfer({ groupId, toNodeId: "b", by: BY });
-    assert.equal(await toldOf(elector, leader, 1), "b");
-    assert.equal(elected(await elector.campaign(leader)).transferTo, "b");
-    assert.deepEqual(await elector.resign(claimOf(leader, 1)), { kind: "resigned" });
-    isLeader(elected(await successor).leader, "b", 2);
-    isLeader(await transfer, "b", 2);
-    const loss = (await elector.history(groupId)).find(({ type }) => type === "LEADER_LOST");
-    assert.deepEqual([loss?.reason, loss?.by], ["transferred", BY]);
-    await elector.stepDown({ groupId, by: BY, force: true });
-    isLeader(elected(await bystander).leader, "bystander", 3);
-  });
+  law(
+    "after a transfer the named successor wins once the leader resigns, at whichever server it waits",
+    async (bench) => {
+      const { elector, groupId } = bench;
+      const other = await bench.other();
+      const leader = candidate(groupId, "a");
+      await win(elector, leader);
+      const bystander = elector.campaign(candidate(groupId, "bystander", { waitMs: LONG_MS }));
+      await arrived(elector, groupId);
+      const successor = other.campaign(candidate(groupId, "b", { waitMs: LONG_MS }));
+      await arrived(other, groupId);
+      const transfer = elector.transfer({ groupId, toNodeId: "b", by: BY });
+      assert.equal(await toldOf(elector, leader, 1), "b");
+      assert.equal(elected(await elector.campaign(leader)).transferTo, "b");
+      assert.deepEqual(await elector.resign(claimOf(leader, 1)), { kind: "resigned" });
+      isLeader(elected(await successor).leader, "b", 2);
+      isLeader(await transfer, "b", 2);
+      const loss = (await elector.history(groupId)).find(({ type }) => type === "LEADER_LOST");
+      assert.deepEqual([loss?.reason, loss?.by], ["transferred", BY]);
+      await elector.stepDown({ groupId, by: BY, force: true });
+      isLeader(elected(await bystander).leader, "bystander", 3);
+    },
+  );
 
-  law("the leader is not told before its successor waits, and may go on meanwhile", async (bench) => {
-    const { elector, groupId } = bench;
-    const leader = candidate(groupId, "a");
-    await win(elector, leader);
-    // A candidate, so that the elector has heard of it, but one that does not wait just now.
-    lost(await elector.campaign(candidate(groupId, "b")));
-    const transfer = elector.transfer({ groupId, toNodeId: "b", by: BY, timeoutMs: LONG_MS });
-    await arrived(elector, groupId);
-    for (let i = 0; i < 3; i++) {
-      const renewal = await elector.renew({ ...claimOf(leader, 1), ttlMs: LONG_MS });
-      assert(renewal.kind === "renewed" && renewal.transferTo === undefined);
-    }
-    const successor = (await bench.other()).campaign(candidate(groupId, "b", { waitMs: LONG_MS }));
-    assert.equal(await toldOf(elector, leader, 1), "b");
-    await elector.resign(claimOf(leader, 1));
-    isLeader(await transfer, "b", 2);
-    elected(await successor);
-  });
+  law(
+    "the leader is not asked to yield before its successor waits, and keeps leading until then",
+    async (bench) => {
+      const { elector, groupId } = bench;
+      const leader = candidate(groupId, "a");
+      await win(elector, leader);
+      // The elector knows this candidate, but it does not wait now.
+      lost(await elector.campaign(candidate(groupId, "b")));
+      const transfer = elector.transfer({ groupId, toNodeId: "b", by: BY, timeoutMs: LONG_MS });
+      await arrived(elector, groupId);
+      for (let i = 0; i < 3; i++) {
+        const renewal = await elector.renew({ ...claimOf(leader, 1), ttlMs: LONG_MS });
+        assert(renewal.kind === "renewed" && renewal.transferTo === undefined);
+      }
+      const successor = (await bench.other()).campaign(candidate(groupId, "b", { waitMs: LONG_MS }));
+      assert.equal(await toldOf(elector, leader, 1), "b");
+      await elector.resign(claimOf(leader, 1));
+      isLeader(await transfer, "b", 2);
+      elected(await successor);
+    },
+  );
 
-  law("a transfer to a node that does not wait is a conflict, and nothing has changed", async (bench) => {
+  law("a transfer to a node that does not wait is a conflict and changes nothing", async (bench) => {
     const { elector, groupId } = bench;
     const leader = candidate(groupId, "a");
     await win(elector, leader);
@@ -84,23 +90,26 @@ export function transferLaws(law: ElectorLaw<AdminBench>): void {
     isLeader(lost(await waiting).leader, "a", 1);
   });
 
-  law("after the leader has resigned only the successor wins, though others ask first", async (bench) => {
-    const { elector, groupId } = bench;
-    const other = await bench.other();
-    const leader = candidate(groupId, "a");
-    await win(elector, leader);
-    const successor = other.campaign(candidate(groupId, "b", { waitMs: LONG_MS }));
-    await arrived(other, groupId);
-    const transfer = elector.transfer({ groupId, toNodeId: "b", by: BY, timeoutMs: LONG_MS });
-    assert.equal(await toldOf(elector, leader, 1), "b");
-    await elector.resign(claimOf(leader, 1));
-    const refused = lost(await elector.campaign(candidate(groupId, "c")));
-    assert(refused.leader?.nodeId === "b" || refused.heldBack === "reserved");
-    isLeader(elected(await successor).leader, "b", 2);
-    isLeader(await transfer, "b", 2);
-  });
+  law(
+    "after the leader has resigned only the successor wins, even if others campaign first",
+    async (bench) => {
+      const { elector, groupId } = bench;
+      const other = await bench.other();
+      const leader = candidate(groupId, "a");
+      await win(elector, leader);
+      const successor = other.campaign(candidate(groupId, "b", { waitMs: LONG_MS }));
+      await arrived(other, groupId);
+      const transfer = elector.transfer({ groupId, toNodeId: "b", by: BY, timeoutMs: LONG_MS });
+      assert.equal(await toldOf(elector, leader, 1), "b");
+      await elector.resign(claimOf(leader, 1));
+      const refused = lost(await elector.campaign(candidate(groupId, "c")));
+      assert(refused.leader?.nodeId === "b" || refused.heldBack === "reserved");
+      isLeader(elected(await successor).leader, "b", 2);
+      isLeader(await transfer, "b", 2);
+    },
+  );
 
-  law("a leader that resigns before its successor waits leaves the group to everybody", async (bench) => {
+  law("a leader that resigns before its successor waits leaves the group to any candidate", async (bench) => {
     const { elector, groupId } = bench;
     const leader = candidate(groupId, "a");
     await win(elector, leader);
@@ -115,25 +124,28 @@ export function transferLaws(law: ElectorLaw<AdminBench>): void {
     await refused;
   });
 
-  law("a transfer is done once its successor was elected, also if that has resigned since", async (bench) => {
-    const { elector, groupId } = bench;
-    const leader = candidate(groupId, "a");
-    await win(elector, leader);
-    const successor = candidate(groupId, "b", { waitMs: LONG_MS });
-    const waiting = elector.campaign(successor).then((result) => {
-      elected(result);
-      return elector.resign(claimOf(successor, 2));
-    });
-    await arrived(elector, groupId);
-    const transfer = elector.transfer({ groupId, toNodeId: "b", by: BY, timeoutMs: LONG_MS });
-    assert.equal(await toldOf(elector, leader, 1), "b");
-    await elector.resign(claimOf(leader, 1));
-    await waiting;
-    const { nodeId, term } = await transfer;
-    assert.deepEqual([nodeId, term], ["b", 2]);
-  });
+  law(
+    "a transfer is done once its successor was elected, even if the successor has resigned since",
+    async (bench) => {
+      const { elector, groupId } = bench;
+      const leader = candidate(groupId, "a");
+      await win(elector, leader);
+      const successor = candidate(groupId, "b", { waitMs: LONG_MS });
+      const waiting = elector.campaign(successor).then((result) => {
+        elected(result);
+        return elector.resign(claimOf(successor, 2));
+      });
+      await arrived(elector, groupId);
+      const transfer = elector.transfer({ groupId, toNodeId: "b", by: BY, timeoutMs: LONG_MS });
+      assert.equal(await toldOf(elector, leader, 1), "b");
+      await elector.resign(claimOf(leader, 1));
+      await waiting;
+      const { nodeId, term } = await transfer;
+      assert.deepEqual([nodeId, term], ["b", 2]);
+    },
+  );
 
-  law("after an expiry it is as if no transfer had been asked for", async ({ elector, groupId }) => {
+  law("after an expiry a transfer is void: any candidate can win", async ({ elector, groupId }) => {
     await win(elector, candidate(groupId, "a", { ttlMs: SHORT_MS }));
     lost(await elector.campaign(candidate(groupId, "b")));
     const transfer = elector.transfer({ groupId, toNodeId: "b", by: BY, timeoutMs: LONG_MS });
@@ -142,7 +154,7 @@ export function transferLaws(law: ElectorLaw<AdminBench>): void {
     await refused;
   });
 
-  law("a transfer that the state does not admit is a conflict", async ({ elector, groupId }) => {
+  law("a transfer that the state of the group does not allow is a conflict", async ({ elector, groupId }) => {
     const transfer = (toNodeId: string) => elector.transfer({ groupId, toNodeId, by: BY, timeoutMs: 1000 });
     await assert.rejects(transfer("b"), isConflict, "a group without a leader");
     await win(elector, candidate(groupId, "a"));

@@ -19,7 +19,7 @@ import {
 } from "./elector-support.js";
 
 export function waitingLaws(law: ElectorLaw): void {
-  law("a leader that stops renewing is replaced, never before its ttl and soon after", async (bench) => {
+  law("a leader that stops renewing is replaced soon after its ttl, and never before", async (bench) => {
     const { elector, groupId } = bench;
     const leader = candidate(groupId, "a", { ttlMs: SHORT_MS });
     await win(elector, leader);
@@ -38,7 +38,7 @@ export function waitingLaws(law: ElectorLaw): void {
     assert.deepEqual(late, { kind: "not-leader", currentLeader: { nodeId: "b", term: 2 } });
   });
 
-  law("renewals hold a waiting campaign off for longer than any one lease", async (bench) => {
+  law("renewals keep a waiting campaign from winning for longer than any one lease", async (bench) => {
     const { elector, groupId } = bench;
     const leader = candidate(groupId, "a", { ttlMs: 2 * SHORT_MS });
     await win(elector, leader);
@@ -51,7 +51,7 @@ export function waitingLaws(law: ElectorLaw): void {
     }
   });
 
-  law("nothing shortens a lease: not a renewal, not a confirmation", async ({ elector, groupId }) => {
+  law("neither a renewal nor a confirmation shortens a lease", async ({ elector, groupId }) => {
     const leader = candidate(groupId, "a", { ttlMs: 2 * SHORT_MS });
     const sentAtMs = systemClock.monotonicMs();
     await win(elector, leader);
@@ -62,7 +62,7 @@ export function waitingLaws(law: ElectorLaw): void {
     assert(tookMs >= 2 * SHORT_MS, `the lease of ${2 * SHORT_MS} ms was over after ${tookMs} ms`);
   });
 
-  law("a lease that ran out ends its term as expired, and cannot be resigned any more", async (bench) => {
+  law("an expired lease ends its term as expired and can no longer be resigned", async (bench) => {
     const { elector, groupId } = bench;
     const leader = candidate(groupId, "a", { ttlMs: SHORT_MS });
     const probe = new WatchProbe(await bench.other(), groupId);
@@ -79,49 +79,55 @@ export function waitingLaws(law: ElectorLaw): void {
     assert.deepEqual(await elector.renew({ ...claimOf(leader, 1), ttlMs: SHORT_MS }), nobody);
   });
 
-  law("a waiting campaign is granted when the leader resigns, and told how long it waited", async (bench) => {
-    const { elector, groupId } = bench;
-    let leader = candidate(groupId, "first");
-    await win(elector, leader);
-    let term = 1;
-    for (const server of [elector, await bench.other()]) {
-      const request = candidate(groupId, `successor-${term}`, { waitMs: LONG_MS });
-      const sentAtMs = systemClock.monotonicMs();
-      const waiting = server.campaign(request);
-      await arrived(server, groupId);
-      await elector.resign(claimOf(leader, term++));
-      const { confirmed, waitedMs, leader: won } = elected(await waiting);
-      const tookMs = systemClock.monotonicMs() - sentAtMs;
-      isLeader(won, request.nodeId, term);
-      assert.equal(confirmed, false);
-      assert(waitedMs !== undefined && waitedMs >= 0 && waitedMs <= tookMs, `${waitedMs} of ${tookMs} ms`);
-      leader = request;
-    }
-  });
+  law(
+    "a waiting campaign wins when the leader resigns, and its answer says how long it waited",
+    async (bench) => {
+      const { elector, groupId } = bench;
+      let leader = candidate(groupId, "first");
+      await win(elector, leader);
+      let term = 1;
+      for (const server of [elector, await bench.other()]) {
+        const request = candidate(groupId, `successor-${term}`, { waitMs: LONG_MS });
+        const sentAtMs = systemClock.monotonicMs();
+        const waiting = server.campaign(request);
+        await arrived(server, groupId);
+        await elector.resign(claimOf(leader, term++));
+        const { confirmed, waitedMs, leader: won } = elected(await waiting);
+        const tookMs = systemClock.monotonicMs() - sentAtMs;
+        isLeader(won, request.nodeId, term);
+        assert.equal(confirmed, false);
+        assert(waitedMs !== undefined && waitedMs >= 0 && waitedMs <= tookMs, `${waitedMs} of ${tookMs} ms`);
+        leader = request;
+      }
+    },
+  );
 
-  law("the end of a lease and the next leader come from one write: nobody sees a vacancy", async (bench) => {
-    const { elector, groupId } = bench;
-    const leader = candidate(groupId, "a");
-    await win(elector, leader);
-    const waiting = elector.campaign(candidate(groupId, "b", { waitMs: LONG_MS }));
-    await arrived(elector, groupId);
-    const other = await bench.other();
-    const resigned = new AbortController();
-    const resign = elector.resign(claimOf(leader, 1)).finally(() => resigned.abort());
-    while (!resigned.signal.aborted) {
-      assert.notEqual((await other.leader(groupId)).leader, null, "a read has seen a vacancy");
-      await turn();
-    }
-    await resign;
-    isLeader(elected(await waiting).leader, "b", 2);
-  });
+  law(
+    "the end of a lease and the next leader come from one write, so no reader sees a vacancy",
+    async (bench) => {
+      const { elector, groupId } = bench;
+      const leader = candidate(groupId, "a");
+      await win(elector, leader);
+      const waiting = elector.campaign(candidate(groupId, "b", { waitMs: LONG_MS }));
+      await arrived(elector, groupId);
+      const other = await bench.other();
+      const resigned = new AbortController();
+      const resign = elector.resign(claimOf(leader, 1)).finally(() => resigned.abort());
+      while (!resigned.signal.aborted) {
+        assert.notEqual((await other.leader(groupId)).leader, null, "a read has seen a vacancy");
+        await turn();
+      }
+      await resign;
+      isLeader(elected(await waiting).leader, "b", 2);
+    },
+  );
 
-  law("waiting campaigns of one server are granted in the order of their arrival", async (bench) => {
+  law("waiting campaigns at one server win in the order of their arrival", async (bench) => {
     const { elector, groupId } = bench;
     let leader = candidate(groupId, "first", { waitMs: LONG_MS });
     await win(elector, leader);
     const requests = ["a", "b", "c", "d"].map((nodeId) =>
-      // Without strategy "priority" it means nothing.
+      // Without strategy "priority" the priority has no effect.
       candidate(groupId, nodeId, { waitMs: LONG_MS, priority: nodeId.charCodeAt(0) }),
     );
     const waiting = [];
@@ -138,7 +144,7 @@ export function waitingLaws(law: ElectorLaw): void {
     }
   });
 
-  law("at the end of its wait a campaign is answered like every other that lost", async (bench) => {
+  law("at the end of its wait a campaign gets the same answer as other lost campaigns", async (bench) => {
     const { elector, groupId } = bench;
     await win(elector, candidate(groupId, "a"));
     const sentAtMs = systemClock.monotonicMs();
@@ -147,7 +153,7 @@ export function waitingLaws(law: ElectorLaw): void {
     isLeader(result.leader, "a", 1);
     assert(result.retryAfterMs > 0);
     assert(tookMs >= 150 && tookMs < 150 + SOON_MS, `a wait of 150 ms took ${tookMs} ms`);
-    // And is not elected afterwards.
+    // The candidate is not elected afterwards either.
     await elector.resign({ groupId, nodeId: "a", term: 1 });
     assert.deepEqual(await elector.leader(groupId), { leader: null, term: 1, ageMs: 0 });
   });
@@ -159,7 +165,7 @@ export function waitingLaws(law: ElectorLaw): void {
     assert.equal(elected(await elector.campaign(request)).confirmed, true);
   });
 
-  law("an aborted wait ends at once and is never elected", async (bench) => {
+  law("an aborted wait ends at once, and its candidate is never elected", async (bench) => {
     const { elector, groupId } = bench;
     const leader = candidate(groupId, "a");
     await win(elector, leader);
@@ -178,7 +184,7 @@ export function waitingLaws(law: ElectorLaw): void {
     isLeader(elected(await next).leader, "c", 2);
   });
 
-  law("a campaign won by a caller who is gone is taken back", async (bench) => {
+  law("a campaign won by a caller that has disconnected is taken back", async (bench) => {
     const { elector, groupId } = bench;
     const controller = new AbortController();
     const reason = new Error("gone");

@@ -13,7 +13,7 @@ import {
   win,
 } from "./elector-support.js";
 
-/** So many events are kept. */
+/** Number of events that are kept. */
 const KEPT = 64;
 
 export function watchLaws(law: ElectorLaw): void {
@@ -48,7 +48,7 @@ export function watchLaws(law: ElectorLaw): void {
     });
   });
 
-  law("every server shows every change, in order and with consecutive cursors", async (bench) => {
+  law("every server shows every change in order, with consecutive cursors", async (bench) => {
     const { elector, groupId } = bench;
     const other = await bench.other();
     const probes = [new WatchProbe(elector, groupId), new WatchProbe(other, groupId)];
@@ -73,7 +73,7 @@ export function watchLaws(law: ElectorLaw): void {
     }
   });
 
-  law("renewals and confirmations are no events", async ({ elector, groupId }) => {
+  law("renewals and confirmations cause no events", async ({ elector, groupId }) => {
     const request = candidate(groupId, "a");
     const probe = new WatchProbe(elector, groupId);
     await probe.next();
@@ -102,7 +102,7 @@ export function watchLaws(law: ElectorLaw): void {
       );
       await probe.stop();
     }
-    // From the last one: nothing until something happens.
+    // From the last cursor there is no event until something happens.
     const probe = new WatchProbe(other, groupId, { cursor: 16 });
     const next = probe.next();
     await win(elector, candidate(groupId, "next"));
@@ -111,9 +111,9 @@ export function watchLaws(law: ElectorLaw): void {
     await probe.stop();
   });
 
-  law(`past the last ${KEPT} events there is one RESYNC with the current state`, async (bench) => {
+  law(`a cursor older than the last ${KEPT} events gets one RESYNC with the current state`, async (bench) => {
     const { elector, groupId } = bench;
-    // An elector whose history is a few events behind may still show a few more than it must.
+    // An elector whose history is a few events behind may show a few more events than required.
     const terms = KEPT / 2 + 8;
     for (let term = 1; term <= terms; term++) await handOver(elector, groupId, term);
     const count = 2 * terms;
@@ -138,7 +138,7 @@ export function watchLaws(law: ElectorLaw): void {
     await probe.stop();
   });
 
-  law("a cursor that is ahead of all events is a RESYNC", async (bench) => {
+  law("a cursor ahead of all events gets a RESYNC", async (bench) => {
     const { elector, groupId } = bench;
     await win(elector, candidate(groupId, "a"));
     const probe = new WatchProbe(await bench.other(), groupId, { cursor: 1000 });
@@ -147,7 +147,7 @@ export function watchLaws(law: ElectorLaw): void {
     await probe.stop();
   });
 
-  law("a malformed cursor is refused", async ({ elector, groupId }) => {
+  law("a watch with a malformed cursor is refused", async ({ elector, groupId }) => {
     for (const cursor of [-1, 1.5, Number.NaN, Number.POSITIVE_INFINITY, "1" as unknown as number]) {
       const next = async () => watching(elector, groupId, { cursor }).next();
       await assert.rejects(next, (error) => error instanceof InvalidRequestError && error.field === "cursor");

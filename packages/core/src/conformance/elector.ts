@@ -20,13 +20,13 @@ import { watchLaws } from "./elector-watching.js";
 import type { TestFunction } from "./support.js";
 
 export interface ElectorFeatures {
-  /** It is an `ElectorAdmin`. */
+  /** Whether the elector is an `ElectorAdmin`. */
   readonly admin?: boolean;
 }
 
 export interface ElectorConformanceOptions {
   readonly test: TestFunction;
-  /** Opened anew for each law; groups have names that nobody has used, so the state behind may be shared by all. */
+  /** Called again for each law. Group ids are never reused, so all laws may share the state behind the elector. */
   readonly open: () => Promise<OpenElector>;
   readonly features?: ElectorFeatures;
 }

@@ -26,7 +26,7 @@ export function feedLaws(law: Law): void {
     await probe.stop();
   });
 
-  law("each change follows the snapshot, in the order of revisions", async ({ store }) => {
+  law("changes follow the snapshot in the order of their revisions", async ({ store }) => {
     const probe = new FeedProbe(store);
     await probe.next();
     const written: Entry[] = [];
@@ -34,7 +34,7 @@ export function feedLaws(law: Law): void {
       const key = `r/${i % 3}`;
       const expected = written.findLast((entry) => entry.key === key)?.revision ?? null;
       written.push({ key, value: `${i}`, revision: await swap(store, key, expected, `${i}`) });
-      // Read up to each second write: some items stand alone, others may come together.
+      // Read up to every second write, so that some items have one change and others may have several.
       if (i % 2 === 0) await probe.reach((written.at(-1) as Entry).revision);
     }
     await probe.reach((written.at(-1) as Entry).revision);
@@ -42,7 +42,7 @@ export function feedLaws(law: Law): void {
     await probe.stop();
   });
 
-  law("an open feed comes to every revision that sync returned, without another write", async ({ store }) => {
+  law("an open feed reaches every revision that sync returned, without another write", async ({ store }) => {
     const probe = new FeedProbe(store);
     await probe.reach(await store.sync());
     await swap(store, "r/a", null, "1");
@@ -52,7 +52,7 @@ export function feedLaws(law: Law): void {
     await probe.stop();
   });
 
-  law("no change falls between the snapshot and what follows it, while others write", async ({ store }) => {
+  law("no change between the snapshot and the first change is lost while others write", async ({ store }) => {
     const written: Entry[] = [];
     const writers = Array.from({ length: 4 }, (_, i) => keepWriting(store, `r/${i}`, 50, written));
     const probes: FeedProbe[] = [];
@@ -70,7 +70,7 @@ export function feedLaws(law: Law): void {
     }
   });
 
-  law("a consumer that reads late is shown the last value of each key", async ({ store }) => {
+  law("a consumer that reads late gets the last value of each key", async ({ store }) => {
     const probe = new FeedProbe(store);
     await probe.next();
     const written: Entry[] = [];
@@ -81,38 +81,44 @@ export function feedLaws(law: Law): void {
     await probe.stop();
   });
 
-  law("feeds are on their own: one that rests or ends holds no other back", async ({ store }) => {
-    const resting = new FeedProbe(store);
-    const ending = new FeedProbe(store);
-    const reading = new FeedProbe(store);
-    for (const probe of [resting, ending, reading]) await probe.next();
-    const first = await swap(store, "r/a", null, "1");
-    await ending.stop();
-    const second = await swap(store, "r/a", first, "2");
-    await reading.reach(second);
-    await resting.reach(second);
-    for (const probe of [resting, reading]) {
-      assert.equal(probe.seen.get("r/a")?.value, "2");
-      await probe.stop();
-    }
-  });
-
-  law("a consumer that leaves ends its feed, and the next one resumes with everything", async ({ store }) => {
-    let present = await swap(store, "r/a", null, "0");
-    const seen: string[] = [];
-    for (let i = 1; i <= 5; i++) {
-      for await (const item of store.feed()) {
-        assert.equal(item.kind, "snapshot");
-        seen.push((item.entries[0] as Entry).value);
-        break;
+  law(
+    "feeds are independent: one that is not read or has ended does not delay another",
+    async ({ store }) => {
+      const resting = new FeedProbe(store);
+      const ending = new FeedProbe(store);
+      const reading = new FeedProbe(store);
+      for (const probe of [resting, ending, reading]) await probe.next();
+      const first = await swap(store, "r/a", null, "1");
+      await ending.stop();
+      const second = await swap(store, "r/a", first, "2");
+      await reading.reach(second);
+      await resting.reach(second);
+      for (const probe of [resting, reading]) {
+        assert.equal(probe.seen.get("r/a")?.value, "2");
+        await probe.stop();
       }
-      present = await swap(store, "r/a", present, `${i}`);
-    }
-    assert.deepEqual(seen, ["0", "1", "2", "3", "4"]);
-    assert.equal((await snapshot(store)).get("r/a")?.revision, present);
-  });
+    },
+  );
 
-  law("a feed that was left is done", async ({ store }) => {
+  law(
+    "a consumer that leaves its loop ends its feed, and a new feed starts with everything",
+    async ({ store }) => {
+      let present = await swap(store, "r/a", null, "0");
+      const seen: string[] = [];
+      for (let i = 1; i <= 5; i++) {
+        for await (const item of store.feed()) {
+          assert.equal(item.kind, "snapshot");
+          seen.push((item.entries[0] as Entry).value);
+          break;
+        }
+        present = await swap(store, "r/a", present, `${i}`);
+      }
+      assert.deepEqual(seen, ["0", "1", "2", "3", "4"]);
+      assert.equal((await snapshot(store)).get("r/a")?.revision, present);
+    },
+  );
+
+  law("a feed that its consumer has left is done", async ({ store }) => {
     const iterator = store.feed()[Symbol.asyncIterator]();
     await iterator.next();
     await iterator.return?.();
@@ -136,7 +142,7 @@ export function feedLaws(law: Law): void {
     const reason = new Error("no longer wanted");
     const iterator = store.feed({ signal: controller.signal })[Symbol.asyncIterator]();
     await iterator.next();
-    // Whatever is on its way (a store may report progress without changes) comes first.
+    // Items already on their way come first (a store may report progress without changes).
     const reading = readOn(iterator);
     controller.abort(reason);
     await assert.rejects(reading, reason);

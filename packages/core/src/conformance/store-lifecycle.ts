@@ -4,13 +4,13 @@ import { ClosedError } from "../errors.js";
 import type { CasOp, CasOutcome, Revision, Store } from "../store/store.js";
 import { describe, FeedProbe, isRefusal, type Law, only, snapshot, swap } from "./support.js";
 
-/** How many turns of the microtask queue after the call the abort or close comes: at once, soon, later. */
+/** After how many turns of the microtask queue the abort or close follows the call: at once, soon, later. */
 const TURNS = [0, 1, 2, 3, 5, 8, 13, 21, 34, 55];
 const SETTLING_TURNS = 20;
 
 export function abortLaws(law: Law): void {
   law(
-    "a call whose signal is aborted already rejects with the reason, and writes nothing",
+    "a call whose signal is already aborted rejects with the reason and writes nothing",
     async ({ store }) => {
       const reason = new Error("too late");
       const signal = AbortSignal.abort(reason);
@@ -21,7 +21,7 @@ export function abortLaws(law: Law): void {
     },
   );
 
-  law("a write aborted in the middle is answered or uncertain, and a look tells which", async ({ store }) => {
+  law("a write aborted in flight is answered or uncertain, and a read shows which", async ({ store }) => {
     let present: Revision | null = null;
     for (const turns of TURNS) {
       const controller = new AbortController();
@@ -33,7 +33,7 @@ export function abortLaws(law: Law): void {
     }
   });
 
-  law("a sync aborted in the middle answers or rejects with the reason", async ({ store }) => {
+  law("a sync aborted in flight answers or rejects with the reason", async ({ store }) => {
     const revision = await swap(store, "r/a", null, "1");
     for (const turns of TURNS) {
       const controller = new AbortController();
@@ -49,7 +49,7 @@ export function abortLaws(law: Law): void {
 }
 
 export function closeLaws(law: Law): void {
-  law("close may be called again, and everything after it is refused", async ({ store }) => {
+  law("close may be called again, and every later call is refused", async ({ store }) => {
     const unread = new FeedProbe(store);
     await Promise.all([store.close(), store.close()]);
     await store.close();
@@ -60,7 +60,7 @@ export function closeLaws(law: Law): void {
     await assert.rejects(unread.next(), ClosedError);
   });
 
-  law("close ends the feeds that wait, with ClosedError", async ({ store }) => {
+  law("close ends waiting feeds with ClosedError", async ({ store }) => {
     const probes = [new FeedProbe(store), new FeedProbe(store)];
     const endings = [];
     for (const probe of probes) {
@@ -71,7 +71,7 @@ export function closeLaws(law: Law): void {
     await Promise.all(endings);
   });
 
-  law("close during a sync lets it answer or refuses it", async ({ store }) => {
+  law("a sync in flight during close is answered or refused", async ({ store }) => {
     const synced = store.sync().catch((error: unknown) => error);
     await store.close();
     const answer = await synced;
@@ -82,7 +82,7 @@ export function closeLaws(law: Law): void {
     let told: PromiseSettledResult<CasOutcome[]>[] | null = null;
     const outcomes = sendAll(store, creations("r", 20)).then((all) => (told = all));
     await store.close();
-    // Answered before close returned: nothing but the caller's own turns may lie between.
+    // Answered before close returned: only the caller's own microtasks may lie between.
     await turnsOf(SETTLING_TURNS);
     assert.notEqual(told, null, "closed, and a write is still under way");
     for (const outcome of await outcomes) {
@@ -95,7 +95,7 @@ export function closeLaws(law: Law): void {
 /** For stores whose data outlives the last handle. */
 export function durableLaws(law: Law): void {
   law(
-    "what was acknowledged is there after reopening, and revisions go on rising",
+    "acknowledged writes are there after reopening, and revisions keep rising",
     async ({ store, reopen }) => {
       const expected = new Map<string, Revision>();
       let present = store;
@@ -116,7 +116,7 @@ export function durableLaws(law: Law): void {
     },
   );
 
-  law("close in the middle of writes loses none that was acknowledged", async ({ store, reopen }) => {
+  law("close during writes loses no acknowledged write", async ({ store, reopen }) => {
     let present = store;
     for (const [round, turns] of TURNS.entries()) {
       const ops = creations(`r/${round}`, 20);
@@ -138,7 +138,7 @@ export function durableLaws(law: Law): void {
 
 /** For stores that several processes open at once. */
 export function sharedLifecycleLaws(law: Law): void {
-  law("closing one handle leaves the other at work", async ({ store, another }) => {
+  law("closing one handle leaves the other working", async ({ store, another }) => {
     const other = await another();
     const probe = new FeedProbe(other);
     await probe.next();
@@ -166,7 +166,7 @@ function creations(prefix: string, count: number): CasOp[] {
   return Array.from({ length: count }, (_, i) => ({ key: `${prefix}/${i}`, expected: null, value: "1" }));
 }
 
-/** Each as a call of its own, all at once. */
+/** One call per operation, all concurrent. */
 function sendAll(store: Store, ops: readonly CasOp[]): Promise<PromiseSettledResult<CasOutcome[]>[]> {
   return Promise.allSettled(ops.map((op) => store.compareAndSet([op])));
 }
@@ -176,12 +176,12 @@ async function turnsOf(turns: number): Promise<void> {
 }
 
 async function abortAfter(turns: number, controller: AbortController, reason: Error): Promise<void> {
-  // Zero turns is within the very call, before anything of it could come back.
+  // Zero turns means within the call itself, before any of its effects can return.
   if (turns > 0) await turnsOf(turns);
   controller.abort(reason);
 }
 
-/** A rejection says that nothing was or will be written; the only one admitted here is the signal's reason. */
+/** A rejection means that nothing was or will be written. Only the signal's reason is allowed here. */
 async function outcomeOf(sent: Promise<CasOutcome[]>, reason: Error): Promise<CasOutcome | "rejected"> {
   try {
     return only(await sent);
@@ -192,8 +192,8 @@ async function outcomeOf(sent: Promise<CasOutcome[]>, reason: Error): Promise<Ca
 }
 
 /**
- * What became of a write that may still be under way: the same comparison with another value. If that wins, the first
- * never happened and never will; if it loses, the entry shown is the first.
+ * Finds the outcome of a write that may still be in flight, by the same comparison with another value. If that wins,
+ * the first write never happened and never will; if it loses, the entry shown is the first write.
  */
 async function settle(store: Store, op: CasOp, outcome: CasOutcome | "rejected"): Promise<Revision> {
   await store.sync();

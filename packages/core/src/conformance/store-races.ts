@@ -1,4 +1,4 @@
-/** Laws that only hold if they hold for many at once. */
+/** Laws about many concurrent writers. */
 import assert from "node:assert/strict";
 import type { CasOp, CasOutcome, Entry, Revision, Store } from "../store/store.js";
 import { Random } from "../testing/random.js";
@@ -9,21 +9,24 @@ const ROUNDS = 5;
 const KEYS = ["r/0", "r/1", "r/2", "r/3", "r/4", "r/5", "r/6", "r/7"];
 
 export function raceLaws(law: Law, seed: number): void {
-  law("of a thousand racing for one key exactly one wins, round after round", async ({ store, another }) => {
-    const stores = store.features.shared ? [store, await another()] : [store];
-    let present = await swap(store, "r/a", null, "start");
-    for (let round = 0, won = 0; won < ROUNDS; round++) {
-      assert(round < 10 * ROUNDS, "the store refuses what nothing stands against");
-      const winner = await race(stores, present, `round ${round}`);
-      // Every one refused without a cause: the store may, and the race is run again.
-      if (winner === null) continue;
-      assert.deepEqual((await snapshot(store)).get("r/a"), winner);
-      present = winner.revision;
-      won++;
-    }
-  });
+  law(
+    "exactly one of a thousand racing writers of one key wins, in every round",
+    async ({ store, another }) => {
+      const stores = store.features.shared ? [store, await another()] : [store];
+      let present = await swap(store, "r/a", null, "start");
+      for (let round = 0, won = 0; won < ROUNDS; round++) {
+        assert(round < 10 * ROUNDS, "the store refuses what nothing stands against");
+        const winner = await race(stores, present, `round ${round}`);
+        // All writers were refused without a cause, which a store may do. The race is run again.
+        if (winner === null) continue;
+        assert.deepEqual((await snapshot(store)).get("r/a"), winner);
+        present = winner.revision;
+        won++;
+      }
+    },
+  );
 
-  law(`writers at random keep to a naive model (seed ${seed})`, async ({ store, another }) => {
+  law(`random writers agree with a naive model (seed ${seed})`, async ({ store, another }) => {
     const stores = store.features.shared ? [store, await another()] : [store];
     const random = new Random(seed);
     const probe = new FeedProbe(store);
@@ -43,7 +46,7 @@ export function raceLaws(law: Law, seed: number): void {
   });
 }
 
-/** Exactly one may win; everybody else is shown either the winner's entry or the one all compared with. */
+/** Exactly one may win. All others are shown the winner's entry or the entry that all compared with. */
 async function race(stores: readonly Store[], present: Revision, name: string): Promise<Entry | null> {
   const ops = Array.from({ length: RACERS }, (_, i): CasOp => {
     return { key: "r/a", expected: present, value: `${name}, racer ${i}` };
@@ -64,7 +67,7 @@ async function race(stores: readonly Store[], present: Revision, name: string): 
   return winner;
 }
 
-/** The naive model: every acknowledged write, and the one it replaced. */
+/** The naive model: every acknowledged write and the write that it replaced. */
 class Ledger {
   readonly #writes: (Entry & { readonly replaced: Revision | null })[] = [];
   readonly #latest = new Map<string, Revision>();
@@ -76,7 +79,7 @@ class Ledger {
       .toSorted((a, b) => a.revision - b.revision);
   }
 
-  /** The newest acknowledged write of a key: whoever asks from now on must be shown it, or a later one. */
+  /** The newest acknowledged write of a key: every later read must show it or a later one. */
   floor(key: string): Revision {
     return this.#latest.get(key) ?? 0;
   }
@@ -103,7 +106,7 @@ class Ledger {
   }
 }
 
-/** Writes batches of random keys, mostly against what it saw last, now and then against something older. */
+/** Writes batches of random keys, mostly against the revision it saw last, sometimes against an older one. */
 class Writer {
   readonly #store: Store;
   readonly #random: Random;

@@ -14,10 +14,10 @@ import {
   swapAll,
 } from "./support.js";
 
-/** No engine's limit by chance: more than etcd's 128 operations where the store admits it. */
+/** Larger than the limit of any one engine: more than etcd's 128 operations, if the store allows that. */
 const LARGE_BATCH = 1000;
 
-/** All characters of ids, and what paths, subjects and prefixes could trip over. */
+/** All characters of ids, and those that paths, subjects and prefixes might misread. */
 const KEYS = [
   "r/ABCDEFGHIJKLMNOPQRSTUVWXYZ",
   "r/abcdefghijklmnopqrstuvwxyz",
@@ -55,14 +55,14 @@ const VALUES = [
 ];
 
 export function writeLaws(law: Law): void {
-  law("an absent key is created once, and who comes second is shown the entry", async ({ store }) => {
+  law("an absent key is created once, and a second creator gets the existing entry", async ({ store }) => {
     const revision = await swap(store, "r/a", null, "first");
     assert(Number.isSafeInteger(revision) && revision > 0);
     const current = await conflict(store, { key: "r/a", expected: null, value: "second" });
     assert.deepEqual(current, { key: "r/a", value: "first", revision });
   });
 
-  law("a key is replaced only against its present revision", async ({ store }) => {
+  law("a key is replaced only if the expected revision is its current revision", async ({ store }) => {
     const first = await swap(store, "r/a", null, "1");
     const second = await swap(store, "r/a", first, "2");
     assert(second > first);
@@ -74,37 +74,43 @@ export function writeLaws(law: Law): void {
     assert.deepEqual([...(await snapshot(store)).keys()], ["r/a"]);
   });
 
-  law("operations of a batch win and lose on their own, each answered in its place", async ({ store }) => {
-    const [a, b] = await swapAll(store, [
-      { key: "r/a", expected: null, value: "a1" },
-      { key: "r/b", expected: null, value: "b1" },
-    ]);
-    const losing = [
-      { key: "r/a", expected: null, value: "a2" },
-      { key: "r/d", expected: a as Revision, value: "d1" },
-    ] as const;
-    let winning: CasOp[] = [
-      { key: "r/c", expected: null, value: "c1" },
-      { key: "r/b", expected: b as Revision, value: "b2" },
-    ];
-    // Those that lose come along each time: no store may hold that against the others.
-    for (let attempt = 0; winning.length > 0; attempt++) {
-      assert(attempt < REFUSALS_IN_A_ROW, "what loses keeps the others from winning");
-      const outcomes = await store.compareAndSet([losing[0], ...winning, losing[1]]);
-      assert.equal(outcomes.length, winning.length + 2);
-      assert.deepEqual(outcomes[0], { kind: "conflict", current: { key: "r/a", value: "a1", revision: a } });
-      assert.deepEqual(outcomes.at(-1), { kind: "conflict", current: null });
-      winning = winning.filter((op, i) => {
-        const outcome = outcomes[i + 1];
-        assert(outcome?.kind === "swapped" || isRefusal(outcome, op), describe(outcome));
-        return outcome?.kind !== "swapped";
-      });
-    }
-    const values = [...(await snapshot(store)).values()].map(({ value }) => value);
-    assert.deepEqual(new Set(values), new Set(["a1", "b2", "c1"]));
-  });
+  law(
+    "operations of a batch succeed or fail independently, and the outcomes keep their order",
+    async ({ store }) => {
+      const [a, b] = await swapAll(store, [
+        { key: "r/a", expected: null, value: "a1" },
+        { key: "r/b", expected: null, value: "b1" },
+      ]);
+      const losing = [
+        { key: "r/a", expected: null, value: "a2" },
+        { key: "r/d", expected: a as Revision, value: "d1" },
+      ] as const;
+      let winning: CasOp[] = [
+        { key: "r/c", expected: null, value: "c1" },
+        { key: "r/b", expected: b as Revision, value: "b2" },
+      ];
+      // Losing operations are part of each batch and must not affect the others.
+      for (let attempt = 0; winning.length > 0; attempt++) {
+        assert(attempt < REFUSALS_IN_A_ROW, "what loses keeps the others from winning");
+        const outcomes = await store.compareAndSet([losing[0], ...winning, losing[1]]);
+        assert.equal(outcomes.length, winning.length + 2);
+        assert.deepEqual(outcomes[0], {
+          kind: "conflict",
+          current: { key: "r/a", value: "a1", revision: a },
+        });
+        assert.deepEqual(outcomes.at(-1), { kind: "conflict", current: null });
+        winning = winning.filter((op, i) => {
+          const outcome = outcomes[i + 1];
+          assert(outcome?.kind === "swapped" || isRefusal(outcome, op), describe(outcome));
+          return outcome?.kind !== "swapped";
+        });
+      }
+      const values = [...(await snapshot(store)).values()].map(({ value }) => value);
+      assert.deepEqual(new Set(values), new Set(["a1", "b2", "c1"]));
+    },
+  );
 
-  law("revisions rise over all keys, from batch to batch", async ({ store }) => {
+  law("revisions rise across all keys, from batch to batch", async ({ store }) => {
     const present = new Map<string, Revision>();
     let highest = 0;
     for (let round = 0; round < 20; round++) {
@@ -120,14 +126,14 @@ export function writeLaws(law: Law): void {
     }
   });
 
-  law("a batch that names a key twice is refused, and nothing of it is written", async ({ store }) => {
+  law("a batch that names a key twice is refused, and none of it is written", async ({ store }) => {
     const op = { key: "r/a", expected: null, value: "1" };
     const batch = [{ key: "r/b", expected: null, value: "1" }, op, { ...op, value: "2" }];
     await assert.rejects(store.compareAndSet(batch), InvalidRequestError);
     assert.equal((await snapshot(store)).size, 0);
   });
 
-  law("a batch that can never be right is refused, and nothing of it is written", async ({ store }) => {
+  law("a batch with an invalid operation is refused, and none of it is written", async ({ store }) => {
     const op = { key: "r/a", expected: null, value: "1" };
     const wrong: CasOp[] = [
       { ...op, key: "" },
@@ -144,10 +150,10 @@ export function writeLaws(law: Law): void {
   });
 
   law(
-    "a value as long as the store admits is written, and a batch with a longer one is refused as a whole",
+    "a value of the maximum length is written, and a batch with a longer one is refused as a whole",
     async ({ store }) => {
       const { valueBytes } = store.limits;
-      // Two bytes a character: bytes count, not characters.
+      // Two bytes per character: the limit counts bytes, not characters.
       const longest = "é".repeat(Math.floor(valueBytes / 2));
       const others = ["r/b", "r/c"].map((key) => ({ key, expected: null, value: "1" }));
       const longer = { key: "r/a", expected: null, value: `${longest}éé` };
@@ -164,7 +170,7 @@ export function writeLaws(law: Law): void {
   );
 
   law(
-    "a key as long as the store admits is written, and a batch with a longer one is refused as a whole",
+    "a key of the maximum length is written, and a batch with a longer one is refused as a whole",
     async ({ store }) => {
       const longest = `r/${"k".repeat(store.limits.keyLength - 2)}`;
       const other = { key: "r/b", expected: null, value: "1" };
@@ -178,7 +184,7 @@ export function writeLaws(law: Law): void {
     },
   );
 
-  law("a batch larger than the store admits is refused, and nothing of it is written", async ({ store }) => {
+  law("a batch above the maximum size is refused, and none of it is written", async ({ store }) => {
     const batch = Array.from({ length: store.limits.batchOps + 1 }, (_, i) => {
       return { key: `r/${i}`, expected: null, value: "1" };
     });
@@ -186,11 +192,11 @@ export function writeLaws(law: Law): void {
     assert.equal((await snapshot(store)).size, 0);
   });
 
-  law("an empty batch is answered with nothing", async ({ store }) => {
+  law("an empty batch returns an empty list", async ({ store }) => {
     assert.deepEqual(await store.compareAndSet([]), []);
   });
 
-  law("a batch as large as the store admits is written whole", async ({ store }) => {
+  law("a batch of the maximum size is written completely", async ({ store }) => {
     const size = Math.min(LARGE_BATCH, store.limits.batchOps);
     const keys = Array.from({ length: size }, (_, i) => `r/group-${i}`);
     const created = await swapAll(
@@ -208,7 +214,7 @@ export function writeLaws(law: Law): void {
     }
   });
 
-  law("values come back as they were written", async ({ store }) => {
+  law("values are read back as they were written", async ({ store }) => {
     const batch = VALUES.map((value, i) => ({ key: `r/${i}`, expected: null, value }));
     await swapAll(store, batch);
     const entries = await snapshot(store);
@@ -219,7 +225,7 @@ export function writeLaws(law: Law): void {
     }
   });
 
-  law("keys of every admitted character are told apart", async ({ store }) => {
+  law("keys that differ in any allowed character are distinct", async ({ store }) => {
     const batch = KEYS.map((key) => ({ key, expected: null, value: `value of ${key}` }));
     await swapAll(store, batch);
     const entries = await snapshot(store);
@@ -227,7 +233,7 @@ export function writeLaws(law: Law): void {
     for (const { key, value } of batch) assert.equal(entries.get(key)?.value, value);
   });
 
-  law("sync is at or above every write acknowledged before it", async ({ store }) => {
+  law("sync returns a revision at or above every write acknowledged before it", async ({ store }) => {
     let present: Revision | null = null;
     for (let i = 0; i < 20; i++) {
       present = await swap(store, "r/a", present, `${i}`);
@@ -240,10 +246,10 @@ export function writeLaws(law: Law): void {
     await Promise.all(pairs);
   });
 
-  law("what a conflict has shown is at or below the next sync, and in the next feed", async ({ store }) => {
+  law("an entry shown by a conflict is covered by the next sync and by the next feed", async ({ store }) => {
     for (let i = 0; i < 10; i++) {
       const key = `r/${i}`;
-      // Both at once: whoever loses may be shown an entry that is only just being written.
+      // Both at once: the loser may be shown an entry that is still being written.
       const racers = ["1", "2"].map(async (value) => {
         const outcome = only(await store.compareAndSet([{ key, expected: null, value }]));
         if (outcome.kind !== "conflict" || outcome.current === null) return;
@@ -258,15 +264,18 @@ export function writeLaws(law: Law): void {
 
 /** For stores that several processes open at once. */
 export function sharedWriteLaws(law: Law): void {
-  law("sync is at or above every write acknowledged to another handle", async ({ store, another }) => {
-    const other = await another();
-    let present: Revision | null = null;
-    for (let i = 0; i < 20; i++) {
-      const [writer, reader] = i % 2 === 0 ? [store, other] : [other, store];
-      present = await swap(writer, "r/a", present, `${i}`);
-      assert((await reader.sync()) >= present);
-      const current = await conflict(reader, { key: "r/a", expected: null, value: "never" });
-      assert.deepEqual(current, { key: "r/a", value: `${i}`, revision: present });
-    }
-  });
+  law(
+    "sync returns a revision at or above every write acknowledged to another handle",
+    async ({ store, another }) => {
+      const other = await another();
+      let present: Revision | null = null;
+      for (let i = 0; i < 20; i++) {
+        const [writer, reader] = i % 2 === 0 ? [store, other] : [other, store];
+        present = await swap(writer, "r/a", present, `${i}`);
+        assert((await reader.sync()) >= present);
+        const current = await conflict(reader, { key: "r/a", expected: null, value: "never" });
+        assert.deepEqual(current, { key: "r/a", value: `${i}`, revision: present });
+      }
+    },
+  );
 }

@@ -1,4 +1,7 @@
-/** The suite itself: what keeps the contract passes, however slowly; what breaks one sentence of it does not. */
+/**
+ * Tests of the suite itself: a store that keeps the contract passes, however slow it is, and one that breaks a single
+ * law fails.
+ */
 import { expect, test } from "vitest";
 import type {
   CallOptions,
@@ -42,16 +45,17 @@ function openAfar(): (space: string) => Promise<Store> {
   };
 }
 
-// The wrapper closes only its own view, does not wait for what is in flight, and refuses by changing what is expected.
+// The wrapper closes only its own view, does not wait for writes in flight, and refuses by changing the expected
+// revision.
 const NOT_FROM_AFAR = new Set([
   "close waits for the writes in flight",
-  "a batch that can never be right is refused, and nothing of it is written",
+  "a batch with an invalid operation is refused, and none of it is written",
 ]);
 for (const law of collect(openAfar()).filter(({ name }) => !NOT_FROM_AFAR.has(name))) {
-  test(`from afar: ${law.name}`, law.run);
+  test(`a store behind a remote boundary keeps the law: ${law.name}`, law.run);
 }
 
-/** A memory store that one sentence of the contract is taken from. */
+/** A memory store that breaks one law of the contract. */
 class Mutant implements Store {
   readonly name = "mutant";
   readonly inner = new MemoryStore();
@@ -96,7 +100,7 @@ class WithoutComparison extends Mutant {
   }
 }
 
-/** Another may write between the two. */
+/** Another writer may write between the two. */
 class ComparesThenWrites extends Mutant {
   override async compareAndSet(batch: readonly CasOp[], options?: CallOptions): Promise<CasOutcome[]> {
     const outcomes = batch.map(async (op): Promise<CasOutcome> => {
@@ -141,7 +145,7 @@ class SkipsChecks extends Mutant {
   }
 }
 
-/** As an engine that drops what is too long for it. */
+/** Like an engine that drops values that are too long. */
 class CutsLongValues extends Mutant {
   override compareAndSet(batch: readonly CasOp[], options?: CallOptions): Promise<CasOutcome[]> {
     const cut = batch.map((op) => ({ ...op, value: op.value.slice(0, this.limits.valueBytes / 2) }));
@@ -199,7 +203,7 @@ class StatesTooMuch extends Mutant {
   override readonly features = { shared: true, durable: true };
 }
 
-/** Every handle is the same store, and none says so. */
+/** Every handle is the same store, but `features` does not say so. */
 class StatesTooLittle extends Mutant {
   static readonly #only = new MemoryStore();
   override readonly inner = StatesTooLittle.#only;
@@ -209,7 +213,7 @@ class StatesTooLittle extends Mutant {
   }
 }
 
-/** Changes what a feed says. */
+/** Changes the items of a feed. */
 abstract class WithFeed extends Mutant {
   abstract alter(item: FeedItem): readonly FeedItem[];
 
@@ -254,51 +258,54 @@ class EndsSilently extends Mutant {
 }
 
 const MUTANTS: readonly (readonly [new () => Store, string])[] = [
-  [WithoutComparison, "a key is replaced only against its present revision"],
-  [ComparesThenWrites, "of a thousand racing for one key exactly one wins, round after round"],
-  [ComparesThenWrites, "writers at random keep to a naive model (seed 1)"],
-  [AllOrNothing, "operations of a batch win and lose on their own, each answered in its place"],
-  [AnswersOutOfPlace, "operations of a batch win and lose on their own, each answered in its place"],
-  [AnswersOutOfPlace, "a batch as large as the store admits is written whole"],
-  [ShowsNothingOnConflict, "an absent key is created once, and who comes second is shown the entry"],
-  [ShowsNothingOnConflict, "writers at random keep to a naive model (seed 1)"],
-  [SkipsChecks, "a batch that names a key twice is refused, and nothing of it is written"],
-  [SkipsChecks, "a batch that can never be right is refused, and nothing of it is written"],
+  [WithoutComparison, "a key is replaced only if the expected revision is its current revision"],
+  [ComparesThenWrites, "exactly one of a thousand racing writers of one key wins, in every round"],
+  [ComparesThenWrites, "random writers agree with a naive model (seed 1)"],
+  [AllOrNothing, "operations of a batch succeed or fail independently, and the outcomes keep their order"],
+  [
+    AnswersOutOfPlace,
+    "operations of a batch succeed or fail independently, and the outcomes keep their order",
+  ],
+  [AnswersOutOfPlace, "a batch of the maximum size is written completely"],
+  [ShowsNothingOnConflict, "an absent key is created once, and a second creator gets the existing entry"],
+  [ShowsNothingOnConflict, "random writers agree with a naive model (seed 1)"],
+  [SkipsChecks, "a batch that names a key twice is refused, and none of it is written"],
+  [SkipsChecks, "a batch with an invalid operation is refused, and none of it is written"],
   [
     SkipsChecks,
-    "a value as long as the store admits is written, and a batch with a longer one is refused as a whole",
+    "a value of the maximum length is written, and a batch with a longer one is refused as a whole",
   ],
   [
     CutsLongValues,
-    "a value as long as the store admits is written, and a batch with a longer one is refused as a whole",
+    "a value of the maximum length is written, and a batch with a longer one is refused as a whole",
   ],
   [
     SkipsChecks,
-    "a key as long as the store admits is written, and a batch with a longer one is refused as a whole",
+    "a key of the maximum length is written, and a batch with a longer one is refused as a whole",
   ],
-  [SkipsChecks, "a batch larger than the store admits is refused, and nothing of it is written"],
-  [FoldsKeys, "keys of every admitted character are told apart"],
-  [NormalizesValues, "values come back as they were written"],
-  [IgnoresAborts, "a call whose signal is aborted already rejects with the reason, and writes nothing"],
-  [RejectsWhatItWrote, "a write aborted in the middle is answered or uncertain, and a look tells which"],
-  [SyncsLate, "sync is at or above every write acknowledged before it"],
-  [StaysOpen, "close may be called again, and everything after it is refused"],
-  [StatesTooMuch, "sync is at or above every write acknowledged to another handle"],
-  [StatesTooMuch, "what was acknowledged is there after reopening, and revisions go on rising"],
-  [StatesTooLittle, "sync is at or above every write acknowledged to another handle"],
-  [StatesTooLittle, "what was acknowledged is there after reopening, and revisions go on rising"],
-  [LeavesAGap, "no change falls between the snapshot and what follows it, while others write"],
+  [SkipsChecks, "a batch above the maximum size is refused, and none of it is written"],
+  [FoldsKeys, "keys that differ in any allowed character are distinct"],
+  [NormalizesValues, "values are read back as they were written"],
+  [IgnoresAborts, "a call whose signal is already aborted rejects with the reason and writes nothing"],
+  [RejectsWhatItWrote, "a write aborted in flight is answered or uncertain, and a read shows which"],
+  [SyncsLate, "sync returns a revision at or above every write acknowledged before it"],
+  [StaysOpen, "close may be called again, and every later call is refused"],
+  [StatesTooMuch, "sync returns a revision at or above every write acknowledged to another handle"],
+  [StatesTooMuch, "acknowledged writes are there after reopening, and revisions keep rising"],
+  [StatesTooLittle, "sync returns a revision at or above every write acknowledged to another handle"],
+  [StatesTooLittle, "acknowledged writes are there after reopening, and revisions keep rising"],
+  [LeavesAGap, "no change between the snapshot and the first change is lost while others write"],
   [HidesKeys, "a feed begins with everything acknowledged before it was opened"],
-  [HidesKeys, "a consumer that reads late is shown the last value of each key"],
-  [HidesKeys, "writers at random keep to a naive model (seed 1)"],
-  [ReversesChanges, "a consumer that reads late is shown the last value of each key"],
-  [ReportsProgressEarly, "each change follows the snapshot, in the order of revisions"],
-  [EndsSilently, "close ends the feeds that wait, with ClosedError"],
+  [HidesKeys, "a consumer that reads late gets the last value of each key"],
+  [HidesKeys, "random writers agree with a naive model (seed 1)"],
+  [ReversesChanges, "a consumer that reads late gets the last value of each key"],
+  [ReportsProgressEarly, "changes follow the snapshot in the order of their revisions"],
+  [EndsSilently, "close ends waiting feeds with ClosedError"],
   [EndsSilently, "a feed aborted while it waits throws the reason, and delivers nothing more"],
 ];
 
 for (const [Broken, name] of MUTANTS) {
-  test(`${Broken.name} is caught: ${name}`, async () => {
+  test(`${Broken.name} breaks the law: ${name}`, async () => {
     const law = collect(() => Promise.resolve(new Broken())).find((each) => each.name === name);
     expect(law, `there is no law "${name}"`).toBeDefined();
     await expect(law?.run()).rejects.toThrow();

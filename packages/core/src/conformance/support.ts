@@ -1,4 +1,4 @@
-/** What the suites of this folder share. Nothing here knows a test runner. */
+/** Shared by the suites of this folder. Nothing here knows a test runner. */
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import type {
@@ -12,10 +12,10 @@ import type {
   StoreFeatures,
 } from "../store/store.js";
 
-/** As every runner has it: `test` of vitest and of node:test fit. */
+/** The signature of a test runner: `test` of vitest and of node:test fit. */
 export type TestFunction = (name: string, run: () => Promise<void>) => void;
 
-/** A store opened for one law, and the ways to look at the same data again. All are closed when the law is done. */
+/** A store opened for one law, and ways to open the same data again. All handles are closed when the law is done. */
 export interface Handles {
   readonly store: Store;
   /** A second handle on the same data, while the first is open. */
@@ -56,7 +56,7 @@ export function lawOf(
     });
 }
 
-/** Laws of stores with a feature. Of a store that does not state the feature, the law checks that it does not have it. */
+/** Laws of stores with a feature. For a store that does not state the feature, the law checks that it is absent. */
 export function lawIf(law: Law, feature: keyof StoreFeatures): Law {
   return (name, run) =>
     law(name, (handles) => (handles.store.features[feature] ? run(handles) : checkMissing(feature, handles)));
@@ -76,15 +76,15 @@ async function checkMissing(feature: keyof StoreFeatures, handles: Handles): Pro
   assert.notEqual(entry?.revision, revision, `the store is ${feature} and does not state it`);
 }
 
-/** A store may refuse without a cause; more often than this in a row it does not work. */
+/** A store may refuse without a cause. More refusals in a row than this mean that it does not work. */
 export const REFUSALS_IN_A_ROW = 100;
 
-/** Refused although nothing stood against it. */
+/** Refused although the expected revision was right. */
 export function isRefusal(outcome: CasOutcome | undefined, op: CasOp): boolean {
   return outcome?.kind === "conflict" && (outcome.current?.revision ?? null) === op.expected;
 }
 
-/** Writes what must succeed, and returns the revisions. What was refused without a cause is sent again. */
+/** Writes operations that must succeed and returns their revisions. Refusals without a cause are sent again. */
 export async function swapAll(store: Store, batch: readonly CasOp[]): Promise<Revision[]> {
   const revisions = batch.map(() => 0);
   let left = batch.map((op, index) => ({ op, index }));
@@ -119,7 +119,7 @@ export async function conflict(store: Store, op: CasOp): Promise<Entry | null> {
   return outcome.current;
 }
 
-/** Everything in the store, as a feed opened now begins. */
+/** The whole content of the store, as a feed opened now shows it. */
 export async function snapshot(store: Store): Promise<Map<string, Entry>> {
   const probe = new FeedProbe(store);
   await probe.next();
@@ -137,7 +137,7 @@ export class FeedProbe {
   readonly seen: Map<string, Entry> = new Map();
   progress: Revision = 0;
   readonly #iterator: AsyncIterator<FeedItem>;
-  /** The lowest revision that may come next. */
+  /** The lowest revision that the next item may have. */
   #floor: Revision = 0;
 
   constructor(store: Store, options?: CallOptions) {
@@ -157,7 +157,7 @@ export class FeedProbe {
     return item;
   }
 
-  /** Reads on until everything up to `revision` has been delivered. */
+  /** Reads until everything up to `revision` has been delivered. */
   async reach(revision: Revision): Promise<void> {
     while (this.items.length === 0 || this.progress < revision) await this.next();
   }

@@ -45,7 +45,7 @@ function setUp(limits: StoreLimits = { batchOps: 4, batchesInFlight: 2, keyLengt
   return { store, clock, batcher: new Batcher(store, clock) };
 }
 
-test("what is submitted in one turn goes out as one batch, with each outcome in its place", async () => {
+test("operations submitted in one turn form one batch, and each gets its own outcome", async () => {
   const { store, clock, batcher } = setUp();
   const outcomes = Promise.all(["a", "b", "c"].map((key) => batcher.submit(op(key), 250)));
   expect(store.calls).toEqual([]);
@@ -59,7 +59,7 @@ test("what is submitted in one turn goes out as one batch, with each outcome in 
   expect((await outcomes).map(({ kind }) => kind)).toEqual(["swapped", "conflict", "uncertain"]);
 });
 
-test("no batch is larger than the store likes, and no more are in flight than it likes", async () => {
+test("neither the size of a batch nor the number in flight exceeds the limits of the store", async () => {
   const { store, clock, batcher } = setUp();
   const all = Array.from({ length: 11 }, (_, i) => batcher.submit(op(`k${i}`), 250));
   await clock.advance(0);
@@ -72,7 +72,7 @@ test("no batch is larger than the store likes, and no more are in flight than it
   expect(await Promise.all(all)).toHaveLength(11);
 });
 
-test("what comes while all places are taken waits and goes out together", async () => {
+test("operations submitted while all places are taken wait and form one batch", async () => {
   const { store, clock, batcher } = setUp({
     batchOps: 100,
     batchesInFlight: 1,
@@ -95,7 +95,7 @@ test("what comes while all places are taken waits and goes out together", async 
   await Promise.all(rest);
 });
 
-test("a batch without an answer in time leaves each operation uncertain, and frees its place", async () => {
+test("a batch that times out leaves each operation uncertain and frees its place", async () => {
   const { store, clock, batcher } = setUp({
     batchOps: 100,
     batchesInFlight: 1,
@@ -114,7 +114,7 @@ test("a batch without an answer in time leaves each operation uncertain, and fre
   expect(sizes(store)).toEqual([2, 1]);
   store.calls[1]?.answer();
   expect(await next).toEqual({ kind: "swapped", revision: 1 });
-  // Too late: it has been said already.
+  // Too late: the operation was already reported as uncertain.
   store.calls[0]?.answer();
   await clock.advance(0);
 });
@@ -134,7 +134,7 @@ test("a batch that the store refused as a whole rejects each operation: nothing 
   }
 });
 
-test("an outcome that the store forgot is uncertain", async () => {
+test("an operation whose outcome the store left out is uncertain", async () => {
   const { store, clock, batcher } = setUp();
   const both = Promise.all([batcher.submit(op("a"), 250), batcher.submit(op("b"), 250)]);
   await clock.advance(0);
@@ -142,7 +142,7 @@ test("an outcome that the store forgot is uncertain", async () => {
   expect((await both).map(({ kind }) => kind)).toEqual(["swapped", "uncertain"]);
 });
 
-test("an answer leaves no timer behind", async () => {
+test("an answered batch leaves no timer behind, and its signal is not aborted later", async () => {
   const { store, clock, batcher } = setUp();
   const outcome = batcher.submit(op("a"), 250);
   await clock.advance(0);
@@ -152,7 +152,7 @@ test("an answer leaves no timer behind", async () => {
   expect(store.calls[0]?.signal?.aborted).toBe(false);
 });
 
-test("each operation of a batch is given up at its own limit, and the batch goes on for the others", async () => {
+test("each operation of a batch times out at its own limit, and the batch goes on for the others", async () => {
   const { store, clock, batcher } = setUp();
   const short = batcher.submit(op("short"), 125);
   const long = batcher.submit(op("long"), 1000);
@@ -167,7 +167,7 @@ test("each operation of a batch is given up at its own limit, and the batch goes
   expect(store.calls[0]?.signal?.aborted).toBe(true);
 });
 
-test("a late answer still counts for the operations whose limit has not passed", async () => {
+test("a late answer still counts for operations whose limit has not passed", async () => {
   const { store, clock, batcher } = setUp();
   const both = [batcher.submit(op("short"), 125), batcher.submit(op("long"), 1000)];
   await clock.advance(500);
@@ -175,7 +175,7 @@ test("a late answer still counts for the operations whose limit has not passed",
   expect((await Promise.all(both)).map(({ kind }) => kind)).toEqual(["uncertain", "swapped"]);
 });
 
-test("batches with long limits that hang hold a place against a short limit no longer than that one", async () => {
+test("hanging batches with long limits delay an operation with a short limit by at most that limit", async () => {
   const { store, clock, batcher } = setUp({
     batchOps: 1,
     batchesInFlight: 2,
@@ -188,7 +188,7 @@ test("batches with long limits that hang hold a place against a short limit no l
   await clock.advance(124);
   expect(store.calls).toHaveLength(2);
   await clock.advance(1);
-  // Two more, of the short lane alone: they overtake the long ones, which have no place yet.
+  // Two more batches with short limits overtake those with long limits, which have no place yet.
   expect(store.calls.slice(2).map(({ batch }) => batch[0]?.key)).toEqual(["short0", "short1"]);
   await clock.advance(124);
   expect(store.calls).toHaveLength(4);
@@ -198,7 +198,7 @@ test("batches with long limits that hang hold a place against a short limit no l
   expect(await short[1]).toMatchObject({ kind: "uncertain" });
 });
 
-test("a store that hangs has no more batches of one class of limits than it likes", async () => {
+test("a store that hangs gets at most batchesInFlight batches of one class of limits", async () => {
   const { store, clock, batcher } = setUp({
     batchOps: 4,
     batchesInFlight: 2,
@@ -210,7 +210,7 @@ test("a store that hangs has no more batches of one class of limits than it like
   expect(sizes(store)).toEqual([4, 4]);
 });
 
-test("a stream of short limits does not keep a long one from being sent, nor the other way round", async () => {
+test("operations with short limits do not starve one with a long limit, nor the other way round", async () => {
   for (const [many, one] of [
     [125, 1000],
     [1000, 125],
@@ -225,7 +225,7 @@ test("a stream of short limits does not keep a long one from being sent, nor the
     void batcher.submit(op("first"), many);
     await clock.advance(0);
     const lonely = batcher.submit(op("lonely"), one);
-    // Twice what the store takes: the queue only grows.
+    // Twice what the store can take, so the queue keeps growing.
     for (let ms = 0; (await stateOf(lonely)) === "pending" && ms < 5000; ms += 10) {
       for (let i = 0; i < 20; i++) void batcher.submit(op(`k${ms}-${i}`), many);
       store.calls[answered++]?.answer();
@@ -235,7 +235,7 @@ test("a stream of short limits does not keep a long one from being sent, nor the
   }
 });
 
-/** Refuses, as stores do, a batch as a whole for one value that is too long. */
+/** Refuses a whole batch because of one value that is too long, as stores do. */
 class StrictStore extends MemoryStore {
   override readonly limits: StoreLimits = {
     batchOps: 100,
@@ -257,7 +257,7 @@ class StrictStore extends MemoryStore {
   }
 }
 
-test("a batch that the store refused as invalid is split until only the operations at fault are rejected", async () => {
+test("a batch that the store refused as invalid is split until only the invalid operations are rejected", async () => {
   const store = new StrictStore();
   const clock = new VirtualClock();
   const batcher = new Batcher(store, clock);
@@ -269,12 +269,12 @@ test("a batch that the store refused as invalid is split until only the operatio
   await clock.advance(0);
   const rejected = (await results).flatMap(({ status }, index) => (status === "rejected" ? [index] : []));
   expect(rejected).toEqual([7, 50]);
-  // Two searches by halves, and one batch at a time.
+  // Two binary searches, with one batch at a time.
   expect(store.calls).toBeLessThanOrEqual(1 + 2 * 2 * 6);
   expect(store.mostInFlight).toBe(1);
 });
 
-test("an operation that was given up while its batch was refused as invalid is not sent again", async () => {
+test("an operation that timed out while its batch was refused as invalid is not sent again", async () => {
   const { store, clock, batcher } = setUp();
   const short = batcher.submit(op("short"), 100);
   const long = failureOf(batcher.submit(op("long"), 1000));
@@ -287,7 +287,7 @@ test("an operation that was given up while its batch was refused as invalid is n
   expect(await long).toBeInstanceOf(InvalidRequestError);
 });
 
-test("operations that may wait go in batches of their own, after the others but not never", async () => {
+test("operations that may wait go in batches of their own, after the others, and do not starve", async () => {
   const { store, clock, batcher } = setUp({
     batchOps: 10,
     batchesInFlight: 1,

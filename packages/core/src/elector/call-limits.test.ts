@@ -1,4 +1,4 @@
-/** The time limit of a store call: set by the groups whose operations it carries, never by a neighbour. */
+/** The time limit of a store call depends on the groups whose operations it carries, never on another group. */
 import { expect, test } from "vitest";
 import { sleep } from "../clock.js";
 import type { CampaignRequest, RenewManyResult } from "../elector.js";
@@ -10,7 +10,7 @@ const SLOW_MS = 150;
 const LONG: CampaignRequest = { groupId: "long", nodeId: "a", instanceId: "a1", ttlMs: 30_000 };
 const SHORT: CampaignRequest = { groupId: "short", nodeId: "b", instanceId: "b1", ttlMs: 500 };
 
-/** From now on a healthy store that takes `SLOW_MS` for each call: too slow for a ttl of 500 ms, quick for one of 30 s. */
+/** From now on the store is healthy but takes `SLOW_MS` per call: too slow for a ttl of 500 ms, quick for 30 s. */
 function slowDown(world: World, store: ScriptedStore): void {
   store.always("", async (apply) => {
     await sleep(world.clock, SLOW_MS);
@@ -40,7 +40,7 @@ for (const neighbour of [false, true]) {
       const outcomes: string[] = [];
       for (let i = 0; i < 50; i++) {
         const renewal = outcomeOf(elector.renew({ ...claimOf(LONG, 1), ttlMs: 30_000 }));
-        // The neighbour's renewals go out in the same turn, and fail: the store is too slow for that ttl.
+        // The neighbour's renewals go out in the same turn and fail, because the store is too slow for that ttl.
         if (neighbour) void outcomeOf(elector.renew({ ...claimOf(SHORT, 1), ttlMs: 500 }));
         outcomes.push((await world.until(renewal)).value);
       }
@@ -94,19 +94,19 @@ test(
     const renewal = elector.renew({ ...claimOf(SHORT, 1), ttlMs: 500 });
     const { value, tookMs } = await world.until(renewal);
     expect(value.kind).toBe("renewed");
-    // A quarter of its ttl is the longest that it waits for a place.
+    // It waits for a place for at most a quarter of its ttl.
     expect(tookMs).toBeLessThanOrEqual(125);
     expect((await world.until(hung)).value).toBe("renewed");
   }),
 );
 
 test(
-  "a no in a group with a short ttl is answered over a store that is too slow for that ttl",
+  "a denial in a group with a short ttl is answered over a store that is too slow for that ttl",
   inWorld(async (world) => {
     const { elector, store } = world.server();
     await elector.campaign(SHORT);
     slowDown(world, store);
-    // Nothing waits behind a read, so it may take longer than a quarter of the ttl.
+    // No lease depends on a read, so it may take longer than a quarter of the ttl.
     const renewal = elector.renew({ ...claimOf({ ...SHORT, nodeId: "c" }, 1), ttlMs: 500 });
     expect((await world.until(renewal)).value.kind).toBe("not-leader");
     expect((await world.until(elector.resign(claimOf(SHORT, 7)))).value.kind).toBe("not-leader");
@@ -114,7 +114,7 @@ test(
 );
 
 test(
-  "what no lease waits for, a read, is given the longest limit whoever leads with a short ttl",
+  "a read gets the longest limit, even beside a leader with a short ttl",
   inWorld(async (world) => {
     const { elector, store } = world.server();
     await elector.campaign(SHORT);

@@ -24,8 +24,8 @@ function mark(toNodeId: string): TransferMark {
 
 const anyone = () => true;
 
-describe("the first of a queue", () => {
-  test("is the first to come, also where one was held up on its way into the queue", () => {
+describe("the next winner of a queue", () => {
+  test("the next winner is the candidate that came first, even if it entered the queue later", () => {
     const queue = new CampaignQueue();
     const early = waiter("a");
     queue.add(waiter("b"));
@@ -33,7 +33,7 @@ describe("the first of a queue", () => {
     expect(queue.first("first", anyone)).toBe(early);
   });
 
-  test("is the highest priority where the strategy says so, and the first to come among equals", () => {
+  test('with strategy "priority" the next winner has the highest priority, the first to come among equals', () => {
     const queue = new CampaignQueue();
     const [low, high, equal] = [waiter("a"), waiter("b", { priority: 5 }), waiter("c", { priority: 5 })];
     for (const each of [low, equal, high]) queue.add(each);
@@ -41,7 +41,7 @@ describe("the first of a queue", () => {
     expect(queue.first("first", anyone)).toBe(low);
   });
 
-  test("is a ready one before any cold one, and a cold one where no ready one may win", () => {
+  test("the next winner is a ready candidate before any cold one, and a cold one if no ready one may win", () => {
     const queue = new CampaignQueue();
     const [early, important] = [waiter("a", { ready: false }), waiter("b", { ready: false, priority: 9 })];
     const ready = waiter("c");
@@ -53,7 +53,7 @@ describe("the first of a queue", () => {
     expect(queue.first("priority", (nodeId) => nodeId !== "c")).toBe(important);
   });
 
-  test("is not one whose node may not win, who hung up, or whom a write in flight names", () => {
+  test("a candidate that may not win, has disconnected or is named by a write in flight is not the next winner", () => {
     const queue = new CampaignQueue();
     const hangUp = new AbortController();
     const [banned, gone, named, free] = [
@@ -66,7 +66,7 @@ describe("the first of a queue", () => {
     hangUp.abort();
     queue.name(named);
     expect(queue.first("first", (nodeId) => nodeId !== "a")).toBe(free);
-    // Those who were passed over keep their places.
+    // Candidates that were passed over keep their places.
     expect(queue.first("first", anyone)).toBe(banned);
     queue.remove(banned);
     queue.unname(named);
@@ -74,7 +74,7 @@ describe("the first of a queue", () => {
   });
 });
 
-describe("the place of a campaign", () => {
+describe("the place of a campaign in the queue", () => {
   const ended = (queue: CampaignQueue, nodeId: string) => {
     const leaving = waiter(nodeId, { waitMs: 10 });
     queue.add(leaving);
@@ -82,7 +82,7 @@ describe("the place of a campaign", () => {
     return leaving;
   };
 
-  test("goes to the next campaign of the same node and instance, if that comes within a second", () => {
+  test("the place goes to the next campaign of the same node and instance that comes within a second", () => {
     const queue = new CampaignQueue();
     ended(queue, "a");
     const other = waiter("b");
@@ -95,7 +95,7 @@ describe("the place of a campaign", () => {
     expect(late.order).toBeGreaterThan(other.order);
   });
 
-  test("goes to no other instance of the node", () => {
+  test("the place does not go to another instance of the node", () => {
     const queue = new CampaignQueue();
     ended(queue, "a");
     const next = waiter("a", { instanceId: "i2" });
@@ -104,7 +104,7 @@ describe("the place of a campaign", () => {
     expect(next.order).toBe(order);
   });
 
-  test("is kept for a candidate that hung up, for one that campaigns again because it became ready", () => {
+  test("the place is kept for a disconnected candidate that campaigns again because it became ready", () => {
     const queue = new CampaignQueue();
     const [cold, other] = [waiter("a", { ready: false }), waiter("b")];
     for (const each of [cold, other]) queue.add(each);
@@ -115,7 +115,7 @@ describe("the place of a campaign", () => {
     expect(queue.first("first", anyone)).toBe(ready);
   });
 
-  test("is given up after a second, and then an empty queue is idle", () => {
+  test("the place is given up after a second, and then an empty queue is idle", () => {
     const queue = new CampaignQueue();
     ended(queue, "a");
     expect(queue.isIdle).toBe(false);
@@ -126,7 +126,7 @@ describe("the place of a campaign", () => {
     expect(queue.nextEndMs()).toBe(Number.POSITIVE_INFINITY);
   });
 
-  test("is not kept for a campaign that was elected", () => {
+  test("the place of an elected campaign is not kept", () => {
     const queue = new CampaignQueue();
     const winner = waiter("a");
     queue.add(winner);
@@ -136,8 +136,8 @@ describe("the place of a campaign", () => {
   });
 });
 
-describe("the end of a wait", () => {
-  test("is not looked for while a write in flight names the campaign, and is once that has failed", () => {
+describe("the end of a wait in the queue", () => {
+  test("a wait does not end while a write in flight names its campaign, and does once that write has failed", () => {
     const queue = new CampaignQueue();
     const only = waiter("a", { waitMs: 50 });
     queue.add(only);
@@ -150,7 +150,7 @@ describe("the end of a wait", () => {
     expect(queue.size).toBe(0);
   });
 
-  test("comes for no more campaigns at once than asked for", () => {
+  test("at most as many waits end at once as were asked for", () => {
     const queue = new CampaignQueue();
     for (let i = 0; i < 5; i++) queue.add(waiter(`n${i}`, { waitMs: 10 }));
     expect(queue.takeEnded(10, 3)).toHaveLength(3);
@@ -158,8 +158,8 @@ describe("the end of a wait", () => {
   });
 });
 
-describe("a successor", () => {
-  test("has departed when its last campaign leaves, until it is back or the record names another", () => {
+describe("the departure of a successor from the queue", () => {
+  test("a successor has departed when its last campaign leaves, until it returns or the record names another", () => {
     const queue = new CampaignQueue();
     const [one, two] = [waiter("b"), waiter("b")];
     queue.successor = mark("b");
@@ -176,7 +176,7 @@ describe("a successor", () => {
     expect(queue.departed).toBeNull();
   });
 
-  test("whose wait has ended has departed when its place is given up, and not before", () => {
+  test("a successor whose wait has ended has departed when its place is given up, and not before", () => {
     const queue = new CampaignQueue();
     queue.successor = mark("b");
     queue.add(waiter("b", { waitMs: 10 }));
@@ -187,7 +187,7 @@ describe("a successor", () => {
     expect(queue.departed).toBe("b");
   });
 
-  test("whose wait has ended and that campaigns again in time has not departed", () => {
+  test("a successor whose wait has ended and that campaigns again in time has not departed", () => {
     const queue = new CampaignQueue();
     queue.successor = mark("b");
     queue.add(waiter("b", { waitMs: 10 }));
@@ -197,7 +197,7 @@ describe("a successor", () => {
     expect(queue.departed).toBeNull();
   });
 
-  test("whose wait has ended and that hangs up before it is answered has departed at once", () => {
+  test("a successor whose wait has ended and that disconnects before the answer has departed at once", () => {
     const queue = new CampaignQueue();
     const ended = waiter("b", { waitMs: 10 });
     queue.successor = mark("b");
@@ -207,7 +207,7 @@ describe("a successor", () => {
     expect(queue.departed).toBe("b");
   });
 
-  test("whose wait has ended and that waits again has not departed when its first campaign hangs up", () => {
+  test("a successor that waits again has not departed when its first, ended campaign disconnects", () => {
     const queue = new CampaignQueue();
     const ended = waiter("b", { waitMs: 10 });
     queue.successor = mark("b");
@@ -218,7 +218,7 @@ describe("a successor", () => {
     expect(queue.departed).toBeNull();
   });
 
-  test("of a later transfer has not departed when a campaign hangs up that ended during an earlier one", () => {
+  test("a successor of a later transfer has not departed when a campaign from an earlier transfer disconnects", () => {
     const queue = new CampaignQueue();
     const ended = waiter("b", { waitMs: 10 });
     queue.successor = mark("b");
@@ -230,7 +230,7 @@ describe("a successor", () => {
     expect(queue.departed).toBeNull();
   });
 
-  test("of a later transfer, which waits at another server, has not departed with its old place here", () => {
+  test("a successor of a later transfer that waits at another server has not departed with its old place here", () => {
     const queue = new CampaignQueue();
     queue.successor = mark("b");
     queue.add(waiter("b", { waitMs: 10 }));
@@ -241,7 +241,7 @@ describe("a successor", () => {
     expect(queue.departed).toBeNull();
   });
 
-  test("that never waited here has not departed", () => {
+  test("a successor that never waited here has not departed", () => {
     const queue = new CampaignQueue();
     const other = waiter("c");
     queue.add(other);
@@ -250,7 +250,7 @@ describe("a successor", () => {
     expect(queue.departed).toBeNull();
   });
 
-  test("has departed when its last ready campaign leaves, though a cold one stays", () => {
+  test("a successor has departed when its last ready campaign leaves, even if a cold one stays", () => {
     const queue = new CampaignQueue();
     const [ready, stays] = [waiter("b"), waiter("b", { ready: false })];
     queue.successor = mark("b");
@@ -263,7 +263,7 @@ describe("a successor", () => {
     expect(queue.departed).toBeNull();
   });
 
-  test("has not departed while a cold campaign stays, where the operator has allowed a cold successor", () => {
+  test("a successor has not departed while its cold campaign stays, if the operator allowed a cold successor", () => {
     const queue = new CampaignQueue();
     const [ready, stays] = [waiter("b"), waiter("b", { ready: false })];
     queue.successor = { ...mark("b"), allowCold: true };
@@ -275,7 +275,7 @@ describe("a successor", () => {
   });
 });
 
-/** The queue once more, naive: a list of campaigns and a list of the places that were left, looked through each time. */
+/** A naive model of the queue: a list of campaigns and a list of kept places, searched each time. */
 class NaiveQueue {
   list: Waiter[] = [];
   places: { nodeId: string; order: number; untilMs: number }[] = [];
@@ -322,14 +322,14 @@ class NaiveQueue {
   }
 }
 
-test("whatever comes, goes, comes back and is named, a queue answers as a plain list does", () => {
+test("a queue agrees with a plain list for any sequence of arrivals, departures, returns and writes in flight", () => {
   const act = fc.oneof(
     fc.record({
       kind: fc.constant("add" as const),
       nodeId: fc.constantFrom("n0", "n1", "n2"),
       priority: fc.integer({ min: -1, max: 1 }),
       ready: fc.boolean(),
-      // Different for each campaign, so that it is plain which of two ends first.
+      // Different for each campaign, so that the order of their ends is unambiguous.
       waitMs: fc.double({ min: 1, max: 2_000, noNaN: true }),
     }),
     fc.record({ kind: fc.constantFrom("remove", "leave", "name", "unname"), at: fc.nat() }),

@@ -28,7 +28,7 @@ test(
     await w.clock.advance(0);
     letSyncs();
     expect((await w.until(resign)).value).toEqual({ kind: "resigned" });
-    // It had been written, so it leads, and hears so after a write of its own.
+    // The grant had been written, so the candidate leads, and is answered after another write.
     expect(wonBy((await w.until(waiting)).value)).toBe("b");
     await w.until(closed);
     expect((await w.record()).holder).toMatchObject({ nodeId: "b" });
@@ -50,13 +50,13 @@ test(
     letSyncs();
     const answer = (await w.until(waiting)).value;
     await w.until(closed);
-    // Whatever it heard is what is written.
+    // The answer agrees with the record.
     expect((await w.record()).holder?.nodeId === "b").toBe(answer.kind === "elected");
   }),
 );
 
 test(
-  "a campaign that comes to wait while the elector closes is answered as lost",
+  "a campaign that starts to wait while the elector closes is answered as lost",
   inWorld(async (w) => {
     const { elector } = w.server();
     await elector.campaign(A);
@@ -102,7 +102,7 @@ test(
 );
 
 test(
-  "close waits until what a vanished caller has won is taken back",
+  "close waits until the win of a disconnected caller is taken back",
   inWorld(async (w) => {
     const { elector, store } = w.server();
     const held = new Held();
@@ -120,7 +120,7 @@ test(
 );
 
 test(
-  "a read in flight is answered although the elector closes",
+  "a read in flight is answered while the elector closes",
   inWorld(async (w) => {
     const one = w.server();
     const two = w.farServer();
@@ -148,7 +148,7 @@ test(
 );
 
 test(
-  "close ends a transfer that is under way with ClosedError",
+  "close ends a transfer in progress with ClosedError",
   inWorld(async (w) => {
     const { elector } = w.server();
     await elector.campaign(A);
@@ -161,7 +161,7 @@ test(
 );
 
 test(
-  "a closed elector leaves the lease it granted alone",
+  "a closed elector does not end the leases it granted",
   inWorld(async (w) => {
     const one = w.server();
     const two = w.server();
@@ -169,7 +169,7 @@ test(
     await w.until(one.elector.close());
     expect((await w.until(two.elector.leader("g"))).value.leader).toMatchObject({ nodeId: "a", term: 1 });
     await two.elector.renew({ ...claimOf(A, 1), ttlMs: 1000 });
-    // After it has run out, whoever is still there ends it.
+    // After the lease has run out, another elector ends it.
     await w.clock.advance(1011);
     expect(await w.record()).toMatchObject({ holder: null, ended: { reason: "expired" } });
   }),

@@ -10,7 +10,7 @@ interface Item extends QueuedItem {
 
 const item = (id: number): Item => ({ id, dueMs: Number.POSITIVE_INFINITY, heapIndex: -1, heapMs: 0 });
 
-/** Time by hand that counts timers: how many were set, and how many stand. */
+/** A manual clock that counts its timers: how many were set and how many are pending. */
 class CountingClock implements Clock {
   readonly bootTickMs = 0;
   nowMs = 0;
@@ -42,7 +42,7 @@ class CountingClock implements Clock {
     return () => this.standing.delete(key);
   }
 
-  /** Fires what is due on the way, in order. */
+  /** Fires due timers in order on the way. */
   advanceTo(untilMs: number): void {
     for (;;) {
       const next = [...this.standing].sort(([, a], [, b]) => a.atMs - b.atMs)[0];
@@ -55,7 +55,7 @@ class CountingClock implements Clock {
   }
 }
 
-test("items that are due together are handed out a hundred in a turn", () => {
+test("items due at the same time are called in slices of a hundred per turn", () => {
   const turns: (() => void)[] = [];
   const clock = new CountingClock();
   clock.soon = (callback) => void turns.push(callback);
@@ -65,7 +65,7 @@ test("items that are due together are handed out a hundred in a turn", () => {
   clock.advanceTo(10);
   const counts = [handedOut];
   for (let turn = turns.shift(); turn !== undefined; turn = turns.shift()) {
-    // What comes meanwhile needs no timer of its own.
+    // Items set meanwhile need no timer of their own.
     queue.set(item(1000 + counts.length), 20);
     expect(clock.standing.size).toBe(0);
     turn();
@@ -76,7 +76,7 @@ test("items that are due together are handed out a hundred in a turn", () => {
   expect(handedOut).toBe(252);
 });
 
-/** The same, naively: each item once, sorted when asked. */
+/** A naive model: each item once, sorted when read. */
 class NaiveDeadlines {
   readonly #dueMs = new Map<number, number>();
 
@@ -84,7 +84,7 @@ class NaiveDeadlines {
     this.#dueMs.set(id, dueMs);
   }
 
-  /** Who comes up until then, by time; those of one time in any order. */
+  /** The items due until then, in order of time; items with the same time in any order. */
   takeUntil(untilMs: number): readonly (readonly [dueMs: number, id: number])[] {
     const due = [...this.#dueMs].filter(([, dueMs]) => dueMs <= untilMs);
     for (const [id] of due) this.#dueMs.delete(id);
@@ -103,7 +103,7 @@ const step = fc.oneof(
 );
 
 describe("a deadline queue", () => {
-  test("calls each item at its time and no other, like a sorted list, with one timer", () => {
+  test("a deadline queue calls each item at its time, like a sorted list, with one timer", () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 120 }), (steps) => {
         const clock = new CountingClock();
@@ -115,7 +115,7 @@ describe("a deadline queue", () => {
           called.length = 0;
           if (each.kind === "advance") {
             const untilMs = clock.nowMs + each.byMs;
-            // What was set to the present moment is due now.
+            // An item set to the current time is due now.
             clock.advanceTo(untilMs);
             expect(called.sort(byTime)).toEqual(naive.takeUntil(untilMs));
           } else {
@@ -130,7 +130,7 @@ describe("a deadline queue", () => {
     );
   });
 
-  test("items set again while they are called come up again, and none is lost", () => {
+  test("items that are set again while they are called are called again, and none is lost", () => {
     fc.assert(
       fc.property(fc.array(fc.integer({ min: 1, max: 20 }), { minLength: 1, maxLength: 30 }), (periods) => {
         const clock = new CountingClock();
@@ -147,7 +147,7 @@ describe("a deadline queue", () => {
     );
   });
 
-  test("a due time that moves later costs no timer, and one step when its old time comes", () => {
+  test("moving a due time later sets no timer, and takes one step when the old time comes", () => {
     const clock = new CountingClock();
     const called: number[] = [];
     const queue = new DeadlineQueue<Item>(clock, () => called.push(clock.nowMs));
@@ -174,7 +174,7 @@ describe("a deadline queue", () => {
     expect(clock.set).toBeLessThanOrEqual(20);
   });
 
-  test("an earlier time takes the place of the timer that stands", () => {
+  test("an earlier due time replaces the pending timer", () => {
     const clock = new CountingClock();
     const called: [number, number][] = [];
     const queue = new DeadlineQueue<Item>(clock, ({ id }) => called.push([clock.nowMs, id]));
@@ -188,7 +188,7 @@ describe("a deadline queue", () => {
     ]);
   });
 
-  test("what has no due time is never called, and arms nothing", () => {
+  test("an item without a due time is never called and sets no timer", () => {
     const clock = new CountingClock();
     const queue = new DeadlineQueue<Item>(clock, () => expect.unreachable());
     const each = item(1);
@@ -200,7 +200,7 @@ describe("a deadline queue", () => {
     expect(each.heapIndex).toBe(-1);
   });
 
-  test("a time that has passed is due at once, but not from within the call", async () => {
+  test("an item whose due time has passed is called soon, but not from within the call that sets it", async () => {
     const clock = new VirtualClock();
     await clock.advance(1000);
     let called = 0;
@@ -211,7 +211,7 @@ describe("a deadline queue", () => {
     expect(called).toBe(1);
   });
 
-  test("after close nothing is called and no timer stands", () => {
+  test("a closed deadline queue calls no item and has no timer", () => {
     const clock = new CountingClock();
     const queue = new DeadlineQueue<Item>(clock, () => expect.unreachable());
     queue.set(item(1), 100);
@@ -222,7 +222,7 @@ describe("a deadline queue", () => {
   });
 });
 
-test("no timer is left behind when items that were handed out in slices are planned again, and the queue is closed", async () => {
+test("closing the queue leaves no timer, even if items handed out in slices were set again", async () => {
   const clock = new CountingClock();
   const queue: DeadlineQueue<Item> = new DeadlineQueue(clock, (due) =>
     queue.set(due, clock.nowMs + 60_000 - due.id),

@@ -1,4 +1,4 @@
-/** What a deleted group leaves behind: its term, its last event and how the last term ended. Nothing else. */
+/** What a deleted group leaves in the store: its term, its last event and how the last term ended. */
 import { expect, test } from "vitest";
 import type { WatchEvent } from "../elector.js";
 import { A, claimOf, failureOf, inWorld, refused, type World } from "./world.test-kit.js";
@@ -50,7 +50,7 @@ test(
 );
 
 test(
-  "terms and event numbers go on after a deletion, and a resignation asked again is answered as before",
+  "terms and event numbers continue after a deletion, and a repeated resignation gets the same answer",
   inWorld(async (w) => {
     const { elector } = w.server({ keepMembers: true });
     await lead(w, elector);
@@ -69,7 +69,7 @@ test(
 );
 
 test(
-  "a watcher that had seen all but the deletion gets its event, one that lies further back a RESYNC",
+  "a watcher that missed only the deletion gets its event, and one further behind gets a RESYNC",
   inWorld(async (w) => {
     const { elector } = w.server({ keepMembers: true });
     await lead(w, elector);
@@ -89,14 +89,14 @@ test(
 );
 
 test(
-  "history and members of a group whose deletion was interrupted are emptied by another server",
+  "an interrupted deletion is completed by another server, which empties history and members",
   inWorld(async (w) => {
     const { elector, store } = w.server({ keepMembers: true });
     await lead(w, elector);
     store.always("h/", refused);
     store.always("m/", refused);
     await w.until(elector.deleteGroup({ groupId: "g", by: "ops", force: true }));
-    // The first server can write neither; the second one opens the store after the deletion.
+    // The first server can write neither history nor members; the second opens the store after the deletion.
     w.server({ keepMembers: true });
     await w.clock.advance(15_000);
     expect((await w.history()).map(({ number }) => number)).toEqual([10]);
@@ -105,11 +105,11 @@ test(
 );
 
 test(
-  "a server with an old view of a deletion does not cut the events of the group that was made again",
+  "a server with an old view of a deletion does not drop the events of the recreated group",
   inWorld(async (w) => {
     const { elector: one, store } = w.server();
     await lead(w, one);
-    // Deleted here, and the history is written only after the group has been made and led again elsewhere.
+    // Deleted here, while the history is written only after the group was recreated and led elsewhere.
     store.next("h/", refused, 2);
     await w.until(one.deleteGroup({ groupId: "g", by: "ops", force: true }));
     const { elector: two } = w.server();

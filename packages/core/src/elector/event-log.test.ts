@@ -15,7 +15,7 @@ function event(number: number): LeadershipEvent {
   };
 }
 
-/** With its last four events, as a record has them. */
+/** A record with its last four events. */
 function record(eventNumber: number): ElectionRecord {
   const first = Math.max(1, eventNumber - 3);
   const events = Array.from({ length: eventNumber - first + 1 }, (_, i) => event(first + i));
@@ -36,7 +36,7 @@ function begun(revision: number): { log: EventLog; woken: () => number } {
   return { log, woken: () => count };
 }
 
-/** What a reader gets that comes back with `cursor`: numbers of events, or `state` where it is shown that. */
+/** What a reader gets that resumes from `cursor`: event numbers, or `state` for a group shown by its state. */
 function after(log: EventLog, cursor: number): unknown {
   const resumption = log.seek(cursor);
   if (resumption === null) return null;
@@ -47,7 +47,7 @@ function after(log: EventLog, cursor: number): unknown {
   ]);
 }
 
-test("whoever goes on between two ranges gets what came after, once and in order", () => {
+test("a reader that resumes between two ranges gets all later events, once and in order", () => {
   const { log, woken } = begun(10);
   const [one, two] = [group("one"), group("two")];
   log.take(one, record(2), 11);
@@ -65,7 +65,7 @@ test("whoever goes on between two ranges gets what came after, once and in order
   expect(woken()).toBe(3);
 });
 
-test("whoever goes on within a range is shown the state of each group that has changed since it began", () => {
+test("a reader that resumes within a range gets the state of each group changed since the range began", () => {
   const { log } = begun(10);
   const [one, two] = [group("one"), group("two")];
   log.take(one, record(1), 11);
@@ -81,7 +81,7 @@ test("whoever goes on within a range is shown the state of each group that has c
   expect(log.seek(partCursor(12))?.position).toBe(log.end);
 });
 
-test("nothing is published before the feed has delivered everything up to it", () => {
+test("an event is not published before the feed has delivered everything up to its revision", () => {
   const { log, woken } = begun(10);
   const [one, two] = [group("one"), group("two")];
   // The value of revision 12 was left out, so the feed says 11 although it has delivered 13.
@@ -96,7 +96,7 @@ test("nothing is published before the feed has delivered everything up to it", (
   ]);
 });
 
-test("of a range of this server a cursor of another tells what is clear, and states show the rest", () => {
+test("a reader with another server's cursor gets the events that are surely new, and states for the rest", () => {
   const { log } = begun(10);
   const groups = ["seen", "unclear", "unseen", "late"].map(group) as [
     LoggedGroup,
@@ -106,7 +106,7 @@ test("of a range of this server a cursor of another tells what is clear, and sta
   ];
   const [seen, unclear, unseen, late] = groups;
   log.take(seen, record(1), 12);
-  // Renewed at 15: what is new at 17 was written after that.
+  // Renewed at 15, so the event first seen at 17 was written after 15.
   log.take(unseen, record(0), 15);
   log.take(unclear, record(1), 16);
   log.take(unseen, record(1), 17);
@@ -120,7 +120,7 @@ test("of a range of this server a cursor of another tells what is clear, and sta
   ]);
 });
 
-test("where events are missing, or the record could not be read, the state of that group alone is shown", () => {
+test("a group with missing events or an unreadable record is shown by its state", () => {
   const { log } = begun(10);
   const [one, two] = [group("one"), group("two")];
   log.take(one, record(9), 11);
@@ -134,7 +134,7 @@ test("where events are missing, or the record could not be read, the state of th
   ]);
 });
 
-test("what a snapshot shows again is not logged again", () => {
+test("an entry that a snapshot repeats is not logged again", () => {
   const { log, woken } = begun(10);
   const one = group("one");
   log.take(one, record(1), 11);
@@ -144,7 +144,7 @@ test("what a snapshot shows again is not logged again", () => {
   expect([after(log, wholeCursor(10)), woken()]).toEqual([[["one", [1]]], 2]);
 });
 
-test("nobody can go on from before the start, nor from ahead of all that is known", () => {
+test("a cursor from before the start of the log or ahead of it cannot be resumed", () => {
   const { log } = begun(10);
   log.take(group("g"), record(1), 12);
   log.reach(12);
@@ -154,7 +154,7 @@ test("nobody can go on from before the start, nor from ahead of all that is know
   expect(after(new EventLog(() => {}), 0)).toBeNull();
 });
 
-test("it forgets the oldest and says so", () => {
+test("an event log drops its oldest events, and a cursor before them cannot be resumed", () => {
   const { log } = begun(1);
   const one = group("one");
   const start = log.end;
@@ -176,7 +176,7 @@ test("cursors are safe integers whatever the revision", () => {
   }
 });
 
-test("where cursors begin again nobody can go on from before, and everybody from after", () => {
+test("when cursors wrap around, older cursors cannot be resumed and newer ones can", () => {
   const { log } = begun(2 ** 51 - 2);
   const one = group("one");
   const before = log.end;

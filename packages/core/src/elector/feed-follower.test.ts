@@ -6,7 +6,7 @@ import { VirtualClock } from "../testing/virtual-clock.js";
 import { FeedFollower } from "./feed-follower.js";
 import { eachEntry, failureOf, stateOf } from "./world.test-kit.js";
 
-/** What one opening of the feed delivers before it breaks, or stays open after. */
+/** What one opened feed delivers before it breaks or stays open. */
 interface Opening {
   readonly items: readonly FeedItem[];
   readonly end: "break" | "stay" | "end";
@@ -73,7 +73,7 @@ function follow(...openings: Opening[]): {
 
 const never = new AbortController().signal;
 
-test("every entry is handed on in order, and progress follows what was delivered", async () => {
+test("every entry is passed on in order, and progress follows what was delivered", async () => {
   const { clock, follower, seen } = follow({
     items: [snapshot(2, entry("a", 1), entry("b", 2)), changes(5, entry("a", 5))],
     end: "stay",
@@ -87,7 +87,7 @@ test("every entry is handed on in order, and progress follows what was delivered
   expect(follower.broken).toBeNull();
 });
 
-test("an entry is handed on before its revision counts as reached", async () => {
+test("an entry is passed on before its revision counts as reached", async () => {
   const clock = new VirtualClock();
   const store = new ScriptedFeed(clock, [
     { items: [snapshot(1, entry("a", 1)), changes(2, entry("a", 2))], end: "stay" },
@@ -104,7 +104,7 @@ test("an entry is handed on before its revision counts as reached", async () => 
   expect(order).toEqual(["seen 1", "seen 2", "reached 2"]);
 });
 
-test("a feed that breaks at once is opened again with growing pauses, never longer than a second", async () => {
+test("a feed that breaks at once is reopened with growing pauses of at most a second", async () => {
   const { clock, store, follower } = follow(
     ...Array.from({ length: 12 }, (): Opening => ({ items: [], end: "break" })),
   );
@@ -114,7 +114,7 @@ test("a feed that breaks at once is opened again with growing pauses, never long
   expect(follower.broken).toBeInstanceOf(BackendUnavailableError);
 });
 
-test("a feed that delivered something is opened again at once, and one that ended silently too", async () => {
+test("a feed that delivered something, or that ended without an error, is reopened at once", async () => {
   const { clock, store, follower, seen } = follow(
     { items: [], end: "break" },
     { items: [], end: "break" },
@@ -128,7 +128,7 @@ test("a feed that delivered something is opened again at once, and one that ende
   expect(follower.broken).toBeNull();
 });
 
-test("what is waited for is reached by a later feed", async () => {
+test("a wait for a revision is resolved by a later feed", async () => {
   const { clock, follower } = follow(
     { items: [snapshot(1)], end: "break" },
     { items: [snapshot(7)], end: "stay" },
@@ -140,7 +140,7 @@ test("what is waited for is reached by a later feed", async () => {
   expect(await stateOf(seven)).toBe("fulfilled");
 });
 
-test("an older snapshot than was shown before is refused, and nothing of it is handed on", async () => {
+test("a snapshot older than the state already shown is refused, and none of it is passed on", async () => {
   const { clock, store, follower, seen } = follow(
     { items: [snapshot(9, entry("a", 9))], end: "break" },
     { items: [snapshot(4, entry("a", 4))], end: "stay" },
@@ -152,11 +152,11 @@ test("an older snapshot than was shown before is refused, and nothing of it is h
   await clock.advance(1000);
   expect(seen.map(({ revision }) => revision)).toEqual([9, 9]);
   expect(follower.broken).toBeNull();
-  // Each refused feed was ended, not left open.
+  // Each refused feed was ended and not left open.
   expect(store.returned).toBe(3);
 });
 
-test("a wait that is given up rejects with the signal's reason and is forgotten", async () => {
+test("an aborted wait rejects with the signal's reason and is dropped", async () => {
   const { clock, follower } = follow({ items: [snapshot(1)], end: "stay" });
   const controller = new AbortController();
   const failure = failureOf(follower.reached(5, controller.signal));
@@ -180,7 +180,7 @@ test("close ends the feed, and the pause between two feeds", async () => {
   expect(pausing.store.openedAtMs.length).toBe(opened);
 });
 
-/** Waits for `revision` as a round of reads does, again and again, each time for a second. */
+/** Waits for `revision` repeatedly, a second each time, as rounds of reads do. */
 async function ask(
   clock: VirtualClock,
   follower: FeedFollower,
@@ -196,7 +196,7 @@ async function ask(
   }
 }
 
-test("a feed that stays silent although the store answers is given up, and another is opened", async () => {
+test("a feed that stays silent although the store answers is abandoned, and another is opened", async () => {
   const { clock, store, follower, seen } = follow(
     { items: [snapshot(1, entry("a", 1))], end: "stay" },
     { items: [snapshot(9, entry("a", 9))], end: "stay" },
@@ -211,7 +211,7 @@ test("a feed that stays silent although the store answers is given up, and anoth
   expect(store.returned).toBe(1);
 });
 
-test("a feed that does not heed its signal is left behind", async () => {
+test("a feed that ignores its abort signal is abandoned", async () => {
   const { clock, store, follower } = follow();
   let opened = 0;
   store.feed = () => {
@@ -221,12 +221,12 @@ test("a feed that does not heed its signal is left behind", async () => {
   await clock.advance(1000);
   await ask(clock, follower, 9, 60);
   expect(opened).toBeGreaterThanOrEqual(3);
-  // Each one is given twice as long as the last: the first snapshot of a large store takes its time.
+  // Each feed gets twice the time of the last one, because the first snapshot of a large store is slow.
   expect(opened).toBeLessThanOrEqual(5);
   await follower.close();
 });
 
-test("a feed that was idle for long is not given up because it lags for a moment", async () => {
+test("a feed that was idle for a long time is not abandoned because it lags briefly", async () => {
   const { clock, store, follower } = follow({ items: [snapshot(1)], end: "stay" });
   await clock.advance(3_600_000);
   const lagging = new AbortController();

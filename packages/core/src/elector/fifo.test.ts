@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { Fifo } from "./fifo.js";
 
 describe("a queue", () => {
-  it("gives back what was put in, the first one first, as an array does", () => {
+  it("a Fifo returns its items in the order of insertion, like an array", () => {
     fc.assert(
       fc.property(fc.array(fc.option(fc.integer(), { freq: 2 })), (steps) => {
         const queue = new Fifo<number>();

@@ -1,9 +1,9 @@
-/** "No" needs a fresh record: what a server behind its feed may and may not say. */
+/** A negative answer needs a fresh record: what a server whose feed lags may answer. */
 import { expect, test } from "vitest";
 import { BackendUnavailableError } from "../errors.js";
 import { A, B, claimOf, failureOf, inWorld, type ScriptedStore, wonBy } from "./world.test-kit.js";
 
-/** The first read is answered when the function returned is called; what it says is as of now. */
+/** The first read is answered when the returned function is called, with the state as of now. */
 function holdFirstAnswer(store: ScriptedStore): () => void {
   let answer!: () => void;
   const answered = new Promise<void>((resolve) => {
@@ -20,7 +20,7 @@ function holdFirstAnswer(store: ScriptedStore): () => void {
 }
 
 test(
-  "a renewal does not take part in a sync sent before it came",
+  "a renewal does not join a sync that was sent before the renewal came",
   inWorld(async (w) => {
     const one = w.server();
     const two = w.farServer();
@@ -38,7 +38,7 @@ test(
 );
 
 test(
-  "a leader that renews at a server behind its feed is renewed, not told NOT_LEADER",
+  "a leader that renews at a server whose feed lags is renewed, not answered NOT_LEADER",
   inWorld(async (w) => {
     const one = w.server();
     const two = w.farServer();
@@ -55,7 +55,7 @@ test(
 );
 
 test(
-  "a stale server neither loses a campaign to a leader that is gone nor denies a resign",
+  "a stale server neither loses a campaign to a former leader nor denies a resign",
   inWorld(async (w) => {
     const one = w.server();
     const two = w.farServer();
@@ -72,7 +72,7 @@ test(
 );
 
 test(
-  "a server whose feed stands still says BackendUnavailableError, never NOT_LEADER",
+  "a server whose feed has stopped answers BackendUnavailableError, never NOT_LEADER",
   inWorld(async (w) => {
     const one = w.server();
     const two = w.farServer();
@@ -93,7 +93,7 @@ test(
       expect(value).toBeInstanceOf(BackendUnavailableError);
       expect(tookMs).toBeLessThanOrEqual(5000);
     }
-    // What is said after a write of one's own, or from a conflict's entry, needs no feed.
+    // An answer after the server's own write, or from a conflict's entry, needs no feed.
     expect((await w.until(two.elector.campaign(B))).value).toMatchObject({
       kind: "lost",
       leader: { nodeId: "a" },
@@ -105,7 +105,7 @@ test(
 );
 
 test(
-  "a read is never older than what was acknowledged before it, over a feed that leaves values out",
+  "a read shows every write acknowledged before it, even over a feed that leaves values out",
   inWorld(async (w) => {
     const one = w.server();
     const two = w.farServer();
@@ -123,7 +123,7 @@ test(
 );
 
 test(
-  "a feed that broke is opened again, and nothing is missing",
+  "a feed that broke is reopened, and no change is missing",
   inWorld(async (w) => {
     const one = w.server();
     const two = w.farServer();
@@ -134,7 +134,7 @@ test(
     await one.elector.renew({ ...claimOf(A, 1), ttlMs: 60_000 });
     await one.elector.campaign({ ...B, groupId: "h" });
     await w.clock.advance(100);
-    // From memory, as it was; and it says how old that may be.
+    // Answered from memory, with the age of that state.
     expect(await two.elector.leader("h", { consistency: "local" })).toEqual({
       leader: null,
       term: 0,
@@ -143,7 +143,7 @@ test(
     await w.clock.advance(2000);
     expect((await w.until(two.elector.leader("h"))).value).toMatchObject({ term: 1 });
     expect((await w.until(two.elector.leader("g"))).value.leader).toMatchObject({ nodeId: "a" });
-    // Changes come again by themselves.
+    // Changes arrive again without another call.
     const waiting = two.elector.campaign({ ...B, waitMs: 60_000 });
     await w.clock.advance(10);
     await one.elector.resign(claimOf(A, 1));
@@ -152,7 +152,7 @@ test(
 );
 
 test(
-  "sight of a revision is kept over a broken feed: the lease does not start anew",
+  "a lease keeps its age across a broken feed: its time does not start again",
   inWorld(async (w) => {
     const one = w.server();
     const two = w.farServer();
@@ -169,7 +169,7 @@ test(
 );
 
 test(
-  "a record that cannot be read is not answered for, and is served again once it can",
+  "a group with an unreadable record is not answered for, and is served again once the record is readable",
   inWorld(async (w) => {
     const { elector } = w.server();
     await w.clock.advance(0);
@@ -185,7 +185,7 @@ test(
     for (const ask of verbs) {
       expect((await w.until(failureOf(ask()))).value).toBeInstanceOf(BackendUnavailableError);
     }
-    // One damaged group harms no other, and is not listed.
+    // One damaged group does not affect others, and is not listed.
     expect(wonBy(await elector.campaign({ ...A, groupId: "h" }))).toBe("a");
     expect((await elector.groups()).groups.map(({ groupId }) => groupId)).toEqual(["h"]);
     const damaged = await w.entry("r/g");
@@ -198,14 +198,14 @@ test(
 );
 
 test(
-  "a store that shows an older state than before is not believed",
+  "a store that shows an older state than before is not trusted",
   inWorld(async (w) => {
     const { elector } = w.server();
     await elector.campaign({ ...A, ttlMs: 60_000 });
     await w.clock.advance(0);
     const two = w.farServer();
     await w.clock.advance(0);
-    // Restored from a backup, as it were: the feed breaks and comes back from the past.
+    // As after a restore from a backup: the feed breaks and returns with an older state.
     two.store.feed = async function* restored() {
       await Promise.resolve();
       yield { kind: "snapshot", entries: [], revision: 0 };

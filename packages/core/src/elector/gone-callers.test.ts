@@ -1,4 +1,4 @@
-/** Callers that are gone: nobody is elected who does not know it, or not for long. */
+/** Callers that disconnected: a candidate that cannot know of its win does not keep it. */
 import { expect, test } from "vitest";
 import {
   A,
@@ -15,7 +15,7 @@ import {
 } from "./world.test-kit.js";
 
 test(
-  "a campaign whose answer was lost takes nothing back: the same instance may lead by another server",
+  "a campaign whose answer was lost takes nothing back, because the same instance may lead through another server",
   inWorld(async (w) => {
     const one = w.server();
     const two = w.server();
@@ -34,7 +34,7 @@ test(
 );
 
 test(
-  "a waiting campaign whose grant's answer was lost takes nothing back either",
+  "a waiting campaign whose grant's answer was lost takes nothing back",
   inWorld(async (w) => {
     const { elector, store } = w.server();
     await elector.campaign(A);
@@ -55,7 +55,7 @@ test(
 );
 
 test(
-  "a grant that met a conflict takes nothing back, though its candidate holds that very term",
+  "a grant that met a conflict takes nothing back, even if its candidate holds that term",
   inWorld(async (w) => {
     const one = w.server();
     const two = w.server();
@@ -80,7 +80,7 @@ test(
 );
 
 test(
-  "a waiter that left is never granted, and the next one is",
+  "a waiter that left is never elected, and the next one is",
   inWorld(async (w) => {
     const { elector, store } = w.server();
     await elector.campaign(A);
@@ -100,7 +100,7 @@ test(
 );
 
 test(
-  "a waiter that leaves while its grant is written gives it to the next in one more write",
+  "a waiter that leaves while its grant is written passes it to the next waiter in one more write",
   inWorld(async (w) => {
     const { elector, store } = w.server();
     await elector.campaign(A);
@@ -129,7 +129,7 @@ test(
 );
 
 test(
-  "what a vanished caller has won is taken back against that very revision: a lease confirmed since stays",
+  "a disconnected caller's win is taken back only at the revision of the win, so a lease confirmed since stays",
   inWorld(async (w) => {
     const one = w.server();
     const two = w.server();
@@ -142,7 +142,7 @@ test(
     });
     const failure = failureOf(one.elector.campaign(A, { signal: controller.signal }));
     await held.arrived;
-    // The same process asked another server, and was confirmed there.
+    // The same process campaigned at another server and was confirmed there.
     expect((await w.until(two.elector.campaign(A))).value).toMatchObject({ kind: "elected" });
     controller.abort(new Error("gone"));
     held.release();
@@ -153,7 +153,7 @@ test(
 );
 
 test(
-  "a confirmation whose caller is gone takes nothing back: the lease was there before",
+  "a confirmation whose caller has disconnected takes nothing back, because the lease was there before",
   inWorld(async (w) => {
     const { elector, store } = w.server();
     await elector.campaign(A);
@@ -190,7 +190,7 @@ test(
 );
 
 test(
-  "a take-back that the store refuses costs no more than one lease",
+  "a take-back that the store refuses delays the group by one lease at most",
   inWorld(async (w) => {
     const { elector, store } = w.server();
     const held = new Held();

@@ -34,7 +34,7 @@ async function setUp(
   return { engine, clock, store };
 }
 
-test("return() while waiting ends the watch at once, and next() with it", async () => {
+test("return() on a waiting watch ends the watch and its pending next() at once", async () => {
   const { engine, clock } = await setUp("g");
   const watch = watchGroup(engine, "g", 1, [])[Symbol.asyncIterator]();
   const next = watch.next();
@@ -59,14 +59,14 @@ test("return() ends a watch that waits for a silent store", async () => {
   expect(await stateOf(next)).toBe("fulfilled");
 });
 
-test("return() before the first next() opens nothing", async () => {
+test("return() before the first next() opens no watch", async () => {
   const { engine } = await setUp();
   const watch = watchGroup(engine, "unknown", undefined, [])[Symbol.asyncIterator]();
   expect(await watch.return?.()).toEqual({ done: true, value: undefined });
   expect(engine.groups.size).toBe(0);
 });
 
-test("a loop that is left ends its watch", async () => {
+test("leaving a for-await loop ends its watch", async () => {
   const { engine } = await setUp("g");
   for await (const event of watchGroup(engine, "g", 0, [])) {
     expect(event.cursor).toBe(1);
@@ -76,7 +76,7 @@ test("a loop that is left ends its watch", async () => {
   expect(engine.groups.get("g")?.watchers).toBeNull();
 });
 
-test("it is pulled: a reader that does not ask costs nothing, however much happens", async () => {
+test("a watch is pulled: a reader that does not call next() buffers no events", async () => {
   const { engine, clock, store } = await setUp("g");
   const watch = watchGroup(engine, "g", undefined, [])[Symbol.asyncIterator]();
   expect((await watch.next()).value).toMatchObject({ type: "LEADER_CHANGED", cursor: 1 });
@@ -89,7 +89,7 @@ test("it is pulled: a reader that does not ask costs nothing, however much happe
     revision = outcome?.kind === "swapped" ? outcome.revision : null;
     await clock.advance(10);
   }
-  // They are read from what the group is now, when they are asked for.
+  // Events are read from the current state of the group when the reader asks for them.
   const cursors = [await watch.next(), await watch.next(), await watch.next()].map(
     ({ value }) => (value as { cursor: number }).cursor,
   );
@@ -103,7 +103,7 @@ test("it is pulled: a reader that does not ask costs nothing, however much happe
 test.each([
   ["watch", (engine: Engine) => watchGroup(engine, "g", 1, [])],
   ["watchMany", (engine: Engine) => flat(watchMany(engine, [{ groupId: "g", cursor: 1 }], []))],
-])("%s: a record that moves on during the fresh read causes no RESYNC", async (_name, open) => {
+])("with %s, a record that changes during the fresh read causes no RESYNC", async (_name, open) => {
   const { engine, clock, store } = await setUp("g");
   const group = engine.obtain("g");
   const events: LeadershipEvent[] = [...group.record.events];
@@ -143,7 +143,7 @@ test.each([
   await watch.return?.(undefined);
 });
 
-test("each iteration is a watch of its own", async () => {
+test("each iteration of a watch is independent", async () => {
   const { engine } = await setUp("g");
   const events = watchGroup(engine, "g", 0, []);
   for (let i = 0; i < 2; i++) {
@@ -153,7 +153,7 @@ test("each iteration is a watch of its own", async () => {
   }
 });
 
-test("any of its signals ends it with that signal's reason", async () => {
+test("each signal of a watch ends it with that signal's reason", async () => {
   const { engine, clock } = await setUp("g");
   for (const index of [0, 1]) {
     const controllers = [new AbortController(), new AbortController()];
@@ -167,7 +167,7 @@ test("any of its signals ends it with that signal's reason", async () => {
   }
 });
 
-test("a watch on an unknown group waits, and is forgotten with its group when it ends", async () => {
+test("a watch of an unknown group waits, and is dropped with the group when it ends", async () => {
   const { engine, clock } = await setUp();
   const watch = watchGroup(engine, "unknown", undefined, [])[Symbol.asyncIterator]();
   expect((await watch.next()).value).toMatchObject({

@@ -26,7 +26,7 @@ import {
 const HOLDER = { nodeId: "a", instanceId: null, ttlMs: 1000, priority: 0, metadata: null };
 const numbers = (events: readonly LeadershipEvent[]) => events.map(({ number }) => number);
 
-/** A record with so many events behind it, the last four in it. */
+/** A record after that many events, with the last four of them. */
 function recordAfter(events: number): ElectionRecord {
   let record = EMPTY_RECORD;
   for (let i = 0; i < events; i++) record = beginTerm(record, HOLDER, 1010, { wallMs: 0 }).next;
@@ -65,7 +65,7 @@ async function setUp(eventNumber: number): Promise<{
   return { clock, store, group, keeper, stored };
 }
 
-test("the record's events are appended, and then it is not behind", async () => {
+test("the record's events are appended to the history, which then is up to date", async () => {
   const { group, keeper, stored } = await setUp(2);
   expect(keeper.isBehind(group)).toBe(true);
   await keeper.bringUpToDate(group);
@@ -76,7 +76,7 @@ test("the record's events are appended, and then it is not behind", async () => 
   expect(await stored()).toEqual([1, 2, 3, 4, 5]);
 });
 
-test("all who ask meanwhile share one attempt", async () => {
+test("concurrent calls to bring a history up to date share one attempt", async () => {
   const { clock, store, group, keeper } = await setUp(1);
   const held = new Held();
   store.next("h/", held.fate);
@@ -88,16 +88,16 @@ test("all who ask meanwhile share one attempt", async () => {
   expect(store.sentTo("h/")).toBe(1);
 });
 
-test("what another server wrote is merged, not overwritten", async () => {
+test("events that another server wrote to the history are merged, not overwritten", async () => {
   const { store, group, keeper, stored } = await setUp(6);
-  // The other has seen the first four; this one knows nothing of it and is refused once.
+  // The other server wrote the first four events; this one does not know that and is refused once.
   const theirs = encodeHistory(recordAfter(4).events);
   await store.inner.compareAndSet([{ key: "h/g", expected: null, value: theirs }]);
   await keeper.bringUpToDate(group);
   expect(await stored()).toEqual([1, 2, 3, 4, 5, 6]);
 });
 
-test("no more than the last sixty-four are kept", async () => {
+test("the history keeps the last 64 events", async () => {
   const { group, keeper, stored } = await setUp(0);
   for (let last = 1; last <= 70; last++) {
     group.install(recordAfter(last), "", last, 0);
@@ -109,7 +109,7 @@ test("no more than the last sixty-four are kept", async () => {
 test.each([
   ["written, and the answer lost", lostAnswer],
   ["never written", lostRequest],
-] as const)("an uncertain write, %s, is looked at and made good", async (_name, fate) => {
+] as const)("an uncertain history write (%s) is checked and completed", async (_name, fate) => {
   const { clock, store, group, keeper, stored } = await setUp(3);
   store.next("h/", fate);
   const done = keeper.bringUpToDate(group);
@@ -119,7 +119,7 @@ test.each([
   expect(keeper.isBehind(group)).toBe(false);
 });
 
-test("a write that lands late doubles nothing", async () => {
+test("a history write that lands late duplicates no event", async () => {
   const { clock, store, group, keeper, stored } = await setUp(3);
   store.next("h/", late(clock, 50));
   await keeper.bringUpToDate(group);
@@ -129,7 +129,7 @@ test("a write that lands late doubles nothing", async () => {
   expect(await stored()).toEqual([1, 2, 3, 4]);
 });
 
-test("one attempt tells its failure; bringing up to date leaves it to whoever sees it behind later", async () => {
+test("advance() rejects when its write fails; bringUpToDate() leaves the history behind for a later call", async () => {
   const { store, group, keeper } = await setUp(3);
   store.next("h/", refused, 2);
   expect(await failureOf(keeper.advance(group))).toBeInstanceOf(BackendUnavailableError);
@@ -139,7 +139,7 @@ test("one attempt tells its failure; bringing up to date leaves it to whoever se
   expect(keeper.isBehind(group)).toBe(false);
 });
 
-test("a store that refuses without a cause is not asked for ever", async () => {
+test("a history write is tried at most eight times if the store refuses it without a cause", async () => {
   const { store, group, keeper } = await setUp(3);
   await keeper.bringUpToDate(group);
   group.install(recordAfter(4), "", 2, 0);
@@ -156,7 +156,7 @@ test("a record without events needs no history", async () => {
   expect(store.sent).toEqual([]);
 });
 
-test("a history that another version has written, and this one cannot read, is left as it is", async () => {
+test("a history in an unknown format is left unchanged", async () => {
   const { clock, store, group, keeper } = await setUp(3);
   const value = '{"v":99}';
   await store.inner.compareAndSet([{ key: "h/g", expected: null, value }]);

@@ -1,4 +1,4 @@
-/** The history of a group: no event is lost and none doubled, whoever fails to write it. */
+/** The history of a group: no event is lost or duplicated when writes of it fail. */
 import { expect, test } from "vitest";
 import { BackendUnavailableError } from "../errors.js";
 import {
@@ -19,7 +19,7 @@ const numbers = (events: readonly { readonly number: number }[]) => events.map((
 const upTo = (last: number) => Array.from({ length: last }, (_, i) => i + 1);
 
 test(
-  "a history that cannot be written holds nobody for ever",
+  "a history that cannot be written delays a campaign for a limited time only",
   inWorld(async (w) => {
     const { elector, store } = w.server();
     await w.clock.advance(0);
@@ -39,7 +39,7 @@ test(
 );
 
 test(
-  "a history left behind is repaired although the leader renews often",
+  "a history left behind is repaired even while the leader renews often",
   inWorld(async (w) => {
     const { elector, store } = w.server();
     store.next("h/", refused);
@@ -53,7 +53,7 @@ test(
 );
 
 test(
-  "no write pushes an event out of the record that the history lacks: history first",
+  "the history is written before a record write that would drop an event it lacks",
   inWorld(async (w) => {
     const { elector, store } = w.server();
     await w.clock.advance(0);
@@ -63,7 +63,7 @@ test(
       await elector.resign(claimOf(A, term));
     }
     expect(numbers(await w.history())).toEqual([]);
-    // Four events are in the record; a fifth needs the history.
+    // Four events fit into the record; a fifth needs the history.
     expect((await w.until(failureOf(elector.campaign(A)))).value).toBeInstanceOf(BackendUnavailableError);
     expect(await w.record()).toMatchObject({ term: 2, eventNumber: 4, holder: null });
     store.mend();
@@ -74,7 +74,7 @@ test(
 );
 
 test(
-  "what adds no event is written although the history cannot be",
+  "a write that adds no event succeeds although the history cannot be written",
   inWorld(async (w) => {
     const { elector, store } = w.server();
     await w.clock.advance(0);
@@ -92,7 +92,7 @@ test.each([
   ["refused", refused],
   ["lost", lostRequest],
   ["written unanswered", lostAnswer],
-] as const)("failing history writes lose no event: %s", (_name, fate) =>
+] as const)("history writes that are %s lose no event", (_name, fate) =>
   inWorld(async (w) => {
     const one = w.server();
     const two = w.server();
@@ -111,7 +111,7 @@ test.each([
 );
 
 test(
-  "late history writes lose no event and double none",
+  "late history writes neither lose nor duplicate an event",
   inWorld(async (w) => {
     const { elector, store } = w.server();
     for (let term = 1; term <= 12; term++) {
@@ -126,7 +126,7 @@ test(
 );
 
 test(
-  "the writer dies before its history write and another server repairs it",
+  "a history write missed by a server that died is repaired by another server",
   inWorld(async (w) => {
     const one = w.server();
     const two = w.server();
@@ -144,7 +144,7 @@ test(
 );
 
 test(
-  "the writer dies before its history write and four more events follow: all are kept",
+  "all events are kept if the writer dies before its history write and four more events follow",
   inWorld(async (w) => {
     const one = w.server();
     const two = w.server();
@@ -162,7 +162,7 @@ test(
 );
 
 test(
-  "a whole history costs each change one write, and a renewal none",
+  "each change costs one history write, and a renewal none",
   inWorld(async (w) => {
     const one = w.server();
     const two = w.server();
@@ -179,7 +179,7 @@ test(
 );
 
 test(
-  "a history that cannot be read leaves the group alone: nothing is decided, nothing overwritten",
+  "a group with an unreadable history decides nothing and overwrites nothing",
   inWorld(async (w) => {
     const { elector } = w.server();
     await elector.campaign(A);
@@ -196,7 +196,7 @@ test(
 );
 
 test(
-  "event numbers and terms survive deletion",
+  "event numbers and terms survive the deletion of a group",
   inWorld(async (w) => {
     const { elector } = w.server();
     await elector.campaign(A);

@@ -1,4 +1,4 @@
-/** The whole suite once more over a store whose feed lags: what holds must not hold by luck of a quick feed. */
+/** The whole suite over a store whose feed lags, so that no law passes only because feeds are quick. */
 import { test } from "vitest";
 import { sleep } from "../clock.js";
 import { electorConformance } from "../conformance/elector.js";
@@ -19,7 +19,7 @@ class LaggingStore extends MemoryStore {
 }
 
 electorConformance({
-  // Each law has a store of its own.
+  // Each law has its own store.
   test: (name, run) => test.concurrent(name, run),
   features: { admin: true },
   open: async () => {

@@ -1,4 +1,4 @@
-/** How long a lease stands, and what does not change it. Traces 1, 8 and 10 of the attack on the rules are here. */
+/** How long a lease lasts, and what does not change it. */
 import { describe, expect, test } from "vitest";
 import { DEFAULT_DRIFT_RATIO } from "../lease-time.js";
 import { LedTerm, sendMoment } from "../leader/led-term.js";
@@ -18,7 +18,7 @@ import {
 } from "./world.test-kit.js";
 
 test(
-  "a lease stands for ttl·(1+ρ) from the decision that gave it, and not a millisecond longer",
+  "a lease lasts ttl·(1+ρ) from the decision that granted it, and not a millisecond longer",
   inWorld(async (w) => {
     const one = w.server();
     await one.elector.campaign(A);
@@ -48,7 +48,7 @@ test(
 );
 
 test(
-  "a restarted elector counts marks anew from what is left: longer, never shorter",
+  "a restarted elector counts bans, pauses and transfers from what was left: longer, never shorter",
   inWorld(async (w) => {
     const one = w.server();
     await one.elector.campaign(A);
@@ -63,7 +63,7 @@ test(
 );
 
 test(
-  "no other write prolongs a dead leader's lease",
+  "writes of other nodes do not extend a dead leader's lease",
   inWorld(async (w) => {
     const { elector } = w.server();
     await elector.campaign(A);
@@ -78,7 +78,7 @@ test(
 );
 
 test(
-  "no renewal restarts a ban, a pause or the limit of a transfer",
+  "a renewal restarts neither a ban, nor a pause, nor the limit of a transfer",
   inWorld(async (w) => {
     const { elector } = w.server();
     await elector.campaign(B);
@@ -95,7 +95,7 @@ test(
 
 describe.each([3_600_000, -3_600_000])("a wall clock that jumps by %i ms", (jumpMs) => {
   test(
-    "changes nothing about leases, waits and marks",
+    "a jump of the wall clock changes no lease, wait, ban or pause",
     inWorld(async (w) => {
       const process = w.clock.process();
       const { elector } = w.server({ clock: process });
@@ -119,7 +119,7 @@ describe.each([3_600_000, -3_600_000])("a wall clock that jumps by %i ms", (jump
   );
 
   test(
-    "changes nothing between servers whose wall clocks differ",
+    "servers whose wall clocks differ by the jump agree on leases",
     inWorld(async (w) => {
       const one = w.server({ clock: w.clock.process({ wallOffsetMs: jumpMs }) });
       const two = w.server({ clock: w.clock.process({ wallOffsetMs: -jumpMs }) });
@@ -133,7 +133,7 @@ describe.each([3_600_000, -3_600_000])("a wall clock that jumps by %i ms", (jump
 });
 
 test(
-  "a late resign ends a term that its own process was confirmed in meanwhile, and leads no more",
+  "a late resign ends a term in which its own process was confirmed meanwhile, and the process stops leading",
   inWorld(async (w) => {
     const one = w.server();
     const two = w.server();
@@ -144,7 +144,7 @@ test(
     await one.elector.campaign(A);
     const waiting = two.elector.campaign({ ...B, waitMs: 60_000 });
     await w.clock.advance(10);
-    // The resign is slow on its way, and the term is over for this process for good.
+    // The resign is slow on its way, and this process has stopped leading the term for good.
     led.end();
     one.store.next("r/", late(w.clock, 90));
     const letSyncs = one.store.holdSyncs();
@@ -167,7 +167,7 @@ test(
 );
 
 test(
-  "a resign of an earlier start of the process, by its instance id, does not end the term of the later one",
+  "a resign from an earlier start of a process does not end the term of the later one",
   inWorld(async (w) => {
     const { elector } = w.server();
     await elector.campaign({ ...A, instanceId: "a2" });
@@ -177,7 +177,7 @@ test(
 );
 
 test(
-  "a confirmation is a write: the lease that it tells of is in the store before the answer",
+  "a confirmation is a write: the lease that it reports is in the store before the answer",
   inWorld(async (w) => {
     const { elector, store } = w.server();
     await elector.campaign(A);
@@ -190,7 +190,7 @@ test(
     expect(await stateOf(confirmation)).toBe("pending");
     held.release();
     expect(await confirmation).toMatchObject({ kind: "elected", confirmed: true });
-    // Counted from when it was decided, by everybody who sees it.
+    // The hold counts from the decision of the confirmation.
     await w.clock.advance(HOLD_MS - 101);
     expect((await w.until(elector.campaign(B))).value.kind).toBe("lost");
     await w.clock.advance(1);
@@ -199,7 +199,7 @@ test(
 );
 
 test(
-  "after an uncertain campaign, finding oneself in the record is not enough: one more write gives the lease",
+  "after an uncertain campaign, a candidate found in the record still needs one more write to get the lease",
   inWorld(async (w) => {
     const { elector, store } = w.server();
     await w.clock.advance(0);
@@ -210,14 +210,14 @@ test(
     letSyncs();
     expect((await w.until(campaign)).value).toMatchObject({ kind: "elected", leader: { term: 1 } });
     expect(store.sentTo("r/")).toBe(2);
-    // A full hold from the second.
+    // A full hold from the second write.
     await w.clock.advance(HOLD_MS - 1);
     expect((await w.until(elector.campaign(B))).value.kind).toBe("lost");
   }),
 );
 
 test(
-  "a deposed holder is neither confirmed nor renewed, and its lease ends when it would have",
+  "a deposed holder is neither confirmed nor renewed, and its lease ends at its old time",
   inWorld(async (w) => {
     const one = w.server();
     const two = w.server();
@@ -237,7 +237,7 @@ test(
 );
 
 test(
-  "reads say what the record says and never judge time",
+  "reads return what the record says, even after the lease has run out",
   inWorld(async (w) => {
     const { elector, store } = w.server();
     await elector.campaign(A);

@@ -1,4 +1,4 @@
-/** What walks over all groups cost the others, and what a caller may learn from a page. */
+/** How walks over all groups affect other calls, and what a page reveals to a caller. */
 import { expect, test } from "vitest";
 import { encodeRecord } from "../codec.js";
 import type { WatchEvent } from "../elector.js";
@@ -8,12 +8,12 @@ import { MemoryStore } from "../store/memory-store.js";
 import { VirtualClock } from "../testing/virtual-clock.js";
 import { StoreElector } from "./store-elector.js";
 
-/** Counts how much is done between two turns of the event loop. */
+/** Counts the work done between two turns of the event loop. */
 class TurnClock extends VirtualClock {
   turns = 0;
 
   override soon(callback: () => void): void {
-    // As in a process: what follows from it comes before the next turn.
+    // As in a process: consequences come before the next turn.
     setImmediate(() => {
       this.turns++;
       callback();
@@ -53,7 +53,7 @@ const FIRST: LeadershipEvent = {
 
 const idOf = (i: number): string => `g${String((i * 7919) % 20_000).padStart(5, "0")}`;
 
-test("a page looks at no more groups than a page and a slice, whatever its prefix and cursor", async () => {
+test("a page examines at most its own size plus one slice of groups, whatever its prefix and cursor", async () => {
   const { elector } = await withGroups(20_000);
   for (const query of [{}, { cursor: "g10000" }, { prefix: "g15" }, { prefix: "g15", cursor: "g15500" }]) {
     let asked = 0;
@@ -65,7 +65,7 @@ test("a page looks at no more groups than a page and a slice, whatever its prefi
   await elector.close();
 });
 
-test("a caller who may see nothing is answered after a walk in slices, each in a turn of its own", async () => {
+test("a caller that may see no group is answered after a walk in slices, each in its own turn", async () => {
   const { clock, elector } = await withGroups(20_000);
   let asked = 0;
   let mostInATurn = 0;
@@ -83,12 +83,12 @@ test("a caller who may see nothing is answered after a walk in slices, each in a
   );
   for (const page of pages) expect(page).toEqual({ groups: [], cursor: null });
   expect(asked).toBe(100_000);
-  // Five callers at once share the turns: none of these holds more than one slice.
+  // Five concurrent callers share the turns: no turn has more than one slice.
   expect(mostInATurn).toBeLessThanOrEqual(250);
   await elector.close();
 });
 
-test("a walk ends when its caller has gone", async () => {
+test("a walk over groups ends when its caller has disconnected", async () => {
   const { clock, elector } = await withGroups(20_000);
   const controller = new AbortController();
   let asked = 0;
@@ -111,7 +111,7 @@ async function statesOf(watch: AsyncIterable<WatchEvent>): Promise<WatchEvent[]>
   return states;
 }
 
-test("watchers that are all shown every state take turns, a slice at a time, and renewals go between", async () => {
+test("watchers that get every state take turns in slices, and renewals go between them", async () => {
   const { clock, elector } = await withGroups(5000);
   const mostStates: number[] = [];
   let turn = -1;
@@ -143,13 +143,13 @@ test("watchers that are all shown every state take turns, a slice at a time, and
   await elector.close();
 });
 
-test("states that are shown over many turns are all as of their cursor", async () => {
+test("states sent over many turns are all as of their cursor", async () => {
   const { clock, elector } = await withGroups(1000);
   const watch = elector.watchAll()[Symbol.asyncIterator]();
   const first = (await watch.next()).value as WatchEvent;
   const ids = Array.from({ length: 1000 }, (_, i) => idOf(i));
   const last = ids.sort().at(-1) as string;
-  // One that was shown, and one that is still to come.
+  // One group whose state was shown, and one whose state is still to come.
   for (const groupId of [first.groupId, last]) {
     await elector.resign({ groupId, nodeId: "a", term: 1 });
   }
@@ -161,7 +161,7 @@ test("states that are shown over many turns are all as of their cursor", async (
     ["LEADER_LOST", first.groupId],
     ["LEADER_LOST", last],
   ]);
-  // Whoever goes on from the last state, here or at another server, gets the same.
+  // A reader that resumes from the last state, here or at another server, gets the same events.
   const again = elector.watchAll({ cursor: rest[998]?.cursor })[Symbol.asyncIterator]();
   expect((await again.next()).value).toEqual(rest[999]);
   await watch.return?.();

@@ -23,7 +23,7 @@ async function next(w: World, watch: Many): Promise<string[]> {
 }
 
 test(
-  "the states of all groups come together, then the events of each in order",
+  "a watch of many groups delivers all states first, then the events of each group in order",
   inWorld(async (w) => {
     const { elector } = w.server();
     await elector.campaign(A);
@@ -38,7 +38,7 @@ test(
 );
 
 test(
-  "each group goes on from its own cursor, and only one that has passed what is kept is a RESYNC",
+  "each group resumes from its own cursor, and only a group whose cursor is too old gets a RESYNC",
   inWorld(async (w) => {
     const { elector } = w.server();
     for (let term = 1; term <= 40; term++) {
@@ -59,7 +59,7 @@ test(
 );
 
 test(
-  "a group that cannot be watched is refused by itself, and the others go on",
+  "a group that cannot be watched is refused on its own, and the other groups go on",
   inWorld(async (w) => {
     const { elector } = w.server({ explicitGroups: true });
     await w.until(elector.createGroup({ groupId: "g" }));
@@ -71,7 +71,7 @@ test(
     ]);
     await w.until(elector.campaign(A));
     expect(await next(w, watch)).toEqual(["g LEADER_CHANGED 1"]);
-    // It existed when the watch began: its end is an event.
+    // The group existed when the watch began, so its end is an event.
     await w.until(elector.deleteGroup({ groupId: "g", by: "ops", force: true }));
     expect(await next(w, watch)).toEqual(["g LEADER_LOST 2"]);
     await watch.return?.();
@@ -93,7 +93,7 @@ test(
 );
 
 test(
-  "a watch of many groups ends at once when its signal is aborted, its reader leaves or its elector closes",
+  "a watch of many groups ends at once when its signal aborts, its reader leaves or its elector closes",
   inWorld(async (w) => {
     const { elector } = w.server();
     const aborting = new AbortController();
@@ -115,7 +115,7 @@ test(
 );
 
 test(
-  "a slow reader gets the events of a group that changed again and again once, and only those that are kept",
+  "a slow reader gets each kept event of a frequently changing group once",
   inWorld(async (w) => {
     const { elector } = w.server();
     const watch = many(elector, [{ groupId: "g", cursor: 0 }, { groupId: "h" }]);

@@ -1,4 +1,4 @@
-/** Who gives signs of life. */
+/** Signs of life of members. */
 import { expect, test } from "vitest";
 import { MemoryStore } from "../store/memory-store.js";
 import type { CasOp } from "../store/store.js";
@@ -28,7 +28,7 @@ async function world(
 
 const A = { groupId: "g", nodeId: "a", ttlMs: 5000, instanceId: "a1" };
 
-test("campaign, wait, renewal and heartbeat are signs of life, seen at every server", async () => {
+test("campaigns, waits, renewals and heartbeats count as signs of life at every server", async () => {
   const { clock, electors } = await world(2);
   const [one, two] = electors as [StoreElector, StoreElector];
   await one.campaign({ ...A, metadata: { zone: "x" } });
@@ -49,7 +49,7 @@ test("campaign, wait, renewal and heartbeat are signs of life, seen at every ser
   for (const each of electors) await each.close();
 });
 
-test("a member that is silent for three periods is gone, one that renews is not", async () => {
+test("a member that is silent for three periods is gone, and one that renews is not", async () => {
   const { clock, electors } = await world(2);
   const [one, two] = electors as [StoreElector, StoreElector];
   await one.campaign(A);
@@ -64,7 +64,7 @@ test("a member that is silent for three periods is gone, one that renews is not"
   for (const each of electors) await each.close();
 });
 
-test("what is written is at most one line per group in ten seconds, however many signs there are", async () => {
+test("members are written at most once per group in ten seconds, however many signs of life there are", async () => {
   const { clock, store, electors } = await world(1);
   const [one] = electors as [StoreElector];
   await one.campaign(A);
@@ -77,7 +77,7 @@ test("what is written is at most one line per group in ten seconds, however many
   await one.close();
 });
 
-test("a member that falls silent is suspect, then down, and spoken of for ten minutes; back again it is healthy since then", async () => {
+test("a silent member becomes suspect, then down, and is listed for ten minutes; a returning one is healthy", async () => {
   const { clock, electors } = await world(1);
   const [elector] = electors as [StoreElector];
   await elector.createGroup({ groupId: "g" });

@@ -1,4 +1,4 @@
-/** Pages of members in the store and in memory: bounded, contained to their group, written in slices. */
+/** Member pages in the store and in memory: bounded, limited to their group, written in slices. */
 import { describe, expect, test } from "vitest";
 import { decodeMembers, encodeMembers } from "../members.js";
 import { Batcher } from "./batcher.js";
@@ -23,7 +23,7 @@ const UNREADABLE = [
 ];
 
 test(
-  "unreadable member pages delay nobody's answers",
+  "unreadable member pages delay no answer",
   inWorld(async (w) => {
     for (const [index, value] of UNREADABLE.entries()) await put(w, `m/broken${index}`, value);
     const { elector } = w.server({ keepMembers: true });
@@ -47,7 +47,7 @@ test(
 );
 
 test(
-  "a member page of a newer format is left as it is, and this server lists the members that it sees itself",
+  "a member page of a newer format is left unchanged, and this server lists the members it sees itself",
   inWorld(async (w) => {
     const newer = '{"v":2,"m":{"later":1}}';
     const { elector, store } = w.server({ keepMembers: true });
@@ -59,10 +59,10 @@ test(
       await w.clock.advance(6000);
     }
     expect((await w.entry("m/g"))?.value).toBe(newer);
-    // One write before the newer page was there.
+    // This write was made before the newer page was there.
     expect(store.sentTo("m/")).toBe(1);
     expect((await w.until(elector.members("g"))).value.map(({ nodeId }) => nodeId)).toEqual(["a"]);
-    // The newer server is gone again: its page was replaced with one that everybody can read.
+    // The newer server is gone, and its page was replaced with one that every version can read.
     await put(w, "m/g", encodeMembers([]));
     await w.until(elector.renew({ ...A, term: 1, ttlMs: 60_000 }));
     await w.clock.advance(20_000);
@@ -71,7 +71,7 @@ test(
 );
 
 test(
-  "at most 256 members of a group are kept, the longest silent are dropped first",
+  "at most 256 members of a group are kept, and the longest silent are dropped first",
   inWorld(async (w) => {
     const { elector } = w.server({ keepMembers: true });
     await w.until(elector.campaign({ ...A, ttlMs: 60_000 }));
@@ -107,7 +107,7 @@ test(
 const sign = (nodeId: string) => ({ nodeId, isCandidate: true, metadata: null, ready: true });
 
 test(
-  "a page is emptied in the store and dropped from memory when its last member is forgotten",
+  "a member page is emptied in the store and dropped from memory when its last member is forgotten",
   inWorld(async (w) => {
     const book = new MemberBook(new Batcher(w.truth, w.clock), w.clock);
     for (let i = 0; i < 100; i++) book.sign(`g${i}`, sign("a"));
@@ -128,7 +128,7 @@ test(
   }),
 );
 
-test("a page takes at most 64 KiB: metadata goes before members, both of the longest silent first", () => {
+test("a member page takes at most 64 KiB: metadata goes before members, the longest silent first", () => {
   const metadata = { note: "é".repeat(2000) };
   const all = Array.from({ length: 256 }, (_, i) => ({
     nodeId: `${"n".repeat(190)}-${i}`,
@@ -151,10 +151,10 @@ test("a page takes at most 64 KiB: metadata goes before members, both of the lon
   expect(many).toContain(all[0]?.nodeId);
 });
 
-describe("the page of a group with a cold member", () => {
+describe("the member page of a group with a cold member", () => {
   const cold = { nodeId: "a", isCandidate: true, lastSignMs: 5, metadata: null, ready: false };
 
-  test("is readable by the version before warm standby, which reads four places of a row", () => {
+  test("a member page with a cold member is readable by the version before warm standby, which reads four columns of a row", () => {
     const { v, m } = JSON.parse(encodeMembers([cold, { ...cold, metadata: { zone: "x" } }])) as {
       v: number;
       m: readonly (readonly unknown[])[];
@@ -166,14 +166,14 @@ describe("the page of a group with a cold member", () => {
     ]);
   });
 
-  test("differs from the former format by the cold members only", () => {
+  test("a member page with a cold member differs from the former format by the cold members only", () => {
     const ready = { ...cold, ready: true };
     expect(encodeMembers([ready, { ...ready, metadata: { zone: "x" } }])).toBe(
       '{"v":1,"m":[["a",5,1],["a",5,1,{"zone":"x"}]]}',
     );
   });
 
-  test("and one written by the version before warm standby shows every member as ready", () => {
+  test("a member page written by the version before warm standby shows every member as ready", () => {
     const read = decodeMembers('{"v":1,"m":[["a",5,1],["b",5,1,{"zone":"x"}]]}');
     expect(read).toMatchObject({ members: [{ ready: true }, { ready: true, metadata: { zone: "x" } }] });
   });

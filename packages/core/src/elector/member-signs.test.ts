@@ -1,4 +1,4 @@
-/** Who counts as a member: only a node that the group admitted. */
+/** Only a node that the group admitted counts as a member. */
 import { expect, test } from "vitest";
 import { failureOf, inWorld, type World } from "./world.test-kit.js";
 
@@ -24,7 +24,7 @@ test(
 );
 
 test(
-  "a node that the group refused, by its allowed nodes or its ttl bounds, is not listed as a member",
+  "a node refused by allowed nodes or ttl bounds is not listed as a member",
   inWorld(async (w) => {
     const { elector } = w.server({ keepMembers: true });
     await w.until(elector.createGroup({ groupId: "g", allowedNodes: ["a", "b"] }));
@@ -41,7 +41,7 @@ test(
 );
 
 test(
-  "a waiting campaign counts as a sign of life at every server while it waits, and is written at most once a period",
+  "a waiting campaign is a sign of life at every server, written at most once a period",
   inWorld(async (w) => {
     const { elector: one, store } = w.server({ keepMembers: true });
     const { elector: two } = w.server({ keepMembers: true });
@@ -61,7 +61,7 @@ test(
 );
 
 test(
-  "a campaign that begins to wait is known at the other servers in the next turn, whatever pages are written meanwhile",
+  "a campaign that starts to wait is known at other servers in the next turn, whatever pages are being written",
   inWorld(async (w) => {
     const { elector: one } = w.server({ keepMembers: true });
     const { elector: two } = w.server({ keepMembers: true });
@@ -76,7 +76,7 @@ test(
     const waiting = two.campaign({ ...A, nodeId: "b", instanceId: "b1", waitMs: 10_000 });
     await w.clock.advance(0);
     expect((await w.until(one.members("g"))).value.map(({ nodeId }) => nodeId)).toEqual(["a", "b"]);
-    // The next one at the same server waits for at most a second, not for a period.
+    // The next campaign at the same server is written within a second, not a period.
     const next = two.campaign({ ...A, nodeId: "c", instanceId: "c1", waitMs: 10_000 });
     await w.clock.advance(1000);
     expect((await w.until(one.members("g"))).value.map(({ nodeId }) => nodeId)).toEqual(["a", "b", "c"]);

@@ -1,4 +1,4 @@
-/** What strangers ask for must cost no memory. */
+/** Requests for unknown groups must not cost memory. */
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { expect, test } from "vitest";
@@ -25,11 +25,11 @@ async function askAbout(w: World, elector: StoreElector, name: string): Promise<
     await w.until(Promise.all([...asked, ...watches.map((watch) => watch.next())]));
     await w.until(Promise.all(watches.map(async (watch) => watch.return?.())));
   }
-  // What the virtual clock holds of timers given up is gone once their time has come.
+  // The virtual clock keeps cancelled timers until their time has come.
   await w.clock.advance(60_000);
 }
 
-/** Without garbage. */
+/** Heap size after garbage collection. */
 function heapBytes(): number {
   setFlagsFromString("--expose-gc");
   const collect = runInNewContext("gc") as () => void;
@@ -38,15 +38,15 @@ function heapBytes(): number {
 }
 
 test(
-  "ten thousand unknown groups that were asked about are forgotten",
+  "ten thousand unknown groups that were read are dropped from memory",
   inWorld(async (w) => {
     const { elector, store } = w.server();
     await w.clock.advance(0);
-    // The first round makes what any first use makes.
+    // The first round allocates what any first use allocates.
     await askAbout(w, elector, "warm");
     const beforeBytes = heapBytes();
     await askAbout(w, elector, "unknown");
-    // Kept in the elector's map they would be several megabytes.
+    // Kept in the elector's map, they would take several megabytes.
     expect(heapBytes() - beforeBytes).toBeLessThan(1_500_000);
     expect((await elector.groups()).groups).toEqual([]);
     expect(store.sent).toEqual([]);
@@ -54,7 +54,7 @@ test(
 );
 
 test(
-  "a deleted group takes less than a third of the memory of a group that is not led, and is the same group to everybody",
+  "a deleted group takes less than a third of the memory of a group without a leader, and gets the same answers",
   inWorld(async (w) => {
     const { elector } = w.server();
     const make = async (name: string, remove: boolean) => {
@@ -85,7 +85,7 @@ test(
   }),
 );
 
-/** A store that holds only the groups below a prefix, so that others take no memory of an elector over it. */
+/** A store that holds only the groups below a prefix, so that an elector over it uses no memory for others. */
 async function storeOf(w: World, prefix: string): Promise<MemoryStore> {
   const store = new MemoryStore();
   for await (const { entries } of w.truth.feed()) {

@@ -7,7 +7,7 @@ import { A, B, C, claimOf, inWorld, wonBy, type World } from "./world.test-kit.j
 
 /**
  * A process that is stopped (by its scheduler, a garbage collection, SIGSTOP) for `stopMs` just before one chosen read
- * of its clock. Everything after that read happens so much later.
+ * of its clock. Everything after that read happens that much later.
  */
 class StoppedClock implements Clock {
   readonly bootTickMs = 0;
@@ -109,7 +109,7 @@ async function checkStops(
 }
 
 test(
-  "a server that is stopped at any read of its clock while a lease expires gives no leader more time than it keeps for it",
+  "a server stopped at any read of its clock while a lease expires lets no candidate win before the leader's deadline",
   inWorld(async (world) => {
     const stops = await checkStops(world, () => Promise.resolve());
     expect(stops).toBeGreaterThan(3);
@@ -117,7 +117,7 @@ test(
 );
 
 test(
-  "a server that is stopped at any read of its clock while a leader resigns gives no leader more time than it keeps for it",
+  "a server stopped at any read of its clock while a leader resigns lets no candidate win before the leader's deadline",
   inWorld(async (world) => {
     let group = 0;
     const stops = await checkStops(world, (elector) =>

@@ -1,4 +1,4 @@
-/** A store that is out: everybody hears so soon, nobody hears anything else, and all is well when it is back. */
+/** A store outage: every caller gets an error soon, no caller gets a wrong answer, and calls work again afterwards. */
 import { describe, expect, test } from "vitest";
 import { BackendUnavailableError } from "../errors.js";
 import type { StoreElector } from "./store-elector.js";
@@ -10,7 +10,7 @@ const VERBS: readonly { readonly name: string; readonly call: (e: StoreElector) 
   { name: "campaign", call: (e) => e.campaign(B) },
   { name: "confirmation", call: (e) => e.campaign(A) },
   { name: "renew", call: (e) => e.renew({ ...claimOf(A, 1), ttlMs: 60_000 }) },
-  { name: "a stranger's renew", call: (e) => e.renew({ ...claimOf(B, 1), ttlMs: 60_000 }) },
+  { name: "the renew of another node", call: (e) => e.renew({ ...claimOf(B, 1), ttlMs: 60_000 }) },
   { name: "resign", call: (e) => e.resign(claimOf(A, 1)) },
   { name: "leader", call: (e) => e.leader("g") },
   { name: "group", call: (e) => e.group("g") },
@@ -28,7 +28,7 @@ const VERBS: readonly { readonly name: string; readonly call: (e: StoreElector) 
 
 describe.each(["silent", "refusing"] as const)("a %s store", (manner) => {
   test.each(VERBS)(
-    "$name hears BackendUnavailableError within five seconds, then it works again",
+    "$name fails with BackendUnavailableError within five seconds and works again after the outage",
     ({ call }) =>
       inWorld(async (w) => {
         const { elector, store } = w.server();
@@ -39,7 +39,7 @@ describe.each(["silent", "refusing"] as const)("a %s store", (manner) => {
         const { value, tookMs } = await w.until(failureOf(call(elector)));
         expect(value).toBeInstanceOf(BackendUnavailableError);
         expect(tookMs).toBeLessThanOrEqual(5000);
-        // The lease is as it was: an outage decides nothing.
+        // The lease is unchanged: an outage decides nothing.
         expect(await w.record()).toMatchObject({ term: 1, eventNumber: 1, holder: { nodeId: "a" } });
         store.mend();
         const renewed = await w.until(elector.renew({ ...claimOf(A, 1), ttlMs: 60_000 }));
@@ -49,7 +49,7 @@ describe.each(["silent", "refusing"] as const)("a %s store", (manner) => {
   );
 
   test(
-    "each renewal of a list fails on its own, and soon",
+    "each renewal in a list fails on its own, within its time limit",
     inWorld(async (w) => {
       const { elector, store } = w.server();
       for (const groupId of ["x", "y"]) await elector.campaign({ ...A, groupId });
@@ -59,14 +59,14 @@ describe.each(["silent", "refusing"] as const)("a %s store", (manner) => {
       const list = ["x", "y"].map((groupId) => ({ ...claimOf({ ...A, groupId }, 1), ttlMs: 1000 }));
       const { value, tookMs } = await w.until(elector.renewMany(list));
       expect(value.map((each) => each.kind)).toEqual(["failed", "failed"]);
-      // Well before the lease of a second is over.
+      // Well before the lease of one second is over.
       expect(tookMs).toBeLessThanOrEqual(600);
     }),
   );
 });
 
 test(
-  "everyone hears of a silent store within five seconds, however many ask for one group",
+  "all callers of one group get the error of a silent store within five seconds, however many there are",
   inWorld(async (w) => {
     const { elector, store } = w.server();
     await w.clock.advance(0);
@@ -84,7 +84,7 @@ test(
 );
 
 test(
-  "quorum lost means no election: a lease that runs out in an outage is ended when the store is back",
+  "a lease that runs out during an outage is ended when the store is back, and not before",
   inWorld(async (w) => {
     const { elector, store } = w.server();
     await elector.campaign(A);
@@ -102,7 +102,7 @@ test(
 );
 
 test(
-  "an outage is not met with a storm: retries of what is done unasked are spread out",
+  "background retries during an outage are spread out",
   inWorld(async (w) => {
     const { elector, store } = w.server();
     await elector.campaign(A);
@@ -116,7 +116,7 @@ test(
 );
 
 test(
-  "a leader whose renewals failed in an outage renews when the store is back, if nobody has ended its lease",
+  "a leader whose renewals failed in an outage renews when the store is back, if its lease was not ended",
   inWorld(async (w) => {
     const { elector, store } = w.server();
     await elector.campaign(A);
@@ -130,7 +130,7 @@ test(
 );
 
 test(
-  "an elector opened in an outage answers once the store is there",
+  "an elector opened during an outage answers once the store is back",
   inWorld(async (w) => {
     const other = w.farServer();
     other.plan.outageUntilMs = 3000;
@@ -146,7 +146,7 @@ test(
 );
 
 test(
-  "a slow group holds nobody else back",
+  "a group with a slow store key does not delay other groups",
   inWorld(async (w) => {
     const { elector, store } = w.server();
     for (const groupId of ["slow", "quick"]) await elector.campaign({ ...A, groupId });

@@ -1,4 +1,4 @@
-/** A candidate that waits by one campaign after the other keeps its place in the queue of a server. */
+/** A candidate that waits by successive campaigns keeps its place in the queue of a server. */
 import { expect, test } from "vitest";
 import { A, B, C, claimOf, failureOf, inWorld, stateOf, wonBy } from "./world.test-kit.js";
 
@@ -6,7 +6,7 @@ const LED = { ...A, ttlMs: 30_000 };
 const LONG_MS = 60_000;
 
 test(
-  "a candidate that campaigns again when its wait has ended is served before one that came later",
+  "a candidate that campaigns again after its wait is served before one that came later",
   inWorld(async (w) => {
     const { elector } = w.server();
     await elector.campaign(LED);
@@ -24,7 +24,7 @@ test(
 );
 
 test(
-  "candidates whose waits end at the same moment keep their order, though they come back the other way round",
+  "candidates whose waits end together keep their order, even if they return in another order",
   inWorld(async (w) => {
     const { elector } = w.server();
     await elector.campaign(LED);
@@ -63,7 +63,7 @@ test(
 );
 
 test(
-  "a candidate that stays away for a second or longer comes last",
+  "a candidate that stays away for a second or longer goes to the end of the queue",
   inWorld(async (w) => {
     const { elector } = w.server();
     await elector.campaign(LED);
@@ -102,7 +102,7 @@ test(
 );
 
 test(
-  "a successor whose wait has ended and that does not come back holds up no one for longer than a second",
+  "a successor that does not return after its wait delays the others for a second at most",
   inWorld(async (w) => {
     const { elector } = w.server({ keepMembers: true });
     await elector.campaign(LED);

@@ -1,4 +1,4 @@
-/** How many groups there may be, in all and by one node. */
+/** Limits on the number of groups, in total and per node. */
 import { expect, test } from "vitest";
 import { A, claimOf, failureOf, inWorld, lostAnswer, lostRequest, type World } from "./world.test-kit.js";
 import type { StoreElector, StoreElectorOptions } from "./store-elector.js";
@@ -32,7 +32,7 @@ function server(w: World, options: Partial<StoreElectorOptions>): StoreElector {
 }
 
 test(
-  "a node founds at most maxGroupsPerNode groups, also with all campaigns at once, and is refused with the option and the bound",
+  "a node can found at most maxGroupsPerNode groups, even concurrently, and the error names the option and the bound",
   inWorld(async (w) => {
     const elector = server(w, { maxGroupsPerNode: 5 });
     const codes = await found(w, elector, "a", ids("a", 20));
@@ -45,7 +45,7 @@ test(
       message: expect.stringMatching(/one-more.* 5 .*maxGroupsPerNode.*delete/) as string,
     });
     expect(await found(w, elector, "b", ["b0"])).toEqual(["done"]);
-    // A group that exists is open to everybody.
+    // An existing group is open to every node.
     expect((await w.until(elector.campaign({ ...A, groupId: "b0", nodeId: "a" }))).value.kind).toBe("lost");
     await w.clock.advance(30_000);
     expect((await w.until(elector.groups())).value.groups).toHaveLength(6);
@@ -54,7 +54,7 @@ test(
 );
 
 test(
-  "who founded a group survives handovers, other servers and restarts, and a deletion gives the place back",
+  "the founder of a group survives handovers, other servers and restarts, and a deletion frees its place",
   inWorld(async (w) => {
     const first = server(w, { maxGroupsPerNode: 2 });
     await found(w, first, "a", ["g0", "g1"]);
@@ -66,24 +66,24 @@ test(
     }
     await w.until(second.deleteGroup({ groupId: "g0", by: "ops", force: true }));
     expect(await found(w, second, "a", ["g2", "g3"])).toEqual(["done", "TOO_MANY_GROUPS"]);
-    // A group that an operator configures is no longer its founder's.
+    // A group that an operator configured no longer counts for its founder.
     await w.until(first.createGroup({ groupId: "g2" }));
     expect(await found(w, first, "a", ["g3"])).toEqual(["done"]);
   }),
 );
 
 test(
-  "a server that has just started counts the groups in the store before it lets a node found one",
+  "a server that has just started counts the groups in the store before a node may found one",
   inWorld(async (w) => {
     await found(w, server(w, { maxGroupsPerNode: 2 }), "a", ["g0", "g1"]);
     const { elector } = w.farServer({ maxGroupsPerNode: 2 });
-    // Asked in the same turn in which the elector was opened.
+    // Requested in the same turn in which the elector was opened.
     expect(await codeOf(w, elector.campaign({ ...A, groupId: "g2" }))).toBe("TOO_MANY_GROUPS");
   }),
 );
 
 test(
-  "nodes leave a hundredth of maxGroups to operators, and operators stop at maxGroups",
+  "a hundredth of maxGroups is reserved for operators, who are refused at maxGroups",
   inWorld(async (w) => {
     const elector = server(w, { maxGroups: 200 });
     const codes = await found(w, elector, "a", ids("g", 220));
@@ -93,13 +93,13 @@ test(
     expect(await codeOf(w, elector.createGroup({ groupId: "op2" }))).toBe("TOO_MANY_GROUPS");
     await w.until(elector.deleteGroup({ groupId: "op1", by: "ops" }));
     expect(await codeOf(w, elector.createGroup({ groupId: "op2" }))).toBe("done");
-    // What exists goes on as before.
+    // Existing groups work as before.
     expect(await codeOf(w, elector.updateGroup({ groupId: "g0", allowedNodes: ["a"] }))).toBe("done");
   }),
 );
 
 test(
-  "a founding whose answer was lost is not refused by the place that it takes itself",
+  "a founding campaign whose answer was lost is not refused because of the place it takes itself",
   inWorld(async (w) => {
     const { elector, store } = w.server({ maxGroupsPerNode: 1 });
     await w.clock.advance(0);
@@ -110,7 +110,7 @@ test(
 );
 
 test(
-  "a founding whose request was lost counts for its founder when it is written after all",
+  "a founding campaign whose request was lost counts for its founder if it is written later",
   inWorld(async (w) => {
     const { elector, store } = w.server({ maxGroupsPerNode: 1 });
     await w.clock.advance(0);
@@ -122,7 +122,7 @@ test(
 );
 
 test(
-  "a heartbeat into a group that does not exist is refused and writes nothing",
+  "a heartbeat to a group that does not exist is refused and writes nothing",
   inWorld(async (w) => {
     const elector = server(w, {});
     expect(await codeOf(w, elector.heartbeat({ groupId: "never", nodeId: "d" }))).toBe("GROUP_NOT_FOUND");
@@ -137,7 +137,7 @@ test(
 );
 
 test(
-  "limits that are no whole numbers from 1 on are refused",
+  "limits that are not whole numbers of at least 1 are refused",
   inWorld(async (w) => {
     for (const wrong of [0, -1, 1.5, Number.NaN, "5"]) {
       expect(() => server(w, { maxGroups: wrong as number })).toThrow("maxGroups");

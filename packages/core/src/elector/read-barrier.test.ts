@@ -12,7 +12,7 @@ interface Sync {
   fail(error: unknown): void;
 }
 
-/** A store whose reads are answered, and whose feed moves on, by hand. */
+/** A store whose reads are answered and whose feed is advanced by the test. */
 class HandStore extends MemoryStore {
   readonly syncs: Sync[] = [];
   deliver!: (item: FeedItem) => void;
@@ -54,7 +54,7 @@ async function setUp(): Promise<{ store: HandStore; clock: VirtualClock; readBar
   return { store, clock, readBarrier: new ReadBarrier(store, clock, follower) };
 }
 
-test("one sync serves all that came before it was sent", async () => {
+test("one sync serves all reads that came before it was sent", async () => {
   const { store, clock, readBarrier } = await setUp();
   const all = Promise.all(Array.from({ length: 100 }, () => readBarrier.wait(250)));
   await clock.advance(0);
@@ -66,7 +66,7 @@ test("one sync serves all that came before it was sent", async () => {
   expect(store.syncs).toHaveLength(1);
 });
 
-test("a read never joins a sync already sent, and all that came meanwhile share the next", async () => {
+test("a read never joins a sync already sent, and reads that came meanwhile share the next one", async () => {
   const { store, clock, readBarrier } = await setUp();
   const early = readBarrier.wait(250);
   await clock.advance(0);
@@ -87,7 +87,7 @@ test("a read never joins a sync already sent, and all that came meanwhile share 
   expect([await stateOf(late[0]!), await stateOf(late[1]!)]).toEqual(["fulfilled", "fulfilled"]);
 });
 
-test("a read waits until the feed has reached what the sync returned", async () => {
+test("a read waits until the feed has reached the revision that the sync returned", async () => {
   const { store, clock, readBarrier } = await setUp();
   const passed = readBarrier.wait(250);
   await clock.advance(0);
@@ -101,7 +101,7 @@ test("a read waits until the feed has reached what the sync returned", async () 
   expect(await stateOf(passed)).toBe("fulfilled");
 });
 
-test("a sync whose feed lags does not hold up the next one", async () => {
+test("a sync whose feed lags does not delay the next one", async () => {
   const { store, clock, readBarrier } = await setUp();
   const first = readBarrier.wait(250);
   await clock.advance(0);
@@ -116,7 +116,7 @@ test("a sync whose feed lags does not hold up the next one", async () => {
   expect([await stateOf(first), await stateOf(second)]).toEqual(["fulfilled", "fulfilled"]);
 });
 
-test("a sync without an answer, or a feed that stands still, fails its round in time and no other", async () => {
+test("a sync without an answer, or a feed that stands still, fails its own round in time and no other round", async () => {
   const { store, clock, readBarrier } = await setUp();
   const silent = failureOf(readBarrier.wait(250));
   await clock.advance(100);
@@ -137,7 +137,7 @@ test("a sync without an answer, or a feed that stands still, fails its round in 
   expect(await stateOf(good)).toBe("fulfilled");
 });
 
-test("a failed sync is told as the store's failure, whatever it threw", async () => {
+test("a failed sync rejects with BackendUnavailableError or ClosedError, whatever the driver threw", async () => {
   const { store, clock, readBarrier } = await setUp();
   for (const [error, expected] of [
     [new ClosedError("closed"), ClosedError],
@@ -151,7 +151,7 @@ test("a failed sync is told as the store's failure, whatever it threw", async ()
   }
 });
 
-test("a round whose members have all gone is no unhandled failure", async () => {
+test("a failed round whose readers have all left causes no unhandled rejection", async () => {
   const { store, clock, readBarrier } = await setUp();
   void readBarrier.wait(250);
   await clock.advance(0);
@@ -159,7 +159,7 @@ test("a round whose members have all gone is no unhandled failure", async () => 
   await clock.advance(0);
 });
 
-test("what was seen is as old as the sending of the last sync that was reached", async () => {
+test("ageMs counts from the sending of the last sync that the feed has reached", async () => {
   const { store, clock, readBarrier } = await setUp();
   expect(readBarrier.wasPassed).toBe(false);
   const passed = readBarrier.wait(250);
@@ -173,7 +173,7 @@ test("what was seen is as old as the sending of the last sync that was reached",
   expect(readBarrier.ageMs()).toBe(50);
 });
 
-test("each reader of a round is given up at its own limit, and the round goes on for the others", async () => {
+test("each reader of a round times out at its own limit, and the round goes on for the others", async () => {
   const { store, clock, readBarrier } = await setUp();
   const short = failureOf(readBarrier.wait(125));
   const long = readBarrier.wait(1000);
@@ -187,7 +187,7 @@ test("each reader of a round is given up at its own limit, and the round goes on
   expect(store.syncs).toHaveLength(1);
 });
 
-test("a sync without an answer holds up a reader with a shorter limit no longer than that limit", async () => {
+test("a sync without an answer delays a reader with a shorter limit by at most that limit", async () => {
   const { store, clock, readBarrier } = await setUp();
   const long = readBarrier.wait(1000);
   await clock.advance(50);
@@ -196,13 +196,13 @@ test("a sync without an answer holds up a reader with a shorter limit no longer 
   expect(store.syncs).toHaveLength(1);
   await clock.advance(1);
   expect(store.syncs).toHaveLength(2);
-  // It was sent after the long one came, so it serves that as well.
+  // The sync was sent after the long read came, so it serves that read too.
   store.syncs[1]?.answer(0);
   await clock.advance(0);
   expect([await stateOf(short), await stateOf(long)]).toEqual(["fulfilled", "fulfilled"]);
 });
 
-test("a round serves nobody who came after it was sent, though a later round is under way", async () => {
+test("a round does not serve a reader that came after it was sent, even while a later round is in flight", async () => {
   const { store, clock, readBarrier } = await setUp();
   const first = readBarrier.wait(1000);
   await clock.advance(0);

@@ -3,7 +3,7 @@ import { InvalidRequestError } from "../errors.js";
 import { DEFAULT_POLICY, parsePolicy } from "../policy.js";
 import * as requests from "./requests.js";
 
-/** The refusal of `input`, which must be one. */
+/** The error with which `parse` refuses `input`. Fails if it does not refuse it. */
 function refusal(parse: (input: unknown) => unknown, input: unknown): InvalidRequestError {
   try {
     parse(input);
@@ -14,7 +14,7 @@ function refusal(parse: (input: unknown) => unknown, input: unknown): InvalidReq
   throw new Error(`it was not refused: ${JSON.stringify(input)}`);
 }
 
-/** As a body arrives: with own keys only, whatever they are called. */
+/** As a request body arrives: with own keys only, whatever they are called. */
 function withKey(base: object, key: string): unknown {
   return JSON.parse(`{${JSON.stringify(key)}: 1, ${JSON.stringify(base).slice(1)}`);
 }
@@ -27,7 +27,7 @@ const transfer = { groupId: "g", toNodeId: "b", by: "operator" };
 
 const parseGroup = (input: unknown) => requests.parseGroup(input).change(null);
 
-/** Each verb with a request that is right. */
+/** Each verb with a valid request. */
 const VERBS: readonly (readonly [string, (input: unknown) => unknown, object])[] = [
   ["campaign", requests.parseCampaign, campaign],
   ["renew", (input) => requests.parseRenew(input), renew],
@@ -91,11 +91,11 @@ const WRONG: readonly (readonly [string, string, string, readonly unknown[]])[] 
 ];
 
 describe("every verb", () => {
-  test.each(VERBS)("%s takes a request that is right", (_, parse, right) => {
+  test.each(VERBS)("%s accepts a valid request", (_, parse, right) => {
     expect(() => parse(right)).not.toThrow();
   });
 
-  test.each(VERBS)("%s refuses what is no object", (_, parse) => {
+  test.each(VERBS)("%s refuses a request that is not an object", (_, parse) => {
     for (const input of [undefined, null, 5, "x", true, [], [campaign], () => {}]) {
       expect(refusal(parse, input)).toMatchObject({
         field: "request",
@@ -113,18 +113,21 @@ describe("every verb", () => {
     }
   });
 
-  test.each(WRONG)("%s refuses a wrong %s, naming it and its bound: %s", (verb, field, bound, values) => {
-    const [, parse, right] = VERBS.find(([name]) => name === verb)!;
-    for (const value of values) {
-      const error = refusal(parse, { ...right, [field]: value });
-      expect(error).toMatchObject({ field, code: "INVALID_REQUEST" });
-      expect(error.message).toContain(bound);
-    }
-  });
+  test.each(WRONG)(
+    "%s refuses a wrong %s, naming the field and its bound: %s",
+    (verb, field, bound, values) => {
+      const [, parse, right] = VERBS.find(([name]) => name === verb)!;
+      for (const value of values) {
+        const error = refusal(parse, { ...right, [field]: value });
+        expect(error).toMatchObject({ field, code: "INVALID_REQUEST" });
+        expect(error.message).toContain(bound);
+      }
+    },
+  );
 });
 
 describe("campaign", () => {
-  test("what is left out is not given: no instance, priority 0, no metadata, no wait; it counts as ready", () => {
+  test("a campaign without optional fields has no instance, priority 0, no metadata and no wait, and is ready", () => {
     expect(requests.parseCampaign(campaign)).toEqual({
       groupId: "g",
       candidate: { nodeId: "a", instanceId: null, ttlMs: 1_000, priority: 0, metadata: null },
@@ -133,7 +136,7 @@ describe("campaign", () => {
     });
   });
 
-  test("all of it is taken over, at its bounds", () => {
+  test("a campaign with every field at its bound is accepted unchanged", () => {
     const all = {
       groupId: "x".repeat(200),
       nodeId: "n",
@@ -149,7 +152,7 @@ describe("campaign", () => {
     expect(requests.parseCampaign({ ...campaign, ttlMs: 1 }).candidate.ttlMs).toBe(1);
   });
 
-  test("metadata too large in bytes, cyclic or in disguise is refused as metadata", () => {
+  test("metadata that is too large in bytes, cyclic or replaced by toJSON is refused by the field name metadata", () => {
     const cyclic: Record<string, unknown> = {};
     cyclic["self"] = cyclic;
     for (const metadata of [{ a: "日".repeat(1_400) }, cyclic, { toJSON: () => "x" }, { big: 1n }]) {
@@ -163,7 +166,7 @@ describe("campaign", () => {
 describe("renewals of several groups", () => {
   const item = (groupId: string) => ({ ...renew, groupId });
 
-  test("are parsed each in its place", () => {
+  test("renewals of several groups are parsed in the order of the list", () => {
     const parsed = requests.parseRenewMany([item("g"), { ...item("h"), instanceId: "i" }]);
     expect(parsed).toEqual([
       { groupId: "g", claim: { nodeId: "a", term: 3, instanceId: null }, ttlMs: 1_000 },
@@ -172,24 +175,27 @@ describe("renewals of several groups", () => {
     expect(requests.parseRenewMany([])).toEqual([]);
   });
 
-  test("may be a thousand and no more", () => {
+  test("a list of a thousand renewals is accepted, and a longer one is refused", () => {
     const many = Array.from({ length: 1_001 }, (_, index) => item(`g${index}`));
     expect(requests.parseRenewMany(many.slice(1))).toHaveLength(1_000);
     const error = refusal(requests.parseRenewMany, many);
     expect(error).toMatchObject({ field: "renewals", message: "renewals must be a list of at most 1000" });
   });
 
-  test.each([undefined, null, {}, "x", 5, { length: 1, 0: renew }])("%o is no list", (input) => {
-    expect(refusal(requests.parseRenewMany, input)).toMatchObject({ field: "renewals" });
-  });
+  test.each([undefined, null, {}, "x", 5, { length: 1, 0: renew }])(
+    "%o is refused as a list of renewals",
+    (input) => {
+      expect(refusal(requests.parseRenewMany, input)).toMatchObject({ field: "renewals" });
+    },
+  );
 
-  test("that name a group twice are refused, with the place of the second", () => {
+  test("a list that names a group twice is refused with the index of the second renewal", () => {
     const error = refusal(requests.parseRenewMany, [item("g"), item("h"), { ...item("g"), nodeId: "b" }]);
     expect(error).toMatchObject({ field: "renewals[2].groupId" });
     expect(error.message).toContain("twice");
   });
 
-  test("a wrong one is refused with its place", () => {
+  test("a wrong renewal in a list is refused with its index", () => {
     const place = (wrong: unknown) => refusal(requests.parseRenewMany, [item("g"), wrong]).field;
     expect(place(null)).toBe("renewals[1]");
     expect(place({ ...item("h"), ttlMs: 0.5 })).toBe("renewals[1].ttlMs");
@@ -201,8 +207,8 @@ describe("renewals of several groups", () => {
   });
 });
 
-describe("what operators ask", () => {
-  test("is taken over, and what is left out has its default", () => {
+describe("operator requests", () => {
+  test("an operator request keeps its fields, and missing fields get their defaults", () => {
     expect(requests.parseStepDown(stepDown)).toEqual({
       groupId: "g",
       reason: null,
@@ -233,18 +239,18 @@ describe("what operators ask", () => {
     });
   });
 
-  test.each([null, "", "x".repeat(501), 5, ["why"]])("%j is no reason", (reason) => {
+  test.each([null, "", "x".repeat(501), 5, ["why"]])("%j is refused as a reason", (reason) => {
     expect(refusal(requests.parseResume, { groupId: "g", reason }).field).toBe("reason");
   });
 
-  test("a group's change is made of the configuration in force", () => {
+  test("an update of a group is applied to its current configuration", () => {
     const present = { policy: { ...DEFAULT_POLICY, takeoverDelayMs: 70 }, allowedNodes: ["a"] };
     const { change } = requests.parseGroup({ groupId: "g", policy: { minTtlMs: 600 } });
     expect(change(present)).toEqual({ policy: { ...present.policy, minTtlMs: 600 }, allowedNodes: ["a"] });
     expect(change(null)).toEqual({ policy: { ...DEFAULT_POLICY, minTtlMs: 600 }, allowedNodes: null });
   });
 
-  test("a list of allowed nodes replaces the one in force, each once; null allows every node", () => {
+  test("a list of allowed nodes replaces the current one without duplicates, and null allows every node", () => {
     const present = { policy: DEFAULT_POLICY, allowedNodes: ["a"] };
     const changed = (allowedNodes: unknown) =>
       requests.parseGroup({ groupId: "g", allowedNodes }).change(present);
@@ -254,7 +260,7 @@ describe("what operators ask", () => {
     expect(changed(undefined).allowedNodes).toEqual(["a"]);
   });
 
-  test("a wrong allowed node is refused with its place, a wrong policy with its field", () => {
+  test("a wrong allowed node is refused with its index, a wrong policy with its field", () => {
     expect(refusal(parseGroup, { groupId: "g", allowedNodes: ["a", "b c"] }).field).toBe("allowedNodes[1]");
     expect(refusal(parseGroup, { groupId: "g", policy: { minTtlMs: 5 } }).field).toBe("policy.minTtlMs");
     expect(refusal(parseGroup, { groupId: "g", policy: { other: 5 } }).field).toBe("policy.other");
@@ -262,7 +268,7 @@ describe("what operators ask", () => {
 });
 
 describe("a query for groups", () => {
-  test("asks for the first hundred of all", () => {
+  test("a query without fields asks for the first hundred of all groups", () => {
     const all = { prefix: "", limit: 100, cursor: null };
     expect(requests.parseGroupsQuery(undefined)).toEqual(all);
     expect(requests.parseGroupsQuery({})).toEqual(all);
@@ -275,19 +281,19 @@ describe("a query for groups", () => {
     ["prefix", ["a b", 5, null, []]],
     ["limit", [0, 1_001, ...WHOLE]],
     ["cursor", ["", "a b", 5, null]],
-  ])("with a wrong %s is refused", (field, values) => {
+  ])("a query for groups with a wrong %s is refused", (field, values) => {
     for (const value of values) {
       expect(refusal(requests.parseGroupsQuery, { [field]: value })).toMatchObject({ field });
     }
   });
 
-  test("with unknown keys, or that is no object, is refused", () => {
+  test("a query for groups that has unknown keys or is not an object is refused", () => {
     expect(refusal(requests.parseGroupsQuery, { other: 1 })).toMatchObject({ field: "other" });
     expect(refusal(requests.parseGroupsQuery, "x")).toMatchObject({ field: "request" });
   });
 });
 
-describe("null is no value, and refused where a number is asked for", () => {
+describe("null in place of a number", () => {
   const campaign = { groupId: "g", nodeId: "a", ttlMs: 1000 };
   test.each<[string, () => unknown]>([
     ["priority", () => requests.parseCampaign({ ...campaign, priority: null })],
@@ -297,7 +303,7 @@ describe("null is no value, and refused where a number is asked for", () => {
     ["limit", () => requests.parseGroupsQuery({ limit: null })],
     ["policy.minTtlMs", () => parsePolicy({ minTtlMs: null }, DEFAULT_POLICY)],
     ["policy.retry.jitter", () => parsePolicy({ retry: { jitter: null } }, DEFAULT_POLICY)],
-  ])("%s", (field, parse) => {
+  ])("null is refused as %s", (field, parse) => {
     expect(parse).toThrow(expect.objectContaining({ code: "INVALID_REQUEST", field }));
   });
 });

@@ -1,4 +1,4 @@
-/** A group is kept for a successor only as long as the successor may still come. */
+/** A group is reserved for a successor only while that successor may still come. */
 import { expect, test } from "vitest";
 import { sleep } from "../clock.js";
 import { A, B, C, claimOf, failureOf, Held, inWorld, stateOf, wonBy } from "./world.test-kit.js";
@@ -6,7 +6,7 @@ import { A, B, C, claimOf, failureOf, Held, inWorld, stateOf, wonBy } from "./wo
 const PREEMPT = { groupId: "g", policy: { strategy: "priority", preempt: true } } as const;
 
 test(
-  "a leader is not asked to yield to a challenger that has hung up",
+  "a leader is not asked to yield to a challenger that has disconnected",
   inWorld(async (w) => {
     const { elector } = w.server();
     await elector.createGroup(PREEMPT);
@@ -26,7 +26,7 @@ test(
 );
 
 test(
-  "a vacancy goes to who waits as soon as the challenger that it was kept for has hung up",
+  "a reserved vacancy goes to a waiting candidate as soon as its challenger has disconnected",
   inWorld(async (w) => {
     const one = w.server();
     const two = w.server();
@@ -37,7 +37,7 @@ test(
     const failure = failureOf(challenge);
     const other = two.elector.campaign({ ...C, waitMs: 60_000 });
     await w.clock.advance(50);
-    // The server where the challenger waits does not hear of the vacancy before the challenger is gone.
+    // The server where the challenger waits does not learn of the vacancy before the challenger has disconnected.
     hangUp.abort(new Error("crashed"));
     const resigned = two.elector.resign(claimOf(A, 1));
     const { tookMs } = await w.until(other);
@@ -48,7 +48,7 @@ test(
 );
 
 test(
-  "a vacancy goes to another candidate at once when the successor hung up between the end of its wait and the answer",
+  "a vacancy goes to another candidate at once if the successor disconnects before its wait is answered",
   inWorld(async (w) => {
     const one = w.server();
     const two = w.server();
@@ -60,7 +60,7 @@ test(
     const other = two.elector.campaign({ ...C, waitMs: 60_000 });
     await w.clock.advance(99);
     expect((await w.record()).transfer).toMatchObject({ toNodeId: "b", ready: true });
-    // The wait ends, and the last attempt of the campaign needs a fresh record.
+    // The wait ends, and the campaign's last attempt needs a fresh record.
     one.store.onSync = (apply) => sleep(w.clock, 20).then(apply);
     await w.clock.advance(1);
     expect(await stateOf(challenge)).toBe("pending");
@@ -74,7 +74,7 @@ test(
 );
 
 test(
-  "a leader is not asked to yield to a challenger that hung up while the request to yield was written",
+  "a leader is not asked to yield to a challenger that disconnected while that request was written",
   inWorld(async (w) => {
     const { elector, store } = w.server();
     await elector.createGroup(PREEMPT);
@@ -115,7 +115,7 @@ test(
 );
 
 test(
-  "a vacancy is kept for two seconds at most when the server of the successor has died",
+  "a vacancy is reserved for two seconds at most when the server of the successor has died",
   inWorld(async (w) => {
     const one = w.server();
     const dying = w.farServer();
@@ -137,7 +137,7 @@ test(
 );
 
 test(
-  "a challenger that waits at another server too is still yielded to",
+  "a leader still yields to a challenger that also waits at another server",
   inWorld(async (w) => {
     const one = w.server();
     const two = w.server();
@@ -160,7 +160,7 @@ test(
 );
 
 test(
-  "a transfer goes on while its mark stands, though the server that was asked has seen its time run out",
+  "a transfer goes on while the record names it, even if the server that was asked saw its time run out",
   inWorld(async (w) => {
     const waitsHere = w.server();
     const renewsHere = w.farServer();
@@ -174,7 +174,7 @@ test(
     await w.clock.advance(5);
     askedHere.plan.feedStalledUntilMs = startMs + 1002;
     await w.clock.advance(500);
-    // This server sees the mark only now, and so carries over more of it.
+    // This server sees the transfer only now, so it carries over more of its time.
     await w.until(renewsHere.elector.renew({ ...claimOf(A, 1), ttlMs: 30_000 }));
     await w.clock.advance(600);
     await waitsHere.elector.resign(claimOf(A, 1));
@@ -184,7 +184,7 @@ test(
 );
 
 test(
-  "a transfer is done though its successor has led and gone so long ago that only the history shows it",
+  "a transfer is done even if only the history still shows that its successor led",
   inWorld(async (w) => {
     const here = w.server();
     const askedHere = w.farServer();
@@ -206,7 +206,7 @@ test(
 );
 
 test(
-  "a transfer that has failed is withdrawn: no server that saw it late asks the leader to yield any more",
+  "a failed transfer is withdrawn: a server that saw it late no longer asks the leader to yield",
   inWorld(async (w) => {
     const here = w.server();
     const late = w.farServer();

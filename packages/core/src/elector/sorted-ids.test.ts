@@ -4,7 +4,7 @@ import { SortedIds } from "./sorted-ids.js";
 
 const ID = fc.string({ minLength: 1, maxLength: 3, unit: fc.constantFrom("a", "b", "A", "/", "-", "9") });
 
-test("ids come in order from any place, as a sorted list would tell them, however they came and went", () => {
+test("SortedIds lists ids in order from any position, like a sorted list, after any additions and deletions", () => {
   const acts = fc.array(fc.record({ id: ID, add: fc.boolean() }), { maxLength: 200 });
   fc.assert(
     fc.property(acts, ID, fc.boolean(), fc.nat(20), (all, place, inclusive, count) => {

@@ -1,4 +1,4 @@
-/** Whether the store can be heard, as watches of an elector over it learn it. */
+/** Contact with the store, as watches of an elector report it. */
 import { expect, test } from "vitest";
 import type { StoreElector } from "./store-elector.js";
 import { A, claimOf, inWorld, type World } from "./world.test-kit.js";
@@ -7,7 +7,7 @@ const QUIET_MS = 1750;
 const RENEWAL_MS = 1000;
 const LONG = { ...A, ttlMs: 5000 };
 
-/** A watch of group g, and what it was told of its contact: the time, and whether there was an error. */
+/** A watch of group g and its contact reports: the time, and whether there was an error. */
 function watched(world: World, elector: StoreElector, quietMs = QUIET_MS) {
   const contacts: (readonly [number, boolean])[] = [];
   const stopping = new AbortController();
@@ -22,7 +22,7 @@ function watched(world: World, elector: StoreElector, quietMs = QUIET_MS) {
   return { contacts, stop };
 }
 
-/** A leader at a server of its own, which renews for as long as it is let. */
+/** A leader at its own server, which renews until it is stopped. */
 async function leading(world: World): Promise<{ isRenewing: boolean }> {
   const elector = world.elector();
   const leader = { isRenewing: true };
@@ -50,7 +50,7 @@ test(
 );
 
 test(
-  "all watches of a store in which nothing happens share one read, and none of them is told of a silence",
+  "all watches of an idle store share one read, and none of them reports lost contact",
   inWorld(async (w) => {
     const { elector, store } = w.farServer();
     const all = [watched(w, elector), watched(w, elector), watched(w, elector)];
@@ -64,7 +64,7 @@ test(
 );
 
 test.each(["silent", "refusing"] as const)(
-  "a watch is told within quietMs that its store is %s, and that it can be heard again",
+  "a watch reports within quietMs that its store is %s, and reports when contact is back",
   (manner) =>
     inWorld(async (w) => {
       await leading(w);
@@ -88,7 +88,7 @@ test.each(["silent", "refusing"] as const)(
 );
 
 test(
-  "a watch that begins while the store cannot be heard is told so at once",
+  "a watch that starts while contact with the store is lost reports it at once",
   inWorld(async (w) => {
     const { elector, store, feeds } = w.farServer();
     await w.clock.advance(10);
@@ -105,7 +105,7 @@ test(
 );
 
 test(
-  "the least patient of several watches decides, also if it comes later",
+  "the smallest quietMs of several watches decides, even if that watch starts later",
   inWorld(async (w) => {
     const { elector, store, feeds } = w.farServer();
     watched(w, elector, 60_000);
@@ -122,7 +122,7 @@ test(
 );
 
 test(
-  "a process that was held up asks before it reports a silence",
+  "a process that was stopped for a while reads the store before it reports lost contact",
   inWorld(async (w) => {
     const clock = w.clock.process();
     const { elector } = w.farServer({ clock });
@@ -137,7 +137,7 @@ test(
 );
 
 test(
-  "nothing is read any more when the last watch has ended",
+  "the store is no longer read once the last watch has ended",
   inWorld(async (w) => {
     const { elector, store } = w.farServer();
     const { stop } = watched(w, elector);
@@ -150,7 +150,7 @@ test(
 );
 
 test(
-  "a quietMs of less than 875 is refused by name",
+  "a quietMs below 875 is refused by name",
   inWorld(async (w) => {
     const { elector } = w.server();
     expect(() => elector.watch("g", { quietMs: 874, onContact: () => {} })).toThrow("quietMs");

@@ -1,4 +1,4 @@
-/** Acts of an operator whose answer was lost: an act is answered as done only where the record is evidence of that very act. */
+/** Operator actions whose answer was lost: an action is answered as done only if the record proves that very action. */
 import { expect, test } from "vitest";
 import { A, B, C, claimOf, failureOf, inWorld, lostAnswer, lostRequest, wonBy } from "./world.test-kit.js";
 
@@ -20,7 +20,7 @@ test(
 );
 
 test(
-  "a step-down that was decided on the leader of an earlier term and lost is not answered as done while another leads",
+  "a step-down whose write was lost is not answered as done while the leader of a later term leads",
   inWorld(async (w) => {
     const one = w.server();
     const two = w.farServer();
@@ -37,7 +37,7 @@ test(
 );
 
 test(
-  "a forced step-down that was lost frees a group whose leader was merely asked to go meanwhile",
+  "a forced step-down whose write was lost frees a group whose leader was stepped down without force meanwhile",
   inWorld(async (w) => {
     const one = w.server();
     const two = w.server();
@@ -54,7 +54,7 @@ test(
 );
 
 test(
-  "a step-down with a ban that was lost is not answered as done by an older ban of the same node",
+  "a step-down with a ban whose write was lost is not answered as done because of an older ban of the same node",
   inWorld(async (w) => {
     const one = w.server();
     const two = w.server();
@@ -73,7 +73,7 @@ test(
 );
 
 test(
-  "a step-down whose write was lost is not answered as done by another operator's step-down of the same term",
+  "a step-down whose write was lost is not answered as done because another operator stepped down the same term",
   inWorld(async (w) => {
     const one = w.server();
     const two = w.server();
@@ -93,7 +93,7 @@ test(
 );
 
 test(
-  "a deletion whose answer was lost does not delete the group made anew since",
+  "a deletion whose answer was lost does not delete a group that was created again since",
   inWorld(async (w) => {
     const one = w.server();
     const two = w.server();
@@ -110,7 +110,7 @@ test(
 );
 
 test(
-  "a transfer whose answer was lost is answered as done where the successor has led and gone meanwhile",
+  "a transfer whose answer was lost is answered as done if the successor led and left meanwhile",
   inWorld(async (w) => {
     const one = w.server();
     const two = w.server();
@@ -150,7 +150,7 @@ test(
 );
 
 test(
-  "a transfer whose write was lost is not answered as done because the successor led before the request came",
+  "a transfer whose write was lost is not answered as done because the successor led before the request",
   inWorld(async (w) => {
     const one = w.server();
     const two = w.farServer();
@@ -169,7 +169,7 @@ test(
 );
 
 test(
-  "a transfer whose answer was lost is answered as done where the leader has yielded and the successor comes back later",
+  "a transfer whose answer was lost is answered as done if the leader yielded and the successor returns later",
   inWorld(async (w) => {
     const one = w.server();
     const two = w.server();

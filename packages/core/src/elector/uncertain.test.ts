@@ -1,4 +1,4 @@
-/** Writes whose answer was lost: neither yes nor no. What is decided again must come to the same, once. */
+/** Writes whose answer was lost are uncertain. Deciding them again must have the same effect, once. */
 import { describe, expect, test } from "vitest";
 import { TenureError } from "../errors.js";
 import type { ElectionRecord } from "../record.js";
@@ -22,13 +22,13 @@ import {
 
 interface Verb {
   readonly name: string;
-  /** What comes before; what it returns is handed to `act`. */
+  /** Preparation; its result is passed to `act`. */
   readonly before?: (elector: StoreElector) => Promise<unknown>;
   readonly act: (elector: StoreElector, before: unknown) => Promise<unknown>;
-  /** What happens a little later, if it needs somebody else's help. */
+  /** Later steps of other nodes, if the operation needs them. */
   readonly later?: (elector: StoreElector) => Promise<unknown>;
   readonly answer: object | undefined;
-  /** If it was written and nobody can tell by whom. */
+  /** The answer if the operation was written and the record does not show by whom. */
   readonly answerIfWritten?: object;
   readonly record: { readonly [K in keyof ElectionRecord]?: unknown };
 }
@@ -39,7 +39,7 @@ const LED_BY_A = { term: 1, eventNumber: 1, holder: { nodeId: "a", instanceId: "
 
 const leads = (elector: StoreElector) => elector.campaign(A);
 
-/** `a` leads and `b` waits; the wait itself is handed on. */
+/** `a` leads and `b` waits; the promise of the wait is passed on. */
 async function waits(elector: StoreElector): Promise<unknown> {
   await elector.campaign(A);
   return { waiting: elector.campaign({ ...B, waitMs: 60_000 }) };
@@ -74,7 +74,7 @@ const VERBS: readonly Verb[] = [
     record: { term: 1, eventNumber: 2, holder: null, ended: { reason: "resigned" } },
   },
   {
-    name: "a wait's grant",
+    name: "the grant of a waiting campaign",
     before: waits,
     act: async (elector, before) => {
       await elector.resign(claimOf(A, 1));
@@ -186,7 +186,7 @@ function outcomeOf(work: Promise<unknown>): Promise<unknown> {
 }
 
 describe.each(VERBS)("$name", ({ before, act, later, answer, answerIfWritten, record }) => {
-  test.each(FATES)("whose write $name comes to the same, once", ({ script, isWritten }) =>
+  test.each(FATES)("an operation whose write $name takes effect exactly once", ({ script, isWritten }) =>
     inWorld(async (w) => {
       const { elector, store } = w.server();
       await w.clock.advance(0);
@@ -212,7 +212,7 @@ describe.each(VERBS)("$name", ({ before, act, later, answer, answerIfWritten, re
 });
 
 test(
-  "a resign whose answer was lost, with the next leader elected since, says resigned",
+  "a resign whose answer was lost is answered as resigned, even if the next leader was elected since",
   inWorld(async (w) => {
     const one = w.server();
     const two = w.server();
@@ -229,7 +229,7 @@ test(
 );
 
 test(
-  "an uncertain renewal of a lease that another has taken meanwhile is a NOT_LEADER",
+  "an uncertain renewal of a lease that another node took meanwhile is answered NOT_LEADER",
   inWorld(async (w) => {
     const one = w.server();
     const two = w.server();
@@ -249,7 +249,7 @@ test(
 );
 
 test(
-  "if the look after an uncertain write fails, the answer is BackendUnavailableError and says nothing",
+  "a call whose write is uncertain fails with BackendUnavailableError if the following read fails too",
   inWorld(async (w) => {
     const { elector, store } = w.server();
     await elector.campaign(A);
@@ -271,7 +271,7 @@ test(
 );
 
 test(
-  "what waits behind an uncertain write of the same group is not held up by its look",
+  "an operation behind an uncertain write of the same group does not wait for that write's read",
   inWorld(async (w) => {
     const { elector, store } = w.server();
     await elector.campaign(A);
@@ -287,7 +287,7 @@ test(
 );
 
 test(
-  "an uncertain operation of a batch leaves the others alone",
+  "an uncertain operation of a batch does not affect the others",
   inWorld(async (w) => {
     const { elector, store } = w.server();
     const groups = ["x", "y", "z"];

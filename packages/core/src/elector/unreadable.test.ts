@@ -1,4 +1,4 @@
-/** An entry that this server cannot read, by damage or a newer format, concerns its own group only, and heals. */
+/** An unreadable entry (damaged or of a newer format) affects its own group only, until it is repaired. */
 import { expect, test } from "vitest";
 import { encodeHistory, encodeRecord } from "../codec.js";
 import { BackendUnavailableError } from "../errors.js";
@@ -25,7 +25,7 @@ test.each(["r/g", "h/g"])("a wait ends with BACKEND_UNAVAILABLE at its end while
 );
 
 test.each(["r/g", "h/g"])(
-  "a waiting campaign wins the lease that ran out while %s could not be read, once it is repaired",
+  "a waiting campaign wins the lease that expired while %s could not be read, once it is readable",
   (key) =>
     inWorld(async (w) => {
       const { elector } = w.server();

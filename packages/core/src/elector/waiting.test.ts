@@ -22,7 +22,7 @@ import {
 } from "./world.test-kit.js";
 
 test(
-  "a waiting campaign outlives a grant that the store refused",
+  "a waiting campaign keeps waiting after a grant that the store refused",
   inWorld(async (w) => {
     const { elector, store } = w.server();
     await elector.campaign(A);
@@ -36,7 +36,7 @@ test(
 );
 
 test(
-  "no one is elected in a group that was deleted where groups must be created",
+  "no candidate is elected in a deleted group if groups must be created first",
   inWorld(async (w) => {
     const { elector } = w.server({ explicitGroups: true });
     await elector.createGroup({ groupId: "g" });
@@ -50,7 +50,7 @@ test(
 );
 
 test(
-  "waiting campaigns keep the order of their arrival over a conflict",
+  "waiting campaigns keep the order of their arrival across a conflict",
   inWorld(async (w) => {
     const one = w.server();
     const two = w.farServer();
@@ -67,7 +67,7 @@ test(
 );
 
 test(
-  "a waiting campaign wins in the very write that ends the old lease, at the end of its hold",
+  "a waiting campaign wins in the write that ends the old lease, at the end of its hold",
   inWorld(async (w) => {
     const { elector } = w.server();
     await elector.campaign(A);
@@ -84,7 +84,7 @@ test(
 );
 
 test(
-  "a wait ends with lost at its end, not before, and from a fresh record",
+  "a wait ends as lost at its end, not earlier, and from a fresh record",
   inWorld(async (w) => {
     const { elector, store } = w.server();
     await elector.campaign({ ...A, ttlMs: 20_000 });
@@ -97,7 +97,7 @@ test(
 );
 
 test(
-  "a waiter named by a write in flight is not answered until that write is known",
+  "a waiter named by a write in flight is not answered until the outcome of that write is known",
   inWorld(async (w) => {
     const { elector, store } = w.server();
     await elector.campaign({ ...A, ttlMs: 20_000 });
@@ -107,7 +107,7 @@ test(
     store.next("r/", held.fate);
     const resign = elector.resign(claimOf(A, 1));
     await held.arrived;
-    // The end of its wait passes while the write that names it is under way.
+    // The wait ends while the write that names its campaign is in flight.
     await w.clock.advance(50);
     expect(await stateOf(waiting)).toBe("pending");
     held.release();
@@ -119,7 +119,7 @@ test(
 );
 
 test(
-  "a wait that is over sets no timers while the write that names its campaign is under way",
+  "a wait that is over sets no timers while a write in flight names its campaign",
   inWorld(async (w) => {
     let timers = 0;
     const after = w.clock.after.bind(w.clock);
@@ -145,7 +145,7 @@ test(
 );
 
 test(
-  "the wait that a winner is told of ends when its write is sent, so a slow write gives no longer lease",
+  "waitedMs of a winner ends when its write is sent, so a slow write does not extend the lease",
   inWorld(async (w) => {
     const { elector, store } = w.server();
     await elector.campaign(A);
@@ -164,7 +164,8 @@ test(
     expect(led.extend({ sent, ttlMs: 1000, waitedMs: value.kind === "elected" ? value.waitedMs : 0 })).toBe(
       true,
     );
-    // It has 990 ms from the sending less the margin of the wait; the server lets it stand for 1010 from there.
+    // The leader has 990 ms from the send less the margin of the wait; the server holds the lease for 1010 ms from
+    // there.
     expect(led.leftMs()).toBeLessThanOrEqual(990 - 200);
     await w.clock.advance(led.leftMs());
     expect((await w.record()).holder?.nodeId).toBe("b");
@@ -172,7 +173,7 @@ test(
 );
 
 test(
-  "after an uncertain grant a waiter is answered by a write of its own, and leads the same term",
+  "after an uncertain grant a waiter is answered by another write, and leads the same term",
   inWorld(async (w) => {
     const { elector, store } = w.server();
     await elector.campaign(A);
@@ -187,7 +188,7 @@ test(
 );
 
 test(
-  "after a grant that was never written the same waiter wins",
+  "a waiter whose grant was never written wins with the next grant",
   inWorld(async (w) => {
     const { elector, store } = w.server();
     await elector.campaign(A);
@@ -201,7 +202,7 @@ test(
 );
 
 test(
-  "a grant to which the store is silent is decided again, and nobody wins twice",
+  "a grant that the store does not answer is decided again, and no candidate wins twice",
   inWorld(async (w) => {
     const { elector, store } = w.server();
     await elector.campaign(A);
@@ -215,13 +216,13 @@ test(
 );
 
 test(
-  "a newcomer does not overtake who waits",
+  "a new campaign does not overtake a waiting one",
   inWorld(async (w) => {
     const { elector, store } = w.server();
     await elector.campaign(A);
     const waiting = elector.campaign({ ...B, waitMs: 60_000 });
     await w.clock.advance(0);
-    // The lease is over, and the grant is on its way when somebody else asks.
+    // The lease is over, and the grant is in flight when another candidate campaigns.
     const held = new Held();
     store.next("r/", held.fate);
     await w.clock.advance(HOLD_MS);

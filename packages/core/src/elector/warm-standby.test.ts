@@ -1,4 +1,7 @@
-/** Warm standby: who is next among ready and cold candidates, and how readiness is shown. `rules/upkeep.ts` has the invariants. */
+/**
+ * Warm standby: which ready or cold candidate is next, and how readiness is shown. `rules/upkeep.ts` has the
+ * invariants.
+ */
 import { describe, expect, test } from "vitest";
 import { A, B, C, claimOf, failureOf, inWorld, stateOf, wonBy } from "./world.test-kit.js";
 
@@ -8,9 +11,9 @@ const LED = { ...A, ttlMs: 30_000 };
 const PREEMPT = { groupId: "g", policy: { strategy: "priority", preempt: true } } as const;
 const TRANSFER = { groupId: "g", by: "ops" } as const;
 
-describe("a vacancy", () => {
+describe("a vacancy with ready and cold candidates", () => {
   test(
-    "goes to a ready candidate before a cold one that came first, and then to the cold one",
+    "a vacancy goes to a ready candidate before a cold one that came first, and then to the cold one",
     inWorld(async (w) => {
       const { elector } = w.server();
       await elector.campaign(LED);
@@ -27,7 +30,7 @@ describe("a vacancy", () => {
   );
 
   test(
-    "at the end of a pause goes to the ready candidate that waits",
+    "a vacancy goes to the waiting ready candidate at the end of a pause",
     inWorld(async (w) => {
       const { elector } = w.server();
       await elector.createGroup({ groupId: "g" });
@@ -43,7 +46,7 @@ describe("a vacancy", () => {
   );
 
   test(
-    "goes to a cold candidate if no ready one waits",
+    "a vacancy goes to a cold candidate if no ready one waits",
     inWorld(async (w) => {
       const { elector } = w.server();
       expect(wonBy(await elector.campaign({ ...B, ready: false }))).toBe("b");
@@ -51,9 +54,9 @@ describe("a vacancy", () => {
   );
 });
 
-describe("preemption", () => {
+describe("preemption by ready and cold challengers", () => {
   test(
-    "is asked for by a challenger once it is ready, and not while it is cold",
+    "preemption starts once a challenger is ready, and not while it is cold",
     inWorld(async (w) => {
       const { elector } = w.server();
       await elector.createGroup(PREEMPT);
@@ -74,7 +77,7 @@ describe("preemption", () => {
   );
 
   test(
-    "is withdrawn when the ready campaign of the challenger leaves, though a cold one of it stays",
+    "preemption is withdrawn when the challenger's ready campaign leaves, even if its cold one stays",
     inWorld(async (w) => {
       const { elector } = w.server();
       await elector.createGroup(PREEMPT);
@@ -94,9 +97,9 @@ describe("preemption", () => {
   );
 });
 
-describe("a transfer", () => {
+describe("a transfer to ready and cold nodes", () => {
   test(
-    "to a cold node is refused at once, and says what to do; with allowCold it is carried out",
+    "a transfer to a cold node is refused with advice, and is carried out with allowCold",
     inWorld(async (w) => {
       const { elector } = w.server(MEMBERS);
       await elector.campaign(LED);
@@ -119,7 +122,7 @@ describe("a transfer", () => {
   );
 
   test(
-    "to a node that is cold at another server is refused at once as well",
+    "a transfer to a node that is cold at another server is refused at once",
     inWorld(async (w) => {
       const [here, there] = [w.server(MEMBERS), w.server(MEMBERS)];
       await here.elector.campaign(LED);
@@ -132,7 +135,7 @@ describe("a transfer", () => {
   );
 
   test(
-    "without a target goes to the ready candidate that a vacancy would go to",
+    "a transfer without a target goes to the ready candidate that would win a vacancy",
     inWorld(async (w) => {
       const { elector } = w.server(MEMBERS);
       await elector.campaign(LED);
@@ -148,7 +151,7 @@ describe("a transfer", () => {
   );
 
   test(
-    "without a target goes to a ready candidate at another server, if only cold ones wait here",
+    "a transfer without a target goes to a ready candidate at another server if only cold ones wait here",
     inWorld(async (w) => {
       const [here, there] = [w.server(MEMBERS), w.server(MEMBERS)];
       await here.elector.campaign(LED);
@@ -164,13 +167,13 @@ describe("a transfer", () => {
   );
 
   test(
-    "without a target passes over candidates that are known and wait nowhere, and says so if there is no other",
+    "a transfer without a target skips known candidates that wait nowhere, and is refused if there is no other",
     inWorld(async (w) => {
       const [here, there] = [w.server(MEMBERS), w.server(MEMBERS)];
       await here.elector.campaign(LED);
       const chosen = there.elector.campaign({ ...C, waitMs: WAIT_MS });
       await w.clock.advance(2000);
-      // Seen last, and gone.
+      // Seen last, and no longer waiting.
       await here.elector.campaign(B);
       const transfer = here.elector.transfer(TRANSFER);
       await w.clock.advance(1100);
@@ -187,7 +190,7 @@ describe("a transfer", () => {
   );
 
   test(
-    "without a target is refused where no ready candidate waits, and says so",
+    "a transfer without a target is refused with that reason if no ready candidate waits",
     inWorld(async (w) => {
       const { elector } = w.server(MEMBERS);
       await elector.campaign(LED);
@@ -204,9 +207,9 @@ describe("a transfer", () => {
   );
 });
 
-describe("readiness is shown in the members", () => {
+describe("readiness in the list of members", () => {
   test(
-    "at every server within two seconds of its change, and stays when a renewal says nothing about it",
+    "readiness is shown at every server within two seconds of its change, and stays if a renewal does not state it",
     inWorld(async (w) => {
       const [here, there] = [w.server(MEMBERS), w.server(MEMBERS)];
       const shown = async () =>
@@ -224,7 +227,7 @@ describe("readiness is shown in the members", () => {
   );
 
   test(
-    "while a cold campaign waits, and an observer that says nothing counts as ready",
+    "readiness is shown while a cold campaign waits, and an observer that does not state it counts as ready",
     inWorld(async (w) => {
       const { elector } = w.server(MEMBERS);
       await elector.campaign(LED);

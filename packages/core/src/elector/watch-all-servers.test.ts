@@ -1,4 +1,6 @@
-/** Watching everything over broken feeds, feeds that leave values out, and several servers: nothing lost, nothing repeated. */
+/**
+ * Watches of all groups over broken feeds, feeds that leave values out, and several servers lose and repeat nothing.
+ */
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import type { WatchEvent } from "../elector.js";
@@ -11,9 +13,9 @@ import { VirtualClock } from "../testing/virtual-clock.js";
 import { StoreElector } from "./store-elector.js";
 import { A, B, claimOf, inWorld, ScriptedStore } from "./world.test-kit.js";
 
-/** Follows a watch and judges each item: an event follows the last one of its group, a state never goes back. */
+/** Follows a watch and checks each item: an event follows the last one of its group, a state never goes back. */
 class Follower {
-  /** Per group: twice the term, and one more once it was lost. */
+  /** Per group: twice the term, plus one once the term was lost. */
   readonly known = new Map<string, number>();
   readonly seen: string[] = [];
   readonly faults: string[] = [];
@@ -32,7 +34,7 @@ class Follower {
         if (controller.signal.aborted) return;
       }
     } catch {
-      // The signal, or the elector's end.
+      // Ended by the signal or by the elector's close.
     }
   }
 
@@ -56,7 +58,7 @@ class Follower {
 }
 
 test(
-  "an own write that is acknowledged while a snapshot is on its way is told",
+  "a server's own write acknowledged while a snapshot is on its way is delivered to the watch",
   inWorld(async (w) => {
     const { elector, plan, feeds } = w.farServer();
     await w.clock.advance(0);
@@ -80,7 +82,7 @@ test(
   }),
 );
 
-/** A store whose feed is delivered by hand, all that has been written so far at once and only the last value of each key. */
+/** A store whose feed is delivered by the test: all writes so far at once, with only the last value of each key. */
 class HandFed extends MemoryStore {
   #pull: (() => void)[] = [];
 
@@ -107,7 +109,7 @@ class HandFed extends MemoryStore {
   }
 }
 
-test("events of writes that one server saw singly and another only together are told once, in either direction", async () => {
+test("events that one server saw in separate writes and another together are delivered once, in either direction", async () => {
   for (const [first, second] of [
     ["singly", "together"],
     ["together", "singly"],
@@ -172,7 +174,7 @@ const ACTS = fc.array(
   { minLength: 5, maxLength: 40 },
 );
 
-test("whatever feeds leave out and however they break, a watcher that hops between servers loses and repeats nothing", async () => {
+test("a watcher that moves between servers loses and repeats no event, whatever the feeds leave out", async () => {
   await fc.assert(
     fc.asyncProperty(ACTS, fc.nat(), async (acts, seed) => {
       const clock = new VirtualClock();
@@ -186,7 +188,7 @@ test("whatever feeds leave out and however they break, a watcher that hops betwe
       void follower.follow((sides[0] as (typeof sides)[0]).elector);
       const terms = new Map<string, number>();
       await clock.advance(100);
-      // From here on it has a cursor.
+      // The follower has a cursor from here on.
       const begun = sides[0]?.elector.campaign({ groupId: "first", nodeId: "a", ttlMs: 60_000 });
       await clock.advance(200);
       await begun;

@@ -1,4 +1,4 @@
-/** Those who watch everything. */
+/** Watches of all groups. */
 import { expect, test } from "vitest";
 import type { WatchEvent } from "../elector.js";
 import { MemoryStore } from "../store/memory-store.js";
@@ -28,7 +28,7 @@ async function take(iterator: AsyncIterator<WatchEvent>, count: number): Promise
   return taken;
 }
 
-test("the state of each led group comes first, then every event in the order of the store", async () => {
+test("a watch of all groups delivers the state of each led group first, then every event in the store's order", async () => {
   const { electors } = await servers(2);
   const [one, two] = electors as [StoreElector, StoreElector];
   await one.campaign({ ...A, groupId: "led" });
@@ -46,7 +46,7 @@ test("the state of each led group comes first, then every event in the order of 
   for (const each of electors) await each.close();
 });
 
-test("a cursor of one server goes on at another, without a gap and without a repetition", async () => {
+test("a cursor from one server continues at another without a gap or a repetition", async () => {
   const { electors } = await servers(2);
   const [one, two] = electors as [StoreElector, StoreElector];
   await one.campaign({ ...A, groupId: "g" });
@@ -67,7 +67,7 @@ test("a cursor of one server goes on at another, without a gap and without a rep
   for (const each of electors) await each.close();
 });
 
-test("a cursor from before this server's start is answered by the state of every group, as RESYNC", async () => {
+test("a cursor from before the server's start gets the state of every group as RESYNC", async () => {
   const clock = new VirtualClock();
   const store = new MemoryStore();
   const old = StoreElector.open({ store, clock });
@@ -86,7 +86,7 @@ test("a cursor from before this server's start is answered by the state of every
   await young.close();
 });
 
-test("return() ends the watch while it waits", async () => {
+test("return() ends a waiting watch of all groups", async () => {
   const { electors } = await servers(1);
   const watch = electors[0]?.watchAll()[Symbol.asyncIterator]();
   const pending = watch?.next();

@@ -21,7 +21,7 @@ test(
 );
 
 test(
-  "an aborted watch does not yield",
+  "an aborted watch delivers no further event",
   inWorld(async (w) => {
     const { elector } = w.server();
     await elector.campaign(A);
@@ -43,7 +43,7 @@ test(
 );
 
 test(
-  "many watches cause no warning",
+  "sixty watches cause no process warning",
   inWorld(async (w) => {
     const warnings: Error[] = [];
     const heard = (warning: Error) => warnings.push(warning);
@@ -65,7 +65,7 @@ test(
 );
 
 test(
-  "a watch shows every event once, in order, although feeds break and values are left out on the way",
+  "a watch shows every event once and in order, even if feeds break and leave values out",
   inWorld(async (w) => {
     const one = w.server();
     const two = w.farServer();
@@ -98,7 +98,7 @@ test(
 );
 
 test(
-  "a watch that has missed more than is kept hears one RESYNC, after a sync, and then goes on",
+  "a watch that missed more events than are kept gets one RESYNC, after a sync, and then continues",
   inWorld(async (w) => {
     const { elector, store } = w.server();
     for (let term = 1; term <= 40; term++) {
@@ -112,7 +112,7 @@ test(
     expect(store.syncs).toBe(syncs + 1);
     await elector.campaign(B);
     expect((await watch.next()).value).toMatchObject({ type: "LEADER_CHANGED", cursor: 81, term: 41 });
-    // All that is kept: sixty-four events.
+    // All that are kept: sixty-four events.
     const whole = elector.watch("g", { cursor: 17 })[Symbol.asyncIterator]();
     expect((await whole.next()).value).toMatchObject({ cursor: 18 });
   }),
@@ -133,7 +133,7 @@ test(
 );
 
 test(
-  "where groups must be created first, a group that was not can be neither read nor watched",
+  "a group that was not created can be neither read nor watched if groups must be created first",
   inWorld(async (w) => {
     const elector = StoreElector.open({ store: new MemoryStore(), clock: w.clock, explicitGroups: true });
     await expect(elector.leader("g")).rejects.toBeInstanceOf(GroupNotFoundError);

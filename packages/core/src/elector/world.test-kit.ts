@@ -1,4 +1,4 @@
-/** For the tests of this folder: a store that does with chosen writes what a test says, and electors in virtual time. */
+/** For the tests of this folder: a store that scripts the fate of chosen writes, and electors in virtual time. */
 import { decodeHistory, decodeRecord } from "../codec.js";
 import type { CampaignRequest, CampaignResult, Elector } from "../elector.js";
 import { BackendUnavailableError } from "../errors.js";
@@ -26,7 +26,7 @@ import { StoreElector, type StoreElectorOptions } from "./store-elector.js";
 export const A: CampaignRequest = { groupId: "g", nodeId: "a", instanceId: "a1", ttlMs: 1000 };
 export const B: CampaignRequest = { groupId: "g", nodeId: "b", instanceId: "b1", ttlMs: 1000 };
 export const C: CampaignRequest = { groupId: "g", nodeId: "c", instanceId: "c1", ttlMs: 1000 };
-/** What a server lets a lease of theirs stand for: ttl·(1+ρ). */
+/** How long a server holds a lease of these candidates: ttl·(1+ρ). */
 export const HOLD_MS = 1010;
 
 export interface ClaimRequest {
@@ -36,26 +36,26 @@ export interface ClaimRequest {
   readonly term: number;
 }
 
-/** As renew and resign take it. */
+/** A claim as `renew` and `resign` take it. */
 export function claimOf({ groupId, nodeId, instanceId }: CampaignRequest, term: number): ClaimRequest {
   return { groupId, nodeId, instanceId, term };
 }
 
-/** What becomes of one operation; `apply` writes it. A rejection refuses the whole batch. */
+/** The fate of one operation; `apply` writes it. A rejection refuses the whole batch. */
 export type Fate = (apply: () => Promise<CasOutcome>, op: CasOp) => Promise<CasOutcome>;
 
 const UNCERTAIN: CasOutcome = { kind: "uncertain", cause: "scripted" };
 
-/** Never written, and nobody is told. */
+/** Never written and not answered. */
 export const lostRequest: Fate = async () => UNCERTAIN;
 
-/** Written, and nobody is told. */
+/** Written and not answered. */
 export const lostAnswer: Fate = async (apply) => {
   await apply();
   return UNCERTAIN;
 };
 
-/** Nobody is told, and it is written after so long. */
+/** Not answered, and written after `delayMs`. */
 export function late(clock: VirtualClock, delayMs: number): Fate {
   return async (apply) => {
     clock.after(delayMs, () => void apply());
@@ -65,7 +65,7 @@ export function late(clock: VirtualClock, delayMs: number): Fate {
 
 export const refused: Fate = () => Promise.reject(new BackendUnavailableError("the store is out"));
 
-/** As NATS may: refused, though nothing stood against it. */
+/** Refused although the expected revision was right, as NATS may do. */
 export function withoutCause(store: Store): Fate {
   return async (_apply, op) => {
     const [outcome] = await store.compareAndSet([{ ...op, expected: Number.MAX_SAFE_INTEGER }]);
@@ -75,7 +75,7 @@ export function withoutCause(store: Store): Fate {
 
 export const silence: Fate = () => new Promise(() => {});
 
-/** `fate`, after so long. */
+/** `fate`, after `delayMs`. */
 export function slowly(clock: VirtualClock, delayMs: number, fate: Fate): Fate {
   return async (apply, op) => {
     await new Promise<void>((resolve) => {
@@ -85,7 +85,7 @@ export function slowly(clock: VirtualClock, delayMs: number, fate: Fate): Fate {
   };
 }
 
-/** Held on its way, before it is written, until it is let go. */
+/** Held in flight, before it is written, until `release` is called. */
 export class Held {
   readonly arrived: Promise<void>;
   readonly fate: Fate;
@@ -113,7 +113,7 @@ interface Script {
   left: number;
 }
 
-/** Over a `MemoryStore`: at its best but for what is scripted. */
+/** Over a `MemoryStore`: fault-free except for what is scripted. */
 export class ScriptedStore implements Store {
   readonly name = "scripted";
   readonly features: StoreFeatures;
@@ -131,12 +131,12 @@ export class ScriptedStore implements Store {
     this.limits = limits ?? inner.limits;
   }
 
-  /** The next writes of keys that begin with `prefix` fare so. */
+  /** Scripts the fate of the next writes of keys that begin with `prefix`. */
   next(prefix: string, fate: Fate, times = 1): void {
     this.#scripts.push({ prefix, fate, left: times });
   }
 
-  /** Every write of such keys from now on. */
+  /** Scripts the fate of every write of such keys from now on. */
   always(prefix: string, fate: Fate): void {
     this.next(prefix, fate, Number.POSITIVE_INFINITY);
   }
@@ -153,7 +153,7 @@ export class ScriptedStore implements Store {
     this.onSync = () => Promise.reject(new BackendUnavailableError("the store is out"));
   }
 
-  /** Reads wait until the function returned is called. */
+  /** Reads wait until the returned function is called. */
   holdSyncs(): () => void {
     let release!: () => void;
     const released = new Promise<void>((resolve) => {
@@ -171,7 +171,7 @@ export class ScriptedStore implements Store {
     this.onSync = (apply) => apply();
   }
 
-  /** How many writes of such keys were sent. */
+  /** The number of writes of such keys that were sent. */
   sentTo(prefix: string): number {
     return this.sent.filter(({ key }) => key.startsWith(prefix)).length;
   }
@@ -213,20 +213,20 @@ export class ScriptedStore implements Store {
   }
 }
 
-/** One store, one true time, any number of servers. Closed by `close`. */
+/** One store, one virtual time, any number of servers. Closed by `close`. */
 export class World {
   readonly clock: VirtualClock = new VirtualClock();
   readonly truth: MemoryStore = new MemoryStore();
   readonly #electors: Elector[] = [];
   readonly #stores: ScriptedStore[] = [];
 
-  /** A server with a way of its own to the store. */
+  /** A server with its own scripted store. */
   server(options: Partial<StoreElectorOptions> = {}): { elector: StoreElector; store: ScriptedStore } {
     const store = this.#scripted();
     return { store, elector: this.elector({ store, ...options }) };
   }
 
-  /** A server whose feed, and nothing else, fares by a plan. */
+  /** A server of which only the feed follows a fault plan. */
   farServer(options: Partial<StoreElectorOptions> = {}): {
     elector: StoreElector;
     store: ScriptedStore;
@@ -251,7 +251,7 @@ export class World {
     return elector;
   }
 
-  /** What is stored under a key, behind everybody's back. */
+  /** The value stored under a key, read directly from the inner store. */
   async entry(key: string): Promise<Entry | undefined> {
     for await (const { entries } of this.truth.feed()) return entries.find((each) => each.key === key);
     return undefined;
@@ -267,7 +267,7 @@ export class World {
     return entry === undefined ? [] : decodeHistory(entry.value);
   }
 
-  /** Runs virtual time until `work` has settled, and tells how long that took. */
+  /** Runs virtual time until `work` has settled, and returns how long that took. */
   async until<T>(work: Promise<T>, limitMs = 120_000): Promise<{ value: T; tookMs: number }> {
     const startMs = this.clock.monotonicMs();
     const settled: number[] = [];
@@ -295,7 +295,7 @@ export class World {
   }
 }
 
-/** The body of a test that has a world of its own. */
+/** The body of a test with its own world. */
 export function inWorld(run: (world: World) => Promise<void>): () => Promise<void> {
   return async () => {
     const world = new World();
@@ -317,7 +317,7 @@ export function eachEntry(observe: (entry: Entry) => void): FeedSink {
   return { snapshot: take, changes: take };
 }
 
-/** What a promise was rejected with. Attached at once, so that no rejection is ever unhandled. */
+/** The reason with which a promise was rejected. The handler is attached at once, so no rejection is unhandled. */
 export function failureOf(work: Promise<unknown>): Promise<unknown> {
   return work.then(
     (value) => new Error(`it was not rejected: ${JSON.stringify(value)}`),
@@ -325,7 +325,7 @@ export function failureOf(work: Promise<unknown>): Promise<unknown> {
   );
 }
 
-/** What a promise has come to by now, without waiting for it. */
+/** The state of a promise right now, without waiting for it. */
 export async function stateOf(work: Promise<unknown>): Promise<"pending" | "fulfilled" | "rejected"> {
   const pending = {};
   return Promise.race([work, Promise.resolve(pending)]).then(

@@ -10,7 +10,7 @@ import { LedTerm, sendMoment } from "./led-term.js";
 
 const RHO = 0.01;
 
-/** Clocks moved by hand. */
+/** Clocks that the test moves. */
 class HandClock implements Clock {
   readonly bootTickMs: number;
   #monotonicMs = 5_000;
@@ -25,7 +25,7 @@ class HandClock implements Clock {
     this.#bootMs += ms;
   }
 
-  /** Boot time as badly read as can be: it stands still. */
+  /** The worst boot clock: it stands still. */
   runMonotonicOnly(ms: number): void {
     this.#monotonicMs += ms;
   }
@@ -61,8 +61,8 @@ function begin(clock: HandClock): LedTerm {
   return new LedTerm(3, clock, RHO);
 }
 
-describe("the deadline counts from before the request was sent", () => {
-  test("so an answer that took long gives less: sent + ⌊ttl·(1−ρ)⌋", () => {
+describe("the deadline of a leader counts from before the request was sent", () => {
+  test("a slow answer gives a shorter lease: the deadline is sent + ⌊ttl·(1−ρ)⌋", () => {
     const clock = new HandClock();
     const term = begin(clock);
     const sent = sendMoment(clock);
@@ -75,13 +75,13 @@ describe("the deadline counts from before the request was sent", () => {
     expect(term.isInside()).toBe(false);
   });
 
-  test("before any answer there is nothing to lead by, and asking ends nothing but that", () => {
+  test("a term without an answer has no time left", () => {
     const term = begin(new HandClock());
     expect(term.leftMs()).toBeLessThanOrEqual(0);
     expect(term.term).toBe(3);
   });
 
-  test("an answer that comes after its deadline gives nothing", () => {
+  test("an answer that comes after its deadline extends nothing", () => {
     const clock = new HandClock();
     const term = begin(clock);
     const sent = sendMoment(clock);
@@ -90,7 +90,7 @@ describe("the deadline counts from before the request was sent", () => {
     expect(term.leftMs()).toBeLessThanOrEqual(0);
   });
 
-  test("each attempt has its own moment, and the latest deadline of any answer counts", () => {
+  test("each attempt counts from its own send time, and the latest deadline of any answer counts", () => {
     const clock = new HandClock();
     const term = begin(clock);
     const first = sendMoment(clock);
@@ -103,7 +103,7 @@ describe("the deadline counts from before the request was sent", () => {
     expect(term.leftMs()).toBe(890);
   });
 
-  test("a late answer to an early attempt, past its own deadline, takes nothing from a later one", () => {
+  test("an answer past its own deadline does not shorten the deadline of a later attempt", () => {
     const clock = new HandClock();
     const term = begin(clock);
     const first = sendMoment(clock);
@@ -115,7 +115,7 @@ describe("the deadline counts from before the request was sent", () => {
     expect(term.leftMs()).toBe(590);
   });
 
-  test("a shorter ttl does not shorten what is left", () => {
+  test("a shorter ttl does not shorten the time left", () => {
     const clock = new HandClock();
     const term = begin(clock);
     term.extend({ sent: sendMoment(clock), ttlMs: 10_000 });
@@ -125,8 +125,8 @@ describe("the deadline counts from before the request was sent", () => {
   });
 });
 
-describe("a waiting campaign", () => {
-  test("counts from the send and waited_ms·(1−2ρ)", () => {
+describe("the deadline after a waiting campaign", () => {
+  test("a waiting campaign's deadline counts from the send time plus waitedMs·(1−2ρ)", () => {
     const clock = new HandClock();
     const term = begin(clock);
     const sent = sendMoment(clock);
@@ -136,7 +136,7 @@ describe("a waiting campaign", () => {
     expect(term.leftMs()).toBe(4_150);
   });
 
-  test("rounds the wait down", () => {
+  test("the counted wait is rounded down", () => {
     const clock = new HandClock();
     const term = begin(clock);
     const sent = sendMoment(clock);
@@ -145,7 +145,7 @@ describe("a waiting campaign", () => {
     expect(term.leftMs()).toBe(75 + 990 - 1_000);
   });
 
-  test("without waited_ms gives nothing once the ttl has passed since the send", () => {
+  test("a waiting campaign answered without waitedMs gives no lease once the ttl has passed since the send", () => {
     const clock = new HandClock();
     const term = begin(clock);
     const sent = sendMoment(clock);
@@ -153,7 +153,7 @@ describe("a waiting campaign", () => {
     expect(term.extend({ sent, ttlMs: 5_000 })).toBe(false);
   });
 
-  test("never gives more than one lease from now, whatever the server says it waited", () => {
+  test("a waiting campaign gives at most one lease from now, whatever waitedMs the server reports", () => {
     const clock = new HandClock();
     const term = begin(clock);
     const sent = sendMoment(clock);
@@ -162,20 +162,20 @@ describe("a waiting campaign", () => {
     expect(term.leftMs()).toBe(4_950);
   });
 
-  test("over a suspend counts by the clock that ran through it", () => {
+  test("a wait across a suspend is counted by the clock that kept running", () => {
     const clock = new HandClock();
     const term = begin(clock);
     const sent = sendMoment(clock);
     clock.run(100);
     clock.suspend(20_000);
     clock.run(100);
-    // 10 s of the wait; the lease has been over for long, though the monotonic clock shows 200 ms.
+    // 10 s of the wait; the lease has long been over, though the monotonic clock shows 200 ms.
     expect(term.extend({ sent, ttlMs: 5_000, waitedMs: 10_000 })).toBe(false);
   });
 });
 
-describe("a suspend", () => {
-  test("ends the lease though the monotonic clock stood still", () => {
+describe("the deadline across a suspend", () => {
+  test("a suspend ends the lease although the monotonic clock stood still", () => {
     const clock = new HandClock();
     const term = begin(clock);
     term.extend({ sent: sendMoment(clock), ttlMs: 1_000 });
@@ -185,7 +185,7 @@ describe("a suspend", () => {
     expect(term.isInside()).toBe(false);
   });
 
-  test("between send and answer counts", () => {
+  test("a suspend between send and answer counts", () => {
     const clock = new HandClock();
     const term = begin(clock);
     const sent = sendMoment(clock);
@@ -193,7 +193,7 @@ describe("a suspend", () => {
     expect(term.extend({ sent, ttlMs: 1_000 })).toBe(false);
   });
 
-  test("or not, the stricter of both clocks counts: the monotonic one where the other stands still", () => {
+  test("the monotonic clock ends the lease if the boot clock stands still", () => {
     const clock = new HandClock();
     const term = begin(clock);
     const sent = sendMoment(clock);
@@ -205,20 +205,20 @@ describe("a suspend", () => {
     expect(begin(clock).extend({ sent, ttlMs: 1_000 })).toBe(false);
   });
 
-  test("is read from a clock of 10 ms ticks, so one tick less is left", () => {
+  test("a boot clock with 10 ms ticks takes one tick from the time left", () => {
     const clock = new HandClock(10);
     const term = begin(clock);
     const sent = sendMoment(clock);
     expect(term.extend({ sent, ttlMs: 1_000 })).toBe(true);
     expect(term.leftMs()).toBe(980);
-    // The send may have been almost a tick after what the clock showed, now almost nothing: still not too late.
+    // The send may have been almost a tick later than the clock showed, and now almost no later: still in time.
     clock.run(979.9);
     expect(term.isInside()).toBe(true);
     clock.run(0.1);
     expect(term.isInside()).toBe(false);
   });
 
-  test("of any length never leaves more than the ttl of true time, whatever the tick hides", () => {
+  test("a suspend of any length never leaves more than the ttl of true time, whatever the tick hides", () => {
     fc.assert(
       fc.property(
         fc.double({ min: 0, max: 30, noNaN: true }),
@@ -239,7 +239,7 @@ describe("a suspend", () => {
   });
 });
 
-describe("a term is led once", () => {
+describe("a term is led once only", () => {
   function leading(): { clock: HandClock; term: LedTerm } {
     const clock = new HandClock();
     const term = begin(clock);
@@ -247,19 +247,19 @@ describe("a term is led once", () => {
     return { clock, term };
   }
 
-  test("when the deadline has passed, no answer brings it back", () => {
+  test("no answer brings a term back whose deadline has passed", () => {
     const { clock, term } = leading();
     clock.run(900);
     const sent = sendMoment(clock);
     clock.run(90);
-    // Sent inside, answered outside.
+    // Sent inside the deadline, answered outside.
     expect(term.extend({ sent, ttlMs: 1_000 })).toBe(false);
     expect(term.extend({ sent: sendMoment(clock), ttlMs: 60_000 })).toBe(false);
     expect(term.isInside()).toBe(false);
     expect(term.leftMs()).toBeLessThanOrEqual(0);
   });
 
-  test("when a resign is sent or NOT_LEADER has come, it is over at once and for good", () => {
+  test("an ended term is over at once and cannot be extended", () => {
     const { clock, term } = leading();
     term.end();
     expect(term.isInside()).toBe(false);
@@ -270,14 +270,14 @@ describe("a term is led once", () => {
     expect(term.isInside()).toBe(false);
   });
 
-  test("ended before its first answer, it never begins", () => {
+  test("a term ended before its first answer never begins", () => {
     const clock = new HandClock();
     const term = begin(clock);
     term.end();
     expect(term.extend({ sent: sendMoment(clock), ttlMs: 1_000 })).toBe(false);
   });
 
-  test("once outside, always outside", () => {
+  test("a term that was seen outside its deadline stays outside, even if the clock goes back", () => {
     const { clock, term } = leading();
     clock.run(990);
     expect(term.isInside()).toBe(false);
@@ -295,8 +295,8 @@ const rate = fc.oneof(
 );
 const delay = fc.oneof(fc.constant(0), fc.double({ min: 0, max: 700, noNaN: true }));
 
-describe("a leader stops before anyone else can win", () => {
-  test("whatever the rates of the clocks within ρ, the delays, and who writes in between", () => {
+describe("a leader and its successor", () => {
+  test("a leader stops before another can win, for all clock rates within ρ, delays and writes in between", () => {
     const write = fc.record({
       rate,
       renew: fc.boolean(),
@@ -341,11 +341,11 @@ describe("a leader stops before anyone else can win", () => {
           }
           pass(late);
           const seenAtMs = trueMs;
-          // The first moment at which the rival's clock lets it win.
+          // The first time at which the rival's clock allows it to win.
           pass(record.holdMs / rivalRate);
           const ageMs = Math.max(record.holdMs, (trueMs - seenAtMs) * rivalRate);
           expect(decideCampaign({ record, ageMs }, rival, RHO, { wallMs: 0 }).kind).toBe("elect");
-          // By less than what adding up fractions may err.
+          // Less than the rounding error of adding fractions.
           pass(1e-6);
           expect(term.isInside()).toBe(false);
         },

@@ -25,8 +25,8 @@ function withPolicy(record: ElectionRecord, policy: Partial<GroupPolicy>): Elect
   return { ...record, config: { policy: { ...DEFAULT_POLICY, ...policy }, allowedNodes: null } };
 }
 
-describe("a campaign wins", () => {
-  test("a group never led: term 1", () => {
+describe("decideCampaign: winning", () => {
+  test("a campaign wins a group that was never led, with term 1", () => {
     const candidate = node("a", "i1", { priority: 3, metadata: { zone: "x" } });
     expect(campaign(EMPTY_RECORD, candidate)).toMatchObject({
       kind: "elect",
@@ -35,14 +35,14 @@ describe("a campaign wins", () => {
     });
   });
 
-  test("a vacancy: term + 1, hold = ⌈ttl·(1+ρ)⌉", () => {
+  test("a campaign wins a vacancy with term + 1 and hold = ⌈ttl·(1+ρ)⌉", () => {
     expect(campaign(vacant, node("b", "i1", { ttlMs: 501 }))).toMatchObject({
       kind: "elect",
       next: { term: 8, holder: { nodeId: "b" }, holdMs: 507 },
     });
   });
 
-  test("a lease that is over, when the age has reached the hold: the end and the beginning in one write", () => {
+  test("a campaign wins an expired lease once its age has reached the hold, in one write with its end", () => {
     expect(campaign(led, node("b"), 1_009.999)).toMatchObject({ kind: "lose" });
     expect(campaign(led, node("b"), 1_010)).toMatchObject({
       kind: "elect",
@@ -54,7 +54,7 @@ describe("a campaign wins", () => {
     });
   });
 
-  test("against anyone else's running lease never: it waits, and is told who leads and for how long", () => {
+  test("a campaign loses against another node's running lease, and the answer has the holder and the time left", () => {
     expect(campaign(led, node("b"), 10.00005)).toEqual({
       kind: "lose",
       holder: led.holder,
@@ -63,7 +63,7 @@ describe("a campaign wins", () => {
     });
   });
 
-  test("a deleted group, at the next term", () => {
+  test("a campaign wins a deleted group with the next term", () => {
     expect(campaign({ ...vacant, deleted: true }, node("b"))).toMatchObject({
       kind: "elect",
       next: { term: 8, deleted: false },
@@ -71,8 +71,8 @@ describe("a campaign wins", () => {
   });
 });
 
-describe("the same node and the same instance", () => {
-  test("is confirmed: same term, no event, and the lease starts anew", () => {
+describe("decideCampaign: confirmation", () => {
+  test("the holder's own instance is confirmed: same term, no event, and the lease starts again", () => {
     expect(campaign(led, node("a"), 400)).toEqual({
       kind: "confirm",
       next: { ...led, holdMs: 1_010 },
@@ -80,19 +80,19 @@ describe("the same node and the same instance", () => {
     });
   });
 
-  test("is confirmed with what it says of itself now", () => {
+  test("a confirmation stores the new ttl, priority and metadata of the holder", () => {
     const again = node("a", "i1", { ttlMs: 2_000, priority: 9, metadata: { v: 2 } });
     expect(campaign(led, again)).toMatchObject({ kind: "confirm", next: { holder: again, holdMs: 2_020 } });
   });
 
-  test("is confirmed as long as nobody has ended its lease, even when that is over", () => {
+  test("the holder is confirmed until its lease is ended, even after the lease has run out", () => {
     expect(campaign(led, node("a"), 1e6)).toMatchObject({
       kind: "confirm",
       next: { term: 7, holdMs: 1_010 },
     });
   });
 
-  test("cannot shorten its lease: hold = max(new, hold − age)", () => {
+  test("a confirmation cannot shorten the lease: hold = max(new, hold − age)", () => {
     expect(campaign(led, node("a", "i1", { ttlMs: 500 }), 100)).toMatchObject({
       kind: "confirm",
       next: { holdMs: 910 },
@@ -106,23 +106,23 @@ describe("the same node and the same instance", () => {
     ["a given instance and a missing one", null, "i1", "lose"],
     ["a missing instance and a missing one", null, null, "confirm"],
     ["a given instance and the same", "i1", "i1", "confirm"],
-  ])("%s: %s holds, %s asks: %s", (_, holds, asks, kind) => {
+  ])("instance ids, %s: %s holds, %s campaigns: %s", (_, holds, asks, kind) => {
     expect(campaign({ ...led, holder: node("a", holds) }, node("a", asks)).kind).toBe(kind);
   });
 
-  test("another node with the same instance is somebody else", () => {
+  test("another node with the holder's instance id is not confirmed", () => {
     expect(campaign(led, node("b", "i1"))).toMatchObject({ kind: "lose" });
   });
 
-  test("another instance of the holder's node wins a lease that is over, at the next term", () => {
+  test("another instance of the holder's node wins an expired lease with the next term", () => {
     expect(campaign(led, node("a", "i2"), 1_010)).toMatchObject({ kind: "elect", next: { term: 8 } });
   });
 });
 
-describe("a deposed holder", () => {
+describe("decideCampaign: a deposed holder", () => {
   const deposed = { ...led, deposed: { by: "operator" } };
 
-  test("is not confirmed, and its lease is not extended", () => {
+  test("a deposed holder is not confirmed, and its lease is not extended", () => {
     expect(campaign(deposed, node("a"), 10)).toEqual({
       kind: "lose",
       holder: null,
@@ -131,7 +131,7 @@ describe("a deposed holder", () => {
     });
   });
 
-  test("holds everybody back until its hold is over", () => {
+  test("a deposed holder keeps all candidates from winning until its hold is over", () => {
     expect(campaign(deposed, node("b"), 1_009)).toMatchObject({ kind: "lose", holder: null, leftMs: 1 });
     expect(campaign(deposed, node("b"), 1_010)).toMatchObject({
       kind: "elect",
@@ -140,20 +140,20 @@ describe("a deposed holder", () => {
     });
   });
 
-  test("leaves no takeover delay behind", () => {
+  test("a deposed holder leaves no takeover delay behind", () => {
     const resting = withPolicy(deposed, { takeoverDelayMs: 500 });
     expect(campaign(resting, node("b"), 1_010)).toMatchObject({ kind: "elect", next: { delayMs: 0 } });
   });
 
-  test("may win again after its hold, unless it is banned: with a new term", () => {
+  test("a deposed holder may win again with a new term after its hold, unless it is banned", () => {
     expect(campaign(deposed, node("a"), 1_010)).toMatchObject({ kind: "elect", next: { term: 8 } });
   });
 });
 
-describe("takeover delay", () => {
+describe("decideCampaign: takeover delay", () => {
   const resting = withPolicy(led, { takeoverDelayMs: 500 });
 
-  test("after an expiry the vacancy is always written first, with the delay left", () => {
+  test("with a takeover delay an expiry is always written as a vacancy first", () => {
     const decision = campaign(resting, node("b"), 1_010);
     expect(decision).toMatchObject({
       kind: "expire",
@@ -162,7 +162,7 @@ describe("takeover delay", () => {
     });
   });
 
-  test("nobody wins before it has been seen to pass, and then anybody may", () => {
+  test("no candidate wins before the takeover delay has been seen to pass, and then any may", () => {
     const vacancy = { ...withPolicy(vacant, { takeoverDelayMs: 500 }), delayMs: 500 };
     expect(campaign(vacancy, node("a"), 499)).toEqual({
       kind: "lose",
@@ -173,13 +173,13 @@ describe("takeover delay", () => {
     expect(campaign(vacancy, node("a"), 500)).toMatchObject({ kind: "elect", next: { term: 8, delayMs: 0 } });
   });
 
-  test("the holder itself is confirmed as long as the vacancy is not written", () => {
+  test("the holder is confirmed until the vacancy of its expired lease is written", () => {
     expect(campaign(resting, node("a"), 5_000)).toMatchObject({ kind: "confirm" });
   });
 });
 
-describe("marks", () => {
-  test("a banned node does not win while the ban lasts; others do", () => {
+describe("decideCampaign: bans, transfers and pauses", () => {
+  test("a banned node does not win while its ban lasts, and other nodes do", () => {
     const banned = { ...vacant, bans: [{ nodeId: "a", leftMs: 300 }] };
     expect(campaign(banned, node("a", "i2"), 100)).toEqual({
       kind: "lose",
@@ -196,7 +196,7 @@ describe("marks", () => {
 
   const transfer = { toNodeId: "b", leftMs: 2_000, ready: true, by: null };
 
-  test("while a transfer lasts only the successor may win, also after the leader has resigned", () => {
+  test("while a transfer lasts only the successor may win, even after the leader has resigned", () => {
     const reserved = { ...vacant, transfer };
     expect(campaign(reserved, node("c"), 500)).toEqual({
       kind: "lose",
@@ -208,14 +208,14 @@ describe("marks", () => {
     expect(campaign(reserved, node("b"), 500)).toMatchObject({ kind: "elect", next: { transfer: null } });
   });
 
-  test("after its limit a transfer is as if never asked", () => {
+  test("a transfer has no effect after its time limit", () => {
     expect(campaign({ ...vacant, transfer }, node("c"), 2_000)).toMatchObject({
       kind: "elect",
       next: { transfer: null },
     });
   });
 
-  test("after an expiry a transfer is as if never asked", () => {
+  test("a transfer has no effect after an expiry", () => {
     const dead = { ...led, holdMs: 100, transfer };
     expect(campaign(dead, node("c"), 100)).toMatchObject({ kind: "elect", next: { transfer: null } });
     expect(campaign(withPolicy(dead, { takeoverDelayMs: 50 }), node("c"), 100)).toMatchObject({
@@ -235,7 +235,7 @@ describe("marks", () => {
     });
   });
 
-  test("while paused no one wins, neither a vacancy nor a lease that is over", () => {
+  test("while a group is paused no candidate wins, neither a vacancy nor an expired lease", () => {
     expect(campaign({ ...vacant, pause: { leftMs: 400 } }, node("b"), 100)).toEqual({
       kind: "lose",
       holder: null,
@@ -249,7 +249,7 @@ describe("marks", () => {
     expect(campaign({ ...vacant, pause: { leftMs: 400 } }, node("b"), 400)).toMatchObject({ kind: "elect" });
   });
 
-  test("while paused the holder is confirmed", () => {
+  test("while a group is paused its holder is confirmed", () => {
     expect(campaign({ ...led, pause: { leftMs: null } }, node("a"), 400)).toMatchObject({
       kind: "confirm",
       next: { holdMs: 1_010, pause: { leftMs: null } },
@@ -257,7 +257,7 @@ describe("marks", () => {
   });
 });
 
-describe("the policy of the group", () => {
+describe("decideCampaign: the policy of the group", () => {
   const bounded = withPolicy(vacant, { minTtlMs: 600, maxTtlMs: 900 });
 
   test.each([
@@ -265,11 +265,11 @@ describe("the policy of the group", () => {
     [600, "elect"],
     [900, "elect"],
     [901, "invalid-ttl"],
-  ])("a ttl of %i where 600 to 900 are admitted: %s", (ttlMs, kind) => {
+  ])("a campaign with a ttl of %i where 600 to 900 is allowed: %s", (ttlMs, kind) => {
     expect(campaign(bounded, node("b", "i1", { ttlMs })).kind).toBe(kind);
   });
 
-  test("names its bounds; 500 to 60000 where no operator has set any", () => {
+  test("a refused ttl comes with its bounds, which are 500 to 60000 by default", () => {
     expect(campaign(bounded, node("b"))).toEqual({ kind: "invalid-ttl", minTtlMs: 600, maxTtlMs: 900 });
     expect(campaign(EMPTY_RECORD, node("b", "i1", { ttlMs: 499 }))).toEqual({
       kind: "invalid-ttl",
@@ -278,12 +278,12 @@ describe("the policy of the group", () => {
     });
   });
 
-  test("binds a confirmation too", () => {
+  test("the ttl bounds apply to a confirmation too", () => {
     const lowered = withPolicy(led, { maxTtlMs: 900 });
     expect(campaign(lowered, node("a"))).toMatchObject({ kind: "invalid-ttl" });
   });
 
-  test("only allowed nodes win; without a list, every node", () => {
+  test("only allowed nodes win, and every node without a list of allowed nodes", () => {
     const closed = { ...vacant, config: { policy: DEFAULT_POLICY, allowedNodes: ["b"] } };
     expect(campaign(closed, node("c"))).toEqual({ kind: "not-allowed" });
     expect(campaign(closed, node("b"))).toMatchObject({ kind: "elect" });

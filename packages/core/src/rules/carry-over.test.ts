@@ -17,7 +17,7 @@ const RHO = 0.01;
 const holder: Holder = { nodeId: "a", instanceId: "i1", ttlMs: 1_000, priority: 0, metadata: null };
 const config = { policy: DEFAULT_POLICY, allowedNodes: null };
 
-/** Led, and with every mark that a record can bear. */
+/** A led record with every ban, transfer, pause and delay that a record can have. */
 const marked: ElectionRecord = {
   ...EMPTY_RECORD,
   term: 4,
@@ -32,12 +32,12 @@ const marked: ElectionRecord = {
   delayMs: 700,
 };
 
-describe("times are durations left, counted from sight", () => {
-  test("at first sight everything is left as it was written", () => {
+describe("carryOver", () => {
+  test("carryOver with age 0 leaves everything as it was written", () => {
     expect(carryOver(marked, 0)).toEqual(marked);
   });
 
-  test("what is left is what was left less the age, and a mark that is over is gone", () => {
+  test("carryOver subtracts the age from each duration and drops bans, pauses and transfers that are over", () => {
     expect(carryOver(marked, 900)).toEqual({
       ...marked,
       holdMs: 110,
@@ -60,12 +60,12 @@ describe("times are durations left, counted from sight", () => {
     expect(lasts(carryOver(marked, leftMs + 1e9))).toBe(false);
   });
 
-  test("a pause without a limit lasts until resumed", () => {
+  test("a pause without a duration lasts until the group is resumed", () => {
     const paused = { ...marked, pause: { leftMs: null } };
     expect(carryOver(paused, 1e12).pause).toEqual({ leftMs: null });
   });
 
-  test("what is neither lease nor mark is carried over as it is", () => {
+  test("carryOver leaves everything else in the record unchanged", () => {
     const { holdMs: _a, bans: _b, transfer: _c, pause: _d, delayMs: _e, ...rest } = carryOver(marked, 1e9);
     expect(marked).toMatchObject(rest);
     expect(carryOver(marked, 1e9)).toMatchObject({ term: 4, holder, holdMs: 0 });
@@ -81,7 +81,7 @@ function nextOf(decision: object): ElectionRecord | undefined {
 const claim = { nodeId: "a", term: 4, instanceId: "i1" };
 const challenger = { ...holder, nodeId: "b", instanceId: null };
 
-/** Every write that is neither grant, confirmation nor renewal, and leaves the holder where it is. */
+/** Every write that is not a grant, confirmation or renewal and does not change the holder. */
 const OTHER_WRITES: readonly (readonly [string, Write])[] = [
   ["step-down", (seen) => nextOf(decideStepDown(seen, { by: "o", banMs: 0, force: false }, STAMP))],
   [
@@ -125,15 +125,15 @@ const left = (ms: number, ageMs: number) => Math.max(0, Math.ceil((ms - ageMs) *
 const anyAge = (max: number) => fc.double({ min: 0, max, noNaN: true });
 const runs = (least: number) => ({ numRuns: Math.max(least, fc.readConfigureGlobal().numRuns ?? 0) });
 
-describe("every write carries over what is left as its writer saw it", () => {
+describe("every write carries over the time left as its writer saw it", () => {
   test.each(OTHER_WRITES)(
-    "%s prolongs no lease: hold = max(0, hold − age), rounded up to microseconds",
+    "%s does not extend a lease: hold = max(0, hold − age), rounded up to microseconds",
     (_, write) => {
       fc.assert(
         fc.property(anyAge(1_010), fc.integer({ min: 1, max: 90_000 }), (part, hold) => {
           const ageMs = (part * hold) / 1_010.001;
           const next = write({ record: { ...marked, holdMs: hold, pause: { leftMs: 1e6 } }, ageMs });
-          // The ready mark is set once only, a lease that is over is not this write's business.
+          // The ready flag is set once only, and ending an expired lease is not part of this write.
           if (next?.holder !== null && next !== undefined) expect(next.holdMs).toBe(left(hold, ageMs));
         }),
         runs(100),
@@ -142,7 +142,7 @@ describe("every write carries over what is left as its writer saw it", () => {
     },
   );
 
-  test.each([...OTHER_WRITES, ...OWN_WRITES])("%s restarts no ban", (_, write) => {
+  test.each([...OTHER_WRITES, ...OWN_WRITES])("%s does not restart a ban", (_, write) => {
     fc.assert(
       fc.property(anyAge(800), (ageMs) => {
         const next = write({ record: marked, ageMs });
@@ -182,7 +182,7 @@ describe("every write carries over what is left as its writer saw it", () => {
     });
   });
 
-  test("so does the end of a lease by expiry, but for the transfer", () => {
+  test("an expiry carries over bans and a pause, and ends the lease and the transfer", () => {
     expect(
       nextOf(decideUpkeep({ record: { ...marked, holdMs: 100 }, ageMs: 100 }, waitersOf([]), STAMP)),
     ).toMatchObject({
@@ -197,13 +197,13 @@ describe("every write carries over what is left as its writer saw it", () => {
     });
   });
 
-  test("a vacancy's takeover delay is carried over too", () => {
+  test("the takeover delay of a vacancy is carried over", () => {
     const vacant = { ...EMPTY_RECORD, term: 4, delayMs: 700 };
     expect(nextOf(decidePause({ record: vacant, ageMs: 99.50005 }, null))?.delayMs).toBe(600.5);
     expect(nextOf(decideUpdate({ record: vacant, ageMs: 700 }, () => config, "operator"))?.delayMs).toBe(0);
   });
 
-  test("a restarted server errs only towards waiting: it counts again from what was left", () => {
+  test("a restarted server counts again from what was left, so it only ever waits longer", () => {
     fc.assert(
       fc.property(anyAge(2_000), anyAge(2_000), (first, second) => {
         const once = carryOver(marked, first + second);
@@ -216,19 +216,22 @@ describe("every write carries over what is left as its writer saw it", () => {
   });
 });
 
-describe("margin, once per side", () => {
+describe("the margin for clock drift, once per side", () => {
   test.each([
     [1_000, 1_010, 990],
     [500, 505, 495],
     [501, 507, 495],
     [60_000, 60_600, 59_400],
     [1, 2, 0],
-  ])("of a ttl of %i the server holds %i and the leader leads %i", (ttlMs, hold, lead) => {
-    expect(holdMs(ttlMs, RHO)).toBe(hold);
-    expect(leadMs(ttlMs, RHO)).toBe(lead);
-  });
+  ])(
+    "with a ttl of %i the server holds the lease for %i and the leader leads for %i",
+    (ttlMs, hold, lead) => {
+      expect(holdMs(ttlMs, RHO)).toBe(hold);
+      expect(leadMs(ttlMs, RHO)).toBe(lead);
+    },
+  );
 
-  test("hold = ⌈ttl·(1+ρ)⌉ and lead = ⌊ttl·(1−ρ)⌋, exactly enough and none to spare", () => {
+  test("hold is exactly ⌈ttl·(1+ρ)⌉ and lead is exactly ⌊ttl·(1−ρ)⌋", () => {
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 86_400_000 }), (ttlMs) => {
         expect(holdMs(ttlMs, RHO)).toBe(Number((BigInt(ttlMs) * 101n + 99n) / 100n));
@@ -252,7 +255,7 @@ describe("margin, once per side", () => {
   });
 });
 
-test("writes that follow each other faster than a millisecond still use a dead leader's lease up", () => {
+test("writes less than a millisecond apart still use up a dead leader's lease", () => {
   let record: ElectionRecord = { ...marked, holdMs: 1_010 };
   for (let written = 0; written < 20; written++) record = carryOver(record, 0.5);
   expect(record.holdMs).toBe(1_000);

@@ -14,8 +14,8 @@ function remove(record: ElectionRecord, force: boolean, ageMs = 0): OperatorDeci
   return decideDelete({ record, ageMs }, force, STAMP);
 }
 
-describe("create", () => {
-  test("makes a group explicit and leaves its leader alone", () => {
+describe("decideCreate", () => {
+  test("creating a group makes it explicit and leaves its leader unchanged", () => {
     expect(decideCreate({ record: led, ageMs: 10 }, config, "operator")).toEqual({
       kind: "write",
       next: { ...led, holdMs: 1_000, config },
@@ -23,13 +23,13 @@ describe("create", () => {
     });
   });
 
-  test("of a group created before is a conflict", () => {
+  test("creating a group that was created before is a conflict", () => {
     expect(decideCreate({ record: { ...led, config }, ageMs: 0 }, config, "operator")).toMatchObject({
       kind: "conflict",
     });
   });
 
-  test("after a deletion is open again, and the term goes on", () => {
+  test("a deleted group can be created again, and its term continues", () => {
     const deleted = { ...EMPTY_RECORD, term: 7, eventNumber: 4, deleted: true };
     expect(decideCreate({ record: deleted, ageMs: 0 }, config, "operator")).toMatchObject({
       kind: "write",
@@ -38,8 +38,8 @@ describe("create", () => {
   });
 });
 
-describe("update", () => {
-  test("changes the configuration in force, not an older one", () => {
+describe("decideUpdate", () => {
+  test("an update changes the current configuration, not an older one", () => {
     const record = { ...led, config };
     const decision = decideUpdate(
       { record, ageMs: 10 },
@@ -56,7 +56,7 @@ describe("update", () => {
     });
   });
 
-  test("of a group without one begins from none", () => {
+  test("an update of a group without a configuration starts from null", () => {
     decideUpdate(
       { record: led, ageMs: 0 },
       (present) => {
@@ -67,14 +67,14 @@ describe("update", () => {
     );
   });
 
-  test("deposes a leader that is no longer allowed, and does not shorten its lease", () => {
+  test("an update deposes a leader that is no longer allowed, and does not shorten its lease", () => {
     const only = { ...config, allowedNodes: ["z"] };
     const expected = { next: { holder, holdMs: 1_010, deposed: { by: "operator" } }, events: [] };
     expect(decideUpdate({ record: led, ageMs: 0 }, () => only, "operator")).toMatchObject(expected);
     expect(decideCreate({ record: led, ageMs: 0 }, only, "operator")).toMatchObject(expected);
   });
 
-  test("keeps the name of the operator who deposed the leader before", () => {
+  test("an update keeps the name of the operator who deposed the leader before", () => {
     const record = { ...led, deposed: { by: "jane" } };
     const only = { ...config, allowedNodes: ["z"] };
     expect(decideUpdate({ record, ageMs: 0 }, () => only, "joe")).toMatchObject({
@@ -82,7 +82,7 @@ describe("update", () => {
     });
   });
 
-  test("withdraws a transfer to a node that is no longer allowed, and only that", () => {
+  test("an update withdraws a transfer to a node that is no longer allowed, and no other transfer", () => {
     const transfer = { toNodeId: "b", leftMs: 9_000, ready: true, by: "operator" };
     const record = { ...led, transfer };
     const only = (...allowedNodes: string[]) =>
@@ -91,13 +91,13 @@ describe("update", () => {
     expect(only("a", "b")).toMatchObject({ next: { deposed: null, transfer } });
   });
 
-  test("of a deleted group, or one that never was, finds nothing", () => {
+  test("an update of a deleted or unknown group is not found", () => {
     const deleted = { ...EMPTY_RECORD, term: 7, deleted: true };
     for (const record of [deleted, EMPTY_RECORD])
       expect(decideUpdate({ record, ageMs: 0 }, () => config, "operator")).toEqual({ kind: "not-found" });
   });
 
-  test("does not lengthen a takeover delay that is running", () => {
+  test("an update does not extend a running takeover delay", () => {
     const vacant = { ...EMPTY_RECORD, term: 7, delayMs: 200 };
     expect(decideUpdate({ record: vacant, ageMs: 50 }, () => config, "operator")).toMatchObject({
       next: { delayMs: 150 },
@@ -105,7 +105,7 @@ describe("update", () => {
   });
 });
 
-describe("delete", () => {
+describe("decideDelete", () => {
   const full: ElectionRecord = {
     ...led,
     holder: null,
@@ -118,7 +118,7 @@ describe("delete", () => {
     ended: { term: 7, nodeId: "a", instanceId: "i1", reason: "resigned" },
   };
 
-  test("empties the record, and keeps term and event number", () => {
+  test("a deletion empties the record and keeps the term and the event number", () => {
     expect(remove(full, false)).toEqual({
       kind: "write",
       next: { ...EMPTY_RECORD, term: 7, eventNumber: 3, ended: full.ended, deleted: true },
@@ -126,7 +126,7 @@ describe("delete", () => {
     });
   });
 
-  test("so that no term and no event number is ever given twice", () => {
+  test("after a deletion terms and event numbers continue, so none is used twice", () => {
     const decision = remove(led, true);
     if (decision.kind !== "write") throw new Error("a forced deletion is a write");
     expect(decideCampaign({ record: decision.next, ageMs: 0 }, holder, 0.01, STAMP)).toMatchObject({
@@ -136,7 +136,7 @@ describe("delete", () => {
     });
   });
 
-  test("of a led group needs force, and then deposes its leader", () => {
+  test("deleting a led group needs force, and then deposes its leader", () => {
     expect(remove(led, false, 1_009)).toMatchObject({ kind: "conflict" });
     expect(remove(led, true)).toMatchObject({
       kind: "write",
@@ -145,7 +145,7 @@ describe("delete", () => {
     });
   });
 
-  test("of a lease that is over needs none, and tells how it ended", () => {
+  test("deleting a group whose lease is over needs no force, and the event says expired", () => {
     expect(remove({ ...led, config }, false, 1_010)).toMatchObject({
       kind: "write",
       next: { holder: null, delayMs: 0, config: null },
@@ -153,7 +153,7 @@ describe("delete", () => {
     });
   });
 
-  test("of a deleted group, or one that never was, finds nothing", () => {
+  test("deleting a deleted or unknown group is not found", () => {
     expect(remove({ ...EMPTY_RECORD, term: 7, deleted: true }, true)).toEqual({ kind: "not-found" });
     expect(remove(EMPTY_RECORD, true)).toEqual({ kind: "not-found" });
   });

@@ -1,5 +1,5 @@
 /**
- * Test only: one server's view of the naive twin at one moment, and what it makes of a command. See
+ * Test only: one server's view of the naive model at one moment, and how it decides a command. See
  * `naive-twin.test-kit.ts`.
  */
 import type { HeldBack } from "../elector.js";
@@ -18,7 +18,7 @@ import {
   UNTIL_RESUMED,
 } from "./naive-state.test-kit.js";
 
-/** One server's view at one moment, and what it makes of a command. */
+/** One server's view at one moment, and how it decides a command. */
 export class NaiveBelief {
   readonly state: NaiveState;
   wrote = false;
@@ -26,7 +26,7 @@ export class NaiveBelief {
   readonly #wallMs: number;
 
   constructor(truth: NaiveState, nowMs: number, lagMs: number, wallMs: number) {
-    // Written down in whole microseconds from now, never less than what is left.
+    // Written in whole microseconds from now, never less than what is left.
     const believe = (untilMs: number) =>
       Number.isFinite(untilMs) ? nowMs + Math.ceil((untilMs + lagMs - nowMs) * 1000) / 1000 : untilMs;
     this.state = {
@@ -150,7 +150,7 @@ export class NaiveBelief {
     return this.#write("renew");
   }
 
-  /** Whoever was asked to go is named no more. */
+  /** A deposed leader is no longer named. */
   #notLeader(): NaiveOutcome {
     const named = this.state.deposedBy === null ? this.#led : null;
     return { kind: "not-leader", leaderNodeId: named?.holder.nodeId ?? null };
@@ -290,7 +290,7 @@ export class NaiveBelief {
     return claim.instanceId === null || claim.instanceId === holder.instanceId;
   }
 
-  /** Nothing shortens a lease. A margin of one percent, in whole numbers. */
+  /** Nothing shortens a lease. The margin is one percent, in whole numbers. */
   #prolong(ttlMs: number): void {
     const holdMs = Math.ceil((ttlMs * 101) / 100);
     this.state.leaseUntilMs = Math.max(this.state.leaseUntilMs, this.#nowMs + holdMs);
@@ -310,7 +310,7 @@ export class NaiveBelief {
     return found;
   }
 
-  /** Of those who could win the vacancy that is there, or will be once a lapsed term is ended. */
+  /** Among the candidates that could win the vacancy, present or future (once a lapsed term is ended). */
   #bestOf(waiters: readonly Arrival[], lapsed: boolean): Holder | null {
     if (lapsed && this.state.deposedBy === null && this.#policy.takeoverDelayMs > 0) return null;
     const successor = this.state.successor;
@@ -349,7 +349,7 @@ export class NaiveBelief {
     });
   }
 
-  /** `by`: the operator, where the end is its act. */
+  /** `by`: the operator, if the end is an operator's action. */
   #end(how: EndReason, by: string | null = null): void {
     const led = this.#led;
     if (led === null) return;

@@ -1,11 +1,11 @@
-/** Test only: what may be asked of the naive twin, and all that it knows. See `naive-twin.test-kit.ts`. */
+/** Test only: the commands and the state of the naive model. See `naive-twin.test-kit.ts`. */
 import type { HeldBack } from "../elector.js";
 import type { EndReason, LeadershipEvent } from "../event.js";
 import type { GroupConfig, Holder } from "../record.js";
 import type { Claim } from "./claim.js";
 import type { Arrival } from "./waiters.test-kit.js";
 
-/** What may be asked of a group; `waiters` are those queued at the server that is asked. */
+/** Commands for a group; `waiters` are queued at the server that receives the command. */
 export type Command =
   | { readonly verb: "campaign"; readonly candidate: Holder }
   | { readonly verb: "renew"; readonly claim: Claim; readonly ttlMs: number }
@@ -29,13 +29,13 @@ export type Command =
   | { readonly verb: "update"; readonly config: GroupConfig }
   | { readonly verb: "delete"; readonly force: boolean };
 
-/** Who every operator in these runs is. */
+/** The name of every operator in these runs. */
 export const OPERATOR = "operator";
 
 export interface NaiveOutcome {
   readonly kind: string;
   readonly leaderNodeId?: string | null;
-  /** All that keeps a candidate from winning, and for how long. */
+  /** Everything that keeps a candidate from winning, and for how long. */
   readonly heldBack?: readonly { readonly by: HeldBack; readonly leftMs: number | null }[];
 }
 
@@ -61,7 +61,7 @@ export interface NaiveState {
   pausedUntilMs: number;
   restsUntilMs: number;
   config: GroupConfig | null;
-  /** Deleted, or never there. */
+  /** Deleted, or never created. */
   deleted: boolean;
   /** How many events the last deletion has dropped. */
   dropped: number;

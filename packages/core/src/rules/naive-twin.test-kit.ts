@@ -31,7 +31,7 @@ export class NaiveTwin {
     dropped: 0,
   };
 
-  /** At `nowMs`, asked of a server that saw the present record `lagMs` after it was written. */
+  /** Runs a command at `nowMs` at a server that saw the current record `lagMs` after it was written. */
   apply(command: Command, nowMs: number, lagMs: number, wallMs: number): NaiveOutcome {
     const belief = new NaiveBelief(this.#state, nowMs, lagMs, wallMs);
     const outcome = belief.apply(command);

@@ -21,8 +21,8 @@ function stepDown(record: ElectionRecord, { ageMs = 0, banMs = 0, force = false 
   return decideStepDown({ record, ageMs }, { by: "operator", banMs, force }, { wallMs: 5, by: "operator" });
 }
 
-describe("step-down", () => {
-  test("sets deposed and frees nothing: the lease runs on, without an event", () => {
+describe("decideStepDown", () => {
+  test("a step-down marks the leader as deposed and frees nothing: the lease runs on, without an event", () => {
     expect(stepDown(led, { ageMs: 100 })).toEqual({
       kind: "write",
       next: { ...led, holdMs: 910, deposed: { by: "operator" } },
@@ -30,7 +30,7 @@ describe("step-down", () => {
     });
   });
 
-  test("so that the leader renews no more", () => {
+  test("a leader that was stepped down cannot renew", () => {
     const decision = stepDown(led);
     if (decision.kind !== "write") throw new Error("a step-down is a write");
     const claim = { nodeId: "a", term: 7, instanceId: "i1" };
@@ -38,7 +38,7 @@ describe("step-down", () => {
     expect(renewal).toMatchObject({ kind: "not-leader" });
   });
 
-  test("with force frees at once: one event, its reason deposed, and who asked", () => {
+  test("a step-down with force frees the group at once, with one event that has reason deposed and the operator", () => {
     expect(stepDown(led, { force: true })).toMatchObject({
       kind: "write",
       next: { holder: null, holdMs: 0, deposed: null, ended: { term: 7, reason: "deposed" } },
@@ -46,7 +46,7 @@ describe("step-down", () => {
     });
   });
 
-  test("with a ban keeps the node from winning for that time", () => {
+  test("a step-down with a ban keeps the node from winning for that time", () => {
     expect(stepDown(led, { banMs: 5_000 })).toMatchObject({
       next: { bans: [{ nodeId: "a", leftMs: 5_000 }] },
     });
@@ -55,7 +55,7 @@ describe("step-down", () => {
     });
   });
 
-  test("keeps the bans of others, and one per node", () => {
+  test("a step-down keeps the bans of other nodes, and one ban per node", () => {
     const banned = {
       ...led,
       bans: [
@@ -76,28 +76,28 @@ describe("step-down", () => {
     });
   });
 
-  test("leaves no takeover delay", () => {
+  test("a step-down leaves no takeover delay", () => {
     expect(stepDown({ ...led, config: delaying }, { force: true })).toMatchObject({ next: { delayMs: 0 } });
   });
 
-  test("of a lease that is over frees the group", () => {
+  test("a step-down of an expired lease frees the group", () => {
     expect(stepDown(led, { ageMs: 1_010 })).toMatchObject({ next: { holder: null }, events: [{ term: 7 }] });
   });
 
-  test("ends a transfer", () => {
+  test("a step-down ends a transfer", () => {
     const transfer = { toNodeId: "b", leftMs: 900, ready: true, by: null };
     expect(stepDown({ ...led, transfer })).toMatchObject({ next: { transfer: null } });
     expect(stepDown({ ...led, transfer }, { force: true })).toMatchObject({ next: { transfer: null } });
   });
 
-  test("of a vacant group is a conflict", () => {
+  test("a step-down of a vacant group is a conflict", () => {
     expect(stepDown(vacant, { force: true })).toEqual({
       kind: "conflict",
       problem: "the group has no leader",
     });
   });
 
-  test("keeps the record small: no more than 16 bans, of which those that are over do not count", () => {
+  test("a record has at most 16 bans, and bans that are over do not count", () => {
     const bans = Array.from({ length: 16 }, (_, index) => ({ nodeId: `n${index}`, leftMs: 100 }));
     expect(stepDown({ ...led, bans }, { ageMs: 99, banMs: 1 })).toMatchObject({ kind: "conflict" });
     expect(stepDown({ ...led, bans }, { ageMs: 99 })).toMatchObject({ kind: "write" });
@@ -114,8 +114,8 @@ function transfer(record: ElectionRecord, toNodeId: string, ageMs = 0): Operator
   return decideTransfer({ record, ageMs }, { ...ASKED, toNodeId }, successors(null));
 }
 
-describe("transfer", () => {
-  test("names the successor and a time limit, and is not ready: the leader is not told yet", () => {
+describe("decideTransfer", () => {
+  test("a transfer names the successor and a time limit, and does not ask the leader to yield yet", () => {
     expect(transfer(led, "b", 10)).toEqual({
       kind: "write",
       next: {
@@ -127,7 +127,7 @@ describe("transfer", () => {
     });
   });
 
-  test("to the leader itself changes nothing", () => {
+  test("a transfer to the leader itself changes nothing", () => {
     expect(transfer(led, "a")).toEqual({ kind: "unchanged" });
   });
 
@@ -145,18 +145,18 @@ describe("transfer", () => {
       { ...led, config: { policy: DEFAULT_POLICY, allowedNodes: ["a", "c"] } },
       0,
     ],
-  ])("%s is a conflict, and nothing has changed", (_, record, ageMs) => {
+  ])("a transfer %s is a conflict and changes nothing", (_, record, ageMs) => {
     expect(transfer(record, "b", ageMs)).toMatchObject({ kind: "conflict" });
   });
 
-  test("to a node that waits nowhere is a conflict that says what to do", () => {
+  test("a transfer to a node that waits nowhere is a conflict that says what to do", () => {
     expect(decideTransfer({ record: led, ageMs: 0 }, ASKED, successors([]))).toEqual({
       kind: "conflict",
       problem: "b is not waiting for this group; let it campaign with a wait, then transfer again",
     });
   });
 
-  test("to a cold node is a conflict that says what to do, unless a cold successor is allowed", () => {
+  test("a transfer to a cold node is a conflict that says what to do, unless a cold successor is allowed", () => {
     const known = successors([{ nodeId: "b", ready: false }]);
     const seen = { record: led, ageMs: 0 };
     expect(decideTransfer(seen, ASKED, known)).toEqual({
@@ -169,20 +169,20 @@ describe("transfer", () => {
     });
   });
 
-  describe("without a target", () => {
+  describe("decideTransfer without a target", () => {
     const choose = (
       known: readonly { nodeId: string; ready: boolean }[],
       { record = led, allowCold = false } = {},
     ) => decideTransfer({ record, ageMs: 0 }, { ...ASKED, toNodeId: null, allowCold }, successors(known));
 
-    test("goes to the best candidate that may win, and never to the leader itself", () => {
+    test("a transfer without a target goes to the best candidate that may win, and never to the leader itself", () => {
       const known = ["a", "b", "c"].map((nodeId) => ({ nodeId, ready: true }));
       expect(choose(known)).toMatchObject({ kind: "write", next: { transfer: { toNodeId: "b" } } });
       const banned = { ...led, bans: [{ nodeId: "b", leftMs: 500 }] };
       expect(choose(known, { record: banned })).toMatchObject({ next: { transfer: { toNodeId: "c" } } });
     });
 
-    test("is a conflict that says so where no candidate waits, or none that is ready", () => {
+    test("a transfer without a target is a conflict with that reason if no ready candidate waits", () => {
       expect(choose([{ nodeId: "a", ready: true }])).toEqual({
         kind: "conflict",
         problem: "no candidate is waiting for this group; let one campaign with a wait, then transfer again",
@@ -198,7 +198,7 @@ describe("transfer", () => {
     });
   });
 
-  test("may be asked once the marks in its way are over", () => {
+  test("a transfer is accepted once an earlier transfer, pause or ban is over", () => {
     expect(transfer({ ...led, transfer: mark }, "b", 500)).toMatchObject({ kind: "write" });
     expect(transfer({ ...led, pause: { leftMs: 500 } }, "b", 500)).toMatchObject({ kind: "write" });
     expect(transfer({ ...led, bans: [{ nodeId: "b", leftMs: 500 }] }, "b", 500)).toMatchObject({
@@ -207,16 +207,16 @@ describe("transfer", () => {
   });
 });
 
-describe("a transfer is", () => {
+describe("the progress of a transfer", () => {
   const mark = { toNodeId: "b", leftMs: 500, ready: true, by: null };
   const progress = (record: ElectionRecord, ageMs = 0) =>
     transferProgress({ record, ageMs }, "b", 7, () => []);
 
-  test("done when the successor leads a later term", () => {
+  test("a transfer is done when the successor leads a later term", () => {
     expect(progress({ ...led, term: 8, holder: { ...holder, nodeId: "b" } })).toEqual({ kind: "done" });
   });
 
-  test("done when the successor led the next term, though another leads by now or nobody does", () => {
+  test("a transfer is done when the successor led the next term, even if another or no node leads by now", () => {
     const elected = { type: "LEADER_CHANGED", term: 8, leaderNodeId: "b", tsMs: 0 } as const;
     const events = [{ ...elected, number: 1, previousLeaderNodeId: "a", reason: "transferred" as const }];
     expect(progress({ ...vacant, term: 8, events })).toEqual({ kind: "done" });
@@ -224,12 +224,12 @@ describe("a transfer is", () => {
     expect(progress(later)).toEqual({ kind: "done" });
   });
 
-  test("unknown, and not failed, when the next term is over and neither record nor history shows who led it", () => {
+  test("a transfer is unknown, not failed, if neither record nor history shows who led the next term", () => {
     const later = { ...led, term: 9, holder: { ...holder, nodeId: "c" }, events: [] };
     expect(progress(later)).toMatchObject({ kind: "unknown" });
   });
 
-  test("pending while its mark lasts, before and after the leader has resigned", () => {
+  test("a transfer is pending while it lasts, before and after the leader has resigned", () => {
     expect(progress({ ...led, transfer: mark }, 100)).toEqual({ kind: "pending", leftMs: 400, ready: true });
     expect(progress({ ...vacant, transfer: { ...mark, ready: false } })).toEqual({
       kind: "pending",
@@ -241,15 +241,15 @@ describe("a transfer is", () => {
   test.each<[string, ElectionRecord, number]>([
     ["the leader did not yield in time", { ...led, transfer: mark }, 500],
     ["the successor did not come in time", { ...vacant, transfer: mark }, 500],
-    ["somebody else was elected", { ...led, term: 8, holder: { ...holder, nodeId: "c" } }, 0],
+    ["another node was elected", { ...led, term: 8, holder: { ...holder, nodeId: "c" } }, 0],
     ["another transfer has taken its place", { ...led, transfer: { ...mark, toNodeId: "c" } }, 0],
-  ])("failed when %s", (_, record, ageMs) => {
+  ])("a transfer has failed when %s", (_, record, ageMs) => {
     expect(progress(record, ageMs)).toMatchObject({ kind: "failed" });
   });
 });
 
-describe("pause", () => {
-  test("lasts for the time given, or until resumed, and is set anew when asked again", () => {
+describe("decidePause and decideResume", () => {
+  test("a pause lasts for the given time or until resumed, and a second pause replaces the first", () => {
     const paused = decidePause({ record: led, ageMs: 10 }, 400);
     expect(paused).toEqual({
       kind: "write",
@@ -260,7 +260,7 @@ describe("pause", () => {
     expect(again).toMatchObject({ next: { pause: { leftMs: null } } });
   });
 
-  test("is ended by resume, without an event", () => {
+  test("a resume ends a pause, without an event", () => {
     expect(decideResume({ record: { ...led, pause: { leftMs: null } }, ageMs: 10 })).toEqual({
       kind: "write",
       next: { ...led, holdMs: 1_000, pause: null },
@@ -268,7 +268,7 @@ describe("pause", () => {
     });
   });
 
-  test("that is over, or never was, needs no resume", () => {
+  test("a resume without a pause in force changes nothing", () => {
     expect(decideResume({ record: led, ageMs: 0 })).toEqual({ kind: "unchanged" });
     expect(decideResume({ record: { ...led, pause: { leftMs: 40 } }, ageMs: 40 })).toEqual({
       kind: "unchanged",

@@ -26,7 +26,7 @@ import type { Change } from "./terms.js";
 import { bestWaiter, decideUpkeep } from "./upkeep.js";
 import { type Arrival, successors, waitersOf } from "./waiters.test-kit.js";
 
-/** At least so many runs; `TENURE_PROPERTY_RUNS` may ask for more. */
+/** The minimum number of runs; `TENURE_PROPERTY_RUNS` may raise it. */
 const runs = (least: number) => ({ numRuns: Math.max(least, fc.readConfigureGlobal().numRuns ?? 0) });
 
 const RHO = DEFAULT_DRIFT_RATIO;
@@ -39,7 +39,7 @@ interface Outcome {
   readonly leftMs?: number | null;
 }
 
-/** What a server does about a command, as the elector does it. */
+/** How a server handles a command, as the elector does. */
 function decide(seen: Observation, command: Command, wallMs: number): Outcome {
   const stamp = { wallMs };
   const byOperator = { wallMs, by: OPERATOR };
@@ -92,7 +92,7 @@ function outcomeOf(
   };
 }
 
-/** A vacancy is given to the best waiter in the write that makes it. */
+/** A vacancy goes to the best waiter in the same write that creates it. */
 function filled(outcome: Outcome, waiters: readonly Arrival[], wallMs: number): Outcome {
   const { change } = outcome;
   if (change === null || change.next.holder !== null) return outcome;
@@ -105,7 +105,7 @@ function filled(outcome: Outcome, waiters: readonly Arrival[], wallMs: number): 
 
 const NODES = ["a", "b", "c"];
 
-// Quarters of a millisecond are exact in binary, so that twin and rules never differ by rounding errors.
+// Quarters of a millisecond are exact in binary, so that model and rules never differ by rounding errors.
 const quarters = (max: number) => fc.nat(max * 4).map((n) => n / 4);
 const waitMs = fc.oneof(
   { weight: 3, arbitrary: fc.constant(0) },
@@ -138,7 +138,7 @@ const config: fc.Arbitrary<GroupConfig> = fc.record({
   allowedNodes: fc.constantFrom(null, null, null, ["a", "b"], ["c"], []),
 });
 
-/** A claim is made by whoever holds or held the term, or by anyone; with its own instance, another, or none. */
+/** A claim by a present or former holder of the term, or any node; with its own instance, another, or none. */
 const claim = fc.record({
   who: fc.oneof(
     { weight: 4, arbitrary: fc.constant("holder" as const) },
@@ -215,13 +215,13 @@ const step = fc.record({
   waitMs,
   server: fc.nat(2),
   lagsMs: fc.tuple(lagMs, lagMs, lagMs),
-  // Of the writer's wall clock: any time at all, it decides nothing.
+  // From the writer's wall clock, which may be any time because it decides nothing.
   wallMs: fc.nat(),
   asked: command,
 });
 const schedule = fc.array(step, { minLength: 1, maxLength: 40, size: "max" });
 
-/** Runs a schedule; each step is shown with the record that it left. */
+/** Runs a schedule; each step is checked with the record that it left. */
 function run(
   steps: readonly (typeof step extends fc.Arbitrary<infer T> ? T : never)[],
   look: (taken: Taken, after: ElectionRecord) => void,
@@ -232,7 +232,7 @@ function run(
   let seenAtMs = [0, 0, 0];
   for (const { waitMs, server, lagsMs, wallMs, asked } of steps) {
     nowMs += waitMs;
-    // Whoever has not seen it yet is shown it by the conflict.
+    // A server that has not seen the write yet is shown it by the conflict.
     const sightMs = Math.min(seenAtMs[server] ?? 0, nowMs);
     seenAtMs[server] = sightMs;
     const before = record;
@@ -258,8 +258,8 @@ function expectSame(real: Outcome, naive: NaiveOutcome): void {
   else expect(naive.heldBack).toContainEqual({ by: real.heldBack, leftMs: real.leftMs });
 }
 
-describe("the rules and a naive twin", () => {
-  test("agree on every outcome, every record and every event of every schedule", () => {
+describe("the rules and a naive model", () => {
+  test("the rules and a naive model agree on every outcome, record and event of every schedule", () => {
     fc.assert(
       fc.property(schedule, (steps) => {
         const twin = new NaiveTwin();
@@ -277,7 +277,7 @@ describe("the rules and a naive twin", () => {
   });
 });
 
-describe("in every schedule", () => {
+describe("invariants of every schedule", () => {
   test("a term has at most one holder and terms only rise, one at a time", () => {
     fc.assert(
       fc.property(schedule, (steps) => {
@@ -294,7 +294,7 @@ describe("in every schedule", () => {
     );
   });
 
-  test("a term begins only when the one before is over, as its writer saw it, or was given up or taken away", () => {
+  test("a term begins only when the one before was seen to be over, was resigned or was taken away", () => {
     fc.assert(
       fc.property(schedule, (steps) => {
         run(steps, ({ before, ageMs, command, outcome }, { term }) => {
@@ -308,7 +308,7 @@ describe("in every schedule", () => {
     );
   });
 
-  test("nothing shortens a lease, and only its holder's own campaign or renewal prolongs one", () => {
+  test("nothing shortens a lease, and only its holder's own campaign or renewal extends it", () => {
     fc.assert(
       fc.property(schedule, (steps) => {
         run(steps, ({ before, ageMs, command, outcome }, after) => {
@@ -327,7 +327,7 @@ describe("in every schedule", () => {
     );
   });
 
-  test("a confirmed campaign changes neither term nor events, and confirms nobody else", () => {
+  test("a confirmed campaign changes neither term nor events, and confirms no other candidate", () => {
     fc.assert(
       fc.property(schedule, (steps) => {
         run(steps, ({ before, outcome }, after) => {
@@ -362,7 +362,7 @@ describe("in every schedule", () => {
     );
   });
 
-  test("no mark is written that is over, and none left of a lease where nobody holds one", () => {
+  test("no ban, pause or transfer is written that is over, and no lease is left without a holder", () => {
     fc.assert(
       fc.property(schedule, (steps) => {
         run(steps, (_, { holder, holdMs, deposed, bans, transfer, pause, delayMs }) => {
@@ -377,7 +377,7 @@ describe("in every schedule", () => {
     );
   });
 
-  test("a server that rests misses neither the end of a lease nor a vacancy for one who waits", () => {
+  test("upkeep looks again in time for the end of a lease and for a vacancy with a waiter", () => {
     fc.assert(
       fc.property(schedule, waiters, fc.double({ min: 0, max: 1, noNaN: true }), (steps, some, part) => {
         run(steps, ({ ageMs }, record) => {
@@ -386,7 +386,7 @@ describe("in every schedule", () => {
           const now = look(ageMs);
           if (now.kind !== "rest") return;
           const later = look(ageMs + part * Math.max(0, (now.lookAgainMs ?? 1e12) - 1));
-          // To the millisecond. A mark for a challenger may be set meanwhile; nobody wins by it.
+          // To the millisecond. A transfer for a challenger may be set meanwhile; no candidate wins by it.
           if (later.kind === "write") expect(later.events).toEqual([]);
           else expect(later.kind).toBe("rest");
           if (record.holder !== null)

@@ -18,8 +18,8 @@ function endedBy(reason: EndReason): ElectionRecord {
   return { ...led, term: 8, holder: { ...holder, nodeId: "b" }, ended };
 }
 
-describe("resign", () => {
-  test("ends the term at once: a vacancy, and one event that says so", () => {
+describe("decideResign", () => {
+  test("a resign ends the term at once, with a vacancy and one event", () => {
     expect(resign(led, own, 10)).toEqual({
       kind: "resign",
       next: {
@@ -44,7 +44,7 @@ describe("resign", () => {
     });
   });
 
-  test("leaves no takeover delay behind, not even of a lease that was over", () => {
+  test("a resign leaves no takeover delay, not even for an expired lease", () => {
     const policy = { ...DEFAULT_POLICY, takeoverDelayMs: 500 };
     const resting = { ...led, config: { policy, allowedNodes: null } };
     expect(resign(resting, own)).toMatchObject({ next: { delayMs: 0 } });
@@ -59,18 +59,18 @@ describe("resign", () => {
     ["the term, if older", { ...own, term: 6 }],
     ["the term, if newer", { ...own, term: 8 }],
     ["the instance, if sent", { ...own, instanceId: "i2" }],
-  ])("needs %s to match, lest it resign another's", (_, claim) => {
+  ])("a resign is refused unless these match: %s", (_, claim) => {
     expect(resign(led, claim)).toEqual({ kind: "not-leader", holder });
   });
 
-  test("does not compare an instance that is not sent, and a given one never equals a missing one", () => {
+  test("a resign without an instance id matches any instance, and one with an id does not match a holder without one", () => {
     expect(resign(led, { ...own, instanceId: null })).toMatchObject({ kind: "resign" });
     expect(resign({ ...led, holder: { ...holder, instanceId: null } }, own)).toMatchObject({
       kind: "not-leader",
     });
   });
 
-  test("a deposed leader resigns too, and its term stays deposed by whoever asked", () => {
+  test("a deposed leader may resign, and its term ends as deposed by the operator", () => {
     expect(resign({ ...led, deposed: { by: "operator" } }, own)).toMatchObject({
       kind: "resign",
       next: { holder: null, deposed: null, ended: { reason: "deposed" } },
@@ -78,19 +78,19 @@ describe("resign", () => {
     });
   });
 
-  test("by another, of a deposed leader's group: NOT_LEADER, and nobody is named as the leader", () => {
+  test("another node's resign in a deposed leader's group is NOT_LEADER, and the answer names no leader", () => {
     const deposed = { ...led, deposed: { by: "operator" } };
     expect(resign(deposed, { ...own, nodeId: "b" })).toEqual({ kind: "not-leader", holder: null });
   });
 
-  test("while paused the holder may resign, and the pause stays", () => {
+  test("the holder of a paused group may resign, and the pause stays", () => {
     expect(resign({ ...led, pause: { leftMs: 500 } }, own, 100)).toMatchObject({
       kind: "resign",
       next: { holder: null, pause: { leftMs: 400 } },
     });
   });
 
-  test("for a successor that waits it is a transfer, and the mark lasts on", () => {
+  test("a resign for a waiting successor ends the term as transferred, and the transfer lasts on", () => {
     const transfer = { toNodeId: "b", leftMs: 2_000, ready: true, by: "operator" };
     expect(resign({ ...led, transfer }, own, 500)).toMatchObject({
       next: { transfer: { ...transfer, leftMs: 1_500 }, ended: { reason: "transferred" } },
@@ -98,7 +98,7 @@ describe("resign", () => {
     });
   });
 
-  test("for a successor not known to wait it is a resignation, and reserves nothing", () => {
+  test("a resign for a successor not known to wait is a plain resignation and reserves nothing", () => {
     const transfer = { toNodeId: "b", leftMs: 2_000, ready: false, by: "operator" };
     const decision = resign({ ...led, transfer }, own, 500);
     expect(decision).toMatchObject({
@@ -114,7 +114,7 @@ describe("resign", () => {
     });
   });
 
-  test("after the limit of a transfer it is a resignation, as if never asked", () => {
+  test("a resign after the limit of a transfer is a plain resignation", () => {
     const transfer = { toNodeId: "b", leftMs: 2_000, ready: true, by: "operator" };
     const decision = resign({ ...led, holdMs: 9_000, transfer }, own, 2_000);
     expect(decision).toMatchObject({ next: { transfer: null, ended: { reason: "resigned" } } });
@@ -122,13 +122,16 @@ describe("resign", () => {
   });
 });
 
-describe("resign asked again after a lost answer", () => {
-  test.each<EndReason>(["resigned", "deposed", "transferred"])("of a term that ended as %s: ok", (reason) => {
-    expect(resign(endedBy(reason), own)).toEqual({ kind: "already-resigned" });
-    expect(resign(endedBy(reason), { ...own, instanceId: null })).toEqual({ kind: "already-resigned" });
-  });
+describe("decideResign, repeated after a lost answer", () => {
+  test.each<EndReason>(["resigned", "deposed", "transferred"])(
+    "a repeated resign of a term that ended as %s is answered ok",
+    (reason) => {
+      expect(resign(endedBy(reason), own)).toEqual({ kind: "already-resigned" });
+      expect(resign(endedBy(reason), { ...own, instanceId: null })).toEqual({ kind: "already-resigned" });
+    },
+  );
 
-  test("of a term that expired: NOT_LEADER, with who leads now", () => {
+  test("a repeated resign of an expired term is NOT_LEADER with the current leader", () => {
     expect(resign(endedBy("expired"), own)).toMatchObject({ kind: "not-leader", holder: { nodeId: "b" } });
   });
 
@@ -136,11 +139,11 @@ describe("resign asked again after a lost answer", () => {
     ["another node", { ...own, nodeId: "c" }],
     ["another term", { ...own, term: 6 }],
     ["another instance", { ...own, instanceId: "i2" }],
-  ])("by %s: NOT_LEADER", (_, claim) => {
+  ])("a repeated resign by %s is NOT_LEADER", (_, claim) => {
     expect(resign(endedBy("resigned"), claim)).toMatchObject({ kind: "not-leader" });
   });
 
-  test("with an instance of a term that had none: NOT_LEADER", () => {
+  test("a repeated resign with an instance id of a term that had none is NOT_LEADER", () => {
     const record = endedBy("resigned");
     const ended = { term: 7, nodeId: "a", instanceId: null, reason: "resigned" as const };
     expect(resign({ ...record, ended }, own)).toMatchObject({ kind: "not-leader" });
@@ -149,7 +152,7 @@ describe("resign asked again after a lost answer", () => {
     });
   });
 
-  test("of a group never heard of: NOT_LEADER", () => {
+  test("a resign of an unknown group is NOT_LEADER", () => {
     expect(resign(EMPTY_RECORD, own)).toEqual({ kind: "not-leader", holder: null });
   });
 });

@@ -13,8 +13,8 @@ const other: Holder = { ...holder, nodeId: "b" };
 const led: ElectionRecord = { ...EMPTY_RECORD, term: 7, holder, holdMs: 1_010, eventNumber: 3 };
 const STAMP = { wallMs: 99 };
 
-describe("events are numbered on, one per change, in the record's own write", () => {
-  test("from 1", () => {
+describe("events of terms", () => {
+  test("events are numbered from 1", () => {
     const { next, events } = beginTerm(EMPTY_RECORD, holder, 1_010, STAMP);
     expect(events).toEqual([
       {
@@ -30,7 +30,7 @@ describe("events are numbered on, one per change, in the record's own write", ()
     expect(next).toMatchObject({ term: 1, holder, holdMs: 1_010, eventNumber: 1, events });
   });
 
-  test("and the record keeps the last four", () => {
+  test("the record keeps the last four events", () => {
     let record = EMPTY_RECORD;
     for (let index = 0; index < 5; index++) {
       record = beginTerm(record, holder, 1, STAMP).next;
@@ -45,7 +45,7 @@ describe("events are numbered on, one per change, in the record's own write", ()
     ]);
   });
 
-  test("a handover is both, in this order, from one write", () => {
+  test("a handover writes LEADER_LOST and LEADER_CHANGED in one write, in this order", () => {
     const ending = decideResign({ record: led, ageMs: 0 }, { nodeId: "a", term: 7, instanceId: null }, STAMP);
     if (ending.kind !== "resign") throw new Error("the holder may resign");
     const waiter = bestWaiter(ending.next, waitersOf([other]));
@@ -62,23 +62,29 @@ describe("events are numbered on, one per change, in the record's own write", ()
   });
 });
 
-describe("the reason is how the old term ended", () => {
-  test.each<EndReason>(["expired", "resigned", "deposed", "transferred"])("%s, told twice", (how) => {
-    const ended = endTerm(led, holder, how, STAMP);
-    expect(ended.events).toMatchObject([{ type: "LEADER_LOST", leaderNodeId: null, reason: how }]);
-    expect(ended.next.ended).toEqual({ term: 7, nodeId: "a", instanceId: "i1", reason: how });
-    expect(beginTerm(ended.next, other, 1, STAMP).events).toMatchObject([
-      { type: "LEADER_CHANGED", previousLeaderNodeId: "a", reason: how },
-    ]);
-  });
+describe("the reason of an event is how the old term ended", () => {
+  test.each<EndReason>(["expired", "resigned", "deposed", "transferred"])(
+    "both events of a handover have the reason %s",
+    (how) => {
+      const ended = endTerm(led, holder, how, STAMP);
+      expect(ended.events).toMatchObject([{ type: "LEADER_LOST", leaderNodeId: null, reason: how }]);
+      expect(ended.next.ended).toEqual({ term: 7, nodeId: "a", instanceId: "i1", reason: how });
+      expect(beginTerm(ended.next, other, 1, STAMP).events).toMatchObject([
+        { type: "LEADER_CHANGED", previousLeaderNodeId: "a", reason: how },
+      ]);
+    },
+  );
 
-  test.each<EndReason>(["expired", "resigned", "transferred"])("deposed stays deposed if it %s", (how) => {
-    const { next, events } = endTerm({ ...led, deposed: { by: "operator" } }, holder, how, STAMP);
-    expect(events).toMatchObject([{ reason: "deposed", by: "operator" }]);
-    expect(next).toMatchObject({ deposed: null, ended: { reason: "deposed" } });
-  });
+  test.each<EndReason>(["expired", "resigned", "transferred"])(
+    "a deposed leader's term ends as deposed, even if it %s",
+    (how) => {
+      const { next, events } = endTerm({ ...led, deposed: { by: "operator" } }, holder, how, STAMP);
+      expect(events).toMatchObject([{ reason: "deposed", by: "operator" }]);
+      expect(next).toMatchObject({ deposed: null, ended: { reason: "deposed" } });
+    },
+  );
 
-  test("and who asked is told where somebody did", () => {
+  test("an event names the operator if one asked for the change", () => {
     const asked = { ...led, transfer: { toNodeId: "b", leftMs: 9, ready: true, by: "operator" } };
     expect(endTerm(led, holder, "resigned", STAMP).events[0]).not.toHaveProperty("by");
     expect(endTerm(led, holder, "resigned", { ...STAMP, by: "tenure" }).events[0]?.by).toBe("tenure");
@@ -87,7 +93,7 @@ describe("the reason is how the old term ended", () => {
   });
 });
 
-describe("only an expiry", () => {
+describe("takeover delay and transfer at the end of a term", () => {
   const delaying = {
     ...led,
     config: { policy: { ...DEFAULT_POLICY, takeoverDelayMs: 500 }, allowedNodes: null },
@@ -99,15 +105,15 @@ describe("only an expiry", () => {
     ["resigned", 0, true],
     ["deposed", 0, true],
     ["transferred", 0, true],
-  ])("starts the takeover delay and ends a transfer: %s", (how, delayMs, lasts) => {
+  ])("only an expiry starts the takeover delay and ends a transfer: %s", (how, delayMs, lasts) => {
     const { next } = endTerm({ ...delaying, transfer }, holder, how, STAMP);
     expect(next.delayMs).toBe(delayMs);
     expect(next.transfer).toEqual(lasts ? transfer : null);
   });
 });
 
-describe("a new term", () => {
-  test("keeps bans, pause and configuration, and ends transfer and delay", () => {
+describe("beginTerm", () => {
+  test("a new term keeps bans, pause and configuration, and ends transfer and takeover delay", () => {
     const vacant: ElectionRecord = {
       ...EMPTY_RECORD,
       term: 7,

@@ -24,8 +24,8 @@ function look(
   return decideUpkeep({ record, ageMs }, waitersOf(waiters), { wallMs: 77 });
 }
 
-describe("expiry is written by whoever notices", () => {
-  test("as a vacancy where nobody waits", () => {
+describe("decideUpkeep: the end of a lease", () => {
+  test("an expired lease becomes a vacancy if no candidate waits", () => {
     expect(look(led, 1_010)).toMatchObject({
       kind: "write",
       next: { term: 7, holder: null, holdMs: 0, ended: { term: 7, nodeId: "a", reason: "expired" } },
@@ -33,25 +33,25 @@ describe("expiry is written by whoever notices", () => {
     });
   });
 
-  test("as the next leader where somebody waits", () => {
+  test("an expired lease goes to a waiting candidate", () => {
     expect(look(led, 1_010, node("b"))).toMatchObject({ kind: "campaign", waiter: { candidate: node("b") } });
   });
 
-  test("as a vacancy where whoever waits is held back", () => {
+  test("an expired lease becomes a vacancy if the waiting candidate is banned", () => {
     const banned = { ...led, bans: [{ nodeId: "b", leftMs: 9_000 }] };
     expect(look(banned, 1_010, node("b"))).toMatchObject({ kind: "write", next: { holder: null } });
   });
 
-  test("not before the age has reached the hold, and then there is something to do", () => {
+  test("a lease is not ended before its age has reached the hold, and upkeep looks again then", () => {
     expect(look(led, 1_009.5, node("b"))).toEqual({ kind: "rest", lookAgainMs: 0.5 });
     expect(look(led, 0)).toEqual({ kind: "rest", lookAgainMs: 1_010 });
   });
 
-  test("once: a vacancy is left alone", () => {
+  test("a vacancy without a waiter needs no further upkeep", () => {
     expect(look(vacant, 1e9)).toEqual({ kind: "rest", lookAgainMs: null });
   });
 
-  test("of a paused group too: its lease still expires, and no one wins", () => {
+  test("the lease of a paused group still expires, and no candidate wins", () => {
     const paused = { ...led, pause: { leftMs: null } };
     expect(look(paused, 1_010, node("b"))).toMatchObject({
       kind: "write",
@@ -59,7 +59,7 @@ describe("expiry is written by whoever notices", () => {
     });
   });
 
-  test("of a deposed leader as deposed, by whoever asked", () => {
+  test("the expired lease of a deposed leader ends as deposed by the operator", () => {
     expect(look({ ...led, deposed: { by: "operator" } }, 1_010)).toMatchObject({
       kind: "write",
       next: { deposed: null, ended: { reason: "deposed" } },
@@ -67,46 +67,46 @@ describe("expiry is written by whoever notices", () => {
     });
   });
 
-  test("ends a transfer as if it had never been asked for", () => {
+  test("an expiry ends a transfer, and any candidate can win", () => {
     const transfer = { toNodeId: "z", leftMs: 9_000, ready: true, by: null };
     expect(look({ ...led, transfer }, 1_010)).toMatchObject({ next: { transfer: null } });
     expect(look({ ...led, transfer }, 1_010, node("b"))).toMatchObject({ kind: "campaign" });
   });
 });
 
-describe("takeover delay", () => {
+describe("decideUpkeep: takeover delay", () => {
   const resting = withPolicy(led, { takeoverDelayMs: 500 });
 
-  test("after an expiry always the vacancy first, whoever waits", () => {
+  test("with a takeover delay an expiry is written as a vacancy first, even if a candidate waits", () => {
     expect(look(resting, 1_010, node("b"))).toMatchObject({
       kind: "write",
       next: { holder: null, delayMs: 500 },
     });
   });
 
-  test("counts from the sight of the vacancy; a waiter is given it when it has passed", () => {
+  test("the takeover delay counts from the sight of the vacancy, and a waiter wins when it has passed", () => {
     const vacancy = { ...withPolicy(vacant, { takeoverDelayMs: 500 }), delayMs: 500 };
     expect(look(vacancy, 100, node("b"))).toEqual({ kind: "rest", lookAgainMs: 400 });
     expect(look(vacancy, 500, node("b"))).toMatchObject({ kind: "campaign" });
   });
 
-  test("none after a deposed leader's lease", () => {
+  test("the lease of a deposed leader is followed by no takeover delay", () => {
     const deposed = { ...resting, deposed: { by: "o" } };
     expect(look(deposed, 1_010)).toMatchObject({ kind: "write", next: { delayMs: 0 } });
     expect(look(deposed, 1_010, node("b"))).toMatchObject({ kind: "campaign" });
   });
 });
 
-describe("a vacancy is given to", () => {
+describe("decideUpkeep: the winner of a vacancy", () => {
   const equals = [node("b"), node("c")];
   const ranked = [node("b", 1), node("c", 5), node("d", 5), node("e", -3)];
 
   test.each([
-    ["the first to come, where the strategy is first", { strategy: "first" as const }, ranked, "b"],
-    ["the highest priority, where the strategy says so", PRIORITY, ranked, "c"],
-    ["the first to come among equals", PRIORITY, equals, "b"],
-    ["a negative priority if there is no other", PRIORITY, [node("e", -3)], "e"],
-  ])("%s", (_, policy, waiters, winner) => {
+    ['the first candidate to come with strategy "first"', { strategy: "first" as const }, ranked, "b"],
+    ['the highest priority with strategy "priority"', PRIORITY, ranked, "c"],
+    ["the first candidate to come among equals", PRIORITY, equals, "b"],
+    ["a candidate of negative priority if there is no other", PRIORITY, [node("e", -3)], "e"],
+  ])("a vacancy goes to %s", (_, policy, waiters, winner) => {
     expect(bestWaiter(withPolicy(vacant, policy), waitersOf(waiters))?.candidate.nodeId).toBe(winner);
     expect(look(withPolicy(vacant, policy), 0, ...waiters)).toMatchObject({
       waiter: { candidate: { nodeId: winner } },
@@ -116,42 +116,42 @@ describe("a vacancy is given to", () => {
   test.each<[string, readonly (Holder | Arrival)[], string]>([
     ["a ready candidate before a cold one that came first", [cold(node("b")), node("c")], "c"],
     ["a ready candidate before a cold one of higher priority", [cold(node("b", 9)), node("c", -1)], "c"],
-    ["the first by strategy among several that are ready", [cold(node("b", 9)), ...ranked.slice(1)], "c"],
+    ["the first by strategy among several ready candidates", [cold(node("b", 9)), ...ranked.slice(1)], "c"],
     [
-      "the first by strategy among the cold, if no ready one waits",
+      "the first by strategy among the cold candidates, if no ready one waits",
       [cold(node("b")), cold(node("c", 1))],
       "c",
     ],
-  ])("%s", (_, waiters, winner) => {
+  ])("a vacancy goes to %s", (_, waiters, winner) => {
     const ranked = withPolicy(vacant, PRIORITY);
     expect(look(ranked, 0, ...waiters)).toMatchObject({ waiter: { candidate: { nodeId: winner } } });
   });
 
-  test("a cold candidate that nothing holds back, though a banned one is ready", () => {
+  test("a vacancy goes to a cold candidate if the ready one is banned", () => {
     const banned = { ...vacant, bans: [{ nodeId: "b", leftMs: 100 }] };
     expect(look(banned, 0, node("b"), cold(node("c")))).toMatchObject({
       waiter: { candidate: { nodeId: "c" } },
     });
   });
 
-  test("the reserved successor even if it is cold: readiness never refuses a win", () => {
+  test("a vacancy goes to the reserved successor even if it is cold, before a ready candidate", () => {
     const transfer = { toNodeId: "b", leftMs: 100, ready: true, by: null };
     expect(look({ ...vacant, transfer }, 0, node("c"), cold(node("b")))).toMatchObject({
       waiter: { candidate: { nodeId: "b" } },
     });
   });
 
-  test("nobody where nobody waits", () => {
+  test("a vacancy without a waiter has no winner", () => {
     expect(bestWaiter(vacant, waitersOf([]))).toBeNull();
   });
 
-  test("not one who is banned: the next is taken", () => {
+  test("a vacancy goes to the next candidate if the best one is banned", () => {
     const banned = withPolicy({ ...vacant, bans: [{ nodeId: "c", leftMs: 100 }] }, PRIORITY);
     expect(bestWaiter(banned, waitersOf(ranked))?.candidate.nodeId).toBe("d");
     expect(look(banned, 100, ...ranked)).toMatchObject({ waiter: { candidate: { nodeId: "c" } } });
   });
 
-  test("the successor alone while a transfer lasts, whatever its priority", () => {
+  test("a vacancy goes to the successor alone while a transfer lasts, whatever its priority", () => {
     const transfer = { toNodeId: "e", leftMs: 100, ready: true, by: null };
     const reserved = withPolicy({ ...vacant, transfer }, PRIORITY);
     expect(bestWaiter(reserved, waitersOf(ranked))?.candidate.nodeId).toBe("e");
@@ -159,7 +159,7 @@ describe("a vacancy is given to", () => {
     expect(look(reserved, 100, node("b", 9))).toMatchObject({ kind: "campaign" });
   });
 
-  test("nobody while the group is paused, and there is nothing to look for until it is resumed", () => {
+  test("a vacancy goes to no candidate while the group is paused, and upkeep looks again when the pause ends", () => {
     expect(look({ ...vacant, pause: { leftMs: null } }, 1e9, ...ranked)).toEqual({
       kind: "rest",
       lookAgainMs: null,
@@ -171,7 +171,7 @@ describe("a vacancy is given to", () => {
     expect(look({ ...vacant, pause: { leftMs: 70 } }, 70, ...ranked)).toMatchObject({ kind: "campaign" });
   });
 
-  test("the first whose mark runs out is looked at again then", () => {
+  test("upkeep looks again when the first ban of a waiting candidate ends", () => {
     const bans = [
       { nodeId: "b", leftMs: 900 },
       { nodeId: "c", leftMs: 300 },
@@ -180,8 +180,8 @@ describe("a vacancy is given to", () => {
   });
 });
 
-describe("a holder that waits", () => {
-  test("campaigns again, because only a write of its own gives it the lease", () => {
+describe("decideUpkeep: a holder that waits", () => {
+  test("a waiting holder campaigns again, because only its own write extends its lease", () => {
     const again = node("a");
     expect(look(led, 100, node("b"), again)).toMatchObject({
       kind: "campaign",
@@ -189,20 +189,20 @@ describe("a holder that waits", () => {
     });
   });
 
-  test("is known by node and instance", () => {
+  test("a waiting holder is recognized by node and instance", () => {
     expect(look(led, 100, node("a", 0, "i2"), node("a", 0, null))).toMatchObject({ kind: "rest" });
   });
 
-  test("does not once it is deposed", () => {
+  test("a waiting holder that is deposed does not campaign again", () => {
     expect(look({ ...led, deposed: { by: "o" } }, 100, node("a"))).toMatchObject({ kind: "rest" });
   });
 });
 
-describe("transfer", () => {
+describe("decideUpkeep: transfer", () => {
   const transfer = { toNodeId: "b", leftMs: 400, ready: false, by: "operator" };
   const asked = { ...led, transfer };
 
-  test("the leader is told only once the successor is known to wait: by a mark, without an event", () => {
+  test("the leader is asked to yield once the successor is known to wait, without an event", () => {
     expect(look(asked, 100, node("c"), node("b"))).toEqual({
       kind: "write",
       next: { ...asked, holdMs: 910, transfer: { ...transfer, leftMs: 300, ready: true } },
@@ -210,11 +210,11 @@ describe("transfer", () => {
     });
   });
 
-  test("not while the successor does not wait here", () => {
+  test("the leader is not asked to yield while the successor does not wait here", () => {
     expect(look(asked, 100, node("c"))).toEqual({ kind: "rest", lookAgainMs: 300 });
   });
 
-  test("not while the successor that waits is cold, unless the operator has allowed that", () => {
+  test("the leader is not asked to yield to a cold successor, unless the operator has allowed that", () => {
     expect(look(asked, 100, cold(node("b")))).toEqual({ kind: "rest", lookAgainMs: 300 });
     expect(look(asked, 100, cold(node("b")), node("b", 0, "i2"))).toMatchObject({ kind: "write" });
     const allowed = { ...asked, transfer: { ...transfer, allowCold: true as const } };
@@ -224,12 +224,12 @@ describe("transfer", () => {
     });
   });
 
-  test("once", () => {
+  test("the leader is asked to yield once only", () => {
     const ready = { ...asked, transfer: { ...transfer, ready: true } };
     expect(look(ready, 100, node("b"))).toEqual({ kind: "rest", lookAgainMs: 300 });
   });
 
-  test("a leader is no longer asked to yield to a successor that has left; what an operator asked for stands", () => {
+  test("a leader is no longer asked to yield to a successor that has left, and an operator's transfer stays pending", () => {
     const ready = { ...asked, transfer: { ...transfer, ready: true } };
     const look = (record: ElectionRecord) =>
       decideUpkeep({ record, ageMs: 100 }, waitersOf([node("c")], "b"), { wallMs: 77 });
@@ -256,16 +256,16 @@ describe("transfer", () => {
     expect(decision).toEqual({ kind: "write", next: { ...vacant, transfer: null }, events: [] });
   });
 
-  test("not after its limit, nor for a leader already deposed", () => {
+  test("the leader is not asked to yield after the transfer's limit, nor once it is deposed", () => {
     expect(look(asked, 400, node("b"))).toEqual({ kind: "rest", lookAgainMs: 610 });
     expect(look({ ...asked, deposed: { by: "o" } }, 100, node("b"))).toMatchObject({ kind: "rest" });
   });
 });
 
-describe("preemption", () => {
+describe("decideUpkeep: preemption", () => {
   const preemptible = withPolicy(led, { strategy: "priority", preempt: true });
 
-  test("a waiting candidate of higher priority is marked as the successor, ready, with a limit", () => {
+  test("a waiting candidate of higher priority becomes the ready successor, with a time limit", () => {
     expect(look(preemptible, 100, node("b", 1), node("c", 5))).toEqual({
       kind: "write",
       next: {
@@ -277,7 +277,7 @@ describe("preemption", () => {
     });
   });
 
-  test("by the highest of the ready candidates, and not by a cold one of higher priority", () => {
+  test("preemption picks the highest ready candidate, not a cold one of higher priority", () => {
     expect(look(preemptible, 100, cold(node("b", 9)), node("c", 5))).toMatchObject({
       next: { transfer: { toNodeId: "c" } },
     });
@@ -285,28 +285,28 @@ describe("preemption", () => {
   });
 
   test.each<[string, ElectionRecord, Holder | Arrival]>([
-    ["one that is cold", preemptible, cold(node("b", 9))],
-    ["one of equal priority", preemptible, node("b", 0)],
-    ["one of lower priority", preemptible, node("b", -1)],
-    ["anyone where the policy does not preempt", withPolicy(led, PRIORITY), node("b", 9)],
-    ["anyone while the group is paused", { ...preemptible, pause: { leftMs: null } }, node("b", 9)],
-    ["one who is banned", { ...preemptible, bans: [{ nodeId: "b", leftMs: 9_000 }] }, node("b", 9)],
+    ["a cold candidate", preemptible, cold(node("b", 9))],
+    ["a candidate of equal priority", preemptible, node("b", 0)],
+    ["a candidate of lower priority", preemptible, node("b", -1)],
+    ["any candidate if the policy does not preempt", withPolicy(led, PRIORITY), node("b", 9)],
+    ["any candidate while the group is paused", { ...preemptible, pause: { leftMs: null } }, node("b", 9)],
+    ["a banned candidate", { ...preemptible, bans: [{ nodeId: "b", leftMs: 9_000 }] }, node("b", 9)],
     [
-      "one who is not allowed",
+      "a candidate that is not allowed",
       { ...preemptible, config: { policy: preemptible.config!.policy, allowedNodes: ["a"] } },
       node("b", 9),
     ],
-    ["anyone once the leader is deposed", { ...preemptible, deposed: { by: "o" } }, node("b", 9)],
+    ["any candidate once the leader is deposed", { ...preemptible, deposed: { by: "o" } }, node("b", 9)],
     [
-      "anyone while another transfer lasts",
+      "any candidate while another transfer lasts",
       { ...preemptible, transfer: { toNodeId: "z", leftMs: 9_000, ready: false, by: "o" } },
       node("b", 9),
     ],
-  ])("not by %s", (_, record, challenger) => {
+  ])("the leader is not preempted by %s", (_, record, challenger) => {
     expect(look(record, 100, challenger)).toMatchObject({ kind: "rest" });
   });
 
-  test("is asked for anew when a leader has let the limit pass", () => {
+  test("preemption starts again when a leader has let its limit pass", () => {
     const transfer = { toNodeId: "b", leftMs: 200, ready: true, by: null };
     expect(look({ ...preemptible, transfer }, 200, node("b", 9))).toMatchObject({
       kind: "write",

@@ -2,14 +2,14 @@ import type { Holder } from "../record.js";
 import type { Successors } from "./operate.js";
 import type { Waiters, WaitingCampaign } from "./upkeep.js";
 
-/** A campaign that waits, without its place in the queue. */
+/** A waiting campaign, without its place in the queue. */
 export type Arrival = Omit<WaitingCampaign, "order">;
 
 export function cold(candidate: Holder): Arrival {
   return { candidate, ready: false };
 }
 
-/** Campaigns that wait, in order of arrival, asked in the simplest way: look through all of them. A bare candidate is ready. */
+/** Waiting campaigns in order of arrival, searched linearly. A bare candidate is ready. */
 export function waitersOf(
   arrivals: readonly (Holder | Arrival)[],
   departed: string | null = null,

@@ -1,4 +1,4 @@
-/** The runtime of stores, over a driver that a test holds in its hands. */
+/** The runtime of stores, over a driver that the test controls. */
 import { expect, test } from "vitest";
 import { BackendUnavailableError, ClosedError, InvalidRequestError } from "../errors.js";
 import { type FeedSink, NothingWritten, type StoreDriver, type WriteCall } from "./driver.js";
@@ -52,7 +52,7 @@ function setUp() {
   return { driver, store: storeOf(driver) };
 }
 
-/** The only write that the driver was given. */
+/** The only write that the driver received. */
 function only(driver: HeldDriver): HeldDriver["writes"][number] {
   expect(driver.writes).toHaveLength(1);
   return driver.writes[0] as HeldDriver["writes"][number];
@@ -62,12 +62,12 @@ async function turns(count = 20): Promise<void> {
   for (let i = 0; i < count; i++) await Promise.resolve();
 }
 
-test("a store states what its driver states", () => {
+test("a store reports the name, features and limits of its driver", () => {
   const { driver, store } = setUp();
   expect([store.name, store.features, store.limits]).toEqual([driver.name, driver.features, driver.limits]);
 });
 
-test("the driver is given no empty batch and none that exceeds the limits", async () => {
+test("the driver gets no empty batch and none that exceeds the limits", async () => {
   const { driver, store } = setUp();
   expect(await store.compareAndSet([])).toEqual([]);
   const wrong: CasOp[][] = [
@@ -88,7 +88,7 @@ test("a write that fails before it began rejects with the reason", async () => {
   await expect(sent).rejects.toBe(reason);
 });
 
-test("a write that fails after it began is uncertain, except for what the driver has reported", async () => {
+test("a write that fails after it began is uncertain, except for the outcomes that the driver has reported", async () => {
   const { driver, store } = setUp();
   const sent = store.compareAndSet([A, B]);
   const { call, reject } = only(driver);
@@ -99,7 +99,7 @@ test("a write that fails after it began is uncertain, except for what the driver
   expect(await sent).toEqual([{ kind: "uncertain", cause }, SWAPPED]);
 });
 
-test("a write of which nothing was written rejects with the driver's reason", async () => {
+test("a failed write that wrote nothing rejects with the driver's reason", async () => {
   const { driver, store } = setUp();
   const sent = store.compareAndSet([A]);
   const reason = new BackendUnavailableError("read-only");
@@ -108,7 +108,7 @@ test("a write of which nothing was written rejects with the driver's reason", as
   await expect(sent).rejects.toBe(reason);
 });
 
-test("a caller that aborts before the write began is rejected, and the write cannot begin any more", async () => {
+test("a write aborted before it began rejects and never begins", async () => {
   const { driver, store } = setUp();
   const controller = new AbortController();
   const sent = store.compareAndSet([A], { signal: controller.signal });
@@ -118,7 +118,7 @@ test("a caller that aborts before the write began is rejected, and the write can
   expect(() => only(driver).call.begin()).toThrow(reason);
 });
 
-test("a caller that aborts after the write began gets uncertain at once, and what is known", async () => {
+test("a write aborted after it began returns uncertain at once, with the outcomes known so far", async () => {
   const { driver, store } = setUp();
   const controller = new AbortController();
   const sent = store.compareAndSet([A, B], { signal: controller.signal });
@@ -131,7 +131,7 @@ test("a caller that aborts after the write began gets uncertain at once, and wha
   expect(await sent).toEqual([SWAPPED, { kind: "uncertain", cause }]);
 });
 
-test("close waits for a write whose caller has gone", async () => {
+test("close waits for a write whose caller has disconnected", async () => {
   const { driver, store } = setUp();
   const controller = new AbortController();
   const sent = store.compareAndSet([A], { signal: controller.signal });
@@ -147,7 +147,7 @@ test("close waits for a write whose caller has gone", async () => {
   expect(driver.isIdle).toBe(true);
 });
 
-test("a write in flight while the store is closed is answered, and one that has not begun gets ClosedError", async () => {
+test("a write in flight during close is answered, and one that has not begun gets ClosedError", async () => {
   const { driver, store } = setUp();
   const [begun, waiting] = [store.compareAndSet([A]), store.compareAndSet([B])];
   driver.writes[0]?.call.begin();
@@ -159,7 +159,7 @@ test("a write in flight while the store is closed is answered, and one that has 
   await closing;
 });
 
-test("the driver is closed once, and calls after it are refused without reaching it", async () => {
+test("the driver is closed once, and later calls are refused without reaching it", async () => {
   const { driver, store } = setUp();
   await Promise.all([store.close(), store.close(), store[Symbol.asyncDispose]()]);
   expect(driver.closed).toBe(1);
@@ -200,7 +200,7 @@ test("close ends the feeds, and waits until the driver has released them", async
   await closing;
 });
 
-test("each loop over the same feed is a feed of its own, and leaving one releases it", async () => {
+test("each loop over the same feed is independent, and leaving one releases it", async () => {
   const { driver, store } = setUp();
   const feed = store.feed();
   for (let round = 0; round < 2; round++) {

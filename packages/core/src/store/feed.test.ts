@@ -30,7 +30,7 @@ async function item(reader: Feed): Promise<FeedItem> {
   return result.value;
 }
 
-describe("a feed", () => {
+describe("FeedHub", () => {
   test("a feed is a snapshot as of its first next(), then each change", async () => {
     const { hub, write } = openHub();
     write("a");
@@ -46,7 +46,7 @@ describe("a feed", () => {
     expect(await waiting).toEqual({ kind: "changes", entries: [entry("a", 3)], revision: 3 });
   });
 
-  test("a write right after the snapshot was asked for is a change", async () => {
+  test("a write right after the snapshot was requested is a change", async () => {
     const { hub, write } = openHub();
     const reader = read(hub);
     const first = item(reader);
@@ -55,7 +55,7 @@ describe("a feed", () => {
     expect(await item(reader)).toEqual({ kind: "changes", entries: [entry("a", 1)], revision: 1 });
   });
 
-  test("writes that a slow reader did not ask for come as one item, in order", async () => {
+  test("writes that a slow reader has not read arrive as one item, in order", async () => {
     const { hub, write } = openHub();
     const reader = read(hub);
     await item(reader);
@@ -69,7 +69,7 @@ describe("a feed", () => {
     });
   });
 
-  test("several waiting next() are served one after the other", async () => {
+  test("several pending next() calls are served one after the other", async () => {
     const { hub, write } = openHub();
     const reader = read(hub);
     await item(reader);
@@ -119,7 +119,7 @@ describe("a feed", () => {
     expect((await reader.next()).done).toBe(true);
   });
 
-  test("an abort between two next() is told at the second, whatever was waiting", async () => {
+  test("an abort between two next() calls rejects the second, whatever was buffered", async () => {
     const { hub, write } = openHub();
     const controller = new AbortController();
     const reader = read(hub, controller.signal);
@@ -182,7 +182,7 @@ describe("a feed", () => {
     expect(count).toBe(2);
   });
 
-  test("fail() of the hub ends the open feeds only", async () => {
+  test("fail() of the hub ends only the feeds that are open", async () => {
     const { hub, write } = openHub();
     const [open, unread] = [read(hub), read(hub)];
     await item(open);
@@ -204,7 +204,7 @@ describe("a feed", () => {
     expect(hub.size).toBe(0);
   });
 
-  test("progress without changes is told once, as far as it has come", async () => {
+  test("progress without changes arrives as one item with the latest revision", async () => {
     const { hub, write } = openHub();
     const reader = read(hub);
     await item(reader);
@@ -224,7 +224,7 @@ describe("a feed", () => {
     expect(() => hub.publish([entry("e", 4)], 5)).toThrow(RangeError);
   });
 
-  test("revisions out of order are a mistake of the store", () => {
+  test("publishing revisions out of order throws a RangeError", () => {
     const { hub, write } = openHub();
     write("a", "b");
     expect(() => hub.publish([entry("a", 2)], 3)).toThrow(RangeError);

@@ -20,7 +20,7 @@ async function world(faults: Partial<FaultPlan> = {}, seed = 1) {
   return { time, inner, gate, plan, store };
 }
 
-/** What a promise has come to so far. */
+/** The state of a promise so far. */
 function look<T>(promise: Promise<T>): { value?: T; error?: unknown } {
   const seen: { value?: T; error?: unknown } = {};
   promise.then(
@@ -43,8 +43,8 @@ async function current(inner: MemoryStore, key: string): Promise<string | undefi
   return undefined;
 }
 
-describe("a batch whose operations fare differently", () => {
-  it("says of each what is known: done, refused or uncertain, and the uncertain ones are written, or later, or never", async () => {
+describe("FaultyStore: mixed outcomes in a batch", () => {
+  it("a batch with mixed faults has swapped, conflict and uncertain outcomes, and uncertain ones are written at once, later or never", async () => {
     const { store, time, inner } = await world({ mixedRate: 1, lateMs: 50 });
     const keys = Array.from({ length: 64 }, (_, i) => `k${i}`);
     const seen = look(store.compareAndSet(keys.map((key) => ({ key, expected: null, value: "1" }))));
@@ -67,8 +67,8 @@ describe("a batch whose operations fare differently", () => {
   });
 });
 
-describe("a feed that goes silent", () => {
-  it("delivers nothing more and does not end, while others go on", async () => {
+describe("FaultyStore: silent feeds", () => {
+  it("a silent feed delivers nothing more and does not end, while new feeds go on", async () => {
     const { store, time } = await world();
     const read = () => store.feed()[Symbol.asyncIterator]();
     const silent = read();
@@ -85,8 +85,8 @@ describe("a feed that goes silent", () => {
   });
 });
 
-describe("a write through a bad network", () => {
-  it("takes its time there and back", async () => {
+describe("FaultyStore: writes", () => {
+  it("a write takes requestMs to land and answerMs to return", async () => {
     const { store, time, inner } = await world({ requestMs: [10, 10], answerMs: [5, 5] });
     const seen = look(store.compareAndSet(set("a", null, "1")));
     await time.advance(9);
@@ -98,7 +98,7 @@ describe("a write through a bad network", () => {
     expect(seen.value).toEqual([{ kind: "swapped", revision: 1 }]);
   });
 
-  it("may be refused without a cause, and then shows the entry as it is", async () => {
+  it("a write may be refused without a cause, and the conflict shows the current entry", async () => {
     const { store, time, plan, inner } = await world();
     await inner.compareAndSet(set("a", null, "1"));
     plan.conflictRate = 1;
@@ -111,7 +111,7 @@ describe("a write through a bad network", () => {
   it.each([
     ["lost on its way", { lostRequestRate: 1 }, undefined],
     ["written, its answer lost", { lostAnswerRate: 1 }, "1"],
-  ] as const)("is uncertain when %s", async (_, faults, written) => {
+  ] as const)("a write is uncertain when %s", async (_, faults, written) => {
     const { store, time, inner } = await world(faults);
     const seen = look(store.compareAndSet(set("a", null, "1")));
     await time.advance(99);
@@ -121,7 +121,7 @@ describe("a write through a bad network", () => {
     expect(await current(inner, "a")).toBe(written);
   });
 
-  it("may land late, after it was called uncertain, even if the process has been killed", async () => {
+  it("an uncertain write may land late, even after its process was killed", async () => {
     const { store, time, inner, gate } = await world({ lateRate: 1, lateMs: 1500, giveUpMs: [10, 10] }, 5);
     const seen = look(store.compareAndSet(set("a", null, "1")));
     await time.advance(11);
@@ -133,7 +133,7 @@ describe("a write through a bad network", () => {
     expect(await current(inner, "a")).toBe("1");
   });
 
-  it("is uncertain once its caller aborts after sending, and rejects if it was aborted before", async () => {
+  it("a write is uncertain if aborted after sending, and rejects if aborted before", async () => {
     const { store, time, inner } = await world({ requestMs: [10, 10] });
     const controller = new AbortController();
     const seen = look(store.compareAndSet(set("a", null, "1"), { signal: controller.signal }));
@@ -147,7 +147,7 @@ describe("a write through a bad network", () => {
     await expect(store.compareAndSet(set("a", 1, "2"), { signal })).rejects.toThrow("before");
   });
 
-  it("fails in an outage, mostly by a refusal, sometimes by silence, and never lands", async () => {
+  it("a write in an outage fails, mostly by refusal and sometimes by silence, and never lands", async () => {
     const { store, time, plan, inner } = await world({ outageUntilMs: 1000 });
     const writes = Array.from({ length: 40 }, () => look(store.compareAndSet(set("a", null, "1"))));
     const sync = look(store.sync());
@@ -163,7 +163,7 @@ describe("a write through a bad network", () => {
     expect(after.value).toBe(0);
   });
 
-  it("answers nobody who is paused until he goes on, and nobody killed", async () => {
+  it("a paused process gets its answers when it is resumed, and a killed one gets none", async () => {
     const { store, time, gate } = await world({ requestMs: [10, 10] });
     const seen = look(store.compareAndSet(set("a", null, "1")));
     gate.pause();
@@ -179,7 +179,7 @@ describe("a write through a bad network", () => {
   });
 });
 
-describe("a feed through a bad network", () => {
+describe("FaultyStore: feeds", () => {
   function follow(store: FaultyStore, signal?: AbortSignal) {
     const items: FeedItem[] = [];
     const end: { reason?: unknown } = {};
@@ -194,7 +194,7 @@ describe("a feed through a bad network", () => {
     return { items, end };
   }
 
-  it("delivers a snapshot and each change, in order and after its delay", async () => {
+  it("a feed delivers a snapshot and each change, in order and after its delay", async () => {
     const { store, time, inner } = await world({ feedMs: [1, 30] });
     await inner.compareAndSet(set("a", null, "0"));
     const { items } = follow(store);
@@ -211,7 +211,7 @@ describe("a feed through a bad network", () => {
     expect(revisions).toEqual(Array.from({ length: 20 }, (_, i) => i + 2));
   });
 
-  it("stalls, and goes on where it stopped", async () => {
+  it("a stalled feed continues where it stopped", async () => {
     const { store, time, inner, plan } = await world();
     const { items } = follow(store);
     await time.advance(1);
@@ -223,7 +223,7 @@ describe("a feed through a bad network", () => {
     expect(items).toHaveLength(2);
   });
 
-  it("breaks with BackendUnavailableError, ends with the signal's reason, and with ClosedError", async () => {
+  it("a broken feed throws BackendUnavailableError, an aborted one the signal's reason, a closed one ClosedError", async () => {
     const { store, time } = await world();
     const controller = new AbortController();
     const broken = follow(store);
@@ -244,14 +244,14 @@ describe("a feed through a bad network", () => {
     expect(late.end.reason).toBeInstanceOf(ClosedError);
   });
 
-  it("cannot be opened in an outage", async () => {
+  it("a feed cannot be opened in an outage", async () => {
     const { store, time } = await world({ outageUntilMs: 100 });
     const { end } = follow(store);
     await time.advance(1);
     expect(end.reason).toBeInstanceOf(BackendUnavailableError);
   });
 
-  it("leaves out superseded values, and never shows progress past one before its successor", async () => {
+  it("a feed leaves out superseded values, and never reports progress past one before its successor", async () => {
     let leftOut = 0;
     for (let seed = 1; seed <= 50; seed++) {
       const { store, time, inner } = await world({ feedMs: [0, 60], coalesceRate: 0.7 }, seed);

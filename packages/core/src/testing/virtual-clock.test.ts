@@ -4,8 +4,8 @@ import type { StopPlan } from "./process-clock.js";
 import { Random } from "./random.js";
 import { VirtualClock } from "./virtual-clock.js";
 
-describe("a virtual clock", () => {
-  it("stands still until it is moved, and then fires what is due in order of time and of setting", async () => {
+describe("VirtualClock", () => {
+  it("a virtual clock stands still until it is moved, and fires due timers in order of time and of setting", async () => {
     const clock = new VirtualClock();
     const fired: string[] = [];
     clock.after(20, () => fired.push("c"));
@@ -19,7 +19,7 @@ describe("a virtual clock", () => {
     expect(fired).toEqual(["a", "b", "c"]);
   });
 
-  it("never calls back from within the call that sets the timer", async () => {
+  it("a virtual clock never calls a timer from within the call that sets it", async () => {
     const clock = new VirtualClock();
     let fired = false;
     clock.after(0, () => {
@@ -30,7 +30,7 @@ describe("a virtual clock", () => {
     expect(fired).toBe(true);
   });
 
-  it("lets everything settle that follows from one timer before it fires the next", async () => {
+  it("a virtual clock lets everything that follows from one timer settle before it fires the next", async () => {
     const clock = new VirtualClock();
     const seen: string[] = [];
     const follow = async (name: string, delayMs: number) => {
@@ -44,7 +44,7 @@ describe("a virtual clock", () => {
     expect(seen).toEqual(["first at 10", "second at 10.5"]);
   });
 
-  it("does not fire a cancelled timer, and a timer may set and cancel others", async () => {
+  it("a cancelled timer does not fire, and a timer may set and cancel others", async () => {
     const clock = new VirtualClock();
     const fired: number[] = [];
     const cancel = clock.after(10, () => fired.push(10));
@@ -57,7 +57,7 @@ describe("a virtual clock", () => {
     expect(fired).toEqual([6]);
   });
 
-  it("drives several worlds side by side", async () => {
+  it("several virtual clocks run side by side", async () => {
     const worlds = [1, 2, 3].map(async (pace) => {
       const clock = new VirtualClock();
       const ticks: number[] = [];
@@ -77,8 +77,8 @@ describe("a virtual clock", () => {
   });
 });
 
-describe("the clocks of a process", () => {
-  it("run fast or slow by their rate, and no timer fires before its time on them", async () => {
+describe("the clocks of a simulated process", () => {
+  it("process clocks run fast or slow by their rate, and no timer fires early on them", async () => {
     const time = new VirtualClock();
     const fast = time.process({ rate: 1.01 });
     const slow = time.process({ rate: 0.99, originMs: 5000 });
@@ -99,7 +99,7 @@ describe("the clocks of a process", () => {
     expect(slow.bootMs()).toBeCloseTo(5000 + 2970, 6);
   });
 
-  it("withhold what falls due in a pause until the process goes on, in order", async () => {
+  it("a paused process gets due timers and messages when it is resumed, in order", async () => {
     const time = new VirtualClock();
     const clock = time.process();
     const seen: string[] = [];
@@ -115,7 +115,7 @@ describe("the clocks of a process", () => {
     expect(seen).toEqual(["message 15", "a 15", "b 20"]);
   });
 
-  it("stand still on the monotonic side while suspended, and run on in boot and wall time", async () => {
+  it("a suspended process has a stopped monotonic clock, while boot and wall time run on", async () => {
     const time = new VirtualClock();
     const clock = time.process();
     const wallMs = clock.wallMs();
@@ -136,7 +136,7 @@ describe("the clocks of a process", () => {
     expect(firedAtMs).toBeCloseTo(1100, 3);
   });
 
-  it("are never called again once killed", async () => {
+  it("a killed process is never called again", async () => {
     const time = new VirtualClock();
     const clock = time.process();
     const seen: string[] = [];
@@ -151,7 +151,7 @@ describe("the clocks of a process", () => {
     expect(clock.isKilled).toBe(true);
   });
 
-  it("show boot time in ticks and a wall clock that somebody sets", async () => {
+  it("the boot clock advances in ticks, and the wall clock can be set", async () => {
     const time = new VirtualClock();
     const clock = time.process({ bootTickMs: 10, wallOffsetMs: -500 });
     await time.advance(27);
@@ -162,7 +162,7 @@ describe("the clocks of a process", () => {
     expect(clock.monotonicMs()).toBe(27);
   });
 
-  it("may change their rate, and a timer set before still waits its full time", async () => {
+  it("a process clock may change its rate, and a timer set before still waits its full time", async () => {
     const time = new VirtualClock();
     const clock = time.process();
     let firedAtMs: number | null = null;
@@ -179,7 +179,7 @@ describe("the clocks of a process", () => {
 });
 
 describe("a process that is stopped at a reading of its clock", () => {
-  /** Stopped for `forMs` at the first reading. */
+  /** A process that is stopped for `forMs` at the first reading of its clock. */
   function stoppedAtReading(forMs: number) {
     const time = new VirtualClock();
     const plan: StopPlan = { rate: 1, stopMs: [forMs, forMs] };
@@ -194,7 +194,7 @@ describe("a process that is stopped at a reading of its clock", () => {
     return { time, clock, seen, note, stop };
   }
 
-  it("reads a later time, on all its clocks, until the world has come there", async () => {
+  it("a stopped process reads the time of the end of its stop on all its clocks until then", async () => {
     const { time, clock, stop } = stoppedAtReading(200);
     await time.advance(50);
     expect(stop()).toBe(250);
@@ -206,7 +206,7 @@ describe("a process that is stopped at a reading of its clock", () => {
     expect(clock.monotonicMs()).toBe(350);
   });
 
-  it("sends nothing and hears nothing before its stop is over, and its timers count from there", async () => {
+  it("a stopped process sends and receives nothing before its stop is over, and its timers count from there", async () => {
     const { time, clock, seen, note, stop } = stoppedAtReading(200);
     stop();
     expect(clock.isRunning).toBe(false);
@@ -217,7 +217,7 @@ describe("a process that is stopped at a reading of its clock", () => {
     expect(seen).toEqual(["sent at 200", "heard at 200", "timer at 210"]);
   });
 
-  it("is looked at from outside without a stop, at the time of the world", async () => {
+  it("look() reads the clock of a stopped process at the simulated time, without a stop", async () => {
     const { time, clock, stop } = stoppedAtReading(200);
     expect(clock.look(() => clock.monotonicMs())).toBe(0);
     stop();
@@ -226,7 +226,7 @@ describe("a process that is stopped at a reading of its clock", () => {
     expect(clock.monotonicMs()).toBe(200);
   });
 
-  it("never sends what it had not sent when it was killed", async () => {
+  it("a stopped process that is killed never sends its pending messages", async () => {
     const { time, clock, seen, note, stop } = stoppedAtReading(200);
     stop();
     clock.pass(() => note("sent"));
@@ -235,7 +235,7 @@ describe("a process that is stopped at a reading of its clock", () => {
     expect(seen).toEqual([]);
   });
 
-  it("is paused by a pause that begins meanwhile once its stop is over, unless that has ended by then", async () => {
+  it("a pause that begins during a stop takes effect after the stop, unless the pause has ended by then", async () => {
     const { time, clock, seen, note, stop } = stoppedAtReading(200);
     stop();
     clock.pass(() => note("sent"));
@@ -257,8 +257,8 @@ describe("a process that is stopped at a reading of its clock", () => {
   });
 });
 
-describe("chance from a seed", () => {
-  it("is the same each time, and differs between neighbouring seeds and forks", () => {
+describe("Random", () => {
+  it("random numbers are the same for the same seed, and differ between neighbouring seeds and forks", () => {
     const draw = (random: Random) => Array.from({ length: 5 }, () => random.next());
     expect(draw(new Random(1))).toEqual(draw(new Random(1)));
     expect(draw(new Random(1))).not.toEqual(draw(new Random(2)));
@@ -266,7 +266,7 @@ describe("chance from a seed", () => {
     expect(draw(random.fork())).not.toEqual(draw(random.fork()));
   });
 
-  it("is spread evenly", () => {
+  it("random numbers are evenly spread", () => {
     const random = new Random(99);
     const counts = [0, 0, 0, 0, 0];
     for (let i = 0; i < 50_000; i++) counts[random.int(0, 4)]!++;

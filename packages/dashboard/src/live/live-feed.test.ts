@@ -4,7 +4,7 @@ import { eventOf } from "../model/wire.test-kit.js";
 import { LostError, RefusedError } from "./api.js";
 import { type FeedStatus, LiveFeed } from "./live-feed.js";
 
-/** What a connection brings: text or chunks of bytes and then its end, or a failure. */
+/** What a connection delivers: text or chunks of bytes and then its end, or a failure. */
 type Connection = string | readonly Uint8Array[] | Error;
 
 /** Runs a feed over these connections, one after the other, and stops it after the last. */
@@ -101,7 +101,7 @@ describe("the feed", () => {
     expect(waits).toEqual([500, 1000, 2000, 4000, 4000, 4000, 1000, 2000]);
   });
 
-  test("the feed stops when the server refuses it, and goes on while the store is unavailable", async () => {
+  test("the feed stops when the server refuses it, and retries while the store is unavailable", async () => {
     const unavailable = new RefusedError(503, "BACKEND_UNAVAILABLE", "no store");
     const refused = new RefusedError(401, "UNAUTHENTICATED", "no token");
     const { cursors, statuses } = await follow([unavailable, refused, ""]);

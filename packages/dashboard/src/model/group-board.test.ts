@@ -6,8 +6,8 @@ import { eventOf, groupOf } from "./wire.test-kit.js";
 
 const NOW = 1_000_000;
 
-describe("a board of groups", () => {
-  test("lists what is led, in order of id, and replaces a row rather than change it", () => {
+describe("GroupBoard", () => {
+  test("the board lists led groups in order of id, and replaces a row instead of changing it", () => {
     const board = new GroupBoard();
     board.applyEvent(eventOf("h", 4, "a", { type: "RESYNC" }));
     board.applyEvent(eventOf("g", 1, "a"));
@@ -20,7 +20,7 @@ describe("a board of groups", () => {
   test("the board keeps the higher term, from events and from answers alike", () => {
     const board = new GroupBoard();
     board.applyEvent(eventOf("g", 5, "b", { ts_ms: NOW }));
-    // A page that was asked for before the election.
+    // A page that was requested before the election.
     board.applyGroup(groupOf("g", 4, "a"), NOW);
     expect(board.row("g")).toMatchObject({ leader: "b", term: 5 });
     board.applyEvent(eventOf("g", 4, null));
@@ -34,14 +34,14 @@ describe("a board of groups", () => {
     });
   });
 
-  test("does not let an old page bring a lost leader back", () => {
+  test("an old page does not bring a lost leader back", () => {
     const board = new GroupBoard();
     board.applyEvent(eventOf("g", 2, null, { ts_ms: NOW, reason: "resigned" }));
     board.applyGroup(groupOf("g", 2, "a"), NOW);
     expect(board.row("g")).toMatchObject({ leader: null, term: 2, reason: "resigned", isListed: true });
   });
 
-  test("takes a full bar for the lease that the leader asked for, and knows none of a new one", () => {
+  test("the full lease bar is the ttl of the leader, which is unknown for a new one", () => {
     const board = new GroupBoard();
     board.applyGroup(groupOf("g", 1, "a", { leaseLeftMs: 2000, ttlMs: 5000 }, NOW), NOW);
     expect(board.row("g")).toMatchObject({ ttlMs: 5000, expiresAtMs: NOW + 2000 });
@@ -49,7 +49,7 @@ describe("a board of groups", () => {
     expect(board.row("g")).toMatchObject({ ttlMs: 0, expiresAtMs: null });
   });
 
-  test("drops a group that its page no longer holds, and no group outside of that page", () => {
+  test("the board drops a group that its page no longer contains, and no group outside of that page", () => {
     const board = new GroupBoard();
     for (const id of ["a", "b", "c", "d"]) board.applyGroup(groupOf(id, 1, "n"), NOW);
     board.applyPage([groupOf("c", 1, "n")], "a", "c", NOW + 10_000);
@@ -58,7 +58,7 @@ describe("a board of groups", () => {
     expect(board.ids).toEqual(["a", "c"]);
   });
 
-  test("keeps a group that was elected after its page was asked for", () => {
+  test("the board keeps a group that was elected after its page was requested", () => {
     const board = new GroupBoard();
     board.applyEvent(eventOf("new", 1, "n", { ts_ms: NOW + 1 }));
     board.applyPage([], null, null, NOW);
@@ -72,7 +72,7 @@ describe("a board of groups", () => {
     expect(board.row("new")).toMatchObject({ changedAtMs: null, isListed: true });
   });
 
-  test("does not list a group of which only an end is known: it may be deleted", () => {
+  test("the board does not list a group of which only an end is known, because it may be deleted", () => {
     const board = new GroupBoard();
     board.applyEvent(eventOf("gone", 3, null, { type: "RESYNC" }));
     expect(board.ids).toEqual([]);
@@ -108,10 +108,10 @@ describe("the state of a group", () => {
     ["held", "held back", "vacant"],
     ["rests", "held back", "vacant"],
     ["reserved", "held back", "vacant"],
-    // Until its end is told: what seems to be left of a lease is only an estimate.
+    // Until its end is reported: the time left of a lease is only an estimate.
     ["deposed", "held back", "held back"],
     ["free", "vacant", "vacant"],
-  ])("of %s is %s now and %s after five seconds", (id, now, later) => {
+  ])("the state of the group %s is %s now and %s after five seconds", (id, now, later) => {
     expect([stateAt(id, NOW + 100), stateAt(id, NOW + 5000)]).toEqual([now, later]);
   });
 
@@ -122,26 +122,26 @@ describe("the state of a group", () => {
       return row === undefined ? null : stateOf(row, NOW);
     };
     told.applyGroup(groupOf("g", 1, "n", { held_back: "deposed", held_back_for_ms: 3000 }), NOW);
-    // The watch tells again who leads, which is nothing new.
+    // The watch reports the leader again, which is not new.
     told.applyEvent(eventOf("g", 1, "n"));
     expect(state()).toBe("held back");
     told.applyEvent(eventOf("g", 1, null, { ts_ms: NOW, reason: "deposed" }));
     expect(state()).toBe("vacant");
-    // A page that was asked for before.
+    // A page that was requested before.
     told.applyGroup(groupOf("g", 1, "n", { held_back: "deposed", held_back_for_ms: 3000 }), NOW);
     expect(state()).toBe("vacant");
     told.applyEvent(eventOf("g", 2, "m"));
     expect(state()).toBe("led");
   });
 
-  test("filters, and is counted whatever the filter", () => {
+  test("groups are filtered by text and state, and counted whatever the state filter", () => {
     const { rows, places, counts, total } = filterRows(board, { text: " PAUSED ", state: null }, NOW);
     expect(rows.map(({ groupId }) => groupId)).toEqual(["paused", "paused-a-while"]);
     expect(places.map((place) => board.ids[place])).toEqual(["paused", "paused-a-while"]);
     expect([counts, total]).toEqual([{ led: 0, vacant: 0, paused: 2, "held back": 0 }, 2]);
     const led = filterRows(board, { text: "", state: "led" }, NOW);
     expect([led.rows.length, led.total, led.counts["held back"]]).toEqual([1, 9, 4]);
-    // The leader's name is searched too, and every word must be there.
+    // The leader's name is searched too, and every word must match.
     expect(filterRows(board, { text: "n led", state: null }, NOW).rows).toHaveLength(1);
   });
 });

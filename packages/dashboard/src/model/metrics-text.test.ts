@@ -22,7 +22,7 @@ open_watches 7
 waiting_campaigns 2
 `;
 
-test("metrics are read by name; series are added up, routes are kept apart", () => {
+test("metrics are read by name; series are added up, and routes are kept apart", () => {
   expect(parseMetrics(TEXT)).toEqual({
     elections: 7,
     openWatches: 7,
@@ -32,16 +32,16 @@ test("metrics are read by name; series are added up, routes are kept apart", () 
   });
 });
 
-describe("a quantile", () => {
+describe("quantile", () => {
   const histogram = { bounds: [10, 100, Number.POSITIVE_INFINITY], counts: [2, 4, 4] };
 
-  test("lies within its bucket", () => {
+  test("a quantile lies within its bucket", () => {
     expect(quantile(histogram, 0.25)).toBe(5);
     expect(quantile(histogram, 0.5)).toBe(10);
     expect(quantile(histogram, 0.75)).toBe(55);
   });
 
-  test("of nothing is not known; past the last bound it is at least that", () => {
+  test("a quantile of no observations is null, and above the last bound it is that bound", () => {
     expect(quantile({ bounds: [10], counts: [0] }, 0.5)).toBeNull();
     expect(quantile({ bounds: [], counts: [] }, 0.5)).toBeNull();
     expect(quantile({ bounds: [10, Number.POSITIVE_INFINITY], counts: [0, 3] }, 0.99)).toBe(10);
@@ -55,10 +55,10 @@ describe("a quantile", () => {
   });
 });
 
-describe("the overview's series", () => {
+describe("OverviewSeries", () => {
   const sample = (elections: number): MetricsSample => ({ ...parseMetrics(TEXT), elections });
 
-  test("counts elections of the last minute, makes none out of less, and knows nothing of the first moment", () => {
+  test("the series counts elections of the last minute without extrapolation, and is unknown for the first sample", () => {
     const series = new OverviewSeries();
     for (const [atMs, elections] of [
       [0, 10],
@@ -71,7 +71,7 @@ describe("the overview's series", () => {
     expect(series.points.map((point) => point.electionsPerMinute)).toEqual([null, 1, 4, 4]);
   });
 
-  test("has a gap where nothing was answered, and holds ten minutes at most", () => {
+  test("the series has a gap for a missing answer, and holds ten minutes at most", () => {
     const series = new OverviewSeries();
     for (let i = 0; i < 200; i++) {
       series.add({ atMs: i * 5000, metrics: i === 199 ? null : sample(i), storeMs: i === 199 ? null : 2 });

@@ -12,7 +12,7 @@ test("an unedited policy changes nothing, whatever its numbers", () => {
   }
 });
 
-test("only what was changed is sent", () => {
+test("only changed fields of a policy are sent", () => {
   const draft = { ...draftOf(policy), maxTtl: "30s", retryJitter: "0.5", strategy: "priority" };
   expect(changesOf(policy, draft)).toMatchObject({
     kind: "right",
@@ -24,11 +24,11 @@ test.each([
   ["minTtl", "soon", "Shortest lease"],
   ["takeoverDelay", "", "Takeover delay"],
   ["retryJitter", "2", "Retry jitter"],
-])("%s of %j is not understood", (field, text, name) => {
+])("%s of %j is refused as a policy field", (field, text, name) => {
   expect(changesOf(policy, { ...draftOf(policy), [field]: text })).toEqual({ kind: "wrong", field: name });
 });
 
-test("durations are written for people and read back", () => {
+test("durations are formatted for people and parsed back", () => {
   expect([0, 12, 1500, 61_000, 3_600_000, 90_000_000].map(duration)).toEqual([
     "0 ms",
     "12 ms",

@@ -3,19 +3,19 @@ import { planRefresh } from "./refresh-plan.js";
 
 const ids = Array.from({ length: 1000 }, (_, i) => `g${String(i).padStart(4, "0")}`);
 
-test("neighbours are one page", () => {
+test("neighbouring rows are refreshed in one page", () => {
   expect(planRefresh(ids, [0, 1, 2, 3], 3)).toEqual([{ after: null, limit: 4 }]);
   expect(planRefresh(ids, [10, 12, 40], 3)).toEqual([{ after: "g0009", limit: 31 }]);
 });
 
-test("rows far from each other are pages of their own", () => {
+test("rows far from each other are refreshed in separate pages", () => {
   expect(planRefresh(ids, [5, 500], 3)).toEqual([
     { after: "g0004", limit: 1 },
     { after: "g0499", limit: 1 },
   ]);
 });
 
-test("there are never more pages than allowed, and each comes in its turn", () => {
+test("at most the allowed number of pages is refreshed, and each takes its turn", () => {
   const places = [0, 100, 200, 300, 400];
   const asked = [0, 1, 2, 3, 4].flatMap((turn) => {
     const pages = planRefresh(ids, places, 2, turn);
@@ -25,6 +25,6 @@ test("there are never more pages than allowed, and each comes in its turn", () =
   expect(new Set(asked)).toEqual(new Set([null, "g0099", "g0199", "g0299", "g0399"]));
 });
 
-test("nothing on the screen asks for nothing", () => {
+test("an empty screen refreshes no page", () => {
   expect(planRefresh(ids, [], 3, 7)).toEqual([]);
 });

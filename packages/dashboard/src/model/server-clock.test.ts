@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { ServerClock } from "./server-clock.js";
 
-test("answers of whole seconds narrow the difference down, and never past the truth", () => {
+test("answers in whole seconds narrow the clock offset, and never exclude the true one", () => {
   const offsets = fc.integer({ min: -3_600_000, max: 3_600_000 });
   const answers = fc.array(fc.record({ atMs: fc.nat(100_000), wayMs: fc.nat(80), backMs: fc.nat(80) }), {
     minLength: 1,
@@ -20,13 +20,13 @@ test("answers of whole seconds narrow the difference down, and never past the tr
   );
 });
 
-test("a clock that was set is believed from then on", () => {
+test("a server clock that was set is followed from then on", () => {
   const clock = new ServerClock();
   clock.observe(10_000, 10_100, 10_110);
   clock.observe(90_000, 11_100, 11_110);
   expect(Math.abs(clock.at(11_110) - 90_500)).toBeLessThan(600);
 });
 
-test("before any answer it is the page's own", () => {
+test("the server clock is the page's own before any answer", () => {
   expect(new ServerClock().at(123)).toBe(123);
 });

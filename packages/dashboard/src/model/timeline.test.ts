@@ -25,12 +25,12 @@ function lost(node: string, term: number, ts_ms: number, reason: EndReason, by?:
   };
 }
 
-describe("the timeline", () => {
-  test("of nothing is nothing", () => {
+describe("buildTimeline", () => {
+  test("a timeline without events is empty", () => {
     expect(buildTimeline([], 100)).toEqual([]);
   });
 
-  test("shows each term, why it ended, and every gap as a gap", () => {
+  test("a timeline shows each term, why it ended, and every gap", () => {
     const events = [
       won("a", 1, 100),
       lost("a", 1, 200, "expired"),
@@ -57,18 +57,18 @@ describe("the timeline", () => {
     ]);
   });
 
-  test("lets the last term go on until now", () => {
+  test("a timeline extends the last term to now", () => {
     expect(buildTimeline([won("a", 1, 100)], 500)).toEqual([
       { kind: "led", nodeId: "a", term: 1, fromMs: 100, toMs: 500, isCut: false, ended: null },
     ]);
   });
 
-  test("says where a history begins in the middle of a term", () => {
+  test("a timeline marks a history that begins in the middle of a term", () => {
     const [first] = buildTimeline([lost("a", 9, 100, "resigned"), won("b", 10, 100)], 200);
     expect(first).toMatchObject({ kind: "led", nodeId: "a", term: 9, isCut: true });
   });
 
-  test("keeps the order of events where clocks of servers differ", () => {
+  test("a timeline keeps the order of events if the clocks of servers differ", () => {
     const spans = buildTimeline([won("a", 1, 500), lost("a", 1, 400, "expired"), won("b", 2, 450)], 460);
     expect(spans.map(({ kind, fromMs, toMs }) => [kind, fromMs, toMs])).toEqual([
       ["led", 500, 500],
@@ -76,7 +76,7 @@ describe("the timeline", () => {
     ]);
   });
 
-  test("does not take a missing loss for a gap", () => {
+  test("a timeline does not show a gap for a missing loss", () => {
     const spans = buildTimeline([won("a", 1, 100), won("b", 3, 200)], 300);
     expect(spans.map((span) => [span.kind, span.kind === "led" && span.ended])).toEqual([
       ["led", null],
@@ -85,7 +85,7 @@ describe("the timeline", () => {
   });
 });
 
-test("a failover is as long as its gap, and takes nothing in one write", () => {
+test("a failover takes as long as its gap, and no time if both events are from one write", () => {
   const events = [
     won("a", 1, 100),
     lost("a", 1, 200, "expired"),

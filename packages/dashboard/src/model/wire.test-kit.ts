@@ -1,4 +1,4 @@
-/** What a service would say, for tests of what the page makes of it. */
+/** Answers of a service, for tests of how the page handles them. */
 import type { Group, HeldBack, LeadershipEvent } from "./wire.js";
 
 export function eventOf(

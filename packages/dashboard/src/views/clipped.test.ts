@@ -6,7 +6,7 @@ test.each([
   ["shop/orders-shard-07", 20, "shop/orders-shard-07"],
   ["shop/eu-west-1/orders-shard-07", 16, "shop/eu-…hard-07"],
   ["shop/eu-west-1/orders-shard-07", 5, "sh…07"],
-])("%s in %i letters is %s", (text, most, shown) => {
+])("%s clipped to %i characters is %s", (text, most, shown) => {
   expect(clipped(text, most)).toBe(shown);
   expect(clipped(text, most).length).toBeLessThanOrEqual(most);
 });

@@ -8,7 +8,7 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { FileTermCell } from "./file-term-cell.js";
 
 const KEPT = 32;
-/** The build that `npm test` makes first: a child process has no TypeScript. */
+/** The build that `npm test` makes first, because a child process cannot run TypeScript. */
 const BUILT = new URL("../../dist/gate/file-term-cell.js", import.meta.url);
 
 let directory = "";
@@ -19,15 +19,15 @@ afterEach(() => rmSync(directory, { recursive: true, force: true }));
 
 const namesOf = (): string[] => readdirSync(join(directory, readdirSync(directory)[0] as string));
 
-describe("a term cell of files", () => {
-  test("remembers after a restart", async () => {
+describe("FileTermCell", () => {
+  test("a file term cell remembers its terms after a restart", async () => {
     await new FileTermCell({ directory }).raise("billing", 7);
     const cell = new FileTermCell({ directory });
     expect(await cell.read("billing")).toBe(7);
     expect(await cell.raise("billing", 6)).toBe(7);
   });
 
-  test("makes nothing by reading, and lets people see which group is where", async () => {
+  test("a file term cell creates nothing by reading, and its directory names show the group", async () => {
     const cell = new FileTermCell({ directory });
     await cell.read("billing/eu");
     expect(readdirSync(directory)).toEqual([]);
@@ -35,7 +35,7 @@ describe("a term cell of files", () => {
     expect(readdirSync(directory)).toEqual([expect.stringMatching(/^billing_eu-[0-9a-f]{32}$/)]);
   });
 
-  test("keeps the last terms only, and leaves alone what is not its own", async () => {
+  test("a file term cell keeps the last terms only, and leaves other files unchanged", async () => {
     const cell = new FileTermCell({ directory });
     await cell.raise("g", 1);
     const [place] = readdirSync(directory) as [string];
@@ -49,7 +49,7 @@ describe("a term cell of files", () => {
     expect(await new FileTermCell({ directory }).read("g")).toBe(3 * KEPT);
   });
 
-  test("that cannot be written or read admits nobody", async () => {
+  test("a file term cell that cannot be written or read rejects with FENCE_UNAVAILABLE", async () => {
     writeFileSync(join(directory, "file"), "");
     for (const path of [join(directory, "file"), join(directory, "missing", "deeper")]) {
       const cell = new FileTermCell({ directory: path });
@@ -59,13 +59,13 @@ describe("a term cell of files", () => {
     await expect(cell.read("g")).rejects.toMatchObject({ code: "FENCE_UNAVAILABLE" });
   });
 
-  test("is opened with a directory and nothing else", () => {
+  test("a file term cell accepts a directory and no other option", () => {
     expect(() => new FileTermCell({ directory: "" })).toThrow(InvalidRequestError);
     const more = { directory, path: "x" } as { directory: string };
     expect(() => new FileTermCell(more)).toThrow("path is not known here");
   });
 
-  test("has everything that was acknowledged when processes that raise it together are killed", async () => {
+  test("a file term cell has every acknowledged term when processes that raise it together are killed", async () => {
     expect(existsSync(BUILT), "run npm run build first").toBe(true);
     const script = join(directory, "raise.mjs");
     writeFileSync(

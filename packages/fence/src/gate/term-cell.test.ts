@@ -12,7 +12,7 @@ afterEach(() => {
   for (const directory of directories.splice(0)) rmSync(directory, { recursive: true, force: true });
 });
 
-/** As many cells as asked for, over the same memory or the same files. */
+/** The given number of cells, over the same memory or the same files. */
 const kinds: [string, (count: number) => TermCell[]][] = [
   [
     "in memory",
@@ -32,7 +32,7 @@ const kinds: [string, (count: number) => TermCell[]][] = [
 ];
 
 describe.each(kinds)("a term cell %s", (_, open) => {
-  test("knows no term at first, then the highest it was raised to", async () => {
+  test("a term cell knows no term at first, then the highest it was raised to", async () => {
     const [cell] = open(1) as [TermCell];
     expect(await cell.read("g")).toBe(0);
     expect(await cell.raise("g", 3)).toBe(3);
@@ -43,14 +43,14 @@ describe.each(kinds)("a term cell %s", (_, open) => {
     expect(await cell.raise("g", 4)).toBe(Number.MAX_SAFE_INTEGER);
   });
 
-  test("keeps groups apart, whatever their names", async () => {
+  test("a term cell keeps groups apart, whatever their names", async () => {
     const [cell] = open(1) as [TermCell];
     const groups = ["g", "G", "a/b", "a_b", "a:b", "...", "/", "x".repeat(200), `${"x".repeat(199)}y`];
     for (const [i, group] of groups.entries()) expect(await cell.raise(group, i + 1)).toBe(i + 1);
     for (const [i, group] of groups.entries()) expect(await cell.read(group)).toBe(i + 1);
   });
 
-  test("is one register of the highest term, however many raise it at once", async () => {
+  test("a term cell is one register of the highest term, with any number of concurrent raises", async () => {
     const calls = fc.array(fc.record({ by: fc.nat(3), term: fc.integer({ min: 1, max: 60 }) }), {
       minLength: 2,
       maxLength: 40,
@@ -71,7 +71,7 @@ describe.each(kinds)("a term cell %s", (_, open) => {
         for (const { term, highest, begun } of log) {
           expect(highest).toBeGreaterThanOrEqual(term);
           expect(list.map((call) => call.term)).toContain(highest);
-          // Nobody gets less than what somebody was told before.
+          // No caller gets less than another got before.
           for (const before of log) {
             if (before.ended < begun) expect(highest).toBeGreaterThanOrEqual(before.highest);
           }

@@ -8,8 +8,8 @@ import { TermGate } from "./term-gate.js";
 
 const openGate = (cell: TermCell = new MemoryTermCell()): TermGate => new TermGate({ cell });
 
-describe("a term gate", () => {
-  test("admits the first term, the same again and later ones, and refuses earlier ones by a value", async () => {
+describe("TermGate", () => {
+  test("a term gate admits the first term, the same again and later ones, and returns stale for earlier ones", async () => {
     const gate = openGate();
     for (const term of [3, 3, 5, 5]) {
       expect(await gate.admit({ groupId: "g", term })).toEqual({ kind: "admitted", groupId: "g", term });
@@ -21,7 +21,7 @@ describe("a term gate", () => {
     expect(await gate.highestTerm("never")).toBe(0);
   });
 
-  test("names the highest term in the error, where an error is asked for", async () => {
+  test("a term gate names the highest term in the error, if an error is requested", async () => {
     const gate = openGate();
     await gate.admitOrThrow({ groupId: "g", term: 8 });
     const error: unknown = await gate.admitOrThrow({ groupId: "g", term: 7 }).catch((e: unknown) => e);
@@ -30,7 +30,7 @@ describe("a term gate", () => {
     expect((error as Error).message).toBe("term 7 of group g is over: term 8 has been admitted");
   });
 
-  test("shares what was admitted with every other gate over the same cell", async () => {
+  test("a term gate shares admitted terms with every other gate over the same cell", async () => {
     const cell = new MemoryTermCell();
     const [a, b] = [openGate(cell), openGate(cell)];
     await b.admitOrThrow({ groupId: "g", term: 1 });
@@ -38,7 +38,7 @@ describe("a term gate", () => {
     expect(await b.admit({ groupId: "g", term: 1 })).toMatchObject({ kind: "stale", highestTerm: 2 });
   });
 
-  test("admits nobody below a term that it has admitted, in whatever order the cell answers", async () => {
+  test("a term gate admits no term below one that it has admitted, in whatever order the cell answers", async () => {
     const claims = fc.array(fc.integer({ min: 1, max: 9 }), { minLength: 1, maxLength: 30 });
     await fc.assert(
       fc.asyncProperty(fc.scheduler(), claims, async (scheduler, terms) => {
@@ -66,7 +66,7 @@ describe("a term gate", () => {
     );
   });
 
-  test("admits nobody when its cell fails, or breaks its promise", async () => {
+  test("a term gate admits no term when its cell fails or returns an invalid term", async () => {
     const failing = new Error("disk full");
     const broken: (() => Promise<number>)[] = [
       () => Promise.reject(failing),
@@ -86,7 +86,7 @@ describe("a term gate", () => {
     await expect(gate.highestTerm("g")).rejects.toMatchObject({ cause: failing });
   });
 
-  test("refuses a term below one that it has seen, even if its cell has forgotten", async () => {
+  test("a term gate refuses a term below one that it has seen, even if its cell has lost it", async () => {
     let highest = 9;
     const gate = openGate({ read: async () => highest, raise: async (_, term) => Math.max(highest, term) });
     expect(await gate.highestTerm("g")).toBe(9);
@@ -94,7 +94,7 @@ describe("a term gate", () => {
     expect(await gate.admit({ groupId: "g", term: 8 })).toMatchObject({ kind: "stale", highestTerm: 9 });
   });
 
-  test("ends a wait by its signal", async () => {
+  test("a signal ends the wait of a term gate", async () => {
     const gate = openGate({ read: () => new Promise(() => {}), raise: () => new Promise(() => {}) });
     const abort = new AbortController();
     const waiting = gate.admit({ groupId: "g", term: 1 }, { signal: abort.signal });
@@ -104,7 +104,7 @@ describe("a term gate", () => {
     await expect(gate.highestTerm("g", { signal: abort.signal })).rejects.toBe(reason);
   });
 
-  test("refuses claims and options that can never be right", async () => {
+  test("a term gate refuses invalid claims and options", async () => {
     const gate = openGate();
     for (const term of [0, -1, 1.5, Number.NaN, 2 ** 53, "3" as unknown as number]) {
       await expect(gate.admit({ groupId: "g", term })).rejects.toThrow("term must be a whole number");

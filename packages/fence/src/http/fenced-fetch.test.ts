@@ -36,8 +36,8 @@ const answer = (status: number, body: string, type = "application/json"): Handle
   return (_request, response) => response.writeHead(status, { "content-type": type }).end(body);
 };
 
-describe("a fenced fetch", () => {
-  test("sends group, term and mandate with everything else that was given", async () => {
+describe("fencedFetch", () => {
+  test("a fenced fetch sends group, term and mandate with everything else that was given", async () => {
     handler = async (request, response) => response.end(await text(request));
     const send = fencedFetch(fetch, () => LEADING);
     const response = await send(url, { method: "POST", body: "b", headers: { "x-own": "1" } });
@@ -49,7 +49,7 @@ describe("a fenced fetch", () => {
     expect(asked).toMatchObject([{ ...fence, "x-own": "1" }, { ...fence, "x-own": "2" }, fence]);
   });
 
-  test("asks its source for each request, and sends no header of an earlier term", async () => {
+  test("a fenced fetch reads its source for each request, and sends no header of an earlier term", async () => {
     let leading: Leading = LEADING;
     const send = fencedFetch(fetch, () => leading);
     await send(url);
@@ -59,7 +59,7 @@ describe("a fenced fetch", () => {
     expect(asked[1]).not.toHaveProperty("tenure-mandate");
   });
 
-  test("sends nothing once its sender leads no more", async () => {
+  test("a fenced fetch sends nothing once its sender no longer leads", async () => {
     for (const none of [null, undefined]) {
       const send = fencedFetch(fetch, () => none);
       await expect(send(url)).rejects.toMatchObject({ code: "NOT_LEADER" });
@@ -69,7 +69,7 @@ describe("a fenced fetch", () => {
     expect(asked).toEqual([]);
   });
 
-  test("rejects with the highest term when the guard on the other side has seen a later leader", async () => {
+  test("a fenced fetch rejects with the highest term when the guard on the other side has seen a later leader", async () => {
     const fence = nodeFence({ gate: new TermGate({ cell: new MemoryTermCell() }), groupId: "billing" });
     handler = async (request, response) => {
       if (await fence(request, response)) response.end("done");
@@ -85,13 +85,13 @@ describe("a fenced fetch", () => {
     });
   });
 
-  test("knows a refusal of any fence, also one that does not name the highest term", async () => {
+  test("a fenced fetch recognizes a refusal of any fence, even without the highest term", async () => {
     handler = answer(409, '{"error":"STALE_TERM"}', "application/problem+json; charset=utf-8");
     const send = fencedFetch(fetch, () => LEADING);
     await expect(send(url)).rejects.toMatchObject({ code: "STALE_TERM", highestTerm: null });
   });
 
-  test("leaves every other answer whole", async () => {
+  test("a fenced fetch leaves the body of every other response readable", async () => {
     const send = fencedFetch(fetch, () => LEADING);
     for (const [status, body, type] of [
       [409, '{"error":"CONFLICT"}', "application/json"],
@@ -108,7 +108,7 @@ describe("a fenced fetch", () => {
     }
   });
 
-  test("does not carry a mandate to where a redirect points, unless it is asked to", async () => {
+  test("a fenced fetch does not carry a mandate to the target of a redirect, unless configured", async () => {
     const redirect: Handler = (request, response) =>
       request.url === "/jobs"
         ? response.writeHead(307, { location: "/elsewhere" }).end()
@@ -121,7 +121,7 @@ describe("a fenced fetch", () => {
     expect(await (await send(url, { redirect: "follow" })).text()).toBe("there");
   });
 
-  test("needs a fetch and a source", () => {
+  test("a fenced fetch needs a fetch and a source", () => {
     expect(() => fencedFetch(undefined as never, () => null)).toThrow("fetch must be a function");
     expect(() => fencedFetch(fetch, LEADING as never)).toThrow("source must be a function");
   });

@@ -20,7 +20,7 @@ afterEach(async () => {
 
 interface Guarded {
   readonly url: string;
-  /** The faults that were not told to callers. */
+  /** The errors that were not shown to callers. */
   readonly faults: unknown[];
 }
 
@@ -37,7 +37,7 @@ async function listen(handler: RequestListener): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-/** A resource in three houses: each answers an admitted request with its admission. */
+/** A resource in three frameworks: each answers an admitted request with its admission. */
 const houses: [string, (options: Options) => Promise<Guarded>][] = [
   [
     "node:http",
@@ -107,7 +107,7 @@ async function post(url: string, headers: Record<string, string>) {
 const gateOver = (cell: TermCell = new MemoryTermCell()): TermGate => new TermGate({ cell });
 
 describe.each(houses)("a resource behind the fence, in %s", (_, open) => {
-  test("admits the term that leads, tells the handler, and refuses an older one with 409", async () => {
+  test("a guard admits the leading term, passes it to the handler, and refuses an older one with 409", async () => {
     const { url } = await open({ gate: gateOver(), groupId: "billing" });
     const first = await post(url, { "Tenure-Term": "7" });
     expect(first).toMatchObject({ status: 200, body: { groupId: "billing", term: 7 } });
@@ -125,7 +125,7 @@ describe.each(houses)("a resource behind the fence, in %s", (_, open) => {
     });
   });
 
-  test("answers 400 in a sentence that names the header", async () => {
+  test("a guard answers 400 in a sentence that names the header", async () => {
     const { url } = await open({ gate: gateOver(), groupId: "billing" });
     for (const [headers, named] of [
       [{}, "Tenure-Term is missing"],
@@ -145,7 +145,7 @@ describe.each(houses)("a resource behind the fence, in %s", (_, open) => {
     }
   });
 
-  test("takes the term from the mandate where mandates are asked for", async () => {
+  test("a guard takes the term from the mandate if mandates are required", async () => {
     const gate = gateOver();
     const { url } = await open({ gate, groupId: "billing", mandates });
     const admitted = await post(url, { "Tenure-Mandate": await mandate() });
@@ -158,7 +158,7 @@ describe.each(houses)("a resource behind the fence, in %s", (_, open) => {
     expect(await gate.highestTerm("billing")).toBe(9);
   });
 
-  test("answers 401 without a mandate that is good, and its term does not count", async () => {
+  test("a guard answers 401 without a valid mandate, whose term does not count", async () => {
     const gate = gateOver();
     const { url } = await open({ gate, groupId: "billing", mandates });
     const refused: [Record<string, string>, string][] = [
@@ -180,7 +180,7 @@ describe.each(houses)("a resource behind the fence, in %s", (_, open) => {
     expect((await post(url, { "Tenure-Mandate": "" })).status).toBe(400);
   });
 
-  test("answers 503 when the highest term cannot be had, and says nothing of where it lies", async () => {
+  test("a guard answers 503 when the highest term cannot be read, and does not reveal where it is stored", async () => {
     const failing = () => Promise.reject(new Error("the disk of the-secret-host is full"));
     const gate = gateOver({ read: failing, raise: failing });
     const { url } = await open({ gate, groupId: "billing" });
@@ -191,7 +191,7 @@ describe.each(houses)("a resource behind the fence, in %s", (_, open) => {
     expect(JSON.stringify(body)).not.toContain("secret");
   });
 
-  test("asks which group guards what a request is for, and a fault there admits nobody", async () => {
+  test("a guard calls groupId for the group of each request, and an error there admits no request", async () => {
     const groupId = ({ headers }: { headers: IncomingMessage["headers"] }): string =>
       String(headers["x-shard"]);
     const { url, faults } = await open({ gate: gateOver(), groupId });
@@ -202,7 +202,7 @@ describe.each(houses)("a resource behind the fence, in %s", (_, open) => {
     expect(faults).toMatchObject([{ code: "INVALID_REQUEST", field: "groupId" }]);
   });
 
-  test("is not opened with options that would leave it unguarded", async () => {
+  test("a guard refuses options that would leave it open", async () => {
     const gate = gateOver();
     await expect(open({ gate, groupId: "" })).rejects.toThrow("groupId must be");
     await expect(open({ gate: {} as TermGate, groupId: "g" })).rejects.toThrow("gate must be a TermGate");

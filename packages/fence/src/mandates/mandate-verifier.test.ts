@@ -45,15 +45,15 @@ function open(keys: MandateKeys, more: Partial<MandateVerifierOptions> = {}) {
 
 const invalid = (problem: string) => ({ code: "INVALID_MANDATE", problem });
 
-describe("a mandate", () => {
+describe("verification of a mandate", () => {
   const key = newKey("k1");
 
-  test("that is genuine says who leads which group in which term, and until when", async () => {
+  test("a genuine mandate names the leader, group, term and end", async () => {
     const { verifier } = open(jwks(newKey("k0"), key), { issuer: "tenure" });
     expect(await verifier.verify(await sign(key))).toEqual(VERIFIED);
   });
 
-  test("is refused if it is for something else than what counts here", async () => {
+  test("a mandate for another group, node or term than expected is refused", async () => {
     const { verifier } = open(jwks(key));
     const token = await sign(key);
     expect(await verifier.verify(token, { groupId: "g/1", nodeId: "n1", term: 7 })).toEqual(VERIFIED);
@@ -69,7 +69,7 @@ describe("a mandate", () => {
     }
   });
 
-  test("is over at its end to the millisecond, or so much later as is tolerated", async () => {
+  test("a mandate is over at its end to the millisecond, plus leewayMs", async () => {
     const token = await sign(key);
     for (const leewayMs of [0, 250, 1000]) {
       const { verifier, clock } = open(jwks(key), { leewayMs });
@@ -83,7 +83,7 @@ describe("a mandate", () => {
     }
   });
 
-  test("is refused if a claim is missing or is not what it must be", async () => {
+  test("a mandate with a missing or invalid claim is refused", async () => {
     const { verifier } = open(jwks(key), { issuer: "tenure" });
     for (const wrong of [
       { iss: "other" },
@@ -108,7 +108,7 @@ describe("a mandate", () => {
     }
   });
 
-  test("is refused if anybody else has signed it, or if it was changed", async () => {
+  test("a mandate that was signed by another key, or changed, is refused", async () => {
     const { verifier } = open(jwks(key));
     const forged = await sign({ ...newKey("k1"), kid: "k1" });
     await expect(verifier.verify(forged)).rejects.toMatchObject(invalid("signature"));
@@ -120,7 +120,7 @@ describe("a mandate", () => {
     await expect(verifier.verify(await sign(newKey("k9")))).rejects.toMatchObject(invalid("unknown-key"));
   });
 
-  test("is refused if it is unsigned, signed by the public key as a secret, or no token at all", async () => {
+  test("a mandate that is unsigned, signed by the public key as a secret, or not a token is refused", async () => {
     const { verifier } = open(jwks(key));
     const part = (value: object): string => Buffer.from(JSON.stringify(value)).toString("base64url");
     const secret = key.publicKey.export({ format: "der", type: "spki" });
@@ -137,7 +137,7 @@ describe("a mandate", () => {
     }
   });
 
-  test("without the name of its key is taken if there is one key only", async () => {
+  test("a mandate without a kid is accepted if there is only one key", async () => {
     const token = await new SignJWT(CLAIMS).setProtectedHeader({ alg: "EdDSA" }).sign(key.privateKey);
     expect(await open(jwks(key)).verifier.verify(token)).toEqual(VERIFIED);
     const { verifier } = open(jwks(key, newKey("k2")));
@@ -146,7 +146,7 @@ describe("a mandate", () => {
 });
 
 describe("the keys of mandates", () => {
-  test("may lie in a file, which is read again for a key that is not known", async () => {
+  test("the keys may be in a file, which is read again for an unknown key", async () => {
     const [first, second] = [newKey("k1"), newKey("k2")];
     const directory = mkdtempSync(join(tmpdir(), "tenure-fence-"));
     undo.push(() => rmSync(directory, { recursive: true }));
@@ -162,7 +162,7 @@ describe("the keys of mandates", () => {
     expect(await verifier.verify(token)).toMatchObject({ term: 7 });
   });
 
-  test("that cannot be used are refused in a sentence that says which", () => {
+  test("unusable keys are refused in a sentence that names the key", () => {
     const key = newKey("k1");
     const [published] = jwks(key).keys;
     const secret = { keys: [{ ...published, ...(key.privateKey.export({ format: "jwk" }) as object) }] };
@@ -178,7 +178,7 @@ describe("the keys of mandates", () => {
     expect(() => open(jwks(key), { audience: "x" } as object)).toThrow("audience is not known here");
   });
 
-  test("of kinds that sign no mandates are passed over", async () => {
+  test("keys of kinds that sign no mandates are skipped", async () => {
     const key = newKey("k1");
     const { publicKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
     const { keys } = jwks(key);
@@ -211,7 +211,7 @@ async function serviceOf(document: JSONWebKeySet | null) {
 const LONG = { ...CLAIMS, exp: NOW + 3600 };
 
 describe("the keys of mandates at a URL", () => {
-  test("are fetched once for many mandates", async () => {
+  test("keys at a URL are fetched once for many mandates", async () => {
     const key = newKey("k1");
     const { state, url } = await serviceOf(jwks(key));
     const { verifier } = open({ url });
@@ -221,7 +221,7 @@ describe("the keys of mandates at a URL", () => {
     expect(state.asked).toBe(1);
   });
 
-  test("are fetched again for a key that is not known, but not again and again", async () => {
+  test("keys at a URL are fetched again for an unknown key, but not repeatedly", async () => {
     const [first, second] = [newKey("k1"), newKey("k2")];
     const { state, url } = await serviceOf(jwks(first));
     const { verifier, clock } = open({ url });
@@ -242,7 +242,7 @@ describe("the keys of mandates at a URL", () => {
     expect(state.asked).toBe(2);
   });
 
-  test("stay in use while the service does not answer", async () => {
+  test("keys at a URL stay in use while the service does not answer", async () => {
     const key = newKey("k1");
     const { state, url } = await serviceOf(jwks(key));
     const { verifier, clock } = open({ url });
@@ -256,7 +256,7 @@ describe("the keys of mandates at a URL", () => {
     );
   });
 
-  test("are dropped once the service has answered without them", async () => {
+  test("keys at a URL are dropped once the service has answered without them", async () => {
     const key = newKey("k1");
     const { state, url } = await serviceOf(jwks(key));
     const { verifier, clock } = open({ url });
@@ -264,7 +264,7 @@ describe("the keys of mandates at a URL", () => {
     await verifier.verify(token);
     state.document = jwks(newKey("k2"));
     await clock.advance(600_000);
-    // The first one after ten minutes starts the fetch and does not wait for it.
+    // The first mandate after ten minutes starts the fetch and does not wait for it.
     await verifier.verify(token);
     const strange = await sign(newKey("k3"), LONG);
     await expect(verifier.verify(strange)).rejects.toMatchObject(invalid("unknown-key"));
@@ -272,7 +272,7 @@ describe("the keys of mandates at a URL", () => {
     expect(state.asked).toBe(2);
   });
 
-  test("that were never had leave mandates undecided, and come up by themselves", async () => {
+  test("mandates are undecided while the keys were never fetched, and verified once they are", async () => {
     const key = newKey("k1");
     const { state, url } = await serviceOf(null);
     const { verifier, clock } = open({ url });
@@ -289,7 +289,7 @@ describe("the keys of mandates at a URL", () => {
     expect(await verifier.verify(token)).toEqual(VERIFIED);
   });
 
-  test("are not waited for any longer once the signal is aborted", async () => {
+  test("an aborted signal ends the wait for the keys", async () => {
     const { state, url } = await serviceOf(null);
     state.isSilent = true;
     const abort = new AbortController();

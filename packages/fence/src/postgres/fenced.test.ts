@@ -6,7 +6,7 @@ import { POSTGRES_FENCE_SQL } from "./schema.js";
 import type { SqlClient } from "./sql-client.js";
 import { asStaleTermError } from "./sql-errors.js";
 
-describe.skipIf(isMissing("postgres"))("work behind the fence", () => {
+describe.skipIf(isMissing("postgres"))("fenced", () => {
   let engine: PostgresEngine;
   let client: Client;
   beforeAll(async () => {
@@ -33,12 +33,12 @@ describe.skipIf(isMissing("postgres"))("work behind the fence", () => {
   const jobs = async (): Promise<unknown[]> =>
     (await client.query<{ id: number }>("SELECT id FROM job ORDER BY id")).rows;
 
-  test("is committed, and gives what the work gave", async () => {
+  test("fenced commits the work, and returns its result", async () => {
     expect(await fenced(client, CLAIM, async (c) => (await insert(1)(c)).rows)).toEqual([]);
     expect(await jobs()).toEqual([{ id: 1 }]);
   });
 
-  test("is rolled back when the work fails, and the connection can be used again", async () => {
+  test("fenced rolls back when the work fails, and the connection can be used again", async () => {
     const failure = new Error("no");
     const failing = fenced(client, CLAIM, async (c) => {
       await insert(1)(c);
@@ -50,7 +50,7 @@ describe.skipIf(isMissing("postgres"))("work behind the fence", () => {
     expect(await jobs()).toEqual([{ id: 2 }]);
   });
 
-  test("does not begin in a stale term", async () => {
+  test("fenced does not run the work in a stale term", async () => {
     await fenced(client, CLAIM, insert(1));
     let hasBegun = false;
     const stale = fenced(client, { groupId: "g", term: 2 }, async () => {
@@ -61,7 +61,7 @@ describe.skipIf(isMissing("postgres"))("work behind the fence", () => {
     await fenced(client, CLAIM, insert(2));
   });
 
-  test("is not reported as done when the server has rolled it back silently", async () => {
+  test("fenced does not report success when the server has rolled back silently", async () => {
     await fenced(client, CLAIM, insert(1));
     const careless = fenced(client, CLAIM, async (c) => {
       await insert(1)(c).catch(() => undefined);
@@ -70,20 +70,20 @@ describe.skipIf(isMissing("postgres"))("work behind the fence", () => {
     await expect(careless).rejects.toThrow("a statement in it had failed");
   });
 
-  test("is stale as well if the work itself meets the fence of another group", async () => {
+  test("fenced rejects as stale if the work itself meets the fence of another group", async () => {
     await fenced(client, { groupId: "h", term: 9 }, async () => {});
     const both = fenced(client, CLAIM, (c) => c.query("SELECT tenure_fence('h', 8)"));
     await expect(both).rejects.toMatchObject({ code: "STALE_TERM", groupId: "h", term: 8, highestTerm: 9 });
   });
 
-  test("whose commit was refused has not happened, and the refusal is the server's", async () => {
+  test("fenced rejects with the server's error when the commit was refused, and nothing is stored", async () => {
     await client.query("CREATE TABLE late (id int UNIQUE DEFERRABLE INITIALLY DEFERRED)");
     const refused = fenced(client, CLAIM, (c) => c.query("INSERT INTO late VALUES (1), (1)"));
     await expect(refused).rejects.toMatchObject({ code: "23505" });
     expect((await client.query("SELECT FROM late")).rowCount).toBe(0);
   });
 
-  test("whose answer to the commit was lost is neither done nor undone", async () => {
+  test("fenced reports an unknown outcome when the answer to the commit was lost", async () => {
     const proxy = await FaultProxy.open({ host: "127.0.0.1", port: engine.ports[0] as number });
     undo.push(() => proxy.close());
     const far = new Client(`postgres://postgres@127.0.0.1:${proxy.port}/postgres`);
@@ -97,7 +97,7 @@ describe.skipIf(isMissing("postgres"))("work behind the fence", () => {
       },
     };
     const uncertain = fenced(losing, CLAIM, insert(5));
-    // It has happened, and the leader cannot know.
+    // It was committed, and the leader cannot know.
     while ((await jobs()).length === 0);
     proxy.cut();
     await expect(uncertain).rejects.toMatchObject({
@@ -106,7 +106,7 @@ describe.skipIf(isMissing("postgres"))("work behind the fence", () => {
     });
   });
 
-  test("whose session was ended before COMMIT was sent has not happened, and the error is the server's", async () => {
+  test("fenced rejects with the server's error when its session was ended before COMMIT was sent", async () => {
     const far = new Client(engine.url);
     far.on("error", () => undefined);
     await far.connect();
@@ -120,7 +120,7 @@ describe.skipIf(isMissing("postgres"))("work behind the fence", () => {
     expect(await jobs()).toEqual([]);
   });
 
-  test("runs on one connection of a pool, never on the pool", async () => {
+  test("fenced runs on one connection of a pool, never on the pool", async () => {
     const pool = new Pool({ connectionString: engine.url });
     undo.push(() => pool.end());
     await expect(fenced(pool, CLAIM, insert(1))).rejects.toThrow("await pool.connect()");
@@ -133,7 +133,7 @@ describe.skipIf(isMissing("postgres"))("work behind the fence", () => {
     expect(await jobs()).toEqual([{ id: 1 }]);
   });
 
-  test("has its connection for itself", async () => {
+  test("fenced refuses a connection that is already in a fenced transaction", async () => {
     const nested = fenced(client, CLAIM, async (c) => {
       await insert(1)(c);
       await fenced(c, { groupId: "h", term: 1 }, insert(2));
@@ -145,14 +145,14 @@ describe.skipIf(isMissing("postgres"))("work behind the fence", () => {
     expect(await jobs()).toEqual([{ id: 3 }]);
   });
 
-  test("takes the isolation level of the session if none is given, else the one given", async () => {
+  test("fenced uses the isolation level of the session by default, or the given one", async () => {
     const level = async (c: SqlClient) => (await c.query("SHOW transaction_isolation")).rows[0];
     expect(await fenced(client, CLAIM, level)).toEqual({ transaction_isolation: "read committed" });
     const given = { ...CLAIM, isolation: "serializable" } as const;
     expect(await fenced(client, given, level)).toEqual({ transaction_isolation: "serializable" });
   });
 
-  test("refuses what can never be right before anything is sent", async () => {
+  test("fenced refuses invalid arguments before anything is sent", async () => {
     const silent: SqlClient = { query: () => Promise.reject(new Error("sent")) };
     const work = async (): Promise<void> => {};
     await expect(fenced(silent, { groupId: "", term: 1 }, work)).rejects.toThrow("groupId must be");
@@ -166,7 +166,7 @@ describe.skipIf(isMissing("postgres"))("work behind the fence", () => {
   });
 });
 
-test("an error of the fence is told by its SQLSTATE, whatever the client has made of it", () => {
+test("an error of the fence is recognized by its SQLSTATE, whatever the client has made of it", () => {
   const bare = Object.assign(new Error("x"), { code: "TN409" });
   expect(asStaleTermError(bare, { groupId: "g", term: 2 })).toMatchObject({
     code: "STALE_TERM",

@@ -6,7 +6,7 @@ import { type LeaderMode, LeaderProcess } from "./leader-process.test-kit.js";
 import { POSTGRES_FENCE_SQL } from "./schema.js";
 import type { SqlClient } from "./sql-client.js";
 
-describe.skipIf(isMissing("postgres"))("a fenced transaction and a leader that stands still", () => {
+describe.skipIf(isMissing("postgres"))("fenced transactions of a leader that stops", () => {
   let engine: PostgresEngine;
   let client: Client;
   beforeAll(async () => {
@@ -51,7 +51,7 @@ describe.skipIf(isMissing("postgres"))("a fenced transaction and a leader that s
     }
   };
 
-  test("the successor of a leader that is frozen inside its transaction writes, and the frozen one's commit fails after it", async () => {
+  test("the successor of a leader that is frozen inside its transaction writes, and the frozen leader's commit fails afterwards", async () => {
     const old = await start({ groupId: "g", term: 1, idleTimeoutMs: 300 });
     old.freeze();
     await fenced(client, NEWER, insert(2));
@@ -61,7 +61,7 @@ describe.skipIf(isMissing("postgres"))("a fenced transaction and a leader that s
     expect(await jobs()).toEqual([2]);
   });
 
-  test("the successor of a leader that is frozen while it reads a large answer writes, too", async () => {
+  test("the successor of a leader that is frozen while it reads a large answer writes too", async () => {
     const old = await start({ groupId: "g", term: 1, idleTimeoutMs: 300 }, "reading");
     old.freeze();
     await fenced(client, NEWER, insert(2));
@@ -109,7 +109,7 @@ describe.skipIf(isMissing("postgres"))("a fenced transaction and a leader that s
     expect(await jobs()).toEqual([1]);
   });
 
-  test("a wait with a signal goes on over several attempts, and ends behind the fence", async () => {
+  test("a wait with a signal continues over several attempts, and ends behind the fence", async () => {
     const old = await start({ groupId: "g", term: 1, idleTimeoutMs: 3_600_000 });
     const next = await connect();
     const texts: string[] = [];
@@ -125,7 +125,7 @@ describe.skipIf(isMissing("postgres"))("a fenced transaction and a leader that s
     expect(await jobs()).toEqual([1, 2]);
   });
 
-  test("both timeouts hold inside the transaction, and the session has its own again afterwards", async () => {
+  test("both timeouts apply inside the transaction, and the session has its own again afterwards", async () => {
     const own = await connect();
     await own.query("SET lock_timeout = '7s'");
     const limits = async () => {

@@ -9,7 +9,7 @@ const codeOf = (error: unknown): unknown => (error as { code?: unknown }).code;
 
 const LEVELS = ["read committed", "repeatable read", "serializable"] as const;
 
-describe.skipIf(isMissing("postgres"))("two leaders", () => {
+describe.skipIf(isMissing("postgres"))("transactions of two leaders", () => {
   let engine: PostgresEngine;
   let watcher: Client;
   beforeAll(async () => {
@@ -57,7 +57,10 @@ describe.skipIf(isMissing("postgres"))("two leaders", () => {
     };
     commit = () => this.client.query("COMMIT");
     rollback = () => this.client.query("ROLLBACK");
-    /** All of it, as users do it. Under serializable the work itself may be refused, and is for its user to repeat. */
+    /**
+     * The whole transaction, as users write it. Under serializable the work itself may be refused, and the user repeats
+     * it.
+     */
     run = async (): Promise<number[]> => {
       for (;;) {
         try {
@@ -73,7 +76,7 @@ describe.skipIf(isMissing("postgres"))("two leaders", () => {
       }
     };
 
-    /** Resolves once its query waits for the lock of somebody else. */
+    /** Resolves once its query waits for another's lock. */
     async waits(): Promise<void> {
       const text = "SELECT cardinality(pg_blocking_pids($1)) AS blockers";
       for (;;) {
@@ -92,11 +95,11 @@ describe.skipIf(isMissing("postgres"))("two leaders", () => {
   };
 
   describe.each(LEVELS)("under %s", (isolation) => {
-    /** A snapshot from before the newer term cannot say more than: not with this one. */
+    /** With a snapshot from before the newer term the fence can only report a serialization failure. */
     const staleWhileWaiting = isolation === "read committed" ? "TN409" : "40001";
     const open = async () => [await leader(1, isolation), await leader(2, isolation)] as const;
 
-    test("the older one is refused after the newer, and nothing of it is left", async () => {
+    test("the older leader is refused after the newer one, and nothing of it is stored", async () => {
       const [old, next] = await open();
       expect(await old.run()).toEqual([]);
       expect(await next.run()).toEqual([1]);
@@ -113,7 +116,7 @@ describe.skipIf(isMissing("postgres"))("two leaders", () => {
       expect(await next.run()).toEqual([1, 2]);
     });
 
-    test("the older one that was first commits first, and the newer one waits and sees its work", async () => {
+    test("the older leader that was first commits first, and the newer one waits and sees its work", async () => {
       for (const isKnown of [false, true]) {
         await watcher.query("TRUNCATE tenure_fence_term, work");
         const [old, next] = await open();
@@ -129,7 +132,7 @@ describe.skipIf(isMissing("postgres"))("two leaders", () => {
       }
     });
 
-    test("the older one that comes while the newer works waits, and is refused when that commits", async () => {
+    test("the older leader that comes while the newer one works waits, and is refused when that commits", async () => {
       for (const isKnown of [false, true]) {
         await watcher.query("TRUNCATE tenure_fence_term, work");
         const [old, next] = await open();
@@ -146,7 +149,7 @@ describe.skipIf(isMissing("postgres"))("two leaders", () => {
       }
     });
 
-    test("the older one cannot keep the newer one out by ever new transactions on many connections", async () => {
+    test("the older leader cannot keep the newer one out by new transactions on many connections", async () => {
       const old = await Promise.all(Array.from({ length: 4 }, () => leader(1, isolation)));
       const next = await leader(2, isolation);
       const pressure = old.map(async (each) => {
@@ -164,7 +167,7 @@ describe.skipIf(isMissing("postgres"))("two leaders", () => {
       expect(await next.run()).toEqual([...seen, 2]);
     });
 
-    test("the helper tells the older one by its name, though it has waited", async () => {
+    test("fenced reports STALE_TERM to the older leader, even after a wait", async () => {
       const [old, next] = await open();
       await next.begin();
       await next.fence();
@@ -174,7 +177,7 @@ describe.skipIf(isMissing("postgres"))("two leaders", () => {
       expect(await refused).toMatchObject({ code: "STALE_TERM", highestTerm: 2 });
     });
 
-    test("the older one goes on if the newer one did not commit", async () => {
+    test("the older leader continues if the newer one did not commit", async () => {
       const [old, next] = await open();
       await old.run();
       await next.begin();
@@ -185,7 +188,7 @@ describe.skipIf(isMissing("postgres"))("two leaders", () => {
       expect(await running).toEqual([1]);
     });
 
-    test("the older one is refused although its snapshot was taken before the newer one came", async () => {
+    test("the older leader is refused although its snapshot was taken before the newer one came", async () => {
       const [old, next] = await open();
       await old.run();
       await old.begin();
@@ -195,7 +198,7 @@ describe.skipIf(isMissing("postgres"))("two leaders", () => {
       await old.rollback();
     });
 
-    test("the newer one with a snapshot from before the older one's work does not act on it", async () => {
+    test("the newer leader with a snapshot from before the older one's work does not act on it", async () => {
       const [old, next] = await open();
       await old.run();
       await next.begin();
@@ -213,7 +216,7 @@ describe.skipIf(isMissing("postgres"))("two leaders", () => {
       }
     });
 
-    test("two newcomers of different terms end in the higher one, without a deadlock", async () => {
+    test("two new leaders of different terms end in the higher one, without a deadlock", async () => {
       const leaders = await Promise.all(Array.from({ length: 6 }, (_, i) => leader(1 + (i % 3), isolation)));
       for (let round = 0; round < 10; round++) {
         await watcher.query("TRUNCATE tenure_fence_term");
@@ -230,14 +233,14 @@ describe.skipIf(isMissing("postgres"))("two leaders", () => {
       }
     });
 
-    test("many at once: whoever passes sees all work of older terms, and none of newer ones", async () => {
+    test("each of many concurrent transactions that passes the fence sees all work of older terms, and none of newer ones", async () => {
       const final: { term: number; older: number }[] = [];
       const newest = { term: 1 };
       await Promise.all(
         Array.from({ length: 6 }, async (_, i) => {
           const { client } = await leader(1, isolation);
           for (let round = 0; round < 40; round++) {
-            // Mostly one of the last two terms; now and then a new one.
+            // Mostly one of the last two terms, sometimes a new one.
             if ((round + i) % 8 === 0) newest.term++;
             const term = Math.max(1, newest.term - (round % 3 === 0 ? 1 : 0));
             const done = await fenced(client, { groupId: "g", term, isolation }, async () => {
@@ -265,7 +268,7 @@ describe.skipIf(isMissing("postgres"))("two leaders", () => {
     });
   });
 
-  test("one leader's transactions do not wait for each other, save under repeatable read", async () => {
+  test("one leader's transactions do not wait for each other, except under repeatable read", async () => {
     for (const isolation of ["read committed", "serializable"] as const) {
       const [a, b] = [await leader(4, isolation), await leader(4, isolation)];
       await fenced(a.client, a.options, async () => {});
@@ -283,7 +286,7 @@ describe.skipIf(isMissing("postgres"))("two leaders", () => {
     await running;
   });
 
-  test("the newer one that waits is next: no transaction of the older one that comes later gets in before", async () => {
+  test("a newer leader that waits is next: no later transaction of the older one gets in before it", async () => {
     const level = "read committed";
     const [old, another, next] = [await leader(1, level), await leader(1, level), await leader(2, level)];
     await old.run();
@@ -298,7 +301,7 @@ describe.skipIf(isMissing("postgres"))("two leaders", () => {
     expect(await refused).toBe("STALE_TERM");
   });
 
-  test("groups do not hinder each other", async () => {
+  test("fences of different groups do not block each other", async () => {
     const [a, b] = [await leader(1, "read committed"), await leader(1, "read committed")];
     await a.begin();
     await a.fence();

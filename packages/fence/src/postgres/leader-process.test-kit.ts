@@ -1,4 +1,4 @@
-/** A leader in a process of its own, which can be frozen by SIGSTOP. Run as a program, this file is that process. */
+/** A leader in a separate process, which can be frozen by SIGSTOP. Run as a program, this file is that process. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { writeSync } from "node:fs";
@@ -7,7 +7,10 @@ import { fileURLToPath } from "node:url";
 import { Client } from "pg";
 import { fenced, type FencedOptions } from "./fenced.js";
 
-/** `pausing`: between two statements until its input ends. `reading`: an answer too large for the buffers of the network. */
+/**
+ * `pausing`: waits between two statements until its input ends. `reading`: reads an answer too large for the network's
+ * buffers.
+ */
 export type LeaderMode = "pausing" | "reading";
 
 const PROGRAM = fileURLToPath(new URL("../../dist/postgres/leader-process.test-kit.js", import.meta.url));
@@ -45,7 +48,7 @@ export class LeaderProcess {
   }
 }
 
-/** Writes inside a fenced transaction, says so, goes on as its mode tells, and says how the transaction ended. */
+/** Writes inside a fenced transaction, reports it, continues by its mode, and reports how the transaction ended. */
 async function lead(url: string, options: FencedOptions, mode: LeaderMode): Promise<void> {
   const say = (what: object) => writeSync(1, `${JSON.stringify(what)}\n`);
   const client = new Client(url);

@@ -21,13 +21,13 @@ describe.skipIf(isMissing("postgres"))("the fence of a database", () => {
     return client;
   };
 
-  test("is made by whoever comes first, however many come at once", async () => {
+  test("the fence is created by the first of many concurrent migrations", async () => {
     const all = await Promise.all(Array.from({ length: 12 }, () => connect()));
     await Promise.all(all.map((client) => client.query(POSTGRES_FENCE_SQL)));
     await Promise.all(all.map((client) => client.query("SELECT tenure_fence('g', 1)")));
   });
 
-  test("is left as it is where it is, also by somebody who may not make it", async () => {
+  test("an existing fence is left unchanged, even by a user who may not create it", async () => {
     const owner = await connect();
     await owner.query("CREATE DATABASE shared");
     await owner.query("CREATE ROLE app LOGIN");
@@ -41,7 +41,7 @@ describe.skipIf(isMissing("postgres"))("the fence of a database", () => {
     await expect(app.query("SELECT tenure_fence('g', 5)")).rejects.toMatchObject({ code: "TN409" });
   });
 
-  test("lies in the first schema of the search path, and is that one's whatever the path is later", async () => {
+  test("the fence is in the first schema of the search path, and stays there whatever the path is later", async () => {
     const client = await connect();
     for (const schema of ["one", 'Two"s']) {
       const quoted = `"${schema.replaceAll('"', '""')}"`;
@@ -57,7 +57,7 @@ describe.skipIf(isMissing("postgres"))("the fence of a database", () => {
     await expect(client.query(POSTGRES_FENCE_SQL)).rejects.toMatchObject({ code: "3F000" });
   });
 
-  test("may be made in a transaction of one's own migrations, at any isolation level", async () => {
+  test("the fence may be created in a transaction of the program's own migrations, at any isolation level", async () => {
     const client = await connect();
     for (const [i, level] of ["READ COMMITTED", "REPEATABLE READ", "SERIALIZABLE"].entries()) {
       await client.query(`BEGIN ISOLATION LEVEL ${level}`);
@@ -70,7 +70,7 @@ describe.skipIf(isMissing("postgres"))("the fence of a database", () => {
     }
   });
 
-  test("refuses what is no group or no term, instead of letting it pass", async () => {
+  test("the fence refuses an invalid group or term", async () => {
     const client = await connect();
     await client.query(POSTGRES_FENCE_SQL);
     for (const claim of ["NULL, 1", "'', 1", "'g', NULL", "'g', 0", "'g', -1"]) {

@@ -8,21 +8,21 @@ import { ResourceManager } from "./resource-manager.js";
 
 const NAMES = ["a", "b", "c"];
 
-describe("the decisions of a cluster", () => {
+describe("decisions of a cluster", () => {
   let world: Deciders;
   beforeEach(async () => {
     world = await Deciders.of("abc");
   });
   const at = (name: string): DecidingServer => world.at(name);
 
-  it("are applied by every resource manager once, and deciding the same again is a no-op", async () => {
+  it("a decision is applied by every resource manager once, and deciding the same again is a no-op", async () => {
     const final = { kind: "final", decision: "commit", pending: [] };
     expect(await at("a").decider.settle("t", "commit", 1)).toEqual(final);
     expect(await at("a").decider.settle("t", "commit", 1)).toEqual(final);
     for (const name of NAMES) expect(at(name).applied).toEqual([{ txnId: "t", decision: "commit", term: 1 }]);
   });
 
-  it("do not change: the opposite learns what was decided", async () => {
+  it("a decision does not change: a later opposite request returns the first decision", async () => {
     await at("a").decider.settle("t", "commit", 1);
     expect(await at("b").decider.settle("t", "abort", 2)).toMatchObject({
       kind: "final",
@@ -30,17 +30,17 @@ describe("the decisions of a cluster", () => {
     });
   });
 
-  it("are not made without a majority", async () => {
+  it("no decision is made without a majority", async () => {
     world.isolate("a");
     expect(await at("a").decider.settle("t", "commit", 1)).toEqual({ kind: "no-majority" });
     expect(at("a").applied).toEqual([]);
     expect(await at("b").decider.settle("t", "abort", 2)).toMatchObject({ decision: "abort" });
     world.cut.clear();
-    // The old one comes back, and has to learn.
+    // The old coordinator comes back and has to learn the decision.
     expect(await at("a").decider.settle("t", "commit", 3)).toMatchObject({ decision: "abort" });
   });
 
-  it("of a coordinator that died in the midst of it are found by the next, if anybody could have seen them", async () => {
+  it("a decision of a coordinator that died is found by the next one if a majority had stored it", async () => {
     world.remembers = 1;
     const first = await at("a").decider.settle("t", "commit", 1);
     expect(first).toMatchObject({ kind: "final", decision: "commit" });
@@ -49,7 +49,7 @@ describe("the decisions of a cluster", () => {
     expect(await at("c").decider.settle("t", "abort", 2)).toMatchObject({ decision: "commit" });
   });
 
-  it("that nobody but a dead coordinator remembers give way, and it learns so when it is back", async () => {
+  it("a decision that only a dead coordinator remembers is superseded, and the returning coordinator learns it", async () => {
     world.remembers = 0;
     expect(await at("a").decider.settle("t", "commit", 1)).toEqual({ kind: "no-majority" });
     world.remembers = Number.POSITIVE_INFINITY;
@@ -59,7 +59,7 @@ describe("the decisions of a cluster", () => {
     expect(await at("a").decider.settle("t", "commit", 3)).toMatchObject({ decision: "abort" });
   });
 
-  it("asked for again in the same term keep to what was told first", async () => {
+  it("a repeated request in the same term keeps to the decision of the first", async () => {
     world.remembers = 0;
     expect(await at("a").decider.settle("t", "commit", 1)).toEqual({ kind: "no-majority" });
     world.remembers = Number.POSITIVE_INFINITY;
@@ -69,7 +69,7 @@ describe("the decisions of a cluster", () => {
     });
   });
 
-  it("of an old coordinator are refused once a newer one has asked: its term is over", async () => {
+  it("requests of an old coordinator are stale once a newer one has asked", async () => {
     await at("b").decider.settle("t1", "abort", 2);
     expect(await at("a").decider.settle("t2", "commit", 1)).toEqual({ kind: "stale", term: 2 });
     expect(await at("c").manager.apply({ txnId: "t3", decision: "commit", term: 1 })).toEqual({
@@ -78,7 +78,7 @@ describe("the decisions of a cluster", () => {
     });
   });
 
-  it("cannot be made by two coordinators in different ways, in whatever order their steps fall", async () => {
+  it("two coordinators cannot make different decisions, in any order of their steps", async () => {
     for (let seed = 0; seed < 64; seed++) {
       const txnId = `t${seed}`;
       const terms = [2 * seed + 10, 2 * seed + 11];
@@ -95,14 +95,14 @@ describe("the decisions of a cluster", () => {
     }
   });
 
-  it("are not late because one elector is silent: a majority is enough", async () => {
+  it("one silent elector does not delay a decision: a majority is enough", async () => {
     world.silent.add("c");
     world.managers = ["a", "b"];
-    // No time passes.
+    // Without advancing time.
     expect(await at("a").decider.settle("t", "commit", 1)).toMatchObject({ kind: "final", pending: [] });
   });
 
-  it("that are final bind, whatever another has been asked to remember in a later term", async () => {
+  it("a final decision holds, whatever another elector was asked to remember in a later term", async () => {
     world = await Deciders.of("abcde");
     for (const name of "de") world.isolate(name);
     await at("b").log.take([{ txnId: "t", decision: "commit", term: 1, doneForMs: null }]);
@@ -110,7 +110,7 @@ describe("the decisions of a cluster", () => {
     expect(await at("a").decider.settle("t", "abort", 6)).toMatchObject({ decision: "commit" });
   });
 
-  it("reach a resource manager that was away when it is back, by the next coordinator if need be", async () => {
+  it("a decision reaches a resource manager that was away when it is back, even through the next coordinator", async () => {
     world.isolate("c");
     expect(await at("a").decider.settle("t", "commit", 1)).toMatchObject({ pending: ["c"] });
     world.cut.clear();
@@ -121,13 +121,13 @@ describe("the decisions of a cluster", () => {
     expect(at("c").applied).toEqual([{ txnId: "t", decision: "commit", term: 2 }]);
     world.cut.clear();
     await world.clock.advance(3 * LIMIT_MS);
-    // Everybody has it, and everybody knows.
+    // Every server has the decision and knows that it is final.
     for (const name of NAMES) expect(at(name).log.open()).toEqual([]);
     leading.abort();
     await at("b").decider.stopped();
   });
 
-  it("that an old coordinator brings to others after the new one has looked are refused", async () => {
+  it("a decision of an old coordinator is stale after the new one has read the electors", async () => {
     const leading = new AbortController();
     at("b").decider.lead(2, leading.signal);
     await world.clock.advance(100);
@@ -136,7 +136,7 @@ describe("the decisions of a cluster", () => {
     await at("b").decider.stopped();
   });
 
-  it("are told as done to one that was away by then, without another coordinator", async () => {
+  it("a server that was away learns that a decision is done, without another coordinator", async () => {
     const leading = new AbortController();
     at("a").decider.lead(1, leading.signal);
     await at("a").decider.settle("t", "commit", 1);
@@ -150,7 +150,7 @@ describe("the decisions of a cluster", () => {
     await at("a").decider.stopped();
   });
 
-  it("in great number are told page by page", async () => {
+  it("a large number of decisions is transferred in pages", async () => {
     const many = Array.from({ length: 1201 }, (_, i) => `t${String(i).padStart(4, "0")}`);
     await at("b").log.take(
       many.map((txnId) => ({ txnId, decision: "commit" as const, term: 1, doneForMs: null })),
@@ -163,7 +163,7 @@ describe("the decisions of a cluster", () => {
     await at("a").decider.stopped();
   });
 
-  it("are told to the last page also by a server that was restarted after the first", async () => {
+  it("a server that was restarted after the first page still returns all later pages", async () => {
     const many = Array.from({ length: 700 }, (_, i) => `t${String(i).padStart(4, "0")}`);
     await at("b").log.take(
       many.map((txnId) => ({ txnId, decision: "commit" as const, term: 1, doneForMs: null })),
@@ -176,7 +176,7 @@ describe("the decisions of a cluster", () => {
     expect(second.kind === "promised" && second.decisions.map(({ txnId }) => txnId)).toEqual(many.slice(500));
   });
 
-  it("are not counted from an elector whose disk is another than the electorate's", async () => {
+  it("answers of an elector with another disk than the electorate's do not count", async () => {
     world.isolate("c");
     const { config } = at("a");
     const members = { ...config.members, b: { endpoint: "b", disk: "lost" } };
@@ -185,8 +185,8 @@ describe("the decisions of a cluster", () => {
   });
 });
 
-describe("decisions and the electorate", () => {
-  /** d and e have joined, and know nothing yet. */
+describe("decisions and changes of the electorate", () => {
+  /** d and e have joined and know no decision yet. */
   let world: Deciders;
   const at = (name: string): DecidingServer => world.at(name);
   const ended = AbortSignal.abort(new Error("no sweeps"));
@@ -201,11 +201,11 @@ describe("decisions and the electorate", () => {
     return decider.mayStep(config);
   }
 
-  it("the next step waits until a majority of the present electorate holds everything final", async () => {
+  it("the next step waits until a majority of the current electorate holds every final decision", async () => {
     at("a").decider.lead(1, ended);
     world.isolate("c");
     await at("a").decider.settle("t", "commit", 1);
-    // a, b and d, e: two steps from a, b and c, by which the decision was made.
+    // a, b, d and e: two steps from a, b and c, which made the decision.
     at("a").config = electorateOf("abde", 1, 1);
     world.cut.add("a d").add("a e");
     expect(await mayStep("a")).toBe(false);
@@ -215,7 +215,7 @@ describe("decisions and the electorate", () => {
     expect(at("e").log.get("t")).toBeNull();
   });
 
-  it("a step that waits says for what: who does not answer, or which transaction is not final", async () => {
+  it("a step that waits gives its reason: which elector does not answer, or which transaction is not final", async () => {
     at("a").decider.lead(1, ended);
     const { decider, config } = at("a");
     world.cut.add("a b").add("a c");
@@ -229,7 +229,7 @@ describe("decisions and the electorate", () => {
     expect(decider.holdStep(config)).toBe("transaction t cannot be made final: no-majority");
   });
 
-  it("a coordinator that has missed a decision carries it too", async () => {
+  it("a coordinator that has missed a decision carries it over too", async () => {
     world.isolate("c");
     await at("a").decider.settle("t", "commit", 1);
     world.cut.clear();
@@ -240,15 +240,15 @@ describe("decisions and the electorate", () => {
     for (const name of "bcd") expect(at(name).log.get("t")).toMatchObject({ isFinal: true });
   });
 
-  it("a decision that the slowest elector alone remembers does not hold the next step back", async () => {
+  it("a decision that only the slowest elector remembers does not delay the next step", async () => {
     at("a").decider.lead(2, ended);
-    // As a coordinator leaves it that dies after one other has written it. Of b and c, b answers first.
+    // As after a coordinator that died when one other had stored the decision. Of b and c, b answers first.
     await at("c").log.remember({ txnId: "t", decision: "commit", term: 1 });
     expect(await mayStep("a")).toBe(true);
     for (const name of "ab") expect(at(name).log.get("t")).toMatchObject({ decision: "commit" });
   });
 
-  it("what one elector alone remembers gives way to what a majority does", async () => {
+  it("a decision that one elector remembers is superseded by the decision of a majority", async () => {
     at("a").decider.lead(3, ended);
     await at("c").log.remember({ txnId: "t", decision: "commit", term: 1 });
     for (const name of "ab") await at(name).log.remember({ txnId: "t", decision: "abort", term: 2 });
@@ -256,7 +256,7 @@ describe("decisions and the electorate", () => {
     for (const name of "abc") expect(at(name).log.get("t")).toMatchObject({ decision: "abort" });
   });
 
-  it("a sweep finishes what the slowest elector alone remembers", async () => {
+  it("a sweep completes a decision that only the slowest elector remembers", async () => {
     const leading = new AbortController();
     at("a").decider.lead(2, leading.signal);
     await at("c").log.remember({ txnId: "t", decision: "commit", term: 1 });
@@ -265,7 +265,7 @@ describe("decisions and the electorate", () => {
     leading.abort();
   });
 
-  it("what was asked of an electorate that changed in the meantime is asked again", async () => {
+  it("a request to an electorate that changed meanwhile is repeated", async () => {
     world.isolate("c");
     world.onCall = (call) => {
       if (call === "a b remember") at("a").config = electorateOf("acd", 1, 2);
@@ -276,7 +276,7 @@ describe("decisions and the electorate", () => {
 });
 
 describe("a resource manager", () => {
-  it("keeps the highest term over a restart, and does a decision again that it could not write down", async () => {
+  it("a resource manager keeps the highest term across a restart, and repeats a decision that failed", async () => {
     const store = new MemoryStore();
     let fails = true;
     const done: string[] = [];

@@ -1,4 +1,4 @@
-/** Servers that decide, in one process and in virtual time: links can be cut, and each knows an electorate of its own. */
+/** Deciding servers in one process and in virtual time: links can be cut, and each server has its own electorate. */
 import { MemoryStore } from "@tenure/core";
 import { VirtualClock } from "@tenure/core/testing";
 import { OwnRecords } from "../disk/own-records.js";
@@ -16,7 +16,7 @@ export interface DecidingServer {
   readonly manager: ResourceManager;
   readonly uptime: Uptime;
   readonly decider: Decider;
-  /** What its resource was asked to do. */
+  /** The decisions that its resource was asked to apply. */
   readonly applied: TxnDecision[];
   /** The electorate as it knows it. */
   config: Configuration;
@@ -34,13 +34,13 @@ export function electorateOf(names: string, term = 1, n = 0): Configuration {
 export class Deciders {
   readonly clock: VirtualClock = new VirtualClock();
   readonly names: readonly string[];
-  /** `from to`, whose calls fail. */
+  /** `from to`, for calls that fail. */
   readonly cut: Set<string> = new Set();
-  /** Whose answers never come. */
+  /** Servers whose answers never come. */
   readonly silent: Set<string> = new Set();
-  /** How many more can be told to remember before the coordinator dies. */
+  /** How many more servers can be asked to remember before the coordinator dies. */
   remembers: number = Number.POSITIVE_INFINITY;
-  /** The resource managers; all of them unless told otherwise. */
+  /** The resource managers; all servers by default. */
   managers: readonly string[];
   /** Runs before each call. */
   onCall: (call: string) => void = () => {};
@@ -70,7 +70,7 @@ export class Deciders {
     }
   }
 
-  /** Over the disk that it had before, if it had one. */
+  /** Over its earlier disk, if it had one. */
   async start(name: string, config: Configuration): Promise<DecidingServer> {
     const store = this.#stores.get(name) ?? new MemoryStore();
     this.#stores.set(name, store);
@@ -125,7 +125,7 @@ export class Deciders {
   }
 }
 
-/** As another server gets them: what the wire refuses does not arrive. */
+/** As another server receives them: entries that the wire refuses do not arrive. */
 function overWire(decisions: readonly HeldDecision[]): readonly HeldDecision[] {
   return decisions.map(encodeHeld).map(decodeHeld);
 }

@@ -1,6 +1,7 @@
 /**
- * Decisions over many coordinators and electorates: whoever decides, on whatever electorate it believes in, a transaction has
- * one outcome. Everything is drawn from a seed. Without the rule that a step waits for decisions to be carried, it is found.
+ * Decisions over many coordinators and electorates: with any coordinator, on whatever electorate it believes in, a
+ * transaction has one outcome. Everything is drawn from a seed. Without the rule that a step waits for decisions to be
+ * carried over, the test finds a violation.
  */
 import { Random } from "@tenure/core/testing";
 import { expect, it } from "vitest";
@@ -14,18 +15,18 @@ class Schedule {
   readonly #world: Deciders;
   readonly #stepsWait: boolean;
   readonly outcomes = new Map<string, Set<string>>();
-  /** The electorate that is done; whoever is elected is elected by it. */
+  /** The completed electorate, which elects each coordinator. */
   #electorate = "abc";
   #term = 1;
   #n = 0;
-  /** Of each coordinator there was: who, and its term. */
+  /** Each coordinator so far, with its term. */
   readonly #offices: { readonly server: DecidingServer; readonly term: number }[] = [];
 
   constructor(world: Deciders, random: Random, stepsWait: boolean) {
     this.#world = world;
     this.#random = random;
     this.#stepsWait = stepsWait;
-    // The others would tell a majority that does not remember.
+    // The others would inform a majority that does not remember.
     world.managers = ["a"];
   }
 
@@ -80,7 +81,7 @@ class Schedule {
     server.config = electorateOf(next, this.#term, ++this.#n);
   }
 
-  /** Mostly by the latest; now and then by one whose time is over. */
+  /** Mostly by the latest coordinator, sometimes by one whose term is over. */
   async #decide(): Promise<void> {
     const latest = this.#offices.at(-1);
     if (latest === undefined) return;
@@ -96,7 +97,7 @@ class Schedule {
   }
 }
 
-/** How many of these schedules decided something twice. */
+/** The number of these schedules that decided a transaction twice. */
 async function violations(seeds: number, stepsWait: boolean): Promise<{ broken: number; decided: number }> {
   let [broken, decided] = [0, 0];
   for (let seed = 1; seed <= seeds; seed++) {
@@ -109,12 +110,12 @@ async function violations(seeds: number, stepsWait: boolean): Promise<{ broken: 
   return { broken, decided };
 }
 
-it("a transaction has one outcome, whoever coordinates and however the electorate changes", async () => {
+it("a transaction has one outcome, for all coordinators and changes of the electorate", async () => {
   const { broken, decided } = await violations(400, true);
   expect(broken).toBe(0);
   expect(decided).toBeGreaterThan(400);
 });
 
-it("it would have two if a step did not wait for decisions to be carried to the present electorate", async () => {
+it("a transaction could have two outcomes if steps did not wait for decisions to be carried over", async () => {
   expect((await violations(400, false)).broken).toBeGreaterThan(0);
 });

@@ -5,7 +5,7 @@ import { Retention } from "./retention.js";
 
 const HOUR_MS = RETENTION_MS / 24;
 
-describe("a decision", () => {
+describe("retention of a decision", () => {
   let world: Deciders;
   let retention: Retention[];
   const at = (name: string): DecidingServer => world.at(name);
@@ -33,7 +33,7 @@ describe("a decision", () => {
     leading.abort();
   }
 
-  it("is kept for a day after every resource manager has applied it, and forgotten then, by each server and its own", async () => {
+  it("a decision is kept for a day after every resource manager has applied it, and then dropped by each server", async () => {
     await decideEverywhere();
     await world.clock.advance(RETENTION_MS - HOUR_MS);
     expect(known()).toEqual([true, true, true]);
@@ -41,13 +41,13 @@ describe("a decision", () => {
     await world.clock.advance(2 * HOUR_MS);
     expect(known()).toEqual([false, false, false]);
     for (const name of world.names) expect(at(name).manager.applied("t")).toBeNull();
-    // Of the terms nothing is forgotten.
+    // Terms are never dropped.
     expect(await at("b").manager.apply({ txnId: "u", decision: "commit", term: 0 })).toMatchObject({
       kind: "stale",
     });
   });
 
-  it("is kept for ever while one resource manager has not applied it", async () => {
+  it("a decision is kept forever while one resource manager has not applied it", async () => {
     world.isolate("c");
     await decideEverywhere();
     await world.clock.advance(3 * RETENTION_MS);
@@ -55,7 +55,7 @@ describe("a decision", () => {
     expect(await at("b").decider.settle("t", "abort", 2)).toMatchObject({ decision: "commit" });
   });
 
-  it("ages while its server runs, over restarts, and not while that is switched off", async () => {
+  it("a decision ages while its server runs, across restarts, and not while the server is off", async () => {
     await decideEverywhere();
     let ofB = retention[1] as Retention;
     for (let life = 0; life < 3; life++) {
@@ -72,10 +72,10 @@ describe("a decision", () => {
     expect(at("b").log.get("t")).toBeNull();
   });
 
-  it("is never younger than new after a crash has set the uptime back, so that the electorate can change", async () => {
+  it("the age of a decision is never negative after a crash has set the uptime back, so the electorate can change", async () => {
     await world.clock.advance(HOUR_MS / 2);
     await decideEverywhere();
-    // Without a stop: what this life has run was not written down.
+    // Without a stop, so that the uptime since the start was not stored.
     await world.start("b", at("b").config);
     expect(at("b").log.get("t")?.doneForMs).toBe(0);
     const { decider, config } = at("a");
@@ -83,12 +83,12 @@ describe("a decision", () => {
     decider.mayStep(config);
     await decider.stopped();
     expect(decider.mayStep(config)).toBe(true);
-    // As old as it was when the time was set back, it is forgotten a day after that time has come again.
+    // It has the age it had when the uptime was set back, and is dropped a day after that uptime is reached again.
     await world.clock.advance(RETENTION_MS);
     expect(at("b").log.get("t")).not.toBeNull();
   });
 
-  it("comes to who joins as old as it is", async () => {
+  it("a joining server receives decisions with their age", async () => {
     await decideEverywhere();
     await world.clock.advance(RETENTION_MS / 2);
     const held = at("a").log.all();
@@ -97,7 +97,7 @@ describe("a decision", () => {
     expect(late.log.get("t")?.doneForMs).toBe(held[0]?.doneForMs);
   });
 
-  it("that is forgotten is not taken from who still has it", async () => {
+  it("a decision past its retention is not accepted from a server that still has it", async () => {
     const old = { txnId: "t", decision: "commit", term: 1, doneForMs: RETENTION_MS } as const;
     await at("a").log.take([old]);
     expect(at("a").log.get("t")).toBeNull();

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { OwnRecords } from "./own-records.js";
 import { StoredDisk } from "./stored-disk.js";
 
-/** Writes, and says that it does not know. */
+/** Writes, and answers uncertain. */
 class UncertainStore extends MemoryStore {
   isUncertain = false;
 
@@ -13,8 +13,8 @@ class UncertainStore extends MemoryStore {
   }
 }
 
-describe("a server's own records", () => {
-  it("last, are removed by null, and leave everything else in the store alone", async () => {
+describe("OwnRecords", () => {
+  it("own records are durable, are removed by null, and leave all other keys in the store unchanged", async () => {
     const store = new MemoryStore();
     await store.compareAndSet([{ key: "r/group", expected: null, value: "{}" }]);
     const records = await OwnRecords.open(store);
@@ -26,13 +26,13 @@ describe("a server's own records", () => {
     expect(again.get("x/2")).toBeNull();
   });
 
-  it("are written one after the other, each over the one before", async () => {
+  it("own records are written one after the other, each over the previous one", async () => {
     const records = await OwnRecords.open(new MemoryStore());
     await Promise.all([1, 2, 3].map((value) => records.put({ n: value })));
     expect(records.get("n")).toBe(3);
   });
 
-  it("reject what is not known to have lasted, and go on from what is there", async () => {
+  it("a write of own records that is uncertain rejects, and the next write continues from what is stored", async () => {
     const store = new UncertainStore();
     const records = await OwnRecords.open(store);
     store.isUncertain = true;
@@ -44,7 +44,7 @@ describe("a server's own records", () => {
 });
 
 describe("the disk of a peer", () => {
-  it("has an id of its own from its first use on, and keeps vote and electorate", async () => {
+  it("the disk of a peer has its own id from its first use on, and keeps vote and electorate", async () => {
     const store = new MemoryStore();
     const disk = await StoredDisk.open(await OwnRecords.open(store));
     const vote = { term: 3, holderId: "n1", holderEndpoint: "https://n1:1", ttlMs: 1000 };
@@ -58,13 +58,13 @@ describe("the disk of a peer", () => {
   });
 });
 
-describe("the slots of records", () => {
+describe("the slots of own records", () => {
   const keysIn = async (store: MemoryStore): Promise<readonly string[]> => {
     for await (const { entries } of store.feed()) return entries.map(({ key }) => key);
     return [];
   };
 
-  it("are used again, so the store grows with what is kept at once and not with what ever was", async () => {
+  it("slots are reused, so the store grows with the records kept at once and not with all past ones", async () => {
     const store = new MemoryStore();
     const records = await OwnRecords.open(store);
     for (let round = 0; round < 20; round++) {
@@ -79,7 +79,7 @@ describe("the slots of records", () => {
     expect(await keysIn(store)).toHaveLength(3);
   });
 
-  it("hold one key in one place, also where it is not known whether a write has lasted", async () => {
+  it("each key has one slot, even if the outcome of a write is uncertain", async () => {
     const store = new UncertainStore();
     const records = await OwnRecords.open(store);
     await records.put({ kept: 0, gone: 0 });

@@ -1,6 +1,6 @@
 /**
- * One elector for the suite that every elector must pass: each group is a cluster of its own, of the peers a, b and c, and
- * each node id is one of them. In real time, for that suite is.
+ * One elector for the suite that every elector must pass: each group is its own cluster of the peers a, b and c, and
+ * each node id is one of them. It runs in real time, as that suite does.
  */
 import {
   type CallOptions,
@@ -26,7 +26,7 @@ import { PeerElector } from "./peer-elector.js";
 const NAMES = ["a", "b", "c"];
 const TTL_MS = 20_000;
 
-/** Who answers for nodes that are none of the peers: it refuses them. */
+/** Answers for nodes that are not peers, by refusing them. */
 const ANYBODY = "a";
 
 export class ManyGroups implements Elector {
@@ -100,7 +100,7 @@ export class ManyGroups implements Elector {
       release: async (to, request) => (await answersAt(to)).release(request),
       state: async (to) => (await answersAt(to)).state(),
     };
-    // Founded already: a founder listens for more than a ttl before it founds.
+    // Already founded: a founder listens for more than a ttl before it founds.
     const members = Object.fromEntries(NAMES.map((name) => [name, { endpoint: name, disk: `disk-${name}` }]));
     const config = { cluster: "disk-a", epoch: { term: 0, n: 0 }, members };
     const membership = new TestMembership();

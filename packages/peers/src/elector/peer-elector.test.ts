@@ -22,7 +22,7 @@ afterEach(async () => {
 
 const WAIT_MS = 20_000;
 
-/** A cluster whose peers stand only when somebody campaigns. */
+/** A cluster whose peers stand only during a campaign. */
 async function open(names = "abc"): Promise<(name: string) => PeerElector> {
   cluster.start(names, { stands: "asked" });
   await cluster.until(() => Array.from(names).every((name) => cluster.electorate(name) === names));
@@ -40,7 +40,7 @@ function claim(nodeId: string, term: number, rest: object = {}) {
   return { groupId: "tc", nodeId, term, instanceId: `${nodeId}-1`, ...rest };
 }
 
-/** Drives time until it is answered. */
+/** Advances time until `work` is answered. */
 async function run<T>(work: Promise<T>): Promise<T> {
   let isDone = false;
   const done = work.finally(() => {
@@ -57,22 +57,22 @@ async function win(elector: PeerElector, nodeId: string): Promise<number> {
   return (result as CampaignResult & { kind: "elected" }).leader.term;
 }
 
-describe("a campaign", () => {
-  it("is answered as elected once this peer leads", async () => {
+describe("a campaign at a peer", () => {
+  it("a campaign is answered as elected once this peer leads", async () => {
     const elector = await open();
     const result = await run(elector("b").campaign(request("b")));
     expect(result).toMatchObject({ kind: "elected", confirmed: false, leader: { nodeId: "b", term: 1 } });
     expect(cluster.leader()).toBe("b");
   });
 
-  it("without a wait is lost to whoever leads", async () => {
+  it("a campaign without a wait loses to the current leader", async () => {
     const elector = await open();
     await win(elector("a"), "a");
     const result = await run(elector("b").campaign(request("b")));
     expect(result).toMatchObject({ kind: "lost", leader: { nodeId: "a", term: 1 } });
   });
 
-  it("waits for the leader to go, and tells how long until the round that won it was sent", async () => {
+  it("a waiting campaign wins after the leader has resigned, and waitedMs ends when the winning round was sent", async () => {
     const elector = await open();
     await win(elector("a"), "a");
     const sentMs = cluster.clock.monotonicMs();
@@ -86,7 +86,7 @@ describe("a campaign", () => {
     expect(waitedMs).toBeLessThanOrEqual(cluster.clock.monotonicMs() - sentMs);
   });
 
-  it("is lost at the end of its wait", async () => {
+  it("a campaign is lost at the end of its wait", async () => {
     const elector = await open();
     await win(elector("a"), "a");
     const startMs = cluster.clock.monotonicMs();
@@ -95,7 +95,7 @@ describe("a campaign", () => {
     expect(cluster.clock.monotonicMs() - startMs).toBeGreaterThanOrEqual(700);
   });
 
-  it("of the same instance is confirmed, by a round of its own; of another it is lost", async () => {
+  it("a campaign of the same instance is confirmed by its own round, and of another instance is lost", async () => {
     const elector = await open();
     await win(elector("a"), "a");
     await cluster.clock.advance(5 * TTL_MS);
@@ -108,7 +108,7 @@ describe("a campaign", () => {
     }
   });
 
-  it("whose caller is gone wins nothing for good", async () => {
+  it("a campaign whose caller has disconnected keeps no win", async () => {
     const elector = await open();
     const gone = new AbortController();
     const campaign = elector("a").campaign(request("a", { waitMs: WAIT_MS }), { signal: gone.signal });
@@ -120,8 +120,8 @@ describe("a campaign", () => {
   });
 });
 
-describe("a renewal", () => {
-  it("is a quorum round sent after the call: its deadline is never later than the peer's", async () => {
+describe("a renewal at a peer", () => {
+  it("a renewal is a quorum round sent after the call, and its deadline is never later than the peer's", async () => {
     const elector = await open();
     await win(elector("a"), "a");
     const { peer } = cluster.get("a");
@@ -137,7 +137,7 @@ describe("a renewal", () => {
     }
   });
 
-  it("tells nothing while no majority answers, and not-leader once the term is over", async () => {
+  it("a renewal fails while no majority answers, and is not-leader once the term is over", async () => {
     const elector = await open();
     await win(elector("a"), "a");
     cluster.cut("a", "bc");
@@ -147,7 +147,7 @@ describe("a renewal", () => {
     expect(await run(elector("a").renew(renewal))).toEqual({ kind: "not-leader", currentLeader: null });
   });
 
-  it("of another term or instance is not that of the leader", async () => {
+  it("a renewal of another term or instance is not-leader", async () => {
     const elector = await open();
     await win(elector("a"), "a");
     for (const wrong of [claim("a", 2), claim("a", 1, { instanceId: "other" })]) {
@@ -159,7 +159,7 @@ describe("a renewal", () => {
     expect(await run(elector("a").renew({ ...bare, ttlMs: TTL_MS }))).toMatchObject({ kind: "renewed" });
   });
 
-  it("in a list is answered in its place", async () => {
+  it("renewals in a list are answered in their order", async () => {
     const elector = await open();
     await win(elector("a"), "a");
     const renewals = [
@@ -171,7 +171,7 @@ describe("a renewal", () => {
   });
 });
 
-it("a resign frees the group, and asked again says so again", async () => {
+it("a resign frees the group, and a repeated resign gets the same answer", async () => {
   const elector = await open();
   await win(elector("a"), "a");
   for (let i = 0; i < 2; i++) {
@@ -182,8 +182,8 @@ it("a resign frees the group, and asked again says so again", async () => {
   expect(await run(elector("a").resign(claim("a", 1)))).toEqual({ kind: "resigned" });
 });
 
-describe("a read", () => {
-  it("asks a majority, at any peer", async () => {
+describe("a read at a peer", () => {
+  it("a read asks a majority, at any peer", async () => {
     const elector = await open();
     expect(await run(elector("c").leader("tc"))).toEqual({ leader: null, term: 0, ageMs: 0 });
     await win(elector("a"), "a");
@@ -195,7 +195,7 @@ describe("a read", () => {
     }
   });
 
-  it("fails without a majority; a local one tells what is known", async () => {
+  it("a read fails without a majority, and a local read returns what the peer knows", async () => {
     const elector = await open();
     await win(elector("a"), "a");
     await cluster.clock.advance(10);
@@ -206,8 +206,8 @@ describe("a read", () => {
   });
 });
 
-describe("a watch", () => {
-  it("begins with the state and shows what this peer observes, in order", async () => {
+describe("a watch at a peer", () => {
+  it("a watch begins with the state and shows what this peer observes, in order", async () => {
     const elector = await open();
     const seen: WatchEvent[] = [];
     let end: unknown;
@@ -234,7 +234,7 @@ describe("a watch", () => {
     await cluster.until(() => end instanceof ClosedError);
   });
 
-  it("from a cursor goes on there; one that is ahead is a RESYNC", async () => {
+  it("a watch from a cursor continues there, and a cursor that is ahead gets a RESYNC", async () => {
     const elector = await open();
     await win(elector("a"), "a");
     const first = async (cursor: number) => {
@@ -245,7 +245,7 @@ describe("a watch", () => {
     expect(await run(first(99))).toMatchObject({ type: "RESYNC", cursor: 1, leaderNodeId: "a" });
   });
 
-  it("ends with its signal's reason", async () => {
+  it("a watch ends with its signal's reason", async () => {
     const elector = await open();
     const controller = new AbortController();
     const events = elector("a").watch("tc", { cursor: 0, signal: controller.signal });
@@ -257,8 +257,8 @@ describe("a watch", () => {
   });
 });
 
-describe("a request", () => {
-  it("for another group finds none", async () => {
+describe("refused requests at a peer", () => {
+  it("a request for another group is not found", async () => {
     const elector = (await open())("a");
     await expect(elector.campaign(request("a", { groupId: "other" }))).rejects.toBeInstanceOf(
       GroupNotFoundError,
@@ -267,7 +267,7 @@ describe("a request", () => {
     expect(() => elector.watch("other")).toThrow(GroupNotFoundError);
   });
 
-  it("for another node is not authorized", async () => {
+  it("a request for another node is unauthorized", async () => {
     const elector = (await open())("a");
     await expect(elector.campaign(request("b"))).rejects.toBeInstanceOf(UnauthorizedError);
     await expect(elector.renew({ ...claim("b", 1), ttlMs: TTL_MS })).rejects.toBeInstanceOf(
@@ -276,7 +276,7 @@ describe("a request", () => {
     await expect(elector.resign(claim("b", 1))).rejects.toBeInstanceOf(UnauthorizedError);
   });
 
-  it("for a ttl longer than the peers' is refused", async () => {
+  it("a request for a ttl longer than the peers' is refused", async () => {
     const elector = (await open())("a");
     await expect(elector.campaign(request("a", { ttlMs: TTL_MS + 1 }))).rejects.toBeInstanceOf(
       InvalidTtlError,
@@ -286,14 +286,14 @@ describe("a request", () => {
     );
   });
 
-  it("that is malformed is refused by its field", async () => {
+  it("a malformed request is refused, and the error names the field", async () => {
     const elector = (await open())("a");
     await expect(elector.campaign(request("a", { surprise: 1 }))).rejects.toBeInstanceOf(InvalidRequestError);
   });
 });
 
-describe("close", () => {
-  it("answers waiting campaigns as lost, ends every verb after it, and leaves the peer running", async () => {
+describe("close of a peer elector", () => {
+  it("close answers waiting campaigns as lost, refuses later calls, and leaves the peer running", async () => {
     const elector = await open();
     await win(elector("a"), "a");
     const waiting = elector("b").campaign(request("b", { waitMs: WAIT_MS }));

@@ -9,7 +9,7 @@ import { Membership } from "./membership.js";
 const SELF = { identity: "self", endpoint: "https://self:1", disk: "disk" };
 const url = (name: string): string => `https://${name}:1`;
 
-describe("an announcer", () => {
+describe("Announcer", () => {
   let clock: VirtualClock;
   let records: OwnRecords;
   let membership: Membership;
@@ -55,7 +55,7 @@ describe("an announcer", () => {
   });
   const other = (name: string) => membership.announce({ identity: name, endpoint: url(name), disk: name });
 
-  it("tells the join targets only while it knows nobody else, and then whoever they name", async () => {
+  it("an announcer contacts the join targets only while it knows no other server, and then the servers they name", async () => {
     answers.set(url("seed"), [url("b"), SELF.endpoint]);
     expect((await announcer.announce()).reached).toEqual([url("seed")]);
     expect(membership.endpoints()).toEqual([SELF.endpoint]);
@@ -65,13 +65,13 @@ describe("an announcer", () => {
     expect(told.toSorted()).toEqual([`announce ${url("a")}`, `announce ${url("b")}`]);
   });
 
-  it("tells the join targets at its start whomever it knows: one of them must take it in", async () => {
+  it("an announcer contacts the join targets at its start even if it knows others, because one of them must admit it", async () => {
     await other("a");
     const { reached } = await announcer.announce({ isStart: true });
     expect(reached.toSorted()).toEqual([url("a"), url("seed")]);
   });
 
-  it("tells the electorate too, so that parts that have expired each other find together again", async () => {
+  it("an announcer also contacts the electorate, so that parts that have expired each other reunite", async () => {
     electorate = {
       cluster: "c",
       epoch: { term: 0, n: 0 },
@@ -82,7 +82,7 @@ describe("an announcer", () => {
     expect(told).toContain(`announce ${url("e")}`);
   });
 
-  it("forgets members that are long gone, but no elector", async () => {
+  it("an announcer drops members that are long gone, but no elector", async () => {
     electorate = {
       cluster: "c",
       epoch: { term: 0, n: 0 },
@@ -97,7 +97,7 @@ describe("an announcer", () => {
     expect(kept.toSorted()).toEqual(["b", "e", "self"]);
   });
 
-  it("goes on by itself, and stops while this server is leaving", async () => {
+  it("an announcer repeats its announcements, and stops while this server is leaving", async () => {
     await other("a");
     announcer.start();
     await clock.advance(2500);
@@ -108,7 +108,7 @@ describe("an announcer", () => {
     await announcer.stop();
   });
 
-  it("leaves everybody or nobody: one that does not confirm, and it is a member again", async () => {
+  it("a leave that one member does not confirm is undone everywhere, and the server is a member again", async () => {
     await other("a");
     await other("b");
     await announcer.announce();
@@ -122,7 +122,7 @@ describe("an announcer", () => {
     expect([membership.leaving, membership.left()]).toEqual([true, ["self"]]);
   });
 
-  it("is not leaving while a leave may still be refused: a leader goes on leading meanwhile", async () => {
+  it("a server does not count as leaving while its leave may still be refused, so a leader keeps leading", async () => {
     await other("a");
     await announcer.announce();
     const seen: boolean[] = [];
@@ -135,7 +135,7 @@ describe("an announcer", () => {
       });
     const left = announcer.leave({ anyway: false });
     await clock.advance(1);
-    // Nor does it announce itself meanwhile: that would arrive after the goodbye.
+    // It does not announce itself meanwhile either: the announcement would arrive after the leave.
     told.length = 0;
     announcer.start();
     await clock.advance(500);
@@ -146,7 +146,7 @@ describe("an announcer", () => {
     await announcer.stop();
   });
 
-  it("tells the leader last, so that a leave which a member refuses never reaches the electorate", async () => {
+  it("a leave reaches the leader last, so that a refused leave never changes the electorate", async () => {
     for (const name of ["a", "b", "c"]) await other(name);
     let isRefused = true;
     leader = url("b");
@@ -167,7 +167,7 @@ describe("an announcer", () => {
     expect(told.at(-1)).toBe(`leave ${url("b")}`);
   });
 
-  it("says goodbye to nobody if a member does not even answer", async () => {
+  it("a leave is sent to no member if one member does not answer", async () => {
     for (const name of ["a", "b"]) await other(name);
     await announcer.announce();
     told.length = 0;
@@ -177,7 +177,7 @@ describe("an announcer", () => {
     expect(told.filter((each) => each.startsWith("leave"))).toEqual([]);
   });
 
-  it("that stops while a leave is about to be refused leaves all the same", async () => {
+  it("a stop during a leave that is about to be refused still leaves", async () => {
     await other("a");
     await announcer.announce();
     silent.add(url("a"));
@@ -188,7 +188,7 @@ describe("an announcer", () => {
     expect([membership.leaving, membership.left()]).toEqual([true, ["self"]]);
   });
 
-  it("stays a member if its own disk cannot keep that it left", async () => {
+  it("a server stays a member if its own disk cannot store that it left", async () => {
     await other("a");
     await announcer.announce();
     membership.leave = () => Promise.reject(new Error("no space left"));
@@ -197,7 +197,7 @@ describe("an announcer", () => {
     expect(told.at(-1)).toBe(`announce ${url("a")}`);
   });
 
-  it("that stops tells those again who did not confirm, until they do", async () => {
+  it("a stopping server repeats its leave to members that did not confirm, until they do", async () => {
     await other("a");
     await other("b");
     announcer.start();
@@ -213,7 +213,7 @@ describe("an announcer", () => {
     await announcer.stop();
   });
 
-  it("tells an elector again that missed the goodbye and was no member: it may be the next leader", async () => {
+  it("a leave is repeated to an elector that missed it and was not a member, because it may be the next leader", async () => {
     const members = { e: { endpoint: url("e"), disk: "e" } };
     electorate = { cluster: "c", epoch: { term: 0, n: 0 }, members };
     silent.add(url("e"));
@@ -229,7 +229,7 @@ describe("an announcer", () => {
     await announcer.stop();
   });
 
-  it("leaves at its end even if somebody does not confirm", async () => {
+  it("a stopping server leaves even if a member does not confirm", async () => {
     await other("a");
     await announcer.announce();
     silent.add(url("a"));

@@ -6,7 +6,7 @@ import { Membership } from "./membership.js";
 
 const TTL_MS = 3000;
 
-describe("the membership", () => {
+describe("Membership", () => {
   let clock: VirtualClock;
   let store: MemoryStore;
   let membership: Membership;
@@ -24,7 +24,7 @@ describe("the membership", () => {
     disk: `disk-${identity}`,
   });
 
-  it("lists who has announced itself, sorted, one endpoint once", async () => {
+  it("the membership lists the announced servers, sorted, each endpoint once", async () => {
     await membership.announce(member("b"));
     const lease = await membership.announce(member("a"));
     await membership.announce(member("twin", "https://a:1"));
@@ -33,7 +33,7 @@ describe("the membership", () => {
     expect(lease.expiresAtUnix - lease.updatedAtUnix).toBe(TTL_MS / 1000);
   });
 
-  it("drops who falls silent when its lease is over, and not before", async () => {
+  it("the membership drops a silent server when its lease is over, and not before", async () => {
     await membership.announce(member("a"));
     await clock.advance(TTL_MS - 1);
     expect(membership.endpoints()).toEqual(["https://a:1"]);
@@ -44,13 +44,13 @@ describe("the membership", () => {
     expect(membership.endpoints()).toEqual(["https://a:1"]);
   });
 
-  it("knows an identity at one place only: a new endpoint takes the place of the old", async () => {
+  it("an identity has one endpoint only: a new endpoint replaces the old one", async () => {
     await membership.announce(member("a"));
     await membership.announce(member("a", "https://moved:1"));
     expect(membership.endpoints()).toEqual(["https://moved:1"]);
   });
 
-  it("removes by its own wish alone, and remembers who left until it announces again", async () => {
+  it("a server is removed only by its own leave, which is remembered until it announces itself again", async () => {
     await membership.announce(member("a"));
     await membership.announce(member("b"));
     await membership.leave("a");
@@ -59,13 +59,13 @@ describe("the membership", () => {
     expect(membership.left()).toEqual([]);
   });
 
-  it("remembers also of one that it had not heard of before that it has left", async () => {
+  it("the leave of an unknown server is remembered too", async () => {
     await membership.leave("elector");
     expect([membership.endpoints(), membership.left()]).toEqual([[], ["elector"]]);
     expect((await open()).left()).toEqual(["elector"]);
   });
 
-  it("survives a restart: the others, counted from the start, and who left; itself must announce anew", async () => {
+  it("the membership survives a restart, counted from the start; the server itself must announce again", async () => {
     await membership.announce(member("a"));
     await membership.announce(member("b"));
     await membership.announce(member("self"));
@@ -79,7 +79,7 @@ describe("the membership", () => {
     expect(again.endpoints()).toEqual([]);
   });
 
-  it("forgets, also on disk, who is long gone and no elector; an elector is kept, left or silent", async () => {
+  it("a server that is long gone is dropped, also from disk, unless it is an elector", async () => {
     for (const name of ["a", "gone", "elector"]) await membership.announce(member(name));
     await membership.leave("gone");
     await membership.leave("elector");
@@ -97,13 +97,13 @@ describe("the membership", () => {
     expect(here.endpoints()).toEqual(["https://a:1"]);
   });
 
-  it("marks an identity under which two disks announce themselves in turn, until one of them has been silent", async () => {
+  it("an identity announced by two disks in turn is contested, until one of them has been silent", async () => {
     const over = (disk: string) => membership.announce({ ...member("a"), disk });
     const isContested = (): boolean => membership.active().some((each) => each.contested === true);
     await over("first");
     await clock.advance(1000);
     await over("second");
-    // A disk that was lost: the server has come back over another one.
+    // A lost disk: the server has come back with another one.
     expect(isContested()).toBe(false);
     await clock.advance(1000);
     await over("first");
@@ -118,7 +118,7 @@ describe("the membership", () => {
     expect(isContested()).toBe(false);
   });
 
-  it("goes by no wall clock, neither over a restart nor in between", async () => {
+  it("the membership depends on no wall clock, neither across a restart nor in between", async () => {
     await membership.announce(member("a"));
     const records = await OwnRecords.open(store);
     const ahead = clock.process({ wallOffsetMs: 1e9 });
@@ -126,7 +126,7 @@ describe("the membership", () => {
     expect(again.endpoints()).toEqual(["https://a:1"]);
   });
 
-  it("does not keep who fell silent because its machine was suspended", async () => {
+  it("a member that fell silent because its machine was suspended is not kept", async () => {
     const suspended = clock.process();
     const records = await OwnRecords.open(store);
     const here = new Membership({ self: "self", ttlMs: TTL_MS, clock: suspended, records });

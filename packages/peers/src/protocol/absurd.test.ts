@@ -10,7 +10,7 @@ afterEach(async () => {
   cluster = new Cluster();
 });
 
-/** In the gap after the leader's death all voters are free. */
+/** In the gap after the leader's crash all voters are free. */
 async function leaderless(): Promise<readonly string[]> {
   const leader = await cluster.elected("abc");
   cluster.crash(leader);
@@ -26,20 +26,23 @@ function request(term: number, ttlMs: number = TTL_MS) {
   return { candidateId: "x", candidateEndpoint: "x", term, ttlMs, cluster: id, epoch };
 }
 
-describe("a server that is no elector", () => {
+describe("a server that is not an elector", () => {
   it.each([
     ["the highest term there is", Number.MAX_SAFE_INTEGER, TTL_MS],
     ["a lease of a day", 7, 86_400_000],
     ["a plausible lease", 7, TTL_MS],
-  ])("gets no vote for %s, and a leader is elected after it asked", async (_, term, ttlMs) => {
-    const rest = await leaderless();
-    for (const name of rest) {
-      const { granted } = await cluster.get(name).peer.answers.acquire(request(term, ttlMs));
-      expect(granted).toBe(false);
-    }
-    expect(rest).toContain(await cluster.untilLed());
-    expect(cluster.get(cluster.leader() as string).peer.leading()?.term).toBeLessThan(100);
-  });
+  ])(
+    "a server that is not an elector gets no vote for %s, and a leader is elected after its request",
+    async (_, term, ttlMs) => {
+      const rest = await leaderless();
+      for (const name of rest) {
+        const { granted } = await cluster.get(name).peer.answers.acquire(request(term, ttlMs));
+        expect(granted).toBe(false);
+      }
+      expect(rest).toContain(await cluster.untilLed());
+      expect(cluster.get(cluster.leader() as string).peer.leading()?.term).toBeLessThan(100);
+    },
+  );
 });
 
 describe("an answer with an absurd term or electorate", () => {
@@ -59,7 +62,7 @@ describe("an answer with an absurd term or electorate", () => {
   ];
 
   it.each(lies)(
-    "is no answer: its %s changes nothing at a leader, a candidate or a follower",
+    "an answer with an absurd %s changes nothing at a leader, a candidate or a follower",
     async (_, lie) => {
       const leader = await cluster.elected("abcde");
       const [liar] = without("abcde", leader) as unknown as [string];

@@ -1,4 +1,4 @@
-/** Some peers in one process, in virtual time: messages take no time unless told otherwise, links can be cut, disks are kept. */
+/** Some peers in one process, in virtual time: messages take no time by default, links can be cut, disks are kept. */
 import { type ProcessClock, VirtualClock } from "@tenure/core/testing";
 import type {
   ActiveMember,
@@ -53,7 +53,7 @@ export class TestMembership implements MembershipView {
 
 export interface TestPeer {
   readonly name: string;
-  /** Killed by a crash; `null` where the test gave a clock of its own. */
+  /** Killed by a crash; `null` if the test gave its own clock. */
   readonly process: ProcessClock | null;
   readonly peer: Peer;
   readonly membership: TestMembership;
@@ -64,15 +64,15 @@ export class Cluster {
   readonly clock: VirtualClock = new VirtualClock();
   readonly disks: Map<string, MemoryDisk> = new Map();
   readonly running: Map<string, TestPeer> = new Map();
-  /** `a>b`: nothing gets from a to b. */
+  /** `a>b`: no message gets from a to b. */
   readonly cuts: Set<string> = new Set();
   /** Every call, as `a>b verb`. */
   readonly calls: string[] = [];
-  /** How a request fares before it arrives. */
+  /** What happens to a request before it arrives. */
   onCall: (call: string) => Promise<void> = () => Promise.resolve();
   #random = 0;
 
-  /** Started together, with each other in their join lists, and active to each other. */
+  /** Started together, with each other in their join lists, and active members of each other. */
   start(names: string, options: Partial<PeerOptions> = {}): void {
     const members = Array.from(names).map((name) => this.member(name));
     for (const name of names) {
@@ -119,13 +119,13 @@ export class Cluster {
     return running;
   }
 
-  /** The process ends: no timer of it fires, no call of it arrives, and no write of it reaches the disk. */
+  /** The process ends: none of its timers fires, no call arrives, and no write reaches the disk. */
   crash(name: string): void {
     this.get(name).process?.kill();
     this.running.delete(name);
   }
 
-  /** The disk as one life of the peer uses it. */
+  /** The disk as used by one start of the peer. */
   #mount(name: string, process: ProcessClock | null): PeerDisk {
     const disk = this.disk(name);
     const isDead = (): boolean => process?.isKilled === true;
@@ -156,7 +156,7 @@ export class Cluster {
     return leaders[0]?.name ?? null;
   }
 
-  /** Runs until it is so; a condition that does not come true within 20 ttl is a failure. */
+  /** Runs until `condition` is true; a condition that is not true within 20 ttl is a failure. */
   async until(condition: () => boolean): Promise<void> {
     const endMs = this.clock.monotonicMs() + 20 * TTL_MS;
     while (!condition()) {
@@ -170,7 +170,7 @@ export class Cluster {
     return this.leader() as string;
   }
 
-  /** Started together, until one of them leads and all know it. */
+  /** Started together, and run until one of them leads and all know it. */
   async elected(names: string): Promise<string> {
     this.start(names);
     const leader = await this.untilLed();
@@ -203,7 +203,7 @@ export class Cluster {
     await this.onCall(`${from}>${to} ${verb}`);
     this.calls.push(`${from}>${to} ${verb}`);
     const target = this.running.get(to);
-    // A crashed process calls nobody; a caller that was restarted meanwhile is another process.
+    // A crashed process makes no call; a caller that was restarted meanwhile is another process.
     const isAlive = life !== undefined && life === this.running.get(from);
     if (target === undefined || !isAlive || this.cuts.has(`${from}>${to}`)) {
       throw new Error("connection refused");

@@ -7,7 +7,7 @@ const member = (name: string): ActiveMember => ({ identity: name, endpoint: name
 const members = (names: string): readonly ActiveMember[] => Array.from(names).map(member);
 const asMap = (all: readonly ActiveMember[]) => new Map(all.map((each) => [each.identity, each]));
 
-/** The electorate after the next step, in short; leader is `a`. */
+/** The electorate after the next step, abbreviated; the leader is `a`. */
 function next(
   from: string,
   active: readonly ActiveMember[],
@@ -23,18 +23,18 @@ function next(
   return after === null ? null : Object.keys(after).toSorted().join("");
 }
 
-describe("the electorate", () => {
-  it("stays as it is while all are active and nobody came", () => {
+describe("the next electorate", () => {
+  it("the electorate stays unchanged while all are active and no server came", () => {
     expect(next("abc", members("abc"))).toBeNull();
   });
 
-  it("takes one member per step, whatever has changed", () => {
+  it("the electorate changes by one member per step", () => {
     expect(next("abc", members("abcdef"))).toBe("abcd");
     expect(next("abcde", members("a"), { left: "bcde" })).toBe("acde");
     expect(next("abc", members("abde"), { left: "c" })).toBe("ab");
   });
 
-  it("adds whoever granted the latest round at the announced endpoint over the announced disk", () => {
+  it("the electorate adds a server that granted the latest round at the announced endpoint with the announced disk", () => {
     const [d] = members("d") as [ActiveMember];
     expect(next("abc", members("abcd"), { reached: members("abc") })).toBeNull();
     for (const wrong of [{ endpoint: "elsewhere" }, { disk: "another" }]) {
@@ -43,11 +43,11 @@ describe("the electorate", () => {
     expect(next("abc", members("abcd"))).toBe("abcd");
   });
 
-  it("does not take back who has left, though it still answers", () => {
+  it("the electorate does not take back a server that has left, even if it still answers", () => {
     expect(next("abc", members("abcd"), { left: "d" })).toBeNull();
   });
 
-  it("adds and moves an identity that is named like a property of every object", () => {
+  it("the electorate adds and moves an identity that is named like a property of every object", () => {
     const named = { identity: "constructor", endpoint: "x", disk: "disk-x" };
     const wishes = { active: [...members("abc"), named], left: [], heard: new Set<string>() };
     const added = nextMembers(electorate("abc"), "a", { ...wishes, reached: asMap([named]) });
@@ -56,7 +56,7 @@ describe("the electorate", () => {
     expect(nextMembers(config, "a", { ...wishes, reached: asMap([named]) })).toBeNull();
   });
 
-  it("drops who has left, whatever number that makes", () => {
+  it("the electorate drops a server that has left, whatever its new size", () => {
     expect(next("abc", members("ab"), { left: "c" })).toBe("ab");
     expect(next("ab", members("a"), { left: "b" })).toBe("a");
   });
@@ -68,24 +68,24 @@ describe("the electorate", () => {
     ["abcde", "abc", "abce"],
     ["abce", "abc", "abc"],
   ])(
-    "of %s with %s active becomes %s: who expired goes only towards an odd number",
+    "an electorate of %s with %s active becomes %s: an expired server is dropped only towards an odd number",
     (from, active, expected) => {
       expect(next(from, members(active))).toBe(expected);
     },
   );
 
-  it("keeps an elector whose announcements do not arrive while it grants the leader's rounds", () => {
+  it("the electorate keeps an elector whose announcements are lost while it grants the leader's rounds", () => {
     expect(next("abc", members("a"), { heard: "bc" })).toBeNull();
     expect(next("abcde", members("a"), { heard: "bcde" })).toBeNull();
     expect(next("abcd", members("abc"), { heard: "d" })).toBeNull();
     expect(next("abcde", members("a"), { heard: "bd" })).toBe("abde");
   });
 
-  it("drops an elector that left although it still grants the leader's rounds", () => {
+  it("the electorate drops an elector that left although it still grants the leader's rounds", () => {
     expect(next("abc", members("ab"), { left: "c", heard: "bc" })).toBe("ab");
   });
 
-  it("drops who came back over another disk, to add it in a step of its own", () => {
+  it("the electorate drops a server that came back with another disk, and adds it in a later step", () => {
     const wiped = { identity: "c", endpoint: "c", disk: "new" };
     expect(next("abc", [...members("ab"), wiped])).toBe("ab");
     const after = nextMembers(electorate("ab"), "a", {
@@ -97,7 +97,7 @@ describe("the electorate", () => {
     expect(after?.["c"]).toEqual({ endpoint: "c", disk: "new" });
   });
 
-  it("knows who moved by the new endpoint, once that is reached; the voters stay the same", () => {
+  it("the electorate uses the new endpoint of a server that moved once it is reached, with the same voters", () => {
     const moved = { identity: "c", endpoint: "elsewhere", disk: "disk-c" };
     const active = [...members("ab"), moved];
     const wishes = { active, left: [], heard: new Set<string>() };
@@ -108,13 +108,13 @@ describe("the electorate", () => {
     });
   });
 
-  it("leaves a voter alone while two disks announce themselves under its identity in turn", () => {
+  it("the electorate does not change a voter while two disks announce themselves under its identity in turn", () => {
     const twin = { ...member("c"), disk: "new", contested: true } as const;
     expect(next("abc", [...members("ab"), twin])).toBeNull();
     expect(next("ab", [...members("ab"), twin])).toBeNull();
   });
 
-  it("never loses its leader: not expired, not left, not over another disk", () => {
+  it("the electorate never drops its leader, even if it expired, left or has another disk", () => {
     expect(next("abcd", members("bcd"))).toBeNull();
     expect(next("abc", members("bc"), { left: "a" })).toBeNull();
     expect(next("abc", [...members("bc"), { ...member("a"), disk: "new" }], { reached: [] })).toBeNull();

@@ -8,7 +8,7 @@ afterEach(async () => {
   cluster = new Cluster();
 });
 
-describe("the electorate follows the membership:", () => {
+describe("the electorate follows the membership", () => {
   function announce(names: string, gone = ""): void {
     const members = Array.from(names).map((name) => cluster.member(name));
     for (const { membership } of cluster.running.values()) {
@@ -17,7 +17,7 @@ describe("the electorate follows the membership:", () => {
     }
   }
 
-  it("who announces is added, one after the other", async () => {
+  it("a server that announces itself is added, one after the other", async () => {
     await cluster.elected("abc");
     for (const name of "de") cluster.startOne(name, { join: ["a", "b", "c"] });
     announce("abcde");
@@ -25,14 +25,14 @@ describe("the electorate follows the membership:", () => {
     await cluster.until(() => Array.from("abcde").every((name) => cluster.electorate(name) === "abcde"));
   });
 
-  it("who announces but cannot be reached is not, and the leader stays", async () => {
+  it("a server that announces itself but cannot be reached is not added, and the leader stays", async () => {
     const leader = await cluster.elected("abc");
     announce("abcd");
     await cluster.clock.advance(10 * TTL_MS);
     expect([cluster.leader(), cluster.electorate(leader)]).toEqual([leader, "abc"]);
   });
 
-  it("who granted a round and then never stores its step leaves the leader as it was", async () => {
+  it("a server that granted a round and then never stores its step does not affect the leader", async () => {
     cluster.startOne("a");
     await cluster.untilLed();
     const { peer } = cluster.startOne("d", { join: ["a"] });
@@ -41,14 +41,14 @@ describe("the electorate follows the membership:", () => {
     cluster.cut("a", "d");
     for (let look = 0; look < 100; look++) {
       await cluster.clock.advance(TTL_MS / 10);
-      // What a leader shows of its own is done.
+      // The electorate that a leader shows is complete.
       expect([cluster.leader(), cluster.electorate("a")]).toEqual(["a", "a"]);
     }
     cluster.heal();
     await cluster.until(() => cluster.electorate("d") === "ad");
   });
 
-  it("of four one that expired is dropped, of three none", async () => {
+  it("one expired server of four is dropped, and none of three", async () => {
     const leader = await cluster.elected("abcd");
     const [first, second] = without("abcd", leader);
     cluster.crash(first as string);
@@ -62,10 +62,10 @@ describe("the electorate follows the membership:", () => {
   });
 
   it.each(["abc", "abcde"])(
-    "of %s none is dropped whose announcements do not arrive while it grants the leader's rounds",
+    "no server of %s is dropped whose announcements are lost while it grants the leader's rounds",
     async (names) => {
       const leader = await cluster.elected(names);
-      // The leader cannot be connected to: it hears no announcement. Its own connections work.
+      // The leader accepts no connection, so it gets no announcement. Its own connections work.
       cluster.get(leader).membership.members = [cluster.member(leader)];
       await cluster.clock.advance(10 * TTL_MS);
       expect([cluster.leader(), cluster.electorate(leader)]).toEqual([leader, names]);
@@ -75,7 +75,7 @@ describe("the electorate follows the membership:", () => {
     },
   );
 
-  it("an elector is dropped when for a member's lease it neither announced nor granted a round", async () => {
+  it("an elector is dropped if for a member's lease it neither announced itself nor granted a round", async () => {
     const leader = await cluster.elected("abcd");
     const [dead] = without("abcd", leader) as unknown as [string];
     cluster.get(leader).membership.members = [cluster.member(leader)];
@@ -87,7 +87,7 @@ describe("the electorate follows the membership:", () => {
     await cluster.until(() => cluster.electorate(leader) === without("abcd", dead));
   });
 
-  it("who comes back over an empty disk is dropped and added, and does not vote before", async () => {
+  it("a server that comes back with an empty disk is dropped and added again, and does not vote before", async () => {
     const leader = await cluster.elected("abc");
     const [wiped] = without("abc", leader) as unknown as [string];
     cluster.crash(wiped);
@@ -101,7 +101,7 @@ describe("the electorate follows the membership:", () => {
     expect(cluster.leader()).toBe(leader);
   });
 
-  it("who moved is known by its new endpoint", async () => {
+  it("a server that moved is known by its new endpoint", async () => {
     const leader = await cluster.elected("abc");
     const [moved] = without("abc", leader) as unknown as [string];
     const { peer, membership, events } = cluster.get(moved);

@@ -28,7 +28,7 @@ describe("a leaving node", () => {
     return leaving;
   }
 
-  it("may stop when the leader's own answer shows an electorate without it", async () => {
+  it("a leaving node may stop when the leader's own answer shows an electorate without it", async () => {
     const leader = await cluster.elected("abc");
     const [leaver] = without("abc", leader) as unknown as [string];
     await settles(leave(leaver));
@@ -36,7 +36,7 @@ describe("a leaving node", () => {
     expect(cluster.leader()).toBe(leader);
   });
 
-  it("that leads releases, and the next leader drops it", async () => {
+  it("a leaving leader releases its lease, and the next leader drops it", async () => {
     const leader = await cluster.elected("abc");
     await settles(leave(leader));
     expect(cluster.get(leader).events).toContainEqual({ kind: "lost", term: 1, cause: "leaving" });
@@ -45,7 +45,7 @@ describe("a leaving node", () => {
     expect(cluster.electorate(next as string)).toBe(without("abc", leader));
   });
 
-  it("of two needs the other's vote no longer once it is gone", async () => {
+  it("one of two nodes leaves, and the other no longer needs its vote", async () => {
     const leader = await cluster.elected("ab");
     const [other] = without("ab", leader) as unknown as [string];
     await settles(leave(other));
@@ -54,7 +54,7 @@ describe("a leaving node", () => {
     expect(cluster.leader()).toBe(leader);
   });
 
-  it("that is the only elector leads until another is added", async () => {
+  it("a leaving node that is the only elector leads until another is added", async () => {
     cluster.startOne("a");
     await cluster.untilLed();
     cluster.startOne("b", { join: ["a"] });
@@ -65,7 +65,7 @@ describe("a leaving node", () => {
     expect(cluster.electorate("b")).toBe("b");
   });
 
-  it("that was just added does not stop before the leader has heard of it: without it the step could not be undone", async () => {
+  it("a leaving node that was just added does not stop before the leader knows, because the step could not be undone", async () => {
     cluster.startOne("a");
     await cluster.untilLed();
     cluster.startOne("b", { join: ["a"] });
@@ -86,7 +86,7 @@ describe("a leaving node", () => {
     expect(cluster.leader()).toBe("a");
   });
 
-  it("leads too when all electors are leaving and others are there", async () => {
+  it("a leaving node may lead when all electors are leaving and other servers are there", async () => {
     await cluster.elected("ab");
     cluster.startOne("c", { join: ["a"] });
     const members = Array.from("abc").map((name) => cluster.member(name));
@@ -95,26 +95,26 @@ describe("a leaving node", () => {
     expect(cluster.electorate("c")).toBe("c");
   });
 
-  it("may stop at once when it is all alone", async () => {
+  it("a leaving node may stop at once when it is alone", async () => {
     cluster.startOne("a").membership.members = [cluster.member("a")];
     await cluster.untilLed();
     expect(await settles(leave("a"))).toEqual({ kind: "last", electorate: ["a"] });
     expect(cluster.leader()).toBeNull();
   });
 
-  it("may stop at once when all the other electors leave too: none of them stays to remove it", async () => {
+  it("a leaving node may stop at once when all other electors leave too, because none stays to remove it", async () => {
     const leader = await cluster.elected("abc");
     const startMs = cluster.clock.monotonicMs();
     const outcomes = await settles(Promise.all(Array.from("abc").map(leave)));
     expect(cluster.clock.monotonicMs() - startMs).toBeLessThan(TTL_MS);
     for (const outcome of outcomes) expect(outcome).toMatchObject({ kind: "last" });
-    // Two of three suffice to go on.
+    // Two of three are enough to continue.
     for (const name of "abc") cluster.crash(name);
     cluster.start(without("abc", leader));
     expect(without("abc", leader)).toContain(await cluster.untilLed());
   });
 
-  it("is removed without waiting for the regular rounds of the next leader", async () => {
+  it("a leaving leader is removed without waiting for the regular rounds of the next leader", async () => {
     const leader = await cluster.elected("abc");
     const leaving = leave(leader);
     await cluster.until(() => cluster.leader() !== null && cluster.leader() !== leader);
@@ -125,11 +125,11 @@ describe("a leaving node", () => {
   });
 
   it.each(["abc", "abcde"])(
-    "of %s, each in turn, leaves within four leases; the last one stays",
+    "nodes of %s leave one after the other, each within four leases, and the last one stays",
     async (names) => {
       await cluster.elected(names);
       for (let rest = names; rest !== "";) {
-        // The leader first: that takes the longest.
+        // The leader first, which takes the longest.
         const name = rest.length === 1 ? rest : await cluster.untilLed();
         const startMs = cluster.clock.monotonicMs();
         const outcome = await settles(leave(name));
@@ -141,7 +141,7 @@ describe("a leaving node", () => {
     },
   );
 
-  it("of three is removed although a step is held back for some rounds, and nothing runs hot", async () => {
+  it("a leaving node of three is removed although a step is held back for some rounds, without busy retries", async () => {
     let rounds = 0;
     cluster.start("abc", { holdStep: () => (++rounds < 4 ? "not yet" : null) });
     const leader = await cluster.untilLed();
@@ -153,7 +153,7 @@ describe("a leaving node", () => {
     expect(cluster.calls.filter((call) => call.endsWith("renew")).length).toBeLessThan(30);
   });
 
-  it("waits while nobody drops it, until it is told to give up", async () => {
+  it("a leaving node waits until it is dropped or its signal aborts", async () => {
     const leader = await cluster.elected("ab");
     const [other] = without("ab", leader) as unknown as [string];
     cluster.crash(leader);
@@ -171,7 +171,7 @@ describe("a leaving node", () => {
     await expect(leaving).rejects.toThrow("enough");
   });
 
-  it("that is stopped waits no longer", async () => {
+  it("a leaving node that is stopped no longer waits", async () => {
     const leader = await cluster.elected("ab");
     const [other] = without("ab", leader) as unknown as [string];
     cluster.crash(leader);

@@ -14,7 +14,7 @@ const reported = (name: string, kind: PeerEvent["kind"]) =>
   cluster.get(name).events.filter((event) => event.kind === kind);
 
 describe("the status of a peer", () => {
-  it("shows electorate, members, leader and term, and at a leader nothing that is held back", async () => {
+  it("the status shows electorate, members, leader and term, and at a leader no step that is held back", async () => {
     const leader = await cluster.elected("abc");
     await cluster.clock.advance(2 * TTL_MS);
     expect(status(leader)).toMatchObject({
@@ -36,7 +36,7 @@ describe("the status of a peer", () => {
     expect(reported(other, "not-standing")).toEqual([]);
   });
 
-  it("names the electors that are missing, and why nobody stands, once", async () => {
+  it("the status names the missing electors and why the peer does not stand, reported once", async () => {
     const leader = await cluster.elected("abc");
     const [survivor, dead] = without("abc", leader) as unknown as [string, string];
     for (const name of [leader, dead]) cluster.crash(name);
@@ -56,7 +56,7 @@ describe("the status of a peer", () => {
     expect(whys).toEqual(["no-majority"]);
   });
 
-  it("of a server that the electorate does not name says whom it waits for", async () => {
+  it("the status of a server outside the electorate says which servers it waits for", async () => {
     await cluster.elected("ab");
     cluster.startOne("d", { join: ["a"] });
     await cluster.until(() => cluster.electorate("d") === "ab");
@@ -66,12 +66,12 @@ describe("the status of a peer", () => {
     expect(status("d").notStanding?.detail).toContain("a (a), b (b)");
   });
 
-  it("reports a server of another cluster once, on both sides", async () => {
+  it("a server of another cluster is reported once, on both sides", async () => {
     cluster.startOne("a");
     cluster.startOne("b");
     await cluster.until(() => cluster.electorate("a") === "a" && cluster.electorate("b") === "b");
     await cluster.until(() => ["a", "b"].every((name) => cluster.get(name).peer.isLeader()));
-    // Each takes the other for a member.
+    // Each server counts the other as a member.
     cluster.get("a").membership.members = Array.from("ab").map((name) => cluster.member(name));
     await cluster.clock.advance(5 * TTL_MS);
     expect(reported("a", "other-cluster")).toEqual([
@@ -82,7 +82,7 @@ describe("the status of a peer", () => {
     ]);
   });
 
-  it("shows for how long a change of the electorate is held back, and reports it after a ttl, and its end", async () => {
+  it("the status shows how long a change of the electorate is held back, which is reported after a ttl and when it ends", async () => {
     let why: string | null = "not now";
     cluster.start("abc", { holdStep: () => why });
     const leader = await cluster.untilLed();

@@ -9,8 +9,8 @@ afterEach(async () => {
   cluster = new Cluster();
 });
 
-describe("peers", () => {
-  it("found a cluster and elect one of them, whom all know", async () => {
+describe("a cluster of peers", () => {
+  it("peers found a cluster and elect one of them, which all know", async () => {
     const leader = await cluster.elected("abc");
     expect(cluster.electorate("c")).toBe("abc");
     expect(cluster.get(leader).events.map(({ kind }) => kind)).toContain("elected");
@@ -19,7 +19,7 @@ describe("peers", () => {
     }
   });
 
-  it("keep their leader and its term as long as all is well", async () => {
+  it("peers keep their leader and its term while there are no failures", async () => {
     const leader = await cluster.elected("abc");
     for (let i = 0; i < 200; i++) {
       await cluster.clock.advance(TTL_MS / 10);
@@ -27,7 +27,7 @@ describe("peers", () => {
     }
   });
 
-  it("renew every third of the ttl", async () => {
+  it("the leader renews every third of the ttl", async () => {
     const leader = await cluster.elected("abc");
     cluster.calls.length = 0;
     await cluster.clock.advance(10 * TTL_MS);
@@ -37,7 +37,7 @@ describe("peers", () => {
     expect(renewals).toBeLessThanOrEqual(31);
   });
 
-  it("elect another when the leader is cut off, which has stopped before; healed, it follows", async () => {
+  it("peers elect another leader when one is cut off, which has stopped before and follows when reconnected", async () => {
     const leader = await cluster.elected("abc");
     const { peer, events } = cluster.get(leader);
     const signal = peer.leading()?.signal;
@@ -56,7 +56,7 @@ describe("peers", () => {
     expect(cluster.leader()).toBe(next);
   });
 
-  it("elect another when the leader crashes, which calls nobody and keeps nothing from then on", async () => {
+  it("peers elect another leader when one crashes, which makes no call and writes nothing from then on", async () => {
     const leader = await cluster.elected("abc");
     cluster.crash(leader);
     cluster.calls.length = 0;
@@ -67,7 +67,7 @@ describe("peers", () => {
     expect(cluster.disk(leader).contents).toBe(contents);
   });
 
-  it("elect a leader although one voter restarts again and again and shows a lease each time", async () => {
+  it("peers elect a leader although one voter restarts repeatedly and shows a lease each time", async () => {
     const leader = await cluster.elected("abcde");
     cluster.crash(leader);
     const [restless] = without("abcde", leader) as unknown as [string];
@@ -82,7 +82,7 @@ describe("peers", () => {
     expect(without("abcde", leader)).toContain(cluster.leader());
   });
 
-  it("have no leader without a majority, and raise no term for what cannot be won", async () => {
+  it("peers without a majority have no leader, and raise no term", async () => {
     await cluster.elected("abc");
     for (const name of "abc") cluster.cut(name, without("abc", name));
     await cluster.clock.advance(3 * TTL_MS);
@@ -92,7 +92,7 @@ describe("peers", () => {
     expect(Array.from("abc").map((name) => cluster.get(name).peer.term)).toEqual(terms);
   });
 
-  it("elect again at once when the leader resigns", async () => {
+  it("peers elect again at once when the leader resigns", async () => {
     const leader = await cluster.elected("abc");
     const { peer } = cluster.get(leader);
     expect(await peer.resign(7)).toBe(false);
@@ -105,8 +105,8 @@ describe("peers", () => {
   });
 });
 
-describe("a leader", () => {
-  it("is none any more when it wakes up from a suspend that was longer than its lease", async () => {
+describe("a leading peer", () => {
+  it("a leader that wakes from a suspend longer than its lease no longer leads", async () => {
     const clock = cluster.clock.process();
     cluster.startOne("a", { clock });
     await cluster.untilLed();
@@ -120,7 +120,7 @@ describe("a leader", () => {
     expect(peer.isLeader()).toBe(false);
   });
 
-  it("never goes on with a term of its former life", async () => {
+  it("a restarted leader never continues its earlier term", async () => {
     const leader = await cluster.elected("abc");
     cluster.crash(leader);
     cluster.startOne(leader, { join: ["a", "b", "c"] });
@@ -130,7 +130,7 @@ describe("a leader", () => {
     expect(cluster.get(cluster.leader() as string).peer.leading()?.term).toBeGreaterThan(1);
   });
 
-  it("does not stop at a refusal with a higher term", async () => {
+  it("a leader does not stop because of a refusal with a higher term", async () => {
     const leader = await cluster.elected("abc");
     const [other] = without("abc", leader);
     const { config } = cluster.get(other as string).peer.answers.state();
@@ -146,7 +146,7 @@ describe("a leader", () => {
     expect(cluster.leader()).toBe(leader);
   });
 
-  it("counts its first deadline from before it asked for the first vote, however late the votes came", async () => {
+  it("a leader counts its first deadline from before its first vote request, however late the votes came", async () => {
     cluster.start("abc", { stands: "asked", driftRatio: 0 });
     await cluster.until(() => Array.from("abc").every((name) => cluster.electorate(name) === "abc"));
     const sinceMs = new Map<string, number>();
@@ -166,7 +166,7 @@ describe("a leader", () => {
     expect((sinceMs.get("release") ?? 0) - (sinceMs.get("acquire") ?? 0)).toBe(TTL_MS);
   });
 
-  it("that cannot keep its own vote on disk is none", async () => {
+  it("a peer that cannot store its own vote does not lead", async () => {
     const disk = cluster.disk("a");
     const write = disk.write.bind(disk);
     disk.write = (change) =>
@@ -180,7 +180,7 @@ describe("a leader", () => {
 });
 
 describe("an observed leader", () => {
-  it("is one that was seen to renew, not a mere holder of a vote", async () => {
+  it("an observed leader was seen to renew, and is not merely the holder of a vote", async () => {
     cluster.start("abc", { stands: "asked" });
     await cluster.until(() => Array.from("abc").every((name) => cluster.electorate(name) === "abc"));
     const { config } = cluster.get("b").peer.answers.state();
@@ -203,15 +203,15 @@ describe("an observed leader", () => {
   });
 });
 
-describe("a lost candidacy", () => {
-  it("is released everywhere, and its term is never used again", async () => {
+describe("a lost candidacy of a peer", () => {
+  it("a lost candidacy is released everywhere, and its term is never used again", async () => {
     cluster.onCall = (call) =>
       call.endsWith("acquire") ? Promise.reject(new Error("lost")) : Promise.resolve();
     cluster.start("abc");
     await cluster.until(() => cluster.calls.some((call) => call.endsWith("release")));
     await cluster.clock.advance(1);
     const [, candidate] = /^(.)>. release$/.exec(cluster.calls.at(-1) ?? "") ?? [];
-    // Its lease is over, its term stays.
+    // Its lease is over; its term stays.
     expect(cluster.get(candidate as string).peer.answers.state().lease).toBeNull();
     expect(cluster.get(candidate as string).peer.term).toBeGreaterThan(0);
     await cluster.clock.advance(20 * TTL_MS);
@@ -224,8 +224,8 @@ describe("a lost candidacy", () => {
   });
 });
 
-describe("a first start", () => {
-  it("says for whom it waits", async () => {
+describe("the first start of a peer", () => {
+  it("a first start reports which servers it waits for", async () => {
     cluster.startOne("a", { join: ["a", "b"] });
     cluster.startOne("c", { join: ["b", "c"] });
     await cluster.clock.advance(TTL_MS);
@@ -234,7 +234,7 @@ describe("a first start", () => {
     expect(cluster.electorate("a") + cluster.electorate("c")).toBe("");
   });
 
-  it("by a founder that lost its disk takes the cluster that the others announce, and founds no second one", async () => {
+  it("a founder that lost its disk joins the cluster that the others announce, and founds no second one", async () => {
     cluster.startOne("a");
     await cluster.untilLed();
     const members = Array.from("abc").map((name) => cluster.member(name));
@@ -243,7 +243,7 @@ describe("a first start", () => {
     await cluster.until(() => Array.from("abc").every((name) => cluster.electorate(name) === "abc"));
     cluster.crash("a");
     cluster.disks.set("a", new MemoryDisk("new"));
-    // By the command of its first start. The others announce themselves to it within a ttl.
+    // With the command of its first start. The others announce themselves to it within a ttl.
     const { membership } = cluster.startOne("a");
     await cluster.clock.advance(TTL_MS);
     expect(cluster.electorate("a")).toBe("");
@@ -256,7 +256,7 @@ describe("a first start", () => {
     await cluster.until(() => disk() === "new");
   });
 
-  it("takes the electorate that others have, and waits to be added", async () => {
+  it("a first start adopts the electorate of others, and waits to be added", async () => {
     await cluster.elected("ab");
     cluster.startOne("0", { join: ["0", "a"] });
     await cluster.until(() => cluster.electorate("0") === "ab");
@@ -265,8 +265,8 @@ describe("a first start", () => {
   });
 });
 
-describe("a peer that stands only when asked", () => {
-  it("votes, and stands while it is asked", async () => {
+describe('a peer with stands "asked"', () => {
+  it('a peer with stands "asked" votes, and stands only during a campaign', async () => {
     cluster.start("abc", { stands: "asked" });
     await cluster.clock.advance(5 * TTL_MS);
     expect(cluster.leader()).toBeNull();
@@ -277,7 +277,7 @@ describe("a peer that stands only when asked", () => {
     expect(cluster.leader()).toBe("b");
   });
 
-  it("gives back a term that it wins after nobody asks any more", async () => {
+  it('a peer with stands "asked" releases a term that it wins after its campaign was stopped', async () => {
     cluster.start("abc", { stands: "asked" });
     await cluster.until(() => Array.from("abc").every((name) => cluster.electorate(name) === "abc"));
     let done = (): void => {};
@@ -292,7 +292,7 @@ describe("a peer that stands only when asked", () => {
   });
 });
 
-it("a stopped peer has released what it led, and stops once", async () => {
+it("a stopped peer has released its lease, and stops once", async () => {
   const leader = await cluster.elected("abc");
   const { peer } = cluster.get(leader);
   await Promise.all([peer.stop(), peer.stop()]);
@@ -310,7 +310,7 @@ it.each([
   ["join", { join: [""] }],
   ["stands", { stands: "never" as "asked" }],
   ["surprise", { surprise: 1 }],
-])("a wrong option is refused by its name: %s", (field, options) => {
+])("a wrong option of a peer is refused by name: %s", (field, options) => {
   expect(() => cluster.startOne("a", options as Partial<PeerOptions>)).toThrow(
     expect.objectContaining({ field }),
   );

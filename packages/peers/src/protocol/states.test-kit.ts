@@ -1,9 +1,9 @@
-/** States, configurations and verdicts in short, for tests of the pure rules. */
+/** Abbreviated states, configurations and verdicts for tests of the pure rules. */
 import type { Configuration, LeaseVerdict, PeerState } from "./messages.js";
 
 export const CLUSTER = "cluster";
 
-/** `abc` are three voters, each at the endpoint and over the disk of its name. */
+/** `abc` are three voters, each at the endpoint and with the disk of its name. */
 export function electorate(names: string, term = 0, n = 0, cluster: string = CLUSTER): Configuration {
   const members = Object.fromEntries(
     Array.from(names).map((name) => [name, { endpoint: name, disk: `disk-${name}` }]),
@@ -25,7 +25,7 @@ export function stateOf(identity: string, rest: Partial<PeerState> = {}): PeerSt
   };
 }
 
-/** A live lease as some peer shows it. */
+/** A live lease as a peer shows it. */
 export function leaseOf(leaderId: string, term: number): PeerState["lease"] {
   return { leaderId, leaderEndpoint: leaderId, term, leftMs: 500, led: true };
 }

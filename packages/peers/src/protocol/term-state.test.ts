@@ -31,7 +31,7 @@ class Office {
     return this.termState.round(sent, { active, left: Array.from(left), holdStep });
   }
 
-  /** They grant it and store what it carries; the last outcome. */
+  /** These servers grant the round and store what it carries; returns the last outcome. */
   grant(round: Round, names: string, config: Configuration = round.config): Outcome {
     const outcomes = Array.from(names).map((name) =>
       this.termState.answer(round, name, granted(name, { config })),
@@ -47,15 +47,15 @@ class Office {
     return office;
   }
 
-  /** A round that is granted and stored by them, and then by the leader. */
+  /** A round that these servers grant and store, and then the leader. */
   take(round: Round, names: string): void {
     this.grant(round, names);
     this.termState.stored(round.config);
   }
 }
 
-describe("a winner", () => {
-  it("first sends the same members under [term, 0], and leads once a majority has stored that", () => {
+describe("the first round of a winner", () => {
+  it("a winner first sends the same members under [term, 0], and leads once a majority has stored them", () => {
     const office = new Office();
     const round = office.round({ active: "abcd", left: "c" });
     expect(round.config).toEqual(electorate("abc", TERM, 0));
@@ -67,13 +67,13 @@ describe("a winner", () => {
     expect(office.termState.isLeading).toBe(true);
   });
 
-  it("does not lead by grants that have not stored it", () => {
+  it("a winner does not lead by grants that have not stored its electorate", () => {
     const office = new Office();
     const outcome = office.grant(office.round(), "abc", electorate("abc", 3, 1));
     expect(outcome).toMatchObject({ store: null });
   });
 
-  it("is asked to store it once", () => {
+  it("a winner stores its electorate once", () => {
     const office = new Office();
     const round = office.round();
     expect(office.grant(round, "b")).toMatchObject({ store: round.config });
@@ -81,8 +81,8 @@ describe("a winner", () => {
   });
 });
 
-describe("a round", () => {
-  it("moves the deadline once a majority of the electorate has granted it, and only once", () => {
+describe("a round of the leader", () => {
+  it("a round moves the deadline once when a majority of the electorate has granted it", () => {
     const office = Office.settled();
     const round = office.round();
     expect(office.grant(round, "a")).toMatchObject({ earned: false });
@@ -91,7 +91,7 @@ describe("a round", () => {
     expect(office.grant(round, "c")).toMatchObject({ earned: false });
   });
 
-  it("counts only its own answers, and only from the disk in the electorate", () => {
+  it("a round counts only its own answers, and only from the disk in the electorate", () => {
     const office = Office.settled();
     const [first, second] = [office.round(), office.round()];
     expect(office.grant(first, "a")).toMatchObject({ earned: false });
@@ -100,14 +100,14 @@ describe("a round", () => {
     expect(office.termState.answer(first, "b", wiped)).toMatchObject({ earned: false });
   });
 
-  it("that is granted after a later one moves nothing", () => {
+  it("a round that is granted after a later one moves nothing", () => {
     const office = Office.settled();
     const [first, second] = [office.round(), office.round()];
     expect(office.grant(second, "ab")).toMatchObject({ earned: true });
     expect(office.grant(first, "ab")).toMatchObject({ earned: false });
   });
 
-  it("is over for good at an answer with an epoch of a higher term, but not at a higher term alone", () => {
+  it("a term is over at an answer with an epoch of a higher term, but not at a higher term alone", () => {
     const office = Office.settled();
     const round = office.round();
     const higherTerm = refused("b", { term: TERM + 5 });
@@ -122,7 +122,7 @@ describe("a round", () => {
   });
 });
 
-describe("a step", () => {
+describe("a step of the electorate", () => {
   /** d has granted the latest round and is active. */
   function withNewcomer(): { office: Office; round: Round } {
     const office = Office.settled();
@@ -130,23 +130,23 @@ describe("a step", () => {
     return { office, round: office.round({ active: "abcd" }) };
   }
 
-  it("carries one member more under the next n", () => {
+  it("a step carries one member more under the next n", () => {
     expect(withNewcomer().round.config).toEqual(electorate("abcd", TERM, 1));
   });
 
-  it("is done when a majority of the old and of the new members stored it", () => {
+  it("a step is done when a majority of the old and of the new members has stored it", () => {
     const { office, round } = withNewcomer();
     expect(office.grant(round, "ad")).toMatchObject({ store: null });
     expect(office.grant(round, "b")).toMatchObject({ store: round.config });
   });
 
-  it("remembers over the rounds who has stored it", () => {
+  it("a step remembers across rounds which members have stored it", () => {
     const { office, round } = withNewcomer();
     office.grant(round, "ab");
     expect(office.grant(office.round({ active: "abcd" }), "ad")).toMatchObject({ store: round.config });
   });
 
-  it("leaves the lease to the old members while it is open, and to the new afterwards", () => {
+  it("the lease depends on the old members while a step is open, and on the new ones afterwards", () => {
     const { office, round } = withNewcomer();
     expect(office.grant(round, "ad")).toMatchObject({ earned: false });
     expect(office.grant(round, "b")).toMatchObject({ earned: true });
@@ -156,7 +156,7 @@ describe("a step", () => {
     expect(office.grant(next, "d")).toMatchObject({ earned: true });
   });
 
-  it("is followed by the next only after the new members have moved the deadline", () => {
+  it("a step is followed by the next only after the new members have moved the deadline", () => {
     const office = Office.settled("abcde");
     const wishes = { active: "abc", left: "de" };
     const first = office.round(wishes);
@@ -170,7 +170,7 @@ describe("a step", () => {
     expect(office.round(wishes).config).toEqual(electorate("abc", TERM, 2));
   });
 
-  it("is not followed by the next when a late answer completes a round older than the deadline's", () => {
+  it("a step is not followed by the next when a late answer completes a round older than the deadline's", () => {
     const office = Office.settled("abcde");
     const wishes = { active: "abc", left: "de" };
     const first = office.round(wishes);
@@ -178,12 +178,12 @@ describe("a step", () => {
     const second = office.round(wishes);
     office.grant(second, "ade");
     office.termState.stored(first.config);
-    // By now a, b and c have granted the first: three of the four; but the deadline is that of the second.
+    // By now a, b and c have granted the first round: three of the four. But the deadline is that of the second.
     expect(office.grant(first, "c")).toMatchObject({ earned: false });
     expect(office.round(wishes).config).toEqual(first.config);
   });
 
-  it("waits as long as it may not be sent, and only a step that is due asks", () => {
+  it("a step waits while holdStep gives a reason, which is called only if a step is due", () => {
     const office = Office.settled();
     const wishes = { active: "ab", left: "c" };
     expect(office.round({ ...wishes, holdStep: () => "busy" }).config.epoch.n).toBe(0);
@@ -198,7 +198,7 @@ describe("a step", () => {
     expect(isAsked).toBe(false);
   });
 
-  it("that waits gives its reason: not earned, not stored, not reached; none where no change is due", () => {
+  it("a waiting step gives its reason (not earned, not stored, not reached), and none if no change is due", () => {
     const office = new Office();
     office.take(office.round(), "abc");
     office.round({ active: "ab", left: "c" });
@@ -220,7 +220,7 @@ describe("a step", () => {
     });
   });
 
-  it("that is not done within a ttl is withdrawn: the old members under the next n", () => {
+  it("a step that is not done within a ttl is withdrawn, with the old members under the next n", () => {
     const { office, round } = withNewcomer();
     office.grant(round, "ad");
     while (office.nowMs < round.sent.monotonicMs + TTL_MS - 300) {
@@ -231,19 +231,19 @@ describe("a step", () => {
     expect(office.grant(withdrawal, "b")).toMatchObject({ store: withdrawal.config });
   });
 
-  it("is not taken back into the count by answers to what was withdrawn", () => {
+  it("answers to a withdrawn step do not count", () => {
     const { office, round } = withNewcomer();
     while (office.round({ active: "abcd" }).config.epoch.n === 1);
     expect(office.grant(round, "bcd")).toMatchObject({ store: null });
   });
 
-  it("is not sent before the first one is done", () => {
+  it("a step is not sent before the first one is done", () => {
     const office = new Office();
     office.grant(office.round({ active: "abcd" }), "ad", electorate("abc", 3, 1));
     expect(office.round({ active: "abcd" }).config.epoch).toEqual({ term: TERM, n: 0 });
   });
 
-  it("counts only answers of its own cluster", () => {
+  it("a step counts only answers of its own cluster", () => {
     const office = new Office();
     const round = office.round();
     const foreign = electorate("abc", TERM, 0, "other");
@@ -254,7 +254,7 @@ describe("a step", () => {
   });
 });
 
-it("nothing changes while all are there", () => {
+it("the electorate does not change while all members are there", () => {
   const office = Office.settled();
   for (let i = 0; i < 9; i++) {
     const round = office.round();

@@ -39,8 +39,8 @@ function renew(leaderId: string, term: number, n: number) {
   return { leaderId, leaderEndpoint: leaderId, term, ttlMs: TTL_MS, config: newer };
 }
 
-describe("a voter", () => {
-  it("has its vote on disk before it answers", async () => {
+describe("Voter", () => {
+  it("a voter stores its vote on disk before it answers", async () => {
     const { voter, disk } = open();
     let write = (): void => {};
     disk.gate = new Promise((resolve) => {
@@ -59,21 +59,21 @@ describe("a voter", () => {
     expect(disk.contents.vote).toEqual({ term: 1, holderId: "a", holderEndpoint: "a", ttlMs: TTL_MS });
   });
 
-  it("answers nothing when its disk fails, and stays as it was", async () => {
+  it("a voter whose disk fails does not answer, and keeps its state", async () => {
     const { voter, disk } = open();
     disk.write = () => Promise.reject(new Error("no space left"));
     await expect(voter.acquire(acquire("a", 1))).rejects.toThrow("no space left");
     expect(voter.state()).toMatchObject({ term: 0, lease: null });
   });
 
-  it("decides one request after the other: of two who ask at once for a term, one is granted", async () => {
+  it("a voter decides one request after the other: of two concurrent candidates for a term, one is granted", async () => {
     const { voter } = open();
     const verdicts = await Promise.all([voter.acquire(acquire("a", 1)), voter.acquire(acquire("b", 1))]);
     expect(verdicts.map(({ granted }) => granted)).toEqual([true, false]);
     expect(verdicts[1]).toMatchObject({ refusal: "lease-active", state: { lease: { leaderId: "a" } } });
   });
 
-  it("shows in each answer the state as it was at that decision", async () => {
+  it("each answer of a voter shows the state at its decision", async () => {
     const { voter } = open();
     const answers = [
       voter.acquire(acquire("a", 1)),
@@ -90,11 +90,11 @@ describe("a voter", () => {
     ]);
   });
 
-  it("stores nothing of a renewal that it refuses", async () => {
+  it("a voter stores nothing of a renewal that it refuses", async () => {
     const { voter, disk } = open();
     await voter.renew(renew("a", 1, 0));
     const before = disk.contents;
-    // Each of them carries a newer electorate.
+    // Each of these requests carries a newer electorate.
     expect(await voter.renew(renew("b", 2, 0))).toMatchObject({ refusal: "lease-active" });
     expect(await voter.renew({ ...renew("a", 1, 1), ttlMs: TTL_MS + 1 })).toMatchObject({
       refusal: "ttl-too-long",
@@ -105,7 +105,7 @@ describe("a voter", () => {
     expect(disk.writes).toBe(1);
   });
 
-  it("keeps vote and configuration in one write, and writes nothing for a renewal that changes neither", async () => {
+  it("a voter stores vote and configuration in one write, and writes nothing for a renewal that changes neither", async () => {
     const { voter, disk } = open();
     await voter.renew(renew("a", 1, 0));
     await voter.renew(renew("a", 1, 0));
@@ -113,7 +113,7 @@ describe("a voter", () => {
     expect(disk.contents.config?.epoch).toEqual({ term: 1, n: 0 });
   });
 
-  it("counts a lease from each renewal", async () => {
+  it("a voter counts a lease from each renewal", async () => {
     const { voter, clock } = open();
     await voter.acquire(acquire("a", 1));
     await clock.advance(HOLD_MS - 1);
@@ -124,7 +124,7 @@ describe("a voter", () => {
     expect(voter.lease()).toBeNull();
   });
 
-  it("keeps the term when a lease is released", async () => {
+  it("a voter keeps the term when a lease is released", async () => {
     const { voter } = open();
     await voter.acquire(acquire("a", 7));
     const { released, state } = await voter.release({ leaderId: "a", term: 7 });
@@ -132,7 +132,7 @@ describe("a voter", () => {
     expect(await voter.acquire(acquire("b", 7))).toMatchObject({ granted: false });
   });
 
-  it("adopts a newer configuration on disk first, and none of another cluster", async () => {
+  it("a voter stores a newer configuration before it adopts it, and adopts none of another cluster", async () => {
     const { voter, disk } = open();
     await voter.adopt(config);
     await voter.adopt({ ...config, epoch: { term: 3, n: 0 } });
@@ -143,7 +143,7 @@ describe("a voter", () => {
   });
 });
 
-describe("after a restart", () => {
+describe("a voter after a restart", () => {
   async function restarted() {
     const { voter, disk, clock } = open();
     await voter.acquire(acquire("a", 5));
@@ -151,7 +151,7 @@ describe("after a restart", () => {
     return open(disk, clock);
   }
 
-  it("ttl and margin pass before another is granted", async () => {
+  it("a restarted voter grants another candidate only after ttl and margin", async () => {
     const { voter, clock } = await restarted();
     await clock.advance(HOLD_MS - 1);
     expect(await voter.acquire(acquire("b", 6))).toMatchObject({ granted: false, refusal: "lease-active" });
@@ -159,13 +159,13 @@ describe("after a restart", () => {
     expect(await voter.acquire(acquire("b", 6))).toMatchObject({ granted: true });
   });
 
-  it("the same holder is granted at once, and no older term is", async () => {
+  it("a restarted voter grants the same holder at once, and no older term", async () => {
     const { voter } = await restarted();
     expect(await voter.acquire(acquire("a", 4))).toMatchObject({ refusal: "term-stale" });
     expect(await voter.acquire(acquire("a", 6))).toMatchObject({ granted: true });
   });
 
-  it("a vote from before is no sign that its holder lives", async () => {
+  it("a restarted voter does not take its old vote as a sign that the holder lives", async () => {
     const { voter } = await restarted();
     expect(voter.lease()).not.toBeNull();
     expect(voter.ledLease()).toBeNull();

@@ -12,7 +12,7 @@ import {
 } from "./voting.js";
 
 const TTL_MS = 1000;
-/** ttl and a margin of one in a hundred. */
+/** The ttl and a margin of one percent. */
 const HOLD_MS = 1010;
 
 function configAt(term: number, n: number, cluster = "cluster"): Configuration {
@@ -48,28 +48,28 @@ function verdict(decision: VoteDecision): string {
   return decision.kind === "grant" ? "granted" : decision.refusal;
 }
 
-describe("a lease stands, at its voter,", () => {
-  it("for ttl and a margin from the grant", () => {
+describe("the length of a lease at its voter", () => {
+  it("a lease at its voter lasts for ttl and a margin from the grant", () => {
     expect(leaseLeftMs(held(), at(0))).toBe(HOLD_MS);
     expect(leaseLeftMs(held(), at(HOLD_MS - 1))).toBe(1);
     expect(leaseLeftMs(held(), at(HOLD_MS))).toBe(0);
   });
 
-  it("by boot time too: a suspended voter has not lost that time", () => {
+  it("a lease at its voter also counts boot time, so a suspended voter has not lost that time", () => {
     expect(leaseLeftMs(held(), at(10, HOLD_MS))).toBe(0);
   });
 
-  it("a tick of the boot clock longer, for it may have been read too early", () => {
+  it("a lease at its voter lasts one boot clock tick longer, because the clock may have been read too early", () => {
     expect(leaseLeftMs(held(), at(10, HOLD_MS, 10))).toBe(10);
   });
 
-  it("no longer once its holder has released it", () => {
+  it("a lease at its voter ends when its holder has released it", () => {
     expect(leaseLeftMs(held({}, true), at(1))).toBe(0);
   });
 });
 
-describe("acquire", () => {
-  it("is granted to the first who asks", () => {
+describe("decideAcquire", () => {
+  it("acquire is granted to the first candidate", () => {
     expect(verdict(decideAcquire(state(null, null), acquire("b", 1, { term: 0, n: 0 }), at(0)))).toBe(
       "granted",
     );
@@ -79,20 +79,20 @@ describe("acquire", () => {
     [4, "term-stale"],
     [5, "term-stale"],
     [6, "granted"],
-  ])("of term %i after term 5 is %s", (term, expected) => {
+  ])("acquire of term %i after term 5 is %s", (term, expected) => {
     expect(verdict(decideAcquire(state(held()), acquire("b", term), at(HOLD_MS)))).toBe(expected);
   });
 
-  it("is refused while another's lease is live", () => {
+  it("acquire is refused while another's lease is live", () => {
     expect(verdict(decideAcquire(state(held()), acquire("b", 6), at(HOLD_MS - 1)))).toBe("lease-active");
     expect(verdict(decideAcquire(state(held({}, true)), acquire("b", 6), at(1)))).toBe("granted");
   });
 
-  it("of a higher term is granted to the holder itself while its lease is live", () => {
+  it("acquire of a higher term is granted to the holder itself while its lease is live", () => {
     expect(verdict(decideAcquire(state(held()), acquire("a", 6), at(1)))).toBe("granted");
   });
 
-  it("of the same term is granted to its holder again, unless it has released it", () => {
+  it("acquire of the same term is granted to its holder again, unless it has released the lease", () => {
     expect(verdict(decideAcquire(state(held()), acquire("a", 5), at(1)))).toBe("granted");
     expect(verdict(decideAcquire(state(held({}, true)), acquire("a", 5), at(1)))).toBe("released");
   });
@@ -102,17 +102,17 @@ describe("acquire", () => {
     [{ term: 4, n: 0 }, "epoch-stale"],
     [{ term: 4, n: 1 }, "granted"],
     [{ term: 5, n: 0 }, "granted"],
-  ])("that names epoch %j to one that knows [4, 1] is %s", (epoch, expected) => {
+  ])("acquire with epoch %j at a voter that knows [4, 1] is %s", (epoch, expected) => {
     const decision = decideAcquire(state(null, configAt(4, 1)), acquire("b", 9, epoch), at(0));
     expect(verdict(decision)).toBe(expected);
   });
 
-  it("of another cluster is refused", () => {
+  it("acquire of another cluster is refused", () => {
     const decision = decideAcquire(state(null, configAt(0, 0, "other")), acquire("b", 9), at(0));
     expect(verdict(decision)).toBe("other-cluster");
   });
 
-  it("stores no configuration, however new the candidate's is", () => {
+  it("acquire stores no configuration, however new the candidate's is", () => {
     const decision = decideAcquire(state(null, null), acquire("b", 9, { term: 8, n: 0 }), at(0));
     expect(decision).toEqual({
       kind: "grant",
@@ -120,24 +120,24 @@ describe("acquire", () => {
     });
   });
 
-  it("again with a shorter ttl does not shorten the lease", () => {
+  it("a repeated acquire with a shorter ttl does not shorten the lease", () => {
     const decision = decideAcquire(state(held()), { ...acquire("a", 5), ttlMs: 10 }, at(1));
     expect(decision).toMatchObject({ vote: { ttlMs: TTL_MS } });
   });
 });
 
-describe("renew", () => {
-  it("is granted to the holder of the vote with its term, live or not", () => {
+describe("decideRenew", () => {
+  it("renew is granted to the holder of the vote with its term, whether the lease is live or not", () => {
     for (const nowMs of [1, HOLD_MS]) {
       expect(verdict(decideRenew(state(held()), renew("a", 5), at(nowMs)))).toBe("granted");
     }
   });
 
-  it("is refused after its release", () => {
+  it("renew is refused after the release", () => {
     expect(verdict(decideRenew(state(held({}, true)), renew("a", 5), at(1)))).toBe("released");
   });
 
-  it("by another is refused while a lease is live, whatever its term", () => {
+  it("renew by another is refused while a lease is live, whatever its term", () => {
     expect(verdict(decideRenew(state(held()), renew("b", 9), at(1)))).toBe("lease-active");
   });
 
@@ -145,15 +145,15 @@ describe("renew", () => {
     [4, "not-holder"],
     [5, "granted"],
     [6, "granted"],
-  ])("by another, of term %i after term 5 is over, is %s", (term, expected) => {
+  ])("renew by another, of term %i after term 5 is over, is %s", (term, expected) => {
     expect(verdict(decideRenew(state(held()), renew("b", term), at(HOLD_MS)))).toBe(expected);
   });
 
-  it("by the holder with an older term is refused", () => {
+  it("renew by the holder with an older term is refused", () => {
     expect(verdict(decideRenew(state(held()), renew("a", 4), at(1)))).toBe("not-holder");
   });
 
-  it("stores its configuration if the epoch is higher", () => {
+  it("renew stores its configuration if the epoch is higher", () => {
     const newer = configAt(5, 1);
     expect(decideRenew(state(held(), configAt(5, 0)), renew("a", 5, newer), at(1))).toMatchObject({
       config: newer,
@@ -164,13 +164,13 @@ describe("renew", () => {
     }
   });
 
-  it("of another cluster is refused, so it is never adopted", () => {
+  it("renew of another cluster is refused, so its configuration is never adopted", () => {
     const decision = decideRenew(state(held()), renew("a", 5, configAt(9, 0, "other")), at(1));
     expect(decision).toEqual({ kind: "refuse", refusal: "other-cluster" });
   });
 });
 
-describe("an absurd request is refused and leaves no trace:", () => {
+describe("absurd requests at a voter", () => {
   const after = 5 + MAX_TERM_JUMP;
 
   it.each([
@@ -182,7 +182,7 @@ describe("an absurd request is refused and leaves no trace:", () => {
     expect(verdict(decideRenew(state(held()), renew("b", term), at(HOLD_MS)))).toBe(expected);
   });
 
-  it("an electorate of a term that its own candidate has not passed, or its leader not reached", () => {
+  it("an electorate of a term not below the candidate's, or above the leader's, is refused", () => {
     expect(verdict(decideAcquire(state(held()), acquire("b", 6, { term: 6, n: 0 }), at(HOLD_MS)))).toBe(
       "term-absurd",
     );
@@ -191,20 +191,20 @@ describe("an absurd request is refused and leaves no trace:", () => {
     );
   });
 
-  it("a ttl above the voter's own: a lease must not outlive what the cluster has agreed on", () => {
+  it("a ttl above the voter's own is refused", () => {
     const ttlMs = TTL_MS + 1;
     expect(verdict(decideAcquire(state(null), { ...acquire("b", 6), ttlMs }, at(0)))).toBe("ttl-too-long");
     expect(verdict(decideRenew(state(null), { ...renew("b", 6), ttlMs }, at(0)))).toBe("ttl-too-long");
     expect(verdict(decideAcquire(state(null), { ...acquire("b", 6), ttlMs: 100 }, at(0)))).toBe("granted");
   });
 
-  it("a candidate that the voter's electorate does not name, unless the candidate knows a newer one", () => {
+  it("a candidate outside the voter's electorate is refused, unless the candidate knows a newer one", () => {
     const asks = (n: number) =>
       verdict(decideAcquire(state(held()), acquire("x", 9, { term: 4, n }), at(HOLD_MS)));
     expect([asks(0), asks(1)]).toEqual(["not-an-elector", "granted"]);
   });
 
-  it("a leader that the electorate it carries does not name, or that only an old electorate names", () => {
+  it("a leader outside the electorate it carries, or named only by an old one, is refused", () => {
     const members = { x: { endpoint: "x", disk: "disk-x" } };
     const named = { ...configAt(4, 0), members };
     const asks = (config: Configuration, known: Configuration) =>
@@ -215,13 +215,13 @@ describe("an absurd request is refused and leaves no trace:", () => {
   });
 });
 
-describe("release", () => {
+describe("obeysRelease", () => {
   it.each([
     ["a", 5, true],
     ["a", 4, false],
     ["a", 6, false],
     ["b", 5, false],
-  ])("by %s of term %i, where a holds term 5, is obeyed: %s", (leaderId, term, expected) => {
+  ])("a release by %s of term %i, where a holds term 5, is obeyed: %s", (leaderId, term, expected) => {
     expect(obeysRelease(state(held()), { leaderId, term })).toBe(expected);
   });
 });

@@ -118,13 +118,13 @@ describe("a recovery from a lost majority", () => {
       },
     );
 
-  it("makes the server that is asked the only elector, far above every known term, and the others know", async () => {
+  it("a recovery makes its server the only elector, far above every known term, and the others adopt that", async () => {
     await recover("a", "c", "d", "e");
     expect(world.at("a").voter.config?.epoch).toEqual({ term: 7 + TERM_MARGIN, n: 0 });
     for (const name of "ab") expect(electors(name)).toEqual(["a"]);
   });
 
-  it("leaves returning electors no way to form the old electorate: they find the newer one and are not in it", async () => {
+  it("returning electors cannot form the old electorate after a recovery: they find the newer one without them", async () => {
     await recover("a", "c", "d", "e");
     world.down.clear();
     for (const name of "cde") {
@@ -134,7 +134,7 @@ describe("a recovery from a lost majority", () => {
       expect(decision).toMatchObject({ kind: "stand-back", why: "not-an-elector" });
       expect(Object.keys(decision.config.members)).toEqual(["a"]);
     }
-    // Nor is one of them granted anything by a survivor in the name of the old one.
+    // No survivor grants one of them anything in the name of the old electorate.
     const old = world.at("c").voter.config as Configuration;
     const request = { candidateId: "c", candidateEndpoint: "c", term: 2 ** 30, ttlMs: TTL_MS };
     const asked = { ...request, cluster: "c", epoch: old.epoch };
@@ -144,7 +144,7 @@ describe("a recovery from a lost majority", () => {
     }
   });
 
-  it("is refused while a lost elector answers or has announced itself, or a survivor does not answer", async () => {
+  it("a recovery is refused while a lost elector answers or has announced itself, or a survivor does not answer", async () => {
     const { recovery } = world.at("a");
     world.down.delete("e");
     expect(await why(recovery.plan(["c", "d", "e"]))).toContain("e at e is not lost: it answers");
@@ -158,7 +158,7 @@ describe("a recovery from a lost majority", () => {
     for (const name of "ab") expect(electors(name)).toHaveLength(5);
   });
 
-  it("is refused where a majority is left, of strangers, of itself, and while a lease is held", async () => {
+  it("a recovery is refused if a majority is left, for unknown servers or itself, and while a lease is held", async () => {
     const { recovery, voter } = world.at("a");
     expect(await why(recovery.plan(["c", "d"]))).toContain("are a majority");
     expect(await why(recovery.plan(["c", "d", "x"]))).toContain("x is no elector");
@@ -171,9 +171,10 @@ describe("a recovery from a lost majority", () => {
     expect(await why(recovery.plan(["c", "d", "e"]))).toBe("allowed");
   });
 
-  it("succeeds once: of two at a time the other fails, whenever it comes in between", async () => {
-    // At every call of the first a second recovery by the other survivor begins, when the leases of the first are over.
-    // Neither hears of the other's electorate: only the votes keep them apart.
+  it("one of two concurrent recoveries fails, at whichever call the second begins", async () => {
+    // At every call of the first recovery the other survivor begins a second one, when the leases of the first are
+    // over.
+    // Neither learns of the other's electorate: only the votes keep them apart.
     for (const moment of ["acquire", "held", "store"]) {
       world = await Electors.of("abcde");
       for (const name of "cde") world.down.add(name);
@@ -203,8 +204,8 @@ describe("a recovery from a lost majority", () => {
     }
   });
 
-  it("takes along what any survivor remembers of decisions, and old coordinators are obeyed no more", async () => {
-    // Final by b and lost electors; remembered in two terms; known as final by b alone.
+  it("a recovery keeps the decisions that any survivor remembers, and old coordinators are no longer obeyed", async () => {
+    // Final at b and lost electors; remembered in two terms; known as final only by b.
     await world.at("b").log.remember({ txnId: "t1", decision: "commit", term: 5 });
     await world.at("a").log.remember({ txnId: "t2", decision: "abort", term: 4 });
     await world.at("b").log.remember({ txnId: "t2", decision: "commit", term: 6 });
@@ -220,7 +221,7 @@ describe("a recovery from a lost majority", () => {
       });
   });
 
-  it("that fails in between leaves the old electorate, and can be made again at once", async () => {
+  it("a recovery that fails in between leaves the old electorate, and can be repeated at once", async () => {
     world.onCall = (call) => {
       if (call === "a b held") throw new Error("connection reset");
     };

@@ -17,7 +17,7 @@ async function registryOver(store: MemoryStore): Promise<RmRegistry> {
 }
 
 describe("the registry of one server", () => {
-  it("takes no version that no server can have come to, so every entry can be changed", async () => {
+  it("a registry accepts no version that is out of reach, so every entry can be changed", async () => {
     const registry = await registryOver(new MemoryStore());
     await registry.merge([entryOf(Number.MAX_SAFE_INTEGER), entryOf(MAX_VERSION_JUMP + 1)]);
     expect(registry.entries()).toEqual([]);
@@ -27,7 +27,7 @@ describe("the registry of one server", () => {
     expect(Number.isSafeInteger(entry.version.n)).toBe(true);
   });
 
-  it("is the same after a restart, and a change writes one entry, not all", async () => {
+  it("a registry is the same after a restart, and a change writes one entry, not all", async () => {
     const store = new MemoryStore();
     const registry = await registryOver(store);
     await registry.merge(Array.from({ length: 50 }, (_, index) => entryOf(1, `https://r:${index + 1}`)));
@@ -44,7 +44,7 @@ describe("the registry of one server", () => {
     expect(again.endpoints()).toHaveLength(49);
   });
 
-  it("is read in pages that leave nothing out", async () => {
+  it("a registry is read completely in pages", async () => {
     const registry = await registryOver(new MemoryStore());
     await registry.merge(Array.from({ length: 25 }, (_, index) => entryOf(1, `https://r:${index + 1}`)));
     const found: string[] = [];

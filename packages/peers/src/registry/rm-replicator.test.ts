@@ -12,11 +12,11 @@ describe("a change of the registry", () => {
   let own: RmRegistry;
   let peers: Map<string, RmRegistry>;
   let unreachable: Set<string>;
-  /** It makes the change, and its answer is lost. */
+  /** Members that make the change and whose answer is lost. */
   let mute: Set<string>;
-  /** It fails at the change itself. */
+  /** Members at which the change itself fails. */
   let broken: Set<string>;
-  /** The network is cut after it has made the change. */
+  /** Members that are cut off after they have made the change. */
   let cutAfter: Set<string>;
   let replicator: RmReplicator;
   let calls: string[];
@@ -56,7 +56,7 @@ describe("a change of the registry", () => {
   });
   const everywhere = () => [own, ...peers.values()].map((each) => each.has(CHANGE));
 
-  it("is made everywhere, and making it again changes nothing", async () => {
+  it("a change of the registry is made at every server, and repeating it changes nothing", async () => {
     expect(await replicator.apply(CHANGE)).toEqual({ kind: "applied" });
     expect(await replicator.apply(CHANGE)).toEqual({ kind: "applied" });
     expect(everywhere()).toEqual([true, true, true]);
@@ -66,10 +66,10 @@ describe("a change of the registry", () => {
     expect(changed).toEqual(["register", "unregister"]);
   });
 
-  it("fails if another server contradicts it each time, and what that one says stands", async () => {
+  it("a change of the registry fails if another server contradicts it each time, and the other's state stays", async () => {
     const rival = peers.get("a") as RmRegistry;
     const merge = rival.merge.bind(rival);
-    // Whatever it is told, it makes the contrary at once.
+    // It makes the opposite change at once, whatever it gets.
     rival.merge = async (entries) => {
       const isChanged = await merge(entries);
       await rival.make({ ...CHANGE, kind: "unregister" });
@@ -80,27 +80,27 @@ describe("a change of the registry", () => {
     expect(changed).toEqual([]);
   });
 
-  it("is not even begun if a member cannot be reached", async () => {
+  it("a change of the registry is not started if a member cannot be reached", async () => {
     unreachable.add("b");
     expect(await replicator.apply(CHANGE)).toMatchObject({ kind: "failed", endpoint: "b" });
     expect(calls).toEqual(["reach a", "reach b"]);
     expect(everywhere()).toEqual([false, false, false]);
   });
 
-  it("is taken back everywhere if a member fails at it", async () => {
+  it("a change of the registry is undone everywhere if it fails at a member", async () => {
     broken.add("b");
     expect(await replicator.apply(CHANGE)).toMatchObject({ kind: "failed", endpoint: "b" });
     expect(everywhere()).toEqual([false, false, false]);
     expect(changed).toEqual([]);
   });
 
-  it("is taken back where it was made and the answer was lost, as soon as that can be reached", async () => {
+  it("a change is undone at a member whose answer was lost, as soon as the member can be reached", async () => {
     mute.add("b");
     expect((await replicator.apply(CHANGE)).kind).toBe("failed");
     expect(everywhere()).toEqual([false, false, false]);
   });
 
-  it("is taken back later where that cannot be told at once: what is newer stands when registries are compared", async () => {
+  it("a change that cannot be undone at once is undone when the registries are next compared", async () => {
     cutAfter.add("b");
     expect((await replicator.apply(CHANGE)).kind).toBe("failed");
     expect(everywhere()).toEqual([false, false, true]);
@@ -108,7 +108,7 @@ describe("a change of the registry", () => {
     expect(everywhere()).toEqual([false, false, false]);
   });
 
-  it("made by one that has missed others goes over these, and is not lost to them", async () => {
+  it("a change by a server that has missed others overrides these, and is not lost to them", async () => {
     for (const registry of peers.values()) {
       await registry.make(CHANGE);
       await registry.make({ ...CHANGE, kind: "unregister" });
@@ -117,21 +117,21 @@ describe("a change of the registry", () => {
     expect(everywhere()).toEqual([true, true, true]);
   });
 
-  it("that was there before at all is not removed by a failure to make it again", async () => {
+  it("an existing registration is not removed because repeating it failed", async () => {
     await replicator.apply(CHANGE);
     broken.add("b");
     expect((await replicator.apply(CHANGE)).kind).toBe("failed");
     expect(everywhere()).toEqual([true, true, true]);
   });
 
-  it("of the other kind is taken back just so", async () => {
+  it("a failed unregistration is undone everywhere", async () => {
     await replicator.apply(CHANGE);
     broken.add("b");
     expect((await replicator.apply({ ...CHANGE, kind: "unregister" })).kind).toBe("failed");
     expect(everywhere()).toEqual([true, true, true]);
   });
 
-  it("asks nobody who is no member any more", async () => {
+  it("a change of the registry contacts no former member", async () => {
     unreachable.add("b");
     peers.delete("b");
     expect(await replicator.apply(CHANGE)).toEqual({ kind: "applied" });
@@ -142,12 +142,12 @@ describe("registries that were apart", () => {
   const X: RmChange = { kind: "register", backendHash: "x", endpoint: "https://x:1" };
   const removed = (change: RmChange): RmChange => ({ ...change, kind: "unregister" });
 
-  it("keep a removal that one of them has missed, whatever their wall clocks say", async () => {
+  it("registries keep a removal that one of them has missed, whatever their wall clocks say", async () => {
     const clocks = new VirtualClock();
     const [slow, fast] = [clocks.process({ wallOffsetMs: -1e9 }), clocks.process({ wallOffsetMs: 1e9 })];
     const [here, there] = [await registryOf("a", slow), await registryOf("b", fast)];
     await there.merge([(await here.make(CHANGE)).entry]);
-    // Apart: one removes it, the other, whose clock is far ahead, learns of something else.
+    // While apart, one removes it; the other, whose clock is far ahead, registers something else.
     await here.make(removed(CHANGE));
     await there.make(X);
     await there.merge(here.entries());
@@ -155,7 +155,7 @@ describe("registries that were apart", () => {
     for (const each of [here, there]) expect(each.endpoints()).toEqual(["https://x:1"]);
   });
 
-  it("come to the same, whoever tells whom in whatever order and however often", async () => {
+  it("registries converge, in any order and number of exchanges", async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(fc.record({ at: fc.nat(2), which: fc.nat(2), isAdded: fc.boolean(), tells: fc.nat(2) }), {
@@ -181,7 +181,7 @@ describe("registries that were apart", () => {
     );
   });
 
-  it("change nothing by an older state, and last", async () => {
+  it("a registry ignores an older state, and is durable", async () => {
     const store = new MemoryStore();
     const records = await OwnRecords.open(store);
     const registry = new RmRegistry({ identity: "a", records, clock: new VirtualClock() });

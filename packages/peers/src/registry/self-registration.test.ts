@@ -2,7 +2,7 @@ import { VirtualClock } from "@tenure/core/testing";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { SelfRegistration } from "./self-registration.js";
 
-describe("a server registers itself as a resource manager", () => {
+describe("self-registration as a resource manager", () => {
   let clock: VirtualClock;
   let targets: readonly string[];
   let told: string[];
@@ -38,7 +38,7 @@ describe("a server registers itself as a resource manager", () => {
   });
   afterEach(() => registration.stop());
 
-  it("at every member, again and again, after it has caught up with them", async () => {
+  it("a server registers itself at every member periodically, after it has caught up with them", async () => {
     await clock.advance(2999);
     expect(told).toEqual(["catch up", "a", "b"]);
     targets = ["a", "b", "c"];
@@ -46,7 +46,7 @@ describe("a server registers itself as a resource manager", () => {
     expect(told.slice(3)).toEqual(["catch up", "a", "b", "c"]);
   });
 
-  it("sooner again where a member did not confirm", async () => {
+  it("a server registers itself sooner again if a member did not confirm", async () => {
     away.add("b");
     await clock.advance(3000);
     told.length = 0;
@@ -60,7 +60,7 @@ describe("a server registers itself as a resource manager", () => {
     expect(told).toEqual([]);
   });
 
-  it("not at a member that shows it as registered: n servers would make n³ calls each time", async () => {
+  it("a server does not register itself at a member that shows it as registered, which would cost n³ calls", async () => {
     has.add("a");
     await clock.advance(3000);
     told.length = 0;
@@ -68,7 +68,7 @@ describe("a server registers itself as a resource manager", () => {
     expect(told).toEqual(["catch up", "b"]);
   });
 
-  it("not while it leaves", async () => {
+  it("a server does not register itself while it leaves", async () => {
     await clock.advance(2999);
     isWanted = false;
     told.length = 0;
@@ -76,7 +76,7 @@ describe("a server registers itself as a resource manager", () => {
     expect(told).toEqual(["catch up"]);
   });
 
-  it("no more once it is stopped", async () => {
+  it("a stopped server no longer registers itself", async () => {
     await clock.advance(10);
     await registration.stop();
     told.length = 0;

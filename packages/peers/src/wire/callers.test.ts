@@ -17,13 +17,13 @@ function told(identity: WireIdentity, ask: (callers: Callers, socket: Socket) =>
   }
 }
 
-describe("who may ask", () => {
+describe("callers by certificate", () => {
   const client = (identity: WireIdentity) => told(identity, (callers, socket) => callers.client(socket));
   const server = (identity: WireIdentity) => told(identity, (callers, socket) => callers.server(socket));
   const self = (identity: WireIdentity) => told(identity, (callers, socket) => callers.self(socket, "n1"));
   const unnamed: WireIdentity = { kind: "unnamed", why: "it has no URI" };
 
-  it("as a client: tc clients and servers of this trust domain", () => {
+  it("tc clients and servers of this trust domain are admitted as clients", () => {
     expect(client(named("tc", "clerk"))).toBe("clerk");
     expect(client(named("server", "n1"))).toBe("n1");
     for (const identity of [named("sdk", "x"), named("admin", "x"), unnamed, { kind: "none" } as const]) {
@@ -32,7 +32,7 @@ describe("who may ask", () => {
     expect(client(FOREIGN)).toBe("403 tc_forbidden");
   });
 
-  it("as a server: servers of this trust domain, and a certificate without a name is told so", () => {
+  it("servers of this trust domain are admitted as servers, and a certificate without a name is reported", () => {
     expect(server(named("server", "n1"))).toBe("n1");
     for (const identity of [named("tc", "n1"), named("sdk", "n1"), { kind: "none" } as const]) {
       expect(server(identity)).toBe("403 tc_server_required");
@@ -41,7 +41,7 @@ describe("who may ask", () => {
     expect(server(FOREIGN)).toBe("403 tc_forbidden");
   });
 
-  it("in the name of a server: that server alone", () => {
+  it("only the server itself is admitted in its own name", () => {
     expect(self(named("server", "n1"))).toBe("let in");
     expect(self(named("server", "n2"))).toBe("403 tc_forbidden");
     expect(self(named("tc", "n1"))).toBe("403 tc_server_required");

@@ -22,20 +22,20 @@ const STATE: PeerState = {
 const overTheWire = (state: PeerState): unknown => JSON.parse(JSON.stringify(encodeState(state)));
 
 describe("the state of a peer on the wire", () => {
-  it("comes back as it was, with and without lease, electorate and founder", () => {
+  it("the state of a peer is decoded as it was encoded, with and without lease, electorate and founder", () => {
     expect(decodeState(overTheWire(STATE))).toEqual(STATE);
     const bare: PeerState = { ...STATE, lease: null, config: null, founder: null, leading: true };
     expect(decodeState(overTheWire(bare))).toEqual(bare);
   });
 
   it.each([
-    ["no object", null],
-    ["no identity", { identity: undefined }],
+    ["a value that is not an object", null],
+    ["a missing identity", { identity: undefined }],
     ["a negative term", { term: -1 }],
-    ["a term that is no number", { term: "7" }],
-    ["an electorate of nobody", { config: { cluster: "c", epoch: [1, 1], members: {} } }],
+    ["a term that is not a number", { term: "7" }],
+    ["an electorate without members", { config: { cluster: "c", epoch: [1, 1], members: {} } }],
     [
-      "an epoch of three",
+      "an epoch of three numbers",
       { config: { cluster: "c", epoch: [1, 1, 1], members: { a: { endpoint: "e", disk: "d" } } } },
     ],
     [
@@ -43,13 +43,13 @@ describe("the state of a peer on the wire", () => {
       { config: { cluster: "c", epoch: [1, 1], members: { a: { endpoint: "e" } } } },
     ],
     ["a lease without an end", { lease: { leader_id: "a", leader_endpoint: "e", term: 1 } }],
-  ])("is refused with %s", (_case, change) => {
+  ])("the state of a peer is refused with %s", (_case, change) => {
     const value = change === null ? null : { ...(overTheWire(STATE) as object), ...change };
     expect(() => decodeState(value)).toThrow(InvalidRequestError);
   });
 });
 
-it("an entry of the registry whose endpoint is no URL or too long is left out, and the others are taken", () => {
+it("a registry entry whose endpoint is too long or not a URL is left out, and the others are accepted", () => {
   const entryOf = (endpoint: string) =>
     encodeEntry({ backendHash: "h", endpoint, isRegistered: true, version: { n: 1, by: "n1" } });
   const longest = "https://".padEnd(MAX_ENDPOINT_LENGTH, "a");

@@ -1,4 +1,4 @@
-/** Where a decision goes that is asked of a server which does not lead. */
+/** What happens to a decision requested from a server that does not lead. */
 import { onAbort } from "@tenure/core/internal";
 import Fastify, { type FastifyInstance } from "fastify";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
@@ -12,7 +12,7 @@ import { tellWireErrors } from "./route.js";
 const LEADER = "https://leader:1";
 const DECIDE = { txn_id: "t", decision: "commit", tc_term: 7 };
 
-describe("a server that does not lead", () => {
+describe("decide at a server that does not lead", () => {
   let app: FastifyInstance;
   let observed: string | null;
   let answer: CallAnswer | Error | "never";
@@ -57,7 +57,7 @@ describe("a server that does not lead", () => {
     return { status: response.statusCode, body: response.json<unknown>() };
   };
 
-  it("passes it on to the leader as it is, marked, and tells the leader's answer, whatever that is", async () => {
+  it("a server that does not lead forwards decide unchanged and marked, and returns the leader's answer", async () => {
     expect(await decide()).toEqual({ status: 200, body: { txn_id: "t" } });
     expect(forwarded).toEqual([
       {
@@ -75,7 +75,7 @@ describe("a server that does not lead", () => {
     expect(forwarded.at(-1)).toMatchObject({ method: "GET", path: "/v1/tc/decisions/a%2Fb" });
   });
 
-  it("names the leader that cannot be reached", async () => {
+  it("a server that does not lead names the leader that cannot be reached", async () => {
     answer = new Error("connection refused");
     expect(await decide()).toMatchObject({
       status: 409,
@@ -83,7 +83,7 @@ describe("a server that does not lead", () => {
     });
   });
 
-  it("does not wait for a leader that hangs once another one leads, and names that one", async () => {
+  it("a server does not wait for a leader that hangs once another one leads, and names the new one", async () => {
     answer = "never";
     const asked = decide();
     while (listeners.size === 0) await new Promise((resolve) => setImmediate(resolve));
@@ -92,7 +92,7 @@ describe("a server that does not lead", () => {
       const leader = { leaderId: "n", leaderEndpoint, term };
       for (const listener of listeners) listener({ kind: "observed", leader, released: false });
     };
-    // The same leader again is no reason to give up.
+    // The same leader again is not a reason to give up.
     tell(LEADER, 1);
     tell("https://next:1", 2);
     expect(await asked).toMatchObject({
@@ -102,7 +102,7 @@ describe("a server that does not lead", () => {
     expect(listeners.size).toBe(0);
   });
 
-  it("passes on nothing that was passed on to it", async () => {
+  it("a server does not forward a request that was forwarded to it", async () => {
     expect(await decide({ "x-tenure-tc-forwarded": "1" })).toMatchObject({
       status: 409,
       body: { error: "tc_not_leader", leader_endpoint: LEADER },
@@ -110,9 +110,12 @@ describe("a server that does not lead", () => {
     expect(forwarded).toEqual([]);
   });
 
-  it.each([null, "https://self:1"])("is unavailable while it takes %s for the leader", async (leader) => {
-    observed = leader;
-    expect(await decide()).toMatchObject({ status: 503, body: { error: "tc_unavailable" } });
-    expect(forwarded).toEqual([]);
-  });
+  it.each([null, "https://self:1"])(
+    "a server is unavailable while it observes %s as the leader",
+    async (leader) => {
+      observed = leader;
+      expect(await decide()).toMatchObject({ status: 503, body: { error: "tc_unavailable" } });
+      expect(forwarded).toEqual([]);
+    },
+  );
 });

@@ -1,4 +1,4 @@
-/** Every code that a caller can be told, with its status and its shape, by a request that earns it. */
+/** Every error code that a caller can get, with its status and its shape, caused by a request. */
 import { readFileSync } from "node:fs";
 import { afterEach, describe, expect, it } from "vitest";
 import { type Asked, named, NOBODY, TestNode, type Told, UNNAMED } from "./node.test-kit.js";
@@ -12,7 +12,7 @@ afterEach(() => test.stop());
 
 const seen = new Set<string>();
 
-/** Asks, and looks at what every refusal must have. */
+/** Sends a request, and checks what every refusal must have. */
 async function refused(path: string, asked: Asked, method: "GET" | "POST" = "POST"): Promise<Told["body"]> {
   const { status, body } = await test.ask(method, path, asked);
   const code = body["error"] as WireCode;
@@ -28,7 +28,7 @@ async function config(): Promise<{ cluster: string; epoch: readonly number[] }> 
   return (body["peer"] as { config: { cluster: string; epoch: readonly number[] } }).config;
 }
 
-/** n2 says that it is there; whether it can be reached, nobody knows. */
+/** n2 announces itself; whether it can be reached is unknown. */
 async function announceOther(): Promise<void> {
   const body = { self_endpoint: "http://127.0.0.1:1", disk: "d2" };
   expect((await test.ask("POST", "/v1/tc/cluster/announce", { as: OTHER, body })).status).toBe(200);
@@ -52,7 +52,7 @@ async function renew(rest: object = {}): Promise<object> {
   };
 }
 
-/** The one that leads has begun a second term. */
+/** The leader has begun a second term. */
 async function secondTerm(): Promise<void> {
   test = await TestNode.leading();
   await test.node.peer.resign(1);
@@ -61,14 +61,14 @@ async function secondTerm(): Promise<void> {
 
 describe("a malformed request", () => {
   it.each([
-    ["no JSON", "{"],
+    ["invalid JSON", "{"],
     ["a list", "[]"],
-    ["a field that nobody knows", { more: 1 }],
-    ["a candidate that is no id", { candidate_id: "a b" }],
-    ["an endpoint that is no URL", { candidate_endpoint: "node-1" }],
+    ["an unknown field", { more: 1 }],
+    ["a candidate that is not an id", { candidate_id: "a b" }],
+    ["an endpoint that is not a URL", { candidate_endpoint: "node-1" }],
     ["an epoch of one number", { epoch: [1] }],
-    ["a cluster that is no text", { cluster: 7 }],
-  ])("with %s is an invalid_body", async (_case, change) => {
+    ["a cluster that is not a string", { cluster: 7 }],
+  ])("a request with %s is an invalid_body", async (_case, change) => {
     test = await TestNode.leading();
     const body = typeof change === "string" ? change : await acquire(change);
     expect(await refused("/v1/tc/lease/acquire", { as: OTHER, body })).toMatchObject({
@@ -76,13 +76,16 @@ describe("a malformed request", () => {
     });
   });
 
-  it.each(["candidate_id", "candidate_endpoint", "cluster", "epoch"])("without %s says so", async (field) => {
-    test = await TestNode.leading();
-    const body = await acquire({ [field]: undefined });
-    expect(await refused("/v1/tc/lease/acquire", { as: OTHER, body })).toMatchObject({
-      error: `missing_${field}`,
-    });
-  });
+  it.each(["candidate_id", "candidate_endpoint", "cluster", "epoch"])(
+    "a request without %s says which field is missing",
+    async (field) => {
+      test = await TestNode.leading();
+      const body = await acquire({ [field]: undefined });
+      expect(await refused("/v1/tc/lease/acquire", { as: OTHER, body })).toMatchObject({
+        error: `missing_${field}`,
+      });
+    },
+  );
 
   it.each([
     ["/v1/tc/lease/renew", {}, "missing_leader_id"],
@@ -98,37 +101,40 @@ describe("a malformed request", () => {
     ["/v1/tc/decide", { txn_id: "t", decision: "maybe" }, "invalid_body"],
     ["/v1/tc/decide", { txn_id: "t", decision: "commit", tc_term: 0 }, "invalid_term"],
     ["/v1/rm/apply", { txn_id: "t", decision: "commit" }, "tc_term_required"],
-  ])("to %s with %j is %s", async (path, body, error) => {
+  ])("a request to %s with %j is %s", async (path, body, error) => {
     test = await TestNode.leading();
     expect(await refused(path, { as: SELF, body })).toMatchObject({ error });
   });
 
-  it.each([undefined, 0, 1.5, "7", -1])("with the term %j has an invalid_term", async (term) => {
+  it.each([undefined, 0, 1.5, "7", -1])("a request with the term %j has an invalid_term", async (term) => {
     test = await TestNode.leading();
     const asked = { as: OTHER, body: await acquire({ term }) };
     expect(await refused("/v1/tc/lease/acquire", asked)).toMatchObject({ error: "invalid_term" });
   });
 
-  it.each([undefined, 0, 99, 86_400_001, "1000"])("with the ttl %j has an invalid_ttl", async (ttl) => {
-    test = await TestNode.leading();
-    const body = await renew({ ttl_ms: ttl });
-    expect(await refused("/v1/tc/lease/renew", { as: SELF, body })).toMatchObject({ error: "invalid_ttl" });
-  });
+  it.each([undefined, 0, 99, 86_400_001, "1000"])(
+    "a request with the ttl %j has an invalid_ttl",
+    async (ttl) => {
+      test = await TestNode.leading();
+      const body = await renew({ ttl_ms: ttl });
+      expect(await refused("/v1/tc/lease/renew", { as: SELF, body })).toMatchObject({ error: "invalid_ttl" });
+    },
+  );
 });
 
-describe("a caller", () => {
+describe("callers that are refused", () => {
   it.each([
     ["without a certificate", NOBODY, "tc_client_required", "tc_server_required"],
-    ["that is an sdk", named("sdk/x"), "tc_client_required", "tc_server_required"],
-    ["that is an admin", named("admin/x"), "tc_client_required", "tc_server_required"],
-    ["without a name", UNNAMED, "tc_client_required", "tc_cluster_identity_missing"],
+    ["with an sdk certificate", named("sdk/x"), "tc_client_required", "tc_server_required"],
+    ["with an admin certificate", named("admin/x"), "tc_client_required", "tc_server_required"],
+    ["with a certificate without a name", UNNAMED, "tc_client_required", "tc_cluster_identity_missing"],
     [
       "of another trust domain",
       { kind: "foreign", why: "of elsewhere" } as const,
       "tc_forbidden",
       "tc_forbidden",
     ],
-  ])("%s is refused everywhere, and nothing has changed", async (_case, as, client, server) => {
+  ])("a caller %s is refused everywhere, and nothing changes", async (_case, as, client, server) => {
     test = await TestNode.leading();
     const before = (await test.ask("GET", "/v1/tc/cluster/list")).body;
     for (const path of ["/v1/tc/leader", "/v1/tc/cluster/list", "/v1/tc/rm/list", "/v1/tc/decisions/t"])
@@ -145,7 +151,7 @@ describe("a caller", () => {
     expect(test.node.peer.isLeader()).toBe(true);
   });
 
-  it("acts in nobody's name but its own", async () => {
+  it("a caller can act only in its own name", async () => {
     test = await TestNode.leading();
     const forbidden = { error: "tc_forbidden" };
     expect(await refused("/v1/tc/lease/acquire", { as: SELF, body: await acquire() })).toMatchObject(
@@ -157,7 +163,7 @@ describe("a caller", () => {
     expect(test.node.peer.isLeader()).toBe(true);
   });
 
-  it("of another cluster is forbidden to take or renew a lease", async () => {
+  it("a caller of another cluster may not take or renew a lease", async () => {
     test = await TestNode.leading();
     const body = await acquire({ cluster: "another" });
     expect(await refused("/v1/tc/lease/acquire", { as: OTHER, body })).toMatchObject({
@@ -167,8 +173,8 @@ describe("a caller", () => {
   });
 });
 
-describe("a lease", () => {
-  it("is not granted while another's is live, and its holder is named", async () => {
+describe("refused leases", () => {
+  it("a lease is not granted while another's is live, and its holder is named", async () => {
     test = await TestNode.leading();
     await announceOther();
     expect(await refused("/v1/tc/lease/acquire", { as: OTHER, body: await acquire() })).toMatchObject({
@@ -178,7 +184,7 @@ describe("a lease", () => {
     });
   });
 
-  it("is not granted for a term that is over, nor by an older electorate", async () => {
+  it("a lease is not granted for a term that is over, nor by an older electorate", async () => {
     await secondTerm();
     const own = { candidate_id: "n1", term: 1 };
     expect(await refused("/v1/tc/lease/acquire", { as: SELF, body: await acquire(own) })).toMatchObject({
@@ -192,7 +198,7 @@ describe("a lease", () => {
     });
   });
 
-  it("is not renewed by who does not hold it, nor after its release", async () => {
+  it("a lease is not renewed by another than its holder, nor after its release", async () => {
     await secondTerm();
     expect(await refused("/v1/tc/lease/renew", { as: SELF, body: await renew() })).toMatchObject({
       error: "tc_not_leader",
@@ -210,16 +216,16 @@ describe("a lease", () => {
   });
 });
 
-describe("a decision", () => {
+describe("errors of decisions", () => {
   const decide = (decision: string, rest: object = {}): Promise<Told> =>
     test.ask("POST", "/v1/tc/decide", { body: { txn_id: "t", decision, ...rest } });
 
-  it("that nobody has made is unknown", async () => {
+  it("a decision that was not made is unknown", async () => {
     test = await TestNode.leading();
     expect(await refused("/v1/tc/decisions/t", {}, "GET")).toMatchObject({ error: "txn_unknown" });
   });
 
-  it("conflicts with the opposite, at the coordinator and at a resource manager", async () => {
+  it("a decision conflicts with the opposite, at the coordinator and at a resource manager", async () => {
     test = await TestNode.leading();
     expect((await decide("commit")).status).toBe(200);
     const opposite = { txn_id: "t", decision: "abort" };
@@ -232,7 +238,7 @@ describe("a decision", () => {
     expect(await refused("/v1/rm/apply", asked)).toMatchObject({ error: "txn_conflict", decision: "commit" });
   });
 
-  it("in the name of a term that is over is stale, of one that is not begun is another leader's", async () => {
+  it("a decision in the name of a past term is stale, and of a future one belongs to another leader", async () => {
     await secondTerm();
     const body = { txn_id: "t", decision: "commit" };
     expect(await refused("/v1/tc/decide", { body: { ...body, tc_term: 1 } })).toMatchObject({
@@ -255,8 +261,8 @@ describe("a decision", () => {
   });
 });
 
-describe("a recovery", () => {
-  it("is refused where nothing is lost, to everybody but the server itself, and without names", async () => {
+describe("errors of a recovery", () => {
+  it("a recovery is refused if no majority is lost, to any caller but the server itself, and without names", async () => {
     test = await TestNode.leading();
     const path = "/v1/tc/cluster/recover";
     expect(await refused(path, { as: SELF, body: { lost: ["n2"] } })).toMatchObject({
@@ -271,7 +277,7 @@ describe("a recovery", () => {
 });
 
 describe("a route that does not exist", () => {
-  it("is told so in the shape of the others, to who may ask at all", async () => {
+  it("an unknown route gets an error of the common shape, for admitted callers", async () => {
     test = await TestNode.leading();
     for (const [method, path] of [
       ["GET", "/v1/tc/nothing"],
@@ -283,8 +289,8 @@ describe("a route that does not exist", () => {
   });
 });
 
-describe("a change of the registry", () => {
-  it("that a member does not confirm fails, and is taken back", async () => {
+describe("errors of the registry", () => {
+  it("a change of the registry that a member does not confirm fails and is undone", async () => {
     test = await TestNode.leading();
     await announceOther();
     const body = { backend_hash: "h", endpoint: "http://127.0.0.1:7" };
@@ -296,7 +302,7 @@ describe("a change of the registry", () => {
 });
 
 describe("a server that cannot answer now", () => {
-  it("is unavailable before it has started, and while it knows of no coordinator", async () => {
+  it("a server is unavailable before it has started, and while it knows no coordinator", async () => {
     test = await TestNode.open({ join: [TestNode.options.endpoint, "http://127.0.0.1:1"] });
     const unavailable = { error: "tc_unavailable" };
     expect(await refused("/v1/tc/leader", {}, "GET")).toMatchObject(unavailable);
@@ -306,7 +312,7 @@ describe("a server that cannot answer now", () => {
     expect(await refused("/v1/tc/decisions/t", {}, "GET")).toMatchObject(unavailable);
   });
 
-  it("whose disk fails says of which part that is", async () => {
+  it("a server whose disk fails says which part failed", async () => {
     test = await TestNode.leading();
     const candidacy = await acquire({ candidate_id: "n1" });
     const { cluster } = await config();
@@ -322,11 +328,11 @@ describe("a server that cannot answer now", () => {
     ];
     for (const [path, body, error] of asked)
       expect(await refused(path, { as: SELF, body })).toMatchObject({ error });
-    // It did not leave, so it stays.
+    // It did not leave, so it stays a member.
     expect(test.node.membership.leaving).toBe(false);
   });
 
-  it("whose resource fails is asked again later, and does it then", async () => {
+  it("a server whose resource fails is called again later, and applies the decision then", async () => {
     let isAway = true;
     test = await TestNode.leading({
       apply: async () => {
@@ -346,8 +352,8 @@ describe("a server that cannot answer now", () => {
   });
 });
 
-describe("a server that shall be a member again", () => {
-  it("needs to be told no more than that: who and where it is, it knows", async () => {
+describe("a server that is to be a member again", () => {
+  it("an announcement of the server itself needs only its endpoint", async () => {
     test = await TestNode.leading();
     const body = { self_endpoint: TestNode.options.endpoint };
     expect(await test.ask("POST", "/v1/tc/cluster/announce", { as: SELF, body })).toMatchObject({
@@ -360,12 +366,12 @@ describe("a server that shall be a member again", () => {
   });
 });
 
-it("every code has been told by now", async () => {
+it("the tests of this file have caused every error code", async () => {
   test = await TestNode.open();
   expect(Object.keys(WIRE_STATUS).filter((code) => !seen.has(code))).toEqual([]);
 });
 
-it("every code is explained in the docs, with its status", async () => {
+it("every error code of the peers is documented with its status", async () => {
   test = await TestNode.open();
   const page = readFileSync(new URL("../../../../docs/PEERS.md", import.meta.url), "utf8");
   const told = page.split("\n").map((line) => line.split("|").map((cell) => cell.trim()));

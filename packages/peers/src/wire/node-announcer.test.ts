@@ -11,14 +11,14 @@ import { joinCluster, namedIn, nodeAnnouncer, type NodeAnnouncerParts } from "./
 import { PeerLog } from "./peer-log.js";
 
 describe("endpoints that another server names", () => {
-  it("are taken in one spelling, and only if they can be called", () => {
+  it("endpoints named by another server are normalized, and left out if they cannot be called", () => {
     const named = ["https://n1:1/", "https://n2:1", "ftp://n3", "n4", 7, null, "https://n5:1/path"];
     expect(namedIn(named)).toEqual(["https://n1:1", "https://n2:1"]);
     expect(namedIn("https://n1:1")).toEqual([]);
     expect(namedIn(undefined)).toEqual([]);
   });
 
-  it("are at most as many as an electorate can have: each of them is called", () => {
+  it("at most MAX_MEMBERS named endpoints are used, because each of them is called", () => {
     const many = Array.from({ length: 10 * MAX_MEMBERS }, (_, index) => `https://n${index}:1`);
     expect(namedIn(many)).toHaveLength(MAX_MEMBERS);
   });
@@ -38,17 +38,17 @@ describe("a server whose join targets do not answer", () => {
   };
   const known: Configuration = { cluster: "c", epoch: { term: 1, n: 0 }, members: {} };
 
-  it("starts if it has been of a cluster and reaches any of its members", async () => {
+  it("a server whose join targets do not answer starts if it was in a cluster and reaches any of its members", async () => {
     await start(known, ["https://member:1"]);
   });
 
-  it("does not start if it reaches no member, or if it has never been of a cluster", async () => {
+  it("a server does not start if it reaches no member, or was never in a cluster", async () => {
     await expect(start(known, [])).rejects.toThrow("none of the join targets https://gone:1");
     await expect(start(null, ["https://member:1"])).rejects.toThrow("none of the join targets");
   });
 });
 
-describe("a server whose join list names the server itself by another spelling", () => {
+describe("a server whose join list names itself by another spelling", () => {
   const SPELLED = "http://localhost:9";
   const MEMBER = "http://127.0.0.1:1";
 
@@ -78,13 +78,13 @@ describe("a server whose join list names the server itself by another spelling",
     return joined;
   }
 
-  it("does not start for the first time: it would wait for itself to found the cluster", async () => {
+  it("a join list with the server itself by another spelling is refused at the first start", async () => {
     await expect(start(null)).rejects.toThrow(
       `names ${SPELLED}, which is this server itself, known to others as ${TestNode.options.endpoint}`,
     );
   });
 
-  it("starts if it has been of a cluster and reaches another member: it may have moved since", async () => {
+  it("a join list with the server itself by another spelling is accepted if it was in a cluster and reaches a member", async () => {
     const members = { n2: { endpoint: MEMBER, disk: "d2" } };
     await start({ cluster: "c", epoch: { term: 1, n: 0 }, members });
   });

@@ -1,4 +1,4 @@
-/** How long a node that stops waits, and what a node that leaves for good does before it may be stopped. */
+/** How long a stopping node waits, and what a node that leaves for good does before it may be stopped. */
 import { VirtualClock } from "@tenure/core/testing";
 import { describe, expect, it } from "vitest";
 import type { LeaveOutcome } from "../protocol/leaving.js";
@@ -8,7 +8,7 @@ import { NodeLeaving, type NodeLeavingParts } from "./node-leaving.js";
 const TTL_MS = 5000;
 const REMOVED: LeaveOutcome = { kind: "removed" };
 
-/** A node whose leader removes it when `remove` is called, and whose `unregister` fails as often as it is told to. */
+/** A node whose leader removes it when `remove` is called, and whose `unregister` fails as often as given. */
 function leavingNode(unregisterFailures = 0) {
   const clock = new VirtualClock();
   const calls: string[] = [];
@@ -36,8 +36,8 @@ function leavingNode(unregisterFailures = 0) {
   return { clock, calls, remove: () => remove(), leaving: new NodeLeaving(parts) };
 }
 
-describe("a node that stops", () => {
-  it("waits for four leases to be removed, at the default lease too, and counts as crashed then", async () => {
+describe("a stopping node", () => {
+  it("a stopping node waits for four leases to be removed, also at the default lease, and then counts as crashed", async () => {
     const { clock, calls, leaving } = leavingNode();
     let isOver = false;
     void leaving.stop().then(() => {
@@ -50,7 +50,7 @@ describe("a node that stops", () => {
     expect(calls).toEqual([expect.stringMatching(/^failed to leave the cluster: .*counts as crashed$/)]);
   });
 
-  it("is over as soon as it is removed, and stays a resource manager", async () => {
+  it("a stopping node is done as soon as it is removed, and stays a resource manager", async () => {
     const { clock, calls, remove, leaving } = leavingNode();
     const stopped = leaving.stop();
     await clock.advance(3 * TTL_MS);
@@ -61,7 +61,7 @@ describe("a node that stops", () => {
 });
 
 describe("a node that leaves for good", () => {
-  it("is unregistered once it is removed, again until all confirm, and only then reports that it has left", async () => {
+  it("a node that leaves for good is unregistered once it is removed, until all confirm, and then reports that it has left", async () => {
     const { clock, calls, remove, leaving } = leavingNode(1);
     leaving.letGo();
     await clock.advance(TTL_MS);

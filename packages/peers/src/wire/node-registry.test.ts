@@ -12,7 +12,7 @@ interface Backend {
 const backends = async (): Promise<readonly Backend[]> =>
   (await test.ask("GET", "/v1/tc/rm/list")).body["backends"] as readonly Backend[];
 
-it("a server unregisters the endpoint that it had before it moved, and leaves other backends alone", async () => {
+it("a server unregisters the endpoint that it had before it moved, and leaves other backends unchanged", async () => {
   test = await TestNode.leading();
   while ((await backends()).length === 0) await test.clock.advance(TTL_MS);
   const [own] = (await backends()) as [Backend];

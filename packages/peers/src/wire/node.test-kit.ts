@@ -1,4 +1,4 @@
-/** One node without a network: its routes are asked directly, in anybody's name, in virtual time. */
+/** One node without a network: its routes are called directly, as any caller, in virtual time. */
 import { BackendUnavailableError, type CasOp, type CasOutcome, MemoryStore } from "@tenure/core";
 import { VirtualClock } from "@tenure/core/testing";
 import Fastify, { type FastifyInstance } from "fastify";
@@ -10,7 +10,7 @@ import type { NodeOptions } from "./peer-node-options.js";
 
 export const TTL_MS = 1000;
 
-/** As of a certificate: `server/n1`. */
+/** The name in a certificate: `server/n1`. */
 export function named(path: string): WireIdentity {
   const [kind = "", name = ""] = path.split("/");
   return { kind: "named", id: { uri: `spiffe://tenure/${path}`, trustDomain: "tenure", kind, name } };
@@ -19,7 +19,7 @@ export function named(path: string): WireIdentity {
 export const NOBODY: WireIdentity = { kind: "none" };
 export const UNNAMED: WireIdentity = { kind: "unnamed", why: "its certificate has no URI" };
 
-/** Its disk can fail. */
+/** Its disk can be made to fail. */
 export class FailingStore extends MemoryStore {
   isDown = false;
 
@@ -63,7 +63,7 @@ export class TestNode {
     ttlMs: TTL_MS,
   };
 
-  /** Mounted, not started. */
+  /** Mounted and not started. */
   static async open(options: Partial<NodeOptions> = {}, resource?: Resource): Promise<TestNode> {
     const [clock, store] = [new VirtualClock(), new FailingStore()];
     const parts = { clock, store, random: () => 0.5, resource };

@@ -17,13 +17,13 @@ async function config(): Promise<{ cluster: string; epoch: readonly number[] }> 
   return (body["peer"] as { config: { cluster: string; epoch: readonly number[] } }).config;
 }
 
-/** n2 says that it is there; whether it can be reached, nobody knows. */
+/** n2 announces itself; whether it can be reached is unknown. */
 async function announceOther(): Promise<void> {
   const body = { self_endpoint: "http://127.0.0.1:1", disk: "d2" };
   expect((await test.ask("POST", "/v1/tc/cluster/announce", { as: OTHER, body })).status).toBe(200);
 }
 
-describe("a server that holds no office", () => {
+describe("a server without an office", () => {
   const ABSURD = Number.MAX_SAFE_INTEGER;
   const decided = (txnId: string): object => ({ txn_id: txnId, decision: "abort" });
   const held = { ...decided("forged"), tc_term: 1, final: true, done_for_ms: null };
@@ -35,29 +35,32 @@ describe("a server that holds no office", () => {
     ["/v1/rm/apply", decided("t")],
   ];
 
-  it.each([1, 2, ABSURD])("decides nothing with the term %d, and fences no coordinator", async (term) => {
-    test = await TestNode.leading();
-    const { cluster } = await config();
-    await announceOther();
-    for (const as of [OTHER, named("server/stranger")]) {
-      for (const [path, fields] of requests) {
-        for (const named of [{}, { cluster }, { cluster: "another" }]) {
-          const body = { ...fields, ...named, tc_term: term };
-          expect((await test.ask("POST", path, { as, body })).status).toBeGreaterThanOrEqual(400);
+  it.each([1, 2, ABSURD])(
+    "a server without an office decides nothing with the term %d, and fences no coordinator",
+    async (term) => {
+      test = await TestNode.leading();
+      const { cluster } = await config();
+      await announceOther();
+      for (const as of [OTHER, named("server/stranger")]) {
+        for (const [path, fields] of requests) {
+          for (const named of [{}, { cluster }, { cluster: "another" }]) {
+            const body = { ...fields, ...named, tc_term: term };
+            expect((await test.ask("POST", path, { as, body })).status).toBeGreaterThanOrEqual(400);
+          }
         }
       }
-    }
-    const forged = { decisions: [held] };
-    expect((await test.ask("POST", "/v1/tc/decisions/tell", { as: OTHER, body: forged })).status).toBe(400);
-    expect((await test.ask("GET", "/v1/tc/decisions/forged")).body).toMatchObject({ error: "txn_unknown" });
-    const body = { txn_id: "t", decision: "commit" };
-    expect((await test.ask("POST", "/v1/tc/decide", { body })).body).toMatchObject({
-      decision: "commit",
-      pending: [],
-    });
-  });
+      const forged = { decisions: [held] };
+      expect((await test.ask("POST", "/v1/tc/decisions/tell", { as: OTHER, body: forged })).status).toBe(400);
+      expect((await test.ask("GET", "/v1/tc/decisions/forged")).body).toMatchObject({ error: "txn_unknown" });
+      const body = { txn_id: "t", decision: "commit" };
+      expect((await test.ask("POST", "/v1/tc/decide", { body })).body).toMatchObject({
+        decision: "commit",
+        pending: [],
+      });
+    },
+  );
 
-  it("is not obeyed with a higher term than was voted for, not even by the coordinator", async () => {
+  it("no server is obeyed with a higher term than was voted for, not even the coordinator", async () => {
     test = await TestNode.leading();
     const { cluster } = await config();
     for (const [path, fields] of requests) {
@@ -68,7 +71,7 @@ describe("a server that holds no office", () => {
     expect((await test.ask("POST", "/v1/tc/decide", { body })).status).toBe(200);
   });
 
-  it("is granted no lease before it has announced itself, and cannot name an electorate without itself", async () => {
+  it("a server gets no lease before it has announced itself, and cannot name an electorate without itself", async () => {
     test = await TestNode.leading();
     await test.node.peer.resign(1);
     const { cluster, epoch } = await config();
@@ -86,11 +89,11 @@ describe("a server that holds no office", () => {
   });
 });
 
-describe("a server that is no member of the cluster", () => {
+describe("a server that is not a member of the cluster", () => {
   const entry = { backend_hash: "ab12", endpoint: "http://127.0.0.1:1" };
   const version = [5, "stranger"];
   const REPLICA = { "x-tenure-tc-replicate": "1" };
-  /** As any server's certificate could ask, with and without the header of servers among themselves. */
+  /** Requests that any server's certificate could make, with and without the header of servers among themselves. */
   const changes = ["register", "unregister"].flatMap((kind) =>
     [{}, REPLICA].flatMap((headers) =>
       (headers === REPLICA ? [entry, { ...entry, version }] : [entry]).map((body) => ({
@@ -103,7 +106,7 @@ describe("a server that is no member of the cluster", () => {
   const stranger = named("server/stranger");
   const backends = async (): Promise<unknown> => (await test.ask("GET", "/v1/tc/rm/list")).body["backends"];
 
-  it("neither reads nor changes the registry, as a replica or by itself", async () => {
+  it("a server that is not a member neither reads nor changes the registry, as a replica or on its own", async () => {
     test = await TestNode.leading();
     expect((await test.ask("POST", "/v1/tc/rm/register", { as: SELF, body: entry })).status).toBe(200);
     const before = await backends();
@@ -118,7 +121,7 @@ describe("a server that is no member of the cluster", () => {
     expect(await backends()).toEqual(before);
   });
 
-  it("becomes one by its announcement, and is none again when it has left or expired", async () => {
+  it("a server becomes a member by its announcement, until it has left or expired", async () => {
     test = await TestNode.leading();
     const replica = { as: OTHER, headers: REPLICA, body: { ...entry, version } };
     expect((await test.ask("POST", "/v1/tc/rm/register", replica)).body).toMatchObject({
@@ -131,7 +134,7 @@ describe("a server that is no member of the cluster", () => {
     expect((await test.ask("GET", "/v1/tc/rm/list", { as: OTHER })).status).toBe(403);
   });
 
-  it("that has left may unregister itself, and nothing else", async () => {
+  it("a server that has left may unregister itself, and nothing else", async () => {
     test = await TestNode.leading();
     await announceOther();
     const ask = async (kind: string, body: object): Promise<number> =>
@@ -147,7 +150,7 @@ describe("a server that is no member of the cluster", () => {
     expect(JSON.stringify(await backends())).not.toContain(entry.endpoint);
   });
 
-  it("cannot announce itself with the name of another cluster, so it does not become one", async () => {
+  it("a server cannot announce itself with the name of another cluster", async () => {
     test = await TestNode.leading();
     const { cluster } = await config();
     const announce = async (named: object): Promise<number> => {
@@ -159,12 +162,12 @@ describe("a server that is no member of the cluster", () => {
     const { body } = await test.ask("GET", "/v1/tc/cluster/list");
     expect(body["endpoints"]).toEqual([TestNode.options.endpoint]);
     expect(await announce({ cluster })).toBe(200);
-    // A server of no cluster yet joins this one.
+    // A server without a cluster joins this one.
     expect(await announce({})).toBe(200);
   });
 });
 
-it("a leave that is asked of another server is refused there, names the server to ask, and changes nothing", async () => {
+it("a leave for another server is refused, names the server to ask, and changes nothing", async () => {
   test = await TestNode.leading();
   await announceOther();
   const members = async (): Promise<unknown> =>

@@ -14,7 +14,7 @@ const CONFIG: Configuration = {
 };
 const ABSURD = Number.MAX_SAFE_INTEGER;
 
-describe("by its office a server", () => {
+describe("the offices of a server", () => {
   let config: Configuration | null;
   let vote: Vote | null;
   let active: ActiveMember[];
@@ -51,7 +51,7 @@ describe("by its office a server", () => {
   const stands = (caller: string, cluster: string): string =>
     asked(`server/${caller}`, (offices, socket) => offices.candidate(socket, caller, cluster));
 
-  it("coordinates a term only if the vote here is its own for that term", () => {
+  it("a server coordinates a term only if the vote here is its own for that term", () => {
     expect(coordinates("a", "c1", 5)).toBe("let in");
     expect(coordinates("b", "c1", 5)).toBe("tc_forbidden");
     for (const term of [6, 2 ** 32, ABSURD]) {
@@ -60,18 +60,18 @@ describe("by its office a server", () => {
     }
   });
 
-  it("coordinates a term that it is observed to lead, though a restarted server may not vote for it yet", () => {
+  it("a server coordinates a term that it is observed to lead, even if a restarted server may not vote for it yet", () => {
     observed = { leaderId: "b", term: 7 };
     expect(coordinates("b", "c1", 7)).toBe("let in");
     expect(coordinates("a", "c1", 7)).toBe("tc_forbidden");
     expect(coordinates("b", "c1", 8)).toBe("tc_forbidden");
   });
 
-  it("may ask with a lower term as an elector: what was obeyed before decides then", () => {
+  it("an elector may ask with a lower term, which the terms obeyed before decide on", () => {
     expect(coordinates("b", "c1", 4)).toBe("let in");
   });
 
-  it("coordinates nothing as an active member, as a stranger, as a client or from another cluster", () => {
+  it("active members, unknown servers, clients and other clusters coordinate nothing", () => {
     for (const caller of ["d", "stranger", "constructor"])
       for (const term of [1, 5, ABSURD]) expect(coordinates(caller, "c1", term)).toBe("tc_forbidden");
     expect(coordinates("a", "c2", 5)).toBe("tc_forbidden");
@@ -80,14 +80,14 @@ describe("by its office a server", () => {
     );
   });
 
-  it("is refused while the server that is asked has no cluster or has voted for nobody", () => {
+  it("no server coordinates while this server has no cluster or has not voted", () => {
     vote = null;
     expect(coordinates("a", "c1", 1)).toBe("tc_forbidden");
     config = null;
     expect(coordinates("a", "c1", 5)).toBe("tc_unavailable");
   });
 
-  it("changes the registry as an elector, an active member or the server that is asked, and as nobody else", () => {
+  it("only electors, active members and the server itself change the registry", () => {
     const registers = (caller: string, kind: "register" | "unregister", endpoint = "https://d:1"): string =>
       asked(`server/${caller}`, (offices, socket) => offices.registrar(socket, { kind, endpoint }));
     for (const kind of ["register", "unregister"] as const) {
@@ -97,13 +97,13 @@ describe("by its office a server", () => {
     }
     expect(registers("gone", "unregister", "https://gone:1")).toBe("let in");
     expect(registers("gone", "register", "https://gone:1")).toBe("tc_forbidden");
-    // Without an electorate those are members that have announced themselves.
+    // Without an electorate the members that have announced themselves count.
     config = null;
     expect(registers("a", "register")).toBe("tc_forbidden");
     expect(registers("d", "register")).toBe("let in");
   });
 
-  it("reads the registry as a member, and a client reads it in any case", () => {
+  it("members and clients read the registry, and other servers do not", () => {
     const reads = (caller: string): string => asked(caller, (offices, socket) => offices.reader(socket));
     for (const caller of ["server/a", "server/d", "server/self", "tc/clerk"])
       expect(reads(caller)).toBe("let in");
@@ -111,7 +111,7 @@ describe("by its office a server", () => {
     expect(reads("sdk/program")).toBe("tc_client_required");
   });
 
-  it("announces itself to servers of its own cluster, or of none on either side", () => {
+  it("a server may announce itself to its own cluster, or if either side has none", () => {
     const announces = (cluster: string | null): string =>
       asked("server/d", (offices, socket) => void offices.announcer(socket, cluster));
     expect([announces("c1"), announces(null)]).toEqual(["let in", "let in"]);
@@ -120,13 +120,13 @@ describe("by its office a server", () => {
     expect(announces("c2")).toBe("let in");
   });
 
-  it("asks for a lease as an elector or an active member, and as nobody else", () => {
+  it("only electors and active members may ask for a lease", () => {
     expect(stands("a", "c1")).toBe("let in");
     expect(stands("d", "c1")).toBe("let in");
     expect(stands("stranger", "c1")).toBe("tc_forbidden");
     active = [];
     expect(stands("d", "c1")).toBe("tc_forbidden");
-    // The voter refuses these by name, or has nothing to refuse them by.
+    // The voter refuses these by name, or knows nothing against them.
     expect(stands("stranger", "c2")).toBe("let in");
     config = null;
     expect(stands("stranger", "c1")).toBe("let in");

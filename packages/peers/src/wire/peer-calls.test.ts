@@ -1,4 +1,4 @@
-/** Calls over real TLS: who answers is known by its certificate, and a call that is given up keeps its connection. */
+/** Calls over real TLS: the answering server is known by its certificate, and an aborted call keeps its connection. */
 import { once } from "node:events";
 import { createServer, type Server } from "node:https";
 import type { ServerResponse } from "node:http";
@@ -57,12 +57,12 @@ const GET = { method: "GET", path: "/" } as const;
 const ok: Handler = (response) => void response.end("{}");
 
 describe("a call to another server", () => {
-  it("tells who answered by its certificate, wherever that server is", async () => {
+  it("a call returns the identity in the answering server's certificate, whatever its endpoint", async () => {
     const { endpoint } = await serve(await bundleOf("server", "n2"), ok);
     expect(await callsOf().send(endpoint, GET)).toEqual({ status: 200, body: {}, identity: "n2" });
   });
 
-  it("knows who answers on every new connection: none resumes a session, which shows no certificate", async () => {
+  it("a call identifies the server on every new connection, because no TLS session is resumed", async () => {
     const { endpoint } = await serve(await bundleOf("server", "n2"), (response) => {
       response.setHeader("connection", "close").end("{}");
     });
@@ -70,12 +70,15 @@ describe("a call to another server", () => {
     for (let count = 0; count < 5; count++) expect((await calls.send(endpoint, GET)).identity).toBe("n2");
   });
 
-  it.each(["tc", "sdk", "admin"] as const)("takes no answer of a %s", async (kind) => {
-    const { endpoint } = await serve(await bundleOf(kind, "n2"), ok);
-    await expect(callsOf().send(endpoint, GET)).rejects.toMatchObject({ code: "INVALID_PURPOSE" });
-  });
+  it.each(["tc", "sdk", "admin"] as const)(
+    "a call accepts no answer with the certificate of a %s",
+    async (kind) => {
+      const { endpoint } = await serve(await bundleOf(kind, "n2"), ok);
+      await expect(callsOf().send(endpoint, GET)).rejects.toMatchObject({ code: "INVALID_PURPOSE" });
+    },
+  );
 
-  it("takes no answer of a server of another trust domain, though of the same authority", async () => {
+  it("a call accepts no answer of a server of another trust domain, even with the same authority", async () => {
     const { endpoint } = await serve(await bundleOf("server", "n2"), ok);
     const options = { clock: new VirtualClock(), lingerMs: 0, trustDomain: "elsewhere", tls: own };
     const calls = new PeerCalls(options);
@@ -83,12 +86,12 @@ describe("a call to another server", () => {
     await expect(calls.send(endpoint, GET)).rejects.toThrow("shows no certificate of a server of elsewhere");
   });
 
-  it("takes no answer of a server of another authority", async () => {
+  it("a call accepts no answer of a server of another authority", async () => {
     const { endpoint } = await serve(await bundleOf("server", "n2", await authorityOf("tenure")), ok);
     await expect(callsOf().send(endpoint, GET)).rejects.toThrow(/certificate|socket|ECONNRESET/);
   });
 
-  it("takes no answer of a server whose certificate was revoked, not even on a connection that is open", async () => {
+  it("a call accepts no answer of a server whose certificate was revoked, not even on an open connection", async () => {
     const [gone, stays] = [await bundleOf("server", "n2"), await bundleOf("server", "n3")];
     const [there, other] = [await serve(gone, ok), await serve(stays, ok)];
     const calls = callsOf();
@@ -104,7 +107,7 @@ describe("a call to another server", () => {
     expect((await calls.send(other.endpoint, GET)).identity).toBe("n3");
   });
 
-  it("takes no state that another identity than the certificate's claims", async () => {
+  it("a call accepts no state that claims another identity than the certificate", async () => {
     const peer = {
       identity: "n3",
       endpoint: "e",
@@ -122,7 +125,7 @@ describe("a call to another server", () => {
     await expect(new HttpTransport(callsOf()).state(endpoint)).rejects.toThrow("its certificate says n2");
   });
 
-  it("that is given up leaves its connection alone, unless nothing comes for long", async () => {
+  it("an aborted call keeps its connection open, unless no answer comes for a long time", async () => {
     const clock = new VirtualClock();
     const waiting: ServerResponse[] = [];
     let arrived = (): void => {};
@@ -139,7 +142,7 @@ describe("a call to another server", () => {
     limit.abort(new Error("too late"));
     await expect(late).rejects.toThrow("too late");
 
-    // A whole handshake later the server would have heard of its end.
+    // After another full handshake the server would have noticed the end.
     isThere = nextArrival();
     const answered = calls.send(endpoint, GET);
     await isThere;

@@ -31,8 +31,8 @@ function refused(change: Partial<GivenNodeOptions>): string {
   throw new Error("it was not refused");
 }
 
-describe("a node", () => {
-  it("is who its certificate says, where it is reached, with join targets spelled one way", () => {
+describe("parseNodeOptions", () => {
+  it("a node takes its identity from its certificate and its endpoint from its address, with normalized join targets", () => {
     expect(parseNodeOptions(GIVEN)).toEqual({
       identity: "n1",
       trustDomain: "lockd",
@@ -47,7 +47,7 @@ describe("a node", () => {
     );
   });
 
-  it("alone needs no certificate: its identity follows from its endpoint, always the same", () => {
+  it("a single node needs no certificate: its identity follows from its endpoint and is stable", () => {
     const alone = { bundle: null, join: "http://node-1:7420" };
     const { identity, trustDomain } = parseNodeOptions({ ...GIVEN, ...alone });
     expect(trustDomain).toBeNull();
@@ -69,29 +69,29 @@ describe("a node", () => {
     ],
     ["the certificate of an sdk", { bundle: bundle("sdk") }, /^bundle is that of a sdk/],
     [
-      "a store that others share",
+      "a store that other servers share",
       { store: "postgres://db/x" },
       /^join needs a store of this server's own.*embedded:DIR/,
     ],
-    ["a store that forgets", { store: "memory:" }, /embedded:DIR/],
-    ["nobody to join", { join: " , " }, /^join names nobody.*this server's own for the first/],
-    ["a join target that is no URL", { join: "node-1" }, /^join is "node-1" and must be a URL such as/],
+    ["a store that is not durable", { store: "memory:" }, /embedded:DIR/],
+    ["an empty join list", { join: " , " }, /^join names nobody.*this server's own for the first/],
+    ["a join target that is not a URL", { join: "node-1" }, /^join is "node-1" and must be a URL such as/],
     ["a join target with a path", { join: "https://node-1:7420/x" }, /^join is .* with nothing after it/],
     [
       "a join target in plain HTTP",
       { join: "http://node-2:7420" },
       /^join needs https throughout, and http:\/\/node-2:7420/,
     ],
-    ["an address of its own in plain HTTP", { advertise: "http://node-1:7420" }, /needs https throughout/],
+    ["its own address in plain HTTP", { advertise: "http://node-1:7420" }, /needs https throughout/],
     [
-      "nowhere that others reach it",
+      "an address that others cannot reach",
       { listen: { host: "0.0.0.0", port: 7420 } },
       /^advertise is missing.*say the URL/,
     ],
-    ["no port that others know", { listen: { host: "node-1", port: 0 } }, /^advertise is missing/],
+    ["a port that others cannot know", { listen: { host: "node-1", port: 0 } }, /^advertise is missing/],
     ["a lease too short", { ttlMs: 299 }, /^tc-ttl must be .*300/],
-    ["a lease that is no number", { ttlMs: Number.NaN }, /^tc-ttl must be/],
-  ])("with %s does not start", (_case, change, sentence) => {
+    ["a lease that is not a number", { ttlMs: Number.NaN }, /^tc-ttl must be/],
+  ])("a node with %s does not start", (_case, change, sentence) => {
     expect(refused(change)).toMatch(sentence);
   });
 });

@@ -1,4 +1,4 @@
-/** A node alone: what it writes into its log, what it measures, and what it does with who comes and goes. */
+/** A single node: its log, its metrics, and how it handles members that come and go. */
 import { afterEach, describe, expect, it } from "vitest";
 import { named, TestNode } from "./node.test-kit.js";
 
@@ -9,7 +9,7 @@ const OTHER = named("server/n2");
 const announce = { as: OTHER, body: { self_endpoint: "http://127.0.0.1:1", disk: "d2" } };
 
 describe("the log of a node", () => {
-  it("tells who leads, who votes, who comes and goes, who is registered and what is decided, each once", async () => {
+  it("the log names leader, voters, members, registrations and decisions, each once", async () => {
     test = await TestNode.leading();
     await test.clock.advance(5000);
     for (let count = 0; count < 3; count++) await test.ask("POST", "/v1/tc/cluster/announce", announce);
@@ -29,7 +29,7 @@ describe("the log of a node", () => {
       expect(sentences.filter((each) => each === sentence)).toHaveLength(1);
   });
 
-  it("says for whom it waits, and that a member cannot be told, once and not each time", async () => {
+  it("the log names the servers waited for, and a member that cannot be reached, once only", async () => {
     test = await TestNode.open({ join: [TestNode.options.endpoint, "http://127.0.0.1:1"] });
     await test.node.start();
     await test.clock.advance(3000);
@@ -40,10 +40,10 @@ describe("the log of a node", () => {
   });
 });
 
-describe("what an operator has to know", () => {
+describe("the log and status for operators", () => {
   const at = (ttl: number) => ({ ...announce, body: { ...announce.body, ttl_ms: ttl } });
 
-  it("of a server that falls silent is logged once, of one that leaves not as that", async () => {
+  it("a server that falls silent is logged once, and one that leaves is not logged as silent", async () => {
     test = await TestNode.leading();
     const leaver = named("server/n3");
     const body = { self_endpoint: "http://127.0.0.1:2", disk: "d3" };
@@ -59,7 +59,7 @@ describe("what an operator has to know", () => {
     ]);
   });
 
-  it("of a server with another --tc-ttl is logged once, until it is the same", async () => {
+  it("a server with another --tc-ttl is logged once, until it is the same", async () => {
     test = await TestNode.leading();
     const warned = () => test.log.filter(({ sentence }) => sentence.includes("another --tc-ttl")).length;
     for (const ttl of [8000, 8000, 1000]) await test.ask("POST", "/v1/tc/cluster/announce", at(ttl));
@@ -68,7 +68,7 @@ describe("what an operator has to know", () => {
     expect(warned()).toBe(2);
   });
 
-  it("is in its status: electorate, members, leader, term, who is missing and why nothing happens", async () => {
+  it("the status has electorate, members, leader, term, missing electors and why no step happens", async () => {
     test = await TestNode.leading();
     await test.clock.advance(1000);
     const { status, body } = await test.ask("GET", "/v1/tc/status");
@@ -99,7 +99,7 @@ describe("what an operator has to know", () => {
 });
 
 describe("the metrics of a node", () => {
-  it("count elections, losses, decisions and failures, and show what is there", async () => {
+  it("the metrics of a node count elections, losses, decisions and failures, and show the current state", async () => {
     test = await TestNode.leading();
     await test.ask("POST", "/v1/tc/decide", { body: { txn_id: "t", decision: "abort" } });
     await test.node.peer.resign(1);
@@ -124,8 +124,8 @@ describe("the metrics of a node", () => {
   });
 });
 
-describe("an answer", () => {
-  it("of the leader shows the lease, its end for people, and what the protocol needs", async () => {
+describe("answers of a node", () => {
+  it("the answer of /v1/tc/leader has the lease, its wall-clock end and the state for the protocol", async () => {
     test = await TestNode.leading();
     const { body } = await test.ask("GET", "/v1/tc/leader");
     const endpoint = TestNode.options.endpoint;
@@ -135,7 +135,7 @@ describe("an answer", () => {
     expect(body["peer"]).toMatchObject({ identity: "n1", term: 1, founder: endpoint, leading: true });
   });
 
-  it("to an announcement and to a list tells endpoints and, in seconds, since when and until when", async () => {
+  it("answers to an announcement and a list have the endpoints and, in seconds, since when and until when", async () => {
     test = await TestNode.leading();
     const { body } = await test.ask("POST", "/v1/tc/cluster/announce", announce);
     const nowS = Math.floor(test.clock.wallMs() / 1000);
@@ -144,7 +144,7 @@ describe("an answer", () => {
     expect((await test.ask("GET", "/v1/tc/cluster/list")).body).toMatchObject({ endpoints });
   });
 
-  it("to a replica is its own alone: it tells nobody else, and of two versions the higher stands", async () => {
+  it("a replica request changes only this server, and the higher of two versions stays", async () => {
     test = await TestNode.leading();
     // A member that cannot be reached would make any other change fail.
     await test.ask("POST", "/v1/tc/cluster/announce", announce);
@@ -164,7 +164,7 @@ describe("an answer", () => {
     expect((await replica("unregister", 3)).body).toMatchObject({ endpoints: [] });
   });
 
-  it("to a registration is the same when it is made again", async () => {
+  it("the answer to a repeated registration is the same", async () => {
     test = await TestNode.leading();
     const asked = { as: named("server/n1"), body: { backend_hash: "h", endpoint: "http://127.0.0.1:7/" } };
     const first = await test.ask("POST", "/v1/tc/rm/register", asked);

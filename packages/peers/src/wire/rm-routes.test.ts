@@ -15,12 +15,12 @@ import { PeerLog } from "./peer-log.js";
 import { rmRoutes, type RmRouteParts } from "./rm-routes.js";
 
 const clock = new VirtualClock();
-/** As long as each field may be. */
+/** Each field at its maximum length. */
 const HASH = "h".repeat(LIMITS.idLength);
 const NAME = "n".repeat(LIMITS.idLength);
 const COUNT = 2000;
 
-/** Tombstones, but for the last. */
+/** Tombstones, except for the last. */
 const entryOf = (index: number): RmEntry => {
   const host = `https://${String(index).padStart(5, "0")}`;
   return {
@@ -49,14 +49,14 @@ afterEach(async () => {
   await app.close();
 });
 
-/** A server with that registry, which anybody may read. */
+/** A server with that registry, which any caller may read. */
 async function serving(registry: RmRegistry): Promise<string> {
   rmRoutes(app, { registry, offices: { reader: () => {} } } as unknown as RmRouteParts);
   await app.listen({ host: "127.0.0.1", port: 0 });
   return `http://127.0.0.1:${(app.server.address() as AddressInfo).port}`;
 }
 
-it("a server that was away takes a registry that is larger than an answer may be, to the last entry", async () => {
+it("a server that was away receives every entry of a registry larger than an answer may be", async () => {
   const theirs = await registryOf(COUNT);
   expect(JSON.stringify(theirs.entries()).length).toBeGreaterThan(MAX_ANSWER_BYTES);
   const to = await serving(theirs);
@@ -65,7 +65,7 @@ it("a server that was away takes a registry that is larger than an answer may be
   const isCaughtUp = new Promise<void>((resolve) => (caughtUp = resolve));
   const membership = {
     endpoints: () => [to],
-    // A server that leaves compares registries and registers nowhere. This is looked at right after the comparison.
+    // A leaving server compares registries and registers nowhere. The test looks right after the comparison.
     get leaving(): boolean {
       caughtUp();
       return true;
@@ -87,7 +87,7 @@ it("a server that was away takes a registry that is larger than an answer may be
   expect(mine.endpoints()).toEqual([entryOf(COUNT - 1).endpoint]);
 });
 
-it("what is registered is listed to operators, however much was removed before", async () => {
+it("registered endpoints are listed to operators, however many were removed before", async () => {
   const theirs = await registryOf(COUNT);
   const to = await serving(theirs);
   expect(await calls.ask(to, { method: "GET", path: "/v1/tc/rm/list" })).toMatchObject({

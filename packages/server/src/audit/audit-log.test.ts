@@ -19,7 +19,7 @@ const failed = (address: string) =>
 const pause = { act: "pause", groupId: "g" };
 
 describe("the audit log", () => {
-  it("has the same fields in every line of an act", () => {
+  it("every audit line of an action has the same fields", () => {
     const { audit, lines } = open();
     audit.adminAct({ caller: ADMIN, ...pause, details: { reason: "why" }, outcome: "done" });
     audit.adminActDenied({ caller: NODE, ...pause, details: {}, outcome: "UNAUTHORIZED" });
@@ -48,7 +48,7 @@ describe("the audit log", () => {
     ]);
   });
 
-  it("bounds the lines of failed logins by address, and writes the number of those left out", async () => {
+  it("audit lines of failed logins are limited by address, and the number of omitted lines is written", async () => {
     const { clock, audit, lines } = open();
     for (let i = 0; i < 1000; i++) audit.loginFailed(failed("10.0.0.1"));
     audit.loginFailed(failed("10.0.0.2"));
@@ -59,14 +59,14 @@ describe("the audit log", () => {
     expect(lines).toMatchObject([
       { event: "suppressed", count: 980, most: { "login-failed address 10.0.0.1": 980 } },
     ]);
-    // Once: the next minute has none.
+    // Written once: the next minute has no line.
     await clock.advance(60_000);
     expect(lines).toHaveLength(1);
     audit.loginFailed(failed("10.0.0.1"));
     expect(lines.at(-1)).toMatchObject({ event: "login-failed" });
   });
 
-  it("bounds the lines of all addresses together, however many there are", async () => {
+  it("audit lines of all addresses together are limited, however many addresses there are", async () => {
     const { clock, audit, lines } = open();
     for (let i = 0; i < 30_000; i++) audit.loginFailed(failed(`10.${i >> 16}.${(i >> 8) & 255}.${i & 255}`));
     expect(lines).toHaveLength(200);
@@ -75,26 +75,26 @@ describe("the audit log", () => {
     expect(Object.keys(lines.at(-1)?.["most"] as object)).toHaveLength(10);
   });
 
-  it("writes the count of what was left out when the server stops", async () => {
+  it("the audit log writes the number of omitted lines when the server stops", async () => {
     const { audit, lines } = open();
     for (let i = 0; i < 21; i++) audit.loginFailed(failed("10.0.0.1"));
     await audit[Symbol.asyncDispose]();
     expect(lines.at(-1)).toMatchObject({ event: "suppressed", count: 1 });
   });
 
-  it("never leaves out an act of an admin", () => {
+  it("the audit log never omits an action of an admin", () => {
     const { audit, lines } = open();
     for (let i = 0; i < 5000; i++) audit.adminAct({ caller: ADMIN, ...pause, outcome: "done" });
     expect(lines).toHaveLength(5000);
   });
 
-  it("bounds the refused acts of one caller", () => {
+  it("audit lines of refused actions of one caller are limited", () => {
     const { audit, lines } = open();
     for (let i = 0; i < 5000; i++) audit.adminActDenied({ caller: NODE, ...pause, outcome: "UNAUTHORIZED" });
     expect(lines).toHaveLength(20);
   });
 
-  it("writes an admin's renewals in a node's name once for each node, group and term", () => {
+  it("an admin's renewals in a node's name are audited once for each node, group and term", () => {
     const { audit, lines } = open();
     const renewal = { caller: ADMIN, act: "renew", groupId: "g", nodeId: "n1", outcome: "done" };
     for (let i = 0; i < 1000; i++) audit.actedAs({ ...renewal, term: 1 });
@@ -107,7 +107,7 @@ describe("the audit log", () => {
     ]);
   });
 
-  it("knows nobody who acts as another where no authentication is configured", () => {
+  it("without authentication no action counts as done in another's name", () => {
     const { audit, lines } = open();
     const caller: Caller = { kind: "none", role: "admin", name: "loopback" };
     audit.actedAs({ caller, act: "renew", groupId: "g", nodeId: "n1", term: 1, outcome: "done" });

@@ -1,4 +1,4 @@
-/** What the audit log of a running service says, over HTTP and gRPC. */
+/** The audit log of a running service, over HTTP and gRPC. */
 import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, expect, it } from "vitest";
@@ -22,7 +22,7 @@ async function open() {
   return { ...known, lines, grpc };
 }
 
-it("records the operator's acts that a node was refused, with the log at silent", async () => {
+it("operator actions refused to a node are audited, even with the log at silent", async () => {
   const { service, bearer, grpc, lines } = await open();
   const token = await bearer({ sub: "n1", role: "node", groups: ["*"] });
   const node = service.as(token);
@@ -62,7 +62,7 @@ it("records the operator's acts that a node was refused, with the log at silent"
   expect(lines[0]?.["request_id"]).toMatch(/^[0-9a-f-]{36}$/);
 });
 
-it("records what an admin does in the name of a node, renewals once a term", async () => {
+it("an admin's actions in the name of a node are audited, renewals once a term", async () => {
   const { service, grpc, lines } = await open();
   const admin = service.as(ADMIN_TOKEN);
   await admin.campaign("g", "n1");
@@ -85,7 +85,7 @@ it("records what an admin does in the name of a node, renewals once a term", asy
   for (const line of lines) expect(line).toMatchObject({ event: "acting-as", caller });
 });
 
-it("records a node that tries to act as another, also within a batch, and a group that it may not see", async () => {
+it("a node that tries to act as another, even within a batch, or in a group it may not see, is audited", async () => {
   const { service, bearer, lines } = await open();
   const node = service.as(await bearer({ sub: "n1", role: "node", groups: ["team-a/*"] }));
   await node.campaign("team-a/x", "n2");
@@ -101,7 +101,7 @@ it("records a node that tries to act as another, also within a batch, and a grou
   ]);
 });
 
-it("records failed logins with the address and the kind of credential, and never the credential", async () => {
+it("failed logins are audited with the address and the kind of credential, and never the credential", async () => {
   const { service, bearer, grpc, lines } = await open();
   const expired = await bearer({ sub: "n1", role: "admin", exp: 1 });
   const ask = (authorization?: string) =>
@@ -127,7 +127,7 @@ it("records failed logins with the address and the kind of credential, and never
   for (const secret of ["c2VjcmV0", "not-the-admin-token", expired]) expect(text).not.toContain(secret);
 });
 
-it("goes to a file of its own, which only its owner may read, and survives a restart", async () => {
+it("the audit log goes to its own file, which only its owner may read, and survives a restart", async () => {
   const file = join(temporaryDirectory(), "audit.log");
   for (const group of ["g", "h"]) {
     const { service } = await serveKnown({ auditLog: file });
@@ -142,7 +142,7 @@ it("goes to a file of its own, which only its owner may read, and survives a res
   );
 });
 
-it("tells an admin's JWT with the subject admin-token from the shared token", async () => {
+it("the audit log distinguishes an admin's JWT with the subject admin-token from the shared token", async () => {
   const { service, bearer, lines } = await open();
   await service.as(ADMIN_TOKEN).post("/v1/groups/g/pause");
   await service.as(await bearer({ sub: "admin-token", role: "admin" })).post("/v1/groups/g/pause");
@@ -152,7 +152,7 @@ it("tells an admin's JWT with the subject admin-token from the shared token", as
   ]);
 });
 
-it("records a client certificate that was not verified, and why", async () => {
+it("a client certificate that was not verified is audited with the reason", async () => {
   const [ours, foreign] = [new TestAuthority(), new TestAuthority()];
   const own = ours.issue("server", "IP.1 = 127.0.0.1", "URI.1 = spiffe://bank/server/s1");
   const { log, lines } = auditedLog();

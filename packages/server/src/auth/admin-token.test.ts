@@ -17,7 +17,7 @@ async function open(path: string) {
 }
 
 describe("the admin token", () => {
-  it("is the content of its file without the blanks around it, and nothing else is", async () => {
+  it("the admin token is the trimmed content of its file, and no other token matches", async () => {
     const { matches } = await open(temporaryFile("token", `  ${SECRET}\n`));
     expect(matches(SECRET)).toBe(true);
     for (const wrong of [SECRET.slice(1), `${SECRET}0`, SECRET.toUpperCase(), "x"]) {
@@ -25,7 +25,7 @@ describe("the admin token", () => {
     }
   });
 
-  it("has at least 16 characters, all of them fit for a header", async () => {
+  it("an admin token needs at least 16 characters, all of them valid in a header", async () => {
     await expect(open(temporaryFile("token", SECRET.slice(1)))).rejects.toThrow(
       /contains 15 characters.*at least 16/,
     );
@@ -34,7 +34,7 @@ describe("the admin token", () => {
     await expect(open(temporaryFile("token", "sixteen ümlauts und mehr"))).rejects.toThrow("one token");
   });
 
-  it("is warned about when others may read or change its file", async () => {
+  it("an admin token file that others may read or change causes a warning", async () => {
     const path = temporaryFile("token", SECRET);
     expect((await open(path)).token.warning).toBeUndefined();
     for (const [mode, octal] of [
@@ -50,7 +50,7 @@ describe("the admin token", () => {
     }
   });
 
-  it("changes with its file, and none is in force while the content is no good", async () => {
+  it("the admin token changes with its file, and no token is valid while the content is invalid", async () => {
     const path = temporaryFile("token", SECRET);
     const { token, matches, recorded } = await open(path);
     writeFileSync(path, "short");
@@ -67,12 +67,12 @@ describe("the admin token", () => {
 });
 
 describe("an Authorization header", () => {
-  it("carries a bearer token, whatever the case of the scheme", () => {
+  it("an Authorization header carries a bearer token, whatever the case of the scheme", () => {
     expect(readBearerToken("bearer abc.DEF-_~+/=").text).toBe("abc.DEF-_~+/=");
     expect(readBearerToken("Bearer  abc ").text).toBe("abc");
   });
 
-  it("is refused in any other form", () => {
+  it("an Authorization header in any other form is refused", () => {
     for (const header of [
       "",
       "Bearer",

@@ -8,12 +8,12 @@ import type { Parts } from "./parts.js";
 
 const undo: (() => unknown)[] = [];
 
-/** For `afterEach`: undoes what was made with this kit, the last first. */
+/** For `afterEach`: undoes what was made with this kit, in reverse order. */
 export async function cleanUp(): Promise<void> {
   for (let step = undo.pop(); step !== undefined; step = undo.pop()) await step();
 }
 
-/** Lets `cleanUp` call it. */
+/** Registers a function for `cleanUp`. */
 export function later(step: () => unknown): void {
   undo.push(step);
 }
@@ -25,7 +25,7 @@ export function temporaryDirectory(): string {
   return directory;
 }
 
-/** A file in a directory of its own. */
+/** A file in its own directory. */
 export function temporaryFile(name: string, content: string, mode = 0o600): string {
   const path = join(temporaryDirectory(), name);
   writeFileSync(path, content, { mode });
@@ -97,14 +97,14 @@ export function token(
   return new SignJWT(claims).setProtectedHeader({ alg, ...header }).sign(privateKey);
 }
 
-/** Certificates by the `openssl` command, in a directory of their own. */
+/** Certificates made by the `openssl` command, in their own directory. */
 export class TestAuthority {
   readonly directory: string = temporaryDirectory();
   readonly name: string;
   readonly cert: string = join(this.directory, "ca.crt");
   readonly #key = join(this.directory, "ca.key");
 
-  /** Signed by itself, or by another one. */
+  /** Self-signed, or signed by another authority. */
   constructor(name = "test authority", above?: TestAuthority) {
     this.name = name;
     const out = ["-subj", `/CN=${name}`, "-keyout", this.#key, "-out", this.cert];
@@ -129,7 +129,7 @@ export class TestAuthority {
     return { cert, key };
   }
 
-  /** A revocation list of these certificates, in PEM, that is to be replaced within so many days. */
+  /** A revocation list of these certificates in PEM, which is due for replacement after `days`. */
   revocationList(days: number, ...revoked: readonly string[]): string {
     const [config, index, out] = ["crl.cnf", "index.txt", "list.crl"].map((name) =>
       join(this.directory, name),
@@ -140,7 +140,7 @@ export class TestAuthority {
     });
     writeFileSync(index, lines.join(""));
     writeFileSync(config, `[ca]\ndefault_ca = own\n[own]\ndatabase = ${index}\ndefault_md = sha256\n`);
-    // Seconds tell lists apart that are over already.
+    // A number of seconds, to distinguish lists that are already outdated.
     const span = days > 0 ? ["-crldays", String(days)] : ["-crlsec", "1"];
     const by = ["-config", config, "-keyfile", this.#key, "-cert", this.cert];
     execFileSync("openssl", ["ca", "-gencrl", ...by, ...span, "-out", out], { stdio: "pipe" });

@@ -27,7 +27,7 @@ function refusal(subjectaltname: string | undefined, trustDomain?: string): stri
 }
 
 describe("a client certificate", () => {
-  it("names a node of all groups, or an admin", () => {
+  it("a client certificate names a node of all groups, or an admin", () => {
     expect(caller("URI:spiffe://lockd/sdk/n1")).toEqual({
       kind: "certificate",
       role: "node",
@@ -47,13 +47,13 @@ describe("a client certificate", () => {
     });
   });
 
-  it("of a server or of any other kind is refused by its kind", () => {
+  it("a client certificate of a server or of any other kind is refused, and the error names the kind", () => {
     for (const kind of ["server", "tc", "sdkx", "observer"]) {
       expect(refusal(`URI:spiffe://lockd/${kind}/n1`)).toContain(`is for a ${kind}`);
     }
   });
 
-  it("must have exactly one URI", () => {
+  it("a client certificate must have exactly one URI", () => {
     for (const names of [undefined, "", "DNS:spiffe://lockd/sdk/n1", "email:URI:spiffe://lockd/sdk/n1"]) {
       expect(refusal(names)).toContain("no URI");
     }
@@ -61,7 +61,7 @@ describe("a client certificate", () => {
     expect(refusal("URI:spiffe://lockd/sdk/n1, URI:https://example.org")).toContain("2 URIs");
   });
 
-  it("hides no second name in the quotes of a first", () => {
+  it("a quoted name in a client certificate cannot hide a second name", () => {
     expect(refusal('DNS:"a, URI:spiffe://lockd/admin/ada"')).toContain("no URI");
     expect(caller('DNS:"a, URI:spiffe://lockd/admin/ada", URI:spiffe://lockd/sdk/n1').role).toBe("node");
     expect(refusal('URI:"spiffe://lockd/sdk/n1, URI:spiffe://lockd/admin/ada"')).toContain(
@@ -79,7 +79,7 @@ describe("a client certificate", () => {
     }
   });
 
-  it("is refused where its URI could be understood in two ways", () => {
+  it("a client certificate with an ambiguous URI is refused", () => {
     const uris = [
       "http://lockd/sdk/n1",
       "SPIFFE://lockd/sdk/n1",
@@ -114,13 +114,13 @@ describe("a client certificate", () => {
     expect(refusal(`URI:spiffe://lockd/sdk/${"n".repeat(201)}`)).toContain("is not a valid id");
   });
 
-  it("must be of the configured trust domain", () => {
+  it("a client certificate must be of the configured trust domain", () => {
     expect(caller("URI:spiffe://lockd/sdk/n1", "lockd").name).toBe("n1");
     expect(refusal("URI:spiffe://evil/sdk/n1", "lockd")).toContain("trust domain evil");
     expect(refusal("URI:spiffe://lockd.evil/sdk/n1", "lockd")).toContain("trust domain lockd.evil");
   });
 
-  it("that has expired since its connection began is refused", () => {
+  it("a client certificate that has expired since its connection began is refused", () => {
     const shown = certificate("URI:spiffe://lockd/sdk/n1");
     expect(callerOfCertificate(shown, BEFORE_MS).name).toBe("n1");
     expect(() => callerOfCertificate(shown, BEFORE_MS + 1)).toThrow(`n1 expired on ${VALID_TO}`);
@@ -128,7 +128,7 @@ describe("a client certificate", () => {
     expect(() => callerOfCertificate(undated, BEFORE_MS)).toThrow("expired");
   });
 
-  it("is read as Node prints a real one", () => {
+  it("a client certificate is read in the format that Node prints for a real one", () => {
     const authority = new TestAuthority();
     const read = (name: string, ...altNames: string[]) => {
       const x509 = new X509Certificate(readFileSync(authority.issue(name, ...altNames).cert));

@@ -41,8 +41,8 @@ const refused = (message: string) => ({
   message: expect.stringContaining(message) as unknown,
 });
 
-describe("a service with all means of authentication", () => {
-  it("knows a caller by any of them", async () => {
+describe("a service with all authentication methods", () => {
+  it("a caller is identified by any configured method", async () => {
     const authenticate = await open(everything());
     expect((await authenticate({ certificate: NODE })).name).toBe("n1");
     expect(await authenticate({ authorization: `Bearer ${SECRET}` })).toEqual({
@@ -58,14 +58,14 @@ describe("a service with all means of authentication", () => {
     });
   });
 
-  it("believes a certificate before a token, good or bad", async () => {
+  it("a certificate takes precedence over a token, valid or not", async () => {
     const authenticate = await open(everything());
     for (const authorization of [`Bearer ${SECRET}`, "Bearer nonsense"]) {
       expect((await authenticate({ certificate: NODE, authorization })).name).toBe("n1");
     }
   });
 
-  it("believes a token where the certificate is that of no caller", async () => {
+  it("a token is used if the certificate does not identify a caller", async () => {
     const authenticate = await open(everything());
     expect((await authenticate({ certificate: SERVER, authorization: `Bearer ${SECRET}` })).role).toBe(
       "admin",
@@ -73,7 +73,7 @@ describe("a service with all means of authentication", () => {
     await expect(authenticate({ certificate: SERVER })).rejects.toMatchObject(refused("is for a server"));
   });
 
-  it("names what it accepts to a caller who shows nothing", async () => {
+  it("a caller without credentials gets the list of accepted methods", async () => {
     const authenticate = await open(everything());
     await expect(authenticate({})).rejects.toMatchObject(
       refused(
@@ -87,8 +87,8 @@ describe("a service with all means of authentication", () => {
   });
 });
 
-describe("a service with one means of authentication", () => {
-  it("takes client certificates only where a client CA is configured", async () => {
+describe("a service with one authentication method", () => {
+  it("client certificates are accepted only if a client CA is configured", async () => {
     const authenticate = await open({ adminTokenFile: temporaryFile("token", SECRET) });
     await expect(authenticate({ certificate: NODE })).rejects.toMatchObject(
       refused("authentication required; send Authorization: Bearer <admin token>"),
@@ -98,7 +98,7 @@ describe("a service with one means of authentication", () => {
     );
   });
 
-  it("takes no token where none is configured", async () => {
+  it("no token is accepted if none is configured", async () => {
     const authenticate = await open({ clientCertificates: true, trustDomain: "lockd" });
     await expect(authenticate({ authorization: `Bearer ${SECRET}` })).rejects.toMatchObject(
       refused("send a client certificate"),
@@ -108,7 +108,7 @@ describe("a service with one means of authentication", () => {
     );
   });
 
-  it("does not start on a file that is no good", async () => {
+  it("the service does not start with an invalid credentials file", async () => {
     const adminTokenFile = temporaryFile("token", SECRET);
     await expect(open({ adminTokenFile, jwt: { jwks: temporaryFile("jwks.json", "?") } })).rejects.toThrow(
       "JSON",
@@ -118,7 +118,7 @@ describe("a service with one means of authentication", () => {
 });
 
 describe("a service without authentication", () => {
-  it("takes every caller for an admin, and says that it has none", async () => {
+  it("without authentication every caller is an admin, and the service says that it has no authentication", async () => {
     expect(await (await open({}))({})).toEqual({ kind: "none", role: "admin", name: "loopback" });
     expect(isAuthenticationConfigured({})).toBe(false);
     expect(isAuthenticationConfigured({ clientCertificates: false, trustDomain: "lockd" })).toBe(false);

@@ -55,8 +55,8 @@ async function reread(clock: VirtualClock, recorded: RecordingLog, pattern: RegE
 
 const base64 = (value: unknown) => Buffer.from(JSON.stringify(value)).toString("base64url");
 
-describe("a token", () => {
-  it("is verified whichever of the three kinds its key is of", async () => {
+describe("verification of a JWT", () => {
+  it("a JWT is verified with a key of any of the three kinds", async () => {
     const keys = [key, testKey("k2", "ES256"), testKey("k3", "RS256")];
     const { verify } = await open(jwks(...keys));
     for (const each of keys) {
@@ -69,14 +69,14 @@ describe("a token", () => {
     }
   });
 
-  it("is verified without kid by whichever key has signed it", async () => {
+  it("a JWT without kid is verified by the key that has signed it", async () => {
     const other = testKey("k2");
     const { verify } = await open(jwks(key, other));
     expect((await verify(await token(other, CLAIMS, {}))).name).toBe("n1");
     expect(await refusal(verify(await token(testKey("k3"), CLAIMS, {})))).toContain("signature");
   });
 
-  it("without a signature is refused", async () => {
+  it("a JWT without a signature is refused", async () => {
     const { verify } = await open();
     for (const alg of ["none", "None", ""]) {
       await refusal(verify(`${base64({ alg, kid: "k1" })}.${base64(CLAIMS)}.`));
@@ -86,7 +86,7 @@ describe("a token", () => {
     await refusal(verify(`${header}.${payload}.`));
   });
 
-  it("signed with the public key as if it were an HMAC secret is refused", async () => {
+  it("a JWT signed with the public key as an HMAC secret is refused", async () => {
     for (const alg of ["EdDSA", "ES256", "RS256"] as const) {
       const pair = testKey("k1", alg);
       const { verify } = await open(jwks(pair));
@@ -103,13 +103,13 @@ describe("a token", () => {
     }
   });
 
-  it("signed by somebody else under a known kid is refused", async () => {
+  it("a JWT signed by another key under a known kid is refused", async () => {
     const { verify } = await open();
     expect(await refusal(verify(await token(testKey("k1"), CLAIMS)))).toContain("signature");
     expect(await refusal(verify(await token(testKey("k9"), CLAIMS)))).toContain("unknown key");
   });
 
-  it("whose claims were changed is refused, also after the true one was seen", async () => {
+  it("a JWT with changed claims is refused, even after the original was verified", async () => {
     const { verify } = await open();
     const good = await token(key, CLAIMS);
     await verify(good);
@@ -118,14 +118,14 @@ describe("a token", () => {
     expect(await refusal(verify(forged))).toContain("signature");
   });
 
-  it("brings its own key in vain", async () => {
+  it("a key inside the JWT's own header is not used", async () => {
     const { verify } = await open();
     const mine = testKey("mine");
     const jwk = mine.publicKey.export({ format: "jwk" });
     expect(await refusal(verify(await token(mine, CLAIMS, { jwk })))).toContain("signature");
   });
 
-  it("must expire, and is refused once it has, give or take five seconds", async () => {
+  it("a JWT must expire, and is refused once it has, with a tolerance of five seconds", async () => {
     const { verify, clock } = await open();
     expect(await refusal(verify(await token(key, { sub: "n1", groups: ["*"] })))).toBe(
       "the token has no exp",
@@ -137,7 +137,7 @@ describe("a token", () => {
     expect(await refusal(verify(text))).toBe("the token has expired");
   });
 
-  it("is refused before its time, give or take five seconds", async () => {
+  it("a JWT is refused before its nbf, with a tolerance of five seconds", async () => {
     const { verify, clock } = await open();
     const text = await token(key, { ...CLAIMS, nbf: NOW + 10 });
     expect(await refusal(verify(text))).toContain("not valid yet");
@@ -145,7 +145,7 @@ describe("a token", () => {
     expect((await verify(text)).name).toBe("n1");
   });
 
-  it("must be for this service, and from its issuer, where those are configured", async () => {
+  it("a JWT must have the configured audience and issuer", async () => {
     const { verify } = await open(jwks(key), { issuer: "https://id", audience: "tenure" });
     const right = { ...CLAIMS, iss: "https://id", aud: "tenure" };
     expect((await verify(await token(key, right))).name).toBe("n1");
@@ -155,7 +155,7 @@ describe("a token", () => {
     expect(await refusal(verify(await token(key, CLAIMS)))).toMatch(/has no (iss|aud)/);
   });
 
-  it("that is none is refused", async () => {
+  it("a text that is not a JWT is refused", async () => {
     const { verify } = await open();
     for (const text of ["x", "a.b.c", "a.b", "....", `${base64({ alg: "EdDSA", kid: "k1" })}.e30.AAAA`]) {
       await refusal(verify(text));
@@ -165,13 +165,13 @@ describe("a token", () => {
   });
 });
 
-describe("the claims of a token", () => {
+describe("the claims of a JWT", () => {
   const caller = async (claims: JWTPayload) => {
     const { verify } = await open();
     return verify(await token(key, { ...CLAIMS, ...claims }));
   };
 
-  it("name a node, an observer or an admin", async () => {
+  it("the claims of a JWT name a node, an observer or an admin", async () => {
     expect(await caller({ role: "node" })).toEqual({ kind: "jwt", role: "node", name: "n1", groups: null });
     expect(await caller({ role: "observer", groups: ["a", "b/*"] })).toEqual({
       kind: "jwt",
@@ -186,7 +186,7 @@ describe("the claims of a token", () => {
     });
   });
 
-  it("are refused where they say anything else", async () => {
+  it("a JWT with any other claims is refused", async () => {
     for (const role of ["root", "Admin", ["admin"], null, 1, ""]) await refusal(caller({ role }));
     for (const sub of ["", "a b", "..", "n".repeat(201), "ü", 7])
       await refusal(caller({ sub: sub as string }));
@@ -194,13 +194,13 @@ describe("the claims of a token", () => {
     await refusal(caller({ sub: "ada\u0000", role: "admin" }));
   });
 
-  it("must list the groups of a node or observer, since a list left out is not all groups", async () => {
+  it("the JWT of a node or observer must list its groups, because a missing list does not mean all groups", async () => {
     expect(await refusal(caller({ groups: undefined }))).toContain('["*"]');
     expect(await refusal(caller({ groups: undefined, role: "observer" }))).toContain('["*"]');
     expect(await caller({ groups: [] })).toEqual({ kind: "jwt", role: "node", name: "n1", groups: [] });
   });
 
-  it("cannot limit an admin to groups", async () => {
+  it("the JWT of an admin cannot be limited to groups", async () => {
     expect(await caller({ role: "admin", groups: undefined })).toEqual({
       kind: "jwt",
       role: "admin",
@@ -210,7 +210,7 @@ describe("the claims of a token", () => {
   });
 });
 
-describe("the life of a token", () => {
+describe("the lifetime of a JWT", () => {
   const NOW = VirtualClock.EPOCH_MS / 1000;
   const DAY = 86_400;
 
@@ -222,23 +222,23 @@ describe("the life of a token", () => {
     );
   }
 
-  it("is a day at most, counted from now, with or without iat", async () => {
+  it("a JWT lives for a day at most, counted from now, with or without iat", async () => {
     expect(await told({ exp: NOW + DAY })).toBe("accepted");
     expect(await told({ exp: NOW + DAY, iat: NOW })).toBe("accepted");
     expect(await told({ exp: NOW + DAY + 60 })).toContain("--jwt-max-age");
-    // Issued for a year: refused in its last hour, too.
+    // Issued for a year: refused even in its last hour.
     expect(await told({ exp: NOW + 3600, iat: NOW + 3600 - 365 * DAY })).toContain("31536000 s");
-    // An iat of the future hides nothing.
+    // An iat in the future does not help.
     expect(await told({ exp: NOW + 2 * DAY, iat: NOW + DAY })).toContain("--jwt-max-age");
   });
 
-  it("is what --jwt-max-age says, 0 for no limit", async () => {
+  it("--jwt-max-age limits the lifetime of a JWT, and 0 removes the limit", async () => {
     expect(await told({ exp: NOW + 301 }, { maxAgeSeconds: 300 })).toBe("accepted");
     expect(await told({ exp: NOW + 310 }, { maxAgeSeconds: 300 })).toContain("at most 300 s");
     expect(await told({ exp: NOW + 365 * DAY }, { maxAgeSeconds: 0 })).toBe("accepted");
   });
 
-  it("never ends beyond all dates", async () => {
+  it("a JWT whose exp is not a date is refused", async () => {
     for (const maxAgeSeconds of [0, 300]) {
       for (const exp of [1e300, Number.MAX_VALUE, 1e15]) {
         expect(await told({ exp }, { maxAgeSeconds })).toContain("is not a date");
@@ -248,7 +248,7 @@ describe("the life of a token", () => {
 });
 
 describe("a JWKS file", () => {
-  it("is refused if it can verify nothing, or could sign", async () => {
+  it("a JWKS file is refused if it has no usable public key or contains a private key", async () => {
     await expect(open("{")).rejects.toThrow("is not JSON");
     for (const text of ["null", "[]", "{}", '{"keys":{}}'])
       await expect(open(text)).rejects.toThrow("is not a JWKS");
@@ -263,14 +263,14 @@ describe("a JWKS file", () => {
     await expect(open(JSON.stringify({ keys: [whole] }))).rejects.toThrow("private part of the key k1");
   });
 
-  it("may hold keys of kinds that are not used here", async () => {
+  it("a JWKS file may hold keys of unused kinds", async () => {
     const { keys } = JSON.parse(jwks(key)) as { keys: unknown[] };
     const others = [{ kty: "oct", k: "AAAA" }, { kty: "AKP", alg: "ML-DSA-44" }, "?"];
     const { verify } = await open(JSON.stringify({ keys: [...others, ...keys] }));
     expect((await verify(await token(key, CLAIMS))).name).toBe("n1");
   });
 
-  it("is read again when it changes: a key withdrawn ends its tokens, remembered or not", async () => {
+  it("a changed JWKS file is read again, and a withdrawn key ends its tokens, cached or not", async () => {
     const { verify, isRemembered, path, recorded, clock } = await open();
     const old = await token(key, CLAIMS);
     await verify(old);
@@ -282,7 +282,7 @@ describe("a JWKS file", () => {
     expect((await verify(await token(next, CLAIMS))).name).toBe("n1");
   });
 
-  it("that is broken anew changes nothing and is reported once", async () => {
+  it("a JWKS file that becomes invalid changes nothing and is reported once", async () => {
     const { verify, path, recorded, clock } = await open();
     writeFileSync(path, "{");
     await reread(clock, recorded, /stay in use/);
@@ -292,8 +292,8 @@ describe("a JWKS file", () => {
   });
 });
 
-describe("a verified token", () => {
-  it("is remembered until it expires", async () => {
+describe("the cache of verified JWTs", () => {
+  it("a verified JWT is cached until it expires", async () => {
     const { verify, isRemembered, clock } = await open();
     const text = await token(key, CLAIMS);
     expect(isRemembered(text)).toBe(false);
@@ -303,7 +303,7 @@ describe("a verified token", () => {
     expect(isRemembered(text)).toBe(false);
   });
 
-  it("is not remembered if it was refused", async () => {
+  it("a refused JWT is not cached", async () => {
     const { verify, isRemembered } = await open();
     const text = await token(key, { ...CLAIMS, role: "root" });
     await refusal(verify(text));

@@ -1,11 +1,11 @@
 import { describe, expect, it } from "vitest";
 import { isLoopback, listenDanger } from "./listen-policy.js";
 
-describe("without authentication the service", () => {
+describe("listening without authentication", () => {
   const check = (host: string) =>
     listenDanger({ host, isAuthenticated: false, takesTokens: false, isTls: false })?.refusal;
 
-  it("listens on loopback addresses", () => {
+  it("without authentication the service listens on loopback addresses", () => {
     for (const host of [
       "127.0.0.1",
       "127.8.9.10",
@@ -20,7 +20,7 @@ describe("without authentication the service", () => {
     }
   });
 
-  it("listens nowhere else, and says what to do", () => {
+  it("without authentication the service refuses other addresses, and says what to do", () => {
     const hosts = [
       "0.0.0.0",
       "::",
@@ -47,11 +47,11 @@ describe("without authentication the service", () => {
   });
 });
 
-describe("with authentication the service", () => {
+describe("listening with authentication", () => {
   const check = (host: string, takesTokens: boolean, isTls: boolean) =>
     listenDanger({ host, isAuthenticated: true, takesTokens, isTls })?.refusal;
 
-  it("listens anywhere with TLS, and on loopback without", () => {
+  it("with authentication the service listens anywhere with TLS, and on loopback without", () => {
     for (const host of ["0.0.0.0", "10.0.0.1", "::"]) {
       expect(check(host, true, true)).toBeUndefined();
       expect(check(host, false, true)).toBeUndefined();
@@ -59,7 +59,7 @@ describe("with authentication the service", () => {
     expect(check("127.0.0.1", true, false)).toBeUndefined();
   });
 
-  it("takes no bearer token in clear text from other machines, and says what to do", () => {
+  it("the service does not accept bearer tokens in clear text from other machines, and says what to do", () => {
     for (const host of ["0.0.0.0", "", "10.0.0.1", "::", "example.org"]) {
       expect(check(host, true, false)).toMatch(/clear text.*--tls-cert.*127\.0\.0\.1.*--insecure/);
     }

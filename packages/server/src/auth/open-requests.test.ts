@@ -28,7 +28,7 @@ function open(refuse: (authorization: string) => ServiceError | null) {
   return { clock, requests, cut, add };
 }
 
-it("cuts off requests whose token expires while they are being answered, within ten seconds", async () => {
+it("requests whose token expires while they are being answered are cut off within ten seconds", async () => {
   let isExpired = false;
   const { clock, cut, add } = open((token) =>
     isExpired && token === "short" ? new ServiceError("UNAUTHENTICATED", "the token has expired") : null,
@@ -44,7 +44,7 @@ it("cuts off requests whose token expires while they are being answered, within 
   expect(cut).toHaveLength(2);
 });
 
-it("leaves alone what was answered, what has no credentials, and whom nothing is known against", async () => {
+it("requests that were answered, have no credentials or cannot be checked are not cut off", async () => {
   const { clock, cut, add } = open(
     (token) => new ServiceError(token === "unknown" ? "BACKEND_UNAVAILABLE" : "UNAUTHENTICATED", "no"),
   );
@@ -55,7 +55,7 @@ it("leaves alone what was answered, what has no credentials, and whom nothing is
   expect(cut).toEqual([]);
 });
 
-it("checks thousands in slices, between which others are served", async () => {
+it("thousands of open requests are checked in slices, between which others are served", async () => {
   let asked = 0;
   const { clock, requests, add } = open(() => {
     asked++;

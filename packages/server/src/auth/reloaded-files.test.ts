@@ -8,7 +8,7 @@ import { ReloadedFiles } from "./reloaded-files.js";
 
 afterEach(cleanUp);
 
-/** Follows files of plain text in which "bad" is no good. */
+/** Follows files of plain text in which "bad" is invalid. */
 async function follow(clock: Clock, ...paths: readonly string[]) {
   const changes: string[] = [];
   const refusals: string[] = [];
@@ -17,7 +17,7 @@ async function follow(clock: Clock, ...paths: readonly string[]) {
     await ReloadedFiles.open({
       paths,
       clock,
-      // In real time only a watch can be what has noticed a change.
+      // In real time only a watch can have noticed the change.
       pollMs: clock === systemClock ? 3_600_000 : undefined,
       parse: (contents) => {
         const text = contents.join("+");
@@ -41,15 +41,15 @@ async function follow(clock: Clock, ...paths: readonly string[]) {
   return { files, changes, refusals, next };
 }
 
-describe("files that are followed", () => {
-  it("refuse to open without a good first content, naming the file", async () => {
+describe("ReloadedFiles", () => {
+  it("a followed file without valid first content is refused by name", async () => {
     const clock = new VirtualClock();
     const missing = join(temporaryDirectory(), "missing");
     await expect(follow(clock, missing)).rejects.toThrow(`${missing} cannot be read: ENOENT`);
     await expect(follow(clock, temporaryFile("a", "bad"))).rejects.toThrow("bad is no good");
   });
 
-  it("are noticed when they are written in place", async () => {
+  it("a followed file that is written in place is reloaded", async () => {
     const path = temporaryFile("a", "one");
     const { files, changes, next } = await follow(systemClock, path);
     expect(files.current).toBe("one");
@@ -60,7 +60,7 @@ describe("files that are followed", () => {
     expect(changes.at(-1)).toBe("two");
   });
 
-  it("are noticed when another is renamed over them", async () => {
+  it("a followed file that is replaced by a rename is reloaded", async () => {
     const path = temporaryFile("a", "one");
     const { files, next } = await follow(systemClock, path);
     const changed = next();
@@ -70,7 +70,7 @@ describe("files that are followed", () => {
     expect(files.current).toBe("two");
   });
 
-  it("are noticed when Kubernetes swaps the link above them", async () => {
+  it("a followed file is reloaded when Kubernetes swaps the link above it", async () => {
     const volume = temporaryDirectory();
     for (const version of ["one", "two"]) {
       mkdirSync(join(volume, `..${version}`));
@@ -87,7 +87,7 @@ describe("files that are followed", () => {
     expect(files.current).toBe("two");
   });
 
-  it("are found by the poll where no watch sees the change, and are watched anew from there", async () => {
+  it("a change that no watch sees is found by the poll, and the file is watched again from there", async () => {
     const base = temporaryDirectory();
     for (const version of ["v1", "v2"]) {
       mkdirSync(join(base, version));
@@ -113,7 +113,7 @@ describe("files that are followed", () => {
     expect(files.current).toBe("v3");
   });
 
-  it("keep the old content when the new one is no good, and report that once", async () => {
+  it("a followed file keeps its old content if the new one is invalid, and reports that once", async () => {
     const path = temporaryFile("a", "one");
     const { files, changes, refusals } = await follow(new VirtualClock(), path);
     writeFileSync(path, "bad");
@@ -132,7 +132,7 @@ describe("files that are followed", () => {
     expect(refusals).toHaveLength(3);
   });
 
-  it("outlast their own deletion, and the same content that comes back is no change", async () => {
+  it("a deleted file keeps its content, and the same content that comes back is not a change", async () => {
     const path = temporaryFile("a", "one");
     const { files, changes, refusals } = await follow(new VirtualClock(), path);
     rmSync(path);
@@ -148,7 +148,7 @@ describe("files that are followed", () => {
     expect(refusals).toHaveLength(2);
   });
 
-  it("are parsed as one where there are several", async () => {
+  it("several followed files are parsed together", async () => {
     const a = temporaryFile("a", "one");
     const b = temporaryFile("b", "one");
     const { files, changes } = await follow(new VirtualClock(), a, b);
@@ -158,7 +158,7 @@ describe("files that are followed", () => {
     expect(changes).toEqual(["one+two"]);
   });
 
-  it("are left alone once closed", async () => {
+  it("a closed follower does not read its files again", async () => {
     const path = temporaryFile("a", "one");
     const { files, changes, refusals } = await follow(new VirtualClock(), path);
     await files[Symbol.asyncDispose]();

@@ -37,7 +37,7 @@ async function open(url: string, options: Partial<JwtOptions> = {}) {
 const REFUSED = { code: "UNAUTHENTICATED" };
 
 describe("a JWKS at a URL", () => {
-  it("is fetched once for many tokens", async () => {
+  it("a JWKS URL is fetched once for many tokens", async () => {
     const key = testKey("k1");
     const { state, url } = await provider(jwks(key));
     const { verify } = await open(url);
@@ -46,7 +46,7 @@ describe("a JWKS at a URL", () => {
     expect(state.asked).toBe(1);
   });
 
-  it("is fetched again for a key that is not known, but not again and again", async () => {
+  it("a JWKS URL is fetched again for an unknown key, but not repeatedly", async () => {
     const [first, second] = [testKey("k1"), testKey("k2")];
     const { state, url } = await provider(jwks(first));
     const { verify, clock } = await open(url);
@@ -66,7 +66,7 @@ describe("a JWKS at a URL", () => {
     expect(state.asked).toBe(2);
   });
 
-  it("that is down leaves the keys in use that were fetched, and is reported once", async () => {
+  it("a JWKS URL that is down leaves the fetched keys in use, and is reported once", async () => {
     const key = testKey("k1");
     const { state, url } = await provider(jwks(key));
     const { verify, clock, recorded } = await open(url);
@@ -84,24 +84,24 @@ describe("a JWKS at a URL", () => {
     await recorded.until(/responds again/);
   });
 
-  it("that is down from the start refuses tokens in a sentence, and comes up by itself", async () => {
+  it("a JWKS URL that is down from the start refuses tokens as BACKEND_UNAVAILABLE, and is retried", async () => {
     const key = testKey("k1");
     const { state, url } = await provider(null);
     const { verify, clock } = await open(url);
     const text = await token(key, CLAIMS);
     const unavailable = { code: "BACKEND_UNAVAILABLE", retryAfterSeconds: 1 };
     await expect(verify(text)).rejects.toMatchObject(unavailable);
-    // Where the keys are is no business of strangers.
+    // Callers must not learn where the keys are.
     const told = await verify(text).catch((error: unknown) => String(error));
     expect(told).not.toContain(new URL(url).port);
-    // What can never be a token is refused without any key.
+    // A text that can never be a token is refused without any key.
     for (const junk of ["junk", "a.b", "a.b.c"]) await expect(verify(junk)).rejects.toMatchObject(REFUSED);
     state.document = jwks(key);
     await clock.advance(1000);
     expect(await verify(text)).toBe("n1");
   });
 
-  it("ends the tokens of a key that it no longer lists", async () => {
+  it("a key that the JWKS URL no longer lists ends its tokens", async () => {
     const key = testKey("k1");
     const { state, url } = await provider(jwks(key));
     const { verify, clock, recorded } = await open(url);
@@ -113,7 +113,7 @@ describe("a JWKS at a URL", () => {
     await expect(verify(text)).rejects.toMatchObject(REFUSED);
   });
 
-  it("stays in use no longer than the maximum age while the URL does not answer", async () => {
+  it("keys of a JWKS URL that does not answer stay in use no longer than the maximum age", async () => {
     const key = testKey("k1");
     const { state, url } = await provider(jwks(key));
     const { verify, clock, recorded } = await open(url, { keyRefreshSeconds: 60, keyMaxAgeSeconds: 3600 });
@@ -133,7 +133,7 @@ describe("a JWKS at a URL", () => {
     expect(await verify(text)).toBe("n1");
   });
 
-  it("over a mebibyte is refused while it comes, and not read to its end", async () => {
+  it("a JWKS over a mebibyte is refused while it is read, and not read to its end", async () => {
     let sent = 0;
     let hangUp = (): void => {};
     const hungUp = new Promise<void>((resolve) => (hangUp = resolve));
@@ -159,7 +159,7 @@ describe("a JWKS at a URL", () => {
     expect(recorded.warnings().at(-1)).toContain("tokens cannot be verified");
   });
 
-  it("is not asked for elsewhere by a redirect", async () => {
+  it("a redirect of the JWKS URL is not followed", async () => {
     const server = createServer((_request, response) => {
       response.writeHead(302, { location: "http://127.0.0.1:1/" }).end();
     });
@@ -171,7 +171,7 @@ describe("a JWKS at a URL", () => {
     expect(recorded.warnings().at(-1)).toContain("HTTP status 302");
   });
 
-  it("must be an http(s) URL without a user or a password, and no message repeats it", async () => {
+  it("a JWKS URL must be http(s) without a user or a password, and no message repeats it", async () => {
     for (const url of [
       "http://",
       "https://svc:S3cretPw@idp.example/jwks?token=abc",
@@ -189,7 +189,7 @@ describe("a JWKS at a URL", () => {
     }
   });
 
-  it("is shown without its query, and one over plain http is warned about", async () => {
+  it("a JWKS URL is shown without its query, and plain http causes a warning", async () => {
     const { recorded } = await open("http://jwks.invalid/keys?token=abc");
     expect(recorded.warnings().join()).toMatch(/http:\/\/jwks\.invalid\/keys\?… is not https/);
     await recorded.until(/returned no usable keys/);

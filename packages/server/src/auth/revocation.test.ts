@@ -1,4 +1,4 @@
-/** Credentials that are taken back, on connections that are open and on new ones. Real TLS, real files. */
+/** Credentials that are revoked, on open and on new connections. Real TLS, real files. */
 import { once } from "node:events";
 import { mkdirSync, readFileSync, renameSync, rmSync, unlinkSync, writeFileSync } from "node:fs";
 import type { IncomingMessage } from "node:http";
@@ -41,7 +41,7 @@ interface Tls {
   readonly trusted: string;
 }
 
-/** Its clients' authorities and, with `lists`, their revocation lists are files that a test replaces. */
+/** The CA file and, with `lists`, the revocation lists are files that a test replaces. */
 async function serveTls(authorities: readonly TestAuthority[], lists?: string): Promise<Tls> {
   const servers = new TestAuthority("servers");
   const own = servers.issue("server", ...SERVER);
@@ -91,8 +91,8 @@ async function stream({ service, trusted }: Tls, pair: Pair): Promise<{ readonly
 
 const PAUSE = "/v1/groups/g/pause";
 
-describe("a client CA that is replaced", () => {
-  it("takes their identity from connections that are open, over HTTP and gRPC, and ends their watches", async () => {
+describe("replacing the client CA", () => {
+  it("a replaced client CA ends the identity of open connections over HTTP and gRPC, and their watches", async () => {
     const [before, after] = [new TestAuthority("before"), new TestAuthority("after")];
     const tls = await serveTls([before]);
     const pair = before.issue("alice", ALICE);
@@ -116,7 +116,7 @@ describe("a client CA that is replaced", () => {
   });
 
   it.each(["TLSv1.2", "TLSv1.3"] as const)(
-    "is not outlived by a session that is resumed (%s)",
+    "a resumed TLS session does not outlive its replaced client CA (%s)",
     async (maxVersion) => {
       const [before, after] = [new TestAuthority("before"), new TestAuthority("after")];
       const tls = await serveTls([before]);
@@ -134,7 +134,7 @@ describe("a client CA that is replaced", () => {
     },
   );
 
-  it("takes nothing from the clients of an authority that stays", async () => {
+  it("clients of an authority that stays keep their identity and watches", async () => {
     const [old, added] = [new TestAuthority("old"), new TestAuthority("added")];
     const tls = await serveTls([old]);
     const pair = old.issue("alice", ALICE);
@@ -152,8 +152,8 @@ describe("a client CA that is replaced", () => {
   });
 });
 
-describe("a revocation list", () => {
-  it("refuses a certificate that it names, on open connections and on new ones, and no other", async () => {
+describe("a certificate revocation list", () => {
+  it("a revoked certificate is refused on open and new connections, and no other certificate is", async () => {
     const authority = new TestAuthority();
     const tls = await serveTls([authority], authority.revocationList(1));
     const [alice, bob] = [authority.issue("alice", ALICE), authority.issue("bob", BOB)];
@@ -177,7 +177,7 @@ describe("a revocation list", () => {
     expect((await http(tls, bob).post(PAUSE)).status).toBe(200);
   });
 
-  it("that is issued again without new entries ends nothing", async () => {
+  it("a revocation list that is issued again without new entries ends nothing", async () => {
     const authority = new TestAuthority();
     const [alice, carol] = [authority.issue("alice", ALICE), authority.issue("carol", BOB)];
     const tls = await serveTls([authority], authority.revocationList(1, carol.cert));
@@ -189,7 +189,7 @@ describe("a revocation list", () => {
     expect((await byGrpc.next()).event).toMatchObject({ leader_node_id: "n" });
   });
 
-  it("revokes an authority in between, also where a session was resumed that shows the leaf only", async () => {
+  it("a revocation list can revoke an intermediate authority, even for a resumed session that shows only the leaf", async () => {
     const root = new TestAuthority("root");
     const between = new TestAuthority("between", root);
     const tls = await serveTls([root], root.revocationList(1) + between.revocationList(1));
@@ -207,7 +207,7 @@ describe("a revocation list", () => {
     expect((await client.post(PAUSE)).status).toBe(401);
   });
 
-  it("that cannot be used is refused at the start, and later leaves the one before in use", async () => {
+  it("an unusable revocation list is refused at the start, and later leaves the previous one in use", async () => {
     const authority = new TestAuthority();
     await expect(serveTls([authority], "no list")).rejects.toThrow(
       /clients\.crl contains no PEM revocation list/,
@@ -222,7 +222,7 @@ describe("a revocation list", () => {
   });
 });
 
-describe("the admin token", () => {
+describe("revocation of the admin token", () => {
   const ask = (service: Service, bearer = ADMIN_TOKEN) => service.as(bearer).get("/v1/whoami");
 
   async function open() {
@@ -232,7 +232,7 @@ describe("the admin token", () => {
     return { service, recorded, adminTokenFile };
   }
 
-  it("is revoked when its file is deleted, also for a watch that is open, and counts again when it is back", async () => {
+  it("the admin token is revoked when its file is deleted, even for an open watch, and valid again when it is back", async () => {
     const { service, recorded, adminTokenFile } = await open();
     const watch = await service.as(ADMIN_TOKEN).stream("/v1/watch");
     unlinkSync(adminTokenFile);
@@ -245,7 +245,7 @@ describe("the admin token", () => {
   });
 
   it.each(["", "short", "two words that are no token"])(
-    "is revoked when its file holds no token any more: %j",
+    "the admin token is revoked when its file no longer holds a token: %j",
     async (content) => {
       const { service, recorded, adminTokenFile } = await open();
       writeFileSync(adminTokenFile, content);
@@ -254,7 +254,7 @@ describe("the admin token", () => {
     },
   );
 
-  it("stays in force while its file cannot be read for another reason", async () => {
+  it("the admin token stays valid while its file cannot be read for another reason", async () => {
     const { service, recorded, adminTokenFile } = await open();
     rmSync(adminTokenFile);
     mkdirSync(adminTokenFile);
@@ -262,7 +262,7 @@ describe("the admin token", () => {
     expect((await ask(service)).status).toBe(200);
   });
 
-  it("is replaced by a rename without a moment in which neither token counts", async () => {
+  it("a rename replaces the admin token without a moment in which neither token is valid", async () => {
     const { service, recorded, adminTokenFile } = await open();
     const next = "another-admin-token-for-tests";
     writeFileSync(`${adminTokenFile}.new`, next, { mode: 0o600 });
@@ -278,8 +278,8 @@ describe("the admin token", () => {
   });
 });
 
-describe("a key that is withdrawn from the JWKS file", () => {
-  it("is not accepted any more, not for tokens verified before and not for a watch that is open", async () => {
+describe("a key withdrawn from the JWKS file", () => {
+  it("a withdrawn key is no longer accepted, neither for verified tokens nor for an open watch", async () => {
     const [old, next] = [testKey("old"), testKey("next")];
     const { recorded, log } = recording();
     const jwtJwks = temporaryFile("jwks.json", jwks(old, next));

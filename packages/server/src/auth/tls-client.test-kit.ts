@@ -1,4 +1,4 @@
-/** Requests over TLS with a client certificate, on a connection that a test holds in its hand. */
+/** Requests over TLS with a client certificate, on a connection that the test controls. */
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import type { IncomingMessage } from "node:http";
@@ -21,7 +21,7 @@ export interface TlsAnswer {
   readonly isResumed: boolean;
 }
 
-/** Keeps one connection alive for all its requests, as a leader that renews does. */
+/** Keeps one connection alive for all its requests, as a renewing leader does. */
 export class TlsClient {
   readonly #url: string;
   readonly #agent: Agent;

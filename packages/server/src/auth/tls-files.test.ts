@@ -55,8 +55,8 @@ function ask(server: Server, ca: string, client?: TlsFileNames): Promise<Answer>
   });
 }
 
-describe("the files of TLS", () => {
-  it("are told apart when one of them is wrong", async () => {
+describe("TlsFiles", () => {
+  it("an invalid TLS file is refused by name", async () => {
     const authority = new TestAuthority();
     const { cert, key } = authority.issue("server", ...SERVER);
     const other = authority.issue("other", ...SERVER);
@@ -78,7 +78,7 @@ describe("the files of TLS", () => {
     await expect(open({ cert: temporaryFile("bad", pem), key })).rejects.toThrow("cannot be read (number 1)");
   });
 
-  it("warn of a key that others may read and of a certificate that is over", async () => {
+  it("a key that others may read and an expired certificate cause a warning", async () => {
     const { cert, key } = new TestAuthority().issue("server", ...SERVER);
     const loose = temporaryFile("key", readFileSync(key, "utf8"), 0o644);
     const clock = new VirtualClock();
@@ -87,7 +87,7 @@ describe("the files of TLS", () => {
     await clock.advance(Date.now() + 3 * 86_400_000 - clock.wallMs());
     const { recorded } = await open({ cert, key: loose }, clock);
     expect(recorded.warnings().at(-1)).toContain("expired on");
-    // It says so while it runs, too: each day of the last thirty, and once when it is over.
+    // It warns while it runs too: each day of the last thirty, and once when it has expired.
     const said = first.warnings().slice(1);
     expect(said.filter((each) => each.includes("expires on"))).toHaveLength(30);
     expect(said.at(-2)).toContain("in 1 days");
@@ -95,7 +95,7 @@ describe("the files of TLS", () => {
     expect(said.at(-1)).toContain("replace the file with a new certificate");
   });
 
-  it("verify clients by the client CA, and know nobody by any other", async () => {
+  it("clients are verified by the client CA, and certificates of another CA identify no caller", async () => {
     const [ours, foreign] = [new TestAuthority(), new TestAuthority()];
     const { files } = await open({ ...ours.issue("server", ...SERVER), clientCa: ours.cert });
     const server = await serve(files);
@@ -106,7 +106,7 @@ describe("the files of TLS", () => {
     expect((await ask(server, ours.cert, stranger)).text).toBe("nobody");
   });
 
-  it("know nobody by a session resumed, unless its first connection was somebody's", async () => {
+  it("a resumed TLS session identifies a caller only if its first connection did", async () => {
     const [ours, foreign] = [new TestAuthority(), new TestAuthority()];
     const { files } = await open({ ...ours.issue("server", ...SERVER), clientCa: ours.cert });
     const server = await serve(files);
@@ -126,7 +126,7 @@ describe("the files of TLS", () => {
     }
   });
 
-  it("renewed are used by new connections, once both halves are there", async () => {
+  it("renewed TLS files are used by new connections, once certificate and key match", async () => {
     const authority = new TestAuthority();
     const { cert, key } = authority.issue("server", ...SERVER);
     const { files, recorded } = await open({ cert, key });
@@ -142,7 +142,7 @@ describe("the files of TLS", () => {
     expect((await ask(server, authority.cert)).serial).not.toBe(before.serial);
   });
 
-  it("take up another client CA", async () => {
+  it("a changed client CA is used", async () => {
     const [ours, later] = [new TestAuthority(), new TestAuthority()];
     const clientCa = temporaryFile("clients.crt", readFileSync(ours.cert, "utf8"));
     const { files } = await open({ ...ours.issue("server", ...SERVER), clientCa });
@@ -154,7 +154,7 @@ describe("the files of TLS", () => {
     expect((await ask(server, ours.cert, node)).text).toBe("n2");
   });
 
-  it("warn of a revocation list that should have been replaced, at the start and when its time comes", async () => {
+  it("an outdated revocation list causes a warning, at the start and when its time comes", async () => {
     const authority = new TestAuthority();
     const names = { ...authority.issue("server", ...SERVER), clientCa: authority.cert };
     const crl = temporaryFile("list.crl", authority.revocationList(1));
@@ -169,7 +169,7 @@ describe("the files of TLS", () => {
     expect(later.warnings().join()).toContain("should have been replaced");
   });
 
-  it("admit TLS 1.2 with authenticated encryption only, unless other ciphers are given", async () => {
+  it("TLS 1.2 is accepted with authenticated encryption only, unless other ciphers are given", async () => {
     const authority = new TestAuthority();
     const names = authority.issue("server", ...SERVER);
     const shake = async (given: Partial<TlsFileNames>, client: object): Promise<string> => {
@@ -199,7 +199,7 @@ describe("the files of TLS", () => {
     );
   });
 
-  it("are noticed by themselves", async () => {
+  it("changed TLS files are noticed without a call", async () => {
     const authority = new TestAuthority();
     const { cert, key } = authority.issue("server", ...SERVER);
     const recorded = new RecordingLog();
@@ -212,7 +212,7 @@ describe("the files of TLS", () => {
   });
 });
 
-/** One request on a connection of its own, and the session by which another may resume it. */
+/** One request on its own connection, and the session by which another may resume it. */
 async function talk(
   server: Server,
   ca: string,

@@ -38,7 +38,7 @@ function clients(authority: TestAuthority, service: Service, uri: string) {
 }
 
 describe("the trust domain of a server", () => {
-  it("is that of its own certificate: client certificates of another are refused, over HTTP and gRPC", async () => {
+  it("the trust domain is that of the server's certificate, and client certificates of another are refused over HTTP and gRPC", async () => {
     const authority = new TestAuthority();
     const service = await serveTls(authority, ["URI.1 = spiffe://prod.bank/server/s1"]);
     const own = clients(authority, service, "spiffe://prod.bank/admin/alice");
@@ -54,7 +54,7 @@ describe("the trust domain of a server", () => {
     });
   });
 
-  it("is what --trust-domain names, whatever the server's own certificate says", async () => {
+  it("--trust-domain overrides the trust domain of the server's certificate", async () => {
     const authority = new TestAuthority();
     for (const altNames of [[], ["URI.1 = spiffe://servers.bank/server/s1"]]) {
       const service = await serveTls(authority, altNames, { trustDomain: "prod.bank" });
@@ -65,7 +65,7 @@ describe("the trust domain of a server", () => {
     }
   });
 
-  it("must be known where client certificates are accepted: else the server does not start", async () => {
+  it("a server that accepts client certificates does not start without a known trust domain", async () => {
     const authority = new TestAuthority();
     for (const altNames of [
       [],
@@ -74,11 +74,11 @@ describe("the trust domain of a server", () => {
     ]) {
       await expect(serveTls(authority, altNames)).rejects.toThrow(/^trust-domain is missing: .*server\.crt/);
     }
-    // Without a client CA nobody is known by a certificate.
+    // Without a client CA no caller is identified by a certificate.
     await serveTls(authority, [], { tlsClientCa: undefined });
   });
 
-  it("is refused where it has no effect or no meaning", async () => {
+  it("a trust domain that is invalid or has no effect is refused", async () => {
     await expect(serve({ trustDomain: "prod.bank" })).rejects.toThrow(/^trust-domain has no effect/);
     const authority = new TestAuthority();
     for (const trustDomain of ["Prod.Bank", "spiffe://prod.bank", "", "a/b"]) {
@@ -86,7 +86,7 @@ describe("the trust domain of a server", () => {
     }
   });
 
-  it("stays what it was when a renewed certificate names another, and the log says so", async () => {
+  it("the trust domain stays unchanged when a renewed certificate names another, and the log says so", async () => {
     const authority = new TestAuthority();
     const recorded = new RecordingLog();
     const log = pino(

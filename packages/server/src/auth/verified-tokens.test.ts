@@ -6,8 +6,8 @@ import { VerifiedTokens } from "./verified-tokens.js";
 const token = (text: string) => readBearerToken(`Bearer ${text}`);
 const caller: Caller = { kind: "jwt", role: "admin", name: "ada" };
 
-describe("the tokens remembered", () => {
-  it("are so many at most; the least recently used goes first", () => {
+describe("VerifiedTokens", () => {
+  it("the number of cached tokens is limited, and the least recently used is dropped first", () => {
     const tokens = new VerifiedTokens(5, 2);
     tokens.remember(token("a"), caller, { exp: 100 });
     tokens.remember(token("b"), caller, { exp: 100 });
@@ -18,7 +18,7 @@ describe("the tokens remembered", () => {
     expect(tokens.find(token("a"), 0)).toBe(caller);
   });
 
-  it("are forgotten when they are over, or when the clock was set back before their time", () => {
+  it("a cached token is dropped when it is over, or when the clock was set back before its time", () => {
     const tokens = new VerifiedTokens(5);
     tokens.remember(token("a"), caller, { exp: 100, nbf: 50 });
     expect(tokens.find(token("a"), 104_999)).toBe(caller);

@@ -17,7 +17,7 @@ afterEach(cleanUp);
 const DIRECTORY = new URL("../../recorded/", import.meta.url);
 const isRecording = process.env["RECORD"] === "1";
 
-/** What was recorded under this name; while recording, what is now. */
+/** The recording of this name; while recording, the current answer. */
 function recorded<T>(name: string, now: T): T {
   const path = fileURLToPath(new URL(`${name}.json`, DIRECTORY));
   if (isRecording) {
@@ -27,9 +27,9 @@ function recorded<T>(name: string, now: T): T {
   return JSON.parse(readFileSync(path, "utf8")) as T;
 }
 
-describe.each(["http", "grpc"] as const)("over %s", (transport) => {
+describe.each(["http", "grpc"] as const)("recorded exchanges over %s", (transport) => {
   test.each(Object.entries({ lives, callers, mistakes, refusals }))(
-    "the %s script is answered as it was recorded",
+    "the recorded answers of the %s script are unchanged",
     async (name, run) => {
       const recorder = new Recorder(transport);
       try {
@@ -39,7 +39,7 @@ describe.each(["http", "grpc"] as const)("over %s", (transport) => {
       }
       const before: readonly Exchange[] = recorded(`${transport}-${name}`, recorder.exchanges);
       for (const [index, now] of recorder.exchanges.entries()) {
-        // A count or an order that differs shows in the first exchange that does.
+        // A different count or order shows in the first exchange that differs.
         expect({ index, ...now }).toEqual({ index, ...before[index] });
       }
       expect(recorder.exchanges).toHaveLength(before.length);
@@ -47,7 +47,7 @@ describe.each(["http", "grpc"] as const)("over %s", (transport) => {
   );
 });
 
-test("the OpenAPI document is as it was recorded, but for its texts", async () => {
+test("the OpenAPI document is as recorded, except for its texts", async () => {
   const { body } = await (await serve()).get("/openapi.json");
   const now = JSON.parse(
     JSON.stringify(body, (key, value: unknown) =>

@@ -1,8 +1,8 @@
-/** What is asked: good requests and conflicts, held-back groups, waits, transfers and watches. */
+/** The requests: valid ones and conflicts, held-back groups, waits, transfers and watches. */
 import { type CallerName, type Json, type RecordedVerb, type Recorder, turn } from "./recorder.test-kit.js";
 import { requestOf } from "./refusals.test-kit.js";
 
-/** A life of some groups, from their first leader to their deletion. */
+/** The life of some groups, from their first leader to their deletion. */
 export async function lives(recorder: Recorder): Promise<void> {
   const ask = (as: CallerName, verb: RecordedVerb, request: Json = {}, headers?: Json) =>
     recorder.ask(as, verb, request, headers);
@@ -178,7 +178,7 @@ async function heldBack(recorder: Recorder): Promise<void> {
   await ask("n1", "history", h);
 }
 
-/** Campaigns that wait: to the end of the wait, and until a transfer. */
+/** Waiting campaigns: to the end of the wait, and until a transfer. */
 async function waiting(recorder: Recorder): Promise<void> {
   const { clock } = recorder;
   const w = { group_id: "w" };
@@ -211,7 +211,7 @@ async function waiting(recorder: Recorder): Promise<void> {
   await isWaiting();
   await clock.advance(300);
   const transferred = ask("admin", "transfer", { ...w, to_node_id: "n2", timeout_ms: 4000 });
-  // Until the leader is asked to yield.
+  // Wait until the leader is asked to yield.
   for (let isAsked = false; !isAsked; await turn()) {
     const noted = recorder.exchanges.length;
     const renewed = await ask("n1", "renew", { ...w, node_id: "n1", term: 2, extend_by_ms: 10_000 });

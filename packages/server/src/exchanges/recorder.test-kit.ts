@@ -1,6 +1,7 @@
 /**
- * Drives a service over HTTP or gRPC and notes each exchange: who asked what, and the status, codes, keys and values of the
- * answer. Time is virtual, so that every number is the same in each run. Texts for people and random values are replaced.
+ * Drives a service over HTTP or gRPC and records each exchange: the caller and request, and the status, codes, keys and
+ * values of the answer. Time is virtual, so that every number is the same in each run. Human-readable texts and random
+ * values are replaced.
  */
 import { credentials } from "@grpc/grpc-js";
 import { MemoryStore, type Store } from "@tenure/core";
@@ -21,7 +22,7 @@ export interface Exchange {
   readonly answer: unknown;
 }
 
-/** Every verb: its route, and its rpc. Written out here, because it is what the service is compared with. */
+/** Every verb with its route and its rpc. Written out here, because the service is compared with it. */
 const ROUTES = {
   campaign: ["POST /v1/groups/{group_id}/campaign", "Election/Campaign"],
   campaignMany: ["POST /v1/campaign", "Election/CampaignMany"],
@@ -67,9 +68,9 @@ export type CallerName = keyof typeof CALLERS | "admin" | "nobody" | "forger";
 
 export type Transport = "http" | "grpc";
 
-/** One service, asked by one transport. */
+/** One service, used over one transport. */
 export class Recorder {
-  /** Of the present service. */
+  /** Of the current service. */
   clock = new VirtualClock();
   readonly exchanges: Exchange[] = [];
   readonly transport: Transport;
@@ -84,7 +85,7 @@ export class Recorder {
     this.transport = transport;
   }
 
-  /** What follows is asked of a new service. */
+  /** The following requests go to a new service. */
   async serve(given: GivenOptions = {}): Promise<void> {
     await this.close();
     this.clock = new VirtualClock();
@@ -121,7 +122,7 @@ export class Recorder {
     this.#grpc = Object.fromEntries(names.map((name) => [name, this.#dial(name)]));
   }
 
-  /** Ends all that was opened. */
+  /** Closes everything that was opened. */
   close(): Promise<void> {
     return this.whileTimePasses(cleanUp(), 1000);
   }
@@ -131,7 +132,7 @@ export class Recorder {
     this.#store?.breakFeeds();
   }
 
-  /** Time passes, in steps, until the work is done. */
+  /** Advances time in steps until `work` is done. */
   async whileTimePasses<T>(work: Promise<T>, stepMs = 100): Promise<T> {
     let isDone = false;
     const finish = () => (isDone = true);
@@ -143,7 +144,7 @@ export class Recorder {
     return work;
   }
 
-  /** The answer is noted when it is there. Until then only timers that are due fire: it is the same time still. */
+  /** The answer is recorded when it arrives. Until then only due timers fire: the time does not change. */
   async ask(as: CallerName, verb: RecordedVerb, request: Json = {}, headers: Json = {}): Promise<Json> {
     const [route, rpc] = ROUTES[verb];
     const asking =
@@ -155,7 +156,7 @@ export class Recorder {
     return exchange.answer as Json;
   }
 
-  /** Over HTTP only: what a client of gRPC cannot send. */
+  /** Over HTTP only: requests that a gRPC client cannot send. */
   async raw(
     as: CallerName,
     ask: string,
@@ -277,13 +278,13 @@ function exchangeOf(
   };
 }
 
-/** Without what is random or for people. `undefined` is left out, as in JSON. */
+/** Without random and human-readable values. `undefined` is left out, as in JSON. */
 function plain(value: unknown): unknown {
   return JSON.parse(
     JSON.stringify(value ?? null, (key, each: unknown) => {
       if (key === "message" || key === "problem")
         return typeof each === "string" && each !== "" ? "(text)" : each;
-      // Spread at random, so that losers do not come back all at once.
+      // Random, so that losers do not return all at once.
       if (key === "retry_after_ms" && typeof each === "number") return "(ms)";
       // Of the health of a member.
       if (key === "reason" && typeof each === "string" && each.includes(" ")) return "(text)";

@@ -1,7 +1,7 @@
-/** What is asked: every verb by every caller, with every mistake, and where the service must refuse. */
+/** The requests: every verb by every caller, with every mistake, and wherever the service must refuse. */
 import { type Json, type RecordedVerb, RECORDED_VERBS, type Recorder } from "./recorder.test-kit.js";
 
-/** A request that passes, for each verb. `group_id` is added. */
+/** A valid request for each verb. `group_id` is added. */
 const GOOD: Readonly<Record<RecordedVerb, Json>> = {
   campaign: {
     node_id: "n1",
@@ -49,14 +49,14 @@ export function requestOf(verb: RecordedVerb, groupId: string): Json {
   return WITHOUT_GROUP.has(verb) ? GOOD[verb] : { group_id: groupId, ...GOOD[verb] };
 }
 
-/** Each verb as each caller, in groups of which nobody has heard. */
+/** Each verb as each caller, in unknown groups. */
 export async function callers(recorder: Recorder): Promise<void> {
   await recorder.serve();
   for (const as of ["nobody", "forger", "narrow", "watcher", "n1", "n2", "admin"] as const)
     for (const verb of RECORDED_VERBS) await recorder.ask(as, verb, requestOf(verb, `for-${verb}`));
 }
 
-/** Each verb with each field left out, and with values that are wrong in it. */
+/** Each verb with each field left out, and with wrong values in it. */
 export async function mistakes(recorder: Recorder): Promise<void> {
   await recorder.serve();
   for (const verb of RECORDED_VERBS) {
@@ -140,7 +140,7 @@ export async function refusals(recorder: Recorder): Promise<void> {
   await recorder.ask("n1", "campaign", { group_id: "g", node_id: "n1", lease_ttl_ms: 5000 });
   recorder.loseStore();
   for (const verb of RECORDED_VERBS) {
-    // From memory the leader could be read still, with an age that no two runs share.
+    // From memory the leader could still be read, with an age that differs in each run.
     const request = verb === "leader" ? { group_id: "g" } : requestOf(verb, "g");
     await recorder.whileTimePasses(recorder.ask("admin", verb, request));
   }

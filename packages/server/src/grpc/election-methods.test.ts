@@ -6,7 +6,7 @@ afterEach(cleanUp);
 
 const A = { group_id: "g", node_id: "a", lease_ttl_ms: 5000 };
 
-it("elects a leader through gRPC that is read through HTTP, and the other way round", async () => {
+it("a leader elected through gRPC is read through HTTP, and the other way round", async () => {
   const { http, grpc } = await serveGrpc();
   const metadata = { zone: "a", weight: 3, deep: [{ text: "ü" }] };
   const request = { ...A, metadata: JSON.stringify(metadata), priority: 0 };
@@ -22,7 +22,7 @@ it("elects a leader through gRPC that is read through HTTP, and the other way ro
   expect(JSON.parse(seen.leader.metadata)).toEqual(metadata);
 });
 
-it("tells metadata of any depth that HTTP took", async () => {
+it("gRPC returns metadata of any depth that HTTP accepted", async () => {
   const { http, grpc } = await serveGrpc();
   const metadata = { deep: JSON.parse(`${"[".repeat(2000)}${"]".repeat(2000)}`) as unknown };
   expect((await http.campaign("g", "a", { metadata })).status).toBe(200);
@@ -30,7 +30,7 @@ it("tells metadata of any depth that HTTP took", async () => {
   expect(seen["leader"]).toHaveProperty("metadata", JSON.stringify(metadata));
 });
 
-it("tells a lost campaign who leads and when to ask again", async () => {
+it("a lost gRPC campaign returns the leader and when to try again", async () => {
   const { grpc } = await serveGrpc();
   await grpc.call("Election/Campaign", A);
   const lost = await grpc.call("Election/Campaign", { ...A, node_id: "b" });
@@ -39,7 +39,7 @@ it("tells a lost campaign who leads and when to ask again", async () => {
   expect(lost["retry_after_ms"]).toBeGreaterThan(0);
 });
 
-it("answers a waiting campaign when the leader resigns", async () => {
+it("a waiting gRPC campaign is answered when the leader resigns", async () => {
   const { http, grpc } = await serveGrpc();
   await grpc.call("Election/Campaign", A);
   const waiting = grpc.call("Election/Campaign", { ...A, node_id: "b", wait_ms: 60_000 });
@@ -50,7 +50,7 @@ it("answers a waiting campaign when the leader resigns", async () => {
   expect(won["waited_ms"]).toBeGreaterThanOrEqual(0);
 });
 
-it("renews, and refuses who does not lead with the leader's name", async () => {
+it("gRPC renews for the leader, and refuses other nodes with the leader's name", async () => {
   const { grpc } = await serveGrpc();
   await grpc.call("Election/Campaign", A);
   const renewal = { group_id: "g", node_id: "a", term: 1, extend_by_ms: 5000 };
@@ -60,7 +60,7 @@ it("renews, and refuses who does not lead with the leader's name", async () => {
   expect(refused.error).toMatchObject({ error: "NOT_LEADER", current_leader: { node_id: "a", term: 1 } });
 });
 
-it("renews many, each standing alone", async () => {
+it("RenewMany of gRPC answers each renewal independently", async () => {
   const { grpc } = await serveGrpc();
   await grpc.call("Election/Campaign", A);
   const renewals = [
@@ -74,7 +74,7 @@ it("renews many, each standing alone", async () => {
   expect(await grpc.ask("Election/RenewMany", {})).toMatchObject({ status: "OK" });
 });
 
-it("takes a thousand renewals in one message, and not one more", async () => {
+it("gRPC accepts a thousand renewals in one message, and not one more", async () => {
   const { grpc } = await serveGrpc();
   const renewals = Array.from({ length: 1001 }, (_, index) => ({
     group_id: `${index}-${"x".repeat(190)}`,
@@ -90,7 +90,7 @@ it("takes a thousand renewals in one message, and not one more", async () => {
   expect(refused).toMatchObject({ status: "INVALID_ARGUMENT", error: { field: "renewals" } });
 });
 
-it("says the age of a local answer, and knows no leader of an unknown group", async () => {
+it("a local gRPC read returns its age, and an unknown group has no leader", async () => {
   const { grpc } = await serveGrpc();
   const local = await grpc.call("Election/Leader", { group_id: "g", consistency: "local" });
   expect(local["age_ms"] ?? 0).toBeGreaterThanOrEqual(0);
@@ -99,7 +99,7 @@ it("says the age of a local answer, and knows no leader of an unknown group", as
   expect(answer["term"] ?? 0).toBe(0);
 });
 
-it("takes a cancelled campaign out of the queue", async () => {
+it("a cancelled gRPC campaign leaves the queue", async () => {
   const { http, grpc } = await serveGrpc();
   await grpc.call("Election/Campaign", A);
   const waiting = grpc.begin("Election/Campaign", { ...A, node_id: "b", wait_ms: 60_000 });
@@ -111,7 +111,7 @@ it("takes a cancelled campaign out of the queue", async () => {
   expect((await http.leader("g")).body["leader"]).toBeNull();
 });
 
-it("takes a campaign whose deadline has passed out of the queue", async () => {
+it("a gRPC campaign whose deadline has passed leaves the queue", async () => {
   const { http, grpc } = await serveGrpc();
   await grpc.call("Election/Campaign", A);
   const request = { ...A, node_id: "b", wait_ms: 60_000 };
@@ -120,12 +120,12 @@ it("takes a campaign whose deadline has passed out of the queue", async () => {
   await http.untilMetric("waiting_campaigns", 0);
 });
 
-it("leaves nobody in the queue, whenever a campaign is cancelled", async () => {
+it("no gRPC campaign stays in the queue, whenever it is cancelled", async () => {
   const { http, grpc } = await serveGrpc();
   await grpc.call("Election/Campaign", A);
   for (let round = 0; round < 60; round++) {
     const waiting = grpc.begin("Election/Campaign", { ...A, node_id: `n${round}`, wait_ms: 60_000 });
-    // Not at once: grpc-js as a client then says "cancelled" and sends the call all the same.
+    // Not at once: grpc-js as a client then reports "cancelled" and still sends the call.
     for (let turn = 0; turn <= round % 12; turn++) await new Promise((resolve) => setImmediate(resolve));
     waiting.cancel();
     await waiting.answer;
@@ -135,7 +135,7 @@ it("leaves nobody in the queue, whenever a campaign is cancelled", async () => {
   expect((await http.leader("g")).body["leader"]).toBeNull();
 });
 
-it("campaigns for many groups at once: each stands alone, with its metadata, and is refused in its place", async () => {
+it("CampaignMany of gRPC answers each campaign independently, with its metadata, and refuses each on its own", async () => {
   const { http, grpc } = await serveGrpc();
   await http.campaign("taken", "z");
   const of = (group_id: string, more: object = {}) => ({
@@ -158,7 +158,7 @@ it("campaigns for many groups at once: each stands alone, with its metadata, and
   ).toMatchObject({ status: "INVALID_ARGUMENT", error: { field: "campaigns[1].metadata" } });
 });
 
-it("confirms a holder, and shows the metadata of the leader to who prefers it", async () => {
+it("gRPC confirms a holder, and shows the leader's metadata to callers that prefer it", async () => {
   const { address, grpc } = await serveGrpc();
   const campaign = { group_id: "g", node_id: "a", lease_ttl_ms: 5000, metadata: '{"zone":"b"}' };
   await grpc.call("Election/Campaign", campaign);

@@ -6,7 +6,7 @@ afterEach(cleanUp);
 
 const A = { group_id: "g", node_id: "a", lease_ttl_ms: 5000 };
 
-it("creates, shows, changes, lists and deletes groups as HTTP does", async () => {
+it("gRPC creates, shows, changes, lists and deletes groups as HTTP does", async () => {
   const { http, grpc } = await serveGrpc();
   const policy = { min_ttl_ms: 1000, strategy: "priority", preempt: true, retry: { jitter: 0.5 } };
   const created = await grpc.call("Groups/Create", {
@@ -34,7 +34,7 @@ it("creates, shows, changes, lists and deletes groups as HTTP does", async () =>
   expect((await grpc.call("Groups/List", {}))["groups"] ?? []).toEqual([]);
 });
 
-it("tells anybody, nobody and some apart in allowed_nodes", async () => {
+it("allowed_nodes of gRPC distinguishes all nodes, no node and some nodes", async () => {
   const { http, grpc } = await serveGrpc();
   const allowed = async () => (await http.get("/v1/groups/g")).body["allowed_nodes"];
   await grpc.call("Groups/Create", { group_id: "g" });
@@ -56,7 +56,7 @@ interface Page {
   readonly cursor?: string;
 }
 
-it("lists page by page", async () => {
+it("gRPC lists groups in pages", async () => {
   const { grpc } = await serveGrpc();
   for (const group_id of ["a", "b", "c"]) await grpc.call("Groups/Create", { group_id });
   const first = await grpc.call<Page>("Groups/List", { limit: 2, cursor: "" });
@@ -66,7 +66,7 @@ it("lists page by page", async () => {
   expect(rest.cursor).toBeUndefined();
 });
 
-it("refuses to delete a led group unless forced", async () => {
+it("gRPC refuses to delete a led group without force", async () => {
   const { grpc } = await serveGrpc();
   await grpc.call("Election/Campaign", A);
   expect(await grpc.ask("Groups/Delete", { group_id: "g" })).toMatchObject({ error: { error: "CONFLICT" } });
@@ -74,7 +74,7 @@ it("refuses to delete a led group unless forced", async () => {
   expect((await grpc.call("Election/Campaign", A))["leader"]).toMatchObject({ term: 2 });
 });
 
-it("shows members with their metadata", async () => {
+it("gRPC shows members with their metadata", async () => {
   const { grpc } = await serveGrpc();
   await grpc.call("Election/Campaign", A);
   const beat = { group_id: "g", node_id: "o", metadata: '{"zone":"b"}' };
@@ -86,7 +86,7 @@ it("shows members with their metadata", async () => {
   );
 });
 
-it("prefers a ready candidate to a cold one, and transfers to a cold one only if that is allowed", async () => {
+it("gRPC prefers a ready candidate to a cold one, and transfers to a cold one only if that is allowed", async () => {
   const { http, grpc } = await serveGrpc();
   await grpc.call("Election/Campaign", A);
   const waiting = grpc.call("Election/Campaign", { ...A, node_id: "b", wait_ms: 60_000, ready: false });
@@ -110,7 +110,7 @@ it("prefers a ready candidate to a cold one, and transfers to a cold one only if
   expect(health.members).toContainEqual(expect.objectContaining({ node_id: "b", ready: true }));
 });
 
-it("deposes a leader, and tells so in the history", async () => {
+it("gRPC deposes a leader, and the history shows it", async () => {
   const { grpc } = await serveGrpc();
   await grpc.call("Election/Campaign", A);
   const act = { group_id: "g", reason: "drill", ban_ms: 60_000, force: true };
@@ -125,7 +125,7 @@ it("deposes a leader, and tells so in the history", async () => {
   expect(banned["held_back"]).toBeDefined();
 });
 
-it("hands over to a waiting node", async () => {
+it("gRPC transfers the leadership to a waiting node", async () => {
   const { http, grpc } = await serveGrpc();
   await grpc.call("Election/Campaign", A);
   const waiting = grpc.call("Election/Campaign", { ...A, node_id: "b", wait_ms: 60_000 });
@@ -140,7 +140,7 @@ it("hands over to a waiting node", async () => {
   expect(nobody).toMatchObject({ status: "FAILED_PRECONDITION", error: { error: "CONFLICT" } });
 });
 
-it("lets no one win while paused", async () => {
+it("no candidate wins through gRPC while the group is paused", async () => {
   const { grpc } = await serveGrpc();
   expect(await grpc.call("Groups/Pause", { group_id: "g", for_ms: 60_000 })).toEqual({ ok: true });
   const group = await grpc.call("Groups/Get", { group_id: "g" });
@@ -151,7 +151,7 @@ it("lets no one win while paused", async () => {
   expect(await grpc.call("Election/Campaign", A)).toMatchObject({ is_leader: true });
 });
 
-it("shows the health of members, and numbers the events of the history", async () => {
+it("gRPC shows the health of members, and numbers the events of the history", async () => {
   const { grpc } = await serveGrpc();
   await grpc.call("Election/Campaign", { ...A, metadata: '{"zone":"b"}' });
   expect(await grpc.call("Groups/Health", { group_id: "g" })).toMatchObject({
@@ -162,7 +162,7 @@ it("shows the health of members, and numbers the events of the history", async (
   });
 });
 
-it("takes a reason for every act of an operator, and identifies the caller", async () => {
+it("gRPC accepts a reason for every operator action, and identifies the caller", async () => {
   const { grpc } = await serveGrpc();
   const reason = "drill";
   await grpc.call("Groups/Create", { group_id: "g" });

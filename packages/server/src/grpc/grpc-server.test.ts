@@ -35,7 +35,7 @@ async function serveTls(log?: pino.Logger) {
   return { authority, own, service, client };
 }
 
-it("knows a node by the client certificate of its connection", async () => {
+it("gRPC identifies a node by the client certificate of its connection", async () => {
   const { client } = await serveTls();
   const a = client("spiffe://example.org/sdk/a");
   expect(await a.call("Election/Campaign", A)).toMatchObject({ is_leader: true });
@@ -48,7 +48,7 @@ it("knows a node by the client certificate of its connection", async () => {
   expect(await admin.call("Groups/Pause", { group_id: "g" })).toEqual({ ok: true });
 });
 
-it("takes no certificate of a stranger for anyone's", async () => {
+it("a client certificate of another authority identifies no gRPC caller", async () => {
   const { service, authority } = await serveTls();
   const stranger = new TestAuthority().issue("stranger", "URI.1 = spiffe://example.org/admin/root");
   const client = new GrpcClient(
@@ -62,7 +62,7 @@ it("takes no certificate of a stranger for anyone's", async () => {
   expect((await client.ask("Election/Leader", { group_id: "g" })).status).toBe("UNAUTHENTICATED");
 });
 
-it("serves a renewed certificate to new connections, and keeps the old ones", async () => {
+it("gRPC serves a renewed certificate to new connections, and keeps the old ones", async () => {
   let renewed = (): void => {};
   const seen = new Promise<void>((resolve) => {
     renewed = resolve;
@@ -90,7 +90,7 @@ it.each([
   [{}, "ECDHE-ECDSA-AES128-SHA", "refused"],
   [{}, "ECDHE-ECDSA-AES128-GCM-SHA256", "TLSv1.2"],
   [{ tlsMinVersion: "1.3" }, "ECDHE-ECDSA-AES128-GCM-SHA256", "refused"],
-] as const)("speaks TLS as HTTPS does: %j, %s: %s", async (given, ciphers, expected) => {
+] as const)("gRPC has the same TLS settings as HTTPS: %j, %s: %s", async (given, ciphers, expected) => {
   const authority = new TestAuthority();
   const own = authority.issue("server", ...SERVER);
   const service = await serve({
@@ -120,7 +120,7 @@ it.each([
   }
 });
 
-it("gives each answer a request id, the caller's own if it is plain", async () => {
+it("each gRPC answer has a request id, the caller's own if that is valid", async () => {
   const { address, grpc } = await serveGrpc();
   const named = new GrpcClient(address, undefined, { "x-request-id": "mine-1" });
   const fine = await named.ask("Election/Leader", { group_id: "g" });
@@ -134,7 +134,7 @@ it("gives each answer a request id, the caller's own if it is plain", async () =
   }
 });
 
-it("measures each call under its method and status", async () => {
+it("each gRPC call is measured under its method and status", async () => {
   const { http, grpc } = await serveGrpc();
   await grpc.call("Election/Campaign", A);
   await grpc.ask("Election/Renew", { group_id: "g", node_id: "b", term: 1, extend_by_ms: 5000 });
@@ -150,7 +150,7 @@ it("measures each call under its method and status", async () => {
   while ((await count("Watch", 1)) !== 1);
 });
 
-it("says in one sentence that an address is taken, and leaves nothing open", async () => {
+it("an address in use is reported in one sentence, and nothing is left open", async () => {
   const { http } = await serveGrpc();
   const taken = http.server.grpcAddress ?? "";
   const options = parseServerOptions({ listen: "127.0.0.1:0", grpc: taken, logLevel: "silent" });
@@ -158,11 +158,11 @@ it("says in one sentence that an address is taken, and leaves nothing open", asy
   await expect(opened).rejects.toThrow(`grpc ${taken} cannot be opened: listen EADDRINUSE`);
 });
 
-it("refuses to serve other machines without authentication", async () => {
+it("gRPC refuses to serve other machines without authentication", async () => {
   const options = parseServerOptions({ listen: "127.0.0.1:0", grpc: "0.0.0.0:0", logLevel: "silent" });
   await expect(TenureServer.open(options, { store: memory() })).rejects.toThrow(/^grpc is 0\.0\.0\.0/);
 });
 
-it("has no gRPC unless asked for", async () => {
+it("the server has no gRPC by default", async () => {
   expect((await serve()).server.grpcAddress).toBeNull();
 });

@@ -55,7 +55,7 @@ const REFUSED: readonly (readonly [method: string, verb: string, path: string, b
   ["Groups/Pause", "POST", "/g/pause", { for_ms: 604_800_001 }],
 ];
 
-it("refuses what HTTP refuses, in the same words", async () => {
+it("gRPC refuses what HTTP refuses, with the same message", async () => {
   const { http, grpc } = await serveGrpc();
   await http.post("/v1/groups", { group_id: "g" });
   await http.campaign("g", "a");
@@ -90,13 +90,13 @@ it.each([
   ["Groups/List", { limit: -1 }, "limit"],
   ["Groups/List", { prefix: "a b" }, "prefix"],
   ["Groups/Resume", {}, "group_id"],
-])("refuses of %s what only a message can say: %o", async (method, request, field) => {
+])("%s refuses a value that only a gRPC message can have: %o", async (method, request, field) => {
   const { grpc } = await serveGrpc();
   const answer = await grpc.ask(method, request);
   expect(answer).toMatchObject({ status: "INVALID_ARGUMENT", error: { error: "INVALID_REQUEST", field } });
 });
 
-it("names the bounds of a ttl that the policy refuses", async () => {
+it("a ttl refused by the policy names its bounds over gRPC", async () => {
   const { grpc } = await serveGrpc();
   const bounds = { error: "INVALID_TTL", min_ttl_ms: 500, max_ttl_ms: 60_000 };
   const campaign = await grpc.ask("Election/Campaign", { ...A, lease_ttl_ms: 499 });
@@ -106,7 +106,7 @@ it("names the bounds of a ttl that the policy refuses", async () => {
   });
 });
 
-it("refuses who shows no credentials or bad ones, before it reads the message", async () => {
+it("gRPC refuses missing or bad credentials before it reads the message", async () => {
   const { service, as } = await serveKnownGrpc();
   const nobody = new GrpcClient(service.server.grpcAddress ?? "");
   for (const client of [nobody, as("wrong")]) {
@@ -115,7 +115,7 @@ it("refuses who shows no credentials or bad ones, before it reads the message", 
   }
 });
 
-it("lets a node act as itself only, and admins do what is theirs", async () => {
+it("over gRPC a node can act only as itself, and only admins can use the operator methods", async () => {
   const { as, node } = await serveKnownGrpc();
   const a = await node({ sub: "a", groups: ["g*"], role: "node" });
   expect(await a.call("Election/Campaign", A)).toMatchObject({ is_leader: true });
@@ -133,7 +133,7 @@ it("lets a node act as itself only, and admins do what is theirs", async () => {
   expect(await as(ADMIN_TOKEN).call("Groups/Pause", { group_id: "g" })).toEqual({ ok: true });
 });
 
-it("knows no group that was not created, where groups are explicit", async () => {
+it("over gRPC a group that was not created is not found if groups are explicit", async () => {
   const { grpc } = await serveGrpc({ explicitGroups: true });
   for (const method of ["Election/Leader", "Groups/Get", "Groups/History"]) {
     const answer = await grpc.ask(method, { group_id: "g" });
@@ -141,7 +141,7 @@ it("knows no group that was not created, where groups are explicit", async () =>
   }
 });
 
-it("counts requests of both transports against one limit", async () => {
+it("requests of both transports count against one rate limit", async () => {
   const { service, as } = await serveKnownGrpc({ rateLimit: "2" });
   const admin = as(ADMIN_TOKEN);
   const http = service.as(ADMIN_TOKEN);
@@ -155,7 +155,7 @@ it("counts requests of both transports against one limit", async () => {
   expect(refused[0]).toMatchObject({ error: { error: "RATE_LIMITED" }, trailers: { "retry-after": "1" } });
 });
 
-it("refuses more waiting campaigns and watches than it was told to hold", async () => {
+it("gRPC refuses more waiting campaigns and watches than configured", async () => {
   const { grpc } = await serveGrpc({ maxWaiting: "1", maxWatches: "1" });
   await grpc.call("Election/Campaign", A);
   const waits = ["b", "c"].map((node_id) =>
@@ -169,7 +169,7 @@ it("refuses more waiting campaigns and watches than it was told to hold", async 
   expect(await second.end).toMatchObject({ error: { error: "TOO_MANY_WAITING" } });
 });
 
-it("says UNAVAILABLE while the store is gone", async () => {
+it("gRPC answers UNAVAILABLE while the store is gone", async () => {
   const { store, goOut, comeBack } = faulty();
   const { grpc } = await serveGrpc({}, { store });
   await grpc.call("Election/Campaign", A);
@@ -182,7 +182,7 @@ it("says UNAVAILABLE while the store is gone", async () => {
   comeBack();
 });
 
-it("refuses a message that is none, and one that is too large", async () => {
+it("gRPC refuses an invalid message, and one that is too large", async () => {
   const { grpc } = await serveGrpc();
   const bytes = Buffer.from([0x0a, 0x7f, 0x01]);
   const none = await grpc.ask("Election/Renew", bytes);
@@ -194,14 +194,14 @@ it("refuses a message that is none, and one that is too large", async () => {
   expect(huge.status).toBe("RESOURCE_EXHAUSTED");
 });
 
-it("tells nothing of a fault of its own but where to look", () => {
+it("an internal gRPC error reveals nothing but the request id", () => {
   const { code, details, metadata } = grpcStatusOf(new TypeError("secret"), "id-1");
   expect(code).toBe(13);
   expect(details).toContain("id-1");
   expect(JSON.stringify(metadata.getMap())).not.toContain("secret");
 });
 
-it("tells any text of a refusal in what metadata can hold", () => {
+it("any text of a refusal is encoded so that gRPC metadata can hold it", () => {
   const message = "half a character \ud800, a whole one 𝄞, and …";
   const { details, metadata } = grpcStatusOf(new ServiceError("CONFLICT", message), "id-1");
   expect(JSON.parse(String(metadata.get("tenure-error")[0]))).toMatchObject({ message });

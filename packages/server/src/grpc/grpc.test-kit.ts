@@ -1,4 +1,4 @@
-/** A gRPC client as a user would have it: grpc-js with the proto file. Closed by `cleanUp`. */
+/** A gRPC client as a user would write it: grpc-js with the proto file. Closed by `cleanUp`. */
 import { type ClientHttp2Stream, connect } from "node:http2";
 import {
   type CallOptions,
@@ -19,7 +19,7 @@ import { PROTO_PATH } from "./proto-services.js";
 
 const proto = loadSync(PROTO_PATH, { keepCase: true, longs: Number });
 
-/** A reply of which a test knows more says so by its type argument. */
+/** A test that knows more about a reply says so by its type argument. */
 export type Reply = Readonly<Record<string, unknown>>;
 
 type Method = MethodDefinition<object, Reply>;
@@ -50,7 +50,7 @@ export class GrpcClient {
     metadata: Readonly<Record<string, string>> = {},
     options: object = {},
   ) {
-    // Not shared with other clients of a test: each has a connection of its own.
+    // Not shared with other clients of a test: each has its own connection.
     this.client = new Client(address, credentials, { "grpc.use_local_subchannel_pool": 1, ...options });
     this.#metadata = metadata;
     later(() => this.client.close());
@@ -146,7 +146,7 @@ export class GrpcStream {
 }
 
 /**
- * A reader that takes nothing until it is told to, which a client of grpc-js cannot be: it keeps whatever comes in its own
+ * A reader that reads nothing until the test says so. A grpc-js client cannot do that: it keeps all input in its own
  * memory.
  */
 export class SleepyReader {
@@ -193,7 +193,7 @@ function answerOf(failure: ServiceError | null, reply: Reply | undefined, metada
   };
 }
 
-/** A service with both faces. */
+/** A service with both transports. */
 export async function serveGrpc(
   given: GivenOptions = {},
   parts: TenureServerParts = {},

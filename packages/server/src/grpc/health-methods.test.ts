@@ -1,4 +1,4 @@
-/** The health service as every gRPC probe knows it. */
+/** The health service, as gRPC probes use it. */
 import { Client, credentials, type ServiceError, status } from "@grpc/grpc-js";
 import { loadSync } from "@grpc/proto-loader";
 import { afterEach, expect, it } from "vitest";
@@ -56,7 +56,7 @@ class Probe {
   }
 }
 
-it("says SERVING for the server and each of its services, without credentials", async () => {
+it("gRPC health is SERVING for the server and each of its services, without credentials", async () => {
   const { service } = await serveKnown({ grpc: "127.0.0.1:0" });
   const probe = new Probe(service.server.grpcAddress ?? "");
   for (const name of ["", "tenure.v1.Election", "tenure.v1.Groups", "tenure.v1.Operations"]) {
@@ -66,7 +66,7 @@ it("says SERVING for the server and each of its services, without credentials", 
   expect(await probe.watch("somebody.Else")()).toBe("SERVICE_UNKNOWN");
 });
 
-it("follows readiness: NOT_SERVING while the store does not answer, and when the server stops", async () => {
+it("gRPC health is NOT_SERVING while the store does not answer, and when the server stops", async () => {
   const { store, goOut, comeBack } = faulty();
   const { http, address } = await serveGrpc({}, { store });
   const probe = new Probe(address);
@@ -81,7 +81,7 @@ it("follows readiness: NOT_SERVING while the store does not answer, and when the
   expect(await next()).toBeNull();
 });
 
-it("is limited by address, as probes of HTTP are", async () => {
+it("gRPC health is rate-limited by address, as HTTP probes are", async () => {
   const { service } = await serveKnown({ grpc: "127.0.0.1:0", rateLimit: "1" });
   const probe = new Probe(service.server.grpcAddress ?? "");
   const found = await Promise.all(Array.from({ length: 20 }, () => probe.check("")));

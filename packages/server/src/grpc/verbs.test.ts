@@ -9,7 +9,7 @@ afterEach(cleanUp);
 
 const PROBES: ReadonlySet<string> = new Set([VERBS.alive.path, VERBS.ping.path]);
 
-/** What each route is over gRPC. `null`: it is about HTTP itself. */
+/** The rpc of each route. `null`: the route is about HTTP itself. */
 const RPCS: Readonly<Record<string, string | null>> = Object.fromEntries(
   Object.values<Verb>(VERBS).map(({ method, path, rpc }) => [
     `${method} ${path}`,
@@ -17,9 +17,9 @@ const RPCS: Readonly<Record<string, string | null>> = Object.fromEntries(
   ]),
 );
 
-/** Fields that one of the two has no use for. */
+/** Fields that one of the two transports does not need. */
 const ELSEWHERE: Readonly<Record<string, readonly string[]>> = {
-  // The end of a long poll. Over HTTP/2 a client sends pings of its own.
+  // For the end of a long poll. Over HTTP/2 a client sends its own pings.
   "tenure.v1.Election/Watch": ["timeout_ms", "events", "keep_alive_ms"],
   "tenure.v1.Election/WatchAll": ["timeout_ms", "events", "keep_alive_ms"],
   "tenure.v1.Election/WatchMany": ["keep_alive_ms"],
@@ -67,7 +67,8 @@ function missing(schema: Schema | undefined, message: Message, leftOut: readonly
     const field = message.field.find((each) => each.name === name);
     if (field === undefined) return leftOut.includes(name) ? [] : [name];
     const below = loaded[`tenure.v1.${field.typeName}`];
-    // What protobuf cannot say as JSON does has a form of its own: metadata is a text, allowed_nodes a message.
+    // Values that protobuf cannot express as JSON does have their own form: metadata is a text, allowed_nodes a
+    // message.
     if (field.type !== "TYPE_MESSAGE" || below === undefined || name === "allowed_nodes") return [];
     return missing(inner.items ?? inner, messageOf(below), leftOut).map((each) => `${name}.${each}`);
   });
@@ -85,7 +86,7 @@ async function operations(): Promise<ReadonlyMap<string, Operation>> {
   );
 }
 
-it("has a method for every route, and a route for every method", async () => {
+it("gRPC has a method for every HTTP route, and HTTP a route for every method", async () => {
   const routes = [...(await operations()).keys()];
   expect(Object.keys(RPCS).toSorted()).toEqual(routes.toSorted());
   const wanted = new Set(Object.values(RPCS).filter((method) => method !== null));
@@ -94,7 +95,7 @@ it("has a method for every route, and a route for every method", async () => {
   expect(own.filter((method) => !wanted.has(method))).toEqual([]);
 });
 
-it("has a field for everything that HTTP takes and answers", async () => {
+it("gRPC has a field for everything that HTTP accepts and answers", async () => {
   const found: string[] = [];
   for (const [route, operation] of await operations()) {
     const name = RPCS[route];

@@ -11,7 +11,7 @@ async function lead(grpc: GrpcClient, term: number): Promise<void> {
   await grpc.call("Election/Resign", { group_id: "g", node_id: "a", term });
 }
 
-it("begins with the present state, then tells each change", async () => {
+it("a gRPC watch begins with the current state, then delivers each change", async () => {
   const { grpc } = await serveGrpc();
   const stream = grpc.stream("Election/Watch", { group_id: "g" });
   expect((await stream.next()).event).toMatchObject({ type: "LEADER_LOST", group_id: "g", reason: "none" });
@@ -23,7 +23,7 @@ it("begins with the present state, then tells each change", async () => {
   expect(lost.leader_node_id).toBeUndefined();
 });
 
-it("resumes from a cursor, its own or one of HTTP, without a gap or a repetition", async () => {
+it("a gRPC watch resumes from a cursor, its own or one of HTTP, without a gap or a repetition", async () => {
   const { http, grpc } = await serveGrpc();
   const stream = grpc.stream("Election/Watch", { group_id: "g" });
   await stream.next();
@@ -42,7 +42,7 @@ it("resumes from a cursor, its own or one of HTTP, without a gap or a repetition
   expect(items.at(-1)?.cursor).toBe(body["cursor"]);
 });
 
-it("watches all groups, and resumes there too", async () => {
+it("a gRPC watch of all groups can be resumed", async () => {
   const { grpc } = await serveGrpc();
   await grpc.call("Election/Campaign", A);
   const stream = grpc.stream("Election/WatchAll", { cursor: "" });
@@ -55,7 +55,7 @@ it("watches all groups, and resumes there too", async () => {
   expect(await resumed.next()).toEqual(second);
 });
 
-it("refuses a malformed cursor", async () => {
+it("a gRPC watch refuses a malformed cursor", async () => {
   const { grpc } = await serveGrpc();
   for (const cursor of ["x", "-1", "1.5", "99999999999999999"]) {
     const stream = grpc.stream("Election/Watch", { group_id: "g", cursor });
@@ -64,7 +64,7 @@ it("refuses a malformed cursor", async () => {
   }
 });
 
-it("ends a watch that its reader cancels, or whose connection ends", async () => {
+it("a gRPC watch ends when its reader cancels or its connection ends", async () => {
   const { http, grpc } = await serveGrpc();
   const streams = ["g", "h"].map((group_id) => grpc.stream("Election/Watch", { group_id }));
   for (const stream of streams) await stream.next();
@@ -76,9 +76,9 @@ it("ends a watch that its reader cancels, or whose connection ends", async () =>
   await http.untilMetric("open_watches", 0);
 });
 
-it("holds nothing back for a slow reader, and tells it where things stand when it reads again", async () => {
+it("a slow gRPC reader buffers nothing, and gets the current state when it reads again", async () => {
   const { http, grpc, address } = await serveGrpc();
-  // Long names, so that few events fill what HTTP/2 lets a server send to one who does not read.
+  // Long names, so that few events fill what HTTP/2 lets a server send to a client that does not read.
   const group_id = "g".repeat(200);
   const node_id = "n".repeat(200);
   const reader = new SleepyReader(address, "Election/Watch", { group_id });
@@ -97,7 +97,7 @@ it("holds nothing back for a slow reader, and tells it where things stand when i
   expect(types.length).toBeLessThan(terms);
 });
 
-it("ends its watches with UNAVAILABLE when the server stops, and answers a waiting campaign", async () => {
+it("when the server stops, gRPC watches end with UNAVAILABLE and a waiting campaign is answered", async () => {
   const { http, grpc } = await serveGrpc();
   await grpc.call("Election/Campaign", A);
   const stream = grpc.stream("Election/Watch", { group_id: "g" });
@@ -120,7 +120,7 @@ interface ManyItem {
   readonly refusal?: { readonly group_id: string; readonly error: string };
 }
 
-it("watches many groups in one stream, each from its own cursor, and refuses each by itself", async () => {
+it("a gRPC watch of many groups has one stream, a cursor per group, and refuses each group on its own", async () => {
   const { http, grpc } = await serveGrpc({ explicitGroups: true });
   for (const group_id of ["g", "h"]) await http.post("/v1/groups", { group_id });
   await lead(grpc, 1);

@@ -1,4 +1,4 @@
-/** The OpenAPI document by the rules of OpenAPI, and in what it says. */
+/** The OpenAPI document by the rules of OpenAPI, and its content. */
 import { createConfig, lintFromString } from "@redocly/openapi-core";
 import { afterEach, describe, expect, test } from "vitest";
 import { cleanUp, serve } from "./service.test-kit.js";
@@ -43,7 +43,7 @@ async function load(): Promise<{
 }
 
 describe("the OpenAPI document", () => {
-  test("is valid by OpenAPI 3.1 and by the recommended rules of a linter", async () => {
+  test("the OpenAPI document is valid by OpenAPI 3.1 and by the recommended rules of a linter", async () => {
     const { document } = await load();
     expect(document.openapi).toBe("3.1.0");
     const problems = await lintFromString({
@@ -56,7 +56,7 @@ describe("the OpenAPI document", () => {
     );
   });
 
-  test("names each operation once, and says where the service is and how callers are identified", async () => {
+  test("the OpenAPI document names each operation once, the server and the security schemes", async () => {
     const { document, operations } = await load();
     const ids = operations.map(([, { operationId }]) => operationId);
     expect(new Set(ids).size).toBe(operations.length);
@@ -66,7 +66,7 @@ describe("the OpenAPI document", () => {
     expect(document.components["securitySchemes"]).toMatchObject({ mutualTLS: { type: "mutualTLS" } });
   });
 
-  test("says of each operation that it may be refused, by whom identified callers are refused, and when to retry", async () => {
+  test("the OpenAPI document lists refusals, authentication errors and retry headers for each operation", async () => {
     const { operations } = await load();
     for (const [name, { responses, security }] of operations) {
       expect([name, Object.keys(responses)]).toEqual([name, expect.arrayContaining(["4XX"])]);
@@ -84,7 +84,7 @@ describe("the OpenAPI document", () => {
     }
   });
 
-  test("does not demand a body where none is needed", async () => {
+  test("the OpenAPI document does not require a body where none is needed", async () => {
     const { operations } = await load();
     const optional = operations
       .filter(([, { requestBody }]) => requestBody?.required === false)
@@ -92,7 +92,7 @@ describe("the OpenAPI document", () => {
     expect(optional).toEqual(["pause", "resume"]);
   });
 
-  test("lists the headers that are read", async () => {
+  test("the OpenAPI document lists the request headers that are read", async () => {
     const { operations } = await load();
     const taking = (name: string) =>
       operations
@@ -106,7 +106,7 @@ describe("the OpenAPI document", () => {
     expect(taking("RequestId")).toHaveLength(operations.length);
   });
 
-  test("describes the events of streams", async () => {
+  test("the OpenAPI document describes the events of streams", async () => {
     const { document, operations } = await load();
     const streamed = operations.filter(
       ([, { responses }]) => responses["200"]?.content?.["text/event-stream"] !== undefined,
@@ -120,7 +120,7 @@ describe("the OpenAPI document", () => {
     });
   });
 
-  test("knows no keyword of OpenAPI 3.0 that 3.1 has given up", async () => {
+  test("the OpenAPI document uses no keyword that 3.1 has dropped", async () => {
     const { document } = await load();
     expect(JSON.stringify(document)).not.toContain('"nullable"');
   });

@@ -14,7 +14,7 @@ const of = (group_id: string, more: object = {}) => ({
   ...more,
 });
 
-test("campaigns are answered in their order, each as if it had come alone", async () => {
+test("campaigns in one request are answered in their order, each as if sent alone", async () => {
   const service = await serve();
   await service.campaign("taken", "b", { metadata: { zone: "z" } });
   await service.post("/v1/groups", { group_id: "closed", allowed_nodes: ["c"] });
@@ -46,7 +46,7 @@ test("campaigns are answered in their order, each as if it had come alone", asyn
   expect(full.body["results"]).toMatchObject([{ leader: { metadata: { zone: "z" } } }]);
 });
 
-test("a caller wins what it may win, whatever else it asks for", async () => {
+test("a caller wins the campaigns of a batch that it may win, whatever the others are", async () => {
   const { service, bearer } = await serveKnown();
   const node = service.as(await bearer({ sub: "a", groups: ["team-*"] }));
   const { body } = await node.post("/v1/campaign", {
@@ -61,7 +61,7 @@ test("a caller wins what it may win, whatever else it asks for", async () => {
   expect((await service.post("/v1/campaign", { campaigns: [of("team-1")] })).status).toBe(401);
 });
 
-test("none of them may wait, none be named twice, and there may be 1 to 1000 in a MiB", async () => {
+test("a batch of campaigns has 1 to 1000 in a MiB, without waits or repeated groups", async () => {
   const service = await serve();
   const ask = (campaigns: unknown) => service.post("/v1/campaign", { campaigns });
   expect((await ask([of("g", { wait_ms: 5 })])).body).toMatchObject({ field: "campaigns[0].wait_ms" });
@@ -80,7 +80,7 @@ test("none of them may wait, none be named twice, and there may be 1 to 1000 in 
   expect((await service.post("/v1/campaign", text.padEnd(1_048_577))).status).toBe(413);
 });
 
-test("campaigns in one request are charged by their number, and what is owed has to be waited for", async () => {
+test("campaigns in one request are charged by their number, and a debt has to be waited for", async () => {
   const { service, bearer } = await serveKnown({ rateLimit: "5" });
   const node = service.as(await bearer({ sub: "a", groups: ["*"] }));
   const campaigns = Array.from({ length: 200 }, (_, index) => of(`g${index}`));
@@ -89,7 +89,7 @@ test("campaigns in one request are charged by their number, and what is owed has
   expect((await node.leader("g1")).status).toBe(429);
 });
 
-test("a store that is gone is told of each, and the route has a latency of its own", async () => {
+test("a store outage is reported for each campaign of a batch, and the route has its own latency metric", async () => {
   const { store, goOut } = faulty();
   const service = await serve({}, { store });
   goOut();

@@ -1,4 +1,4 @@
-/** A service that stops: whoever was heard is answered. */
+/** A service that stops: every accepted request is answered. */
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { once } from "node:events";
 import { connect } from "node:net";
@@ -9,7 +9,7 @@ import { type Answer, cleanUp, later, serve } from "./service.test-kit.js";
 
 afterEach(cleanUp);
 
-test("waiting campaigns are told that they do not lead", async () => {
+test("waiting campaigns are answered as lost when the server closes", async () => {
   const service = await serve();
   await service.campaign("g", "leader", { lease_ttl_ms: 60_000 });
   const waiting = ["a", "b", "c"].map((node) => service.campaign("g", node, { wait_ms: 60_000 }));
@@ -20,7 +20,7 @@ test("waiting campaigns are told that they do not lead", async () => {
   }
 });
 
-/** How many requests this process has got as a server and not answered yet. */
+/** The number of requests that this process has received as a server and not yet answered. */
 function countUnanswered(): () => number {
   let count = 0;
   const started = () => count++;
@@ -32,7 +32,7 @@ function countUnanswered(): () => number {
   return () => count;
 }
 
-test("under load every request that was taken is answered, and the end comes within ten seconds", async () => {
+test("under load every accepted request is answered, and the server closes within ten seconds", async () => {
   const unanswered = countUnanswered();
   const store = closing(new MemoryStore());
   const service = await serve({}, { store });
@@ -50,7 +50,7 @@ test("under load every request that was taken is answered, and the end comes wit
       if (answer.status === 503) return;
     }
   };
-  // In the end a connection is refused, or closed before anything was sent over it.
+  // Finally a connection is refused, or closed before anything was sent over it.
   const clients = Promise.allSettled(Array.from({ length: 40 }, (_, index) => client(index)));
   const waiting = Array.from({ length: 20 }, (_, index) =>
     service.campaign("g1", `w${index}`, { wait_ms: 60_000 }),
@@ -67,12 +67,12 @@ test("under load every request that was taken is answered, and the end comes wit
       expect([status, body]).toMatchObject([503, { ok: false, error: "BACKEND_UNAVAILABLE" }]);
   }
   for (const { body } of await Promise.all(waiting)) expect(body).toMatchObject({ is_leader: false });
-  // What was won before is still so for whoever comes next.
+  // Terms won before are still there for the next reader.
   const next = await serve({}, { store });
   expect((await next.leader("g1")).body).toMatchObject({ leader: { term: 1 } });
 });
 
-test("a connection that never asked anything does not hold it up", async () => {
+test("a connection without a request does not delay the close of the server", async () => {
   const service = await serve();
   const { hostname, port } = new URL(service.url);
   const socket = connect(Number(port), hostname);
@@ -83,7 +83,7 @@ test("a connection that never asked anything does not hold it up", async () => {
   expect(systemClock.monotonicMs() - startedMs).toBeLessThan(5000);
 });
 
-test("closing twice is closing once", async () => {
+test("closing the server twice closes it once", async () => {
   const service = await serve();
   await service.get("/healthz");
   await Promise.all([service.server.close(), service.server.close()]);

@@ -44,7 +44,7 @@ function portsOf({ url, server }: Service): readonly string[] {
   return [new URL(url).port, server.grpcAddress?.split(":")[1] ?? ""];
 }
 
-/** The head of a TLS record that announces more than it brings. */
+/** The head of a TLS record that announces more bytes than follow. */
 const HALF_HELLO = Buffer.from("16030102000100", "hex");
 
 test("a TLS handshake that stalls is cut off after its time limit, on both ports", async () => {
@@ -53,7 +53,7 @@ test("a TLS handshake that stalls is cut off after its time limit, on both ports
   await Promise.all(stalled.map(closed));
 });
 
-test("TLS handshakes that stall hold up neither an honest client nor a server that stops", async () => {
+test("stalled TLS handshakes delay neither other clients nor a stopping server", async () => {
   const { service, authority } = await serveTls({ handshakeMs: 600_000 });
   const stalled = await Promise.all(portsOf(service).flatMap((port) => [open(port), open(port, HALF_HELLO)]));
   const client = await elector([service.url], { token: ADMIN_TOKEN, tls: { caFile: authority.cert } });
@@ -92,7 +92,7 @@ test("a client whose ClientHello arrives byte by byte is served, on both ports",
   }
 });
 
-test("a request that does not arrive in time is answered 408, whether its head or its body is late", async () => {
+test("a request whose head or body does not arrive in time is answered 408", async () => {
   const service = await serve({}, { connectionLimits: { arrivalMs: 100, checkMs: 10 } });
   const head = "POST /v1/groups/g/campaign HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n";
   for (const late of [head, `${head}content-length: 40\r\n\r\n{"node_id"`]) {
@@ -104,7 +104,7 @@ test("a request that does not arrive in time is answered 408, whether its head o
   }
 });
 
-test("a client that was sent an error and does not close its side is cut off", async () => {
+test("a client that got an error and does not close its side is cut off", async () => {
   const clock = new VirtualClock();
   const server = createServer().on("clientError", clientErrorHandler(clock.process(), 1000));
   later(() => server.close());
@@ -124,7 +124,7 @@ test("a client that was sent an error and does not close its side is cut off", a
 });
 
 describe("the limit of connections", () => {
-  test("holds for all ports together, is logged, and makes room when a connection ends", async () => {
+  test("the connection limit counts all ports together, is logged, and makes room when a connection ends", async () => {
     const lines: string[] = [];
     const log = pino({ level: "warn" }, { write: (line: string) => lines.push(line) });
     const service = await serve({ maxConnections: "3", grpc: "127.0.0.1:0" }, { log });
@@ -140,12 +140,12 @@ describe("the limit of connections", () => {
     const [first] = held;
     first?.destroy();
     const text = "GET /healthz HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n";
-    // The server hears of the end a moment later.
+    // The server notices the end a moment later.
     while (!(await rawRequest(service.url, text)).startsWith("HTTP/1.1 200 "));
     expect(held.slice(1).every(({ readableEnded }) => !readableEnded)).toBe(true);
   });
 
-  test("is by default what the limit of open files leaves", () => {
+  test("the default connection limit is derived from the limit of open files", () => {
     const limits = (files: string) =>
       `Limit   Soft Limit   Hard Limit   Units\nMax open files    ${files}    4096    files\n`;
     expect(defaultMaxConnections(limits("200"))).toBe(150);

@@ -7,8 +7,8 @@ import { ADMIN_TOKEN, cleanUp, serve, serveKnown } from "./service.test-kit.js";
 
 afterEach(cleanUp);
 
-describe("a waiting campaign", () => {
-  test("is answered when it has won, with how long it waited", async () => {
+describe("a waiting campaign over HTTP", () => {
+  test("a waiting campaign is answered when it has won, with how long it waited", async () => {
     const service = await serve();
     await service.campaign("g", "a");
     const waiting = service.campaign("g", "b", { wait_ms: 60_000 });
@@ -22,7 +22,7 @@ describe("a waiting campaign", () => {
     });
   });
 
-  test("is answered with the leader at the end of its wait", async () => {
+  test("a waiting campaign is answered with the leader at the end of its wait", async () => {
     const clock = new VirtualClock();
     const service = await serve({}, { clock: clock.process() });
     await service.campaign("g", "a", { lease_ttl_ms: 60_000 });
@@ -32,7 +32,7 @@ describe("a waiting campaign", () => {
     expect((await waiting).body).toMatchObject({ is_leader: false, leader: { node_id: "a", term: 1 } });
   });
 
-  test("wins when the lease is over", async () => {
+  test("a waiting campaign wins when the lease is over", async () => {
     const clock = new VirtualClock();
     const service = await serve({}, { clock: clock.process() });
     await service.campaign("g", "a", { lease_ttl_ms: 1000 });
@@ -42,7 +42,7 @@ describe("a waiting campaign", () => {
     expect((await waiting).body).toMatchObject({ is_leader: true, leader: { node_id: "b", term: 2 } });
   });
 
-  test("is not elected once its caller has hung up, and the next in the queue is", async () => {
+  test("a waiting campaign is not elected once its caller has disconnected, and the next in the queue is", async () => {
     const service = await serve();
     await service.campaign("g", "a", { lease_ttl_ms: 60_000 });
     const gone = new AbortController();
@@ -59,7 +59,7 @@ describe("a waiting campaign", () => {
     });
   });
 
-  test("past the bound is refused; one that does not wait is not", async () => {
+  test("a waiting campaign above maxWaiting is refused, and one that does not wait is not", async () => {
     const service = await serve({ maxWaiting: "1" });
     await service.campaign("g", "a", { lease_ttl_ms: 60_000 });
     const waiting = service.campaign("g", "b", { wait_ms: 60_000 });
@@ -73,7 +73,7 @@ describe("a waiting campaign", () => {
 });
 
 describe("a vacant group that is held back", () => {
-  test("answers a campaign with no leader, and when to ask again", async () => {
+  test("a paused vacant group answers a campaign with no leader, and when to try again", async () => {
     const service = await serve();
     await service.campaign("g", "a");
     await service.post("/v1/groups/g/pause", {});
@@ -88,8 +88,8 @@ describe("a vacant group that is held back", () => {
   });
 });
 
-describe("a list of renewals", () => {
-  test("is answered in its order, each in its place", async () => {
+describe("a list of renewals over HTTP", () => {
+  test("renewals in a list are answered in their order", async () => {
     const service = await serve();
     for (const group of ["w/1", "x", "y", "z"]) await service.campaign(group, "a");
     const renewal = { node_id: "a", term: 1, extend_by_ms: 5000 };
@@ -120,7 +120,7 @@ describe("a list of renewals", () => {
     expect(await service.metric('renew_failures_total{reason="INVALID_TTL"}')).toBe(2);
   });
 
-  test("renews what the caller may renew, whatever else it asks for", async () => {
+  test("renewals in a list that the caller may make succeed, whatever the others are", async () => {
     const { service, bearer } = await serveKnown();
     const admin = service.as(ADMIN_TOKEN);
     const node = service.as(await bearer({ sub: "a", groups: ["team-*"] }));
@@ -140,7 +140,7 @@ describe("a list of renewals", () => {
     ]);
   });
 
-  test("may have a thousand, and no more", async () => {
+  test("a list of a thousand renewals is accepted, and a longer one refused", async () => {
     const service = await serve();
     const renewals = Array.from({ length: 1001 }, (_, index) => ({
       group_id: `${"g".repeat(190)}${index}`,
@@ -154,8 +154,8 @@ describe("a list of renewals", () => {
   });
 });
 
-describe("who leads", () => {
-  test("a group never heard of: nobody, term 0", async () => {
+describe("GET leader", () => {
+  test("an unknown group has no leader and term 0", async () => {
     const service = await serve();
     expect((await service.leader("g")).body).toStrictEqual({ leader: null, term: 0 });
     await service.campaign("g", "a");
@@ -163,7 +163,7 @@ describe("who leads", () => {
     expect((await service.leader("g")).body).toStrictEqual({ leader: null, term: 1 });
   });
 
-  test("from memory says how old it may be", async () => {
+  test("a local read returns how old it may be", async () => {
     const service = await serve();
     await service.campaign("g", "a");
     const { body } = await service.get("/v1/groups/g/leader?consistency=local");
@@ -182,7 +182,7 @@ describe("who leads", () => {
     );
   });
 
-  test("any metadata comes back as it was given", async () => {
+  test("metadata is returned as it was given", async () => {
     const service = await serve();
     const metadata = {
       "": null,
@@ -199,7 +199,7 @@ describe("who leads", () => {
   });
 });
 
-test("ids of 200 characters, with every character, are one group each", async () => {
+test("ids of 200 characters, with every allowed character, are distinct groups", async () => {
   const service = await serve();
   const ids = ["a/b", "a:b", "a.b", "a-b", "a_b", "...", "A/../B", "/", "x".repeat(200), "/".repeat(200)];
   for (const [index, id] of ids.entries()) {
@@ -210,7 +210,7 @@ test("ids of 200 characters, with every character, are one group each", async ()
   }
 });
 
-test("a mandate is signed for no longer than the lease, however long its write took", async () => {
+test("a mandate is valid no longer than the lease, however long the write took", async () => {
   const key = generateKeyPairSync("ed25519").privateKey.export({ format: "pem", type: "pkcs8" }) as string;
   const service = await serve({ signingKey: temporaryFile("key.pem", key) });
   await service.campaign("g", "a", { lease_ttl_ms: 3000 });
@@ -232,7 +232,7 @@ test("a mandate is signed for no longer than the lease, however long its write t
   }
 });
 
-test("what the leader says of itself comes with leases for who prefers that, and for nobody else", async () => {
+test("answers with leases include the leader's metadata only for callers that prefer it", async () => {
   const service = await serve();
   const metadata = { zone: "z" };
   await service.campaign("g", "a", { metadata });
@@ -250,7 +250,7 @@ test("what the leader says of itself comes with leases for who prefers that, and
   }
 });
 
-test("a holder that asks again is told that its term was confirmed", async () => {
+test("a holder that campaigns again gets confirmed: true", async () => {
   const service = await serve();
   expect((await service.campaign("g", "a")).body).not.toHaveProperty("confirmed");
   expect((await service.campaign("g", "a")).body).toMatchObject({ is_leader: true, confirmed: true });

@@ -1,4 +1,4 @@
-/** Every code that a caller can be told, reached over HTTP. */
+/** Every error code that a caller can get, reached over HTTP. */
 import { afterEach, describe, expect, test } from "vitest";
 import { systemClock } from "@tenure/core";
 import {
@@ -20,8 +20,8 @@ function expectError({ status, body }: Answer, expected: number, error: string, 
   ]);
 }
 
-describe("what the state of a group refuses", () => {
-  test("NOT_LEADER for a renewal or a resignation of a term that is not held", async () => {
+describe("errors from the state of a group", () => {
+  test("a renewal or resignation of a term that is not held is NOT_LEADER", async () => {
     const service = await serve();
     await service.campaign("g", "a");
     const current_leader = { node_id: "a", term: 1 };
@@ -37,7 +37,7 @@ describe("what the state of a group refuses", () => {
     expectError(await service.resign("unheard-of", "a", 1), 409, "NOT_LEADER", { current_leader: null });
   });
 
-  test("CONFLICT for a group that was created before, or is led", async () => {
+  test("creating a group that was created before, or deleting a led one, is CONFLICT", async () => {
     const service = await serve();
     await service.campaign("g", "a");
     expect((await service.post("/v1/groups", { group_id: "g" })).status).toBe(201);
@@ -66,14 +66,14 @@ describe("what the state of a group refuses", () => {
     });
   });
 
-  test("UNAUTHORIZED for a node that the group does not allow", async () => {
+  test("a campaign of a node that the group does not allow is UNAUTHORIZED", async () => {
     const service = await serve();
     await service.post("/v1/groups", { group_id: "g", allowed_nodes: ["a"] });
     expectError(await service.campaign("g", "b"), 403, "UNAUTHORIZED");
     expect((await service.campaign("g", "a")).body).toMatchObject({ is_leader: true });
   });
 
-  test("GROUP_NOT_FOUND where groups must be created first, for every verb on one that was not", async () => {
+  test("every verb on a group that was not created is GROUP_NOT_FOUND if groups are explicit", async () => {
     const service = await serve({ explicitGroups: true });
     const missing = [
       service.campaign("g", "a"),
@@ -112,8 +112,8 @@ describe("what the state of a group refuses", () => {
   });
 });
 
-describe("a store that is gone", () => {
-  test("is told as BACKEND_UNAVAILABLE within five seconds, and comes back by itself", async () => {
+describe("errors from a store outage", () => {
+  test("a store outage is BACKEND_UNAVAILABLE within five seconds, and ends without a restart", async () => {
     const { store, goOut, comeBack } = faulty();
     const service = await serve({}, { store });
     await service.campaign("g", "a", { lease_ttl_ms: 60_000 });
@@ -154,7 +154,7 @@ describe("a store that is gone", () => {
     expect(await service.metric("store_quorum_health")).toBe(1);
   });
 
-  test("from the start is no reason not to start", async () => {
+  test("the service starts during a store outage", async () => {
     const { store, goOut, comeBack } = faulty();
     goOut();
     const service = await serve({}, { store });
@@ -165,8 +165,8 @@ describe("a store that is gone", () => {
   });
 });
 
-describe("who is not allowed", () => {
-  test("UNAUTHENTICATED without credentials or with bad ones", async () => {
+describe("errors from authentication and authorization", () => {
+  test("missing or bad credentials are UNAUTHENTICATED", async () => {
     const { service, bearer } = await serveKnown();
     const late = await bearer({ sub: "a", groups: ["*"], exp: 1 });
     for (const client of [service, service.as("wrong"), service.as(late)]) {
@@ -180,7 +180,7 @@ describe("who is not allowed", () => {
     expect((await service.as(ADMIN_TOKEN).leader("g")).status).toBe(200);
   });
 
-  test("UNAUTHORIZED for another's name, another's group and another's role", async () => {
+  test("acting in another's name, group or role is UNAUTHORIZED", async () => {
     const { service, bearer } = await serveKnown();
     const node = service.as(await bearer({ sub: "a", groups: ["team-*"] }));
     const observer = service.as(await bearer({ sub: "o", role: "observer", groups: ["team-*"] }));
@@ -207,8 +207,8 @@ describe("who is not allowed", () => {
   });
 });
 
-describe("what can never be right", () => {
-  test("names the field, and says what it should be", async () => {
+describe("invalid requests", () => {
+  test("an invalid request names the field and what it should be", async () => {
     const service = await serve();
     const campaign = "/v1/groups/g/campaign";
     const good = { node_id: "a", lease_ttl_ms: 5000 };
@@ -317,7 +317,7 @@ describe("what can never be right", () => {
     expectError(bad, 400, "INVALID_REQUEST", { field: "cursor" });
   });
 
-  test("is said in the same shape where it is not JSON, not a path, not HTTP", async () => {
+  test("a request that is not JSON, not a known path or not HTTP gets an error of the same shape", async () => {
     const service = await serve();
     const path = "/v1/groups/g/campaign";
     for (const [body, type] of [
@@ -350,7 +350,7 @@ describe("what can never be right", () => {
     }
   });
 
-  test("BODY_TOO_LARGE over 64 KiB, and over 1 MiB for a list of renewals", async () => {
+  test("a body over 64 KiB, or over 1 MiB for a list of renewals, is BODY_TOO_LARGE", async () => {
     const service = await serve();
     const blanks = (bytes: number, body: object) => JSON.stringify(body).padEnd(bytes);
     const campaign = { node_id: "a", lease_ttl_ms: 5000 };
@@ -362,7 +362,7 @@ describe("what can never be right", () => {
   });
 });
 
-test("RATE_LIMITED is one caller's own, and says when to come back", async () => {
+test("RATE_LIMITED affects only its own caller, and says when to retry", async () => {
   const { service, bearer } = await serveKnown({ rateLimit: "5" });
   const [a, b] = [
     service.as(await bearer({ sub: "a", groups: ["*"] })),
@@ -378,7 +378,7 @@ test("RATE_LIMITED is one caller's own, and says when to come back", async () =>
   expect((await b.leader("g")).status).toBe(200);
 });
 
-test("a caller that hangs up is no fault of this server", async () => {
+test("a caller that disconnects is not logged as an error", async () => {
   const lines: string[] = [];
   const { pino } = await import("pino");
   const log = pino({ level: "error" }, { write: (line: string) => lines.push(line) });

@@ -1,4 +1,4 @@
-/** What browsers send for pages of others, and what programs send. A real browser is in the tests of the dashboard. */
+/** What browsers send for pages of other sites, and what programs send. The dashboard's tests use a real browser. */
 import { type IncomingMessage, request } from "node:http";
 import { afterEach, expect, test } from "vitest";
 import { foreignRequest, type HostRule } from "./foreign-requests.js";
@@ -12,7 +12,7 @@ interface Sent {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** With headers that `fetch` would not let a program set. */
+/** With headers that `fetch` does not allow. */
 function send(url: string, { method = "GET", path = "/v1/groups", headers }: Sent) {
   return new Promise<{ status: number; error: unknown; message: unknown }>((resolve, reject) => {
     const sent = request(new URL(path, url), { method, headers }, (response) => {
@@ -30,7 +30,7 @@ function send(url: string, { method = "GET", path = "/v1/groups", headers }: Sen
 
 const FOREIGN = { status: 403, error: "FOREIGN_REQUEST" };
 
-test("a page of another site is refused what may change something, with and without Origin", async () => {
+test("a page of another site is refused requests that change something, with and without Origin", async () => {
   const service = await serve();
   const { host } = new URL(service.url);
   const path = "/v1/groups/g/pause";
@@ -53,7 +53,7 @@ test("a page of another site is refused what may change something, with and with
   expect((await service.get("/v1/groups")).body).toMatchObject({ groups: [] });
 });
 
-test("the page of the service itself, a link to it and programs are served", async () => {
+test("requests from the service's own page, from a link to it and from programs are served", async () => {
   const service = await serve();
   const { host, port } = new URL(service.url);
   const path = "/v1/groups/g/pause";
@@ -70,7 +70,7 @@ test("the page of the service itself, a link to it and programs are served", asy
   expect((await send(service.url, { path: "/", headers: link })).status).toBe(200);
 });
 
-test("without authentication only names of this machine are served, on every route", async () => {
+test("without authentication only Host names of this machine are served, on every route", async () => {
   const service = await serve(
     {},
     {
@@ -112,7 +112,7 @@ test("without authentication only names of this machine are served, on every rou
   }
 });
 
-test("names can be allowed, for a proxy or with --insecure", async () => {
+test("other Host names can be allowed, for a proxy or with --insecure", async () => {
   const statuses = async (url: string, hosts: readonly string[]) => {
     const found: number[] = [];
     for (const host of hosts) found.push((await send(url, { headers: { host } })).status);
@@ -134,7 +134,7 @@ test("names can be allowed, for a proxy or with --insecure", async () => {
   }
 });
 
-test("with authentication every name is served, unless some are listed", async () => {
+test("with authentication every Host name is served, unless some are listed", async () => {
   const { service } = await serveKnown();
   const authorization = `Bearer ${ADMIN_TOKEN}`;
   const headers = { host: "tenure.example", authorization };
@@ -148,7 +148,7 @@ test("with authentication every name is served, unless some are listed", async (
   expect(await send(listed.url, { headers: { ...headers, host: "evil.example" } })).toMatchObject(FOREIGN);
 });
 
-test("a Host is judged by the rule of the server that it was sent to, however many other names were sent before", () => {
+test("a Host name is judged by the rule of its own server, however many other names were sent before", () => {
   const local: HostRule = { isAuthenticated: false, isLocal: true, allowed: null };
   const proxied: HostRule = { ...local, allowed: ["evil.example"] };
   const isServed = (host: string, rule: HostRule) => {

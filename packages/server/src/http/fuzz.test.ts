@@ -1,6 +1,6 @@
 /**
- * Every route, asked what its own schema admits and what it does not: it answers soon, never with a fault of the server,
- * and always in the shape of an error where it refuses.
+ * Every route, with requests that its schema allows and that it does not: it answers soon, never with an internal
+ * error, and every refusal has the common shape.
  */
 import { type Verb, VERBS } from "@tenure/api";
 import { GroupParams, orNull, type ShapedVerb, VERB_SCHEMAS, type VerbSchema } from "@tenure/api/schemas";
@@ -16,7 +16,7 @@ interface Route {
   readonly body?: object;
 }
 
-/** The probe of the store is left out: it may say no. */
+/** The probe of the store is left out, because it may be negative. */
 const ROUTES: readonly Route[] = (Object.keys(VERB_SCHEMAS) as ShapedVerb[])
   .filter((name) => name !== "ping")
   .map((name) => {
@@ -32,7 +32,7 @@ const ROUTES: readonly Route[] = (Object.keys(VERB_SCHEMAS) as ShapedVerb[])
     };
   });
 
-/** What waits is given this long at most, so that a run does not. */
+/** The maximum wait of a request, so that a run does not take long. */
 const MOST_WAIT_MS = 20;
 const ANSWER_WITHIN_MS = 5000;
 const VALID_RUNS = 60;
@@ -45,15 +45,15 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await cleanUp();
-  // 22 routes, both ways.
+  // 22 routes, valid and invalid requests.
   expect(asked).toBeGreaterThan(3500);
 });
 
-/** Nothing is to wait long: not a campaign, not a transfer, not a poll. */
+/** Nothing may wait long: neither a campaign, nor a transfer, nor a poll. */
 function hasten(value: unknown): unknown {
   if (typeof value !== "object" || value === null || Array.isArray(value)) return value;
   const hastened: Record<string, unknown> = { ...value };
-  // A transfer that does not say how long has ten seconds.
+  // A transfer without a timeout has ten seconds.
   if ("to_node_id" in hastened && !("timeout_ms" in hastened)) hastened["timeout_ms"] = MOST_WAIT_MS;
   for (const key of ["wait_ms", "timeout_ms"]) {
     const given = hastened[key];
@@ -76,7 +76,7 @@ function toText(value: unknown): string {
   return typeof value === "string" ? value : JSON.stringify(value);
 }
 
-/** Half a surrogate pair has no encoding: it is sent as the bytes of something else. */
+/** Half a surrogate pair has no encoding: it would be sent as other bytes. */
 function encode(text: string): string {
   return encodeURIComponent(text.replaceAll(/\p{Surrogate}/gu, "\ufffd"));
 }
@@ -91,7 +91,7 @@ interface Sent {
 async function check({ method, path }: Route, { params, query, body, contentType }: Sent): Promise<void> {
   asked++;
   const id = (params as { group_id?: unknown } | null)?.group_id ?? "g";
-  // "." and ".." would be taken out of the path by the client.
+  // The client would remove "." and ".." from the path.
   const encoded = encode(toText(id)).replace(/^\.{1,2}$/, "%20");
   const url = path.replace(":group_id", encoded) + queryText(path, hasten(query));
   const text = typeof body === "string" && contentType !== undefined ? body : JSON.stringify(hasten(body));
@@ -111,7 +111,7 @@ async function check({ method, path }: Route, { params, query, body, contentType
   });
 }
 
-describe.each(ROUTES)("$method $path", (route) => {
+describe.each(ROUTES)("fuzzing $method $path", (route) => {
   const none = fc.constant(undefined);
   const parts = (of: (schema: Schema) => fc.Arbitrary<unknown>) => ({
     params: route.params === undefined ? none : of(route.params),
@@ -119,13 +119,13 @@ describe.each(ROUTES)("$method $path", (route) => {
     body: route.body === undefined ? none : of(route.body),
   });
 
-  test("answers whatever its schema admits", () =>
+  test("every request that the schema allows is answered", () =>
     fc.assert(
       fc.asyncProperty(fc.record(parts(schemaArbitrary)), (sent) => check(route, sent)),
       { numRuns: VALID_RUNS },
     ));
 
-  test("refuses whatever it does not, in the shape of an error", () => {
+  test("every request that the schema does not allow is refused with an error of the common shape", () => {
     const valid = parts(schemaArbitrary);
     const spoiled = parts(spoiledArbitrary);
     const sent = fc.oneof(
@@ -165,7 +165,7 @@ describe.each(ROUTES)("$method $path", (route) => {
   });
 });
 
-test("bytes that no client sends are answered or cut off, and the service lives on", async () => {
+test("malformed bytes are answered or cut off, and the service keeps running", async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.constantFrom("GET", "POST", "DELETE", "OPTIONS", "TRACE", "get", "🙂", ""),
@@ -205,7 +205,7 @@ interface Schema {
   readonly maxItems?: number;
 }
 
-/** Few, so that requests meet one another. */
+/** Few values, so that requests meet one another. */
 const IDS = ["a", "a", "b", "b", "g/1", "x".repeat(200), ".", "..", "a:b._/-"];
 const USUAL = [0, 1, 2, 500, 1000, 5000, 60_000];
 
@@ -262,7 +262,7 @@ function objectArbitrary({ properties, required, patternProperties }: Schema): f
   return fc.record(model, { requiredKeys: [...(required ?? [])] });
 }
 
-/** The schema's value with something wrong in it, or nothing like it at all. */
+/** The schema's value with something wrong in it, or a completely different value. */
 function spoiledArbitrary(schema: Schema): fc.Arbitrary<unknown> {
   const junk = fc.oneof(
     fc.jsonValue(),

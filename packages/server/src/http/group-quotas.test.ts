@@ -1,4 +1,4 @@
-/** How many groups a node, and all nodes together, may bring into existence. */
+/** How many groups a node, and all nodes together, may found. */
 import { HttpElector } from "@tenure/client";
 import { TooManyGroupsError } from "@tenure/core";
 import { afterEach, expect, test } from "vitest";
@@ -11,7 +11,7 @@ function expectTooMany({ status, body }: Answer, option: string): void {
   expect(body["message"]).toContain(option);
 }
 
-test("a node is refused the group past --max-groups-per-node, alone, in a batch and waiting; others are not", async () => {
+test("a node is refused groups above --max-groups-per-node, alone, in a batch and waiting, and other nodes are not", async () => {
   const { service, bearer } = await serveKnown({ maxGroupsPerNode: "2" });
   const token = await bearer({ sub: "a", groups: ["*"] });
   const node = service.as(token);
@@ -45,7 +45,7 @@ test("an admin can still create groups when nodes have used up --max-groups", as
   expect((await admin.post("/v1/groups", { group_id: "g4" })).status).toBe(201);
 });
 
-test("a heartbeat into a group that does not exist is GROUP_NOT_FOUND", async () => {
+test("a heartbeat to a group that does not exist is GROUP_NOT_FOUND", async () => {
   const service = await serve();
   const answer = await service.post("/v1/groups/never/heartbeat", { node_id: "a" });
   expect([answer.status, answer.body["error"]]).toEqual([404, "GROUP_NOT_FOUND"]);

@@ -14,8 +14,8 @@ const DEFAULTS = {
   retry: { initial_ms: 100, max_ms: 5000, jitter: 0.2 },
 };
 
-describe("a group", () => {
-  test("is shown whole, whether it was created or only campaigned for", async () => {
+describe("the routes of a group", () => {
+  test("a group is shown completely, whether it was created or only campaigned for", async () => {
     const service = await serve();
     const created = await service.post("/v1/groups", { group_id: "team/a" });
     const shown = {
@@ -37,14 +37,14 @@ describe("a group", () => {
     });
   });
 
-  test("that exists implicitly becomes explicit, and keeps its leader", async () => {
+  test("an implicit group becomes explicit and keeps its leader", async () => {
     const service = await serve();
     await service.campaign("g", "a");
     const { status, body } = await service.post("/v1/groups", { group_id: "g" });
     expect([status, body]).toMatchObject([201, { explicit: true, leader: { node_id: "a", term: 1 } }]);
   });
 
-  test("is changed in part; null opens it to every node", async () => {
+  test("a group is changed in part, and null opens it to every node", async () => {
     const service = await serve();
     const retry = { initial_ms: 50, max_ms: 900, jitter: 0.5 };
     await service.post("/v1/groups", { group_id: "g", policy: { retry }, allowed_nodes: ["a"] });
@@ -58,7 +58,7 @@ describe("a group", () => {
     expect(opened.body).toMatchObject({ allowed_nodes: null, policy: { strategy: "priority" } });
   });
 
-  test("that is deleted keeps its term", async () => {
+  test("a deleted group keeps its term", async () => {
     const service = await serve();
     await service.campaign("g", "a");
     await service.resign("g", "a", 1);
@@ -69,7 +69,7 @@ describe("a group", () => {
   });
 });
 
-test("groups are listed in order of id, by prefix, page by page", async () => {
+test("groups are listed in order of id, by prefix, in pages", async () => {
   const service = await serve();
   const ids = ["b/3", "a", "b/1", "c", "b/2"];
   for (const group_id of ids) await service.post("/v1/groups", { group_id });
@@ -84,7 +84,7 @@ test("groups are listed in order of id, by prefix, page by page", async () => {
   expect(await list("?prefix=nothing")).toEqual({ ids: [], cursor: null });
 });
 
-test("members are leader, candidates and observers, each with its readiness and the moment of its last sign", async () => {
+test("members are the leader, candidates and observers, each with its readiness and the time it was last seen", async () => {
   const service = await serve();
   const before = Date.now();
   await service.campaign("g", "leading");
@@ -106,7 +106,7 @@ test("members are leader, candidates and observers, each with its readiness and 
   expect(after).toContainEqual(expect.objectContaining({ node_id: "standing", ready: true }));
 });
 
-test("health says of each member in which state it is, why, and since when", async () => {
+test("health has the state of each member, the reason and since when", async () => {
   const service = await serve();
   await service.campaign("g", "leading");
   const { body } = await service.get("/v1/groups/g/health");
@@ -125,7 +125,7 @@ test("health says of each member in which state it is, why, and since when", asy
 });
 
 describe("step-down", () => {
-  test("lets the leader neither renew nor be confirmed, and bans it for a while", async () => {
+  test("a step-down keeps the leader from renewing and being confirmed, and bans it for a while", async () => {
     const service = await serve();
     await service.campaign("g", "a");
     const body = { reason: "maintenance", ban_ms: 60_000 };
@@ -137,7 +137,7 @@ describe("step-down", () => {
     expect((await service.campaign("g", "b")).body).toMatchObject({ is_leader: true, leader: { term: 2 } });
   });
 
-  test("by force frees the group at once", async () => {
+  test("a step-down by force frees the group at once", async () => {
     const service = await serve();
     await service.campaign("g", "a");
     await service.post("/v1/groups/g/step-down", { reason: "stuck", force: true });
@@ -149,7 +149,7 @@ describe("step-down", () => {
 });
 
 describe("a transfer", () => {
-  test("tells the leader by its renewals, and answers with the new leader", async () => {
+  test("a transfer is shown to the leader in its renewals, and is answered with the new leader", async () => {
     const service = await serve();
     await service.campaign("g", "a");
     const waiting = service.campaign("g", "b", { wait_ms: 60_000 });
@@ -171,7 +171,7 @@ describe("a transfer", () => {
     });
   });
 
-  test("to a cold node is a CONFLICT that names allow_cold, and is carried out with it", async () => {
+  test("a transfer to a cold node is a CONFLICT that names allow_cold, and is carried out with it", async () => {
     const service = await serve();
     await service.campaign("g", "a");
     const waiting = service.campaign("g", "b", { wait_ms: 60_000, ready: false });
@@ -188,7 +188,7 @@ describe("a transfer", () => {
     expect((await waiting).body).toMatchObject({ is_leader: true });
   });
 
-  test("without to_node_id goes to a ready candidate, and is a CONFLICT where nobody waits", async () => {
+  test("a transfer without to_node_id goes to a ready candidate, and is a CONFLICT if none waits", async () => {
     const service = await serve();
     await service.campaign("g", "a");
     const refused = await service.post("/v1/groups/g/transfer", {});
@@ -205,7 +205,7 @@ describe("a transfer", () => {
     expect((await waiting).body).toMatchObject({ is_leader: true });
   });
 
-  test("to a node that does not wait is a CONFLICT, and nothing has changed", async () => {
+  test("a transfer to a node that does not wait is a CONFLICT and changes nothing", async () => {
     const service = await serve();
     await service.campaign("g", "a");
     const { status, body } = await service.post("/v1/groups/g/transfer", { to_node_id: "b", timeout_ms: 50 });
@@ -216,7 +216,7 @@ describe("a transfer", () => {
   });
 });
 
-test("a pause ends by itself where it was said for how long", async () => {
+test("a pause with a duration ends by itself", async () => {
   const clock = new VirtualClock();
   const service = await serve({}, { clock: clock.process() });
   await service.post("/v1/groups/g/pause", { for_ms: 5000 });
@@ -230,7 +230,7 @@ test("a pause ends by itself where it was said for how long", async () => {
   expect(paused).not.toHaveProperty("paused_for_ms");
 });
 
-test("a group says what holds it back, and for how long", async () => {
+test("a group shows why it is held back, and for how long", async () => {
   const clock = new VirtualClock();
   const service = await serve({}, { clock: clock.process() });
   const held = async () => {
@@ -242,7 +242,7 @@ test("a group says what holds it back, and for how long", async () => {
   expect(await held()).toEqual([undefined, undefined, "a"]);
   await service.post("/v1/groups/g/step-down", { reason: "drill" });
   await clock.advance(1000);
-  // A lease of 5 s, with the margin of a server.
+  // A lease of 5 s, plus the margin of a server.
   expect(await held()).toEqual(["deposed", 4050, "a"]);
   await service.resign("g", "a", 1);
   expect(await held()).toEqual([undefined, undefined, undefined]);
@@ -256,7 +256,7 @@ test("a group says what holds it back, and for how long", async () => {
   expect(await held()).toEqual([undefined, undefined, undefined]);
 });
 
-test("while a leader is deposed and its lease runs, leader, renew and campaign give the same answer", async () => {
+test("while a deposed leader's lease runs, leader, renew and campaign give the same answer", async () => {
   const clock = new VirtualClock();
   const service = await serve({}, { clock: clock.process() });
   await service.campaign("g", "a");
@@ -269,7 +269,7 @@ test("while a leader is deposed and its lease runs, leader, renew and campaign g
   expect([renewal.status, renewal.body["current_leader"]]).toEqual([409, null]);
 });
 
-test("a deleted group, and one that never was, is not found", async () => {
+test("a deleted or unknown group is not found", async () => {
   const service = await serve();
   await service.campaign("g", "a");
   await service.ask("DELETE", "/v1/groups/g?force=true");
@@ -282,7 +282,7 @@ test("a deleted group, and one that never was, is not found", async () => {
   expect((await service.get("/v1/groups/g/leader")).body).toEqual({ leader: null, term: 1 });
 });
 
-test("a transfer to a node that waits nowhere is refused at once, and has changed nothing", async () => {
+test("a transfer to a node that waits nowhere is refused at once and changes nothing", async () => {
   // Virtual time stands still: an answer that waited for the limit of the transfer would never come.
   const service = await serve({}, { clock: new VirtualClock().process() });
   await service.campaign("g", "a");
@@ -293,7 +293,7 @@ test("a transfer to a node that waits nowhere is refused at once, and has change
   expect((await service.get("/v1/groups/g")).body).toEqual(before);
 });
 
-test("history is told oldest first, the last 64", async () => {
+test("the history lists the last 64 events, oldest first", async () => {
   const service = await serve();
   for (let term = 1; term <= 35; term++) {
     await service.campaign("g", "a");
@@ -308,7 +308,7 @@ test("history is told oldest first, the last 64", async () => {
   ]);
 });
 
-test("every act of an admin leaves one line in the log, done or refused, at any level", async () => {
+test("every action of an admin leaves one log line, done or refused, at any level", async () => {
   const lines: Record<string, unknown>[] = [];
   const write = (line: string) => {
     const entry = JSON.parse(line) as Record<string, unknown>;

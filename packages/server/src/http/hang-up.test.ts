@@ -7,7 +7,7 @@ function replies(count: number): FastifyReply[] {
   return Array.from({ length: count }, () => ({ raw: new EventEmitter() }) as unknown as FastifyReply);
 }
 
-test("a thousand long polls are one listener of the server's stopping, and none when they have ended", () => {
+test("a thousand long polls share one listener for the server's stop, which is removed with the last of them", () => {
   const stopping = new AbortController();
   const open = replies(1000);
   const ends = open.map((reply) => endOf(reply, stopping.signal));
@@ -17,7 +17,7 @@ test("a thousand long polls are one listener of the server's stopping, and none 
   expect(ends.every(({ aborted }) => aborted)).toBe(true);
 });
 
-test("every long poll ends when the server stops, and one that comes later at once", () => {
+test("every long poll ends when the server stops, and a later one ends at once", () => {
   const stopping = new AbortController();
   const ends = replies(3).map((reply) => endOf(reply, stopping.signal));
   stopping.abort(new Error("the server is stopping"));

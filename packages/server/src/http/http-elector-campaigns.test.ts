@@ -8,7 +8,7 @@ afterEach(cleanUp);
 
 const names = (count: number) => Array.from({ length: count }, (_, index) => `g${index}`);
 
-test("campaigns that come together are one request, and each gets its own answer", async () => {
+test("campaigns sent together are one request, and each gets its own answer", async () => {
   const service = await serve();
   const client = await elector([service.url]);
   await service.campaign("taken", "b", { metadata: { zone: "z" } });
@@ -31,7 +31,7 @@ test("campaigns that come together are one request, and each gets its own answer
   expect(results[51]).toBeInstanceOf(InvalidTtlError);
 });
 
-test("one that comes alone, one that waits and a second of the same group are requests of their own", async () => {
+test("a single campaign, a waiting one and a second one of the same group are separate requests", async () => {
   const service = await serve();
   const client = await elector([service.url]);
   const requests = recordRequests();
@@ -46,7 +46,7 @@ test("one that comes alone, one that waits and a second of the same group are re
   expect(requests.toSorted()).toEqual([single, single, single, "POST /v1/groups/h/campaign"]);
 });
 
-test("a caller that leaves does not harm the others; what it won is its own to give back", async () => {
+test("a caller that aborts does not affect the others, and its win is left for it to resign", async () => {
   const service = await serve();
   const client = await elector([service.url], { batchWindowMs: 0 });
   const leaving = new AbortController();
@@ -66,7 +66,7 @@ test("a caller that leaves does not harm the others; what it won is its own to g
   });
 });
 
-test("as many go together as a request may hold, by their number and by their size", async () => {
+test("a request holds as many campaigns as its limits of number and size allow", async () => {
   const service = await serve();
   const client = await elector([service.url]);
   const requests = recordRequests();
@@ -78,7 +78,7 @@ test("as many go together as a request may hold, by their number and by their si
   expect(requests).toEqual(Array(3).fill("POST /v1/campaign"));
 });
 
-test("without batching each campaign is a request of its own, and closing sends what was gathered", async () => {
+test("without batching each campaign is a separate request, and closing sends the pending ones", async () => {
   const service = await serve();
   const single = await elector([service.url], { batch: false });
   const requests = recordRequests();
@@ -90,7 +90,7 @@ test("without batching each campaign is a request of its own, and closing sends 
   expect((await Promise.all(gathered)).map(({ kind }) => kind)).toEqual(["elected", "elected"]);
 });
 
-test("a refusal of one campaign comes as its own class", async () => {
+test("a refused campaign of a batch rejects with its own error class", async () => {
   const service = await serve({ explicitGroups: true });
   await service.post("/v1/groups", { group_id: "there" });
   const client = await elector([service.url]);

@@ -1,4 +1,4 @@
-/** Elections over HTTP beside elections over the same store: what they tell must not depend on the way. */
+/** Elections over HTTP beside elections over the same store: their reports must not differ. */
 import { Election, type KnownLeader } from "@tenure/client";
 import { type Elector, StoreElector } from "@tenure/core";
 import { afterEach, expect, test } from "vitest";
@@ -8,7 +8,7 @@ import { cleanUp, memory, serve } from "./service.test-kit.js";
 
 afterEach(cleanUp);
 
-/** Leads after another has ended so, and tells what it was told of its own election. */
+/** Leads after another term has ended in this way, and returns what its own election reported. */
 async function takeover(over: Elector, end: "expired" | "resigned", groupId: string): Promise<KnownLeader> {
   const before = await over.campaign({ groupId, nodeId: "before", ttlMs: 1000 });
   if (before.kind !== "elected") throw new Error("it was not elected");
@@ -25,7 +25,7 @@ async function takeover(over: Elector, end: "expired" | "resigned", groupId: str
 }
 
 test.each(["expired", "resigned"] as const)(
-  "a new leader is told why the one before it %s, over HTTP as over a store",
+  "a new leader sees that the previous term %s, over HTTP as over a store",
   async (end) => {
     const store = memory();
     const { url } = await serve({}, { store });

@@ -20,7 +20,7 @@ async function refusedUrl(): Promise<string> {
   return `http://127.0.0.1:${port}`;
 }
 
-test("calls go on at the other server when one is cut off in the middle of them", async () => {
+test("calls continue at the other server when one is cut off", async () => {
   const { proxy, urls } = await two();
   const client = await elector(urls);
   const groups = Array.from({ length: 20 }, (_, index) => `g${index}`);
@@ -37,7 +37,7 @@ test("calls go on at the other server when one is cut off in the middle of them"
   expect(renewals).toBe(400);
 });
 
-test("a server that stops is left for the other, and what it was asked is asked there", async () => {
+test("calls to a server that stops are repeated at the other server", async () => {
   const store = memory();
   const [one, other] = [await serve({}, { store }), await serve({}, { store })];
   const client = await elector([one.url, other.url]);
@@ -51,7 +51,7 @@ test("a server that stops is left for the other, and what it was asked is asked 
   await stopped;
 });
 
-test("a campaign whose answer was lost is asked again elsewhere, and is the same term", async () => {
+test("a campaign whose answer was lost is repeated at another server and keeps its term", async () => {
   const { one, proxy, urls } = await two();
   const client = await elector(urls, { requestTimeoutMs: 1000 });
   await client.leader("g");
@@ -70,7 +70,7 @@ test("a campaign whose answer was lost is asked again elsewhere, and is the same
   expect((await one.leader("g")).body).toMatchObject({ leader: null, term: 1 });
 });
 
-test("a resign whose answer was lost says resigned", async () => {
+test("a resign whose answer was lost is answered as resigned", async () => {
   const { proxy, urls } = await two();
   const client = await elector(urls, { requestTimeoutMs: 1000 });
   await client.campaign(candidate("g", "a"));
@@ -79,7 +79,7 @@ test("a resign whose answer was lost says resigned", async () => {
   expect(await client.leader("g")).toMatchObject({ leader: null, term: 1 });
 });
 
-test("an operator's act whose answer was lost is not sent again", async () => {
+test("an operator action whose answer was lost is not sent again", async () => {
   const { other, proxy, urls } = await two();
   const client = await elector(urls, { requestTimeoutMs: 500 });
   proxy.loseAnswers();
@@ -89,13 +89,13 @@ test("an operator's act whose answer was lost is not sent again", async () => {
   expect((await other.get("/v1/groups/g")).body).toMatchObject({ explicit: true });
 });
 
-test("an operator's act that cannot have been sent goes to the next server", async () => {
+test("an operator action that cannot have been sent goes to the next server", async () => {
   const { other } = await two();
   const client = await elector([await refusedUrl(), other.url]);
   await expect(client.createGroup({ groupId: "g" })).resolves.toMatchObject({ explicit: true });
 });
 
-test("where no server answers, the error says what each of them did", async () => {
+test("if no server answers, the error says what happened at each of them", async () => {
   const service = await serve();
   const { url, proxy } = await proxied(service.url);
   const refused = await refusedUrl();
@@ -139,7 +139,7 @@ test("a renewal that is not answered fails within a third of its ttl", async () 
   }
 });
 
-test("a campaign that waits goes on at the other server for the rest of its wait", async () => {
+test("a waiting campaign continues at the other server for the rest of its wait", async () => {
   const { one, other, proxy, urls } = await two();
   await other.campaign("g", "leader", { lease_ttl_ms: 60_000 });
   const client = await elector(urls);
@@ -155,7 +155,7 @@ test("a campaign that waits goes on at the other server for the rest of its wait
   const tookMs = systemClock.monotonicMs() - startedMs;
   if (result.kind !== "elected") throw new Error("it was not elected");
   expect(result.leader.term).toBe(2);
-  // Both waits count: the caller reckons from before the first.
+  // Both waits count: the caller counts from before the first.
   expect(result.waitedMs).toBeGreaterThanOrEqual(Math.floor(cutAfterMs));
   expect(result.waitedMs).toBeLessThanOrEqual(tookMs);
 });
@@ -173,7 +173,7 @@ test("an aborted wait closes its connection and leaves the queue", async () => {
   await service.untilMetric("waiting_campaigns", 0);
 });
 
-test("closing leaves the queue and tells who leads", async () => {
+test("closing the elector ends a waiting campaign as lost, with the leader", async () => {
   const service = await serve();
   await service.campaign("g", "leader", { lease_ttl_ms: 60_000 });
   const client = await elector([service.url]);
@@ -197,7 +197,7 @@ test("after a restart of its only server the elector works again, over connectio
   expect(await client.campaign(candidate("g", "a"))).toMatchObject({ kind: "elected" });
 });
 
-test("a transfer that is under way when the elector closes is not waited for", async () => {
+test("a transfer in progress does not delay the close of the elector", async () => {
   const service = await serve();
   const client = await elector([service.url]);
   await client.campaign(candidate("g", "a", { ttlMs: 60_000 }));

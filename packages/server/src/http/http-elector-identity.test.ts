@@ -1,4 +1,4 @@
-/** How the client's elector says who it is. */
+/** How the client's elector authenticates. */
 import { copyFileSync, readFileSync, writeFileSync } from "node:fs";
 import { generateKeyPairSync } from "node:crypto";
 import { once } from "node:events";
@@ -22,7 +22,7 @@ async function serveTls(authority: TestAuthority, given: object = {}) {
   return serve({ tlsCert: cert, tlsKey: key, ...given });
 }
 
-test("an admin token opens the operator's verbs, a node's own token does not", async () => {
+test("an admin token allows the operator's verbs, and a node's own token does not", async () => {
   const { service, bearer } = await serveKnown();
   const admin = await elector([service.url], { token: ADMIN_TOKEN });
   await admin.createGroup({ groupId: "g" });
@@ -34,7 +34,7 @@ test("an admin token opens the operator's verbs, a node's own token does not", a
   await expect(node.campaign(candidate("g", "b"))).rejects.toThrow(UnauthorizedError);
 });
 
-test("a token that is refused is asked for again, once for all who were refused", async () => {
+test("a refused token is requested again, once for all refused calls", async () => {
   const { service, bearer } = await serveKnown();
   const outdated = await bearer({ sub: "a", role: "node", groups: ["*"], exp: 1 });
   const good = await bearer({ sub: "a", role: "node", groups: ["*"] });
@@ -56,7 +56,7 @@ test("a token that stays bad is UNAUTHENTICATED after one more try", async () =>
   await expect(nobody.leader("g")).rejects.toMatchObject({ code: "UNAUTHENTICATED" });
 });
 
-test("a token that cannot be had tells nothing of the service", async () => {
+test("a token function that throws rejects the call with its error, and a later call works", async () => {
   const { service } = await serveKnown();
   let isWell = false;
   const client = await elector([service.url], {
@@ -81,14 +81,14 @@ test("a token from a file is read again when the file has changed", async () => 
   await expect(client.campaign(candidate("g", "b"))).rejects.toThrow();
   writeFileSync(tokenFile, await bearer({ sub: "b", role: "node", groups: ["*"] }));
   let result = await client.campaign(candidate("g", "b")).catch((error: unknown) => error);
-  // Looked at once a second where the service does not refuse what it has.
+  // The file is checked once a second if the service does not refuse the token.
   while (result instanceof UnauthorizedError) {
     result = await client.campaign(candidate("g", "b")).catch((error: unknown) => error);
   }
   expect(result).toMatchObject({ kind: "lost" });
 });
 
-test("a service is spoken to over TLS only if its certificate is signed by whom we trust", async () => {
+test("a server's certificate is accepted over TLS only if a trusted CA signed it", async () => {
   const authority = new TestAuthority();
   const service = await serveTls(authority, { adminTokenFile: temporaryFile("token", ADMIN_TOKEN) });
   const ca = readFileSync(authority.cert, "utf8");
@@ -112,12 +112,12 @@ test("a client certificate names the node, and a new one is used once its files 
   const clock = new VirtualClock();
   const client = await elector([service.url], {
     tls: { caFile: authority.cert, certFile: own.cert, keyFile: own.key },
-    // Files are looked at by this clock; nothing else here needs time.
+    // Files are checked by this clock; nothing else here needs time.
     clock: { ...systemClock, monotonicMs: () => clock.monotonicMs() },
   });
   expect(await client.campaign(candidate("g", "a"))).toMatchObject({ kind: "elected" });
   await expect(client.campaign(candidate("h", "b"))).rejects.toThrow(UnauthorizedError);
-  // The certificate first: until its key is there too, the old pair stays.
+  // The certificate first: until its key is there too, the old pair stays in use.
   copyFileSync(next.cert, own.cert);
   await clock.advance(1000);
   expect(await client.campaign(candidate("g", "a"))).toMatchObject({ confirmed: true });
@@ -147,20 +147,20 @@ test.each(["TLSv1.2", "TLSv1.3"] as const)(
   },
 );
 
-test("without a certificate a service that wants one does not know us", async () => {
+test("a client without a certificate is UNAUTHENTICATED at a service that requires one", async () => {
   const authority = new TestAuthority();
   const service = await serveTls(authority, { tlsClientCa: authority.cert });
   const client = await elector([service.url], { tls: { caFile: authority.cert } });
   await expect(client.leader("g")).rejects.toThrow(UnauthenticatedError);
 });
 
-test("files that cannot be used are told at the start", async () => {
+test("unusable TLS files are refused when the elector is opened", async () => {
   const open = (tls: object) => HttpElector.open({ endpoints: ["https://127.0.0.1:1"], tls });
   await expect(open({ caFile: "/nonexistent" })).rejects.toMatchObject({ field: "tls.caFile" });
   await expect(open({ cert: "no certificate", key: "no key" })).rejects.toMatchObject({ field: "tls" });
 });
 
-test("a service that signs gives a mandate with each lease", async () => {
+test("a service with a signing key returns a mandate with each lease", async () => {
   const { privateKey } = generateKeyPairSync("ed25519");
   const pem = privateKey.export({ format: "pem", type: "pkcs8" }) as string;
   const service = await serve({ signingKey: temporaryFile("key.pem", pem) });

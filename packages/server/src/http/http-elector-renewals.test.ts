@@ -8,7 +8,7 @@ afterEach(cleanUp);
 
 const renewal = (groupId: string, ttlMs = 20_000) => ({ groupId, nodeId: "a", term: 1, ttlMs });
 
-test("renewals that come together are one request, and each gets its own answer", async () => {
+test("renewals sent together are one request, and each gets its own answer", async () => {
   const service = await serve();
   const client = await elector([service.url]);
   const groups = Array.from({ length: 50 }, (_, index) => `g${index}`);
@@ -52,7 +52,7 @@ test("a group with a much shorter ttl does not share a request, nor its time lim
   expect(requests).toHaveLength(2);
 });
 
-test("a caller that leaves does not take the others with it", async () => {
+test("a caller that aborts its renewal does not affect the others", async () => {
   const service = await serve();
   const client = await elector([service.url]);
   await client.campaign(candidate("g1", "a"));
@@ -65,7 +65,7 @@ test("a caller that leaves does not take the others with it", async () => {
   expect((await stays).kind).toBe("renewed");
 });
 
-test("without batching each renewal is a request of its own", async () => {
+test("without batching each renewal is a separate request", async () => {
   const service = await serve();
   const client = await elector([service.url], { batch: false });
   await client.campaign(candidate("g1", "a"));
@@ -74,7 +74,7 @@ test("without batching each renewal is a request of its own", async () => {
   expect(requests.toSorted()).toEqual(["POST /v1/groups/g1/renew", "POST /v1/groups/g2/renew"]);
 });
 
-test("a refusal of one renewal comes as its own class", async () => {
+test("a refused renewal of a batch rejects with its own error class", async () => {
   const service = await serve({ explicitGroups: true });
   for (const batch of [true, false]) {
     const client = await elector([service.url], { batch });

@@ -1,4 +1,4 @@
-/** Watches of the client's elector over breaks of every kind: nothing is missed and nothing repeated. */
+/** Watches of the client's elector across failures of every kind: no event is missed or repeated. */
 import { type ElectorAdmin, UnauthorizedError } from "@tenure/core";
 import { freePorts } from "@tenure/engines";
 import { afterEach, expect, test } from "vitest";
@@ -17,7 +17,7 @@ async function handOver(client: ElectorAdmin, groupId: string, times: number): P
 
 const upTo = (count: number) => Array.from({ length: count }, (_, index) => index + 1);
 
-test("a watch goes on over a restart of its server with all that happened meanwhile", async () => {
+test("a watch continues across a restart of its server with everything that happened meanwhile", async () => {
   const store = memory();
   const writer = await elector([(await serve({}, { store })).url]);
   const [port] = await freePorts(1);
@@ -36,7 +36,7 @@ test("a watch goes on over a restart of its server with all that happened meanwh
   await handOver(writer, "g", 10);
   await serve({ listen }, { store });
   expect(await watch.cursors(20)).toEqual(upTo(24).slice(4));
-  // A server that has just started knows the states of all groups, and not the order of what was before.
+  // A server that has just started knows the states of all groups, and not the order of earlier events.
   const states = [await all.next(), await all.next()];
   expect(states.map(({ type, groupId, term }) => `${type} ${groupId} ${term}`).toSorted()).toEqual([
     "RESYNC g 12",
@@ -47,7 +47,7 @@ test("a watch goes on over a restart of its server with all that happened meanwh
   expect(await all.next()).toMatchObject({ type: "LEADER_CHANGED", term: 13 });
 });
 
-test("a watch goes on at the other server when its own is cut off, again and again", async () => {
+test("a watch continues at the other server each time its own is cut off", async () => {
   const store = memory();
   const [one, other] = [await serve({}, { store }), await serve({}, { store })];
   const [near, far] = [await proxied(one.url), await proxied(other.url)];
@@ -64,7 +64,7 @@ test("a watch goes on at the other server when its own is cut off, again and aga
   expect(await reading).toEqual(upTo(60));
 });
 
-test("watches of one group share a connection, wherever they begin", async () => {
+test("watches of one group share a connection, whatever their cursors", async () => {
   const service = await serve();
   const client = await elector([service.url]);
   await handOver(client, "g", 1);
@@ -80,7 +80,7 @@ test("watches of one group share a connection, wherever they begin", async () =>
   expect(await third.cursors(5)).toEqual([4, 5, 6, 7, 8]);
   expect(await service.metric("open_watches")).toBe(1);
   expect(requests.filter((each) => each.includes("watch"))).toEqual([]);
-  // One from further back has its own.
+  // A watch from an older cursor has its own connection.
   const early = new Reader(client.watch("g", { cursor: 0 }));
   expect(await early.cursors(8)).toEqual(upTo(8));
   expect(await service.metric("open_watches")).toBe(2);
@@ -110,7 +110,7 @@ test("all watches of a process share connections, a thousand groups in each", as
   await service.untilMetric("open_watches", 0);
 });
 
-test("watches that begin one after the other are gathered, and nothing is missed or told twice on the way", async () => {
+test("watches that start one after the other are merged into shared connections, without lost or repeated events", async () => {
   const service = await serve();
   const client = await elector([service.url]);
   const writer = await elector([service.url]);
@@ -123,17 +123,17 @@ test("watches that begin one after the other are gathered, and nothing is missed
     readers.push(reader);
     await handOver(writer, `g${Math.ceil(index / 2)}`, 1);
   }
-  // One request for each that came, though it took in others that were open.
+  // One request for each new watch, which took over those that were open.
   expect(streamsIn(requests)).toBe(40);
   await service.untilMetric("open_watches", 40);
-  // Of each of the first twenty two rounds, some of them before it was watched: from its state on, one after the other.
+  // Two rounds of each of the first twenty, some before it was watched: from its state on, in order.
   for (const [index, reader] of readers.slice(0, 20).entries()) {
     const seen = starts[index] ?? 0;
     expect(await reader.cursors(4 - seen)).toEqual(upTo(4).slice(seen));
   }
 });
 
-test("a group that may not be watched takes no other with it, and leaving most of them leaves the service too", async () => {
+test("a refused group does not affect other watches, and ending most watches reduces those at the service", async () => {
   const { service, bearer } = await serveKnown();
   const token = await bearer({ sub: "n", role: "node", groups: ["mine-*"] });
   const client = await elector([service.url], { token });
@@ -148,7 +148,7 @@ test("a group that may not be watched takes no other with it, and leaving most o
   expect(await mine[0]?.next()).toMatchObject({ cursor: 1, leaderNodeId: "n" });
 });
 
-test("a reader slower than the group changes misses nothing that the service keeps, and then is told RESYNC", async () => {
+test("a reader slower than the group's changes misses nothing that the service keeps, and then gets a RESYNC", async () => {
   const service = await serve();
   const client = await elector([service.url]);
   const [fast, slow, slowest] = [1, 2, 3].map(() => new Reader(client.watch("g"))) as [
@@ -168,7 +168,7 @@ test("a reader slower than the group changes misses nothing that the service kee
   for (const reader of [fast, slow, slowest]) expect(await reader.cursors(2)).toEqual([81, 82]);
 });
 
-test("a cursor ahead of all events is a RESYNC, also where a connection is shared", async () => {
+test("a cursor ahead of all events gets a RESYNC, even on a shared connection", async () => {
   const service = await serve();
   const client = await elector([service.url]);
   await client.campaign(candidate("g", "a"));
@@ -177,7 +177,7 @@ test("a cursor ahead of all events is a RESYNC, also where a connection is share
   expect(await ahead.next()).toMatchObject({ type: "RESYNC", cursor: 1, leaderNodeId: "a" });
 });
 
-test("the states of all groups come with one cursor, from which nothing is missed", async () => {
+test("the states of all groups come with one cursor, from which no event is missed", async () => {
   const service = await serve();
   const client = await elector([service.url]);
   for (const group of ["a", "b", "c"]) await client.campaign(candidate(group, "n"));
@@ -192,7 +192,7 @@ test("the states of all groups come with one cursor, from which nothing is misse
   expect(await again.next()).toMatchObject({ groupId: "b", type: "LEADER_LOST" });
 });
 
-test("a watch that may not be ends with the refusal, at once", async () => {
+test("a watch without permission ends with the refusal at once", async () => {
   const { service, bearer } = await serveKnown();
   const client = await elector([service.url], {
     token: await bearer({ sub: "n", role: "node", groups: ["mine"] }),
@@ -201,7 +201,7 @@ test("a watch that may not be ends with the refusal, at once", async () => {
   expect(await new Reader(client.watch("mine")).next()).toMatchObject({ cursor: 0 });
 });
 
-test("a reader that leaves while it waits leaves at once", async () => {
+test("a reader that leaves while it waits ends at once", async () => {
   const service = await serve();
   const client = await elector([service.url]);
   const iterator = client.watch("g")[Symbol.asyncIterator]();
@@ -212,7 +212,7 @@ test("a reader that leaves while it waits leaves at once", async () => {
   await service.untilMetric("open_watches", 0);
 });
 
-test("an aborted or closed watch lets go of its connection, also while nobody reads it", async () => {
+test("an aborted or closed watch closes its connection, even while it is not read", async () => {
   const service = await serve();
   const client = await elector([service.url]);
   const controller = new AbortController();

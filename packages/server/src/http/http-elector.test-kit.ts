@@ -10,7 +10,7 @@ export async function elector(
   endpoints: readonly string[],
   options: Partial<HttpElectorOptions> = {},
 ): Promise<HttpElector> {
-  // Always the first one first.
+  // Always in their order.
   return closing(await HttpElector.open({ endpoints, random: () => 0, ...options }));
 }
 

@@ -4,7 +4,7 @@ import { electorConformance } from "@tenure/core/conformance";
 import { afterAll, beforeAll, describe, test } from "vitest";
 import { cleanUp, memory, serveKnown } from "./service.test-kit.js";
 
-/** Two servers over one store, for all laws. `by` is who the credentials name. */
+/** Two servers over one store, for all laws. `by` is the name in the credentials. */
 let urls: readonly string[] = [];
 let token = "";
 
@@ -33,10 +33,10 @@ const open = (batch: boolean) => async () => {
   };
 };
 
-describe("an elector over HTTP", () => {
+describe("the contract of an elector over HTTP", () => {
   electorConformance({ test, open: open(true), features: { admin: true } });
 });
 
-describe("an elector over HTTP that sends each renewal by itself", () => {
+describe("the contract of an elector over HTTP without batching", () => {
   electorConformance({ test, open: open(false) });
 });

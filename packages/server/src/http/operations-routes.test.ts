@@ -19,8 +19,8 @@ interface Operation {
   readonly responses: Readonly<Record<string, { readonly description?: string }>>;
 }
 
-describe("the OpenAPI document", () => {
-  test("lists every route, as the page for people does, each with its parameters and answers", async () => {
+describe("GET /openapi.json", () => {
+  test("the OpenAPI document lists every route, as the documentation page does, each with its parameters and answers", async () => {
     const service = await serve();
     const { body } = await service.get("/openapi.json");
     expect(body["openapi"]).toMatch(/^3\.1\./);
@@ -54,7 +54,7 @@ describe("the OpenAPI document", () => {
   });
 });
 
-test("/docs is a page that loads nothing from elsewhere", async () => {
+test("/docs is a page that loads nothing from other hosts", async () => {
   const service = await serve();
   const { status, headers, body } = await service.get("/docs");
   expect(status).toBe(200);
@@ -65,7 +65,7 @@ test("/docs is a page that loads nothing from elsewhere", async () => {
   expect(body).not.toMatch(/(src|href)="https?:/);
 });
 
-test("every answer says that it is not to be guessed at, framed or kept", async () => {
+test("every answer has headers against content sniffing, framing and caching", async () => {
   const { service } = await serveKnown();
   const admin = service.as(ADMIN_TOKEN);
   const stream = await admin.stream("/v1/groups/g/watch");
@@ -92,7 +92,7 @@ test("every answer says that it is not to be guessed at, framed or kept", async 
 });
 
 describe("a request id", () => {
-  test("that is short and plain is kept; any other is replaced", async () => {
+  test("a short and plain request id is kept, and any other is replaced", async () => {
     const service = await serve();
     const idOf = async (given?: string) => {
       const headers = given === undefined ? {} : { "x-request-id": given };
@@ -104,7 +104,7 @@ describe("a request id", () => {
     }
   });
 
-  test("comes with a refusal too", async () => {
+  test("a refusal has a request id", async () => {
     const service = await serve();
     for (const path of ["/nowhere", "/v1/groups/%C3/leader", "/v1/groups?limit=0"]) {
       const { headers } = await service.get(path, { headers: { "x-request-id": "mine" } });
@@ -113,7 +113,7 @@ describe("a request id", () => {
   });
 });
 
-test("a caller is told whom the service takes it for, and nobody else is", async () => {
+test("GET /v1/whoami returns the caller's identity, and is refused without credentials", async () => {
   const anonymous = await serve();
   expect((await anonymous.get("/v1/whoami")).body).toEqual({ name: "loopback", role: "admin", groups: null });
   const { service, bearer } = await serveKnown();
@@ -125,7 +125,7 @@ test("a caller is told whom the service takes it for, and nobody else is", async
   expect([refused.status, refused.body["error"]]).toEqual([401, "UNAUTHENTICATED"]);
 });
 
-test("without a signing key there are no keys", async () => {
+test("without a signing key the service publishes no keys", async () => {
   const service = await serve();
   expect((await service.get("/v1/keys")).body).toEqual({ keys: [] });
 });

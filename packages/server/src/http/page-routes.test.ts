@@ -14,7 +14,7 @@ import { chooseEncoding } from "./static-page.js";
 
 afterEach(cleanUp);
 
-/** As it is on the wire: `fetch` would decompress it. */
+/** As on the wire: `fetch` would decompress it. */
 async function raw(service: Client, path: string, headers: Record<string, string> = {}, method = "GET") {
   return new Promise<{ status: number; headers: Record<string, unknown>; body: Buffer }>(
     (resolve, reject) => {
@@ -33,7 +33,7 @@ async function assetsOf(service: Client): Promise<string[]> {
 }
 
 describe("the dashboard at /", () => {
-  test("is served to anyone, under a policy that allows nothing inline and nothing from elsewhere", async () => {
+  test("the dashboard is served to any caller, with a policy that allows nothing inline and nothing from other hosts", async () => {
     const service = await serve({ adminTokenFile: temporaryFile("token", "0123456789abcdef") });
     expect((await service.get("/v1/groups")).status).toBe(401);
     const { status, headers, body } = await raw(service, "/");
@@ -46,7 +46,7 @@ describe("the dashboard at /", () => {
     for (const path of await assetsOf(service)) expect((await raw(service, path)).status).toBe(200);
   });
 
-  test("is asked for again by its tag, and sent only if it has changed", async () => {
+  test("the dashboard page is revalidated by its ETag, and sent only if it has changed", async () => {
     const service = await serve();
     const first = await raw(service, "/");
     expect(first.headers["cache-control"]).toBe("no-cache");
@@ -54,11 +54,11 @@ describe("the dashboard at /", () => {
     const again = await raw(service, "/", { "if-none-match": `"other", W/${tag}` });
     expect([again.status, again.body.length, again.headers["etag"]]).toEqual([304, 0, tag]);
     expect((await raw(service, "/", { "if-none-match": '"other"' })).status).toBe(200);
-    // Each encoding is another answer, so its tag is another.
+    // Each encoding is a different answer, with a different tag.
     expect((await raw(service, "/", { "if-none-match": tag, "accept-encoding": "br" })).status).toBe(200);
   });
 
-  test("has assets whose names change with their content, so they are kept for good", async () => {
+  test("the dashboard's assets have content-hashed names and are cached for good", async () => {
     const service = await serve();
     const assets = await assetsOf(service);
     expect(assets).toHaveLength(3);
@@ -70,7 +70,7 @@ describe("the dashboard at /", () => {
     }
   });
 
-  test("comes compressed as the caller takes it, and is the same whichever way", async () => {
+  test("the dashboard is compressed as the caller accepts it, with the same content", async () => {
     const service = await serve();
     for (const path of ["/", ...(await assetsOf(service))]) {
       const plain = await raw(service, path);
@@ -87,7 +87,7 @@ describe("the dashboard at /", () => {
     }
   });
 
-  test("answers HEAD without a body, and other paths with what there is", async () => {
+  test("the dashboard answers HEAD without a body, and unknown paths with 404", async () => {
     const service = await serve();
     const { status, body } = await raw(service, "/", {}, "HEAD");
     expect([status, body.length]).toEqual([200, 0]);
@@ -97,7 +97,7 @@ describe("the dashboard at /", () => {
     }
   });
 
-  test("says so where it is not built", async () => {
+  test("the dashboard route says that the dashboard is not built", async () => {
     const directory = mkdtempSync(join(tmpdir(), "tenure-page-"));
     const app = Fastify();
     app.setErrorHandler(handleError);
@@ -120,6 +120,6 @@ test.each([
   ["BR;q=0.5, gzip;q=1", "br"],
   ["br;q=0, gzip; q=0.000", "identity"],
   ["browser", "identity"],
-] as const)("of %j the encoding is %s", (accepted, encoding) => {
+] as const)("the encoding for Accept-Encoding %j is %s", (accepted, encoding) => {
   expect(chooseEncoding(accepted)).toBe(encoding);
 });

@@ -1,4 +1,4 @@
-/** The examples of the API's first description, asked of a running service: same keys, same types. */
+/** The examples of the API's first description, sent to a running service: same keys, same types. */
 import { afterEach, expect, test } from "vitest";
 import { cleanUp, type Service, serve } from "./service.test-kit.js";
 
@@ -17,7 +17,7 @@ async function ledBy17(): Promise<Service> {
   return service;
 }
 
-test("a campaign that wins", async () => {
+test("a campaign that wins is answered as in the specification", async () => {
   const service = await serve();
   const before = Date.now();
   const { status, body } = await service.post("/v1/groups/payments-coordinator/campaign", NODE_17);
@@ -31,7 +31,7 @@ test("a campaign that wins", async () => {
   expect(lease_expires_at_ms).toBeLessThanOrEqual(Date.now() + 5000 * 1.02);
 });
 
-test("a campaign that is lost", async () => {
+test("a lost campaign is answered as in the specification", async () => {
   const service = await ledBy17();
   const { status, body } = await service.campaign("payments-coordinator", "node_03");
   expect(status).toBe(200);
@@ -42,7 +42,7 @@ test("a campaign that is lost", async () => {
   });
 });
 
-test("the holder that asks again keeps its term, and its lease starts anew", async () => {
+test("a holder that campaigns again keeps its term, and its lease starts again", async () => {
   const service = await ledBy17();
   const { body } = await service.post("/v1/groups/payments-coordinator/campaign", {
     ...NODE_17,
@@ -53,7 +53,7 @@ test("the holder that asks again keeps its term, and its lease starts anew", asy
   expect(again.body).toMatchObject({ is_leader: false });
 });
 
-test("a renewal, and one that is fenced", async () => {
+test("a renewal and a fenced renewal are answered as in the specification", async () => {
   const service = await ledBy17();
   const url = "/v1/groups/payments-coordinator/renew";
   const renewal = { node_id: "node_17", term: 1, extend_by_ms: 5000 };
@@ -76,7 +76,7 @@ test("a renewal, and one that is fenced", async () => {
   ]);
 });
 
-test("a resignation, and the same after a lost answer", async () => {
+test("a resignation, and its repetition after a lost answer, are answered as in the specification", async () => {
   const service = await ledBy17();
   const body = { node_id: "node_17", term: 1 };
   for (let times = 0; times < 2; times++) {
@@ -85,7 +85,7 @@ test("a resignation, and the same after a lost answer", async () => {
   }
 });
 
-test("who leads", async () => {
+test("the leader is read as in the specification", async () => {
   const service = await ledBy17();
   const { status, body } = await service.get("/v1/groups/payments-coordinator/leader");
   expect(status).toBe(200);
@@ -100,7 +100,7 @@ test("who leads", async () => {
   });
 });
 
-test("an event of a watch", async () => {
+test("an event of a watch has the form of the specification", async () => {
   const service = await ledBy17();
   const { body } = await service.get("/v1/groups/payments-coordinator/watch");
   expect(body).toStrictEqual({
@@ -119,7 +119,7 @@ test("an event of a watch", async () => {
   });
 });
 
-test("creating a group, and its members", async () => {
+test("a created group and its members are shown as in the specification", async () => {
   const service = await serve();
   const group = {
     group_id: "payments-coordinator",
@@ -133,7 +133,7 @@ test("creating a group, and its members", async () => {
   const { body } = await service.get("/v1/groups/payments-coordinator/members");
   expect(body).toStrictEqual({
     members: [
-      // `ready` is added to the seed's shape.
+      // `ready` was added to that shape.
       {
         node_id: "node_01",
         role: "leader",

@@ -1,4 +1,4 @@
-/** A running service, and what a client of it does. Everything opened here is closed by `cleanUp`. */
+/** A running service and a client of it. Everything opened here is closed by `cleanUp`. */
 import { once } from "node:events";
 import { connect } from "node:net";
 import { MemoryStore, type Store, systemClock } from "@tenure/core";
@@ -90,7 +90,7 @@ export class Client {
     return Number(line?.slice(series.length + 1) ?? Number.NaN);
   }
 
-  /** Asks until it is so; a test's own time limit is the bound. */
+  /** Reads until the metric has this value; the test's own time limit is the bound. */
   async untilMetric(series: string, value: number): Promise<void> {
     while ((await this.metric(series)) !== value);
   }
@@ -155,7 +155,7 @@ export class Stream {
     }
   }
 
-  /** The next that carries an event. */
+  /** The next message that carries an event. */
   async event(): Promise<StreamItem & { readonly data: Body }> {
     for (;;) {
       const item = await this.next();
@@ -186,7 +186,7 @@ export interface Service extends Client {
 
 export async function serve(given: GivenOptions = {}, parts: TenureServerParts = {}): Promise<Service> {
   const options = parseServerOptions({ listen: "127.0.0.1:0", logLevel: "silent", ...given });
-  // No level silences the audit log, and nobody reads it where a test has no log of its own.
+  // No level silences the audit log, and a test without its own log does not read it.
   const log = pino({ level: "silent" }, { write: () => {} });
   const server = closing(await TenureServer.open(options, { store: memory(), log, ...parts }));
   return Object.assign(new Client(server.url), { server });
@@ -214,7 +214,7 @@ export function faulty(inner: Store = memory()): { store: Store; goOut(): void; 
 
 export const ADMIN_TOKEN = "an-admin-token-for-tests";
 
-/** A service that knows its callers: the admin token, and JWTs made by `bearer`. */
+/** A service with authentication: the admin token, and JWTs made by `bearer`. */
 export async function serveKnown(
   given: GivenOptions = {},
   parts: TenureServerParts = {},
@@ -233,7 +233,7 @@ export async function serveKnown(
   return { service, jwksFile, bearer: (claims) => token(key, { exp, ...claims }) };
 }
 
-/** Bytes as they are, for what `fetch` would not send. Resolves with all that came back until the end. */
+/** Sends bytes unchanged, which `fetch` would not. Resolves with everything received until the end. */
 export async function rawRequest(url: string, text: string): Promise<string> {
   const { hostname, port } = new URL(url);
   const socket = connect(Number(port), hostname);

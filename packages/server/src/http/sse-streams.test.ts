@@ -11,13 +11,13 @@ import { SseStreams } from "./sse-streams.js";
 
 afterEach(cleanUp);
 
-test("a reader that does not read is not sent more than fits on the way, and is let go when it leaves", async () => {
+test("a reader that does not read is sent no more than the connection buffers, and is released when it leaves", async () => {
   let pulled = 0;
   let ended = (): void => {};
   const isOver = new Promise<void>((resolve) => {
     ended = resolve;
   });
-  /** There is always one more. */
+  /** An endless stream of events. */
   async function* endless(): AsyncGenerator<WatchItem, undefined> {
     try {
       for (;;) {
@@ -43,7 +43,7 @@ test("a reader that does not read is not sent more than fits on the way, and is 
   const request = get({ port: (app.server.address() as AddressInfo).port, host: "127.0.0.1" });
   const [response] = (await once(request, "response")) as [IncomingMessage];
   response.pause();
-  // Until it has stood still for a while: the buffers on the way are full.
+  // Until nothing moves for a while: the buffers of the connection are full.
   for (let still = 0, last = 0; still < 2000; last = pulled) {
     still = pulled === last ? still + 1 : 0;
     await turn();
@@ -56,7 +56,7 @@ test("a reader that does not read is not sent more than fits on the way, and is 
   await isOver;
 });
 
-test("the events of one turn leave in one write, and all of them before the stream ends", async () => {
+test("the events of one turn are sent in one write, and all of them before the stream ends", async () => {
   const event = (number: number) =>
     ({ type: "RESYNC", reason: `${number}` }) as unknown as WatchItem["event"];
   async function* three(): AsyncGenerator<WatchItem, undefined> {

@@ -1,4 +1,4 @@
-/** Two services over one store are one to their callers. */
+/** Two services over one store behave as one. */
 import { afterEach, expect, test } from "vitest";
 import { cleanUp, memory, serve } from "./service.test-kit.js";
 
@@ -9,7 +9,7 @@ async function two() {
   return [await serve({}, { store }), await serve({}, { store })] as const;
 }
 
-test("a term won at one is known, renewed and resigned at the other", async () => {
+test("a term won at one server is known, renewed and resigned at the other", async () => {
   const [one, other] = await two();
   await one.campaign("g", "a", { metadata: { zone: "z" } });
   expect((await other.leader("g")).body).toMatchObject({ leader: { node_id: "a", metadata: { zone: "z" } } });
@@ -19,7 +19,7 @@ test("a term won at one is known, renewed and resigned at the other", async () =
   expect((await one.renew("g", "a", 1)).body).toMatchObject({ error: "NOT_LEADER", current_leader: null });
 });
 
-test("of many that campaign at once one wins, and each term has one holder", async () => {
+test("exactly one of many simultaneous campaigns at two servers wins, and each term has one holder", async () => {
   const [one, other] = await two();
   for (let term = 1; term <= 20; term++) {
     const answers = await Promise.all(
@@ -35,7 +35,7 @@ test("of many that campaign at once one wins, and each term has one holder", asy
   expect(await other.metric("split_brain_detected_total")).toBe(0);
 });
 
-test("a campaign that waits at one wins when the leader resigns at the other, and both tell of it", async () => {
+test("a campaign that waits at one server wins when the leader resigns at the other, and both report it", async () => {
   const [one, other] = await two();
   await one.campaign("g", "a", { lease_ttl_ms: 60_000 });
   const streams = [await one.stream("/v1/groups/g/watch"), await other.stream("/v1/watch")];
@@ -50,7 +50,7 @@ test("a campaign that waits at one wins when the leader resigns at the other, an
   }
 });
 
-test("a cursor of one goes on at the other", async () => {
+test("a cursor from one server continues at the other", async () => {
   const [one, other] = await two();
   await one.campaign("g", "a");
   const { body } = await one.get("/v1/watch");
@@ -64,7 +64,7 @@ test("a cursor of one goes on at the other", async () => {
   }
 });
 
-test("groups and members are the same at both", async () => {
+test("groups and members are the same at both servers", async () => {
   const [one, other] = await two();
   await one.post("/v1/groups", { group_id: "g", policy: { min_ttl_ms: 1000 } });
   await one.campaign("g", "a");

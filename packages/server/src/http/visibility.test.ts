@@ -35,7 +35,7 @@ async function pages(
   return all;
 }
 
-it("gets full pages of the groups that it may see, with cursors that name no other", async () => {
+it("a caller limited to some groups gets full pages of them, with cursors that name no other group", async () => {
   const { service, own, tokens } = await open(10);
   for (const bearer of Object.values(tokens)) {
     for (const limit of [1, 3, 10]) {
@@ -51,7 +51,7 @@ it("gets full pages of the groups that it may see, with cursors that name no oth
   }
 });
 
-it("gets the same by gRPC", async () => {
+it("a caller limited to some groups gets the same pages over gRPC", async () => {
   const { service, own, tokens } = await open(5);
   const grpc = new GrpcClient(service.server.grpcAddress ?? "", undefined, {
     authorization: `Bearer ${tokens.observer}`,
@@ -69,7 +69,7 @@ it("gets the same by gRPC", async () => {
   expect(ids).toEqual(own);
 });
 
-it("cannot tell a group that it may not see from one that does not exist, by no route", async () => {
+it("a caller cannot distinguish a group that it may not see from one that does not exist, on any route", async () => {
   const { service, tokens } = await open(1);
   const asks: readonly ((client: Client, group: string) => Promise<Answer>)[] = [
     (client, group) => client.campaign(group, "n1"),
@@ -110,7 +110,7 @@ it("cannot tell a group that it may not see from one that does not exist, by no 
   }
 });
 
-it("hears of no other group by a watch of all, or of several", async () => {
+it("a caller limited to some groups gets no events of others from a watch of all or of several groups", async () => {
   const { service, admin, tokens } = await open(1);
   const client = service.as(tokens.observer);
   const all = await client.stream("/v1/watch");

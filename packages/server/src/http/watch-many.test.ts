@@ -38,7 +38,7 @@ async function take(stream: Stream, count: number): Promise<string[]> {
   return taken;
 }
 
-test("one stream tells the state of each group, then the events of all, each with its number", async () => {
+test("a watch of many groups streams the state of each group, then the events of all, each with its cursor", async () => {
   const service = await serve();
   await service.campaign("y", "n1");
   const stream = await service.streamMany([{ group_id: "x" }, { group_id: "y" }]);
@@ -50,7 +50,7 @@ test("one stream tells the state of each group, then the events of all, each wit
     },
     { data: { type: "LEADER_CHANGED", group_id: "y", term: 1, leader_node_id: "n1", number: 1 } },
   ]);
-  // A cursor of all of them there is none.
+  // There is no cursor for all of them.
   expect(states.map(({ id }) => id)).toEqual([undefined, undefined]);
   await service.campaign("x", "n2");
   await service.resign("y", "n1", 1);
@@ -58,7 +58,7 @@ test("one stream tells the state of each group, then the events of all, each wit
   expect((await take(stream, 2)).toSorted()).toEqual(["x LEADER_CHANGED 1", "y LEADER_LOST 2"]);
 });
 
-test("each group goes on from its own cursor, and past what is kept by a RESYNC of its own", async () => {
+test("each group of a stream resumes from its own cursor, and gets its own RESYNC if the cursor is too old", async () => {
   const service = await serve();
   await change(service, "a", 3);
   await change(service, "b", 40);
@@ -79,7 +79,7 @@ test("each group goes on from its own cursor, and past what is kept by a RESYNC 
   expect(await take(stream, 2)).toEqual(["c LEADER_CHANGED 3", "c LEADER_LOST 4"]);
 });
 
-test("a thousand groups fit in one request, and no more", async () => {
+test("a watch request of a thousand groups is accepted, and of more refused", async () => {
   const service = await serve();
   const watches = Array.from({ length: 1000 }, (_, index) => ({ group_id: `${"g".repeat(190)}${index}` }));
   const stream = await service.streamMany(watches);
@@ -93,7 +93,7 @@ test("a thousand groups fit in one request, and no more", async () => {
   expect([tooLarge.status, tooLarge.body["error"]]).toEqual([413, "BODY_TOO_LARGE"]);
 });
 
-test("a body that says nothing, or a group twice, or is not asked for as a stream is refused", async () => {
+test("a watch of many groups is refused if its body is empty, repeats a group or does not ask for a stream", async () => {
   const service = await serve();
   for (const body of [
     {},
@@ -111,7 +111,7 @@ test("a body that says nothing, or a group twice, or is not asked for as a strea
   expect(await service.metric("open_watches")).toBe(0);
 });
 
-test("a group that the caller may not see, or that there is not, is refused by itself", async () => {
+test("a group that the caller may not see, or that does not exist, is refused on its own", async () => {
   const { service, bearer } = await serveKnown({ explicitGroups: true });
   const admin = service.as(ADMIN_TOKEN);
   for (const group of ["mine", "theirs"]) await admin.post("/v1/groups", { group_id: group });
@@ -130,7 +130,7 @@ test("a group that the caller may not see, or that there is not, is refused by i
   expect([nobody.status, nobody.body["error"]]).toEqual([401, "UNAUTHENTICATED"]);
 });
 
-test("each group counts as a watch: past the bound the request is refused as a whole", async () => {
+test("each group of a watch counts towards the limit, above which the request is refused as a whole", async () => {
   const service = await serve({ maxWatches: "4" });
   const three = [{ group_id: "a" }, { group_id: "b" }, { group_id: "c" }];
   const stream = await service.streamMany(three);
@@ -147,7 +147,7 @@ test("each group counts as a watch: past the bound the request is refused as a w
   await (await service.streamMany(three)).event();
 });
 
-test("where the store does not answer it is refused", async () => {
+test("a watch of many groups is refused if the store does not answer", async () => {
   const { store, goOut } = faulty();
   const service = await serve({}, { store });
   await service.leader("a");
@@ -156,7 +156,7 @@ test("where the store does not answer it is refused", async () => {
   expect([refused.status, refused.body["error"]]).toEqual([503, "BACKEND_UNAVAILABLE"]);
 });
 
-test("comments keep it awake, and a stopping server says when to come back", async () => {
+test("comments keep a stream of many groups alive, and a stopping server says when to reconnect", async () => {
   const clock = new VirtualClock();
   const service = await serve({}, { clock: clock.process() });
   const stream = await service.streamMany([{ group_id: "a" }, { group_id: "b" }]);
@@ -171,7 +171,7 @@ test("comments keep it awake, and a stopping server says when to come back", asy
   await closed;
 });
 
-test("somebody who does not read holds back nobody, and comes to an end", async () => {
+test("a client that does not read its stream of many groups does not delay others, and is ended", async () => {
   const service = await serve();
   const body = JSON.stringify({
     watches: [

@@ -27,7 +27,7 @@ async function change(client: Client, group: string, rounds: number): Promise<vo
 const types = (body: object) => (body as { events: { type: string }[] }).events.map(({ type }) => type);
 
 describe("a stream of one group", () => {
-  test("begins with the state, then tells each change under its cursor", async () => {
+  test("a stream of one group begins with the state, then delivers each change under its cursor", async () => {
     const service = await serve();
     const stream = await service.stream("/v1/groups/a%2Fb/watch");
     expect(stream.response.headers.get("content-type")).toBe("text/event-stream");
@@ -62,7 +62,7 @@ describe("a stream of one group", () => {
     });
   });
 
-  test("tells a handover as both events, in order, from one write", async () => {
+  test("a stream delivers a handover as both events, in order, from one write", async () => {
     const service = await serve();
     await service.campaign("g", "n1");
     const stream = await service.stream("/v1/groups/g/watch");
@@ -79,7 +79,7 @@ describe("a stream of one group", () => {
     expect((await waiting).body).toMatchObject({ is_leader: true });
   });
 
-  test("names who made the leader go", async () => {
+  test("an event names the operator who made the leader step down", async () => {
     const { service } = await serveKnown();
     const admin = service.as(ADMIN_TOKEN);
     await admin.campaign("g", "n1");
@@ -92,7 +92,7 @@ describe("a stream of one group", () => {
     });
   });
 
-  test("resumes after Last-Event-ID, which counts more than the cursor of the URL", async () => {
+  test("a stream resumes after Last-Event-ID, which takes precedence over the cursor in the URL", async () => {
     const service = await serve();
     await change(service, "g", 3);
     const stream = await service.stream("/v1/groups/g/watch?cursor=1", { "last-event-id": "4" });
@@ -101,7 +101,7 @@ describe("a stream of one group", () => {
     expect((await other.event()).id).toBe("6");
   });
 
-  test("misses nothing within the last 64 events, and past that tells the state as one RESYNC", async () => {
+  test("a stream misses nothing within the last 64 events, and beyond that sends the state as one RESYNC", async () => {
     const service = await serve();
     await change(service, "g", 40);
     const kept = await service.stream("/v1/groups/g/watch?cursor=16");
@@ -114,7 +114,7 @@ describe("a stream of one group", () => {
     for (const stream of [kept, past, ahead]) expect((await stream.event()).id).toBe("81");
   });
 
-  test("sends a comment every 15 seconds", async () => {
+  test("a stream sends a comment every 15 seconds", async () => {
     const clock = new VirtualClock();
     const service = await serve({}, { clock: clock.process() });
     const stream = await service.stream("/v1/groups/g/watch");
@@ -125,7 +125,7 @@ describe("a stream of one group", () => {
     }
   });
 
-  test("sends a comment as often as it is asked to, or somewhat more often", async () => {
+  test("a stream sends a comment every keep_alive_ms, or somewhat more often", async () => {
     const clock = new VirtualClock();
     const service = await serve({}, { clock: clock.process() });
     const open = (everyMs: number) => service.stream(`/v1/groups/g/watch?keep_alive_ms=${everyMs}`);
@@ -139,13 +139,19 @@ describe("a stream of one group", () => {
     }
   });
 
-  test.each(["499", "15001", "-1", "often"])("refuses to send a comment every %s ms", async (everyMs) => {
-    const service = await serve();
-    const answer = await service.get(`/v1/groups/g/watch?keep_alive_ms=${everyMs}`);
-    expect(answer).toMatchObject({ status: 400, body: { error: "INVALID_REQUEST", field: "keep_alive_ms" } });
-  });
+  test.each(["499", "15001", "-1", "often"])(
+    "a stream with keep_alive_ms of %s is refused",
+    async (everyMs) => {
+      const service = await serve();
+      const answer = await service.get(`/v1/groups/g/watch?keep_alive_ms=${everyMs}`);
+      expect(answer).toMatchObject({
+        status: 400,
+        body: { error: "INVALID_REQUEST", field: "keep_alive_ms" },
+      });
+    },
+  );
 
-  test("ends with a hint when to come back, when the server stops", async () => {
+  test("a stream ends with a retry hint when the server stops", async () => {
     const service = await serve();
     const [one, all] = [await service.stream("/v1/groups/g/watch"), await service.stream("/v1/watch")];
     await one.event();
@@ -155,7 +161,7 @@ describe("a stream of one group", () => {
     await closed;
   });
 
-  test("is over when its reader hangs up", async () => {
+  test("a stream is over when its reader disconnects", async () => {
     const service = await serve();
     const stream = await service.stream("/v1/groups/g/watch");
     await stream.event();
@@ -164,7 +170,7 @@ describe("a stream of one group", () => {
     await service.untilMetric("open_watches", 0);
   });
 
-  test("of somebody who does not read holds back nobody, and comes to an end", async () => {
+  test("a stream whose client does not read does not delay others, and is ended", async () => {
     const service = await serve();
     const request = get(`${service.url}/v1/groups/g/watch`, { headers: { accept: "text/event-stream" } });
     later(() => request.destroy());
@@ -177,7 +183,7 @@ describe("a stream of one group", () => {
 });
 
 describe("a long poll", () => {
-  test("answers at once with what has happened since", async () => {
+  test("a long poll answers at once with the events since its cursor", async () => {
     const service = await serve();
     await change(service, "g", 2);
     const { body } = await service.get("/v1/groups/g/watch?cursor=1");
@@ -185,7 +191,7 @@ describe("a long poll", () => {
     expect(body["cursor"]).toBe("4");
   });
 
-  test("waits for the next event", async () => {
+  test("a long poll waits for the next event", async () => {
     const service = await serve();
     const { body } = await service.get("/v1/groups/g/watch?timeout_ms=0");
     expect(body).toMatchObject({ events: [{ type: "LEADER_LOST", reason: "none" }], cursor: "0" });
@@ -195,7 +201,7 @@ describe("a long poll", () => {
     expect((await next).body).toMatchObject({ events: [{ type: "LEADER_CHANGED", term: 1 }], cursor: "1" });
   });
 
-  test("answers without events at the end of its time, 30 seconds if not said", async () => {
+  test("a long poll answers without events at the end of its time, 30 seconds by default", async () => {
     const clock = new VirtualClock();
     const service = await serve({}, { clock: clock.process() });
     await service.campaign("g", "a", { lease_ttl_ms: 60_000 });
@@ -215,7 +221,7 @@ describe("a long poll", () => {
     }
   });
 
-  test("is answered when the server stops", async () => {
+  test("a long poll is answered when the server stops", async () => {
     const service = await serve();
     await service.campaign("g", "a");
     const polls = [service.get("/v1/groups/g/watch?cursor=1"), service.get("/v1/watch?cursor=9999")];
@@ -227,7 +233,7 @@ describe("a long poll", () => {
 });
 
 describe("a watch over all groups", () => {
-  test("begins with the state of each led group, then tells every event, and can be resumed", async () => {
+  test("a watch of all groups begins with the state of each led group, then delivers every event, and can be resumed", async () => {
     const service = await serve();
     await change(service, "vacant", 1);
     for (const group of ["x", "y", "z"]) await service.campaign(group, "a");
@@ -238,7 +244,7 @@ describe("a watch over all groups", () => {
       ["LEADER_CHANGED", "y"],
       ["LEADER_CHANGED", "z"],
     ]);
-    // Cut off between the states, a reader must not resume after all of them.
+    // A reader that is cut off between the states must not resume after all of them.
     expect(states.map(({ id }) => typeof id)).toEqual(["undefined", "undefined", "string"]);
     await service.resign("y", "a", 1);
     const resigned = await stream.event();
@@ -254,7 +260,7 @@ describe("a watch over all groups", () => {
     );
   });
 
-  test("by long poll tells states in pages, and what happened meanwhile after them", async () => {
+  test("a long poll of all groups returns states in pages, and later events after them", async () => {
     const service = await serve();
     const groups = Array.from({ length: 1100 }, (_, index) => `g${index}`);
     await Promise.all(groups.map((group) => service.campaign(group, "a", { lease_ttl_ms: 60_000 })));
@@ -262,7 +268,7 @@ describe("a watch over all groups", () => {
       const type = cursor === "" ? "LEADER_CHANGED" : "RESYNC";
       const first = (await service.get(`/v1/watch?cursor=${cursor}`)).body;
       expect(types(first)).toEqual(Array.from({ length: 1000 }, () => type));
-      // Of one group whose state was told, and of one whose state is still to come: g1 is first in order, g999 last.
+      // One group whose state was sent, and one whose state is still to come: g1 is first in order, g999 last.
       for (const group of ["g1", "g999"]) await service.resign(group, "a", cursor === "" ? 1 : 2);
       const second = await service.get(`/v1/watch?cursor=${encodeURIComponent(String(first["cursor"]))}`);
       const [states, events] = [
@@ -280,7 +286,7 @@ describe("a watch over all groups", () => {
     }
   });
 
-  test("refuses a cursor that no watch has given", async () => {
+  test("a watch of all groups refuses a cursor that no watch has given", async () => {
     const service = await serve();
     for (const cursor of ["x", "1@", "1@no id", "1@a@b", "@g", "1!g!", "-1", "1.5", "1@a!b"]) {
       const { status, body } = await service.get(
@@ -292,7 +298,7 @@ describe("a watch over all groups", () => {
     expect(status).toBe(400);
   });
 
-  test("tells a caller of the groups it may see, and of no other", async () => {
+  test("a watch of all groups shows a caller the groups it may see, and no other", async () => {
     const { service, bearer } = await serveKnown();
     const admin = service.as(ADMIN_TOKEN);
     const seer = service.as(await bearer({ sub: "o", role: "observer", groups: ["team-*"] }));
@@ -309,14 +315,14 @@ describe("a watch over all groups", () => {
   });
 });
 
-test("HEAD of a watch does not wait for anything", async () => {
+test("HEAD of a watch is answered at once, with 404", async () => {
   const service = await serve();
   for (const path of ["/v1/watch", "/v1/groups/g/watch"])
     expect((await service.ask("HEAD", path)).status).toBe(404);
   for (const path of ["/healthz", "/readyz"]) expect((await service.ask("HEAD", path)).status).toBe(200);
 });
 
-test("more watches than the bound are refused, and room is made when one ends", async () => {
+test("watches above the limit are refused, and there is room when one ends", async () => {
   const service = await serve({ maxWatches: "2" });
   const first = await service.stream("/v1/groups/g/watch");
   await service.stream("/v1/watch");
@@ -331,7 +337,7 @@ test("more watches than the bound are refused, and room is made when one ends", 
   expect((await service.get("/v1/groups/g/watch")).status).toBe(200);
 });
 
-test("one caller cannot take all watches or waits: others and admins still get theirs", async () => {
+test("one caller cannot use up all watches or waits: other callers and admins still get theirs", async () => {
   const { service, bearer } = await serveKnown({ maxWatches: "4", maxWaiting: "4" });
   const as = async (sub: string, role: string) => service.as(await bearer({ sub, role, groups: ["*"] }));
   const [greedy, node, admin] = [

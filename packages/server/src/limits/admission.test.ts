@@ -1,4 +1,4 @@
-/** Rate limits: whose they are, and what counts. */
+/** Rate limits: per which caller, and what counts. */
 import { VirtualClock } from "@tenure/core/testing";
 import { afterEach, describe, expect, test } from "vitest";
 import { testKey, token } from "../auth/auth.test-kit.js";
@@ -28,7 +28,7 @@ function renewals(count: number): object {
 }
 
 describe("the rate limit of a caller", () => {
-  test("is not used up by a caller of the same name with another role or another kind of credential", async () => {
+  test("the rate limit of a caller is separate from callers of the same name with another role or credential", async () => {
     const { service, bearer } = await serveKnown({ rateLimit: "1" });
     const as = async (claims: object) => service.as(await bearer({ groups: ["*"], ...claims }));
     await drain(await as({ sub: "victim", role: "observer" }));
@@ -37,7 +37,7 @@ describe("the rate limit of a caller", () => {
     expect((await service.as(ADMIN_TOKEN).leader("g")).status).toBe(200);
   });
 
-  test("is charged for each item of a batch or of a page of groups, by HTTP and by gRPC", async () => {
+  test("the rate limit is charged for each item of a batch or of a page of groups, over HTTP and gRPC", async () => {
     const { service, bearer } = await serveKnown({ rateLimit: "10", grpc: "127.0.0.1:0" });
     const clientOf = async (sub: string) => {
       const bearerToken = await bearer({ sub, groups: ["*"] });
@@ -74,7 +74,7 @@ describe("the rate limit of a caller", () => {
     }
   });
 
-  test("suffices by default for a process that leads 1,000 groups with a ttl of 5 s, in batches", async () => {
+  test("the default rate limit suffices for a process that leads 1,000 groups with a ttl of 5 s, in batches", async () => {
     const clock = new VirtualClock();
     const admission = new Admission(new LoopbackAuthenticator(), 1000, clock.process());
     const send = (items: number) => {
@@ -95,8 +95,8 @@ describe("the rate limit of a caller", () => {
   });
 });
 
-describe("a client that has not said who it is", () => {
-  test("can make the service verify few wrong signatures, and callers that are known are not harmed", async () => {
+describe("a client that is not authenticated", () => {
+  test("an unauthenticated client can cause few signature checks, and known callers are not affected", async () => {
     const { service, bearer } = await serveKnown({ rateLimit: "10" });
     const known = service.as(await bearer({ sub: "a", groups: ["*"] }));
     expect((await known.leader("g")).status).toBe(200);
@@ -113,7 +113,7 @@ describe("a client that has not said who it is", () => {
     expect((await service.as(ADMIN_TOKEN).leader("g")).status).toBe(200);
   });
 
-  test("is limited by its address, and its pages do not use up the limit of probes", async () => {
+  test("an unauthenticated client is limited by its address, and pages do not use up the limit of probes", async () => {
     const { service } = await serveKnown({ rateLimit: "1" });
     for (const path of ["/openapi.json", "/v1/groups/g/leader", "/readyz"]) {
       const answers = await many(20, () => service.get(path));
@@ -122,7 +122,7 @@ describe("a client that has not said who it is", () => {
     }
   });
 
-  test("is told apart by its IPv4 address or its IPv6 network", () => {
+  test("an unauthenticated client is identified by its IPv4 address or its IPv6 network", () => {
     const same = (a: string, b: string) => addressAccount(a) === addressAccount(b);
     expect(same("10.0.0.1", "10.0.0.2")).toBe(false);
     expect(same("::ffff:10.0.0.1", "::ffff:10.0.0.2")).toBe(false);

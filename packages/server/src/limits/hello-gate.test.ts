@@ -16,7 +16,7 @@ const RECORD = Buffer.from("16030100050102030405", "hex");
 
 interface Gated {
   readonly passed: Socket[];
-  /** As the server has them, in order. */
+  /** The sockets of the server, in order. */
   readonly accepted: Socket[];
   /** A client whose connection has been accepted. */
   readonly open: (bytes?: Buffer) => Promise<Socket>;
@@ -44,7 +44,7 @@ async function gated(clock: Clock): Promise<Gated> {
   return { passed, accepted, open };
 }
 
-/** A clock whose turns of the event loop the test takes by itself. */
+/** A clock whose turns of the event loop the test runs itself. */
 function turnedByHand(): { clock: Clock; turns: (() => void)[] } {
   const turns: (() => void)[] = [];
   return { clock: { ...systemClock, soon: (callback) => void turns.push(callback) }, turns };
@@ -54,7 +54,7 @@ async function until(isTrue: () => boolean): Promise<void> {
   while (!isTrue()) await new Promise((resolve) => setImmediate(resolve));
 }
 
-test("TLS gets a connection when its first record is complete, and every byte of it", async () => {
+test("TLS gets a connection when its first record is complete, with every byte of it", async () => {
   const { passed, accepted, open } = await gated(systemClock);
   const client = await open(RECORD.subarray(0, 3));
   await until(() => accepted[0]?.bytesRead === 3);
@@ -67,7 +67,7 @@ test("TLS gets a connection when its first record is complete, and every byte of
   expect(passed[0]?.read()).toEqual(Buffer.concat([RECORD, more]));
 });
 
-test("TLS never gets a connection that begins with something else than a handshake", async () => {
+test("TLS never gets a connection that begins with anything but a handshake", async () => {
   const { passed, open } = await gated(systemClock);
   const tooLong = Buffer.from("1603014001", "hex");
   for (const bytes of [Buffer.from("GET / HTTP/1.1\r\n"), Buffer.alloc(512, 0xa5), tooLong]) {
@@ -98,7 +98,7 @@ test("one turn of the event loop begins one handshake and closes 20 connections,
   const { passed, accepted, open } = await gated(clock);
   for (let index = 0; index < 4; index++) await open(RECORD);
   for (let index = 0; index < 50; index++) (await open()).end();
-  // The gate no longer listens when it has decided.
+  // The gate no longer listens once it has decided.
   await until(() => accepted.every((socket) => socket.listenerCount("readable") === 0));
   expect([passed.length, accepted.filter(({ destroyed }) => destroyed).length]).toEqual([0, 0]);
   const seen: [number, number][] = [];
@@ -114,7 +114,7 @@ test("one turn of the event loop begins one handshake and closes 20 connections,
   ]);
 });
 
-test("no timer is left when no connection waits", async () => {
+test("the gate of TLS handshakes has no timer when no connection waits", async () => {
   const timers = new Set<() => void>();
   const clock: Clock = {
     ...systemClock,

@@ -4,7 +4,7 @@ import type { Caller } from "../auth/caller.js";
 import { RateLimiter } from "./rate-limiter.js";
 import { WaitingRoom } from "./waiting-room.js";
 
-describe("a rate limit", () => {
+describe("RateLimiter", () => {
   const admitted = (limiter: RateLimiter, caller: string, times: number): number => {
     let count = 0;
     for (let asked = 0; asked < times; asked++) {
@@ -18,7 +18,7 @@ describe("a rate limit", () => {
     return count;
   };
 
-  test("lets a caller have a second's worth at once, and then so many each second", async () => {
+  test("a rate limit allows a second's worth at once, and then the rate per second", async () => {
     const clock = new VirtualClock();
     const limiter = new RateLimiter(10, clock.process());
     expect(admitted(limiter, "a", 50)).toBe(10);
@@ -29,7 +29,7 @@ describe("a rate limit", () => {
     expect(admitted(limiter, "a", 50)).toBe(10);
   });
 
-  test("counts what one request holds, and what is owed is waited for", async () => {
+  test("a rate limit counts the items of a request, and a debt has to be waited for", async () => {
     const clock = new VirtualClock();
     const limiter = new RateLimiter(10, clock.process());
     expect(admitted(limiter, "a", 10)).toBe(10);
@@ -41,7 +41,7 @@ describe("a rate limit", () => {
     expect(admitted(limiter, "b", 5)).toBe(5);
   });
 
-  test("says how long what is owed has to be waited for, and bounds that", async () => {
+  test("a rate limit returns how long to wait for a debt, up to a bound", async () => {
     const clock = new VirtualClock();
     const limiter = new RateLimiter(10, clock.process());
     const retryAfter = (seconds: number) => expect.objectContaining({ retryAfterSeconds: seconds }) as Error;
@@ -55,7 +55,7 @@ describe("a rate limit", () => {
     limiter.admit("a");
   });
 
-  test("is not lifted by asking all the time", async () => {
+  test("a rate limit is not lifted by constant requests", async () => {
     const clock = new VirtualClock();
     const limiter = new RateLimiter(2, clock.process());
     let count = 0;
@@ -67,7 +67,7 @@ describe("a rate limit", () => {
     expect(count).toBeLessThanOrEqual(22);
   });
 
-  test("remembers a bounded number of callers", () => {
+  test("a rate limit remembers a limited number of callers", () => {
     const limiter = new RateLimiter(1, new VirtualClock().process());
     expect(admitted(limiter, "first", 2)).toBe(1);
     for (let index = 0; index < 10_000; index++) admitted(limiter, `caller-${index}`, 1);
@@ -76,7 +76,7 @@ describe("a rate limit", () => {
   });
 });
 
-describe("a waiting room", () => {
+describe("WaitingRoom", () => {
   const FULL = expect.objectContaining({ code: "TOO_MANY_WAITING" }) as Error;
   const admin: Caller = { kind: "admin-token", role: "admin", name: "admin-token" };
   const node = (name: string): Caller => ({ kind: "jwt", role: "node", name, groups: null });
@@ -86,7 +86,7 @@ describe("a waiting room", () => {
       "waiting campaigns": { max: 1, maxPerCaller: 1 },
     });
 
-  test("has room for a number of each kind, and leaving twice is leaving once", () => {
+  test("a waiting room has a limit for each kind, and leaving twice counts once", () => {
     const room = roomOf(2, 2);
     const leave = room.enter("watches", admin);
     room.enter("watches", admin);
@@ -99,7 +99,7 @@ describe("a waiting room", () => {
     expect(room.count("watches")).toBe(2);
   });
 
-  test("has a share for each caller, told apart by credential, role and name", () => {
+  test("a waiting room has a share for each caller, by credential, role and name", () => {
     const room = roomOf(10, 3);
     const leaves = Array.from({ length: 3 }, () => room.enter("watches", node("a")));
     expect(() => room.enter("watches", node("a"))).toThrow(FULL);
@@ -112,7 +112,7 @@ describe("a waiting room", () => {
     expect(() => room.enter("watches", node("a"))).toThrow(FULL);
   });
 
-  test("keeps a twentieth for admins, whom no share limits", () => {
+  test("a waiting room reserves a twentieth for admins, who have no share limit", () => {
     const room = roomOf(40, 20);
     for (let index = 0; index < 38; index++) room.enter("watches", node(`n${index % 2}`));
     expect(() => room.enter("watches", node("n3"))).toThrow(FULL);

@@ -39,15 +39,15 @@ async function open(content: string = pem(newKey()), mode = 0o600) {
 
 const kids = (signer: Ed25519MandateSigner) => signer.keys().map(({ kid }) => kid);
 
-describe("a mandate", () => {
-  it("says who leads which group in which term, and verifies by the published keys", async () => {
+describe("a signed mandate", () => {
+  it("a mandate names the leader, group and term, and is verified by the published keys", async () => {
     const { signer, verify } = await open();
     const { payload, protectedHeader } = await verify(await signer.sign(MANDATE));
     expect(payload).toEqual({ iss: "tenure", sub: "n1", group: "g/1", term: 7, iat: NOW, exp: NOW + 5 });
     expect(protectedHeader).toEqual({ alg: "EdDSA", kid: signer.keys()[0]?.kid });
   });
 
-  it("never outlives its lease, however the seconds fall", async () => {
+  it("a mandate never outlives its lease, for any fraction of a second", async () => {
     const { signer, clock } = await open();
     for (const [stepMs, ttlMs, ageMs] of [
       [0, 5000, 0],
@@ -67,7 +67,7 @@ describe("a mandate", () => {
     }
   });
 
-  it("is refused from the end of its last second on", async () => {
+  it("a mandate is refused from the end of its last second on", async () => {
     const { signer, verify, clock } = await open();
     const mandate = await signer.sign(MANDATE);
     await clock.advance(4999);
@@ -79,8 +79,8 @@ describe("a mandate", () => {
   });
 });
 
-describe("the published keys", () => {
-  it("are public, and named by their thumbprint", async () => {
+describe("the published signing keys", () => {
+  it("the published keys are public, and named by their thumbprint", async () => {
     const key = newKey();
     const { signer } = await open(pem(key));
     const { d: _secret, ...published } = jwk(key);
@@ -90,7 +90,7 @@ describe("the published keys", () => {
     ]);
   });
 
-  it("keep a replaced key until the last mandate it has signed is over", async () => {
+  it("a replaced key stays published until the last mandate it has signed is over", async () => {
     const { signer, verify, clock, keyFile, recorded } = await open();
     const [before] = kids(signer);
     const mandate = await signer.sign({ ...MANDATE, ttlMs: 20_000 });
@@ -108,7 +108,7 @@ describe("the published keys", () => {
     expect(kids(signer)).toEqual([after]);
   });
 
-  it("list a key once that comes back", async () => {
+  it("a key that comes back is published once", async () => {
     const { signer, keyFile } = await open();
     const first = readFileSync(keyFile);
     await signer.sign(MANDATE);
@@ -122,7 +122,7 @@ describe("the published keys", () => {
     expect(kids(signer)).toEqual([kid, other]);
   });
 
-  it("tell of the next key before it signs, where the file holds a set", async () => {
+  it("the next key of a key set is published before it signs", async () => {
     const [now, next] = [newKey(), newKey()];
     const { signer } = await open(JSON.stringify({ keys: [jwk(now), jwk(next)] }));
     expect(signer.keys()).toHaveLength(2);
@@ -131,15 +131,15 @@ describe("the published keys", () => {
   });
 });
 
-describe("a signing key", () => {
-  it("may be a JWK", async () => {
+describe("the file of the signing key", () => {
+  it("a signing key may be a JWK", async () => {
     const key = newKey();
     const [a, b] = [await open(pem(key)), await open(JSON.stringify(jwk(key)))];
     expect(a.signer.keys()).toEqual(b.signer.keys());
     await a.verify(await b.signer.sign(MANDATE));
   });
 
-  it("must be a private one of Ed25519", async () => {
+  it("a signing key must be a private Ed25519 key", async () => {
     const rsa = generateKeyPairSync("rsa", { modulusLength: 2048 }).privateKey;
     await expect(open(pem(rsa))).rejects.toThrow("kind rsa");
     await expect(open(pem(generateKeyPairSync("x25519").privateKey))).rejects.toThrow("kind x25519");
@@ -155,7 +155,7 @@ describe("a signing key", () => {
     await expect(open(locked)).rejects.toThrow("is encrypted");
   });
 
-  it("that is broken anew changes nothing, and one that others may read is warned about", async () => {
+  it("a signing key file that becomes invalid changes nothing, and one that others may read causes a warning", async () => {
     const { signer, verify, keyFile, recorded } = await open(undefined, 0o644);
     expect(recorded.warnings()).toEqual([expect.stringContaining("mode 0644")]);
     writeFileSync(keyFile, "?");

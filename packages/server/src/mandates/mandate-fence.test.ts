@@ -29,7 +29,7 @@ async function lead(service: Service, nodeId: string): Promise<Leading> {
   return { groupId: "billing", term, token: body["token"] as string };
 }
 
-/** A resource behind the fence that knows the service by its URL only. */
+/** A resource behind the fence that knows the service only by its URL. */
 async function resourceOf(mandates: MandateVerifier): Promise<string> {
   const fence = nodeFence({
     gate: new TermGate({ cell: new MemoryTermCell() }),
@@ -50,8 +50,8 @@ async function resourceOf(mandates: MandateVerifier): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
 }
 
-describe("a mandate that the service has signed", () => {
-  test("opens a fence that has only the service's keys, until a later leader has been there", async () => {
+describe("a mandate of the service at a fence", () => {
+  test("a mandate opens a fence that has only the service's keys, until a later leader has been there", async () => {
     const service = await serve({ signingKey: temporaryFile("key.pem", newKey()) });
     const keys = { url: `${service.url}/v1/keys` };
     const url = await resourceOf(new MandateVerifier({ keys, issuer: "tenure" }));
@@ -65,13 +65,13 @@ describe("a mandate that the service has signed", () => {
     expect(second.term).toBe(first.term + 1);
     expect(await (await fencedFetch(fetch, () => second)(url)).text()).toBe("done");
 
-    // Its mandate has not expired; its term is over.
+    // The mandate has not expired, but its term is over.
     await expect(asFirst(url)).rejects.toMatchObject({ code: "STALE_TERM", highestTerm: second.term });
     const forged = fencedFetch(fetch, () => ({ ...first, term: second.term + 1 }));
     expect((await forged(url)).status).toBe(401);
   });
 
-  test("says the same to a verifier as to the signer, to the end of its time", async () => {
+  test("verifier and signer agree on the validity of a mandate to the end of its time", async () => {
     const clock = new VirtualClock();
     const { log } = new RecordingLog();
     const keyFile = temporaryFile("key.pem", newKey());
@@ -87,7 +87,7 @@ describe("a mandate that the service has signed", () => {
     await expect(verifier.verify(token)).rejects.toMatchObject({ code: "MANDATE_EXPIRED" });
   });
 
-  test("by a new key is taken as soon as the published keys are fetched again", async () => {
+  test("a mandate signed by a new key is accepted once the published keys are fetched again", async () => {
     const clock = new VirtualClock();
     const recorded = new RecordingLog();
     const keyFile = temporaryFile("key.pem", newKey());

@@ -29,8 +29,8 @@ function followed() {
 
 const CHANGES = 'leader_changes_total{group_id="g"}';
 
-describe("what is made of the events", () => {
-  test("time_to_elect_ms is from a vacancy to the next leader", async () => {
+describe("metrics derived from events", () => {
+  test("time_to_elect_ms is the time from a vacancy to the next leader", async () => {
     const { clock, metrics, value } = followed();
     metrics.follow(event("LEADER_CHANGED", 1, "a"));
     await clock.advance(700);
@@ -43,7 +43,7 @@ describe("what is made of the events", () => {
     expect(await value("split_brain_detected_total")).toBe(0);
   });
 
-  test("the state that a server finds when it starts is no change of leader", async () => {
+  test("the state that a server finds when it starts does not count as a change of leader", async () => {
     const { metrics, value } = followed();
     metrics.follow(event("RESYNC", 41, "a"));
     expect(await value(CHANGES)).toBeUndefined();
@@ -52,7 +52,7 @@ describe("what is made of the events", () => {
     expect(await value(CHANGES)).toBe(1);
   });
 
-  test("leaders that were passed unseen are counted by their terms, their elections are not timed", async () => {
+  test("leaders missed before a RESYNC are counted by their terms, and their elections are not timed", async () => {
     const { clock, metrics, value } = followed();
     metrics.follow(event("LEADER_CHANGED", 1, "a"));
     metrics.follow(event("LEADER_LOST", 1, null));
@@ -64,7 +64,7 @@ describe("what is made of the events", () => {
     expect(await value("time_to_elect_ms_sum")).toBe(100);
   });
 
-  test("two holders of one term, or a term that goes back, are a split brain", async () => {
+  test("two holders of one term, or a term that goes back, count as a split brain", async () => {
     const { metrics, value } = followed();
     metrics.follow(event("LEADER_CHANGED", 2, "a"));
     metrics.follow(event("LEADER_LOST", 2, null));
@@ -74,7 +74,7 @@ describe("what is made of the events", () => {
     expect(await value("split_brain_detected_total")).toBe(2);
   });
 
-  test("a thousand groups have a name, the rest are other", async () => {
+  test("a thousand groups have their own label, and the rest share the label other", async () => {
     const { metrics, value } = followed();
     for (let index = 0; index < 1500; index++) metrics.follow(event("LEADER_CHANGED", 1, "a", `g${index}`));
     const lines = (await metrics.registry.metrics()).match(/^leader_changes_total\{/gm);
@@ -87,7 +87,7 @@ describe("what is made of the events", () => {
   });
 });
 
-test("the busiest have a name; one that is twice as busy takes the place of the least", () => {
+test("the busiest groups keep their label, and one that is twice as busy replaces the least busy", () => {
   const dropped: string[] = [];
   const labels = new BusiestLabels(2, (label) => dropped.push(label));
   const count = (text: string) =>
@@ -102,8 +102,8 @@ test("the busiest have a name; one that is twice as busy takes the place of the 
   expect([count("b"), dropped]).toEqual(["b", ["b", "a"]]);
 });
 
-describe("a running service", () => {
-  test("measures under the names that operators know", async () => {
+describe("metrics of a running service", () => {
+  test("a running service has the documented metrics", async () => {
     const service = await serve();
     await service.campaign("g", "a");
     await service.resign("g", "a", 1);
@@ -118,7 +118,7 @@ describe("a running service", () => {
     expect(await service.metric(`request_latency_ms_count${campaign}`)).toBe(2);
   });
 
-  test("that starts beside a leader counts the next, not that one", async () => {
+  test("a service that starts beside a leader counts the next leader, not that one", async () => {
     const store = memory();
     const before = await serve({}, { store });
     await before.campaign("g", "a");
@@ -129,7 +129,7 @@ describe("a running service", () => {
     expect(await service.metric(CHANGES)).toBe(1);
   });
 
-  test("counts those who wait", async () => {
+  test("a running service counts the waiting campaigns", async () => {
     const service = await serve();
     await service.campaign("g", "a");
     const waiting = service.campaign("g", "b", { wait_ms: 60_000 });

@@ -29,7 +29,7 @@ interface Recorded {
   ended: boolean;
 }
 
-/** As much of an SDK as shows what it was given. */
+/** A minimal SDK that shows what it received. */
 class RecordingTracer implements Tracer {
   readonly spans: Recorded[] = [];
 
@@ -148,7 +148,7 @@ test("a request and the verb within it are spans, with group, node and term", as
   expect((await stream.event()).data).toMatchObject({ leader_node_id: "a" });
 });
 
-test("every verb of the elector stays callable where spans are made, and each with one answer has one", async () => {
+test("every verb of a traced elector is callable, and each call with one answer has one span", async () => {
   const { spans } = register();
   const service = await serve();
   await service.campaign("g", "a");
@@ -159,7 +159,7 @@ test("every verb of the elector stays callable where spans are made, and each wi
   for (const verb of Object.keys(VERBS)) expect([verb, verb in traced]).toEqual([verb, verb in elector]);
 });
 
-test("where no provider is registered nothing is wrapped", () => {
+test("without a registered provider the elector is not wrapped", () => {
   const elector = closing(StoreElector.open({ store: closing(new MemoryStore()) }));
   expect(tracedElector(elector)).toBe(elector);
 });

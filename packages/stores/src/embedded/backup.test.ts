@@ -12,7 +12,7 @@ beforeAll(async () => {
 });
 afterAll(() => rm(root, { recursive: true, force: true }));
 
-/** One election of the group, given back; the term that it had. */
+/** One election of the group, resigned; returns its term. */
 async function elect(name: string): Promise<number> {
   const store = await EmbeddedStore.open({ directory: join(root, name) });
   const elector = StoreElector.open({ store });
@@ -28,12 +28,12 @@ async function elect(name: string): Promise<number> {
 
 const copy = (from: string, to: string) => cp(join(root, from), join(root, to), { recursive: true });
 
-test("a copy of a closed store goes on where the store was, and what followed the copy is forgotten", async () => {
+test("a copy of a closed store continues from the state of the copy, without later writes", async () => {
   expect(await elect("store")).toBe(1);
   await copy("store", "backup");
   expect([await elect("store"), await elect("store")]).toEqual([2, 3]);
   await rm(join(root, "store"), { recursive: true });
   await copy("backup", "store");
-  // The terms 2 and 3 are given out a second time: a restore is followed by elections until the term is above them.
+  // The terms 2 and 3 are used a second time: a restore must be followed by elections until the term is above them.
   expect([await elect("store"), await elect("store"), await elect("store")]).toEqual([2, 3, 4]);
 });

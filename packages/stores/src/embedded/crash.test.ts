@@ -16,7 +16,7 @@ beforeAll(async () => {
 });
 afterAll(() => rm(root, { recursive: true, force: true }));
 
-/** Everything that was ever acknowledged. */
+/** Every acknowledged write. */
 class Acknowledged {
   readonly latest = new Map<string, Entry>();
   readonly byRevision = new Map<Revision, Entry>();
@@ -32,7 +32,7 @@ class Acknowledged {
   }
 }
 
-/** Runs a writer and kills it once it has said so much; what it says until then counts. */
+/** Runs a writer and kills it after this much output; what it printed until then counts. */
 async function runAndKill(directory: string, linesBeforeKill: number): Promise<Entry[]> {
   const child = new Child("term-writer.mjs", [directory]);
   const acknowledged: Entry[] = [];
@@ -55,7 +55,7 @@ test(`no acknowledged term is lost or goes back when the writer is killed ${ROUN
   const random = new Random(SEED);
   const known = new Acknowledged();
   for (let round = 0; round < ROUNDS; round++) {
-    // Now and then while it opens, else somewhere in the writes.
+    // Sometimes while it opens, otherwise during the writes.
     const linesBeforeKill = random.chance(0.2) ? random.int(1, 2) : random.int(3, 200);
     for (const entry of await runAndKill(directory, linesBeforeKill)) known.add(entry);
     const store = await EmbeddedStore.open({ directory });

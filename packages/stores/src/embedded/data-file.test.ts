@@ -1,4 +1,4 @@
-/** Damage that chance seldom hits: each check on its own, on a file whose layout is known. */
+/** Damage that random tests rarely hit: each check separately, on a file with a known layout. */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -14,7 +14,7 @@ const HEAD = Buffer.from("\0tenure");
 let root = "";
 let sound: Buffer;
 let bytes: Buffer;
-/** Where the newer meta page begins, and the pages that it leads to. */
+/** The offset of the newer meta page, and of the pages that it refers to. */
 let meta = 0;
 let branch = 0;
 let leaf = 0;
@@ -25,7 +25,7 @@ const file = () => join(root, "copy.mdb");
 const rootPage = (tree: "free" | "main") =>
   Number(bytes.readBigUInt64LE(meta + (tree === "free" ? 88 : 136))) * PAGE;
 const nodeAt = (page: number, i: number) => page + HEADER + bytes.readUInt16LE(page + HEADER + 2 * i);
-/** To the end, without a pause. */
+/** Runs to the end without yielding. */
 const verifyAll = (key: Buffer) => {
   const steps = verify(file(), key);
   for (;;) {
@@ -53,14 +53,14 @@ beforeEach(() => {
   meta = bytes.readBigUInt64LE(152) > bytes.readBigUInt64LE(PAGE + 152) ? 0 : PAGE;
   branch = rootPage("main");
   leaf = bytes.readUIntLE(nodeAt(branch, 0), 6) * PAGE;
-  // In the first leaf: the head, then r/000, whose value lies on pages of its own.
+  // In the first leaf: the head, then r/000, whose value lies on its own pages.
   const node = nodeAt(leaf, 1);
   overflow = Number(bytes.readBigUInt64LE(node + 8 + bytes.readUInt16LE(node + 6))) * PAGE;
   freeLeaf = rootPage("free");
 });
 afterAll(() => rmSync(root, { recursive: true, force: true }));
 
-test("a sound file passes, and what is in it is found", () => {
+test("an undamaged data file passes the check, and its content is found", () => {
   expect(check()).toBe(true);
   expect(verifyAll(Buffer.from("another key"))).toBe(false);
   const { entries, transaction } = readHead(file());
@@ -68,13 +68,16 @@ test("a sound file passes, and what is in it is found", () => {
   expect(transaction).toBeGreaterThan(2);
 });
 
-describe("what LMDB would believe is not believed", () => {
+describe("damage that LMDB would accept", () => {
   test.each<readonly [string, () => void]>([
     ["a first page of another size", () => bytes.writeUInt32LE(8192, 48)],
-    ["a page size that is none", () => bytes.writeUInt32LE(0, 48)],
-    ["an older state made the newer", () => bytes.writeBigUInt64LE(1000n, (meta === 0 ? PAGE : 0) + 152)],
+    ["an invalid page size", () => bytes.writeUInt32LE(0, 48)],
     [
-      "states that do not take turns",
+      "an older state that claims to be the newer",
+      () => bytes.writeBigUInt64LE(1000n, (meta === 0 ? PAGE : 0) + 152),
+    ],
+    [
+      "states that do not alternate",
       () => bytes.writeBigUInt64LE(bytes.readBigUInt64LE(meta + 152) + 2n, meta + 152),
     ],
     ["a file of petabytes", () => bytes.writeBigUInt64LE(2n ** 42n, meta + 144)],
@@ -109,13 +112,13 @@ describe("what LMDB would believe is not believed", () => {
     ["a free page beyond the last", () => setFreePage(10_000n)],
     ["a list of free pages longer than itself", () => bytes.writeBigInt64LE(10_000n, freeRecord())],
     ["a list of free pages under a name", () => bytes.writeUInt16LE(4, nodeAt(freeLeaf, 0) + 6)],
-  ])("%s", (_, damage) => {
+  ])("a data file is refused with %s", (_, damage) => {
     damage();
     expect(check).toThrow(DataFileError);
   });
 });
 
-test("a file that ends where only free pages follow is whole", () => {
+test("a data file that ends where only free pages follow is complete", () => {
   bytes.writeBigUInt64LE(BigInt(sound.length / PAGE) + 5n, meta + 144);
   expect(check()).toBe(true);
 });
@@ -127,14 +130,14 @@ function swapPointers(page: number, i: number, j: number): void {
   bytes.writeUInt16LE(first, b);
 }
 
-/** The separator is raised by one in its last place: the first key below it is then on the wrong side. */
+/** Raises the separator by one in its last byte, so that the first key below it is on the wrong side. */
 function raiseKey(page: number, i: number): void {
   const node = nodeAt(page, i);
   const last = node + 8 + bytes.readUInt16LE(node + 6) - 1;
   bytes.writeUInt8(bytes.readUInt8(last) + 1, last);
 }
 
-/** Where the first list of free pages begins: how many words follow, then the words. */
+/** The offset of the first list of free pages: the number of words, then the words. */
 function freeRecord(): number {
   const node = nodeAt(freeLeaf, 0);
   return node + 8 + bytes.readUInt16LE(node + 6);

@@ -1,4 +1,4 @@
-/** One owner at a time, whatever becomes of the last one. */
+/** One owner at a time, whatever happened to the last one. */
 import { existsSync, renameSync, symlinkSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -42,7 +42,7 @@ async function said(child: Child): Promise<Said> {
   return JSON.parse((await child.line()) ?? "{}") as Said;
 }
 
-test("within a process a directory is opened once, by whatever name", async () => {
+test("a directory is opened once within a process, by whatever name", async () => {
   const store = await EmbeddedStore.open({ directory });
   symlinkSync(directory, `${directory}-alias`);
   for (const name of [directory, `${directory}/.`, `${directory}-alias`]) {
@@ -54,14 +54,14 @@ test("within a process a directory is opened once, by whatever name", async () =
   await (await EmbeddedStore.open({ directory: `${directory}-alias` })).close();
 });
 
-test("two openings at once within a process: one wins", async () => {
+test("one of two concurrent openings within a process succeeds", async () => {
   const results = await Promise.allSettled([1, 2, 3].map(() => EmbeddedStore.open({ directory })));
   const opened = results.filter((result) => result.status === "fulfilled");
   expect(opened).toHaveLength(1);
   for (const { value } of opened) await value.close();
 });
 
-test("another thread of the process is kept away as well", async () => {
+test("another thread of the process cannot open the directory either", async () => {
   const store = await EmbeddedStore.open({ directory });
   const code = `
     const { parentPort, workerData } = require("node:worker_threads");
@@ -78,7 +78,7 @@ test("another thread of the process is kept away as well", async () => {
   await store.close();
 });
 
-test("another process is told who holds the directory and what to do, and gets it when that one closes", async () => {
+test("another process gets the holder of the directory and what to do, and opens it when the holder closes", async () => {
   const holder = start();
   expect(await said(holder)).toMatchObject({ opened: true });
   const error: unknown = await EmbeddedStore.open({ directory }).catch((reason: unknown) => reason);
@@ -90,7 +90,7 @@ test("another process is told who holds the directory and what to do, and gets i
   await (await EmbeddedStore.open({ directory })).close();
 });
 
-test("a holder killed in the middle of its writes leaves no lock", async () => {
+test("a holder killed during its writes leaves no lock", async () => {
   for (let round = 0; round < 3; round++) {
     const holder = start("write");
     expect(await said(holder)).toMatchObject({ opened: true });
@@ -100,7 +100,7 @@ test("a holder killed in the middle of its writes leaves no lock", async () => {
   }
 });
 
-test("a holder that writes, or was stopped in the middle of it, is found and nobody hangs", async () => {
+test("a holder that writes, or was stopped in the middle of a write, is detected without hanging", async () => {
   const holder = start("write");
   expect(await said(holder)).toMatchObject({ opened: true });
   for (let round = 0; round < 50; round++) {
@@ -110,7 +110,7 @@ test("a holder that writes, or was stopped in the middle of it, is found and nob
   }
 });
 
-test("whoever tries to open a directory takes nothing from its holder", async () => {
+test("a failed attempt to open a directory does not affect its holder", async () => {
   const holder = start("write");
   expect(await said(holder)).toMatchObject({ opened: true });
   const intruders = Array.from({ length: 2 }, () => new Child("racer.mjs", [directory]));
@@ -126,17 +126,17 @@ test("whoever tries to open a directory takes nothing from its holder", async ()
   await store.close();
 });
 
-test("whoever tries to open a directory does not even touch LMDB's files", async () => {
+test("a failed attempt to open a directory does not touch LMDB's files", async () => {
   const holder = start();
   expect(await said(holder)).toMatchObject({ opened: true });
-  // The holder has it open; anyone else would have to make it anew.
+  // The holder has the file open; any other process would have to create it again.
   const lockFile = join(directory, "lock.mdb");
   renameSync(lockFile, `${lockFile}.aside`);
   await expect(EmbeddedStore.open({ directory })).rejects.toThrow(`in use by process ${holder.pid}`);
   expect(existsSync(lockFile)).toBe(false);
 });
 
-test("of several that start at the same moment one wins, and can write", async () => {
+test("one of several processes that start at the same moment opens the directory, and can write", async () => {
   const racers = Array.from({ length: 3 }, () => new Child("racer.mjs", [directory]));
   children.push(...racers);
   for (let round = 0; round < 100; round++) {
@@ -163,7 +163,7 @@ test("an owner whose directory was taken past the lock answers nothing and write
   const rogue = new Child("rogue.mjs", [directory]);
   children.push(rogue);
   expect((await rogue.ended).code).toBe(0);
-  // The write comes first: it must fail by itself, not by a look before it.
+  // The write comes first: it must fail by itself, not because of a check before it.
   const write = store.compareAndSet([{ key: "r/a", expected: 1, value: "2" }]);
   await expect(write).rejects.toBeInstanceOf(BackendUnavailableError);
   await expect(feed.next()).rejects.toBeInstanceOf(BackendUnavailableError);
@@ -175,14 +175,14 @@ test("an owner whose directory was taken past the lock answers nothing and write
   await again.close();
 });
 
-test("an owner whose directory was taken past the lock does not answer from memory, and comes back", async () => {
+test("an owner whose directory was taken past the lock does not answer from memory, and recovers", async () => {
   const store = await EmbeddedStore.open({ directory });
   await store.compareAndSet([{ key: "r/a", expected: null, value: "1" }]);
   const rogue = new Child("rogue.mjs", [directory]);
   children.push(rogue);
   expect((await rogue.ended).code).toBe(0);
   await expect(store.sync()).rejects.toBeInstanceOf(BackendUnavailableError);
-  // The rogue is gone: a later call finds the directory free, and opens it again.
+  // The rogue process is gone: a later call finds the directory free and opens it again.
   let revision: number | null = null;
   while (revision === null) {
     revision = await store.sync().catch(() => null);

@@ -1,4 +1,4 @@
-/** Which directories an embedded store takes, and what it says about the others. */
+/** Which directories an embedded store accepts, and what it reports about others. */
 import { createHash } from "node:crypto";
 import {
   chmodSync,
@@ -33,7 +33,7 @@ beforeAll(async () => {
   const keys = Array.from({ length: 600 }, (_, i) => `r/group-${i}`);
   const batch = keys.map((key, i) => ({ key, expected: null, value: "x".repeat(i % 50 === 0 ? 9000 : 100) }));
   const outcomes = await store.compareAndSet(batch);
-  // Rewritten in parts, so that there are free pages as well.
+  // Rewritten in parts, so that there are free pages too.
   for (let part = 0; part < 20; part++) {
     await store.compareAndSet(
       keys.slice(part * 30, part * 30 + 30).map((key, i) => {
@@ -56,7 +56,7 @@ afterAll(() => rm(root, { recursive: true, force: true }));
 const copyOriginal = () => cpSync(original, directory, { recursive: true });
 const fileIn = (name: string) => join(directory, name);
 
-/** Names and contents of all files, but not of LMDB's lock file, which holds nothing. */
+/** Names and contents of all files except LMDB's lock file, which holds no data. */
 function contents(): Record<string, string> {
   const names = readdirSync(directory).filter((name) => !/^(?:lock\.mdb|owner\.mdb.*)$/.test(name));
   const hash = (name: string) =>
@@ -66,7 +66,10 @@ function contents(): Record<string, string> {
   return Object.fromEntries(names.map((name) => [name, hash(name)]));
 }
 
-/** In a process of its own, because damage could end it. Checks that it was refused in one sentence and left alone. */
+/**
+ * In its own process, because damage could end it. Checks that the store was refused in one sentence and left
+ * unchanged.
+ */
 async function refusalOf(path: string): Promise<{ code: string; field?: string; message: string }> {
   const child = new Child("holder.mjs", [path]);
   try {
@@ -90,7 +93,7 @@ async function expectRefused(message: RegExp): Promise<void> {
 }
 
 describe("a new directory", () => {
-  test("is made with all above it, for its owner only", async () => {
+  test("a new directory is created with its parents, for its owner only", async () => {
     const store = await EmbeddedStore.open({ directory: fileIn("a/b") });
     for (const made of [directory, fileIn("a"), fileIn("a/b")])
       expect(statSync(made).mode & 0o777).toBe(0o700);
@@ -106,22 +109,25 @@ describe("a new directory", () => {
     await store.close();
   });
 
-  test.each([[""], ["\0"], [7 as unknown as string]])("must be named by a path, not %j", async (path) => {
-    await expect(EmbeddedStore.open({ directory: path })).rejects.toThrow(InvalidRequestError);
-  });
+  test.each([[""], ["\0"], [7 as unknown as string]])(
+    "a directory given as %j is refused because it is not a path",
+    async (path) => {
+      await expect(EmbeddedStore.open({ directory: path })).rejects.toThrow(InvalidRequestError);
+    },
+  );
 
-  test("may be a fresh volume, or one whose first start was interrupted", async () => {
+  test("a new directory may be a fresh volume, or one whose first start was interrupted", async () => {
     mkdirSync(fileIn("lost+found"), { recursive: true });
     writeFileSync(fileIn("data.mdb"), "");
     writeFileSync(fileIn("tenure.json.new"), '{"wh');
     await (await EmbeddedStore.open({ directory })).close();
-    // Everything but the last step.
+    // Every step except the last.
     rmSync(fileIn("tenure.json"));
     await (await EmbeddedStore.open({ directory })).close();
     expect(readdirSync(directory)).toContain("tenure.json");
   });
 
-  test("may be one in which LMDB had only begun", async () => {
+  test("a new directory may contain an LMDB file that was only just created", async () => {
     const table = open({ path: directory, useVersions: true, overlappingSync: false });
     await table.close();
     const store = await EmbeddedStore.open({ directory });
@@ -130,8 +136,8 @@ describe("a new directory", () => {
   });
 });
 
-describe("somebody else's directory is refused and left alone", () => {
-  test("a file", async () => {
+describe("directories of others", () => {
+  test("a path that is a file is refused and left unchanged", async () => {
     mkdirSync(directory);
     writeFileSync(fileIn("file"), "text");
     expect((await refusalOf(fileIn("file"))).message).toMatch(/is a file/);
@@ -139,33 +145,33 @@ describe("somebody else's directory is refused and left alone", () => {
     expect(readFileSync(fileIn("file"), "utf8")).toBe("text");
   });
 
-  test("one with files of its own", async () => {
+  test("a directory with other files is refused and left unchanged", async () => {
     mkdirSync(directory);
     writeFileSync(fileIn("notes.txt"), "mine");
     await expectRefused(/holds notes\.txt and is no Tenure store/);
   });
 
-  test("one with a data.mdb that is no LMDB file", async () => {
+  test("a directory whose data.mdb is not an LMDB file is refused and left unchanged", async () => {
     mkdirSync(directory);
     writeFileSync(fileIn("data.mdb"), "x".repeat(20_000));
     await expectRefused(/is damaged, or was written by another program/);
   });
 
-  test("the LMDB of another program", async () => {
+  test("the LMDB of another program is refused and left unchanged", async () => {
     const table = open({ path: directory });
     await table.put("their key", "their value");
     await table.close();
     await expectRefused(/another program/);
   });
 
-  test("the LMDB of another program, with named databases", async () => {
+  test("the LMDB of another program with named databases is refused and left unchanged", async () => {
     const table = open({ path: directory });
     await table.openDB("users", {}).put("their key", "their value");
     await table.close();
     await expectRefused(/data\.mdb/);
   });
 
-  test("an LMDB of another data version", async () => {
+  test("an LMDB of another data version is refused and left unchanged", async () => {
     copyOriginal();
     const bytes = readFileSync(fileIn("data.mdb"));
     bytes.writeUInt32LE(1, 28);
@@ -173,7 +179,7 @@ describe("somebody else's directory is refused and left alone", () => {
     await expectRefused(/data version 1/);
   });
 
-  test("a store of a later format", async () => {
+  test("a store of a later format is refused and left unchanged", async () => {
     copyOriginal();
     writeFileSync(fileIn("tenure.json"), '{"format":2}');
     await expectRefused(/format 2/);
@@ -181,7 +187,7 @@ describe("somebody else's directory is refused and left alone", () => {
     await expectRefused(/tenure\.json/);
   });
 
-  test("one whose files are none", async () => {
+  test("a directory whose data files are directories is refused", async () => {
     mkdirSync(fileIn("lock.mdb"), { recursive: true });
     expect(await refusalOf(directory)).toMatchObject({ code: "INVALID_REQUEST", field: "directory" });
     rmSync(fileIn("lock.mdb"), { recursive: true });
@@ -190,8 +196,8 @@ describe("somebody else's directory is refused and left alone", () => {
     expect(await refusalOf(directory)).toMatchObject({ code: "INVALID_REQUEST", field: "directory" });
   });
 
-  test("one that this user may not use", async () => {
-    // Root may use everything: as root, ask as somebody else.
+  test("a directory that this user may not use is refused", async () => {
+    // Root may use everything, so as root the test runs as another user.
     const isRoot = process.getuid?.() === 0;
     copyOriginal();
     if (isRoot) chmodSync(root, 0o755);
@@ -212,7 +218,7 @@ describe("somebody else's directory is refused and left alone", () => {
   });
 });
 
-describe("a damaged store is refused and left alone", () => {
+describe("a damaged store", () => {
   test.each([
     ["is gone", () => rmSync(fileIn("data.mdb")), /has no data\.mdb/],
     ["is empty", () => truncateSync(fileIn("data.mdb"), 0), /has an empty data\.mdb/],
@@ -221,13 +227,13 @@ describe("a damaged store is refused and left alone", () => {
       (bytes) =>
         [`has ${bytes} bytes left`, () => truncateSync(fileIn("data.mdb"), bytes), /is cut short/] as const,
     ),
-  ] as const)("its data %s", async (_, damage, message) => {
+  ] as const)("a store whose data file %s is refused and left unchanged", async (_, damage, message) => {
     copyOriginal();
     damage();
     await expectRefused(message);
   });
 
-  test("its lock file does not matter", async () => {
+  test("a store with a damaged lock file opens", async () => {
     copyOriginal();
     writeFileSync(fileIn("lock.mdb"), "x".repeat(10_000));
     const store = await EmbeddedStore.open({ directory });
@@ -235,7 +241,7 @@ describe("a damaged store is refused and left alone", () => {
     await store.close();
   });
 
-  test("whatever is hit, the process lives and no changed entry is believed", async () => {
+  test("random damage never crashes the process, and no changed entry is accepted", async () => {
     const rounds = 150;
     const child = new Child("damager.mjs", [original, directory, "1", String(rounds)]);
     const counts = new Map<string, number>();
@@ -261,7 +267,7 @@ function freshDataFile(): Buffer {
   return readFileSync(join(path, "data.mdb"));
 }
 
-test("errors of directories are told apart by class", async () => {
+test("errors of directories are distinguished by class", async () => {
   const store = await EmbeddedStore.open({ directory });
   await expect(EmbeddedStore.open({ directory })).rejects.toBeInstanceOf(BackendUnavailableError);
   await store.close();

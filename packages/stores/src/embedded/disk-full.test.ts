@@ -22,7 +22,7 @@ test.each([
   ["batches of one write", 1, 400],
   ["batches of 40 writes", 40, 4000],
 ])(
-  "when the disk is full nothing is acknowledged or shown that is not there, and the store comes back: %s",
+  "a full disk causes no false acknowledgement or entry, and the store recovers: %s",
   async (_, size, fileBlocks) => {
     const directory = join(root, `filled-${size}`);
     const child = new Child("filler.mjs", [directory, String(size)], { fileBlocks });
@@ -35,7 +35,7 @@ test.each([
     }
     expect(told.acknowledged.length).toBeGreaterThan(100);
     expect(told.recoveries).toBe(2);
-    // The write that failed is uncertain, the one behind it was never sent, the feed ended with a reason.
+    // The write that failed is uncertain, the one behind it was never sent, and the feed ended with a reason.
     expect(new Set(told.failures)).toEqual(
       new Set(["uncertain", "BACKEND_UNAVAILABLE", "feed BACKEND_UNAVAILABLE"]),
     );
@@ -51,7 +51,7 @@ test.each([
   },
 );
 
-test("where there is no room for a store none is begun, and the process lives to say so", async () => {
+test("a store is not created without room for it, and the process reports that", async () => {
   const directory = join(root, "no-room");
   const child = new Child("holder.mjs", [directory], { fileBlocks: 8 });
   try {

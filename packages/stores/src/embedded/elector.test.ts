@@ -17,7 +17,7 @@ afterAll(async () => {
   await rm(root, { recursive: true, force: true });
 });
 
-// One process at a time may have the directory open, so servers side by side share the store object.
+// Only one process may have the directory open, so electors side by side share the store object.
 electorConformance({
   test,
   features: { admin: true },

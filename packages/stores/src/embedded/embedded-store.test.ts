@@ -17,7 +17,7 @@ storeConformance({
   dispose: (space) => rm(join(root, space), { recursive: true }),
 });
 
-test("every key that is admitted comes back after reopening, and none is mistaken for the head", async () => {
+test("every allowed key is there after reopening, and none is mistaken for the head", async () => {
   const directory = join(root, "keys");
   const keys = [
     "tenure",

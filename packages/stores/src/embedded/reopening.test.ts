@@ -1,4 +1,7 @@
-/** How a store comes back after a failed write: attempts with a backoff, in slices, and without walking its own file again. */
+/**
+ * How a store recovers from a failed write: attempts with a backoff, in slices, and without checking its own file
+ * again.
+ */
 import { readFileSync, statSync, truncateSync, writeFileSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -8,12 +11,12 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { EmbeddedStore } from "./embedded-store.js";
 import { Child } from "./fixtures/child.test.helper.js";
 
-/** Stands until it is moved, and counts how often a task gave way to the event loop. */
+/** A clock that the test moves, and that counts how often a task yielded to the event loop. */
 class HandClock implements Clock {
   readonly bootTickMs = 0;
   nowMs = 0;
   turns = 0;
-  /** While true, no task that gave way goes on. */
+  /** While true, no task that yielded continues. */
   isHeld = false;
 
   monotonicMs(): number {
@@ -81,12 +84,12 @@ async function reasonOf(call: Promise<unknown>): Promise<string> {
   );
 }
 
-/** Asks, without a pause, until an answer matches; time stands meanwhile. */
+/** Calls without a pause until an answer matches; time stands still meanwhile. */
 async function askUntil(pattern: RegExp): Promise<void> {
   while (!pattern.test(await reasonOf(store.sync()))) await nextTurn();
 }
 
-/** How long the store says that it will wait before its next attempt. */
+/** How long the store says it will wait before its next attempt. */
 async function announcedMs(): Promise<number> {
   await askUntil(/next attempt in/);
   return Number(/next attempt in (\d+) ms/.exec(await reasonOf(store.sync()))?.[1]);
@@ -125,7 +128,7 @@ describe("backoff between attempts to open a failed store", () => {
     await askUntil(/answered/);
   });
 
-  test("a successful write ends the backoff; a successful opening alone does not", async () => {
+  test("a successful write ends the backoff, and a successful opening alone does not", async () => {
     await breakStore();
     clock.nowMs += 100;
     await askUntil(/answered/);
@@ -147,7 +150,7 @@ describe("opening a large store", () => {
     await store.compareAndSet(keys.map((key) => ({ key, expected: null, value: "x".repeat(500) })));
   }
 
-  /** Closes and opens the store, and returns how often that gave way to the event loop. */
+  /** Closes and opens the store, and returns how often that yielded to the event loop. */
   async function turnsOfOpening(): Promise<number> {
     await store.close();
     clock.turns = 0;
@@ -155,15 +158,15 @@ describe("opening a large store", () => {
     return clock.turns;
   }
 
-  test("it gives way to the event loop while it walks and loads, more often the more there is", async () => {
+  test("opening a large store yields to the event loop while it checks and loads, in proportion to its size", async () => {
     const turnsOfNone = await turnsOfOpening();
     await fill();
     const turns = await turnsOfOpening();
-    // 500 bytes each: at most eight entries to a page, and no more than 256 pages or entries to a slice.
+    // 500 bytes each: at most eight entries per page, and at most 256 pages or entries per slice.
     expect(turns - turnsOfNone).toBeGreaterThanOrEqual(Math.floor((entries / 8 + entries) / 256));
   });
 
-  test("a file that this process had open, and no other since, is neither walked nor loaded again", async () => {
+  test("a file that only this process has had open since is neither checked nor loaded again", async () => {
     await fill();
     const turns = await turnsOfOpening();
     await store.close();
@@ -175,7 +178,7 @@ describe("opening a large store", () => {
     expect(told).toEqual({ opening: turns, reopening: 0 });
   });
 
-  test("a file that was changed between two attempts is walked, and damage refused", async () => {
+  test("a file that was changed between two attempts is checked again, and damage refused", async () => {
     await fill();
     await breakStore();
     const obstacle = obstruct();

@@ -5,7 +5,7 @@ import { DELETED, type WatchEvent } from "./protocol.js";
 
 const keyspace = new Keyspace("t");
 
-/** A batch as its events: the entries and then the head, as etcd sends them. */
+/** The events of a batch as etcd sends them: the entries and then the head. */
 function batch(revision: number, batches: number, ...keys: string[]): WatchEvent[] {
   const entries = keys.map((key) => ({
     kv: { key: `t//${key}`, mod_revision: revision, version: 1, value: `${revision}` },
@@ -32,7 +32,7 @@ test("batches follow each other, and those without an entry are progress", () =>
   expect(changes.read({ events: batch(16, 7) })).toEqual({ kind: "changes", entries: [], revision: 16 });
 });
 
-test("a revision counts as seen only when the last message of its events is there", () => {
+test("a revision counts as seen only when the last message of its events has arrived", () => {
   const changes = log();
   const [a, b, head] = batch(12, 5, "a", "b") as [WatchEvent, WatchEvent, WatchEvent];
   expect(changes.read({ events: [a], fragment: true })).toEqual({ kind: "nothing" });
@@ -44,7 +44,7 @@ test("a revision counts as seen only when the last message of its events is ther
   });
 });
 
-test("what etcd repeats is passed over", () => {
+test("events that etcd repeats are skipped", () => {
   const changes = log();
   changes.read({ events: batch(12, 5, "a") });
   expect(changes.read({ events: [...batch(9, 3, "z"), ...batch(12, 5, "a")] })).toEqual({ kind: "nothing" });
@@ -55,7 +55,7 @@ test("what etcd repeats is passed over", () => {
   });
 });
 
-test("a batch that etcd leaves out is noticed", () => {
+test("a batch that etcd leaves out is detected", () => {
   const changes = log();
   changes.read({ events: batch(12, 5, "a") });
   expect(changes.read({ events: batch(20, 7, "a") }).kind).toBe("broken");
@@ -64,12 +64,15 @@ test("a batch that etcd leaves out is noticed", () => {
 test.each([
   ["compacted", { events: [], canceled: true, compact_revision: 11 }],
   ["cancelled", { events: [], canceled: true, cancel_reason: "no reason" }],
-  ["deleted from", { events: [{ type: DELETED, kv: { key: "t//a", mod_revision: 11, version: 0 } }] }],
-])("what was %s is told no further", (_, response) => {
+  [
+    "interrupted by a deletion",
+    { events: [{ type: DELETED, kv: { key: "t//a", mod_revision: 11, version: 0 } }] },
+  ],
+])("a change log that was %s is broken", (_, response) => {
   expect(log().read(response).kind).toBe("broken");
 });
 
-test("it has come to a halt when it does not come to what its member had at the last look", () => {
+test("a change log is halted if it has not reached its member's revision of the last check", () => {
   const changes = log();
   expect(changes.isHalted(12)).toBe(false);
   changes.read({ events: batch(12, 5, "a") });

@@ -1,4 +1,4 @@
-/** Three members, of which some are killed or hang, or are none of ours. */
+/** Three members, some of which are killed, hang, or belong to another cluster. */
 import { randomUUID } from "node:crypto";
 import { BackendUnavailableError, type Store } from "@tenure/core";
 import { type EngineProcess, type EtcdEngine, FaultProxy, isMissing, startEtcd } from "@tenure/engines";
@@ -7,7 +7,7 @@ import { BOUND_MS, entriesOf, Follower, leaderAmong, swap, swapInTheEnd, until }
 import { EtcdStore } from "./etcd-store.js";
 import { History, RegisterWriter } from "./register.test-kit.js";
 
-describe.skipIf(isMissing("etcd"))("three members", () => {
+describe.skipIf(isMissing("etcd"))("a cluster of three etcd members", () => {
   let engine: EtcdEngine;
   const opened: (Store | FaultProxy)[] = [];
   beforeAll(async () => {
@@ -35,7 +35,7 @@ describe.skipIf(isMissing("etcd"))("three members", () => {
 
   const endpointOf = ({ port }: FaultProxy): string => `127.0.0.1:${port}`;
 
-  test("the leader killed under load: nothing acknowledged is lost, and nothing is replaced twice", async () => {
+  test("the leader of etcd is killed under load: no acknowledged write is lost, and no revision is replaced twice", async () => {
     const prefix = randomUUID();
     const history = new History();
     const stores = [await open(prefix), await open(prefix)];
@@ -63,7 +63,7 @@ describe.skipIf(isMissing("etcd"))("three members", () => {
     }
   });
 
-  test("two of three killed: calls end in time, and come back by themselves", async () => {
+  test("two of three etcd members are killed: calls end in time, and work again afterwards", async () => {
     const store = await open(randomUUID());
     const follower = new Follower(store);
     const first = await swapInTheEnd(store, { key: "r/a", expected: null, value: "1" });
@@ -89,9 +89,9 @@ describe.skipIf(isMissing("etcd"))("three members", () => {
     await follower.stop();
   });
 
-  test("a member that hangs is left for another, by calls and feeds alike", async () => {
+  test("an etcd member that hangs is left for another, by calls and by feeds", async () => {
     const proxies = await Promise.all(engine.endpoints.map(proxyOf));
-    // The only one that can be reached when the store is opened is the one it uses.
+    // The only member that can be reached when the store is opened is the one it uses.
     const used = await leaderAmong(engine.endpoints);
     for (const [i, proxy] of proxies.entries()) if (i !== used) proxy.cut();
     const store = await open(randomUUID(), proxies.map(endpointOf));
@@ -102,7 +102,7 @@ describe.skipIf(isMissing("etcd"))("three members", () => {
     const node = engine.nodes[used] as EngineProcess;
     await node.pause();
     const startedAtMs = performance.now();
-    // Nobody calls: the feed notices by itself.
+    // Without a call, the feed notices by itself.
     await until("the feed has ended", () => follower.endings.length > 0);
     const second = await swapInTheEnd(store, { key: "r/a", expected: first, value: "2" });
     expect(performance.now() - startedAtMs).toBeLessThan(BOUND_MS);
@@ -112,7 +112,7 @@ describe.skipIf(isMissing("etcd"))("three members", () => {
     await follower.stop();
   });
 
-  test("a member of another cluster is never used in the place of one of ours", async () => {
+  test("a member of another etcd cluster is never used in place of one of ours", async () => {
     const another = await startEtcd();
     try {
       const ours = await proxyOf(engine.endpoints[0] as string);

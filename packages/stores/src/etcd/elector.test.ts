@@ -5,7 +5,7 @@ import { type EtcdEngine, isMissing, startEtcd } from "@tenure/engines";
 import { afterAll, beforeAll, describe, test } from "vitest";
 import { EtcdStore } from "./etcd-store.js";
 
-describe.skipIf(isMissing("etcd"))("an elector on etcd", () => {
+describe.skipIf(isMissing("etcd"))("the contract of an elector on etcd", () => {
   const prefix = randomUUID();
   let engine: EtcdEngine;
   beforeAll(async () => {
@@ -13,7 +13,7 @@ describe.skipIf(isMissing("etcd"))("an elector on etcd", () => {
   });
   afterAll(() => engine.stop());
 
-  // A store for each, as servers side by side have.
+  // A store for each elector, as servers side by side have.
   electorConformance({
     test,
     features: { admin: true },

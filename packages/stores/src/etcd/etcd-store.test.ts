@@ -13,7 +13,7 @@ for (const [release, installed] of [
   ["system", "etcd"],
   ["newer", "newer etcd"],
 ] as const) {
-  describe.skipIf(isMissing(installed))(`on three members of ${installed}`, () => {
+  describe.skipIf(isMissing(installed))(`the contract of a store on three members of ${installed}`, () => {
     let engine: EtcdEngine;
     beforeAll(async () => {
       engine = await startEtcd({ nodes: 3, release });
@@ -35,7 +35,7 @@ function creations(count: number, value = "1"): CasOp[] {
   }));
 }
 
-describe.skipIf(isMissing("etcd"))("on one member", () => {
+describe.skipIf(isMissing("etcd"))("a store on one etcd member", () => {
   let engine: EtcdEngine;
   let endpoint = "";
   let prefix = "";
@@ -51,7 +51,7 @@ describe.skipIf(isMissing("etcd"))("on one member", () => {
   });
   afterEach(() => store.close());
 
-  /** As somebody else who uses the same etcd, or an operator. */
+  /** As another user of the same etcd, or an operator. */
   const put = (key: string): Promise<unknown> =>
     askGateway(endpoint, "kv/put", { key: base64(key), value: base64("x") });
 
@@ -62,12 +62,12 @@ describe.skipIf(isMissing("etcd"))("on one member", () => {
     await again.close();
   });
 
-  test("a snapshot of many pages is as of one moment, and what follows joins without a gap", async () => {
+  test("a snapshot of many pages is of one moment, and later changes follow without a gap", async () => {
     const keys = creations(5000);
     for (let i = 0; i < keys.length; i += 126) await store.compareAndSet(keys.slice(i, i + 126));
     let turns = 0;
     const follower = new Follower(store);
-    // The first and the last key together, over and over: a snapshot between its pages would show one of two turns.
+    // The first and the last key together, repeatedly: a snapshot between its pages would show one of two turns.
     const [first, last] = [keys[0] as CasOp, keys.at(-1) as CasOp];
     let expected = (await entriesOf(store)).get(first.key)?.revision ?? null;
     let expectedOfLast = (await entriesOf(store)).get(last.key)?.revision ?? null;
@@ -97,7 +97,7 @@ describe.skipIf(isMissing("etcd"))("on one member", () => {
     await follower.stop();
   });
 
-  test("what others write beside the prefix moves neither sync nor the feed", async () => {
+  test("writes of others outside the prefix move neither sync nor the feed", async () => {
     const follower = new Follower(store);
     await store.compareAndSet(creations(1));
     const revision = await store.sync();
@@ -109,7 +109,7 @@ describe.skipIf(isMissing("etcd"))("on one member", () => {
     await follower.stop();
   });
 
-  test("a prefix within another one is a space of its own", async () => {
+  test("a prefix within another one is a separate space", async () => {
     const within = await EtcdStore.open({ servers: [endpoint], prefix: `${prefix}/r` });
     await store.compareAndSet(creations(3));
     await within.compareAndSet(creations(2));
@@ -117,7 +117,7 @@ describe.skipIf(isMissing("etcd"))("on one member", () => {
     await within.close();
   });
 
-  test("a batch in which everything lost moves sync, and an open feed comes there", async () => {
+  test("a batch of conflicts only moves sync, and an open feed reaches that revision", async () => {
     await store.compareAndSet(creations(1));
     const follower = new Follower(store);
     const before = await store.sync();
@@ -128,7 +128,7 @@ describe.skipIf(isMissing("etcd"))("on one member", () => {
     await follower.stop();
   });
 
-  test("a batch of long values is written in several requests, each operation answered in its place", async () => {
+  test("a batch of long values is written in several requests, and the outcomes keep their order", async () => {
     const batch = creations(126, "x".repeat(40_000));
     const outcomes = await store.compareAndSet(batch);
     expect(outcomes.map(({ kind }) => kind)).toEqual(batch.map(() => "swapped"));
@@ -145,7 +145,7 @@ describe.skipIf(isMissing("etcd"))("on one member", () => {
     }
   });
 
-  test("a cluster that admits more operations is used so, and one that admits fewer refuses without a write", async () => {
+  test("a cluster that allows more operations is used accordingly, and one that allows fewer refuses without a write", async () => {
     expect(store.limits.batchOps).toBe(126);
     const larger = await openStore(`${engine.url}/${prefix}?max_txn_ops=1024`);
     expect(larger.limits.batchOps).toBe(1022);
@@ -161,7 +161,7 @@ describe.skipIf(isMissing("etcd"))("on one member", () => {
     await mistaken.close();
   });
 
-  test("a feed ends when somebody deletes our keys, and the next one shows what is left", async () => {
+  test("a feed ends when an operator deletes our keys, and the next feed shows what is left", async () => {
     await store.compareAndSet(creations(2));
     const follower = new Follower(store);
     await follower.reach(await store.sync());
@@ -172,7 +172,7 @@ describe.skipIf(isMissing("etcd"))("on one member", () => {
     await follower.stop();
   });
 
-  test("a process that has closed its store ends by itself", async () => {
+  test("a process that has closed its etcd store ends by itself", async () => {
     const module = new URL("../../dist/index.js", import.meta.url).href;
     const script = `
       const { openStore } = await import(${JSON.stringify(module)});

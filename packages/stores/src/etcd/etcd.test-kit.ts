@@ -1,4 +1,7 @@
-/** What tests do to an etcd beside the store: as its operator, by its JSON gateway, and as a server that follows the feed. */
+/**
+ * What tests do to etcd beside the store: as its operator, through its JSON gateway, and as a server that follows the
+ * feed.
+ */
 import { scheduler } from "node:timers/promises";
 import {
   BackendUnavailableError,
@@ -12,10 +15,10 @@ import {
 const POLL_MS = 20;
 const PATIENCE_MS = 20_000;
 
-/** What a call may take at most when nobody answers, with room for a machine that has other things to do. */
+/** The longest a call may take when no server answers, with room for a busy machine. */
 export const BOUND_MS = 12_000;
 
-/** Polls until it holds; fails with what was waited for. */
+/** Polls until the condition holds; fails with what was waited for. */
 export async function until(what: string, holds: () => boolean | Promise<boolean>): Promise<void> {
   const giveUp = performance.now() + PATIENCE_MS;
   while (!(await holds())) {
@@ -24,7 +27,7 @@ export async function until(what: string, holds: () => boolean | Promise<boolean
   }
 }
 
-/** How long it takes, in milliseconds, however it ends. */
+/** How long the work takes in milliseconds, however it ends. */
 export async function timeOf(work: Promise<unknown>): Promise<number> {
   const startedAtMs = performance.now();
   await work.catch(() => undefined);
@@ -58,7 +61,7 @@ interface Status {
   readonly header: { readonly member_id: string };
 }
 
-/** The place of the leader among the members. */
+/** The index of the leader among the members. */
 export async function leaderAmong(endpoints: readonly string[]): Promise<number> {
   const statuses = await Promise.all(endpoints.map((each) => askGateway<Status>(each, "maintenance/status")));
   return statuses.findIndex(({ leader, header }) => leader === header.member_id);
@@ -70,7 +73,7 @@ export async function entriesOf(store: Store): Promise<Map<string, Entry>> {
   throw new Error("the feed ended silently");
 }
 
-/** One operation; what the store rejects with counts as refused. */
+/** One operation; a rejection of the store counts as refused. */
 export async function swap(
   store: Store,
   op: CasOp,
@@ -84,7 +87,7 @@ export async function swap(
   }
 }
 
-/** One operation that succeeds sooner or later; a write that was lost on the way is found by a look. */
+/** One operation that succeeds eventually; a write that was lost on the way is found by a read. */
 export async function swapInTheEnd(store: Store, op: CasOp): Promise<Revision> {
   let revision: Revision | null = null;
   await until(`${op.key} is written`, async () => {
@@ -96,7 +99,9 @@ export async function swapInTheEnd(store: Store, op: CasOp): Promise<Revision> {
   return revision as unknown as Revision;
 }
 
-/** Follows the feed as an elector does: one after the other, each from its snapshot. Checks what must hold over all. */
+/**
+ * Follows the feed as an elector does: one feed after the other, each from its snapshot. Checks what must always hold.
+ */
 export class Follower {
   readonly seen: Map<string, Entry> = new Map();
   readonly endings: unknown[] = [];
@@ -112,12 +117,12 @@ export class Follower {
     this.#done = this.#follow();
   }
 
-  /** Until everything up to there has been seen. */
+  /** Waits until everything up to `revision` has been seen. */
   async reach(revision: Revision): Promise<void> {
     await until(`revision ${revision} has been seen`, () => this.progress >= revision);
   }
 
-  /** Throws what was found to be wrong. */
+  /** Throws the violations that were found. */
   async stop(): Promise<void> {
     this.#stop.abort();
     await this.#done;

@@ -1,4 +1,4 @@
-/** One member, killed, stopped, and behind a proxy that loses things. */
+/** One member that is killed, stopped, or behind a proxy that loses messages. */
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { type AddressInfo, createServer } from "node:net";
@@ -16,7 +16,7 @@ import { BOUND_MS, entriesOf, Follower, swap, swapInTheEnd, timeOf, until } from
 import { EtcdStore } from "./etcd-store.js";
 import { History, RegisterWriter } from "./register.test-kit.js";
 
-describe.skipIf(isMissing("etcd"))("one member", () => {
+describe.skipIf(isMissing("etcd"))("faults of one etcd member", () => {
   let engine: EtcdEngine;
   let node: EngineProcess;
   let proxy: FaultProxy;
@@ -54,7 +54,7 @@ describe.skipIf(isMissing("etcd"))("one member", () => {
     expect(new Map([...entries].map(([key, entry]) => [key, entry.revision]))).toEqual(expected);
   }
 
-  test("killed and started again: everything acknowledged is there, revisions go on, the feed has no gap", async () => {
+  test("an etcd member killed and restarted has every acknowledged write, revisions continue, and the feed has no gap", async () => {
     const written = new Map<string, Revision>();
     for (let round = 0; round < 3; round++) {
       for (let i = 0; i < 5; i++) {
@@ -77,7 +77,7 @@ describe.skipIf(isMissing("etcd"))("one member", () => {
     expect(follower.endings.length).toBeGreaterThanOrEqual(3);
   });
 
-  test("stopped for a while: calls and feeds end in time, and afterwards everything works", async () => {
+  test("while an etcd member is stopped, calls and feeds end in time, and afterwards everything works", async () => {
     const first = await swapInTheEnd(store, { key: "r/a", expected: null, value: "1" });
     await follower.reach(first);
     await node.pause();
@@ -90,7 +90,7 @@ describe.skipIf(isMissing("etcd"))("one member", () => {
     expect(performance.now() - startedAtMs).toBeLessThan(BOUND_MS);
     expect(outcome.kind).toBe("uncertain");
     node.resume();
-    // The write may have arrived all the same, and be carried out only now.
+    // The write may still have arrived, and be executed only now.
     const last = await swapInTheEnd(store, { key: "r/b", expected: null, value: "1" });
     const look = await swap(store, { key: "r/a", expected: first, value: "3" });
     if (look.kind === "conflict") expect(look.current?.value).toBe("2");
@@ -104,7 +104,7 @@ describe.skipIf(isMissing("etcd"))("one member", () => {
     );
   });
 
-  test("an answer that is lost leaves the write uncertain, and a look finds it", async () => {
+  test("a write whose answer is lost is uncertain, and a read finds it", async () => {
     const first = await swapInTheEnd(store, { key: "r/a", expected: null, value: "1" });
     await follower.reach(first);
     proxy.loseAnswers();
@@ -119,7 +119,7 @@ describe.skipIf(isMissing("etcd"))("one member", () => {
     await checkThatAllIsWell(new Map([["r/a", found.revision]]));
   });
 
-  test("an answer that is waited for no longer leaves the write uncertain as well", async () => {
+  test("a write whose answer is no longer awaited is uncertain", async () => {
     proxy.loseAnswers();
     const signal = AbortSignal.timeout(100);
     const [outcome] = await store.compareAndSet([{ key: "r/a", expected: null, value: "1" }], { signal });
@@ -130,7 +130,7 @@ describe.skipIf(isMissing("etcd"))("one member", () => {
     await until("the write is seen", () => follower.seen.get("r/a")?.value === "1");
   });
 
-  test("writes cut off in the middle are never taken for somebody else's", async () => {
+  test("writes cut off in the middle are never mistaken for another's", async () => {
     const history = new History();
     const watching = new Follower(store, history.see);
     const writers = ["r/a", "r/b", "r/c", "r/d"].map((key) => new RegisterWriter(store, history, key, key));
@@ -152,8 +152,8 @@ describe.skipIf(isMissing("etcd"))("one member", () => {
   });
 });
 
-describe("nobody there", () => {
-  test("who refuses is told at once, with the next step", async () => {
+describe("etcd that is not there", () => {
+  test("a refused connection is reported at once, with the next step", async () => {
     const [port] = await freePorts(1);
     const opening = EtcdStore.open({ servers: [`127.0.0.1:${port}`] });
     await expect(opening).rejects.toThrow(BackendUnavailableError);
@@ -162,7 +162,7 @@ describe("nobody there", () => {
     );
   });
 
-  test("who is silent is given up after some seconds, and no connection is left", async () => {
+  test("a silent server is abandoned after some seconds, and no connection is left", async () => {
     const server = createServer((socket) => socket.resume()).listen(0, "127.0.0.1");
     await once(server, "listening");
     const { port } = server.address() as AddressInfo;

@@ -6,7 +6,7 @@ import { openStore } from "../open-store.js";
 import { askGateway, base64, entriesOf, Follower, swap, swapInTheEnd, until } from "./etcd.test-kit.js";
 import { EtcdStore } from "./etcd-store.js";
 
-describe.skipIf(isMissing("etcd"))("an etcd that asks who one is", () => {
+describe.skipIf(isMissing("etcd"))("an etcd that requires authentication", () => {
   const prefix = randomUUID();
   const login = { user: "tenure", password: "s3cret/pass" };
   let engine: EtcdEngine;
@@ -42,7 +42,7 @@ describe.skipIf(isMissing("etcd"))("an etcd that asks who one is", () => {
     return { authorization: token };
   }
 
-  test("is told, by options or by URL", async () => {
+  test("user and password are sent to etcd, from options or from the URL", async () => {
     const store = await EtcdStore.open({ servers: [endpoint], prefix, ...login });
     await swapInTheEnd(store, { key: "r/a", expected: null, value: "1" });
     const again = await openStore(`etcd://tenure:s3cret%2Fpass@${endpoint}/${prefix}`);
@@ -53,23 +53,23 @@ describe.skipIf(isMissing("etcd"))("an etcd that asks who one is", () => {
 
   test.each([
     ["a wrong password", { user: "tenure", password: "wrong" }],
-    ["somebody unknown", { user: "nobody", password: "wrong" }],
-    ["nobody", {}],
-    ["somebody who has no right to the prefix", { user: "stranger", password: "stranger" }],
-  ])("refuses %s when the store is opened", async (_, wrong) => {
+    ["an unknown user", { user: "nobody", password: "wrong" }],
+    ["a missing user", {}],
+    ["a user without a right to the prefix", { user: "stranger", password: "stranger" }],
+  ])("etcd refuses %s when the store is opened", async (_, wrong) => {
     const opening = EtcdStore.open({ servers: [endpoint], prefix, ...wrong });
     await expect(opening).rejects.toThrow(InvalidRequestError);
     await expect(opening).rejects.toThrow(/^user is refused by etcd/);
     await expect(opening).rejects.not.toThrow(/wrong/);
   });
 
-  test("may forget the token or change the roles: it is asked for another, and no write fails", async () => {
+  test("a token that etcd drops, or a change of roles, is followed by a new login, and no write fails", async () => {
     const store = await EtcdStore.open({ servers: [endpoint], prefix, ...login });
     const follower = new Follower(store);
     await until("the feed is open", () => follower.progress > 0);
     let expected = await swapInTheEnd(store, { key: "r/b", expected: null, value: "1" });
     for (let i = 0; i < 3; i++) {
-      // A change of any role makes every token one of before.
+      // A change of any role invalidates every token.
       await ask("auth/role/add", { name: `role-${i}` });
       const outcome = await swap(store, { key: "r/b", expected, value: `${i}` });
       expect(outcome.kind).toBe("swapped");
@@ -88,7 +88,7 @@ describe.skipIf(isMissing("etcd"))("an etcd that asks who one is", () => {
     await store.close();
   });
 
-  test("that takes a right away refuses writes, and nothing is written", async () => {
+  test("etcd that withdraws a right refuses writes, and nothing is written", async () => {
     const store = await EtcdStore.open({ servers: [endpoint], prefix, ...login });
     await ask("auth/role/revoke", { role: "tenure", ...permission });
     await expect(store.compareAndSet([{ key: "r/c", expected: null, value: "1" }])).rejects.toThrow(

@@ -4,7 +4,7 @@ import { checkOptions, parseEtcdUrl } from "./options.js";
 
 const servers = ["a"];
 
-test("a URL says all there is to say", () => {
+test("an etcd URL can express every option", () => {
   const url =
     "etcd://us%40er:p%2Fw@a,b:1,[::1]:2/my/space?tls=true&ca=/ca.pem&cert=/cert.pem&key=/key.pem&max_txn_ops=1024";
   expect(checkOptions(parseEtcdUrl(url))).toEqual({
@@ -16,7 +16,7 @@ test("a URL says all there is to say", () => {
   });
 });
 
-test("what is left out has its default, and what was checked does not change", () => {
+test("missing etcd options have defaults, and checked options are frozen", () => {
   const options = checkOptions(parseEtcdUrl("etcd://a"));
   expect(options).toEqual({
     endpoints: ["a:2379"],
@@ -29,12 +29,12 @@ test("what is left out has its default, and what was checked does not change", (
   expect(checkOptions({ servers, tls: true }).tls).toEqual({});
 });
 
-test("a file in the URL implies TLS", () => {
+test("a file in the etcd URL implies TLS", () => {
   expect(checkOptions(parseEtcdUrl("etcd://a?ca=x")).tls).toEqual({ ca: "x" });
   expect(checkOptions(parseEtcdUrl("etcd://a?tls=false")).tls).toBeNull();
 });
 
-test("prefixes may begin with a slash, and hold whatever is text", () => {
+test("an etcd prefix may begin with a slash and contain any text", () => {
   for (const prefix of ["/tenure", "a/b c/ä"]) expect(checkOptions({ servers, prefix }).prefix).toBe(prefix);
 });
 
@@ -62,7 +62,7 @@ test.each<readonly [string, object, RegExp]>([
   ["maxTxnOps", { maxTxnOps: 2 }, /from 3 to 100000/],
   ["maxTxnOps", { maxTxnOps: 12.5 }, /whole number/],
   ["speed", { speed: 1 }, /is not an option of this store; the options are servers, prefix/],
-])("%s is refused with its reason: %o", (field, options, reason) => {
+])("the etcd option %s is refused with its reason: %o", (field, options, reason) => {
   const check = (): unknown => checkOptions({ servers, ...options });
   expect(check).toThrow(InvalidRequestError);
   expect(check).toThrow(reason);
@@ -79,6 +79,6 @@ test.each([
   ["etcd://a?tls=1", /tls=1; must be true or false/],
   ["etcd://a?tls=false&ca=x", /has ca and tls=false; remove one/],
   ["etcd://a?speed=1", /parameter "speed"; must be one of tls, ca, cert, key, max_txn_ops/],
-])("%s is refused with its reason", (url, reason) => {
+])("the etcd URL %s is refused with its reason", (url, reason) => {
   expect(() => parseEtcdUrl(url)).toThrow(reason);
 });

@@ -1,9 +1,9 @@
-/** Registers that several write by compare-and-set, and what must hold of everything that was seen of them. */
+/** Registers that several writers change by compare-and-set, and what must hold of everything that was seen. */
 import assert from "node:assert/strict";
 import type { CasOp, Entry, Revision, Store } from "@tenure/core";
 import { swap } from "./etcd.test-kit.js";
 
-/** Every write that anybody has seen or was told of. Each value is written once and names the revision that it replaces. */
+/** Every write that was seen or acknowledged. Each value is written once and names the revision that it replaces. */
 export class History {
   readonly #byRevision = new Map<string, Entry>();
   readonly #successors = new Map<string, Revision>();
@@ -30,13 +30,13 @@ export class History {
     this.#acknowledged.set(entry.key, Math.max(entry.revision, this.#acknowledged.get(entry.key) ?? 0));
   }
 
-  /** Told that it was not written, and never will be. */
+  /** Answered that it was not written, so it never must be. */
   refuse(value: string): void {
     this.#refused.add(value);
     this.#checkRefused(value);
   }
 
-  /** Every acknowledged write is what is there now, or was replaced. */
+  /** Every acknowledged write is there now, or was replaced. */
   checkAgainst(entries: ReadonlyMap<string, Entry>): void {
     for (const entry of entries.values()) this.see(entry);
     for (const [key, revision] of this.#acknowledged) {
@@ -50,7 +50,7 @@ export class History {
   }
 }
 
-/** Writes a key over and over, whatever happens. */
+/** Writes a key repeatedly, whatever happens. */
 export class RegisterWriter {
   acknowledged = 0;
   readonly #store: Store;

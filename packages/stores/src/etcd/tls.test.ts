@@ -38,7 +38,7 @@ function makeAuthority(name: string): void {
   );
 }
 
-/** A certificate from it, fit for servers and clients. */
+/** A certificate of this authority, for servers and clients. */
 function makeCertificate(name: string, authority: string): void {
   writeFileSync(file("extensions"), "subjectAltName=IP:127.0.0.1\nextendedKeyUsage=serverAuth,clientAuth\n");
   openssl("req", "-new", ...EC, "-keyout", `${name}.key`, "-out", `${name}.csr`, "-subj", `/CN=${name}`);
@@ -55,7 +55,7 @@ function makeCertificate(name: string, authority: string): void {
   );
 }
 
-describe.skipIf(isMissing("etcd"))("an etcd that speaks TLS and asks for certificates", () => {
+describe.skipIf(isMissing("etcd"))("an etcd with TLS and client certificates", () => {
   let engine: EtcdEngine;
   beforeAll(async () => {
     for (const authority of ["authority", "stranger"]) makeAuthority(authority);
@@ -67,7 +67,7 @@ describe.skipIf(isMissing("etcd"))("an etcd that speaks TLS and asks for certifi
   });
   afterAll(() => engine.stop());
 
-  test("serves a store that shows its own, named by URL", async () => {
+  test("etcd serves a store that shows its certificate, named by URL", async () => {
     const files = `ca=${file("authority.pem")}&cert=${file("client.pem")}&key=${file("client.key")}`;
     const store = await openStore(`${engine.url}/space?tls=true&${files}`);
     const follower = new Follower(store);
@@ -81,9 +81,12 @@ describe.skipIf(isMissing("etcd"))("an etcd that speaks TLS and asks for certifi
   test.each([
     ["without TLS", {}],
     ["without a certificate", { ca: "authority.pem" }],
-    ["with one of a stranger", { ca: "authority.pem", cert: "intruder.pem", key: "intruder.key" }],
-    ["that trusts a stranger only", { ca: "stranger.pem", cert: "client.pem", key: "client.key" }],
-  ])("does not serve a store %s", async (_, files: TlsFiles) => {
+    [
+      "with a certificate of another authority",
+      { ca: "authority.pem", cert: "intruder.pem", key: "intruder.key" },
+    ],
+    ["that trusts only another authority", { ca: "stranger.pem", cert: "client.pem", key: "client.key" }],
+  ])("etcd does not serve a store %s", async (_, files: TlsFiles) => {
     const paths = Object.fromEntries(
       Object.entries<string>({ ...files }).map(([name, path]) => [name, file(path)]),
     );
@@ -91,7 +94,7 @@ describe.skipIf(isMissing("etcd"))("an etcd that speaks TLS and asks for certifi
     await expect(EtcdStore.open({ servers: engine.endpoints, tls })).rejects.toThrow(BackendUnavailableError);
   });
 
-  test("files that cannot be used are named", async () => {
+  test("unusable TLS files are refused by name", async () => {
     const open = (tls: TlsFiles): Promise<Store> => EtcdStore.open({ servers: engine.endpoints, tls });
     const missing = open({ ca: file("none.pem") });
     await expect(missing).rejects.toThrow(InvalidRequestError);

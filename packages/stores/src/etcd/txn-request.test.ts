@@ -19,7 +19,7 @@ const op = fc.record({
   value: text,
 });
 
-/** As one would write it with the library. */
+/** The same request written with the library. */
 function plain(batch: readonly CasOp[], { head }: Keyspace): object {
   const inner = batch.map(({ key, expected, value }) => ({
     request_txn: {
@@ -31,7 +31,7 @@ function plain(batch: readonly CasOp[], { head }: Keyspace): object {
   return { success: [...inner, { request_put: { key: head } }] };
 }
 
-test("a batch is encoded as the library encodes it", () => {
+test("a batch is encoded as the etcd library encodes it", () => {
   fc.assert(
     fc.property(fc.array(op, { minLength: 1, maxLength: 20 }), text, (batch, prefix) => {
       const keyspace = new Keyspace(prefix);
@@ -45,7 +45,7 @@ test("a batch is encoded as the library encodes it", () => {
   );
 });
 
-test("what is too large for one request goes into several, in order and complete", () => {
+test("a batch too large for one request is split into several, in order and complete", () => {
   const keyspace = new Keyspace("tenure");
   const batch = Array.from({ length: 126 }, (_, i) => ({
     key: `r/${i}`,
@@ -63,7 +63,7 @@ test("what is too large for one request goes into several, in order and complete
   }
 });
 
-test("what is too large by itself is refused, and named", () => {
+test("an operation too large for one request is refused and named", () => {
   const batch = ["x", "x".repeat(1_500_000)].map((value, i) => ({ key: `r/${i}`, expected: null, value }));
   expect(() => encodeBatch(batch, new Keyspace("tenure"))).toThrow(InvalidRequestError);
   expect(() => encodeBatch(batch, new Keyspace("tenure"))).toThrow(

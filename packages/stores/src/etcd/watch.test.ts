@@ -1,4 +1,4 @@
-/** Watches that begin in the past, which a feed seldom has: of large changes, of what was compacted, of another count. */
+/** Watches that begin in the past, which a feed rarely has: of large changes, compacted revisions, or another count. */
 import { randomUUID } from "node:crypto";
 import type { Entry, Revision, Store } from "@tenure/core";
 import { type EtcdEngine, isMissing, startEtcd } from "@tenure/engines";
@@ -13,7 +13,7 @@ import { loadProtocol } from "./protocol.js";
 import { readSnapshot, type Snapshot } from "./snapshot.js";
 import { Watch } from "./watch.js";
 
-describe.skipIf(isMissing("etcd"))("a watch", () => {
+describe.skipIf(isMissing("etcd"))("a watch of etcd", () => {
   let engine: EtcdEngine;
   let store: Store;
   let members: Members;
@@ -38,7 +38,7 @@ describe.skipIf(isMissing("etcd"))("a watch", () => {
   const snapshotNow = async (): Promise<Snapshot> =>
     readSnapshot(connection, await loadProtocol(), keyspace, AbortSignal.timeout(20_000));
 
-  /** A value of so many bytes on a key, over and over. */
+  /** Writes a value of `bytes` bytes to a key, `times` times. */
   async function write(times: number, bytes: number): Promise<Revision> {
     let expected: Revision | null = (await entriesOf(store)).get("r/a")?.revision ?? null;
     for (let i = 0; i < times; i++) {
@@ -49,7 +49,7 @@ describe.skipIf(isMissing("etcd"))("a watch", () => {
     return expected as Revision;
   }
 
-  /** What a watch from that snapshot tells until it has come to `revision`, or how it ends. */
+  /** What a watch from that snapshot delivers until `revision`, or how it ends. */
   function watchFrom(snapshot: Pick<Snapshot, "revision" | "batches">, revision: Revision): Promise<Entry[]> {
     return new Promise((resolve, reject) => {
       const told: Entry[] = [];
@@ -65,7 +65,7 @@ describe.skipIf(isMissing("etcd"))("a watch", () => {
     });
   }
 
-  test("of changes too large for one message tells them all", async () => {
+  test("a watch delivers all changes that are too large for one message", async () => {
     const before = await snapshotNow();
     const last = await write(8, 1_000_000);
     const told = await watchFrom(before, last);
@@ -73,14 +73,14 @@ describe.skipIf(isMissing("etcd"))("a watch", () => {
     expect(told.at(-1)?.revision).toBe(last);
   });
 
-  test("that finds a batch missing breaks", async () => {
+  test("a watch that finds a batch missing breaks", async () => {
     const before = await snapshotNow();
     const last = await write(3, 1);
     await expect(watchFrom({ ...before, batches: before.batches - 1 }, last)).rejects.toThrow(/left out/);
     expect((await watchFrom(before, last)).length).toBe(3);
   });
 
-  test("of what was compacted breaks; a feed that is open goes on, and the next one begins with everything", async () => {
+  test("a watch of a compacted revision breaks; an open feed continues, and the next one begins with everything", async () => {
     const before = await snapshotNow();
     const follower = new Follower(store);
     const last = await write(5, 1);
@@ -94,7 +94,7 @@ describe.skipIf(isMissing("etcd"))("a watch", () => {
     await follower.stop();
   });
 
-  test("that nobody writes to is left open as long as its member is there", async () => {
+  test("a watch without writes stays open as long as its member is there", async () => {
     let looks = 0;
     const check = connection.check.bind(connection);
     connection.check = () => check().finally(() => looks++);

@@ -12,7 +12,7 @@ test("the last sixteen revisions of a subject are kept, latest first, and none o
   expect([acknowledged.of("a"), acknowledged.of("b")]).toEqual([[], []]);
 });
 
-test("revisions that lie far back are dropped, and so are subjects that were not written to for long", () => {
+test("revisions that lie far back are dropped, and so are subjects without recent writes", () => {
   const acknowledged = new AcknowledgedRevisions();
   acknowledged.add("a", 1);
   acknowledged.add("b", 5000);

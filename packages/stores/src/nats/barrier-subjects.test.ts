@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { BarrierSubjects } from "./barrier-subjects.js";
 
-test("a subject is used again once its barrier is over, and never by two barriers at a time", () => {
+test("a barrier subject is reused once its barrier is over, and never by two barriers at a time", () => {
   const subjects = new BarrierSubjects();
   const [one, other] = [subjects.take(), subjects.take()];
   expect(other).not.toBe(one);
@@ -11,7 +11,7 @@ test("a subject is used again once its barrier is over, and never by two barrier
   expect(new Set([one, other, ...more]).size).toBe(502);
 });
 
-test("a subject that another store writes to is left, whether it is in use or not", () => {
+test("a barrier subject that another store writes to is abandoned, whether it is in use or not", () => {
   const subjects = new BarrierSubjects();
   const [used, free] = [subjects.take(), subjects.take()];
   subjects.giveBack(free);

@@ -13,7 +13,7 @@ async function refusal(options: NatsStoreOptions): Promise<InvalidRequestError> 
   return error as InvalidRequestError;
 }
 
-describe.skipIf(isMissing("nats"))("the bucket", () => {
+describe.skipIf(isMissing("nats"))("the bucket of a NATS store", () => {
   let engine: NatsEngine;
   let client: ServerClient;
   beforeAll(async () => {
@@ -31,7 +31,7 @@ describe.skipIf(isMissing("nats"))("the bucket", () => {
   const make = (bucket: string, settings: object) =>
     client.api(`STREAM.CREATE.KV_${bucket}`, { ...newStreamConfig(bucket, 1), ...settings });
 
-  test("is made as others make theirs, and can be looked into", async () => {
+  test("the bucket is an ordinary key-value bucket, readable by other tools", async () => {
     const store = await NatsStore.open(options("made"));
     await store.compareAndSet([{ key: "r/eu:payments", expected: null, value: "{}" }]);
     const { config } = await client.info("made");
@@ -54,12 +54,12 @@ describe.skipIf(isMissing("nats"))("the bucket", () => {
     await store.close();
   });
 
-  test("two may make it at once", async () => {
+  test("several stores may create the bucket at once", async () => {
     const stores = await Promise.all([1, 2, 3, 4].map(() => NatsStore.open(options("at-once"))));
     for (const store of stores) await store.close();
   });
 
-  test("holds one message per key and one head, however often they are written", async () => {
+  test("the bucket holds one message per key and one head, however often they are written", async () => {
     const store = await NatsStore.open(options("small"));
     let revision: number | null = null;
     for (let i = 0; i < 50; i++) {
@@ -71,7 +71,7 @@ describe.skipIf(isMissing("nats"))("the bucket", () => {
     await store.close();
   });
 
-  test("that keeps a history is as good", async () => {
+  test("a bucket that keeps a history works too", async () => {
     await make("history", { max_msgs_per_subject: 5 });
     const store = await NatsStore.open(options("history", { create: false }));
     let revision: number | null = null;
@@ -83,7 +83,7 @@ describe.skipIf(isMissing("nats"))("the bucket", () => {
     await store.close();
   });
 
-  test("may hold what others have put there, which is nobody's key", async () => {
+  test("a bucket may hold messages of others, which are not keys of the store", async () => {
     const store = await NatsStore.open(options("foreign"));
     await client.connection.request("$KV.foreign.=41", "not ours");
     await client.connection.request("$KV.foreign.r/ours", "ours");
@@ -100,30 +100,33 @@ describe.skipIf(isMissing("nats"))("the bucket", () => {
     ["subjects", { subjects: ["$KV.subjects.>", "other.>"] }, /has subjects \$KV\.subjects\.>, other\.>/],
     ["copy", { subjects: [], mirror: { name: "KV_other" }, allow_rollup_hdrs: false }, /has mirror set/],
     ["sourced", { sources: [{ name: "KV_other" }] }, /has sources set/],
-  ])("with other settings is refused by their name (%s)", async (bucket, settings, reason) => {
-    await make(bucket, settings);
-    const error = await refusal(options(bucket));
-    expect(error.field).toBe("bucket");
-    expect(error.message).toMatch(reason);
-  });
+  ])(
+    "a bucket with unsuitable settings is refused, and the error names the setting (%s)",
+    async (bucket, settings, reason) => {
+      await make(bucket, settings);
+      const error = await refusal(options(bucket));
+      expect(error.field).toBe("bucket");
+      expect(error.message).toMatch(reason);
+    },
+  );
 
-  test("with other replicas is refused, and taken as it is if none are asked for", async () => {
+  test("a bucket with other replicas than requested is refused, and accepted if none are requested", async () => {
     await make("single", {});
     const error = await refusal(options("single", { replicas: 3 }));
     expect(error.message).toBe("replicas is 3, the bucket single has num_replicas 1; change one of the two");
     await (await NatsStore.open(options("single"))).close();
   });
 
-  test("cannot have replicas without a cluster", async () => {
+  test("a bucket cannot have replicas without a cluster", async () => {
     expect((await refusal(options("alone", { replicas: 3 }))).message).toMatch(/^replicas must be 1/);
   });
 
-  test("that is missing is refused where it may not be made", async () => {
+  test("a missing bucket is refused if it may not be created", async () => {
     const error = await refusal(options("missing", { create: false }));
     expect(error.message).toMatch(/^bucket missing does not exist; make it \(nats kv add missing\)/);
   });
 
-  test("that is removed under a store refuses its calls", async () => {
+  test("calls of a store whose bucket is removed are refused", async () => {
     const store = await NatsStore.open(options("removed"));
     await client.remove("removed");
     const batch = [{ key: "r/a", expected: null, value: "1" }];
@@ -132,7 +135,7 @@ describe.skipIf(isMissing("nats"))("the bucket", () => {
     await store.close();
   });
 
-  test("that was emptied and made anew is noticed: its revisions went back", async () => {
+  test("a bucket that was emptied and recreated is detected, because its revisions went back", async () => {
     const store = await NatsStore.open(options("anew"));
     for (let i = 0; i < 5; i++) await store.sync();
     await client.remove("anew");
@@ -144,7 +147,7 @@ describe.skipIf(isMissing("nats"))("the bucket", () => {
   });
 });
 
-test.skipIf(isMissing("nats"))("a server without JetStream is told so", async () => {
+test.skipIf(isMissing("nats"))("a server without JetStream is reported as such", async () => {
   const engine = await startNats({ jetStream: false });
   const error = await refusal(parseNatsUrl(engine.url));
   expect(error.message).toMatch(/needs JetStream, which is not enabled on this server/);

@@ -22,7 +22,7 @@ for (const [release, installed] of [
   describe.skipIf(isMissing(installed))(`three servers of ${installed}`, () => {
     let engine: NatsEngine;
     let client: ServerClient;
-    /** As many as the version of the servers admits. */
+    /** As many replicas as the version of the servers allows. */
     let replicas = 1;
     beforeAll(async () => {
       engine = await startNats({ nodes: 3, release });
@@ -40,7 +40,9 @@ for (const [release, installed] of [
       dispose: (space) => client.remove(space),
     });
 
-    /** Many compare with the same revision at once, without a store between; how many of them were told that they won? */
+    /**
+     * Many writers compare with the same revision at once, without a store; returns how many of them were acknowledged.
+     */
     async function race(bucket: string, rounds: number): Promise<number[]> {
       await client.api(`STREAM.CREATE.KV_${bucket}`, newStreamConfig(bucket, 3));
       const publish = async (expected: number): Promise<Ack> => {
@@ -60,7 +62,7 @@ for (const [release, installed] of [
       return winners;
     }
 
-    test("a version whose replicated streams let several win is refused, and no other", async () => {
+    test("a version whose replicated streams let several writers win is refused, and no other version", async () => {
       const doubled = (await race("raced", 50)).filter((count) => count > 1).length;
       const options = parseNatsUrl(engine.urlOf("replicated", 3));
       if (replicas === 1) {
@@ -77,11 +79,11 @@ for (const [release, installed] of [
       }
     });
 
-    test("a consumer that was asked for twice is one, and its feed goes on", async () => {
+    test("a consumer that was requested twice is created once, and its feed continues", async () => {
       const asked: string[] = [];
       const repeated = client.connection.subscribe("$JS.API.CONSUMER.CREATE.>", {
         callback: (_, { subject, data, reply }) => {
-          // The repetition comes by here too, and has nobody who waits for an answer.
+          // The repetition arrives here too, and has no reply subject.
           if (reply === undefined || reply === "") return;
           asked.push(subject);
           client.connection.publish(subject, data);
@@ -119,6 +121,6 @@ test.each([
   ["2.15.1", false],
   ["3.0.0", false],
   ["", true],
-])("version %s compares too early: %s", (version, isEarly) => {
+])("nats-server version %s compares too early: %s", (version, isEarly) => {
   expect(comparesTooEarly(version)).toBe(isEarly);
 });

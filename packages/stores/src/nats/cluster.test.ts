@@ -12,11 +12,10 @@ const ELECTION_MS = 45_000;
 const BOUND_MS = 10_000;
 
 /**
- * As many replicas as the version of the servers admits; with one, the bucket is away as long as its server is.
- *
- * Each test has a cluster of its own, and takes away a leader once.
+ * As many replicas as the version of the servers allows; with one, the bucket is unavailable while its server is. Each
+ * test has its own cluster, and stops a leader once.
  */
-describe.skipIf(isMissing("newer nats"))("three servers", () => {
+describe.skipIf(isMissing("newer nats"))("a cluster of three NATS servers", () => {
   let engine: NatsEngine;
   let client: ServerClient;
   let isReplicated = false;
@@ -80,7 +79,7 @@ describe.skipIf(isMissing("newer nats"))("three servers", () => {
   }
 
   test(
-    "the leader is killed under load: no acknowledged write is lost, none replaced twice",
+    "the NATS leader is killed under load: no acknowledged write is lost, and no revision is replaced twice",
     { timeout: 3 * ELECTION_MS },
     async () => {
       const node = await leader();
@@ -92,7 +91,7 @@ describe.skipIf(isMissing("newer nats"))("three servers", () => {
   );
 
   test(
-    "the leader hangs under load, is deposed and comes back: the same",
+    "the NATS leader hangs under load, is deposed and returns: no acknowledged write is lost or replaced twice",
     { timeout: 3 * ELECTION_MS },
     async () => {
       const node = await leader();
@@ -104,7 +103,7 @@ describe.skipIf(isMissing("newer nats"))("three servers", () => {
   );
 
   test(
-    "without a majority calls end soon, and everything comes back by itself",
+    "without a majority of NATS calls end soon, and everything works again afterwards",
     { timeout: 3 * ELECTION_MS },
     async () => {
       const [store] = stores as [NatsStore];

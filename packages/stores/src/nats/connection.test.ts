@@ -5,12 +5,12 @@ import { describe, expect, test } from "vitest";
 import { Connection } from "./connection.js";
 import { ServerClient } from "./server.test-kit.js";
 
-describe.skipIf(isMissing("nats"))("a question", () => {
+describe.skipIf(isMissing("nats"))("a request over NATS", () => {
   test.each([
     { dropped: 0, againMs: undefined },
     { dropped: 2, againMs: 20 },
   ])(
-    "is answered after $dropped were dropped, sent again every $againMs ms",
+    "a request is answered after $dropped were dropped, repeated every $againMs ms",
     async ({ dropped, againMs }) => {
       await using asked = await askedOf(dropped);
       const reply = await asked.connection.ask({ subject: "q", payload: "?" }, { limitMs: 5000, againMs });
@@ -18,24 +18,24 @@ describe.skipIf(isMissing("nats"))("a question", () => {
     },
   );
 
-  test("has no answer within its limit if it is sent once and was dropped, or always is", async () => {
+  test("a request without an answer within its limit fails, whether it is sent once or repeatedly", async () => {
     await using asked = await askedOf(Number.POSITIVE_INFINITY);
     const once = asked.connection.ask({ subject: "q", payload: "?" }, { limitMs: 100 });
     await expect(once).rejects.toThrow(BackendUnavailableError);
     expect(await asked.arrived()).toBe(1);
-    // Long enough for three on a busy machine, too.
+    // Long enough for three, even on a busy machine.
     const again = asked.connection.ask({ subject: "q", payload: "?" }, { limitMs: 2000, againMs: 20 });
     await expect(again).rejects.toThrow(BackendUnavailableError);
     const before = await asked.arrived();
     expect(before).toBeGreaterThanOrEqual(1 + 3);
-    // Nor is it sent again after that: another that nobody answers takes as long as several of its turns.
+    // It is not sent again afterwards: another unanswered request takes as long as several repetitions.
     const other = asked.connection.ask({ subject: "unanswered", payload: "" }, { limitMs: 200 });
     await expect(other).rejects.toThrow(BackendUnavailableError);
     expect(await asked.arrived()).toBe(before);
   });
 });
 
-/** A connection, and at its other end a client that drops the first questions; `arrived` counts those that were sent so far. */
+/** A connection, and at its other end a client that drops the first requests; `arrived` counts those sent so far. */
 async function askedOf(
   dropped: number,
 ): Promise<AsyncDisposable & { readonly connection: Connection; arrived(): Promise<number> }> {

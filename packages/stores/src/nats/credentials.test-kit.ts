@@ -16,7 +16,7 @@ function claims(issuer: KeyPair, subject: KeyPair, name: string, nats: object): 
   return `${signed}.${Buffer.from(signature).toString("base64url")}`;
 }
 
-/** The lines of a server's configuration, and the content of the file that admits to it. */
+/** The lines of a server's configuration, and the content of the file that gives access to it. */
 export function makeCredentials(): { readonly config: string; readonly file: string } {
   const [operator, system, account, user] = [
     nkeys.createOperator(),

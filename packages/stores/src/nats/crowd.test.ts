@@ -1,4 +1,4 @@
-/** Many stores on one bucket: what one of them does must not make the others write. */
+/** Many stores on one bucket: one of them must not make the others write. */
 import { type CasOutcome, type Revision, sleep, systemClock } from "@tenure/core";
 import { isMissing, type NatsEngine, startNats } from "@tenure/engines";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -9,9 +9,9 @@ import { ServerClient, until } from "./server.test-kit.js";
 
 const SOON_MS = 20_000;
 const ROUNDS = 25;
-/** However many stores there are: a gap that nobody could tell of, on a machine that has no time. */
+/** Extra writes allowed for any number of stores: a gap that no message explains, on a busy machine. */
 const SPARE = 5;
-/** A storm writes thousands meanwhile. */
+/** In this time a storm would write thousands of messages. */
 const QUIET_MS = 500;
 
 class Crowd implements AsyncDisposable {
@@ -41,7 +41,7 @@ class Crowd implements AsyncDisposable {
     return present as Revision;
   }
 
-  /** One write more. */
+  /** Waits until all followers have reached the last revision, with one more write. */
   async allReachTheLast(): Promise<void> {
     const last = await (this.stores[0] as NatsStore).sync();
     await until("all have come there", SOON_MS, () =>
@@ -77,7 +77,7 @@ for (const [release, installed] of [
       [40, 1],
       [20, 20],
       [40, 40],
-    ])("of %i stores %i ask, and what they ask for is all that is written", async (count, asking) => {
+    ])("with %i stores of which %i read, only their barriers are written", async (count, asking) => {
       const bucket = `crowd-${count}-${asking}`;
       const lastOf = async (): Promise<Revision> => (await client.info(bucket)).state.last_seq;
       await using crowd = await Crowd.open(engine.urlOf(bucket), count);
@@ -99,7 +99,7 @@ for (const [release, installed] of [
       }
     });
 
-    test("a store keeps to its barrier subjects until another store writes to them, and then takes new ones", async () => {
+    test("a store keeps its barrier subjects until another store writes to them, and then takes new ones", async () => {
       await using crowd = await Crowd.open(engine.urlOf("heads"), 1);
       const [store] = crowd.stores as [NatsStore];
       const subjectOf = async (barrier: Revision): Promise<string> => {
@@ -114,10 +114,10 @@ for (const [release, installed] of [
         for (let i = 0; i < syncs; i++) subjects.add(await subjectOf(await store.sync()));
         return subjects;
       };
-      // A barrier of its own may be under way meanwhile, and then has another name.
+      // The store's own barrier may be in flight meanwhile, and then has another name.
       const subjects = await subjectsOf(20);
       expect(subjects.size).toBeLessThanOrEqual(3);
-      // One that the store replaces before it was delivered goes unseen; so the other goes on until it is seen.
+      // A message that the store replaces before delivery is not seen, so the other writer repeats until it is seen.
       for (let tries = 0; ; tries++) {
         for (const subject of subjects) await client.connection.request(subject, "another");
         await crowd.allReachTheLast();
@@ -127,7 +127,7 @@ for (const [release, installed] of [
       }
     });
 
-    test("after a burst that tells nothing of what it replaced, all go on, and then nobody writes", async () => {
+    test("after a burst of writes without replaced revisions all feeds catch up, and then no store writes", async () => {
       await using crowd = await Crowd.open(engine.urlOf("burst"), 20);
       await crowd.allReachTheLast();
       for (let i = 0; i < 2000; i++) client.connection.publish(`$KV.burst.r/${i % 7}`, `${i}`);

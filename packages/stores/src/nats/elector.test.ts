@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, test } from "vitest";
 import { NatsStore } from "./nats-store.js";
 import { parseNatsUrl } from "./options.js";
 
-describe.skipIf(isMissing("nats"))("electors on a bucket", () => {
+describe.skipIf(isMissing("nats"))("the contract of an elector on a NATS bucket", () => {
   let engine: NatsEngine;
   beforeAll(async () => {
     engine = await startNats();
@@ -19,7 +19,7 @@ describe.skipIf(isMissing("nats"))("electors on a bucket", () => {
     open: async () => {
       const opened: (readonly [StoreElector, NatsStore])[] = [];
       const url = engine.urlOf(randomUUID());
-      // A store of its own for each, as each server has its own connection.
+      // A store for each elector, as each server has its own connection.
       const another = async () => {
         const store = await NatsStore.open(parseNatsUrl(url));
         const elector = StoreElector.open({ store });

@@ -24,7 +24,7 @@ async function swap(
   return (outcome as CasOutcome & { kind: "swapped" }).revision;
 }
 
-describe.skipIf(isMissing("nats"))("one server that fails", () => {
+describe.skipIf(isMissing("nats"))("faults of one NATS server", () => {
   let engine: NatsEngine;
   let store: NatsStore;
   beforeEach(async () => {
@@ -39,7 +39,7 @@ describe.skipIf(isMissing("nats"))("one server that fails", () => {
   const server = () => engine.nodes[0] as NatsEngine["nodes"][number];
   const connected = () => until("connected again", SOON_MS, () => store.status === "connected" || null);
 
-  test("killed and started again, it has everything, and the same store goes on", async () => {
+  test("a NATS server killed and restarted has every write, and the same store continues", async () => {
     const follower = new Follower(store);
     const changes: NatsStatus[] = [];
     store.onStatus((status) => changes.push(status));
@@ -66,13 +66,13 @@ describe.skipIf(isMissing("nats"))("one server that fails", () => {
     await follower.stop();
   });
 
-  test("while it hangs, calls and feeds end by themselves; then everything is there", async () => {
+  test("while a NATS server hangs, calls and feeds end in time, and afterwards every write is there", async () => {
     const follower = new Follower(store);
     const first = await swap(store, "r/a", null, "1");
     await until("the feed is there", SOON_MS, () => follower.progress >= first || null);
     await server().pause();
     const pausedAtMs = performance.now();
-    // The last threads of the server are stopped a little later.
+    // The last threads of the server stop a little later.
     let outcome: CasOutcome | undefined;
     for (let present = first; outcome?.kind !== "uncertain";) {
       [outcome] = await store.compareAndSet([op("r/a", present, "1")]);
@@ -87,21 +87,21 @@ describe.skipIf(isMissing("nats"))("one server that fails", () => {
     await connected();
     const last = await until("a sync", SOON_MS, () => store.sync());
     await until("the feed is there", SOON_MS, () => follower.progress >= last || null);
-    // What was uncertain may have been in the server's buffers, and written after all.
+    // An uncertain write may have been in the server's buffers, and written later.
     const entry = follower.seen.get("r/a");
     expect(entry?.value).toBe("1");
     await swap(store, "r/a", entry?.revision ?? null, "3");
     await follower.stop();
   });
 
-  test("a store is closed soon while the server is gone", async () => {
+  test("a store closes soon while its NATS server is gone", async () => {
     await server().kill();
     await until("disconnected", SOON_MS, () => store.status === "disconnected" || null);
     await store.close();
     expect(store.status).toBe("closed");
   });
 
-  test("revisions rise over a purge and a restart after it", async () => {
+  test("revisions rise across a purge and a later restart", async () => {
     const before = await swap(store, "r/a", null, "1");
     await using client = await ServerClient.open(engine.ports);
     await client.api("STREAM.PURGE.KV_tenure");
@@ -115,7 +115,7 @@ describe.skipIf(isMissing("nats"))("one server that fails", () => {
   });
 });
 
-describe.skipIf(isMissing("nats"))("a network that fails", () => {
+describe.skipIf(isMissing("nats"))("faults of the network to NATS", () => {
   let engine: NatsEngine;
   let proxy: FaultProxy;
   let near: NatsStore;
@@ -139,13 +139,13 @@ describe.skipIf(isMissing("nats"))("a network that fails", () => {
 
   const connected = () => until("connected again", SOON_MS, () => far.status === "connected" || null);
 
-  test("a write whose answer is lost is uncertain, and a look finds it", async () => {
+  test("a write whose answer is lost is uncertain, and a read finds it", async () => {
     const first = await swap(far, "r/a", null, "1");
     proxy.loseAnswers();
     const written = far.compareAndSet([op("r/a", first, "2"), op("r/b", null, "2"), op("r/c", first, "2")]);
     const found = await until("it is written", SOON_MS, async () => (await snapshotOf(near)).get("r/b"));
     expect(found.value).toBe("2");
-    // Nothing comes back, so the connection is given up; what was refused cannot be told from what was written.
+    // Nothing comes back, so the connection is abandoned; refused and written operations cannot be distinguished.
     for (const outcome of await written) expect(outcome.kind).toBe("uncertain");
     proxy.cut();
     proxy.mend();
@@ -155,12 +155,12 @@ describe.skipIf(isMissing("nats"))("a network that fails", () => {
       ["r/a", "2"],
       ["r/b", "2"],
     ]);
-    // The same comparison again shows that it was made already.
+    // The same comparison again shows that it was already made.
     const [again] = await far.compareAndSet([op("r/a", first, "again")]);
     expect(again).toEqual({ kind: "conflict", current: entries.get("r/a") });
   });
 
-  test("a call that is aborted after it was sent is uncertain at once", async () => {
+  test("a write that is aborted after it was sent is uncertain at once", async () => {
     proxy.loseAnswers();
     const controller = new AbortController();
     const reason = new Error("enough");
@@ -171,12 +171,12 @@ describe.skipIf(isMissing("nats"))("a network that fails", () => {
     await expect(synced).rejects.toBe(reason);
   });
 
-  test("what is handed over without a connection is refused, and never sent later", async () => {
+  test("a write without a connection is refused, and never sent later", async () => {
     await near.compareAndSet([op("r/a", null, "1")]);
     const changes: NatsStatus[] = [];
     far.onStatus((status) => changes.push(status));
     proxy.cut();
-    // Before it is noticed as well as after: each is refused, or sent into the void.
+    // Before the cut is noticed as well as after: each write is refused, or sent into the void.
     for (let i = 0; far.status === "connected"; i++) {
       const outcome = await far
         .compareAndSet([op(`r/early-${i}`, null, "1")])
@@ -196,7 +196,7 @@ describe.skipIf(isMissing("nats"))("a network that fails", () => {
     expect(changes).toEqual(["disconnected", "connected"]);
   });
 
-  test("of a batch that is cut off in the middle, what was acknowledged is there", async () => {
+  test("acknowledged operations of a batch that is cut off in the middle are there", async () => {
     for (let round = 0; round < 5; round++) {
       await connected();
       const ops = Array.from({ length: 200 }, (_, i) => op(`r/${round}/${i}`, null, "1"));

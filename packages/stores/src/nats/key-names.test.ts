@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { barrierNameOf, isBarrierName, keyNameOf, keyOfName } from "./key-names.js";
 
-/** As the port admits them (`checkBatch`): 1 to 512 UTF-16 units of well-formed Unicode without U+0000. */
+/** Keys that the port allows (`checkBatch`): 1 to 512 UTF-16 units of well-formed Unicode without U+0000. */
 const KEY = fc
   .oneof(
     fc.string({ unit: "binary", minLength: 1, maxLength: 256, size: "max" }),
@@ -18,7 +18,7 @@ const KEY = fc
 
 const NAME = /^[-/_=.a-zA-Z0-9]+$/;
 
-test("every admitted key comes back from its name, which the bucket and a line of the protocol admit", () => {
+test("every allowed key is recovered from its name, which is valid for the bucket and the protocol", () => {
   fc.assert(
     fc.property(KEY, (key) => {
       const { name, whole } = keyNameOf(key);
@@ -48,11 +48,11 @@ test.each([
   ["r/...", "r/=2E=2E=2E"],
   ["é .x", "=C3=A9=20.x"],
   ["*>", "=2A=3E"],
-])("%s is named %s", (key, name) => {
+])("the key %s is named %s", (key, name) => {
   expect(keyNameOf(key)).toEqual({ name, whole: null });
 });
 
-test("a name too long for a subject is a hash of 70 characters, and goes along as a whole", () => {
+test("a name too long for a subject is a hash of 70 characters, and the whole name is sent with it", () => {
   const key = "漢".repeat(512);
   const { name, whole } = keyNameOf(key);
   expect(name).toMatch(/^=long\.[0-9a-f]{64}$/);
@@ -61,7 +61,7 @@ test("a name too long for a subject is a hash of 70 characters, and goes along a
   expect(keyOfName(name, () => "=41")).toBeNull();
 });
 
-test("what was not named by us is nobody's key", () => {
+test("a name that the store did not make is not a key", () => {
   for (const name of [
     barrierNameOf(0),
     "=head",

@@ -7,7 +7,7 @@ import { parseNatsUrl } from "./options.js";
 import { snapshotOf } from "./register-check.test-kit.js";
 import { ServerClient, until } from "./server.test-kit.js";
 
-describe.skipIf(isMissing("nats"))("one server", () => {
+describe.skipIf(isMissing("nats"))("a store on one NATS server", () => {
   let engine: NatsEngine;
   let client: ServerClient;
   beforeAll(async () => {
@@ -23,7 +23,7 @@ describe.skipIf(isMissing("nats"))("one server", () => {
 
   storeConformance({ test, open, dispose: (space) => client.remove(space) });
 
-  test("every key that is admitted is written, read and compared, the longest too", async () => {
+  test("every allowed key is written, read and compared, including the longest", async () => {
     const keys = new Set([
       "=head",
       "=long.x",
@@ -61,7 +61,7 @@ describe.skipIf(isMissing("nats"))("one server", () => {
     await Promise.all([store.close(), other.close()]);
   });
 
-  test("values begin and end as they were written", async () => {
+  test("values keep their first and last characters", async () => {
     const store = await open("values");
     const values = ["\uFEFF{}", " x ", "\n", "\u{1F980}"];
     await store.compareAndSet(values.map((value, i) => ({ key: `r/${i}`, expected: null, value })));
@@ -69,7 +69,7 @@ describe.skipIf(isMissing("nats"))("one server", () => {
     await store.close();
   });
 
-  test("a value larger than a server with a lower max_payload admits is refused, and nothing of its batch is written", async () => {
+  test("a value above a server's lower max_payload is refused, and none of its batch is written", async () => {
     await using small = await startNats({ config: "max_payload: 100000" });
     const store = await NatsStore.open(parseNatsUrl(small.urlOf("large")));
     const largest = { key: "r/b", expected: null, value: "é".repeat(49_000) };
@@ -86,7 +86,7 @@ describe.skipIf(isMissing("nats"))("one server", () => {
     await store.close();
   });
 
-  test("a key that a person deleted has an empty value, and its revision still counts", async () => {
+  test("a key that an operator deleted has an empty value, and its revision still counts", async () => {
     const store = await open("deleted");
     const [created] = await store.compareAndSet([{ key: "r/a", expected: null, value: "1" }]);
     await client.connection.request("$KV.deleted.r/a", "");
@@ -98,13 +98,13 @@ describe.skipIf(isMissing("nats"))("one server", () => {
     await store.close();
   });
 
-  test("a feed that falls behind is shown each key's last value, and no progress before it", async () => {
+  test("a feed that falls behind gets each key's last value, and no progress before it", async () => {
     const store = await open("bursts");
     const feed = store.feed()[Symbol.asyncIterator]();
     await feed.next();
     let progress = 0;
     for (let burst = 0; burst < 5; burst++) {
-      // Faster than any consumer, so that most are replaced before they are read.
+      // Faster than any consumer, so that most messages are replaced before they are read.
       for (let i = 0; i < 3000; i++) client.connection.publish(`$KV.bursts.r/${i % 7}`, `${burst}/${i}`);
       await client.connection.flush();
       const last = await store.sync();
@@ -123,7 +123,7 @@ describe.skipIf(isMissing("nats"))("one server", () => {
     await store.close();
   });
 
-  test("leaves no consumer behind when it is closed", async () => {
+  test("a closed store leaves no consumer behind", async () => {
     const store = await open("consumers");
     await snapshotOf(store);
     const names = () => client.api<{ consumers: string[] | null }>("CONSUMER.NAMES.KV_consumers");

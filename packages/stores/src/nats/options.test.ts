@@ -4,7 +4,7 @@ import { checkOptions, type NatsStoreOptions, parseNatsUrl } from "./options.js"
 
 const GOOD: NatsStoreOptions = { servers: ["localhost"], bucket: "tenure" };
 
-test("a URL names servers, bucket and who we are", () => {
+test("a NATS URL names servers, bucket and credentials", () => {
   expect(
     checkOptions(parseNatsUrl("nats://us%40er:p%2Fw@a,b:4333,[::1]/my-bucket?replicas=3&create=false")),
   ).toEqual({
@@ -17,12 +17,12 @@ test("a URL names servers, bucket and who we are", () => {
   });
 });
 
-test("a user alone is a token", () => {
+test("a user alone in a NATS URL is a token", () => {
   const { user, password, token } = parseNatsUrl("nats://t0ken@a/b");
   expect([user, password, token]).toEqual([undefined, undefined, "t0ken"]);
 });
 
-test("TLS and credentials are files", () => {
+test("TLS and credentials of NATS are files", () => {
   const url = "nats://a/b?tls=true&ca=ca.pem&cert=c.pem&key=k.pem&creds=u.creds";
   expect(checkOptions(parseNatsUrl(url))).toMatchObject({
     tls: { ca: "ca.pem", cert: "c.pem", key: "k.pem" },
@@ -38,7 +38,7 @@ test.each([
   ["nats://a/b?tls=false&ca=x", /has ca and tls=false; remove one/],
   ["nats://a/b?ttl=5", /parameter "ttl"/],
   ["nats://:s3cret@a/b", /password without a user/],
-])("%s is refused", (url, reason) => {
+])("the NATS URL %s is refused", (url, reason) => {
   expect(() => parseNatsUrl(url)).toThrow(InvalidRequestError);
   expect(() => parseNatsUrl(url)).toThrow(reason);
   expect(() => parseNatsUrl(url)).not.toThrow(/s3cret/);
@@ -67,13 +67,13 @@ test.each<[string, object]>([
   ["tls.key", { tls: { cert: "c.pem" } }],
   ["tls.cert", { tls: { key: "k.pem" } }],
   ["prefix", { prefix: "x" }],
-])("a wrong %s is named", (field, wrong) => {
+])("a wrong NATS option is refused by name: %s", (field, wrong) => {
   const check = (): unknown => checkOptions({ ...GOOD, ...wrong });
   expect(check).toThrow(InvalidRequestError);
   expect(check).toThrow(expect.objectContaining({ field }));
   expect(check).not.toThrow(/s3cret/);
 });
 
-test("what was checked does not change any more", () => {
+test("checked NATS options are frozen", () => {
   expect(Object.isFrozen(checkOptions(GOOD))).toBe(true);
 });

@@ -17,7 +17,7 @@ const BOUND_MS = 10_000;
 
 const fixture = (name: string): string => fileURLToPath(new URL(`fixtures/${name}.pem`, import.meta.url));
 
-/** Opened, used and closed. */
+/** Opens, uses and closes a store. */
 async function works(options: NatsStoreOptions): Promise<void> {
   const store = await NatsStore.open(options);
   expect(await store.sync()).toBeGreaterThan(0);
@@ -31,7 +31,7 @@ async function refusal(options: NatsStoreOptions): Promise<Error> {
   );
 }
 
-describe.skipIf(isMissing("nats"))("who may connect", () => {
+describe.skipIf(isMissing("nats"))("credentials for NATS", () => {
   let directory = "";
   beforeAll(async () => {
     directory = await mkdtemp(join(tmpdir(), "tenure-nats-credentials-"));
@@ -47,7 +47,7 @@ describe.skipIf(isMissing("nats"))("who may connect", () => {
     }
   }
 
-  test("user and password", () =>
+  test("NATS accepts user and password", () =>
     withServer(`authorization { user: tenure, password: "p:w/" }`, async ({ ports }) => {
       await works(parseNatsUrl(`nats://tenure:p%3Aw%2F@127.0.0.1:${ports[0]}/b`));
       for (const credentials of ["tenure:s3cret", "tenure:s3cret", "s3cret"]) {
@@ -58,7 +58,7 @@ describe.skipIf(isMissing("nats"))("who may connect", () => {
       }
     }));
 
-  test("a token", () =>
+  test("NATS accepts a token", () =>
     withServer(`authorization { token: "t0ken" }`, async ({ ports }) => {
       await works(parseNatsUrl(`nats://t0ken@127.0.0.1:${ports[0]}/b`));
       expect(await refusal(parseNatsUrl(`nats://127.0.0.1:${ports[0]}/b`))).toBeInstanceOf(
@@ -66,7 +66,7 @@ describe.skipIf(isMissing("nats"))("who may connect", () => {
       );
     }));
 
-  test("a credentials file", () => {
+  test("NATS accepts a credentials file", () => {
     const { config, file } = makeCredentials();
     return withServer(config, async ({ ports }) => {
       const credentialsFile = join(directory, "user.creds");
@@ -78,7 +78,7 @@ describe.skipIf(isMissing("nats"))("who may connect", () => {
     });
   });
 
-  test("a user without the right to write hears of it", () =>
+  test("a NATS user without the right to write gets an error", () =>
     withServer(
       `authorization { users: [{ user: u, password: p, permissions: { publish: ["$JS.API.>"] } }] }`,
       async ({ ports }) => {
@@ -88,7 +88,7 @@ describe.skipIf(isMissing("nats"))("who may connect", () => {
       },
     ));
 
-  test("TLS, on both sides", () => {
+  test("NATS accepts TLS with certificates on both sides", () => {
     const config = `tls { cert_file: "${fixture("server")}", key_file: "${fixture("server-key")}",
       ca_file: "${fixture("ca")}", verify: true }`;
     return withServer(config, async ({ ports }) => {
@@ -102,13 +102,13 @@ describe.skipIf(isMissing("nats"))("who may connect", () => {
     });
   });
 
-  test("TLS that the server does not have is insisted on in vain", () =>
+  test("a store that requires TLS refuses a NATS server without it", () =>
     withServer("", async ({ ports }) => {
       const error = await refusal(parseNatsUrl(`nats://127.0.0.1:${ports[0]}/b?tls=true`));
       expect(error).toBeInstanceOf(BackendUnavailableError);
     }));
 
-  test("files that are missing or hold something else are named", async () => {
+  test("missing or wrong credential and TLS files are refused by name", async () => {
     const url = `nats://127.0.0.1:1/b`;
     for (const [parameter, field] of [
       ["ca", "tls.ca"],
@@ -122,8 +122,8 @@ describe.skipIf(isMissing("nats"))("who may connect", () => {
   });
 });
 
-describe.skipIf(isMissing("nats"))("servers that do not answer", () => {
-  test("nobody there: one sentence, soon", async () => {
+describe.skipIf(isMissing("nats"))("NATS servers that do not answer", () => {
+  test("an absent NATS server is reported soon, in one sentence", async () => {
     const [port] = await freePorts(1);
     const startedAtMs = performance.now();
     const error = await refusal(parseNatsUrl(`nats://user:s3cret@127.0.0.1:${port}/b`));
@@ -133,7 +133,7 @@ describe.skipIf(isMissing("nats"))("servers that do not answer", () => {
     expect(performance.now() - startedAtMs).toBeLessThan(BOUND_MS);
   });
 
-  test("a server that accepts and is silent: the same, and the next in the list is tried", async () => {
+  test("a NATS server that accepts and is silent is reported soon, and the next in the list is tried", async () => {
     const silent = createServer();
     silent.listen(0, "127.0.0.1");
     await once(silent, "listening");
@@ -147,7 +147,7 @@ describe.skipIf(isMissing("nats"))("servers that do not answer", () => {
     await promisify(silent.close.bind(silent))();
   });
 
-  test("a process that has closed its store ends by itself", async () => {
+  test("a process that has closed its NATS store ends by itself", async () => {
     const engine = await startNats();
     const module = new URL("../../dist/nats/index.js", import.meta.url).href;
     const script = `

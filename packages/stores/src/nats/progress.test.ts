@@ -5,21 +5,21 @@ import { Progress } from "./progress.js";
 interface Message {
   readonly key: number;
   readonly revision: number;
-  /** Earlier ones of its key, as far as it tells. */
+  /** Earlier revisions of its key, as far as the message names them. */
   readonly replaced: readonly number[];
 }
 
 const BARRIER = -1;
 const nothing = () => [];
 
-/** A stream that keeps the last message of each key, a consumer of it, and the way between, each at its own pace. */
+/** A stream that keeps the last message of each key, its consumer and the network between, each at its own pace. */
 class StreamModel {
   readonly progress: Progress;
   readonly #written: Message[] = [];
   readonly #stored = new Map<number, Message>();
   readonly #delivered = new Map<number, number>();
   readonly #onTheWay: Message[] = [];
-  /** Barriers: asked for, and then written and not yet answered. */
+  /** Barriers: requested, and then written and not yet answered. */
   #asked = 0;
   readonly #answers: number[] = [];
   #cursor = 1;
@@ -28,7 +28,7 @@ class StreamModel {
     this.progress = new Progress(maxMissing);
   }
 
-  /** It tells of so many of those before it, and maybe not of the last. */
+  /** Writes a message that names `tells` earlier revisions, and leaves out the last `hides` of them. */
   write(key: number, tells = Number.POSITIVE_INFINITY, hides = 0): number {
     const revision = this.#written.length + 1;
     const before = this.#written.filter((each) => each.key === key).map((each) => each.revision);
@@ -81,7 +81,7 @@ class StreamModel {
     return this.#written.length;
   }
 
-  /** The port's sentence on progress. */
+  /** The progress rule of the port. */
   check(): void {
     for (const { key, revision } of this.#written) {
       if (revision > this.progress.reached) return;
@@ -90,7 +90,7 @@ class StreamModel {
   }
 }
 
-/** Below 24: a write of one of four keys, that tells of none, one or two before it; above: a step of the others. */
+/** Below 24: a write of one of four keys that names none, one or two earlier revisions; above: a step of the others. */
 const STEPS = fc.array(fc.nat({ max: 47 }), { maxLength: 80, size: "max" });
 const MAX_MISSING = fc.constantFrom(0, 1, 3, 1000);
 
@@ -104,7 +104,7 @@ function step(world: StreamModel, choice: number): void {
   world.check();
 }
 
-test("progress never passes what was left out, however far the consumer is behind", () => {
+test("progress never passes a missing message, however far the consumer is behind", () => {
   fc.assert(
     fc.property(STEPS, MAX_MISSING, (steps, maxMissing) => {
       const world = new StreamModel(maxMissing);
@@ -114,14 +114,14 @@ test("progress never passes what was left out, however far the consumer is behin
   );
 });
 
-test("once nobody writes, progress comes to the last write", () => {
+test("once writes end, progress reaches the last write", () => {
   fc.assert(
     fc.property(STEPS, MAX_MISSING, (steps, maxMissing) => {
       const world = new StreamModel(maxMissing);
       for (const choice of steps) step(world, choice);
       const { last } = world;
       world.askForBarrier();
-      // Everything that can move does; each round of barriers makes at most one gap of its own.
+      // Everything that can move does; each round of barriers makes at most one gap.
       for (let moved = true; moved;) {
         moved = [world.writeBarrier(), world.answerBarrier(), world.dispatch(), world.receive()].includes(
           true,
@@ -134,7 +134,7 @@ test("once nobody writes, progress comes to the last write", () => {
   );
 });
 
-test("a gap holds progress until a barrier that was sent after it has come without another gap", () => {
+test("a gap holds progress until a barrier sent after it has arrived without another gap", () => {
   const progress = new Progress();
   progress.deliver(1, nothing);
   expect([progress.reached, progress.needsBarrier]).toEqual([1, false]);
@@ -144,7 +144,7 @@ test("a gap holds progress until a barrier that was sent after it has come witho
   progress.sendBarrier();
   progress.deliver(5, nothing);
   progress.setBarrier(8);
-  // 6 was replaced by 9: the barrier at 8 says nothing of that.
+  // 6 was replaced by 9, which the barrier at 8 does not cover.
   progress.deliver(7, nothing);
   progress.deliver(8, nothing);
   expect([progress.reached, progress.needsBarrier]).toEqual([1, true]);
@@ -158,17 +158,17 @@ test("a gap holds progress until a barrier that was sent after it has come witho
   expect(progress.reached).toBe(11);
 });
 
-test("what a later message of the same key tells of is not missing any more, and needs no barrier", () => {
+test("a message that a later one of the same key replaced is no longer missing, and needs no barrier", () => {
   const progress = new Progress();
   progress.deliver(1, nothing);
   progress.deliver(4, () => [3]);
   expect([progress.reached, progress.isMissing]).toEqual([1, true]);
-  // The third of its key: 2 and 4 were the others, and 4 has come.
+  // The third message of its key: 2 and 4 were the others, and 4 has arrived.
   progress.deliver(5, () => [4, 2]);
   expect([progress.reached, progress.isMissing]).toEqual([5, false]);
 });
 
-test("if every message tells what it replaced, no barrier is needed after the first, however far behind it is", () => {
+test("if every message names what it replaced, no barrier is needed after the first, however far behind the consumer is", () => {
   fc.assert(
     fc.property(STEPS, (steps) => {
       const world = new StreamModel();
@@ -187,13 +187,13 @@ test("if every message tells what it replaced, no barrier is needed after the fi
   );
 });
 
-test("a barrier closes a gap that others came after, once those are made up for", () => {
+test("a barrier closes a gap that is followed by others, once those are closed", () => {
   const progress = new Progress();
   progress.deliver(1, nothing);
   progress.deliver(3, nothing);
   progress.sendBarrier();
   progress.setBarrier(6);
-  // 4 may be what replaced 2.
+  // 4 may have replaced 2.
   progress.deliver(5, nothing);
   progress.deliver(6, nothing);
   expect([progress.reached, progress.needsBarrier]).toEqual([1, true]);
@@ -201,7 +201,7 @@ test("a barrier closes a gap that others came after, once those are made up for"
   expect([progress.reached, progress.needsBarrier]).toEqual([7, false]);
 });
 
-test("a gap too wide to note is closed by a barrier alone", () => {
+test("a gap too wide to record is closed by a barrier only", () => {
   const progress = new Progress();
   progress.deliver(1, nothing);
   progress.deliver(5000, () => Array.from({ length: 5000 }, (_, i) => i));

@@ -1,4 +1,4 @@
-/** Writers that compare and set under faults, and the judgement on what they were told. */
+/** Writers that compare and set under faults, and the check of their answers. */
 import assert from "node:assert/strict";
 import { scheduler } from "node:timers/promises";
 import { BackendUnavailableError, type CasOp, type Entry, type Revision, type Store } from "@tenure/core";
@@ -12,18 +12,18 @@ interface Write extends Entry {
   readonly replaced: Revision | null;
 }
 
-/** Each key a register: what was acknowledged is a chain in which each write replaced the one before it. */
+/** Each key is a register: the acknowledged writes are a chain in which each write replaced the one before it. */
 export class RegisterCheck {
   readonly #acknowledged: Write[] = [];
   readonly #byReplaced = new Set<string>();
   readonly #revisions = new Set<Revision>();
   readonly #uncertain = new Set<string>();
-  /** Calls that were refused as a whole, or left doubts. */
+  /** Calls that were refused as a whole, or left uncertain. */
   failures = 0;
   #highest: Revision = 0;
   readonly #floors = new Map<string, Revision>();
 
-  /** How many writes were acknowledged. */
+  /** The number of acknowledged writes. */
   get count(): number {
     return this.#acknowledged.length;
   }
@@ -52,7 +52,7 @@ export class RegisterCheck {
     this.#uncertain.add(op.value);
   }
 
-  /** Against everything that is there in the end. */
+  /** Checks against the final content. */
   judge(present: ReadonlyMap<string, Entry>): void {
     for (const key of KEYS) {
       const chain = this.#acknowledged
@@ -60,7 +60,7 @@ export class RegisterCheck {
         .toSorted((a, b) => a.revision - b.revision);
       let before: Write | null = null;
       for (const write of chain) {
-        // Between the two lies at most what was uncertain: it has a revision that nobody was told.
+        // Between the two there is at most an uncertain write, whose revision is unknown.
         const isNext = (write.replaced ?? 0) === (before?.revision ?? 0);
         const isAfterDoubt =
           (write.replaced ?? 0) > (before?.revision ?? 0) && !this.#revisions.has(write.replaced ?? 0);
@@ -126,7 +126,7 @@ export async function keepWriting(
   }
 }
 
-/** Everything in the store, as a feed opened now begins. */
+/** The whole content of the store, as a feed opened now shows it. */
 export async function snapshotOf(store: Store): Promise<Map<string, Entry>> {
   for await (const { entries } of store.feed()) return new Map(entries.map((entry) => [entry.key, entry]));
   throw new Error("a feed never ends silently");

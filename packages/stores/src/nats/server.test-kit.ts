@@ -1,4 +1,4 @@
-/** A client of its own, which knows nothing of the store: for looking at the server, and for what only people do. */
+/** A separate client that does not use the store: to inspect the server, and for operator actions. */
 import { scheduler } from "node:timers/promises";
 import { connect, type NatsConnection } from "@nats-io/transport-node";
 import type { StreamConfig } from "./stream-settings.js";
@@ -15,7 +15,7 @@ export interface StreamInfo {
   };
 }
 
-/** Asks again and again until it is so. What throws is not so yet. */
+/** Repeats `check` until it is true. An error counts as not yet true. */
 export async function until<T>(
   what: string,
   limitMs: number,
@@ -51,7 +51,7 @@ export class ServerClient implements AsyncDisposable {
     return this.connection.info?.version ?? "";
   }
 
-  /** A request to `$JS.API`; throws what the server answers as an error. */
+  /** A request to `$JS.API`; throws the server's error answer. */
   async api<T>(subject: string, body: unknown = ""): Promise<T> {
     const payload = body === "" ? "" : JSON.stringify(body);
     const reply = await this.connection.request(`$JS.API.${subject}`, payload, { timeout: ASK_MS });

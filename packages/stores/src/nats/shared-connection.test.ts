@@ -7,7 +7,7 @@ import { NatsStore } from "./nats-store.js";
 import { snapshotOf } from "./register-check.test-kit.js";
 import { ServerClient, until } from "./server.test-kit.js";
 
-describe.skipIf(isMissing("nats"))("a store over a connection of the program", () => {
+describe.skipIf(isMissing("nats"))("a NATS store over the program's connection", () => {
   let engine: NatsEngine;
   let client: ServerClient;
   let connection: NatsConnection;
@@ -32,7 +32,7 @@ describe.skipIf(isMissing("nats"))("a store over a connection of the program", (
 
   storeConformance({ test, open, dispose: (space) => client.remove(space) });
 
-  test("closing the store leaves the connection open, with no subscription and no consumer of the store", async () => {
+  test("closing the store leaves the program's connection open, without subscriptions or consumers of the store", async () => {
     const echo = async () => {
       const subscription = connection.subscribe("echo", { max: 1 });
       connection.publish("echo", "x");
@@ -62,7 +62,7 @@ describe.skipIf(isMissing("nats"))("a store over a connection of the program", (
     await expect(store.sync()).rejects.toMatchObject({ code: "CLOSED" });
   });
 
-  test("calls are refused while the connection is lost, and go on when it is back", async () => {
+  test("calls are refused while the program's connection is lost, and work when it is back", async () => {
     const store = await open("lost");
     const seen: string[] = [];
     store.onStatus((status) => seen.push(status));
@@ -97,18 +97,21 @@ test.each<[string, object]>([
   ["connection", { connection: {} }],
   ["connection", { connection: null }],
   ["connection", { connection: "nats://a" }],
-])("%s is refused where it is no connection", async (field, options) => {
+])("the option %s is refused if it is not a NATS connection", async (field, options) => {
   await expect(NatsStore.open({ bucket: "b", ...options })).rejects.toMatchObject({ field });
 });
 
-test.each(["servers", "user", "token", "tls"])("%s beside a connection is refused", async (name) => {
-  const f = (): never => {
-    throw new Error("used");
-  };
-  const connection = { publish: f, subscribe: f, status: f, closed: f, isClosed: f };
-  const given = { servers: ["a"], user: "u", token: "t", tls: true }[name];
-  const options = { connection, bucket: "b", [name]: given };
-  await expect(NatsStore.open(options)).rejects.toThrow(
-    "must not be given together with `connection`; remove it",
-  );
-});
+test.each(["servers", "user", "token", "tls"])(
+  "the option %s together with a connection is refused",
+  async (name) => {
+    const f = (): never => {
+      throw new Error("used");
+    };
+    const connection = { publish: f, subscribe: f, status: f, closed: f, isClosed: f };
+    const given = { servers: ["a"], user: "u", token: "t", tls: true }[name];
+    const options = { connection, bucket: "b", [name]: given };
+    await expect(NatsStore.open(options)).rejects.toThrow(
+      "must not be given together with `connection`; remove it",
+    );
+  },
+);

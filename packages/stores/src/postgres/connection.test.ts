@@ -10,7 +10,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { openStore } from "../open-store.js";
 import { sql, swap } from "./postgres.test-kit.js";
 
-/** Five seconds, and room for a machine that has better things to do. */
+/** Five seconds, with room for a busy machine. */
 const BOUND_MS = 12_000;
 const PASSWORD = "p@ss/word:é";
 
@@ -69,7 +69,7 @@ describe.skipIf(isMissing("postgres"))("the connection of a PostgresStore", () =
   const verified = (): string =>
     `sslmode=verify-full&sslrootcert=${encodeURIComponent(join(directory, "certificate.pem"))}`;
 
-  test("may be by password, over TLS that is verified", async () => {
+  test("PostgreSQL can be reached by password, over verified TLS", async () => {
     const store = await openStore(guarded(PASSWORD, `schema=tls&${verified()}`));
     await swap(store, "r/a", null, "1");
     const rows = await sql(
@@ -80,7 +80,7 @@ describe.skipIf(isMissing("postgres"))("the connection of a PostgresStore", () =
     await store.close();
   });
 
-  test("is refused for a wrong password, an unknown database or no TLS, and no password is told", async () => {
+  test("a wrong password, an unknown database or missing TLS is refused, and no error contains the password", async () => {
     const refused = [
       guarded(`not ${PASSWORD}`, verified()),
       guarded(PASSWORD, "sslmode=disable"),
@@ -93,7 +93,7 @@ describe.skipIf(isMissing("postgres"))("the connection of a PostgresStore", () =
     }
   });
 
-  test("is refused if the server cannot show who it is, or a certificate cannot be read", async () => {
+  test("a server without a valid certificate, or an unreadable certificate file, is refused", async () => {
     const unknown = await failure(guarded(PASSWORD, "sslmode=verify-full"));
     expect(unknown).toBeInstanceOf(BackendUnavailableError);
     expect(unknown.message).toMatch(/certificate/);
@@ -102,7 +102,7 @@ describe.skipIf(isMissing("postgres"))("the connection of a PostgresStore", () =
     expect(unread.message).toMatch(/TLS settings .* cannot be read \(ENOENT\)/);
   });
 
-  test("may be by a Unix socket", async () => {
+  test("PostgreSQL can be reached by a Unix socket", async () => {
     const store = await openStore(
       `postgres://postgres@${encodeURIComponent(directory)}:${engine.ports[0]}/postgres?schema=local`,
     );
@@ -110,7 +110,7 @@ describe.skipIf(isMissing("postgres"))("the connection of a PostgresStore", () =
     await store.close();
   });
 
-  test("to a server that is not there, or does not answer, is given up on in time; the next one is used", async () => {
+  test("a server that is absent or does not answer is abandoned in time, and the next one is used", async () => {
     const [nobody] = (await freePorts(1)) as [number];
     const silent: Server = createServer(() => {}).listen(0, "127.0.0.1");
     await once(silent, "listening");

@@ -4,14 +4,14 @@ import { isMissing, type PostgresEngine, startPostgres } from "@tenure/engines";
 import { afterAll, beforeAll, describe, test } from "vitest";
 import { openStore } from "../open-store.js";
 
-describe.skipIf(isMissing("postgres"))("StoreElector over PostgreSQL", () => {
+describe.skipIf(isMissing("postgres"))("the contract of an elector over PostgreSQL", () => {
   let engine: PostgresEngine;
   beforeAll(async () => {
     engine = await startPostgres();
   });
   afterAll(() => engine?.stop());
 
-  // Each elector has a store of its own, as each server has its own connections.
+  // Each elector has its own store, as each server has its own connections.
   electorConformance({
     test,
     features: { admin: true },

@@ -14,9 +14,9 @@ test.each([
   ["2D000", "called within a transaction"],
   ["40001", "serialization failure"],
   ["40P01", "deadlock"],
-  ["55P03", "its turn did not come in time"],
+  ["55P03", "the lock was not granted in time"],
   ["TN001", "the server is behind what was seen"],
-])("after %s (%s) nothing was written", (code) => {
+])("SQLSTATE %s (%s) proves that nothing was written", (code) => {
   expect(isUndone(withCode(code))).toBe(true);
 });
 
@@ -24,25 +24,25 @@ test.each([
   ["57014", "cancelled, perhaps while it waited for its standbys"],
   ["57P01", "the server shuts down, perhaps after the commit"],
   ["25P04", "the time limit of a transaction, perhaps of the one after the commit"],
-  ["40003", "the server does not know itself"],
+  ["40003", "the server itself does not know"],
   ["08006", "the connection failed"],
-  ["08P01", "whatever a pooler says"],
+  ["08P01", "any error of a pooler"],
   ["53100", "the disk is full, perhaps at the commit"],
   ["58030", "an I/O error"],
   ["XX000", "an internal error"],
   ["TN002", "committed, and then failed"],
   ["EPIPE", "the connection broke"],
   ["ECONNRESET", "the connection broke"],
-])("%s (%s) tells nothing about the write", (code) => {
+])("%s (%s) leaves the outcome of the write unknown", (code) => {
   expect(isUndone(withCode(code))).toBe(false);
 });
 
-test("an error without a code tells nothing", () => {
+test("an error without a code leaves the outcome of the write unknown", () => {
   expect(isUndone(new Error("Connection terminated unexpectedly"))).toBe(false);
   expect(isUndone("what?")).toBe(false);
 });
 
-test("every cause becomes a BackendUnavailableError, which is passed on as it is", () => {
+test("every cause becomes a BackendUnavailableError, and an existing one is passed on unchanged", () => {
   const unreachable = new BackendUnavailableError("no server accepts writes");
   expect(unavailable("it failed", unreachable)).toBe(unreachable);
   for (const cause of [withCode("25006"), new InvalidRequestError("store", "is refused"), "what?"]) {

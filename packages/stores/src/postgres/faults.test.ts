@@ -6,13 +6,13 @@ import { openStore } from "../open-store.js";
 import { connect, contents, eventually, Follower, only, sql, swap, Writers } from "./postgres.test-kit.js";
 import { namesOf } from "./schema.js";
 
-/** More than any call may take when the server is silent, on a machine that has better things to do. */
+/** Longer than any call may take when the server is silent, on a busy machine. */
 const BOUND_MS = 15_000;
 
 describe.skipIf(isMissing("postgres"))("PostgresStore through failures", () => {
   let engine: PostgresEngine;
   beforeAll(async () => {
-    // What the server acknowledges by default is not on disk for seconds: the store has to see to that itself.
+    // With the server's defaults, acknowledged writes are not on disk for seconds: the store has to change that.
     engine = await startPostgres({ settings: { synchronous_commit: "off", wal_writer_delay: "10s" } });
   });
   afterAll(() => engine?.stop());
@@ -36,7 +36,7 @@ describe.skipIf(isMissing("postgres"))("PostgresStore through failures", () => {
     for (const each of opened.splice(0)) await each.close();
   });
 
-  test("killed and started again: what was acknowledged is there, revisions and feeds go on", async () => {
+  test("a PostgreSQL server killed and restarted has every acknowledged write, and revisions and feeds continue", async () => {
     const stores = [await open(), await open()];
     const [store] = stores as [Store, Store];
     const follower = new Follower(store);
@@ -60,7 +60,7 @@ describe.skipIf(isMissing("postgres"))("PostgresStore through failures", () => {
     await follower.stop();
   });
 
-  test("a server that hangs: calls and feeds end in time, and all goes on when it does", async () => {
+  test("while a PostgreSQL server hangs calls and feeds end in time, and afterwards everything works", async () => {
     const store = await open();
     const follower = new Follower(store);
     const first = await swap(store, "r/a", null, "1");
@@ -81,7 +81,7 @@ describe.skipIf(isMissing("postgres"))("PostgresStore through failures", () => {
       engine.nodes[0]?.resume();
     }
     await eventually("an answer", () => store.sync());
-    // Only a look can tell what became of it; whatever it is, it can be gone on from.
+    // Only a read shows the outcome; the store continues from either.
     const found = (await contents(store)).get("r/a");
     expect(["1", "2"]).toContain(found?.value);
     await eventually("a write", async () => {
@@ -95,12 +95,12 @@ describe.skipIf(isMissing("postgres"))("PostgresStore through failures", () => {
     await follower.stop();
   });
 
-  test("a write whose answer is lost is uncertain, and a look shows it", async () => {
+  test("a write whose answer is lost is uncertain, and a read shows it", async () => {
     const proxy = await openProxy();
     const store = await open(`postgres://postgres@127.0.0.1:${proxy.port}/postgres`);
     let present = await swap(store, "r/a", null, "0");
     for (let round = 1; round <= 5; round++) {
-      // So that there is a connection to lose the answer on.
+      // To have a connection on which the answer can be lost.
       present = await swap(store, "r/a", present, "before");
       proxy.loseAnswers();
       const sent = only(store.compareAndSet([{ key: "r/a", expected: present, value: `${round}` }]));
@@ -121,7 +121,7 @@ describe.skipIf(isMissing("postgres"))("PostgresStore through failures", () => {
     }
   });
 
-  test("connections cut at any moment: no write is refused that happened, none lost that was acknowledged", async () => {
+  test("connections cut at any moment: no completed write is refused, and no acknowledged write is lost", async () => {
     const proxy = await openProxy();
     const stores = [await open(`postgres://postgres@127.0.0.1:${proxy.port}/postgres`), await open()];
     const writers = new Writers(stores, ["r/a", "r/b"], 2);
@@ -156,7 +156,7 @@ describe.skipIf(isMissing("postgres"))("PostgresStore through failures", () => {
     await follower.stop();
   });
 
-  test("a lock that somebody else holds refuses the write in time, and reads go on", async () => {
+  test("a lock of another session makes a write fail in time, and reads continue", async () => {
     const store = await open();
     const first = await swap(store, "r/a", null, "1");
     const rogue = await connect(engine.url);
@@ -169,12 +169,12 @@ describe.skipIf(isMissing("postgres"))("PostgresStore through failures", () => {
     await eventually("a write", () => swap(store, "r/b", null, "1"));
   });
 
-  test("a client that stalls in the middle of its call holds nobody up", async () => {
+  test("a client that stalls in the middle of its call does not block others", async () => {
     const store = await open();
     const first = await swap(store, "r/a", null, "1");
     const stalled = await connect(engine.url);
     const text = `CALL "${schema}".compare_and_set('{r/a}', '{${first}}', '{2}', 0, NULL, NULL)`;
-    // All but the last of the messages that make up a call: without it the transaction has no end.
+    // All messages of a call except the last: without it the transaction does not end.
     stalled.connection.parse({ text, name: "", types: [] }, true);
     stalled.connection.bind({}, true);
     stalled.connection.execute({}, true);
@@ -186,9 +186,9 @@ describe.skipIf(isMissing("postgres"))("PostgresStore through failures", () => {
     await stalled.end();
   });
 
-  test("a client that does not read its answer holds nobody up", async () => {
+  test("a client that does not read its answer does not block others", async () => {
     const store = await open();
-    // More than the sockets between them hold.
+    // More than the sockets between them can buffer.
     const keys = Array.from({ length: 200 }, (_, i) => `r/${i}`);
     await store.compareAndSet(keys.map((key) => ({ key, expected: null, value: "x".repeat(100_000) })));
     const stalled = await connect(engine.url);
@@ -211,7 +211,7 @@ function op(key: string): CasOp {
   return { key, expected: null, value: "1" };
 }
 
-/** Aborted before a connection was free: as good as never asked. */
+/** Aborted before a connection was free, so it was never sent. */
 function unsent(): CasOutcome[] {
   return [{ kind: "uncertain", cause: "not sent" }];
 }

@@ -33,7 +33,7 @@ describe.skipIf(isMissing("postgres"))("the schema of a PostgresStore", () => {
     return (error as Error).message;
   };
 
-  test("is made by whoever comes first, however many start at once", async () => {
+  test("the schema is created by the first of many stores that start at once", async () => {
     const stores = await Promise.all(
       Array.from({ length: 12 }, () => openStore(`${engine.url}?schema=${schema}`)),
     );
@@ -42,7 +42,7 @@ describe.skipIf(isMissing("postgres"))("the schema of a PostgresStore", () => {
     for (const store of stores) await store.close();
   });
 
-  test("of a newer version is refused, and left as it is", async () => {
+  test("a schema of a newer version is refused and left unchanged", async () => {
     await (await openStore(`${engine.url}?schema=${schema}`)).close();
     await sql(engine.url, `UPDATE "${schema}".version SET version = 2`);
     expect(await refusal(`${engine.url}?schema=${schema}`)).toMatch(
@@ -51,7 +51,7 @@ describe.skipIf(isMissing("postgres"))("the schema of a PostgresStore", () => {
     expect(await sql(engine.url, `SELECT version FROM "${schema}".version`)).toEqual([{ version: 2 }]);
   });
 
-  test("is not made if that is not wanted, and the SQL to run is told", async () => {
+  test("the schema is not created with migrate=false, and the error contains the SQL to run", async () => {
     const message = await refusal(`${engine.url}?schema=${schema}&migrate=false`);
     const told = message.slice(message.indexOf("BEGIN;"));
     expect(told).toBe(postgresSchemaSql(schema));
@@ -74,14 +74,14 @@ describe.skipIf(isMissing("postgres"))("the schema of a PostgresStore", () => {
     await store.close();
   });
 
-  test("that somebody else has made may be filled by whoever owns it", async () => {
+  test("a schema created by another user may be filled by its owner", async () => {
     await sql(engine.url, `CREATE SCHEMA "${schema}" AUTHORIZATION guest`);
     const store = await openStore(`postgres://guest@${server}/postgres?schema=${schema}`);
     await swap(store, "r/a", null, "1");
     await store.close();
   });
 
-  test("is one store: another has nothing of it", async () => {
+  test("each schema is a separate store", async () => {
     const stores = await Promise.all(
       ["a", "b"].map((end) => openStore(`${engine.url}?schema=${schema}${end}`)),
     );
@@ -92,7 +92,7 @@ describe.skipIf(isMissing("postgres"))("the schema of a PostgresStore", () => {
     }
   });
 
-  test("is refused where writers would fail instead of waiting, or where not every character can be kept", async () => {
+  test("a database without read committed isolation or UTF8 is refused", async () => {
     expect(await refusal(`postgres://strict@${server}/postgres?schema=${schema}`)).toMatch(
       /must be 'read committed'/,
     );

@@ -4,8 +4,8 @@ import { checkOptions, parsePostgresUrl, type PostgresStoreOptions } from "./opt
 
 const SERVERS = [{ host: "a", port: 5432 }];
 
-describe("the URL", () => {
-  test("names servers, user, database, our own parameters and those of pg", () => {
+describe("the PostgreSQL URL", () => {
+  test("a PostgreSQL URL names servers, user, database, our own parameters and those of pg", () => {
     const url =
       "postgres://us%40er:p%2Fw@a,b:5433,[::1]:5434/da%20ta?schema=mine&pool=8&poll_ms=100&migrate=false&listen=false&sslmode=verify-full&sslrootcert=/ca.pem&application_name=x";
     expect(parsePostgresUrl(url)).toEqual({
@@ -26,7 +26,7 @@ describe("the URL", () => {
     });
   });
 
-  test("may leave almost everything out", () => {
+  test("a PostgreSQL URL may leave almost everything out", () => {
     const { servers, schema, poolSize, pollMs, migrate, listen, user } = checkOptions(
       parsePostgresUrl("postgresql://a"),
     );
@@ -41,7 +41,7 @@ describe("the URL", () => {
     });
   });
 
-  test("names the directory of a Unix socket percent-encoded", () => {
+  test("a PostgreSQL URL names the directory of a Unix socket percent-encoded", () => {
     const { servers } = parsePostgresUrl("postgres://%2Fvar%2Frun%2Fpostgresql/tenure");
     expect(servers).toEqual([{ host: "/var/run/postgresql", port: 5432 }]);
   });
@@ -58,7 +58,7 @@ describe("the URL", () => {
     ["postgres://a?query_timeout=1", /parameter "query_timeout"; must be one of schema, pool/],
     ["postgres://user:secret@a,,b", /names the server ""/],
     ["postgres://user:secret@%2Fvar%zz/x", /names the server %2Fvar%zz, which is not well percent-encoded/],
-  ])("%s is refused, naming what is wrong", (url, reason) => {
+  ])("the PostgreSQL URL %s is refused, and the error names the mistake", (url, reason) => {
     const refusal = (): unknown => parsePostgresUrl(url);
     expect(refusal).toThrow(reason);
     expect(refusal).toThrow(InvalidRequestError);
@@ -66,7 +66,7 @@ describe("the URL", () => {
   });
 });
 
-describe("the options", () => {
+describe("the options of PostgresStore", () => {
   test.each([
     ["servers", { servers: [] }],
     ["servers[0].host", { servers: [{ host: "", port: 1 }] }],
@@ -80,7 +80,7 @@ describe("the options", () => {
     ["migrate", { servers: SERVERS, migrate: "yes" }],
     ["settings", { servers: SERVERS, settings: { query_timeout: "1" } }],
     ["hosts", { servers: SERVERS, hosts: [] }],
-  ])("%s is refused by its name when it is wrong", (field, options) => {
+  ])("a wrong PostgreSQL option is refused by name: %s", (field, options) => {
     const refusal = (): unknown => checkOptions(options as unknown as PostgresStoreOptions);
     expect(refusal).toThrow(InvalidRequestError);
     expect(refusal).toThrow(expect.objectContaining({ field }));

@@ -23,7 +23,7 @@ describe.skipIf(isMissing("postgres"))("PostgresStore behind a pooler in transac
     open: (space) => openStore(`${pooler.url}?schema=${space}`),
   });
 
-  test("a pooler is told from the server itself", async () => {
+  test("a pooler is distinguished from the server itself", async () => {
     const isDirect = async (url: string): Promise<boolean> => {
       const servers = new Servers(await loadPg(), checkOptions(parsePostgresUrl(url)));
       const connected = await servers.connect(new AbortController().signal);
@@ -33,11 +33,11 @@ describe.skipIf(isMissing("postgres"))("PostgresStore behind a pooler in transac
     expect([await isDirect(postgres.url), await isDirect(pooler.url)]).toEqual([true, false]);
   });
 
-  test("nothing is left behind in the connections that are shared", async () => {
+  test("a store behind a pooler leaves no settings in the shared connections", async () => {
     const store = await openStore(`${pooler.url}?schema=shared`);
     const follower = new Follower(store);
     await follower.reach(await swap(store, "r/a", null, "1"));
-    // One statement each: the next may run in another process of the server.
+    // One statement each, so that the next may run in another process of the server.
     const settings = ["lock_timeout", "enable_seqscan", "client_min_messages", "synchronous_commit"];
     for (let i = 0; i < 20; i++) {
       const shown = settings.map((name) => `current_setting('${name}') AS ${name}`).join(", ");
@@ -53,7 +53,7 @@ describe.skipIf(isMissing("postgres"))("PostgresStore behind a pooler in transac
     await store.close();
   });
 
-  test("the pooler killed and started again under load: nothing acknowledged is lost, feeds go on", async () => {
+  test("the pooler is killed and restarted under load: no acknowledged write is lost, and feeds continue", async () => {
     const stores = [
       await openStore(`${pooler.url}?schema=killed`),
       await openStore(`${postgres.url}?schema=killed`),

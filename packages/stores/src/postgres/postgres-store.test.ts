@@ -35,7 +35,7 @@ describe.skipIf(isMissing("postgres"))("PostgresStore", () => {
     for (const store of opened.splice(0)) await store.close();
   });
 
-  test("writers of several stores leave no gap between revisions, and a feed sees each in its turn", async () => {
+  test("writers of several stores leave no gap between revisions, and a feed sees each in order", async () => {
     const stores = [await open(), await open(), await open()];
     const follower = new Follower(stores[0] as Store);
     const writers = new Writers(stores, ["r/a", "r/b", "r/c"], 3);
@@ -44,7 +44,7 @@ describe.skipIf(isMissing("postgres"))("PostgresStore", () => {
     const last = await contents(stores[1] as Store);
     writers.ledger.check(last);
     expect([writers.refused, writers.ledger.uncertain.length]).toEqual([0, 0]);
-    // One of them each: every revision was given to exactly one write.
+    // Every revision was used by exactly one write.
     const revisions = writers.ledger.acknowledged.map(({ revision }) => revision).sort((x, y) => x - y);
     expect(revisions).toEqual(revisions.map((_, i) => i + 1));
     await follower.reach(revisions.length);
@@ -52,7 +52,7 @@ describe.skipIf(isMissing("postgres"))("PostgresStore", () => {
     await follower.stop();
   });
 
-  test("feeds are told of the last write, and of a burst of writes not one by one", async () => {
+  test("feeds are notified of the last write, and of a burst of writes not one by one", async () => {
     const store = await open();
     const listener = await connect(engine.url);
     const told: number[] = [];
@@ -75,7 +75,7 @@ describe.skipIf(isMissing("postgres"))("PostgresStore", () => {
     expect(told).toEqual(told.toSorted((x, y) => x - y));
   });
 
-  test("every key that is admitted comes back", async () => {
+  test("every allowed key is read back", async () => {
     const keys = [
       "\u0001",
       "\u{10FFFF}".repeat(256),
@@ -99,7 +99,7 @@ describe.skipIf(isMissing("postgres"))("PostgresStore", () => {
     expect(new Map(found)).toEqual(new Map(batch.map(({ key, value }) => [key, value] as const)));
   });
 
-  test("a feed told by another store does not wait until it would look by itself", async () => {
+  test("a feed is notified of another store's write without waiting for its next poll", async () => {
     const [near, far] = [await open("&poll_ms=10000"), await open()];
     const follower = new Follower(near);
     await follower.reach(await swap(far, "r/a", null, "1"));
@@ -109,7 +109,7 @@ describe.skipIf(isMissing("postgres"))("PostgresStore", () => {
     await follower.stop();
   });
 
-  test("a write of which nobody was told is seen at the next look", async () => {
+  test("a write without a notification is seen at the next poll", async () => {
     const store = await open();
     const follower = new Follower(store);
     const first = await swap(store, "r/a", null, "1");
@@ -121,7 +121,7 @@ describe.skipIf(isMissing("postgres"))("PostgresStore", () => {
     await follower.stop();
   });
 
-  test("a feed far behind, from before what is kept of the changes, misses none", async () => {
+  test("a feed far behind, from before the kept changes, misses none", async () => {
     const store = await open();
     await swap(store, "r/a", null, "1");
     const feed = store.feed()[Symbol.asyncIterator]();
@@ -148,7 +148,7 @@ describe.skipIf(isMissing("postgres"))("PostgresStore", () => {
     await feed.return?.();
   });
 
-  test("renewals change no index, and leave nothing behind", async () => {
+  test("renewals change no index and leave no dead rows behind", async () => {
     const store = await open();
     const keys = Array.from({ length: 500 }, (_, i) => `r/${i}`);
     let expected: (number | null)[] = keys.map(() => null);
@@ -168,11 +168,11 @@ describe.skipIf(isMissing("postgres"))("PostgresStore", () => {
     expect(Number(size?.["pages"])).toBeLessThan(40);
   });
 
-  test("a server that lacks what this process has seen is refused, and nothing is written there", async () => {
+  test("a server that lacks a revision seen by this process is refused, and nothing is written there", async () => {
     const store = await open();
     const first = await swap(store, "r/a", null, "1");
     const second = await swap(store, "r/a", first, "2");
-    // As a failover to a standby that was behind.
+    // Like a failover to a standby that was behind.
     await sql(engine.url, `DELETE FROM "${schema}".change WHERE revision = ${second}`);
     await sql(engine.url, `UPDATE "${schema}".entry SET value = '1', revision = ${first}`);
     const told = /lacks writes that this process has seen/;
@@ -181,12 +181,12 @@ describe.skipIf(isMissing("postgres"))("PostgresStore", () => {
     await expect(contents(store)).rejects.toThrow(BackendUnavailableError);
     const other = await open();
     expect([...(await contents(other)).values()]).toEqual([{ key: "r/a", value: "1", revision: first }]);
-    // Once the others have come as far again there is nothing that could be told apart.
+    // Once the others have reached that revision again, the difference cannot be detected.
     await swap(other, "r/a", first, "4");
     expect(await store.sync()).toBe(second);
   });
 
-  test("nothing keeps the process from ending after close", async () => {
+  test("a process that has closed its PostgreSQL store ends by itself", async () => {
     const entry = new URL("../../dist/index.js", import.meta.url).href;
     const script = `
       const { openStore } = await import(${JSON.stringify(entry)});

@@ -1,4 +1,4 @@
-/** For tests against real servers: looking into the database, waiting for what must happen, and keeping account. */
+/** For tests against real servers: reading the database, waiting for events, and keeping account of writes. */
 import assert from "node:assert/strict";
 import { scheduler } from "node:timers/promises";
 import type { CasOp, CasOutcome, Entry, Revision, Store } from "@tenure/core";
@@ -7,7 +7,7 @@ import { Client } from "pg";
 const EVENTUALLY_MS = 30_000;
 const POLL_MS = 10;
 
-/** Runs SQL through a connection of its own. */
+/** Runs SQL over its own connection. */
 export async function sql(url: string, text: string, values?: unknown[]): Promise<Record<string, unknown>[]> {
   const client = await connect(url);
   try {
@@ -24,7 +24,7 @@ export async function connect(url: string): Promise<Client> {
   return client;
 }
 
-/** Tries again until something other than `undefined` or `false` comes of it; a failure counts as not yet. */
+/** Repeats until the result is neither `undefined` nor `false`; an error counts as not yet. */
 export async function eventually<T>(what: string, attempt: () => T | Promise<T>): Promise<T> {
   const giveUp = performance.now() + EVENTUALLY_MS;
   for (let failure: unknown; ; await scheduler.wait(POLL_MS)) {
@@ -85,10 +85,10 @@ interface Write extends Entry {
   readonly expected: Revision | null;
 }
 
-/** Every write that was acknowledged, and whether together they are what one register per key would have done. */
+/** Every acknowledged write, and whether together they are what one register per key would have done. */
 export class Ledger {
   readonly acknowledged: Write[] = [];
-  /** Those whose answer was lost. */
+  /** Writes whose answer was lost. */
   readonly uncertain: Omit<Write, "revision">[] = [];
 
   record(op: CasOp, outcome: CasOutcome): void {
@@ -96,7 +96,7 @@ export class Ledger {
     if (outcome.kind === "uncertain") this.uncertain.push(op);
   }
 
-  /** `last` is everything that is in the store, after all writers have stopped. */
+  /** `last` is the whole content of the store, after all writers have stopped. */
   check(last: ReadonlyMap<string, Entry>): void {
     for (const key of new Set(this.acknowledged.map((write) => write.key))) {
       const writes = this.acknowledged.filter((write) => write.key === key);
@@ -104,7 +104,7 @@ export class Ledger {
       for (const [i, { revision, expected }] of writes.entries()) {
         const before = writes[i - 1]?.revision ?? null;
         const told = `${key} at ${revision} replaced ${expected}, and ${before} had been acknowledged`;
-        // Between the two there may be one whose answer was lost; nothing that was acknowledged may be missing.
+        // Between the two there may be one write whose answer was lost; no acknowledged write may be missing.
         assert((expected ?? 0) >= (before ?? 0), told);
         assert(revision > (expected ?? 0), told);
       }
@@ -117,7 +117,7 @@ export class Ledger {
   }
 }
 
-/** Writes keys again and again, each against what it saw last, until it is stopped; as servers do, through any failure. */
+/** Writes keys repeatedly, each against what it saw last, until it is stopped; like servers, through any failure. */
 export class Writers {
   readonly ledger: Ledger = new Ledger();
   /** Calls that the store refused as a whole. */
@@ -134,7 +134,7 @@ export class Writers {
     this.#done = Promise.all(all);
   }
 
-  /** So many more are acknowledged from now on. */
+  /** Waits until `more` writes are acknowledged from now on. */
   async acknowledge(more: number): Promise<void> {
     const goal = this.ledger.acknowledged.length + more;
     await eventually(`${more} more writes`, () => this.ledger.acknowledged.length >= goal);
@@ -158,7 +158,7 @@ export class Writers {
       this.ledger.record(op, outcome);
       if (outcome.kind === "swapped") expected = outcome.revision;
       if (outcome.kind !== "conflict") continue;
-      // Only this writer writes these values: one's own write must not look like somebody else's.
+      // Only this writer writes these values: its own write must not look like another's.
       const isOwn = outcome.current?.value === op.value;
       assert(!isOwn, `${key}: a conflict shows the very write that it refuses`);
       expected = outcome.current?.revision ?? null;
@@ -176,7 +176,7 @@ export class Writers {
   }
 }
 
-/** Everything that is in the store. */
+/** The whole content of the store. */
 export async function contents(store: Store): Promise<Map<string, Entry>> {
   for await (const { entries } of store.feed()) return new Map(entries.map((entry) => [entry.key, entry]));
   throw new Error("the feed ended without a snapshot");
@@ -188,7 +188,7 @@ export async function only(outcomes: Promise<CasOutcome[]>): Promise<CasOutcome>
   return outcome;
 }
 
-/** Writes what must succeed. */
+/** Writes an operation that must succeed. */
 export async function swap(
   store: Store,
   key: string,

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { openStore } from "../open-store.js";
 import { contents, eventually, Follower, only, sql, swap, Writers } from "./postgres.test-kit.js";
 
-/** More than any call may take when no server is to be had, on a machine that has better things to do. */
+/** Longer than any call may take when no server is available, on a busy machine. */
 const BOUND_MS = 15_000;
 
 const WAITING_WRITER = `SELECT pid FROM pg_stat_activity WHERE wait_event = 'SyncRep' AND query LIKE 'CALL%'`;
@@ -21,7 +21,7 @@ describe.skipIf(isMissing("postgres"))("PostgresStore on a primary with a synchr
   let engine: PostgresEngine;
   beforeAll(async () => {
     engine = await startPostgres({ standbys: 1 });
-    // On the primary only: once the standby is promoted there is none to wait for.
+    // On the primary only: a promoted standby has no standby to wait for.
     await sql(urlOf(engine, 0), "ALTER SYSTEM SET synchronous_standby_names = 'standby1'");
     await sql(urlOf(engine, 0), "SELECT pg_reload_conf()");
     await eventually("a synchronous standby", async () => {
@@ -31,13 +31,13 @@ describe.skipIf(isMissing("postgres"))("PostgresStore on a primary with a synchr
   });
   afterAll(() => engine?.stop());
 
-  test("a standby is never used", async () => {
+  test("a PostgreSQL standby is never used", async () => {
     const begun = performance.now();
     const error: unknown = await openStore(urlOf(engine, 1)).catch((reason: unknown) => reason);
     expect(error).toBeInstanceOf(BackendUnavailableError);
     expect((error as Error).message).toMatch(/the server is read-only/);
     expect(performance.now() - begun).toBeLessThan(BOUND_MS);
-    // In whatever order they are named.
+    // In whichever order they are named.
     const store = await openStore(
       `postgres://postgres@127.0.0.1:${engine.ports[1]},127.0.0.1:${engine.ports[0]}/postgres`,
     );
@@ -45,7 +45,7 @@ describe.skipIf(isMissing("postgres"))("PostgresStore on a primary with a synchr
     await store.close();
   });
 
-  test("what the standby does not have yet is not acknowledged, and reads go on meanwhile", async () => {
+  test("a write that the standby does not have yet is not acknowledged, and reads continue meanwhile", async () => {
     const store = await openStore(engine.url);
     const first = await swap(store, "r/b", null, "1");
     await nodeOf(engine, 1).pause();
@@ -70,7 +70,7 @@ describe.skipIf(isMissing("postgres"))("PostgresStore on a primary with a synchr
     await store.close();
   });
 
-  test("a commit that did not wait for its standby, because somebody cancelled it, is uncertain", async () => {
+  test("a commit whose wait for the standby was cancelled is uncertain", async () => {
     const store = await openStore(engine.url);
     await nodeOf(engine, 1).pause();
     try {
@@ -88,7 +88,7 @@ describe.skipIf(isMissing("postgres"))("PostgresStore on a primary with a synchr
     await store.close();
   });
 
-  test("the primary killed under load, the standby promoted: nothing acknowledged is lost", async () => {
+  test("the primary is killed under load and the standby promoted: no acknowledged write is lost", async () => {
     const stores = [await openStore(engine.url), await openStore(engine.url)];
     const [store] = stores as [Store, Store];
     const follower = new Follower(store);
@@ -121,7 +121,7 @@ describe.skipIf(isMissing("postgres"))("PostgresStore on a primary with an async
   });
   afterAll(() => engine?.stop());
 
-  test("whoever saw what a failover lost is told so, and writes nothing more; a new process begins with what is left", async () => {
+  test("a process that saw writes lost in a failover refuses to write, and a new process starts with what is left", async () => {
     const store = await openStore(engine.url);
     const kept = await swap(store, "r/a", null, "kept");
     await eventually("the standby to have it", async () => {

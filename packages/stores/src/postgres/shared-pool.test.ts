@@ -8,7 +8,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { sql } from "./postgres.test-kit.js";
 import { PostgresStore } from "./postgres-store.js";
 
-describe.skipIf(isMissing("postgres"))("a store over a pool of the program", () => {
+describe.skipIf(isMissing("postgres"))("a PostgreSQL store over the program's pool", () => {
   let engine: PostgresEngine;
   let pool: Pool;
   const pools: Pool[] = [];
@@ -42,7 +42,7 @@ describe.skipIf(isMissing("postgres"))("a store over a pool of the program", () 
     dispose: async (space) => void (await sql(engine.url, `DROP SCHEMA "${space}" CASCADE`)),
   });
 
-  test("closing the store leaves the pool open, with all connections given back and nothing of the store on them", async () => {
+  test("closing the store leaves the program's pool open, with all connections returned and reset", async () => {
     const own = poolOf(4);
     const store = await open(own);
     const feed = store.feed()[Symbol.asyncIterator]();
@@ -59,13 +59,13 @@ describe.skipIf(isMissing("postgres"))("a store over a pool of the program", () 
         { one: 1, now: expect.any(Date) as unknown },
       ]);
       expect((await client.query("SELECT pg_listening_channels()")).rows).toEqual([]);
-      // The pool has taken its own listener off, and there is no other.
+      // The pool has removed its own listener, and there is no other.
       expect(client.listenerCount("notification")).toBe(0);
       client.release();
     }
   });
 
-  test("a connection that the server has ended is closed, not given back, and the store goes on with another", async () => {
+  test("a connection that the server has ended is closed, not returned, and the store continues with another", async () => {
     const own = poolOf(4);
     const store = await open(own);
     expect(await store.sync()).toBe(0);
@@ -82,7 +82,7 @@ describe.skipIf(isMissing("postgres"))("a store over a pool of the program", () 
     expect(own.idleCount).toBe(own.totalCount);
   });
 
-  test("calls are refused with BACKEND_UNAVAILABLE while the program uses all connections itself, and succeed afterwards", async () => {
+  test("calls are refused with BACKEND_UNAVAILABLE while the program uses all connections, and succeed afterwards", async () => {
     const own = poolOf(4);
     const store = await open(own);
     await store.close();
@@ -95,7 +95,7 @@ describe.skipIf(isMissing("postgres"))("a store over a pool of the program", () 
     expect(await later.sync()).toBe(0);
   });
 
-  test("a pool with too few connections is refused, and the number that is needed is named", async () => {
+  test("a pool with too few connections is refused, and the error names the number needed", async () => {
     await expect(PostgresStore.open({ pool: poolOf(3) })).rejects.toThrow(
       "pool has max 3 and must have at least 4",
     );
@@ -117,12 +117,12 @@ test.each<[string, object]>([
   ["pool", { pool: { connect: () => {} } }],
   ["pool", { pool: null }],
   ["servers", {}],
-])("%s is refused where there is no pool: %j", async (field, options) => {
+])("the option %s is refused without a usable pool: %j", async (field, options) => {
   await expect(PostgresStore.open(options)).rejects.toMatchObject({ code: "INVALID_REQUEST", field });
 });
 
 test.each(["servers", "user", "password", "database", "settings"])(
-  "%s beside a pool is refused",
+  "the option %s together with a pool is refused",
   async (name) => {
     const pool = { connect: () => Promise.reject(new Error("used")), totalCount: 0, options: { max: 10 } };
     const given = { servers: [{ host: "a", port: 1 }], settings: {} }[name] ?? "x";

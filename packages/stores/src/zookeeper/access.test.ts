@@ -46,7 +46,7 @@ describe.skipIf(isMissing("zookeeper"))("access to ZooKeeper", () => {
   };
   const as = (user: string, path: string) => openStore(engine.url.replace("//", `//${user}@`) + path);
 
-  test("what a user makes is open to that user only", async () => {
+  test("nodes that a ZooKeeper user creates are open to that user only", async () => {
     const path = "/guarded/space";
     const store = await as("ann:first-secret", path);
     await swapped(store, "r/a", null, "1");
@@ -58,7 +58,7 @@ describe.skipIf(isMissing("zookeeper"))("access to ZooKeeper", () => {
       expect(String(error)).toMatch(/refused to read \/guarded\/space: the user has no permission/);
       expect(String(error)).not.toContain("secret");
     }
-    // Nor may anyone else make something below what is ann's.
+    // No other user may create a node below ann's.
     await expect(openStore(`${engine.url}/guarded/mine`)).rejects.toThrow(
       /refused to create \/guarded\/mine: the user has no permission/,
     );
@@ -71,7 +71,7 @@ describe.skipIf(isMissing("zookeeper"))("access to ZooKeeper", () => {
     return openStore(`zookeeper://localhost:${securePort}/secure?${query}`);
   };
 
-  test("TLS with a certificate on both sides carries everything", async () => {
+  test("ZooKeeper works over TLS with a certificate on both sides", async () => {
     const own = { cert: file("client.pem"), key: file("client.key") };
     const store = await overTls({ ca: file("server.pem"), ...own });
     const revision = await swapped(store, "r/a", null, "1");
@@ -81,7 +81,7 @@ describe.skipIf(isMissing("zookeeper"))("access to ZooKeeper", () => {
     await expect(overTls(own)).rejects.toThrow(/self-signed certificate/);
   });
 
-  test("a client that is not trusted, or speaks no TLS, is refused", async () => {
+  test("a ZooKeeper client that is not trusted, or does not use TLS, is refused", async () => {
     await expect(overTls({ ca: file("server.pem") })).rejects.toThrow(BackendUnavailableError);
     await expect(overTls({ ca: file("nowhere.pem") })).rejects.toMatchObject({ field: "tls.ca" });
     const plain = openStore(`zookeeper://localhost:${securePort}/secure`);

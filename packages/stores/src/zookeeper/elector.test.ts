@@ -4,7 +4,7 @@ import { isMissing, startZookeeper, type ZookeeperEngine } from "@tenure/engines
 import { afterAll, beforeAll, describe, test } from "vitest";
 import { openStore } from "../open-store.js";
 
-describe.skipIf(isMissing("zookeeper"))("an elector over ZooKeeper", () => {
+describe.skipIf(isMissing("zookeeper"))("the contract of an elector over ZooKeeper", () => {
   let engine: ZookeeperEngine;
   beforeAll(async () => {
     engine = await startZookeeper();

@@ -24,7 +24,7 @@ describe.skipIf(isMissing("zookeeper"))("an ensemble of three that loses servers
       sessionTimeoutMs: SESSION_MS,
     });
 
-  test("what one server has acknowledged, every other shows at once", async () => {
+  test("a write that one ZooKeeper server acknowledged is shown by every other at once", async () => {
     const path = space();
     const stores = await Promise.all(engine.ports.map((port) => open(path, [port])));
     const followers = stores.map((store) => new Follower(store));
@@ -49,7 +49,7 @@ describe.skipIf(isMissing("zookeeper"))("an ensemble of three that loses servers
     }
   });
 
-  test("the leader killed under load: each revision is replaced once, nothing acknowledged is lost", async () => {
+  test("the ZooKeeper leader is killed under load: each revision is replaced once, and no acknowledged write is lost", async () => {
     const path = space();
     const stores = [await open(path), await open(path)];
     const followers = stores.map((store) => new Follower(store));
@@ -73,7 +73,7 @@ describe.skipIf(isMissing("zookeeper"))("an ensemble of three that loses servers
     for (const store of stores) await store.close();
   });
 
-  test("two of three killed: calls fail in bounded time, and all comes back by itself", async () => {
+  test("two of three ZooKeeper servers are killed: calls fail in bounded time, and work again afterwards", async () => {
     const store = await open(space());
     const first = await swapped(store, "r/a", null, "1");
     const follower = new Follower(store);
@@ -101,7 +101,7 @@ describe.skipIf(isMissing("zookeeper"))("an ensemble of three that loses servers
     await store.close();
   });
 
-  test("a leader that hangs, and was deposed meanwhile, never answers from the past", async () => {
+  test("a ZooKeeper leader that hangs and was deposed meanwhile never answers with an old state", async () => {
     const path = space();
     const leader = await eventually("a leader", BOUND_MS, () => engine.leader());
     const others = engine.ports.filter((_, i) => i !== leader);
@@ -116,7 +116,7 @@ describe.skipIf(isMissing("zookeeper"))("an ensemble of three that loses servers
       return outcome?.kind === "conflict" && outcome.current?.value === "2" && outcome.current.revision;
     });
     engine.nodes[leader]!.resume();
-    // Asked at once, while it may still take itself for the leader, and until it is back.
+    // Called at once, while it may still believe that it leads, and until it is back.
     await eventually("a sync of the old leader", BOUND_MS, async () => {
       const [outcome] = await atLeader.compareAndSet([{ key: "r/a", expected: first, value: "3" }]);
       if (outcome?.kind !== "uncertain")

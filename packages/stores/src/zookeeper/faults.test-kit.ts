@@ -1,4 +1,4 @@
-/** What the fault tests share: a feed that is opened again whenever it breaks, writers that never give up, a judge. */
+/** Shared by the fault tests: a feed that is reopened whenever it breaks, writers that never give up, a checker. */
 import assert from "node:assert/strict";
 import { scheduler } from "node:timers/promises";
 import {
@@ -17,7 +17,7 @@ interface Swap {
   readonly revision: Revision;
 }
 
-/** Asks again and again until it is so; what `check` throws meanwhile is told if it never is. */
+/** Repeats `check` until it is true; an error of `check` is reported if it never is. */
 export async function eventually<T>(
   what: string,
   limitMs: number,
@@ -54,7 +54,7 @@ export class Follower {
     return eventually(`a feed at ${revision}`, limitMs, () => Promise.resolve(this.progress >= revision));
   }
 
-  /** The promise of progress, for a write that was acknowledged: told of, once progress is at or past it. */
+  /** The progress rule for an acknowledged write: it was delivered, once progress is at or past it. */
   judge({ key, revision }: Swap): void {
     const shown = this.seen.get(key)?.revision ?? 0;
     assert(
@@ -98,7 +98,9 @@ export class Follower {
   }
 }
 
-/** Writers that contend for the same keys through all stores, until told to stop; every acknowledged swap is kept. */
+/**
+ * Writers that contend for the same keys through all stores until they are stopped; every acknowledged swap is kept.
+ */
 export class Contest {
   readonly swaps: Swap[] = [];
   uncertain = 0;
@@ -124,7 +126,7 @@ export class Contest {
     await Promise.all(this.#writers);
   }
 
-  /** Resolves after so many more acknowledged swaps. */
+  /** Resolves after `count` more acknowledged swaps. */
   more(count: number, limitMs: number): Promise<boolean> {
     const goal = this.swaps.length + count;
     return eventually(`${count} more swaps`, limitMs, () => Promise.resolve(this.swaps.length >= goal));
@@ -132,7 +134,7 @@ export class Contest {
 
   /**
    * Of two acknowledged swaps of a key the later has replaced the earlier or something after it. So none was lost, and
-   * none of two against the same revision can both have won.
+   * two against the same revision cannot both have won.
    */
   check(final: ReadonlyMap<string, Entry>): void {
     for (const swap of this.swaps) for (const follower of this.#followers) follower.judge(swap);
@@ -173,7 +175,7 @@ export class Contest {
     value: string,
   ): void {
     if (outcome.kind === "uncertain") {
-      // Looked at by the next attempt, which loses and is shown what is there.
+      // Seen by the next attempt, which loses and is shown the current entry.
       this.uncertain++;
       seen.delete(key);
     } else if (outcome.kind === "swapped") {

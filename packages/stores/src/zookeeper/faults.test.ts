@@ -4,9 +4,9 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { Contest, eventually, Follower, snapshotOf, swapped } from "./faults.test-kit.js";
 import { ZookeeperStore } from "./zookeeper-store.js";
 
-/** A server that is silent for two thirds of it is given up. */
+/** A server that is silent for two thirds of this time is abandoned. */
 const SESSION_MS = 3000;
-/** How long a call may take when nobody answers; it is far less, but the machine may be busy. */
+/** How long a call may take when no server answers; usually far less, but the machine may be busy. */
 const BOUND_MS = 15_000;
 
 describe.skipIf(isMissing("zookeeper"))("a ZooKeeper server that fails", () => {
@@ -16,7 +16,7 @@ describe.skipIf(isMissing("zookeeper"))("a ZooKeeper server that fails", () => {
     engine = await startZookeeper();
   });
   afterAll(() => engine.stop());
-  // A test that fails while the server hangs must not take the others along.
+  // A test that fails while the server hangs must not affect the others.
   afterEach(() => server().resume());
 
   const server = () => engine.nodes[0]!;
@@ -38,7 +38,7 @@ describe.skipIf(isMissing("zookeeper"))("a ZooKeeper server that fails", () => {
     return { proxy, store, other, close };
   };
 
-  test("killed under load and started again: nothing acknowledged is lost, and feeds go on without a gap", async () => {
+  test("a ZooKeeper server killed under load and restarted loses no acknowledged write, and feeds continue without a gap", async () => {
     const path = space();
     const stores = [await open(path), await open(path)];
     const followers = stores.map((store) => new Follower(store));
@@ -61,7 +61,7 @@ describe.skipIf(isMissing("zookeeper"))("a ZooKeeper server that fails", () => {
     for (const store of stores) await store.close();
   });
 
-  test("stopped for a while: calls end in bounded time, an idle feed notices, and afterwards all is well", async () => {
+  test("while a ZooKeeper server is stopped calls end in bounded time, an idle feed notices, and afterwards everything works", async () => {
     const path = space();
     const [store, idle] = [await open(path), await open(path)];
     const first = await swapped(store, "r/a", null, "1");
@@ -92,7 +92,7 @@ describe.skipIf(isMissing("zookeeper"))("a ZooKeeper server that fails", () => {
     await idle.close();
   });
 
-  test("a stopped server does not keep close or open waiting for long", async () => {
+  test("a stopped ZooKeeper server does not delay close or open for long", async () => {
     const store = await open(space());
     await server().pause();
     const startMs = performance.now();
@@ -104,7 +104,7 @@ describe.skipIf(isMissing("zookeeper"))("a ZooKeeper server that fails", () => {
     server().resume();
   });
 
-  test("a write whose answer is lost is uncertain, and is found by a look", async () => {
+  test("a write whose answer is lost is uncertain, and a read finds it", async () => {
     const { proxy, store, other, close } = await behindProxy();
     const first = await swapped(store, "r/a", null, "1");
     const follower = new Follower(store);
@@ -128,7 +128,7 @@ describe.skipIf(isMissing("zookeeper"))("a ZooKeeper server that fails", () => {
     await close();
   });
 
-  test("answers that stay away end in uncertain by themselves", async () => {
+  test("a write whose answer never comes becomes uncertain by itself", async () => {
     const { proxy, store, close } = await behindProxy();
     proxy.loseAnswers();
     const startMs = performance.now();

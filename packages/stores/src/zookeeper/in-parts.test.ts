@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { inParts } from "./in-parts.js";
 
-test("parts keep the order and both limits, and only what is too large alone exceeds one", () => {
+test("parts keep the order and both limits, and only a single item that is too large exceeds one", () => {
   const limits = { count: 4, bytes: 10 };
   fc.assert(
     fc.property(fc.array(fc.nat(14)), (sizes) => {

@@ -7,7 +7,7 @@ type Message =
   | { readonly kind: "event"; readonly key: string }
   | { readonly kind: "reply"; readonly zxid: number; readonly run: () => void };
 
-/** A server that tells of changes before any answer that knows of them, and one client's view of it. */
+/** A server that reports changes before any answer that knows of them, and one client's view of it. */
 class ServerModel {
   readonly state = new KnownState();
   readonly #nodes = new Map<string, Observation>();
@@ -26,7 +26,7 @@ class ServerModel {
     return this.#stream.length + this.#reads.length;
   }
 
-  /** One transaction on all these keys; one's own is answered with what it has written. */
+  /** One transaction on all these keys; the client's own is answered with what it has written. */
   write(keys: readonly string[], by: "self" | "another"): void {
     this.#zxid++;
     for (const key of keys) {
@@ -43,7 +43,7 @@ class ServerModel {
     this.#answerWith([]);
   }
 
-  /** As the mirror starts: the watch, and then the listing. */
+  /** How the mirror starts: the watch, and then the listing. */
   watch(): void {
     this.#isWatched = true;
     this.ping();
@@ -59,7 +59,7 @@ class ServerModel {
     if (keys !== undefined) this.#answerWith(keys, () => (this.#isReading = false));
   }
 
-  /** The client takes what has arrived, so many at a time. */
+  /** The client takes `count` of the arrived messages. */
   deliver(count: number): void {
     for (const message of this.#stream.splice(0, count)) {
       if (message.kind === "event") this.state.changed(message.key);
@@ -135,7 +135,7 @@ function settle(world: ServerModel): void {
 }
 
 describe("KnownState", () => {
-  test("each cut is a state that the store once had, and the last is all there is", () => {
+  test("each state shown is a state that the store once had, and the last one is complete", () => {
     const steps = fc.array(step, { maxLength: 30 });
     fc.assert(
       fc.property(
@@ -158,13 +158,13 @@ describe("KnownState", () => {
     );
   });
 
-  test("a feed comes along while others write the same keys without a pause", () => {
+  test("a feed keeps up while others write the same keys without a pause", () => {
     const world = new ServerModel();
     for (const key of ["a", "b", "c", "d"]) world.write([key], "another");
     world.watch();
     world.list();
     settle(world);
-    // Whatever is read is out of date, and was skipped over, by the time it arrives.
+    // Every value that is read is outdated, and was skipped, by the time it arrives.
     const lag: number[] = [];
     for (let round = 0; round < 100; round++) {
       for (let i = 0; i < 4; i++) world.write([["a", "b", "c", "d"][(round + i) % 4] as string], "another");
@@ -177,7 +177,7 @@ describe("KnownState", () => {
     expect(Math.max(...lag)).toBeLessThanOrEqual(40);
   });
 
-  test("nothing is shown before everything that was there has been read", () => {
+  test("no state is shown before all existing keys have been read", () => {
     const world = new ServerModel();
     world.write(["a"], "another");
     world.watch();
@@ -191,7 +191,7 @@ describe("KnownState", () => {
     expect(world.state.revision).toBe(1);
   });
 
-  test("one's own write is known without a read", () => {
+  test("the store's own write is known without a read", () => {
     const world = new ServerModel();
     world.watch();
     world.list();

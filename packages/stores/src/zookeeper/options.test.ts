@@ -6,7 +6,7 @@ import { checkOptions, parseZookeeperUrl, type ZookeeperStoreOptions } from "./o
 const servers = [{ host: "a", port: 2181 }];
 
 describe("a zookeeper: URL", () => {
-  test("says everything that the options can", () => {
+  test("a ZooKeeper URL can express every option", () => {
     const url =
       "zookeeper://user:p%40ss@a,b:2,[::1]:3/x/y?session_timeout_ms=9000&tls=true&ca=ca.pem&cert=c.pem&key=k.pem";
     expect(parseZookeeperUrl(url)).toEqual({
@@ -23,7 +23,7 @@ describe("a zookeeper: URL", () => {
     });
   });
 
-  test("needs no more than a host", () => {
+  test("a ZooKeeper URL needs only a host", () => {
     expect(checkOptions(parseZookeeperUrl("zookeeper://a"))).toEqual({
       servers,
       path: "/tenure",
@@ -52,7 +52,7 @@ describe("a zookeeper: URL", () => {
     ["zookeeper://a/zookeeper/quota", "path", /ZooKeeper uses itself/],
     ["zookeeper://user@a", "password", /together with `user`/],
     ["zookeeper://us%3Aer:secret@a", "user", /must not contain a colon/],
-  ])("%s is refused, naming %s", async (url, field, problem) => {
+  ])("the ZooKeeper URL %s is refused, naming %s", async (url, field, problem) => {
     const error: unknown = await openStore(url).catch((reason: unknown) => reason);
     expect(error).toBeInstanceOf(InvalidRequestError);
     expect(error).toMatchObject({ field });
@@ -61,7 +61,7 @@ describe("a zookeeper: URL", () => {
   });
 });
 
-describe("options", () => {
+describe("the options of ZookeeperStore", () => {
   const wrong: [object, string][] = [
     [{}, "servers"],
     [{ servers: [] }, "servers"],
@@ -85,7 +85,7 @@ describe("options", () => {
     [{ servers, tls: 1 }, "tls"],
     [{ servers, timeout: 1 }, "timeout"],
   ];
-  test.each(wrong)("%j is refused, naming %s", (options, field) => {
+  test.each(wrong)("the ZooKeeper options %j are refused, naming %s", (options, field) => {
     const check = (): unknown => checkOptions(options as ZookeeperStoreOptions);
     expect(check).toThrow(InvalidRequestError);
     expect(check).toThrow(expect.objectContaining({ field }));

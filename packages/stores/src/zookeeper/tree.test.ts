@@ -4,7 +4,7 @@ import { Tree } from "./tree.js";
 
 const tree = new Tree("/some/path");
 
-/** What `checkBatch` admits. */
+/** Keys that `checkBatch` allows. */
 const key = fc
   .oneof(
     fc.string({ unit: "binary", minLength: 1, maxLength: 100 }),
@@ -16,11 +16,11 @@ const key = fc
   )
   .filter((text) => !text.includes("\0"));
 
-/** ZooKeeper's own rule for a name, and that it be one. */
+/** ZooKeeper's own rule for a name. */
 const NAME = /^(?!\.{1,2}$)[\u0020-\u007e]+$/;
 
 describe("Tree", () => {
-  test("every key has a node that ZooKeeper admits, and is found by it", () => {
+  test("every key has a node name that ZooKeeper allows, and is found by it", () => {
     fc.assert(
       fc.property(key, (text) => {
         const path = tree.path(text);
@@ -33,12 +33,12 @@ describe("Tree", () => {
     );
   });
 
-  test("a name is never longer than ZooKeeper can take", () => {
+  test("a node name is never longer than ZooKeeper allows", () => {
     expect(tree.path("漢".repeat(512)).length).toBeLessThan(5000);
     expect(tree.path("\u{10FFFF}".repeat(256)).length).toBeLessThan(5000);
   });
 
-  test("where a key is never changes", () => {
+  test("the path of a key never changes between versions", () => {
     expect(
       ["r/orders", "h/orders", "m/orders", "r/a:b", ".", "..", "漢"].map((each) => tree.path(each)),
     ).toEqual([
@@ -52,7 +52,7 @@ describe("Tree", () => {
     ]);
   });
 
-  test("keys are spread evenly", () => {
+  test("keys are spread evenly over the buckets", () => {
     const counts = new Map<string, number>();
     for (let i = 0; i < 64_000; i++) {
       const bucket = tree.path(`r/group-${i}`).slice(0, "/some/path/00".length);
@@ -62,7 +62,7 @@ describe("Tree", () => {
     expect(Math.max(...counts.values())).toBeLessThan(1500);
   });
 
-  test("other nodes are no keys of ours", () => {
+  test("other nodes are not keys of the store", () => {
     const wrongBucket = tree.path("r/a") === "/some/path/00/r%2Fa" ? "01" : "00";
     const others = [
       "/some/path",
@@ -78,7 +78,7 @@ describe("Tree", () => {
     for (const path of others) expect(tree.key(path), path).toBeNull();
   });
 
-  test("the trunk is the root and all above it", () => {
+  test("the trunk is the root and all its parents", () => {
     expect(tree.trunk).toEqual(["/some", "/some/path"]);
     expect(new Tree("/a").trunk).toEqual(["/a"]);
   });

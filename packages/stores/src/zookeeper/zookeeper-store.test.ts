@@ -28,7 +28,7 @@ describe.skipIf(isMissing("zookeeper"))("ZookeeperStore", () => {
 
   storeConformance({ test, open });
 
-  test("every key that is admitted comes back, whatever ZooKeeper thinks of it as a name", async () => {
+  test("every allowed key is read back from ZooKeeper, even if it is not valid as a node name", async () => {
     const keys = [".", "..", "...", "zookeeper", "%", "%2F", "a%2Fb", "a/b", "\u0001", "漢".repeat(512)];
     keys.push("\u{10FFFF}".repeat(256), "\uE000", "\uFFF0", "\uFEFF", "\u{1F980}");
     for (let code = 1; code < 300; code++) keys.push(`r/${String.fromCodePoint(code)}/x`);
@@ -46,11 +46,11 @@ describe.skipIf(isMissing("zookeeper"))("ZookeeperStore", () => {
     await again.close();
   });
 
-  test("values up to a million bytes are kept, larger ones are refused before they are sent", async () => {
+  test("values up to a million bytes are stored, and larger ones are refused before they are sent", async () => {
     const store = await open(space());
     const values = ["x".repeat(1_000_000), "漢".repeat(333_333)];
     for (const [i, value] of values.entries()) await swapped(store, `r/${i}`, null, value);
-    // Together more than a server takes as one request.
+    // Together more than a server accepts in one request.
     const batch = Array.from({ length: 30 }, (_, i) => ({
       key: `m/${i}`,
       expected: null,
@@ -70,7 +70,7 @@ describe.skipIf(isMissing("zookeeper"))("ZookeeperStore", () => {
     await store.close();
   });
 
-  test("a revision that this process has never seen is compared all the same", async () => {
+  test("a revision that this process has never seen is compared correctly", async () => {
     const path = space();
     const [writer, stranger] = [await open(path), await open(path)];
     const first = await swapped(writer, "r/a", null, "1");
@@ -82,7 +82,7 @@ describe.skipIf(isMissing("zookeeper"))("ZookeeperStore", () => {
     await stranger.close();
   });
 
-  test("however many of a batch lose, the others win, and each loser is shown what stands there", async () => {
+  test("conflicts in a batch do not affect the other operations, and each shows the current entry", async () => {
     const path = space();
     const [store, other] = [await open(path), await open(path)];
     const keys = Array.from({ length: 40 }, (_, i) => `r/${i}`);
@@ -94,7 +94,7 @@ describe.skipIf(isMissing("zookeeper"))("ZookeeperStore", () => {
         keys.map((_, i) => ({ key: key(i), expected: null, value: "1" })),
       );
       const before = mine.map((outcome) => (outcome as { revision: number }).revision);
-      // Behind the back of the store, which has no feed and cannot know.
+      // Not through the store, which has no feed and cannot know.
       const theirs = new Map<number, number>();
       for (let i = 0; i < losers; i++) {
         const index = (7 * i) % keys.length;
@@ -116,7 +116,7 @@ describe.skipIf(isMissing("zookeeper"))("ZookeeperStore", () => {
     await other.close();
   });
 
-  test("ten thousand keys: one snapshot, one watch, and each change by another is shown", async () => {
+  test("a feed of ten thousand keys has one snapshot and one watch, and shows each change of another store", async () => {
     const path = space();
     const [store, other] = [await open(path), await open(path)];
     const keys = Array.from({ length: 10_000 }, (_, i) => `r/a-group-with-a-name-${i}`);
@@ -145,7 +145,7 @@ describe.skipIf(isMissing("zookeeper"))("ZookeeperStore", () => {
     await other.close();
   });
 
-  test("a key that an operator deletes ends the feed with that reason, and the next one is without it", async () => {
+  test("a key that an operator deletes ends the feed with that reason, and the next feed is without it", async () => {
     const path = space();
     const store = await open(path);
     await swapped(store, "r/a", null, "1");
@@ -173,7 +173,7 @@ describe.skipIf(isMissing("zookeeper"))("ZookeeperStore", () => {
     await store.close();
   });
 
-  test("where no ZooKeeper is, open says so and what to do", async () => {
+  test("open at an address without ZooKeeper says so and what to do", async () => {
     const [port] = await freePorts(1);
     const refused = openStore(`zookeeper://127.0.0.1:${port}`);
     await expect(refused).rejects.toThrow(BackendUnavailableError);
@@ -185,7 +185,7 @@ describe.skipIf(isMissing("zookeeper"))("ZookeeperStore", () => {
     web.close();
   });
 
-  test("one server of many is enough", async () => {
+  test("one reachable ZooKeeper server of many is enough", async () => {
     const ports = await freePorts(2);
     const store = await openStore(
       `zookeeper://127.0.0.1:${ports[0]},127.0.0.1:${engine.ports[0]},127.0.0.1:${ports[1]}/${space()}`,

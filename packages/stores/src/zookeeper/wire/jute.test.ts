@@ -6,8 +6,8 @@ import { JuteReader, JuteWriter } from "./jute.js";
 const int = fc.integer({ min: -(2 ** 31), max: 2 ** 31 - 1 });
 const text = fc.string({ unit: "grapheme", maxLength: 300 });
 
-describe("jute", () => {
-  test("what is written is read again, however large it grows", () => {
+describe("JuteWriter and JuteReader", () => {
+  test("written values are read back, however large the buffer grows", () => {
     fc.assert(
       fc.property(fc.array(fc.tuple(int, fc.boolean(), text)), (values) => {
         const writer = new JuteWriter();
@@ -28,12 +28,12 @@ describe("jute", () => {
     );
   });
 
-  test("a text that is missing is empty, and one that ends too late is none", () => {
+  test("a missing text is read as empty, and a text longer than its buffer throws a RangeError", () => {
     expect(new JuteReader(new JuteWriter().int(-1).frame().subarray(4)).text()).toBe("");
     expect(() => new JuteReader(new JuteWriter().int(5).frame().subarray(4)).text()).toThrow(RangeError);
   });
 
-  test("a transaction's number is exact, up to the last epoch for which it can be", () => {
+  test("a zxid is exact up to the last epoch that a number can hold", () => {
     const read = (epoch: number, counter: number): number => {
       const bytes = Buffer.alloc(8);
       bytes.writeInt32BE(epoch, 0);
@@ -48,8 +48,8 @@ describe("jute", () => {
   });
 });
 
-describe("frames", () => {
-  test("come out whole, wherever the stream was cut", () => {
+describe("FrameReader", () => {
+  test("frames are read completely, wherever the stream was split", () => {
     fc.assert(
       fc.property(
         fc.array(fc.uint8Array({ maxLength: 50 })),
@@ -77,7 +77,7 @@ describe("frames", () => {
     );
   });
 
-  test("a length that cannot be is the end", () => {
+  test("an impossible frame length throws a RangeError", () => {
     const answer = Buffer.from("HTTP/1.1 400 Bad Request\r\n");
     expect(() => new FrameReader().push(answer, () => undefined)).toThrow(RangeError);
   });
