@@ -5,8 +5,8 @@
  * for example, do that; where it cannot, keep what is done behind the gate short.
  */
 import { type CallOptions, InvalidRequestError } from "@tenure/core";
-import { unlessAborted } from "@tenure/core/internal";
-import { checkId, checkKeys, checkTerm, isTerm } from "../check.js";
+import { checkId, checkKeys, unlessAborted } from "@tenure/core/internal";
+import { checkTerm, isTerm } from "../check.js";
 import { FenceError, FenceUnavailableError, StaleTermError } from "../errors.js";
 import type { TermCell } from "./term-cell.js";
 
@@ -34,7 +34,7 @@ export class TermGate {
   readonly #seen = new Map<string, number>();
 
   constructor(options: TermGateOptions) {
-    checkKeys(options, ["cell"]);
+    checkKeys(options, "", ["cell"]);
     if (typeof options.cell?.raise !== "function" || typeof options.cell.read !== "function") {
       throw new InvalidRequestError("cell", "must be a TermCell, with read and raise");
     }

@@ -7,8 +7,8 @@
  */
 import { readFile } from "node:fs/promises";
 import { type Clock, InvalidRequestError } from "@tenure/core";
+import { checkKeys } from "@tenure/core/internal";
 import { createRemoteJWKSet, type JSONWebKeySet } from "jose";
-import { checkKeys } from "../check.js";
 import { FenceUnavailableError } from "../errors.js";
 import { type KeySet, keySetOf, parseKeySet } from "./key-set.js";
 
@@ -39,7 +39,7 @@ export function keySourceOf(keys: MandateKeys, clock: Clock): KeySource {
 }
 
 function fileSource(keys: { readonly file: string }, clock: Clock): KeySource {
-  checkKeys(keys, ["file"]);
+  checkKeys(keys, "", ["file"]);
   const { file } = keys;
   if (typeof file !== "string" || file === "") {
     throw new InvalidRequestError("keys.file", "must be the path of a file");
@@ -48,7 +48,7 @@ function fileSource(keys: { readonly file: string }, clock: Clock): KeySource {
 }
 
 function urlSource(keys: { readonly url: string | URL }, clock: Clock): KeySource {
-  checkKeys(keys, ["url"]);
+  checkKeys(keys, "", ["url"]);
   const text = String(keys.url);
   if (!URL.canParse(text) || !/^https?:$/.test(new URL(text).protocol)) {
     throw new InvalidRequestError("keys.url", "must be an http or https URL");

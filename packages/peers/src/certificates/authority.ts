@@ -3,6 +3,7 @@ import "reflect-metadata";
 import { randomUUID, webcrypto } from "node:crypto";
 import { isIP } from "node:net";
 import { InvalidRequestError } from "@tenure/core";
+import { isId } from "@tenure/core/internal";
 import * as x509 from "@peculiar/x509";
 import { readCertificate, readKey } from "./bundle.js";
 import { type CertificateKind, checkTrustDomain, spiffeUri } from "./spiffe.js";
@@ -184,7 +185,7 @@ function serialOf(hex: string): string {
 function checkName(...names: readonly string[]): void {
   for (const name of names) {
     const isClean = name.split("/").every((part) => part !== "" && part !== "." && part !== "..");
-    if (!/^[A-Za-z0-9._:/-]{1,200}$/.test(name) || !isClean) {
+    if (!isId(name) || !isClean) {
       throw new InvalidRequestError("NAME", `is "${name}" and must be 1 to 200 of A-Z a-z 0-9 . _ : / -`);
     }
   }
