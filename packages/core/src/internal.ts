@@ -43,6 +43,7 @@ export {
 export { EVENTS_IN_HISTORY } from "./history.js";
 export { type Deadline, deadlineOf } from "./deadline.js";
 export type { ElectionRecord, Holder } from "./record.js";
+export { hash32, rendezvous, rendezvousScore } from "./rendezvous.js";
 export { DriverStore } from "./store/driver-store.js";
 export { FeedHub, type Snapshot } from "./store/feed-hub.js";
 export { MAX_KEY_LENGTH } from "./store/store.js";
