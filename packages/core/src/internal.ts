@@ -40,6 +40,7 @@ export {
   parseStepDown,
   parseTransfer,
 } from "./elector/requests.js";
+export { HighestTerms } from "./highest-terms.js";
 export { EVENTS_IN_HISTORY } from "./history.js";
 export { type Deadline, deadlineOf } from "./deadline.js";
 export type { ElectionRecord, Holder } from "./record.js";
