@@ -45,6 +45,16 @@ export { EVENTS_IN_HISTORY } from "./history.js";
 export { type Deadline, deadlineOf } from "./deadline.js";
 export type { ElectionRecord, Holder } from "./record.js";
 export { hash32, rendezvous, rendezvousScore } from "./rendezvous.js";
+export {
+  isSpiffeName,
+  parseSpiffeUri,
+  parseTrustDomain,
+  type SpiffeId,
+  type SpiffeName,
+  spiffeUri,
+  trustDomainOf,
+  urisOf,
+} from "./spiffe-id.js";
 export { DriverStore } from "./store/driver-store.js";
 export { FeedHub, type Snapshot } from "./store/feed-hub.js";
 export { MAX_KEY_LENGTH } from "./store/store.js";
