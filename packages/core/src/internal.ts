@@ -41,6 +41,7 @@ export {
   parseTransfer,
 } from "./elector/requests.js";
 export { HighestTerms } from "./highest-terms.js";
+export { CodedError } from "./errors.js";
 export { EVENTS_IN_HISTORY } from "./history.js";
 export { type Deadline, deadlineOf } from "./deadline.js";
 export type { ElectionRecord, Holder } from "./record.js";
