@@ -32,7 +32,7 @@ export {
   type PollOutcome,
   type PollResult,
 } from "./polls/poll-orchestrator.js";
-export { rendezvous } from "./polls/rendezvous.js";
+export { rendezvous } from "@tenure/core/internal";
 export type { ChildContext, ChildOptions, ChildSpec, Restart, RunningChild } from "./supervisor/child.js";
 export { functionChild, serviceChild } from "./supervisor/function-child.js";
 export { processChild, type ProcessChildOptions } from "./supervisor/process-child.js";

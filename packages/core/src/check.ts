@@ -21,7 +21,13 @@ export const LIMITS = {
  */
 export const MIN_WATCH_MS = { quiet: 875, silence: 2500 } as const;
 
-const ID = /^[A-Za-z0-9._:/-]+$/;
+/** The characters of an id, as the inside of a character class of a regular expression. The `-` is last and stands for itself. */
+export const ID_CHARACTERS = "A-Za-z0-9._:/-";
+
+/** The pattern of an id, for JSON schemas. Its length is limited by `LIMITS.idLength`; "." and ".." are refused by `isId`. */
+export const ID_PATTERN: string = `^[${ID_CHARACTERS}]+$`;
+
+const ID = new RegExp(ID_PATTERN);
 
 export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
@@ -55,15 +61,24 @@ export function checkInteger(value: unknown, field: string, min: number, max: nu
   return value as number;
 }
 
+/** The rule for ids of groups, nodes and instances. "." and ".." are refused because an id can be part of a URL path. */
+export function isId(value: unknown): value is string {
+  return hasIdForm(value) && value !== "." && value !== "..";
+}
+
 export function checkId(value: unknown, field: string): string {
-  if (typeof value !== "string" || value.length > LIMITS.idLength || !ID.test(value)) {
+  if (!hasIdForm(value)) {
     throw new InvalidRequestError(
       field,
       `must be 1 to ${LIMITS.idLength} characters of A-Z a-z 0-9 . _ : / -`,
     );
   }
-  if (value === "." || value === "..") throw new InvalidRequestError(field, 'must not be "." or ".."');
+  if (!isId(value)) throw new InvalidRequestError(field, 'must not be "." or ".."');
   return value;
+}
+
+function hasIdForm(value: unknown): value is string {
+  return typeof value === "string" && value.length <= LIMITS.idLength && ID.test(value);
 }
 
 /** A JSON object, copied and frozen, so that what was checked is what is kept. */

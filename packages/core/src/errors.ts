@@ -1,6 +1,6 @@
 /**
- * What went wrong, as a closed set of codes. What the protocol expects (a lost campaign, a renewal by somebody
- * who no longer leads) is a value of its own and never an error.
+ * The codes of electors and stores, as a closed set. Outcomes that the protocol expects, such as a lost campaign or a renewal by a
+ * former leader, are values and never errors.
  */
 export type ErrorCode =
   | "INVALID_REQUEST"
@@ -12,22 +12,28 @@ export type ErrorCode =
   | "BACKEND_UNAVAILABLE"
   | "CLOSED";
 
-/** Narrow on `code`; the message is for people and may change. */
-export abstract class TenureError extends Error {
-  abstract readonly code: ErrorCode;
+/**
+ * The base of all error classes of Tenure. Each package has its own closed set of codes. Narrow on `code`; the message is for people
+ * and may change.
+ */
+export abstract class CodedError<Code extends string> extends Error {
+  abstract readonly code: Code;
 
   override get name(): string {
     return this.constructor.name;
   }
 }
 
-/** What is wrong with a field. A problem that names other fields is a function: surfaces call fields by names of their own. */
+/** An error of an elector or a store. */
+export abstract class TenureError extends CodedError<ErrorCode> {}
+
+/** What is wrong with a field. A problem that names other fields is a function, because fields have other names on the wire and on the command line. */
 export type Problem = string | ((nameOf: (field: string) => string) => string);
 
-/** A value that can never be right: wrong type, out of bounds, unknown key. `field` names it, `problem` says what is wrong. */
+/** A value that is never valid: wrong type, out of bounds, unknown key. `field` names it, `problem` says what is wrong. */
 export class InvalidRequestError extends TenureError {
   readonly code = "INVALID_REQUEST";
-  /** By its name in the library, as in `policy.minTtlMs`. */
+  /** The name of the field in the library, such as `policy.minTtlMs`. */
   readonly field: string;
   readonly #problem: Problem;
 
@@ -42,7 +48,7 @@ export class InvalidRequestError extends TenureError {
     return problemIn(this.#problem);
   }
 
-  /** The same where fields have other names, as on the wire or on a command line. */
+  /** The problem with other names of fields, such as those of the wire or the command line. */
   problemWith(nameOf: (field: string) => string): string {
     return problemIn(this.#problem, nameOf);
   }
@@ -52,7 +58,7 @@ function problemIn(problem: Problem, nameOf: (field: string) => string = (field)
   return typeof problem === "string" ? problem : problem(nameOf);
 }
 
-/** A ttl that the group's policy does not admit. */
+/** A ttl outside of the limits of the group's policy. */
 export class InvalidTtlError extends TenureError {
   readonly code = "INVALID_TTL";
   readonly field: string;
@@ -72,7 +78,7 @@ export class UnauthorizedError extends TenureError {
   readonly code = "UNAUTHORIZED";
 }
 
-/** Groups must be created first on this elector, and this one was not. */
+/** This elector requires that groups are created first, and the group does not exist. */
 export class GroupNotFoundError extends TenureError {
   readonly code = "GROUP_NOT_FOUND";
 
@@ -81,18 +87,18 @@ export class GroupNotFoundError extends TenureError {
   }
 }
 
-/** An operator's request that the present state of the group does not admit. */
+/** A request of an operator that is not possible in the current state of the group. */
 export class ConflictError extends TenureError {
   readonly code = "CONFLICT";
 }
 
 /**
- * One group more would exceed a limit of the elector. Nothing was written. It takes a deletion or a higher limit to make
- * the same request succeed.
+ * Another group would exceed a limit of the elector. Nothing was written. The same request can only succeed after a group was deleted
+ * or the limit was raised.
  */
 export class TooManyGroupsError extends TenureError {
   readonly code = "TOO_MANY_GROUPS";
-  /** The option of `StoreElector` that sets the limit; absent if a service did not say. */
+  /** The option of `StoreElector` that sets the limit; absent if the service did not send it. */
   readonly option: "maxGroups" | "maxGroupsPerNode" | undefined;
   readonly limit: number | undefined;
 
@@ -104,20 +110,20 @@ export class TooManyGroupsError extends TenureError {
 }
 
 /**
- * The store did not answer in time, or has no quorum. It tells nothing about what was asked: a write may or may
- * not have happened, a leader keeps its old deadline.
+ * The store did not answer in time, or has no quorum. The outcome of the request is unknown: a write may or may not have happened,
+ * and a leader keeps its old deadline.
  */
 export class BackendUnavailableError extends TenureError {
   readonly code = "BACKEND_UNAVAILABLE";
 }
 
-/** A store's failure as its callers know it, whatever its driver threw. */
+/** The error that callers of a store get, whatever its driver threw. */
 export function asBackendError(cause: unknown): TenureError {
   if (cause instanceof TenureError) return cause;
   return new BackendUnavailableError("the store failed", { cause });
 }
 
-/** Called after, or ended by, `close()`. */
+/** The call came after `close()`, or was ended by it. */
 export class ClosedError extends TenureError {
   readonly code = "CLOSED";
 }

@@ -15,6 +15,9 @@ export {
   checkKeys,
   checkMetadata,
   checkNumber,
+  ID_CHARACTERS,
+  ID_PATTERN,
+  isId,
   isObject,
   LIMITS,
   MIN_WATCH_MS,
@@ -37,9 +40,22 @@ export {
   parseStepDown,
   parseTransfer,
 } from "./elector/requests.js";
+export { HighestTerms } from "./highest-terms.js";
+export { CodedError } from "./errors.js";
 export { EVENTS_IN_HISTORY } from "./history.js";
 export { type Deadline, deadlineOf } from "./deadline.js";
 export type { ElectionRecord, Holder } from "./record.js";
+export { hash32, rendezvous, rendezvousScore } from "./rendezvous.js";
+export {
+  isSpiffeName,
+  parseSpiffeUri,
+  parseTrustDomain,
+  type SpiffeId,
+  type SpiffeName,
+  spiffeUri,
+  trustDomainOf,
+  urisOf,
+} from "./spiffe-id.js";
 export { DriverStore } from "./store/driver-store.js";
 export { FeedHub, type Snapshot } from "./store/feed-hub.js";
 export { MAX_KEY_LENGTH } from "./store/store.js";

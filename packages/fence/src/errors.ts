@@ -1,6 +1,6 @@
-/**
- * What a fence refuses, as a closed set of codes. Options that can never be right are core's `InvalidRequestError`.
- */
+import { CodedError } from "@tenure/core/internal";
+
+/** The codes of a fence, as a closed set. Invalid options are core's `InvalidRequestError`. */
 export type FenceErrorCode =
   | "STALE_TERM"
   | "NOT_LEADER"
@@ -11,20 +11,14 @@ export type FenceErrorCode =
   | "TRANSACTION_ENDED";
 
 /** Narrow on `code`; the message is for people and may change. */
-export abstract class FenceError extends Error {
-  abstract readonly code: FenceErrorCode;
+export abstract class FenceError extends CodedError<FenceErrorCode> {}
 
-  override get name(): string {
-    return this.constructor.name;
-  }
-}
-
-/** A later leader has been here: this term is over for good. Stop its work; nothing of what was refused has happened. */
+/** The resource has admitted a later term, so this term is over. Stop the work of this term. The refused request has had no effect. */
 export class StaleTermError extends FenceError {
   readonly code = "STALE_TERM";
   readonly groupId: string;
   readonly term: number;
-  /** `null` where the resource did not say. */
+  /** `null` if the resource did not send it. */
   readonly highestTerm: number | null;
 
   constructor(groupId: string, term: number, highestTerm: number | null, options?: ErrorOptions) {
@@ -36,15 +30,15 @@ export class StaleTermError extends FenceError {
   }
 }
 
-/** The caller does not lead any more, by its own account. Nothing was sent. */
+/** The caller knows that it does not lead any more. Nothing was sent. */
 export class NotLeaderError extends FenceError {
   readonly code = "NOT_LEADER";
 }
 
-/** What is wrong with a mandate, for logs and for those who have to mend it. */
+/** What is wrong with a mandate, for logs and for the person who has to fix it. */
 export type MandateProblem = "malformed" | "signature" | "unknown-key" | "claims" | "mismatch";
 
-/** Not a mandate, not signed by the service, or one for something else. Never to be accepted, however often it comes. */
+/** The token is not a mandate, not signed by the service, or for another group, node or term. A retry with the same token cannot succeed. */
 export class InvalidMandateError extends FenceError {
   readonly code = "INVALID_MANDATE";
   readonly problem: MandateProblem;
@@ -55,7 +49,7 @@ export class InvalidMandateError extends FenceError {
   }
 }
 
-/** A genuine mandate whose time is over. The leader gets a newer one with each renewal. */
+/** A genuine mandate that has expired. The leader gets a new mandate with each renewal. */
 export class MandateExpiredError extends FenceError {
   readonly code = "MANDATE_EXPIRED";
   readonly expiresAtMs: number;
@@ -66,19 +60,19 @@ export class MandateExpiredError extends FenceError {
   }
 }
 
-/** The highest term or the keys could not be had, so nobody was admitted. Tells nothing of the term; ask again. */
+/** The highest term or the keys could not be read, so the request was refused. It says nothing about the term; retry. */
 export class FenceUnavailableError extends FenceError {
   readonly code = "FENCE_UNAVAILABLE";
 }
 
-/** The answer to COMMIT was lost: the transaction has happened or not, as a whole. Look before doing it again. */
+/** The answer to COMMIT was lost: the transaction was committed or rolled back as a whole. Check which before a retry. */
 export class CommitUncertainError extends FenceError {
   readonly code = "COMMIT_UNCERTAIN";
 }
 
 /**
- * The work of `fenced` ended the transaction itself, by COMMIT or ROLLBACK. What it did before is committed or rolled back
- * as it asked; nothing that it did after was fenced. A defect of the work: leave the end of the transaction to `fenced`.
+ * The work of `fenced` ended the transaction itself, by COMMIT or ROLLBACK. Statements before that are committed or rolled back;
+ * statements after it were not fenced. This is a defect of the work: let `fenced` end the transaction.
  */
 export class TransactionEndedError extends FenceError {
   readonly code = "TRANSACTION_ENDED";

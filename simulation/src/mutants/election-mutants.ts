@@ -104,7 +104,13 @@ export const ELECTION_MUTANTS: readonly Mutant[] = [
   {
     name: "news-unheard",
     rule: "a candidate campaigns when the watch shows a vacancy",
-    patches: [patch("leader-watch.ts", "for (const wake of this.#waiting) wake();", "")],
+    patches: [
+      patch(
+        "leader-watch.ts",
+        "this.#parts.changed(news, this.#previousId);\n    this.#pauses.endAll();",
+        "this.#parts.changed(news, this.#previousId);",
+      ),
+    ],
     profile,
   },
 ];

@@ -4,11 +4,11 @@
  * the elector's to check.
  */
 import type { EndReason, GroupPolicy } from "@tenure/core";
-import { LIMITS } from "@tenure/core/internal";
+import { ID_PATTERN, LIMITS } from "@tenure/core/internal";
 import { type Static, type TSchema, Type } from "typebox";
 
 export const closed = { additionalProperties: false } as const;
-const ID = { minLength: 1, maxLength: LIMITS.idLength, pattern: "^[A-Za-z0-9._:/-]+$" } as const;
+const ID = { minLength: 1, maxLength: LIMITS.idLength, pattern: ID_PATTERN } as const;
 export const id = () => Type.String(ID);
 /** No bounds: whatever is outside of them is told those of the group's policy. */
 const ttlMs = () =>

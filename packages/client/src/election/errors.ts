@@ -1,3 +1,5 @@
+import { CodedError } from "@tenure/core/internal";
+
 export type ElectionErrorCode =
   | "NOT_LEADING"
   | "ELECTION_STOPPED"
@@ -6,25 +8,19 @@ export type ElectionErrorCode =
   | "SLOW_READER";
 
 /** Narrow on `code`; the message is for people and may change. */
-export abstract class ElectionError extends Error {
-  abstract readonly code: ElectionErrorCode;
+export abstract class ElectionError extends CodedError<ElectionErrorCode> {}
 
-  override get name(): string {
-    return this.constructor.name;
-  }
-}
-
-/** By `assertLeader`: this process does not lead now, so it must not act. */
+/** Thrown by `assertLeader`: this process does not lead now, so it must not act. */
 export class NotLeadingError extends ElectionError {
   readonly code = "NOT_LEADING";
 }
 
-/** By `lead` and `untilLeader`: the election was stopped first. `cause` is what the work threw after that, if it did. */
+/** From `lead` and `untilLeader`: the election was stopped first. `cause` is the error that the work threw after that, if any. */
 export class ElectionStoppedError extends ElectionError {
   readonly code = "ELECTION_STOPPED";
 }
 
-/** By `stop`: what is under way has not ended in time; the message names it. The lease runs out by itself. */
+/** From `stop`: something, which the message names, has not ended in time. The lease expires on its own. */
 export class StopTimeoutError extends ElectionError {
   readonly code = "STOP_TIMEOUT";
 }
@@ -34,7 +30,7 @@ export class AttemptsExhaustedError extends ElectionError {
   readonly code = "ATTEMPTS_EXHAUSTED";
 }
 
-/** By `changes()`: its reader fell so far behind that events would have been lost. */
+/** From `changes()`: its reader was too slow, and events would have been lost. */
 export class SlowReaderError extends ElectionError {
   readonly code = "SLOW_READER";
 }

@@ -1,29 +1,23 @@
 /**
- * What a service's refusal is here. Its codes come back as the classes of core; two that only a service can have get
- * classes of their own, as does an answer that no Tenure service gives.
+ * The errors that a client makes of the refusals of a service. The codes of core become the classes of core; the codes that only a
+ * service has, and an answer that no Tenure service gives, have classes here.
  */
 import { type AskedOf, coreErrorOf, type Refusal } from "@tenure/api/errors";
-import { isObject } from "@tenure/core/internal";
+import { CodedError, isObject } from "@tenure/core/internal";
 
 export type { Refusal } from "@tenure/api/errors";
 
 export type HttpErrorCode = "UNAUTHENTICATED" | "RATE_LIMITED" | "UNEXPECTED_ANSWER";
 
 /** Narrow on `code`; the message is for people and may change. */
-export abstract class HttpElectorError extends Error {
-  abstract readonly code: HttpErrorCode;
+export abstract class HttpElectorError extends CodedError<HttpErrorCode> {}
 
-  override get name(): string {
-    return this.constructor.name;
-  }
-}
-
-/** The service does not know who asks: no credentials, bad ones, or outdated ones that could not be had anew. */
+/** The service could not identify the caller: the credentials are missing, wrong, or expired and could not be renewed. */
 export class UnauthenticatedError extends HttpElectorError {
   readonly code = "UNAUTHENTICATED";
 }
 
-/** The caller asks more often than it may, and the call had no time left to wait. Nothing was done. */
+/** The caller exceeded its rate limit, and the call had no time left to wait. The request had no effect. */
 export class RateLimitedError extends HttpElectorError {
   readonly code = "RATE_LIMITED";
   readonly retryAfterMs: number;
@@ -34,7 +28,7 @@ export class RateLimitedError extends HttpElectorError {
   }
 }
 
-/** What answered is no Tenure service, or one that this client does not understand. */
+/** The answer is not that of a Tenure service, or this client does not understand it. */
 export class UnexpectedAnswerError extends HttpElectorError {
   readonly code = "UNEXPECTED_ANSWER";
 }

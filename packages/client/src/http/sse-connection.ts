@@ -1,4 +1,4 @@
-/** One connection's Server-Sent Events. Who is asked next is not decided here. */
+/** The Server-Sent Events of one connection. The caller chooses the server. */
 import { isObject, onAbort } from "@tenure/core/internal";
 import type { Endpoint } from "./endpoints.js";
 import { errorOf, isRefusal, UnexpectedAnswerError } from "./errors.js";
@@ -16,11 +16,11 @@ export interface SseRequest {
   readonly path: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: unknown;
-  /** Until the first answer. */
+  /** Timeout of the response headers. */
   readonly timeoutMs: number;
-  /** It has no more time to open the stream than it may be silent. */
+  /** How long the stream may be silent. Opening the stream may take no longer than that either. */
   readonly patience: Patience;
-  /** The stream is open or was heard again (`null`), or its server is quiet (the error). */
+  /** Called with `null` when the stream is open or its server was heard again, and with an error when the server is quiet. */
   readonly contact: (error: Error | null) => void;
   readonly signal: AbortSignal;
 }
@@ -30,7 +30,7 @@ export interface SseEvent {
   readonly data: Readonly<Record<string, unknown>>;
 }
 
-/** Ends by throwing: `Broken`, `NoAnswerError`, the signal's reason or a refusal that every server would repeat. */
+/** Always ends with an error: `Broken`, `NoAnswerError`, the reason of the signal, or a refusal that every server would repeat. */
 export async function* sseConnection(
   request: SseRequest,
   endpoint: Endpoint,
@@ -38,12 +38,13 @@ export async function* sseConnection(
   const stream = await opened(request, endpoint);
   request.parts.endpoints.worked(endpoint);
   request.contact(null);
-  for await (const { id, data: text, retryMs } of messages(stream, request, endpoint)) {
-    if (retryMs !== null) throw new Broken("the server is stopping", Math.max(retryMs, PAUSE_MS.first));
-    if (text === null) continue;
-    const data = parse(text);
+  for await (const message of messages(stream, request, endpoint)) {
+    if (message.kind === "retry") {
+      throw new Broken("the server is stopping", Math.max(message.retryMs, PAUSE_MS.first));
+    }
+    const data = parse(message.data);
     if (!isObject(data)) throw new UnexpectedAnswerError(`${endpoint.url.origin} sent what is no event`);
-    yield { id, data };
+    yield { id: message.id, data };
   }
   throw new Broken("the stream has ended");
 }
@@ -67,7 +68,7 @@ async function opened(given: SseRequest, endpoint: Endpoint): Promise<OpenedStre
       body: body === undefined ? undefined : JSON.stringify(body),
       timeoutMs,
       connectTimeoutMs: Math.min(connectTimeoutMs, timeoutMs),
-      // A stream holds its connection for long: a new one costs nothing, and is not closed already.
+      // A stream keeps its connection for a long time, so a new connection costs little. A pooled one may be closed already.
       fresh: true,
       signal,
     };
@@ -89,7 +90,7 @@ async function opened(given: SseRequest, endpoint: Endpoint): Promise<OpenedStre
   }
 }
 
-/** Ends with the connection, with the signal, and when the server has been silent for too long. */
+/** Ends with the connection, when the signal aborts, and when the server has been silent for too long. */
 async function* messages(
   stream: OpenedStream,
   { parts: { clock }, patience, contact, signal }: SseRequest,
@@ -107,7 +108,7 @@ async function* messages(
   try {
     signal.throwIfAborted();
     for await (const text of stream.texts) {
-      // While the reader is busy with these, nobody listens; that is not the server's silence.
+      // The time in which the reader handles these messages does not count as silence of the server.
       silence.break();
       yield* parser.push(text);
       silence.begin();

@@ -1,37 +1,37 @@
-/** What comes between two blank lines of a `text/event-stream`. */
-export interface SseMessage {
-  readonly id: string | null;
-  readonly data: string | null;
-  readonly retryMs: number | null;
-}
+import { createParser } from "eventsource-parser";
 
-/** Server-Sent Events from text as it arrives, cut anywhere. A message is whole only at its blank line. */
+/** What a `text/event-stream` says: an event at its blank line, or a `retry:` field. Comments and events without data are left out. */
+export type SseMessage =
+  | { readonly kind: "event"; readonly id: string | null; readonly data: string }
+  | { readonly kind: "retry"; readonly retryMs: number };
+
+/** Limit of one unfinished event. Events of the service have a few hundred characters; a broken server must not fill the memory. */
+export const MAX_EVENT_CHARACTERS: number = 1024 * 1024;
+/** A longer `retry:` is ignored. */
+const MAX_RETRY_MS = 999_999_999;
+
+/** Parses Server-Sent Events from texts that may be cut anywhere. */
 export class SseParser {
-  #text = "";
+  #messages: SseMessage[] = [];
+  #isTooLarge = false;
+  readonly #parser = createParser({
+    maxBufferSize: MAX_EVENT_CHARACTERS,
+    onEvent: ({ id, data }) => this.#messages.push({ kind: "event", id: id ?? null, data }),
+    onRetry: (retryMs) => {
+      if (retryMs <= MAX_RETRY_MS) this.#messages.push({ kind: "retry", retryMs });
+    },
+    // The other errors are of single fields, which the standard says to ignore.
+    onError: ({ type }) => {
+      if (type === "max-buffer-size-exceeded") this.#isTooLarge = true;
+    },
+  });
 
+  /** Returns the messages that `text` completes. Throws if an event is larger than `MAX_EVENT_CHARACTERS`. */
   push(text: string): readonly SseMessage[] {
-    // A lone CR at the end may be half of a CRLF.
-    const held = this.#text + text;
-    const isHalf = held.endsWith("\r");
-    this.#text = (isHalf ? held.slice(0, -1) : held).replaceAll(/\r\n?/g, "\n") + (isHalf ? "\r" : "");
-    const blocks = this.#text.split("\n\n");
-    this.#text = blocks.pop() ?? "";
-    return blocks.map(messageOf);
+    this.#parser.feed(text);
+    if (this.#isTooLarge) throw new Error(`an event is larger than ${MAX_EVENT_CHARACTERS} characters`);
+    const messages = this.#messages;
+    this.#messages = [];
+    return messages;
   }
-}
-
-function messageOf(block: string): SseMessage {
-  let id: string | null = null;
-  let retryMs: number | null = null;
-  const data: string[] = [];
-  for (const line of block.split("\n")) {
-    const colon = line.indexOf(":");
-    if (colon === 0) continue; // A comment.
-    const name = colon < 0 ? line : line.slice(0, colon);
-    const value = colon < 0 ? "" : line.slice(colon + 1).replace(/^ /, "");
-    if (name === "data") data.push(value);
-    else if (name === "id") id = value;
-    else if (name === "retry" && /^\d{1,9}$/.test(value)) retryMs = Number(value);
-  }
-  return { id, data: data.length === 0 ? null : data.join("\n"), retryMs };
 }

@@ -1,10 +1,14 @@
+/**
+ * Not the server's `ReloadedFiles`: a client needs a file only when it sends a request, so it checks the file then, without a watch or
+ * timer that somebody has to close, and it keeps the text of a deleted file, because the server decides whether a credential is valid.
+ */
 import { readFile, stat } from "node:fs/promises";
 import type { Clock } from "@tenure/core";
 
-/** How often at most a file is looked at. */
+/** A file is checked at most once in this time. */
 const LOOK_MS = 1000;
 
-/** The text of a file, read again when the file has changed. One that cannot be read any more keeps its last text. */
+/** The text of a file, read again when the file has changed. If the file cannot be read any more, the last text stays. */
 export class WatchedFile {
   readonly #path: string;
   readonly #clock: Clock;
@@ -17,7 +21,7 @@ export class WatchedFile {
     this.#clock = clock;
   }
 
-  /** Rejects where the file cannot be read at all. */
+  /** Rejects if the file cannot be read. */
   static async open(path: string, clock: Clock): Promise<WatchedFile> {
     const file = new WatchedFile(path, clock);
     await file.#look();
@@ -28,7 +32,7 @@ export class WatchedFile {
     return this.#text;
   }
 
-  /** `now`: the text has proved to be outdated, so look whatever the time. */
+  /** Reads the file again if it has changed. With `now` the file is checked at once: a server has refused the text. */
   async refresh(now = false): Promise<void> {
     if (!now && this.#clock.monotonicMs() - this.#lookedAtMs < LOOK_MS) return;
     await this.#look().catch(() => {});

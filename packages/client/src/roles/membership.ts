@@ -4,10 +4,9 @@
  * member lease is renewed in the same batch as they.
  */
 import { type Elector, type Metadata, sleep } from "@tenure/core";
-import { isObject, within } from "@tenure/core/internal";
+import { hash32, isObject, within } from "@tenure/core/internal";
 import { Election } from "../election/election.js";
 import { Backoff } from "../election/retry.js";
-import { hash } from "./affinity.js";
 import type { LeaderCache } from "./leader-cache.js";
 import type { ParsedManager, ParsedSpread } from "./options.js";
 import type { RoleMember } from "./state.js";
@@ -135,7 +134,7 @@ export class Membership {
   #vacancies(): readonly string[] {
     const { leaders, spread } = this.#parts;
     const { memberLeases } = spread;
-    const start = hash(this.#self.nodeId) % memberLeases.length;
+    const start = hash32(this.#self.nodeId) % memberLeases.length;
     return [...memberLeases.slice(start), ...memberLeases.slice(0, start)].filter((groupId) =>
       leaders.isVacant(groupId),
     );

@@ -7,7 +7,7 @@
  * somebody else less: so as few move as can be. Of the vacant, each falls to the process that it suits best among those
  * with less than their share; if that one takes nothing for too long, it is anybody's who has room.
  */
-import { affinity } from "./affinity.js";
+import { rendezvousScore } from "@tenure/core/internal";
 import { shares } from "./shares.js";
 import type { RoleMember } from "./state.js";
 
@@ -123,14 +123,16 @@ function suited(
     fitting.length > 0 ? fitting : members.filter((each) => roomOf(each) === most && most > 0);
   if (candidates.length <= 1) return candidates[0] ?? null;
   return candidates.reduce((best, each) =>
-    affinity(id, each.nodeId, each.weight) > affinity(id, best.nodeId, best.weight) ? each : best,
+    rendezvousScore(id, each.nodeId, each.weight) > rendezvousScore(id, best.nodeId, best.weight)
+      ? each
+      : best,
   );
 }
 
 function toRelease({ units }: PlanView, { nodeId, weight }: RoleMember, excess: number): readonly PlanUnit[] {
   const release: PlanUnit[] = [];
   let left = excess;
-  const suits = ({ id }: PlanUnit) => affinity(id, nodeId, weight);
+  const suits = ({ id }: PlanUnit) => rendezvousScore(id, nodeId, weight);
   const held = units
     .filter(({ owner, isStray }) => owner === "here" && !isStray)
     .map((unit) => ({ unit, suits: suits(unit) }))

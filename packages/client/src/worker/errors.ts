@@ -1,22 +1,16 @@
-/** A renewal failed in the thread that renews; with the code that it had there. */
-export class ThreadRenewalError extends Error {
+import { CodedError } from "@tenure/core/internal";
+
+/** A renewal failed in the thread that renews. `code` is the code of the error in that thread. */
+export class ThreadRenewalError extends CodedError<string> {
   readonly code: string;
 
   constructor(message: string, code: string) {
     super(message);
     this.code = code;
   }
-
-  override get name(): string {
-    return this.constructor.name;
-  }
 }
 
-/** The thread that renews could not start, or has ended: `start()` rejects with it, or the leadership ends as `heart-failed`. */
-export class HeartThreadError extends Error {
+/** The thread that renews could not start, or has ended. `start()` rejects with it, or the leadership ends as `heart-failed`. */
+export class HeartThreadError extends CodedError<"HEART_THREAD_ENDED"> {
   readonly code = "HEART_THREAD_ENDED";
-
-  override get name(): string {
-    return this.constructor.name;
-  }
 }

@@ -1,25 +1,27 @@
 import type { WatchEvent } from "@tenure/core";
+import { HighestTerms } from "@tenure/core/internal";
+
+/** A `PollGate` guards the polls of one group, so it needs no group ids. */
+const GROUP = "";
 
 /**
- * At the member: admits a dispatch unless a later coordinator has been heard of. A coordinator that was replaced while its
- * dispatch was under way is refused here. Who takes the group's watch in knows of the end of a term before the next
- * coordinator has dispatched anything.
+ * The member's check of a dispatch: a dispatch is admitted unless its term is below the highest term that the gate has seen. So a
+ * dispatch of a coordinator that was replaced in the meantime is refused. A gate that is also given the events of the group's
+ * watch knows of the end of a term before the next coordinator dispatches anything.
  */
 export class PollGate {
-  #highestTerm = 0;
+  readonly #terms = new HighestTerms();
 
   get highestTerm(): number {
-    return this.#highestTerm;
+    return this.#terms.of(GROUP);
   }
 
   admit(term: number): boolean {
-    if (!Number.isSafeInteger(term) || term < this.#highestTerm) return false;
-    this.#highestTerm = term;
-    return true;
+    return Number.isSafeInteger(term) && this.#terms.raise(GROUP, term) === term;
   }
 
-  /** An event of the group's watch. Where nobody leads, the term it names is over. */
+  /** Takes an event of the group's watch. An event without a leader says that its term is over. */
   observe({ term, leaderNodeId }: Pick<WatchEvent, "term" | "leaderNodeId">): void {
-    this.#highestTerm = Math.max(this.#highestTerm, leaderNodeId === null ? term + 1 : term);
+    this.#terms.raise(GROUP, leaderNodeId === null ? term + 1 : term);
   }
 }

@@ -8,7 +8,6 @@ import {
   type PollResult,
 } from "./poll-orchestrator.js";
 import { PollGate } from "./poll-gate.js";
-import { rendezvous } from "./rendezvous.js";
 
 class Office {
   readonly clock = new VirtualClock();
@@ -196,18 +195,4 @@ describe("PollOrchestrator", () => {
   ])("PollOrchestrator refuses the polls %j", (polls, message) => {
     expect(() => new Office().lead(1, { polls })).toThrow(message);
   });
-});
-
-test("rendezvous hashing spreads keys evenly, and moves only the keys of a member that leaves", () => {
-  const members = ["a", "b", "c", "d"];
-  const keys = Array.from({ length: 4000 }, (_, index) => `poll-${index}`);
-  const before = keys.map((key) => rendezvous(key, members));
-  for (const member of members) {
-    const share = before.filter((each) => each === member).length;
-    expect(share).toBeGreaterThan(850);
-    expect(share).toBeLessThan(1150);
-  }
-  const after = keys.map((key) => rendezvous(key, ["d", "c", "a"]));
-  expect(keys.filter((_, index) => before[index] !== "b" && before[index] !== after[index])).toEqual([]);
-  expect(rendezvous("x", [])).toBe(null);
 });

@@ -13,10 +13,10 @@ import {
   onAbort,
   isObject,
   LinkedController,
+  rendezvous,
 } from "@tenure/core/internal";
 import type { ChildContext, ChildSpec } from "../supervisor/child.js";
 import { functionChild } from "../supervisor/function-child.js";
-import { rendezvous } from "./rendezvous.js";
 
 export interface Poll {
   readonly name: string;

@@ -13,7 +13,8 @@ import { createHash } from "node:crypto";
 import { type FileHandle, mkdir, open, readdir, rm } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { InvalidRequestError } from "@tenure/core";
-import { checkKeys, parseTerm } from "../check.js";
+import { checkKeys } from "@tenure/core/internal";
+import { parseTerm } from "../check.js";
 import { FenceUnavailableError } from "../errors.js";
 import type { TermCell } from "./term-cell.js";
 
@@ -33,7 +34,7 @@ export class FileTermCell implements TermCell {
   readonly #durable = new Map<string, number>();
 
   constructor(options: FileTermCellOptions) {
-    checkKeys(options, ["directory"]);
+    checkKeys(options, "", ["directory"]);
     if (typeof options.directory !== "string" || options.directory === "") {
       throw new InvalidRequestError("directory", "must be the path of a directory");
     }

@@ -1,19 +1,18 @@
+import { HighestTerms } from "@tenure/core/internal";
 import type { TermCell } from "./term-cell.js";
 
 /**
- * In the memory of one process, for a resource that ends with it: a cache, a socket, a test. After a restart every term
- * is admitted again.
+ * Terms in the memory of one process, for a resource that ends with the process: a cache, a socket, a test. After a restart every
+ * term is admitted again.
  */
 export class MemoryTermCell implements TermCell {
-  readonly #highest = new Map<string, number>();
+  readonly #terms = new HighestTerms();
 
   async read(groupId: string): Promise<number> {
-    return this.#highest.get(groupId) ?? 0;
+    return this.#terms.of(groupId);
   }
 
   async raise(groupId: string, term: number): Promise<number> {
-    const highest = Math.max(term, this.#highest.get(groupId) ?? 0);
-    this.#highest.set(groupId, highest);
-    return highest;
+    return this.#terms.raise(groupId, term);
   }
 }

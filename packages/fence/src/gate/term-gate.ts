@@ -1,12 +1,13 @@
 /**
- * The gate in front of a resource: it admits a term that is not below the highest it has admitted, and remembers it.
+ * The gate in front of a resource: it admits a term unless the term is below the highest one that was admitted, and remembers
+ * the highest one.
  *
- * What has been admitted is not stopped when a later term comes. Where the work itself can be fenced, in a transaction
- * for example, do that; where it cannot, keep what is done behind the gate short.
+ * Work that was admitted is not stopped when a later term arrives. Fence the work itself where that is possible, in a transaction
+ * for example; where it is not, keep the work behind the gate short.
  */
 import { type CallOptions, InvalidRequestError } from "@tenure/core";
-import { unlessAborted } from "@tenure/core/internal";
-import { checkId, checkKeys, checkTerm, isTerm } from "../check.js";
+import { checkId, checkKeys, HighestTerms, unlessAborted } from "@tenure/core/internal";
+import { checkTerm, isTerm } from "../check.js";
 import { FenceError, FenceUnavailableError, StaleTermError } from "../errors.js";
 import type { TermCell } from "./term-cell.js";
 
@@ -30,62 +31,56 @@ export type Admission =
 
 export class TermGate {
   readonly #cell: TermCell;
-  /** Of this process. Terms only rise, so a refusal from it is as good as one from the cell. */
-  readonly #seen = new Map<string, number>();
+  /** The terms that this process has seen. Terms only rise, so a refusal by them is as good as a refusal by the cell. */
+  readonly #seen = new HighestTerms();
 
   constructor(options: TermGateOptions) {
-    checkKeys(options, ["cell"]);
+    checkKeys(options, "", ["cell"]);
     if (typeof options.cell?.raise !== "function" || typeof options.cell.read !== "function") {
       throw new InvalidRequestError("cell", "must be a TermCell, with read and raise");
     }
     this.#cell = options.cell;
   }
 
-  /** May be called at once for any number of claims. Rejects with `FenceUnavailableError` when the cell fails. */
+  /** Can be called concurrently. Rejects with `FenceUnavailableError` when the cell fails. */
   async admit({ groupId, term }: TermClaim, options: CallOptions = {}): Promise<Admission> {
     checkId(groupId, "groupId");
     checkTerm(term, "term");
     options.signal?.throwIfAborted();
-    const seen = this.#seenOf(groupId);
+    const seen = this.#seen.of(groupId);
     const highestTerm = seen > term ? seen : await this.#ask(groupId, term, options);
     if (highestTerm > term) return { kind: "stale", groupId, term, highestTerm };
     return { kind: "admitted", groupId, term };
   }
 
-  /** The same, with a stale term as `StaleTermError`. */
+  /** Like `admit`, but rejects with `StaleTermError` if the term is stale. */
   async admitOrThrow(claim: TermClaim, options: CallOptions = {}): Promise<void> {
     const admission = await this.admit(claim, options);
     if (admission.kind === "admitted") return;
     throw new StaleTermError(admission.groupId, admission.term, admission.highestTerm);
   }
 
-  /** 0 where none was admitted yet. */
+  /** 0 if no term of the group was admitted yet. */
   async highestTerm(groupId: string, options: CallOptions = {}): Promise<number> {
     checkId(groupId, "groupId");
     options.signal?.throwIfAborted();
-    const told = await this.#guarded((cell) => cell.read(groupId, options), options);
-    return this.#take(groupId, told, 0);
+    const answer = await this.#guarded((cell) => cell.read(groupId, options), options);
+    return this.#take(groupId, answer, 0);
   }
 
   async #ask(groupId: string, term: number, options: CallOptions): Promise<number> {
-    const told = await this.#guarded((cell) => cell.raise(groupId, term, options), options);
-    return this.#take(groupId, told, term);
+    const answer = await this.#guarded((cell) => cell.raise(groupId, term, options), options);
+    return this.#take(groupId, answer, term);
   }
 
-  /** A cell that breaks its promise must not open the gate. An answer may be overtaken by a later one, so the higher counts. */
-  #take(groupId: string, told: number, atLeast: number): number {
-    if (told < atLeast || !(told === 0 || isTerm(told))) {
+  /** A cell that breaks its contract must not open the gate. Answers can arrive out of order, so the highest one counts. */
+  #take(groupId: string, answer: number, atLeast: number): number {
+    if (answer < atLeast || !(answer === 0 || isTerm(answer))) {
       throw new FenceUnavailableError(
-        `the cell answered ${told} for group ${groupId}, which must be a term of at least ${atLeast}`,
+        `the cell answered ${answer} for group ${groupId}, which must be a term of at least ${atLeast}`,
       );
     }
-    const highest = Math.max(told, this.#seenOf(groupId));
-    if (highest > 0) this.#seen.set(groupId, highest);
-    return highest;
-  }
-
-  #seenOf(groupId: string): number {
-    return this.#seen.get(groupId) ?? 0;
+    return this.#seen.raise(groupId, answer);
   }
 
   async #guarded(ask: (cell: TermCell) => Promise<number>, { signal }: CallOptions): Promise<number> {

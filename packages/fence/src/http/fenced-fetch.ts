@@ -1,6 +1,7 @@
 /** The leader's side of the HTTP guards: `fetch` that says in which term it asks. */
 import { InvalidRequestError } from "@tenure/core";
-import { checkId, checkTerm, isTerm } from "../check.js";
+import { checkId } from "@tenure/core/internal";
+import { checkTerm, isTerm } from "../check.js";
 import { NotLeaderError, StaleTermError } from "../errors.js";
 import { FENCE_HEADERS } from "./headers.js";
 

@@ -7,7 +7,7 @@
  */
 import type { IncomingHttpHeaders } from "node:http";
 import { InvalidRequestError } from "@tenure/core";
-import { checkId, checkKeys } from "../check.js";
+import { checkId, checkKeys } from "@tenure/core/internal";
 import { FenceError, StaleTermError } from "../errors.js";
 import { TermGate } from "../gate/term-gate.js";
 import { MandateVerifier } from "../mandates/mandate-verifier.js";
@@ -51,7 +51,7 @@ export class HttpFence<Request extends { readonly headers: IncomingHttpHeaders }
   readonly #options: HttpFenceOptions<Request>;
 
   constructor(options: HttpFenceOptions<Request>) {
-    checkKeys(options, ["gate", "groupId", "mandates"]);
+    checkKeys(options, "", ["gate", "groupId", "mandates"]);
     const { gate, groupId, mandates } = options;
     if (!(gate instanceof TermGate)) throw new InvalidRequestError("gate", "must be a TermGate");
     if (typeof groupId !== "function") checkId(groupId, "groupId");

@@ -5,9 +5,9 @@
  * sooner. Compare the term as well, through a `TermGate` or in the database: it refuses whatever the clocks say.
  */
 import { type CallOptions, type Clock, InvalidRequestError, systemClock } from "@tenure/core";
-import { unlessAborted } from "@tenure/core/internal";
+import { checkKeys, isId, unlessAborted } from "@tenure/core/internal";
 import { errors, type JWTPayload, jwtVerify } from "jose";
-import { checkKeys, isId, isTerm } from "../check.js";
+import { isTerm } from "../check.js";
 import { InvalidMandateError, MandateExpiredError } from "../errors.js";
 import type { KeySet } from "./key-set.js";
 import { type KeySource, keySourceOf, type MandateKeys } from "./key-source.js";
@@ -45,7 +45,7 @@ export class MandateVerifier {
   readonly #clock: Clock;
 
   constructor(options: MandateVerifierOptions) {
-    checkKeys(options, OPTIONS);
+    checkKeys(options, "", OPTIONS);
     const { keys, issuer, leewayMs = 0, clock = systemClock } = options;
     if (issuer !== undefined && (typeof issuer !== "string" || issuer === "")) {
       throw new InvalidRequestError("issuer", "must be a name");

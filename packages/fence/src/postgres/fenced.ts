@@ -1,6 +1,6 @@
 import { InvalidRequestError } from "@tenure/core";
-import { checkInteger } from "@tenure/core/internal";
-import { checkId, checkKeys, checkTerm } from "../check.js";
+import { checkId, checkInteger, checkKeys } from "@tenure/core/internal";
+import { checkTerm } from "../check.js";
 import { CommitUncertainError, FenceUnavailableError, StaleTermError } from "../errors.js";
 import type { TermClaim } from "../gate/term-gate.js";
 import { checkOneConnection, hearErrors, type SqlClient } from "./sql-client.js";
@@ -204,7 +204,7 @@ function check(client: SqlClient, options: FencedOptions): Claim {
   if (busy.has(client)) {
     throw new InvalidRequestError("client", "is in a fenced transaction already; use another connection");
   }
-  checkKeys(options, OPTIONS);
+  checkKeys(options, "", OPTIONS);
   checkId(options.groupId, "groupId");
   checkTerm(options.term, "term");
   if (options.isolation !== undefined && !Object.hasOwn(BEGIN, options.isolation)) {

@@ -1,11 +1,12 @@
-/** The authority of a cluster: it signs who is who. Its key and certificate lie in one PEM. */
+/** The certificate authority of a cluster. Its key and its certificate are in one PEM file. */
 import "reflect-metadata";
 import { randomUUID, webcrypto } from "node:crypto";
 import { isIP } from "node:net";
 import { InvalidRequestError } from "@tenure/core";
+import { isSpiffeName, parseTrustDomain, spiffeUri, trustDomainOf } from "@tenure/core/internal";
 import * as x509 from "@peculiar/x509";
 import { readCertificate, readKey } from "./bundle.js";
-import { type CertificateKind, checkTrustDomain, spiffeUri } from "./spiffe.js";
+import type { CertificateKind } from "./spiffe.js";
 
 export type KeyKind = "p256" | "ed25519";
 
@@ -18,28 +19,28 @@ export interface AuthorityOptions {
 
 export interface IssueOptions {
   readonly kind: CertificateKind;
-  /** Of a server it is only shown; its node id is what names it. */
+  /** The common name. A server is identified by its node id; there the name is only shown to people. */
   readonly name: string;
-  /** Kept from the bundle before, for servers; made anew without one. */
+  /** The node id of a server, from its previous bundle. Absent: a new one is generated. */
   readonly nodeId?: string | undefined;
-  /** Names and addresses for ordinary clients, which look at them; peers do not. */
+  /** Host names and addresses, which ordinary clients check. Peers do not check them. */
   readonly hosts: readonly string[];
   readonly days: number;
   readonly nowMs: number;
 }
 
 export interface RevokeOptions {
-  /** Of certificates, in hexadecimal. None: an empty list, to begin with. */
+  /** The serial numbers of the certificates to revoke, in hexadecimal. Empty for a first list without revocations. */
   readonly serials: readonly string[];
-  /** The list so far; what it names stays revoked. */
+  /** The previous list. Its certificates stay revoked. */
   readonly before: string | null;
-  /** After that many days nobody is trusted by the list, so a newer one is needed. */
+  /** The list expires after this many days. Servers trust no certificate by an expired list. */
   readonly days: number;
   readonly nowMs: number;
 }
 
 const DAY_MS = 86_400_000;
-/** Clocks of two machines may be that far apart. */
+/** Certificates are valid from this long before now, because the clocks of two machines differ. */
 const EARLIER_MS = 300_000;
 const ALGORITHMS = {
   p256: { name: "ECDSA", namedCurve: "P-256", hash: "SHA-256" },
@@ -68,7 +69,7 @@ export class Authority {
   }
 
   static async create({ trustDomain, keyKind, days, nowMs }: AuthorityOptions): Promise<Authority> {
-    checkTrustDomain(trustDomain);
+    parseTrustDomain(trustDomain);
     const keys = await generateKeys(keyKind);
     const certificate = await x509.X509CertificateGenerator.createSelfSigned({
       serialNumber: serialNumber(),
@@ -86,7 +87,7 @@ export class Authority {
     return new Authority(trustDomain, keyKind, keys, certificate);
   }
 
-  /** From the text that `pem` gave; `file` is named in what is wrong with it. */
+  /** Reads the text that `pem` returned. Errors name `file`. */
   static async read(text: string, file: string): Promise<Authority> {
     const blocks = text.match(PEM) ?? [];
     const keyPem = blocks.find((block) => block.includes("PRIVATE KEY"));
@@ -95,10 +96,8 @@ export class Authority {
       throw new InvalidRequestError(file, "is not the file of an authority; tenure ca init makes one");
     }
     const key = readKey(keyPem, file);
-    const uri = /URI:spiffe:\/\/([a-z0-9._-]{1,255})(?:,|$)/.exec(
-      readCertificate(certificatePem, file).subjectAltName ?? "",
-    );
-    if (uri?.[1] === undefined)
+    const trustDomain = trustDomainOf(readCertificate(certificatePem, file).subjectAltName);
+    if (trustDomain === null)
       throw new InvalidRequestError(file, "names no trust domain; make it with tenure ca init");
     const certificate = new x509.X509Certificate(certificatePem);
     const keyKind = key.asymmetricKeyType === "ed25519" ? "ed25519" : "p256";
@@ -107,10 +106,10 @@ export class Authority {
     const publicKey = (await certificate.publicKey.export(ALGORITHMS[keyKind], [
       "verify",
     ])) as webcrypto.CryptoKey;
-    return new Authority(uri[1], keyKind, { privateKey, publicKey }, certificate);
+    return new Authority(trustDomain, keyKind, { privateKey, publicKey }, certificate);
   }
 
-  /** Key and certificate. Whoever has it can be anybody. */
+  /** Key and certificate. Its owner can issue certificates of any participant. */
   async pem(): Promise<string> {
     return `${await privatePem(this.#keys.privateKey)}\n${this.certificatePem}\n`;
   }
@@ -119,7 +118,7 @@ export class Authority {
     return this.#certificate.toString("pem");
   }
 
-  /** A bundle. */
+  /** Returns a bundle. */
   async issue({ kind, name, nodeId, hosts, days, nowMs }: IssueOptions): Promise<string> {
     const owner = {
       trustDomain: this.trustDomain,
@@ -153,7 +152,7 @@ export class Authority {
     return `${await privatePem(keys.privateKey)}\n${certificate.toString("pem")}\n${this.certificatePem}\n`;
   }
 
-  /** A revocation list that takes the place of the one before. */
+  /** A revocation list that replaces the previous one. */
   async revoke({ serials, before, days, nowMs }: RevokeOptions): Promise<string> {
     const known = new Map(
       (before === null ? [] : readList(before).entries).map(
@@ -183,8 +182,7 @@ function serialOf(hex: string): string {
 
 function checkName(...names: readonly string[]): void {
   for (const name of names) {
-    const isClean = name.split("/").every((part) => part !== "" && part !== "." && part !== "..");
-    if (!/^[A-Za-z0-9._:/-]{1,200}$/.test(name) || !isClean) {
+    if (!isSpiffeName(name)) {
       throw new InvalidRequestError("NAME", `is "${name}" and must be 1 to 200 of A-Z a-z 0-9 . _ : / -`);
     }
   }
@@ -194,7 +192,7 @@ function span(nowMs: number, days: number): { notBefore: Date; notAfter: Date } 
   return { notBefore: new Date(nowMs - EARLIER_MS), notAfter: new Date(nowMs + days * DAY_MS) };
 }
 
-/** Positive, as the standard wants it. */
+/** Positive, as the standard requires. */
 function serialNumber(): string {
   return `01${randomUUID().replaceAll("-", "")}`;
 }

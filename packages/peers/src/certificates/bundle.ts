@@ -1,7 +1,8 @@
 /** A bundle: private key, certificate and authority of one participant, in one PEM. */
 import { createPrivateKey, type KeyObject, X509Certificate } from "node:crypto";
 import { InvalidRequestError } from "@tenure/core";
-import { type SpiffeName, spiffeNameOf } from "./spiffe.js";
+import type { SpiffeName } from "@tenure/core/internal";
+import { spiffeNameOf } from "./spiffe.js";
 
 export interface Bundle {
   readonly key: string;
@@ -9,14 +10,14 @@ export interface Bundle {
   readonly ca: string;
   readonly owner: SpiffeName;
   readonly expiresAtMs: number;
-  /** Of the certificate, in hexadecimal: what a revocation list names. */
+  /** The serial number of the certificate in hexadecimal, as in revocation lists. */
   readonly serial: string;
 }
 
 const KEY = /-----BEGIN (?:EC )?PRIVATE KEY-----[^-]+-----END (?:EC )?PRIVATE KEY-----/;
 const CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g;
 
-/** `file` is named in what is wrong with it. */
+/** Errors name `file`. */
 export function parseBundle(text: string, file: string): Bundle {
   const key = KEY.exec(text)?.[0];
   if (key === undefined)

@@ -7,4 +7,5 @@ export {
   type RevokeOptions,
 } from "./authority.js";
 export { type Bundle, parseBundle } from "./bundle.js";
-export { type CertificateKind, type SpiffeName, spiffeUri } from "./spiffe.js";
+export { type SpiffeName, spiffeUri } from "@tenure/core/internal";
+export type { CertificateKind } from "./spiffe.js";

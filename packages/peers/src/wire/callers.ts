@@ -1,22 +1,15 @@
-/** Who may ask what, by certificate alone. Nothing in a body is trusted for an identity. */
+/** Which caller may send which request. Only the certificate identifies the caller; nothing in a body does. */
 import type { Socket } from "node:net";
+import type { SpiffeId } from "@tenure/core/internal";
 import { WireError } from "./wire-error.js";
 
-/** What the service tells of a connection; its `ConnectionIdentity`. */
+/** The identity of a connection, as the service reports it (`ConnectionIdentity`). */
 export type WireIdentity =
   | { readonly kind: "none" }
   | { readonly kind: "unnamed"; readonly why: string }
-  /** Of another trust domain. */
+  /** A certificate of another trust domain. */
   | { readonly kind: "foreign"; readonly why: string }
-  | {
-      readonly kind: "named";
-      readonly id: {
-        readonly uri: string;
-        readonly trustDomain: string;
-        readonly kind: string;
-        readonly name: string;
-      };
-    };
+  | { readonly kind: "named"; readonly id: SpiffeId };
 
 export class Callers {
   readonly #identify: (socket: Socket) => WireIdentity;
@@ -25,7 +18,7 @@ export class Callers {
     this.#identify = identify;
   }
 
-  /** A client of the coordinator, or a server. */
+  /** Requires a client of the coordinator, or a server. Returns its name. */
   client(socket: Socket): string {
     const identity = this.#identify(socket);
     if (identity.kind === "foreign") throw new WireError("tc_forbidden", identity.why);
@@ -45,7 +38,7 @@ export class Callers {
     return identity.kind === "named" && identity.id.kind === "server";
   }
 
-  /** A server; its node id. */
+  /** Requires a server. Returns its node id. */
   server(socket: Socket): string {
     const identity = this.#identify(socket);
     if (identity.kind === "none") {
@@ -63,7 +56,7 @@ export class Callers {
     return name;
   }
 
-  /** A server that speaks for itself. */
+  /** Requires the server whose node id is `claimed`. */
   self(socket: Socket, claimed: string): void {
     this.client(socket);
     const name = this.server(socket);

@@ -1,3 +1,4 @@
+import { ID_CHARACTERS } from "@tenure/core/internal";
 import { ServiceError } from "../service-error.js";
 import type { Origin } from "./authenticator.js";
 
@@ -25,6 +26,8 @@ export type Caller = {
     }
 );
 
+const NOT_IN_ID = new RegExp(`[^${ID_CHARACTERS}]`, "g");
+
 /** `null`: all groups. A pattern is a group id in which `*` stands for any characters. */
 export type GroupPatterns = readonly string[] | null;
 
@@ -50,9 +53,9 @@ export function checkIsAdmin(caller: Caller): void {
   if (caller.role !== "admin") throw refused(caller, "is not an admin");
 }
 
-/** Names of admins may hold what ids may not, a token's subject for example. */
+/** The caller's name as an id, for events. The name of an admin, such as the subject of a token, may contain characters that an id may not. */
 export function byOf({ name }: Caller): string {
-  return name === "." || name === ".." ? "_" : name.replaceAll(/[^A-Za-z0-9._:/-]/g, "_");
+  return name === "." || name === ".." ? "_" : name.replaceAll(NOT_IN_ID, "_");
 }
 
 function refused(caller: Caller, what: string): ServiceError {

@@ -4,8 +4,8 @@
  */
 import type { Socket } from "node:net";
 import type { PeerCertificate, TLSSocket } from "node:tls";
+import { isId } from "@tenure/core/internal";
 import type { Caller } from "./caller.js";
-import { isId } from "./names.js";
 import { unauthenticated } from "./refusal.js";
 import { readSpiffeId } from "./spiffe-id.js";
 

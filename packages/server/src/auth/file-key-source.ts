@@ -1,11 +1,12 @@
+import type { KeySet } from "@tenure/fence/internal";
 import { createLocalJWKSet } from "jose";
-import { type KeySet, type KeySource, parseJwks } from "./key-source.js";
+import { type KeySource, parseJwks } from "./key-source.js";
 import type { Parts } from "./parts.js";
 import { ReloadedFiles } from "./reloaded-files.js";
 
 const NO_KEYS: KeySet = createLocalJWKSet({ keys: [] });
 
-/** A JWKS in a file, followed as it changes. */
+/** A JWKS in a file, read again whenever the file changes. */
 export class FileKeySource implements KeySource {
   readonly origin: string;
   readonly #file: ReloadedFiles<KeySet>;
@@ -24,7 +25,7 @@ export class FileKeySource implements KeySource {
         log.info(`${path} has changed: tokens are verified with its new keys`);
         onRevoked?.();
       },
-      // Deleted: its keys are withdrawn. Broken, by an edit for example: those before stay.
+      // A deleted file withdraws its keys. A broken file, after an edit for example, leaves the previous keys in use.
       fallback: (isGone) => (isGone ? NO_KEYS : undefined),
       onRefused: (error) => {
         const isWithdrawn = file.current === NO_KEYS;
@@ -41,10 +42,10 @@ export class FileKeySource implements KeySource {
     return this.#file.current;
   }
 
-  /** Nothing to do: a change of the file is noticed by itself, and strangers must not make us read it. */
+  /** Does nothing: changes of the file are noticed anyway, and unauthenticated callers must not cause reads. */
   async refresh(): Promise<void> {}
 
-  /** Looks now whether the file has changed. */
+  /** Checks at once whether the file has changed. */
   look(): Promise<void> {
     return this.#file.look();
   }

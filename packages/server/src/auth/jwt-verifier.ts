@@ -3,6 +3,7 @@
  * Losing the right to ask never lets two nodes lead; it only keeps one from asking.
  */
 import { InvalidRequestError } from "@tenure/core";
+import type { KeySet } from "@tenure/fence/internal";
 import { decodeProtectedHeader, errors, type JWTPayload, jwtVerify, type JWTVerifyOptions } from "jose";
 import { ServiceError } from "../service-error.js";
 import type { BearerToken } from "./bearer-token.js";
@@ -13,7 +14,7 @@ import {
   DEFAULT_KEY_REFRESH_SECONDS,
   DEFAULT_TOKEN_MAX_AGE_SECONDS,
 } from "./jwt-limits.js";
-import { ALGORITHMS, type KeySet, type KeySource } from "./key-source.js";
+import { ALGORITHMS, type KeySource } from "./key-source.js";
 import { isLoopback } from "./listen-policy.js";
 import type { Parts } from "./parts.js";
 import { unauthenticated } from "./refusal.js";

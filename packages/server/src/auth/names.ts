@@ -1,20 +1,14 @@
-import { LIMITS } from "@tenure/core/internal";
+import { ID_CHARACTERS, LIMITS } from "@tenure/core/internal";
 
-const ID = /^[A-Za-z0-9._:/-]+$/;
-const PATTERN = /^[A-Za-z0-9._:/*-]+$/;
+const PATTERN = new RegExp(`^[*${ID_CHARACTERS}]+$`);
 const CONTROL = /\p{Cc}/u;
-
-/** The rule of node ids, as core checks it in requests. */
-export function isId(value: unknown): value is string {
-  return isShort(value) && ID.test(value) && value !== "." && value !== "..";
-}
 
 /** A group id in which `*` may stand for any characters. */
 export function isGroupPattern(value: unknown): value is string {
   return isShort(value) && PATTERN.test(value);
 }
 
-/** Of somebody who takes part in no election: shown to people, compared with nothing. */
+/** The name of a caller that takes part in no election. It is shown to people and compared with nothing. */
 export function isPersonName(value: unknown): value is string {
   return isShort(value) && !CONTROL.test(value) && value.trim() !== "";
 }

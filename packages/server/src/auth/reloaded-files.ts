@@ -1,11 +1,14 @@
 /**
- * The content of one or several files, kept up to date without a restart. Several are read as one, because a certificate
- * and its key are replaced one after the other and only fit together once both are there.
+ * Not the client's `WatchedFile`: a server must act on a change without a request, because it ends open streams when a credential is
+ * revoked, and for some files a deletion is the revocation.
  *
- * A new content that is no good is reported once and, without a fallback, changes nothing: the old one stays in use. What is compared is the
- * content and never a time stamp, so that it does not matter how a file was replaced: in place, by a rename, or by the
- * swap of a symbolic link above it, as Kubernetes does (`..data`). Directories are watched for speed; since a watch sees
- * neither network file systems nor a link swapped further up, a slow poll stands behind it.
+ * The content of one or several files, reloaded without a restart. Several files are read together, because a certificate and its
+ * key are replaced one after the other and only fit together once both are there.
+ *
+ * An invalid new content is reported once; without a fallback the old content stays in use. Contents are compared, not time stamps,
+ * so it does not matter how a file was replaced: in place, by a rename, or by the swap of a symbolic link above it, as Kubernetes
+ * does (`..data`). Directories are watched so that changes are noticed quickly. A watch sees neither changes on network file systems
+ * nor a link that was swapped further up, so the files are also polled slowly.
  */
 import { createHash } from "node:crypto";
 import { type FSWatcher, statSync, watch } from "node:fs";
@@ -15,23 +18,23 @@ import { type CancelTimer, type Clock, InvalidRequestError } from "@tenure/core"
 
 export interface ReloadedFilesOptions<T> {
   readonly paths: readonly string[];
-  /** Of the contents in the order of the paths. Throws a sentence that names the file if one is no good. */
+  /** Parses the contents, in the order of the paths. Throws an error that names the file if a content is invalid. */
   readonly parse: (contents: readonly Buffer[]) => T | Promise<T>;
   readonly clock: Clock;
   /** Not called for the first content. */
   readonly onChange?: ((value: T) => void) | undefined;
-  /** Once for each content that was not taken, and once when a file cannot be read. */
+  /** Called once for each invalid content, and once when a file cannot be read. */
   readonly onRefused?: ((error: Error) => void) | undefined;
   /**
-   * What counts after a content was not taken or a file could not be read; `undefined`: what was read before. `isGone`: there
-   * is no such file, which is how an operator takes something back. A file that is replaced by a rename is never gone.
+   * Returns the value to use after an invalid content or a failed read; `undefined` keeps the previous value. `isGone`: the file does
+   * not exist, which is how an operator revokes something. A file that is replaced by a rename always exists.
    */
   readonly fallback?: ((isGone: boolean, error: Error) => T | undefined) | undefined;
   readonly pollMs?: number | undefined;
 }
 
 const POLL_MS = 30_000;
-/** Long enough for both halves of a pair to be written, short enough that nobody waits for it. */
+/** Long enough to write both files of a pair, short enough to go unnoticed. */
 const SETTLE_MS = 100;
 
 export class ReloadedFiles<T> implements AsyncDisposable {
@@ -51,10 +54,10 @@ export class ReloadedFiles<T> implements AsyncDisposable {
     this.#names = new Set(options.paths.map((path) => basename(path)));
   }
 
-  /** Rejects if the first content is no good: then there is nothing to go on with. */
+  /** Rejects if the first content is invalid, because there is no previous value to use. */
   static async open<T>(options: ReloadedFilesOptions<T>): Promise<ReloadedFiles<T>> {
     const files = new ReloadedFiles(options);
-    // Watching begins before reading, lest a change between the two be missed.
+    // Watch before reading, so that a change between the two is not missed.
     files.#watch();
     try {
       const contents = await readAll(options.paths);
@@ -72,7 +75,7 @@ export class ReloadedFiles<T> implements AsyncDisposable {
     return this.#current as T;
   }
 
-  /** Looks now; settles when what is there has been taken or refused. */
+  /** Checks the files at once. Settles when the content was accepted or refused. */
   look(): Promise<void> {
     this.#looking = this.#looking.then(() => this.#lookOnce());
     return this.#looking;
@@ -129,7 +132,7 @@ export class ReloadedFiles<T> implements AsyncDisposable {
     });
   }
 
-  /** Also takes up a directory that was replaced by another of the same name: its old watch is blind. */
+  /** Also replaces the watch of a directory that was replaced by another one of the same name: the old watch sees nothing there. */
   #watch(): void {
     for (const directory of new Set(this.#options.paths.map((path) => dirname(path)))) {
       const identity = identify(directory);
@@ -153,7 +156,7 @@ export class ReloadedFiles<T> implements AsyncDisposable {
       });
       return watcher;
     } catch {
-      // No such directory, or no watch to be had (their number is limited): the poll is enough.
+      // The directory does not exist, or the limit of watches is reached. Polling is enough.
       return null;
     }
   }
@@ -177,7 +180,7 @@ async function readAll(paths: readonly string[]): Promise<Buffer[]> {
   );
 }
 
-/** The file could not be read, whatever it holds. */
+/** Whether the file could not be read, as opposed to a file with an invalid content. */
 export function isReadError({ cause }: Error): boolean {
   return (cause as Partial<NodeJS.ErrnoException> | undefined)?.syscall !== undefined;
 }
@@ -187,7 +190,7 @@ function isGone({ cause }: Error): boolean {
   return code === "ENOENT" || code === "ENOTDIR";
 }
 
-/** Secrets are not kept for the sake of a comparison. */
+/** A digest, so that secrets are not kept in memory for a comparison. */
 function fingerprint(contents: readonly Buffer[]): string {
   const hash = createHash("sha256");
   for (const content of contents) hash.update(`${content.length}:`).update(content);

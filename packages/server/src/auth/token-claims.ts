@@ -5,9 +5,10 @@
  * providers leave the claim out when a list is empty or has grown too long. `["*"]` says all groups, and says it plainly.
  * An admin is not limited to groups; a token that seems to limit one is refused, since it would not.
  */
+import { isId } from "@tenure/core/internal";
 import type { JWTPayload } from "jose";
 import type { Caller } from "./caller.js";
-import { isGroupPattern, isId, isPersonName } from "./names.js";
+import { isGroupPattern, isPersonName } from "./names.js";
 import { unauthenticated } from "./refusal.js";
 
 const MOST_PATTERNS = 256;

@@ -1,27 +1,19 @@
 /**
- * The trust domain whose certificates this server accepts as callers. An authority may sign for several, a bank's test
- * systems and its production for example, and only one of them may act here.
+ * The trust domain whose certificates this server accepts as callers. An authority may sign for several trust domains, such as
+ * the test systems and the production of a bank, and only one of them may act here.
  *
- * The rule: `--trust-domain`, or else the trust domain of the server's own certificate. Where neither names one the server
- * does not start: to accept every trust domain would be to let the name of a stranger's laptop be an admin's.
+ * The rule: `--trust-domain`, or else the trust domain of the server's own certificate. If neither names a trust domain, the
+ * server does not start: a server that accepts every trust domain also accepts admins of the test systems.
  */
 import { X509Certificate } from "node:crypto";
 import { InvalidRequestError } from "@tenure/core";
+import { trustDomainOf } from "@tenure/core/internal";
 import type { Parts } from "./parts.js";
-import { trustDomainOf } from "./spiffe-id.js";
 import type { TlsFiles } from "./tls-files.js";
 
-const TRUST_DOMAIN = /^[a-z0-9._-]{1,255}$/;
+export { parseTrustDomain } from "@tenure/core/internal";
 
-export function parseTrustDomain(text: string): string {
-  if (TRUST_DOMAIN.test(text)) return text;
-  throw new InvalidRequestError(
-    "trust-domain",
-    `is "${text}" and must be 1 to 255 of a-z 0-9 . _ -, such as prod.example.org, without spiffe://`,
-  );
-}
-
-/** Fixed from the start on: a renewed certificate of another trust domain is served, and is reported. */
+/** The trust domain is fixed at the start. A renewed certificate of another trust domain is used, and a warning is logged. */
 export function openTrustDomain(
   given: string | null,
   { cert, files }: { readonly cert: string; readonly files: TlsFiles },
