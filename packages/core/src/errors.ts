@@ -1,6 +1,6 @@
 /**
- * What went wrong, as a closed set of codes. What the protocol expects (a lost campaign, a renewal by somebody
- * who no longer leads) is a value of its own and never an error.
+ * All errors, as a closed set of codes. Outcomes that the protocol expects (a lost campaign, a renewal by a node that
+ * no longer leads) are values, never errors.
  */
 export type ErrorCode =
   | "INVALID_REQUEST"
@@ -21,7 +21,10 @@ export abstract class TenureError extends Error {
   }
 }
 
-/** What is wrong with a field. A problem that names other fields is a function: surfaces call fields by names of their own. */
+/**
+ * What is wrong with a field. A problem that mentions other fields is a function, because each surface has its own
+ * names for fields.
+ */
 export type Problem = string | ((nameOf: (field: string) => string) => string);
 
 /** A value that can never be right: wrong type, out of bounds, unknown key. `field` names it, `problem` says what is wrong. */
@@ -42,7 +45,7 @@ export class InvalidRequestError extends TenureError {
     return problemIn(this.#problem);
   }
 
-  /** The same where fields have other names, as on the wire or on a command line. */
+  /** The same, with the names that fields have on another surface, such as the wire or a command line. */
   problemWith(nameOf: (field: string) => string): string {
     return problemIn(this.#problem, nameOf);
   }
@@ -72,7 +75,7 @@ export class UnauthorizedError extends TenureError {
   readonly code = "UNAUTHORIZED";
 }
 
-/** Groups must be created first on this elector, and this one was not. */
+/** This elector requires groups to be created first, and this group was not. */
 export class GroupNotFoundError extends TenureError {
   readonly code = "GROUP_NOT_FOUND";
 
@@ -81,14 +84,14 @@ export class GroupNotFoundError extends TenureError {
   }
 }
 
-/** An operator's request that the present state of the group does not admit. */
+/** The group's current state does not allow an operator's request. */
 export class ConflictError extends TenureError {
   readonly code = "CONFLICT";
 }
 
 /**
- * One group more would exceed a limit of the elector. Nothing was written. It takes a deletion or a higher limit to make
- * the same request succeed.
+ * Another group would exceed a limit of the elector. Nothing was written. The same request can succeed after a deletion
+ * or with a higher limit.
  */
 export class TooManyGroupsError extends TenureError {
   readonly code = "TOO_MANY_GROUPS";
@@ -104,20 +107,20 @@ export class TooManyGroupsError extends TenureError {
 }
 
 /**
- * The store did not answer in time, or has no quorum. It tells nothing about what was asked: a write may or may
- * not have happened, a leader keeps its old deadline.
+ * The store did not answer in time, or has no quorum. The outcome of the request is unknown: a write may or may not
+ * have happened, and a leader keeps its old deadline.
  */
 export class BackendUnavailableError extends TenureError {
   readonly code = "BACKEND_UNAVAILABLE";
 }
 
-/** A store's failure as its callers know it, whatever its driver threw. */
+/** Converts any failure of a store's driver into an error that callers know. */
 export function asBackendError(cause: unknown): TenureError {
   if (cause instanceof TenureError) return cause;
   return new BackendUnavailableError("the store failed", { cause });
 }
 
-/** Called after, or ended by, `close()`. */
+/** The call came after `close()`, or `close()` ended it. */
 export class ClosedError extends TenureError {
   readonly code = "CLOSED";
 }

@@ -88,7 +88,7 @@ export function groupLaws(law: ElectorLaw<AdminBench>): void {
     ]);
   });
 
-  law("a group that nobody has led or created is not found", async ({ elector, groupId }) => {
+  law("a group that was never led or created is not found", async ({ elector, groupId }) => {
     await assert.rejects(elector.group(groupId), isNotFound);
     await assert.rejects(elector.updateGroup({ groupId, allowedNodes: null }), isNotFound);
     await assert.rejects(elector.deleteGroup({ groupId, by: BY, force: true }), isNotFound);
@@ -96,7 +96,7 @@ export function groupLaws(law: ElectorLaw<AdminBench>): void {
     assert.equal((await elector.group(groupId)).explicit, false);
   });
 
-  law("a vacant group is deleted without force, and may be created anew", async ({ elector, groupId }) => {
+  law("a vacant group is deleted without force, and may be created again", async ({ elector, groupId }) => {
     await elector.createGroup({ groupId });
     await elector.pause({ groupId });
     await elector.deleteGroup({ groupId, by: BY });
@@ -154,7 +154,7 @@ export function groupLaws(law: ElectorLaw<AdminBench>): void {
     assert.deepEqual(none, { groups: [], cursor: null });
   });
 
-  law("a change of policy holds for who waits already", async (bench) => {
+  law("a change of policy applies to campaigns that already wait", async (bench) => {
     const { elector, groupId } = bench;
     const leader = candidate(groupId, "a");
     await win(elector, leader);

@@ -75,7 +75,7 @@ export function stepDownLaws(law: ElectorLaw<AdminBench>): void {
     assert.deepEqual(await elector.resign(claimOf(leader, 1)), { kind: "resigned" });
   });
 
-  law("a banned node may not win for so long, and others may", async (bench) => {
+  law("a banned node cannot win while its ban lasts, and other nodes can", async (bench) => {
     const { elector, groupId } = bench;
     const other = await bench.other();
     await win(elector, candidate(groupId, "a"));
@@ -94,7 +94,7 @@ export function stepDownLaws(law: ElectorLaw<AdminBench>): void {
     assert(tookMs < 400 + SOON_MS, `a ban of 400 ms took ${tookMs} ms`);
   });
 
-  law("every act takes a reason, and none that nobody would read", async ({ elector, groupId }) => {
+  law("every act takes a reason and refuses an empty or too long one", async ({ elector, groupId }) => {
     await win(elector, candidate(groupId, "a"));
     await elector.pause({ groupId, reason: "drill" });
     await elector.resume({ groupId, reason: "drill" });
@@ -114,7 +114,7 @@ export function stepDownLaws(law: ElectorLaw<AdminBench>): void {
 }
 
 export function pauseLaws(law: ElectorLaw<AdminBench>): void {
-  law("in a paused group the leader goes on and no one wins until it is resumed", async (bench) => {
+  law("in a paused group the leader continues and no node wins until it is resumed", async (bench) => {
     const { elector, groupId } = bench;
     const other = await bench.other();
     const leader = candidate(groupId, "a");
@@ -225,24 +225,27 @@ export function policyLaws(law: ElectorLaw<AdminBench>): void {
     }
   });
 
-  law("where preemption is on, a leader is told of a waiting campaign of higher priority", async (bench) => {
-    const { elector, groupId } = bench;
-    await elector.createGroup({ groupId, policy: { strategy: "priority", preempt: true } });
-    const leader = candidate(groupId, "a", { priority: 1 });
-    await win(elector, leader);
-    const equal = elector.campaign(candidate(groupId, "equal", { priority: 1, waitMs: LONG_MS }));
-    await arrived(elector, groupId);
-    const quiet = await elector.renew({ ...claimOf(leader, 1), ttlMs: LONG_MS });
-    assert(quiet.kind === "renewed" && quiet.transferTo === undefined);
-    const higher = (await bench.other()).campaign(
-      candidate(groupId, "higher", { priority: 2, waitMs: LONG_MS }),
-    );
-    assert.equal(await toldOf(elector, leader, 1), "higher");
-    await elector.resign(claimOf(leader, 1));
-    isLeader(elected(await higher).leader, "higher", 2);
-    await elector.stepDown({ groupId, by: BY, force: true });
-    isLeader(elected(await equal).leader, "equal", 3);
-  });
+  law(
+    "with preemption a leader is asked to yield to a waiting campaign of higher priority",
+    async (bench) => {
+      const { elector, groupId } = bench;
+      await elector.createGroup({ groupId, policy: { strategy: "priority", preempt: true } });
+      const leader = candidate(groupId, "a", { priority: 1 });
+      await win(elector, leader);
+      const equal = elector.campaign(candidate(groupId, "equal", { priority: 1, waitMs: LONG_MS }));
+      await arrived(elector, groupId);
+      const quiet = await elector.renew({ ...claimOf(leader, 1), ttlMs: LONG_MS });
+      assert(quiet.kind === "renewed" && quiet.transferTo === undefined);
+      const higher = (await bench.other()).campaign(
+        candidate(groupId, "higher", { priority: 2, waitMs: LONG_MS }),
+      );
+      assert.equal(await toldOf(elector, leader, 1), "higher");
+      await elector.resign(claimOf(leader, 1));
+      isLeader(elected(await higher).leader, "higher", 2);
+      await elector.stepDown({ groupId, by: BY, force: true });
+      isLeader(elected(await equal).leader, "equal", 3);
+    },
+  );
 
   law("only allowed nodes may campaign, and a leader that is no longer allowed is deposed", async (bench) => {
     const { elector, groupId } = bench;

@@ -1,4 +1,7 @@
-/** What the laws of an elector share. Nothing here knows a test runner, or sleeps: waits are campaigns and watches. */
+/**
+ * What the laws of an elector share. Nothing here depends on a test runner or sleeps: laws wait by campaigns and
+ * watches.
+ */
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import type {
@@ -113,7 +116,7 @@ export function claimOf(
   return { groupId: request.groupId, nodeId: request.nodeId, instanceId: request.instanceId, term };
 }
 
-/** What was sent before through this elector has arrived: each read is a round trip of its own. */
+/** Waits until everything sent before through this elector has arrived: each read is a round trip of its own. */
 export async function arrived(elector: Elector, groupId: string): Promise<void> {
   for (let i = 0; i < 3; i++) await elector.leader(groupId);
 }
@@ -125,7 +128,7 @@ export function turn(): Promise<void> {
   });
 }
 
-/** Renews until the leader is told of a successor. */
+/** Renews until the leader is asked to yield to a successor. */
 export async function toldOf(elector: Elector, leader: CampaignRequest, term: number): Promise<string> {
   for (;;) {
     const renewal = await elector.renew({ ...claimOf(leader, term), ttlMs: LONG_MS });
@@ -166,7 +169,7 @@ export class WatchProbe {
     return result.value;
   }
 
-  /** So many, in order. */
+  /** Reads the next `count` events, in order. */
   async take(count: number): Promise<readonly WatchEvent[]> {
     const events: WatchEvent[] = [];
     while (events.length < count) events.push(await this.next());

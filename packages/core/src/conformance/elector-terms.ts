@@ -28,7 +28,7 @@ export function termLaws(law: ElectorLaw): void {
     }
   });
 
-  law("of many who campaign at once, one wins", async (bench) => {
+  law("of many nodes that campaign at once, one wins", async (bench) => {
     const { elector, groupId } = bench;
     const servers = [elector, await bench.other()];
     const results = await Promise.all(
@@ -68,7 +68,7 @@ export function termLaws(law: ElectorLaw): void {
     lost(await elector.campaign({ ...request, instanceId: "given" }));
   });
 
-  law("who loses is told the leader and when to try again", async (bench) => {
+  law("a lost campaign is answered with the leader and when to try again", async (bench) => {
     const { elector, groupId } = bench;
     await win(elector, candidate(groupId, "a", { metadata: { zone: "z1" } }));
     const result = lost(await (await bench.other()).campaign(candidate(groupId, "b")));
@@ -92,25 +92,28 @@ export function termLaws(law: ElectorLaw): void {
     assert.equal((await elector.renew({ groupId, nodeId: "a", term: 1, ttlMs: LONG_MS })).kind, "renewed");
   });
 
-  law("who does not lead this term can neither renew nor resign it, and hears who leads", async (bench) => {
-    const { elector, groupId } = bench;
-    const request = candidate(groupId, "a");
-    await win(elector, request);
-    const claim = claimOf(request, 1);
-    const other = await bench.other();
-    for (const wrong of [
-      { ...claim, nodeId: "b" },
-      { ...claim, term: 2 },
-      { ...claim, instanceId: "another" },
-    ]) {
-      const expected = { kind: "not-leader", currentLeader: { nodeId: "a", term: 1 } };
-      assert.deepEqual(await elector.renew({ ...wrong, ttlMs: LONG_MS }), expected);
-      assert.deepEqual(await other.resign(wrong), expected);
-    }
-    isLeader((await elector.leader(groupId)).leader, "a", 1);
-  });
+  law(
+    "a node that does not lead this term can neither renew nor resign it, and is shown the leader",
+    async (bench) => {
+      const { elector, groupId } = bench;
+      const request = candidate(groupId, "a");
+      await win(elector, request);
+      const claim = claimOf(request, 1);
+      const other = await bench.other();
+      for (const wrong of [
+        { ...claim, nodeId: "b" },
+        { ...claim, term: 2 },
+        { ...claim, instanceId: "another" },
+      ]) {
+        const expected = { kind: "not-leader", currentLeader: { nodeId: "a", term: 1 } };
+        assert.deepEqual(await elector.renew({ ...wrong, ttlMs: LONG_MS }), expected);
+        assert.deepEqual(await other.resign(wrong), expected);
+      }
+      isLeader((await elector.leader(groupId)).leader, "a", 1);
+    },
+  );
 
-  law("nobody leads a group never heard of", async (bench) => {
+  law("an unknown group has no leader", async (bench) => {
     const { elector, groupId } = bench;
     const nobody = { kind: "not-leader", currentLeader: null };
     assert.deepEqual(await elector.leader(groupId), { leader: null, term: 0, ageMs: 0 });
@@ -180,7 +183,7 @@ export function termLaws(law: ElectorLaw): void {
     }
   });
 
-  law("a local read tells how old it may be", async ({ elector, groupId }) => {
+  law("a local read shows how old it may be", async ({ elector, groupId }) => {
     await win(elector, candidate(groupId, "a"));
     await arrived(elector, groupId);
     const local = await elector.leader(groupId, { consistency: "local" });
@@ -190,7 +193,7 @@ export function termLaws(law: ElectorLaw): void {
     assert.deepEqual([unknown.leader, unknown.term], [null, 0]);
   });
 
-  law("the end of a lease is told for people, on the wall clock", async ({ elector, groupId }) => {
+  law("the answer shows the end of a lease on the wall clock, for people", async ({ elector, groupId }) => {
     const request = candidate(groupId, "a");
     const { expiresAtMs } = await win(elector, request);
     const renewed = await elector.renew({ ...claimOf(request, 1), ttlMs: 2 * LONG_MS });

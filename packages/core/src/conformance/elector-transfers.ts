@@ -41,24 +41,27 @@ export function transferLaws(law: ElectorLaw<AdminBench>): void {
     isLeader(elected(await bystander).leader, "bystander", 3);
   });
 
-  law("the leader is not told before its successor waits, and may go on meanwhile", async (bench) => {
-    const { elector, groupId } = bench;
-    const leader = candidate(groupId, "a");
-    await win(elector, leader);
-    // A candidate, so that the elector has heard of it, but one that does not wait just now.
-    lost(await elector.campaign(candidate(groupId, "b")));
-    const transfer = elector.transfer({ groupId, toNodeId: "b", by: BY, timeoutMs: LONG_MS });
-    await arrived(elector, groupId);
-    for (let i = 0; i < 3; i++) {
-      const renewal = await elector.renew({ ...claimOf(leader, 1), ttlMs: LONG_MS });
-      assert(renewal.kind === "renewed" && renewal.transferTo === undefined);
-    }
-    const successor = (await bench.other()).campaign(candidate(groupId, "b", { waitMs: LONG_MS }));
-    assert.equal(await toldOf(elector, leader, 1), "b");
-    await elector.resign(claimOf(leader, 1));
-    isLeader(await transfer, "b", 2);
-    elected(await successor);
-  });
+  law(
+    "the leader is not asked to yield before its successor waits, and may continue meanwhile",
+    async (bench) => {
+      const { elector, groupId } = bench;
+      const leader = candidate(groupId, "a");
+      await win(elector, leader);
+      // A candidate, so that the elector has heard of it, but one that does not wait just now.
+      lost(await elector.campaign(candidate(groupId, "b")));
+      const transfer = elector.transfer({ groupId, toNodeId: "b", by: BY, timeoutMs: LONG_MS });
+      await arrived(elector, groupId);
+      for (let i = 0; i < 3; i++) {
+        const renewal = await elector.renew({ ...claimOf(leader, 1), ttlMs: LONG_MS });
+        assert(renewal.kind === "renewed" && renewal.transferTo === undefined);
+      }
+      const successor = (await bench.other()).campaign(candidate(groupId, "b", { waitMs: LONG_MS }));
+      assert.equal(await toldOf(elector, leader, 1), "b");
+      await elector.resign(claimOf(leader, 1));
+      isLeader(await transfer, "b", 2);
+      elected(await successor);
+    },
+  );
 
   law("a transfer to a node that does not wait is a conflict, and nothing has changed", async (bench) => {
     const { elector, groupId } = bench;

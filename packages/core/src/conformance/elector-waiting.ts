@@ -62,7 +62,7 @@ export function waitingLaws(law: ElectorLaw): void {
     assert(tookMs >= 2 * SHORT_MS, `the lease of ${2 * SHORT_MS} ms was over after ${tookMs} ms`);
   });
 
-  law("a lease that ran out ends its term as expired, and cannot be resigned any more", async (bench) => {
+  law("an expired lease ends its term as expired and can no longer be resigned", async (bench) => {
     const { elector, groupId } = bench;
     const leader = candidate(groupId, "a", { ttlMs: SHORT_MS });
     const probe = new WatchProbe(await bench.other(), groupId);
@@ -79,42 +79,48 @@ export function waitingLaws(law: ElectorLaw): void {
     assert.deepEqual(await elector.renew({ ...claimOf(leader, 1), ttlMs: SHORT_MS }), nobody);
   });
 
-  law("a waiting campaign is granted when the leader resigns, and told how long it waited", async (bench) => {
-    const { elector, groupId } = bench;
-    let leader = candidate(groupId, "first");
-    await win(elector, leader);
-    let term = 1;
-    for (const server of [elector, await bench.other()]) {
-      const request = candidate(groupId, `successor-${term}`, { waitMs: LONG_MS });
-      const sentAtMs = systemClock.monotonicMs();
-      const waiting = server.campaign(request);
-      await arrived(server, groupId);
-      await elector.resign(claimOf(leader, term++));
-      const { confirmed, waitedMs, leader: won } = elected(await waiting);
-      const tookMs = systemClock.monotonicMs() - sentAtMs;
-      isLeader(won, request.nodeId, term);
-      assert.equal(confirmed, false);
-      assert(waitedMs !== undefined && waitedMs >= 0 && waitedMs <= tookMs, `${waitedMs} of ${tookMs} ms`);
-      leader = request;
-    }
-  });
+  law(
+    "a waiting campaign is granted when the leader resigns, and the answer says how long it waited",
+    async (bench) => {
+      const { elector, groupId } = bench;
+      let leader = candidate(groupId, "first");
+      await win(elector, leader);
+      let term = 1;
+      for (const server of [elector, await bench.other()]) {
+        const request = candidate(groupId, `successor-${term}`, { waitMs: LONG_MS });
+        const sentAtMs = systemClock.monotonicMs();
+        const waiting = server.campaign(request);
+        await arrived(server, groupId);
+        await elector.resign(claimOf(leader, term++));
+        const { confirmed, waitedMs, leader: won } = elected(await waiting);
+        const tookMs = systemClock.monotonicMs() - sentAtMs;
+        isLeader(won, request.nodeId, term);
+        assert.equal(confirmed, false);
+        assert(waitedMs !== undefined && waitedMs >= 0 && waitedMs <= tookMs, `${waitedMs} of ${tookMs} ms`);
+        leader = request;
+      }
+    },
+  );
 
-  law("the end of a lease and the next leader come from one write: nobody sees a vacancy", async (bench) => {
-    const { elector, groupId } = bench;
-    const leader = candidate(groupId, "a");
-    await win(elector, leader);
-    const waiting = elector.campaign(candidate(groupId, "b", { waitMs: LONG_MS }));
-    await arrived(elector, groupId);
-    const other = await bench.other();
-    const resigned = new AbortController();
-    const resign = elector.resign(claimOf(leader, 1)).finally(() => resigned.abort());
-    while (!resigned.signal.aborted) {
-      assert.notEqual((await other.leader(groupId)).leader, null, "a read has seen a vacancy");
-      await turn();
-    }
-    await resign;
-    isLeader(elected(await waiting).leader, "b", 2);
-  });
+  law(
+    "the end of a lease and the next leader come from one write, so watchers see no vacancy",
+    async (bench) => {
+      const { elector, groupId } = bench;
+      const leader = candidate(groupId, "a");
+      await win(elector, leader);
+      const waiting = elector.campaign(candidate(groupId, "b", { waitMs: LONG_MS }));
+      await arrived(elector, groupId);
+      const other = await bench.other();
+      const resigned = new AbortController();
+      const resign = elector.resign(claimOf(leader, 1)).finally(() => resigned.abort());
+      while (!resigned.signal.aborted) {
+        assert.notEqual((await other.leader(groupId)).leader, null, "a read has seen a vacancy");
+        await turn();
+      }
+      await resign;
+      isLeader(elected(await waiting).leader, "b", 2);
+    },
+  );
 
   law("waiting campaigns of one server are granted in the order of their arrival", async (bench) => {
     const { elector, groupId } = bench;

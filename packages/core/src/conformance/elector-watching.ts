@@ -13,7 +13,7 @@ import {
   win,
 } from "./elector-support.js";
 
-/** So many events are kept. */
+/** The number of events that an elector keeps. */
 const KEPT = 64;
 
 export function watchLaws(law: ElectorLaw): void {
@@ -48,7 +48,7 @@ export function watchLaws(law: ElectorLaw): void {
     });
   });
 
-  law("every server shows every change, in order and with consecutive cursors", async (bench) => {
+  law("every server shows the changes one after the other, with consecutive cursors", async (bench) => {
     const { elector, groupId } = bench;
     const other = await bench.other();
     const probes = [new WatchProbe(elector, groupId), new WatchProbe(other, groupId)];

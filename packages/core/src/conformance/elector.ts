@@ -26,7 +26,9 @@ export interface ElectorFeatures {
 
 export interface ElectorConformanceOptions {
   readonly test: TestFunction;
-  /** Opened anew for each law; groups have names that nobody has used, so the state behind may be shared by all. */
+  /**
+   * Opens an elector for each law. Laws use group names that were never used before, so the state behind may be shared.
+   */
   readonly open: () => Promise<OpenElector>;
   readonly features?: ElectorFeatures;
 }

@@ -21,7 +21,7 @@ export function abortLaws(law: Law): void {
     },
   );
 
-  law("a write aborted in the middle is answered or uncertain, and a look tells which", async ({ store }) => {
+  law("a write aborted in the middle is answered or uncertain, and a read shows which", async ({ store }) => {
     let present: Revision | null = null;
     for (const turns of TURNS) {
       const controller = new AbortController();

@@ -43,7 +43,7 @@ export function raceLaws(law: Law, seed: number): void {
   });
 }
 
-/** Exactly one may win; everybody else is shown either the winner's entry or the one all compared with. */
+/** Exactly one may win; each other writer is shown the winner's entry or the entry that all compared with. */
 async function race(stores: readonly Store[], present: Revision, name: string): Promise<Entry | null> {
   const ops = Array.from({ length: RACERS }, (_, i): CasOp => {
     return { key: "r/a", expected: present, value: `${name}, racer ${i}` };
@@ -76,7 +76,7 @@ class Ledger {
       .toSorted((a, b) => a.revision - b.revision);
   }
 
-  /** The newest acknowledged write of a key: whoever asks from now on must be shown it, or a later one. */
+  /** The newest acknowledged write of a key: every later read must show it or a later one. */
   floor(key: string): Revision {
     return this.#latest.get(key) ?? 0;
   }

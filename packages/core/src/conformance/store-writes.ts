@@ -55,7 +55,7 @@ const VALUES = [
 ];
 
 export function writeLaws(law: Law): void {
-  law("an absent key is created once, and who comes second is shown the entry", async ({ store }) => {
+  law("an absent key is created once, and the second writer is shown the entry", async ({ store }) => {
     const revision = await swap(store, "r/a", null, "first");
     assert(Number.isSafeInteger(revision) && revision > 0);
     const current = await conflict(store, { key: "r/a", expected: null, value: "second" });
@@ -219,7 +219,7 @@ export function writeLaws(law: Law): void {
     }
   });
 
-  law("keys of every admitted character are told apart", async ({ store }) => {
+  law("keys that differ in any admitted character are different keys", async ({ store }) => {
     const batch = KEYS.map((key) => ({ key, expected: null, value: `value of ${key}` }));
     await swapAll(store, batch);
     const entries = await snapshot(store);
@@ -243,7 +243,7 @@ export function writeLaws(law: Law): void {
   law("what a conflict has shown is at or below the next sync, and in the next feed", async ({ store }) => {
     for (let i = 0; i < 10; i++) {
       const key = `r/${i}`;
-      // Both at once: whoever loses may be shown an entry that is only just being written.
+      // Both at once: the loser may be shown an entry that is still being written.
       const racers = ["1", "2"].map(async (value) => {
         const outcome = only(await store.compareAndSet([{ key, expected: null, value }]));
         if (outcome.kind !== "conflict" || outcome.current === null) return;

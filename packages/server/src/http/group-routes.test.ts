@@ -118,7 +118,7 @@ test("health says of each member in which state it is, why, and since when", asy
       ready: true,
       last_heartbeat_ms: some,
       state: "healthy",
-      reason: "gives signs of life",
+      reason: "seen recently",
       since_ms: some,
     },
   ]);
