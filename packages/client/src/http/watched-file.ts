@@ -1,10 +1,10 @@
 import { readFile, stat } from "node:fs/promises";
 import type { Clock } from "@tenure/core";
 
-/** How often at most a file is looked at. */
+/** The shortest time between two looks at a file. */
 const LOOK_MS = 1000;
 
-/** The text of a file, read again when the file has changed. One that cannot be read any more keeps its last text. */
+/** The text of a file, read again when the file has changed. If the file can no longer be read, the last text stays. */
 export class WatchedFile {
   readonly #path: string;
   readonly #clock: Clock;
@@ -17,7 +17,7 @@ export class WatchedFile {
     this.#clock = clock;
   }
 
-  /** Rejects where the file cannot be read at all. */
+  /** Rejects if the file cannot be read at all. */
   static async open(path: string, clock: Clock): Promise<WatchedFile> {
     const file = new WatchedFile(path, clock);
     await file.#look();
@@ -28,7 +28,7 @@ export class WatchedFile {
     return this.#text;
   }
 
-  /** `now`: the text has proved to be outdated, so look whatever the time. */
+  /** `now`: the text proved to be outdated, so look regardless of the last look. */
   async refresh(now = false): Promise<void> {
     if (!now && this.#clock.monotonicMs() - this.#lookedAtMs < LOOK_MS) return;
     await this.#look().catch(() => {});
