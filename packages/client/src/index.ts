@@ -34,7 +34,7 @@ export {
   type WatchEvent,
 } from "@tenure/core";
 export { Breaker } from "./election/breaker.js";
-export { Election, type StopOptions } from "./election/election.js";
+export { Election } from "./election/election.js";
 export {
   AttemptsExhaustedError,
   ElectionError,
@@ -47,7 +47,7 @@ export type { HealthChecker } from "./election/health.js";
 export type { LeaseRenewerFactory } from "./election/lease-renewer.js";
 export { lead } from "./election/lead.js";
 export type { Leading } from "./election/lead-scope.js";
-export type { ElectionOptions, RetryOptions } from "./election/options.js";
+export type { ElectionOptions, RetryOptions, StopOptions } from "./election/election-options.js";
 export type { PreparationOptions, Prepare, PrepareContext } from "./election/preparation.js";
 export type {
   DemoteReason,

@@ -38,7 +38,8 @@ export type {
   WatchManyItem,
   WatchOptions,
 } from "./elector.js";
-export { StoreElector, type StoreElectorOptions } from "./elector/store-elector.js";
+export { StoreElector } from "./elector/store-elector.js";
+export type { StoreElectorOptions } from "./elector/store-elector-options.js";
 export {
   BackendUnavailableError,
   ClosedError,

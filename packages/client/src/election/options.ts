@@ -193,7 +193,7 @@ function parseFencing(given: FencingOptions | undefined): ParsedElection["fencin
   if (cacheToken && validationIntervalMs === 0) {
     throw new InvalidRequestError(
       "fencing.cacheToken",
-      "is true and needs fencing.validationIntervalMs above 0, which says how long a confirmation counts",
+      "is true and fencing.validationIntervalMs is 0; set it to how long a confirmation counts",
     );
   }
   return {
