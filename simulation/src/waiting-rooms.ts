@@ -1,4 +1,4 @@
-/** What really stands at each server: every campaign that has arrived there, in order, until it is answered or gone. */
+/** What really waits at each server: every campaign that has arrived there, in order, until it is answered or gone. */
 import type { CampaignRequest } from "@tenure/core";
 import type { SimServer } from "./sim-server.js";
 
@@ -16,7 +16,7 @@ export interface Standing {
   leftAtMs: number | null;
 }
 
-/** A write may name somebody who has left while it was under way. Longer than a server keeps the place of a candidate. */
+/** A write may name a candidate that has left while it was under way. Longer than a server keeps the place of a candidate. */
 const REMEMBERED_MS = 3000;
 
 export class WaitingRooms {
@@ -52,12 +52,12 @@ export class WaitingRooms {
     return standing;
   }
 
-  /** All that stand, and those who have left not long ago. */
+  /** All campaigns that wait, and those that have left recently. */
   of(groupId: string): readonly Standing[] {
     return this.#byGroup.get(groupId) ?? [];
   }
 
-  /** Those who wait right now, and whose client is there as far as their server knows. */
+  /** The campaigns that wait right now, and whose client is there as far as their server knows. */
   waiting(groupId: string): readonly Standing[] {
     return this.of(groupId).filter(
       ({ request, goneAtMs, leftAtMs }) =>
