@@ -37,7 +37,7 @@ export interface VoterOptions {
   readonly endpoint: string;
   readonly disk: PeerDisk;
   readonly clock: Clock;
-  /** The ttl of its own leases; it grants no longer one. */
+  /** The ttl of its own leases; it grants no lease that is longer. */
   readonly ttlMs: number;
   readonly driftRatio: number;
   /** The smallest endpoint of the join list. */

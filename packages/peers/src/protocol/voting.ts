@@ -25,7 +25,7 @@ export interface HeldVote {
 export interface VoterState {
   readonly held: HeldVote | null;
   readonly config: Configuration | null;
-  /** The ttl of this voter's own leases; it grants no longer one. */
+  /** The ttl of this voter's own leases; it grants no lease that is longer. */
   readonly ttlMs: number;
 }
 
