@@ -142,7 +142,7 @@ describe("a candidate", () => {
   test("refuses a logger that lacks a method, when it is made", () => {
     const make = () =>
       new CoordinatorCandidate({ elector: {} as never, nodeId: "a", children: [], logger: {} as Logger });
-    expect(make).toThrow("logger must have debug, info, warn and error");
+    expect(make).toThrow("logger must have the methods debug, info, warn and error");
   });
 
   test("does not report a change of the leader when the same one leads again", async () => {

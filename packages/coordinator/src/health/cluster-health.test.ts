@@ -124,6 +124,6 @@ test("ClusterHealth and PollOrchestrator need neither a clock nor random numbers
 test("an elector without members is refused", () => {
   const elector = {} as StoreElector;
   expect(() => new ClusterHealth({ elector, groupId: "g", clock: new VirtualClock() })).toThrow(
-    "elector keeps no account",
+    "elector keeps no members",
   );
 });
