@@ -20,7 +20,7 @@ export interface CampaignRequest {
   readonly groupId: string;
   readonly nodeId: string;
   readonly ttlMs: number;
-  /** A new id for each start of the process. Without one, the caller guarantees that its node id is used by one process only. */
+  /** A new id for each start of the process. Without one, the caller guarantees that one process uses its node id. */
   readonly instanceId?: string | undefined;
   readonly priority?: number | undefined;
   readonly metadata?: Metadata | undefined;
@@ -128,25 +128,27 @@ export interface WatchOptions extends CallOptions {
   /** The number of the last event seen. Without one, the first item is the current state. */
   readonly cursor?: number | undefined;
   /**
-   * How long a watch over a network may hear nothing from its server before it goes on at another one, in milliseconds, at least
-   * 2,500. The server is asked to give a sign of life more often. A watch that follows who leads needs about half a ttl; each
-   * sign of life costs the server a small write. An elector within this process has no such silence and ignores it.
+   * How long a watch over a network may get nothing from its server before it continues at another one, in
+   * milliseconds, at least 2,500. The server is asked for keep-alives more often than that. A watch that follows the
+   * leader needs about half a ttl. Too small: each keep-alive costs the server a small write. Too large: a dead server
+   * is noticed late. An elector within this process ignores it.
    *
    * @defaultValue 40,000
    */
   readonly silenceMs?: number | undefined;
   /**
-   * How long nothing may be heard before `onContact` reports that, in milliseconds, at least 875. The watch stays where it is until
-   * `silenceMs`. Over a network the server is asked for a sign of life more often, after 4/7 of it. An elector over a store
-   * reads the store when its feed has been silent for 2/3 of it, so nothing more is asked while a leader renews.
+   * How long a watch may get nothing before `onContact` reports it, in milliseconds, at least 875; it stays at its
+   * server until `silenceMs`. Over a network the server is asked for a keep-alive after 4/7 of this time. An elector
+   * over a store reads the store when its feed has been silent for 2/3 of it, so it sends no extra requests while a
+   * leader renews.
    *
    * @defaultValue none: only a watch that cannot reach any server is reported
    */
   readonly quietMs?: number | undefined;
   /**
-   * Called with the error when nothing was heard for `quietMs`, or when a watch over a network cannot reach any server; and with
-   * `null` when something is heard again. The watch goes on by itself in both cases. It must be quick and must not throw. Electors
-   * of peers never call it.
+   * Called with the error when nothing was received for `quietMs`, or when a watch over a network cannot reach any
+   * server; and with `null` when something is received again. The watch continues by itself. The function must be quick
+   * and must not throw. Electors of peers never call it.
    */
   readonly onContact?: ((error: unknown) => void) | undefined;
 }
@@ -257,7 +259,7 @@ export interface StepDownRequest {
   readonly by: string;
   /** How long the node may not win again, in milliseconds. */
   readonly banMs?: number | undefined;
-  /** Free the group at once, without waiting for the lease to expire. The old leader may still act; its lower term fences it. */
+  /** Free the group at once, without waiting for the lease to expire. Only the term then fences the old leader. */
   readonly force?: boolean | undefined;
   /** For the audit log of a service; a store alone keeps none. */
   readonly reason?: string | undefined;
@@ -269,8 +271,8 @@ export interface TransferRequest {
   /**
    * The successor. A node that waits nowhere, or that is not ready, is refused with `ConflictError`.
    *
-   * @defaultValue the best ready candidate: of those that wait at this server as a vacancy would choose it, else the one that
-   * was seen last at another server. `ConflictError` where there is none.
+   * @defaultValue the best ready candidate of those that wait at this server, as for a vacancy; otherwise the one that
+   * was last seen at another server. `ConflictError` if there is none.
    */
   readonly toNodeId?: string | undefined;
   readonly by: string;
@@ -332,7 +334,7 @@ export interface MemberHealth extends Member {
   readonly sinceMs: number;
 }
 
-/** The verbs of an operator. Each is a write of its own and rejects with `ConflictError` if the group's state does not allow it. */
+/** The verbs of an operator. Each rejects with `ConflictError` if the group's state does not allow it. */
 export interface ElectorAdmin extends Elector {
   createGroup(input: GroupInput, options?: CallOptions): Promise<Group>;
   /** Merges `policy` into the present one; `allowedNodes` replaces. `GroupNotFoundError` where there is no group. */
@@ -381,7 +383,7 @@ export interface GroupWatch {
   readonly cursor?: number | undefined;
 }
 
-/** The next event of one group, or why it cannot be watched any more; the other groups go on. */
+/** The next event of one group, or why it can no longer be watched; the other groups continue. */
 export type WatchManyItem = WatchEvent | { readonly groupId: string; readonly error: TenureError };
 
 /** What a service needs in addition: one reader for the many groups of a stream. */

@@ -17,7 +17,7 @@ export interface Lease {
  */
 const TRUSTED_MS = 1;
 
-/** A lease renewed on the event loop of this very process. */
+/** A lease renewed on the event loop of this process. */
 export class LocalLease implements Lease {
   readonly #led: LedTerm;
   readonly #trusted: Deadline;

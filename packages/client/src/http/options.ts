@@ -60,7 +60,7 @@ export interface HttpElectorOptions {
   readonly batch?: boolean | undefined;
   /**
    * How long the first call of a batch waits for others, in milliseconds, from 0 to 1000. Every batched call takes up to
-   * this much longer; 0 combines only calls of the same turn of the event loop.
+   * this much longer; with 0 only calls that come at the same moment are combined.
    *
    * @defaultValue 2
    */

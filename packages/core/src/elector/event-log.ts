@@ -41,7 +41,7 @@ export interface LogEntry {
   readonly to: Revision;
 }
 
-/** How a reader goes on from a cursor: what it is shown first, then everything from `position` on. */
+/** How a reader continues from a cursor: what it is shown first, then everything from `position` on. */
 export interface Resumption {
   readonly first: readonly LogEntry[];
   readonly position: number;

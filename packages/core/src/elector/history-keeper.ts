@@ -63,8 +63,8 @@ export class HistoryKeeper {
 }
 
 /**
- * The history of a deleted group is cut to the events of its tombstone. A history that goes on after the deletion is
- * not: then this server has yet to see that the group was made again.
+ * The history of a deleted group is cut to the events of its tombstone. A history with events after the deletion is not
+ * cut: this server has yet to see that the group was created again.
  */
 function mayCut({ record, historyNumber }: GroupState): boolean {
   return record.deleted && historyNumber <= record.eventNumber;
