@@ -1,4 +1,4 @@
-/** What an operator asks for, as a value: carried out at a server, and judged by checkers when it is answered. */
+/** An operator's act as a value: carried out at a server, and judged by checkers when it is answered. */
 import type {
   ElectorAdmin,
   GroupInput,
@@ -48,7 +48,7 @@ export async function perform(admin: ElectorAdmin, { verb, request }: Act): Prom
   }
 }
 
-/** The act as it is asked for by one arrival of its request: where it says who asks, that names this very one. */
+/** The act as one arrival of its request asks for it: where the act names its operator, that name identifies this arrival. */
 export function asked(act: Act, arrival: number): Act {
   const { request } = act;
   return "by" in request ? ({ ...act, request: { ...request, by: `${arrival}-${request.by}` } } as Act) : act;

@@ -1,4 +1,4 @@
-/** What goes wrong and when, for a while; then everything is well. */
+/** Which faults happen, and when, for a while; then there are none. */
 import { sleep } from "@tenure/core";
 import type { FaultPlan, ProcessClock, Random } from "@tenure/core/testing";
 import type { Environment } from "./environment.js";
@@ -8,20 +8,20 @@ import type { SimServer } from "./sim-server.js";
 const HOUR_MS = 3_600_000;
 const CUT_OFF_RATE = 0.3;
 const SEEN_MS = 1000;
-/** A server takes a feed that has gone silent for dead after this time. */
+/** A server treats a silent feed as dead after this time. */
 const NOTICED_MS = 5000;
-/** Who watches by a server that was frozen has heard all before the end. */
+/** A watcher at a server that was frozen has caught up before the end. */
 const CAUGHT_UP_MS = 3000;
 
 export class Chaos {
-  /** Per server, how long its monotonic clock has stood still in this life. */
+  /** Per server, how long its monotonic clock has stood still since it was last started. */
   readonly suspendedMs: Map<string, number> = new Map();
   readonly #environment: Environment;
   readonly #clients: readonly Client[];
   readonly #holderOf: (groupId: string) => string | null;
   readonly #random: Random;
 
-  /** `holderOf`: the instance that holds a group, in truth. */
+  /** `holderOf`: the instance that really holds a group. */
   constructor(
     environment: Environment,
     clients: readonly Client[],
@@ -48,12 +48,12 @@ export class Chaos {
     return this.#environment.time.monotonicMs() >= this.#environment.profile.chaosMs;
   }
 
-  /** Faults end. */
+  /** Ends the faults. */
   #untilEnd(forMs: number): number {
     return Math.min(forMs, this.#environment.profile.chaosMs - this.#environment.time.monotonicMs());
   }
 
-  /** What goes wrong all the time. */
+  /** Faults that happen all the time. */
   #spoil(plan: FaultPlan): void {
     const random = this.#random;
     plan.requestMs = [0.2, 4];
@@ -156,7 +156,7 @@ export class Chaos {
     }
   }
 
-  /** Leaders go also without faults: some say so, some do not. */
+  /** Leaders also end without faults: some resign, some crash. */
   async #stopLeaders(): Promise<never> {
     const { time, groupIds, trace, profile } = this.#environment;
     const random = this.#random.fork();
@@ -173,14 +173,14 @@ export class Chaos {
   }
 
   /**
-   * Always the same one: the others work, and have seen every renewal when it was made. Who was away has not, and lets a lease stand
-   * for as long as if it had been renewed just then.
+   * Always the same server: the others run, and have seen every renewal when it was made. A server that was away has
+   * not, and keeps a lease as if it had been renewed just then.
    */
   async #freezeServer(): Promise<void> {
     const { time, servers, network, trace, profile } = this.#environment;
     const random = this.#random.fork();
     const server = random.pick(servers);
-    // By then the others have seen what was written among the faults for as long as a lease lasts.
+    // By then the others have seen for the length of a lease what was written during the faults.
     await sleep(time, (profile.httpTtlMs?.[1] ?? 0) + SEEN_MS);
     for (;;) {
       await sleep(time, random.between(100, 4000));
@@ -211,7 +211,7 @@ export class Chaos {
     this.#environment.trace?.note(name, "goes on");
   }
 
-  /** Nothing else happens to it until it is gone. */
+  /** No other fault happens to it until it is gone. */
   async #close(server: SimServer, downMs: number): Promise<void> {
     this.#environment.trace?.note(server.name, "closes");
     await server.close();

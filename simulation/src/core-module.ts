@@ -8,7 +8,7 @@ export interface CoreModule {
   /** Over this very core. */
   readonly client: typeof import("@tenure/client");
   readonly clientParts: typeof import("@tenure/client/parts");
-  /** How the service words its answers. */
+  /** How the service formats its answers. */
   readonly server: typeof import("@tenure/server/parts");
 }
 

@@ -11,7 +11,7 @@ import { NetworkElector } from "./network-elector.js";
 import type { Client, SimClientOptions } from "./sim-client.js";
 
 const TTL_MS = [600, 1200] as const;
-/** How often somebody in the process asks whether it leads. */
+/** How often the process asks whether it leads. */
 const LOOK_MS = [5, 60] as const;
 /** Long schedules with long leases need not be looked at as closely. */
 const HTTP_LOOK_MS = [50, 250] as const;
@@ -19,8 +19,8 @@ const HTTP_LOOK_MS = [50, 250] as const;
 const TRUSTED_MS = 1.1;
 
 /**
- * A wait costs a quarter of the first lease at most. Where less is left, the campaign was late on its way to the server, among
- * faults, and the lease may end before the first renewal is answered.
+ * A wait costs a quarter of the first lease at most. If less is left, the campaign was late on its way to the server,
+ * because of faults, and the lease may end before the first renewal is answered.
  */
 const SHORT_SHARE = 0.6;
 
@@ -30,7 +30,7 @@ const WAITS: Readonly<Record<WaitStyle, (random: Random, isFirstGroup: boolean) 
   queue: (random) => ({ campaignWaitMs: random.pick([2000, 30_000]), takeoverDelayMs: 0 }),
   polls: () => ({ campaignWaitMs: 0, takeoverDelayMs: 0 }),
   watch: () => ({ campaignWaitMs: 0, takeoverDelayMs: 300 }),
-  // In all groups but the first, candidates go by their watch.
+  // In all groups but the first, candidates wait for their watch.
   mixed: (random, isFirstGroup) => ({
     campaignWaitMs: isFirstGroup ? random.pick([0, 2000, 30_000]) : 0,
     takeoverDelayMs: random.pick([0, 0, 0, 300]),
@@ -94,9 +94,9 @@ export class ElectionClient implements Client {
     this.#parts = groupIds.map((groupId) => this.#part(process, groupId, random.fork(), http));
     for (const part of this.#parts) environment.checks.onStarted(part);
     const started = this.#parts.map(({ election }) => election.start());
-    // Nothing that servers answer here is for good.
+    // No answer of the servers is a permanent failure here.
     Promise.all(started).catch((error: unknown) => environment.checks.unexpected(error));
-    // Where nobody asks, the election has to notice by itself.
+    // If the process does not ask, the election has to notice the end by itself.
     this.#isAsked = random.chance(0.6);
     this.#lookForEver(process, random.fork());
   }
@@ -113,7 +113,7 @@ export class ElectionClient implements Client {
     });
   }
 
-  /** As by SIGTERM: the work ends, then the process resigns and ends. */
+  /** Like SIGTERM: the work ends, then the process resigns and ends. */
   stop(): void {
     const process = this.#process;
     const parts = this.#parts;
@@ -132,7 +132,7 @@ export class ElectionClient implements Client {
     this.#process = null;
   }
 
-  /** The first thing that a process does when it goes on may be to ask whether it leads. */
+  /** The first thing that a process does when it continues may be to ask whether it leads. */
   woke(how: "pause" | "suspend"): void {
     const process = this.#process;
     if (process === null) return;

@@ -7,12 +7,12 @@ import type { SimServer } from "./sim-server.js";
 import type { Trace } from "./trace.js";
 
 /**
- * How the candidates of a schedule wait: in the queue of their server, by campaigning now and then, or by their watch alone; `mixed`: each in
- * its own way. Where all wait in one way, a fault of that way cannot hide behind the others.
+ * How the candidates of a schedule wait: in the queue of their server, by campaigning at intervals, or by their watch
+ * alone; `mixed`: each in its own way. If all wait in one way, a fault of that way cannot hide behind the others.
  */
 export type WaitStyle = "queue" | "polls" | "watch" | "mixed";
 
-/** What everybody in a world shares. */
+/** What all parts of a world share. */
 export interface Environment {
   readonly modules: CoreModule;
   readonly profile: Profile;
@@ -26,9 +26,9 @@ export interface Environment {
   readonly servers: readonly SimServer[];
   readonly groupIds: readonly string[];
   readonly checks: Checks;
-  /** `null` where nobody looks: building the lines costs more than the simulation. */
+  /** `null` if the trace is not read: building the lines costs more than the simulation. */
   readonly trace: Trace | null;
-  /** Each group and term that some client led, to tell ghosts. */
+  /** Each group and term that some client led, to detect terms that no client led. */
   readonly led: Set<string>;
   readonly counts: {
     elections: number;
@@ -39,7 +39,7 @@ export interface Environment {
   };
 }
 
-/** An error that a server may well answer; anything else is a fault of the program. */
+/** An error that a server may answer; any other error is a fault of the program. */
 export function isExpected(environment: Environment, error: unknown): boolean {
   const { core } = environment.modules;
   return (

@@ -2,8 +2,8 @@ import { LedTerm, type LeaseAnswer } from "@tenure/core";
 import type { ProcessClock } from "@tenure/core/testing";
 
 /**
- * How long a process may act in each term, by all that was answered to it: what a leader should know, reckoned beside it. It is
- * never the code of a mutant.
+ * How long a process may act in each term, by all answers that it got: what a leader should know, computed
+ * independently of it. It never uses the code of a mutant.
  */
 export class GrantedTime {
   readonly #clock: ProcessClock;
@@ -21,7 +21,7 @@ export class GrantedTime {
     this.#clock.look(() => term.extend(answer));
   }
 
-  /** It was refused, or has sent a resign: nothing that is answered later counts. */
+  /** It was refused, or has sent a resign: later answers do not count. */
   end(number: number): void {
     this.#terms.get(number)?.end();
   }

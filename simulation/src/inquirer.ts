@@ -1,13 +1,13 @@
 /**
- * Asks the servers for everything that is not who leads: groups, members, health, history. It stands beside the servers: what is
- * checked is their answer. It also sends heartbeats, and campaigns that must be refused.
+ * Asks the servers for everything but the leader: groups, members, health, history. It runs beside the servers, because
+ * their answers are checked. It also sends heartbeats, and campaigns that must be refused.
  */
 import { type ElectorAdmin, type Group, sleep } from "@tenure/core";
 import type { Random } from "@tenure/core/testing";
 import { type Environment, isExpected } from "./environment.js";
 import { CallLost } from "./network.js";
 
-/** No group allows it, where groups say whom they allow. */
+/** A node that no group allows, if groups list their nodes. */
 export const INTRUDER = "intruder";
 const OBSERVER = "observer";
 /** So that all groups take several pages. */
@@ -77,7 +77,7 @@ export class Inquirer {
     checks.onRecalled({ server, groupId, fromMs, toMs: time.monotonicMs(), events });
   }
 
-  /** A heartbeat, and then at once who is there. */
+  /** A heartbeat, and at once a read of the members. */
   async #meet(server: string, elector: ElectorAdmin, lost: Promise<never>, groupId: string): Promise<void> {
     const { time, checks } = this.#environment;
     const fromMs = time.monotonicMs();
@@ -92,7 +92,7 @@ export class Inquirer {
     checks.onMet({ server, groupId, fromMs, toMs: time.monotonicMs(), wanted: OBSERVER, ...nodeIds });
   }
 
-  /** Both are refused: a node that is not allowed, and a group that nobody has created. */
+  /** Both are refused: a node that is not allowed, and a group that was not created. */
   async #intrude(
     server: string,
     elector: ElectorAdmin,

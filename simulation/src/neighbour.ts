@@ -5,7 +5,7 @@ import { type Environment, isExpected } from "./environment.js";
 const PERIOD_MS = 300;
 const TIMEOUT_MS = 1000;
 
-/** Holds a group of its own with a very short lease, which it asks for again and again. It concerns nobody else. */
+/** Holds a separate group with a very short lease, for which it campaigns again and again. It affects no other client. */
 export async function holdForEver(
   environment: Environment,
   groupId: string,

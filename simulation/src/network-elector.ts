@@ -1,6 +1,7 @@
 /**
- * An elector as one client process sees it over the network: each call goes to any server, calls are lost and late, watches
- * break. Each answer that grants a lease is written down, so that the deadline of the process is known from outside.
+ * An elector as one client process sees it over the network: each call goes to any server, calls are lost and late,
+ * watches break. Each answer that grants a lease is recorded, so that the deadline of the process is known from
+ * outside.
  */
 import {
   type CallOptions,
@@ -42,7 +43,7 @@ export class NetworkElector implements Elector {
     this.#granted = granted;
   }
 
-  /** As over HTTP: a long wait goes as a row of short ones, so that an answer that is lost costs no more than one of them. */
+  /** As over HTTP: a long wait is a sequence of short ones, so that a lost answer costs no more than one of them. */
   async campaign(request: CampaignRequest, options?: CallOptions): Promise<CampaignResult> {
     const { internal, clientParts } = this.#environment.modules;
     const sent = sendMoment(this.#clock);
@@ -180,12 +181,12 @@ export class NetworkElector implements Elector {
       if (signal?.aborted === true) throw signal.reason as Error;
       throw this.#toBackendError(error);
     } finally {
-      // By then the election has taken the answer in.
+      // By then the election has processed the answer.
       time.after(0, () => this.onAnswered());
     }
   }
 
-  /** As over HTTP: a server that closes and a call that is lost are a backend that is unavailable. */
+  /** As over HTTP: a server that closes and a call that is lost are an unavailable backend. */
   #toBackendError(error: unknown): Error {
     const { TenureError } = this.#environment.modules.core;
     if (error instanceof TenureError && error.code !== "CLOSED") return error;

@@ -8,7 +8,7 @@ import type { OpenRequest } from "./checks/check.js";
 import type { SimServer } from "./sim-server.js";
 import type { WaitingRooms } from "./waiting-rooms.js";
 
-/** The call came to nothing that the client could know: timeout, connection lost, cancelled. */
+/** The call ended without an answer: timeout, connection lost, cancelled. */
 export class CallLost extends Error {}
 
 export interface NetworkFaults {
@@ -30,7 +30,7 @@ export interface NetworkCall<T> {
   readonly signal?: AbortSignal;
   /** How long the server may wait by itself before it answers; a campaign says so. */
   readonly waitMs?: number;
-  /** Of a campaign: so that checkers know who waits where. */
+  /** For a campaign: so that checkers know which candidate waits where. */
   readonly campaign?: CampaignRequest;
   readonly run: (elector: ElectorAdmin, options: CallOptions, arrival: Arrival) => Promise<T>;
   /** At the server, in true time, whether or not the answer ever arrives. */
@@ -48,7 +48,7 @@ export class Network {
   readonly #time: VirtualClock;
   readonly #random: Random;
   readonly #rooms: WaitingRooms;
-  /** What has arrived and is not answered. */
+  /** Requests that have arrived and are not answered. */
   readonly requests: Set<OpenRequest> = new Set();
   readonly #connections = new Map<ProcessClock, Set<Connection>>();
   /** Until when nothing that a process sends arrives, nor anything that is sent to it. */
@@ -77,7 +77,7 @@ export class Network {
     return (this.#cutOffUntilMs.get(from) ?? 0) > this.#time.monotonicMs();
   }
 
-  /** As by a firewall that drops what it does not know: nobody is told. */
+  /** Like a firewall that drops unknown connections without a reset. */
   swallow(server: SimServer, forMs: number): void {
     this.#swallowedUntilMs.set(server, this.#time.monotonicMs() + forMs);
   }
@@ -188,7 +188,7 @@ export class Network {
         forgetCrash();
         connection.forget(line);
       };
-      // The answer leaves when the server has got so far, which a stop at a reading of its clock puts off.
+      // The answer leaves when the server has sent it, which a stop at a reading of its clock delays.
       const options = { signal: line.controller.signal };
       call.run(process.elector, options, arrival).then(
         (value) =>
@@ -236,7 +236,7 @@ class Connection {
     return line;
   }
 
-  /** It has been answered; nobody cares any more whether the client is there. */
+  /** It has been answered; whether the client is still there no longer matters. */
   forget(line: Line): void {
     this.#lines.delete(line);
   }

@@ -8,7 +8,7 @@ const CALL_MS = 400;
 const NOW_AND_THEN_MS = [200, 2200] as const;
 const OFTEN_MS = [20, 300] as const;
 
-/** Somebody with all rights and no plan. Where it acts by force, `by` ends in `force`, so that checkers can tell. */
+/** An operator with all rights and no plan. If it acts by force, `by` ends in `force`, so that checkers can recognize it. */
 export class SimOperator {
   readonly #environment: Environment;
   readonly #random: Random;
@@ -23,7 +23,7 @@ export class SimOperator {
     this.#clock = environment.time.process();
   }
 
-  /** Until the faults end; then it makes sure that no group stays paused, deleted or closed to every node. */
+  /** Acts until the faults end; then it makes sure that no group stays paused, deleted or closed to every node. */
   async run(): Promise<void> {
     const { time, groupIds, profile } = this.#environment;
     await Promise.all(groupIds.map((groupId) => this.#insist(this.#create(groupId))));
@@ -46,7 +46,7 @@ export class SimOperator {
     }
   }
 
-  /** Changes a policy to what it is, for ever. */
+  /** Changes a policy to the value that it has, again and again. */
   async keepBusy(periodMs: number): Promise<never> {
     for (;;) {
       await sleep(this.#environment.time, periodMs);
@@ -95,7 +95,7 @@ export class SimOperator {
     }
   }
 
-  /** Where candidates may be cold: sometimes to whom the elector chooses, sometimes to a cold one too. */
+  /** If candidates may be cold: sometimes to the successor that the elector chooses, sometimes to a cold one too. */
   #warmTransfer(): Pick<TransferRequest, "toNodeId" | "allowCold"> {
     if (this.#environment.profile.coldRate === 0) return {};
     const chosen = this.#random.chance(0.4) ? { toNodeId: undefined } : {};

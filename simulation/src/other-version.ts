@@ -1,6 +1,7 @@
 /**
- * A process of another version beside the servers: it writes entries that they cannot read (a newer format, or damage), and
- * writes back what was there after a while. Until then nobody may decide anything on such an entry, nor write over it.
+ * A process of another version beside the servers: it writes entries that they cannot read (a newer format, or damage),
+ * and writes back the old entries after a while. Until then no server may decide anything on such an entry, nor
+ * overwrite it.
  */
 import { type Entry, sleep, type Store } from "@tenure/core";
 import type { Random } from "@tenure/core/testing";
@@ -41,7 +42,7 @@ export async function writeOtherVersions(options: OtherVersionOptions): Promise<
   await write("h", LAST_MS - 200);
   const page = options.present(`m/${random.pick(groupIds)}`);
   if (page === undefined) return;
-  // It is for people: that it cannot be read for good must not matter to anybody.
+  // Members are for people: a page that stays unreadable must affect nothing else.
   const revision = await overwrite(options.store, page.key, page.revision, NEWER);
   if (revision !== null) options.onSpoiled(page.key, NEWER);
 }

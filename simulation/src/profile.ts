@@ -5,7 +5,7 @@ export interface Profile {
   readonly groups: number;
   /** From and to. */
   readonly servers: readonly [number, number];
-  /** An operator who changes the policy so often, also after the faults have ended. */
+  /** An operator that changes the policy this often, also after the faults have ended. */
   readonly busyMs: number | null;
   /** One elector's wall clock jumps by up to an hour, again and again. */
   readonly wallJumps: boolean;
@@ -15,36 +15,41 @@ export interface Profile {
   readonly stops: StopPlan | null;
   /** The ttls that are asked for, per group; the last one goes for all further groups. */
   readonly ttlMs: readonly (readonly [number, number])[];
-  /** Somebody else holds the last group with a lease of this length, too short for the store. */
+  /** A neighbour holds the last group with a lease of this length, too short for the store. */
   readonly neighbourTtlMs: number | null;
   /** How long a call to the store takes there, and as long back, once there are no faults. */
   readonly storeMs: readonly [number, number];
-  /** How many campaigns wait, and how long. */
+  /** The share of campaigns that wait, and how long. */
   readonly waitRate: number;
   readonly waitMs: readonly [number, number];
-  /** How many campaigns are of a candidate that still prepares; 0: nobody speaks of it. */
+  /** The share of campaigns from a candidate that still prepares; 0: campaigns do not mention readiness. */
   readonly coldRate: number;
-  /** How many of the waiting campaigns are given up before their time. */
+  /** The share of the waiting campaigns that are given up early. */
   readonly cancelRate: number;
   /** Servers keep account of members. */
   readonly keepsMembers: boolean;
-  /** Somebody asks for all that can be asked for. */
+  /** An inquirer reads everything that can be read. */
   readonly inquires: boolean;
   /** Groups must be created, and say which nodes they allow. */
   readonly explicitGroups: boolean;
-  /** How likely the operations of one batch fare differently. */
+  /** How often the operations of one batch have different outcomes. */
   readonly mixedRate: number;
   /** Servers are closed, as for an upgrade, and not only crash. */
   readonly closes: boolean;
   /** Feeds go silent for good, and do not end. */
   readonly silentFeeds: boolean;
-  /** Another version writes entries that this one cannot read, and takes that back after a while. */
+  /** Another version writes entries that this one cannot read, and restores them after a while. */
   readonly otherVersion: boolean;
   /** Processes take part by a real `Election`, and some that lead stop or crash also after the faults have ended. */
   readonly elections: boolean;
-  /** These are over HTTP, by the real machinery of the client; the ttls that they ask for. `null`: over the network as it is. */
+  /**
+   * These are over HTTP, by the real machinery of the client; the ttls that they ask for. `null`: over the network as it
+   * is.
+   */
   readonly httpTtlMs: readonly [number, number] | null;
-  /** Also after the faults have ended, one of the servers freezes, is cut off from all clients, or crashes, again and again. */
+  /**
+   * Also after the faults have ended, one of the servers freezes, is cut off from all clients, or crashes, again and again.
+   */
   readonly frozenServers: boolean;
   /** How long a leader is left in peace once the faults have ended, where leaders go then. */
   readonly leaderPeaceMs: readonly [number, number];
@@ -60,7 +65,7 @@ export interface Profile {
   readonly transfers: boolean;
   /** How long, at most, each process is left in peace. */
   readonly peaceMs: number;
-  /** The operator also acts for so long after the faults have ended. */
+  /** How long the operator continues to act after the faults have ended. */
   readonly actsInPeaceMs: number;
   /** How long after the faults a server may be behind the store without knowing. */
   readonly behindMs: number;
@@ -151,7 +156,7 @@ export const PROFILES: Readonly<Record<string, Profile>> = {
     elections: true,
     httpTtlMs: [1000, 5000],
     frozenServers: true,
-    // So few that nobody else takes over where one does not.
+    // So few that no other client takes over where one does not.
     clients: [2, 3],
     awayMs: 9000,
     leaderPeaceMs: [2000, 9000],

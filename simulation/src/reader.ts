@@ -8,7 +8,7 @@ const LOCAL_RATE = 0.25;
 /** How often one read is followed by another at the same server while its sync may still be under way. */
 const CLOSE_RATE = 0.3;
 
-/** Asks any server who leads, every now and then. It stands beside the servers: what is checked is their answer. */
+/** Asks any server who leads, at intervals. It runs beside the servers, because their answers are checked. */
 export class Reader {
   readonly #environment: Environment;
   readonly #random: Random;

@@ -1,6 +1,6 @@
 /**
- * One client's part in one group, as the design wants it: campaign, lead, renew, resign, lapse; a term is led once, a
- * resign is sent only after the work and ends the term whatever is answered.
+ * One client's part in one group, as the design wants it: campaign, lead, renew, resign, expire. A term is led once. A
+ * resign is sent only after the work, and ends the term whatever is answered.
  */
 import {
   type CampaignRequest,
@@ -39,9 +39,9 @@ export class SimCandidate {
   readonly #callMs: number;
   readonly #mostTtlMs: number;
   #leastTtlMs: number;
-  /** Those of which it was told that it does not lead them. */
+  /** The terms for which it was answered that it does not lead. */
   readonly #refusedTerms = new Set<LedTerm>();
-  /** Those that were given to it once more when it did not lead them any more. */
+  /** The terms that it was granted again after it no longer led them. */
   readonly #uselessTerms = new Set<LedTerm>();
   #yield = false;
 
@@ -63,7 +63,7 @@ export class SimCandidate {
     this.#callMs = CALL_MS + STORE_CALLS * 2 * profile.storeMs[1];
   }
 
-  /** Ends by itself only after `stop`. */
+  /** Ends only after `stop`. */
   async run(): Promise<void> {
     while (!this.#stopping.signal.aborted) {
       await this.#rest(this.#random.between(0, 300));
@@ -101,7 +101,7 @@ export class SimCandidate {
       else await this.#resign(term);
     } catch (error) {
       this.#refused(error);
-      // Whoever does not look stays away for a while, and leaves it to the server to take back what was won.
+      // A client that does not ask stays away for a while, and leaves it to the server to take back what was won.
       if (cancel.signal.aborted) {
         if (this.#random.chance(LOOK_RATE)) await this.#lookWhetherElected();
         else await this.#rest(this.#random.between(...AWAY_MS));
@@ -175,7 +175,7 @@ export class SimCandidate {
     else await this.#resign(term);
   }
 
-  /** A lease shorter than the time between two renewals ends by itself: then that is no fault of anybody else. */
+  /** A lease shorter than the time between two renewals expires by itself; that is no fault of the elector. */
   #otherTtl(ttlMs: number): number {
     const { time, profile } = this.#environment;
     const isPeace = time.monotonicMs() >= profile.chaosMs;

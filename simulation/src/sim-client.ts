@@ -1,4 +1,4 @@
-/** A client process and its lives: each start draws a fresh instance id. */
+/** A client process and its runs: each start has a new instance id. */
 import type { ClientProcess } from "./checks/check.js";
 import type { Environment } from "./environment.js";
 import { Renewer } from "./renewer.js";
@@ -24,7 +24,7 @@ export interface Client {
   start(): void;
   stop(): void;
   crash(): void;
-  /** It was held up, and goes on now. */
+  /** It was paused, and continues now. */
   woke(how: "pause" | "suspend"): void;
 }
 
@@ -79,7 +79,7 @@ export class SimClient implements Client {
     );
   }
 
-  /** As by SIGTERM: it finishes, resigns and goes. */
+  /** Like SIGTERM: it finishes, resigns and ends. */
   stop(): void {
     const candidates = this.#candidates;
     this.#process?.clock.pass(() => {
@@ -87,7 +87,7 @@ export class SimClient implements Client {
     });
   }
 
-  /** A machine that is up closes the connections of a process that is gone; one that lost its power does not. */
+  /** A running machine closes the connections of a process that is gone; one that lost its power does not. */
   crash(): void {
     const { environment, random } = this.#options;
     const process = this.#process;

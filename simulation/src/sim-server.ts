@@ -11,12 +11,12 @@ import type {
 } from "@tenure/core/testing";
 import type { CoreModule } from "./core-module.js";
 
-/** One life of a server, from start to crash. */
+/** One run of a server, from start to crash. */
 export interface ServerProcess {
   readonly clock: ProcessClock;
   readonly store: FaultyStore;
   readonly elector: ServiceElector;
-  /** Calls back when this process is gone; returns a way to forget it. */
+  /** Calls back when this process is gone; returns the function that cancels it. */
   onCrash(callback: () => void): () => void;
 }
 
@@ -99,7 +99,7 @@ export class SimServer {
     };
   }
 
-  /** Abandoned where it stands: it is never called again, and what it has sent may still land. */
+  /** Stopped at once: it is never called again, and what it has sent may still arrive. */
   crash(): void {
     const process = this.#process;
     if (process === null) return;
@@ -112,7 +112,7 @@ export class SimServer {
     for (const listener of listeners) listener();
   }
 
-  /** As by SIGTERM: answers what it has, and goes. Requests that come meanwhile are refused. */
+  /** Like SIGTERM: it answers the requests that it has, and ends. Requests that arrive meanwhile are refused. */
   async close(): Promise<void> {
     const process = this.#process;
     if (process === null) return;

@@ -1,6 +1,6 @@
 import type { Clock } from "@tenure/core";
 
-/** What happened, line by line. The hash tells whether two runs were the same without keeping either. */
+/** What happened, line by line. The hash shows whether two runs were the same without keeping either. */
 export class Trace {
   readonly #time: Clock;
   readonly #print: ((line: string) => void) | undefined;

@@ -9,7 +9,7 @@ import type {
   StoreLimits,
 } from "@tenure/core";
 
-/** The one shared store, with a tap: `onWrite` hears of every accepted write at the moment it is accepted. */
+/** The one shared store, with a hook: `onWrite` is called for every accepted write at the moment it is accepted. */
 export class TruthStore implements Store {
   readonly name: string;
   readonly features: StoreFeatures;

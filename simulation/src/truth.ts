@@ -73,7 +73,7 @@ export class GroupTruth {
     return write;
   }
 
-  /** From now on nobody can read it, until it is written again. */
+  /** From now on it cannot be read, until it is written again. */
   interrupt(atMs: number): void {
     if (this.last !== null) this.last.untilMs = atMs;
   }

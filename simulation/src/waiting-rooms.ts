@@ -1,4 +1,4 @@
-/** What really stands at each server: every campaign that has arrived there, in order, until it is answered or gone. */
+/** What really waits at each server: every campaign that has arrived there, in order, until it is answered or gone. */
 import type { CampaignRequest } from "@tenure/core";
 import type { ServerProcess, SimServer } from "./sim-server.js";
 
@@ -69,7 +69,7 @@ export class WaitingRooms {
     return this.#byGroup.get(groupId) ?? [];
   }
 
-  /** Those who wait right now, and whose client is there as far as their server knows. */
+  /** The campaigns that wait right now, and whose client is there as far as their server knows. */
   waiting(groupId: string): readonly Standing[] {
     return this.of(groupId).filter(
       ({ request, goneAtMs, leftAtMs }) =>

@@ -52,7 +52,7 @@ async function* flat(lists: AsyncIterable<readonly WatchManyItem[]>): AsyncGener
   }
 }
 
-/** Loses its connection now and then, and goes on from its cursor at any server. */
+/** Loses its connection at times, and continues from its cursor at any server. */
 export async function watchForEver(
   environment: Environment,
   watcher: Watcher,

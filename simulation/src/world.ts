@@ -42,7 +42,7 @@ export interface Figures {
   uncertain: number;
   conflicts: number;
   uselessGrants: number;
-  /** How long, without faults, a record was held by a term that nobody ever led. */
+  /** How long, without faults, a record was held by a term that no client ever led. */
   ghostMs: number;
 }
 
@@ -58,7 +58,7 @@ const TICK_MS = 200;
 const STORE_CALL_MS = 100;
 /** Far above how long a change travels to a feed without faults. */
 const FEED_MS = 5;
-/** What the faults left behind is over by then. */
+/** The consequences of the faults are over by then. */
 const SETTLED_MS = 2500;
 /** An `Election` that goes by its watch asks a paused group as often as the default policy says. */
 const RESUMED_MS = 5500;
@@ -182,7 +182,7 @@ export class World {
 
   #tick(): void {
     this.#checks.onTick();
-    // In the quiet part somebody must be there to campaign.
+    // In the quiet part some client must be there to campaign.
     if (this.#time.monotonicMs() >= this.#options.profile.chaosMs)
       for (const client of this.#clients) this.#startAgain(client);
     this.#time.after(TICK_MS, () => this.#tick());
@@ -218,7 +218,7 @@ export class World {
     const { profile } = this.#options;
     const count = random.int(...profile.clients);
     const noneSendInstance = random.chance(0.25);
-    // Two processes of one name are what instance ids are for.
+    // Instance ids are there for two processes with one name.
     const haveNamesake = count >= 4 && random.chance(0.5);
     return Array.from({ length: count }, (_, i) => {
       // Where groups say whom they allow, names must last; over HTTP all take part by an `Election`.
@@ -261,7 +261,7 @@ export class World {
       random: this.#random.fork(),
       present: (key) => this.#entries.get(key),
       onSpoiled: (key, value) => {
-        // A damaged page of members may be written anew: it is for people. One of a newer format may not.
+        // A damaged page of members may be written again: it is for people. One of a newer format may not.
         if (!key.startsWith("m/") || value.startsWith('{"v":')) this.#unreadable.add(key);
         if (key.startsWith("r/")) this.#truth(key.slice(2)).interrupt(this.#time.monotonicMs());
       },

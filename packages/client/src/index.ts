@@ -1,17 +1,17 @@
 /**
  * The client library of Tenure.
  *
- * `Election` is one participant's life in the contest for one group, over any `Elector`: a Tenure service by HTTP, or a store
- * directly. What it promises, and what not, is said there. `RoleManager` is many of them in one process.
+ * `Election` is one participant in the contest for one group, over any `Elector`: a Tenure service by HTTP, or a store
+ * directly. `election/election.ts` says what it promises and what not. `RoleManager` runs many of them in one process.
  *
- * `HttpElector` is the `Elector` port over a Tenure service: through any of its servers, with one request at a time for each
- * call, and with time limits that leave a leader room before its deadline. It decides nothing about leading: until when
- * a process may act is `LedTerm`'s to say, from the moment before the call.
+ * `HttpElector` implements `Elector` over a Tenure service: through any of its servers, with one request at a time for
+ * each call, and with time limits that leave a leader time before its deadline. It does not decide how long a process
+ * may act: `LedTerm` does, counting from before the call.
  *
- * `Observer` watches without taking part, and `nodeToLeader` and its like bring requests to the leader. `openElector` opens
- * whichever elector a URL names.
+ * `Observer` watches without taking part. `nodeToLeader`, `expressToLeader` and `fastifyToLeader` bring requests to the
+ * leader. `openElector` opens the elector that a URL names.
  *
- * Everything that a program needs is here, also what the core defines. What is not here is a part behind one of these names.
+ * Everything that a program needs is exported here, including what the core defines.
  */
 export {
   BackendUnavailableError,
@@ -34,7 +34,7 @@ export {
   type WatchEvent,
 } from "@tenure/core";
 export { Breaker } from "./election/breaker.js";
-export { Election, type StopOptions } from "./election/election.js";
+export { Election } from "./election/election.js";
 export {
   AttemptsExhaustedError,
   ElectionError,
@@ -47,7 +47,7 @@ export type { HealthChecker } from "./election/health.js";
 export type { LeaseRenewerFactory } from "./election/lease-renewer.js";
 export { lead } from "./election/lead.js";
 export type { Leading } from "./election/lead-scope.js";
-export type { ElectionOptions, RetryOptions } from "./election/options.js";
+export type { ElectionOptions, RetryOptions, StopOptions } from "./election/election-options.js";
 export type { PreparationOptions, Prepare, PrepareContext } from "./election/preparation.js";
 export type {
   DemoteReason,

@@ -10,17 +10,32 @@ import { checkInteger, checkKeys, checkNumber, isObject } from "@tenure/core/int
 import { HttpElector } from "./http/http-elector.js";
 import type { HttpElectorOptions } from "./http/options.js";
 
-/** Of a Tenure service those of `HttpElector`, of a store the others; what does not fit the URL is refused. */
+/**
+ * Options of `openElector`. For a Tenure service they are those of `HttpElector`; for a store `bucketAutoCreate`,
+ * `driftRatio`, `waitForStoreMs`, `clock` and `random`. An option that does not fit the URL is refused with
+ * `InvalidRequestError`.
+ */
 export interface OpenElectorOptions extends Omit<HttpElectorOptions, "endpoints"> {
-  /** Make the bucket of NATS if there is none (default). */
+  /**
+   * For NATS only: whether to create the bucket if it does not exist. `false` for users without the right to create
+   * buckets; opening then fails until the bucket exists.
+   *
+   * @defaultValue true
+   */
   readonly bucketAutoCreate?: boolean | undefined;
-  /** How far the rate of any clock may be off; the same for all who share the store. */
+  /**
+   * For stores only: the largest rate error of any clock that takes part, from 0 to 0.2. It must be the same in all
+   * processes that use the store. Too small: two leaders may act at the same time. Too large: failover takes longer by
+   * `ttlMs · driftRatio`.
+   *
+   * @defaultValue 0.01
+   */
   readonly driftRatio?: number | undefined;
   /**
-   * How long to wait for a store whose engine cannot be reached. Attempts are repeated at growing distances, up to two seconds;
-   * after this time `openElector` rejects with `BackendUnavailableError`. From 0, a single attempt, to 86,400,000. If it is too
-   * low, a program that starts before its engine fails; if it is too high, a wrong address is reported late. Wrong
-   * credentials, and all else that waiting does not change, reject at once.
+   * For stores only: how long to wait for an engine that cannot be reached, in milliseconds, from 0 (a single attempt) to
+   * 86,400,000. Attempts are repeated at growing intervals of up to two seconds; after this time `openElector` rejects with
+   * `BackendUnavailableError`. Too small: a program that starts before its engine fails. Too large: a wrong address is
+   * reported late. Errors that waiting cannot change, such as wrong credentials, reject at once.
    *
    * @defaultValue 30,000
    */
@@ -28,8 +43,8 @@ export interface OpenElectorOptions extends Omit<HttpElectorOptions, "endpoints"
 }
 
 /**
- * A connection that the program has already, and where the store is in it. Closing the elector leaves it open. Needs
- * `@tenure/stores`.
+ * A connection that the program has already, and the name of the store in it. Closing the elector leaves the connection
+ * open. Needs `@tenure/stores`.
  */
 export type StoreConnection =
   /** A `NatsConnection` of `@nats-io/transport-node`. */
@@ -55,21 +70,21 @@ const OF_STORES: readonly (keyof OpenElectorOptions)[] = [
   "random",
 ];
 
-/** Those of `@tenure/stores`, known also where that is not installed. */
+/** The schemes of `@tenure/stores`, listed here because that package may not be installed. */
 const STORE_SCHEMES = ["memory", "embedded", "etcd", "nats", "postgres", "postgresql", "zookeeper"];
 const DEFAULT_WAIT_FOR_STORE_MS = 30_000;
 const MAX_WAIT_FOR_STORE_MS = 86_400_000;
 
 /**
- * The elector that a URL names. Closing it closes what it opened.
+ * Opens the elector that a URL names. Closing the elector closes everything that this call opened.
  *
  * - `http://a:7420,b:7420` or `https://…`, or a list of such: the servers of one Tenure service
  * - `etcd:`, `nats:`, `postgres:`, `zookeeper:`, `embedded:`: a store of `@tenure/stores`, directly and with no service
  * - `memory:`: within this process, for tests and trials
- * - `{ nats: connection, bucket }`, `{ postgres: pool }`: a store over a connection that the program has, and keeps
+ * - `{ nats: connection, bucket }`, `{ postgres: pool }`: a store over a connection that the program owns
  *
- * Neither a service nor a store has to run yet: requests to a service are repeated by those who make them, and a store is
- * waited for (`waitForStoreMs`).
+ * Neither a service nor a store has to run yet: elections and observers retry their requests to a service, and this call
+ * waits for a store (`waitForStoreMs`).
  */
 export async function openElector(
   url: string | readonly string[] | StoreConnection,
@@ -116,7 +131,7 @@ function schemeOfConnection(given: StoreConnection): string {
   );
 }
 
-/** In lower case. What follows it is not shown in a refusal: it may hold a password. */
+/** In lower case. The rest of the URL is not shown in an error message: it may contain a password. */
 function schemeOf(url: string): string {
   const [, given = ""] = /^([a-z][a-z0-9+.-]*):/i.exec(url) ?? [];
   const scheme = given.toLowerCase();
@@ -126,7 +141,7 @@ function schemeOf(url: string): string {
   throw new InvalidRequestError("url", `must begin with one of ${known}${but}`);
 }
 
-/** `http://a:7420,b:7420/path`: scheme and path count for all. Whole URLs with commas between them may be given, too. */
+/** `http://a:7420,b:7420/path`: scheme and path apply to all hosts. A comma-separated list of whole URLs is accepted too. */
 function endpointsOf(url: string): readonly string[] {
   const [first = "", ...rest] = url.split(",");
   if (rest.every((each) => /^https?:/i.test(each))) return [first, ...rest];
@@ -161,7 +176,7 @@ interface StoreWait {
 }
 
 async function openStore(source: Source, wait: StoreWait): Promise<Store> {
-  // Needs nothing installed besides this package.
+  // Needs no other package.
   if (typeof source === "string" && /^memory:$/i.test(source)) return new MemoryStore();
   const stores = await import("@tenure/stores").catch((cause: unknown) => {
     if ((cause as { code?: unknown } | null)?.code !== "ERR_MODULE_NOT_FOUND") throw cause;
@@ -171,7 +186,7 @@ async function openStore(source: Source, wait: StoreWait): Promise<Store> {
   return stores.openStore(source, wait);
 }
 
-/** The elector first: it still writes while it closes. */
+/** Closes the elector first, because it still writes while it closes. */
 function owning(elector: StoreElector, store: Store): ElectorAdmin {
   const closeElector = elector.close.bind(elector);
   const closeBoth = async (): Promise<void> => {

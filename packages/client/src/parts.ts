@@ -1,6 +1,6 @@
 /**
- * What carries the requests of an `HttpElector`, and how it waits. For the simulation, which puts a network of its own in the place
- * of sockets; a program uses `HttpElector.open`.
+ * The parts that carry the requests of an `HttpElector`, and its waits. For the simulation, which replaces sockets by
+ * its own network; a program uses `HttpElector.open`.
  */
 export {
   type Answer,

@@ -1,8 +1,8 @@
 /**
  * The coordinator of Tenure: an application's singleton processes follow the leadership.
  *
- * `CoordinatorCandidate` stands for election on each eligible node; on the one that leads, `Supervisor` runs the children. What
- * is promised of them, and what not, is said there.
+ * `CoordinatorCandidate` campaigns on each eligible node; on the leader, `Supervisor` runs the children. Both files
+ * begin with what they promise and what not.
  */
 export {
   BackendUnavailableError,

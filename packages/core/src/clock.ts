@@ -1,21 +1,21 @@
 import { onAbort } from "./async/on-abort.js";
 
 /**
- * Time, injected. Nothing in this package reads a clock or sets a timer but through this interface, so that a whole
- * election can be run in virtual time and replayed.
+ * The source of time. Code in this package reads clocks and sets timers only through this interface, so that a whole
+ * election can run in virtual time and be replayed.
  *
- * No decision is ever taken from `wallMs`: it stamps events for people. `monotonicMs` may stand still while the
- * machine is suspended; `bootMs` does not, and is what a leader looks at besides.
+ * No decision depends on `wallMs`; it only stamps events for people. `monotonicMs` may stand still while the machine is
+ * suspended. `bootMs` does not, so a leader checks both.
  */
 export interface Clock {
-  /** Never goes back; its origin means nothing. */
+  /** Never goes back. Its origin has no meaning. */
   monotonicMs(): number;
-  /** Never goes back and runs through suspend; may be as coarse as `bootTickMs`. */
+  /** Never goes back and advances while the machine is suspended. Its resolution is `bootTickMs`. */
   bootMs(): number;
   readonly bootTickMs: number;
-  /** Milliseconds since the epoch, as somebody set them. */
+  /** Milliseconds since the epoch, as the machine's clock is set. It may jump. */
   wallMs(): number;
-  /** Calls back when everything that has arrived by now was taken in; never from within this call. */
+  /** Calls back once the events that have arrived by now were processed; never from within this call. */
   soon(callback: () => void): void;
   /** Calls back once, never before `delayMs` have passed on the monotonic clock, never from within this call. */
   after(delayMs: number, callback: () => void): CancelTimer;

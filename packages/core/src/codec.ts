@@ -1,6 +1,6 @@
 /**
- * Records and histories as the store keeps them: JSON with short keys, absent where empty, so that a renewed record is
- * a few hundred bytes. `v` tells a newer format from damage.
+ * How records and histories are stored: JSON with short keys, in which empty fields are left out, so that a renewed
+ * record is a few hundred bytes. `v` is the format's version: it distinguishes a newer format from a damaged value.
  */
 import type { EndReason, LeadershipEvent } from "./event.js";
 import {

@@ -11,7 +11,7 @@ export interface Deadline {
   end(): void;
 }
 
-/** The machine's clock is looked at without making a number of it: that would be an object to allocate for each look. */
+/** Reads the machine's clock without creating a number, which would allocate an object on every read. */
 export function deadlineOf(clock: Clock): Deadline {
   return clock === systemClock ? new SystemDeadline() : new ClockDeadline(clock);
 }

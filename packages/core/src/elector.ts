@@ -1,25 +1,26 @@
 /**
- * The upper port: who leads which group. An `Election`, the service and the command all speak to this, whatever is
+ * The upper port: who leads which group. An `Election`, the service and the command all use this interface, whatever is
  * behind it.
  *
- * Every verb takes a plain request, refuses what is malformed with `InvalidRequestError` before anything is written, and
- * rejects with `BackendUnavailableError` when the store does not answer: that tells nothing, neither yes nor no. An
- * aborted call rejects with the signal's reason at once; its write may still happen, except that a term
- * won by a caller who is gone is taken back where the winning write is known. Calls may overlap freely; those of one group take effect one at a time.
+ * Every verb takes a plain request and refuses a malformed one with `InvalidRequestError` before anything is written.
+ * If the store does not answer, it rejects with `BackendUnavailableError`; the request may or may not have been carried
+ * out. An aborted call rejects at once with the signal's reason. Its write may still happen, except that a term won by
+ * a disconnected caller is taken back where the winning write is known. Calls may overlap freely; those of one group
+ * take effect one at a time.
  */
 import type { EndReason, LeadershipEvent } from "./event.js";
 import type { GroupPolicy, PolicyInput } from "./policy.js";
 import type { CallOptions } from "./store/store.js";
 import type { TenureError } from "./errors.js";
 
-/** What a node says of itself: a JSON object of at most 4 KiB, shown to everybody with the leader. */
+/** Information that a node publishes about itself: a JSON object of at most 4 KiB, shown with the leader to every reader. */
 export type Metadata = Readonly<Record<string, unknown>>;
 
 export interface CampaignRequest {
   readonly groupId: string;
   readonly nodeId: string;
   readonly ttlMs: number;
-  /** Drawn afresh at each start of the process. Without one, the caller vouches that its node id names one process. */
+  /** A new id for each start of the process. Without one, the caller guarantees that one process uses its node id. */
   readonly instanceId?: string | undefined;
   readonly priority?: number | undefined;
   readonly metadata?: Metadata | undefined;
@@ -31,7 +32,7 @@ export interface CampaignRequest {
    * @defaultValue `true`
    */
   readonly ready?: boolean | undefined;
-  /** Wait up to so long for the leadership instead of being refused at once. */
+  /** How long to wait for the leadership, in milliseconds, instead of being refused at once. 0 or absent: do not wait. */
   readonly waitMs?: number | undefined;
 }
 
@@ -58,14 +59,14 @@ export interface Leader {
   readonly metadata?: Metadata;
 }
 
-/** Why a vacant group elects no one just now. */
+/** Why a group without a leader elects none at the moment. */
 export type HeldBack = "paused" | "takeover_delay" | "banned" | "reserved" | "deposed";
 
 export type CampaignResult =
   | {
       readonly kind: "elected";
       readonly leader: Leader;
-      /** The same instance asked again and keeps its term. */
+      /** The same instance campaigned again and keeps its term. */
       readonly confirmed: boolean;
       /** How the term before this one ended, as the event of this election says; absent where the elector does not know. */
       readonly reason?: EndReason | "none";
@@ -78,9 +79,9 @@ export type CampaignResult =
   | {
       readonly kind: "lost";
       readonly leader: Leader | null;
-      /** Why the group elects no one just now, where it has no leader. */
+      /** Why the group elects no leader at the moment; set only if it has none. */
       readonly heldBack?: HeldBack;
-      /** What is left of that; absent: until somebody acts. */
+      /** How long that will last; absent: until an operator acts. */
       readonly heldBackForMs?: number;
       readonly retryAfterMs: number;
     };
@@ -94,7 +95,7 @@ export type RenewResult =
   | {
       readonly kind: "renewed";
       readonly leader: Leader;
-      /** Somebody waits to take over: finish, then resign. */
+      /** A successor waits: finish the work, then resign. */
       readonly transferTo?: string;
       readonly mandate?: string;
     }
@@ -111,11 +112,11 @@ export interface LeaderOptions extends CallOptions {
 }
 
 export interface Leadership {
-  /** `null` also for a leader that was asked to step down while its lease still runs: it may renew no more. */
+  /** Also `null` for a leader that was asked to step down while its lease still runs: it can no longer renew. */
   readonly leader: Leader | null;
-  /** Why the group elects no one just now, where it has no leader. Bans are not shown: they hold back a node. */
+  /** Why the group elects no leader at the moment; set only if it has none. Bans are not shown: they hold back a node. */
   readonly heldBack?: Exclude<HeldBack, "banned">;
-  /** What is left of that; absent: until somebody acts. */
+  /** How long that will last; absent: until an operator acts. */
   readonly heldBackForMs?: number;
   /** The highest term ever given; 0 for a group never led. */
   readonly term: number;
@@ -127,25 +128,27 @@ export interface WatchOptions extends CallOptions {
   /** The number of the last event seen. Without one, the first item is the current state. */
   readonly cursor?: number | undefined;
   /**
-   * How long a watch over a network may hear nothing from its server before it goes on at another one, in milliseconds, at least
-   * 2,500. The server is asked to give a sign of life more often. A watch that follows who leads needs about half a ttl; each
-   * sign of life costs the server a small write. An elector within this process has no such silence and ignores it.
+   * How long a watch over a network may get nothing from its server before it continues at another one, in
+   * milliseconds, at least 2,500. The server is asked for keep-alives more often than that. A watch that follows the
+   * leader needs about half a ttl. Too small: each keep-alive costs the server a small write. Too large: a dead server
+   * is noticed late. An elector within this process ignores it.
    *
    * @defaultValue 40,000
    */
   readonly silenceMs?: number | undefined;
   /**
-   * How long nothing may be heard before `onContact` reports that, in milliseconds, at least 875. The watch stays where it is until
-   * `silenceMs`. Over a network the server is asked for a sign of life more often, after 4/7 of it. An elector over a store
-   * reads the store when its feed has been silent for 2/3 of it, so nothing more is asked while a leader renews.
+   * How long a watch may get nothing before `onContact` reports it, in milliseconds, at least 875; it stays at its
+   * server until `silenceMs`. Over a network the server is asked for a keep-alive after 4/7 of this time. An elector
+   * over a store reads the store when its feed has been silent for 2/3 of it, so it sends no extra requests while a
+   * leader renews.
    *
    * @defaultValue none: only a watch that cannot reach any server is reported
    */
   readonly quietMs?: number | undefined;
   /**
-   * Called with the error when nothing was heard for `quietMs`, or when a watch over a network cannot reach any server; and with
-   * `null` when something is heard again. The watch goes on by itself in both cases. It must be quick and must not throw. Electors
-   * of peers never call it.
+   * Called with the error when nothing was received for `quietMs`, or when a watch over a network cannot reach any
+   * server; and with `null` when something is received again. The watch continues by itself. The function must be quick
+   * and must not throw. Electors of peers never call it.
    */
   readonly onContact?: ((error: unknown) => void) | undefined;
 }
@@ -167,14 +170,16 @@ export interface WatchEvent {
 
 export interface WatchAllOptions extends WatchOptions {
   /**
-   * Which groups to tell of. The others are passed over before events are made. It must be quick and must not throw.
+   * Which groups to report. The others are skipped before events are made. The function must be quick and must not
+   * throw.
    *
    * @defaultValue every group
    */
   readonly maySee?: ((groupId: string) => boolean) | undefined;
   /**
-   * Goes on with states that were cut off: those of the groups after `groupId`, as of `cursor`, then the events after it.
-   * `resync`: whether the states were shown as RESYNC. If the elector no longer knows that time, all states are shown again.
+   * Continues a list of states that was cut off: first the states of the groups after `groupId`, as of `cursor`, then
+   * the events after it. `resync`: whether the states were shown as RESYNC. If the elector no longer knows that time,
+   * it shows all states again.
    *
    * @defaultValue the states are complete
    */
@@ -183,15 +188,15 @@ export interface WatchAllOptions extends WatchOptions {
 
 /** Decides who leads: `openElector` opens one over a Tenure service or a store. Every call is for one group. */
 export interface Elector extends AsyncDisposable {
-  /** Wins a vacancy or a lease that is over; confirms the holder. Yes is answered after its own durable write. */
+  /** Wins a vacancy or an expired lease, or confirms the holder. Success is answered after a durable write of its own. */
   campaign(request: CampaignRequest, options?: CallOptions): Promise<CampaignResult>;
   /** Keeps the lease. Never shortens it. */
   renew(request: RenewRequest, options?: CallOptions): Promise<RenewResult>;
   /** Renewals of several groups, each group named once, with one result per request in its place. */
   renewMany(requests: readonly RenewRequest[], options?: CallOptions): Promise<readonly RenewManyResult[]>;
-  /** Gives the leadership back. Asked again after a lost answer it says `resigned` again. */
+  /** Gives the leadership back. Repeated after a lost answer, it returns `resigned` again. */
   resign(request: ResignRequest, options?: CallOptions): Promise<ResignResult>;
-  /** What the record says; reads never judge whether a lease is over. */
+  /** Returns what the record says. Reads never decide whether a lease has expired. */
   leader(groupId: string, options?: LeaderOptions): Promise<Leadership>;
   /**
    * Events in order, none skipped and none repeated within the last 64; past that one RESYNC. Pulled: a slow reader
@@ -210,18 +215,18 @@ export interface Group {
   readonly policy: GroupPolicy;
   readonly allowedNodes: readonly string[] | null;
   readonly leader: Leader | null;
-  /** For how long the leader asked, when it last renewed; `null` where nobody leads. */
+  /** The `ttlMs` of the leader's last renewal; `null` without a leader. */
   readonly leaseTtlMs: number | null;
   readonly term: number;
   readonly pausedForMs: number | "until-resumed" | null;
-  /** Besides a pause: why nobody can win, or nobody but a successor. `null`: nothing holds it back. */
+  /** Apart from a pause: why no node, or only a successor, can win. `null`: nothing holds the group back. */
   readonly heldBack: GroupHold | null;
 }
 
-/** Bans are not among these: they hold back a node, not a group. */
+/** Bans are not included: they hold back a node, not a group. */
 export interface GroupHold {
   readonly by: Extract<HeldBack, "deposed" | "reserved" | "takeover_delay">;
-  /** What is left of it. */
+  /** How long it will last. */
   readonly forMs: number;
 }
 
@@ -250,11 +255,11 @@ export interface GroupInput {
 /** An operator asks the leader to step down. */
 export interface StepDownRequest {
   readonly groupId: string;
-  /** Who asks; shown in the event. */
+  /** The operator's name; shown in the event. */
   readonly by: string;
-  /** The node may not win for so long. */
+  /** How long the node may not win again, in milliseconds. */
   readonly banMs?: number | undefined;
-  /** Free the group at once, without waiting for the lease to end. The term still fences the old leader. */
+  /** Free the group at once, without waiting for the lease to expire. Only the term then fences the old leader. */
   readonly force?: boolean | undefined;
   /** For the audit log of a service; a store alone keeps none. */
   readonly reason?: string | undefined;
@@ -266,14 +271,14 @@ export interface TransferRequest {
   /**
    * The successor. A node that waits nowhere, or that is not ready, is refused with `ConflictError`.
    *
-   * @defaultValue the best ready candidate: of those that wait at this server as a vacancy would choose it, else the one that
-   * was seen last at another server. `ConflictError` where there is none.
+   * @defaultValue the best ready candidate of those that wait at this server, as for a vacancy; otherwise the one that
+   * was last seen at another server. `ConflictError` if there is none.
    */
   readonly toNodeId?: string | undefined;
   readonly by: string;
   readonly timeoutMs?: number | undefined;
   /**
-   * Hand over to a successor that still prepares, too.
+   * Whether the successor may be a candidate that is not ready yet.
    *
    * @defaultValue `false`
    */
@@ -298,9 +303,10 @@ export interface HeartbeatRequest {
   readonly nodeId: string;
   readonly metadata?: Metadata | undefined;
   /**
-   * Whether the node can work as soon as it leads: how a leader that was elected cold shows that it has become ready.
+   * Whether the node can work as soon as it leads. A leader that was elected cold reports this way that it has become
+   * ready.
    *
-   * @defaultValue what the node said last; a node that never said it is ready
+   * @defaultValue what the node reported last; a node that never reported it counts as ready
    */
   readonly ready?: boolean | undefined;
 }
@@ -315,17 +321,20 @@ export interface Member {
   readonly metadata?: Metadata;
 }
 
-/** Whether somebody who took part still does, judged by how long nothing was heard of it. */
+/** Whether a participant is still there, judged by the time since its last heartbeat, campaign or renewal. */
 export interface MemberHealth extends Member {
-  /** `suspect`: silent for longer than its signs of life are apart, or since its lease as the leader expired; `down`: so long that it is no member any more. */
+  /**
+   * `suspect`: silent for longer than its regular interval, or since its lease as leader expired. `down`: silent for so
+   * much longer that it is no longer a member.
+   */
   readonly state: "healthy" | "suspect" | "down";
-  /** In a few words, for people. */
+  /** A short explanation for people. */
   readonly reason: string;
-  /** Since when it is in this state, on the wall clock of the server that saw it. */
+  /** Start of this state, on the wall clock of the server that saw it. */
   readonly sinceMs: number;
 }
 
-/** What an operator may do. Each act is a write of its own; `ConflictError` where the state does not admit it. */
+/** The verbs of an operator. Each rejects with `ConflictError` if the group's state does not allow it. */
 export interface ElectorAdmin extends Elector {
   createGroup(input: GroupInput, options?: CallOptions): Promise<Group>;
   /** Merges `policy` into the present one; `allowedNodes` replaces. `GroupNotFoundError` where there is no group. */
@@ -347,18 +356,18 @@ export interface ElectorAdmin extends Elector {
   transfer(request: TransferRequest, options?: CallOptions): Promise<Leader>;
   pause(request: PauseRequest, options?: CallOptions): Promise<void>;
   resume(request: ResumeRequest, options?: CallOptions): Promise<void>;
-  /** A sign of life from somebody who does not stand for election. */
+  /** A heartbeat of a node that does not campaign. */
   heartbeat(request: HeartbeatRequest, options?: CallOptions): Promise<void>;
-  /** Who gave a sign of life in the last half minute, where the elector keeps account of it. */
+  /** The nodes that were heard of in the last 30 seconds, if the elector keeps members. */
   members(groupId: string, options?: CallOptions): Promise<readonly Member[]>;
-  /** The members, and for ten minutes those who were. */
+  /** The members, and those that were members within the last ten minutes. */
   health(groupId: string, options?: CallOptions): Promise<readonly MemberHealth[]>;
   /**
-   * Events of all groups: those of one group in order, none skipped and none repeated. Without a cursor the state of each led
-   * group comes first; from a cursor that is too old, the state of every group, each as a RESYNC. A cursor is good at every
-   * elector of the store; where one cannot tell which events of a group a watcher has had, that group is shown as a RESYNC.
-   * States come in order of id; only the last one's cursor stands for all of them (`partial`). Cursors are not those of
-   * `watch`.
+   * Events of all groups: those of one group in order, none skipped and none repeated. Without a cursor the state of
+   * each led group comes first; from a cursor that is too old, the state of every group, each as a RESYNC. A cursor is
+   * valid at every elector of the store. If an elector cannot determine which events of a group a watcher has had, it
+   * shows that group as a RESYNC. States come in order of id; only the cursor of the last one covers all of them
+   * (`partial`). These cursors are not those of `watch`.
    */
   watchAll(options?: WatchAllOptions): AsyncIterable<WatchEvent>;
   /** Resolves if the store answers; `BackendUnavailableError` if it does not. */
@@ -374,10 +383,10 @@ export interface GroupWatch {
   readonly cursor?: number | undefined;
 }
 
-/** The next event of one group, or why it cannot be watched any more; the other groups go on. */
+/** The next event of one group, or why it can no longer be watched; the other groups continue. */
 export type WatchManyItem = WatchEvent | { readonly groupId: string; readonly error: TenureError };
 
-/** What a service needs besides: one reader for the many groups of a stream. */
+/** What a service needs in addition: one reader for the many groups of a stream. */
 export interface ServiceElector extends ElectorAdmin {
   /**
    * Several groups, each named once, watched as one: for each of them what `watch` shows. Items that are ready at the same time come

@@ -2,8 +2,8 @@
 export type EndReason = "expired" | "resigned" | "deposed" | "transferred";
 
 /**
- * One change of leadership. A handover is two: the loss, then the change. Events of a group are numbered from 1
- * without gaps, for good: neither a restart nor a deletion of the group starts them anew.
+ * One change of leadership. A handover is two events: the loss, then the change. Events of a group are numbered from 1
+ * without gaps; neither a restart nor a deletion of the group resets the numbers.
  */
 export interface LeadershipEvent {
   readonly number: number;
@@ -15,6 +15,6 @@ export interface LeadershipEvent {
   readonly reason: EndReason | "none";
   /** Wall clock of the writer: for people, never for decisions. */
   readonly tsMs: number;
-  /** Who asked for it, where an operator (or the server itself) did. */
+  /** The operator (or the server itself) that asked for it, if any. */
   readonly by?: string;
 }

@@ -1,5 +1,5 @@
 /**
- * The core of Tenure: who may lead, for how long, and how everybody can tell.
+ * The core of Tenure: who may lead, for how long, and how every participant can check it.
  *
  * Two ports carry it. A `Store` keeps records; an `Elector` answers who leads. `StoreElector` is the second over the
  * first, by the lease rules in `rules/`, which are pure functions.
@@ -38,7 +38,8 @@ export type {
   WatchManyItem,
   WatchOptions,
 } from "./elector.js";
-export { StoreElector, type StoreElectorOptions } from "./elector/store-elector.js";
+export { StoreElector } from "./elector/store-elector.js";
+export type { StoreElectorOptions } from "./elector/store-elector-options.js";
 export {
   BackendUnavailableError,
   ClosedError,

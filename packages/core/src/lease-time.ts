@@ -1,9 +1,9 @@
 /**
  * How long a lease lasts on each side.
  *
- * `driftRatio` (ρ) bounds the rate error of any clock taking part. A server lets a lease stand for ttl·(1+ρ) as its own
- * clock counts, so for at least ttl of true time; a leader uses ttl·(1−ρ) as its clock counts, so at most ttl of true
- * time. Each side pays once; observers add nothing. Rounding goes outwards.
+ * `driftRatio` (ρ) bounds the rate error of every clock that takes part. A server keeps a lease for ttl·(1+ρ) on its
+ * own clock, which is at least ttl of true time. A leader uses ttl·(1−ρ) on its clock, which is at most ttl of true
+ * time. Each side pays once; observers add nothing. Both results are rounded to the safe side.
  */
 export const DEFAULT_DRIFT_RATIO = 0.01;
 

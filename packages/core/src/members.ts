@@ -1,14 +1,14 @@
 /**
- * Who has been seen around a group: for people and for operators, never for a decision. A sign of life is any campaign,
- * wait, renewal or heartbeat.
+ * The nodes that were seen in a group: for people and operators, never for a decision. A node is seen by each campaign,
+ * wait, renewal and heartbeat.
  */
 import { isObject } from "./check.js";
 import type { Metadata } from "./elector.js";
 
-/** How often a member's sign of life is written down, and after how many silent periods it is gone. */
+/** How often the last sight of a member is stored, and after how many silent periods the member is gone. */
 export const SIGN_PERIOD_MS = 10_000;
 export const SILENT_PERIODS = 3;
-/** Signs are written down once a period, so a member in the best of health may seem silent for almost two. */
+/** A sight is stored once per period, so a healthy member may seem silent for almost two periods. */
 const SUSPECT_PERIODS = 2;
 
 export type HealthState = "healthy" | "suspect" | "down";
@@ -18,18 +18,18 @@ export function healthAfter(silentMs: number): HealthState {
   return silentMs >= SIGN_PERIOD_MS * SUSPECT_PERIODS ? "suspect" : "healthy";
 }
 
-/** How long a member is silent when it comes to be in that state. */
+/** How long a member has been silent when it enters that state. */
 export function silenceBefore(state: Exclude<HealthState, "healthy">): number {
   return SIGN_PERIOD_MS * (state === "down" ? SILENT_PERIODS : SUSPECT_PERIODS);
 }
 
-/** What a member says with a sign of life. `null`: nothing new about that. */
+/** What a node reports when it is seen. `null`: nothing new. */
 export interface Sign {
   readonly nodeId: string;
   /** Whether it has ever stood for election, or only sent heartbeats. */
   readonly isCandidate: boolean;
   readonly metadata: Metadata | null;
-  /** Whether it can work as soon as it leads. A member that never said so counts as ready. */
+  /** Whether the node can work as soon as it leads. A node that never reported it counts as ready. */
   readonly ready: boolean | null;
 }
 
@@ -42,8 +42,9 @@ export interface SeenMember extends Sign {
 const FORMAT = 1;
 
 /**
- * `isReady` is written for a cold member only, so that the pages of a group without warm standby are as they were. A version
- * that does not know it ignores it, and drops it when it writes the page: then the member counts as ready.
+ * `isReady` is written for a cold member only, so that the pages of a group without warm standby do not change. A
+ * version that does not know `isReady` ignores it and drops it when it writes the page; the member then counts as
+ * ready.
  */
 type MemberTuple = readonly [
   nodeId: string,
@@ -61,13 +62,13 @@ export type ReadPage =
   | { readonly kind: "damaged" };
 
 /**
- * Bytes of a page. 256 members with the longest names fit in, and the least that a store admits in one value is fifteen
- * times as much (`StoreLimits.valueBytes`).
+ * Largest size of a page in bytes. 256 members with the longest names fit, and every store accepts values at least
+ * fifteen times as large (`StoreLimits.valueBytes`).
  */
 const MAX_PAGE_BYTES = 65_536;
 
 /**
- * `members`, the latest sign of life first. What does not fit is left out: metadata before members, and both of the
+ * Encodes `members`, the last seen first. What does not fit is left out: metadata before members, and in both cases the
  * longest silent first. A reader keeps the metadata that it knows.
  */
 export function encodeMembers(members: readonly SeenMember[]): string {
@@ -104,7 +105,7 @@ function encodeRows(rows: readonly string[]): string {
   return `{"v":${FORMAT},"m":[${rows.join(",")}]}`;
 }
 
-/** Never throws: members are for people, and a page that cannot be read concerns nothing else. */
+/** Never throws: members are for people, and an unreadable page affects nothing else. */
 export function decodeMembers(value: string): ReadPage {
   const page = parsePage(value);
   if (page === null || typeof page["v"] !== "number") return { kind: "damaged" };
@@ -136,7 +137,7 @@ function decodeRow(row: unknown): SeenMember | null {
   };
 }
 
-/** The later sign of each counts; what it said of itself stays until it says something else. */
+/** The later sight of each member counts. What a member reported stays until it reports something else. */
 export function mergeMembers(
   one: readonly SeenMember[],
   other: readonly SeenMember[],

@@ -1,7 +1,7 @@
 import { InvalidRequestError } from "./errors.js";
 import { checkInteger, checkKeys, checkNumber, either, isObject } from "./check.js";
 
-/** How clients should space their attempts. */
+/** How a refused candidate should space its attempts; the elector computes `retryAfterMs` from it. */
 export interface RetryPolicy {
   readonly initialMs: number;
   readonly maxMs: number;
@@ -12,9 +12,9 @@ export interface RetryPolicy {
 export interface GroupPolicy {
   readonly minTtlMs: number;
   readonly maxTtlMs: number;
-  /** How long a group rests after its leader's lease has run out; not after any other end. */
+  /** How long a group stays without a leader after a lease expired, in milliseconds; not after any other end of a term. */
   readonly takeoverDelayMs: number;
-  /** Among waiting candidates: the first come, or the highest priority. */
+  /** Which waiting candidate wins: the first to arrive, or the one with the highest priority. */
   readonly strategy: "first" | "priority";
   /** A waiting candidate of higher priority may ask the leader to hand over. Needs strategy `priority`. */
   readonly preempt: boolean;

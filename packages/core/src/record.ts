@@ -1,6 +1,6 @@
 /**
- * One record per group, never deleted: all that decides who may win. Times in it are durations left as of the write that
- * stored them, counted by each observer from its own first sight of that revision.
+ * One record per group, never deleted: everything that decides who may win. Its times are durations that were left at
+ * the write that stored them. Each observer counts them from its own first sight of that revision.
  *
  * It is small, because every renewal rewrites it; the longer history has a key of its own.
  */
@@ -16,7 +16,7 @@ export interface Holder {
   readonly metadata: Metadata | null;
 }
 
-/** How the last term to end ended, so that a resign asked again can be told from a loss. */
+/** How the last ended term ended, so that a repeated resign can be distinguished from a loss. */
 export interface EndedTerm {
   readonly term: number;
   readonly nodeId: string;
@@ -33,7 +33,7 @@ export interface Ban {
 export interface TransferMark {
   readonly toNodeId: string;
   readonly leftMs: number;
-  /** A server knows the successor to be waiting, and to be ready unless `allowCold`; only then is the leader told. */
+  /** A server knows that the successor waits, and is ready unless `allowCold`. Only then is the leader asked to yield. */
   readonly ready: boolean;
   readonly by: string | null;
   /** The operator has allowed a successor that still prepares. */
@@ -45,7 +45,7 @@ export interface PauseMark {
   readonly leftMs: number | null;
 }
 
-/** What an operator has set. */
+/** The part of a group that an operator has set. */
 export interface GroupConfig {
   readonly policy: GroupPolicy;
   readonly allowedNodes: readonly string[] | null;
@@ -55,9 +55,9 @@ export interface ElectionRecord {
   /** The highest term ever granted. */
   readonly term: number;
   readonly holder: Holder | null;
-  /** What is left of the holder's lease; 0 when it is over, or when there is no holder. */
+  /** What is left of the holder's lease; 0 if the lease is over or there is no holder. */
   readonly holdMs: number;
-  /** The holder was asked to go: it may neither renew nor be confirmed. */
+  /** The holder was asked to step down: it can neither renew nor be confirmed. */
   readonly deposed: { readonly by: string } | null;
   readonly bans: readonly Ban[];
   readonly transfer: TransferMark | null;
@@ -69,7 +69,7 @@ export interface ElectionRecord {
   readonly eventNumber: number;
   /** The last four, oldest first. */
   readonly events: readonly LeadershipEvent[];
-  /** `null` for a group that exists only because somebody campaigned in it. */
+  /** `null` for a group that exists only because a node campaigned in it. */
   readonly config: GroupConfig | null;
   /**
    * The node whose campaign made the group, where groups per node are limited. It decides nothing about who may win, and
@@ -101,7 +101,7 @@ export const EMPTY_RECORD: ElectionRecord = Object.freeze({
   deleted: false,
 });
 
-/** A record as this process has seen it: this very revision, for `ageMs` on its own monotonic clock. */
+/** A record as this process has seen it: this revision, for `ageMs` on the process's own monotonic clock. */
 export interface Observation {
   readonly record: ElectionRecord;
   readonly ageMs: number;
@@ -111,17 +111,17 @@ export function policyOf(record: ElectionRecord): GroupPolicy {
   return record.config?.policy ?? DEFAULT_POLICY;
 }
 
-/** A node led it, or an operator configured or paused it, and nobody has deleted it since. */
+/** A node has led the group, or an operator has configured or paused it, and it was not deleted since. */
 export function groupExists(record: ElectionRecord): boolean {
   return record !== EMPTY_RECORD && !record.deleted;
 }
 
-/** Whom to name as the leader: one that was asked to go is none any more, though its lease still runs. */
+/** The holder to show as leader. A deposed holder is no longer shown, though its lease still runs. */
 export function standingHolder(record: ElectionRecord): Holder | null {
   return record.deposed === null ? record.holder : null;
 }
 
-/** A missing instance equals a missing one, and never a given one. */
+/** Two missing instance ids are equal; a missing id never equals a given one. */
 export function isHeldBy(record: ElectionRecord, nodeId: string, instanceId: string | null): boolean {
   return record.holder !== null && record.holder.nodeId === nodeId && record.holder.instanceId === instanceId;
 }

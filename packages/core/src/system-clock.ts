@@ -32,7 +32,7 @@ export const systemClock: Clock = {
 const AT = 0;
 const ASKED = 1;
 
-/** On the clock of `monotonicMs`, in nanoseconds that stay where they are: neither a look nor a move allocates anything. */
+/** On the clock of `monotonicMs`, in nanoseconds in a fixed buffer, so that neither a check nor a change allocates. */
 export class SystemDeadline implements Deadline {
   readonly #ns = new BigInt64Array(2);
 

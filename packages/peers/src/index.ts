@@ -3,9 +3,10 @@
  *
  * Promised: at every moment at most one peer of a cluster is inside its deadline as leader, and no term is ever held by
  * two, as long as clocks keep their rate within the margin and disks keep what was synced. A majority of the electorate
- * decides; the active membership only says what the electorate shall become.
+ * decides; the active membership only determines what the electorate is to become.
  *
- * Not promised: a leader when no majority of the electorate can be reached. An electorate of 2 stops with either one.
+ * Not promised: a leader when no majority of the electorate can be reached. An electorate of 2 stops when either one is
+ * lost. `protocol/peer.ts` explains how it works.
  */
 export { PeerElector, type PeerElectorOptions } from "./elector/peer-elector.js";
 export { Peer } from "./protocol/peer.js";

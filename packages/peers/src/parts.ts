@@ -1,6 +1,6 @@
 /**
- * The parts of a node below the wire. For the simulation, which puts them together over a network, stores and clocks of its
- * own; a program uses `PeerNode`.
+ * The parts of a node below the wire. For the simulation, which combines them with its own network, stores and clocks;
+ * a program uses `PeerNode`.
  */
 export { Decider, type DecisionCalls, type Settled } from "./decisions/decider.js";
 export type { Decision, HeldDecision, TxnDecision } from "./decisions/decision.js";

@@ -1,4 +1,4 @@
-/** Work done one at a time, in the order in which it was asked for. What fails does not hold up the next. */
+/** Runs work one at a time, in the order of the calls. A failure does not stop the next. */
 export class SerialQueue {
   #last: Promise<unknown> = Promise.resolve();
 
@@ -8,7 +8,7 @@ export class SerialQueue {
     return turn;
   }
 
-  /** Resolves when everything asked for so far has ended. */
+  /** Resolves when everything queued so far has ended. */
   async settled(): Promise<void> {
     await this.#last;
   }

@@ -1,10 +1,10 @@
 import type { RecordWrite } from "../truth.js";
 import type { Acted, Check, CheckContext } from "./check.js";
 
-/** S8: what an operator was told is so: a node stepped down with a ban is not elected, whatever the record says of it. */
+/** S8: an acknowledged ban holds: a node stepped down with a ban is not elected, whatever the record says of it. */
 export class AskedBans implements Check {
   readonly #context: CheckContext;
-  /** Per group and node, until when. */
+  /** Per group and node, the end of the ban. */
   readonly #bans = new Map<string, number>();
 
   constructor(context: CheckContext) {
@@ -16,13 +16,13 @@ export class AskedBans implements Check {
     const { groupId, by, banMs = 0 } = act.request;
     if (banMs === 0) return;
     const { writes } = this.#context.truth(groupId);
-    // Later writes carry over what is left of the ban, and name who asked as well.
+    // Later writes carry over what is left of the ban, and the name of the operator as well.
     const write = writes.find((each) => askedBy(each) === by);
     const nodeId = write?.previous?.record.holder?.nodeId;
-    // Without a write of its own, KeptActs looks whether it has happened otherwise.
+    // Without a write of its own, KeptActs checks whether it has happened otherwise.
     if (write === undefined || nodeId === undefined) return;
     const untilMs = write.atMs + banMs / (1 + this.#context.driftRatio);
-    // Somebody may have stepped it down again, or emptied the group, before this answer came.
+    // An operator may have stepped it down again, or deleted the group, before this answer came.
     const isLast = !writes.some(
       (each) => each.atMs > write.atMs && (each.record.deleted || askedBy(each) !== undefined),
     );
@@ -50,7 +50,7 @@ export class AskedBans implements Check {
   }
 }
 
-/** Who stepped the leader down, if this write shows it. */
+/** The operator that stepped the leader down, if this write shows it. */
 function askedBy({ record, events }: RecordWrite): string | undefined {
   return (
     record.deposed?.by ??

@@ -1,4 +1,4 @@
-/** What checkers are told, and how they complain. */
+/** What checkers are notified of, and how they report a failure. */
 import {
   type CampaignRequest,
   type CampaignResult,
@@ -21,7 +21,7 @@ import type { GroupTruth, RecordWrite } from "../truth.js";
 import type { SimServer } from "../sim-server.js";
 import type { WaitingRooms } from "../waiting-rooms.js";
 
-/** One life of a client process. */
+/** One run of a client process. */
 export interface ClientProcess {
   readonly name: string;
   readonly nodeId: string;
@@ -41,11 +41,11 @@ export interface Participant {
   readonly process: ClientProcess;
   readonly groupId: string;
   readonly ttlMs: number;
-  /** How long it may act in this term, by all that was answered to it. */
+  /** How long it may act in this term, by all answers that it got. */
   grantedMs(term: number): number;
-  /** How long its process has run since it was started or last held up. */
+  /** How long its process has run since it was started or last paused. */
   awakeMs(): number;
-  /** Until when it does not stand for election, because it has resigned for a while. */
+  /** It does not campaign before this time, because it has resigned for a while. */
   restsUntilMs: number;
 }
 
@@ -56,7 +56,7 @@ export interface AskedElection {
   readonly term: number | null;
 }
 
-/** How long it may act from now on, in the eyes of somebody outside: asking stops nobody. */
+/** How long the client may act from now on, read from outside: reading does not stop its process. */
 export function leftMs({ process, led }: Lead): number {
   return process.clock.look(() => led.leftMs());
 }
@@ -93,7 +93,7 @@ export interface Read {
   readonly result: Leadership;
   readonly arrivedMs: number;
   readonly answeredMs: number;
-  /** How long the server's monotonic clock has stood still in all: it cannot know. */
+  /** How long the server's monotonic clock has stood still in total, which the server cannot know. */
   readonly suspendedMs: number;
 }
 
@@ -121,7 +121,7 @@ export interface WrittenEntry {
   readonly isUnreadable: boolean;
 }
 
-/** Between when it was asked at that server and when it was answered, in true time. */
+/** The times of the request and the answer at that server, in true time. */
 interface Asked {
   readonly server: string;
   readonly fromMs: number;
@@ -141,7 +141,7 @@ export interface Recalled extends Asked {
   readonly events: readonly LeadershipEvent[];
 }
 
-/** Who is there, right after a heartbeat of `wanted` was taken. */
+/** The members right after a heartbeat of `wanted` was accepted. */
 export interface Met extends Asked {
   readonly groupId: string;
   readonly wanted: string;
@@ -149,10 +149,10 @@ export interface Met extends Asked {
   readonly health: readonly string[];
 }
 
-/** A request at a server, as long as it is not answered. */
+/** A request at a server that is not answered yet. */
 export interface OpenRequest {
   readonly server: SimServer;
-  /** How long it may wait by itself. */
+  /** How long the server may let it wait. */
   readonly waitMs: number;
   /** How long the server has run since it arrived. */
   runningMs: number;
@@ -166,13 +166,13 @@ export interface Check {
   onMet?(met: Met): void;
   /** A server answered that the store is unavailable. */
   onUnavailable?(server: string, error: Error): void;
-  /** `closed`: after how long. */
+  /** `closed`: after what time. */
   onClosed?(server: SimServer, tookMs: number): void;
   onWrite?(write: RecordWrite): void;
   onHistory?(truth: GroupTruth, before: readonly LeadershipEvent[]): void;
   /** After each answer that gave the client a deadline. */
   onLead?(lead: Lead): void;
-  /** `lapsed`: its deadline came, though it renewed and nobody told it to go. */
+  /** `lapsed`: its deadline passed, though it renewed and was not asked to step down. */
   onStop?(lead: Lead, how: "ended" | "lapsed"): void;
   onStarted?(participant: Participant): void;
   onPromoted?(participant: Participant, term: number, signal: AbortSignal): void;
@@ -190,7 +190,7 @@ export interface Check {
   onRead?(read: Read): void;
   onWatched?(watched: Watched): void;
   onWatchedAll?(watched: WatchedAll): void;
-  /** Now and then. */
+  /** Called at intervals. */
   onTick?(): void;
   onEnd?(): void;
 }
@@ -199,7 +199,7 @@ export interface CheckContext {
   readonly driftRatio: number;
   /** The longest time from a decision to its write in the store: durations in a record are as of the decision. */
   readonly decidedBeforeMs: number;
-  /** How long processes may be stopped between a reading of the clock and what they make of it; 0 where they never are. */
+  /** How long processes may be stopped between a reading of the clock and its use; 0 if they never are. */
   readonly stoppedMs: number;
   readonly chaosMs: number;
   /** How often `onTick` is called. */
@@ -210,22 +210,22 @@ export interface CheckContext {
   readonly sightMs: number;
   /** How long after the faults a server may be behind the store without knowing. */
   readonly behindMs: number;
-  /** How long after a pause a candidate may ask again: no event shows that the pause is over. */
+  /** How long after a pause a candidate may campaign again: no event shows that the pause is over. */
   readonly resumedMs: number;
-  /** How long a candidate may take to notice that its server has stopped answering, where servers do. */
+  /** How long a candidate may take to notice that its server has stopped answering, in profiles where servers do. */
   readonly noticedMs: number;
-  /** How long after the faults what they left behind is over. */
+  /** How long after the faults their consequences are over. */
   readonly settledMs: number;
   readonly groups: readonly GroupTruth[];
   readonly rooms: WaitingRooms;
-  /** All that is asked of servers and not answered. */
+  /** All requests at servers that are not answered yet. */
   readonly requests: ReadonlySet<OpenRequest>;
   nowMs(): number;
   truth(groupId: string): GroupTruth;
   fail(code: CheckCode, what: string): void;
 }
 
-/** Whether nothing but time and others keeps this candidate from winning, as far as the record says. */
+/** Whether only time and other candidates keep this candidate from winning, as far as the record shows. */
 export function mayWin(record: ElectionRecord, { nodeId, ttlMs }: CampaignRequest): boolean {
   const { bans, config } = record;
   const { minTtlMs, maxTtlMs } = config?.policy ?? DEFAULT_POLICY;
@@ -256,7 +256,7 @@ export const CHECKS = {
   S2: "two instances in one term",
   S2b: "one term led in two stints",
   S3: "a term that does not rise",
-  S4: "a read that is not linearizable, or a refusal that names nobody though somebody leads",
+  S4: "a read that is not linearizable, or a refusal without the leader although there is one",
   S5: "a watcher that misses, doubles or is sent back",
   S6: "an expiry before its time, or a reason that is not true",
   S6h: "a history with a gap or a double",
@@ -270,15 +270,15 @@ export const CHECKS = {
   S14: "an entry that cannot be read written over",
   S15: "an answer about groups, members or histories that is not so, or something left of a refused request",
   S16: "an Election that leads outside its deadline or its term, or calls its hooks out of order",
-  S17: "an operator's act that was undone, and nobody asked for it",
-  S18: "a leader asked to yield to a cold successor that nobody has allowed",
+  S17: "an operator's act that was undone without a request",
+  S18: "a leader asked to yield to a cold successor that no operator has allowed",
   L1: "no leader for too long, without faults",
-  L2: "a holder told that it is not the leader",
+  L2: "a holder answered that it is not the leader",
   L3: "a mark or a lease that outlives its time",
   L4: "a request, a wait or a close that does not end in time, or a refusal without faults",
   L5: "a deposed leader's lease extended",
   L6: "a vacancy while a candidate waits that may win, without faults",
-  L7: "a waiting successor or challenger that the leader is not told of, without faults",
+  L7: "a waiting successor or challenger that the leader is not asked to yield to, without faults",
   L9: "a lease lost though its leader renews it, without faults",
   L8: "a term won by a client that was gone, not taken back, without faults",
   L10: "no successor in time after an Election stopped, without faults",

@@ -47,7 +47,7 @@ export interface Violation {
   readonly what: string;
 }
 
-/** All checkers as one. Of each kind of violation the first is kept. */
+/** All checkers as one. The first violation of each kind is kept. */
 export class Checks implements Required<Check> {
   readonly violations: Map<CheckCode, Violation> = new Map();
   readonly #by: Listeners;
@@ -205,7 +205,7 @@ export class Checks implements Required<Check> {
   }
 }
 
-/** For each kind of news the checkers that listen to it: most listen to few, and there is much news. */
+/** For each kind of notification, the checkers that want it: most want few, and there are many notifications. */
 type Listeners = { readonly [K in keyof Check]-?: readonly Required<Pick<Check, K>>[] };
 
 function listeners(checks: readonly Check[]): Listeners {

@@ -3,8 +3,8 @@ import type { RecordWrite } from "../truth.js";
 import type { Answer, Check, CheckContext, Read } from "./check.js";
 
 /**
- * S4: a linearizable read shows a state that was in force at some moment between its arrival and its answer; a
- * local one shows a state no older than it says. What a refusal tells of the leader is such a read too.
+ * S4: a linearizable read shows a state that was in force at some moment between its arrival and its answer; a local
+ * one shows a state no older than it says. The leader named in a refusal is such a read too.
  */
 export class FreshReads implements Check {
   readonly #context: CheckContext;
@@ -53,19 +53,25 @@ export class FreshReads implements Check {
         this.#namesNobody(write, request.nodeId, answeredMs),
       );
       if (!isTrue)
-        this.#context.fail("S4", `${verb} of ${request.nodeId} is told that nobody leads, and somebody does`);
+        this.#context.fail(
+          "S4",
+          `${verb} of ${request.nodeId} is answered that there is no leader, although there is one`,
+        );
       return;
     }
     if (this.#wasSo(request.groupId, arrivedMs, answeredMs, (write) => write !== null && shows(write, named)))
       return;
     this.#context.fail(
       "S4",
-      `${verb} of ${request.nodeId} from ${arrivedMs.toFixed(1)} to ${answeredMs.toFixed(1)} is told that ` +
+      `${verb} of ${request.nodeId} from ${arrivedMs.toFixed(1)} to ${answeredMs.toFixed(1)} is answered that ` +
         `${named.nodeId} leads term ${named.term}`,
     );
   }
 
-  /** Nobody is named where nobody holds the group, its holder is deposed or asks itself, or its lease is over. */
+  /**
+   * No leader may be named if the group has no holder, its holder is deposed or is the caller itself, or its lease is
+   * over.
+   */
   #namesNobody(write: RecordWrite | null, askedBy: string, nowMs: number): boolean {
     if (write === null) return true;
     const { holder, deposed, holdMs } = write.record;
@@ -86,7 +92,7 @@ export class FreshReads implements Check {
 }
 
 function shows({ record }: RecordWrite, leader: Pick<Leader, "nodeId" | "term"> | null): boolean {
-  // Whoever was asked to go leads no more, though its lease may still run.
+  // A leader that was asked to step down no longer leads, though its lease may still run.
   const holder = record.deposed === null ? record.holder : null;
   if (leader === null) return holder === null;
   return holder?.nodeId === leader.nodeId && record.term === leader.term;

@@ -2,8 +2,8 @@ import type { ResignRequest } from "@tenure/core";
 import type { Answer, Check, CheckContext } from "./check.js";
 
 /**
- * S9, L2: a yes is answered after a write of its own, made since the request came; a no is true when it is given. A
- * term that has ended never comes back, so a no that was true is true still.
+ * S9, L2: a success is answered after a write of its own, made since the request arrived; a refusal is true when it is
+ * given. A term that has ended never comes back, so a refusal that was true stays true.
  */
 export class HonestAnswers implements Check {
   readonly #context: CheckContext;
@@ -18,7 +18,7 @@ export class HonestAnswers implements Check {
       if (!this.#hasOwnWrite(answer, result.leader.term)) {
         this.#context.fail(
           "S9",
-          `${verb} of ${request.nodeId} is told ${result.kind} in term ${result.leader.term}, unwritten`,
+          `${verb} of ${request.nodeId} is answered ${result.kind} in term ${result.leader.term}, unwritten`,
         );
       }
     } else if (answer.verb !== "campaign") {
@@ -26,12 +26,12 @@ export class HonestAnswers implements Check {
       if (result.kind === "resigned" && holds) {
         this.#context.fail(
           "S9",
-          `${request.nodeId} is told that it has resigned term ${answer.request.term}, and holds it`,
+          `${request.nodeId} is answered that it has resigned term ${answer.request.term}, and holds it`,
         );
       } else if (result.kind === "resigned" && !this.#hasResigned(answer.request)) {
         this.#context.fail(
           "S9",
-          `${request.nodeId} is told that it has resigned term ${answer.request.term}, which it never gave up`,
+          `${request.nodeId} is answered that it has resigned term ${answer.request.term}, which it never gave up`,
         );
       } else if (result.kind === "not-leader" && holds) {
         this.#context.fail(
@@ -42,7 +42,7 @@ export class HonestAnswers implements Check {
     }
   }
 
-  /** Its term has ended, and not by a lease that ran out. */
+  /** Its term has ended, and not because its lease expired. */
   #hasResigned({ groupId, nodeId, term, instanceId }: ResignRequest): boolean {
     const { writes } = this.#context.truth(groupId);
     return writes.some(({ events, previous }) => {

@@ -1,14 +1,14 @@
 import type { SimServer } from "../sim-server.js";
 import type { Check, CheckContext, OpenRequest, WrittenEntry } from "./check.js";
 
-/** The limit of a request, the call to the store that it may be in, and another for good measure. */
+/** The limit of a request, the call to the store that it may be in, and another one as a margin. */
 const ANSWERED_MS = 4500;
 const CLOSED_MS = 6500;
 
 /**
- * L4: every request is answered, whatever it waits for and whatever state its group is in; a server closes, and has answered
- * everybody by then; without faults none refuses to answer.
- * S14: an entry that cannot be read is left as it is.
+ * L4: every request is answered, whatever it waits for and whatever state its group is in; a server that closes has
+ * answered all callers; without faults no server refuses to answer.
+ * S14: an entry that cannot be read is left unchanged.
  */
 export class InTime implements Check {
   readonly #context: CheckContext;

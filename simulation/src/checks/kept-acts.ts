@@ -4,10 +4,10 @@ import type { RecordWrite } from "../truth.js";
 import { type Acted, type Check, type CheckContext, hasConfig } from "./check.js";
 
 /**
- * S10: what an operator was told is done is done: at some moment between the arrival of the request and its answer the record
- * showed its effect. Where no write of the act is found, the effect must have come about otherwise.
- * S11: a transfer says what happened: done only if the successor leads, failed only if it did not take over and nothing of
- * the transfer is left.
+ * S10: an act that was answered as done is done: at some moment between the arrival of the request and its answer the
+ * record showed its effect. If no write of the act is found, the effect must have come about otherwise.
+ * S11: a transfer answers what happened: done only if the successor leads, failed only if it did not take over and
+ * nothing of the transfer is left.
  */
 export class KeptActs implements Check {
   readonly #context: CheckContext;
@@ -78,7 +78,7 @@ export class KeptActs implements Check {
       (each) => each.atMs >= acted.arrivedMs && each.events.some((event) => isYield(event, by)),
     );
     const next = states.slice(yielded).find(({ events }) => events.some(isElection));
-    // Once the mark is withdrawn the transfer has failed; who wins afterwards wins by its own campaign.
+    // Once the mark is withdrawn the transfer has failed; a node that wins afterwards wins by its own campaign.
     const kept = next?.previous?.record.transfer ?? null;
     const toNodeId = kept?.by === by ? kept.toNodeId : null;
     if (yielded !== -1 && toNodeId !== null && next?.record.holder?.nodeId === toNodeId) {
@@ -108,8 +108,8 @@ function isSteppedDown({ record, events }: RecordWrite, { by, force = false }: S
 }
 
 /**
- * After a lost answer: whoever led then leads no more, or is deposed by somebody else, and is banned if that was asked for. Or
- * nobody led any more, and the server that was asked did not know yet.
+ * After a lost answer: the leader of that time no longer leads, or was deposed by another request, and is banned if
+ * that was asked for. Or the group had no leader any more, and the server that was asked did not know yet.
  */
 function isGoneAnyway(
   states: readonly RecordWrite[],

@@ -11,8 +11,8 @@ interface SentAct {
 const LATEST_MS = 6000;
 
 /**
- * S17: what an operator has done lasts. A pause ends by its time, by a resume or with the group; a policy and the allowed nodes
- * change only to what somebody asked for. No renewal, election or repair undoes any of it.
+ * S17: what an operator has done lasts. A pause ends by its time, by a resume or with the group; a policy and the
+ * allowed nodes change only to what an operator asked for. No renewal, election or repair undoes any of it.
  */
 export class LastingActs implements Check {
   readonly #context: CheckContext;
@@ -46,7 +46,7 @@ export class LastingActs implements Check {
     const isOver =
       pause.leftMs !== null && atMs >= sinceMs + pause.leftMs / (1 + driftRatio) - decidedBeforeMs;
     if (!isOver && !this.#isAsked(groupId, ({ verb }) => verb === "resume"))
-      this.#context.fail("S17", `${server} ends the pause of ${groupId}, which nobody resumed`);
+      this.#context.fail("S17", `${server} ends the pause of ${groupId}, which no operator resumed`);
   }
 
   #checkConfig(write: RecordWrite, { record: before }: RecordWrite): void {
@@ -59,7 +59,7 @@ export class LastingActs implements Check {
     if (!isAsked)
       this.#context.fail(
         "S17",
-        `${server} changes the policy of ${groupId} to ${JSON.stringify(record.config)}, which nobody asked for`,
+        `${server} changes the policy of ${groupId} to ${JSON.stringify(record.config)}, which no operator asked for`,
       );
   }
 

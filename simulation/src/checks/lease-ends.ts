@@ -1,15 +1,16 @@
 import type { GroupTruth, RecordWrite } from "../truth.js";
 import type { Check, CheckContext } from "./check.js";
 
-/** Somebody has to notice that it is over, and to write it. */
+/** A server has to notice that the lease is over, and to write it. */
 const NOTICED_MS = 40;
 const CALLS_TO_END = 4;
 /** What is left is rounded up to microseconds by each write. */
 const ROUNDED_MS = 0.002;
 
 /**
- * L3: without faults no lease outlives its time, however often other writes carry over what is left of it. Each server counts
- * from its own sight, so a write by another server than the last one adds the way there; a single server adds nothing.
+ * L3: without faults no lease outlives its time, however often other writes carry over what is left of it. Each server
+ * counts from its own sight, so a write by another server than the last one adds the delay of the feed; a single server
+ * adds nothing.
  */
 export class LeaseEnds implements Check {
   readonly #context: CheckContext;
@@ -48,7 +49,7 @@ export class LeaseEnds implements Check {
     const truth: GroupTruth = this.#context.truth(groupId);
     const lease = this.#leases.get(groupId);
     const nowMs = this.#context.nowMs();
-    // What began among faults may have been seen late.
+    // A lease that began during the faults may have been seen late.
     if (lease === undefined || (truth.last?.atMs ?? 0) < this.#context.chaosMs + this.#context.behindMs)
       return;
     const lateMs =

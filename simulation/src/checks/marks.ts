@@ -11,14 +11,17 @@ interface Mark {
 }
 
 /**
- * So long a mark may outlive its time without faults: those who have seen it late count from there. With faults there
- * is no limit: servers that restart while nobody writes count again from what is left.
+ * How long a mark may outlive its time without faults: servers that saw it late count from there. With faults there is
+ * no limit: servers that restart while nothing is written count again from what is left.
  */
 const GRACE_MS = 1000;
 
 const LATEST_REQUEST_MS = 5000;
 
-/** S7, S8, L3, L5: takeover delay, ban, pause and transfer are kept to, no mark outlives its time, no deposed leader gets more. */
+/**
+ * S7, S8, L3, L5: takeover delay, ban, pause and transfer are respected, no mark outlives its time, and no deposed
+ * leader gets more time.
+ */
 export class Marks implements Check {
   readonly #context: CheckContext;
   readonly #marks = new Map<string, Map<string, Mark>>();
@@ -42,7 +45,7 @@ export class Marks implements Check {
     this.#checkAllowed(write);
   }
 
-  /** Whoever is no longer allowed is neither elected nor given more time. */
+  /** A node that is no longer allowed is neither elected nor given more time. */
   #checkAllowed({ record, previous, events }: RecordWrite): void {
     const { holder } = record;
     const allowed = previous?.record.config?.allowedNodes ?? null;
@@ -71,7 +74,7 @@ export class Marks implements Check {
       if (atMs > mark.overByMs)
         this.#context.fail("L3", `${name} has ${leftMs} ms left, long after its time`);
     }
-    // A ban that is gone from the record still binds until its time has truly passed, except where all was emptied.
+    // A ban that is gone from the record still binds until its time has truly passed, unless the group was deleted.
     if (!record.deleted) {
       for (const [name, mark] of known) {
         const isOver = atMs >= this.#earliestEnd(mark);
@@ -121,7 +124,7 @@ export class Marks implements Check {
     }
   }
 
-  /** Pause and transfer, as the record says that was overwritten: nobody can have seen it for longer than it was there. */
+  /** Pause and transfer, as in the record that was overwritten: no server can have seen it for longer than it existed. */
   #checkHeldBack({ groupId, events, previous, atMs }: RecordWrite): void {
     const won = events.find((event) => event.type === "LEADER_CHANGED");
     if (won === undefined || previous === null) return;
@@ -164,7 +167,7 @@ export class Marks implements Check {
   }
 }
 
-/** The node that an operator deposed by this very write, which may also have banned it anew, for longer or shorter. */
+/** The node that an operator deposed by this write, which may also have banned it again, for longer or shorter. */
 function newlyDeposed({ record, previous, events }: RecordWrite): string | null {
   const isAsked = record.deposed !== null && record.deposed.by !== previous?.record.deposed?.by;
   const isForced = events.some((event) => event.by?.endsWith("force") === true);

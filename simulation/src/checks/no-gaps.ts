@@ -7,7 +7,7 @@ import { type Check, type CheckContext, type Lead, leftMs, mayWin, type Particip
 /** After all has settled. */
 const FIRST_LEADER_MS = 2000;
 const MAX_GAP_MS = 2500;
-/** Some writes in a row, each after a look at what the last one came to. */
+/** Several writes in a row, each after a read of the result of the last one. */
 const VACANT_MS = 700;
 const NOTICED_MS = 700;
 /** For how long a server keeps the place of a candidate whose wait has ended, by any clock. */
@@ -19,11 +19,11 @@ const CALLS_TO_TAKE_BACK = 4;
 const FAST_ENOUGH = 0.1;
 
 /**
- * What must happen in time once there are no faults, looked at all the time.
+ * What must happen in time once there are no faults, checked continuously.
  * L1: a leader soon after the faults have ended, and none missing for long from then on.
- * L6: no vacancy while somebody waits who may win.
- * L7: a waiting successor, or a challenger where the policy lets it take over, is made known to the leader.
- * L8: what a vanished client has won is taken back.
+ * L6: no vacancy while a candidate waits that may win.
+ * L7: a leader is asked to yield to a waiting successor, or to a challenger if the policy lets it take over.
+ * L8: what a disconnected client has won is taken back.
  * L9: no lease is lost that its leader renews.
  * Groups whose leases are too short for the store are not judged.
  */
@@ -33,7 +33,7 @@ export class NoGaps implements Check {
   readonly #lastLed = new Map<string, number>();
   /** Per group, since when it can be won. */
   readonly #freeSince = new Map<string, number>();
-  /** When a server where somebody waits was last seen not to run: it has to catch up first. */
+  /** When a server with a waiting campaign was last seen not to run: it has to catch up first. */
   readonly #stoodStillMs = new WeakMap<SimServer, number>();
   readonly #ghosts = new Set<RecordWrite>();
   readonly #stopped = new Set<Lead["led"]>();
@@ -87,7 +87,7 @@ export class NoGaps implements Check {
     }
     const quietMs = this.#context.nowMs() - this.#context.chaosMs;
     for (const truth of this.#judged) {
-      // Nobody is to lead a paused group.
+      // A paused group needs no leader.
       if ((truth.record?.pause ?? null) !== null)
         this.#lastLed.set(truth.groupId, this.#context.nowMs() + this.#context.resumedMs);
       // Where servers stop answering candidates are so few that all may be gone; L10 judges what follows a leader there.
@@ -130,7 +130,7 @@ export class NoGaps implements Check {
     }
   }
 
-  /** Vacant or as good as, and nothing holds it back: neither a pause, nor a delay, nor a successor who waits. */
+  /** Vacant or expired, with nothing that holds it back: neither a pause, nor a delay, nor a successor that waits. */
   #isFree({ groupId, record, atMs }: RecordWrite): boolean {
     const ageMs = (this.#context.nowMs() - atMs) * (1 - this.#context.driftRatio);
     const { holder, holdMs, pause, delayMs, transfer } = record;
@@ -138,7 +138,7 @@ export class NoGaps implements Check {
     if (pause !== null && (pause.leftMs === null || ageMs < pause.leftMs)) return false;
     if (ageMs < delayMs) return false;
     if (transfer === null || ageMs >= transfer.leftMs || holder !== null) return true;
-    // Reserved: only for somebody who is there, or who may come back: its place is kept.
+    // A vacancy is reserved only for a successor that waits, or that may return because its place is kept.
     const keptSinceMs = this.#context.nowMs() - PLACE_KEPT_MS;
     return !this.#context.rooms
       .of(groupId)
@@ -166,12 +166,12 @@ export class NoGaps implements Check {
       if (!isSuccessor && !challenges) continue;
       this.#context.fail(
         "L7",
-        `${request.nodeId} waits at ${server.name} to take over from ${holder.nodeId}, and nobody says so`,
+        `${request.nodeId} waits at ${server.name} to take over from ${holder.nodeId}, and the leader is not asked to yield`,
       );
     }
   }
 
-  /** Leaders that ended their work without resigning, and those that are gone, lose their lease rightly. */
+  /** Leaders that ended their work without resigning, and those that are gone, lose their lease as expected. */
   #checkExpiry({ groupId, previous }: RecordWrite): void {
     const lead = this.#leads.get(groupId);
     if (lead === undefined || lead.led.term !== previous?.record.term) return;

@@ -3,7 +3,7 @@ import type { Standing } from "../waiting-rooms.js";
 import type { RecordWrite } from "../truth.js";
 import { type Check, type CheckContext, mayWin } from "./check.js";
 
-/** So long after its arrival a campaign is in the queue, whatever held it up on its way there. */
+/** After this time from its arrival a campaign is in the queue, whatever delayed it. */
 const QUEUED_MS = 300;
 /** A candidate that a write with a lost answer names is passed over until the store has been asked. */
 const TROUBLE_MS = 1500;
@@ -11,9 +11,9 @@ const TROUBLE_MS = 1500;
 const NEARLY_OVER_MS = 50;
 
 /**
- * S12: among those who wait at a server, who is ready comes before who is cold; then the strategy of the group decides, then
- * who came first there. A newcomer does not overtake them. Between servers there is no order. A candidate that campaigns again
- * soon has the place of its last campaign there, or its own: whichever excuses more.
+ * S12: of the campaigns that wait at a server, ready ones come before cold ones; then the strategy of the group
+ * decides, then the order of arrival. A newcomer does not overtake them. Between servers there is no order. A candidate
+ * that campaigns again soon has the place of its last campaign there, or its own, whichever allows more.
  */
 export class QueueOrder implements Check {
   readonly #context: CheckContext;
@@ -52,7 +52,7 @@ export class QueueOrder implements Check {
     if (request.waitMs === undefined || goneAtMs !== null || leftAtMs !== null) return false;
     if (arrivedMs > write.atMs - decidedBeforeMs - QUEUED_MS) return false;
     if (arrivedMs + request.waitMs / (1 + driftRatio) < write.atMs + NEARLY_OVER_MS) return false;
-    // Whoever could not win for a moment may have been told so, and is on its way out.
+    // A candidate that could not win for a moment may have been answered so, and is about to leave.
     for (const state of this.#context.truth(write.groupId).between(arrivedMs, write.atMs))
       if (state !== null && !mayWin(state.record, request)) return false;
     return true;

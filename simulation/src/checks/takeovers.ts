@@ -8,12 +8,12 @@ interface Succession {
   readonly how: string;
 }
 
-/** It gave its lease back: who waits is elected by that write, who watches campaigns at the news. */
+/** It gave its lease back: a waiting candidate is elected by that write, a watching one campaigns at the news. */
 const GIVEN_BACK: ReadonlySet<string> = new Set(["stopped", "finished", "resigned"]);
 const SOON_MS = 500;
 /** The longest takeover delay that an `Election` here has of its own. */
 const OWN_DELAY_MS = 300;
-/** A process that has run for this long stands for election. */
+/** A process that has run for this long campaigns. */
 const READY_MS = 2500;
 
 /** L10: without faults, the next `Election` leads in time after one has stopped, resigned or crashed. */
@@ -55,7 +55,7 @@ export class Takeovers implements Check {
     if (due !== undefined && led.term > due.term) this.#due.delete(groupId);
   }
 
-  /** A server may elect a candidate that is gone, as long as it cannot know; that lease has to expire. */
+  /** A server may elect a candidate that is gone while it cannot know; that lease has to expire. */
   onWrite({ groupId, events, record }: RecordWrite): void {
     if (!events.some(({ type }) => type === "LEADER_CHANGED")) return;
     const isThere = [...this.#participants].some(

@@ -7,8 +7,8 @@ import { INTRUDER } from "../inquirer.js";
 const SEEN_LATE_MS = 2000;
 
 /**
- * S15: what is said of groups, members and histories is so at some moment between the question and the answer: lists are
- * complete, members are those who were admitted, and nobody who was refused leaves anything in the store.
+ * S15: what is answered about groups, members and histories is true at some moment between the question and the answer:
+ * lists are complete, members are the nodes that were admitted, and a refused request leaves nothing in the store.
  */
 export class TrueAnswers implements Check {
   readonly #context: CheckContext;
@@ -19,7 +19,7 @@ export class TrueAnswers implements Check {
 
   onEntry({ server, key, value }: WrittenEntry): void {
     const isKnown = this.#context.groups.some(({ groupId }) => groupId === key.slice(2));
-    if (!isKnown) this.#context.fail("S15", `${server} writes ${key}, of a group that nobody has created`);
+    if (!isKnown) this.#context.fail("S15", `${server} writes ${key}, of a group that was not created`);
     if (key.startsWith("m/") && value.includes(INTRUDER))
       this.#context.fail("S15", `${server} writes down the refused ${INTRUDER} in ${key}`);
   }
@@ -64,7 +64,8 @@ export class TrueAnswers implements Check {
   }
 
   onMet({ server, groupId, fromMs, toMs, wanted, members, health }: Met): void {
-    // Who was a member before the group was deleted, as far as this server had seen by then, is none afterwards.
+    // A node that was a member before the group was deleted, as far as this server had seen by then, is not one
+    // afterwards.
     const isEmptied = this.#context
       .truth(groupId)
       .writes.some(({ record, atMs }) => record.deleted && atMs > fromMs - SEEN_LATE_MS && atMs <= toMs);

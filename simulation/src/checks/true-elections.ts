@@ -10,14 +10,17 @@ interface State {
   signal: AbortSignal | null;
 }
 
-/** Timers are late right after a machine has slept: the work ends with the next heartbeat, of which there are five in a ttl. */
+/**
+ * Timers are late right after a machine was suspended: the work ends with the next heartbeat, of which there are five
+ * in a ttl.
+ */
 const HEARTBEAT_SHARE = 0.21;
 
 /**
- * S16: an `Election` keeps what it promises. `isLeader()` is true only inside the deadline of what was answered, in the term
- * of the last `onPromote`, before its signal aborts, and while the store holds the group for that very instance. Work that
- * runs has its signal aborted before anybody else is elected. Each `onPromote` has a higher term than the one before, and one
- * `onDemote`, after its work has ended. A leader freed by force is not waited for.
+ * S16: an `Election` keeps what it promises. `isLeader()` is true only inside the deadline of what was answered, in the
+ * term of the last `onPromote`, before its signal aborts, and while the store holds the group for that instance. The
+ * signal of running work aborts before another node is elected. Each `onPromote` has a higher term than the one before,
+ * and one `onDemote`, after its work has ended. A leader that was replaced by force is not waited for.
  */
 export class TrueElections implements Check {
   readonly #context: CheckContext;

@@ -4,7 +4,7 @@ import type { RecordWrite } from "../truth.js";
 import { type Answer, type Check, type CheckContext, type Lead, leftMs } from "./check.js";
 
 interface Term {
-  /** Before this true time nobody may say that its lease is over: each grant lasts its ttl. */
+  /** Before this true time no server may declare its lease expired: each grant lasts its ttl. */
   leasedUntilMs: number;
   expiredAtMs: number | null;
   lead: Lead | null;
@@ -13,8 +13,8 @@ interface Term {
 
 /**
  * S6: a term ends as `expired` only when its lease is truly over and its leader no longer inside its deadline, as
- * `resigned` or `transferred` only if its holder (or the server, for one who had gone) resigned it, and as `deposed` if it
- * was deposed. The next election gives the same reason.
+ * `resigned` or `transferred` only if its holder (or the server, for a disconnected holder) resigned it, and as
+ * `deposed` if it was deposed. The next election gives the same reason.
  */
 export class TrueReasons implements Check {
   readonly #context: CheckContext;
@@ -41,7 +41,7 @@ export class TrueReasons implements Check {
         term.expiredAtMs = atMs;
         this.#checkExpiry(term, event.term);
       } else if (event.reason !== "deposed" && !term.resignSent && event.by === undefined) {
-        this.#context.fail("S6", `term ${event.term} ends as ${event.reason}, and nobody resigned it`);
+        this.#context.fail("S6", `term ${event.term} ends as ${event.reason}, and it was not resigned`);
       }
     }
   }
@@ -83,7 +83,10 @@ export class TrueReasons implements Check {
     }
   }
 
-  /** Whoever was deposed has lost its term by that, also if it resigned; a term is transferred only to a successor who waits. */
+  /**
+   * A deposed leader has lost its term by that, even if it resigned. A term is transferred only to a successor that
+   * waits.
+   */
   #checkMark({ reason, term }: LeadershipEvent, before: ElectionRecord | undefined): void {
     const isDeposed = (before?.deposed ?? null) !== null;
     const isTransferred = reason === "transferred" && before?.transfer?.ready !== true;

@@ -5,12 +5,12 @@ import type { Check, CheckContext } from "./check.js";
 
 type Mark = NonNullable<ElectionRecord["transfer"]>;
 
-/** So long after its arrival a campaign is in the queue, whatever held it up on its way there. */
+/** After this time from its arrival a campaign is in the queue, whatever delayed it. */
 const QUEUED_MS = 300;
 
 /**
- * S18: no leader is asked to yield to a cold successor unless the operator has allowed that: neither for a challenger nor for
- * a transfer. A transfer to a node that waits cold at the server that was asked is refused, and sets no mark.
+ * S18: no leader is asked to yield to a cold successor unless the operator has allowed that, neither for a challenger
+ * nor for a transfer. A transfer to a node that waits cold at the server that was asked is refused, and sets no mark.
  */
 export class WarmHandovers implements Check {
   readonly #context: CheckContext;

@@ -6,9 +6,9 @@ import type { Check, CheckContext, WatchedAll } from "./check.js";
 const ON_ITS_WAY_MS = 1500;
 
 /**
- * S13: who watches everything gets each event of each group once, in order and as it was written, over servers and connections.
- * A RESYNC, of which there may be any number, shows a state that is no older than what was seen before. What is known of the
- * end of the watch is complete.
+ * S13: a watcher of all groups gets each event of each group once, in order and as it was written, over servers and
+ * connections. A RESYNC, of which there may be any number, shows a state that is no older than what was seen before. At
+ * the end of the watch everything was seen.
  */
 export class WholeWatchAll implements Check {
   readonly #context: CheckContext;

@@ -7,7 +7,7 @@ export interface Caught extends Violation {
   readonly seed: number;
 }
 
-/** What came of the schedules in which a mutant was looked for. */
+/** The result of the schedules in which a mutant was hunted. */
 export interface Hunt {
   readonly schedules: number;
   /** By seed: every violation, and those that show the rule of the mutant to be switched off. */

@@ -7,7 +7,7 @@ import { SIMULATIONS } from "./simulations.js";
 /** Worlds side by side share the turns of the event loop; with more of them the caches no longer hold them all. */
 const SIDE_BY_SIDE = 6;
 
-// Errors are values here, made by the thousand; nobody reads where they were made.
+// Errors are values here, created by the thousand; their stack traces are not read.
 Error.stackTraceLimit = 0;
 
 const loaded = new Map<string, Promise<unknown>>();

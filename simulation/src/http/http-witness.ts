@@ -1,5 +1,5 @@
 /**
- * The `HttpElector` of a client process as one `Election` has it. Each answer that grants a lease is written down, so that
+ * The `HttpElector` of a client process as one `Election` uses it. Each answer that grants a lease is recorded, so that
  * the deadline of the process is known from outside.
  */
 import {
@@ -82,7 +82,7 @@ export class HttpWitness implements Elector {
     try {
       return await call;
     } finally {
-      // By then the election has taken the answer in.
+      // By then the election has processed the answer.
       this.#environment.time.after(0, () => this.onAnswered());
     }
   }

@@ -10,7 +10,7 @@ export interface HttpRequest {
   readonly body: unknown;
 }
 
-/** What was decided, as checkers hear of it. */
+/** What was decided, for the checkers. */
 export type Decided = Omit<Told, "arrivedMs" | "answeredMs">;
 
 export interface Served {
@@ -21,7 +21,7 @@ export interface Served {
 const GROUP_PATH = /^\/v1\/groups\/([^/]+)\/(\w+)$/;
 const WITH_METADATA = { withMetadata: true } as const;
 
-/** A campaign, so that checkers know who waits where. */
+/** A campaign, so that checkers know which candidate waits where. */
 export function campaignOf(
   { codec }: CoreModule["server"],
   request: HttpRequest,
@@ -132,7 +132,7 @@ export class SimService {
     return { results };
   }
 
-  /** A fault of the program stays one: the schedule has failed. */
+  /** A fault of the program is not answered: the schedule has failed. */
   #refusal(error: unknown): Answer {
     const { asServiceError, ServiceError } = this.#modules.server;
     const refusal = asServiceError(error);
@@ -147,7 +147,7 @@ function ok(body: unknown): Answer {
   return { status: 200, retryAfterMs: null, body: overTheWire(body) };
 }
 
-/** As it arrives: what is undefined is left out. */
+/** The body as it arrives: undefined fields are left out. */
 function overTheWire(body: unknown): unknown {
   return JSON.parse(JSON.stringify(body)) as unknown;
 }

@@ -1,6 +1,7 @@
 /**
- * One stream of Server-Sent Events, over a connection as TCP makes it: what its server says arrives in order. What is lost on the way is
- * sent again until it arrives, or the connection is forgotten on the way and nothing arrives any more; the client is told neither.
+ * One stream of Server-Sent Events, over a connection like TCP: what the server sends arrives in order. A lost packet
+ * is sent again until it arrives, or the connection is lost on the way and nothing arrives any more; the client is
+ * notified of neither.
  */
 import type { OpenedStream } from "@tenure/client/parts";
 import type { ProcessClock, Random } from "@tenure/core/testing";
@@ -14,7 +15,7 @@ const DEFAULT_KEEP_ALIVE_MS = 15_000;
 /** Among faults a connection lasts this long. */
 const CONNECTION_MS = [200, 6000] as const;
 const RETRANSMIT_MS = 200;
-/** How often a connection that loses something is one that a firewall between has forgotten. */
+/** How often a connection that loses something is one that a firewall in between has forgotten. */
 const FORGOTTEN_RATE = 0.5;
 
 export interface SimStreamParts {
@@ -39,7 +40,7 @@ export class SimStream implements OpenedStream {
   #end: Error | null = null;
   /** Nothing overtakes what was sent before it. */
   #lastArrivalMs = 0;
-  /** Said by the server, and not under way yet. */
+  /** Sent by the server, but not on its way yet. */
   readonly #unsent: (() => void)[] = [];
   /** `null`: nothing was lost so far. */
   #isForgotten: boolean | null = null;

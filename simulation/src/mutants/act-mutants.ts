@@ -65,7 +65,7 @@ export const ACT_MUTANTS: readonly Mutant[] = [
   },
   {
     name: "resigned-to-everybody",
-    rule: "only who gave its term up is told that it has resigned",
+    rule: "only a node that gave its term up is answered that it has resigned",
     patches: [
       {
         file: "core/rules/resign.ts",

@@ -50,7 +50,7 @@ export const FOUND_MUTANTS: readonly Mutant[] = [
   },
   {
     name: "logged-before-its-entry",
-    rule: "who watches everything is told of a write when the feed brings it",
+    rule: "a watch over all groups shows a write when the feed brings it",
     patches: [
       {
         file: engine,

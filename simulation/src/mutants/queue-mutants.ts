@@ -51,7 +51,7 @@ export const QUEUE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: "transfer-never-ready",
-    rule: "the leader is told of a successor that waits",
+    rule: "the leader is asked to yield to a successor that waits",
     patches: [
       {
         file: upkeep,

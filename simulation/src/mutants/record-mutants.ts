@@ -40,7 +40,7 @@ export const RECORD_MUTANTS: readonly Mutant[] = [
   },
   {
     name: "history-unguarded",
-    rule: "no write pushes out an event that the history lacks; whoever sees it behind repairs it",
+    rule: "no write pushes out an event that the history lacks; a server that sees it behind repairs it",
     patches: [
       { file: engine, find: "if (losesEvents(change.next, group.historyNumber)) {", replace: "if (false) {" },
       {
@@ -99,7 +99,7 @@ export const RECORD_MUTANTS: readonly Mutant[] = [
   },
   {
     name: "pause-ignored",
-    rule: "no one wins a paused group",
+    rule: "no node wins a paused group",
     patches: [
       {
         file: "core/rules/eligibility.ts",

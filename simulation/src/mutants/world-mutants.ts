@@ -1,4 +1,6 @@
-/** Mutants that show what the worlds exercise: mixed batches, servers that close, members, listings, lasting acts, reasons. */
+/**
+ * Mutants that show what the worlds exercise: mixed batches, servers that close, members, listings, lasting acts, reasons.
+ */
 import type { Mutant } from "../harness/mutant.js";
 
 const terms = "core/rules/terms.ts";
@@ -32,7 +34,7 @@ export const WORLD_MUTANTS: readonly Mutant[] = [
   },
   {
     name: "renewal-resumes",
-    rule: "a pause lasts until its time is over or somebody resumes",
+    rule: "a pause lasts until its time is over or an operator resumes",
     patches: [
       {
         file: "core/rules/renew.ts",

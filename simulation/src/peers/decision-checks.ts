@@ -1,4 +1,7 @@
-/** What must hold of decisions and of the registry: nothing is decided both ways, and nothing is forgotten that is not applied. */
+/**
+ * What must hold for decisions and the registry: nothing is decided both ways, and no decision is forgotten that is not
+ * applied.
+ */
 import type { PeerChecks } from "./peer-checks.js";
 import { type SimPeer, TTL_MS } from "./sim-peer.js";
 
@@ -17,7 +20,7 @@ export class DecisionChecks {
   readonly #known = new Map<string, Known>();
   /** By disk. */
   readonly #applied = new Map<string, Set<string>>();
-  /** By disk: since when every running server has had it in its registry, each time somebody looked. */
+  /** By disk: since when every running server has had it in its registry, at each check. */
   #registeredMs: ReadonlyMap<string, number> = new Map();
   decided = 0;
   forgotten = 0;

@@ -11,13 +11,13 @@ export function newestConfig({ compareEpochs }: PeerModule, nodes: readonly SimP
   );
 }
 
-/** Whether enough of those who vote are there with their disks. */
+/** Whether enough voters are there with their disks. */
 export function hasMajority(modules: PeerModule, nodes: readonly SimPeer[]): boolean {
   const newest = newestConfig(modules, nodes);
   return newest === null || isMajority(newest, nodes);
 }
 
-/** Whether there would be enough without this one's disk, who also know the electorate. */
+/** Whether there would be enough without the disk of this one, that also know the electorate. */
 export function canLose(modules: PeerModule, nodes: readonly SimPeer[], doomed: SimPeer): boolean {
   const newest = newestConfig(modules, nodes);
   const rest = nodes.filter((node) => node !== doomed && node.disk.contents.config !== null);

@@ -1,6 +1,6 @@
 import type { CancelTimer, Clock } from "@tenure/core";
 
-/** A day of retention passes in some seconds of a schedule: the same clock, so many times as fast. */
+/** The same clock at a multiple of its speed, so that a day of retention passes within seconds of a schedule. */
 export class FastClock implements Clock {
   readonly #clock: Clock;
   readonly #speed: number;

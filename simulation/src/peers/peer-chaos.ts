@@ -1,4 +1,4 @@
-/** What goes wrong, when, and to whom: all from the seed. */
+/** Which faults happen, when, and to which server: all from the seed. */
 import type { Random, VirtualClock } from "@tenure/core/testing";
 import type { Trace } from "../trace.js";
 import type { DecisionChecks } from "./decision-checks.js";
@@ -22,7 +22,7 @@ export interface PeerChaosOptions {
   readonly trace: Trace | null;
 }
 
-/** Clients ask again for so long; retention, counted while a server runs, is twice as long at least. */
+/** How long clients retry; retention, counted while a server runs, is at least twice as long. */
 const RETRY_MS = 2 * TTL_MS;
 
 type Lie = Parameters<typeof lieAbout>[0];
@@ -65,7 +65,7 @@ export class PeerChaos {
     };
   }
 
-  /** From here on nothing goes wrong any more, and everybody who has not left is there. */
+  /** From here on there are no faults, and every server that has not left is there. */
   heal(): void {
     const { network, nodes } = this.#options;
     this.#isOver = true;
@@ -255,7 +255,7 @@ export class PeerChaos {
     const services = node?.life?.services ?? null;
     if (node === null || led === null || services === null) return;
     const nowMs = this.#options.time.monotonicMs();
-    // What is older may have been forgotten, and would be decided anew: clients must not ask for it again.
+    // An older transaction may have been forgotten, and would be decided again: clients must not ask for it again.
     this.#recent = this.#recent.filter(({ sinceMs }) => nowMs - sinceMs < RETRY_MS);
     if (this.#recent.length === 0 || this.#random.chance(0.5)) {
       this.#recent.push({ txnId: `t${++this.#transactions}`, sinceMs: nowMs });
@@ -288,7 +288,7 @@ export class PeerChaos {
   }
 }
 
-/** In parts of so many. */
+/** Splits the names into parts of `size`. */
 function halves(names: readonly string[], size: number): readonly (readonly string[])[] {
   const parts = [];
   for (let i = 0; i < names.length; i += size) parts.push(names.slice(i, i + size));

@@ -34,7 +34,7 @@ export interface PeerViolation {
   readonly what: string;
 }
 
-/** Of each kind of violation the first is kept. */
+/** The first violation of each kind is kept. */
 export class PeerChecks {
   readonly violations: Map<PeerCheckCode, PeerViolation> = new Map();
   readonly steps: StepChecks = new StepChecks(this);

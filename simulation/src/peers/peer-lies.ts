@@ -1,11 +1,11 @@
-/** Well-formed messages that no honest server sends: terms, leases and electorates that no election has led to. */
+/** Well-formed messages that no correct server sends: terms, leases and electorates that no election has led to. */
 import type { Random } from "@tenure/core/testing";
 import type { Configuration, PeerState } from "@tenure/peers/protocol";
 import type { PeerLife } from "./sim-peer.js";
 
 /** A server with a certificate that is in no electorate. */
 export const STRANGER = "zz";
-/** No schedule has so many elections. */
+/** More elections than any schedule has. */
 export const ABSURD_TERM: number = 2 ** 40;
 const A_DAY_MS = 86_400_000;
 

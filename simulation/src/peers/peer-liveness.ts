@@ -4,9 +4,9 @@
  *
  * What L3 leaves out, and why. A server is in no group while it is paused or down (it answers nothing), while it is leaving
  * (it does not stand), while its answers are lies (the others take them for no answers), and while the electorate names it
- * over another disk or at another endpoint (its vote does not count, or the others ask for it elsewhere). A group is judged only
- * while each of it can call each other, and while it is a majority by every electorate that one of it has stored, and by
- * the newest on any disk: in the middle of a step two electorates count. A restart begins the six ttl again, because a
+ * over another disk or at another endpoint (its vote does not count, or the others ask for it elsewhere). A group is judged
+ * only while each of it can call each other, and while it is a majority by every electorate that one of it has stored, and
+ * by the newest on any disk: in the middle of a step two electorates count. A restart begins the six ttl again, because a
  * restarted voter grants nothing for a lease. Lost, late and repeated messages are left out nowhere.
  */
 import type { VirtualClock } from "@tenure/core/testing";
@@ -63,7 +63,7 @@ export class Liveness {
     for (const [key, fromMs] of since) {
       // A majority is seen up to a tick late, and a leader up to a tick after its end.
       if (nowMs - Math.max(fromMs, this.#ledMs) > LATEST_MS + TICK_MS) {
-        checks.fail("L3", `${key} could exchange messages for ${nowMs - fromMs} ms, and nobody leads`);
+        checks.fail("L3", `${key} could exchange messages for ${nowMs - fromMs} ms, and there is no leader`);
       }
     }
   }

@@ -16,7 +16,7 @@ export const PEER_MUTANTS: readonly Mutant[] = [
 export const HARMLESS_MUTANTS: readonly Mutant[] = [
   {
     name: "no-question",
-    rule: "a candidate stands back where somebody leads",
+    rule: "a candidate stands back if there is a leader",
     profile: "usual",
     patches: NO_QUESTION,
   },

@@ -12,7 +12,7 @@ export interface NetworkFaults {
   /** Rather slow: 15 ms up to this. */
   slowRate: number;
   slowMs: number;
-  /** Later than anybody waits. */
+  /** The share of messages that arrive after every caller has given up. */
   lateRate: number;
   lateMs: number;
   duplicateRate: number;
@@ -55,7 +55,7 @@ export class PeerNetwork {
   readonly oneWay: Set<string> = new Set();
   /** What a server that lies shows instead of its state. */
   distort: (name: string, state: PeerState) => PeerState = (_, state) => state;
-  /** Whether a caller is told at once that a link is cut, or hears nothing. */
+  /** Whether a caller gets an error at once when a link is cut, or gets no answer. */
   cutsRefuse = false;
   readonly #time: VirtualClock;
   readonly #random: Random;

@@ -8,7 +8,7 @@ export interface PeerProfile {
   /** Join lists differ; only the first node is in all of them. */
   readonly listsDiffer: boolean;
   readonly faults: NetworkFaults;
-  /** How often each of these happens, on average once in so many ms; 0 is never. */
+  /** The average interval between two of each of these, in milliseconds; 0 is never. */
   readonly everyMs: {
     readonly crash: number;
     readonly wipe: number;
@@ -79,7 +79,7 @@ export const PEER_PROFILES: Readonly<Record<string, PeerProfile>> = {
     faults: { ...faulty, lossRate: 0.1, slowRate: 0.8, slowMs: 300 },
     everyMs: { crash: 1500, wipe: 0, blackout: 0, cut: 1200, pause: 2500, leave: 0, move: 0, dream: 0 },
   },
-  /** A third of all messages comes when nobody waits for it any more. */
+  /** A third of all messages arrives after the caller has given up. */
   late: {
     ...usual,
     nodes: [3, 5],

@@ -7,7 +7,7 @@ import { PEER_PROFILES, peerProfileNamed } from "./peer-profile.js";
 import { PeerWorld, type PeerWorldReport } from "./peer-world.js";
 import { SCRIPTS } from "./scripts.js";
 
-/** A leader stands within so many ttl after the faults, as a rule. */
+/** Usually there is a leader within this number of ttls after the faults. */
 export const USUAL_TTL = 3;
 
 export const PEER_SIMULATION: Simulation<PeerModule, PeerWorldReport> = {

@@ -36,7 +36,7 @@ export interface PeerWorldReport {
 const SETTLED_MS = 2 * TTL_MS;
 /** A day of retention within some seconds; or a crash that sets the running time back by all that was not saved. */
 const SPEEDS: readonly number[] = [20_000, 300];
-/** No leader may come later than so many ttl after the faults. */
+/** The largest number of ttls after the faults within which there must be a leader. */
 const LATEST_TTL = 6;
 
 export class PeerWorld {
@@ -160,7 +160,7 @@ export class PeerWorld {
     }
   }
 
-  /** Nothing more will happen: somebody has led for a while, and all know it. */
+  /** Nothing more will happen: there has been a leader for a while, and all servers know it. */
   #isSettled(): boolean {
     const leader = this.#checks.leader();
     if (leader === null || this.#time.monotonicMs() - this.#checks.electedAtMs < SETTLED_MS) return false;

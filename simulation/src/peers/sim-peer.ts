@@ -84,7 +84,7 @@ export class SimPeer {
   /** It has left, and has not come back. */
   isGone = false;
 
-  /** A puppet is there at once, any other node when it has read its store. */
+  /** A puppet is there at once, any other node after it has read its store. */
   start(): void {
     if (this.life !== null || this.#isStarting) return;
     this.isGone = false;
@@ -196,7 +196,7 @@ export class SimPeer {
     this.endpoint = `${this.name}${++this.#moves}`;
   }
 
-  /** Says goodbye, waits until it may stop, and is gone; as after a crash if that takes too long. */
+  /** Sends a goodbye, waits until it may stop, and ends; like a crash if that takes too long. */
   async leave(): Promise<void> {
     const { life } = this;
     if (life === null || life.services === null || this.#isBusy(life)) return;
@@ -229,7 +229,7 @@ export class SimPeer {
     this.isGone = isRemoved;
   }
 
-  /** Leaves if all members confirm, as an operator asks for it; else it stays, and nothing has changed. */
+  /** Leaves if all members confirm, at an operator's request; otherwise it stays, and nothing has changed. */
   async tryToLeave(): Promise<void> {
     const { life } = this;
     if (life === null || life.services === null || this.#isBusy(life)) return;

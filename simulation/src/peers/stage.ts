@@ -1,6 +1,6 @@
 /**
- * A schedule written by hand. Messages take some milliseconds, and the same checkers look on. Nodes are puppets: nobody stands,
- * announces or fails unless the script says so. Or they are servers: they do by themselves all that a server does.
+ * A schedule written by hand. Messages take some milliseconds, and the same checkers watch. Nodes are either puppets,
+ * which campaign, announce or fail only if the script says so, or servers, which do everything that a server does.
  */
 import { Random, VirtualClock } from "@tenure/core/testing";
 import type { PeerState } from "@tenure/peers/protocol";
@@ -16,7 +16,7 @@ import { type PeerEnvironment, type PeerLife, SimPeer } from "./sim-peer.js";
 const STEP_MS = { puppets: 0.5, servers: 5 };
 /** How fast the time of servers passes by which decisions are kept: an hour in 36 seconds. */
 const SPEED = 100;
-/** A script whose condition does not come true so long is wrong. */
+/** A script whose condition is not met within this time is wrong. */
 const MAX_MS = 20_000;
 
 export interface StageOptions {
@@ -157,12 +157,12 @@ export class Stage {
     }
   }
 
-  /** From now on requests of this kind by this node take so long. */
+  /** From now on requests of this kind from this node take `ms`. */
   slowDown(name: string, verb: string, ms: number): void {
     this.#slow.set(`${name} ${verb}`, ms);
   }
 
-  /** From now on requests of this kind to this node take so long. */
+  /** From now on requests of this kind to this node take `ms`. */
   slowDownTo(name: string, verb: string, ms: number): void {
     this.#slow.set(`>${this.node(name).endpoint} ${verb}`, ms);
   }
@@ -200,12 +200,12 @@ export class Stage {
     await this.until("all have founded", () => Array.from(names).every(isKnownTo));
   }
 
-  /** It is asked to stand, until the returned function is called; that may come to nothing. */
+  /** Asks it to campaign until the returned function is called; that may fail. */
   ask(name: string): () => void {
     return this.life(name).peer.campaign().stop;
   }
 
-  /** It is asked to stand for so long. */
+  /** Asks it to campaign for `forMs`. */
   async stand(name: string, forMs: number): Promise<void> {
     const done = this.ask(name);
     await this.run(forMs);
@@ -218,9 +218,9 @@ export class Stage {
     done();
   }
 
-  /** Who leads, once somebody does. */
+  /** The leader, once there is one. */
   async leader(): Promise<string> {
-    await this.until("somebody leads", () => this.#checks.leader() !== null);
+    await this.until("there is a leader", () => this.#checks.leader() !== null);
     return this.#checks.leader()?.name ?? "";
   }
 

@@ -4,19 +4,19 @@ import { Pauses } from "./pauses.js";
 
 export interface BreakerOptions {
   readonly clock: Clock;
-  /** So many failures in a row open it. */
+  /** Failures in a row that open the breaker, at least 1. Default 5. */
   readonly failures?: number;
-  /** How long it stays open before one call may try. */
+  /** How long the breaker stays open before one call may try, in milliseconds. Default 1000. */
   readonly openMs?: number;
 }
 
-/** `given-up`: tells nothing about the elector. */
+/** `given-up`: the caller gave up, which shows nothing about the elector. */
 export type CallOutcome = "answered" | "failed" | "given-up";
 
 /**
- * A circuit breaker for campaigns and resignations over one elector: once so many in a row have failed, one at a time tries, and the
- * others wait for it. A thousand roles then ask a failing service no more than one would. Renewals do not pass through
- * it: a leader tries as long as it leads.
+ * A circuit breaker for campaigns and resignations over one elector. Once `failures` calls in a row have failed, one
+ * call at a time tries and the others wait for it. A thousand roles then send a failing service no more requests than
+ * one would. Renewals do not pass through the breaker: a leader keeps trying while it leads.
  */
 export class Breaker {
   readonly #clock: Clock;
@@ -38,7 +38,7 @@ export class Breaker {
     return this.#failures >= this.#limit;
   }
 
-  /** Resolves when a call may be made; tell it the outcome. */
+  /** Resolves when a call may be made. Call the returned function with the outcome. */
   async admit(signal: AbortSignal): Promise<(outcome: CallOutcome) => void> {
     while (this.isOpen) {
       if (this.#trial !== null) {
@@ -52,7 +52,7 @@ export class Breaker {
     return (outcome) => this.#count(outcome);
   }
 
-  /** Resolves after `delayMs`, or as soon as it closes: an elector that answers one call answers the others, too. */
+  /** Resolves after `delayMs`, or as soon as the breaker closes: an elector that answers one call answers the others too. */
   pause(delayMs: number, signal: AbortSignal): Promise<void> {
     return this.#pauses.pause(this.#clock, delayMs, signal);
   }

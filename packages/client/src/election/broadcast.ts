@@ -1,7 +1,7 @@
 import { type Wakeup, WakeupIterator } from "@tenure/core/internal";
 import { SlowReaderError } from "./errors.js";
 
-/** A reader this far behind gets an error, rather than growing in memory for ever. */
+/** A reader that is further behind than this gets an error, so that memory stays bounded. */
 const MAX_WAITING = 1024;
 
 interface Reader<T> {
@@ -24,7 +24,7 @@ export class Broadcast<T> {
     for (const listener of this.#listeners) listener(event);
   }
 
-  /** Ends the present readers, and those who come before it begins again. Listeners stay. */
+  /** Ends the current readers, and new ones until the broadcast begins again. Listeners stay. */
   end(): void {
     this.#ended = true;
     for (const reader of this.#readers) {
@@ -37,7 +37,7 @@ export class Broadcast<T> {
     this.#ended = false;
   }
 
-  /** Called at each event, within `emit`, until what is returned is called. It must not throw. */
+  /** Called at each event, within `emit`, until the returned function is called. It must not throw. */
   listen(listener: (event: T) => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);

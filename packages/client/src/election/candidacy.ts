@@ -1,11 +1,11 @@
 /**
- * Standing for election until it is won.
+ * Campaigns until this process wins.
  *
- * The usual way is one campaign that waits in the elector's queue: the next leader is then chosen in the very write that ends
- * the old lease. With a takeover delay, or where so many elections share a process that each cannot hold a call open,
- * it campaigns when the watch shows a vacancy.
+ * Usually one campaign waits in the elector's queue, so that the next leader is chosen in the same write that ends the
+ * old lease. With a takeover delay, or with `campaignWaitMs` 0 (for processes with too many elections to hold a request
+ * open for each), the process campaigns when the watch shows a vacancy.
  *
- * A campaign that was given up may still have been won: whoever gives one up asks who leads, and resigns if it is the one.
+ * A campaign that was given up may still have won. So this process then asks who leads, and resigns if it does.
  */
 import {
   type CampaignResult,
@@ -45,36 +45,40 @@ export interface CandidacyParts {
   readonly preparation: Preparation;
   readonly reporter: Reporter;
   readonly metadata: () => Metadata | undefined;
-  /** Out of the contest for its health, or back in it. */
+  /** Called when the process leaves the contest because it is unhealthy, and when it returns. */
   readonly standing: (healthy: boolean) => void;
-  /** Not before, by this process's own wish. */
+  /** No campaign is sent before this time, because the process resigned or failed as leader. */
   readonly standAgainAtMs: () => number;
   /** Done once, before the first campaign. */
   readonly prepare: (signal: AbortSignal) => Promise<void>;
-  /** Gives a term back that nobody here leads. */
+  /** Gives back a term that this process does not lead. */
   readonly giveBack: (term: number) => Promise<void>;
 }
 
-/** Without news from the watch, a lost campaign is not repeated sooner. */
+/** Without news from the watch, a lost campaign is not repeated before this time. */
 const LOST_RETRY_MS = 1000;
 
 /**
- * How much of the ttl a campaign's answer may take. Longer than a renewal's, which must leave time for another: what is given
- * up too soon has often been won, and is then nobody's until it was given back or has run out.
+ * The share of the ttl that a campaign's answer may take. It is larger than a renewal's share, which must leave time
+ * for another try. A campaign that is given up too early has often won, and then the group has a leader that does not
+ * work until the term is given back or expires.
  */
 const ANSWER_SHARE = 0.5;
-/** How often who withdraws asks whether it has won. The server that did not answer the campaign may be the first that is asked. */
+/**
+ * How often a process that withdraws asks whether it has won. The first question may go to the same server that did not
+ * answer the campaign.
+ */
 const MAX_ASKED = 2;
-/** How much of the first lease a wait in the elector's queue may cost at most. */
+/** The largest share of the first lease that a wait in the elector's queue may cost. */
 const MAX_LEASE_FOR_WAIT = 0.25;
 
 export class Candidacy {
   readonly #parts: CandidacyParts;
   readonly #backoff: Backoff;
-  /** The first question is asked without waiting, so that whoever starts an election soon knows how it stands. */
+  /** The first campaign does not wait, so that `start()` resolves soon. */
   #asked = false;
   #prepared = false;
-  /** A campaign was sent, and nobody knows what became of it. */
+  /** A campaign was sent, and its outcome is unknown. */
   #mayHaveWon = false;
 
   constructor(parts: CandidacyParts) {
@@ -83,8 +87,8 @@ export class Candidacy {
   }
 
   /**
-   * Ends by winning, by the signal, or by giving up as the options say. `answered` is called when the first question
-   * was answered, or could not be.
+   * Ends when this process has won, when the signal aborts, or when it gives up according to the options. `answered` is
+   * called when the first campaign was answered or has failed.
    */
   async seek(signal: AbortSignal, answered: () => void): Promise<Won> {
     const { options, standAgainAtMs } = this.#parts;
@@ -98,7 +102,7 @@ export class Candidacy {
     }
   }
 
-  /** A campaign was sent by somebody else, and its outcome is not known. */
+  /** Another part of this election sent a campaign whose outcome is unknown. */
   suspect(): void {
     this.#mayHaveWon = true;
   }
@@ -134,17 +138,17 @@ export class Candidacy {
     }
   }
 
-  /** Whether it waits in the elector's queue, rather than for the watch. */
+  /** Whether this process waits in the elector's queue instead of waiting for the watch. */
   get #queues(): boolean {
     const { campaignWaitMs, takeoverDelayMs } = this.#parts.options;
     return campaignWaitMs > 0 && takeoverDelayMs === 0;
   }
 
-  /** While the breaker is open the others wait for this one, which must not wait for the leader's end then. */
+  /** While the breaker is open, all others wait for this campaign, so it must not wait for the leader to end. */
   #waitMs(): number {
     const { breaker, options } = this.#parts;
     if (!this.#asked || !this.#queues || breaker.isOpen) return 0;
-    // The clocks of both sides may disagree about the wait by twice the drift, and the first lease pays for that.
+    // The clocks of both sides may disagree about the wait by twice the drift, and the first lease is shorter by that.
     const longestMs = (options.ttlMs * MAX_LEASE_FOR_WAIT) / (2 * options.driftRatio);
     return Math.floor(Math.min(options.campaignWaitMs, longestMs));
   }
@@ -171,7 +175,7 @@ export class Candidacy {
     const attempt = new LinkedController(signal);
     const sent = sendMoment(clock);
     void this.#whileFit(attempt);
-    // It keeps its place in the queue: the elector knows it by node and instance.
+    // The next campaign keeps the place in the queue: the elector recognizes it by node and instance.
     const stopPreparing = ready ? () => {} : preparation.onReady(() => attempt.abort(new GivenUpError()));
     this.#mayHaveWon = true;
     try {
@@ -193,7 +197,7 @@ export class Candidacy {
     }
   }
 
-  /** Where the options say so, there is no campaign before the process is ready. */
+  /** Waits until the process is ready, if the options forbid campaigning before that. */
   async #warm(signal: AbortSignal, answered: () => void): Promise<void> {
     const { preparation, options } = this.#parts;
     if (options.campaignWhilePreparing || preparation.isReady) return;
@@ -202,7 +206,7 @@ export class Candidacy {
     signal.throwIfAborted();
   }
 
-  /** Best effort: what cannot be given back now runs out by itself. */
+  /** Best effort: a term that cannot be given back now expires by itself. */
   async #withdraw(): Promise<void> {
     if (!this.#mayHaveWon) return;
     this.#mayHaveWon = false;
@@ -248,7 +252,7 @@ export class Candidacy {
     standing(true);
   }
 
-  /** With a takeover delay: waits until the group is vacant, and has been for so long if its leader was lost. */
+  /** With a takeover delay: waits until the group is vacant, and has been for the delay if its leader was lost. */
   async #opportunity(signal: AbortSignal, answered: () => void): Promise<void> {
     const { options, watch, comeback } = this.#parts;
     const { takeoverDelayMs, nodeId, connectionTimeoutMs } = options;
@@ -258,7 +262,7 @@ export class Candidacy {
       if (comeback.heldTerm !== null) {
         await comeback.look(signal);
       } else if (known !== null && known.nodeId === null) {
-        // How it became vacant is not known yet: as if its leader was lost.
+        // It is not known yet why the group became vacant: treat it as if its leader was lost.
         const isLost = known.reason === "expired" || (known.reason === "none" && known.term > 0);
         const held = isLost && watch.previousId !== nodeId;
         const leftMs = held ? takeoverDelayMs - watch.ageMs : 0;
@@ -269,7 +273,7 @@ export class Candidacy {
         return;
       } else if (known === null) {
         await watch.changed(connectionTimeoutMs, signal);
-        // No news in so long: whoever started it need not wait for them.
+        // No news for `connectionTimeoutMs`: `start()` need not wait any longer.
         if (watch.known === null) answered();
       } else {
         answered();
@@ -279,10 +283,10 @@ export class Candidacy {
   }
 
   /**
-   * After a wait that ended, the next campaign follows at once, and so it does if the leader that the refusal names is known to be
-   * gone: the watch may have shown that before the answer came, and will not show it again. After any other refusal the next
-   * campaign follows when the watch shows a change, when the time is over for which the group is held back (no event shows
-   * that), or after a while.
+   * After a wait that ended, the next campaign follows at once. It also follows at once if the leader named in the
+   * refusal is known to be gone: the watch may have shown that before the answer came, and will not show it again.
+   * After any other refusal the next campaign follows when the watch shows a change, when the group is no longer held
+   * back (no event shows that), or after a while.
    */
   async #afterLoss(
     { leader, retryAfterMs, heldBackForMs }: Extract<CampaignResult, { kind: "lost" }>,
@@ -293,9 +297,9 @@ export class Candidacy {
     const { clock, random, driftRatio } = options;
     if (this.#queues && clock.monotonicMs() >= waitedUntilMs) return;
     if (leader !== null && watch.known?.nodeId === null && watch.known.term >= leader.term) return;
-    // The elector has spread its own advice already.
+    // `retryAfterMs` is already spread by the elector.
     const retryMs = Math.max(retryAfterMs, LOST_RETRY_MS * (1 + random()));
-    // The elector counts it by its own clock.
+    // The elector counts this time on its own clock.
     const heldBackMs = Math.max(1, (heldBackForMs ?? Number.POSITIVE_INFINITY) * (1 + 2 * driftRatio));
     await watch.changed(Math.min(retryMs, heldBackMs), signal);
   }
@@ -314,13 +318,13 @@ export class Candidacy {
         { cause: error },
       );
     }
-    // It is not campaigned again before there is an answer, lest the breaker open.
+    // No further campaign is sent before there is an answer; otherwise the breaker would open.
     if (!comeback.isAwaited)
       return isPermanent(error) ? watch.changed(pauseMs, signal) : this.#pause(pauseMs, signal);
     while (comeback.isAwaited && !(await comeback.look(signal)));
   }
 
-  /** Until there is news, or the elector answers again. */
+  /** Waits until there is news, or until the elector answers again. */
   async #pause(delayMs: number, signal: AbortSignal): Promise<void> {
     const { watch, breaker } = this.#parts;
     const ending = new LinkedController(signal);
@@ -339,5 +343,5 @@ export class Candidacy {
   }
 }
 
-/** The process is not fit to lead any more, or has become ready and campaigns again: this campaign is given up. */
+/** The process is no longer fit to lead, or has become ready and campaigns again: this campaign is given up. */
 class GivenUpError extends Error {}

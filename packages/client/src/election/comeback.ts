@@ -1,9 +1,9 @@
 /**
- * The way back of a leader whose lease ran out, while the others let it come back for their takeover delay.
+ * How a leader whose lease expired returns, while the other candidates wait for their takeover delay.
  *
- * It does not resign: whoever resigns is followed at once. So the lease runs out in the store as well, and then it is the
- * first to stand. It may have been cut off from its watch along with everything else, so it asks for itself, often enough
- * to be back well before the others stand.
+ * It does not resign, because the group would go to another candidate at once. So the lease expires in the store as
+ * well, and then this process is the first to campaign. Its watch may have been cut off along with its renewals, so it
+ * asks the elector itself, often enough to return well before the others campaign.
  */
 import { within } from "@tenure/core/internal";
 import type { LeaderWatch } from "./leader-watch.js";
@@ -14,14 +14,14 @@ export interface ComebackParts {
   readonly watch: LeaderWatch;
 }
 
-/** How many times it asks within the others' delay. */
+/** How many times it asks within the takeover delay. */
 const LOOKS = 8;
 const MIN_PAUSE_MS = 50;
 const MAX_PAUSE_MS = 1000;
 
 export class Comeback {
   readonly #parts: ComebackParts;
-  /** The term that ran out, which the store may not know yet. */
+  /** The term that expired here, possibly not yet in the store. */
   #term: number | null = null;
   #othersStandAtMs = Number.NEGATIVE_INFINITY;
 
@@ -32,25 +32,25 @@ export class Comeback {
   begin(term: number): void {
     const { clock, ttlMs, driftRatio, takeoverDelayMs } = this.#parts.options;
     this.#term = term;
-    // A renewal whose answer never came may have reached the store just now.
+    // A renewal whose answer was lost may have reached the store just now.
     this.#othersStandAtMs = clock.monotonicMs() + ttlMs * (1 + driftRatio) + takeoverDelayMs;
   }
 
-  /** The term to give back, where the store still holds it for this process as far as is known. */
+  /** The term to give back, if the store still holds it for this process as far as is known. */
   get heldTerm(): number | null {
     const { known } = this.#parts.watch;
     const isNamed = known?.nodeId === this.#parts.options.nodeId && known.term === this.#term;
     return isNamed ? this.#term : null;
   }
 
-  /** The group is vacant, and kept so for this process. */
+  /** The group is vacant, and the others leave it to this process. */
   get isAwaited(): boolean {
     const { watch, options } = this.#parts;
     const isVacant = watch.known?.nodeId === null && watch.known.term === this.#term;
     return isVacant && options.clock.monotonicMs() < this.#othersStandAtMs;
   }
 
-  /** Waits for news by the watch, and asks after a while. True if there is an answer, or news. */
+  /** Waits for news from the watch, then asks. True if there was an answer or news. */
   async look(signal: AbortSignal): Promise<boolean> {
     const { options, watch } = this.#parts;
     const { clock, connectionTimeoutMs } = options;

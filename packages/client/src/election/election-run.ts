@@ -1,5 +1,5 @@
 /**
- * One run of an election, from `start()` to its end, under an instance id of its own.
+ * One run of an election, from `start()` to its end, with its own instance id.
  *
  * A run begins when the run before it has ended, so the work of two runs never overlaps. It shares with the other runs of its
  * election only the hooks, the telemetry and the highest term that was led or given up.
@@ -31,11 +31,11 @@ export interface ElectionRunParts {
   readonly health: Health;
   /** Resolves when the run before this one has ended. */
   readonly after: Promise<void>;
-  /** No term up to this one is led by this process any more. Shared by all runs. */
+  /** No term up to this one may be led by this process. Shared by all runs. */
   readonly ended: { term: number };
   readonly metadata: () => Metadata | undefined;
   readonly moved: (state: ElectionState) => void;
-  /** The user's work, and when that has failed whether the leadership goes on. Resolves when the work has ended. */
+  /** Runs the user's work; decides whether the leadership continues if the work failed. Resolves when the work has ended. */
   readonly promote: (leadership: Leadership) => Promise<void>;
   readonly demote: (reason: DemoteReason) => Promise<void>;
   readonly leaderChanged: (leader: KnownLeader, previousId: string | null) => void;
@@ -46,9 +46,9 @@ export class ElectionRun {
   readonly watch: LeaderWatch;
   readonly #breaker: Breaker;
   readonly preparation: Preparation;
-  /** Resolves when the first campaign was answered, or could not be; rejects if the run failed before that. */
+  /** Resolves when the first campaign was answered or has failed; rejects if the run failed before that. */
   readonly started: Promise<void>;
-  /** Resolves when everything has ended, however it did. */
+  /** Resolves when everything has ended, for whatever reason. */
   readonly ended: Promise<void>;
   readonly #parts: ElectionRunParts;
   readonly #comeback: Comeback;
@@ -57,7 +57,7 @@ export class ElectionRun {
   readonly #rest: Rest;
   #leadership: Leadership | null = null;
   #hold: LeaseRenewerHold | null = null;
-  /** Why it ends otherwise than by `stop()`. */
+  /** Why the run ends, if not by `stop()`. */
   #failure: Error | null = null;
   #hasEnded = false;
   #resignOnStop: boolean;
@@ -103,12 +103,12 @@ export class ElectionRun {
     return !this.#hasEnded && !this.#stopping.signal.aborted;
   }
 
-  /** The present one, until its work and `onDemote` have ended. */
+  /** The current leadership, until its work and `onDemote` have ended. */
   get leadership(): Leadership | null {
     return this.#leadership;
   }
 
-  /** The first call's options count. */
+  /** The options of the first call count. */
   stop(resign: boolean | undefined): void {
     if (this.#stopping.signal.aborted) return;
     this.#resignOnStop = resign ?? this.#resignOnStop;
@@ -116,7 +116,7 @@ export class ElectionRun {
     this.#leadership?.lose("stopped");
   }
 
-  /** The work of `lead` has ended: so does the run, when the lease is given back. */
+  /** The work of `lead` has ended. The run ends when the lease was given back. */
   finish(): void {
     this.#leadership?.lose("finished");
     this.#stopping.abort(ENDED);
@@ -127,7 +127,10 @@ export class ElectionRun {
     this.#leadership?.lose("resigned");
   }
 
-  /** Tells the elector the present metadata, if this process leads; otherwise the next campaign does. One at a time. */
+  /**
+   * Sends the current metadata to the elector if this process leads; otherwise the next campaign does. One update at a
+   * time.
+   */
   update(): Promise<void> {
     const updating = this.#updated.then(() => this.#publish());
     this.#updated = updating.catch(() => {});
@@ -139,7 +142,7 @@ export class ElectionRun {
     if (leadership === null || !leadership.isLeading()) return;
     const metadata = this.#parts.metadata();
     this.#campaignedWith = metadata;
-    // What it won beside the term that it led is led by nobody.
+    // If the campaign won another term than the one led, that term is given back.
     const stray = await leadership.publish(metadata, this.preparation.isReady).catch((error: unknown) => {
       this.#candidacy.suspect();
       throw error;
@@ -166,7 +169,7 @@ export class ElectionRun {
     }
   }
 
-  /** Ends when it was stopped; rejects if it failed. */
+  /** Ends when the run was stopped; rejects if it failed. */
   async #stand(answered: () => void): Promise<void> {
     const watching = new AbortController();
     const watched = this.watch.run(watching.signal);
@@ -194,7 +197,10 @@ export class ElectionRun {
     }
   }
 
-  /** A renewer that cannot be opened at first fails the election. One that fails later is tried again: others may lead meanwhile. */
+  /**
+   * A renewer that cannot be opened at the start fails the election. If it fails later, opening it is retried, and
+   * others may lead meanwhile.
+   */
   async #openRenewer(): Promise<void> {
     const { options, reporter } = this.#parts;
     const { signal } = this.#stopping;
@@ -250,7 +256,7 @@ export class ElectionRun {
     const token = result.mandate === undefined ? {} : { token: result.mandate };
     const mandate: Mandate = { groupId, nodeId, instanceId: this.instanceId, term, ...token };
     const correlationId = options.newId();
-    // A term is led once; and of a lease whose answer came too late nothing is left.
+    // A term is led once. A lease whose answer came too late has nothing left.
     const mayLead = term > ended.term && !this.#stopping.signal.aborted;
     const leadership = mayLead ? this.#begin(mandate, answer) : null;
     if (leadership === null) {
@@ -293,7 +299,7 @@ export class ElectionRun {
     return true;
   }
 
-  /** `null` if nothing is left of the lease that was won, or if nothing can renew it. */
+  /** `null` if nothing is left of the lease, or if it cannot be renewed. */
   #begin(mandate: Mandate, won: Won["answer"]): Leadership | null {
     const { elector, options, health, reporter } = this.#parts;
     try {
@@ -305,7 +311,7 @@ export class ElectionRun {
         health,
         reporter,
         losing: (reason) => {
-          // Before it was promoted there is nothing to lose.
+          // Before the promotion there is no leadership to lose.
           if (this.#leadership !== leadership) return;
           this.#move({ kind: "stepping-down", mandate, reason });
           reporter.demoting(mandate, reason);
@@ -331,7 +337,7 @@ export class ElectionRun {
     });
   }
 
-  /** A process that fails each time that it leads leaves the others more and more time to lead instead. */
+  /** A process that fails each time it leads stays out longer each time, so that others can lead. */
   #stayOut(leadership: Leadership, reason: DemoteReason): void {
     const { clock, renewer } = this.#parts.options;
     const isDead = reason === "lapsed" && renewer !== null && !leadership.wasRenewed;
@@ -355,13 +361,15 @@ export class ElectionRun {
     this.#parts.moved(next);
   }
 
-  /** News from the watch about the connection. */
+  /** Handles what the watch reports about the connection. */
   #heard(error: unknown): void {
-    // A leader's renewals say more about its connection than its watch does.
+    // A leader's renewals show the state of its connection better than its watch does.
     if (this.#leadership !== null) return;
     this.#parts.reporter.contact(error);
     if (codeOf(error) !== "CLOSED" || this.#stopping.signal.aborted) return;
-    this.#failure = new ClosedError("the elector was closed underneath the election", { cause: error });
+    this.#failure = new ClosedError("the elector was closed while the election was running", {
+      cause: error,
+    });
     this.#stopping.abort(this.#failure);
   }
 }

@@ -1,6 +1,47 @@
+/**
+ * `Election` is one participant in the contest for one group: it campaigns, leads, stops in time, and campaigns again.
+ *
+ *     const election = new Election(elector, { groupId: "billing", metadata: { address } });
+ *     election.onPromote(async ({ term }, signal) => { await work({ term, signal }); });
+ *     await election.start(); // Later: await election.stop();
+ *
+ * What it promises:
+ * - `isLeader()` checks the clock on every call. It is false on the first call after any pause of the process (after a
+ *   suspend of the machine, one millisecond later at most).
+ * - The signal passed to `onPromote` aborts before another node can win, unless an operator forces a new leader.
+ * - `onDemote` follows every `onPromote`, after its work has ended; the two never overlap. The term is resigned only after
+ *   that, and is never led again.
+ * - A logger, metric, tracer or listener that throws, hangs or calls the election cannot delay any of this.
+ * What it does not promise: that work which ignores its signal stops, or that a process paused between a check and its
+ * action does not act late. Send the term with every write, and let the resource refuse a lower term than it has seen.
+ *
+ * Time. A lease of `ttlMs` lasts longer at the elector than here: the leader counts from before it sent the request that
+ * earned the lease, shortens it by `driftRatio`, and uses the stricter of the monotonic clock and the clock that advances
+ * during suspend. Wall clocks need not agree. The signal aborts `stopMarginMs` before that deadline if no renewal succeeds.
+ *
+ * The life of an election:
+ * 1. `start()` begins a run (`election-run.ts`) with a new instance id. It begins after the run before it has ended, so two
+ *    runs never work, or hold a lease they may act by, at the same time. A late request of an old run names the old
+ *    instance and cannot affect the new one. The highest term led or given up is kept over all runs; a term up to it is
+ *    never led, only resigned.
+ * 2. The run watches the group (`leader-watch.ts`), prepares (`preparation.ts`) and campaigns (`candidacy.ts`): usually by
+ *    one campaign that waits in the elector's queue. Failures go through `retry.ts` and `breaker.ts`.
+ * 3. A win becomes a `Leadership` (`leadership.ts`). `lease-renewer.ts` renews it every `heartbeatIntervalMs`; `hooks.ts`
+ *    runs `onPromote`.
+ * 4. The first reason to stop ends it: the deadline, an answer NOT_LEADER, a failed health check (`health.ts`), a transfer,
+ *    `resign()` or `stop()`. The signal aborts. After an orderly end (`stop`, `resign`, a transfer, a failed `onPromote`)
+ *    the lease is renewed while the work ends.
+ * 5. After the work and `onDemote` the term is given back (`give-back.ts`), and step 2 follows. With `takeoverDelayMs`, a
+ *    leader whose lease expired tries to return first (`comeback.ts`). `reporter.ts` reports every step.
+ *
+ * Tuning: set only `ttlMs` first; the other times follow from it. A crash blocks the group for `ttlMs`, and a leader that is
+ * paused or cut off for a little less keeps the leadership. `election-options.ts` says of every option what a bad value
+ * does. Read next: `leadership.ts`, `candidacy.ts`, docs/CLIENT.md.
+ */
 import { type Elector, InvalidRequestError, type Metadata } from "@tenure/core";
 import { checkInteger, checkKeys, onAbort } from "@tenure/core/internal";
 import { Broadcast } from "./broadcast.js";
+import type { ElectionOptions, ElectionUpdate, StopOptions, WaitOptions } from "./election-options.js";
 import { ElectionRun } from "./election-run.js";
 import { ElectionStoppedError, NotLeadingError } from "./errors.js";
 import { Health } from "./health.js";
@@ -8,7 +49,7 @@ import { endsByItsSignal, HookQueue } from "./hooks.js";
 import { LeadScope, type LeadWork } from "./lead-scope.js";
 import type { Leadership } from "./leadership.js";
 import { parseMetadata } from "./metadata.js";
-import { type ElectionOptions, type ParsedElection, parseElection } from "./options.js";
+import { type ParsedElection, parseElection } from "./options.js";
 import { Reporter } from "./reporter.js";
 import { stopWithin } from "./stop-within.js";
 import type {
@@ -23,6 +64,8 @@ import type {
 } from "./state.js";
 import { UserCode } from "./user-code.js";
 
+export type { ElectionUpdate, StopOptions, WaitOptions } from "./election-options.js";
+
 export type PromoteHook = (mandate: Mandate, signal: AbortSignal, lease: LeaseTime) => unknown;
 export type DemoteHook = (reason: DemoteReason) => unknown;
 export type LeaderChangeHook = (leader: KnownLeader, previousId: string | null) => unknown;
@@ -30,49 +73,14 @@ export type ElectionListener<K extends ElectionEvent["kind"]> = (
   event: Extract<ElectionEvent, { readonly kind: K }>,
 ) => unknown;
 
-/** How `stop` ends an election. */
-export interface StopOptions {
-  /** Give the lease back when the work has ended; as `deleteOnStop` says by default. */
-  readonly resign?: boolean;
-  /** Wait for the work and `onDemote` to end (default). */
-  readonly waitForDemote?: boolean;
-  /** Reject with `StopTimeoutError` after this time; by default wait for as long as it takes. */
-  readonly timeoutMs?: number;
-}
-
-export interface WaitOptions {
-  /** Ends the wait: it rejects with the signal's reason. */
-  readonly signal?: AbortSignal | undefined;
-}
-
-/** What can be changed without a restart. */
-export interface ElectionUpdate {
-  /** Replaces the metadata shown with the leader. JSON of at most 4 KiB. */
-  readonly metadata: Metadata | undefined;
-}
-
-/**
- * One participant in the contest for one group: it stands for election, leads, stops in time, and stands again.
- * Promised: `isLeader()` looks at the clock each time, so it is false on the first call after any pause (after a suspend of
- * the machine, a millisecond later at most); the signal given to `onPromote` aborts before anybody else can win; `onDemote`
- * follows every `onPromote`, when its work has ended; a term is resigned only after that, and never led again; `onPromote` and
- * `onDemote` never overlap. No logger, metric, tracer or listener that throws, hangs or calls the election can delay any of it.
- * Not promised: that work which ignores its signal stops, or that a process stopped between a check and its act does not act
- * late. For both there is the term: send it along, and let the resource refuse a lower one than it has seen.
- * An election can be started again after it has ended. These invariants hold over all its runs:
- * - A run begins only after the run before it has ended: its work and `onDemote` are over, and its term was resigned, or is
- *   left to run out. So no two runs ever work, or hold a lease that they may act by, at the same time.
- * - Each run draws an instance id of its own. The elector confirms a term only to the instance that won it, so a new run never
- *   gets an old run's lease; and a late request of an old run (renew, resign) names the old instance and cannot touch a new one's.
- * - The highest term that was led or given up is kept over all runs. A term up to it is never led, only resigned.
- */
+/** One participant in the contest for one group; the top of this file says what it promises. */
 export class Election implements AsyncDisposable {
   readonly #elector: Elector;
   readonly #options: ParsedElection;
   readonly #events = new Broadcast<ElectionEvent>();
   readonly #reporter: Reporter;
   readonly #hooks: HookQueue<HookName>;
-  /** Apart: one that hangs must not keep the others from being called. */
+  /** A separate queue, so that an `onLeaderChange` that hangs does not block the other hooks. */
   readonly #leaderHooks: HookQueue<HookName>;
   readonly #listeners: UserCode<object>;
   readonly #health: Health;
@@ -84,7 +92,7 @@ export class Election implements AsyncDisposable {
   #state: ElectionState = { kind: "idle" };
   #run: ElectionRun | null = null;
 
-  /** Asks nothing yet. The elector stays its owner's to close. */
+  /** Sends nothing yet. The election does not close the elector. */
   constructor(elector: Elector, options: ElectionOptions) {
     this.#elector = elector;
     this.#options = parseElection(options);
@@ -104,13 +112,13 @@ export class Election implements AsyncDisposable {
     });
   }
 
-  /** Names the present or last run of this election among all; `null` before the first start. */
+  /** The instance id of the current or last run; `null` before the first start. */
   get instanceId(): string | null {
     return this.#run?.instanceId ?? null;
   }
 
   /**
-   * Called with each leadership. What it returns is awaited before the lease is given back; until then the lease is kept,
+   * Called at each promotion. Its promise is awaited before the lease is given back; until then the lease is renewed,
    * unless it was lost. If it rejects before its signal aborts, the leadership is given up (see `onPromoteFailure`).
    */
   onPromote(hook: PromoteHook): this {
@@ -119,14 +127,14 @@ export class Election implements AsyncDisposable {
     return this;
   }
 
-  /** Called once after each `onPromote`, when that has ended. */
+  /** Called once after each `onPromote`, when its promise has settled. */
   onDemote(hook: DemoteHook): this {
     this.#checkHook("onDemote", this.#demoteHook, "demoted");
     this.#demoteHook = hook;
     return this;
   }
 
-  /** Called when another node, or none, leads. Its calls do not overlap each other, and wait for no other hook. */
+  /** Called when another node becomes leader, or none leads. Its calls never overlap, and they wait for no other hook. */
   onLeaderChange(hook: LeaderChangeHook): this {
     this.#checkHook("onLeaderChange", this.#leaderChangeHook, "leader-changed");
     this.#leaderChangeHook = hook;
@@ -134,8 +142,8 @@ export class Election implements AsyncDisposable {
   }
 
   /**
-   * Adds a listener for one kind of event, at any time, and returns the function that removes it. Listeners are not awaited and
-   * are called in order, right after the event; one that throws is reported as `hook-failed` once.
+   * Adds a listener for one kind of event, at any time, and returns the function that removes it. Listeners are called in
+   * order right after the event and are not awaited. A listener that throws is reported once as `hook-failed`.
    */
   on<K extends ElectionEvent["kind"]>(kind: K, listener: ElectionListener<K>): () => void {
     if (typeof listener !== "function") throw new InvalidRequestError("listener", "must be a function");
@@ -152,16 +160,16 @@ export class Election implements AsyncDisposable {
   }
 
   /**
-   * Stands for election until stopped. Resolves when the first campaign was answered, or could not be, or the health check says
-   * no; then it goes on trying. Rejects if it can never succeed. Idempotent while it runs. After it has ended it begins again,
-   * under a new instance id.
+   * Campaigns until stopped. Resolves when the first campaign was answered or has failed, or when the health check failed;
+   * the election then keeps trying. Rejects if it can never succeed. While it runs, another call changes nothing; after it
+   * has ended, a call begins a new run under a new instance id.
    */
   start(): Promise<void> {
     const hook = this.#promoteHook;
     return this.#begin((_run, { mandate, signal }, lease) => hook?.(mandate, signal, lease)).started;
   }
 
-  /** Idempotent. The first call's options count. */
+  /** Stops the election; see `StopOptions`. May be called again; the options of the first call count. */
   stop({ waitForDemote = true, timeoutMs, resign }: StopOptions = {}): Promise<void> {
     const run = this.#run;
     if (run === null) {
@@ -179,15 +187,14 @@ export class Election implements AsyncDisposable {
     return stopWithin(run.ended, { clock, groupId, timeoutMs, state: () => this.#state, late });
   }
 
-  /** Gives the leadership up, if this process has it, when its work has ended; then stands again, behind those who wait. */
+  /** If this process leads, gives the leadership up after the work has ended; then campaigns again, behind the queue. */
   resign({ standAgainAfterMs = 0 }: { readonly standAgainAfterMs?: number } = {}): void {
     this.#run?.resign(checkInteger(standAgainAfterMs, "standAgainAfterMs", 0, 3_600_000));
   }
 
   /**
-   * Changes what this process campaigns with. A leader tells the elector at once, in the same term, and the call resolves when
-   * the elector has answered; it rejects if there was no answer, though the change may have been made. Later campaigns use it
-   * in any case.
+   * Changes the metadata. A leader sends it to the elector at once, in the same term; the call resolves with the answer and
+   * rejects without one, although the change may have been made. Later campaigns use the new metadata in any case.
    */
   async update(change: ElectionUpdate): Promise<void> {
     checkKeys(change, "", ["metadata"]);
@@ -204,12 +211,12 @@ export class Election implements AsyncDisposable {
     return this.#leading() !== null;
   }
 
-  /** The signal of the present leadership, for calls made outside of `onPromote`; `null` while not leading. */
+  /** The signal of the current leadership, for calls outside `onPromote`; `null` while not leading. */
   get signal(): AbortSignal | null {
     return this.#leading()?.signal ?? null;
   }
 
-  /** The node that leads as far as is known here; `null` if none. */
+  /** The leader as far as this process knows; `null` if none. */
   leaderId(): string | null {
     return this.#run?.watch.known?.nodeId ?? null;
   }
@@ -219,12 +226,12 @@ export class Election implements AsyncDisposable {
     return this.#leading()?.token ?? null;
   }
 
-  /** While leading: the term to send along with every act. */
+  /** While leading: the term to send with every write; otherwise `null`. */
   term(): number | null {
     return this.#leading()?.mandate.term ?? null;
   }
 
-  /** While leading: what `fencedFetch` and the guards need. */
+  /** While leading: the term and identity that `fencedFetch` and the guards need; otherwise `null`. */
   mandate(): Mandate | null {
     const leadership = this.#leading();
     if (leadership === null) return null;
@@ -247,22 +254,22 @@ export class Election implements AsyncDisposable {
     };
   }
 
-  /** Asks who leads, and acts on the answer as if the watch had told it; `null` before the start. Rejects without an answer. */
+  /** Asks the elector who leads and takes the answer in like an event; `null` before the start. Rejects without an answer. */
   async refresh({ signal }: WaitOptions = {}): Promise<string | null> {
     return (await this.#run?.watch.ask(signal))?.leader?.nodeId ?? null;
   }
 
-  /** Asks the store whether this process leads. Rejects if it does not answer, which says nothing. */
+  /** Asks the store whether this process leads. Rejects if the store does not answer; then neither is known. */
   async validateToken(): Promise<boolean> {
     return (await this.#run?.leadership?.validate()) ?? false;
   }
 
-  /** As `validateToken`, and steps down if the answer is no. */
+  /** Like `validateToken`, and steps down if the answer is no. */
   async validateTokenOrDemote(): Promise<boolean> {
     return (await this.#run?.leadership?.validateOrLose()) ?? false;
   }
 
-  /** Rejects with `NotLeadingError` unless this process leads; with `fencing.validateOnCriticalOps` the store is asked too. */
+  /** Rejects with `NotLeadingError` unless this process leads; with `fencing.validateOnCriticalOps` it asks the store too. */
   async assertLeader(): Promise<Mandate> {
     const asks = this.#options.fencing.validateOnCriticalOps;
     const mandate = !asks || (await this.validateTokenOrDemote()) ? this.mandate() : null;
@@ -272,11 +279,10 @@ export class Election implements AsyncDisposable {
   }
 
   /**
-   * Leading as a scope: starts the election, runs the work while leading, gives the lease back when it has ended, and resolves
-   * with its result. If the leadership is lost in the middle, the work runs again at the next one. What the work throws while
-   * it leads ends the election and is thrown here. If the election is stopped first, a value that the work still returns is
-   * the result; otherwise this rejects with `ElectionStoppedError`. `signal` stops the election; then this rejects with its
-   * reason instead.
+   * Leading as a scope: starts the election, runs the work while leading, gives the lease back when the work has ended, and
+   * resolves with its result. If the leadership is lost meanwhile, the work runs again at the next one. An error that the
+   * work throws while leading ends the election and is thrown here. If the election is stopped first, a value that the work
+   * still returns is the result; otherwise this rejects with `ElectionStoppedError`, or with the reason of `signal`.
    */
   async lead<T>(work: LeadWork<T>, { signal }: WaitOptions = {}): Promise<T> {
     this.#checkLead();
@@ -293,7 +299,7 @@ export class Election implements AsyncDisposable {
     throw new ElectionStoppedError(message, { cause: scope.interrupted });
   }
 
-  /** Resolves when this process leads; rejects when the election has failed, or with `ElectionStoppedError` when it was stopped. */
+  /** Resolves when this process leads; rejects when the election fails, or with `ElectionStoppedError` when it is stopped. */
   async untilLeader({ signal }: WaitOptions = {}): Promise<Mandate> {
     signal?.throwIfAborted();
     const present = this.mandate();
@@ -308,7 +314,7 @@ export class Election implements AsyncDisposable {
     throw new ElectionStoppedError(`the election of group ${groupId} was stopped before it was won`);
   }
 
-  /** Resolves when the present leadership is over and its work has ended, with the reason; at once with `null` if there is none. */
+  /** Resolves with the reason when the current leadership and its work have ended; at once with `null` if there is none. */
   async untilDemoted({ signal }: WaitOptions = {}): Promise<DemoteReason | null> {
     signal?.throwIfAborted();
     if ((this.#run?.leadership ?? null) === null) return null;
@@ -316,7 +322,7 @@ export class Election implements AsyncDisposable {
     return null;
   }
 
-  /** Everything that happens from now on, until the election ends. */
+  /** All events from now on, until the election ends. */
   changes({ signal }: WaitOptions = {}): AsyncIterableIterator<ElectionEvent> {
     return this.#events.read(signal);
   }
@@ -326,7 +332,7 @@ export class Election implements AsyncDisposable {
     return leadership?.isLeading() === true ? leadership : null;
   }
 
-  /** The run that is under way, or a new one. */
+  /** The current run, or a new one. */
   #begin(work: (run: ElectionRun, leadership: Leadership, lease: LeaseTime) => unknown): ElectionRun {
     if (this.#run?.isOpen === true) return this.#run;
     const run: ElectionRun = new ElectionRun({
@@ -375,7 +381,7 @@ export class Election implements AsyncDisposable {
     if (present !== null)
       throw new InvalidRequestError(
         name,
-        `has a hook already, and there is one since it is awaited; ${instead}`,
+        `has a hook already, and only one is allowed because it is awaited; ${instead}`,
       );
     if (this.#run?.isOpen === true)
       throw new InvalidRequestError(name, `must be called before start(); ${instead}`);

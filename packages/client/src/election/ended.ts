@@ -1,2 +1,2 @@
-/** For signals that nobody asks why. Without a reason each abort would make an error of its own, with its stack. */
+/** The reason for aborts whose reason is never read. Without one, each abort would create an error with a stack trace. */
 export const ENDED: Error = new Error("it has ended");

@@ -9,7 +9,7 @@ interface Repetition {
   pauseMs: number;
 }
 
-/** Decides which of many like failures are written to the log: the first of each code, then a summary after growing pauses. */
+/** Decides which of many similar failures are logged: the first of each code, then a summary after growing pauses. */
 export class FailureLog {
   readonly #clock: Clock;
   readonly #seen = new Map<string, Repetition>();
@@ -18,7 +18,7 @@ export class FailureLog {
     this.#clock = clock;
   }
 
-  /** How many of this code were left out since the last line; `null` if this one is left out, too. */
+  /** How many of this code were left out since the last line; `null` if this one is left out too. */
   count(code: string): number | null {
     const nowMs = this.#clock.monotonicMs();
     const seen = this.#seen.get(code);
@@ -37,7 +37,7 @@ export class FailureLog {
     return count;
   }
 
-  /** There was an answer: the next failure is news. */
+  /** There was an answer: the next failure is logged again. */
   clear(): void {
     this.#seen.clear();
   }

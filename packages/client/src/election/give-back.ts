@@ -5,10 +5,10 @@ import type { ParsedElection } from "./options.js";
 import { Backoff, isPermanent } from "./retry.js";
 
 /**
- * Resigns a term that this process will never lead again, so that the next leader need not wait for its lease to end. Tries
- * until there is an answer, or until the lease must be over anyway. True if there was one. It passes through the breaker: a
- * thousand leases that run out because their elector does not answer must not be a thousand requests that it has to work off when
- * it does again.
+ * Resigns a term that this process will never lead again, so that the next leader need not wait for the lease to
+ * expire. Retries until there is an answer, or until the lease must have expired anyway. True if there was an answer.
+ * It passes through the breaker: a thousand leases that expire because the elector does not answer must not become a
+ * thousand requests when it answers again.
  */
 export async function giveBack(
   elector: Elector,

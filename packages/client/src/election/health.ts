@@ -3,8 +3,8 @@ import { onAbort } from "@tenure/core/internal";
 import { ENDED } from "./ended.js";
 
 /**
- * True while this process is fit to lead. Throwing, not answering in time, and returning anything but a boolean count as
- * false.
+ * Returns true while this process is fit to lead. Throwing, not answering in time, and returning anything but a boolean
+ * count as false.
  */
 export type HealthChecker = (signal: AbortSignal) => boolean | Promise<boolean>;
 
@@ -13,7 +13,7 @@ export interface HealthOptions {
   readonly timeoutMs: number;
   readonly maxFailures: number;
   readonly clock: Clock;
-  /** `error`: why the last check was bad, where it threw. */
+  /** `error`: what the last failed check threw, if it threw. */
   readonly changed: (healthy: boolean, error?: unknown) => void;
 }
 
@@ -30,7 +30,7 @@ export class Health {
     return this.#failures < this.#options.maxFailures;
   }
 
-  /** Checks once, and says whether the process counts as healthy then. */
+  /** Checks once, and returns whether the process counts as healthy after that. */
   async check(signal: AbortSignal): Promise<boolean> {
     const { checker } = this.#options;
     if (checker === null) return true;
@@ -55,7 +55,7 @@ export class Health {
       const late = new Error(`healthChecker did not answer within ${timeoutMs} ms`);
       const cancel = clock.after(timeoutMs, () => answer({ good: false, error: late }));
       const stopListening = onAbort(signal, () => answer({ good: false }));
-      // In a function of its own: a checker may throw at once.
+      // In its own function, because a checker may throw synchronously.
       void (async () => checkBoolean(await checker(asking.signal)))().then(
         (good) => answer({ good }),
         (error: unknown) => answer({ good: false, error }),

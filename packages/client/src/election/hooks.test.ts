@@ -147,7 +147,7 @@ describe("The hooks of an election", () => {
     const a = world.participant("a");
     const hook = () => {};
     expect(() => a.election.onPromote(hook)).toThrow(
-      'onPromote has a hook already, and there is one since it is awaited; add a listener with on("promoted", …) instead',
+      'onPromote has a hook already, and only one is allowed because it is awaited; add a listener with on("promoted", …) instead',
     );
     expect(() => a.election.onDemote(hook)).toThrow("onDemote has a hook already");
     await a.election.start();

@@ -1,4 +1,4 @@
-/** The user's hooks: in the order in which they were called for, never two at once; one that throws stops nobody. */
+/** Runs the user's hooks in the order of the calls, never two at once. A hook that throws does not stop the others. */
 export class HookQueue<Name extends string> {
   readonly #report: (hook: Name, error: unknown) => void;
   #last: Promise<void> = Promise.resolve();
@@ -7,7 +7,7 @@ export class HookQueue<Name extends string> {
     this.#report = report;
   }
 
-  /** Resolves when this one has ended, however it did. */
+  /** Resolves when this hook has ended, successfully or not. */
   run(name: Name, hook: () => unknown): Promise<void> {
     this.#last = this.#last.then(async () => {
       try {
@@ -20,7 +20,7 @@ export class HookQueue<Name extends string> {
   }
 }
 
-/** Work that ends by its signal ends as it should. */
+/** Work that ends because of its signal has not failed. */
 export function endsByItsSignal(error: unknown, signal: AbortSignal): boolean {
   if (!signal.aborted) return false;
   return error === signal.reason || (error instanceof Error && error.name === "AbortError");

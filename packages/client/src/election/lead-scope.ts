@@ -2,7 +2,7 @@ import type { ElectionRun } from "./election-run.js";
 import { endsByItsSignal } from "./hooks.js";
 import type { Mandate } from "./state.js";
 
-/** What `lead` gives to its work. */
+/** What `lead` passes to its work. */
 export interface Leading extends Mandate {
   readonly signal: AbortSignal;
 }
@@ -10,7 +10,7 @@ export interface Leading extends Mandate {
 export type LeadWork<T> = (leading: Leading) => Promise<T>;
 
 /**
- * The work of `lead`, over as many leaderships as it takes. Its result counts if it ended while it led, or after an orderly
+ * The work of `lead`, over one or more leaderships. Its result counts if it ended while leading, or after an orderly
  * stop. Work whose leadership was lost otherwise runs again at the next one.
  */
 export class LeadScope<T> {

@@ -3,7 +3,7 @@ import { Election, type WaitOptions } from "./election.js";
 import type { LeadWork } from "./lead-scope.js";
 import type { ElectionOptions } from "./options.js";
 
-/** Leading as one call: an election for this work alone. As `Election.lead`. */
+/** Leading as one call: creates an election for this work only. See `Election.lead`. */
 export function lead<T>(
   elector: Elector,
   options: ElectionOptions,

@@ -8,24 +8,27 @@ import type { KnownLeader } from "./state.js";
 export interface LeaderWatchParts {
   readonly elector: Elector;
   readonly groupId: string;
-  /** Of the leases that it follows: a watch that is silent for about half of one is opened at another server. */
+  /** The ttl of the leases it follows: a watch that is silent for about half of it is opened at another server. */
   readonly ttlMs: number;
-  /** Together: how long a silence of the watch may last before it is reported. A leader notices as soon. */
+  /**
+   * The sum of these two is how long the watch may be silent before that is reported. A leader notices a lost
+   * connection as soon.
+   */
   readonly heartbeatIntervalMs: number;
   readonly connectionTimeoutMs: number;
   readonly clock: Clock;
   readonly random: () => number;
   readonly retry: ParsedRetry;
   readonly changed: (leader: KnownLeader, previousId: string | null) => void;
-  /** A server was reached (`null`), or none could be (the error); the watch goes on by itself. */
+  /** Called with `null` when a server was reached and with the error when none could be; the watch continues by itself. */
   readonly contact: (error: unknown) => void;
 }
 
 const SILENCE_SHARE = 1 / 2;
 
 /**
- * Who leads a group, followed by its watch for as long as it takes: a watch that breaks is opened again where it broke.
- * What this process itself was told by an answer may come first; older news never replaces newer.
+ * Follows who leads a group by a watch. A watch that breaks is opened again where it broke. What this process learned
+ * from an answer may come before the watch shows it; older news never replaces newer.
  */
 export class LeaderWatch {
   readonly #parts: LeaderWatchParts;
@@ -44,17 +47,17 @@ export class LeaderWatch {
     return this.#known;
   }
 
-  /** Who led before. */
+  /** The leader before the current one. */
   get previousId(): string | null {
     return this.#previousId;
   }
 
-  /** How long the present state has been known. */
+  /** How long the current state has been known. */
   get ageMs(): number {
     return this.#parts.clock.monotonicMs() - this.#seenAtMs;
   }
 
-  /** Ends by the signal alone. */
+  /** Runs until the signal aborts. */
   async run(signal: AbortSignal): Promise<void> {
     const { elector, groupId, ttlMs, clock, random, retry } = this.#parts;
     const silenceMs = Math.max(MIN_WATCH_MS.silence, Math.floor(ttlMs * SILENCE_SHARE));
@@ -81,7 +84,10 @@ export class LeaderWatch {
     }
   }
 
-  /** Asks who leads, and takes the answer in. It does not say how a term ended: `none` until the watch says so. */
+  /**
+   * Asks who leads and uses the answer. The answer does not say how a term ended: the reason is `none` until the watch
+   * shows it.
+   */
   async ask(signal?: AbortSignal): Promise<Leadership> {
     const { elector, groupId } = this.#parts;
     const answer = await elector.leader(groupId, signal === undefined ? {} : { signal });
@@ -89,12 +95,12 @@ export class LeaderWatch {
     return answer;
   }
 
-  /** Takes news in, from the watch or from an answer; `previousId` where they name it. */
+  /** Takes in news from the watch or from an answer; `previousId` if they name it. */
   note(news: KnownLeader, previousId: string | null): void {
     const known = this.#known;
     if (known !== null && !isNews(news, known)) return;
     this.#previousId = previousId ?? known?.nodeId ?? this.#previousId;
-    // A vacancy whose reason comes later is as old as it was.
+    // A vacancy whose reason becomes known later keeps its age.
     if (known?.nodeId !== null || news.term > known.term) this.#seenAtMs = this.#parts.clock.monotonicMs();
     this.#known = news;
     this.#parts.changed(news, this.#previousId);
@@ -111,7 +117,7 @@ export class LeaderWatch {
     return this.#parts.heartbeatIntervalMs + this.#parts.connectionTimeoutMs;
   }
 
-  /** Who pauses because nothing answered goes on when something does again. */
+  /** A candidate that pauses because nothing answered continues when there is an answer again. */
   #contact(error: unknown): void {
     const wasCutOff = this.#isCutOff;
     this.#isCutOff = error !== null;

@@ -1,10 +1,10 @@
 /**
  * One leadership of this process: from the answer that won it to the moment it must stop acting.
  *
- * It is over for good when the lease has run out, when the elector says NOT_LEADER, or when anything else gives a reason to
- * stop; whichever comes first. The signal aborts then, and for a lease that runs out `stopMarginMs` earlier. A process that
- * stops by its own choice keeps the lease until its work has ended, so that the next leader does not begin before; only then
- * may the term be resigned, which `ElectionRun` does.
+ * It ends for good when the lease expires, when the elector answers NOT_LEADER, or with any other reason to stop,
+ * whichever comes first. The signal aborts then; for a lease that expires it aborts `stopMarginMs` earlier. A process
+ * that stops by its own choice keeps the lease until its work has ended, so that the next leader does not begin before.
+ * Only then may the term be resigned, which `ElectionRun` does.
  */
 import type { CancelTimer, Elector, LeaseAnswer, Metadata } from "@tenure/core";
 import { within } from "@tenure/core/internal";
@@ -16,7 +16,7 @@ import type { Reporter } from "./reporter.js";
 import { isPermanent } from "./retry.js";
 import type { DemoteReason, Mandate } from "./state.js";
 
-/** The lease may well go on: it is renewed while the work ends. */
+/** With these reasons the lease may still be valid, and is renewed while the work ends. */
 const KEEPS_LEASE: ReadonlySet<DemoteReason> = new Set([
   "stopped",
   "finished",
@@ -32,7 +32,7 @@ export interface LeadershipParts {
   readonly won: LeaseAnswer;
   readonly health: Health;
   readonly reporter: Reporter;
-  /** Called once, before the signal aborts, so that those who listen to it find the election settled. */
+  /** Called once, before the signal aborts, so that listeners of the signal find the election in its new state. */
   readonly losing: (reason: DemoteReason) => void;
 }
 
@@ -47,7 +47,7 @@ export class Leadership {
   readonly #beganAtMs: number;
   #reason: DemoteReason | null = null;
   #renewals = 0;
-  /** When the last renewal that was answered was sent; at first, when the leadership began. */
+  /** When the last answered renewal was sent; before the first one, when the leadership began. */
   #answeredAtMs: number;
   #token: string | undefined;
   #inDanger = false;
@@ -107,7 +107,7 @@ export class Leadership {
     return this.#token;
   }
 
-  /** Why it is over; `null` while it is not. */
+  /** Why it has ended; `null` while it has not. */
   get reason(): DemoteReason | null {
     return this.#reason;
   }
@@ -128,7 +128,7 @@ export class Leadership {
     return this.#failedBeats;
   }
 
-  /** False if there is nothing left of the lease that was won. */
+  /** False if nothing is left of the lease that was won. */
   begin(): boolean {
     if (!this.#renewer.start()) return false;
     this.#watch();
@@ -136,7 +136,7 @@ export class Leadership {
     return !this.#over;
   }
 
-  /** Whether this process may act right now. The first time that it may not, the signal is aborted before the answer. */
+  /** Whether this process may act right now. On the first call that returns false, the signal aborts before the return. */
   isLeading(): boolean {
     if (this.#over) return false;
     if (this.#renewer.lease.isInside()) return true;
@@ -144,12 +144,12 @@ export class Leadership {
     return false;
   }
 
-  /** Until somebody else can lead, whether this process still acts or is about to end. */
+  /** Time until another node can lead, whether this process still acts or is about to stop. */
   leftMs(): number {
     return Math.max(0, this.#renewer.lease.leftMs());
   }
 
-  /** Idempotent: the first reason counts. */
+  /** The first reason counts; later calls do nothing. */
   lose(reason: DemoteReason): void {
     if (this.#over) return;
     this.#reason = reason;
@@ -160,7 +160,7 @@ export class Leadership {
     this.#settle(reason);
     this.#parts.losing(reason);
     const { groupId, term } = this.mandate;
-    // Last: this runs listeners of the user.
+    // Last, because this runs the user's listeners.
     this.#stopping.abort(new NotLeadingError(`term ${term} of group ${groupId} is over: ${reason}`));
   }
 
@@ -170,7 +170,7 @@ export class Leadership {
     this.#renewer.lease.end();
   }
 
-  /** Asks the store whether this term leads. Rejects if it does not answer, which tells nothing. */
+  /** Asks the store whether this term leads. Rejects if the store does not answer; then neither is known. */
   async validate(): Promise<boolean> {
     const { elector, options, reporter } = this.#parts;
     const { fencing, clock, connectionTimeoutMs } = options;
@@ -181,7 +181,7 @@ export class Leadership {
     const { leader } = await within(clock, { limitMs: connectionTimeoutMs, signal: this.signal }, (signal) =>
       elector.leader(groupId, { signal }),
     ).catch((error: unknown) => {
-      // The end of the leadership is an answer too.
+      // The end of the leadership is also an answer.
       if (this.signal.aborted) return { leader: null };
       throw error;
     });
@@ -192,8 +192,9 @@ export class Leadership {
   }
 
   /**
-   * Campaigns again as the instance that leads, which keeps the term and replaces its metadata. The answer adds nothing to the
-   * lease here: the next renewal does. Returns another term that the campaign won, where this one was over already.
+   * Campaigns again as the instance that leads, which keeps the term and replaces its metadata. The answer does not
+   * extend the lease here; the next renewal does. Returns the other term that the campaign won, if this one was over
+   * already.
    */
   async publish(metadata: Metadata | undefined, ready: boolean): Promise<number | null> {
     const { elector, options } = this.#parts;
@@ -219,7 +220,7 @@ export class Leadership {
 
   async #mayRenew(): Promise<boolean> {
     const { health } = this.#parts;
-    // Right after the machine slept, timers that run on the other clock are late.
+    // Right after the machine was suspended, timers on the monotonic clock are late.
     if (!this.#renewer.lease.isInside()) {
       this.lose("lapsed");
       this.release();
@@ -256,8 +257,8 @@ export class Leadership {
   }
 
   /**
-   * Looks when half the ttl has gone, when `disconnectGracePeriodMs` have, and when the work has to end. A renewal moves them all;
-   * then there is another look.
+   * Checks when half the ttl has passed, when `disconnectGracePeriodMs` has passed, and when the work has to end. A
+   * renewal moves all three times; the next check takes that into account.
    */
   #watch(): void {
     const { ttlMs, stopMarginMs, clock, driftRatio } = this.#parts.options;
@@ -285,7 +286,7 @@ export class Leadership {
     const { fencing, clock } = this.#parts.options;
     if (fencing.validationIntervalMs === 0 || this.#over) return;
     this.#cancelValidation = clock.after(fencing.validationIntervalMs, () => {
-      // No answer tells nothing; the next question comes.
+      // A missing answer shows nothing; the next check follows.
       void this.validateOrLose()
         .catch(() => {})
         .finally(() => this.#scheduleValidation());

@@ -1,6 +1,6 @@
 /**
- * What keeps a lease: renewals, a heartbeat apart, until told to stop. It judges nothing: what a renewal's outcome means
- * for the leadership is for `Leadership` to say.
+ * Keeps a lease by a renewal at each heartbeat until it is stopped. It decides nothing: what the outcome of a renewal
+ * means for the leadership is decided in `Leadership`.
  */
 import {
   BackendUnavailableError,
@@ -20,12 +20,12 @@ import type { ParsedRetry } from "./options.js";
 import { RenewalTimer } from "./renewal-timer.js";
 import { Backoff } from "./retry.js";
 
-/** One is made for each lease that was won, and started only if that term is to be led. */
+/** One is created for each lease that was won, and started only if that term is to be led. */
 export interface LeaseRenewer {
   readonly lease: Lease;
-  /** False if the lease that was won is over already. */
+  /** False if the lease that was won has already expired. */
   start(): boolean;
-  /** No renewal is sent and nothing is reported afterwards. What is left of the lease stays readable. */
+  /** After it no renewal is sent and nothing is reported. The rest of the lease stays readable. */
   stop(): void;
 }
 
@@ -40,17 +40,17 @@ export interface LeaseRenewerParts {
   readonly driftRatio: number;
   readonly clock: Clock;
   readonly random: () => number;
-  /** Asked before each heartbeat; no renewal is sent unless it says yes. */
+  /** Called before each heartbeat; no renewal is sent unless it returns true. */
   readonly mayRenew: () => Promise<boolean>;
   readonly renewed: (answer: Extract<RenewResult, { kind: "renewed" }>, seconds: number) => void;
   readonly notLeader: () => void;
-  /** `repeated`: between two heartbeats, after one that failed. */
+  /** `repeated`: a retry between two heartbeats. */
   readonly failed: (error: unknown, seconds: number, repeated: boolean) => void;
-  /** Nothing will be renewed any more. */
+  /** The lease can no longer be renewed. */
   readonly broken: (error: unknown) => void;
 }
 
-/** What an election is made with, as far as a renewer may object to it. */
+/** The options of an election that a renewer may refuse. */
 export interface LeaseRenewerOptions {
   readonly heartbeatIntervalMs: number;
   readonly clock: Clock;
@@ -63,22 +63,25 @@ export interface LeaseRenewerHold {
   close(): void;
 }
 
-/** What the option `renewer` takes: makes the part that renews the lease. `workerRenewer` returns one. */
+/** The type of the option `renewer`: creates the part that renews the lease. `workerRenewer` returns one. */
 export interface LeaseRenewerFactory {
   (parts: LeaseRenewerParts): LeaseRenewer;
-  /** Opens what its renewers need, before the first campaign of an election. Rejects if that cannot be done. */
+  /** Opens what its renewers need, before the first campaign of an election. Rejects if that fails. */
   readonly open?: (() => Promise<LeaseRenewerHold>) | undefined;
-  /** Throws what is wrong with the options; called when the election is made, before it can win anything. */
+  /** Throws if the options do not fit; called when the election is created, before it can win anything. */
   readonly check?: ((options: LeaseRenewerOptions) => void) | undefined;
 }
 
-/** Of the ttl: what has not been answered then is as good as lost. No service takes longer over a renewal. */
+/** The share of the ttl after which a renewal without an answer counts as lost. No service takes longer for a renewal. */
 const ANSWER_SHARE = 1 / 3;
 
-/** One may be lost, or wait behind the other. More would be in each other's way: a store takes them one after the other. */
+/**
+ * One renewal may be lost or delayed while the other succeeds. More would only wait for each other: a store writes them
+ * in sequence.
+ */
 const MAX_UNDER_WAY = 2;
 
-/** On the event loop of this process. */
+/** Renews on the event loop of this process. */
 export class LocalRenewer implements LeaseRenewer {
   readonly lease: LocalLease;
   readonly #parts: LeaseRenewerParts;
@@ -115,7 +118,7 @@ export class LocalRenewer implements LeaseRenewer {
       if (!(await mayRenew())) continue;
       signal.throwIfAborted();
       if (await this.#renew(false)) continue;
-      // Only what has failed is repeated; what may still be answered is waited for.
+      // Only a failed renewal is repeated; one that may still be answered is waited for.
       while (this.#underWay === 0) {
         const pauseMs = this.#backoff.next();
         if (pauseMs >= this.#timer.untilNextMs()) break;
@@ -126,8 +129,8 @@ export class LocalRenewer implements LeaseRenewer {
   }
 
   /**
-   * True if there was an answer in time, whichever. One that comes later is taken in all the same: a store that is slower
-   * than a heartbeat, or a process held up with the answer unread, must not cost the leadership.
+   * True if there was any answer in time. A later answer still counts: neither a store that is slower than a heartbeat,
+   * nor a process that was paused with the answer unread, must lose the leadership.
    */
   async #renew(repeated: boolean): Promise<boolean> {
     const { clock, timeoutMs, failed } = this.#parts;
@@ -157,7 +160,7 @@ export class LocalRenewer implements LeaseRenewer {
       signal.throwIfAborted();
       this.#backoff.reset();
       if (result.kind === "not-leader") notLeader();
-      // An answer that comes after its deadline gives nothing; the lease's own end says the rest.
+      // An answer after its own deadline adds nothing; the end of the lease is detected elsewhere.
       else if (this.lease.extend({ sent, ttlMs: renewal.ttlMs })) renewed(result, secondsSince(sent, clock));
     } finally {
       this.#underWay -= 1;

@@ -1,23 +1,23 @@
 import { type Clock, type LeaseAnswer, LedTerm } from "@tenure/core";
 import { type Deadline, deadlineOf } from "@tenure/core/internal";
 
-/** Until when this process may act in one term. */
+/** How long this process may act in one term. */
 export interface Lease {
-  /** Asked before each act; costs next to nothing. Once false, always false. */
+  /** Call it before each act; it is very cheap. Once false, always false. */
   isInside(): boolean;
-  /** 0 or less when it may not. */
+  /** 0 or less when the process may not act. */
   leftMs(): number;
   end(): void;
 }
 
 /**
- * Reading the clock that runs through suspend costs microseconds. What it says is good for so long on the other clock,
- * which costs nanoseconds: no more than may pass between any check and the act it allows. A machine that slept within that
- * time of the last look finds out when the rest of it has passed.
+ * Reading the clock that advances during suspend takes microseconds. Its value is trusted for this time on the
+ * monotonic clock, which takes nanoseconds to read: no more than may pass between any check and the act that it allows.
+ * A machine that was suspended within that time of the last reading notices it when the rest of the time has passed.
  */
 const TRUSTED_MS = 1;
 
-/** A lease renewed on the event loop of this very process. */
+/** A lease renewed on the event loop of this process. */
 export class LocalLease implements Lease {
   readonly #led: LedTerm;
   readonly #trusted: Deadline;

@@ -2,8 +2,8 @@ import { InvalidRequestError, type Metadata } from "@tenure/core";
 import { checkMetadata } from "@tenure/core/internal";
 
 /**
- * Checks metadata as the elector does, so that what it would refuse is refused where it is given. What JSON would leave out or
- * change without a word is refused, too, by its path.
+ * Checks metadata like the elector does, so that a bad value is refused where it is given. A value that JSON would
+ * silently leave out or change is refused too, with its path.
  */
 export function parseMetadata(given: unknown, field: string): Metadata | undefined {
   if (typeof given === "object") checkJson(given, field, []);
@@ -19,7 +19,7 @@ function checkJson(value: unknown, path: string, above: readonly unknown[]): voi
   }
   if (above.includes(value)) throw new InvalidRequestError(path, "contains itself, which JSON cannot hold");
   const within = [...above, value];
-  // As JSON does: a date becomes its text.
+  // Like JSON: a date becomes its text.
   const { toJSON } = value as { readonly toJSON?: unknown };
   if (typeof toJSON === "function") return checkJson(toJSON.call(value), path, within);
   if (Array.isArray(value)) {

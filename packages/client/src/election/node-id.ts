@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { hostname } from "node:os";
 
-/** As long as host names may be without a domain; the suffix has room beside it. */
+/** The longest host name without a domain; the suffix fits beside it. */
 const MAX_HOST_LENGTH = 63;
 
 /** A name for this process among the candidates: its host and a suffix, so that two processes of one host differ. */

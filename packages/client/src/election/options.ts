@@ -9,11 +9,12 @@ import {
 } from "@tenure/core";
 import { checkId, checkInteger, checkKeys, checkNumber, isObject, LIMITS } from "@tenure/core/internal";
 import type { Breaker } from "./breaker.js";
+import type { ElectionOptions, FencingOptions, RetryOptions } from "./election-options.js";
 import type { HealthChecker } from "./health.js";
 import type { LeaseRenewerFactory } from "./lease-renewer.js";
 import { parseMetadata } from "./metadata.js";
 import { defaultNodeId } from "./node-id.js";
-import type { PreparationOptions, Prepare } from "./preparation.js";
+import type { Prepare } from "./preparation.js";
 import {
   checkLogger,
   checkMetrics,
@@ -23,103 +24,7 @@ import {
   type Tracer,
 } from "./telemetry.js";
 
-/** How long to wait after a failure before the next attempt: exponential backoff with jitter. */
-export interface RetryOptions {
-  /** Campaigns in a row that may fail before the election gives up; 0 (default): it never does. */
-  readonly maxAttempts?: number | undefined;
-  readonly initialBackoffMs?: number | undefined;
-  readonly maxBackoffMs?: number | undefined;
-  readonly multiplier?: number | undefined;
-  /** How much of each wait is drawn at random: 1 (default) all of it, 0 none. */
-  readonly jitter?: number | undefined;
-}
-
-export interface FencingOptions {
-  /** While leading, ask the store so often whether this term still leads; 0 (default): never. */
-  readonly validationIntervalMs?: number | undefined;
-  /** `assertLeader` asks the store too. */
-  readonly validateOnCriticalOps?: boolean | undefined;
-  /** What the store has confirmed less than `validationIntervalMs` ago is not asked again. */
-  readonly cacheToken?: boolean | undefined;
-}
-
-/** Options of `new Election(elector, options)`. Unknown keys and values out of bounds are refused with `InvalidRequestError`. */
-export interface ElectionOptions extends PreparationOptions {
-  readonly groupId: string;
-  /**
-   * Names this process among the candidates. 1 to 200 of `A-Z a-z 0-9 . _ : / -`; anything else is refused.
-   * @defaultValue the host name and a random suffix, the same for all elections of the process
-   */
-  readonly nodeId?: string | undefined;
-  /**
-   * How long a crashed leader blocks the group. From 100 to 86,400,000; the elector refuses what the group's policy does not admit.
-   * @defaultValue 5000
-   */
-  readonly ttlMs?: number | undefined;
-  /** A fifth of the ttl by default, at most a third. */
-  readonly heartbeatIntervalMs?: number | undefined;
-  /** The higher wins where the group's policy goes by priority. */
-  readonly priority?: number | undefined;
-  /** Gives the group the policy by which a higher priority takes over from a lower one that leads; needs an operator's rights. */
-  readonly priorityTakeover?: boolean | undefined;
-  /**
-   * Shown to everybody with the leader: an address, a version. A JSON object of at most 4 KiB, checked when the election is
-   * made; functions and other values that JSON cannot hold are refused by their path. `update()` changes it.
-   */
-  readonly metadata?: Metadata | undefined;
-  /**
-   * After so long without an answer another renewal is tried; a late one counts for a third of the ttl. A question is given
-   * up then, a campaign after half the ttl.
-   */
-  readonly connectionTimeoutMs?: number | undefined;
-  /**
-   * Step down when no renewal has been answered for this long, counted from when the last answered one was sent, though the
-   * lease may still run. Less than `ttlMs`, and at least `heartbeatIntervalMs` and `connectionTimeoutMs` together.
-   * @defaultValue none: the lease decides
-   */
-  readonly disconnectGracePeriodMs?: number | undefined;
-  /** Step down after so many heartbeats in a row without success; by default the lease decides. */
-  readonly maxConsecutiveFailures?: number | undefined;
-  readonly fencing?: FencingOptions | undefined;
-  /** Asked before each heartbeat, and before and while standing for election. */
-  readonly healthChecker?: HealthChecker | undefined;
-  readonly healthTimeoutMs?: number | undefined;
-  /** Checks in a row that must fail before the leadership is given up. */
-  readonly maxHealthFailures?: number | undefined;
-  readonly retry?: RetryOptions | undefined;
-  /**
-   * What happens when `onPromote` rejects before its signal aborts. "resign": the leadership is given up with reason
-   * `promote-failed`, and this process stands again after a backoff (see `retry`). "keep": the failure is reported and the
-   * process leads on without work.
-   * @defaultValue "resign"
-   */
-  readonly onPromoteFailure?: "resign" | "keep" | undefined;
-  /** Resign when stopped (default), so that the next leader need not wait for the lease to end. */
-  readonly deleteOnStop?: boolean | undefined;
-  /** After a leader's lease has run out, let it so long to come back before standing. */
-  readonly takeoverDelayMs?: number | undefined;
-  /**
-   * How long one campaign waits in the elector's queue; 0: campaign whenever the watch shows a vacancy. A campaign never waits
-   * for longer than ttl / (8 · driftRatio): the clocks of both sides disagree about a long wait, and the first lease pays for it.
-   * @defaultValue 30,000
-   */
-  readonly campaignWaitMs?: number | undefined;
-  /** The signal aborts so long before the deadline, for the work to end in. A tenth of the ttl by default. */
-  readonly stopMarginMs?: number | undefined;
-  readonly logger?: Logger | undefined;
-  readonly metrics?: ElectionMetrics | undefined;
-  readonly tracer?: Tracer | undefined;
-  /** Shared by elections over one elector, so that together they ask a failing one no more than one would. */
-  readonly breaker?: Breaker | undefined;
-  /** Who renews: the event loop (default), or a thread of its own. */
-  readonly renewer?: LeaseRenewerFactory | undefined;
-  readonly driftRatio?: number | undefined;
-  readonly clock?: Clock | undefined;
-  /** 0 to 1. */
-  readonly random?: (() => number) | undefined;
-  /** Names this start of the process and each of its leaderships. Never the same twice. */
-  readonly newId?: (() => string) | undefined;
-}
+export type { ElectionOptions, FencingOptions, RetryOptions } from "./election-options.js";
 
 export interface ParsedRetry {
   readonly maxAttempts: number;
@@ -202,7 +107,7 @@ const KNOWN: readonly (keyof ElectionOptions)[] = [
 ];
 
 const DEFAULT_TTL_MS = 5000;
-/** An hour: no wait of a client is longer. */
+/** One hour: the longest wait that a client accepts. */
 const MAX_MS = 3_600_000;
 
 export function parseElection(given: ElectionOptions): ParsedElection {
@@ -228,7 +133,7 @@ export function parseElection(given: ElectionOptions): ParsedElection {
     0,
     MAX_MS,
   );
-  // Else a single renewal that fails would end the leadership.
+  // Otherwise a single failed renewal would end the leadership.
   checkAtMost("stopMarginMs", stopMarginMs, "half of ttlMs", ttlMs, Math.floor(ttlMs / 2));
   const connectionTimeoutMs = timeout("connectionTimeoutMs");
   const driftRatio = checkNumber(given.driftRatio ?? DEFAULT_DRIFT_RATIO, "driftRatio", 0, 0.2);
@@ -288,7 +193,7 @@ function parseFencing(given: FencingOptions | undefined): ParsedElection["fencin
   if (cacheToken && validationIntervalMs === 0) {
     throw new InvalidRequestError(
       "fencing.cacheToken",
-      "is true and fencing.validationIntervalMs is 0; say for how long a confirmation counts",
+      "is true and fencing.validationIntervalMs is 0; set it to how long a confirmation counts",
     );
   }
   return {
@@ -337,7 +242,7 @@ function checkAtMost(field: string, value: number, what: string, of: number, lim
     throw new InvalidRequestError(field, `is ${value} and must be at most ${what}, which is ${of}`);
 }
 
-/** Else the work would be told to end before a renewal can have come through. */
+/** Otherwise the signal would abort before a renewal can have succeeded. */
 function checkStopMargin(stopMarginMs: number, leaseMs: number, beatMs: number): void {
   const leftMs = leaseMs - stopMarginMs;
   if (leftMs >= beatMs) return;
@@ -347,7 +252,7 @@ function checkStopMargin(stopMarginMs: number, leaseMs: number, beatMs: number):
   );
 }
 
-/** Else it would step down although every renewal is answered. */
+/** Otherwise the process would step down although every renewal is answered. */
 function checkGrace(given: number, ttlMs: number, beatMs: number): number {
   const field = "disconnectGracePeriodMs";
   const graceMs = checkLess(field, checkInteger(given, field, 0, MAX_MS), "ttlMs", ttlMs);

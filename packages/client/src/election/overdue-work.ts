@@ -4,12 +4,12 @@ const MAX_PAUSE_MS = 60_000;
 
 export interface OverdueWorkParts {
   readonly clock: Clock;
-  /** How long the work may take after its signal. */
+  /** How long the work may take after its signal aborted. */
   readonly allowedMs: number;
   /** The shortest pause between two reports. */
   readonly minPauseMs: number;
   readonly leaseLeftMs: () => number;
-  /** With the time since the signal. */
+  /** Called with the time since the signal aborted. */
   readonly report: (overdueMs: number) => void;
 }
 

@@ -1,13 +1,14 @@
 /**
- * Warm standby: warming this process up, so that it can work as soon as it leads (`ElectionOptions.prepare`).
+ * Warm standby: prepares this process so that it can work as soon as it leads (`ElectionOptions.prepare`).
  *
- * 1. `prepare` runs in each run of an election when that starts, and again after each leadership in which `onPromote` was called, once
- *    `onDemote` has ended: what it had set up may be used up or torn down. It never runs twice at the same time.
+ * 1. `prepare` runs when a run of an election starts, and again after each leadership in which `onPromote` was called,
+ *    once `onDemote` has ended, because its results may be used up or closed. It never runs twice at the same time.
  * 2. The process is *ready* when `prepare` has resolved, and *cold* until then. Without `prepare` it is always ready.
- * 3. A rejection is reported and repeated with the pauses of `retry`, for as long as it takes. `retry.maxAttempts` does not
- *    count here: a cold process is still the best leader that a group without any other candidate can have.
- * 4. A cold process campaigns as one, or not at all (`campaignWhilePreparing`). One that is elected keeps the lease while
- *    it prepares; `onPromote` is called when it is ready, and not at all if the leadership is lost before.
+ * 3. A rejection is reported, and `prepare` is repeated with the pauses of `retry` without a limit. `retry.maxAttempts`
+ *    does not count here: a cold process is still the best leader that a group without any other candidate can have.
+ * 4. A cold process campaigns as a cold candidate, or not at all (`campaignWhilePreparing`). If it is elected, it keeps
+ *    the lease while it prepares; `onPromote` is called when it is ready, and not at all if the leadership is lost
+ *    before.
  * 5. The signal aborts when the election stops or fails, and stopping waits until `prepare` has ended.
  */
 import { type CallOptions, type Elector, type HeartbeatRequest, sleep } from "@tenure/core";
@@ -29,21 +30,23 @@ export type Prepare = (context: PrepareContext) => Promise<void> | void;
 /** The options of an election that concern warm standby. */
 export interface PreparationOptions {
   /**
-   * Warms this process up, so that it can work as soon as it leads: load caches, open connections, replay a log. It runs when
-   * the election starts, and again after each leadership (when `onDemote` has ended), so it should do nothing where all is
-   * set up already. Its signal aborts when the election stops. If it rejects, that is reported as `hook-failed`, and it
-   * is called again with the pauses of `retry`.
+   * Prepares this process so that it can work as soon as it leads: load caches, open connections, replay a log. It runs
+   * when the election starts, and again after each leadership (when `onDemote` has ended), so it should do nothing if
+   * everything is set up already. Its signal aborts when the election stops. A rejection is reported as `hook-failed`,
+   * and `prepare` is called again with the pauses of `retry`.
    *
-   * Until it has resolved, this process is a cold candidate: ready ones that wait at the same server are elected first,
-   * whatever their priorities, and no leader is asked to yield to it. `onPromote` is called when it has resolved.
+   * Until it has resolved, this process is a cold candidate: ready candidates that wait at the same server are elected
+   * first, whatever their priorities, and no leader is asked to yield to it. `onPromote` is called when `prepare` has
+   * resolved.
    *
    * @defaultValue none: the process is always ready
    */
   readonly prepare?: Prepare | undefined;
   /**
-   * Whether this process campaigns before `prepare` has resolved. `true`: a vacancy that no ready candidate waits for is
-   * filled by this process, which then keeps the lease, and works when it is ready. `false`: it leaves the vacancy open, and
-   * `start()` resolves without waiting for `prepare`; a `prepare` that never resolves keeps it out of the contest.
+   * Whether this process campaigns before `prepare` has resolved. `true`: if no ready candidate waits for a vacancy,
+   * this process takes it, keeps the lease, and works when it is ready. `false`: it leaves the vacancy open, and
+   * `start()` resolves without waiting for `prepare`; a `prepare` that never resolves keeps the process out of the
+   * contest.
    *
    * @defaultValue `true`
    */
@@ -55,7 +58,7 @@ export interface PreparationParts {
   readonly options: ParsedElection;
   readonly reporter: Reporter;
   readonly stopping: AbortSignal;
-  /** While this process leads: aborts when it does not any more. */
+  /** While this process leads: a signal that aborts when it no longer leads. */
   readonly leading: () => AbortSignal | null;
 }
 
@@ -76,7 +79,7 @@ export class Preparation {
     return this.#isReady;
   }
 
-  /** Prepares, or goes on with what it does already. */
+  /** Starts `prepare`, unless it is running. */
   begin(): void {
     const { options, reporter } = this.#parts;
     if (options.prepare === null || this.#running !== null || this.#ending.signal.aborted) return;
@@ -87,13 +90,13 @@ export class Preparation {
     });
   }
 
-  /** Resolves when nothing is being prepared any more, and nothing will be. */
+  /** Resolves when `prepare` no longer runs and will not run again. */
   async end(): Promise<void> {
     this.#ending.abort(ENDED);
     await this.#running;
   }
 
-  /** True when the process is ready; false if the signal aborts before. */
+  /** True when the process is ready; false if the signal aborts first. */
   async ready(signal: AbortSignal): Promise<boolean> {
     if (this.#isReady || signal.aborted) return this.#isReady;
     await new Promise<void>((resolve) => {
@@ -106,7 +109,7 @@ export class Preparation {
     return !signal.aborted;
   }
 
-  /** Calls back once, when the process becomes ready; returns how to stop that. */
+  /** Calls back once, when the process becomes ready; returns the function that stops it. */
   onReady(listener: () => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
@@ -138,8 +141,8 @@ export class Preparation {
   }
 
   /**
-   * Shows in the members that a leader that was elected cold has become ready; its renewals do not say so. For people only,
-   * so an elector without members, or one that does not answer, changes nothing.
+   * Shows in the members that a leader elected cold has become ready, since its renewals do not say so. It is for
+   * people only, so an elector without members, or one that does not answer, changes nothing.
    */
   #announce(): void {
     const signal = this.#parts.leading();

@@ -8,7 +8,10 @@ import {
 
 const POLICY = { strategy: "priority", preempt: true } as const;
 
-/** The group's policy, not the candidate, lets a higher priority take over; whoever may, sets it. */
+/**
+ * Whether a higher priority takes over is part of the group's policy. This sets the policy, which needs an operator's
+ * rights.
+ */
 export async function allowPriorityTakeover(
   elector: Elector,
   groupId: string,

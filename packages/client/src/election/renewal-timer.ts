@@ -2,8 +2,9 @@ import type { CancelTimer, Clock } from "@tenure/core";
 import { onAbort } from "@tenure/core/internal";
 
 /**
- * The moments at which all elections of a process with the same interval send their heartbeats, by one timer for all: a thousand
- * of their own would fire one after the other over several milliseconds, and their renewals go out in as many requests.
+ * The times at which all elections of a process with the same interval send their heartbeats, with one timer for all. A
+ * thousand separate timers would fire one after the other over several milliseconds, and their renewals would be sent
+ * in as many requests.
  */
 export class RenewalTimer {
   static readonly #ofClocks = new WeakMap<Clock, Map<number, RenewalTimer>>();
@@ -24,7 +25,7 @@ export class RenewalTimer {
     return timer;
   }
 
-  /** On a grid of the clock, whoever asks and whenever. */
+  /** On a fixed grid of the clock, the same for all callers. */
   untilNextMs(): number {
     return this.#intervalMs - (this.#clock.monotonicMs() % this.#intervalMs);
   }

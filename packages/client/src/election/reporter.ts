@@ -14,12 +14,12 @@ import type {
 import type { ElectionLabels, ElectionMetrics, Logger, Span, TelemetryPart } from "./telemetry.js";
 import { UserCode } from "./user-code.js";
 
-/** The process wished to stop, or was asked to. Every other end of a leadership is worth a warning. */
+/** The process decided to stop, or was asked to. Every other end of a leadership is logged as a warning. */
 const ORDERLY: ReadonlySet<DemoteReason> = new Set(["stopped", "finished", "resigned", "transferred"]);
 
 /**
- * Writes events, logs, metrics and traces of one election, and keeps what only they need to remember. No method throws or
- * runs code of the user before it returns, so any of them may be called in the middle of anything.
+ * Writes the events, log lines, metrics and traces of one election, and keeps the state that only they need. No method
+ * throws or runs the user's code before it returns, so each may be called at any time.
  */
 export class Reporter {
   readonly #options: ParsedElection;
@@ -52,7 +52,7 @@ export class Reporter {
     return this.#correlationId;
   }
 
-  /** A run of the election begins: there is something to read again. */
+  /** A run of the election begins, so readers get events again. */
   begin(): void {
     this.#events.begin();
   }
@@ -128,7 +128,7 @@ export class Reporter {
 
   leaderChanged(leader: KnownLeader, previousId: string | null): void {
     const { nodeId, term } = leader;
-    // Its own promotion has a line of its own.
+    // This process's own promotion is logged separately.
     const level = nodeId === this.#options.nodeId ? "debug" : "info";
     const message = nodeId === null ? "group has no leader" : "leader changed";
     this.#log(level, { leader: nodeId, previous: previousId, leaderTerm: term }, message);
@@ -138,7 +138,7 @@ export class Reporter {
   danger(leftMs: number): void {
     const mandate = this.#mandate;
     if (mandate === null) return;
-    this.#log("warn", { leftMs }, "half the ttl has gone without a renewal");
+    this.#log("warn", { leftMs }, "no renewal for half the ttl");
     this.#span?.act((span) => span.addEvent("danger", { "tenure.left_ms": leftMs }));
     this.#events.emit({ kind: "danger", mandate, leftMs });
   }
@@ -149,10 +149,10 @@ export class Reporter {
 
   tokenInvalid(): void {
     this.#measure((metrics) => metrics.tokenValidationFailure(this.#labels));
-    this.#log("warn", {}, "the store names another leader or term");
+    this.#log("warn", {}, "the store shows another leader or term");
   }
 
-  /** `error`: why the last check was bad, where it threw. */
+  /** `error`: what the last failed check threw, if it threw. */
   health(healthy: boolean, error: unknown): void {
     const why = error === undefined ? {} : { err: error };
     const cause = error === undefined ? "" : `: ${messageOf(error)}`;
@@ -218,7 +218,7 @@ export class Reporter {
   }
 }
 
-/** A span that is started, and acted on, outside of the election's own stack. */
+/** A span that is started and ended outside the election's own call stack. */
 class DeferredSpan {
   readonly #code: UserCode<TelemetryPart>;
   #span: Span | undefined;

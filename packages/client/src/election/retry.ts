@@ -1,6 +1,6 @@
 import type { ParsedRetry } from "./options.js";
 
-/** No repetition helps: a person has to change something. Every other error may pass. */
+/** Codes for which a retry does not help until a person changes something. Every other error may be temporary. */
 const PERMANENT: ReadonlySet<unknown> = new Set([
   "INVALID_REQUEST",
   "INVALID_TTL",
@@ -24,7 +24,10 @@ export function isPermanent(error: unknown): boolean {
   return PERMANENT.has(codeOf(error));
 }
 
-/** Exponential, with as much of each wait drawn at random as `jitter` says, so that those who failed together part. */
+/**
+ * Exponential backoff. `jitter` is the random share of each wait, so that clients that failed together do not retry
+ * together.
+ */
 export class Backoff {
   readonly #retry: ParsedRetry;
   readonly #random: () => number;
@@ -39,7 +42,7 @@ export class Backoff {
     return this.#failures;
   }
 
-  /** Counts a failure and says how long to wait after it. */
+  /** Counts a failure and returns how long to wait after it. */
   next(error?: unknown): number {
     const { initialBackoffMs, maxBackoffMs, multiplier, jitter } = this.#retry;
     const fullMs = Math.min(maxBackoffMs, initialBackoffMs * multiplier ** this.#failures);
@@ -54,7 +57,10 @@ export class Backoff {
   }
 }
 
-/** How long a process that fails each time it leads stays out, so that others can lead instead: longer each time in a row. */
+/**
+ * How long a process that fails each time it leads stays out, so that others can lead: longer after each failure in a
+ * row.
+ */
 export class Rest {
   readonly #backoff: Backoff;
   readonly #resetAfterMs: number;
@@ -64,14 +70,14 @@ export class Rest {
     this.#resetAfterMs = retry.maxBackoffMs;
   }
 
-  /** After a leadership that lasted `ledMs`. One that lasted long enough, or ended well, begins the row again. */
+  /** For a leadership that lasted `ledMs`. One that lasted long enough, or ended well, resets the backoff. */
   afterMs(hasFailed: boolean, ledMs: number): number {
     if (!hasFailed || ledMs > this.#resetAfterMs) this.#backoff.reset();
     return hasFailed ? this.#backoff.next() : 0;
   }
 }
 
-/** What a service that limits its callers asks for. */
+/** The wait that a service with rate limits asks for. */
 function retryAfterMs(error: unknown): number {
   const given = (error as { retryAfterMs?: unknown } | null | undefined)?.retryAfterMs;
   return typeof given === "number" ? given : 0;

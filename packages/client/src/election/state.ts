@@ -1,17 +1,17 @@
 import type { EndReason } from "@tenure/core";
 import type { TelemetryPart } from "./telemetry.js";
 
-/** What a leader holds in its hands: pass `term` along with every write that only the leader may make. */
+/** A leader's identity and term: send `term` with every write that only the leader may make. */
 export interface Mandate {
   readonly groupId: string;
   readonly nodeId: string;
   readonly instanceId: string;
   readonly term: number;
-  /** A signed proof of this lease as it was won, where the service signs them. `token()` has the latest. */
+  /** A signed proof of the lease as it was won, if the service signs leases. `token()` returns the latest one. */
   readonly token?: string;
 }
 
-/** Why this process leads no longer. */
+/** Why this process no longer leads. */
 export type DemoteReason =
   /** `stop()` was called. */
   | "stopped"
@@ -19,11 +19,11 @@ export type DemoteReason =
   | "finished"
   /** `resign()` was called. */
   | "resigned"
-  /** The lease ran out: no renewal came through in time, or the process was held up. */
+  /** The lease expired: no renewal succeeded in time, or the process was paused. */
   | "lapsed"
-  /** The elector says that somebody else leads, or that the leader was deposed. */
+  /** The elector reports another leader, or the leader was deposed. */
   | "not-leader"
-  /** A successor waits, by an operator's wish or by its priority. */
+  /** A successor waits, by an operator's transfer or by its priority. */
   | "transferred"
   | "unhealthy"
   /** `disconnectGracePeriodMs` passed without an answer. */
@@ -32,37 +32,37 @@ export type DemoteReason =
   | "heartbeat-failed"
   /** `onPromote` rejected before its signal aborted, and `onPromoteFailure` is "resign". */
   | "promote-failed"
-  /** Nothing can renew the lease any more: the thread of `workerRenewer` has ended, or its elector cannot be opened. */
+  /** The lease can no longer be renewed: the thread of `workerRenewer` has ended, or its elector cannot be opened. */
   | "heart-failed"
-  /** Renewals are refused for good: not allowed, a ttl that the policy no longer admits. */
+  /** Renewals are refused permanently, for example because the node is not allowed or the policy no longer admits its ttl. */
   | "refused"
-  /** The store names another leader or term. */
+  /** The store shows another leader or term. */
   | "token-invalid";
 
-/** What is left of the lease while the work ends: a renewal may prolong it. */
+/** The rest of the lease while the work ends; a renewal may extend it. */
 export interface LeaseTime {
-  /** Until somebody else may lead; 0 when it may be so now. */
+  /** Time until another node may lead; 0 when it may lead now. */
   leftMs(): number;
 }
 
-/** Each holds only what is valid in it. */
+/** Each state holds only the fields that are valid in it. */
 export type ElectionState =
   | { readonly kind: "idle" }
-  /** Stands for election, or waits to be let. */
+  /** Campaigns, or waits until it may. */
   | { readonly kind: "following" }
   | { readonly kind: "leading"; readonly mandate: Mandate }
   /** No longer leads; its work and `onDemote` have not ended yet, and nothing was resigned. */
   | { readonly kind: "stepping-down"; readonly mandate: Mandate; readonly reason: DemoteReason }
   /** The work and `onDemote` have ended; the elector has not answered the resignation yet. */
   | { readonly kind: "resigning"; readonly mandate: Mandate; readonly reason: DemoteReason }
-  /** Does not stand for election until its health check says yes again. */
+  /** Does not campaign until its health check succeeds again. */
   | { readonly kind: "unhealthy" }
   | { readonly kind: "failed"; readonly error: Error }
   | { readonly kind: "stopped" };
 
 export type ConnectionStatus = "unknown" | "connected" | "disconnected";
 
-/** Who leads, as the group's watch tells it. */
+/** The leader, as the group's watch shows it. */
 export interface KnownLeader {
   readonly nodeId: string | null;
   readonly term: number;
@@ -76,15 +76,15 @@ export interface ElectionStatus {
   readonly isLeader: boolean;
   /** Whether `prepare` has resolved, or there is none. A leader that is not ready holds the lease and does not work yet. */
   readonly ready: boolean;
-  /** `null` where it is not known, or nobody leads. */
+  /** `null` if there is no leader or it is not known. */
   readonly leaderId: string | null;
   /** The highest term known. */
   readonly term: number;
-  /** How long this process may still act as leader, 0 if not. */
+  /** How long this process may still act as leader; 0 if it may not. */
   readonly leftMs: number;
   readonly connection: ConnectionStatus;
   readonly consecutiveFailures: number;
-  /** One for each leadership of this process; in every log line of it. */
+  /** One for each leadership of this process; included in all its log lines. */
   readonly correlationId: string | null;
 }
 
@@ -96,12 +96,12 @@ export type ElectionEvent =
   | { readonly kind: "promoted"; readonly mandate: Mandate }
   /** The leadership is lost at this moment; its work has not ended yet. */
   | { readonly kind: "demoting"; readonly mandate: Mandate; readonly reason: DemoteReason }
-  /** The work runs on after its lease has ended, or for longer than `stopMarginMs` after its signal. Repeated. */
+  /** The work still runs after its lease has ended, or longer than `stopMarginMs` after its signal aborted. Repeated. */
   | {
       readonly kind: "work-overdue";
       readonly mandate: Mandate;
       readonly reason: DemoteReason;
-      /** Since the signal aborted. */
+      /** Time since the signal aborted. */
       readonly overdueMs: number;
       /** 0: another node may lead meanwhile. */
       readonly leaseLeftMs: number;
@@ -109,10 +109,10 @@ export type ElectionEvent =
   /** The work and `onDemote` have ended. */
   | { readonly kind: "demoted"; readonly mandate: Mandate; readonly reason: DemoteReason }
   | { readonly kind: "leader-changed"; readonly leader: KnownLeader; readonly previousId: string | null }
-  /** Half the ttl has gone since the last renewal that came through was sent. */
+  /** Half the ttl has passed since the last successful renewal was sent. */
   | { readonly kind: "danger"; readonly mandate: Mandate; readonly leftMs: number }
   | { readonly kind: "connection"; readonly status: ConnectionStatus }
-  /** `error`: why the last check was bad, where it threw or returned no boolean. */
+  /** `error`: what the last failed check threw, or that it returned no boolean. */
   | { readonly kind: "health"; readonly healthy: boolean; readonly error?: unknown }
   /** `prepare` has resolved, or has begun (again). */
   | { readonly kind: "readiness"; readonly ready: boolean }

@@ -1,6 +1,6 @@
 /**
- * What an election tells the world about itself. Three small interfaces, so that this package depends on nobody's logger,
- * registry or tracer: pino, prom-client (`prometheusMetrics`) and OpenTelemetry fit as they are.
+ * The interfaces through which an election reports about itself. They are small, so that this package depends on no
+ * logger, registry or tracer: pino, prom-client (`prometheusMetrics`) and OpenTelemetry fit as they are.
  */
 import { InvalidRequestError } from "@tenure/core";
 import { isObject } from "@tenure/core/internal";
@@ -8,7 +8,7 @@ import type { ConnectionStatus } from "./state.js";
 
 export type TelemetryPart = "logger" | "metrics" | "tracer";
 
-/** As pino has it. */
+/** The same as pino's. */
 export interface Logger {
   debug(fields: object, message: string): void;
   info(fields: object, message: string): void;
@@ -18,7 +18,7 @@ export interface Logger {
 
 export const SILENT: Logger = { debug() {}, info() {}, warn() {}, error() {} };
 
-/** One series each. `labels` are the same for all of an election. */
+/** One method per series. `labels` are the same for all calls of one election. */
 export interface ElectionMetrics {
   isLeader(labels: ElectionLabels, leads: boolean): void;
   connectionStatus(labels: ElectionLabels, status: ConnectionStatus): void;
@@ -28,7 +28,7 @@ export interface ElectionMetrics {
   tokenValidationFailure(labels: ElectionLabels): void;
   heartbeat(labels: ElectionLabels, outcome: "renewed" | "failed", seconds: number): void;
   leaderDuration(labels: ElectionLabels, seconds: number): void;
-  /** For how long overdue work has run on after its signal; 0 when it has ended. */
+  /** How long overdue work has continued after its signal; 0 when it has ended. */
   workOverdue(labels: ElectionLabels, seconds: number): void;
 }
 
@@ -63,7 +63,7 @@ export interface Span {
   end(): void;
 }
 
-/** Refuses what lacks a method, so that the lack is found when the election is made and not when it leads. */
+/** Refuses an object that lacks a method, so that the mistake is found when the election is created and not when it leads. */
 export function checkLogger(given: Logger | undefined): Logger {
   return given === undefined ? SILENT : checkMethods(given, "logger", Object.keys(SILENT));
 }

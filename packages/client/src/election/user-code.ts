@@ -1,10 +1,10 @@
 /**
- * The one place from which elections, roles and observers call code that they do not wait for: loggers, metrics, tracers,
- * listeners.
+ * The one place from which elections, roles and observers call user code that they do not wait for: loggers, metrics,
+ * tracers and listeners.
  *
- * Such code never runs on the stack of its caller. Each call is a microtask of its own, in order, so a caller has set its
- * state and armed its timers first, and code that calls `stop()`, `resign()` or `isLeader()` finds the election consistent.
- * What it throws, and a promise that it rejects, is reported once for each subject and goes no further.
+ * Such code never runs on the caller's stack. Each call is a separate microtask, in order, so the caller has set its
+ * state and its timers first, and user code that calls `stop()`, `resign()` or `isLeader()` finds the election
+ * consistent. An error or a rejected promise is reported once for each subject and goes no further.
  */
 export class UserCode<Subject> {
   readonly #report: (subject: Subject, error: unknown) => void;
@@ -36,7 +36,10 @@ function isThenable(value: unknown): value is PromiseLike<unknown> {
   return typeof (value as { then?: unknown } | null | undefined)?.then === "function";
 }
 
-/** The same logger or metrics, each of whose methods is called in that way. `failed` is called for the first failure only. */
+/**
+ * Wraps a logger or metrics so that each of its methods is called in that way. `failed` is called for the first failure
+ * only.
+ */
 export function offStack<T extends object>(telemetry: T, failed: (error: unknown) => void): T {
   const code = new UserCode<T>((_telemetry, error) => failed(error));
   return new Proxy(telemetry, {

@@ -1,11 +1,11 @@
 /**
- * Gathers calls of one kind, of all elections of a process, that come at about the same time into one request. Each caller
- * gets its own result or error; one that leaves takes its call out if it has not been sent yet, and harms no other. What
- * becomes of a call that was sent is then not known to its caller, as after any lost answer: whoever gives up a campaign
- * asks `leader`, and resigns if it is named.
+ * Combines calls of one kind that come at about the same time, from all elections of a process, into one request. Each
+ * caller gets its own result or error. A caller that leaves takes its call out if it has not been sent yet, and affects
+ * no other. The outcome of a call that was sent is then unknown to its caller, as after any lost answer: a caller that
+ * gives up a campaign asks `leader`, and resigns if it is the leader.
  *
- * Calls share a request only if their time limits are alike, within a factor of two: a group with a short ttl must not cut
- * off the rest, nor wait for them.
+ * Calls share a request only if their time limits are within a factor of two: a group with a short ttl must neither cut
+ * off the other calls nor wait for them.
  */
 import type { CancelTimer, Clock } from "@tenure/core";
 import { LIMITS, onAbort } from "@tenure/core/internal";
@@ -17,15 +17,15 @@ export interface CallFailure {
 
 export interface CallBatcherOptions<Q, R> {
   readonly clock: Clock;
-  /** How long the first of a batch waits for company. */
+  /** How long the first call of a batch waits for others. */
   readonly windowMs: number;
-  /** Sends them; one result per call, in its place. */
+  /** Sends the calls; returns one result per call, in the same order. */
   readonly send: (
     calls: readonly Q[],
     timeoutMs: number,
     signal: AbortSignal,
   ) => Promise<readonly (R | CallFailure)[]>;
-  /** How much of a request's body it takes. Without it: so little that the number of calls is the only limit. */
+  /** How many bytes of a request's body the call takes. Absent: so few that only the number of calls is limited. */
   readonly bytesOf?: (call: Q) => number;
 }
 
@@ -37,21 +37,21 @@ interface PendingCall<Q, R> {
 
 class Batch<Q, R> {
   readonly waiting: Map<string, PendingCall<Q, R>> = new Map();
-  /** The strictest of those within. */
+  /** The shortest limit of the calls in the batch. */
   timeoutMs: number = Number.POSITIVE_INFINITY;
   bytes = 0;
-  /** Aborted when nobody waits for it any more. */
+  /** Aborted when no caller waits for the batch any more. */
   readonly abandoned: AbortController = new AbortController();
   isSent = false;
   cancelTimer: CancelTimer = () => {};
 }
 
-/** The service takes bodies of a MiB; what is not counted is the frame around the calls. */
+/** The service accepts bodies of 1 MiB; the rest is for the frame around the calls. */
 const MAX_BYTES = 1_000_000;
 
 export class CallBatcher<Q extends { readonly groupId: string }, R extends { readonly kind: string }> {
   readonly #options: CallBatcherOptions<Q, R>;
-  /** The batch that is being gathered, for each order of magnitude of the time limit. */
+  /** The batch being filled, for each order of magnitude of the time limit. */
   readonly #gathering = new Map<number, Batch<Q, R>>();
 
   constructor(options: CallBatcherOptions<Q, R>) {
@@ -82,7 +82,7 @@ export class CallBatcher<Q extends { readonly groupId: string }, R extends { rea
       if (signal !== undefined) {
         stopListening = onAbort(signal, () => {
           batch.waiting.delete(groupId);
-          // Before it is sent others may still join it.
+          // Until the batch is sent, other calls may still join it.
           if (batch.isSent && batch.waiting.size === 0) batch.abandoned.abort(signal.reason);
           reject(signal.reason as Error);
         });
@@ -91,12 +91,12 @@ export class CallBatcher<Q extends { readonly groupId: string }, R extends { rea
     });
   }
 
-  /** Sends what has been gathered, without waiting for more. */
+  /** Sends what has been collected, without waiting for more. */
   flush(): void {
     for (const batch of [...this.#gathering.values()]) this.#send(batch);
   }
 
-  /** A request names a group once; the second call of one begins the next. */
+  /** A request names a group once; the second call for a group begins the next batch. */
   #batchFor(groupId: string, timeoutMs: number, bytes: number): Batch<Q, R> {
     const magnitude = Math.floor(Math.log2(timeoutMs));
     const gathered = this.#gathering.get(magnitude);
@@ -124,7 +124,7 @@ export class CallBatcher<Q extends { readonly groupId: string }, R extends { rea
     try {
       const results = await this.#options.send(
         sent.map(({ call }) => call),
-        // The window was part of it.
+        // The window was part of the time limit.
         Math.max(1, timeoutMs - this.#options.windowMs),
         abandoned.signal,
       );

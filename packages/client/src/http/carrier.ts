@@ -1,6 +1,6 @@
 /**
- * What carries requests to the servers: sockets (`exchange.ts`), or in a simulation a network in virtual time. Everything
- * above it, which server is asked, for how long and what follows from silence, is the same code over both.
+ * Carries requests to the servers: over sockets (`exchange.ts`), or in a simulation over a network in virtual time.
+ * Everything above it (which server is asked, for how long, and what follows from silence) is the same code for both.
  */
 import type { Clock } from "@tenure/core";
 import type { Endpoint } from "./endpoints.js";
@@ -9,7 +9,7 @@ import type { TlsMaterial } from "./tls-material.js";
 export interface Carrier {
   /** One request to one server. Rejects with `NoAnswerError`, or with the signal's reason. */
   exchange(parts: ExchangeParts, request: ExchangeRequest): Promise<Answer>;
-  /** The same, where a stream of that content type may come instead: the caller reads it, and closes it. */
+  /** The same, where a stream of that content type may come instead; the caller reads and closes it. */
   openStream(parts: ExchangeParts, request: ExchangeRequest, type: string): Promise<OpenedStream | Answer>;
 }
 
@@ -18,10 +18,10 @@ export interface ExchangeRequest {
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string | undefined;
-  /** Until the head of the answer, and of `exchange` the whole answer. */
+  /** Time limit until the head of the answer, and for `exchange` until the whole answer. */
   readonly timeoutMs: number;
   readonly connectTimeoutMs: number;
-  /** On a connection of its own. */
+  /** Use a new connection. */
   readonly fresh?: boolean;
   readonly signal?: AbortSignal | undefined;
 }
@@ -40,17 +40,17 @@ export interface Answer {
 }
 
 export interface OpenedStream {
-  /** Ends, or throws, with the connection. */
+  /** Ends or throws when the connection does. */
   readonly texts: AsyncIterable<string>;
   /** Idempotent. */
   close(): void;
 }
 
-/** No whole answer came. */
+/** No complete answer arrived. */
 export class NoAnswerError extends Error {
   /** Nothing of the request can have reached the server. */
   readonly isUnsent: boolean;
-  /** The server had closed the idle connection before it saw the request, most likely. */
+  /** Most likely the server closed the idle connection before it saw the request. */
   readonly isStale: boolean;
 
   constructor(message: string, how: { isUnsent: boolean; isStale: boolean }, options?: ErrorOptions) {

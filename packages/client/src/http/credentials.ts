@@ -9,11 +9,11 @@ export interface TokenWait {
   readonly signal: AbortSignal | undefined;
 }
 
-/** The bearer token: a text, a file's, or whatever a function gives. */
+/** The bearer token: a string, the content of a file, or the result of a function. */
 export class Credentials {
   readonly #source: TokenSource | WatchedFile | null;
   readonly #clock: Clock;
-  /** The function's last token, shared by all requests; a new one is asked for once, however many were refused. */
+  /** The function's last token, shared by all requests. A new one is requested once, however many requests were refused. */
   #given: Promise<string> | null = null;
 
   private constructor(source: TokenSource | WatchedFile | null, clock: Clock) {
@@ -29,12 +29,12 @@ export class Credentials {
     return new Credentials(watched, clock);
   }
 
-  /** Rejects with `NoAnswerError` where it cannot be had, or not in time. */
+  /** Rejects with `NoAnswerError` if the token is not available, or not in time. */
   token(wait: TokenWait): Promise<string | null> {
     return this.#within(wait, () => this.#token());
   }
 
-  /** After `refused` was: another one, or `null` if there is none. */
+  /** A token other than `refused`, which the service did not accept; `null` if there is none. */
   anotherThan(refused: string | null, wait: TokenWait): Promise<string | null> {
     return this.#within(wait, async () => {
       const source = this.#source;
@@ -62,7 +62,7 @@ export class Credentials {
     if (this.#given !== null) return this.#given;
     const given = (async () => checked(await source()))();
     this.#given = given;
-    // A failure is told to those who wait for it, and kept for nobody else.
+    // A failure is passed to the callers that wait for it, and is not kept.
     given.catch(() => {
       if (this.#given === given) this.#given = null;
     });
@@ -82,7 +82,7 @@ export class Credentials {
   }
 }
 
-/** Visible characters only: what else there is would break the header, or be a way into it. */
+/** Visible characters only: any other character would break the header or allow header injection. */
 function checked(text: unknown): string {
   const token = typeof text === "string" ? text.trim() : "";
   if (!/^[!-~]+$/.test(token)) throw new Error("a token must be visible characters without spaces");

@@ -1,6 +1,6 @@
 /**
- * What a participant asks of the service. All of it may be sent again after a lost answer, as the table of verbs says. A late
- * duplicate can hold the group for one more ttl; not asking again would give it up.
+ * The calls of a participant to the service. All of them may be sent again after a lost answer, as the table of verbs
+ * says. A late duplicate can hold the group for one more ttl; not retrying would give the group up.
  */
 import * as api from "@tenure/api";
 import type { shapes } from "@tenure/api";
@@ -20,7 +20,7 @@ import type { Endpoint, Endpoints } from "./endpoints.js";
 import { errorOf, isRefusal, type Refusal, UnexpectedAnswerError } from "./errors.js";
 import type { CallInput, ServiceCalls } from "./service-calls.js";
 
-/** One of many: its answer, or its refusal. */
+/** One result of many: an answer or a refusal. */
 type OneOf<T> = T | (Refusal & { readonly ok: false });
 
 export class ElectionCalls {
@@ -49,7 +49,7 @@ export class ElectionCalls {
     return api.campaignResult(outcome.body, parsed, outcome.answered.sentAfterMs);
   }
 
-  /** One alone goes the way of a single one. */
+  /** A single campaign is sent as a normal campaign. */
   async campaignMany(
     all: readonly ParsedCampaign[],
     timeoutMs: number,
@@ -116,16 +116,17 @@ export class ElectionCalls {
     return api.leadershipOf(await this.#calls.ask({ verb: "leader", groupId, query }, signal));
   }
 
-  /** By a long poll, which without a cursor is answered at once. */
+  /** Uses a long poll, which is answered at once without a cursor. */
   async state(groupId: string, signal: AbortSignal): Promise<WatchEvent> {
     const { events, cursor } = await this.#calls.ask<shapes.EventsReply>({ verb: "watch", groupId }, signal);
     const [first] = events;
-    if (first === undefined) throw new BackendUnavailableError(`the state of ${groupId} was not told`);
-    // What has happened since it was read comes along; the state is as of the first.
+    if (first === undefined)
+      throw new BackendUnavailableError(`the service sent no state of group ${groupId}`);
+    // Events since the state was read come along; the state is as of the first of them.
     return api.watchEvent(first, Number(cursor) - events.length + 1);
   }
 
-  /** Many in one request: as many answers, each in its place. */
+  /** Many requests in one: as many answers, in the same order. */
   async #many<T>(
     input: Pick<CallInput, "verb" | "body" | "timeoutMs">,
     count: number,
@@ -151,16 +152,16 @@ export class ElectionCalls {
     throw error;
   }
 
-  /** Of one among many. */
+  /** The refusal of one request among many. */
   #refused(refusal: Refusal, groupId: string, ttlMs: number, endpoint: Endpoint): Error {
     const error = errorOf(refusal, { groupId, ttlMs });
-    // It says nothing of the lease; the next request goes to another server.
+    // This shows nothing about the lease; the next request goes to another server.
     if (error instanceof BackendUnavailableError) this.#endpoints.failed(endpoint);
     return error;
   }
 }
 
-/** No less than a campaign takes in a request of many: three ids, three numbers, their names, and its metadata. */
+/** The minimum size of a campaign in a request of many: three ids, three numbers, their names, and its metadata. */
 export function campaignBytes({ candidate: { metadata } }: ParsedCampaign): number {
   return 3 * LIMITS.idLength + 200 + (metadata === null ? 0 : Buffer.byteLength(JSON.stringify(metadata)));
 }

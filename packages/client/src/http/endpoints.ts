@@ -3,14 +3,14 @@ import { Agent as HttpsAgent } from "node:https";
 import type { Clock } from "@tenure/core";
 import type { TlsMaterial, TlsParts } from "./tls-material.js";
 
-/** How long one that failed is asked last. Short: it may be the only one that works, a moment later. */
+/** How long a server that failed is asked last. Short, because it may soon be the only one that works. */
 const BAD_MS = 2000;
 
 /** One server of the service, with its connections. */
 export class Endpoint {
   readonly url: URL;
   readonly isTls: boolean;
-  /** Before the path of every request. */
+  /** The prefix of the path of every request. */
   readonly prefix: string;
   badUntilMs: number = Number.NEGATIVE_INFINITY;
   #tls: TlsParts | null = null;
@@ -25,7 +25,7 @@ export class Endpoint {
     this.#single = this.#agent(false, {});
   }
 
-  /** `fresh`: a connection of its own, which no server can have closed before the request came. */
+  /** `fresh`: a new connection, which the server cannot have closed before the request arrives. */
   async agent(material: TlsMaterial, fresh: boolean): Promise<HttpAgent> {
     if (this.isTls) {
       const parts = await material.current();
@@ -39,7 +39,7 @@ export class Endpoint {
     return fresh ? this.#single : this.#kept;
   }
 
-  /** Breaks what is open. */
+  /** Breaks all open connections. */
   close(): void {
     this.#kept.destroy();
     this.#single.destroy();
@@ -49,7 +49,7 @@ export class Endpoint {
     return this.isTls ? new HttpsAgent({ keepAlive, ...parts }) : new HttpAgent({ keepAlive });
   }
 
-  /** What was asked with the old certificate is still answered; then its connections go. */
+  /** Requests sent with the old certificate are still answered; then their connections are closed. */
   #retire(): void {
     const old = this.#kept;
     old.maxFreeSockets = 0;
@@ -64,14 +64,14 @@ export class Endpoints {
   readonly #clock: Clock;
   #preferred: number;
 
-  /** Each client begins somewhere else, so that they spread over the servers. */
+  /** Each client begins with a random server, so that clients spread over the servers. */
   constructor(urls: readonly URL[], clock: Clock, random: () => number) {
     this.all = urls.map((url) => new Endpoint(url));
     this.#clock = clock;
     this.#preferred = Math.floor(random() * this.all.length) % this.all.length;
   }
 
-  /** Each once: first the preferred, then the rest in turn, and those that failed lately at the end. */
+  /** Each server once: first the preferred one, then the others in turn, and those that failed recently at the end. */
   inOrder(): readonly Endpoint[] {
     const nowMs = this.#clock.monotonicMs();
     const turned = [...this.all.slice(this.#preferred), ...this.all.slice(0, this.#preferred)];
@@ -80,7 +80,7 @@ export class Endpoints {
     return [...turned.filter((each) => !isBad(each)), ...bad];
   }
 
-  /** How long until one of them may be asked again; 0 if one may be asked now. */
+  /** Time until one of them may be asked again; 0 if one may be asked now. */
   restMs(): number {
     const soonestMs = Math.min(...this.all.map((each) => each.badUntilMs));
     return Math.max(0, soonestMs - this.#clock.monotonicMs());

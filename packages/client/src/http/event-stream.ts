@@ -12,14 +12,14 @@ export interface EventStreamOptions {
   readonly path: string;
   readonly cursor: number | string | undefined;
   readonly maySee?: ((groupId: string) => boolean) | undefined;
-  /** Until the first answer of one server. */
+  /** Time limit until the first answer of one server. */
   readonly timeoutMs: number;
   readonly patience: Patience;
   readonly onContact: (error: unknown) => void;
   readonly signal: AbortSignal;
 }
 
-/** A watch under one cursor: Server-Sent Events that go on, from the last cursor, after every break. */
+/** A watch with one cursor: Server-Sent Events that continue after every break, from the last cursor. */
 export async function* eventStream(options: EventStreamOptions): AsyncGenerator<WatchEvent, undefined> {
   let cursor = options.cursor;
   const connect = (endpoint: Endpoint) => connection(options, endpoint, cursor);
@@ -31,8 +31,8 @@ export async function* eventStream(options: EventStreamOptions): AsyncGenerator<
 }
 
 /**
- * What one connection brings. The states of many groups share a cursor that only the last of them carries: they are
- * told together, or not at all.
+ * The events of one connection. The states of many groups share a cursor that only the last of them carries, so they
+ * are delivered together or not at all.
  */
 async function* connection(
   { parts, path: given, timeoutMs, patience, onContact: contact, signal }: EventStreamOptions,

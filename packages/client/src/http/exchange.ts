@@ -1,4 +1,4 @@
-/** Requests over sockets: one to one server, with its time limits. Who is asked next is not decided here. */
+/** One request to one server over sockets, with its time limits. Which server is asked next is decided elsewhere. */
 import { type ClientRequest, type IncomingMessage, request as httpRequest } from "node:http";
 import { request as httpsRequest } from "node:https";
 import type { CancelTimer, Clock } from "@tenure/core";
@@ -13,7 +13,7 @@ import {
 } from "./carrier.js";
 import type { Endpoint } from "./endpoints.js";
 
-/** No service answers with more, unless it is none. */
+/** A larger answer cannot come from a Tenure service. */
 const MAX_BYTES = 64 * 1024 * 1024;
 const STALE = new Set(["ECONNRESET", "EPIPE"]);
 
@@ -89,7 +89,7 @@ class Sending {
       this.#stop = (reason) => {
         this.#reason ??= reason;
         reject(reason);
-        // Closes the connection: whoever waits at the server leaves its queue.
+        // Closes the connection, so that a campaign that waits at the server leaves its queue.
         this.#request.destroy();
       };
     });
@@ -111,7 +111,7 @@ class Sending {
     this.head = this.#guard(
       new Promise((resolve, reject) => {
         this.#request.once("response", resolve);
-        // For good: one that comes after the answer must not be uncaught.
+        // Kept for good: an error after the answer must not be uncaught.
         this.#request.on("error", reject);
       }),
     );
@@ -129,7 +129,7 @@ class Sending {
   }
 
   failure(error: unknown): unknown {
-    // An aborted call is told its own reason.
+    // An aborted call gets its own reason.
     if (this.#reason !== undefined && !(this.#reason instanceof NoAnswerError)) return this.#reason;
     if (error instanceof NoAnswerError) return error;
     const { message, code } = error as NodeJS.ErrnoException;
@@ -149,7 +149,7 @@ class Sending {
   #limit(clock: Clock, ms: number, isDone: () => boolean, what: string): CancelTimer {
     let isCancelled = false;
     const cancel = clock.after(ms, () => {
-      // After a pause of this process the answer may be here already, unread: it counts.
+      // After a pause of this process the answer may have arrived but not been read; it counts.
       setImmediate(() => {
         if (isCancelled || isDone()) return;
         const how = { isUnsent: !this.#isConnected, isStale: false };
@@ -182,7 +182,7 @@ export function parse(text: string): unknown {
   }
 }
 
-/** In seconds; a date would need a clock that both sides agree on. */
+/** In seconds; a date would need clocks that agree. */
 function retryAfterOf({ headers }: IncomingMessage): number | null {
   const text = headers["retry-after"] ?? "";
   return /^\d{1,6}$/.test(text) ? Number(text) * 1000 : null;

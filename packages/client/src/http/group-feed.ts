@@ -1,34 +1,34 @@
 /**
- * The events of one group as they come, for all watches of that group in this process. It keeps the last of them, and each
- * reader its own place among them; one that falls further behind goes on by a feed of its own.
+ * The events of one group as they arrive, for all watches of that group in this process. It keeps the latest events,
+ * and each reader has its own position among them. A reader that falls further behind continues with a separate feed.
  */
 import type { WatchEvent } from "@tenure/core";
 import { onAbort } from "@tenure/core/internal";
 import type { Patience } from "./patience.js";
 
-/** As many as a service keeps: whoever is further behind than this is told RESYNC by it, too. */
+/** As many events as a service keeps: a reader further behind than this gets a RESYNC from the service too. */
 const KEPT = 64;
 
 export class GroupFeed {
-  /** The cursor from which it was opened; without one, its first event is the state. */
+  /** The cursor with which it was opened; without one, its first event is the state. */
   readonly from: number | undefined;
-  /** How long its connection may say nothing. */
+  /** How long its connection may be silent. */
   readonly patience: Patience;
   readonly #events: WatchEvent[] = [];
-  /** The place of the first event that is kept; places count from 0. */
+  /** The position of the first event that is kept; positions count from 0. */
   #first = 0;
   readonly #wakes = new Set<() => void>();
   readonly #ended: (feed: GroupFeed) => void;
   #readers = 0;
   readonly #contacts = new Set<(error: unknown) => void>();
-  /** What was reported last: `undefined` nothing yet, `null` a server was reached, else why none could be. */
+  /** What was reported last: `undefined` nothing yet, `null` a server was reached, otherwise why none could be. */
   #contact: unknown = undefined;
   #failure: { readonly error: unknown } | null = null;
 
   constructor(
     from: number | undefined,
     patience: Patience,
-    /** Called once, when it has no reader any more or has failed. */
+    /** Called once, when the feed has no reader any more or has failed. */
     ended: (feed: GroupFeed) => void,
   ) {
     this.from = from;
@@ -36,7 +36,7 @@ export class GroupFeed {
     this.#ended = ended;
   }
 
-  /** `onContact` is told what is known already. */
+  /** `onContact` is called with what is known already. */
   join(onContact: (error: unknown) => void): void {
     this.#readers++;
     this.#contacts.add(onContact);
@@ -49,8 +49,8 @@ export class GroupFeed {
   }
 
   /**
-   * Where a reader goes on that has seen `cursor`; `null` if that is not among what is kept. `isSure`: the service has told
-   * that cursor just now, so if it has not come here yet, it will.
+   * The position where a reader that has seen `cursor` continues; `null` if that cursor is not kept. `isSure`: the
+   * service has just sent that cursor, so if it has not arrived here yet, it will.
    */
   placeAfter(cursor: number, isSure: boolean): number | null {
     const index = this.#events.findLastIndex((event) => event.cursor === cursor);
@@ -60,12 +60,12 @@ export class GroupFeed {
     return isSure && last !== undefined && cursor > last ? this.#first + this.#events.length : null;
   }
 
-  /** The event at that place; `null` if it is not kept any more, `undefined` if it has not come yet. */
+  /** The event at that position; `null` if it is no longer kept, `undefined` if it has not arrived yet. */
   at(place: number): WatchEvent | null | undefined {
     return place < this.#first ? null : this.#events[place - this.#first];
   }
 
-  /** Until there is more than before `place`, or throws why there will not be. */
+  /** Resolves when there is an event at `place` or later, or throws why there will be none. */
   async more(place: number, signal: AbortSignal): Promise<void> {
     while (this.at(place) === undefined) {
       signal.throwIfAborted();

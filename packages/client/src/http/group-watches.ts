@@ -1,7 +1,7 @@
 /**
- * The watches of single groups. All watches of one group share one feed as long as they are about equally far: one that
- * resumes from further back, reads more slowly than the group changes, or bears less silence than the feed, has its own. All
- * feeds share connections.
+ * The watches of single groups. Watches of one group share a feed while they are at about the same position. A watch
+ * has a separate feed if it resumes from further back, reads more slowly than the group changes, or accepts less
+ * silence than the feed. All feeds share connections.
  */
 import type { WatchEvent } from "@tenure/core";
 import { GroupFeed } from "./group-feed.js";
@@ -9,7 +9,7 @@ import { type Patience, suffices } from "./patience.js";
 import type { GroupSubscription } from "./shared-stream.js";
 
 export interface GroupWatchesParts {
-  /** Begins to tell the events of a group, over all breaks; returns how to end that. */
+  /** Begins to deliver the events of a group, across all breaks; returns the function that ends it. */
   readonly join: (subscription: GroupSubscription) => () => void;
   /** The current state of a group, as the first event of a watch would show it. */
   readonly state: (groupId: string, signal: AbortSignal) => Promise<WatchEvent>;
@@ -24,7 +24,7 @@ export interface GroupWatchOptions {
 interface JoinOptions {
   readonly cursor: number | undefined;
   readonly patience: Patience;
-  /** The service has told that cursor just now. */
+  /** The service has just sent that cursor. */
   readonly isSure: boolean;
   readonly contact: (error: unknown) => void;
 }
@@ -43,7 +43,7 @@ export class GroupWatches {
     signal: AbortSignal,
   ): AsyncGenerator<WatchEvent, undefined> {
     signal.throwIfAborted();
-    // One of its own for each watch: two may be given the same function.
+    // A separate function for each watch: two watches may be given the same one.
     const contact = (error: unknown) => onContact(error);
     let cursor = from;
     let isSure = false;
@@ -61,7 +61,7 @@ export class GroupWatches {
           await feed.more(place, signal);
           signal.throwIfAborted();
           const event = feed.at(place);
-          // Too slow for what is kept: on from the last cursor.
+          // The reader is too slow for what is kept: continue from the last cursor.
           if (event === null || event === undefined) break;
           if (isSeen(event, cursor)) continue;
           cursor = event.cursor;
@@ -102,7 +102,7 @@ export class GroupWatches {
   }
 }
 
-/** A RESYNC to where the reader is already tells it nothing; elsewhere, also further back, it does. */
+/** A RESYNC to the reader's own position is no news; at any other position, also further back, it is. */
 function isSeen(event: WatchEvent, cursor: number | undefined): boolean {
   if (cursor === undefined) return false;
   return event.type === "RESYNC" ? event.cursor === cursor : event.cursor <= cursor;

@@ -1,14 +1,15 @@
 /**
  * An elector that asks a Tenure service by HTTP.
  *
- * Promised: what `Elector` promises, as far as the service keeps it, through any of its servers; one request at a time for
- * each call; an aborted call closes its connection, so that a campaign that waits leaves the queue; every call ends in time
- * (a renewal within a third of its ttl, a campaign within half, besides its wait); a campaign that waits notices within half a ttl,
- * at least 2.5 s, that its server has stopped answering, and goes on at another. Not promised: that a failed call was not
- * carried out. A caller whose campaign was aborted asks `leader`, and resigns if it is named.
+ * Promised: what `Elector` promises, as far as the service keeps it, through any of its servers; one request at a time
+ * for each call; an aborted call closes its connection, so that a waiting campaign leaves the queue; every call ends in
+ * time (a renewal within a third of its ttl, a campaign within half of it beyond its wait); a waiting campaign notices
+ * within half a ttl, at least 2.5 s, that its server has stopped answering, and continues at another. Not promised:
+ * that a failed call was not carried out. A caller whose campaign was aborted asks `leader`, and resigns if it is the
+ * leader.
  *
- * `BackendUnavailableError` tells nothing, and its cause what each server said. What core has no class for is an
- * `HttpElectorError`.
+ * After `BackendUnavailableError` the outcome is unknown; its cause says what each server answered. Errors that core
+ * has no class for are an `HttpElectorError`.
  */
 import { pathOf } from "@tenure/api";
 import {
@@ -86,7 +87,7 @@ export class HttpElector implements ElectorAdmin {
   readonly #calls: ServiceCalls;
   readonly #election: ElectionCalls;
   readonly #operator: OperatorCalls;
-  /** `null`: each is sent by itself. */
+  /** `null`: each campaign is sent separately. */
   readonly #campaigns: CallBatcher<ParsedCampaign, CampaignResult> | null;
   readonly #renewals: CallBatcher<ParsedRenew, RenewResult> | null;
   readonly #watches: GroupWatches;
@@ -94,7 +95,7 @@ export class HttpElector implements ElectorAdmin {
   readonly #underWay = new Set<Promise<unknown>>();
   #closed: Promise<void> | null = null;
 
-  /** Reads the files that the options name; asks the service nothing yet. */
+  /** Reads the files that the options name; sends nothing to the service yet. */
   static open(given: HttpElectorOptions): Promise<HttpElector> {
     return HttpElector.over(SOCKETS, given);
   }
@@ -176,7 +177,7 @@ export class HttpElector implements ElectorAdmin {
     );
   }
 
-  /** As `Elector` has it, but it goes on by itself after every break: it ends for no reason that may pass. */
+  /** As in `Elector`, but it continues by itself after every break: no temporary failure ends it. */
   watch(groupId: string, options: WatchOptions = {}): AsyncIterable<WatchEvent> {
     checkId(groupId, "groupId");
     const parsed = {
@@ -189,7 +190,7 @@ export class HttpElector implements ElectorAdmin {
     );
   }
 
-  /** States come together: none of them is `partial`. */
+  /** States are delivered together: none of them is `partial`. */
   watchAll(given: WatchAllOptions = {}): AsyncIterable<WatchEvent> {
     const { statesAfter, maySee, onContact = ignored, signal: own } = given;
     const number = checkCursor(given.cursor);
@@ -205,7 +206,7 @@ export class HttpElector implements ElectorAdmin {
 
   createGroup(input: GroupInput, options?: CallOptions): Promise<Group> {
     return this.#run(options, () => {
-      // The whole of a new policy can be judged here; a change only where the rest of it is.
+      // A new policy can be checked here completely; a change only by the service, which knows the rest.
       parseGroup(input).change(null);
       return this.#operator.create(input, options?.signal);
     });
@@ -278,7 +279,7 @@ export class HttpElector implements ElectorAdmin {
     return this.#run(options, () => this.#operator.ping(options?.signal));
   }
 
-  /** Waiting campaigns leave their queues and are answered `lost`; what else is under way is waited for. */
+  /** Waiting campaigns leave their queues and are answered `lost`; other calls in progress are waited for. */
   close(): Promise<void> {
     this.#closed ??= this.#close();
     return this.#closed;
@@ -310,7 +311,7 @@ export class HttpElector implements ElectorAdmin {
     }
   }
 
-  /** A wait ends with this elector: it hangs up, and tells who leads. */
+  /** A wait ends when this elector closes: it hangs up and answers with the current leader. */
   async #wait(parsed: ParsedCampaign, given: AbortSignal | undefined): Promise<CampaignResult> {
     const { clock } = this.#options;
     const timeoutMs = this.#campaignMs(parsed.candidate.ttlMs);
@@ -327,7 +328,7 @@ export class HttpElector implements ElectorAdmin {
     }
   }
 
-  /** For what may take long: it is not waited for when this elector closes. */
+  /** For calls that may take long: closing this elector does not wait for them. */
   async #unlessClosed<T>(
     signal: AbortSignal | undefined,
     work: (signal: AbortSignal) => Promise<T>,
@@ -340,20 +341,20 @@ export class HttpElector implements ElectorAdmin {
     }
   }
 
-  /** A third leaves time to ask again twice before the lease ends. */
+  /** A third of the ttl leaves time for two more tries before the lease ends. */
   #renewalMs(ttlMs: number): number {
     return this.#withinMs(ttlMs, 1 / 3);
   }
 
   /**
-   * Of a lease that was won later than this too little would be left. An `Election` gives a campaign up after half the ttl: this
-   * comes a little before, so that another server is asked in time.
+   * A lease won later than this would have too little left. An `Election` gives a campaign up after half the ttl; this
+   * limit is slightly shorter, so that another server is asked in time.
    */
   #campaignMs(ttlMs: number): number {
     return this.#withinMs(ttlMs, 0.45);
   }
 
-  /** A ttl that no policy admits is for the service to refuse, and that may take its time. */
+  /** A ttl that no policy admits is refused by the service, which may take its time for that. */
   #withinMs(ttlMs: number, share: number): number {
     const { requestTimeoutMs } = this.#options;
     return ttlMs < TTL_BOUNDS_MS.min

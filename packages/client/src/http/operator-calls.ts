@@ -1,4 +1,7 @@
-/** What an operator asks of the service. `by` is checked and not sent: who asks is who the credentials name. */
+/**
+ * The calls of an operator to the service. `by` is checked but not sent: the service identifies the caller by the
+ * credentials.
+ */
 import * as api from "@tenure/api";
 import type { shapes } from "@tenure/api";
 import type { ReplyOf } from "@tenure/api/schemas";
@@ -53,7 +56,10 @@ export class OperatorCalls {
     return this.#group({ verb: "group", groupId }, signal);
   }
 
-  /** The service filters by what it lets the caller see; `maySee` narrows that here, over as many pages as it takes. */
+  /**
+   * The service returns only groups that the caller may see; `maySee` filters them further here, over as many pages as
+   * needed.
+   */
   async groups(
     query: Parsed<typeof parseGroupsQuery>,
     { maySee, signal }: GroupsOptions = {},
@@ -107,7 +113,7 @@ export class OperatorCalls {
       ...(allowCold ? { allow_cold: true } : {}),
       ...because(reason),
     });
-    // It answers when it is settled.
+    // The service answers when the transfer is settled.
     const { leader } = await this.#calls.ask<ReplyOf<"transfer">>(
       { verb: "transfer", groupId, body, waitMs: timeoutMs },
       signal,

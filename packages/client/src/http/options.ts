@@ -1,38 +1,77 @@
 import { type Clock, InvalidRequestError, systemClock } from "@tenure/core";
 import { checkInteger, checkKeys, isObject } from "@tenure/core/internal";
 
-/** Each part either as PEM or by the file that holds it; files are read again when they change. */
+/**
+ * TLS of the connections to the service. Each part is given as PEM text or as a file; files are read again when they
+ * change.
+ */
 export interface TlsOptions {
-  /** Who may have signed the service's certificate, instead of those that Node knows. */
+  /** CA certificates that the service's certificate is checked against. @defaultValue the CAs that Node knows */
   readonly ca?: string | undefined;
+  /** A file with the CA certificates, instead of `ca`. */
   readonly caFile?: string | undefined;
-  /** Our own certificate and its key, where the service asks for one. */
+  /** The client certificate, if the service asks for one. It needs `key` or `keyFile`. @defaultValue none */
   readonly cert?: string | undefined;
+  /** A file with the client certificate, instead of `cert`. */
   readonly certFile?: string | undefined;
+  /** The private key of the client certificate. */
   readonly key?: string | undefined;
+  /** A file with the private key, instead of `key`. */
   readonly keyFile?: string | undefined;
 }
 
-/** Asked for once, and again when the service does not accept what it gave. */
+/** A token, or a function that returns one. The function is called once, and again when the service refuses its token. */
 export type TokenSource = string | (() => string | Promise<string>);
 
 /** Options of `HttpElector.open`. Unknown keys and values out of bounds are refused with `InvalidRequestError`. */
 export interface HttpElectorOptions {
-  /** Servers of one service, such as `https://a.example:7420`. One is asked at a time; another when it fails. */
+  /**
+   * The servers of one service, such as `https://a.example:7420`; at least one. One server is asked at a time, and another
+   * one when it fails. Give all servers, so that calls succeed while one of them is down.
+   */
   readonly endpoints: readonly string[];
-  /** A JWT or the admin token. */
+  /** The bearer token: a JWT or the admin token. @defaultValue none */
   readonly token?: TokenSource | undefined;
-  /** The file that holds it; read again when it changes. */
+  /** A file with the bearer token, instead of `token`; read again when it changes. @defaultValue none */
   readonly tokenFile?: string | undefined;
+  /** Certificates for `https:` endpoints. @defaultValue the CAs that Node knows, no client certificate */
   readonly tls?: TlsOptions | undefined;
-  /** For a whole call, over all endpoints; a waiting campaign has its wait besides, a renewal at most a third of its ttl. */
+  /**
+   * Time limit of a whole call over all endpoints, in milliseconds, from 1 to 600,000. A waiting campaign has its wait in
+   * addition; a renewal has at most a third of its ttl, a campaign slightly less than half of it. Too small: calls fail
+   * although a server would have answered. Too large: reads and operators' calls hang that long while no server answers.
+   *
+   * @defaultValue 5000
+   */
   readonly requestTimeoutMs?: number | undefined;
+  /**
+   * Time limit for one connection, in milliseconds, from 1 to 600,000; not more than `requestTimeoutMs`. After it the next
+   * server is asked, so a small value finds a working server sooner.
+   *
+   * @defaultValue 2000, or `requestTimeoutMs` if that is less
+   */
   readonly connectTimeoutMs?: number | undefined;
-  /** Send the renewals that come within `batchWindowMs` together, and so the campaigns that do not wait. */
+  /**
+   * Whether renewals that come within `batchWindowMs` are sent as one request, and likewise campaigns that do not wait.
+   * Switch it off only to see single requests while debugging.
+   *
+   * @defaultValue true
+   */
   readonly batch?: boolean | undefined;
+  /**
+   * How long the first call of a batch waits for others, in milliseconds, from 0 to 1000. Every batched call takes up to
+   * this much longer; with 0 only calls that come at the same moment are combined.
+   *
+   * @defaultValue 2
+   */
   readonly batchWindowMs?: number | undefined;
+  /** The source of time, for tests. @defaultValue `systemClock` */
   readonly clock?: Clock | undefined;
-  /** 0 to 1: spreads the clients over the endpoints and their reconnects over time. */
+  /**
+   * Returns a number from 0 to 1 (exclusive). It spreads clients over the endpoints and reconnects over time; for tests.
+   *
+   * @defaultValue `Math.random`
+   */
   readonly random?: (() => number) | undefined;
 }
 
@@ -67,7 +106,7 @@ export function parseOptions(given: HttpElectorOptions): ParsedOptions {
   if (!isObject(given)) throw new InvalidRequestError("options", "must be an object");
   checkKeys(given, "", KNOWN);
   if (given.token !== undefined && given.tokenFile !== undefined) {
-    throw new InvalidRequestError("tokenFile", "is given besides token; give one of the two");
+    throw new InvalidRequestError("tokenFile", "is given in addition to token; give only one of them");
   }
   const requestTimeoutMs = checkInteger(given.requestTimeoutMs ?? 5000, "requestTimeoutMs", 1, 600_000);
   const connectTimeoutMs = checkInteger(
@@ -113,7 +152,7 @@ function parseEndpoints(given: unknown): readonly URL[] {
     if (url.username !== "" || url.password !== "" || url.search !== "" || url.hash !== "") {
       throw new InvalidRequestError(
         field,
-        "must be no more than host, port and path; credentials are options",
+        "must contain only host, port and path; give credentials as options",
       );
     }
     return url;
@@ -134,7 +173,10 @@ function parseTls(given: unknown): TlsOptions {
     const pem = parseText(given[part], `tls.${part}`);
     const file = parseText(given[`${part}File`], `tls.${part}File`);
     if (pem !== null && file !== null) {
-      throw new InvalidRequestError(`tls.${part}File`, `is given besides tls.${part}; give one of the two`);
+      throw new InvalidRequestError(
+        `tls.${part}File`,
+        `is given in addition to tls.${part}; give only one of them`,
+      );
     }
   }
   const tls = given as TlsOptions;
@@ -151,6 +193,7 @@ function parseTls(given: unknown): TlsOptions {
 
 function parseText(given: unknown, field: string): string | null {
   if (given === undefined) return null;
-  if (typeof given !== "string" || given === "") throw new InvalidRequestError(field, "must be a text");
+  if (typeof given !== "string" || given === "")
+    throw new InvalidRequestError(field, "must be a non-empty string");
   return given;
 }

@@ -1,19 +1,19 @@
-/** For how long a stream may say nothing. What it asks of its server follows from that. */
+/** How long a stream may be silent, and what it therefore asks of its server. */
 import type { WatchOptions } from "@tenure/core";
 import { checkInteger, MIN_WATCH_MS } from "@tenure/core/internal";
 
 export interface Patience {
-  /** A server that is silent for this long is reported. `Infinity`: nobody wants to know. */
+  /** A server that is silent for this long is reported. `Infinity`: never. */
   readonly quietMs: number;
-  /** A server that is silent for this long is taken for gone, and the stream goes on at another. */
+  /** A server that is silent for this long is treated as gone, and the stream continues at another one. */
   readonly silenceMs: number;
 }
 
-/** Where nobody says how long; the service says something every 15 s then. */
+/** The default; the service then sends something every 15 s. */
 const DEFAULT_SILENCE_MS = 40_000;
-/** Two signs of life may be late before the server is left. */
+/** Two keep-alives may be late before the server is left. */
 const SIGN_PER_SILENCE = 0.4;
-/** A sign may be late by 3/4 of its period before that is reported: a renewal may by default, too. */
+/** A keep-alive may be late by 3/4 of its period before that is reported, as a renewal may by default. */
 const SIGN_PER_QUIET = 4 / 7;
 
 export function parsePatience({ silenceMs: silence, quietMs: quiet }: WatchOptions): Patience {
@@ -25,12 +25,12 @@ export function parsePatience({ silenceMs: silence, quietMs: quiet }: WatchOptio
   return { silenceMs, quietMs: checkInteger(quiet, "quietMs", MIN_WATCH_MS.quiet, Number.MAX_SAFE_INTEGER) };
 }
 
-/** Whether a reader who needs `needed` may share a stream that was opened with `given`. */
+/** Whether a reader that needs `needed` may share a stream that was opened with `given`. */
 export function suffices(given: Patience, needed: Patience): boolean {
   return given.silenceMs <= needed.silenceMs && given.quietMs <= needed.quietMs;
 }
 
-/** That of the least patient. */
+/** The shortest times of all. */
 export function leastOf(all: readonly Patience[]): Patience {
   return {
     quietMs: Math.min(...all.map(({ quietMs }) => quietMs)),
@@ -38,7 +38,7 @@ export function leastOf(all: readonly Patience[]): Patience {
   };
 }
 
-/** How often the server is asked to say something; `undefined`: as often as it does by itself. */
+/** How often the server is asked to send something; `undefined`: at its own default interval. */
 export function keepAliveMs({ quietMs, silenceMs }: Patience): number | undefined {
   const signMs = Math.floor(Math.min(quietMs * SIGN_PER_QUIET, silenceMs * SIGN_PER_SILENCE));
   return signMs >= DEFAULT_SILENCE_MS * SIGN_PER_SILENCE ? undefined : signMs;

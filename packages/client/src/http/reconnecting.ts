@@ -1,18 +1,19 @@
 /**
- * A stream over whichever servers there are, which goes on after every break.
+ * A stream over any of the servers, which continues after every break.
  *
- * Pulled: a reader that does not ask holds back the connection, not memory. It ends by throwing: the signal's
- * reason, or a refusal that every server would repeat. A server that is gone, silent or stopping is left for another.
+ * Pulled: a reader that does not ask slows the connection and costs no memory. The stream ends by throwing: the
+ * signal's reason, or a refusal that every server would repeat. A server that is gone, silent or stopping is left for
+ * another one.
  */
 import { sleep } from "@tenure/core";
 import { NoAnswerError } from "./carrier.js";
 import type { Endpoint } from "./endpoints.js";
 import { EndpointFailure, type TransportParts, unavailable } from "./transport.js";
 
-/** The pause after a round in which no server would do grows up to this. */
+/** The pause after a round in which no server could be used grows up to `most`. */
 export const PAUSE_MS = { first: 100, most: 5000 } as const;
 
-/** Why a connection was given up; another is made. */
+/** Why a connection was given up; another one is opened. */
 export class Broken extends Error {
   readonly badForMs: number | undefined;
 
@@ -26,9 +27,9 @@ export interface ReconnectingOptions<T> {
   readonly parts: TransportParts;
   readonly random: () => number;
   readonly signal: AbortSignal;
-  /** One connection to that server, from where the last one broke. Ends by throwing. */
+  /** One connection to that server, from where the last one broke. It ends by throwing. */
   readonly connect: (endpoint: Endpoint) => AsyncIterable<T>;
-  /** No server would do; after a pause all of them are asked again. */
+  /** No server could be used; after a pause all of them are tried again. */
   readonly lost: (error: Error) => void;
 }
 
@@ -51,7 +52,7 @@ export async function* reconnecting<T>(options: ReconnectingOptions<T>): AsyncGe
         parts.endpoints.failed(endpoint, badForMs);
         askedMs = Math.max(askedMs, badForMs ?? 0);
         failures.push(new EndpointFailure(endpoint, error.message, { cause: error }));
-        // Whichever is best now, not the one after the best of a while ago.
+        // Use the best server now, not the one after the best of some time ago.
         if (parts.endpoints.restMs() === 0) break;
       }
     }

@@ -1,4 +1,4 @@
-/** Calls to the service by verb. Where a call goes, and whether it may be sent twice, is what the table of verbs says. */
+/** Calls to the service by verb. The table of verbs says where a call goes and whether it may be sent twice. */
 import { pathOf, PREFER_METADATA, type Verb, type VerbName, VERBS } from "@tenure/api";
 import type { AskedOf } from "@tenure/api/errors";
 import { errorOf, isRefusal, type Refusal } from "./errors.js";
@@ -6,18 +6,18 @@ import { type Answered, bodyOf, type Call, type Transport } from "./transport.js
 
 export interface CallInput extends Pick<Call, "body"> {
   readonly verb: VerbName;
-  /** Of a verb whose path names one. */
+  /** For a verb whose path names a group. */
   readonly groupId?: string;
   readonly query?: Readonly<Record<string, string>>;
-  /** What a refusal does not repeat. */
+  /** The requested ttl, which a refusal does not repeat. */
   readonly ttlMs?: number;
   readonly timeoutMs?: number;
   readonly waitMs?: number;
-  /** A refusal that is an outcome of its own here. */
+  /** The code of a refusal that is an expected outcome here. */
   readonly expect?: string;
 }
 
-/** The answers show the metadata of a leader only to who asks. */
+/** Answers include the leader's metadata only if this header asks for it. */
 const FULL = { prefer: PREFER_METADATA } as const;
 
 export type Outcome<T> =
@@ -50,14 +50,14 @@ export class ServiceCalls {
     throw errorOf(said, asked(input));
   }
 
-  /** Where every refusal is an error. */
+  /** For calls where every refusal is an error. */
   async ask<T>(input: CallInput, signal?: AbortSignal): Promise<T> {
     const outcome = await this.call<T>(input, signal);
     if (outcome.kind === "expected") throw errorOf(outcome.refusal, asked(input));
     return outcome.body;
   }
 
-  /** Until nothing is under way. */
+  /** Resolves when no call is in progress. */
   async settled(): Promise<void> {
     while (this.#underWay.size > 0) await Promise.allSettled([...this.#underWay]);
   }

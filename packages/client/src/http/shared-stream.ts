@@ -1,6 +1,6 @@
 /**
- * One connection that watches many groups. After every break it goes on, each group from its own cursor: nothing is missed
- * and nothing told twice.
+ * One connection that watches many groups. After every break it continues, each group from its own cursor: no event is
+ * missed or delivered twice.
  */
 import { pathOf, type shapes, watchEvent } from "@tenure/api";
 import type { WatchEvent } from "@tenure/core";
@@ -10,14 +10,17 @@ import { keepAliveMs, leastOf, type Patience } from "./patience.js";
 import { sseConnection } from "./sse-connection.js";
 import type { TransportParts } from "./transport.js";
 
-/** One group's part in a stream. It is told events until it fails, once. */
+/** One group's part in a stream. It gets events until it fails, once. */
 export interface GroupSubscription {
   readonly groupId: string;
-  /** Of the last event told. Before the first: from where to begin, `undefined` for the state. */
+  /** The cursor of the last delivered event. Before the first event: where to begin, `undefined` for the state. */
   cursor: number | undefined;
-  /** How long its stream may say nothing. */
+  /** How long its stream may be silent. */
   readonly patience: Patience;
-  /** No server can be reached, or the one of the stream is quiet (the error); or one was reached (`null`). */
+  /**
+   * Called with the error when no server can be reached or the stream's server is silent, and with `null` when one was
+   * reached.
+   */
   readonly contact: (error: unknown) => void;
   readonly take: (event: WatchEvent) => void;
   readonly fail: (error: unknown) => void;
@@ -26,9 +29,9 @@ export interface GroupSubscription {
 export interface SharedStreamParts {
   readonly parts: TransportParts;
   readonly random: () => number;
-  /** Until the first answer of one server. */
+  /** Time limit until the first answer of one server. */
   readonly timeoutMs: number;
-  /** Nobody is left in it. */
+  /** No subscription is left in the stream. */
   readonly ended: (stream: SharedStream) => void;
 }
 
@@ -36,7 +39,7 @@ export class SharedStream {
   readonly #parts: SharedStreamParts;
   readonly #subscriptions: Map<string, GroupSubscription>;
   readonly #leaving = new AbortController();
-  /** How many groups the connection was opened for; those that have left since are told in vain. */
+  /** How many groups the connection was opened for; the events of those that have left since are ignored. */
   readonly openedFor: number;
 
   constructor(parts: SharedStreamParts, subscriptions: Map<string, GroupSubscription>) {
@@ -63,12 +66,12 @@ export class SharedStream {
     if (this.#subscriptions.size === 0) this.close();
   }
 
-  /** Closes the connection, and hands over those who are still in it. */
+  /** Closes the connection, and returns the subscriptions that are still in it. */
   close(): readonly GroupSubscription[] {
     const left = [...this.#subscriptions.values()];
     this.#subscriptions.clear();
     this.#parts.ended(this);
-    this.#leaving.abort(new Error("nobody watches any more"));
+    this.#leaving.abort(new Error("no watch uses the connection any more"));
     return left;
   }
 

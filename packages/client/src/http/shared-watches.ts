@@ -1,18 +1,19 @@
 /**
- * All watches of single groups of a process over as few connections as can be. Those that begin at about the same time
- * open one together; it takes in every open connection that is no larger, whose groups go on there from their cursors. So
- * `n` groups have at most `n / 1000` full connections and ten more, and no group is moved more than ten times.
+ * All watches of single groups of a process over as few connections as possible. Watches that begin at about the same
+ * time open one together. It takes in every open connection that is no larger, whose groups continue there from their
+ * cursors. So `n` groups have at most `n / 1000` full connections and ten more, and no group is moved more than ten
+ * times.
  *
- * Not `GET /v1/watch`: that brings every event of every group that the caller may see, which for a process that looks at a
- * few of a hundred thousand groups is the whole load of the service.
+ * It does not use `GET /v1/watch`, which sends every event of every group that the caller may see. For a process that
+ * watches a few of a hundred thousand groups, that is the whole load of the service.
  */
 import type { CancelTimer } from "@tenure/core";
 import { LIMITS } from "@tenure/core/internal";
 import { type GroupSubscription, SharedStream, type SharedStreamParts } from "./shared-stream.js";
 
-/** How long the first waits for company. */
+/** How long the first watch waits for others. */
 const WINDOW_MS = 2;
-/** As many as one request may name. */
+/** As many groups as one request may name. */
 const MAX_GROUPS = LIMITS.renewMany;
 
 export class SharedWatches {
@@ -25,7 +26,7 @@ export class SharedWatches {
     this.#parts = { ...parts, ended: (stream) => this.#streams.delete(stream) };
   }
 
-  /** Returns how to leave. */
+  /** Returns the function that leaves. */
   join(subscription: GroupSubscription): () => void {
     this.#gather([subscription]);
     return () => this.#leave(subscription);
@@ -46,7 +47,7 @@ export class SharedWatches {
     for (const stream of this.#streams) {
       if (!stream.holds(subscription)) continue;
       stream.leave(subscription);
-      // The service should not tell for ever what nobody asks for any more.
+      // The service should not keep sending events of groups that are no longer watched.
       if (stream.size > 0 && 2 * stream.size < stream.openedFor) this.#gather(stream.close());
       return;
     }
@@ -69,7 +70,7 @@ export class SharedWatches {
   }
 }
 
-/** A request names a group once, and not more than so many. */
+/** A request names a group once, and at most `MAX_GROUPS` groups. */
 function divide(subscriptions: Iterable<GroupSubscription>): readonly Map<string, GroupSubscription>[] {
   const parts: Map<string, GroupSubscription>[] = [];
   for (const each of subscriptions) {

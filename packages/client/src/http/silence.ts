@@ -4,13 +4,13 @@ import type { Patience } from "./patience.js";
 export interface SilenceParts {
   readonly clock: Clock;
   readonly patience: Patience;
-  /** It has lasted for `quietMs` (true), or something was heard after that (false). */
+  /** Called with true when the silence has lasted for `quietMs`, and with false when something was heard after that. */
   readonly quiet: (isQuiet: boolean) => void;
-  /** It has lasted for `silenceMs`. */
+  /** Called when the silence has lasted for `silenceMs`. */
   readonly tooLong: () => void;
 }
 
-/** The silence of a server, from when it has been listened to. */
+/** Measures how long a server has been silent, from when this process began to listen. */
 export class Silence {
   readonly #parts: SilenceParts;
   #isQuiet = false;
@@ -26,7 +26,7 @@ export class Silence {
     let isOver = false;
     const after = (delayMs: number, act: () => void) =>
       clock.after(delayMs, () =>
-        // After a pause of this process something may be here already, unread.
+        // After a pause of this process something may have arrived that was not read yet.
         clock.soon(() => {
           if (!isOver) act();
         }),
@@ -46,7 +46,7 @@ export class Silence {
     this.#report(false);
   }
 
-  /** Nobody listens any more. */
+  /** The reader has left. */
   end(): void {
     this.#cancel();
   }

@@ -11,7 +11,7 @@ export interface TlsParts {
 
 type Part = keyof TlsParts;
 
-/** What TLS connections are made with. A new object whenever a file has changed, and the same one until then. */
+/** The parts from which TLS connections are made. A new object whenever a file has changed, and the same one until then. */
 export class TlsMaterial {
   readonly #files: ReadonlyMap<Part, WatchedFile>;
   #current: TlsParts;
@@ -48,7 +48,7 @@ export class TlsMaterial {
     return material;
   }
 
-  /** A certificate whose key has not come yet is no use: until both are there, the old ones stay. */
+  /** A certificate whose key has not been replaced yet cannot be used: until both are there, the old ones stay. */
   async current(): Promise<TlsParts> {
     if (this.#files.size === 0) return this.#current;
     await Promise.all([...this.#files.values()].map((file) => file.refresh()));
@@ -58,7 +58,7 @@ export class TlsMaterial {
       createSecureContext(next);
       this.#current = next;
     } catch {
-      // Looked at again by the next request.
+      // The next request looks again.
     }
     return this.#current;
   }

@@ -1,10 +1,10 @@
 /**
- * A call to the service, whichever of its servers answers: one at a time, never two at once for one call.
+ * A call to the service, answered by any of its servers: one request at a time for one call.
  *
- * A server that cannot be reached, does not answer in its share of the time or answers 5xx is left for the next one, if
- * the request may be sent again. One that has not answered when the caller's own time limit ends the call is asked last by
- * the next call. What every server would say (a refusal) is the answer. A token that is refused is
- * asked for anew, once; a caller that asks too often waits as long as it is told to, if the call has the time.
+ * A server that cannot be reached, does not answer in its share of the time, or answers 5xx is left for the next one,
+ * if the request may be sent again. A server that has not answered when the caller's own time limit ends the call is
+ * asked last by the next call. What every server would answer (a refusal) is the answer. If a token is refused, another
+ * one is requested once. After 429 the call waits for the time that the server asks for, if it has the time.
  */
 import { BackendUnavailableError, type Clock, sleep } from "@tenure/core";
 import { type Answer, type Carrier, NoAnswerError } from "./carrier.js";
@@ -14,25 +14,25 @@ import { isRefusal, RateLimitedError, UnexpectedAnswerError } from "./errors.js"
 import type { TlsMaterial } from "./tls-material.js";
 
 /**
- * `freely`: also when the first may have been carried out. `unsent`: only if it cannot have reached a server.
+ * `freely`: also if the first request may have been carried out. `unsent`: only if it cannot have reached a server.
  */
 export type Resend = "freely" | "unsent";
 
 export interface Call {
   readonly method: "GET" | "POST" | "PATCH" | "DELETE";
   readonly path: string;
-  /** Made for each attempt, from how long the call has been under way. */
+  /** Called for each attempt, with the time since the call began. */
   readonly body?: ((elapsedMs: number) => unknown) | undefined;
   readonly headers?: Readonly<Record<string, string>> | undefined;
   readonly resend: Resend;
-  /** For the whole call. Servers still to be asked share what is left of it. */
+  /** Time limit of the whole call. The servers still to be asked share what is left of it. */
   readonly timeoutMs: number;
-  /** How long the server has been asked to wait before it answers. */
+  /** How long the server was asked to wait before it answers. */
   readonly waitMs?: number | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 
-/** An answer other than 5xx and 429, and how long the call had been under way when that request was sent. */
+/** An answer other than 5xx and 429, and the time from the beginning of the call to the sending of that request. */
 export interface Answered extends Answer {
   readonly endpoint: Endpoint;
   readonly sentAfterMs: number;
@@ -54,7 +54,7 @@ export class Transport {
     this.parts = parts;
   }
 
-  /** Rejects with `BackendUnavailableError` if no server answered, saying what each of them did. */
+  /** Rejects with `BackendUnavailableError` if no server answered; its cause says what each of them did. */
   async call(call: Call): Promise<Answered> {
     const { endpoints, clock } = this.parts;
     const startedMs = clock.monotonicMs();
@@ -74,7 +74,7 @@ export class Transport {
         if (call.resend === "unsent") break;
       } catch (error) {
         if (!(error instanceof NoAnswerError)) {
-          // A server that was asked after another had used up the time has not had its share of it.
+          // A server that was asked after another one had used up the time has not had its share of it.
           const hadTime = attempt.hasSent && failures.length === 0;
           if (hadTime && isTimeLimit(call.signal)) endpoints.failed(endpoint);
           throw error;
@@ -92,13 +92,13 @@ export class Transport {
   }
 }
 
-/** One server's turn: as many requests as it takes to be let in, one after the other. */
+/** One server's turn: as many requests in sequence as it takes to be admitted. */
 class Attempt {
   readonly #parts: TransportParts;
   readonly #call: Call;
   readonly #endpoint: Endpoint;
   readonly #startedMs: number;
-  /** The servers still to be asked, this one among them. */
+  /** The servers still to be asked, including this one. */
   readonly #shares: number;
   hasSent = false;
 
@@ -131,7 +131,7 @@ class Attempt {
           return answered;
         }
       } catch (error) {
-        // An idle connection that the server had closed says nothing about the server.
+        // An idle connection that the server had closed shows nothing about the server.
         if (!(error instanceof NoAnswerError) || !error.isStale || fresh) throw error;
         fresh = true;
       }
@@ -162,7 +162,7 @@ class Attempt {
           ...headers,
         },
         timeoutMs,
-        // A connection takes no part in the wait.
+        // The wait does not count for the connection.
         connectTimeoutMs: Math.min(connectTimeoutMs, Math.max(1, answerMs)),
         fresh,
         signal,
@@ -179,7 +179,7 @@ class Attempt {
     return Math.max(0, (this.#call.waitMs ?? 0) - elapsedMs);
   }
 
-  /** Of the time that is left, beyond the wait, an equal part for each server still to be asked. */
+  /** An equal part of the time left, beyond the wait, for each server still to be asked. */
   #answerMs(elapsedMs: number): number {
     const { timeoutMs, waitMs = 0 } = this.#call;
     return (timeoutMs + waitMs - elapsedMs - this.#waitLeftMs(elapsedMs)) / this.#shares;
@@ -194,7 +194,7 @@ class Attempt {
   }
 }
 
-/** Whether the caller has given the call up because it took too long, and not because it has no use for it any more. */
+/** Whether the caller gave the call up because it took too long, and not because it is no longer needed. */
 function isTimeLimit(signal: AbortSignal | undefined): boolean {
   if (signal?.aborted !== true) return false;
   const reason: unknown = signal.reason;
@@ -203,7 +203,7 @@ function isTimeLimit(signal: AbortSignal | undefined): boolean {
   );
 }
 
-/** What one server did, by its name. */
+/** What one server did, with its name. */
 export class EndpointFailure extends Error {
   constructor(endpoint: Endpoint, problem: string, options?: ErrorOptions) {
     super(`${endpoint.url.origin}: ${problem}`, options);
@@ -216,9 +216,9 @@ export function unavailable(failures: readonly Error[]): BackendUnavailableError
   return new BackendUnavailableError(`no server of the service answered (${said})`, { cause });
 }
 
-/** Why this answer says something about the server that gave it, and nothing about what was asked. */
+/** Why this answer concerns the server that gave it, and not the request; `null` if it does not. */
 export function brokenBy(answer: Answer): string | null {
-  // This server holds as many waits as it can; another may have room.
+  // This server holds as many waits as it can; another server may have room.
   if (answer.status < 500 && codeOf(answer) !== "TOO_MANY_WAITING") return null;
   return `${answer.status} ${messageOf(answer)}`;
 }
@@ -231,10 +231,10 @@ function messageOf({ status, body }: Answer): string {
   return isRefusal(body) ? body.message : `an answer of ${status} that is not of a Tenure service`;
 }
 
-/** The body, or what is wrong with it. */
+/** The body of the answer; throws if it is not what was expected. */
 export function bodyOf<T>({ status, body, endpoint }: Answered): T {
   if (status >= 200 && status < 300 && body !== undefined) return body as T;
   throw new UnexpectedAnswerError(
-    `${endpoint.url.origin} answered ${status}, and not as a Tenure service does`,
+    `${endpoint.url.origin} answered ${status}, which is not an answer of a Tenure service`,
   );
 }

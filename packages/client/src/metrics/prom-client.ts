@@ -1,4 +1,4 @@
-/** The caller's own prom-client, and the series that this package makes in it: once per registry, shared by all who ask. */
+/** The caller's own prom-client, and the series that this package creates in it: once per registry, shared by all callers. */
 import { InvalidRequestError } from "@tenure/core";
 import { checkKeys, isObject } from "@tenure/core/internal";
 
@@ -37,7 +37,7 @@ export interface PrometheusMetricsOptions {
   readonly registry?: PromRegistry | undefined;
 }
 
-/** Makes one series, or returns the one that the registry has already. */
+/** Creates a series, or returns the existing one of the registry. */
 export type MakeMetric = <T>(
   Metric: new (configuration: MetricConfiguration) => T,
   name: string,
@@ -45,7 +45,7 @@ export type MakeMetric = <T>(
   more?: { readonly labels?: readonly string[]; readonly buckets?: number[] },
 ) => T;
 
-/** `labels`: what all series have in common. */
+/** `labels`: the labels that all series share. */
 export function metricMaker(options: PrometheusMetricsOptions, labels: readonly string[]): MakeMetric {
   if (!isObject(options)) throw new InvalidRequestError("options", "must be an object");
   checkKeys(options, "", ["client", "registry"]);

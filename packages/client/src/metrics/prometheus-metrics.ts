@@ -1,13 +1,13 @@
 /**
- * The series of elections, in the caller's own prom-client. Ours are made once per registry: any number of elections
- * share them, told apart by `group` and `node`.
+ * The series of elections, in the caller's own prom-client. They are created once per registry; any number of elections
+ * share them, with the labels `group` and `node`.
  */
 import type { ElectionMetrics } from "../election/telemetry.js";
 import { metricMaker, type PrometheusMetricsOptions } from "./prom-client.js";
 
-/** From a service on the same machine to one that hardly answers in time. */
+/** Buckets from a service on the same machine to one that barely answers in time. */
 const HEARTBEAT_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5];
-/** From a leadership that failed at once to one of a month. */
+/** Buckets from a leadership that failed at once to one of a month. */
 const LEADER_SECONDS = [1, 10, 60, 600, 3600, 6 * 3600, 86_400, 7 * 86_400, 30 * 86_400];
 
 /** Metrics of elections, for the option `metrics`, in the registry of your own prom-client. */

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from "node:http";
 
-/** Of one connection, not of the message: whoever passes the message on leaves them out. */
+/** Headers that belong to one connection, not to the message: a proxy leaves them out. */
 const HOP_BY_HOP: readonly string[] = [
   "connection",
   "keep-alive",
@@ -13,7 +13,7 @@ const HOP_BY_HOP: readonly string[] = [
   "upgrade",
 ];
 
-/** Names and values in turn, as they came: in order, in their own letters, repeated ones apart. */
+/** Names and values in turn, as they arrived: same order, same case, repeated headers kept separate. */
 export function endToEndHeaders(
   { rawHeaders, headers }: Pick<IncomingMessage, "rawHeaders" | "headers">,
   without: readonly string[] = [],

@@ -1,6 +1,6 @@
 /**
- * Passes a request on to the leader and its answer back, both as they come: nothing is kept in memory. It is sent once:
- * whether a request that broke off was carried out is for its sender to find out.
+ * Forwards a request to the leader and its answer back, both as streams: nothing is buffered in memory. The request is
+ * sent once; whether a request that broke off was carried out is for its sender to find out.
  */
 import { once } from "node:events";
 import {
@@ -16,10 +16,10 @@ import type { CancelTimer, Clock } from "@tenure/core";
 import { endToEndHeaders } from "./end-to-end-headers.js";
 
 export interface ForwardOptions {
-  /** Where to: scheme, host and port, and what comes before the path. */
+  /** The target: scheme, host, port and path prefix. */
   readonly base: URL;
   readonly path: string;
-  /** The header that says that it was passed on, and by whom. */
+  /** The header that shows that the request was forwarded, and by which node. */
   readonly mark: readonly [name: string, value: string];
   readonly agent: Agent | false;
   readonly clock: Clock;
@@ -37,7 +37,7 @@ export interface ForwardFailure {
 
 class SilenceError extends Error {}
 
-/** Resolves when all of the answer was passed on, or its receiver is gone; with the failure if there was no answer. */
+/** Resolves when the whole answer was forwarded or its receiver has disconnected; with the failure if there was no answer. */
 export async function forwardRequest(
   request: IncomingMessage,
   response: ServerResponse,
@@ -57,7 +57,7 @@ export async function forwardRequest(
     return null;
   } catch (cause) {
     request.unpipe(outgoing);
-    // What was begun cannot be told otherwise any more than by breaking it off.
+    // An answer that has begun can only be broken off.
     if (response.headersSent || response.destroyed) return null;
     const kind = !sending.isConnected ? "unreachable" : cause instanceof SilenceError ? "silent" : "broken";
     return { kind, cause };
@@ -76,7 +76,7 @@ function open(request: IncomingMessage, { base, path, mark, agent }: ForwardOpti
   // Node has answered `expect` itself.
   const headers = endToEndHeaders(request, ["expect", mark[0].toLowerCase()]);
   if (request.headers.host === undefined) headers.push("host", base.host);
-  // Said outright, for every method: a body without either would end up as the beginning of another request.
+  // Set explicitly for every method: a body without either header would be read as the beginning of another request.
   if (request.headers["transfer-encoding"] !== undefined) headers.push("transfer-encoding", "chunked");
   else if (request.headers["content-length"] === undefined && !/^(?:GET|HEAD)$/.test(request.method ?? "")) {
     headers.push("content-length", "0");
@@ -91,12 +91,12 @@ function open(request: IncomingMessage, { base, path, mark, agent }: ForwardOpti
     headers,
     agent,
   });
-  // The first error is told by `once`; those that follow it tell nothing new.
+  // The first error is handled by `once`; later ones add nothing.
   outgoing.on("error", () => {});
   return outgoing;
 }
 
-/** The way to the leader, and the time it may take. */
+/** The connection to the leader and its time limits. */
 class Sending {
   isConnected = false;
   readonly #timers: CancelTimer[] = [];

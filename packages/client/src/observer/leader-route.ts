@@ -13,7 +13,7 @@ export type Route =
   | { readonly kind: "redirect"; readonly location: string }
   | { readonly kind: "nowhere"; readonly problem: string };
 
-/** Where a request goes that only the leader can serve. */
+/** Where to send a request that only the leader can serve. */
 export class LeaderRoute {
   readonly #parts: LeaderRouteParts;
 
@@ -25,17 +25,18 @@ export class LeaderRoute {
     const { observer, nodeId, isLeader, mode } = this.#parts;
     if (isLeader?.() === true) return { kind: "local" };
     const leader = observer.leader();
-    if (leader === null) return nowhere("nobody leads just now, as far as is known here; ask again");
+    if (leader === null) return nowhere("no leader is known at the moment; retry later");
     if (leader.nodeId === nodeId) {
       return isLeader === undefined
         ? { kind: "local" }
-        : nowhere(`${nodeId} leads no more, or not yet; ask again`);
+        : nowhere(`${nodeId} does not lead at the moment; retry later`);
     }
     if (wasForwarded) {
-      return nowhere(`it was passed on to this node, which takes ${leader.nodeId} for the leader; ask again`);
+      return nowhere(
+        `the request was forwarded to this node, but the leader is ${leader.nodeId}; retry later`,
+      );
     }
-    if (leader.address === null)
-      return nowhere(`it is not known where the leader, ${leader.nodeId}, is reached`);
+    if (leader.address === null) return nowhere(`the address of the leader, ${leader.nodeId}, is not known`);
     const base = baseOf(leader.address);
     if (base === null)
       return nowhere(`the leader, ${leader.nodeId}, gives an address that is no http or https URL`);
@@ -59,7 +60,7 @@ function baseOf(address: string): URL | null {
     : null;
 }
 
-/** Proxies may be sent a whole URL; of it only the path is meant for the leader. */
+/** A proxy may be sent a whole URL; only its path is meant for the leader. */
 function pathOf(url: string): string {
   if (url.startsWith("/")) return url;
   if (!URL.canParse(url)) return "/";

@@ -1,9 +1,9 @@
 /**
- * Who leads a group, for those who do not take part.
+ * Who leads a group, for processes that do not take part.
  *
- * Promised: changes come by the group's watch as they happen, and older news never replace newer; what a leader tells about
- * itself is shown with its own term only. Not promised: that the leader shown still leads. `staleMs()` says how old the
- * picture may be, and whoever acts on it must be ready to meet a leader that was replaced.
+ * Promised: changes arrive by the group's watch as they happen, older news never replaces newer, and a leader's
+ * metadata is shown with its own term only. Not promised: that the leader shown still leads. `staleMs()` says how old
+ * the state may be; a program that uses it must expect a leader that was replaced.
  */
 import { isDeepStrictEqual } from "node:util";
 import {
@@ -26,7 +26,7 @@ import type { ConnectionStatus, KnownLeader } from "../election/state.js";
 import type { ObservedLeader, ObserverEvent, ObserverStatus } from "./observed.js";
 import { type ObserverOptions, type ParsedObserver, parseObserver } from "./options.js";
 
-/** An observer does not know the options of the leader. */
+/** Assumed options of the leader, which an observer does not know. */
 const USUAL = { ttlMs: 10_000, heartbeatIntervalMs: 2000, connectionTimeoutMs: 1500 } as const;
 
 /** Watches one group without taking part in its election. */
@@ -39,17 +39,17 @@ export class Observer implements AsyncDisposable {
   readonly #stopping = new AbortController();
   #hook: LeaderChangeHook | null = null;
   #leader: ObservedLeader | null = null;
-  /** Whether the leader has told about itself, be it nothing. */
+  /** Whether the leader's metadata is known, even if it is empty. */
   #hasDetails = false;
   #connection: ConnectionStatus = "unknown";
   #error: unknown = null;
-  /** Before the last question was sent that was answered. */
+  /** The time before the last answered question was sent. */
   #confirmedAtMs = Number.NEGATIVE_INFINITY;
   #started: Promise<void> | null = null;
   #running: Promise<unknown> = Promise.resolve();
   #stopped: Promise<void> | null = null;
 
-  /** Asks nothing yet. The elector stays its owner's to close. */
+  /** Sends nothing yet. The observer does not close the elector. */
   constructor(elector: Elector, options: ObserverOptions) {
     this.#elector = elector;
     this.#options = parseObserver(options);
@@ -67,7 +67,7 @@ export class Observer implements AsyncDisposable {
     });
   }
 
-  /** Called when another node, or none, leads; one call after the other. */
+  /** Called when another node becomes leader, or none leads; calls never overlap. */
   onLeaderChange(hook: LeaderChangeHook): this {
     if (this.#hook !== null) {
       throw new InvalidRequestError("onLeaderChange", "has a hook already; call both from one function");
@@ -78,19 +78,19 @@ export class Observer implements AsyncDisposable {
     return this;
   }
 
-  /** Observes until stopped. Resolves when the first question was answered, or could not be; then it goes on asking. */
+  /** Observes until stopped. Resolves when the first question was answered or has failed; then it continues. */
   start(): Promise<void> {
     const { signal } = this.#stopping;
     if (signal.aborted) return Promise.reject(signal.reason as Error);
     this.#started ??= new Promise((resolve) => {
-      // Both end by the signal alone.
+      // Both end when the signal aborts.
       const ended = Promise.allSettled([this.#watch.run(signal), this.#ask(signal, resolve)]);
       this.#running = ended.then(() => resolve());
     });
     return this.#started;
   }
 
-  /** Idempotent. A hook that runs is waited for. */
+  /** Idempotent. Waits for a hook that is running. */
   stop(): Promise<void> {
     this.#stopped ??= this.#stop();
     return this.#stopped;
@@ -100,12 +100,12 @@ export class Observer implements AsyncDisposable {
     return this.stop();
   }
 
-  /** As far as is known here; `null` if nobody leads, or before the first news. */
+  /** The leader as far as it is known; `null` if there is none, or before the first news. */
   leader(): ObservedLeader | null {
     return this.#leader;
   }
 
-  /** Every change acknowledged longer ago than this is in what is shown; infinite before the first answer. */
+  /** Every change acknowledged longer ago than this is included in what is shown; infinite before the first answer. */
   staleMs(): number {
     return this.#options.clock.monotonicMs() - this.#confirmedAtMs;
   }
@@ -120,7 +120,7 @@ export class Observer implements AsyncDisposable {
     };
   }
 
-  /** Everything that happens from now on, until it is stopped. */
+  /** All events from now on, until the observer is stopped. */
   changes(options: { readonly signal?: AbortSignal } = {}): AsyncIterableIterator<ObserverEvent> {
     return this.#events.read(options.signal);
   }
@@ -133,14 +133,14 @@ export class Observer implements AsyncDisposable {
   }
 
   async #stop(): Promise<void> {
-    this.#stopping.abort(new ClosedError("this observer was stopped; make another"));
+    this.#stopping.abort(new ClosedError("this observer was stopped; create another one"));
     await this.#running;
     await this.#hooks.run("stop", () => this.#events.end());
   }
 
   /**
-   * A watch that says nothing may be dead. So the elector is asked, too: at each change, for what the leader tells about
-   * itself; else from time to time.
+   * A silent watch may be dead. So the elector is asked as well: at each change, for the leader's metadata, and
+   * otherwise at intervals.
    */
   async #ask(signal: AbortSignal, answered: () => void): Promise<never> {
     const { groupId, clock, random, retry, connectionTimeoutMs, checkIntervalMs } = this.#options;
@@ -162,7 +162,7 @@ export class Observer implements AsyncDisposable {
         this.#contact(error);
       }
       answered();
-      // Somebody else was elected while the answer was under way.
+      // Another node was elected while the answer was on its way.
       const isBehind = this.#leader !== null && !this.#hasDetails;
       if (error === null && !isBehind) backoff.reset();
       await this.#watch.changed(error !== null || isBehind ? backoff.next(error) : checkIntervalMs, signal);
@@ -196,7 +196,7 @@ export class Observer implements AsyncDisposable {
     const { nodeId, term } = leader;
     this.#hasDetails = false;
     this.#leader = nodeId === null ? null : { nodeId, term, metadata: null, address: null };
-    logger.info({ group: groupId, leader: nodeId, term }, "another leader");
+    logger.info({ group: groupId, leader: nodeId, term }, "leader changed");
     this.#events.emit({ kind: "leader-changed", leader, previousId });
     const hook = this.#hook;
     if (hook !== null) void this.#hooks.run("onLeaderChange", () => hook(leader, previousId));
@@ -216,7 +216,7 @@ export class Observer implements AsyncDisposable {
   }
 
   #hookFailed(hook: string, error: unknown): void {
-    this.#options.logger.error({ group: this.#options.groupId, hook, err: error }, "a hook failed");
+    this.#options.logger.error({ group: this.#options.groupId, hook, err: error }, "hook failed");
     this.#events.emit({ kind: "hook-failed", hook, error });
   }
 }

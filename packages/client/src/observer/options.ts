@@ -4,23 +4,36 @@ import { type ParsedRetry, parseRetry, type RetryOptions } from "../election/opt
 import { type Logger, SILENT } from "../election/telemetry.js";
 import { offStack } from "../election/user-code.js";
 
-/** Where a leader is reached, of what it tells about itself; `null` if it does not say. */
+/** Returns the leader's address from its metadata; `null` if it has none. */
 export type AddressOf = (metadata: Metadata) => string | null | undefined;
 
 /** Options of `new Observer(elector, options)`. */
 export interface ObserverOptions {
+  /** The group to observe: 1 to 200 characters of `A-Z a-z 0-9 . _ : / -`. */
   readonly groupId: string;
-  /** `metadata.address` by default. */
+  /** Returns the leader's address from its metadata. @defaultValue `metadata.address`, if that is a string */
   readonly address?: AddressOf | undefined;
-  /** How often the elector is asked, besides each change; so old is what is shown at most while there are answers. */
+  /**
+   * How often the elector is asked in addition to each change, in milliseconds, from 1 to 3,600,000. While the elector
+   * answers, the shown state is at most this old, even if the watch has failed silently. Too small: a read of the elector
+   * at each interval.
+   *
+   * @defaultValue 10,000
+   */
   readonly checkIntervalMs?: number | undefined;
-  /** The longest that one question may take. */
+  /**
+   * Timeout of one read, in milliseconds, from 1 to 3,600,000.
+   *
+   * @defaultValue 5000
+   */
   readonly connectionTimeoutMs?: number | undefined;
-  /** `maxAttempts` is no part of it: an observer asks for ever. */
+  /** Backoff after failures. `maxAttempts` is refused: an observer never gives up. @defaultValue 100 ms to 5 s, doubling */
   readonly retry?: Omit<RetryOptions, "maxAttempts"> | undefined;
+  /** Where log lines go. @defaultValue none: nothing is logged */
   readonly logger?: Logger | undefined;
+  /** The source of time, for tests. @defaultValue `systemClock` */
   readonly clock?: Clock | undefined;
-  /** 0 to 1. */
+  /** Returns a number from 0 to 1 (exclusive), for backoff; for tests. @defaultValue `Math.random` */
   readonly random?: (() => number) | undefined;
 }
 
@@ -63,7 +76,7 @@ export function parseObserver(given: ObserverOptions): ParsedObserver {
     checkIntervalMs: checkInteger(given.checkIntervalMs ?? 10_000, "checkIntervalMs", 1, MAX_MS),
     connectionTimeoutMs: checkInteger(given.connectionTimeoutMs ?? 5000, "connectionTimeoutMs", 1, MAX_MS),
     retry: parseRetry(retry),
-    // Where the logger itself fails, there is nothing left to report it to.
+    // If the logger itself fails, there is nowhere left to report it.
     logger: offStack(given.logger ?? SILENT, () => {}),
     clock: given.clock ?? systemClock,
     random: given.random ?? Math.random,

@@ -43,7 +43,7 @@ describe("expressToLeader", () => {
     );
     const address = await listening(createServer(app));
     const post = { method: "POST", headers: { "content-type": "application/json" }, body: '{"a":1}' };
-    expect((await ask(address, post)).body).toMatch(/before what reads bodies/);
+    expect((await ask(address, post)).body).toMatch(/before any body parser/);
     expect(leader.seen).toEqual([]);
   });
 });

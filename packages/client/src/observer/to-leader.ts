@@ -1,9 +1,10 @@
 /**
- * Requests that only the leader can serve, at any node: the leader handles them, the others pass them on or say where to
- * go. For node:http, for frameworks with `(req, res, next)`, and for Fastify. Put it before what reads bodies.
+ * Requests that only the leader can serve, at any node: the leader handles them, the other nodes forward or redirect
+ * them. For node:http, for frameworks with `(req, res, next)`, and for Fastify. Put it before anything that reads
+ * bodies.
  *
- * A request is passed on once at most: nodes that take each other for the leader answer 503 instead of bouncing it. That this
- * node handles a request does not mean that it still leads when the work is done; for that there is the term.
+ * A request is forwarded at most once: nodes that take each other for the leader answer 503 instead of looping. A node
+ * that begins to handle a request as leader may lose the leadership before the work is done; use the term to fence it.
  */
 import type { Agent, IncomingMessage, ServerResponse } from "node:http";
 import { type Clock, InvalidRequestError, systemClock } from "@tenure/core";
@@ -18,22 +19,38 @@ import type { ObservedLeader } from "./observed.js";
 export interface ToLeaderOptions {
   /** An `Observer` of the group. */
   readonly observer: { leader(): ObservedLeader | null };
-  /** This node, so that it sends nothing to itself; none for one that never leads. */
+  /** The id of this node, so that it does not forward to itself. @defaultValue none, for a node that never leads */
   readonly nodeId?: string | undefined;
-  /** Whether this node leads, best `() => election.isLeader()`; by default the observer's word counts. */
+  /** Whether this node leads; best `() => election.isLeader()`. @defaultValue what the observer shows */
   readonly isLeader?: (() => boolean) | undefined;
-  /** `forward` (default) passes requests on; `redirect` answers 307, and the sender must be able to reach the leader. */
+  /**
+   * `forward`: forward requests to the leader. `redirect`: answer 307; the sender must be able to reach the leader.
+   *
+   * @defaultValue `forward`
+   */
   readonly mode?: "forward" | "redirect" | undefined;
-  /** For connections to the leader: certificates, keep-alive. By default each request has a connection of its own. */
+  /**
+   * The HTTP agent for connections to the leader: certificates, keep-alive.
+   *
+   * @defaultValue a new connection for each request
+   */
   readonly agent?: Agent | undefined;
+  /** Time limit for a connection to the leader, in milliseconds; then the request is answered 503. @defaultValue 2000 */
   readonly connectTimeoutMs?: number | undefined;
-  /** From the end of the request to the beginning of the answer. */
+  /**
+   * Time limit from the end of the request to the beginning of the answer, in milliseconds; then the request is answered
+   * 504, although the leader may have carried it out. It must be longer than the leader's slowest handler.
+   *
+   * @defaultValue 30,000
+   */
   readonly responseTimeoutMs?: number | undefined;
+  /** Where failures to reach the leader are logged. @defaultValue none */
   readonly logger?: Logger | undefined;
+  /** The source of time, for tests. @defaultValue `systemClock` */
   readonly clock?: Clock | undefined;
 }
 
-/** Says by whom a request was passed on. */
+/** The header that names the node that forwarded a request. */
 export const FORWARDED_HEADER = "Tenure-Forwarded-By";
 
 const KNOWN: readonly (keyof ToLeaderOptions)[] = [
@@ -49,7 +66,7 @@ const KNOWN: readonly (keyof ToLeaderOptions)[] = [
 ];
 const MAX_MS = 3_600_000;
 
-/** `if (!(await toLeader(req, res))) return;`: true means that this node leads and shall handle it. */
+/** `if (!(await toLeader(req, res))) return;`: true means that this node leads and must handle the request. */
 export function nodeToLeader(
   options: ToLeaderOptions,
 ): (request: IncomingMessage, response: ServerResponse) => Promise<boolean> {
@@ -72,7 +89,7 @@ export function expressToLeader(
 ) => void {
   const handler = new ToLeader(options);
   return (request, response, next) => {
-    // Below a path Express cuts that path off `url`.
+    // Below a mount path, Express removes that path from `url`.
     const route = handler.route(request, request.originalUrl);
     if (route.kind === "local") return next();
     void handler.answer(route, request, response).catch(next);
@@ -140,7 +157,10 @@ class ToLeader {
   route(request: IncomingMessage, url: string = request.url ?? "/"): Route {
     const route = this.#route.of(url, request.headers[FORWARDED_HEADER.toLowerCase()] !== undefined);
     if (route.kind === "forward" && hasBody(request) && request.readableDidRead) {
-      throw new InvalidRequestError("request", "has been read; put this before what reads bodies");
+      throw new InvalidRequestError(
+        "request",
+        "has been read already; install this handler before any body parser",
+      );
     }
     return route;
   }
@@ -168,7 +188,7 @@ class ToLeader {
         if (failure === null) return;
         this.#logger.warn(
           { leader: leaderId, err: failure.cause },
-          "a request did not get through to the leader",
+          "forwarding a request to the leader failed",
         );
         refuse(response, ...REFUSALS[failure.kind]);
       }
@@ -179,8 +199,8 @@ class ToLeader {
 const REFUSALS: Readonly<
   Record<ForwardFailure["kind"], readonly [status: number, code: string, message: string]>
 > = {
-  unreachable: [503, "LEADER_UNREACHABLE", "the leader cannot be reached; nothing was sent to it, ask again"],
-  silent: [504, "LEADER_SILENT", "the leader has not answered; the request may have been carried out"],
+  unreachable: [503, "LEADER_UNREACHABLE", "the leader cannot be reached; nothing was sent, so retry"],
+  silent: [504, "LEADER_SILENT", "the leader did not answer in time; the request may have been carried out"],
   broken: [502, "LEADER_BROKE_OFF", "the leader broke off; the request may have been carried out"],
 };
 
@@ -190,7 +210,7 @@ function refuse(response: ServerResponse, status: number, code: string, message:
     "content-type": "application/json; charset=utf-8",
     "content-length": Buffer.byteLength(text),
     "cache-control": "no-store",
-    // Only where nothing was done may it be repeated without a thought.
+    // Only a request of which nothing was done may be repeated without checking.
     ...(status === 503 ? { "retry-after": "1" } : {}),
   });
   response.end(text);

@@ -1,6 +1,6 @@
 /**
- * The elector as the elections of roles see it: who leads is in the leader cache already, so a thousand of them that come and
- * go open no watch; and no more than so many resign or ask who leads at once.
+ * The elector as the elections of roles see it. Who leads is already in the leader cache, so a thousand elections that
+ * come and go open no watch; and at most `MAX_AT_ONCE` of them resign or ask who leads at once.
  */
 import type {
   CallOptions,
@@ -21,7 +21,7 @@ import { Semaphore } from "@tenure/core/internal";
 import type { KnownLeader } from "../election/state.js";
 import type { LeaderCache } from "./leader-cache.js";
 
-/** Each of these is a request of its own, while campaigns and renewals go out in batches. */
+/** Each of these is a separate request, while campaigns and renewals are sent in batches. */
 const MAX_AT_ONCE = 64;
 
 export class CachedElector implements Elector {
@@ -54,7 +54,7 @@ export class CachedElector implements Elector {
     return this.#single.run(options?.signal, () => this.#elector.leader(groupId, options));
   }
 
-  /** States, not all events: who stands for election needs no more. */
+  /** Delivers states, not all events; an election needs no more. */
   async *watch(groupId: string, options?: WatchOptions): AsyncGenerator<WatchEvent> {
     const watch = this.#leaders.watch(groupId);
     const signal = options?.signal ?? new AbortController().signal;
@@ -80,7 +80,7 @@ export class CachedElector implements Elector {
     }
   }
 
-  /** It stays its owner's to close. */
+  /** Does nothing: the owner of the elector closes it. */
   close(): Promise<void> {
     return Promise.resolve();
   }

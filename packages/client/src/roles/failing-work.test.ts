@@ -109,7 +109,7 @@ describe("A role whose onRolePromote rejects", () => {
       { kind: "role-demoted", role: "r0", reason: "promote-failed" },
     ]);
     expect(lines).toMatchObject([
-      ["a hook failed", { role: "r0", hook: "onRolePromote", err: NO_DATABASE }],
+      ["hook failed", { role: "r0", hook: "onRolePromote", err: NO_DATABASE }],
       ["gave the role up because onRolePromote failed", { role: "r0" }],
     ]);
     expect(a.manager.status().roles).toMatchObject([{ role: "r0", isLeader: false, error: NO_DATABASE }]);

@@ -5,7 +5,7 @@ import type { ParsedElection } from "../election/options.js";
 
 export interface FitnessParts {
   readonly options: ParsedElection;
-  /** After the first check, and after each one that changed the result. */
+  /** Called after the first check, and after each check that changed the result. */
   readonly changed: (isFit: boolean) => void;
   /** The process became unhealthy, or healthy again. */
   readonly healthChanged: (healthy: boolean) => void;
@@ -29,7 +29,7 @@ export class Fitness {
     });
   }
 
-  /** False also until the first check was answered. */
+  /** False until the first check was answered. */
   get isFit(): boolean {
     return this.#isFit;
   }
@@ -38,7 +38,7 @@ export class Fitness {
     return this.#health.isHealthy;
   }
 
-  /** Ends by the signal alone; at once where there is no check. */
+  /** Runs until the signal aborts; ends at once if there is no check. */
   async run(signal: AbortSignal): Promise<void> {
     const { options, changed } = this.#parts;
     if (options.healthChecker === null) return;

@@ -1,4 +1,4 @@
-/** Who leads each of many groups, by one watch of each. */
+/** Who leads each of many groups, with one watch for each. */
 import type { Elector } from "@tenure/core";
 import { LeaderWatch } from "../election/leader-watch.js";
 import type { ParsedElection } from "../election/options.js";
@@ -9,7 +9,7 @@ export interface LeaderCacheParts {
   readonly groupIds: readonly string[];
   readonly options: ParsedElection;
   readonly changed: (groupId: string) => void;
-  /** `error`: why a watch broke; `null`: news came. */
+  /** `error`: why a watch broke; `null`: news arrived. */
   readonly contact: (groupId: string, error: unknown) => void;
 }
 
@@ -17,7 +17,7 @@ export class LeaderCache {
   readonly #parts: LeaderCacheParts;
   readonly #watches = new Map<string, LeaderWatch>();
   readonly #runs = new Map<string, { readonly ending: AbortController; readonly ended: Promise<void> }>();
-  /** Of these no news could be had. */
+  /** The groups whose leader could not be determined. */
   readonly #failing = new Set<string>();
   #isRunning = false;
 
@@ -32,7 +32,7 @@ export class LeaderCache {
       ...options,
       elector,
       groupId,
-      // What still comes of one that was removed counts no more.
+      // News of a group that was removed no longer counts.
       changed: () => {
         if (this.#watches.get(groupId) === watch) changed(groupId);
       },
@@ -66,7 +66,7 @@ export class LeaderCache {
     await Promise.all([...this.#runs.values()].map(({ ended }) => ended));
   }
 
-  /** Of each of them there was news, or could not be had. */
+  /** Whether there was news of each group, or getting it failed. */
   isComplete(groupIds: Iterable<string> = this.#watches.keys()): boolean {
     for (const groupId of groupIds) {
       if (this.known(groupId) === null && !this.#failing.has(groupId)) return false;

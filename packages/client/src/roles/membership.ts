@@ -1,7 +1,7 @@
 /**
- * Who shares the roles. Each process leads one of a fixed number of groups, its member lease, and says there how much it takes; a
- * process that leads a member lease takes part. So this needs nothing but the elector itself, a member is gone exactly when its roles are, and its
- * member lease is renewed in the same batch as they.
+ * The processes that share the roles. Each process leads one of a fixed number of groups, its member lease, and
+ * publishes its weight there; a process that leads a member lease takes part. So this needs nothing but the elector, a
+ * member is gone exactly when its roles are, and its member lease is renewed in the same batch as its roles.
  */
 import { type Elector, type Metadata, sleep } from "@tenure/core";
 import { hash32, isObject, within } from "@tenure/core/internal";
@@ -22,7 +22,7 @@ export interface MembershipParts {
 export class Membership {
   readonly #parts: MembershipParts;
   readonly #self: RoleMember;
-  /** The other members, by the group of their lease. */
+  /** The other members, by the group of their member lease. */
   readonly #others = new Map<string, RoleMember>();
   readonly #stopping = new AbortController();
   #joining = new AbortController();
@@ -36,7 +36,7 @@ export class Membership {
     this.#self = { nodeId: election.nodeId, weight: parts.spread.weight, maxRoles };
   }
 
-  /** In order of their ids. */
+  /** In the order of their ids. */
   get members(): readonly RoleMember[] {
     return this.#members;
   }
@@ -45,7 +45,7 @@ export class Membership {
     return this.#election?.isLeader() === true;
   }
 
-  /** All member leases are held by others. */
+  /** Other processes hold all member leases. */
   get isFull(): boolean {
     return this.#vacancies().length === 0;
   }
@@ -56,7 +56,7 @@ export class Membership {
     this.#running = this.#running.then(() => this.#join(signal));
   }
 
-  /** Gives the member lease up at once, so that the others know that they have to take over; goes on to see who the others are. */
+  /** Gives the member lease up at once, so that the other processes take over; keeps watching the other members. */
   async leave(): Promise<void> {
     this.#joining.abort();
     await this.#election?.stop();
@@ -117,7 +117,7 @@ export class Membership {
       for (;;) {
         const [groupId] = this.#vacancies();
         if (groupId === undefined) {
-          // Any of them may become vacant; to look again once in a while is enough for one that is not needed.
+          // Any of them may become vacant. A look once in a while is enough for a member that is not needed.
           await leaders.watch(first).changed(options.election.ttlMs, signal);
         } else if (await this.#lead(groupId, signal)) {
           backoff.reset();
@@ -126,11 +126,11 @@ export class Membership {
         }
       }
     } catch {
-      // It was left or stopped.
+      // It has left or was stopped.
     }
   }
 
-  /** Each begins somewhere else, so that they do not all want the same. */
+  /** Each process begins with a different lease, so that they do not all campaign for the same one. */
   #vacancies(): readonly string[] {
     const { leaders, spread } = this.#parts;
     const { memberLeases } = spread;
@@ -140,7 +140,7 @@ export class Membership {
     );
   }
 
-  /** Until it is lost; false if it was not won. */
+  /** Resolves when the lease is lost; false if it was not won. */
   async #lead(groupId: string, signal: AbortSignal): Promise<boolean> {
     const { elector, options } = this.#parts;
     const { weight, maxRoles } = this.#self;

@@ -4,13 +4,29 @@ import { parseMetadata } from "../election/metadata.js";
 import { type ElectionOptions, type ParsedElection, parseElection } from "../election/options.js";
 import { NO_ROLE_METRICS, type RoleMetrics } from "./state.js";
 
-/** Spreads the roles evenly over all processes that name the same `group`. They must have the same roles. */
+/**
+ * Spreads the roles over all processes that name the same `group`, in proportion to their weights. They must have the same
+ * roles.
+ */
 export interface SpreadOptions {
-  /** The members sit in groups of their own, named `GROUP/0`, `GROUP/1` and so on. */
+  /**
+   * The name that all processes share. Each process holds one member lease, which is a group of its own, named `GROUP/0`,
+   * `GROUP/1` and so on; these names must not be used for anything else.
+   */
   readonly group: string;
-  /** How much falls to this process compared to the others; 1 by default. */
+  /**
+   * The share of this process compared to the others, from 0.001 to 1000: with weights 1 and 2, the second leads twice as
+   * many.
+   *
+   * @defaultValue 1
+   */
   readonly weight?: number | undefined;
-  /** How many processes can take part; the same in all of them. One more waits for a member lease. 32 by default. */
+  /**
+   * How many processes can take part, from 1 to 1000; the same in all of them. Another process leads nothing until a member
+   * lease becomes free. Every process watches this number of groups, so do not set it much larger than needed.
+   *
+   * @defaultValue 32
+   */
   readonly maxMembers?: number | undefined;
 }
 
@@ -36,27 +52,45 @@ type SharedOptions = Pick<
   | "newId"
 >;
 
-/** Asked once for all roles; the elections have none of their own. */
+/** One health check for all roles; their elections have none. */
 type HealthOptions = Pick<ElectionOptions, "healthChecker" | "healthTimeoutMs" | "maxHealthFailures">;
 
 /**
- * Options of `new RoleManager(elector, options)`: what all elections of the roles have in common, one health check for all of
- * them (an unhealthy process gives all its roles up and stands for none), and:
+ * Options of `new RoleManager(elector, options)`: options that all elections of the roles share (see `ElectionOptions`),
+ * one health check for all of them (an unhealthy process gives all its roles up and campaigns for none), and those below.
  */
 export interface RoleManagerOptions extends SharedOptions, HealthOptions {
   /**
    * Spread the roles over all processes that name the same group.
-   * @defaultValue none: whoever comes first leads them all
+   *
+   * @defaultValue none: the first process leads all roles
    */
   readonly spread?: SpreadOptions | undefined;
-  /** The most roles that this process leads; all by default. */
+  /**
+   * The largest number of roles that this process leads. If the sum over all processes is too small, some roles have no
+   * leader.
+   *
+   * @defaultValue no limit
+   */
   readonly maxRoles?: number | undefined;
-  /** How many campaigns are under way at once; 256 by default, which an elector that batches sends as one or two requests. */
+  /**
+   * The largest number of campaigns in progress at once, from 1 to 1000. An elector that batches sends 256 of them as one
+   * or two requests. Too small: taking over many roles takes many round trips. Too large: a burst of work for the elector.
+   *
+   * @defaultValue 256
+   */
   readonly maxCampaigns?: number | undefined;
-  /** How long a part of a set is held while the rest of it is missing; the ttl by default. */
+  /**
+   * How long a part of a set is held while the rest is missing, in milliseconds, from 1 to 3,600,000. Then the part is
+   * given back and tried again later. Too small: sets are given up before the last role is won. Too large: roles are held
+   * without work.
+   *
+   * @defaultValue `ttlMs`
+   */
   readonly setTimeoutMs?: number | undefined;
   /**
-   * Metrics of the manager itself; `prometheusRoleMetrics` makes them. Those of each role's election are `metrics`.
+   * Metrics of the manager itself; `prometheusRoleMetrics` creates them. Those of each role's election are `metrics`.
+   *
    * @defaultValue none
    */
   readonly roleMetrics?: RoleMetrics | undefined;
@@ -64,16 +98,32 @@ export interface RoleManagerOptions extends SharedOptions, HealthOptions {
 
 /** Options of one role: `manager.add(name, options)`. */
 export interface RoleOptions {
-  /** The group that its election is held in; its name by default. */
+  /** The group of the role's election. @defaultValue the role's name */
   readonly groupId?: string | undefined;
-  /** Roles of higher priority are taken first and given up last; and with `campaignWaitMs` the group's policy may go by it. */
+  /**
+   * Roles of higher priority are taken first and given up last, from -1,000,000 to 1,000,000. It is also the priority of
+   * the role's campaigns, which counts if the group's policy has strategy `priority`.
+   *
+   * @defaultValue 0
+   */
   readonly priority?: number | undefined;
-  /** Led only while these are; acquired after them, released before them. */
+  /**
+   * Roles that must be led by this process for this role to be led. It is acquired after them and released before them.
+   *
+   * @defaultValue none
+   */
   readonly dependsOn?: readonly string[] | undefined;
-  /** All roles of a set are led by one process, or none. */
+  /** The name of a set: one process leads all roles of a set, or none of them. @defaultValue none */
   readonly set?: string | undefined;
+  /** Information shown with the leader of the role: a JSON object of at most 4 KiB. @defaultValue none */
   readonly metadata?: Metadata | undefined;
-  /** Stand in the elector's queue, which holds one call open, instead of campaigning when the role is vacant (0, the default). */
+  /**
+   * How long one campaign waits in the elector's queue, in milliseconds, up to 60,000. It holds one request open per role,
+   * and makes takeover faster. 0: campaign when the watch shows that the role is vacant. It must be 0 with `spread`,
+   * `maxRoles` or `set`.
+   *
+   * @defaultValue 0
+   */
   readonly campaignWaitMs?: number | undefined;
 }
 
@@ -93,7 +143,7 @@ export interface ParsedSpread {
 }
 
 export interface ParsedManager {
-  /** For each election; the group and what is the role's own are still to be set. */
+  /** For each election; the group and the role's own options are still to be set. */
   readonly shared: SharedOptions;
   /** The same with defaults, and with the health check of the process. */
   readonly election: ParsedElection;
@@ -137,7 +187,7 @@ export function parseManager(given: RoleManagerOptions): ParsedManager {
   checkKeys(given, "", [...SHARED, ...HEALTH, ...OWN]);
   const { spread, maxRoles, maxCampaigns, setTimeoutMs, roleMetrics, ...rest } = given as RoleManagerOptions;
   const election = parseElection({ ...rest, groupId: "any" });
-  // One check for all roles, so none for each.
+  // There is one check for all roles, so none for each election.
   const shared = {
     ...rest,
     healthChecker: undefined,
@@ -178,7 +228,7 @@ export function parseRole(name: string, given: RoleOptions, { spread, maxRoles }
     const other = spread !== null ? "spread" : set === undefined ? "maxRoles" : "set";
     throw new InvalidRequestError(
       "campaignWaitMs",
-      `is ${waitMs} for role ${name} and must be 0 with ${other}: whoever waits in a queue cannot tell when it wins`,
+      `is ${waitMs} for role ${name} and must be 0 with ${other}: a waiting campaign may win at any time`,
     );
   }
   return Object.freeze({

@@ -1,11 +1,12 @@
 /**
- * What one process does about its roles: which it stands for, and which it gives up. A pure rule; every process applies it to
- * what it sees, and those who see the same come to the same.
+ * What one process does about its roles: which it campaigns for, and which it gives up. A pure rule; every process
+ * applies it to what it sees, and processes that see the same come to the same result.
  *
- * A unit is what must be led by one process: a role, or several that depend on each other or form a set. Each process has its
- * share of them by weight. A unit changes hands only if nobody leads it, or if its leader has more than its share and
- * somebody else less: so as few move as can be. Of the vacant, each falls to the process that it suits best among those
- * with less than their share; if that one takes nothing for too long, it is anybody's who has room.
+ * A unit is what must be led by one process: a role, or several that depend on each other or form a set. Each process
+ * has a share of the units by weight. A unit changes its leader only if it has none, or if its leader has more than its
+ * share and another process less, so as few units as possible move. Each vacant unit falls to the process that it suits
+ * best among those with less than their share; if that process takes nothing for too long, any process with room may
+ * take it.
  */
 import { rendezvousScore } from "@tenure/core/internal";
 import { shares } from "./shares.js";
@@ -13,26 +14,29 @@ import type { RoleMember } from "./state.js";
 
 export interface PlanUnit {
   readonly id: string;
-  /** How many roles it is. */
+  /** The number of its roles. */
   readonly size: number;
   readonly priority: number;
-  /** `here`: stood for or led by this process; `unknown`: between two leaders, or not heard of yet. */
+  /** `here`: this process campaigns for it or leads it. `unknown`: between two leaders, or no news yet. */
   readonly owner: "here" | "vacant" | "unknown" | { readonly nodeId: string };
   /** Since when it has been vacant, if it is. */
   readonly vacantSinceMs: number;
-  /** Taken although it fell to somebody else, who did not take it: not given up for its sake, lest it be nobody's again. */
+  /**
+   * Taken although it fell to another process, which did not take it. It is not given up for that process; otherwise it
+   * would be vacant again.
+   */
   readonly isStray: boolean;
 }
 
 export interface PlanView {
   readonly nowMs: number;
   readonly self: string;
-  /** Without this process among them, it takes nothing and gives up nothing. */
+  /** If this process is not among them, it takes nothing and gives up nothing. */
   readonly members: readonly RoleMember[];
   readonly units: readonly PlanUnit[];
-  /** When a member has won something for the last time, or was first seen. */
+  /** When each member last won something, or was first seen. */
   readonly activeAtMs: ReadonlyMap<string, number>;
-  /** A vacant unit that falls to a member who has won nothing for so long is anybody's. */
+  /** A vacant unit that falls to a member that has won nothing for this time may be taken by any process. */
   readonly patienceMs: number;
 }
 
@@ -41,7 +45,7 @@ export interface Plan {
   readonly take: readonly PlanUnit[];
   /** Least needed first. */
   readonly release: readonly PlanUnit[];
-  /** How many roles fall to this process. */
+  /** The number of roles that fall to this process. */
   readonly share: number;
   /** When the plan changes without any news; `Infinity` if it does not. */
   readonly againInMs: number;
@@ -75,7 +79,7 @@ function loadsOf(self: string, units: readonly PlanUnit[]): Map<string, number> 
   const loads = new Map<string, number>();
   for (const { owner, size } of units) {
     if (owner === "vacant" || owner === "unknown") continue;
-    // What a former start of this process still holds runs out; it is not this one's.
+    // A lease of a former start of this process expires by itself; it is not this one's.
     if (owner !== "here" && owner.nodeId === self) continue;
     const nodeId = owner === "here" ? self : owner.nodeId;
     loads.set(nodeId, (loads.get(nodeId) ?? 0) + size);
@@ -110,7 +114,7 @@ function toTake(
   return { take, againInMs };
 }
 
-/** Among those with room for all of it the one whom it suits best; if there is none, the one with the most room. */
+/** Of the processes with room for all of it, the one that it suits best; if there is none, the one with the most room. */
 function suited(
   { id, size }: PlanUnit,
   members: readonly RoleMember[],
@@ -138,7 +142,7 @@ function toRelease({ units }: PlanView, { nodeId, weight }: RoleMember, excess: 
     .map((unit) => ({ unit, suits: suits(unit) }))
     .toSorted((one, other) => one.unit.priority - other.unit.priority || one.suits - other.suits);
   for (const { unit } of held) {
-    // One that is larger than what is too much would come back.
+    // A unit larger than the excess would come back.
     if (unit.size > left) continue;
     release.push(unit);
     left -= unit.size;

@@ -1,4 +1,4 @@
-/** Which role depends on which, and which must be led by one process. */
+/** Which role depends on which, and which roles must be led by one process. */
 import { InvalidRequestError } from "@tenure/core";
 import type { ParsedRole } from "./options.js";
 
@@ -10,13 +10,13 @@ export interface RoleUnit {
 }
 
 export class RoleGraph {
-  /** All names, each after those that it depends on; else by name. The same in every process that has the same roles. */
+  /** All names, each after those that it depends on, otherwise by name. The same in every process that has the same roles. */
   readonly order: readonly string[];
   readonly units: readonly RoleUnit[];
   readonly #roles: ReadonlyMap<string, ParsedRole>;
   readonly #dependents = new Map<string, string[]>();
 
-  /** Refuses dependencies on what there is not, and on oneself, naming them. */
+  /** Refuses a dependency on an unknown role or on itself, and names it. */
   constructor(roles: ReadonlyMap<string, ParsedRole>) {
     this.#roles = roles;
     for (const { name, dependsOn } of roles.values()) {
@@ -41,7 +41,7 @@ export class RoleGraph {
       if (order.has(name)) return;
       if (path.includes(name)) {
         const cycle = [...path.slice(path.indexOf(name)), name].join(" -> ");
-        throw new InvalidRequestError("dependsOn", `must not go round in a circle: ${cycle}`);
+        throw new InvalidRequestError("dependsOn", `must not contain a cycle: ${cycle}`);
       }
       for (const needed of this.#dependsOn(name)) visit(needed, [...path, name]);
       order.add(name);

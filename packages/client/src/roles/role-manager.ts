@@ -1,11 +1,11 @@
 /**
- * Many roles in one process, over one elector: each an election of its own, renewed in one batch, stood for when the watch
- * shows that nobody leads it.
+ * Many roles in one process, over one elector. Each role is an election, all are renewed in one batch, and the process
+ * campaigns for a role when the watch shows that it is vacant.
  *
- * Promised: what `Election` promises, for each role; a role is led only while those that it depends on are, and its work ends
- * before theirs; of a set all roles are led or none; with `spread`, each process comes to lead its share by weight, to within
- * one role, and a role moves only where somebody has too many and somebody else too few. Not promised: that those who share
- * the roles agree at every moment. While one comes or goes a role may move twice; it never has two leaders.
+ * Promised: what `Election` promises, for each role. A role is led only while those that it depends on are, and its
+ * work ends before theirs. Of a set, all roles are led or none. With `spread`, each process comes to lead its share by
+ * weight, to within one role, and a role moves only if one process has too many and another too few. Not promised: that
+ * the processes agree at every moment. While a process comes or goes a role may move twice; it never has two leaders.
  */
 import { type Elector, InvalidRequestError } from "@tenure/core";
 import { Broadcast } from "../election/broadcast.js";
@@ -48,19 +48,19 @@ export class RoleManager implements AsyncDisposable {
   #started: Promise<void> | null = null;
   #stopped: Promise<void> | null = null;
 
-  /** Asks nothing yet. The elector stays its owner's to close. */
+  /** Sends nothing yet. The manager does not close the elector. */
   constructor(elector: Elector, options: RoleManagerOptions) {
     this.#elector = elector;
     this.#options = parseManager(options);
     const { election, roleMetrics } = this.#options;
-    // Where the logger itself fails, there is nothing left to report it to.
+    // If the logger itself fails, there is nowhere left to report it.
     this.#logger = offStack(election.logger, () => {});
     this.#metrics = offStack(roleMetrics, (error) =>
       this.#logger.error({ node: election.nodeId, err: error }, "roleMetrics failed"),
     );
   }
 
-  /** A role that is added after `start` can neither depend on others nor be part of a set. */
+  /** Adds a role. A role added after `start` can neither depend on others nor be part of a set. */
   add(name: string, options: RoleOptions = {}): this {
     this.#checkNotStopped("add");
     const role = parseRole(name, options, this.#options);
@@ -80,8 +80,9 @@ export class RoleManager implements AsyncDisposable {
   }
 
   /**
-   * Gives a role up, with reason `removed`, and stands for it no more. Resolves when its work has ended and its lease is given
-   * back. After `start` it must be one that depends on no other, that no other depends on, and that is part of no set.
+   * Gives a role up, with reason `removed`, and no longer campaigns for it. Resolves when its work has ended and its
+   * lease was given back. After `start` it must be a role that depends on no other, that no other depends on, and that
+   * is part of no set.
    */
   remove(name: string): Promise<void> {
     const removal = this.#removals.get(name) ?? this.#remove(name).finally(() => this.#removals.delete(name));
@@ -90,8 +91,8 @@ export class RoleManager implements AsyncDisposable {
   }
 
   /**
-   * Called with each leadership of a role. What it returns is awaited before the role's lease is given back. If it rejects before
-   * its signal aborts, the role is given up (see `onPromoteFailure`).
+   * Called at each promotion to a role. Its promise is awaited before the role's lease is given back. If it rejects
+   * before its signal aborts, the role is given up (see `onPromoteFailure`).
    */
   onRolePromote(hook: RolePromoteHook): this {
     this.#checkIdle("onRolePromote");
@@ -100,7 +101,7 @@ export class RoleManager implements AsyncDisposable {
     return this;
   }
 
-  /** Called once after each `onRolePromote`, when that has ended. */
+  /** Called once after each `onRolePromote`, when its promise has settled. */
   onRoleDemote(hook: RoleDemoteHook): this {
     this.#checkIdle("onRoleDemote");
     if (this.#demoteHook !== null) throw hookGiven("onRoleDemote");
@@ -109,17 +110,21 @@ export class RoleManager implements AsyncDisposable {
   }
 
   /**
-   * Stands for the roles until stopped. Resolves when everything that falls to this process was stood for once, or could not be;
-   * then it goes on trying. While the health check says no it stands for nothing, and this resolves at once. Rejects where roles depend on each other in a circle, or on what there is not.
+   * Campaigns for the roles until stopped. Resolves when this process has campaigned once for everything that falls to
+   * it, or could not; then it keeps trying. While the health check fails it campaigns for nothing, and this resolves at
+   * once. Rejects if roles depend on each other in a circle, or on a role that does not exist.
    */
   start(): Promise<void> {
     if (this.#stopped !== null)
-      return Promise.reject(new NotLeadingError("the roles were stopped; make another"));
+      return Promise.reject(new NotLeadingError("the role manager was stopped; create another one"));
     this.#started ??= this.#start();
     return this.#started;
   }
 
-  /** Idempotent. Resolves when all work has ended and all leases are given back, each role before those that it depends on. */
+  /**
+   * Idempotent. Resolves when all work has ended and all leases were given back, each role before those that it depends
+   * on.
+   */
   stop(): Promise<void> {
     this.#stopped ??= this.#stop();
     return this.#stopped;
@@ -134,7 +139,7 @@ export class RoleManager implements AsyncDisposable {
     return this.#scheduler?.roles.get(role)?.isLeader() ?? false;
   }
 
-  /** While leading: what goes along with every act in that role. */
+  /** While leading: the term and identity to send with every act in that role. */
   mandate(role: string): Mandate | null {
     return this.#scheduler?.roles.get(role)?.mandate() ?? null;
   }
@@ -158,7 +163,7 @@ export class RoleManager implements AsyncDisposable {
     };
   }
 
-  /** Everything that happens from now on, until the end. */
+  /** All events from now on, until the manager stops. */
   changes(options: { readonly signal?: AbortSignal } = {}): AsyncIterableIterator<RoleEvent> {
     return this.#events.read(options.signal);
   }
@@ -195,15 +200,15 @@ export class RoleManager implements AsyncDisposable {
       promoted: (role, mandate, signal) => this.#promoted(role, mandate, signal),
       demoted: (role, reason) => this.#demoted(role, reason),
       failed: (role, error) => {
-        logger.error({ node: nodeId, role, err: error }, "the role cannot be stood for");
+        logger.error({ node: nodeId, role, err: error }, "campaign for the role failed");
         this.#events.emit({ kind: "role-failed", role, error });
       },
       setGivenUp: (set) => {
-        logger.info({ node: nodeId, set }, "not all of the set could be had in time");
+        logger.info({ node: nodeId, set }, "gave the set up: not all of its roles were won in time");
         this.#events.emit({ kind: "set-given-up", set });
       },
       membersChanged: (members) => {
-        logger.info({ node: nodeId, members: members.map((each) => each.nodeId) }, "others share the roles");
+        logger.info({ node: nodeId, members: members.map((each) => each.nodeId) }, "members changed");
         roleMetrics.members(nodeId, members.length);
         this.#events.emit({ kind: "members-changed", members });
       },
@@ -248,7 +253,7 @@ export class RoleManager implements AsyncDisposable {
 
   #hookFailed(role: string, hook: string, error: unknown): void {
     const { nodeId } = this.#options.election;
-    this.#logger.error({ node: nodeId, role, hook, err: error }, "a hook failed");
+    this.#logger.error({ node: nodeId, role, hook, err: error }, "hook failed");
     this.#events.emit({ kind: "hook-failed", role, hook, error });
   }
 

@@ -1,9 +1,10 @@
 /**
  * Sets of roles that are led together or not at all.
  *
- * They are acquired one after the other, in an order that is the same everywhere, and begun only when all are vacant; so of two
- * processes that want overlapping sets, one comes first. If for all that not all can be had in time, what was had is given back
- * and tried again after a while that is drawn at random: nobody waits for ever for what another holds.
+ * The roles of a set are acquired one after the other, in an order that is the same everywhere, and only when all are
+ * vacant. So of two processes that want overlapping sets, one comes first. If not all can be acquired in time, those
+ * that were acquired are given back, and the process tries again after a random wait, so that no process waits for ever
+ * for what another holds.
  */
 import type { ParsedManager } from "./options.js";
 import type { Role } from "./role.js";
@@ -18,11 +19,11 @@ export interface RoleSetsParts {
 class RoleSet {
   /** In the order in which they are acquired. */
   readonly roles: Role[] = [];
-  /** Until when all must be had; `null` where nothing is being tried, or all is had. */
+  /** When all roles must be acquired; `null` if nothing is being tried, or all are acquired. */
   deadlineMs: number | null = null;
   notBeforeMs: number = Number.NEGATIVE_INFINITY;
 
-  /** Nothing of it is held while one of its roles rests. */
+  /** No role of the set is held while one of its roles rests. */
   get beginsAtMs(): number {
     return Math.max(this.notBeforeMs, ...this.roles.map(({ restsUntilMs }) => restsUntilMs));
   }
@@ -48,7 +49,7 @@ export class RoleSets {
     }
   }
 
-  /** Whether it is this role's turn to be stood for. */
+  /** Whether it is this role's turn to campaign. */
   mayBegin(role: Role): boolean {
     const set = this.#setOf(role);
     if (set === null) return true;
@@ -65,7 +66,7 @@ export class RoleSets {
     set.deadlineMs ??= election.clock.monotonicMs() + setTimeoutMs;
   }
 
-  /** A role was won: lets it act, or all of its set as soon as all are there. */
+  /** A role was won: starts its work, or that of its whole set once all roles are there. */
   won(role: Role): void {
     const set = this.#setOf(role);
     if (set === null) return role.act();
@@ -74,7 +75,7 @@ export class RoleSets {
     for (const each of set.roles) each.act();
   }
 
-  /** A role is led here no longer; nor is the rest of its set. */
+  /** A role is no longer led here; nor is the rest of its set. */
   gone(role: Role, reason: RoleDemoteReason | null): void {
     const set = this.#setOf(role);
     if (set === null) return;
@@ -83,7 +84,7 @@ export class RoleSets {
     for (const each of set.roles) if (each !== role) void each.release(why);
   }
 
-  /** Gives up what has taken too long. Returns when there is more to see to. */
+  /** Gives up a set that has taken too long. Returns when to look again. */
   review(): number {
     const { election, setTimeoutMs } = this.#parts.options;
     const nowMs = election.clock.monotonicMs();

@@ -1,8 +1,9 @@
 /**
- * The life of one role in this process: stood for once at a time, led, and given up in order.
+ * The life of one role in this process: campaign, lead, give up.
  *
- * Each attempt is an `Election` of its own, which ends with the first loss: whether to stand again is for the manager to say.
- * Whatever depends on a role ends before it: its work before this one's `onRoleDemote`, its lease before this one's.
+ * Each attempt is a separate `Election`, which ends with the first loss; the manager decides whether to campaign again.
+ * A role that depends on another ends before it: its work before the other's `onRoleDemote`, its lease before the
+ * other's.
  */
 import { onAbort } from "@tenure/core/internal";
 import type { Election } from "../election/election.js";
@@ -17,13 +18,13 @@ export interface RoleParts {
   /** A new one, not started. */
   readonly election: (spec: ParsedRole) => Election;
   readonly dependents: () => readonly Role[];
-  /** How long others leave a vacant role to this process before they take it. */
+  /** How long other processes leave a vacant role to this one before they take it. */
   readonly othersWaitMs: () => number;
   /** The user's hook. Rejects if it failed, and the role is to be given up. */
   readonly promoted: (role: Role, mandate: Mandate, signal: AbortSignal) => Promise<void>;
   /** The user's hook; never rejects. Only after `promoted`. */
   readonly demoted: (role: Role, reason: RoleDemoteReason) => Promise<void>;
-  /** It is led here no longer: for the reason that `release` was given, or `null` if it was lost. */
+  /** The role is no longer led here: for the reason given to `release`, or `null` if it was lost. */
   readonly gone: (role: Role, reason: RoleDemoteReason | null) => void;
   readonly changed: (role: Role) => void;
   readonly failed: (role: Role, error: unknown) => void;
@@ -59,7 +60,7 @@ export class Role {
     return this.#state;
   }
 
-  /** Stood for or held by this process. */
+  /** This process campaigns for it or holds it. */
   get isHere(): boolean {
     return this.#state.kind !== "out" && this.#state.kind !== "releasing";
   }
@@ -72,12 +73,12 @@ export class Role {
     return this.#error ?? this.#workError;
   }
 
-  /** After its work has failed here it is left to others until then, whatever the watch shows. */
+  /** After its work has failed here, other processes may take it until then, whatever the watch shows. */
   get restsUntilMs(): number {
     return this.#restsUntilMs;
   }
 
-  /** Not stood for before. */
+  /** No campaign before this time. */
   get notBeforeMs(): number {
     return Math.max(this.#triesAtMs, this.#restsUntilMs);
   }
@@ -90,14 +91,14 @@ export class Role {
     return this.isLeader() ? (this.#election?.mandate() ?? null) : null;
   }
 
-  /** There is news of it: what was lost before says nothing any more. */
+  /** There is news of the role: earlier losses no longer count. */
   forgive(): void {
     if (this.#error !== null) return;
     this.#backoff.reset();
     this.#triesAtMs = Number.NEGATIVE_INFINITY;
   }
 
-  /** Resolves when the first campaign was answered, or could not be. One that does not win is out again, unless it waits. */
+  /** Resolves when the first campaign was answered or has failed. A role that does not win is out again, unless it waits. */
   async seek(): Promise<void> {
     const election = this.#parts.election(this.spec);
     this.#election = election;
@@ -111,12 +112,12 @@ export class Role {
     await this.#end();
   }
 
-  /** All that it takes to act by it is there. */
+  /** Everything needed for its work is there. */
   act(): void {
     this.#act();
   }
 
-  /** Idempotent; the first reason counts. Resolves when the lease is given back. */
+  /** Idempotent; the first reason counts. Resolves when the lease was given back. */
   release(reason: RoleDemoteReason): Promise<void> {
     if (this.#state.kind === "out") return Promise.resolve();
     if (this.#state.kind !== "releasing") this.#asked = reason;
@@ -136,7 +137,7 @@ export class Role {
   }
 
   async #lead(mandate: Mandate, signal: AbortSignal): Promise<void> {
-    // An answer that came while it was being released is given back by the election itself.
+    // If an answer came while the role was being released, the election itself gives the lease back.
     if (this.#state.kind !== "seeking" || signal.aborted) return;
     this.#backoff.reset();
     const over = new Promise<void>((resolve) => {
@@ -177,7 +178,7 @@ export class Role {
 
   async #demoted(reason: DemoteReason): Promise<void> {
     await this.#endWork(this.#asked ?? reason);
-    // It must not stand again by itself.
+    // The election must not campaign again by itself.
     void this.#end();
   }
 

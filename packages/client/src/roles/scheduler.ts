@@ -1,6 +1,6 @@
 /**
- * Sees to it that this process stands for what falls to it and gives up what does not: looks at the leaders and the members,
- * makes a plan, carries it out, and looks again whenever anything has changed.
+ * Makes this process campaign for the roles that fall to it and give up those that do not: it looks at the leaders and
+ * the members, makes a plan, carries it out, and repeats this whenever anything has changed.
  */
 import type { CancelTimer, Elector } from "@tenure/core";
 import { Election } from "../election/election.js";
@@ -16,7 +16,7 @@ import { RoleGraph, type RoleUnit } from "./role-graph.js";
 import { RoleSets } from "./role-sets.js";
 import type { RoleDemoteReason, RoleMember } from "./state.js";
 
-/** What the manager is told. */
+/** What the scheduler reports to the manager. */
 export interface SchedulerListener {
   /** The user's hook. Rejects if it failed, and the role is to be given up. */
   promoted(role: string, mandate: Mandate, signal: AbortSignal): Promise<void>;
@@ -31,10 +31,10 @@ export interface SchedulerListener {
   contact(error: unknown): void;
 }
 
-/** How many times longer than the others wait for it this process stays out, so that one of them has begun by then. */
+/** This process stays out longer than the others wait for it, by this factor, so that one of them has begun by then. */
 const REST_PER_PATIENCE = 2;
 
-/** News come in bursts: what follows within this time is part of the same plan. */
+/** News comes in bursts: what follows within this time is part of the same plan. */
 const PLAN_MS = 5;
 
 export class Scheduler {
@@ -51,13 +51,13 @@ export class Scheduler {
   readonly #byGroup: Map<string, Role>;
   readonly #unitsByRole: Map<string, RoleUnit>;
   readonly #strays = new Set<string>();
-  /** When each member has won something for the last time, or was first seen. */
+  /** When each member last won something, or was first seen. */
   readonly #activeAtMs = new Map<string, number>();
-  /** All but those that stand in a queue. */
+  /** All units but those that wait in a queue. */
   #planned: readonly RoleUnit[];
-  /** Those that may be led in part, or stood for without a vacancy. */
+  /** Units that may be led in part, or campaigned for without a vacancy. */
   #intricate: readonly RoleUnit[];
-  /** What the plan knows of each unit, until something of it changes. */
+  /** What the plan knows of each unit, until something about it changes. */
   readonly #planUnits = new Map<string, PlanUnit>();
   #cancelPlan: CancelTimer = () => {};
   #planAtMs = Number.POSITIVE_INFINITY;
@@ -67,7 +67,7 @@ export class Scheduler {
   #share = 0;
   #settled = (): void => {};
 
-  /** Refuses roles that cannot be, by their names. Asks nothing yet. */
+  /** Refuses invalid roles by name. Sends nothing yet. */
   constructor(
     elector: Elector,
     options: ParsedManager,
@@ -132,7 +132,7 @@ export class Scheduler {
     return this.#share;
   }
 
-  /** Resolves when everything was stood for once that falls to this process, or could not be; at once if it is unhealthy. */
+  /** Resolves when this process has campaigned once for all that falls to it, or could not; at once if it is unhealthy. */
   start(): Promise<void> {
     this.leaders.start();
     void this.#fitness.run(this.#checking.signal);
@@ -142,7 +142,7 @@ export class Scheduler {
     });
   }
 
-  /** Each role after those that depend on it, and at once what does not depend on each other. */
+  /** Ends each role after those that depend on it; independent roles end at the same time. */
   async stop(): Promise<void> {
     this.#isStopping = true;
     this.#checking.abort();
@@ -181,7 +181,7 @@ export class Scheduler {
     this.#soon();
   }
 
-  /** Whether no other role shares its fate: it can be removed. */
+  /** Whether no other role depends on it or shares a set with it, so that it can be removed. */
   isAlone(name: string): boolean {
     return this.#named(name).spec.set === null && this.#unitsByRole.get(name)?.names.length === 1;
   }
@@ -234,7 +234,7 @@ export class Scheduler {
   #isActive(nodeId: string): void {
     const { election } = this.#options;
     this.#activeAtMs.set(nodeId, election.clock.monotonicMs());
-    // Somebody who seemed not to take what falls to it does.
+    // A member that seemed not to take what falls to it does take it.
     if (nodeId !== election.nodeId) this.#forgetStrays();
   }
 
@@ -289,7 +289,7 @@ export class Scheduler {
     if (begun.count === 0) this.#checkSettled();
   }
 
-  /** What is to be taken, then what is begun already or stands in a queue. */
+  /** First what is to be taken, then what has begun already or waits in a queue. */
   #pursue(take: readonly PlanUnit[]): { count: number; againInMs: number } {
     const nowMs = this.#options.election.clock.monotonicMs();
     const open = this.#intricate.filter((unit) => this.#waits(unit) || this.#isHere(unit));
@@ -357,7 +357,7 @@ export class Scheduler {
     return isKnown ? "vacant" : "unknown";
   }
 
-  /** The members are known once it is known who holds which member lease. */
+  /** The members are known once it is known which process holds which member lease. */
   #join(): void {
     const { spread } = this.#options;
     if (this.#hasJoined || spread === null || !this.leaders.isComplete(spread.memberLeases)) return;

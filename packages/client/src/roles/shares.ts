@@ -1,14 +1,15 @@
 import type { RoleMember } from "./state.js";
 
 /**
- * How many of `total` roles fall to each member: in proportion to the weights, no more than each takes, whole numbers that
- * differ by less than one from the exact share. Whoever asks gets the same answer, in whichever order the members come.
+ * How many of `total` roles fall to each member: in proportion to the weights, at most what each takes, in whole
+ * numbers that differ by less than one from the exact share. The result is the same in every process, whatever the
+ * order of the members.
  */
 export function shares(total: number, members: readonly RoleMember[]): ReadonlyMap<string, number> {
   const result = new Map<string, number>();
   let left = total;
   let open = members.toSorted(byId);
-  // Who cannot take its part takes what it can; the rest is shared by the others.
+  // A member that cannot take its whole share takes what it can; the others share the rest.
   for (let full: readonly RoleMember[]; ; open = open.filter((each) => !full.includes(each))) {
     const perWeight = left / sum(open.map(({ weight }) => weight));
     full = open.filter(({ weight, maxRoles }) => maxRoles <= weight * perWeight);

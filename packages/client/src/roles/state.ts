@@ -1,8 +1,8 @@
 import type { ConnectionStatus, DemoteReason, Mandate } from "../election/state.js";
 
 /**
- * Why this process leads a role no longer. `stopped` and `unhealthy` are reasons of the whole process: all roles end for them,
- * also those that depend on others or form a set.
+ * Why this process no longer leads a role. `stopped` and `unhealthy` concern the whole process: all its roles end,
+ * including those that depend on others or form a set.
  */
 export type RoleDemoteReason =
   | DemoteReason
@@ -10,9 +10,9 @@ export type RoleDemoteReason =
   | "removed"
   /** Another process has fewer roles than fall to it. */
   | "rebalanced"
-  /** A role that this one depends on is led here no longer. */
+  /** A role that this one depends on is no longer led here. */
   | "dependency-lost"
-  /** Another role of its set is led here no longer. */
+  /** Another role of its set is no longer led here. */
   | "set-lost";
 
 /** Whether it ends all roles of this process at once. */
@@ -20,15 +20,15 @@ export function isOfProcess(reason: RoleDemoteReason | null): reason is "stopped
   return reason === "stopped" || reason === "unhealthy";
 }
 
-/** Each holds only what is valid in it. */
+/** Each state holds only the fields that are valid in it. */
 export type RoleState =
-  /** Not stood for: somebody else leads it, it falls to somebody else, or what it depends on is not led here. */
+  /** No campaign: another process leads it, it falls to another process, or a role that it depends on is not led here. */
   | { readonly kind: "out" }
   | { readonly kind: "seeking" }
-  /** Its lease is held; the rest of its set is not yet, so nobody acts by it. */
+  /** Its lease is held, but the rest of its set is not yet, so its work has not begun. */
   | { readonly kind: "won"; readonly mandate: Mandate }
   | { readonly kind: "leading"; readonly mandate: Mandate }
-  /** Leads no more; its work has not ended yet, or its lease is not given back yet. */
+  /** No longer leads; its work has not ended yet, or its lease was not given back yet. */
   | { readonly kind: "releasing" };
 
 /** One role as this process sees it. */
@@ -36,18 +36,18 @@ export interface RoleStatus {
   readonly role: string;
   readonly state: RoleState;
   readonly isLeader: boolean;
-  /** Wherever that is; `null` where it is not known, or nobody leads. */
+  /** The leader, in whichever process; `null` if there is none or it is not known. */
   readonly leaderId: string | null;
   /** The highest term known. */
   readonly term: number;
-  /** Why the last attempt failed, or `onRolePromote` did; `null` while neither is known, and while it is led. */
+  /** Why the last attempt or `onRolePromote` failed; `null` if neither failed, and while the role is led. */
   readonly error: unknown;
 }
 
-/** A process that takes part in the spreading. */
+/** A process that shares the roles. */
 export interface RoleMember {
   readonly nodeId: string;
-  /** How much of the whole falls to it, compared to the others. */
+  /** Its weight compared to the others. */
   readonly weight: number;
   /** The most roles that it takes. */
   readonly maxRoles: number;
@@ -55,14 +55,14 @@ export interface RoleMember {
 
 /** What `status()` of a role manager returns. */
 export interface RoleManagerStatus {
-  /** `unhealthy`: gives its roles up and stands for none, until the health check says yes again. */
+  /** `unhealthy`: gives its roles up and campaigns for none until the health check succeeds again. */
   readonly state: "idle" | "running" | "unhealthy" | "stopping" | "stopped";
   readonly roles: readonly RoleStatus[];
   /** How many of them this process leads. */
   readonly led: number;
-  /** How many fall to it. */
+  /** The number of roles that fall to it. */
   readonly share: number;
-  /** Those who share the roles, this process among them; it alone where they are not spread. */
+  /** The processes that share the roles, including this one; only this one if the roles are not spread. */
   readonly members: readonly RoleMember[];
   readonly connection: ConnectionStatus;
 }
@@ -71,9 +71,9 @@ export interface RoleManagerStatus {
 export type RoleEvent =
   | { readonly kind: "role-promoted"; readonly role: string; readonly mandate: Mandate }
   | { readonly kind: "role-demoted"; readonly role: string; readonly reason: RoleDemoteReason }
-  /** It cannot be stood for, and is tried again later. */
+  /** The campaign for the role failed, and is repeated later. */
   | { readonly kind: "role-failed"; readonly role: string; readonly error: unknown }
-  /** Not all of the set could be had in time; what was had is given back, and it is tried again later. */
+  /** Not all roles of the set could be acquired in time; those acquired are given back, and it is tried again later. */
   | { readonly kind: "set-given-up"; readonly set: string }
   | { readonly kind: "members-changed"; readonly members: readonly RoleMember[] }
   /** The process became unhealthy, or healthy again. */
@@ -81,11 +81,11 @@ export type RoleEvent =
   | { readonly kind: "hook-failed"; readonly role: string; readonly hook: string; readonly error: unknown }
   | { readonly kind: "stopped" };
 
-/** One series each; `node` is this process. Each role's own election has its series by `ElectionMetrics`. */
+/** One method per series; `node` is this process. The election of each role has its own series through `ElectionMetrics`. */
 export interface RoleMetrics {
   /** How many roles this process leads. */
   led(node: string, count: number): void;
-  /** How many fall to it. */
+  /** The number of roles that fall to it. */
   share(node: string, count: number): void;
   /** How many processes share the roles. */
   members(node: string, count: number): void;

@@ -1,9 +1,9 @@
 import { type Clock, systemClock } from "@tenure/core";
 
-/** As `systemClock`, but its monotonic time has one origin in all threads of the machine. */
+/** Like `systemClock`, but its monotonic time has the same origin in all threads of the machine. */
 export const machineClock: Clock = { ...systemClock, monotonicMs: machineMs };
 
-/** What to add to a thread's own monotonic time for that of the machine: between the two. */
+/** The offset from a thread's own monotonic time to the machine's: it lies between the two. */
 export interface ClockOffset {
   readonly atLeastMs: number;
   readonly atMostMs: number;
@@ -11,7 +11,7 @@ export interface ClockOffset {
 
 const SAMPLES = 8;
 
-/** The closest of some looks at both clocks: the thread may be held up between two of them. */
+/** The closest of several readings of both clocks: the thread may be paused between two of them. */
 export function offsetOf(clock: Clock, machine: Clock = machineClock): ClockOffset {
   let closest: ClockOffset = { atLeastMs: Number.NEGATIVE_INFINITY, atMostMs: Number.POSITIVE_INFINITY };
   for (let i = 0; i < SAMPLES; i++) {

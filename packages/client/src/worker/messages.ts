@@ -1,4 +1,4 @@
-/** What the thread that acts and the thread that renews tell each other. Plain data: it is copied on the way. */
+/** Messages between the thread that acts and the thread that renews. Plain data, because it is copied. */
 import type { LeaseAnswer, RenewRequest, RenewResult } from "@tenure/core";
 import type { ParsedRetry } from "../election/options.js";
 
@@ -28,7 +28,7 @@ export type TermMessage =
       readonly seconds: number;
     }
   | { readonly kind: "not-leader"; readonly id: number }
-  /** Nothing is renewed for this term any more. */
+  /** The lease of this term can no longer be renewed. */
   | { readonly kind: "broken"; readonly id: number; readonly message: string }
   | {
       readonly kind: "failed";

@@ -1,4 +1,4 @@
-/** What runs in the thread that renews: an elector of its own, and a renewer for each term that it is given. */
+/** Runs in the thread that renews: its own elector, and a renewer for each term that it is given. */
 import { parentPort, workerData } from "node:worker_threads";
 import { sleep, systemClock } from "@tenure/core";
 import { machineClock } from "./machine-clock.js";
@@ -6,7 +6,7 @@ import type { FromThread, ToThread } from "./messages.js";
 import { type ElectorDescription, openElector } from "./thread-elector.js";
 import { ThreadRenewer } from "./thread-renewer.js";
 
-/** An elector that does not close by then is left as it is. */
+/** An elector that has not closed after this time is abandoned. */
 const CLOSING_MS = 5000;
 
 const port = parentPort;

@@ -6,7 +6,7 @@ import type { LeaseRenewerParts } from "../election/lease-renewer.js";
 
 export type Tenant = Pick<LeaseRenewerParts, "renewed" | "notLeader" | "failed" | "broken">;
 
-/** The thread that renews, for any number of terms, until it is closed. */
+/** The thread that renews any number of terms until it is closed. */
 export class RenewalThread {
   /** Resolves when its elector is open; rejects if the thread fails before. */
   readonly opened: Promise<void>;
@@ -38,7 +38,7 @@ export class RenewalThread {
     return !this.#closed && this.#failure === null;
   }
 
-  /** Has a term renewed, until what is returned is called. */
+  /** Renews a term until the returned function is called. */
   lead(order: LeadOrder, tenant: Tenant): () => void {
     const id = (this.#lastId += 1);
     this.#tenants.set(id, tenant);
@@ -53,7 +53,7 @@ export class RenewalThread {
     if (!this.isOpen) return;
     this.#closed = true;
     this.#send({ kind: "close" });
-    // What it still has to say to the elector must not keep the process.
+    // Its remaining requests to the elector must not keep the process alive.
     this.#worker.unref();
   }
 
@@ -71,7 +71,7 @@ export class RenewalThread {
       case "not-leader":
         return tenant?.notLeader();
       case "broken":
-        return tenant?.broken(new HeartThreadError(`a lease is renewed no more: ${message.message}`));
+        return tenant?.broken(new HeartThreadError(`a lease can no longer be renewed: ${message.message}`));
       case "failed": {
         const error = new ThreadRenewalError(message.message, message.code);
         return tenant?.failed(error, message.seconds, message.repeated);

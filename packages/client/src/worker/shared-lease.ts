@@ -4,7 +4,7 @@ import type { Lease } from "../election/lease.js";
 import { type ClockOffset, offsetOf } from "./machine-clock.js";
 import { ENDED, LAPSED, LED, NOT_LEADER, TermMemory } from "./term-memory.js";
 
-/** As for a lease of this thread: so long, what the slower clock said is good on the faster one. */
+/** How long the reading of the slower clock is trusted on the faster one, as for a lease of this thread. */
 const TRUSTED_MS = 1;
 
 export interface SharedLeaseParts {
@@ -12,14 +12,14 @@ export interface SharedLeaseParts {
   readonly clock: Clock;
   readonly driftRatio: number;
   readonly stallLimitMs: number;
-  /** The other thread was told so. */
+  /** The other thread got the answer NOT_LEADER. */
   readonly notLeader: () => void;
 }
 
 /**
- * A lease that another thread renews, as the thread that acts sees it. It reads the deadline where the other wrote it, so
- * it is right at once after any stall. A stall beyond the limit ends it, though the lease may still run: the
- * other thread stops renewing by the same rule.
+ * A lease that another thread renews, as the thread that acts sees it. It reads the deadline where the other thread
+ * wrote it, so it is correct at once after any stall. A stall beyond the limit ends it, although the lease may still
+ * run: the other thread stops renewing by the same rule.
  */
 export class SharedLease implements Lease {
   readonly memory: TermMemory = new TermMemory();
@@ -36,7 +36,7 @@ export class SharedLease implements Lease {
     this.#trusted = deadlineOf(parts.clock);
   }
 
-  /** From the answer that won, before the other thread has seen it. False if nothing is left of it. */
+  /** Begins with the answer that won, before the other thread has seen it. False if nothing is left of the lease. */
   begin(won: LeaseAnswer): boolean {
     const { term, driftRatio } = this.#parts;
     const led = new LedTerm(term, this.#clock, driftRatio);
@@ -50,7 +50,7 @@ export class SharedLease implements Lease {
     return true;
   }
 
-  /** This thread lives, and is fit to lead or not. Too late a sign is none. */
+  /** Shows that this thread is alive, and whether it is fit to lead. A signal that comes too late does not count. */
   sign(isFit: boolean): void {
     const nowMs = this.#clock.monotonicMs();
     if (nowMs - this.#signedAtMs >= this.#parts.stallLimitMs) return this.memory.end(LAPSED);
@@ -58,7 +58,7 @@ export class SharedLease implements Lease {
     this.memory.sign.write(nowMs + this.#offset.atLeastMs, isFit ? 1 : 0);
   }
 
-  /** In the machine's time; not later than it was. */
+  /** A moment in the machine's time, rounded to earlier. */
   machineMoment({ monotonicMs, bootMs }: SendMoment): SendMoment {
     return { monotonicMs: monotonicMs + this.#offset.atLeastMs, bootMs };
   }

@@ -1,12 +1,12 @@
 const WORDS = 5;
 const SEQUENCE = 4;
 
-/** Only a writer that is in the middle of it, or has died there, makes more than one needed. */
+/** More than one try is needed only while the writer is in the middle of a write, or has died there. */
 const TRIES = 16;
 
 /**
- * Two numbers in memory that threads share: one thread writes them, others read them whole. A sequence lock in which every
- * access is atomic, hence in one order for all; the sequence is odd while the writer is at it. No access allocates.
+ * Two numbers in memory shared by threads: one thread writes them, others read them consistently. A sequence lock in
+ * which every access is atomic, hence in one order for all; the sequence is odd during a write. No access allocates.
  */
 export class SharedPair {
   static readonly BYTES: number = WORDS * Int32Array.BYTES_PER_ELEMENT;
@@ -20,7 +20,7 @@ export class SharedPair {
     this.#shared = new Int32Array(memory, byteOffset, WORDS);
   }
 
-  /** As last read here; negative infinity before. */
+  /** As last read here; negative infinity before that. */
   get first(): number {
     return this.#first;
   }
@@ -38,7 +38,10 @@ export class SharedPair {
     Atomics.store(this.#shared, SEQUENCE, sequence + 2);
   }
 
-  /** Takes in what was written last, or keeps what it had: whoever uses this must be content with something older. */
+  /**
+   * Reads what was written last, or keeps the old values if a write is in progress: callers must accept slightly old
+   * values.
+   */
   read(): void {
     for (let tries = 0; tries < TRIES; tries++) {
       const sequence = Atomics.load(this.#shared, SEQUENCE);

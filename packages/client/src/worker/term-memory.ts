@@ -1,6 +1,6 @@
 import { SharedPair } from "./shared-pair.js";
 
-/** Over for good, by whoever says so first: no thread makes it `LED` again. */
+/** Any other state is final: no thread sets a term back to `LED`. */
 export const LED = 0;
 export const ENDED = 1;
 export const LAPSED = 2;
@@ -12,9 +12,15 @@ const STATE_BYTES = Int32Array.BYTES_PER_ELEMENT;
 /** What the threads of one process share about one term. All times are the machine's (`machineClock`). */
 export class TermMemory {
   readonly buffer: SharedArrayBuffer;
-  /** Until when to act, on the monotonic clock and on the one that runs through suspend. Written by who renews. */
+  /**
+   * The deadline, on the monotonic clock and on the boot clock, which advances during suspend. Written by the thread
+   * that renews.
+   */
   readonly deadline: SharedPair;
-  /** When the thread that acts last showed that it lives, and 1 if it was fit to lead then, 0 if not. Written by that thread. */
+  /**
+   * When the thread that acts last showed that it is alive, and 1 if it was fit to lead, otherwise 0. Written by that
+   * thread.
+   */
   readonly sign: SharedPair;
   readonly #state: Int32Array;
 
@@ -25,7 +31,7 @@ export class TermMemory {
     this.sign = new SharedPair(buffer, STATE_BYTES + SharedPair.BYTES);
   }
 
-  /** As anybody has left it: 0 while it is led. */
+  /** The current state; 0 while the term is led. */
   get state(): number {
     return Atomics.load(this.#state, 0);
   }

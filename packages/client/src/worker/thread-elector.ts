@@ -3,7 +3,7 @@ import { checkKeys, isObject } from "@tenure/core/internal";
 import { HttpElector } from "../http/http-elector.js";
 import { type HttpElectorOptions, parseOptions } from "../http/options.js";
 
-/** What a thread can be told: no functions. A token that changes is read from `tokenFile`. */
+/** Options that can be passed to a thread, so no functions. A token that changes is read from `tokenFile`. */
 export type ThreadHttpOptions = Omit<HttpElectorOptions, "token" | "clock" | "random"> & {
   readonly token?: string | undefined;
 };
@@ -12,16 +12,16 @@ export type ThreadHttpOptions = Omit<HttpElectorOptions, "token" | "clock" | "ra
 export interface ElectorModule {
   /** Its URL, such as `new URL("./elector.js", import.meta.url).href`. */
   readonly module: string;
-  /** Which of its exports is called; `openElector` by default. It returns an elector, or a promise of one. */
+  /** The name of the export to call, which returns an elector or a promise of one. @defaultValue `openElector` */
   readonly exportName?: string | undefined;
-  /** What it is called with. */
+  /** The argument of the call. */
   readonly argument?: unknown;
 }
 
-/** From what a thread opens an elector of its own. */
+/** How a thread opens its own elector. */
 export type ElectorDescription = ThreadHttpOptions | ElectorModule;
 
-/** A copy of it, checked as far as that can be done without opening it. */
+/** A copy of the description, checked as far as possible without opening an elector. */
 export function parseDescription(given: ElectorDescription): ElectorDescription {
   if (!isObject(given)) throw new InvalidRequestError("elector", "must be an object");
   const description = copied(given);

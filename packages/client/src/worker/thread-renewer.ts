@@ -15,8 +15,8 @@ export interface ThreadRenewerParts {
 }
 
 /**
- * In the thread that renews: the renewer of one term that another thread leads. It renews while that thread shows that it
- * lives. It never resigns: work that has stalled has not ended.
+ * In the thread that renews: the renewer of one term that another thread leads. It renews while that thread shows that
+ * it is alive. It never resigns: work that has stalled has not ended.
  */
 export class ThreadRenewer {
   readonly #parts: ThreadRenewerParts;
@@ -78,7 +78,7 @@ export class ThreadRenewer {
     this.stop();
   }
 
-  /** Both clocks are read before what is left, so that neither deadline is later than the lease's own. */
+  /** Both clocks are read before the rest of the lease, so that neither deadline is later than the lease's own. */
   #publish(): void {
     const { clock } = this.#parts;
     const monotonicMs = clock.monotonicMs();

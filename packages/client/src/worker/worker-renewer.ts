@@ -1,11 +1,11 @@
 /**
- * Heartbeats that survive a busy program: a thread of its own renews, with an elector of its own, while the thread that
- * acts shows that it lives.
+ * Heartbeats that survive a busy program: a separate thread with its own elector renews, while the thread that acts
+ * shows that it is alive.
  *
- * Promised: as long as the event loop of this thread is held up for less than `stallLimitMs`, counted from its last sign,
- * which comes with each heartbeat, the lease is kept, and the first `isLeader()` afterwards is right. Held up for longer,
- * this thread leads no more; the lease runs out by itself, at most a ttl after the limit. Not promised: anything
- * in a process that is stopped as a whole; then the lease runs out as always.
+ * Promised: if the event loop of this thread is blocked for less than `stallLimitMs`, counted from its last sign (one
+ * with each heartbeat), the lease is kept and the first `isLeader()` afterwards is correct. If it is blocked for
+ * longer, this thread no longer leads, and the lease expires at most one ttl after the limit. Not promised: anything in
+ * a process that is stopped as a whole; then the lease expires as usual.
  */
 import { InvalidRequestError, sleep, systemClock } from "@tenure/core";
 import { checkInteger, checkKeys, isObject, onAbort } from "@tenure/core/internal";
@@ -22,17 +22,21 @@ import { type ElectorDescription, parseDescription } from "./thread-elector.js";
 
 /** Options of `workerRenewer`. */
 export interface WorkerRenewerOptions {
-  /** From what the thread opens the elector that it renews with. */
+  /** How the thread opens the elector that it renews with. */
   readonly elector: ElectorDescription;
-  /** So long may this thread be held up. A stalled leader blocks its group for as long, and a ttl more. */
+  /**
+   * How long the event loop of this thread may be blocked without losing the leadership, in milliseconds. Too small: a
+   * long computation costs the leadership. Too large: a leader that hangs blocks its group for this time plus one ttl.
+   * It must allow two heartbeats.
+   */
   readonly stallLimitMs: number;
 }
 
 const MAX_MS = 3_600_000;
 
 /**
- * One thread for all elections that are given the same renewer. It runs from the start of the first of them to the end of the
- * last, so that it is ready when one of them wins.
+ * One thread for all elections that are given the same renewer. It runs from the start of the first election to the end
+ * of the last, so that it is ready when one of them wins.
  */
 export function workerRenewer(given: WorkerRenewerOptions): LeaseRenewerFactory {
   if (!isObject(given)) throw new InvalidRequestError("options", "must be an object");
@@ -49,7 +53,7 @@ export function workerRenewer(given: WorkerRenewerOptions): LeaseRenewerFactory 
   );
 }
 
-/** A sign of life takes up to two heartbeats: one to come, and nearly one for the health check before it. */
+/** A sign takes up to two heartbeats: one until it is due, and nearly one for the health check before it. */
 function checkRelations(stallLimitMs: number, { heartbeatIntervalMs, clock }: LeaseRenewerOptions): void {
   if (stallLimitMs <= 2 * heartbeatIntervalMs) {
     throw new InvalidRequestError(
@@ -58,7 +62,7 @@ function checkRelations(stallLimitMs: number, { heartbeatIntervalMs, clock }: Le
     );
   }
   if (clock !== systemClock) {
-    throw new InvalidRequestError("clock", "must be the system's: a thread of its own has no other");
+    throw new InvalidRequestError("clock", "must be systemClock, because the renewal thread uses it");
   }
 }
 

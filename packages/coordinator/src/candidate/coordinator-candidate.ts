@@ -1,9 +1,9 @@
 /**
- * Stands for coordinator, and runs the coordination processes while it is.
+ * Campaigns for coordinator, and runs the coordination processes while it leads.
  *
- * Promised: the children run on this node only while it leads; they have ended, or were killed, before the lease can end
- * elsewhere; a candidate that crashes comes back by itself, a few times; children that cannot be kept alive cost this
- * node the leadership, so that a healthier one gets it.
+ * Promised: the children run on this node only while it leads; they have ended, or were killed, before another node can
+ * lead; a candidate that crashes restarts by itself, a few times; children that cannot be kept alive cost this node the
+ * leadership, so that a healthier node gets it.
  */
 import {
   type DemoteReason,
@@ -23,7 +23,7 @@ import type { CoordinatorEvent, CoordinatorMessage } from "../telemetry/telemetr
 import { readEnvironment } from "./environment.js";
 import { type CoordinatorOptions, type ParsedCoordinator, parseCoordinator } from "./options.js";
 
-/** Nothing of the candidate itself depends on a lease. */
+/** The candidate itself does not depend on a lease. */
 const FOR_EVER: LeaseTime = { leftMs: () => Number.POSITIVE_INFINITY };
 
 export type CandidateState = "idle" | "ineligible" | "running" | "failed" | "stopped";
@@ -43,8 +43,8 @@ export class CoordinatorCandidate implements AsyncDisposable {
   #close: () => Promise<void> = () => Promise.resolve();
 
   /**
-   * With what the environment says: whether this node is eligible, the times, and over which service or store it is elected.
-   * Not started yet; what it opens it closes when it is stopped.
+   * Opens a candidate with the settings of the environment: whether this node is eligible, the times, and the service
+   * or store of the election. It is not started yet; `stop()` closes what this call opened.
    */
   static async open(
     env: Readonly<Record<string, string | undefined>>,
@@ -52,7 +52,10 @@ export class CoordinatorCandidate implements AsyncDisposable {
   ): Promise<CoordinatorCandidate> {
     const { electorUrl, ...fromEnvironment } = readEnvironment(env);
     if (electorUrl === null) {
-      throw new InvalidRequestError("TENURE_SERVER", "is not set, nor is TENURE_STORE; say where to elect");
+      throw new InvalidRequestError(
+        "TENURE_SERVER",
+        "is not set, and neither is TENURE_STORE; set one of them",
+      );
     }
     const elector = await openElector(electorUrl);
     try {
@@ -79,7 +82,7 @@ export class CoordinatorCandidate implements AsyncDisposable {
       ...(strategy === undefined ? {} : { strategy }),
       ...(intensity === undefined ? {} : { intensity }),
     });
-    // Its options are checked here, and not when it is too late to tell whoever gave them.
+    // Checks the options of the election here, so that the caller gets the error.
     this.#newElection();
   }
 
@@ -101,9 +104,9 @@ export class CoordinatorCandidate implements AsyncDisposable {
   }
 
   /**
-   * Begins to stand for election; does nothing on a node that is not eligible. Resolves when the first campaign was answered,
-   * when it could not be, or when the candidate was stopped; the same promise each time. Rejects if the candidate failed for
-   * good before; `ended()` says so, too.
+   * Begins to campaign; does nothing on a node that is not eligible. Resolves when the first campaign was answered or
+   * has failed, or when the candidate was stopped; always the same promise. Rejects if the candidate failed permanently
+   * before; `ended()` reports that too.
    */
   start(): Promise<void> {
     if (this.#state !== "idle") return this.#started.promise;
@@ -120,7 +123,7 @@ export class CoordinatorCandidate implements AsyncDisposable {
       children: [
         functionChild("candidate", ({ signal }) => this.#live(signal), {
           restart: "permanent",
-          // Its children have their times.
+          // Its children have their own time limits.
           stopTimeoutMs: Number.POSITIVE_INFINITY,
         }),
       ],
@@ -140,8 +143,8 @@ export class CoordinatorCandidate implements AsyncDisposable {
   }
 
   /**
-   * Resolves when it has ended: `gave-up` with the reason if it failed for good. May be called before `start()`. On a node
-   * that is not eligible it has ended when `start()` was called.
+   * Resolves when the candidate has ended: `gave-up` with the reason if it failed permanently. May be called before
+   * `start()`. On a node that is not eligible it has ended when `start()` was called.
    */
   ended(): Promise<SupervisorEnd> {
     return this.#ended.promise;
@@ -161,7 +164,7 @@ export class CoordinatorCandidate implements AsyncDisposable {
     return this.stop();
   }
 
-  /** One life of the candidate. Rejects if it ended otherwise than by the signal. */
+  /** One run of the candidate. Rejects if it ended for any reason but the signal. */
   async #live(signal: AbortSignal): Promise<void> {
     const election = this.#newElection();
     this.#election = election;
@@ -216,7 +219,7 @@ export class CoordinatorCandidate implements AsyncDisposable {
     this.#tell("lost_leadership", { reason: isTheirs ? "children-failed" : reason });
   }
 
-  /** The same leader in another term is no change, and of this node's own end `lost_leadership` tells. */
+  /** The same leader in another term is no change, and `lost_leadership` reports the end of this node's own leadership. */
   #leaderChanged({ nodeId }: KnownLeader, previousId: string | null): void {
     const own = this.#options.given.nodeId;
     if (nodeId === previousId) return;
@@ -228,8 +231,8 @@ export class CoordinatorCandidate implements AsyncDisposable {
   }
 
   /**
-   * A look at who coordinates, and a sign of life, at every interval. What it sees counts: the watch may be at a server that has
-   * stopped answering.
+   * Asks who coordinates, and sends a heartbeat, at every interval. The answer counts: the watch may be at a server
+   * that has stopped answering.
    */
   async #check(election: Election, signal: AbortSignal): Promise<void> {
     const { given, groupId, electionIntervalMs, clock } = this.#options;
@@ -256,7 +259,7 @@ export class CoordinatorCandidate implements AsyncDisposable {
   }
 }
 
-/** A promise that is settled from outside; if it rejects, nobody has to hear of it. */
+/** A promise that is settled from outside. A rejection need not be handled. */
 class Deferred<T> {
   readonly promise: Promise<T>;
   resolve: (value: T) => void = () => {};
@@ -271,7 +274,7 @@ class Deferred<T> {
   }
 }
 
-/** Rejects when the election has failed for good; never resolves. */
+/** Rejects when the election has failed permanently; never resolves. */
 async function failureOf(election: Election): Promise<never> {
   for await (const event of election.changes()) if (event.kind === "failed") throw event.error;
   return new Promise(() => {});

@@ -4,7 +4,7 @@ export interface CoordinatorEnvironment {
   readonly eligible: boolean;
   readonly takeoverDelayMs: number;
   readonly electionIntervalMs: number;
-  /** A service (`TENURE_SERVER`) or a store (`TENURE_STORE`); `null` where neither is named. */
+  /** The URL of a service (`TENURE_SERVER`) or a store (`TENURE_STORE`); `null` if neither is set. */
   readonly electorUrl: string | null;
 }
 
@@ -14,12 +14,15 @@ export const MIN_ELECTION_INTERVAL_MS = 100;
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Reads `COORDINATOR_ELIGIBLE`, `COORDINATOR_TAKEOVER_DELAY`, `COORDINATOR_ELECTION_INTERVAL`, and where to elect. */
+/** Reads `COORDINATOR_ELIGIBLE`, `COORDINATOR_TAKEOVER_DELAY`, `COORDINATOR_ELECTION_INTERVAL`, and the elector's URL. */
 export function readEnvironment(env: Environment): CoordinatorEnvironment {
   if (env["CLUSTER_COORDINATOR"] !== undefined) warnOfStaticSetting();
   const { TENURE_SERVER: server, TENURE_STORE: store } = env;
   if (server !== undefined && store !== undefined) {
-    throw new InvalidRequestError("TENURE_STORE", "is given besides TENURE_SERVER; give one of the two");
+    throw new InvalidRequestError(
+      "TENURE_STORE",
+      "is set in addition to TENURE_SERVER; set only one of them",
+    );
   }
   return {
     eligible: readBoolean(env, "COORDINATOR_ELIGIBLE", true),
@@ -36,7 +39,7 @@ export function readEnvironment(env: Environment): CoordinatorEnvironment {
 
 let warned = false;
 
-/** Once per process: an election says who coordinates, and nothing else does. */
+/** Warns once per process: the election alone determines the coordinator. */
 export function warnOfStaticSetting(): void {
   if (warned) return;
   warned = true;

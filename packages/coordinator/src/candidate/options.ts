@@ -11,49 +11,107 @@ import {
   warnOfStaticSetting,
 } from "./environment.js";
 
+/**
+ * Options of `new CoordinatorCandidate(options)`. Unknown keys and values out of bounds are refused with
+ * `InvalidRequestError`.
+ */
 export interface CoordinatorOptions {
+  /** Where the coordinator is elected. The candidate does not close it. */
   readonly elector: Elector;
+  /** The name of this node among the candidates: 1 to 200 characters of `A-Z a-z 0-9 . _ : / -`. */
   readonly nodeId: string;
+  /**
+   * The group of the election; the same on all nodes.
+   *
+   * @defaultValue `coordinator`
+   */
   readonly groupId?: string;
-  /** Whether this node may coordinate at all. */
+  /**
+   * Whether this node may coordinate at all. `false`: it never campaigns.
+   *
+   * @defaultValue true
+   */
   readonly eligible?: boolean;
-  /** What runs on the coordinator and nowhere else, in the order of their start. */
+  /** The children that run only on the coordinator, in the order of their start. */
   readonly children: readonly ChildSpec[];
+  /**
+   * Which children are restarted when one ends.
+   *
+   * @defaultValue `one_for_one`: only that one
+   */
   readonly strategy?: Strategy;
-  /** How often children may be started again before the leadership is given to a healthier node. */
+  /**
+   * How often children may be restarted before this node gives the leadership to a healthier one. Too small: a short
+   * failure moves the coordinator. Too large: a node that cannot run the children keeps the leadership.
+   *
+   * @defaultValue 3 restarts within 5000 ms
+   */
   readonly intensity?: RestartLimitOptions;
-  /** The same for the candidate itself, before it has failed for good. */
+  /**
+   * How often the candidate itself may be restarted before it has failed permanently.
+   *
+   * @defaultValue 3 restarts within 5000 ms
+   */
   readonly candidateIntensity?: RestartLimitOptions;
-  /** After its children could not be kept alive, a node does not stand for so long. */
+  /**
+   * How long this node does not campaign after its children could not be kept alive, in milliseconds, from 0 to 3,600,000.
+   * Too small: the same node may win again before another one does. Too large: a single node leaves the group without a
+   * coordinator for that time.
+   *
+   * @defaultValue 10,000
+   */
   readonly unfitForMs?: number;
+  /**
+   * How long a lease lasts without a renewal, in milliseconds, from 100 to 3,600,000: a crashed coordinator blocks the
+   * group for this time and `takeoverDelayMs`. See `ElectionOptions.ttlMs`.
+   *
+   * @defaultValue 5000
+   */
   readonly ttlMs?: number;
-  /** A crashed coordinator has so long, beyond its lease, to come back. */
+  /**
+   * How long the other nodes wait after a coordinator's lease expired, so that it can return, in milliseconds, from 0 to
+   * 3,600,000. A failover takes this much longer. See `ElectionOptions.takeoverDelayMs`.
+   *
+   * @defaultValue 1000
+   */
   readonly takeoverDelayMs?: number;
-  /** How often a standby looks who coordinates, and gives a sign of life. */
+  /**
+   * How often a standby asks who coordinates and sends a heartbeat, in milliseconds, from 100 to 3,600,000. Small values
+   * load the elector; with large ones a standby whose watch has failed silently notices a vacancy late.
+   *
+   * @defaultValue 5000
+   */
   readonly electionIntervalMs?: number;
-  /** Children that have not ended so long before the lease does are killed. */
+  /**
+   * How long before the end of the lease the remaining children are killed, in milliseconds; less than
+   * `election.stopMarginMs`, at which they are asked to end. Too small: a busy machine may kill them too late. Too large:
+   * children have less time to end.
+   *
+   * @defaultValue `ttlMs / 50`
+   */
   readonly killMarginMs?: number;
   /**
-   * Called with the ids of in-process children that ignore their signal, when their time to end is over or the lease is about
-   * to end. If it returns while they still run, they may act beside the next coordinator's.
+   * Called with the ids of in-process children that ignore their signal, when their time to end has passed or the lease is
+   * about to end. If it returns while they still run, they may act at the same time as the next coordinator's children.
    *
    * @defaultValue names them on stderr and ends the process with exit code 70
    */
   readonly onStuck?: ((ids: readonly string[]) => void) | undefined;
   /**
-   * Logs of the coordinator and, unless `election.logger` is given, of the `Election` underneath. An object that lacks one
-   * of `debug`, `info`, `warn` and `error` is refused; one that throws is ignored.
+   * The logger of the coordinator and, unless `election.logger` is given, of its `Election`. An object that lacks one of
+   * `debug`, `info`, `warn` and `error` is refused; a logger that throws is ignored.
    *
    * @defaultValue warnings and errors of the coordinator, such as crashes of children, on stderr; nothing of the election
    */
   readonly logger?: Logger | undefined;
-  /** More for the `Election` underneath: health checks, a logger of its own, metrics. */
+  /** Further options of the `Election`, such as health checks, metrics or its own logger. @defaultValue none */
   readonly election?: Omit<
     Partial<ElectionOptions>,
     "groupId" | "nodeId" | "ttlMs" | "takeoverDelayMs" | "clock"
   >;
-  /** Ignored: the coordinator is elected. */
+  /** Ignored with a warning: the coordinator is elected. */
   readonly cluster_coordinator?: unknown;
+  /** The source of time, for tests. @defaultValue `systemClock` */
   readonly clock?: Clock;
 }
 

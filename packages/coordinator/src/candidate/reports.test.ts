@@ -142,7 +142,7 @@ describe("reports of a candidate", () => {
   test("a candidate refuses a logger that lacks a method, when it is constructed", () => {
     const make = () =>
       new CoordinatorCandidate({ elector: {} as never, nodeId: "a", children: [], logger: {} as Logger });
-    expect(make).toThrow("logger must have debug, info, warn and error");
+    expect(make).toThrow("logger must have the methods debug, info, warn and error");
   });
 
   test("a candidate does not report a change when the same leader leads again", async () => {

@@ -8,9 +8,9 @@ import { groupRuns, signalGroup } from "./process-group.js";
 export interface GuardedOptions {
   readonly command: Command;
   readonly lease: LeaseTime;
-  /** The command is killed so long before the lease ends. */
+  /** How long before the end of the lease the command is killed, in milliseconds. */
   readonly killMarginMs: number;
-  /** How often the guardian hears how much is left. */
+  /** How often the guardian is sent the remaining time, in milliseconds. */
   readonly tellEveryMs: number;
   readonly stdio?: "inherit" | "ignore";
   readonly clock?: Clock;
@@ -19,11 +19,12 @@ export interface GuardedOptions {
 const GONE_POLL_MS = 2;
 
 /**
- * A command that cannot outlive the lease. Its guardian kills it when the lease is about to end and when this process dies;
- * this process kills it when the guardian dies. Promised: when `ended` settles, nothing of its process group runs.
+ * A command that cannot outlive the lease. Its guardian kills it when the lease is about to end and when this process
+ * dies; this process kills it when the guardian dies. Promised: when `ended` settles, nothing of its process group
+ * runs.
  *
- * The guardian leads that group and the command is born into it. So from the first moment on there is nothing that this
- * process could not kill, with a guardian that stands still or has not said yet that the command runs.
+ * The guardian leads that group and starts the command in it. So from the first moment this process can kill everything
+ * in the group, even if the guardian is suspended or has not reported yet that the command runs.
  */
 export class GuardedCommand {
   /** Rejects if the command cannot be run at all. */
@@ -50,7 +51,7 @@ export class GuardedCommand {
   }
 
   signal(signal: NodeJS.Signals): void {
-    // What is to be heeded waits until there is somebody to heed it.
+    // A signal that the command should handle waits until the command runs.
     if (this.#isRunning || signal === "SIGKILL") this.#signalGroup(signal);
     else this.#send({ kind: "signal", signal });
   }
@@ -64,7 +65,7 @@ export class GuardedCommand {
     const { tellEveryMs } = this.#options;
     const untilMs = this.#clock.monotonicMs() + graceMs;
     let cancel: CancelTimer = () => {};
-    // The guardian minds the lease by itself; but it may stand still.
+    // The guardian watches the lease by itself, but it may be suspended.
     const mind = (): void => {
       const leftMs = Math.min(untilMs - this.#clock.monotonicMs(), this.#leftMs());
       if (leftMs <= 0) this.kill();
@@ -79,7 +80,7 @@ export class GuardedCommand {
     }
   }
 
-  /** Until it must be dead. */
+  /** Time until it must be dead. */
   #leftMs(): number {
     const { lease, killMarginMs } = this.#options;
     return lease.leftMs() - killMarginMs;
@@ -99,7 +100,7 @@ export class GuardedCommand {
       return await this.#hear();
     } finally {
       this.#cancelTelling();
-      // Whoever it has started and left behind must not outlive it.
+      // Processes that the command has started and left behind must not outlive it.
       this.kill();
       const { pid } = this.#guardian;
       while (pid !== undefined && groupRuns(pid)) await sleep(this.#clock, GONE_POLL_MS);
@@ -116,7 +117,8 @@ export class GuardedCommand {
         else reject(new InvalidRequestError("command", `${file} cannot be run: ${message.problem}`));
       });
       this.#guardian.on("error", reject);
-      // Comes after the last message, unlike "exit". Without a last word the guardian was killed, and all of its group will be.
+      // "disconnect" comes after the last message, unlike "exit". Without a last message the guardian was killed, and
+      // all of its group will be.
       this.#guardian.on("disconnect", () =>
         resolve({ code: null, signal: "SIGKILL", byLease: this.#leftMs() <= 0 }),
       );
@@ -125,7 +127,7 @@ export class GuardedCommand {
 
   #signalGroup(signal: NodeJS.Signals): void {
     const { pid } = this.#guardian;
-    // Another process may have the number by then.
+    // Another process may have this process id by then.
     if (pid !== undefined && !this.#isGone) signalGroup(pid, signal);
   }
 

@@ -1,7 +1,7 @@
 /**
- * The guardian: a process of its own between a leader and a command, so that the command dies with the leadership
- * even if the leader is stopped, killed or hangs. It leads a process group, into which the command is born, and kills all of
- * it, itself too, when the time it was given last has come, and when its owner is gone.
+ * The guardian: a separate process between a leader and a command, so that the command dies with the leadership even if
+ * the leader is stopped, killed or hangs. It leads a process group, in which it starts the command. It kills the whole
+ * group, including itself, at the last time it was sent, and when its owner is gone.
  */
 import { spawn } from "node:child_process";
 import { constants } from "node:os";
@@ -10,21 +10,21 @@ import { untilMs } from "./machine-time.js";
 import type { FromGuardian, KillTime, ToGuardian } from "./messages.js";
 import { signalGroup } from "./process-group.js";
 
-/** Timers stand still while the machine is suspended; so the clocks are looked at this often. */
+/** Timers stand still while the machine is suspended, so the clocks are checked this often. */
 const LOOK_MS = 250;
-/** Not to be caught, or not by a program that is to go on. */
+/** Signals that cannot be caught, or not by a program that is to continue. */
 const OWN: ReadonlySet<string> = new Set([
   ...["SIGKILL", "SIGSTOP", "SIGCHLD"],
   ...["SIGSEGV", "SIGBUS", "SIGFPE", "SIGILL", "SIGTRAP", "SIGABRT", "SIGIOT", "SIGSYS"],
 ]);
 
 let isRunning = false;
-/** What it was sent before it ran. */
+/** The signal that it was sent before the command ran. */
 let early: NodeJS.Signals | null = null;
 let killTime: KillTime;
 let cancelTimer = (): void => {};
 
-// Signals to the group are for the command.
+// Signals to the group are meant for the command.
 for (const signal of Object.keys(constants.signals)) if (!OWN.has(signal)) process.on(signal, () => {});
 
 process.on("message", (message: ToGuardian) => {
@@ -50,7 +50,8 @@ function run({ command, killAt: time }: Extract<ToGuardian, { kind: "run" }>): v
     tell({ kind: "running" });
     if (early !== null) signalGroup(process.pid, early);
   });
-  // What it has left behind is for the owner to kill, who must hear of this first; or for the end of the lease.
+  // Processes that the command left behind are killed by the owner, which must get this message first, or at the end of
+  // the lease.
   child.on("exit", (code, signal) => tell({ kind: "ended", end: { code, signal, byLease: false } }));
 }
 
@@ -69,7 +70,7 @@ function kill(): void {
   signalGroup(process.pid, "SIGKILL");
 }
 
-/** Written at once, unless the pipe is full: what is said last is heard. */
+/** Written at once, unless the pipe is full, so that the last message arrives. */
 function tell(message: FromGuardian): void {
   if (process.connected) process.send?.(message, undefined, undefined, () => {});
 }

@@ -1,8 +1,8 @@
-/** Between a process that leads and the guardian of what it has started. */
+/** Messages between a process that leads and the guardian of what it has started. */
 
 /**
- * When the command must be dead, on two clocks that all processes of a machine share: the monotonic one, and the one that
- * runs through suspend.
+ * When the command must be dead, on two clocks that all processes of a machine share: the monotonic clock, and the boot
+ * clock, which advances during suspend.
  */
 export interface KillTime {
   readonly monotonicMs: number;
@@ -24,12 +24,12 @@ export type ToGuardian =
 export type FromGuardian =
   | { readonly kind: "running" }
   | { readonly kind: "cannot-run"; readonly problem: string }
-  /** The command has ended; what it has started may not have. */
+  /** The command has ended; processes that it started may still run. */
   | { readonly kind: "ended"; readonly end: CommandEnd };
 
 export interface CommandEnd {
   readonly code: number | null;
   readonly signal: NodeJS.Signals | null;
-  /** It was killed, or never started, because the lease was about to end. */
+  /** The command was killed, or never started, because the lease was about to end. */
   readonly byLease: boolean;
 }

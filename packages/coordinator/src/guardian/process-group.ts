@@ -11,14 +11,14 @@ export function signalGroup(groupId: number, signal: NodeJS.Signals | 0): boolea
   }
 }
 
-/** Whether anything of the group still runs; what is dead and only not yet buried by its parent does not count. */
+/** Whether anything of the group still runs. A zombie, which is dead but not yet reaped by its parent, does not count. */
 export function groupRuns(groupId: number): boolean {
   if (!signalGroup(groupId, 0)) return false;
   const states = statesOf(groupId);
   return states === null || states.some((state) => state !== "Z" && state !== "X");
 }
 
-/** `null` where there is no /proc to look at. */
+/** `null` if there is no /proc. */
 function statesOf(groupId: number): readonly string[] | null {
   let pids: string[];
   try {

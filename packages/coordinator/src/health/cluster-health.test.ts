@@ -38,8 +38,8 @@ describe("Coordinator manages coordination processes", () => {
     await clock.advance(30_000);
     const silent = { nodeId: "silent", sinceMs: expect.any(Number) as number };
     expect(changes).toEqual([
-      { nodeId: "a", from: null, to: "healthy", reason: "gives signs of life", sinceMs: startMs },
-      { nodeId: "silent", from: null, to: "healthy", reason: "gives signs of life", sinceMs: startMs },
+      { nodeId: "a", from: null, to: "healthy", reason: "seen recently", sinceMs: startMs },
+      { nodeId: "silent", from: null, to: "healthy", reason: "seen recently", sinceMs: startMs },
       {
         ...silent,
         from: "healthy",
@@ -80,7 +80,7 @@ test("ClusterHealth keeps the last state if no elector answers, and reports the 
     ready: true,
     lastHeartbeatMs: 0,
     state: "healthy",
-    reason: "gives signs of life",
+    reason: "seen recently",
     sinceMs: 0,
   } as const;
   let answers = [Promise.resolve([member])];
@@ -124,6 +124,6 @@ test("ClusterHealth and PollOrchestrator need neither a clock nor random numbers
 test("ClusterHealth refuses an elector without members", () => {
   const elector = {} as StoreElector;
   expect(() => new ClusterHealth({ elector, groupId: "g", clock: new VirtualClock() })).toThrow(
-    "elector keeps no account",
+    "elector keeps no members",
   );
 });

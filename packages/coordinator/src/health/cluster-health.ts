@@ -1,6 +1,6 @@
 /**
- * The leader's view of all members, from their signs of life: who is healthy, suspect or down, why, and since when. For
- * deciding whom to give work to; never for deciding who leads.
+ * The leader's view of all members, from when they were last seen: which are healthy, suspect or down, why, and since
+ * when. For deciding which member gets work; never for deciding who leads.
  */
 import {
   type Clock,
@@ -21,18 +21,19 @@ export interface HealthChange {
   /** `null`: forgotten after a long time. */
   readonly to: MemberHealth["state"] | null;
   readonly reason: string;
-  /** Wall clock of the server that judged; `null` where it is forgotten. */
+  /** On the wall clock of the server that judged; `null` for a forgotten member. */
   readonly sinceMs: number | null;
 }
 
 export interface ClusterHealthOptions {
-  /** A Tenure service, or an elector over a store. One that keeps no account of members is refused. */
+  /** A Tenure service, or an elector over a store. An elector without members is refused. */
   readonly elector: Pick<ElectorAdmin, "health">;
-  /** The group whose members are looked at; that of the candidate, which is `coordinator` by default. */
+  /** The group whose members are observed: that of the candidate, which is `coordinator` by default. */
   readonly groupId: string;
   /**
-   * Time between two looks, from 100 to 3,600,000. Each is a request to the elector; signs of life are written down every
-   * ten seconds, so a much shorter one finds little more.
+   * Time between two requests to the elector, in milliseconds, from 100 to 3,600,000. Electors store when a member was
+   * seen every ten seconds, so a much shorter interval finds little more. A longer one delays the detection of a lost
+   * member.
    *
    * @defaultValue 2000
    */
@@ -45,7 +46,7 @@ export interface ClusterHealthOptions {
   readonly clock?: Clock | undefined;
   /** Called with each change of a member's health. */
   readonly changed?: ((change: HealthChange) => void) | undefined;
-  /** Called when the elector did not answer; what was seen last stays. */
+  /** Called when the elector did not answer; the last known state stays. */
   readonly failed?: ((error: unknown) => void) | undefined;
 }
 
@@ -70,16 +71,13 @@ export class ClusterHealth {
     checkId(options.groupId, "groupId");
     this.#intervalMs = checkInteger(options.intervalMs ?? DEFAULT_INTERVAL_MS, "intervalMs", 100, 3_600_000);
     if (typeof options.elector.health !== "function") {
-      throw new InvalidRequestError(
-        "elector",
-        "keeps no account of members; use a Tenure service or a store",
-      );
+      throw new InvalidRequestError("elector", "keeps no members; use a Tenure service or a store");
     }
     this.#options = options;
     this.#clock = options.clock ?? systemClock;
   }
 
-  /** As of the last look. */
+  /** As of the last answer. */
   get members(): readonly MemberHealth[] {
     return this.#members;
   }
@@ -98,7 +96,7 @@ export class ClusterHealth {
       try {
         await this.#look(signal);
       } catch (error) {
-        // What was seen last stays until there is something newer.
+        // The last known state stays until there is a newer one.
         if (!signal.aborted) failed?.(error);
       }
       await sleep(this.#clock, this.#intervalMs, signal).catch(() => {});

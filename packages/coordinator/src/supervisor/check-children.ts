@@ -5,7 +5,7 @@ import type { ChildSpec, Restart } from "./child.js";
 const RESTARTS: readonly Restart[] = ["permanent", "transient", "temporary"];
 const MAX_STOP_MS = 3_600_000;
 
-/** Throws what is wrong with them, naming the place. */
+/** Throws `InvalidRequestError` for the first invalid child, with its position. */
 export function checkChildren(children: readonly ChildSpec[]): void {
   if (!Array.isArray(children)) throw new InvalidRequestError("children", "must be a list");
   const ids = new Set<string>();
@@ -16,11 +16,12 @@ export function checkChildren(children: readonly ChildSpec[]): void {
   }
 }
 
-/** Its id. */
+/** Returns its id. */
 function checkChild(child: unknown, place: string): string {
   if (!isObject(child)) throw new InvalidRequestError(place, "must be an object");
   const { id, start, restart, stopTimeoutMs } = child;
-  if (typeof id !== "string" || id === "") throw new InvalidRequestError(`${place}.id`, "must be a text");
+  if (typeof id !== "string" || id === "")
+    throw new InvalidRequestError(`${place}.id`, "must be a non-empty string");
   if (typeof start !== "function") throw new InvalidRequestError(`${place}.start`, "must be a function");
   if (restart !== undefined && !RESTARTS.includes(restart as Restart)) {
     throw new InvalidRequestError(

@@ -1,6 +1,6 @@
 import type { ChildContext, ChildOptions, ChildSpec } from "./child.js";
 
-/** A child that lives as long as the promise it returns. It must heed its signal: nobody can end it from outside. */
+/** A child that lives as long as the promise it returns. It must react to its signal: it cannot be killed. */
 export function functionChild(
   id: string,
   run: (context: ChildContext) => Promise<unknown>,
@@ -21,7 +21,7 @@ export function functionChild(
   };
 }
 
-/** A child with a start and a stop, as servers and pools have them. */
+/** A child with a start and a stop function, such as a server or a pool. */
 export function serviceChild(
   id: string,
   service: { start(context: ChildContext): unknown; stop(): unknown },

@@ -2,19 +2,23 @@ import { GuardedCommand } from "../guardian/guarded-command.js";
 import type { ChildOptions, ChildSpec } from "./child.js";
 
 export interface ProcessChildOptions extends ChildOptions {
+  /** Arguments of the command. @defaultValue none */
   readonly args?: readonly string[];
+  /** The environment of the process, to which `TENURE_TERM` is added. @defaultValue `process.env` */
   readonly env?: Readonly<Record<string, string | undefined>>;
+  /** The working directory. @defaultValue that of this process */
   readonly cwd?: string;
+  /** Whether the process shares stdin, stdout and stderr with this one. @defaultValue `inherit` */
   readonly stdio?: "inherit" | "ignore";
-  /** It is killed so long before the lease ends. */
+  /** How long before the end of the lease the process is killed, in milliseconds. @defaultValue 50 */
   readonly killMarginMs?: number;
 }
 
 const TELL_EVERY_MS = 50;
 
 /**
- * A child process with the term in `TENURE_TERM`. SIGTERM asks it to end; it is killed with all it has started before the
- * lease can end elsewhere, even if this process is stopped or killed.
+ * A child process with the term in `TENURE_TERM`. SIGTERM asks it to end. It is killed, with all processes that it has
+ * started, before another node can lead, even if this process is stopped or killed.
  */
 export function processChild(id: string, file: string, options: ProcessChildOptions = {}): ChildSpec {
   const { args = [], env = process.env, cwd = null, stdio = "inherit", killMarginMs = 50, ...rest } = options;

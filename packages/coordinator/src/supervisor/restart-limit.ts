@@ -2,12 +2,16 @@ import { type Clock, InvalidRequestError } from "@tenure/core";
 import { checkInteger, checkKeys, isObject } from "@tenure/core/internal";
 
 export interface RestartLimitOptions {
-  /** More restarts than this within `withinMs` are too many. */
+  /**
+   * The largest number of restarts within `withinMs`, from 0 to 1,000,000. Too small: a single short failure gives up.
+   * @defaultValue 3
+   */
   readonly maxRestarts?: number;
+  /** The time in which restarts are counted, in milliseconds, from 1 to 86,400,000. @defaultValue 5000 */
   readonly withinMs?: number;
 }
 
-/** Tells a child that crashes now and then from one that cannot be kept alive. */
+/** Distinguishes a child that crashes occasionally from one that cannot be kept alive. */
 export class RestartLimit {
   readonly #clock: Clock;
   readonly #maxRestarts: number;
@@ -24,7 +28,7 @@ export class RestartLimit {
     this.#withinMs = checkInteger(options.withinMs ?? 5000, "intensity.withinMs", 1, 86_400_000);
   }
 
-  /** Counts one more. False if it is one too many. */
+  /** Counts one more restart. False if that is too many. */
   admit(): boolean {
     const nowMs = this.#clock.monotonicMs();
     this.#restartsAtMs = this.#restartsAtMs.filter((atMs) => nowMs - atMs < this.#withinMs);

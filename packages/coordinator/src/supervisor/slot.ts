@@ -6,24 +6,24 @@ export type ChildEnd = { readonly kind: "done" } | { readonly kind: "crashed"; r
 
 const DEFAULT_STOP_MS = 5000;
 
-/** What a slot tells its supervisor. */
+/** What a slot reports to its supervisor. */
 export interface SlotHooks {
-  /** It runs. */
+  /** The child runs. */
   readonly started: (slot: Slot) => void;
-  /** It ended by itself. */
+  /** The child ended by itself. */
   readonly ended: (slot: Slot, end: ChildEnd) => void;
-  /** Its time to end is over, it runs in this thread, and nobody can end it. */
+  /** The child's time to end has passed, it runs in this thread, and it cannot be killed. */
   readonly stuck: (slot: Slot) => void;
 }
 
 interface Life {
   readonly ending: AbortController;
   readonly running: Promise<RunningChild>;
-  /** It was to be ended by force, perhaps before there was anything to end. */
+  /** It was to be killed, possibly before it had started. */
   isCondemned: boolean;
 }
 
-/** The place of one child: at most one life of it at a time. */
+/** The place of one child: at most one run of it at a time. */
 export class Slot {
   readonly spec: ChildSpec;
   readonly #clock: Clock;
@@ -42,7 +42,7 @@ export class Slot {
     return this.#life !== null;
   }
 
-  /** Resolves when it has started, or has failed to: that is a crash. */
+  /** Resolves when the child has started or has failed to start, which is a crash. */
   async start({ term, lease }: Omit<ChildContext, "signal">): Promise<void> {
     const ending = new AbortController();
     const running = (async () => this.spec.start({ term, lease, signal: ending.signal }))();
@@ -53,9 +53,9 @@ export class Slot {
       this.#life = null;
       this.#handle = null;
       const wasAsked = ending.signal.aborted;
-      // Whatever it has begun and left behind is told too.
+      // The signal also ends what the child has begun and left behind.
       ending.abort();
-      // One that was asked to end is nobody's news.
+      // The end of a child that was asked to end is not reported.
       if (!wasAsked) this.#hooks.ended(this, outcome);
     };
     try {
@@ -72,7 +72,7 @@ export class Slot {
     }
   }
 
-  /** Asks it to end, kills it after its time, and resolves when nothing of it is left. */
+  /** Asks it to end, kills it after its time limit, and resolves when nothing of it is left. */
   async stop(): Promise<void> {
     const life = this.#life;
     if (life === null) return;
@@ -82,17 +82,17 @@ export class Slot {
     });
     try {
       const handle = await life.running;
-      // Not waited for: one that is killed may leave the request to end unanswered.
+      // Not awaited: a child that is killed may never answer the request to end.
       void (async () => handle.stop?.())().catch(() => {});
       await handle.ended;
     } catch {
-      // It has crashed, while it started or while it ended: it has ended.
+      // It crashed while it started or ended: it has ended.
     } finally {
       cancel();
     }
   }
 
-  /** False if it runs and cannot be ended by force, or not yet. */
+  /** False if it runs and cannot be killed, or not yet. */
   kill(): boolean {
     const life = this.#life;
     if (life === null) return true;

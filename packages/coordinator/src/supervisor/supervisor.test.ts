@@ -371,7 +371,7 @@ describe("Supervisor", () => {
   test.each([
     [{ children: {} }, "children must be a list"],
     [{ children: [null] }, "children[0] must be an object"],
-    [{ children: [{ id: "", start: () => {} }] }, "children[0].id must be a text"],
+    [{ children: [{ id: "", start: () => {} }] }, "children[0].id must be a non-empty string"],
     [{ children: [{ id: "a" }] }, "children[0].start must be a function"],
     [
       { children: [{ id: "a", start: () => {}, restart: "always" }] },

@@ -1,10 +1,10 @@
 /**
- * Keeps an ordered set of children alive for one leadership: started in order, stopped in reverse, started again by their
- * strategy when they end; until told to stop, or until they cannot be kept alive.
+ * Keeps an ordered set of children alive during one leadership: starts them in order, stops them in reverse, and
+ * restarts them by their strategy when they end; until it is stopped, or until they cannot be kept alive.
  *
- * Promised: `run` settles only when nothing of any child runs; what has not ended shortly before the lease does is ended by
- * force, and nothing is started once it is over. What runs in this very thread and ignores its signal cannot be ended: then
- * the process has to (`onStuck`).
+ * Promised: `run` settles only when nothing of any child runs; children that have not ended shortly before the lease
+ * does are killed, and nothing is started once it is over. A child that runs in this thread and ignores its signal
+ * cannot be killed: then the process has to end (`onStuck`).
  */
 import type { LeaseTime } from "@tenure/client";
 import { type CancelTimer, type Clock, InvalidRequestError, systemClock } from "@tenure/core";
@@ -14,39 +14,47 @@ import type { ChildSpec } from "./child.js";
 import { RestartLimit, type RestartLimitOptions } from "./restart-limit.js";
 import { type ChildEnd, Slot, type SlotHooks } from "./slot.js";
 
-/** Who is started again with a child that ended: it alone; all; it and those after it. */
+/** Which children are restarted when one ended: only that one; all; that one and those after it. */
 export type Strategy = "one_for_one" | "one_for_all" | "rest_for_one";
 
 export interface SupervisorOptions {
+  /** The children, in the order of their start; they are stopped in reverse. */
   readonly children: readonly ChildSpec[];
+  /** Which children are restarted when one ends. @defaultValue `one_for_one` */
   readonly strategy?: Strategy;
+  /** How often children may be restarted before `run` gives up. @defaultValue 3 restarts within 5000 ms */
   readonly intensity?: RestartLimitOptions;
-  /** What has not ended so long before the lease does is ended by force. */
+  /**
+   * How long before the end of the lease the remaining children are killed, in milliseconds, from 1 to 3,600,000.
+   * @defaultValue 50
+   */
   readonly killMarginMs?: number;
   /**
-   * Called with the ids of children that run in this thread and ignore their signal, when their time to end is over or the
-   * lease is about to end. If it returns while they still run, they may act beside the next leader's.
+   * Called with the ids of children that run in this thread and ignore their signal, when their time to end has passed
+   * or the lease is about to end. If it returns while they still run, they may act at the same time as the next
+   * leader's children.
    *
    * @defaultValue names them on stderr and ends the process with exit code 70
    */
   readonly onStuck?: ((ids: readonly string[]) => void) | undefined;
   /** Called when a child has started, has crashed, or has started again. Must not throw. */
   readonly onChild?: ((event: ChildEvent) => void) | undefined;
+  /** The source of time, for tests. @defaultValue `systemClock` */
   readonly clock?: Clock;
 }
 
-/** What became of one child in one term. */
+/** What happened to one child in one term. */
 export type ChildEvent = { readonly id: string; readonly term: number } & (
   | { readonly kind: "started" }
-  /** It ended by itself, and not well, or could not be started. */
+  /** It ended by itself with an error, or could not be started. */
   | { readonly kind: "crashed"; readonly error: unknown }
-  /** It runs again. `end`: how it had ended; `null` if it was only stopped, together with another child. */
+  /** It runs again. `end`: how it had ended; `null` if it was only stopped together with another child. */
   | { readonly kind: "restarted"; readonly end: ChildEnd | null }
 );
 
 export type SupervisorEnd =
   | { readonly kind: "stopped" }
-  /** The child that was restarted too often, and why. */
+  /** The child that was restarted too often, and its last error. */
   | { readonly kind: "gave-up"; readonly id: string; readonly error: Error };
 
 const KNOWN: readonly (keyof SupervisorOptions)[] = [
@@ -59,7 +67,7 @@ const KNOWN: readonly (keyof SupervisorOptions)[] = [
   "clock",
 ];
 const STRATEGIES: readonly Strategy[] = ["one_for_one", "one_for_all", "rest_for_one"];
-/** As `sysexits.h` has it: an internal software error. */
+/** EX_SOFTWARE in `sysexits.h`: an internal software error. */
 const EXIT_STUCK = 70;
 
 type Event = { readonly slot: Slot; readonly end: ChildEnd };
@@ -108,7 +116,7 @@ export class Supervisor {
     this.#slots = children.map((spec) => new Slot(spec, clock, hooks));
   }
 
-  /** The ids of those that run. */
+  /** The ids of the children that run. */
   get running(): readonly string[] {
     return this.#slots.filter((slot) => slot.isAlive).map((slot) => slot.spec.id);
   }
@@ -157,7 +165,7 @@ export class Supervisor {
         const affected = this.#affected(event.slot);
         for (const slot of affected) this.#ends.set(slot, slot === event.slot ? event.end : null);
         await this.#stop(affected);
-        // What they reported before they were stopped is settled with that.
+        // Reports of these children from before they were stopped are settled by that.
         this.#events = this.#events.filter(({ slot }) => !affected.includes(slot));
         await this.#start(affected, context, signal);
       }
@@ -172,7 +180,7 @@ export class Supervisor {
 
   async #start(slots: readonly Slot[], context: Context, signal: AbortSignal): Promise<void> {
     for (const slot of slots) {
-      // After a pause of this process the clock may know of the end before the signal does.
+      // After a pause of this process the clock may show the end before the signal aborts.
       if (signal.aborted || context.lease.leftMs() <= 0) return;
       await Promise.race([slot.start(context), context.aborted]);
     }
@@ -182,14 +190,14 @@ export class Supervisor {
     for (const slot of slots.toReversed()) await slot.stop();
   }
 
-  /** Renewals may move the end of the lease while the children end; so it looks again. */
+  /** Renewals may move the end of the lease while the children end, so it checks again. */
   #killInTime(lease: LeaseTime): void {
     const leftMs = lease.leftMs() - this.#killMarginMs;
     if (leftMs <= 0) return this.#kill();
     this.#cancelKill = this.#clock.after(leftMs, () => this.#killInTime(lease));
   }
 
-  /** What cannot be ended by force has until the end of the lease to heed its signal. */
+  /** A child that cannot be killed has until the end of the lease to react to its signal. */
   #kill(): void {
     const willing = this.#slots.filter((slot) => !slot.kill());
     if (willing.length === 0) return;
@@ -220,7 +228,7 @@ type ChildEventKind = ChildEvent extends infer E
     : never
   : never;
 
-/** Before anybody can lead elsewhere, and not without a word. */
+/** Ends the process before another node can lead, and logs why. */
 function endProcess(ids: readonly string[]): void {
   const what = `${ids.join(", ")} did not end in time and cannot be ended from outside; this process ends with code ${EXIT_STUCK}`;
   const next =

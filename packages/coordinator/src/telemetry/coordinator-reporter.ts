@@ -14,7 +14,7 @@ export interface CoordinatorReporterOptions {
 const LEVELS = ["debug", "info", "warn", "error"] as const;
 type Level = (typeof LEVELS)[number];
 
-/** Reports what a coordinator does: as events for listeners, and as lines of the log. A logger that throws harms nothing. */
+/** Reports what a coordinator does, as events for listeners and as log lines. A logger that throws is ignored. */
 export class CoordinatorReporter {
   readonly #options: CoordinatorReporterOptions;
   readonly #logger: Logger;
@@ -22,7 +22,7 @@ export class CoordinatorReporter {
   constructor(options: CoordinatorReporterOptions) {
     const { logger = STDERR_LOGGER } = options;
     if (!LEVELS.every((level) => typeof logger[level] === "function")) {
-      throw new InvalidRequestError("logger", "must have debug, info, warn and error, as that of pino has");
+      throw new InvalidRequestError("logger", "must have the methods debug, info, warn and error, like pino");
     }
     this.#options = options;
     this.#logger = logger;
@@ -62,7 +62,7 @@ export class CoordinatorReporter {
     try {
       this.#logger[level]({ node: nodeId, group: groupId, ...fields }, message);
     } catch {
-      // A log that cannot be written must not end the children.
+      // A log line that cannot be written must not end the children.
     }
   }
 }

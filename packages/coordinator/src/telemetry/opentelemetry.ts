@@ -18,7 +18,7 @@ export interface TelemetryApi {
   };
 }
 
-/** Each event as a count and as a span without length, until the function it returns is called. */
+/** Records each event as a count and as a span without length, until the returned function is called. */
 export function coordinatorTelemetry({ meter, tracer }: TelemetryApi): () => void {
   const counter = meter?.createCounter("tenure.coordinator.events", {
     description: "Events of the coordinator election.",

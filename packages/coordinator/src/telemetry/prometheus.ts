@@ -17,11 +17,11 @@ interface SeriesOptions {
 
 export interface CoordinatorMetricsOptions {
   readonly client: PrometheusClient;
-  /** Where the series are registered, instead of the client's own registry. */
+  /** Where the series are registered. @defaultValue the client's own registry */
   readonly registry?: unknown;
 }
 
-/** Counts every event and shows who leads, until the function it returns is called. */
+/** Counts every event and shows who leads, until the returned function is called. */
 export function coordinatorMetrics({ client, registry }: CoordinatorMetricsOptions): () => void {
   const registers = registry === undefined ? {} : { registers: [registry] as never[] };
   const events = new client.Counter({

@@ -1,7 +1,7 @@
 import { inspect } from "node:util";
 import type { Logger } from "@tenure/client";
 
-/** What is logged where no logger is given: warnings and errors, on stderr. */
+/** The default logger: warnings and errors, on stderr. */
 export const STDERR_LOGGER: Logger = { debug() {}, info() {}, warn: write, error: write };
 
 function write(fields: object, message: string): void {

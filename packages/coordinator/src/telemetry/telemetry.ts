@@ -1,6 +1,6 @@
 /**
- * What a coordinator tells: one channel of `node:diagnostics_channel` per event, `tenure:coordinator:NAME`. Nobody has to
- * listen. A listener that throws is an uncaught exception, as Node has it.
+ * The events of a coordinator: one channel of `node:diagnostics_channel` per event, `tenure:coordinator:NAME`.
+ * Listening is optional. A listener that throws causes an uncaught exception, as usual in Node.
  */
 import { channel, subscribe, unsubscribe } from "node:diagnostics_channel";
 
@@ -33,19 +33,19 @@ export function publish(message: CoordinatorMessage): void {
   channel(channelName(message.event)).publish(message);
 }
 
-/** In few words, so that it can name a series: why a leadership was lost, or what a member has become. */
+/** A short reason that can be a label: why a leadership was lost, or the new state of a member. */
 export function reasonOf({ event, metadata }: Pick<CoordinatorMessage, "event" | "metadata">): string {
   if (event === "lost_leadership") return String(metadata["reason"]);
   return event === "member_health" ? String(metadata["to"] ?? "forgotten") : "";
 }
 
-/** The child that an event is about, so that it can name a series. */
+/** The child that an event concerns, as a label. */
 export function childOf({ metadata }: Pick<CoordinatorMessage, "metadata">): { child?: string } {
   const { child } = metadata;
   return typeof child === "string" ? { child } : {};
 }
 
-/** Hears every event until the function it returns is called. */
+/** Calls the listener with every event until the returned function is called. */
 export function listen(listener: (message: CoordinatorMessage) => void): () => void {
   const hear = (message: unknown) => listener(message as CoordinatorMessage);
   for (const event of COORDINATOR_EVENTS) subscribe(channelName(event), hear);

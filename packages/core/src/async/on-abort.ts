@@ -1,17 +1,18 @@
 /**
- * The listeners of each signal, behind one listener of the platform. An EventTarget looks through its whole list for each
- * listener that comes or goes, so thousands of watches on one signal cost their square.
+ * The listeners of each signal, behind one listener of the platform. An EventTarget searches its whole list whenever a
+ * listener is added or removed, so thousands of watches on one signal would take quadratic time.
  */
 const listenersOf = new WeakMap<AbortSignal, Set<Listener>>();
 
-/** An object of its own for each call: the same function may listen twice. */
+/** Each call has its own object, because the same function may listen twice. */
 interface Listener {
   readonly call: () => void;
 }
 
 /**
- * Calls `listener` when the signal is aborted, unless removed first. Coming and going takes constant time for any number
- * of listeners of one signal. A signal that was aborted before calls nobody: ask it.
+ * Calls `listener` when the signal aborts, unless the listener is removed first. Adding and removing take constant
+ * time, however many listeners a signal has. If the signal has already aborted, the listener is not called: check
+ * `signal.aborted`.
  */
 export function onAbort(signal: AbortSignal | undefined, listener: () => void): () => void {
   if (signal === undefined || signal.aborted) return () => {};
@@ -26,7 +27,7 @@ export function onAbort(signal: AbortSignal | undefined, listener: () => void): 
   const present = listeners;
   return () => {
     if (!present.delete(entry) || present.size > 0 || listenersOf.get(signal) !== present) return;
-    // The platform keeps some signals alive for as long as somebody listens.
+    // The platform keeps some signals alive while they have a listener.
     listenersOf.delete(signal);
     signal.removeEventListener("abort", callAll);
   };
@@ -36,7 +37,8 @@ function callAll(this: AbortSignal): void {
   const listeners = listenersOf.get(this) ?? new Set();
   listenersOf.delete(this);
   for (const entry of listeners) {
-    // One that has been called cannot be removed any more, and one that fails keeps nobody from being called.
+    // A listener that was called cannot be removed any more, and one that throws must not keep the others from being
+    // called.
     listeners.delete(entry);
     try {
       entry.call();
@@ -48,7 +50,7 @@ function callAll(this: AbortSignal): void {
   }
 }
 
-/** Rejects as soon as the signal does. What `work` comes to afterwards is nobody's business any more. */
+/** Settles as `work` does, but rejects as soon as the signal aborts. A later result of `work` is ignored. */
 export function unlessAborted<T>(signal: AbortSignal | undefined, work: Promise<T>): Promise<T> {
   if (signal === undefined) return work;
   return new Promise((resolve, reject) => {

@@ -1,17 +1,19 @@
 /**
- * Group commit. What is waiting goes out as one batch as soon as a place is free, so the busier the store the larger
- * the batches. Callers keep to one operation per key at a time.
+ * Group commit: operations that wait are sent as one batch as soon as a slot is free, so a busier store gets larger
+ * batches. Callers send one operation per key at a time.
  *
- * Each operation has a time limit of its own, whatever else is in its batch. One without an answer by then is uncertain;
- * its batch goes on for the others. A batch that the store refused as a whole rejects each of its operations, and nothing
- * was written. One that it refused as invalid is split, so that only the operations at fault are rejected.
+ * Each operation has its own time limit, whatever else is in its batch. An operation without an answer by then is
+ * uncertain; its batch continues for the others. If the store refuses a batch as a whole, each of its operations is
+ * rejected and nothing was written. A batch that is refused as invalid is split, so that only the invalid operations
+ * are rejected.
  *
- * No group waits long for another's limit:
+ * No group waits long because of another group's time limit:
  * - Operations wait in lanes, one for each class of limits. The lane whose first operation is due first goes first, so no
  *   lane starves; a batch is filled up from the other lanes.
- * - A batch that may take long holds its place against a shorter lane only for as long as that lane's own limit. A store that
- *   answers sooner never has more than `batchesInFlight` batches; one that hangs has at most so many of each lane.
- * - What may wait has a lane of its own, and its batches are not filled up from, nor into, other lanes.
+ * - A batch with a long limit blocks a lane with a shorter limit only for that shorter limit. A store that answers
+ *   sooner never has more than `batchesInFlight` batches in flight; a store that hangs has at most that number for each
+ *   lane.
+ * - Operations that may wait have their own lane, and their batches are not mixed with other lanes.
  */
 import type { CancelTimer, Clock } from "../clock.js";
 import { asBackendError, InvalidRequestError, type TenureError } from "../errors.js";
@@ -61,7 +63,7 @@ type Answer =
   | { readonly kind: "refused"; readonly error: TenureError }
   | { readonly kind: "lost"; readonly cause: unknown };
 
-/** The lane of what may wait: any other may go first, until this one is due. */
+/** The lane of operations that may wait: every other lane may go first, until this one is due. */
 const LATER = 0;
 const LATER_MS = 2 * MAX_CALL_MS;
 /** The shortest limit of each lane, longest first. */
@@ -81,12 +83,12 @@ export class Batcher {
     this.#clock = clock;
   }
 
-  /** `limitMs` counts from when the operation is sent. The default is for what no lease waits for. */
+  /** `limitMs` counts from the sending of the operation. The default is for operations that no lease waits for. */
   submit(op: CasOp, limitMs: number = MAX_CALL_MS): Promise<CasOutcome> {
     return this.#submit(op, laneOf(limitMs), limitMs);
   }
 
-  /** For what nobody waits for: behind everything else, in batches of its own. */
+  /** For operations that no request waits for: behind everything else, in batches of their own. */
   submitLater(op: CasOp): Promise<CasOutcome> {
     return this.#submit(op, LATER, MAX_CALL_MS);
   }
@@ -99,8 +101,8 @@ export class Batcher {
   }
 
   /**
-   * At the end of the present turn of the event loop, so that all requests that it brings go out together; a microtask
-   * would come after the first of them.
+   * At the end of the current turn of the event loop, so that all requests of the turn are sent together. A microtask
+   * would run after the first of them.
    */
   #schedule(lane: number): void {
     if (this.#scheduled) return;
@@ -118,12 +120,12 @@ export class Batcher {
     for (const [lane, waiting] of this.#lanes.entries()) if (waiting.length > 0) this.#schedule(lane);
   }
 
-  /** When a batch of this lane may be sent, if none is answered; `Infinity`: not before one has ended. */
+  /** When a batch of this lane may be sent if no batch is answered; `Infinity`: not before one has ended. */
   #placeAtMs(lane: number): number {
     const missing = this.#inFlight.size - this.#store.limits.batchesInFlight;
     if (missing < 0) return Number.NEGATIVE_INFINITY;
     const limitMs = LANES_MS[lane] ?? 0;
-    // In the order in which they were sent, which is that in which they free their places.
+    // In the order of sending, which is also the order in which their slots become free.
     let left = missing;
     for (const { lane: sent, sentAtMs } of this.#inFlight) {
       if (sent < lane && left-- === 0) return sentAtMs + limitMs;
@@ -142,7 +144,7 @@ export class Batcher {
     });
   }
 
-  /** Of the lanes that have a place now, the one that is due first first. */
+  /** Of the lanes that have a free slot, the one that is due first. */
   #next(): readonly Pending[] {
     const nowMs = this.#clock.monotonicMs();
     const ready = this.#lanes.filter((waiting, lane) => waiting.length > 0 && this.#placeAtMs(lane) <= nowMs);
@@ -182,7 +184,10 @@ export class Batcher {
     }
   }
 
-  /** One half after the other, in the place of the whole. Nothing of it was written, so what was given up stays unsent. */
+  /**
+   * Sends one half after the other, in the slot of the whole batch. Nothing of the batch was written, so operations
+   * that were given up meanwhile are not sent.
+   */
   async #split(waiting: readonly Pending[]): Promise<void> {
     const left = waiting.filter((pending) => !pending.isOver);
     const middle = Math.ceil(left.length / 2);

@@ -3,8 +3,8 @@ const MIN_CALL_MS = 25;
 export const MAX_CALL_MS = 1000;
 
 /**
- * How long a call to the store may take on behalf of a lease with these ttls: a quarter of the shortest, because everything
- * behind the call on the same key waits for it, and a renewal must leave time for another try. Without a ttl no lease waits
+ * The time limit of a call to the store on behalf of leases with these ttls: a quarter of the shortest. Every later
+ * call on the same key waits for this one, and a renewal must leave time for another try. Without a ttl no lease waits
  * for the call.
  */
 export function callLimitMs(...ttlsMs: readonly (number | undefined)[]): number {
@@ -15,7 +15,7 @@ export function callLimitMs(...ttlsMs: readonly (number | undefined)[]): number 
   return Math.max(limitMs, MIN_CALL_MS);
 }
 
-/** How long a call may take that no lease waits for, made for a request with so much time left. */
+/** The time limit of a call that no lease waits for, made for a request that has `leftMs` left. */
 export function readLimitMs(leftMs: number): number {
   return Math.max(Math.min(leftMs, MAX_CALL_MS), MIN_CALL_MS);
 }

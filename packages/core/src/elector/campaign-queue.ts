@@ -1,20 +1,37 @@
 /**
- * The campaigns that wait for one group at this server, in the order in which the group may go to them.
+ * The campaigns that wait for one group at this server, in the order in which the group may go to them. Each server has its
+ * own queue; there is no order between servers.
  *
- * The life of a waiting campaign: it arrives and is tried at once. If it is not won, it is *queued* until its wait ends.
- * A write that grants the leadership to a queued campaign *names* it: from the decision until the outcome of the write is
- * known the campaign is not answered and not named again. If the write landed, the campaign is answered and is *out*. If
- * the write did not land, or nobody can tell, the campaign is queued again. A campaign is also out when its wait ends
- * (it is tried once more and answered), when its caller hangs up, or when the server closes; while it is named, all of
- * these wait for the write.
+ * The life of a waiting campaign. It *arrives* at `StoreElector.campaign`, gets the next number of order, and is tried once
+ * (`Campaigns.attemptOrWait`). If it does not win, `Housekeeper.enqueue` puts it into this queue, where it is *queued*
+ * until its wait ends, counted from its arrival. Its *place* follows from `ranksBefore`: ready campaigns first, then by
+ * priority if the group's policy says so, then by order of arrival. The housekeeper *wakes up* when the record changes,
+ * when a campaign arrives or leaves, and when a lease, a mark (pause, ban, takeover delay, transfer) or a wait ends. The
+ * campaign that may win is *granted* the leadership in the same write that ends the old lease, so watchers see no vacancy;
+ * this holds for a resignation, an expired lease and a step-down alike (`Campaigns.fill`, `Campaigns.upkeep`). A newcomer
+ * that meets a vacancy does not overtake the queue: the first waiting campaign is granted it, and the newcomer is tried
+ * again. From the decision until the outcome of its write is known, the campaign is *named*: it is not answered, not named
+ * by another write, and not taken out. If the write landed, it is answered and is *out*. If the write did not land, the
+ * campaign is queued again. If the outcome is unknown, the record is read and the campaign is queued again; should the
+ * record show it as the leader, the next write confirms it, and only then is it answered. When the *wait ends*, the
+ * campaign is taken out, tried once more and answered. When the caller *hangs up* (its signal aborts), the campaign is
+ * taken out unelected; if it was named, the write decides first, and a term that it is known to have won is given back
+ * (`Campaigns.#takeBack`). When the server *closes*, every queued campaign is answered as lost without another try.
  *
- * The order is that of `ranksBefore`: ready campaigns first, then by strategy, then by arrival. A candidate waits by several
- * campaigns, one after the other: a client cuts a long wait into short ones, and campaigns again when it becomes ready. So a
- * campaign that leaves unelected leaves its *place*, which the next one of the same node and instance takes if it comes
- * soon. A successor whose wait has ended has left only when its place is given up; one that hung up has left at once.
+ * One candidate waits by several campaigns in a row: a client divides a long wait into short ones, and campaigns again when
+ * it becomes ready. So a campaign that leaves unelected, by the end of its wait or by a hang-up, leaves its place for
+ * `PLACE_KEPT_MS`. The next campaign of the same node and instance takes that place (`restorePlace`): it keeps the old
+ * number of order.
  *
- * Each arrival, departure and look costs O(log n): a heap for each order in which campaigns are taken, in which campaigns
- * that are out stay until they come to the top or are half of it.
+ * Reservations. While a transfer is ready, the leader is asked to yield to one successor, and the vacancy that follows is
+ * reserved for that node (`MAX_RESERVED_MS`). The queue reports in `departed` that the successor has left, so that the
+ * upkeep stops asking the leader to yield and ends the reservation, and the other candidates need not wait for its time
+ * limit. A successor that hung up has left at once. A successor whose wait ended is expected back, and has left when its
+ * place is given up. A successor has also left if its last ready campaign has, even if a cold one stays, unless the
+ * operator allowed a cold successor.
+ *
+ * Each arrival, departure and look costs O(log n): there is one heap for each order in which campaigns are taken. Campaigns
+ * that are out stay in a heap until they reach the top or make up half of the heap.
  */
 import type { GroupPolicy } from "../policy.js";
 import type { TransferMark } from "../record.js";
@@ -24,7 +41,7 @@ import type { Waiter } from "./waiter.js";
 
 type Strategy = GroupPolicy["strategy"];
 
-/** Below this a heap is not worth cleaning. */
+/** A smaller heap is not worth cleaning. */
 const MIN_CLEANED = 32;
 /** How long a place is kept: a client that campaigns again at once needs a round trip, and may have to connect first. */
 const PLACE_KEPT_MS = 1000;
@@ -32,21 +49,21 @@ const PLACE_KEPT_MS = 1000;
 interface Place {
   readonly waiter: Waiter;
   readonly untilMs: number;
-  /** The transfer that its candidate is the successor of, and may come back for; `null`: none. */
+  /** The transfer to this candidate, for which it may come back; `null`: none. */
   readonly handover: number | null;
 }
 
 export class CampaignQueue implements Waiters<Waiter> {
   readonly #byNode = new Map<string, Set<Waiter>>();
   readonly #ends = new Heap<Waiter>((a, b) => a.endsAtMs < b.endsAtMs);
-  /** Made when a group's policy first asks for that order. */
+  /** Created when a group's policy first needs that order. */
   readonly #ranked = new Map<Strategy, Heap<Waiter>>();
-  /** By candidate, the first to be given up first. */
+  /** By candidate; the place that is given up first comes first. */
   readonly #places = new Map<string, Place>();
   #size = 0;
   #successor: TransferMark | null = null;
   #departed: string | null = null;
-  /** Counts the transfers that became ready, one after the other. */
+  /** Counts the transfers that became ready, in sequence. */
   #handover = 0;
 
   /** How many are queued or named. */
@@ -54,7 +71,7 @@ export class CampaignQueue implements Waiters<Waiter> {
     return this.#size;
   }
 
-  /** Nothing is left that anybody needs this queue for. */
+  /** Nothing in this queue is needed any more. */
   get isIdle(): boolean {
     return this.#size === 0 && this.#departed === null && this.#places.size === 0;
   }
@@ -81,12 +98,12 @@ export class CampaignQueue implements Waiters<Waiter> {
     this.#queue(waiter);
   }
 
-  /** Without a place: it was elected or refused, or the server closes. */
+  /** Takes a campaign out without keeping its place: it was elected or refused, or the server closes. */
   remove(waiter: Waiter): void {
     if (this.#takeOut(waiter)) this.#notice(waiter);
   }
 
-  /** Its caller has hung up, perhaps between the end of its wait and the answer. */
+  /** The caller has hung up, possibly between the end of the wait and the answer. */
   leave(waiter: Waiter, nowMs: number): void {
     if (!this.#takeOut(waiter) && !this.#isExpectedBack(waiter)) return;
     this.#keepPlace(waiter, nowMs, null);
@@ -94,8 +111,9 @@ export class CampaignQueue implements Waiters<Waiter> {
   }
 
   /**
-   * This server has made the transfer ready, because the successor waited here. A campaign of the successor that left while this
-   * was written counts as one that leaves now: if its caller hung up, it has departed; if its wait ended, it is expected back.
+   * This server has made the transfer ready, because the successor waited here. A campaign of the successor that left
+   * while this was written counts as if it left now: if its caller hung up, the successor has departed; if its wait
+   * ended, the successor is expected back.
    */
   madeReady(): void {
     const mark = this.#successor;
@@ -116,7 +134,7 @@ export class CampaignQueue implements Waiters<Waiter> {
     waiter.order = Math.min(waiter.order, place.waiter.order);
   }
 
-  /** False if it was out before. */
+  /** False if the campaign was out already. */
   #takeOut(waiter: Waiter): boolean {
     if (waiter.state === "out") return false;
     waiter.state = "out";
@@ -128,7 +146,7 @@ export class CampaignQueue implements Waiters<Waiter> {
     return true;
   }
 
-  /** Notices that the successor has departed, if this was its last campaign that the transfer is for. */
+  /** Notes that the successor has departed, if this was its last campaign that may succeed. */
   #notice(waiter: Waiter): void {
     if (!this.#maySucceed(waiter)) return;
     const { nodeId } = waiter.candidate;
@@ -136,7 +154,7 @@ export class CampaignQueue implements Waiters<Waiter> {
     this.#departed = nodeId;
   }
 
-  /** Whether its wait has ended, and its place is kept because the present transfer is for its candidate. */
+  /** Whether its wait has ended and its place is kept because the current transfer is to its candidate. */
   #isExpectedBack(waiter: Waiter): boolean {
     const place = this.#places.get(placeOf(waiter));
     return place?.waiter === waiter && place.handover === this.#handover;
@@ -152,23 +170,23 @@ export class CampaignQueue implements Waiters<Waiter> {
     for (const [key, { waiter, untilMs, handover }] of this.#places) {
       if (untilMs > nowMs) return;
       this.#places.delete(key);
-      // A later transfer to the same node was made ready where the node waits now.
+      // A later transfer to the same node was made ready by the server where the node waits now.
       if (handover === this.#handover) this.#notice(waiter);
     }
   }
 
-  /** Whether this campaign is one that the ready transfer is for. */
+  /** Whether the ready transfer is to this campaign. */
   #maySucceed(waiter: Waiter): boolean {
     const mark = this.#successor;
     return mark?.toNodeId === waiter.candidate.nodeId && maySucceed(mark, waiter);
   }
 
-  /** A write that is about to be sent grants it the leadership. */
+  /** A write that is about to be sent grants the leadership to this campaign. */
   name(waiter: Waiter): void {
     waiter.state = "named";
   }
 
-  /** That write did not land, or nobody can tell. */
+  /** That write did not land, or its outcome is unknown. */
   unname(waiter: Waiter): void {
     if (waiter.state === "named") this.#queue(waiter);
   }

@@ -1,4 +1,7 @@
-/** Campaigns: one attempt, or a wait in this server's queue (`campaign-queue.ts` tells the life of one that waits). */
+/**
+ * Campaigns: one attempt, or a wait in this server's queue. The life of a waiting campaign is described in
+ * `campaign-queue.ts`.
+ */
 import type { Reading } from "../clock.js";
 import type { CampaignResult } from "../elector.js";
 import { ClosedError, InvalidTtlError, UnauthorizedError } from "../errors.js";
@@ -13,7 +16,7 @@ import type { GroupState } from "./group-state.js";
 import { heldBackView, leaderOf, leaderView } from "./views.js";
 import type { Waiter } from "./waiter.js";
 
-/** Who asks where a server takes back what a vanished caller has won. */
+/** The name of the server in events, where it takes back what a disconnected caller has won. */
 const SERVER = "tenure";
 
 const REST = { kind: "stay", value: null } as const;
@@ -22,9 +25,9 @@ export class Campaigns {
   readonly #engine: ClocklessEngine;
   readonly #driftRatio: number;
   readonly #random: () => number;
-  /** No campaign waits any longer; one that a write in flight names is answered when the outcome is known. */
+  /** From now on no campaign waits; one that a write in flight names is answered when the outcome is known. */
   closing = false;
-  /** Called when a campaign that was named is queued again: the end of its wait may have passed. */
+  /** Called when a named campaign is queued again, because its wait may have ended meanwhile. */
   onRequeued: (group: GroupState) => void = () => {};
 
   constructor(engine: ClocklessEngine, driftRatio: number, random: () => number) {
@@ -38,7 +41,7 @@ export class Campaigns {
     return this.#contest<never>(group, contender, (lost) => ({ kind: "answer", give: lost }));
   }
 
-  /** One attempt; a loss is not answered, since the campaign goes on to wait. */
+  /** One attempt; a loss is not answered, because the campaign then waits. */
   attemptOrWait(group: GroupState, contender: Waiter): Promise<CampaignResult | "wait"> {
     return this.#contest<"wait">(group, contender, () => ({ kind: "stay", value: "wait" }));
   }
@@ -72,7 +75,7 @@ export class Campaigns {
     );
   }
 
-  /** `ending`, with the best queued campaign granted in the same write. */
+  /** Makes the change `ending`, and grants the best queued campaign in the same write. */
   fill<T>(group: GroupState, now: Reading, ending: Change, written: Written<T>): Step<T> {
     const vacant = { record: ending.next, ageMs: 0 };
     const heir = this.#heir(group, vacant, now, () => bestWaiter(ending.next, group.waiters));
@@ -81,10 +84,14 @@ export class Campaigns {
     return this.#grant(group, now, heir.waiter, change, written);
   }
 
-  /** The next thing to do for a group without a request. Decided again after each write, until there is nothing. */
+  /**
+   * The next thing to do for a group without a request. It is decided again after each write, until nothing is left to
+   * do.
+   */
   upkeep(group: GroupState, seen: Observation, now: Reading): Step<null> {
     if (this.closing) return REST;
-    // Deleted while campaigns waited, where groups must be created: they are answered so.
+    // The group was deleted while campaigns waited, and groups must be created first: they are answered
+    // GROUP_NOT_FOUND.
     if (!this.#engine.exists(seen.record)) this.#endAllWaits(group);
     const decision = decideUpkeep(seen, group.waiters, stampOf(now));
     if (decision.kind === "rest") return REST;
@@ -107,7 +114,7 @@ export class Campaigns {
         return REST;
       case "not-allowed":
       case "invalid-ttl":
-        // The policy has changed since the campaign came: it is answered so.
+        // The policy has changed since the campaign arrived: one more attempt answers it with the refusal.
         this.endWait(group, waiter);
         return REST;
     }
@@ -138,7 +145,10 @@ export class Campaigns {
     return decideCampaign(seen, candidate, this.#driftRatio, stampOf(now));
   }
 
-  /** Grants the leadership to a queued campaign in `change`. Until that write is known, it is not answered. */
+  /**
+   * Grants the leadership to a queued campaign by `change`. Until the outcome of that write is known, it is not
+   * answered.
+   */
   #grant<T>(group: GroupState, now: Reading, waiter: Waiter, change: Change, written: Written<T>): Step<T> {
     group.queue?.name(waiter);
     const elected = electedAt(now, waiter, change);
@@ -154,7 +164,7 @@ export class Campaigns {
       dropped: () => {
         group.queue?.unname(waiter);
         if (waiter.gone) {
-          // Even if it was written: by now that may be another's doing, and its leader at work.
+          // Even if it was written: by now the record may show another grant, whose leader already works.
           group.dequeue(waiter);
         } else if (this.closing) {
           this.endWait(group, waiter);
@@ -169,8 +179,9 @@ export class Campaigns {
   }
 
   /**
-   * A caller that is gone has won `revision`: give it up again, unless anything has happened since. Only ever one's own
-   * grant whose revision is known: the same instance may have campaigned elsewhere too, and lead by that.
+   * A disconnected caller has won with `revision`: give the term up again, unless anything has happened since. This is
+   * done only for this server's own grant whose revision is known: the same instance may have campaigned elsewhere too,
+   * and lead by that.
    */
   #takeBack(group: GroupState, revision: Revision): void {
     const decide = (seen: Observation, now: Reading): Step<null> => {
@@ -237,7 +248,7 @@ export class Campaigns {
 }
 
 /**
- * The answer to a winner. Its wait ends at the reading the win was decided at: the server counts the hold of the lease
+ * The answer to a winner. Its wait ends at the clock reading at which the win was decided: the server counts the lease
  * from that reading, and the leader counts its deadline from the end of the wait.
  */
 function electedAt(

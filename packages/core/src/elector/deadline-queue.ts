@@ -1,21 +1,21 @@
 import type { CancelTimer, Clock } from "../clock.js";
 
-/** Something that wants to be looked at later. `heapIndex` and `heapMs` belong to the queue. */
+/** An item that is to be looked at later. `heapIndex` and `heapMs` belong to the queue. */
 export interface QueuedItem {
-  /** When it wants to be looked at; `Infinity`: not at all. */
+  /** When the item is to be looked at; `Infinity`: never. */
   dueMs: number;
-  /** Where it stands in the heap, and under which time; -1: nowhere. */
+  /** The item's index in the heap and the time under which it is sorted; -1: not in the heap. */
   heapIndex: number;
   heapMs: number;
 }
 
-/** Items handed out in one turn of the event loop: leases that end together must not hold up a renewal. */
+/** Items handed out in one turn of the event loop: leases that expire together must not delay a renewal. */
 const MAX_AT_ONCE = 100;
 
 /**
- * One timer for all groups. A due time that moves later, as each renewal moves it, costs one assignment: the item stays
- * where it is in the heap and is put back when its old time comes. So a lease costs the heap one step per ttl, however
- * often it is renewed.
+ * One timer for all groups. A due time that moves later, as every renewal does, costs one assignment: the item stays
+ * where it is in the heap and is sorted again when its old time comes. So a lease costs one heap operation per ttl,
+ * however often it is renewed.
  */
 export class DeadlineQueue<T extends QueuedItem> {
   readonly #clock: Clock;
@@ -58,7 +58,7 @@ export class DeadlineQueue<T extends QueuedItem> {
   }
 
   #wake(): void {
-    // An item that was planned again in the slice before may have set one.
+    // An item of the slice before may have set a timer when it was planned again.
     this.#cancelTimer?.();
     this.#cancelTimer = null;
     this.#timerMs = Number.POSITIVE_INFINITY;
@@ -73,7 +73,7 @@ export class DeadlineQueue<T extends QueuedItem> {
     this.#arm();
   }
 
-  /** No timer is needed until then: the rest is due already. */
+  /** No timer is needed until then, because the remaining items are due already. */
   #goOnSoon(): void {
     this.#timerMs = Number.NEGATIVE_INFINITY;
     this.#clock.soon(() => {

@@ -1,6 +1,6 @@
 /**
- * What all verbs of a StoreElector stand on: the groups as this process has seen them, kept current by the feed, and one
- * way to change a record.
+ * The foundation of all verbs of a StoreElector: the groups as this process has seen them, kept up to date by the feed,
+ * and the one way to change a record.
  */
 import { type CancelTimer, type Clock, type Reading, readClock, sleep } from "../clock.js";
 import { decodeRecord, encodeRecord } from "../codec.js";
@@ -23,39 +23,42 @@ import { parseKey, recordKey } from "./keys.js";
 import { Slices } from "./slices.js";
 import { StoreContact } from "./store-contact.js";
 
-/** What to do about a request, given the record as seen. */
+/** What a decision asks the engine to do. */
 export type Step<T> =
   | {
       readonly kind: "write";
       readonly change: Change;
-      /** What then. */
+      /** What follows the write. */
       readonly written: Written<T>;
-      /** It has been written. */
+      /** Called when the write has landed. */
       readonly landed?: (revision: Revision) => void;
-      /** It was not written, or nobody can tell; it will be decided again, on what is there then. */
+      /**
+       * Called when the write did not land or its outcome is unknown. The request will be decided again on the newer
+       * record.
+       */
       readonly dropped?: () => void;
     }
-  /** An answer that needs a record read after the request came. It may throw. */
+  /** An answer that needs a record read after the request arrived. It may throw. */
   | { readonly kind: "answer"; readonly give: () => T }
-  /** Nothing is said to anyone, so nothing need be fresh. */
+  /** Nothing is answered to a caller, so no fresh read is needed. */
   | { readonly kind: "stay"; readonly value: T };
 
-/** What follows a write: an answer made of the record that was written, or another decision. */
+/** What follows a write: an answer made from the record that was written, or another decision. */
 export type Written<T> = ((record: ElectionRecord) => T) | "decide again";
 
 /**
- * Decides on the record as seen, at one reading of the clock. `uncertain`: a write of this very request may have
- * happened.
+ * Decides on the record as seen, at one reading of the clock. `uncertain`: an earlier write of this same request may
+ * have happened.
  */
 export type Decide<T> = (seen: Observation, now: Reading, uncertain: boolean) => Step<T>;
 
 /**
- * The engine as the code that makes decisions sees it: without a clock. Such code has the reading that `Decide` was
- * given and no other, so a stop of the process in the middle of a decision cannot lengthen anybody's lease.
+ * The engine without its clock, for code that makes decisions. Such code uses only the reading that `Decide` was given,
+ * so a pause of the process in the middle of a decision cannot lengthen a lease.
  */
 export type ClocklessEngine = Omit<Engine, "clock" | "now" | "see">;
 
-/** How long a request may be about it before it is told that the store is unavailable. */
+/** Total time limit of a request; after it the caller gets BACKEND_UNAVAILABLE. */
 const REQUEST_LIMIT_MS = 3000;
 const PATIENT_ATTEMPTS = 8;
 const MAX_PAUSE_MS = 64;
@@ -73,7 +76,7 @@ export class Engine {
   readonly contact: StoreContact;
   readonly history: HistoryKeeper;
   readonly follower: FeedFollower;
-  /** `null` where nobody keeps account of members. */
+  /** `null` where members are not kept. */
   readonly members: MemberBook | null;
   readonly log: EventLog = new EventLog((listeners) => this.#wakeFrom([...listeners], 0));
   readonly slices: Slices;
@@ -84,7 +87,7 @@ export class Engine {
   readonly #onSettled: (() => void)[] = [];
   #underWay = 0;
 
-  /** `onChange` hears of each new record, its own writes included, and must not block. */
+  /** `onChange` is called with each new record, including this server's own writes, and must not block. */
   constructor(store: Store, clock: Clock, options: EngineOptions, onChange: (group: GroupState) => void) {
     this.clock = clock;
     this.explicitGroups = options.explicitGroups;
@@ -102,7 +105,7 @@ export class Engine {
     this.members = options.keepMembers ? new MemberBook(this.#batcher, clock) : null;
   }
 
-  /** For what is not a decision: arrivals, views, timers. A decision is given its reading by `transact`. */
+  /** For arrivals, views and timers. A decision gets its reading from `transact`. */
   now(): Reading {
     return readClock(this.clock);
   }
@@ -112,7 +115,7 @@ export class Engine {
     return this.clock.after(delayMs, callback);
   }
 
-  /** Resolves once every write acknowledged before the call has been seen, with a reading of the clock after that. */
+  /** Resolves once every write acknowledged before the call has been seen, with a clock reading taken after that. */
   async fresh(): Promise<Reading> {
     await this.readBarrier.wait();
     return this.now();
@@ -122,19 +125,22 @@ export class Engine {
     return this.groups.obtain(groupId);
   }
 
-  /** The record as seen; the empty one for a group never heard of. */
+  /** The record as seen; the empty record for an unknown group. */
   see(groupId: string, now: Reading): Observation {
     return this.groups.get(groupId)?.observation(now) ?? { record: EMPTY_RECORD, ageMs: 0 };
   }
 
-  /** Asking for groups that do not exist must cost no memory; one in use must not be made anew beside itself. */
+  /**
+   * Drops a group that is not needed: requests for groups that do not exist must cost no memory. A group in use is
+   * kept, so that there are never two objects for it.
+   */
   forget(group: GroupState): void {
     this.groups.forget(group);
   }
 
   /**
-   * Decides on the record as seen and carries the decision out, again and again until it stands: a conflict brings the
-   * entry to decide on, a lost answer is followed by a look at what is there.
+   * Decides on the record as seen and carries the decision out. Repeats this until the decision stands: a conflict
+   * brings the newer entry, and after a lost answer the record is read first.
    */
   async transact<T>(group: GroupState, decide: Decide<T>, limitMs: number = REQUEST_LIMIT_MS): Promise<T> {
     this.#enter(group);
@@ -146,7 +152,7 @@ export class Engine {
     }
   }
 
-  /** Several steps on one group, which stays the same object meanwhile. */
+  /** Several steps on one group. The group stays the same object meanwhile. */
   async with<T>(groupId: string, work: (group: GroupState) => Promise<T>): Promise<T> {
     const group = this.obtain(groupId);
     this.#enter(group);
@@ -161,7 +167,7 @@ export class Engine {
     return !this.explicitGroups || record.config !== null;
   }
 
-  /** Where groups must be created first: nothing else is decided of one that was not. */
+  /** Where groups must be created first: refuses a request for a group that was not created. */
   existing<T>(group: GroupState, decide: Decide<T>): Decide<T> {
     return (seen, now, uncertain) => {
       if (this.exists(seen.record)) return decide(seen, now, uncertain);
@@ -169,7 +175,7 @@ export class Engine {
     };
   }
 
-  /** `work`, which is waited for at the end. */
+  /** Runs `work` and lets `settled` wait for it. */
   async track<T>(work: Promise<T>): Promise<T> {
     this.#underWay++;
     try {
@@ -183,7 +189,7 @@ export class Engine {
     void this.track(this.history.bringUpToDate(group));
   }
 
-  /** Resolves when nothing is under way. */
+  /** Resolves when no request is in progress. */
   settled(): Promise<void> {
     if (this.#underWay === 0) return Promise.resolve();
     return new Promise((resolve) => this.#onSettled.push(resolve));
@@ -208,7 +214,7 @@ export class Engine {
     let fresh = false;
     let uncertain = false;
     for (let attempt = 1; ; attempt++) {
-      // Contention is over in a few attempts; a store that keeps refusing must not be run down.
+      // Contention ends after a few attempts. A store that keeps refusing must not be flooded with writes.
       if (attempt > PATIENT_ATTEMPTS)
         await sleep(this.clock, Math.min(2 ** (attempt - PATIENT_ATTEMPTS), MAX_PAUSE_MS));
       const turn = group.take();
@@ -219,7 +225,9 @@ export class Engine {
         const now = this.now();
         limitMs = readLimitMs(giveUpAtMs - now.monotonicMs);
         if (now.monotonicMs > giveUpAtMs) {
-          throw new BackendUnavailableError(`${group.groupId} is too contended, or the store too slow`);
+          throw new BackendUnavailableError(
+            `no write to group ${group.groupId} succeeded in time: too many concurrent writes, or a slow store`,
+          );
         }
         const step = decide(group.observation(now), now, uncertain);
         if (step.kind === "stay") return step.value;
@@ -237,7 +245,7 @@ export class Engine {
           }
           if (outcome.kind !== "uncertain") {
             if (outcome.kind !== "written") step.dropped?.();
-            // A conflict's entry, or one's own, is no older than what a sync would bring.
+            // The entry of a conflict, or of this server's own write, is at least as new as what a sync would bring.
             fresh ||= outcome.kind !== "history first";
             continue;
           }
@@ -253,8 +261,8 @@ export class Engine {
   }
 
   /**
-   * `history first`: that had to be written before, and time has passed. One's own write counts from when it was
-   * decided: its durations are as of then, and no leader counts its lease from later.
+   * `history first`: the history had to be written before, and time has passed. This server's own write counts from its
+   * decision: the durations in it are as of then, and no leader counts its lease from later.
    */
   async #write(group: GroupState, change: Change, decided: Reading, limitMs: number): Promise<WriteOutcome> {
     if (losesEvents(change.next, group.historyNumber)) {
@@ -334,7 +342,7 @@ export class Engine {
     this.#onChange(group);
   }
 
-  /** After this nothing more is seen; what is under way must have settled. */
+  /** After this call nothing more is seen. Everything in progress must have settled before. */
   async close(): Promise<void> {
     this.members?.close();
     await this.follower.close();
@@ -345,7 +353,10 @@ export class Engine {
     if (group.watchers !== null) this.#wakeFrom([...group.watchers], 0);
   }
 
-  /** A slice at a time: thousands who wake in one turn would keep everyone else waiting, a leader's renewal too. */
+  /**
+   * Wakes a slice per turn: thousands of watchers woken in one turn would delay all other callers, including a leader's
+   * renewal.
+   */
   #wakeFrom(watchers: readonly (() => void)[], start: number): void {
     const end = start + WOKEN_AT_ONCE;
     for (let index = start; index < end; index++) watchers[index]?.();
@@ -359,7 +370,7 @@ type WriteOutcome =
   | { readonly kind: "uncertain" }
   | { readonly kind: "history first" };
 
-/** As this entry has it: of an own write the group may know more. `null`: it cannot be read. */
+/** The record in this entry; of its own write the group may know more already. `null`: the entry cannot be read. */
 function recordOf(group: GroupState, { value, revision }: Entry): ElectionRecord | null {
   if (revision === group.revision) return group.unreadable === null ? group.record : null;
   try {

@@ -1,17 +1,19 @@
 /**
- * The latest events of all groups, for those who watch everything.
+ * The latest events of all groups, for watches over all groups.
  *
- * A store's feed may leave out superseded values, so two servers may see the same event under different revisions, and this
- * one cannot tell which write brought it. What every server can tell is that everything up to some revision has been
- * delivered: the feed says so. So:
+ * A store's feed may leave out superseded values. So two servers may see the same event under different revisions, and
+ * this server cannot know which write brought it. What every server does know is that everything up to some revision
+ * has been delivered, because the feed reports it. Therefore:
  *
  * - Events are published in ranges. A range holds everything between two revisions that the feed has reached; entries above
  *   what it has reached are held back until it has.
- * - A cursor is a revision up to which a reader has had everything and nothing beyond (`whole`), which means the same at every
- *   server; or, within a range, the revision before the range together with the note that the reader has had a part of what
- *   follows (`part`). To a reader that comes back with the latter, every group with an event since is shown as a RESYNC.
- * - A cursor of another server may lie within a range of this one. Each entry knows the revisions between which its events were
- *   written: those that lie wholly on one side of the cursor are clear, and the few groups in between are shown as a RESYNC.
+ * - A cursor is a revision up to which a reader has had everything and nothing beyond (`whole`), which means the same
+ *   at every server. Within a range it is instead the revision before the range, with the note that the reader has had
+ *   a part of what follows (`part`). A reader that returns with a `part` cursor is shown every group with an event
+ *   since as a RESYNC.
+ * - A cursor of another server may lie within a range of this one. Each entry knows the revisions between which its
+ *   events were written. Entries that lie wholly on one side of the cursor are clear; the few groups in between are
+ *   shown as a RESYNC.
  */
 import type { LeadershipEvent } from "../event.js";
 import type { ElectionRecord } from "../record.js";
@@ -39,7 +41,7 @@ export interface LogEntry {
   readonly to: Revision;
 }
 
-/** How a reader goes on from a cursor: what it is shown first, then everything from `position` on. */
+/** How a reader continues from a cursor: what it is shown first, then everything from `position` on. */
 export interface Resumption {
   readonly first: readonly LogEntry[];
   readonly position: number;
@@ -79,7 +81,7 @@ export class EventLog {
     return wholeCursor(this.#reached);
   }
 
-  /** Calls `wake` when there is more; returns how to stop that. */
+  /** Calls `wake` when there is more; returns the function that stops it. */
   listen(wake: () => void): () => void {
     this.#listeners.add(wake);
     return () => this.#listeners.delete(wake);
@@ -106,14 +108,14 @@ export class EventLog {
   /** The feed has delivered everything up to `revision`. */
   reach(revision: Revision): void {
     if (this.#from === null || cursorOf(revision) < cursorOf(this.#reached)) return this.#restart(revision);
-    // A value that was left out may lie below `revision` and be told only by one above it.
+    // A value that the feed left out may lie below `revision` and become known only by one above it.
     if (this.#held.some((entry) => entry.revision > revision)) return;
     const held = this.#held;
     this.#held = [];
     for (const entry of held) this.#entries.push({ ...entry, from: this.#reached, to: revision });
     this.#reached = Math.max(this.#reached, revision);
     if (held.length === 0) return;
-    // Half at a time, so that it costs nothing to speak of.
+    // Half of the entries at a time, so that the cost per entry is negligible.
     if (this.#entries.length > 2 * ENTRIES_KEPT) this.#drop(this.#entries.length - ENTRIES_KEPT);
     this.#wake(this.#listeners);
   }
@@ -167,7 +169,7 @@ export class EventLog {
     this.#firstPosition += count;
   }
 
-  /** Nobody can go on from before; a position that a reader has is not valid any more. */
+  /** Readers cannot continue from before; their positions are no longer valid. */
   #restart(revision: Revision): void {
     this.#firstPosition = this.end + 1;
     this.#entries = [];

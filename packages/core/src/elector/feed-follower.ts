@@ -1,4 +1,7 @@
-/** Follows the store's feed for as long as it lives: hands on each entry, knows how far it has come, opens a new feed when one breaks. */
+/**
+ * Follows the store's feed: passes on each entry, knows how far the feed has come, and opens a new feed when one
+ * breaks.
+ */
 import { type Clock, sleep } from "../clock.js";
 import { BackendUnavailableError } from "../errors.js";
 import { onAbort, unlessAborted } from "../async/on-abort.js";
@@ -11,7 +14,7 @@ interface RevisionWaiter {
 
 const FIRST_RETRY_MS = 10;
 const MAX_RETRY_MS = 1000;
-/** How long a feed may be silent while it owes something that `sync` has shown; twice as long after each feed in vain. */
+/** How long a feed may be silent while it owes something that `sync` has shown; doubled after each feed without success. */
 const MIN_SILENCE_MS = 5000;
 const MAX_SILENCE_MS = 60_000;
 
@@ -29,9 +32,9 @@ export class FeedFollower {
   #waiting: RevisionWaiter[] = [];
   #progress: Revision = 0;
   #broken: unknown = null;
-  /** Ends the present feed, but for the reason that everything ends. */
+  /** Ends the current feed, for any reason but the end of the follower. */
   #feed = new AbortController();
-  /** Since when somebody waits for what the feed has not delivered, and nothing at all has come. */
+  /** Since when a caller waits for something that the feed has not delivered, with nothing delivered at all. */
   #owedSinceMs: number | null = null;
   #silenceMs = MIN_SILENCE_MS;
   #done: Promise<void> = Promise.resolve();
@@ -52,12 +55,12 @@ export class FeedFollower {
     await this.#done;
   }
 
-  /** Why there is no feed just now; `null` while there is one. */
+  /** Why there is no feed at the moment; `null` while there is one. */
   get broken(): unknown {
     return this.#broken;
   }
 
-  /** Resolves when everything at or below `revision` has been handed on. */
+  /** Resolves when everything at or below `revision` has been passed on. */
   reached(revision: Revision, signal: AbortSignal): Promise<void> {
     if (this.#progress >= revision) return Promise.resolve();
     return new Promise((resolve, reject) => {
@@ -102,7 +105,7 @@ export class FeedFollower {
     }
   }
 
-  /** The store's feed; it ends with the signal whether the store heeds it or not. */
+  /** The store's feed. It ends with the signal, even if the store ignores the signal. */
   async *#items(signal: AbortSignal): AsyncGenerator<FeedItem, undefined> {
     const iterator = this.#store.feed({ signal })[Symbol.asyncIterator]();
     try {
@@ -112,14 +115,14 @@ export class FeedFollower {
         yield result.value;
       }
     } finally {
-      // One that hangs never returns.
+      // A feed that hangs never returns.
       iterator.return?.()?.catch(() => {});
     }
   }
 
   /**
-   * Called when a wait was in vain. The store answers, or there would have been nothing to wait for; so a feed that delivers
-   * nothing at all for long is taken for dead, though it has not said so.
+   * Called when a wait ended without success. The store answers, or there would have been nothing to wait for. So a
+   * feed that delivers nothing at all for a long time is treated as dead, although it has not reported an error.
    */
   #checkSilence(): void {
     if (this.#owedSinceMs === null || this.#feed.signal.aborted) return;

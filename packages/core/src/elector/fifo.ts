@@ -1,6 +1,6 @@
 /**
- * A queue in which the first goes first, at the same cost however many wait. `Array.shift` moves all the others: with 50,000
- * of them that takes longer than what they wait for.
+ * A first-in, first-out queue with constant cost, however many items wait. `Array.shift` moves all remaining items:
+ * with 50,000 items that takes longer than the work they wait for.
  */
 export class Fifo<T> {
   #items: (T | undefined)[] = [];
@@ -19,7 +19,7 @@ export class Fifo<T> {
     if (this.#first === this.#items.length) return undefined;
     const item = this.#items[this.#first];
     this.#items[this.#first++] = undefined;
-    // Half of them are gone: each move of one that stays is paid for by one that went.
+    // Half of the items are gone, so each move of a remaining item is paid for by one that was taken.
     if (this.#first * 2 >= this.#items.length) {
       this.#items = this.#items.slice(this.#first);
       this.#first = 0;

@@ -1,8 +1,9 @@
 /**
- * Counts the groups that exist, and of the implicit ones how many each node has founded; refuses a group too many.
+ * Counts the groups that exist, and how many implicit groups each node has founded; refuses a group that exceeds a
+ * limit.
  *
- * The counts follow the feed, so each server counts for itself: servers that share a store may together exceed a limit
- * by the foundings that they have in flight at the same moment.
+ * The counts follow the feed, and each server counts for itself. So servers that share a store may together exceed a
+ * limit by the foundings that they have in flight at the same moment.
  */
 import { BackendUnavailableError, TooManyGroupsError } from "../errors.js";
 import { type ElectionRecord, groupExists } from "../record.js";
@@ -15,7 +16,7 @@ export interface GroupLimits {
 }
 
 const UNLIMITED = Number.POSITIVE_INFINITY;
-/** The part of `maxGroups` that nodes leave to operators: one in so many. */
+/** The divisor of `maxGroups` that gives the part reserved for operators: one group in a hundred. */
 const OPERATOR_SHARE = 100;
 
 export class GroupCensus {
@@ -27,7 +28,7 @@ export class GroupCensus {
     this.#limits = { maxGroups, maxGroupsPerNode };
   }
 
-  /** A record has taken the place of another. */
+  /** A record has replaced another. */
   move(previous: ElectionRecord, next: ElectionRecord): void {
     const existed = groupExists(previous);
     const exists = groupExists(next);
@@ -37,9 +38,9 @@ export class GroupCensus {
   }
 
   /**
-   * `decide`, but a write that would make a group too many is refused, and one that makes a group notes its founder. A
-   * write that may have happened already is not refused: it was admitted before, and the place that it finds taken may be
-   * its own. `hasCounted`: this server has looked at the store; before that there is nothing to count.
+   * Wraps `decide`: a write that would exceed a limit is refused, and a write that creates a group notes its founder. A
+   * write that may have happened already is not refused: it was admitted before, and the slot that it finds taken may
+   * be its own. `hasCounted`: this server has read the store; before that there is nothing to count.
    */
   limit<T>(groupId: string, decide: Decide<T>, hasCounted: () => boolean): Decide<T> {
     const { maxGroups, maxGroupsPerNode } = this.#limits;
@@ -71,12 +72,12 @@ export class GroupCensus {
     };
   }
 
-  /** Why there must not be one group more; `founder` is `null` for a group that an operator makes. */
+  /** Why another group must not be created; `founder` is `null` for a group that an operator creates. */
   #refusal(groupId: string, founder: string | null): TooManyGroupsError | null {
     const { maxGroups, maxGroupsPerNode } = this.#limits;
     if (founder !== null && (this.#founded.get(founder) ?? 0) >= maxGroupsPerNode) {
       return new TooManyGroupsError(
-        `group ${groupId} cannot be made: node ${founder} has founded ${maxGroupsPerNode} groups, the limit per node (maxGroupsPerNode, --max-groups-per-node); delete groups that are no longer used, reuse existing ones, or raise the limit`,
+        `group ${groupId} cannot be created: node ${founder} has created ${maxGroupsPerNode} groups, the limit per node (maxGroupsPerNode, --max-groups-per-node); delete groups that are no longer used, reuse existing ones, or raise the limit`,
         "maxGroupsPerNode",
         maxGroupsPerNode,
       );
@@ -86,13 +87,13 @@ export class GroupCensus {
     if (this.#total < maxGroups - reserved) return null;
     const share = reserved === 0 ? "" : `, of which ${reserved} are reserved for operators`;
     return new TooManyGroupsError(
-      `group ${groupId} cannot be made: ${this.#total} groups exist, the limit is ${maxGroups}${share} (maxGroups, --max-groups); delete groups that are no longer used, or raise the limit`,
+      `group ${groupId} cannot be created: ${this.#total} groups exist, the limit is ${maxGroups}${share} (maxGroups, --max-groups); delete groups that are no longer used, or raise the limit`,
       "maxGroups",
       maxGroups,
     );
   }
 
-  /** Counts a group whose write is in flight, until the function returned is called. */
+  /** Counts a group whose write is in flight, until the returned function is called. */
   #reserve(founder: string | null): () => void {
     this.#add(founder, 1);
     return () => this.#add(founder, -1);

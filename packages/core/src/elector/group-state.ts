@@ -1,6 +1,7 @@
 /**
- * What this process knows of one group and does for it: the record as seen, the history as seen, who waits and who
- * watches. There may be hundreds of thousands of these, so what few groups have is made only when needed.
+ * What this process knows of one group and does for it: the record and the history as seen, the waiting campaigns and
+ * the watches. There may be hundreds of thousands of these objects, so parts that few groups have are created only when
+ * needed.
  */
 import type { Reading } from "../clock.js";
 import { decodeHistory, decodeRecord } from "../codec.js";
@@ -25,13 +26,13 @@ export class GroupState implements QueuedItem {
   readonly groupId: string;
 
   record: ElectionRecord = EMPTY_RECORD;
-  /** As it is stored. A renewal writes the same again, and its echo need not be read. */
+  /** As it is stored. A renewal often writes the same value again, whose echo in the feed need not be decoded. */
   value: string | null = null;
-  /** `null`: never seen, so taken to be absent until the store says otherwise. */
+  /** `null`: never seen, so treated as absent until the store shows it. */
   revision: Revision | null = null;
-  /** First sight of this revision, on the monotonic clock. */
+  /** When this revision was first seen, on the monotonic clock. */
   seenAtMs = 0;
-  /** First sight of the last event. */
+  /** When the last event was first seen. */
   eventSeenAtMs = 0;
   /** Of the event log. */
   loggedNumber = 0;
@@ -53,7 +54,7 @@ export class GroupState implements QueuedItem {
   queue: CampaignQueue | null = null;
   watchers: Set<() => void> | null = null;
   inUpkeep = false;
-  /** Verbs under way that hold on to this object. */
+  /** Requests in progress that hold on to this object. */
   users = 0;
 
   dueMs: number = Number.POSITIVE_INFINITY;
@@ -67,7 +68,7 @@ export class GroupState implements QueuedItem {
     this.groupId = groupId;
   }
 
-  /** The record; throws if what is stored cannot be read, for then nothing may be decided or said of it. */
+  /** The record. Throws if the stored value cannot be read, because then nothing may be decided or answered about it. */
   current(): ElectionRecord {
     const cause = this.unreadable ?? this.historyUnreadable;
     if (cause === null) return this.record;
@@ -92,7 +93,7 @@ export class GroupState implements QueuedItem {
     return true;
   }
 
-  /** False if this process has seen as much; it may still have known of it sooner than it saw it. */
+  /** False if this process has already seen this revision or a newer one; the time of first sight may still move back. */
   install(record: ElectionRecord, value: string, revision: Revision, nowMs: number): boolean {
     if (revision === this.revision) this.seenAtMs = Math.min(this.seenAtMs, nowMs);
     if (this.revision !== null && revision <= this.revision) return false;
@@ -121,12 +122,12 @@ export class GroupState implements QueuedItem {
     return true;
   }
 
-  /** Read anew each time: few ask, and as objects it would be most of a group's memory. */
+  /** Decoded on each call: it is rarely needed, and kept as objects it would be most of a group's memory. */
   history(): readonly LeadershipEvent[] {
     return this.historyValue === null ? [] : decodeHistory(this.historyValue);
   }
 
-  /** Calls `wake` when its events may have changed; returns how to stop that. */
+  /** Calls `wake` when the group's events may have changed; returns the function that stops it. */
   listen(wake: () => void): () => void {
     this.watchers ??= new Set();
     this.watchers.add(wake);
@@ -136,7 +137,7 @@ export class GroupState implements QueuedItem {
     };
   }
 
-  /** One write of this group's record at a time, in the order of asking. */
+  /** One write of this group's record at a time, in the order of the calls. */
   take(): Promise<void> | null {
     if (!this.#taken) {
       this.#taken = true;
@@ -147,7 +148,7 @@ export class GroupState implements QueuedItem {
     return new Promise((resolve) => turns.push(resolve));
   }
 
-  /** Hands over to whoever is next. */
+  /** Passes the turn to the next caller. */
   release(): void {
     const next = this.#turns?.shift();
     if (next === undefined) {
@@ -212,7 +213,7 @@ export class GroupState implements QueuedItem {
     return this.unreadable !== null || this.historyUnreadable !== null;
   }
 
-  /** Deleted, with a history that was cut and told to everybody who watches, and nobody wants anything of it. */
+  /** Deleted, with a history that was cut and delivered to all watches, and not in use. */
   get isTombstone(): boolean {
     const { deleted, eventNumber, events } = this.record;
     return (
@@ -228,7 +229,7 @@ export class GroupState implements QueuedItem {
     );
   }
 
-  /** Nothing is known of it and nobody wants anything of it. */
+  /** Nothing is known of the group, and it is not in use. */
   get isForgettable(): boolean {
     return this.revision === null && this.historyRevision === null && this.#isUnused;
   }

@@ -33,7 +33,7 @@ export class GroupTable {
     return group;
   }
 
-  /** Gives back what can be given back of a group that was used. */
+  /** Releases the memory of a group that is no longer used, as far as possible. */
   forget(group: GroupState): void {
     const { groupId } = group;
     if (this.#groups.get(groupId) !== group) return;

@@ -9,8 +9,8 @@ import { stateEvent, watchEvent } from "./views.js";
 import type { Signals, Wakeup } from "../async/wakeup.js";
 
 /**
- * Events of one group from a cursor on; each iteration is a watch of its own, until one of the signals ends it. `listener` learns
- * whether the store can be heard.
+ * Events of one group from a cursor on. Each iteration is a separate watch, until one of the signals ends it.
+ * `listener` is notified whether the store can be heard.
  */
 export function watchGroup(
   engine: Engine,
@@ -28,8 +28,8 @@ interface ReadOptions {
 }
 
 /**
- * Pulled from what this process has seen when the reader is ready: first the record's own events, then the history's. A
- * gap may be only this server's view; it is a RESYNC once `Gap.isReal` says so.
+ * Reads from what this process has seen when the reader is ready: first the record's own events, then the history's. A
+ * gap may exist only in this server's view; it is a RESYNC once `Gap.isReal` confirms it.
  */
 async function* readEvents(
   engine: Engine,
@@ -103,7 +103,7 @@ export class Gap {
   }
 }
 
-/** Those after the cursor. `null`: some are not there, or the cursor is ahead of all that is known. */
+/** The events after the cursor. `null`: some are missing, or the cursor is ahead of everything known. */
 export function missingEvents(group: GroupState, cursor: number): readonly LeadershipEvent[] | null {
   const { eventNumber, events } = group.current();
   if (cursor === eventNumber) return [];

@@ -8,7 +8,10 @@ import type { ReadBarrier } from "./read-barrier.js";
 
 const MAX_ATTEMPTS = 8;
 
-/** Brings a group's history up to its record. Any server may; they merge, so none loses what another wrote. */
+/**
+ * Brings a group's history up to its record. Any server may do it; the writes merge, so no server loses what another
+ * wrote.
+ */
 export class HistoryKeeper {
   readonly #batcher: Batcher;
   readonly #readBarrier: ReadBarrier;
@@ -22,7 +25,7 @@ export class HistoryKeeper {
     return group.historyNumber < group.record.eventNumber || isToCut(group);
   }
 
-  /** One attempt, shared by all who ask meanwhile; whether it was enough they see for themselves. */
+  /** One attempt, shared by all concurrent callers. They check for themselves whether it was enough. */
   advance(group: GroupState): Promise<void> {
     group.historyWrite ??= this.#write(group).finally(() => {
       group.historyWrite = null;
@@ -30,7 +33,10 @@ export class HistoryKeeper {
     return group.historyWrite;
   }
 
-  /** Attempts until it is done, or the store is not up to it: then whoever sees it behind tries again later. */
+  /**
+   * Repeats until the history is up to date or the store fails; then the next server that finds it behind tries again
+   * later.
+   */
   async bringUpToDate(group: GroupState): Promise<void> {
     for (let attempt = 0; attempt < MAX_ATTEMPTS && this.isBehind(group); attempt++) {
       try {
@@ -43,8 +49,8 @@ export class HistoryKeeper {
 
   async #write(group: GroupState): Promise<void> {
     const key = historyKey(group.groupId);
-    // Throws where the history, or the record, was written by another version and cannot be read: to write over it would lose
-    // what that version has kept. Whoever repairs it makes this server look again.
+    // Throws if the history or the record was written by another version and cannot be read: overwriting it would lose
+    // what that version has kept. When it is repaired, this server looks at it again.
     const { events, holder } = group.current();
     const value = encodeHistory(mayCut(group) ? events : mergeEvents(group.history(), events));
     // A write of the record may wait for this one.
@@ -57,8 +63,8 @@ export class HistoryKeeper {
 }
 
 /**
- * The history of a deleted group is cut to the events of its tombstone. A history that goes on after the deletion is
- * not: then this server has yet to see that the group was made again.
+ * The history of a deleted group is cut to the events of its tombstone. A history with events after the deletion is not
+ * cut: this server has yet to see that the group was created again.
  */
 function mayCut({ record, historyNumber }: GroupState): boolean {
   return record.deleted && historyNumber <= record.eventNumber;

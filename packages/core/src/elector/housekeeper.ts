@@ -1,6 +1,6 @@
 /**
- * When this server looks after a group without a request: at the end of a lease, of a mark and of a wait, when a record
- * has changed, when a history is behind. What it does then is decided in `Campaigns.upkeep`.
+ * Decides when this server looks at a group without a request: at the end of a lease, a mark or a wait, when a record
+ * has changed, and when a history is behind. What it does then is decided in `Campaigns.upkeep`.
  */
 import type { CampaignResult } from "../elector.js";
 import { onAbort } from "../async/on-abort.js";
@@ -12,7 +12,7 @@ import type { Engine } from "./engine.js";
 import type { GroupState } from "./group-state.js";
 import type { Waiter } from "./waiter.js";
 
-/** After a failure, and before repairing what another server should have written. */
+/** Pauses after a failure, and before repairing what another server should have written. */
 const RETRY_MS = 250;
 const REPAIR_MS = 1000;
 /** Waits of one group that are ended in one turn of the event loop. */
@@ -33,13 +33,16 @@ export class Housekeeper {
     campaigns.onRequeued = (group) => this.look(group);
   }
 
-  /** Called when the record has changed, a campaign has come or gone, or a time has come. Cheap when nothing is to do. */
+  /**
+   * Called when the record has changed, a campaign has arrived or left, or a deadline has come. Cheap if there is
+   * nothing to do.
+   */
   look(group: GroupState): void {
     if (this.#closed) return;
     const now = this.#engine.now();
     const nowMs = now.monotonicMs;
     for (const waiter of group.takeEnded(nowMs, MAX_ENDED_AT_ONCE)) this.#campaigns.endWait(group, waiter);
-    // Nothing can be decided, but waits end: their callers get BACKEND_UNAVAILABLE.
+    // Nothing can be decided, but waits still end; their callers get BACKEND_UNAVAILABLE.
     if (group.isUnreadable) return this.#deadlines.set(group, this.#nextEndMs(group, nowMs));
     const decision = decideUpkeep(group.observation(now), group.waiters, stampOf(now));
     if (decision.kind === "rest") {
@@ -52,11 +55,11 @@ export class Housekeeper {
     }
   }
 
-  /** Queues a campaign that was not won at once. Its wait began when it arrived. */
+  /** Queues a campaign that did not win at once. Its wait began when it arrived. */
   enqueue(group: GroupState, waiter: Waiter): Promise<CampaignResult> {
     const { signal } = waiter;
     const leave = () => {
-      // A write in flight may be its own: then that decides, and takes back what it won.
+      // A write in flight may be its own. Then that write decides first, and a term that it wins is given back.
       if (waiter.state !== "named") group.leave(waiter, this.#engine.now().monotonicMs);
       waiter.reject(signal?.reason);
       // It may have been the successor that a leader was asked to yield to.
@@ -93,12 +96,15 @@ export class Housekeeper {
     this.#deadlines.set(group, dueMs);
   }
 
-  /** Those that ended but were too many for one turn come in the next. */
+  /** Waits that have ended but were too many for one turn are handled in the next. */
   #nextEndMs(group: GroupState, nowMs: number): number {
     return Math.max(group.queue?.nextEndMs() ?? Number.POSITIVE_INFINITY, nowMs + 1);
   }
 
-  /** The server that wrote the event writes the history; another does only if that has not come after a while. */
+  /**
+   * The server that wrote the event writes the history. Another server does so only if the history is still behind
+   * after a while.
+   */
   #planRepair(group: GroupState, nowMs: number): number {
     const repairAtMs = group.eventSeenAtMs + REPAIR_MS;
     if (repairAtMs > nowMs) return repairAtMs + REPAIR_MS * this.#random();

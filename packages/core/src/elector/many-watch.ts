@@ -1,6 +1,6 @@
 /**
- * Watches of several groups as one. One reader for all of them: a group costs its cursor and one listener, and what a
- * thousand groups have to say at once takes one turn of the reader for each hundred of them.
+ * Watches of several groups as one, with one reader for all. A group costs its cursor and one listener, and events of a
+ * thousand groups at once take one turn of the reader for each hundred of them.
  *
  * The invariant of one watch holds for each group by itself: events in order, none skipped and none repeated within those that
  * are kept, past that one RESYNC. A slow reader costs nothing: a group that changes again while it is queued keeps its
@@ -19,8 +19,8 @@ import { stateEvent, watchEvent } from "./views.js";
 import type { Signals, Wakeup } from "../async/wakeup.js";
 
 /**
- * Groups that are opened, read or closed in one turn of the event loop, about a millisecond's worth: a renewal does not wait
- * for the thousand groups of one watch, nor for fifty such watches that end together.
+ * Groups that are opened, read or closed in one turn of the event loop, about a millisecond of work. So a renewal waits
+ * neither for the thousand groups of one watch nor for fifty such watches that end together.
  */
 const SLICE_WATCHES = 100;
 
@@ -54,11 +54,11 @@ async function* readMany(
   }
 }
 
-/** One group's part. Without a cursor its state comes first. */
+/** The state of one group within the watch. Without a cursor the group's state is shown first. */
 interface Watched {
   readonly group: GroupState;
   cursor: number | undefined;
-  /** Nothing was said of it yet. */
+  /** Nothing was reported for it yet. */
   isNew: boolean;
   isQueued: boolean;
   stopListening: () => void;
@@ -68,7 +68,7 @@ class ManyWatch {
   readonly #engine: Engine;
   readonly #wakeup: Wakeup;
   readonly #watched = new Set<Watched>();
-  /** Those that may have something new, in the order in which they came to have it. */
+  /** Groups that may have something new, in the order of their changes. */
   readonly #queue = new Fifo<Watched>();
   #wake: () => void = () => {};
 
@@ -81,7 +81,7 @@ class ManyWatch {
     });
   }
 
-  /** A state, and whether a group exists, is said only of a record that is fresh. One read serves all. */
+  /** A state, and whether a group exists, may be reported only from a fresh record. One read serves all. */
   async refreshFor(watches: readonly GroupWatch[]): Promise<void> {
     this.#wakeup.throwIfOver();
     const needed = this.#engine.explicitGroups || watches.some(({ cursor }) => cursor === undefined);
@@ -92,7 +92,7 @@ class ManyWatch {
     await this.#wakeup.unlessOver(this.#engine.slices.turn());
   }
 
-  /** Returns those that cannot be watched. */
+  /** Returns the groups that cannot be watched, with the reason. */
   open(watches: readonly GroupWatch[]): readonly WatchManyItem[] {
     return watches.flatMap(({ groupId, cursor }) => {
       try {
@@ -104,7 +104,7 @@ class ManyWatch {
     });
   }
 
-  /** What the next groups of the queue have to say, a slice of them at most. */
+  /** The news of the next groups in the queue, at most one slice of groups. */
   async read(): Promise<readonly WatchManyItem[]> {
     const items: WatchManyItem[] = [];
     const behind: { readonly watched: Watched; readonly gap: Gap }[] = [];
@@ -122,7 +122,7 @@ class ManyWatch {
     return items;
   }
 
-  /** Resolves when there is something to read, after a turn if that follows at once. */
+  /** Resolves when there is something to read. If that follows at once, it lets one turn pass. */
   async changed(): Promise<void> {
     if (this.#queue.size > 0) await this.turn();
     else await this.#wakeup.wait();
@@ -183,7 +183,7 @@ class ManyWatch {
   }
 }
 
-/** What concerns one group ends its part alone; a fault of this program ends the watch. */
+/** An error of one group ends that group's part only; a fault of this program ends the watch. */
 function refusal(groupId: string, error: unknown): WatchManyItem {
   if (error instanceof TenureError) return { groupId, error };
   throw error;

@@ -1,10 +1,10 @@
 /**
- * Keeps account of the nodes that give signs of life, in one key per group: the member page. A page is written at most
- * once per period, or once a second while new members come or become ready. A member is gone when its entry has not changed for three
- * periods in this server's sight.
+ * Records the nodes that were seen, in one key per group: the member page. A page is written at most once per period,
+ * or once a second while members arrive or become ready. A member is gone when this server has not seen its entry
+ * change for three periods.
  *
- * Members take no part in any decision, so nothing here may hold up what does: pages are written in slices spread over
- * the period, one slice at a time; a page that cannot be read concerns its own group only.
+ * No decision depends on members, so nothing here may delay a decision. Pages are written in slices spread over the
+ * period, one slice at a time, and an unreadable page affects only its own group.
  */
 import { type Clock, sleep } from "../clock.js";
 import {
@@ -37,7 +37,10 @@ export class MemberBook {
   readonly #pages = new Map<string, MemberPage>();
   /** Pages to write, in the order in which they became due. */
   readonly #queue = new Set<MemberPage>();
-  /** The longest that the queue has been since it was last empty: the slices take it off within one period. */
+  /**
+   * The largest length of the queue since it was last empty: the slices are large enough to finish it within one
+   * period.
+   */
   #queuePeak = 0;
   #isWriting = false;
   #newsInFlight = 0;
@@ -55,8 +58,8 @@ export class MemberBook {
   }
 
   /**
-   * Records a sign of life of a node that the group has admitted. On the path of every renewal, so it does as little as
-   * it can.
+   * Records that a node was seen which the group has admitted. Every renewal calls it, so it does as little as
+   * possible.
    */
   sign(groupId: string, sign: Sign): void {
     const page = this.#page(groupId);
@@ -66,12 +69,13 @@ export class MemberBook {
     page.hasNews ||= isNews;
     page.sign({ ...sign, lastSignMs: this.#wallMs() }, nowMs);
     page.isDirty = true;
-    // Looking costs as much as there are members, so thousands of arrivals within a second must not each do it.
+    // `#look` takes time proportional to the number of members, so thousands of arrivals within a second must not each
+    // call it.
     if (page.hasNews && isDue(page, nowMs)) this.#look(page);
     else this.#plan(page, nowMs);
   }
 
-  /** Records a node whose campaign waits, until the function returned is called. */
+  /** Records a node whose campaign waits, until the returned function is called. */
   startWaiting(groupId: string, sign: Sign): () => void {
     const { nodeId } = sign;
     this.sign(groupId, sign);
@@ -88,7 +92,7 @@ export class MemberBook {
     };
   }
 
-  /** Takes over a page that another server, or this one, wrote. */
+  /** Takes over a page that another server, or this one, has written. */
   observe(groupId: string, { value, revision }: Entry): void {
     const read = decodeMembers(value);
     const members = read.kind === "members" ? read.members : [];
@@ -189,7 +193,7 @@ export class MemberBook {
     this.#clock.soon(() => void this.#writeSlices());
   }
 
-  /** The next slice goes out when the last one has been answered, so pages never pile up before renewals. */
+  /** The next slice is sent when the last one was answered, so that pages never delay renewals. */
   async #writeSlices(): Promise<void> {
     while (this.#queue.size > 0 && !this.#closed) {
       const pages = Math.max(MIN_SLICE_PAGES, Math.ceil((this.#queuePeak * SLICE_MS) / SIGN_PERIOD_MS));
@@ -201,7 +205,7 @@ export class MemberBook {
     this.#isWriting = false;
   }
 
-  /** A failure costs one period: the next sign of life writes the page again. */
+  /** A failure costs one period: the page is written again when the member is next seen. */
   async #write(page: MemberPage): Promise<void> {
     page.isDirty = false;
     page.hasNews = false;

@@ -10,15 +10,15 @@ const FORGOTTEN_AFTER_MS = 600_000;
 
 interface Known {
   readonly member: SeenMember;
-  /** When this process saw the last sign of life, on the monotonic clock. */
+  /** When this process last saw the member, on the monotonic clock. */
   readonly seenAtMs: number;
-  /** Start of the current unbroken series of signs of life, on the wall clock of the server that saw them. */
+  /** Start of the current unbroken series of sightings, on the wall clock of the server that saw them. */
   readonly healthySinceMs: number;
 }
 
 export interface KnownMember {
   readonly member: SeenMember;
-  /** Time since this server saw the last sign of life of the member. */
+  /** Time since this server last saw the member. */
   readonly silentMs: number;
   readonly healthySinceMs: number;
 }
@@ -31,9 +31,9 @@ export class MemberPage implements QueuedItem {
   isNewer = false;
   /** The stored page holds members, as far as this server has seen. */
   isStored = false;
-  /** There are signs of life that are not stored yet. */
+  /** There are sightings that are not stored yet. */
   isDirty = false;
-  /** One of these signs is of a node that is new here, stands for election for the first time, or has become ready or cold. */
+  /** One of these sightings is of a node that is new here, campaigns for the first time, or has become ready or cold. */
   hasNews = false;
   /** Waits for its slice, or is being written. */
   isQueued = false;
@@ -43,7 +43,7 @@ export class MemberPage implements QueuedItem {
   heapIndex = -1;
   heapMs = 0;
 
-  /** Longest silent first: a sign of life moves its member to the end. */
+  /** Longest silent first: a member that is seen moves to the end. */
   readonly #known = new Map<string, Known>();
   /** How many campaigns of each node wait here. */
   #waiting: Map<string, number> | null = null;
@@ -66,7 +66,7 @@ export class MemberPage implements QueuedItem {
     return ready !== null && ready !== (member.ready ?? true);
   }
 
-  /** Whether `nodeId` gave a sign of life less than `withinMs` ago. */
+  /** Whether `nodeId` was seen less than `withinMs` ago. */
   isRecent(nodeId: string, nowMs: number, withinMs: number): boolean {
     const known = this.#known.get(nodeId);
     return known !== undefined && nowMs - known.seenAtMs < withinMs;
@@ -102,7 +102,7 @@ export class MemberPage implements QueuedItem {
     if (this.#waiting?.size === 0) this.#waiting = null;
   }
 
-  /** A campaign that waits is a sign of life all the time. More nodes than a page holds are not looked at. */
+  /** A node whose campaign waits counts as seen all the time. Nodes beyond the size of a page are not looked at. */
   signWaiting(nowMs: number, wallMs: number): void {
     if (this.#waiting === null) return;
     let left = MAX_MEMBERS;

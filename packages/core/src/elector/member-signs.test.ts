@@ -99,7 +99,7 @@ test(
     const waiting = two.campaign({ ...A, nodeId: "b", instanceId: "b1", waitMs: 30_000 });
     await w.clock.advance(6000);
     expect((await w.until(waiting)).value.kind).toBe("elected");
-    const alive = ["healthy", "gives signs of life"];
+    const alive = ["healthy", "seen recently"];
     const expired = { a: ["suspect", "its lease expired"], b: alive };
     expect(await states()).toEqual([expired, expired]);
     await w.until(one.heartbeat({ groupId: "g", nodeId: "a" }));

@@ -29,9 +29,9 @@ import { groupView, leaderView, healthView, memberView } from "./views.js";
 import { Wakeup } from "../async/wakeup.js";
 
 /**
- * How long the server where a successor waits may take to make the transfer ready: it sees the mark at once. A successor that
- * was named by the operator is waited for until the limit of the transfer; for one that the elector chose from the
- * members there may be a better one.
+ * How long the server where a successor waits may take to make the transfer ready; that server sees the mark at once. A
+ * successor that the operator named is waited for until the time limit of the transfer. If the elector chose the
+ * successor from the members, another one may be a better choice.
  */
 const FOUND_MS = 1000;
 
@@ -75,7 +75,7 @@ export class Operator {
   async stepDown(groupId: string, stepDown: StepDown): Promise<void> {
     const group = this.#engine.obtain(groupId);
     const rule: Rule = (seen, now) => decideStepDown(seen, stepDown, stampOf(now, stepDown.by));
-    // A ban only gets shorter by itself, so an older one is no evidence of this one.
+    // A ban only gets shorter by itself, so an older ban is no evidence of this one.
     const isDone = (now: ElectionRecord, then: ElectionRecord) =>
       isSteppedDown(now, then, stepDown) &&
       (stepDown.banMs === 0 || banMs(now, then.holder?.nodeId) > banMs(then, then.holder?.nodeId));
@@ -90,7 +90,7 @@ export class Operator {
     await this.#actOnExisting(this.#engine.obtain(groupId), decideResume);
   }
 
-  /** Sets the mark, then waits until the successor leads or cannot any more. */
+  /** Sets the mark, then waits until the successor leads or can no longer win. */
   transfer(
     groupId: string,
     transfer: Transfer,
@@ -119,7 +119,7 @@ export class Operator {
     }
   }
 
-  /** One transfer. `null`: the elector chose the successor, and that waits nowhere; it is among the `absent` from now on. */
+  /** One transfer. `null`: the elector chose a successor that waits nowhere; that node is added to `absent`. */
   async #handOver(
     group: GroupState,
     transfer: Transfer,
@@ -151,7 +151,7 @@ export class Operator {
           value: transferProgress(seen, successor, fromTerm, () => group.history()),
         }));
         if (progress.kind !== "pending") {
-          // What this server has seen may be outdated: another may have carried over more of the mark.
+          // What this server has seen may be outdated: another server may have carried over more of the mark.
           const leader = await this.#settleTransfer(group, successor, transfer.by, fromTerm);
           if (leader !== null) return leader;
         } else if (isOverdue && !progress.ready) {
@@ -167,7 +167,7 @@ export class Operator {
     }
   }
 
-  /** Takes a transfer back whose successor nobody has seen waiting; false if it is too late for that. */
+  /** Takes back a transfer whose successor no server has seen waiting; false if it is too late for that. */
   #withdraw(group: GroupState, toNodeId: string, by: string): Promise<boolean> {
     return this.#engine.transact<boolean>(group, (seen) => {
       const change = seen.record.transfer?.ready === false ? withoutTransfer(seen, toNodeId, by) : null;
@@ -251,7 +251,7 @@ export class Operator {
     );
   }
 
-  /** A vacancy that an act makes is filled in the same write. */
+  /** A vacancy that the act creates is filled in the same write. */
   #act(group: GroupState, rule: Rule): Promise<Acted> {
     return this.#engine.transact(group, this.#acting(group, rule));
   }
@@ -328,8 +328,8 @@ function viewOf(groupId: string, { record, at }: Acted): Group {
 }
 
 /**
- * For an act on the leader of the day: decided again after a lost answer, it must not hit the next one. `isDone` tells
- * from the record now, and from the one it was decided on, whether it has happened.
+ * For an act on the current leader: decided again after a lost answer, it must not hit the next leader. `isDone`
+ * determines from the current record, and from the record that the act was decided on, whether the act has happened.
  */
 function onOneTerm(rule: Rule, isDone: (now: ElectionRecord, then: ElectionRecord) => boolean): Rule {
   let then: ElectionRecord | null = null;
@@ -374,9 +374,11 @@ function successorView(seen: Observation, wallMs: number, nodeId: string, term: 
   return leader?.nodeId === nodeId && leader.term === term ? leader : { nodeId, term, expiresAtMs: wallMs };
 }
 
-/** After an uncertain write a conflict may be with oneself: then nobody can tell. */
+/** After an uncertain write, a conflict may be with this request's own write; then the outcome is unknown. */
 function refuse(groupId: string, problem: string, uncertain: boolean): never {
   if (uncertain)
-    throw new BackendUnavailableError(`an answer of the store was lost; look at ${groupId} and ask again`);
+    throw new BackendUnavailableError(
+      `the store's answer was lost, so the outcome is unknown; read group ${groupId} and retry if needed`,
+    );
   throw new ConflictError(`${groupId}: ${problem}`);
 }

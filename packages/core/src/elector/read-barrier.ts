@@ -1,10 +1,10 @@
 /**
- * Linearizable reads at memory speed: one `sync` of the store serves every request that came before it was sent. Whoever
- * comes later takes part in the next one; to reuse one that is under way would show them the past.
+ * Linearizable reads at memory speed: one `sync` of the store serves every request that arrived before it was sent. A
+ * later request takes part in the next `sync`; reusing one that is under way could show it an old state.
  *
- * Each request has a time limit of its own, counted from the sending of its round. A round without an answer holds up the
- * next one for no longer than the shortest limit of those who wait for that; and a round that succeeds serves everybody of
- * the rounds before it as well.
+ * Each request has its own time limit, counted from the sending of its round. A round without an answer delays the next
+ * round at most for the shortest time limit of the requests that wait for it. A round that succeeds also serves all
+ * requests of the rounds before it.
  */
 import type { CancelTimer, Clock } from "../clock.js";
 import { asBackendError } from "../errors.js";
@@ -26,7 +26,7 @@ class Reader implements CallWaiter {
       this.resolve = yes;
       this.reject = no;
     });
-    // One that has gone away must not count as an unhandled failure.
+    // A caller that has left must not cause an unhandled rejection.
     this.promise.catch(() => {});
   }
 
@@ -75,8 +75,8 @@ export class ReadBarrier {
   }
 
   /**
-   * Resolves once this process has seen every write acknowledged before the call; else `BackendUnavailableError`. The
-   * default limit is for what no lease waits for.
+   * Resolves once this process has seen every write acknowledged before the call; otherwise rejects with
+   * `BackendUnavailableError`. The default limit is for requests that no lease waits for.
    */
   wait(limitMs: number = MAX_CALL_MS): Promise<void> {
     if (this.#next === null) this.#next = new Round();
@@ -90,12 +90,12 @@ export class ReadBarrier {
     return this.#passedAtMs !== Number.NEGATIVE_INFINITY;
   }
 
-  /** How old what this process has seen may be at most; it grows while the machine is suspended, too. */
+  /** The maximum age of what this process has seen. It also grows while the machine is suspended. */
   ageMs(): number {
     return this.#clock.bootMs() - this.#passedAtMs + this.#clock.bootTickMs;
   }
 
-  /** The next round is sent when the answer of the last is here; its members need not have seen it yet. */
+  /** The next round is sent when the last one was answered; the requests of the last one need not have been served yet. */
   #schedule(): void {
     if (this.#next === null || this.#scheduled) return;
     if (this.#unanswered !== null) {
@@ -149,7 +149,7 @@ export class ReadBarrier {
     answered();
   }
 
-  /** Those of earlier rounds came before this one was sent, too. */
+  /** Requests of earlier rounds also arrived before this one was sent. */
   #serve(round: Round): void {
     for (const each of this.#sent) {
       for (const reader of each.readers.values()) reader.resolve();

@@ -12,7 +12,7 @@ import type { StepDown, Transfer } from "../rules/operate.js";
 export interface ParsedCampaign {
   readonly groupId: string;
   readonly candidate: Candidate;
-  /** Not a part of the candidate: it orders those who wait, and is never stored. */
+  /** Not part of the candidate: it orders waiting campaigns and is never stored. */
   readonly ready: boolean;
   readonly waitMs: number;
 }
@@ -95,7 +95,7 @@ export function parseHeartbeat(request: unknown): {
   };
 }
 
-/** What an operator asks, and why; `null`: without a word. */
+/** An operator's name and reason; `null`: no reason was given. */
 interface Act {
   readonly groupId: string;
   readonly reason: string | null;
@@ -161,7 +161,7 @@ export interface ParsedGroup {
   readonly change: (present: GroupConfig | null) => GroupConfig;
 }
 
-/** What the request makes of the configuration in force; a part of a policy can only be judged together with the rest. */
+/** Applies the request to the configuration in force. A part of a policy can only be checked together with the rest. */
 export function parseGroup(input: unknown): ParsedGroup {
   const given = fields(input, "", ["groupId", "policy", "allowedNodes", "by"]);
   const groupId = checkId(given["groupId"], "groupId");

@@ -9,11 +9,11 @@ export interface CallWaiter {
 }
 
 /**
- * One call to the store on behalf of several requests. Each request waits for its own limit and no longer, while the call
- * goes on for the others; the call is aborted when the last request has given up. So a short limit does not cut off a
- * neighbour, and a long one does not hold a neighbour up.
+ * One call to the store on behalf of several requests. Each request waits for its own time limit only, while the call
+ * continues for the others; the call is aborted when the last request has given up. So a short limit does not cut off
+ * another request, and a long one does not delay another request.
  *
- * Resolves or rejects as `work` does; rejects when every limit has passed, whether `work` heeds its signal or not.
+ * Settles as `work` does. Rejects when every limit has passed, even if `work` ignores its signal.
  */
 export function sharedCall<T>(
   clock: Clock,

@@ -1,12 +1,12 @@
 import { type Clock, readClock, type Reading } from "../clock.js";
 import { Fifo } from "./fifo.js";
 
-/** How much of a long piece of work is done in one turn: half a millisecond's worth of groups. */
+/** How many groups a long piece of work handles in one turn: about half a millisecond of work. */
 export const SLICE_GROUPS = 250;
 
 /**
- * Takes turns at long pieces of work: one slice of one of them per turn of the event loop, in the order of asking. However
- * many callers walk through all groups at once, a renewal waits for one slice.
+ * Schedules long pieces of work: one slice of one of them per turn of the event loop, in the order of the calls.
+ * However many callers walk through all groups at once, a renewal waits for one slice at most.
  */
 export class Slices {
   readonly #clock: Clock;

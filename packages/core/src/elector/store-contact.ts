@@ -1,7 +1,7 @@
 /**
- * Whether the store can be heard, for watches that want to know. As long as the feed delivers something, as it does at each renewal of
- * any leader, nothing is asked. A silent feed may be that of a store in which nothing happens: one read for all watches
- * shows whether the store answers.
+ * Whether the store can be heard, for watches that asked to know. While the feed delivers something, as it does at each
+ * renewal of any leader, the store is not asked. A silent feed may only mean that nothing happens in the store: then
+ * one read for all watches shows whether the store answers.
  */
 import { checkInteger, MIN_WATCH_MS } from "../check.js";
 import { type Clock, sleep } from "../clock.js";
@@ -11,16 +11,19 @@ import { unlessAborted } from "../async/on-abort.js";
 import { within } from "../async/within.js";
 
 export interface ContactListener {
-  /** How long nothing may be heard before that is reported. */
+  /** How long the store may be silent before that is reported. */
   readonly quietMs: number;
-  /** Why the store cannot be heard, or `null` when it is heard again. */
+  /** Called with the reason when the store cannot be heard, and with `null` when it is heard again. */
   readonly onContact: (error: unknown) => void;
 }
 
-/** When the store is read, of the time after which the silence is reported. Renewals that come a little late cost no read. */
+/**
+ * The store is read after this share of the time after which silence is reported. Renewals that are slightly late cost
+ * no read.
+ */
 const READ_SHARE = 2 / 3;
 
-/** `null` where nobody wants to know. */
+/** `null` if the watch did not ask to know. */
 export function contactListener({ quietMs, onContact }: WatchOptions = {}): ContactListener | null {
   if (quietMs === undefined || onContact === undefined) return null;
   checkInteger(quietMs, "quietMs", MIN_WATCH_MS.quiet, Number.MAX_SAFE_INTEGER);
@@ -32,7 +35,7 @@ export class StoreContact {
   readonly #read: (limitMs: number) => Promise<void>;
   readonly #listeners = new Set<ContactListener>();
   #heardAtMs = 0;
-  /** Why it cannot be heard; `null` while it can. */
+  /** Why the store cannot be heard; `null` while it can. */
   #lost: { readonly error: unknown } | null = null;
   #ending = new AbortController();
 
@@ -41,9 +44,9 @@ export class StoreContact {
     this.#read = read;
   }
 
-  /** Returns how to leave. A listener that joins while the store cannot be heard is told so. */
+  /** Returns the function that leaves. A listener that joins while the store cannot be heard is notified at once. */
   join(given: ContactListener): () => void {
-    // One of its own for each watch: two may be given the same.
+    // A separate object for each watch: two watches may be given the same listener.
     const listener = { ...given };
     if (this.#listeners.size === 0) this.#heardAtMs = this.#clock.monotonicMs();
     const beforeMs = this.#quietMs();
@@ -58,7 +61,7 @@ export class StoreContact {
     };
   }
 
-  /** The store has said something. */
+  /** The store has delivered something. */
   heard(): void {
     if (this.#listeners.size === 0) return;
     this.#heardAtMs = this.#clock.monotonicMs();
@@ -71,7 +74,7 @@ export class StoreContact {
     void this.#run(this.#ending.signal).catch(() => {});
   }
 
-  /** Ends by the signal alone. */
+  /** Runs until the signal aborts. */
   async #run(signal: AbortSignal): Promise<void> {
     for (;;) {
       const quietMs = this.#quietMs();
@@ -86,10 +89,10 @@ export class StoreContact {
     }
   }
 
-  /** A read may have to wait for one of somebody else, so it has a limit of its own here. */
+  /** A read may have to wait for another caller's read, so it has its own time limit here. */
   async #ask(answerMs: number, signal: AbortSignal): Promise<void> {
     const late = (): Error =>
-      new BackendUnavailableError(`the store has said nothing for ${Math.round(this.#silentMs())} ms`);
+      new BackendUnavailableError(`the store has been silent for ${Math.round(this.#silentMs())} ms`);
     try {
       const limit = { limitMs: answerMs, signal, late };
       await within(this.#clock, limit, (ended) => unlessAborted(ended, this.#read(answerMs)));

@@ -1,14 +1,43 @@
 /**
- * Leader election over any `Store`: the lease rules of this package, carried out.
+ * Leader election over any `Store`. Open one with `StoreElector.open({ store })`; several may share a store, as several
+ * servers share one etcd. Programs use it directly or through the service, which is this class behind HTTP.
  *
- * Promised: at most one holder per term; terms of a group only rise; yes is said after a durable write of its own, no from
- * a record read after the request came. Not promised: that a paused leader stops (its term is for that), or an
- * order of waiting campaigns between servers.
+ * What it promises:
+ * - A term of a group is granted to at most one holder, and the terms of a group only rise, across restarts and deletion.
+ * - Elected and renewed are answered only after a durable write for this very request. A refusal is answered only from a
+ *   record that was read after the request arrived.
+ * - No grant overlaps an earlier lease, as long as every clock keeps its rate within `driftRatio`, unless an operator
+ *   forces it (`force` of `stepDown` and `deleteGroup`).
+ * What it does not promise: that a paused leader stops acting (send the term along, so that resources can refuse an old
+ * one); an order among candidates that wait at different servers; an answer while the store is unavailable. A request that
+ * gets `BackendUnavailableError` may or may not have been carried out.
  *
- * Any number of electors may share a store. The store stays its owner's: close the elector first.
+ * Time. A record holds durations, never dates ("this lease lasts for another 5,050 ms as of this write"). Each elector
+ * counts them on its own monotonic clock from its first sight of that revision, and its own writes from the reading at
+ * which they were decided. So clocks need not agree, only run at nearly the same rate: `driftRatio` bounds the error
+ * (`lease-time.ts`). The wall clock appears in answers and events for people and decides nothing.
+ *
+ * The life of a request:
+ * 1. `requests.ts` checks it and refuses unknown keys.
+ * 2. `Engine.transact` (`engine.ts`) takes the group's turn, since a group has one write in flight at a time. It reads the
+ *    clock once and passes the record as seen to a pure rule (`rules/`), which returns the next record or a refusal.
+ * 3. A change is sent as a compare-and-set, together with those of other groups (`batcher.ts`). A conflict brings the newer
+ *    record and the rule decides again. After a lost answer the engine reads first, because the write may have been made.
+ * 4. A refusal waits for a fresh read (`read-barrier.ts`) unless the record is known to be new enough.
+ * 5. A campaign with `waitMs` that does not win waits in `campaign-queue.ts`; `campaigns.ts` grants it later.
+ * Without a request, `feed-follower.ts` keeps the groups (`group-state.ts`) up to date with what other electors write, and
+ * `housekeeper.ts` acts at the end of a lease, a pause, a ban or a wait. Watches (`group-watch.ts`, `many-watch.ts`,
+ * `watch-all.ts`) read events from the record and from the longer history that `history-keeper.ts` writes beside it.
+ *
+ * Limits. A request gives up after 3 s in all (`engine.ts`), and one call to the store after a quarter of the ttl, at most
+ * 1 s (`call-limit.ts`); so a store that needs longer than that for a write cannot keep leases of that ttl. A group keeps
+ * its last 64 events. Options: `store-elector-options.ts`.
+ *
+ * Read next: `store/store.ts` (what the store must do), `record.ts` (what is stored), `rules/campaign.ts` and
+ * `rules/upkeep.ts` (who may win), `elector.ts` (the interface and its requests).
  */
 import { checkId, checkInteger } from "../check.js";
-import type { Clock, Reading } from "../clock.js";
+import type { Reading } from "../clock.js";
 import type {
   CampaignRequest,
   CampaignResult,
@@ -46,7 +75,7 @@ import { unlessAborted } from "../async/on-abort.js";
 import { decideRenew } from "../rules/renew.js";
 import { decideResign } from "../rules/resign.js";
 import { stampOf } from "../rules/terms.js";
-import type { CallOptions, Store } from "../store/store.js";
+import type { CallOptions } from "../store/store.js";
 import { systemClock } from "../system-clock.js";
 import { Housekeeper } from "./housekeeper.js";
 import { callLimitMs } from "./call-limit.js";
@@ -55,39 +84,14 @@ import { closedError, Engine, refuseUnknown } from "./engine.js";
 import { Operator } from "./operator.js";
 import * as requests from "./requests.js";
 import { contactListener } from "./store-contact.js";
+import type { StoreElectorOptions } from "./store-elector-options.js";
 import { leaderOf, leadershipView } from "./views.js";
 import { Waiter } from "./waiter.js";
 import { watchGroup } from "./group-watch.js";
 import { watchMany } from "./many-watch.js";
 import { watchAll } from "./watch-all.js";
 
-export interface StoreElectorOptions {
-  readonly store: Store;
-  readonly clock?: Clock;
-  /** 0 to 1, for spreading retries; never for a decision. */
-  readonly random?: () => number;
-  /** ρ: how far the rate of any clock may be off. The same for every server and client of a store. */
-  readonly driftRatio?: number;
-  /** Refuse groups that no operator has created. */
-  readonly explicitGroups?: boolean;
-  /** Keep account of who gives signs of life, in the store. */
-  readonly keepMembers?: boolean;
-  /**
-   * Groups that may exist at once. Nodes are refused with `TooManyGroupsError` a hundredth earlier, so that an operator
-   * can still create a group when nodes have used up the rest. Groups that exist are never affected. Each elector counts
-   * what it has seen; give the same limit to all electors of a store.
-   *
-   * @defaultValue no limit: a program with access to the store is trusted. The service has a limit.
-   */
-  readonly maxGroups?: number;
-  /**
-   * Groups that one node may bring into existence by campaigning in them, and that exist at the same time. A group that
-   * an operator creates or configures does not count for any node; one that is deleted does not count any more.
-   *
-   * @defaultValue no limit, as for `maxGroups`
-   */
-  readonly maxGroupsPerNode?: number;
-}
+export type { StoreElectorOptions } from "./store-elector-options.js";
 
 export class StoreElector implements ServiceElector {
   readonly #engine: Engine;

@@ -26,7 +26,8 @@ export function successorsOf(
     best: (strategy, mayWin) => {
       const here = group.waiters.first(strategy, mayWin);
       const waits = here === null ? [] : [{ nodeId: here.candidate.nodeId, ready: here.ready }];
-      // Of those at other servers neither priority nor arrival is known: the one that was seen last is there most surely.
+      // For candidates at other servers neither priority nor arrival is known. The one seen last is the most likely to
+      // be there.
       const elsewhere = candidates()
         .filter(({ nodeId }) => mayWin(nodeId) && !absent.has(nodeId))
         .filter(({ nodeId }) => group.waiters.of(nodeId).length === 0)

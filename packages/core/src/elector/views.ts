@@ -16,7 +16,7 @@ import { type ElectionRecord, EMPTY_RECORD, type Observation, policyOf, standing
 import { carryOver } from "../rules/carry-over.js";
 import { groupObstacle } from "../rules/eligibility.js";
 
-/** What callers are shown of a record. Nothing here judges whether a lease is over. */
+/** What callers are shown of a record. Nothing here decides whether a lease has expired. */
 export function leaderView({ record, ageMs }: Observation, wallMs: number): Leader | null {
   const { holder, term, holdMs } = record;
   if (holder === null) return null;
@@ -24,7 +24,7 @@ export function leaderView({ record, ageMs }: Observation, wallMs: number): Lead
   return holder.metadata === null ? leader : { ...leader, metadata: holder.metadata };
 }
 
-/** The leader, or why there is none: what a campaign and a renewal are answered as well. */
+/** The leader, or why there is none. Campaigns and renewals are answered with the same view. */
 export function leadershipView(
   seen: Observation,
   wallMs: number,
@@ -44,7 +44,7 @@ export function heldBackView<H extends HeldBack>({
   return leftMs === null ? { heldBack } : { heldBack, heldBackForMs: Math.ceil(leftMs) };
 }
 
-/** The same of a record just written, which has a holder. */
+/** The same for a record just written, which has a holder. */
 export function leaderOf(record: ElectionRecord, wallMs: number): Leader {
   const leader = leaderView({ record, ageMs: 0 }, wallMs);
   if (leader === null) throw new Error(`a lease was given without a holder, term ${record.term}`);
@@ -68,7 +68,7 @@ export function groupView(groupId: string, seen: Observation, wallMs: number): G
   };
 }
 
-/** A pause is shown by itself. */
+/** A pause is shown separately. */
 function holdView(now: ElectionRecord): GroupHold | null {
   const obstacle = groupObstacle({ ...now, pause: null });
   if (obstacle === null || obstacle.heldBack === "paused") return null;
@@ -91,13 +91,13 @@ export function healthView(known: KnownMember, record: ElectionRecord): MemberHe
     const lost = lossOf(member, record);
     if (lost !== null)
       return { ...member, state: "suspect", reason: "its lease expired", sinceMs: lost.tsMs };
-    return { ...member, state, reason: "gives signs of life", sinceMs: healthySinceMs };
+    return { ...member, state, reason: "seen recently", sinceMs: healthySinceMs };
   }
   const sinceMs = member.lastHeartbeatMs + silenceBefore(state);
   return { ...member, state, reason: `silent for ${Math.round(silentMs / 1000)} s`, sinceMs };
 }
 
-/** A leader whose lease expired is silent since then, however short that is, until its next sign of life. */
+/** A leader whose lease expired counts as silent since then, however short that is, until it is seen again. */
 function lossOf(
   { nodeId, role, lastHeartbeatMs }: Member,
   { events }: ElectionRecord,
@@ -116,9 +116,7 @@ export function watchEvent(groupId: string, event: LeadershipEvent): WatchEvent 
   return { groupId, cursor: number, ...rest };
 }
 
-/**
- * The state of a group after its event `number`, as an event. Where that event is not kept any more, the current state.
- */
+/** The state of a group after its event `number`, as an event. Where that event is not kept any more, the current state. */
 export function stateAfter(group: GroupState, number: number, resync: boolean, wallMs: number): WatchEvent {
   const { groupId, record } = group;
   if (number === record.eventNumber) return stateEvent(groupId, record, resync, wallMs);

@@ -6,7 +6,7 @@ import type { ParsedCampaign } from "./requests.js";
 
 let nextOrder = 0;
 
-/** A campaign at this server. If it waits, `CampaignQueue` tells its life; it is answered once. */
+/** A campaign at this server, answered once. `campaign-queue.ts` describes the life of one that waits. */
 export class Waiter implements WaitingCampaign {
   readonly candidate: Candidate;
   readonly ready: boolean;
@@ -15,9 +15,9 @@ export class Waiter implements WaitingCampaign {
   readonly arrivedAtMs: number;
   readonly endsAtMs: number;
   readonly answer: Promise<CampaignResult>;
-  /** The answer says how long it waited. */
+  /** Whether it may wait; then the answer says how long it waited. */
   readonly waits: boolean;
-  /** Its place in the queue of its group, which alone changes this. */
+  /** Its state in the group's queue. Only the queue changes it. */
   state: "queued" | "named" | "out" = "out";
   resolve!: (result: CampaignResult) => void;
   reject!: (error: unknown) => void;
@@ -38,17 +38,17 @@ export class Waiter implements WaitingCampaign {
       this.resolve = resolve;
       this.reject = reject;
     });
-    // Its caller may be gone by the time it is settled.
+    // The caller may be gone when the promise settles.
     this.answer.catch(() => {});
   }
 
-  /** What it says of itself as a member of the group. */
+  /** What the campaign reports about its node as a member of the group. */
   get sign(): Sign {
     const { nodeId, metadata } = this.candidate;
     return { nodeId, isCandidate: true, metadata, ready: this.ready };
   }
 
-  /** The connection is closed: it must not be elected, and what it won is taken back. */
+  /** The caller has disconnected: the campaign must not be elected, and what it won is given back. */
   get gone(): boolean {
     return this.signal?.aborted === true;
   }

@@ -7,8 +7,8 @@ import { stateAfter, watchEvent } from "./views.js";
 import type { Signals, Wakeup } from "../async/wakeup.js";
 
 /**
- * Events of all groups that the caller may see. Without a cursor the state of each led group comes first; past what is
- * kept, the state of every group, each as a RESYNC.
+ * Events of all groups that the caller may see. Without a cursor the state of each led group comes first; from a cursor
+ * older than what is kept, the state of every group, each as a RESYNC.
  */
 export function watchAll(
   engine: Engine,
@@ -18,7 +18,7 @@ export function watchAll(
   return iterate(signals, (wakeup) => new Reader(engine, options, wakeup).read());
 }
 
-/** Where events go on after what was shown; `null`: the log has moved past it meanwhile. */
+/** Where events continue after what was shown; `null`: the log has moved past it meanwhile. */
 type Position = number | null;
 
 class Reader {
@@ -72,7 +72,8 @@ class Reader {
     if (resumption === null) return null;
     const { first, position, from, to } = resumption;
     if (statesAfter !== undefined) {
-      // The other states were as of the cursor: these can only be if it lies between two ranges of this server.
+      // The other states were as of the cursor. These can be so only if the cursor lies between two ranges of this
+      // server.
       if (first.length > 0 || cursor % 2 === 1) return null;
       return yield* this.#states(statesAfter.resync, statesAfter.groupId, { position, cursor });
     }
@@ -96,7 +97,7 @@ class Reader {
     }
   }
 
-  /** Only the last of a range stands for all of it. */
+  /** Only the last event of a range carries a cursor for all of it. */
   async *#range(
     entries: readonly LogEntry[],
     from: number,
@@ -104,7 +105,7 @@ class Reader {
   ): AsyncGenerator<WatchEvent, undefined> {
     let last: WatchEvent | null = null;
     for (const [index, entry] of entries.entries()) {
-      // The groups of others are passed over, and that must not take long in one turn.
+      // Groups that the caller may not see are skipped, and skipping many must not take long in one turn.
       if (index % SLICE_GROUPS === SLICE_GROUPS - 1)
         await this.#wakeup.unlessOver(this.#engine.slices.turn());
       if (!this.#maySee(entry.groupId)) continue;
@@ -124,8 +125,8 @@ class Reader {
   }
 
   /**
-   * The states of all groups in order of their ids, a slice per turn, each as it was at `start`: what has been logged since
-   * is told by the events that follow.
+   * The states of all groups in order of id, a slice per turn, each as it was at `start`. What was logged since then is
+   * reported by the events that follow.
    */
   async *#states(
     resync: boolean,

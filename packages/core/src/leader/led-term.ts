@@ -1,12 +1,12 @@
 /**
- * The leader's side of a lease: until when it may act.
+ * The leader's side of a lease: how long the process may act.
  *
- * The deadline counts from before the request was sent, so it is over here before it can be over for any server. It
- * is kept on the monotonic clock and on the one that runs through suspend; the stricter counts. The wall clock takes
- * no part.
+ * The deadline counts from before the request was sent, so it passes here before the lease can expire at any server. It
+ * is kept on the monotonic clock and on the boot clock, which advances during suspend; the earlier one counts. The wall
+ * clock is not used.
  *
- * A term is led once: when its deadline has passed, a resign was sent, or the answer was NOT_LEADER, it is over for
- * this process for good, whatever answers still arrive.
+ * A term is led once. When its deadline has passed, a resign was sent, or the answer was NOT_LEADER, the term is over
+ * for this process, whatever answers still arrive.
  */
 import type { Clock } from "../clock.js";
 import { leadMs } from "../lease-time.js";
@@ -21,11 +21,11 @@ export function sendMoment(clock: Clock): SendMoment {
   return { monotonicMs: clock.monotonicMs(), bootMs: clock.bootMs() };
 }
 
-/** What a successful campaign or renewal tells the leader. */
+/** The parts of a successful campaign or renewal from which the leader computes its deadline. */
 export interface LeaseAnswer {
   readonly sent: SendMoment;
   readonly ttlMs: number;
-  /** Of a waiting campaign: arrival to the sending of the winning write, on the server's clock. */
+  /** For a campaign that waited: from its arrival to the sending of the winning write, on the server's clock. */
   readonly waitedMs?: number | undefined;
 }
 
@@ -43,7 +43,10 @@ export class LedTerm {
     this.#driftRatio = driftRatio;
   }
 
-  /** Takes an answer into account. False if it gives nothing: the term is over, or the answer came after its own deadline. */
+  /**
+   * Extends the deadline by an answer. False if the answer adds nothing: the term is over, or the answer came after its
+   * own deadline.
+   */
   extend(answer: LeaseAnswer): boolean {
     const begun = this.#monotonicDeadlineMs !== Number.NEGATIVE_INFINITY;
     if (this.#over || (begun && !this.isInside())) return false;
@@ -74,12 +77,12 @@ export class LedTerm {
     );
   }
 
-  /** A resign is about to be sent, or NOT_LEADER has come. */
+  /** Call it when a resign is about to be sent or NOT_LEADER was received. */
   end(): void {
     this.#over = true;
   }
 
-  /** A wait is shortened by both clocks' errors; nothing reaches further than one lease from now. */
+  /** The wait counts less by the error of both clocks. The deadline is never later than one lease from now. */
   #deadline(answer: LeaseAnswer, sentMs: number, nowMs: number): number {
     const spanMs = leadMs(answer.ttlMs, this.#driftRatio);
     const waitedMs = Math.floor((answer.waitedMs ?? 0) * (1 - 2 * this.#driftRatio));

@@ -16,7 +16,7 @@ export interface Candidate {
 
 export type CampaignDecision =
   | ({ readonly kind: "elect" } & Change)
-  /** The same instance asked again: same term, and the lease starts anew. */
+  /** The same instance campaigned again: same term, and the lease starts again. */
   | ({ readonly kind: "confirm" } & Change)
   /** The lease is over, but this candidate may not win now: write the vacancy, then decide again. */
   | ({ readonly kind: "expire" } & Change)
@@ -25,7 +25,7 @@ export type CampaignDecision =
       readonly kind: "lose";
       readonly holder: Holder | null;
       readonly heldBack: HeldBack | null;
-      /** Until the outcome may differ; `null`: until somebody acts. */
+      /** Until the outcome may differ; `null`: until an operator acts. */
       readonly leftMs: number | null;
     }
   | { readonly kind: "not-allowed" }

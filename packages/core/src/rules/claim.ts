@@ -1,6 +1,6 @@
 import type { ElectionRecord } from "../record.js";
 
-/** What a leader says of itself when it renews or resigns. */
+/** What a leader sends to identify its lease when it renews or resigns. */
 export interface Claim {
   readonly nodeId: string;
   readonly term: number;

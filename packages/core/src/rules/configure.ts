@@ -17,7 +17,7 @@ export function decideCreate(seen: Observation, config: GroupConfig, by: string)
   return { kind: "write", next: configured(now, config, by), events: [] };
 }
 
-/** `change` sees the configuration in force, so that a partial change is merged into it and not into an older one. */
+/** `change` gets the configuration in force, so that a partial change is merged into that one and not into an older one. */
 export function decideUpdate(
   seen: Observation,
   change: (present: GroupConfig | null) => GroupConfig,

@@ -4,11 +4,11 @@ import type { ElectionRecord } from "../record.js";
 /** What keeps a node from winning a vacancy, and for how long; `null`: nothing does. */
 export interface Obstacle {
   readonly heldBack: HeldBack;
-  /** `null`: until somebody acts. */
+  /** `null`: until an operator acts. */
   readonly leftMs: number | null;
 }
 
-/** Reads the marks of a record carried over to now. Says nothing about a living lease. */
+/** Reads the marks of a record carried over to now. Ignores a lease that still runs. */
 export function obstacleFor(now: ElectionRecord, nodeId: string): Obstacle | null {
   if (now.pause !== null) return { heldBack: "paused", leftMs: now.pause.leftMs };
   const ban = now.bans.find((each) => each.nodeId === nodeId);

@@ -24,8 +24,8 @@ export interface StepDown {
 }
 
 /**
- * The leader may neither renew nor be confirmed from now on; the group is free when it resigns or its lease is over.
- * With `force` at once: then only the term stands between it and its successor.
+ * From now on the leader can neither renew nor be confirmed; the group is free when the leader resigns or its lease
+ * expires. With `force` the group is free at once; then only the term separates the old leader from its successor.
  */
 export function decideStepDown(
   seen: Observation,
@@ -171,8 +171,8 @@ export function transferProgress(
 }
 
 /**
- * The record without a transfer that has failed; `null` where it shows none. A mark that is over in the sight of one server
- * stands for a server that saw it later, and that one would still ask the leader to yield.
+ * The record without a transfer that has failed; `null` if it shows none. A mark that is over in the view of one server
+ * still stands for a server that saw it later, which would still ask the leader to yield.
  */
 export function withoutTransfer(seen: Observation, toNodeId: string, by: string): Change | null {
   const { transfer } = seen.record;
@@ -180,7 +180,7 @@ export function withoutTransfer(seen: Observation, toNodeId: string, by: string)
   return { next: { ...carryOver(seen.record, seen.ageMs), transfer: null }, events: [] };
 }
 
-/** The record shows the last events only, the history the rest. `null`: neither of them tells any more. */
+/** The record shows only the last events, the history the rest. `null`: neither shows that term any more. */
 function leaderOfTerm(
   { events, holder, term }: ElectionRecord,
   asked: number,
@@ -191,7 +191,7 @@ function leaderOfTerm(
   return (events.find(isBegin) ?? history().find(isBegin))?.leaderNodeId ?? null;
 }
 
-/** The holder may go on and its lease still ends; no one wins. */
+/** The holder may continue and its lease still ends, but no node wins. */
 export function decidePause(seen: Observation, forMs: number | null): OperatorDecision {
   const now = carryOver(seen.record, seen.ageMs);
   return { kind: "write", next: { ...now, pause: { leftMs: forMs }, deleted: false }, events: [] };

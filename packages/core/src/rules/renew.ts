@@ -12,7 +12,7 @@ export type RenewDecision =
 
 const NO_EVENTS: readonly never[] = Object.freeze([]);
 
-/** Most renewals write again what is there: told so by the very same object, nobody need encode or compare it. */
+/** Most renewals write the record unchanged. Returning the same object lets the engine skip encoding and comparing it. */
 function isSame(next: ElectionRecord, before: ElectionRecord): boolean {
   return (
     next.holdMs === before.holdMs &&
@@ -24,7 +24,7 @@ function isSame(next: ElectionRecord, before: ElectionRecord): boolean {
   );
 }
 
-/** A lease that is over and that nobody has ended may still be renewed: nobody else has won. */
+/** An expired lease that was not ended may still be renewed, because no other node has won. */
 export function decideRenew(
   seen: Observation,
   claim: Claim,

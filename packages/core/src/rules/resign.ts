@@ -6,11 +6,11 @@ import { type Change, endTerm, type Stamp } from "./terms.js";
 
 export type ResignDecision =
   | ({ readonly kind: "resign" } & Change)
-  /** Its answer was lost and it asks again. */
+  /** The answer was lost and the leader resigned again. */
   | { readonly kind: "already-resigned" }
   | { readonly kind: "not-leader"; readonly holder: Holder | null };
 
-/** A deposed leader resigns too: it says that it has stopped. */
+/** A deposed leader may resign too, which reports that it has stopped. */
 export function decideResign(seen: Observation, claim: Claim, stamp: Stamp): ResignDecision {
   const now = carryOver(seen.record, seen.ageMs);
   if (now.holder !== null && claims(now, claim)) {

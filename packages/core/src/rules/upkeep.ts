@@ -1,9 +1,10 @@
 /**
- * What a server does for a group unasked: end a lease that is over, give a vacancy to a waiting candidate, let a
- * leader know that its successor waits. Asked whenever the record has changed, a candidate has come, or a duration
- * has run out.
+ * What a server does for a group without a request: it ends an expired lease, gives a vacancy to a waiting candidate,
+ * and marks that a leader should yield to a waiting successor. Called whenever the record has changed, a candidate has
+ * arrived, or a duration has ended.
  *
- * Readiness (warm standby). A candidate is *ready* when it can work as soon as it leads, and *cold* while it still prepares.
+ * Readiness (warm standby). A candidate is *ready* when it can work as soon as it leads, and *cold* while it still
+ * prepares.
  * Readiness is a property of the campaign that waits, never of the record. Four invariants follow:
  * 1. It orders the queue: a ready campaign ranks before a cold one, whatever their priorities. Among equals in readiness
  *    the strategy decides, then arrival. A cold leader holds the group without working; a higher priority is worth less.
@@ -168,7 +169,7 @@ function firstOf<W extends WaitingCampaign>(
   return first;
 }
 
-/** Until a mark that may hold back somebody who waits has run out. */
+/** Time until the first mark that may hold back a waiting candidate ends. */
 function nextChance<W extends WaitingCampaign>(now: ElectionRecord, waiters: Waiters<W>): number | null {
   if (waiters.size === 0) return null;
   if (now.pause !== null) return now.pause.leftMs;

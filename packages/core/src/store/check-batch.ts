@@ -7,7 +7,10 @@ const LONE_SURROGATE = /\p{Surrogate}/u;
 /** Refuses a batch that no engine could write, or that exceeds the limits of this one. Nothing has been sent by then. */
 export function checkBatch(batch: readonly CasOp[], { batchOps, keyLength, valueBytes }: StoreLimits): void {
   if (batch.length > batchOps) {
-    throw new InvalidRequestError("batch", `has ${batch.length} operations, the store admits ${batchOps}`);
+    throw new InvalidRequestError(
+      "batch",
+      `has ${batch.length} operations; the store accepts at most ${batchOps}`,
+    );
   }
   // A batch of one is common and needs no set.
   const seen = batch.length > 1 ? new Set<string>() : null;
@@ -32,7 +35,7 @@ export function checkBatch(batch: readonly CasOp[], { batchOps, keyLength, value
     if (3 * value.length > valueBytes && Buffer.byteLength(value) > valueBytes) {
       throw new InvalidRequestError(
         `batch[${i}].value`,
-        `of ${key} takes ${Buffer.byteLength(value)} bytes, the store admits ${valueBytes}`,
+        `of ${key} takes ${Buffer.byteLength(value)} bytes; the store accepts at most ${valueBytes}`,
       );
     }
   }

@@ -78,7 +78,7 @@ export class Feed implements AsyncIterator<FeedItem, undefined>, FeedSink {
     const waiter = this.#waiters.shift();
     if (waiter !== undefined)
       return waiter.resolve({ done: false, value: { kind: "changes", entries, revision } });
-    // Progress alone is kept once, however often it comes while nobody reads.
+    // Progress without entries is kept once, however often it arrives while the consumer does not read.
     if (entries.length > 0 || this.#chunks.length === 0) this.#chunks.push(entries);
     this.#buffered += entries.length;
     this.#revision = revision;

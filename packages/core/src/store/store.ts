@@ -1,10 +1,43 @@
 /**
- * The lower port: a small linearizable key-value store. Everything that Tenure knows lives behind these three verbs.
+ * The lower port of Tenure: a small linearizable key-value store. Everything that Tenure must remember lives behind three
+ * verbs, `compareAndSet`, `sync` and `feed`. Adapters for engines are in `@tenure/stores`; `memory-store.ts` is the one
+ * without an engine.
  *
- * Keys are never deleted. Revisions are positive safe integers drawn from one counter for the whole prefix; each
- * successful write gets a higher one than all writes before it, over restarts and failover, and none is used twice; the
- * writes of one batch may share one.
+ * What a store promises:
+ * - A write that was answered `swapped` is durable, and no other write to that key came between it and the revision it
+ *   expected.
+ * - Keys are never deleted. Revisions are positive safe integers from one counter for the whole prefix. Each successful
+ *   write gets a higher revision than all writes before it, over restarts and failover, and no revision is used twice; only
+ *   the writes of one batch may share one.
+ * - A feed delivers a snapshot and then every change in revision order, and says up to which revision it has delivered
+ *   everything.
+ * - An uncertain outcome is reported as `uncertain`, never as success or failure.
+ * What it does not promise: that a batch is atomic (each operation succeeds or fails by itself); that a feed shows every
+ * value of a key (superseded values may be left out); an order between two calls that overlap; that a correct operation
+ * succeeds (a store may refuse one without a cause). Callers must handle all four.
+ *
+ * Time: the contract has none. A store keeps no leases and expires nothing; electors store durations and count them on
+ * their own clocks. So the clock of an engine's machine cannot end or lengthen a lease, and an engine needs no support for
+ * ttls.
+ *
+ * How a write and a read go:
+ * 1. `elector/engine.ts` decides a change and hands it to `elector/batcher.ts`, which sends what waits as one batch.
+ *    `elector/keys.ts` names the keys: a record, a history and a member page for each group.
+ * 2. `driver-store.ts` checks the batch (`check-batch.ts`) and passes it to the adapter's `StoreDriver` (`driver.ts`). It
+ *    also does what is the same for every engine: aborts, closing, feeds (`feed.ts`), and deciding which operations are
+ *    uncertain.
+ * 3. The change comes back to every elector through its feed; `elector/feed-follower.ts` opens a new feed when one breaks.
+ * 4. A linearizable read calls `sync`, waits until the feed has delivered that revision, and answers from memory
+ *    (`elector/read-barrier.ts`).
+ *
+ * Limits are those of the engine: each store states them in `limits`, and a batch that exceeds them is refused before
+ * anything is sent. A store that needs longer than a quarter of a ttl for a write cannot keep leases of that ttl.
+ *
+ * To write an adapter: implement `StoreDriver`, wrap it with `storeOf`, and run the suite in `conformance/store.ts` against
+ * it. `testing/faulty-store.ts` makes any store fail in all ways that this contract allows. Read next: `driver.ts`,
+ * `elector/store-elector.ts`.
  */
+/** The version of an entry: higher is newer, over all keys. */
 export type Revision = number;
 
 export interface Entry {
@@ -27,7 +60,7 @@ export type CasOutcome =
    * acknowledged before the call. A store may refuse without a cause (`current` then shows the expected revision).
    */
   | { readonly kind: "conflict"; readonly current: Entry | null }
-  /** Sent, and the answer was lost: it was written, was not, or still will be. Only `sync` and a look can tell. */
+  /** Sent, and the answer was lost: it was written, was not, or still will be. Only `sync` and a read show which. */
   | { readonly kind: "uncertain"; readonly cause: unknown };
 
 export type FeedItem =

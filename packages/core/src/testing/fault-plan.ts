@@ -1,20 +1,20 @@
-/** What goes wrong between one process and its store. Changed at will while it is in use. */
+/** What goes wrong between one process and its store. The plan may be changed while it is in use. */
 export interface FaultPlan {
-  /** How long a request travels, from and to. */
+  /** How long a request travels: minimum and maximum. */
   requestMs: readonly [number, number];
   answerMs: readonly [number, number];
-  /** After so long without an answer a write is uncertain and a sync has failed. */
+  /** A write without an answer after this time is uncertain, and a sync has failed. */
   giveUpMs: readonly [number, number];
-  /** Refused though nobody else wrote. */
+  /** How often an operation is refused without a conflicting write. */
   conflictRate: number;
-  /** Never arrives; the outcome is uncertain. */
+  /** How often a request never arrives; its outcome is uncertain. */
   lostRequestRate: number;
-  /** Is written; the outcome is uncertain. */
+  /** How often a request is carried out and its answer is lost; its outcome is uncertain. */
   lostAnswerRate: number;
-  /** Uncertain, and written up to `lateMs` after it was sent. */
+  /** How often a request is uncertain and takes effect up to `lateMs` after it was sent. */
   lateRate: number;
   lateMs: number;
-  /** How likely the operations of an answered batch fare differently: some done, some refused, some uncertain. */
+  /** How often the operations of one answered batch get different outcomes: some done, some refused, some uncertain. */
   mixedRate: number;
   syncFailRate: number;
   /** Until this true time every call fails, mostly by a rejection, sometimes by silence. */

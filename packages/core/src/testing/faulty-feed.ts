@@ -73,7 +73,7 @@ export class FaultyFeed implements AsyncIterableIterator<FeedItem> {
     return Promise.resolve({ done: true, value: undefined });
   }
 
-  /** What has not arrived is lost; the consumer is told once it has taken what has. */
+  /** Items that have not arrived are lost. The consumer gets the error after it has taken those that have. */
   break(reason: unknown): void {
     this.#options.gate.pass(() => this.#end({ reason }));
   }
@@ -82,7 +82,7 @@ export class FaultyFeed implements AsyncIterableIterator<FeedItem> {
     return this.#hasDelivered;
   }
 
-  /** Nothing is delivered any more, until somebody breaks or closes it. */
+  /** Nothing is delivered until the feed is broken or closed. */
   silence(): void {
     this.#silent = true;
   }

@@ -1,6 +1,6 @@
 /**
- * The clocks of one simulated process, derived from true time: its oscillator has one rate error, its wall clock is
- * set by somebody, and its monotonic clock stands still while the machine is suspended.
+ * The clocks of one simulated process, derived from true time: the oscillator has one rate error, the wall clock has an
+ * offset, and the monotonic clock stands still while the machine is suspended.
  *
  * It is also what stops a process: while it is paused or suspended nothing reaches it, neither timers nor messages
  * (`pass`), and all of it comes, in order, when it goes on. A killed process is never called again.
@@ -13,8 +13,9 @@
  * - Until then `pass` withholds what comes in as well: nothing reaches a stopped process.
  * - A pause or suspend that begins meanwhile begins at T + d. A kill comes at once: what had not left is never sent.
  * - `look` reads the clocks from outside: without a stop, and as they stand at the true time of the world.
- * So the order of all events in true time is one that a real stop of d ms could have produced. What the stretch writes into
- * memory is there from T on; only who looks from outside between T and T + d can tell, and must allow for it.
+ * So the order of all events in true time is one that a real stop of d ms could have produced. What the stretch writes
+ * into memory is there from T on; an observer that looks from outside between T and T + d sees it too early, and must
+ * allow for that.
  */
 import type { CancelTimer, Clock } from "../clock.js";
 import type { Random } from "./random.js";
@@ -32,13 +33,13 @@ export interface StopPlan {
 }
 
 export interface ProcessClockOptions {
-  /** How fast this clock runs against true time; 1.01 gains a hundredth. */
+  /** The rate of this clock against true time; 1.01 gains one percent. */
   readonly rate?: number;
   /** Where the wall clock starts, against true time. */
   readonly wallOffsetMs?: number;
   /** Where monotonic and boot time start: they mean nothing across processes. */
   readonly originMs?: number;
-  /** Boot time is read in steps of so much, rounded down. */
+  /** Boot time is read in steps of this size, rounded down. */
   readonly bootTickMs?: number;
   /** Stops at readings of the clock; without it there are none. */
   readonly stops?: { readonly plan: StopPlan; readonly random: Random };

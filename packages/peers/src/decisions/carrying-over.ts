@@ -1,7 +1,7 @@
 /**
- * Decisions must not stay behind when the electorate changes. Two electorates that are one step apart share a voter in any two
- * majorities, two steps apart they need not. So the next step waits until everything final is held by a majority of the
- * electorate as it is.
+ * Decisions must not be lost when the electorate changes. In two electorates that are one step apart, any two
+ * majorities share a voter; two steps apart they need not. So the next step waits until a majority of the current
+ * electorate holds everything that is final.
  */
 import { isMajority, isSameConfiguration } from "../protocol/configuration.js";
 import type { Configuration } from "../protocol/messages.js";
@@ -30,7 +30,7 @@ export class CarryingOver {
     this.#options = options;
   }
 
-  /** For another office everything is looked at again. */
+  /** In a new term of office everything is checked again. */
   begin(): void {
     this.#carriedTo = null;
     this.#why = BEGUN;
@@ -40,7 +40,7 @@ export class CarryingOver {
     await this.#carrying;
   }
 
-  /** Why the electorate may not change yet; `null` if it may. Sees to it that it soon may. */
+  /** Why the electorate may not change yet; `null` if it may. Starts what is needed so that it soon may. */
   holds(config: Configuration, term: number): string | null {
     if (isSameConfiguration(this.#carriedTo, config)) return null;
     this.#carrying ??= this.#carry(config, term)
@@ -57,7 +57,10 @@ export class CarryingOver {
     return this.#why;
   }
 
-  /** Everything final to a majority of this electorate. What becomes final from here on is asked of it anyhow. */
+  /**
+   * Brings everything final to a majority of this electorate. What becomes final from now on is asked of this
+   * electorate anyway.
+   */
   async #carry(config: Configuration, term: number): Promise<string | null> {
     const { log, self, consensus, holdings } = this.#options;
     const endpoints = Object.values(config.members).map(({ endpoint }) => endpoint);

@@ -1,6 +1,6 @@
 /**
- * One transaction made final at a majority of the electorate: asked of a majority first, which promises to obey no lower term
- * and shows what it remembers, then remembered by a majority.
+ * Makes one transaction final at a majority of the electorate: first a majority promises to obey no lower term and
+ * shows what it remembers, then a majority remembers the decision.
  */
 import type { Clock } from "@tenure/core";
 import { askAll } from "../protocol/ask-all.js";
@@ -22,11 +22,11 @@ export interface ConsensusOptions {
 
 export type MadeFinal =
   | { readonly kind: "final"; readonly record: TxnDecision }
-  /** Nobody has decided it, and nothing was proposed. */
+  /** It is not decided, and nothing was proposed. */
   | { readonly kind: "undecided" }
   /** A newer coordinator exists. */
   | { readonly kind: "stale"; readonly term: number }
-  /** It may become final yet: a minority may remember it. */
+  /** It may still become final, because a minority may remember it. */
   | { readonly kind: "no-majority" };
 
 type Votes<T> = { readonly kind: "majority"; readonly values: readonly T[] } | { readonly kind: "none" };
@@ -39,7 +39,7 @@ export class Consensus {
     this.#options = options;
   }
 
-  /** `wanted` only counts where nothing was decided before; `null` asks. One at a time for each transaction. */
+  /** `wanted` counts only if nothing was decided before; `null` only asks. One call at a time for each transaction. */
   makeFinal(txnId: string, wanted: Decision | null, term: number): Promise<MadeFinal> {
     const before = this.#settling.get(txnId) ?? Promise.resolve();
     const turn = before.then(() => this.#decide(txnId, wanted, term));
@@ -79,9 +79,9 @@ export class Consensus {
   }
 
   /**
-   * Asks everybody of the electorate until a majority has answered; an elector with another disk is none. Oneself first:
-   * what this server does not hold itself it must not have told others, or it could tell two things in one term. What was
-   * asked of an electorate that is no more is asked again of the present one.
+   * Asks all electors until a majority has answered; an elector with another disk does not count. This server comes
+   * first: it must hold a decision before others do, or it could propose two decisions in one term. If the electorate
+   * changes meanwhile, the current one is asked again.
    */
   async #majority<T>(
     own: () => Promise<T>,
@@ -113,7 +113,7 @@ export class Consensus {
   }
 }
 
-/** What is final binds; else, of what a majority remembers, the one of the highest term may be final, and none but that. */
+/** A final decision binds. Otherwise, of what a majority remembers, only the decision of the highest term may be final. */
 function binding(promises: readonly Promised[]): HeldDecision | null {
   let found: HeldDecision | null = null;
   for (const each of promises) {

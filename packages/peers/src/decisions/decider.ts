@@ -1,8 +1,8 @@
 /**
- * The coordinator's part of decisions: it makes one final at a majority of the electorate (`Consensus`), then has every
- * registered resource manager apply it, those that were away as soon as they are back (`Delivery`). Whoever becomes
- * coordinator takes up what the one before has left. What keeps decisions safe while the electorate changes is in
- * `CarryingOver`.
+ * The coordinator's part of decisions: it makes one final at a majority of the electorate (`Consensus`), then makes
+ * every registered resource manager apply it, including those that were away as soon as they are back (`Delivery`). A
+ * new coordinator continues what the previous one has left. `CarryingOver` keeps decisions safe while the electorate
+ * changes.
  */
 import { sleep } from "@tenure/core";
 import { unlessAborted } from "@tenure/core/internal";
@@ -46,7 +46,7 @@ export class Decider {
     this.#carryingOver = new CarryingOver({ self, log, consensus, holdings });
   }
 
-  /** Takes up the office: finishes what is open, and goes on delivering until the signal aborts. */
+  /** Begins the term of office: finishes what is open, and keeps delivering until the signal aborts. */
   lead(term: number, signal: AbortSignal): void {
     this.#term = term;
     this.#carryingOver.begin();
@@ -67,7 +67,7 @@ export class Decider {
     return this.holdStep(config) === null;
   }
 
-  /** `wanted` only counts where nothing was decided before; `null` asks. */
+  /** `wanted` counts only if nothing was decided before; `null` only asks. */
   async settle(txnId: string, wanted: Decision | null, term: number): Promise<Settled> {
     const made = await this.#consensus.makeFinal(txnId, wanted, term);
     if (made.kind !== "final") return made;
@@ -84,7 +84,7 @@ export class Decider {
     }
   }
 
-  /** Finishes what anybody has open, and tells them what is done. */
+  /** Finishes what any server has open, and informs the servers of what is done. */
   async #sweep(term: number, signal: AbortSignal): Promise<void> {
     const { log } = this.#options;
     const { found } = await this.#holdings.of(this.#everybody(), term, "open");

@@ -1,10 +1,10 @@
 /**
  * What this server remembers of decisions, in its own store. A decision is final once a majority of the electorate
- * remembers it in one term. A coordinator first has a majority promise to obey no lower term, and learns what they
- * remember: so whatever one coordinator has made final, every later one finds.
+ * remembers it in one term. A coordinator first makes a majority promise to obey no lower term, and learns what they
+ * remember. So every later coordinator finds what an earlier one has made final.
  *
- * What every resource manager has applied is done. It is kept for `RETENTION_MS` more, so that whoever asks again in that
- * time is told the same, and then forgotten.
+ * A decision that every resource manager has applied is done. It is kept for `RETENTION_MS` more, so that a repeated
+ * question in that time gets the same answer, and then forgotten.
  */
 import type { OwnRecords } from "../disk/own-records.js";
 import type { Uptime } from "../disk/uptime.js";
@@ -14,7 +14,7 @@ import type { ResourceManager } from "./resource-manager.js";
 
 interface Stored extends Remembered {
   readonly isFinal?: true;
-  /** On the server's uptime; absent while some resource manager may have to be told. */
+  /** On the server's uptime; absent while a resource manager may still have to apply it. */
   readonly doneAtMs?: number;
 }
 
@@ -23,7 +23,7 @@ export type Promised =
   | { readonly kind: "stale"; readonly term: number };
 
 export type HeldPage =
-  /** `next`: after which to ask for more; `null` if that was all. */
+  /** `next`: the id after which to continue; `null` if that was all. */
   | {
       readonly kind: "promised";
       readonly decisions: readonly HeldDecision[];
@@ -40,7 +40,7 @@ export interface DecisionLogOptions {
 
 /** A day of the server's uptime. */
 export const RETENTION_MS = 86_400_000;
-/** So many are told at once. */
+/** The number of decisions in one page. */
 export const PAGE = 500;
 
 const PREFIX = "decisions/";
@@ -48,7 +48,7 @@ const TERM = "decided-term";
 
 export class DecisionLog {
   readonly #options: DecisionLogOptions;
-  /** The ids whose pages are being told, if that was begun in this life. */
+  /** The ids of the pages being sent, if that was begun since this process started. */
   readonly #listed = new Map<"all" | "open", readonly string[]>();
   readonly #queue = new SerialQueue();
 
@@ -73,14 +73,14 @@ export class DecisionLog {
     return [...this.#each(() => true)];
   }
 
-  /** Of those, what somebody may still have to be told of. */
+  /** Of those, the ones that a resource manager may still have to apply. */
   open(): readonly HeldDecision[] {
     return [...this.#each(({ doneAtMs }) => doneAtMs === undefined)];
   }
 
   /**
-   * A part of what it holds, in the order of ids, to a coordinator whose term it obeys from now on. The order is made at the
-   * first page; what comes after that is the coordinator's own doing.
+   * A part of what it holds, in the order of ids, for a coordinator whose term it obeys from now on. The order is fixed
+   * at the first page; what comes after that is the coordinator's own doing.
    */
   page(term: number, which: "all" | "open", after: string): Promise<HeldPage> {
     return this.#queue.run(async () => {
@@ -113,13 +113,13 @@ export class DecisionLog {
     return this.#queue.run(async () => {
       if (!(await this.#obeys(term))) return { kind: "stale", term: this.term };
       const known = this.get(txnId);
-      // What is final cannot be asked for otherwise; and it stays what it is.
+      // A final decision cannot be changed by another request; it stays as it is.
       if (known === null || !known.isFinal) await this.#put([[txnId, { decision, term }]]);
       return { kind: "promised", held: this.get(txnId) };
     });
   }
 
-  /** Takes decisions that are final, and which of them are done, for how long. */
+  /** Takes decisions that are final, which of them are done, and for how long. */
   take(decisions: readonly Omit<HeldDecision, "isFinal">[]): Promise<void> {
     return this.#queue.run(async () => {
       const nowMs = this.#options.uptime.nowMs();
@@ -135,13 +135,16 @@ export class DecisionLog {
     });
   }
 
-  /** Forgets what has been done for long, here and at this server's resource manager. Resolves to how many. */
+  /**
+   * Forgets decisions that have been done for `RETENTION_MS`, here and at this server's resource manager. Resolves to
+   * their number.
+   */
   forget(): Promise<number> {
     return this.#queue.run(async () => {
       const aged = this.all().flatMap(({ txnId, doneForMs }) =>
         doneForMs !== null && doneForMs >= RETENTION_MS ? [txnId] : [],
       );
-      // The resource manager first: if this server ends in between, it is done again.
+      // The resource manager first: if this server ends in between, the step is repeated.
       await this.#options.manager.forget(aged);
       await this.#options.records.put(Object.fromEntries(aged.map((txnId) => [PREFIX + txnId, null])));
       return aged.length;
@@ -149,9 +152,9 @@ export class DecisionLog {
   }
 
   /**
-   * Forgets what is not final. Only for a server that the electorate does not name any more: whatever a majority remembered
-   * was made final before that step, and what is left could contradict a decision that the others have forgotten by the
-   * time this server returns.
+   * Forgets what is not final. Only for a server that is no longer in the electorate: what a majority remembered was
+   * made final before that step, and the rest could contradict a decision that the others have forgotten by the time
+   * this server returns.
    */
   forgetOpen(): Promise<void> {
     return this.#queue.run(async () => {
@@ -189,7 +192,7 @@ export class DecisionLog {
     const { uptime, manager } = this.#options;
     const applied = manager.applied(txnId);
     const { decision, term } = applied ?? stored;
-    // A crash sets the uptime back, to before `doneAtMs`: the decision is new then, and is kept the longer.
+    // A crash sets the uptime back to before `doneAtMs`: the decision then appears new, and is kept longer.
     const doneForMs = stored.doneAtMs === undefined ? null : Math.max(0, uptime.nowMs() - stored.doneAtMs);
     return { txnId, decision, term, isFinal: stored.isFinal === true || applied !== null, doneForMs };
   }

@@ -1,7 +1,7 @@
 export const DECISIONS = ["commit", "abort"] as const;
 export type Decision = (typeof DECISIONS)[number];
 
-/** What a server has been asked to remember of a transaction, and in which term. */
+/** What a server was asked to remember of a transaction, and in which term. */
 export interface Remembered {
   readonly decision: Decision;
   readonly term: number;
@@ -13,8 +13,8 @@ export interface TxnDecision extends Remembered {
 
 /** What a server holds of a transaction. */
 export interface HeldDecision extends TxnDecision {
-  /** Known to be remembered by a majority, so for good. */
+  /** Known to be remembered by a majority, hence permanent. */
   readonly isFinal: boolean;
-  /** For how long it is known to be applied by every resource manager; `null` if it is not. */
+  /** How long it has been known that every resource manager has applied it; `null` if that is not known. */
   readonly doneForMs: number | null;
 }

@@ -1,4 +1,4 @@
-/** Decisions brought to every registered resource manager, to those that were away as soon as they are back. */
+/** Brings decisions to every registered resource manager; to those that were away, as soon as they are back. */
 import type { Clock } from "@tenure/core";
 import { within } from "@tenure/core/internal";
 import type { TxnDecision } from "./decision.js";
@@ -16,19 +16,22 @@ export interface DeliveryOptions {
 
 export class Delivery {
   readonly #options: DeliveryOptions;
-  /** By transaction: who has applied it. */
+  /** By transaction: the resource managers that have applied it. */
   readonly #delivered = new Map<string, Set<string>>();
 
   constructor(options: DeliveryOptions) {
     this.#options = options;
   }
 
-  /** Of an office before: whoever applied something then is asked again, and says so. */
+  /** From an earlier term of office: resource managers that applied something then are asked again, and confirm it. */
   clear(): void {
     this.#delivered.clear();
   }
 
-  /** Returns who has not applied it yet. Those in `away` are not even asked, and whoever does not answer joins them. */
+  /**
+   * Returns the resource managers that have not applied it yet. Those in `away` are not asked, and one that does not
+   * answer is added.
+   */
   async deliver(record: TxnDecision, away: Set<string> = new Set()): Promise<readonly string[]> {
     const { log, clock, limitMs, resourceManagers } = this.#options;
     const { txnId } = record;
@@ -46,9 +49,9 @@ export class Delivery {
       ),
     );
     const pending = all.filter((endpoint) => !delivered.has(endpoint));
-    // Without any resource manager there is nobody who could hold the decision: it stays open.
+    // Without any resource manager the decision cannot be applied anywhere, so it stays open.
     if (pending.length > 0 || all.length === 0) return pending;
-    // The others hear of it at the next sweep, for they still have it open.
+    // The others learn it at the next sweep, because they still have it open.
     await log.take([{ ...record, doneForMs: 0 }]);
     this.#delivered.delete(txnId);
     return [];

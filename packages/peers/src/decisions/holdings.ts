@@ -1,4 +1,4 @@
-/** What other servers hold of decisions, read in full, and what they lack, told to them; both page by page. */
+/** Reads what other servers hold of decisions, and sends them what they lack; both page by page. */
 import type { Clock } from "@tenure/core";
 import { within } from "@tenure/core/internal";
 import type { HeldDecision } from "./decision.js";
@@ -12,7 +12,7 @@ export interface HoldingsOptions {
   readonly calls: Pick<DecisionCalls, "held" | "tell">;
 }
 
-/** What one server holds, all of it. */
+/** Everything that one server holds. */
 export interface Holding {
   readonly endpoint: string;
   readonly from: Heard<unknown>["from"];
@@ -21,7 +21,7 @@ export interface Holding {
 
 export interface FoundHoldings {
   readonly found: readonly Holding[];
-  /** Who did not answer in full, and why. */
+  /** The servers that did not answer completely, and why. */
   readonly failed: readonly string[];
 }
 
@@ -32,7 +32,7 @@ export class Holdings {
     this.#options = options;
   }
 
-  /** What each of them holds that answers in full. It obeys no lower term from then on. */
+  /** What each server holds that answers completely. It obeys no lower term from then on. */
   async of(endpoints: Iterable<string>, term: number, which: HeldQuestion["which"]): Promise<FoundHoldings> {
     const found: Holding[] = [];
     const failed: string[] = [];
@@ -74,9 +74,9 @@ export class Holdings {
 }
 
 /**
- * What is not final, each transaction once, as the highest term has it. The coordinator proposes it: the majority that answers
- * first need not include the only server that remembers it, and to ask what was decided would end undecided each time.
- * What a majority remembers overrules the proposal.
+ * What is not final, each transaction once, as the highest term has it. The coordinator proposes it: the majority that
+ * answers first need not include the only server that remembers it, and asking for the decision would end undecided
+ * each time. What a majority remembers overrules the proposal.
  */
 export function openIn(decisions: readonly HeldDecision[]): Iterable<HeldDecision> {
   const latest = new Map<string, HeldDecision>();

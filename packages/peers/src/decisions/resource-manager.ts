@@ -1,14 +1,14 @@
-/** The resource manager of this server: it applies decisions, never of a lower term than it has seen. */
+/** The resource manager of this server: it applies decisions, but never in a lower term than it has seen. */
 import type { OwnRecords } from "../disk/own-records.js";
 import { SerialQueue } from "../serial-queue.js";
 import type { Remembered, TxnDecision } from "./decision.js";
 
-/** What a program implements to be the resource. */
+/** What a program implements to be a resource. */
 export interface Resource {
   /**
-   * Carries the decision out. Called one at a time, and again with the same decision if the server ended before it could
-   * write down that it was done, or if one comes back that was away for longer than decisions are kept. Rejects if it cannot
-   * now: then it is asked again later.
+   * Carries the decision out. Called one at a time. It is called again with the same decision if the server ended
+   * before it could record that it was done, or after an absence longer than decisions are kept. If it rejects, it is
+   * called again later.
    */
   apply(decision: TxnDecision): Promise<void>;
 }
@@ -31,7 +31,7 @@ export class ResourceManager {
     this.#resource = resource;
   }
 
-  /** The highest that it has seen; it lasts. */
+  /** The highest term that it has seen; stored durably. */
   get term(): number {
     return (this.#records.get(TERM) as number | null) ?? 0;
   }
@@ -48,7 +48,7 @@ export class ResourceManager {
     return this.#queue.run(() => this.#apply(asked));
   }
 
-  /** As if they had never been; terms stay. */
+  /** Forgets these transactions as if they had never been; terms stay. */
   forget(txnIds: readonly string[]): Promise<void> {
     return this.#queue.run(() =>
       this.#records.put(Object.fromEntries(txnIds.map((txnId) => [PREFIX + txnId, null]))),
@@ -58,7 +58,7 @@ export class ResourceManager {
   async #apply(asked: TxnDecision): Promise<Applied> {
     const { txnId, decision, term } = asked;
     if (term < this.term) return { kind: "stale", term: this.term };
-    // Before the act: after a crash in the midst of it, no lower term may act either.
+    // Before the act: after a crash during the act, no lower term may act either.
     if (term > this.term) await this.#records.put({ [TERM]: term });
     const before = this.applied(txnId);
     if (before !== null) {

@@ -10,7 +10,7 @@ export interface RetentionOptions {
 
 const INTERVAL_MS = RETENTION_MS / 24;
 
-/** Forgets, now and then, what has been done for long; and writes down how long this server has run. */
+/** Forgets, at intervals, decisions that have been done for long enough, and records how long this server has run. */
 export class Retention {
   readonly #options: RetentionOptions;
   readonly #stopping = new AbortController();
@@ -34,7 +34,7 @@ export class Retention {
     const { signal } = this.#stopping;
     while (!signal.aborted) {
       await sleep(clock, INTERVAL_MS, signal).catch(() => {});
-      // A disk that fails is tried again at the next turn.
+      // If the disk fails, the next turn tries again.
       await uptime.save().catch(() => {});
       if (!signal.aborted) await log.forget().catch(() => {});
     }

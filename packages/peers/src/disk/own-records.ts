@@ -1,9 +1,9 @@
 /**
- * Records of this server alone, in its own store, under keys that elections do not use. All of them are in memory too;
- * a write has lasted before it is shown.
+ * Records of this server alone, in its own store, under keys that elections do not use. All of them are also in memory;
+ * a write is durable before it is shown.
  *
- * A store never gives up a key. So records lie in numbered slots, and the slot of a record that was removed is used again:
- * the store grows with what is kept at once, not with what was ever kept.
+ * A store never deletes a key. So records lie in numbered slots, and the slot of a removed record is used again: the
+ * store grows with what is kept at once, not with what was ever kept.
  */
 import { BackendUnavailableError, type Revision, type Store } from "@tenure/core";
 import { isObject } from "@tenure/core/internal";
@@ -19,7 +19,7 @@ interface Slot {
 
 interface Kept {
   readonly slot: Slot;
-  /** `null`: the slot is meant for this key, and nothing is known to be in it. */
+  /** `null`: the slot is reserved for this key, and nothing is known to be in it. */
   readonly value: unknown;
 }
 
@@ -42,7 +42,7 @@ export class OwnRecords {
     this.#next = contents.next;
   }
 
-  /** The store stays its owner's. */
+  /** The store is not closed here. */
   static async open(store: Store): Promise<OwnRecords> {
     return new OwnRecords(store, await read(store));
   }
@@ -51,14 +51,14 @@ export class OwnRecords {
     return this.#contents.kept.get(key)?.value ?? null;
   }
 
-  /** Those whose key begins so, without what was removed. */
+  /** The records whose key begins with `prefix`, without those that were removed. */
   *under(prefix: string): Iterable<readonly [rest: string, value: unknown]> {
     for (const [key, { value }] of this.#contents.kept) {
       if (value !== null && key.startsWith(prefix)) yield [key.slice(prefix.length), value];
     }
   }
 
-  /** `null` removes. One write after the other; rejects if it is not known to have lasted. */
+  /** `null` removes a record. One write at a time; rejects if the write is not known to be durable. */
   put(changes: Readonly<Record<string, unknown>>): Promise<void> {
     return this.#queue.run(() => this.#write(changes));
   }
@@ -111,8 +111,8 @@ export class OwnRecords {
   }
 
   /**
-   * Some of what failed may be there: what is, counts from now on. What is not may still come, so its slot stays meant for
-   * the same key: one key is never in two.
+   * Some of what failed may have been written: that counts from now on. What was not written may still arrive, so its
+   * slot stays reserved for the same key: one key is never in two slots.
    */
   async #lookAgain(): Promise<void> {
     const found = await read(this.#store);
@@ -143,5 +143,5 @@ async function read(store: Store): Promise<Contents> {
     }
     return { kept, free, next };
   }
-  throw new BackendUnavailableError("the store showed nothing");
+  throw new BackendUnavailableError("the store's feed ended without an item");
 }

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import type { Configuration, DiskContents, PeerDisk, Vote } from "../protocol/messages.js";
 import type { OwnRecords } from "./own-records.js";
 
-/** The disk of a peer in the server's own store: votes last before they are answered. */
+/** The disk of a peer in the server's own store: votes are durable before they are answered. */
 export class StoredDisk implements PeerDisk {
   readonly id: string;
   readonly #records: OwnRecords;

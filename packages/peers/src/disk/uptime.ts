@@ -4,8 +4,8 @@ import type { OwnRecords } from "./own-records.js";
 const KEY = "running-ms";
 
 /**
- * How long this server has run, over all its restarts, as far as that was written down. It measures ages that are longer than a
- * life without asking a wall clock. It never runs ahead: what a crash leaves out makes everything younger.
+ * How long this server has run, over all its restarts, as far as that was stored. It measures ages longer than one run
+ * of the process without a wall clock. It never runs ahead: time lost in a crash only makes things appear younger.
  */
 export class Uptime {
   readonly #records: OwnRecords;

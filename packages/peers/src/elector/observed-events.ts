@@ -3,9 +3,9 @@ import { EVENTS_IN_HISTORY } from "@tenure/core/internal";
 import type { ObservedLeader } from "../protocol/observations.js";
 
 /**
- * Changes of leadership in the order in which this peer observed them. That is less than a store's feed tells: terms
- * that this peer never heard of leave no event, numbers are this process's own and begin anew with it, and the end of
- * another's term is `expired` unless this peer itself was told of its release.
+ * Changes of leadership in the order in which this peer observed them. That is less than a store's feed shows: terms
+ * that this peer never heard of leave no event; numbers belong to this process and start again with it; and the end of
+ * another peer's term is `expired` unless this peer itself received its release.
  */
 export class ObservedEvents {
   readonly #groupId: string;
@@ -22,7 +22,7 @@ export class ObservedEvents {
     this.#wallMs = wallMs;
   }
 
-  /** `reason`: how the term before ended, if there was one. */
+  /** `reason`: how the previous term ended, if there was one. */
   observe(leader: ObservedLeader | null, reason: EndReason): void {
     const before = this.#leader;
     if (before !== null) {
@@ -49,13 +49,13 @@ export class ObservedEvents {
     for (const listener of this.#listeners) listener();
   }
 
-  /** Calls `listener` after every change; returns how to stop that. */
+  /** Calls `listener` after every change; returns the function that stops it. */
   listen(listener: () => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }
 
-  /** What a watcher at this place is to be told; the first time, and where events are missing, the state. */
+  /** The events for a watcher at this cursor; the first time, and if events are missing, the state. */
   after(cursor: number | undefined): readonly WatchEvent[] {
     if (cursor === undefined) return [this.#state(false)];
     if (cursor > this.#number || cursor < this.#number - this.#events.length) return [this.#state(true)];

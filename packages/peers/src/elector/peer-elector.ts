@@ -1,10 +1,11 @@
 /**
  * A peer as an `Elector`, so that an `Election` with its hooks runs over it. Its one group is the leadership of the
- * cluster, and its one candidate is this very node.
+ * cluster, and its one candidate is this node.
  *
- * Promised: who is elected or renewed leads no longer, by its own deadline, than the peer does: that counts from a round
- * sent after the call came. Weaker than over a store: "lost" is told from what this peer knows, the events of `watch` are
- * those that it observed, metadata and priorities are not passed on. The peer renews by itself; it stays its owner's.
+ * Promised: a caller that is elected or renewed leads no longer, by its own deadline, than the peer does, because that
+ * deadline counts from a round sent after the call arrived. Weaker than over a store: "lost" is answered from what this
+ * peer knows, the events of `watch` are those that it observed, and metadata and priorities are not passed on. The peer
+ * renews by itself. Closing this elector does not stop the peer.
  */
 import {
   BackendUnavailableError,
@@ -51,19 +52,19 @@ import { ObservedEvents } from "./observed-events.js";
 import { watchObserved } from "./watch-observed.js";
 
 export interface PeerElectorOptions {
-  /** It is neither started nor stopped here. */
+  /** The peer. It is neither started nor stopped here. */
   readonly peer: Peer;
-  /** The name of its one group. */
+  /** The name of its one group. @defaultValue `tc` */
   readonly groupId?: string;
 }
 
-/** A term that was given to a caller. */
+/** A term that was granted to a caller. */
 interface Given {
   readonly term: number;
   readonly instanceId: string | null;
 }
 
-/** So long, as a part of the ttl, a round is waited for. */
+/** How long a round is waited for, as a share of the ttl. */
 const PATIENCE = 1 / 3;
 
 export class PeerElector implements Elector {
@@ -117,12 +118,12 @@ export class PeerElector implements Elector {
       this.#check(checkId(groupId, "groupId"));
       if (options?.consistency === "local") {
         const leader = this.#peer.observedLeader();
-        // What it knows is at most a lease old: then it would know nothing.
+        // This knowledge is at most one lease old; otherwise the peer would know no leader.
         return { leader: this.#shown(leader), term: this.#peer.term, ageMs: this.#peer.ttlMs };
       }
       const seen = await this.#peer.look();
       if (seen === null)
-        throw new BackendUnavailableError("no majority of the electorate answers; try again");
+        throw new BackendUnavailableError("no majority of the electorate answered; retry later");
       return { leader: this.#shown(seen.leader), term: seen.term, ageMs: 0 };
     });
   }
@@ -161,11 +162,11 @@ export class PeerElector implements Elector {
       while (await this.#untilLeading(limit, ended)) {
         const given = { term: peer.leading()?.term ?? 0, instanceId: candidate.instanceId };
         const isTaken = this.#given?.term === given.term;
-        // A missing instance equals a missing one, and never a given one.
+        // Two missing instance ids are equal; a missing id never equals a given one.
         if (isTaken && this.#given?.instanceId !== given.instanceId) break;
         const sentMs = await this.#earnedSince(arrivedMs, given.term);
         if (sentMs === null) continue;
-        // Whoever is gone is given nothing.
+        // A disconnected caller must not be elected.
         if (ended.aborted) break;
         this.#given = given;
         const waited = waitMs === 0 ? {} : { waitedMs: Math.max(0, Math.floor(sentMs - arrivedMs)) };
@@ -182,7 +183,7 @@ export class PeerElector implements Elector {
     }
   }
 
-  /** True once this peer leads, false at the limit: the end of the wait or, without one, of the attempt. */
+  /** True once this peer leads, false at the limit: the end of the wait or, without a wait, of the attempt. */
   #untilLeading(limit: Promise<void>, ended: AbortSignal): Promise<boolean> {
     if (this.#peer.isLeader()) return Promise.resolve(true);
     return new Promise((resolve) => {
@@ -200,7 +201,7 @@ export class PeerElector implements Elector {
     });
   }
 
-  /** When a round was sent that gave a deadline, at or after that moment; `null` if the term was lost over it. */
+  /** When a round was sent that gave a deadline, at or after `sinceMs`; `null` if the term was lost meanwhile. */
   async #earnedSince(sinceMs: number, term: number): Promise<number | null> {
     const earnedMs = this.#peer.earnedMs();
     if (earnedMs === null || earnedMs >= sinceMs) return earnedMs;
@@ -214,24 +215,24 @@ export class PeerElector implements Elector {
     return sent === null ? this.#notLeader() : { kind: "renewed", leader: this.#self(claim.term) };
   }
 
-  /** A round of renewals of its own, sent after the call. */
+  /** A separate round of renewals, sent after the call. */
   #round(term: number): ReturnType<Peer["renew"]> {
     const { clock, ttlMs } = this.#peer;
     const late = (): Error =>
-      new BackendUnavailableError("no majority of the electorate has renewed; try again");
+      new BackendUnavailableError("no majority of the electorate has renewed; retry later");
     return within(clock, { limitMs: ttlMs * PATIENCE, late }, (signal) =>
       unlessAborted(signal, this.#peer.renew(term)),
     );
   }
 
-  /** A term that nobody asks for any more is not kept. */
+  /** A term that no caller uses any more is given back. */
   #giveBack(): void {
     const leading = this.#peer.leading();
     if (leading === null || this.#campaigns > 0 || this.#peer.stands === "always") return;
     if (this.#given?.term !== leading.term) void this.#peer.resign(leading.term);
   }
 
-  /** Whether this is the term that is led, and of the instance it was given to. */
+  /** Whether this term is led, and by the instance it was granted to. */
   #isClaimed(claim: Given): boolean {
     if (this.#peer.leading()?.term !== claim.term) return false;
     return this.#given?.term !== claim.term || matches(this.#given, claim);
@@ -269,7 +270,7 @@ export class PeerElector implements Elector {
     return { nodeId: identity, term, expiresAtMs: Math.round(clock.wallMs() + this.#peer.leftMs()) };
   }
 
-  /** Of another's lease only this much is known: it is not over before a ttl has passed without a renewal. */
+  /** All that is known of another peer's lease: it does not expire before a ttl has passed without a renewal. */
   #shown(leader: ObservedLeader | null): Leader | null {
     if (leader === null) return null;
     const { clock, ttlMs } = this.#peer;
@@ -287,7 +288,7 @@ export class PeerElector implements Elector {
   }
 }
 
-/** No instance given in a renewal or a resign speaks for any. */
+/** A renewal or resign without an instance id matches any instance. */
 function matches(given: Given | null, claim: Given): boolean {
   return (
     given !== null &&

@@ -2,7 +2,7 @@ import type { WatchEvent } from "@tenure/core";
 import { iterate, type Wakeup } from "@tenure/core/internal";
 import type { ObservedEvents } from "./observed-events.js";
 
-/** Events after the cursor `from`, until one of the signals aborts; each iteration is a watch of its own. */
+/** Events after the cursor `from`, until one of the signals aborts. Each iteration is a separate watch. */
 export function watchObserved(
   events: ObservedEvents,
   from: number | undefined,

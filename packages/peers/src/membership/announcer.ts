@@ -1,8 +1,9 @@
 /**
- * Keeps this server in the membership of all others: it announces itself again and again, and says goodbye when it leaves.
+ * Keeps this server in the membership of all others: it announces itself repeatedly, and sends a goodbye when it
+ * leaves.
  *
- * It tells the active members, the electorate (which two parts that have expired each other still know), and whoever an
- * answer has named; the join targets only while it knows nobody else.
+ * It announces to the active members, to the electorate (which two parts that have expired each other still know), and
+ * to every server that an answer has named; to the join targets only while it knows no other server.
  */
 import { type Clock, sleep } from "@tenure/core";
 import { within } from "@tenure/core/internal";
@@ -11,7 +12,7 @@ import { SerialQueue } from "../serial-queue.js";
 import type { Membership } from "./membership.js";
 
 export interface AnnouncerCalls {
-  /** Resolves to the endpoints that the other knows. */
+  /** Resolves to the endpoints that the other server knows. */
   announce(endpoint: string, signal: AbortSignal): Promise<readonly string[]>;
   leave(endpoint: string, signal: AbortSignal): Promise<void>;
   /** Rejects if this server does not answer. */
@@ -43,9 +44,9 @@ export class Announcer {
   #round: Promise<unknown> = Promise.resolve();
   readonly #leaves = new SerialQueue();
   #named: ReadonlySet<string> = new Set();
-  /** A leave is under way: an announcement would arrive after the goodbye. */
+  /** A leave is in progress: an announcement would arrive after the goodbye. */
   #isSayingGoodbye = false;
-  /** Members and electors that have not confirmed the goodbye of a server that leaves; they are told again. */
+  /** Members and electors that have not confirmed the goodbye of a server that leaves; the goodbye is sent to them again. */
   #unconfirmed: ReadonlySet<string> = new Set();
 
   constructor(options: AnnouncerOptions) {
@@ -57,8 +58,8 @@ export class Announcer {
   }
 
   /**
-   * One announcement to itself and to everybody; waits until all have answered or time is up. At the start the join targets
-   * are told in any case.
+   * One announcement to itself and to all others; waits until all have answered or the time limit has passed. At the
+   * start it always includes the join targets.
    */
   announce({ isStart = false }: { readonly isStart?: boolean } = {}): Promise<RoundResult> {
     const round = this.#announce(isStart);
@@ -67,11 +68,12 @@ export class Announcer {
   }
 
   /**
-   * Says goodbye to everybody, itself last. All or none: if an active member does not confirm, this server announces itself
-   * again and the failures are returned. A leave that is refused changes nothing: nobody is told before all have answered;
-   * this server is `leaving` only once all have confirmed, so a leader leads on until then; and the leader is told last, so
-   * the electorate never hears of it. `anyway`: the server stops in any case; it is leaving at once, and all are told
-   * together. One leave after the other: a server that stops must not be brought back by a leave that fails.
+   * Sends a goodbye to all, itself last. All or none: if an active member does not confirm, this server announces
+   * itself again and the failures are returned. A leave that is refused changes nothing: no goodbye is sent before all
+   * have answered; this server is `leaving` only once all have confirmed, so a leader leads until then; and the goodbye
+   * goes to the leader last, so the electorate does not change before. `anyway`: the server stops in any case; it is
+   * leaving at once, and all goodbyes are sent together. One leave at a time: a server that stops must not be brought
+   * back by a leave that fails.
    */
   leave(options: { readonly anyway: boolean }): Promise<RoundResult> {
     return this.#leaves.run(() => this.#leave(options));
@@ -112,7 +114,7 @@ export class Announcer {
     await this.#round;
   }
 
-  /** `failed`: the active members that did not confirm. `missed`: the electors too, one of which may lead next. */
+  /** `failed`: the active members that did not confirm. `missed`: also the electors, one of which may lead next. */
   async #sayGoodbye(anyway: boolean): Promise<RoundResult & { readonly missed: ReadonlySet<string> }> {
     const { membership, leader, calls } = this.#options;
     const active = new Set(membership.active().map(({ endpoint }) => endpoint));
@@ -136,7 +138,7 @@ export class Announcer {
     return { reached: [...first.reached, ...second.reached], failed: second.failed, missed };
   }
 
-  /** A goodbye that the leader missed would keep this server in the electorate until it gives up. */
+  /** A goodbye that the leader missed would keep this server in the electorate until its announcement expires. */
   async #sayGoodbyeAgain(): Promise<void> {
     const { failed } = await this.#toAll(this.#unconfirmed, (endpoint, signal) =>
       this.#options.calls.leave(endpoint, signal),
@@ -144,7 +146,7 @@ export class Announcer {
     this.#unconfirmed = new Set(failed.map(({ endpoint }) => endpoint));
   }
 
-  /** Everybody but oneself who should know of this server. */
+  /** All servers but this one that should know of this server. */
   #known(): ReadonlySet<string> {
     const { membership, self, electorate } = this.#options;
     const all = new Set(membership.active().map(({ endpoint }) => endpoint));
@@ -195,7 +197,7 @@ export class Announcer {
     while (!signal.aborted) {
       const { clock, intervalMs, membership } = this.#options;
       const pause = sleep(clock, intervalMs, signal).catch(() => {});
-      // A disk that fails is tried again at the next turn.
+      // If the disk fails, the next turn tries again.
       if (!membership.leaving && !this.#isSayingGoodbye) await this.announce().catch(() => {});
       else if (membership.leaving) await this.#sayGoodbyeAgain();
       await pause;

@@ -1,9 +1,9 @@
 import { InvalidRequestError } from "@tenure/core";
 
-/** A name of the DNS has at most 253 characters. A bound keeps a page of the registry below the limit of an answer. */
+/** A DNS name has at most 253 characters. The bound keeps a page of the registry below the size limit of an answer. */
 export const MAX_ENDPOINT_LENGTH = 300;
 
-/** One spelling for one place: endpoints are compared. */
+/** Normalizes an endpoint, because endpoints are compared as text. */
 export function normalizeEndpoint(text: string, field: string): string {
   let url: URL;
   try {

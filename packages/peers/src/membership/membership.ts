@@ -1,6 +1,6 @@
 /**
- * Who is there, as this server was told by each itself: leases by identity, kept in its own store. Nobody's lease is
- * touched but at the wish of its owner; whoever falls silent expires.
+ * The servers that are there, as each announced itself to this server: leases by identity, kept in its own store. A
+ * lease changes only at the request of its owner; the lease of a silent server expires.
  */
 import { type Clock, sendMoment, type SendMoment } from "@tenure/core";
 import type { OwnRecords } from "../disk/own-records.js";
@@ -12,23 +12,23 @@ export interface MemberLease extends ActiveMember {
 }
 
 interface Stored extends MemberLease {
-  /** It has said goodbye. */
+  /** The server has sent its goodbye. */
   readonly left?: true;
 }
 
 interface Known {
   readonly stored: Stored;
-  /** When it announced itself; after a restart, the start. */
+  /** When it announced itself; after a restart, the time of the start. */
   readonly since: SendMoment;
   /** When this identity was last announced over another disk than `stored.disk`. */
   readonly before?: { readonly disk: string; readonly since: SendMoment };
-  /** When an announcement last came over a disk that another had replaced before. */
+  /** When an announcement last came from a disk that another disk had replaced before. */
   readonly contestedSince?: SendMoment;
 }
 
 export interface MembershipOptions {
   readonly self: string;
-  /** Of a member's lease: three times that of the leader. */
+  /** The ttl of a member's lease: three times that of the leader. */
   readonly ttlMs: number;
   readonly clock: Clock;
   readonly records: OwnRecords;
@@ -45,7 +45,8 @@ export class Membership implements MembershipView {
     this.#options = options;
     const { clock, records, self } = options;
     for (const [identity, value] of records.under(PREFIX)) {
-      // How long this server was away, no clock tells that it trusts: so it errs towards waiting.
+      // No trusted clock shows how long this server was down, so leases count from the start, which errs towards
+      // waiting.
       if (identity !== self) this.#known.set(identity, { stored: value as Stored, since: sendMoment(clock) });
     }
   }
@@ -70,18 +71,18 @@ export class Membership implements MembershipView {
     return [...this.#known.values()].flatMap(({ stored }) => (stored.left === true ? [stored.identity] : []));
   }
 
-  /** Where a server was that has left, while that is remembered. */
+  /** Where a server was that has left, as long as that is remembered. */
   departedFrom(identity: string): string | null {
     const stored = this.#known.get(identity)?.stored;
     return stored?.left === true ? stored.endpoint : null;
   }
 
-  /** Sorted, each once: two identities at one place are one entry. */
+  /** Sorted and unique: two identities at one endpoint are one entry. */
   endpoints(): readonly string[] {
     return [...new Set(this.active().map(({ endpoint }) => endpoint))].toSorted();
   }
 
-  /** Begins or renews the lease of this identity; another endpoint takes the place of the one before. */
+  /** Begins or renews the lease of this identity; a new endpoint replaces the old one. */
   async announce({ identity, endpoint, disk }: ActiveMember): Promise<MemberLease> {
     const { clock, ttlMs, records } = this.#options;
     const wallMs = clock.wallMs();
@@ -99,8 +100,8 @@ export class Membership implements MembershipView {
   }
 
   /**
-   * Forgets identities that have been silent, or gone, for two of their leases and are no electors: bundles that were lost or
-   * replaced never come back, and would be kept for ever. What became of an elector still matters to the leader.
+   * Forgets identities that have been silent, or gone, for two of their leases and are not electors: bundles that were
+   * lost or replaced never return, and would be kept for ever. The state of an elector still matters to the leader.
    */
   async prune(electors: ReadonlySet<string>): Promise<void> {
     const { records, ttlMs } = this.#options;
@@ -112,7 +113,7 @@ export class Membership implements MembershipView {
     await records.put(Object.fromEntries(old.map(([identity]) => [PREFIX + identity, null])));
   }
 
-  /** Ends the lease of this identity. It is remembered also if it had none here: it may be of the electorate. */
+  /** Ends the lease of this identity. This is remembered even if it had no lease here, because it may be an elector. */
   async leave(identity: string): Promise<void> {
     const nobody = { identity, endpoint: "", disk: "", updatedAtUnix: 0, expiresAtUnix: 0 };
     const { clock, records } = this.#options;
@@ -121,7 +122,7 @@ export class Membership implements MembershipView {
     this.#known.set(identity, { stored, since: sendMoment(clock) });
   }
 
-  /** A disk that is replaced once was lost; one that comes back after it was replaced is still in use. */
+  /** A disk that was replaced once was lost; a disk that returns after it was replaced is still in use. */
   #renewed(known: Known | undefined, stored: Stored, since: SendMoment): Known {
     if (known === undefined) return { stored, since };
     const { before, contestedSince } = known;

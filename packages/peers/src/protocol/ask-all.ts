@@ -1,13 +1,13 @@
 import type { Clock } from "@tenure/core";
 
 export interface Asking {
-  /** Resolves when all have answered or failed, at the limit, or when it was ended. */
+  /** Resolves when all have answered or failed, when the time limit has passed, or when it was ended. */
   readonly done: Promise<void>;
-  /** Nobody is waited for any more; later answers count for nothing. */
+  /** Stops waiting; later answers are ignored. */
   end(): void;
 }
 
-/** Asks everybody at once and passes each answer on as it comes. Who does not answer is passed over. */
+/** Asks all endpoints at once and passes on each answer as it arrives. An endpoint that does not answer is skipped. */
 export function askAll<T>(
   clock: Clock,
   limitMs: number,

@@ -1,12 +1,12 @@
 /**
- * The first start of a node: it takes the electorate that it finds, or founds one, or waits. Pure.
+ * The first start of a node: it takes an existing electorate, founds one, or waits. Pure.
  *
  * Only the founder of its own join list creates, and only when every target has answered, has no electorate and names
  * it as founder. So no two electorates are founded from lists that agree.
  *
- * A founder that has lost its disk must not found a second cluster beside the first. The members of that one announce
- * themselves to all their electors every ttl; so a founder first waits for a little longer, and asks whoever announced
- * itself meanwhile.
+ * A founder that has lost its disk must not found a second cluster beside the first. The members of the first announce
+ * themselves to all their electors every ttl. So a founder first waits slightly longer than that, and asks every server
+ * that announced itself meanwhile.
  */
 import { compareEpochs, isMember } from "./configuration.js";
 import type { Configuration, PeerState } from "./messages.js";
@@ -14,7 +14,7 @@ import type { Configuration, PeerState } from "./messages.js";
 export type BootstrapDecision =
   | { readonly kind: "take"; readonly config: Configuration }
   | { readonly kind: "found"; readonly config: Configuration }
-  /** `for`: the endpoints that must speak first; `why` says it to people. */
+  /** `for`: the endpoints that must answer first; `why` explains it to people. */
   | { readonly kind: "wait"; readonly for: readonly string[]; readonly why: string };
 
 /** The founder of a join list: its smallest endpoint. */
@@ -22,12 +22,13 @@ export function founderOf(join: readonly string[]): string | null {
   return join.toSorted()[0] ?? null;
 }
 
-/** For how long, in ttl, a founder listens for announcements of an older cluster before it founds one. */
+/** How long a founder listens for announcements of an older cluster before it founds one, in ttls. */
 export const BOOTSTRAP_WAIT = 1.2;
 
 /**
- * `answers` by the endpoint that was asked; own endpoint included where it is in the list. Active members are among them:
- * an electorate is taken from any of them, but only join targets found together. `hasListened`: for `BOOTSTRAP_WAIT`.
+ * `answers` are keyed by the endpoint that was asked, including this node's own if it is in the list. Active members
+ * are among them: an electorate is taken from any of them, but only join targets found one together. `hasListened`: for
+ * `BOOTSTRAP_WAIT`.
  */
 export function decideBootstrap(
   own: PeerState,
@@ -70,7 +71,7 @@ export function decideBootstrap(
   return { kind: "found", config: { cluster: own.disk, epoch: { term: 0, n: 0 }, members } };
 }
 
-/** The one that it is a member of, if there is one; of several the newest. */
+/** The electorate that this node is a member of, if there is one; of several the newest. */
 function choose(known: readonly Configuration[], own: PeerState): Configuration {
   const mine = known.filter((config) => isMember(config, own.identity, own.disk));
   const [first, ...rest] = mine.length > 0 ? mine : known;

@@ -1,7 +1,7 @@
-/** Who asks this peer to stand, and who waits for an attempt. */
+/** The callers that ask this peer to campaign, and those that wait for an attempt. */
 
 export interface Campaign {
-  /** Resolves when an attempt that began after the call came to nothing, or to a term that is over. */
+  /** Resolves when an attempt that began after the call has failed, or has won a term that is over. */
   readonly tried: Promise<void>;
   readonly stop: () => void;
 }
@@ -9,7 +9,7 @@ export interface Campaign {
 export interface Attempt {
   /** Aborts when a campaign begins during the attempt or during the wait after it. */
   readonly wake: AbortSignal;
-  /** `isRepeated`: the attempt goes on at once, and whoever waits for it waits on. */
+  /** `isRepeated`: the attempt continues at once, and callers that wait for it keep waiting. */
   end(isRepeated: boolean): void;
 }
 
@@ -23,7 +23,7 @@ export class Campaigns {
     return this.#asking > 0;
   }
 
-  /** Asks the peer to stand, at once and again, until the campaign is stopped. */
+  /** Asks the peer to campaign, at once and repeatedly, until the campaign is stopped. */
   ask(): Campaign {
     this.#asking++;
     this.wake();
@@ -40,7 +40,7 @@ export class Campaigns {
     this.#wake.abort();
   }
 
-  /** The loop begins an attempt for everybody who has asked so far. */
+  /** The loop begins an attempt for all callers that have asked so far. */
   begin(): Attempt {
     this.#wake = new AbortController();
     const trying = this.#untried.splice(0);

@@ -1,4 +1,4 @@
-/** Whether to stand for election after asking around, and what came of it. Pure. */
+/** Decides whether to campaign after asking the other peers, and counts the votes. Pure. */
 import { compareEpochs, isMajority, isMember, memberOf, newestOf, speaksFor } from "./configuration.js";
 import type { Configuration, LeaseVerdict, LiveLease, PeerState } from "./messages.js";
 
@@ -8,15 +8,15 @@ export type CandidacyDecision =
       readonly kind: "stand-back";
       readonly config: Configuration;
       readonly why: "lease-active" | "no-majority" | "not-an-elector";
-      /** For people: names the servers that matter. */
+      /** For people: names the servers concerned. */
       readonly detail: string;
     };
 
 type StandBack = Extract<CandidacyDecision, { kind: "stand-back" }>;
 
 /**
- * `own` is this node's state, `others` what the rest answered. Nobody's term is raised for a candidacy that could not be
- * won: that needs a majority of the electorate that answers and holds no live lease of another.
+ * `own` is this node's state, `others` the answers of the other peers. A candidacy that cannot be won must not raise
+ * any peer's term: it needs a majority of the electorate that answers and holds no live lease of another peer.
  */
 export function decideCandidacy(
   own: PeerState,
@@ -40,7 +40,7 @@ export function decideCandidacy(
     );
   }
   const all = [own, ...ours];
-  // It could not vote for itself.
+  // This peer could not vote for itself.
   if (isLedByAnother(own, own.identity)) {
     return back("lease-active", `this server holds a lease of ${own.lease?.leaderId}`);
   }
@@ -54,7 +54,7 @@ export function decideCandidacy(
       `${answered.size} of ${electors.length} electors answer, more than half must; missing are ${named}`,
     );
   }
-  // One lease that is live somewhere is no reason: its voter may have restarted, or its candidate may have lost.
+  // A single live lease is no reason to stand back: its voter may have restarted, or its candidate may have lost.
   const bound = voters.filter((state) => isLedByAnother(state, own.identity));
   const isBound = new Set(bound.map(({ identity }) => identity));
   if (!isMajority(newest.members, (identity) => answered.has(identity) && !isBound.has(identity))) {
@@ -74,7 +74,7 @@ export function latestLease(states: readonly PeerState[]): LiveLease | null {
   return latest;
 }
 
-/** What a majority of the electorate shows of who leads; `null` where no majority answered. */
+/** The leader that a majority of the electorate shows; `null` if no majority answered. */
 export function readMajority(
   config: Configuration,
   states: readonly PeerState[],
@@ -85,7 +85,7 @@ export function readMajority(
   );
   if (!isMajority(config.members, (identity) => voters.has(identity))) return null;
   const lease = latestLease(ours);
-  // A lease may be that of a candidate, who says so itself where it can be asked.
+  // The lease may be that of a candidate, which says so itself if it answers.
   const holder = ours.find((state) => state.identity === lease?.leaderId);
   const isLed = lease !== null && holder?.leading !== false;
   return { lease: isLed ? lease : null, term: Math.max(...ours.map((state) => state.term)) };
@@ -95,12 +95,12 @@ export function isOfCluster(state: PeerState, cluster: string): boolean {
   return state.config === null || state.config.cluster === cluster;
 }
 
-/** `outdated`: some answer shows a newer electorate; start again from that. */
+/** `outdated`: an answer shows a newer electorate; start again from that one. */
 export type Tally =
   | { readonly kind: "open" | "won" | "lost" }
   | { readonly kind: "outdated"; readonly config: Configuration };
 
-/** The votes of one candidacy, by the electorate that it names. The candidate's own is among them. */
+/** The votes of one candidacy, counted by the electorate that it names, including the candidate's own. */
 export function tallyVotes(config: Configuration, verdicts: readonly LeaseVerdict[]): Tally {
   const newest = newestOf(
     config,

@@ -1,11 +1,11 @@
-/** One candidacy, from the vote for oneself to the count. */
+/** One candidacy, from the vote for itself to the count. */
 import { type SendMoment, sendMoment } from "@tenure/core";
 import { askAll } from "./ask-all.js";
 import { type Tally, tallyVotes } from "./candidacy-decision.js";
 import type { Configuration, LeaseVerdict } from "./messages.js";
 import { endpointsOf, type PeerContext } from "./peer-context.js";
 
-/** So long, as a part of the ttl, answers are waited for. */
+/** How long answers are waited for, as a share of the ttl. */
 export const PATIENCE: number = 1 / 4;
 
 export type CandidacyResult =
@@ -14,7 +14,7 @@ export type CandidacyResult =
   | { readonly kind: "lost" }
   | { readonly kind: "outdated"; readonly config: Configuration };
 
-/** Whoever does not win has released its term everywhere, and never uses it again. */
+/** A candidate that does not win has released its term everywhere, and never uses it again. */
 export async function standFor(
   context: PeerContext,
   config: Configuration,
@@ -31,7 +31,7 @@ export async function standFor(
   };
   const sent = sendMoment(clock);
   const verdicts: LeaseVerdict[] = [await voter.acquire(request)];
-  // In the meantime somebody else may have been granted it.
+  // Another candidate may have been granted this vote meanwhile.
   if (verdicts[0]?.granted !== true) return { kind: "lost" };
   let tally: Tally = tallyVotes(config, verdicts);
   const asking = askAll(
@@ -49,7 +49,10 @@ export async function standFor(
   return conclude(context, tally, config, term, sent);
 }
 
-/** Frees the term at everybody who may hold it, oneself included, as well as one can; resolves when nobody is waited for. */
+/**
+ * Releases the term at every peer that may hold it, including this one, as far as they answer; resolves when no answer
+ * is waited for.
+ */
 export async function releaseEverywhere(
   context: PeerContext,
   configs: readonly (Configuration | null)[],

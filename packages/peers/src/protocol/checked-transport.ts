@@ -1,6 +1,6 @@
 /**
- * The transport as the protocol uses it: an answer that no honest peer gives counts as no answer. Terms and epochs that are
- * shown are adopted and never fall again, so one absurd answer would stop this peer for good.
+ * The transport as the protocol uses it: an answer that no correct peer gives counts as no answer. Terms and epochs in
+ * answers are adopted and never fall again, so one absurd answer would stop this peer for good.
  */
 import { InvalidRequestError } from "@tenure/core";
 import type { PeerState, PeerTransport } from "./messages.js";
@@ -9,7 +9,7 @@ import { MAX_TERM_JUMP } from "./voting.js";
 export interface TransportChecks {
   /** The highest term that this peer has granted. */
   readonly term: () => number;
-  /** Each state that another peer shows, of whatever cluster. */
+  /** Called with each state that another peer shows, whatever its cluster. */
   readonly onAnswer: (state: PeerState) => void;
 }
 

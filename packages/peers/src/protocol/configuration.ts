@@ -1,4 +1,4 @@
-/** The electorate: who votes, and which of two is newer. */
+/** The electorate: which servers vote, and which of two electorates is newer. */
 import type { Configuration, ConfiguredMember, Epoch, PeerState } from "./messages.js";
 
 export type Members = Configuration["members"];
@@ -8,7 +8,7 @@ export function compareEpochs(a: Epoch, b: Epoch): number {
   return a.term - b.term || a.n - b.n;
 }
 
-/** The member of this identity. Identities come from outside: one may be named like a property that all objects have. */
+/** The member of this identity. Identities come from outside: one may have the name of a property that every object has. */
 export function memberOf(members: Members, identity: string): ConfiguredMember | undefined {
   return Object.hasOwn(members, identity) ? members[identity] : undefined;
 }
@@ -17,18 +17,18 @@ export function isMember(config: Configuration, identity: string, disk: string):
   return memberOf(config.members, identity)?.disk === disk;
 }
 
-/** Whether those in `yes` are more than half. */
+/** Whether more than half of the members are in `yes`. */
 export function isMajority(members: Members, yes: (identity: string) => boolean): boolean {
   const identities = Object.keys(members);
   return 2 * identities.filter(yes).length > identities.length;
 }
 
-/** Whether this answer is that of a voter, and not of its identity over another disk. */
+/** Whether this answer comes from a voter, and not from its identity with another disk. */
 export function speaksFor(members: Members, state: PeerState): boolean {
   return memberOf(members, state.identity)?.disk === state.disk;
 }
 
-/** The one with the highest epoch of `own` and those that are of the same cluster; other clusters are never adopted. */
+/** The newest of `own` and the electorates of the same cluster in `states`; those of other clusters are never adopted. */
 export function newestOf(own: Configuration, states: readonly PeerState[]): Configuration {
   let newest = own;
   for (const { config } of states) {
@@ -38,7 +38,7 @@ export function newestOf(own: Configuration, states: readonly PeerState[]): Conf
   return newest;
 }
 
-/** The same voters at the same places, under whatever epoch. */
+/** The same voters at the same endpoints, whatever the epoch. */
 export function hasSameMembers(a: Configuration, b: Configuration): boolean {
   const [mine, theirs] = [Object.entries(a.members), b.members];
   return (

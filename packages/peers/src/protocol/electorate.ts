@@ -2,29 +2,30 @@
  * How the electorate follows the active membership: one member per step. Pure.
  *
  * Invariant: an elector is removed for silence only if the leader has heard from it in neither direction for a member's
- * lease: no announcement arrived, and it granted no round. So no step takes away an elector whose grants give the leader
- * its lease: whatever connections fail one way only, a majority that can grant remains in the electorate.
+ * lease: no announcement arrived, and it granted no round. So no step removes an elector whose grants give the leader
+ * its lease: even if connections fail in one direction only, a majority that can grant remains in the electorate.
  */
 import { memberOf, type Members } from "./configuration.js";
 import type { ActiveMember, Configuration } from "./messages.js";
 
 export interface Wishes {
   readonly active: readonly ActiveMember[];
-  /** Who left by themselves. */
+  /** Servers that left voluntarily. */
   readonly left: readonly string[];
-  /** Who granted the leader's latest round, and where that was asked. */
+  /** Servers that granted the leader's latest round, and the endpoint that was asked. */
   readonly reached: ReadonlyMap<string, ActiveMember>;
   /** Electors that granted a round within the last `MEMBER_LEASES` ttl, or that had no such time yet in this term. */
   readonly heard: ReadonlySet<string>;
 }
 
-/** A member's lease, in leases of the leader. A server that is silent for longer has expired. */
+/** The length of a member's lease, in leases of the leader. A server that is silent for longer has expired. */
 export const MEMBER_LEASES = 3;
 
 /**
- * The members after the next step, or `null` where nothing is to be done. In this order: who left goes; who came back over
- * another disk goes, to be added anew; who announced and can be reached comes; who moved is known by the new endpoint; who
- * expired in both directions goes, if that brings the electorate to an odd number. A leader never removes itself.
+ * The members after the next step, or `null` if there is nothing to do. In this order: a member that left is removed; a
+ * member that returned with another disk is removed, to be added again; a server that announced itself and can be
+ * reached is added; a member that moved gets its new endpoint; a member that expired in both directions is removed, if
+ * that brings the electorate to an odd number. A leader never removes itself.
  */
 export function nextMembers(config: Configuration, leaderId: string, wishes: Wishes): Members | null {
   const { members } = config;
@@ -32,7 +33,7 @@ export function nextMembers(config: Configuration, leaderId: string, wishes: Wis
     .filter((identity) => identity !== leaderId)
     .toSorted();
   const active = new Map(wishes.active.map((member) => [member.identity, member]));
-  // Of two servers under one identity either would be removed and added for ever: the voter that is there stays.
+  // Of two servers under one identity, each would be removed and added for ever: the existing voter stays.
   const uncontested = wishes.active.filter(({ contested }) => contested !== true);
   const announcedBy = new Map(uncontested.map((member) => [member.identity, member]));
 
@@ -62,7 +63,10 @@ export function nextMembers(config: Configuration, leaderId: string, wishes: Wis
     : null;
 }
 
-/** From 4 to 3, or two from 5: an even electorate bears no more than the odd one below it, and from 3 to 2 nothing is gained. */
+/**
+ * From 4 to 3, or two from 5: an even electorate tolerates no more failures than the odd one below it, and from 3 to 2
+ * nothing is gained.
+ */
 function isWorthRemoving(size: number, expired: number): boolean {
   return size % 2 === 0 ? expired >= 1 : expired >= 2;
 }

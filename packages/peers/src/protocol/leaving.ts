@@ -1,11 +1,11 @@
-/** When a node that leaves the cluster may stop: until then it answers and votes. */
+/** When a node that leaves the cluster may stop. Until then it answers and votes. */
 import { compareEpochs, isMember, memberOf } from "./configuration.js";
 import type { Configuration, PeerState } from "./messages.js";
 import type { PeerContext } from "./peer-context.js";
 
 /**
- * A leaving node leads, and stands, as long as nobody who stays is an elector: it is the only one, or all the others have
- * left too, while somebody is there to be added.
+ * A leaving node keeps leading, and campaigning, while no elector stays: it is the only elector, or all the others have
+ * left too, and there is a server to be added.
  */
 export function mustLeadOn({ identity, membership }: PeerContext, { members }: Configuration): boolean {
   const left = membership.left();
@@ -14,9 +14,9 @@ export function mustLeadOn({ identity, membership }: PeerContext, { members }: C
 }
 
 /**
- * A leaving node may stop once the leader's own answer shows an electorate without it. `own` is the electorate that the node
- * has stored: an older one of the leader counts for nothing. A leader writes its copy last, so it may be about to add the
- * node, and of two electors both must be there to remove one again.
+ * A leaving node may stop once the leader's own answer shows an electorate without it. `own` is the electorate that the
+ * node has stored: an older one of the leader does not count. A leader writes its own copy last, so it may be about to
+ * add the node, and of two electors both are needed to remove one again.
  */
 export function isReleased({ identity, disk }: PeerContext, own: Configuration, state: PeerState): boolean {
   const { config, leading } = state;
@@ -27,7 +27,7 @@ export function isReleased({ identity, disk }: PeerContext, own: Configuration, 
 export type LeaveOutcome =
   /** The leader's own answer shows an electorate without this node. */
   | { readonly kind: "removed" }
-  /** No elector stays that could remove it: a majority of these must run again before there is a leader. */
+  /** No elector stays that could remove it: a majority of these must run again before there can be a leader. */
   | { readonly kind: "last"; readonly electorate: readonly string[] };
 
 export interface LeavingParts {

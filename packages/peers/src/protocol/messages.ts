@@ -1,6 +1,6 @@
 /**
- * What peers say to each other, and the ports by which the protocol reaches the world: the network (`PeerTransport`),
- * the membership (`MembershipView`) and the disk (`PeerDisk`). The rules know nothing of HTTP, certificates or files.
+ * The messages between peers, and the ports of the protocol: the network (`PeerTransport`), the membership
+ * (`MembershipView`) and the disk (`PeerDisk`). The rules do not depend on HTTP, certificates or files.
  */
 import type { CallOptions } from "@tenure/core";
 
@@ -28,13 +28,13 @@ export interface LiveLease {
   readonly leaderId: string;
   readonly leaderEndpoint: string;
   readonly term: number;
-  /** By the answering peer's own clock. */
+  /** On the answering peer's own clock. */
   readonly leftMs: number;
-  /** The answering peer has seen the holder renew: so the holder has won. A candidate's lease is not led. */
+  /** The answering peer has seen the holder renew, so the holder has won. A candidate's lease is not led. */
   readonly led: boolean;
 }
 
-/** What every answer shows of the peer, as it was at that very decision. */
+/** What every answer shows of the peer, as of the decision it answers. */
 export interface PeerState {
   readonly identity: string;
   readonly endpoint: string;
@@ -45,7 +45,7 @@ export interface PeerState {
   readonly config: Configuration | null;
   /** The smallest endpoint of its join list; null without one. */
   readonly founder: string | null;
-  /** Does this peer itself lead (inside its deadline, step 5 done)? */
+  /** Whether this peer itself leads (inside its deadline, and its first step is done). */
   readonly leading: boolean;
 }
 
@@ -78,14 +78,14 @@ export type VoteRefusal =
   | "other-cluster"
   | "not-holder"
   | "released"
-  /** So far above every term granted here that no election has led to it, or below that of its own electorate. */
+  /** So far above every term granted here that no election can have led to it, or below that of its own electorate. */
   | "term-absurd"
   /** The ttl is above that of the voter. */
   | "ttl-too-long"
-  /** The electorate does not name the caller. */
+  /** The electorate does not contain the caller. */
   | "not-an-elector";
 
-/** Every refusal, as the wire has it. */
+/** Every refusal, with its name on the wire. */
 export const VOTE_REFUSALS: readonly VoteRefusal[] = [
   "lease-active",
   "term-stale",
@@ -108,8 +108,8 @@ export interface ReleaseVerdict {
 }
 
 /**
- * What a peer answers with: implemented by the protocol (`Voter`), served by the wire. The wire has already checked that
- * the caller's certificate names `candidateId` or `leaderId`. Rejects where the disk failed: that is no answer.
+ * The answers of a peer: implemented by the protocol (`Voter`), served by the wire. The wire has already checked that
+ * the caller's certificate names `candidateId` or `leaderId`. Rejects if the disk failed: then there is no answer.
  */
 export interface PeerAnswers {
   acquire(request: AcquireRequest): Promise<LeaseVerdict>;
@@ -118,7 +118,7 @@ export interface PeerAnswers {
   state(): PeerState;
 }
 
-/** How a peer asks others: implemented by the wire, with the server's own certificate. Rejects when no answer came. */
+/** How a peer asks other peers: implemented by the wire, with the server's own certificate. Rejects if no answer came. */
 export interface PeerTransport {
   acquire(endpoint: string, request: AcquireRequest, options?: CallOptions): Promise<LeaseVerdict>;
   renew(endpoint: string, request: RenewRequest, options?: CallOptions): Promise<LeaseVerdict>;
@@ -130,21 +130,21 @@ export interface ActiveMember {
   readonly identity: string;
   readonly endpoint: string;
   readonly disk: string;
-  /** Two disks announce themselves under this identity in turn: one bundle runs on two servers. */
+  /** Two disks announce themselves alternately under this identity: one bundle runs on two servers. */
   readonly contested?: boolean;
 }
 
 /** The active membership: kept by the wire side (announce, leave, expiry), read by the protocol. */
 export interface MembershipView {
-  /** Not expired, self included while announced. */
+  /** The servers that have not expired, including this one while it is announced. */
   active(): readonly ActiveMember[];
-  /** Identities that left by themselves (not merely expired) and have not announced since. */
+  /** Identities that left voluntarily (not merely expired) and have not announced themselves since. */
   left(): readonly string[];
   /** This node itself is leaving. */
   readonly leaving: boolean;
 }
 
-/** The highest term granted, to whom, and the ttl of its lease. */
+/** The highest term granted, its holder, and the ttl of its lease. */
 export interface Vote {
   readonly term: number;
   readonly holderId: string;
@@ -159,7 +159,7 @@ export interface DiskContents {
 
 /** What a peer keeps on disk, synced before `write` resolves. Read once, at the start. */
 export interface PeerDisk {
-  /** Random, made when the disk is first used. */
+  /** Random, created when the disk is first used. */
   readonly id: string;
   read(): DiskContents;
   write(change: { readonly vote?: Vote; readonly config?: Configuration }): Promise<void>;

@@ -9,13 +9,13 @@ export interface ObservedLeader {
 }
 
 /**
- * Whom a peer takes for the leader: by the vote that it holds itself, or by what the others answered last. A lease counts
- * only where its voter has seen its holder renew: candidates hold votes before they have won.
+ * The leader as a peer sees it: by the vote that it holds itself, or by the last answers of the others. A lease counts
+ * only if its voter has seen its holder renew, because candidates hold votes before they have won.
  */
 export class Observations {
   readonly #clock: Clock;
   readonly #identity: string;
-  /** Nothing is believed for longer than a lease: the next question replaces it long before. */
+  /** Nothing is believed for longer than a lease; the next answers replace it long before. */
   readonly #maxMs: number;
   #told: { readonly lease: LiveLease; readonly at: SendMoment } | null = null;
   #last: ObservedLeader | null = null;
@@ -33,7 +33,7 @@ export class Observations {
     this.#told = lease === null ? null : { lease, at: sendMoment(this.#clock) };
   }
 
-  /** `held`: the lease that this peer's own vote holds. A lease of its own that it does not lead by is none. */
+  /** `held`: the lease that this peer's own vote holds. A lease of this peer itself counts only while it leads. */
   leader(held: LiveLease | null): ObservedLeader | null {
     const told = this.#stillTold();
     const lease = held !== null && (told === null || held.term >= told.term) ? held : told;
@@ -42,12 +42,12 @@ export class Observations {
     return { leaderId, leaderEndpoint, term };
   }
 
-  /** Who it was when it was last told. */
+  /** The leader when `isNews` was last called. */
   get last(): ObservedLeader | null {
     return this.#last;
   }
 
-  /** Whether this differs from what was asked about last. */
+  /** Whether this differs from the leader of the last call. */
   isNews(leader: ObservedLeader | null): boolean {
     const isSame = leader?.leaderId === this.#last?.leaderId && leader?.term === this.#last?.term;
     this.#last = leader;

@@ -1,4 +1,4 @@
-/** Asks the other peers for their state, and keeps whom this peer takes for the leader. */
+/** Asks the other peers for their state, and keeps which one this peer takes for the leader. */
 import { askAll } from "./ask-all.js";
 import { readMajority } from "./candidacy-decision.js";
 import { PATIENCE } from "./candidacy.js";
@@ -12,7 +12,7 @@ export class Observing {
   readonly #leadingTerm: () => number | null;
   readonly #observations: Observations;
 
-  /** `leadingTerm`: the term that this peer leads at this very moment. */
+  /** `leadingTerm`: the term that this peer leads at this moment. */
   constructor(context: PeerContext, join: readonly string[], leadingTerm: () => number | null) {
     this.#context = context;
     this.#join = join;
@@ -57,7 +57,7 @@ export class Observing {
     return answers;
   }
 
-  /** The leader by the answers of a majority of the electorate, asked now; `null` where no majority answers. */
+  /** The leader by the answers of a majority of the electorate, asked now; `null` if no majority answers. */
   async look(): Promise<{ readonly leader: ObservedLeader | null; readonly term: number } | null> {
     const answers = await this.ask();
     const { voter } = this.#context;

@@ -2,7 +2,7 @@ import type { Clock } from "@tenure/core";
 import type { Configuration, MembershipView, PeerTransport } from "./messages.js";
 import type { Voter } from "./voter.js";
 
-/** What every part of one peer works with. */
+/** What all parts of one peer use. */
 export interface PeerContext {
   readonly identity: string;
   readonly endpoint: string;
@@ -16,7 +16,10 @@ export interface PeerContext {
   readonly holdStep: (config: Configuration) => string | null;
 }
 
-/** Everybody of these electorates and of the active membership, but not oneself. Who moved is asked at both places. */
+/**
+ * The endpoints of these electorates and of the active membership, without this peer's own. A server that moved is
+ * asked at both endpoints.
+ */
 export function endpointsOf(
   { endpoint, membership }: PeerContext,
   configs: readonly (Configuration | null)[],

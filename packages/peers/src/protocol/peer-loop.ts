@@ -1,6 +1,6 @@
 /**
- * What a peer does by itself: it asks around, founds or finds its cluster, stands for election, and leads until its term is
- * over. One turn after the other, with a random wait in between.
+ * What a peer does by itself: it asks the other peers, founds or finds its cluster, campaigns, and leads until its term
+ * is over. Each turn is followed by a random wait.
  */
 import { ClosedError, type SendMoment, sleep } from "@tenure/core";
 import { BOOTSTRAP_WAIT, decideBootstrap } from "./bootstrap.js";
@@ -16,7 +16,7 @@ import type { NotStandingReason } from "./peer-status.js";
 import type { Reporting } from "./reporting.js";
 import { TermLoop } from "./term-loop.js";
 
-/** Random waits, as parts of the ttl. */
+/** Random waits, as shares of the ttl. */
 const ASK_AGAIN = [1 / 10, 1 / 2] as const;
 const STAND_AGAIN = [1 / 10, 1] as const;
 const AT_ONCE = [0, 0] as const;
@@ -56,7 +56,7 @@ export class PeerLoop {
     return this.#stopping.signal;
   }
 
-  /** Ends the term that it leads. Resolves when that is released and the loop has ended. */
+  /** Ends the term that it leads. Resolves when that term is released and the loop has ended. */
   async stop(): Promise<void> {
     this.#stopping.abort(new ClosedError("the peer was stopped"));
     const termLoop = this.#termLoop;
@@ -66,7 +66,7 @@ export class PeerLoop {
     await termLoop?.released;
   }
 
-  /** Waits as long as between two questions. */
+  /** Waits as long as between two rounds of questions. */
   pause(signal: AbortSignal): Promise<void> {
     return sleep(this.#parts.context.clock, this.#draw(ASK_AGAIN), signal);
   }
@@ -150,14 +150,14 @@ export class PeerLoop {
     return wait;
   }
 
-  /** Until the term is over. */
+  /** Resolves when the term is over. */
   #lead(config: Configuration, term: number, sent: SendMoment): Promise<void> {
     const { context, reporting } = this.#parts;
     return new Promise((resolve) => {
       let hasLed = false;
       const termLoop = new TermLoop(context, config, term, sent, {
         onLeading: () => {
-          // Whoever asked is gone: the term is given back.
+          // The caller that asked is gone, so the term is given back.
           if (!this.#isWanted()) return termLoop.end("resigned");
           hasLed = true;
           reporting.tell({ kind: "elected", term, signal: termLoop.signal });

@@ -3,29 +3,52 @@ import { checkId, checkInteger, checkKeys, isObject } from "@tenure/core/interna
 import type { Configuration, MembershipView, PeerDisk, PeerTransport } from "./messages.js";
 
 export interface PeerOptions {
-  /** Who it is, by its certificate. */
+  /** The identity of this peer, as its certificate names it: 1 to 200 characters of `A-Z a-z 0-9 . _ : / -`. */
   readonly identity: string;
-  /** Where the others reach it, normalised as they write it. */
+  /** The URL at which the other peers reach this one. Endpoints are compared as text, so it must be normalized. */
   readonly endpoint: string;
-  /** Where to ask at the first start; its own endpoint among them if it shall found or be founded with. */
+  /**
+   * The endpoints to ask at the first start. The peers that found a cluster together must have the same list, including
+   * their own endpoints; the smallest endpoint founds. A peer that joins an existing cluster names any of its members.
+   * After the first start the stored electorate counts.
+   */
   readonly join: readonly string[];
-  /** The same at every peer of a cluster. */
+  /**
+   * How long a lease lasts without a renewal, in milliseconds, from 100 to 86,400,000; the same at every peer of a cluster.
+   * A crashed leader blocks the cluster for this time. Too small: a slow disk or network makes leaders lose their term. Too
+   * large: failover takes long. If it differs between peers, voters refuse leases that are longer than their own ttl.
+   */
   readonly ttlMs: number;
-  /** ρ: how far the rate of any clock may be off; the same at every peer. */
+  /**
+   * ρ, the largest rate error of any clock, from 0 to 0.1; the same at every peer. Too small: two peers may be leader at
+   * the same time. Too large: voters hold a dead leader's lease longer, and leaders use theirs for a shorter time.
+   *
+   * @defaultValue 0.01
+   */
   readonly driftRatio?: number;
-  /** `asked`: it stands only while `campaign` asks it to; it votes all the same. */
+  /**
+   * When this peer campaigns. `always`: whenever there is no leader. `asked`: only while a caller of `campaign()` asks for
+   * it; it votes in any case.
+   *
+   * @defaultValue `always`
+   */
   readonly stands?: "always" | "asked";
+  /** The source of time; `systemClock`, or a virtual one for tests. */
   readonly clock: Clock;
-  /** 0 to 1, for random waits; never for a decision. */
+  /** Returns a number from 0 to 1 (exclusive), for random waits; no decision depends on it. */
   readonly random: () => number;
+  /** Where votes and the electorate are stored. A peer with a new, empty disk is another voter. */
   readonly disk: PeerDisk;
+  /** How this peer calls the others. */
   readonly transport: PeerTransport;
+  /** The servers that have announced themselves; the leader makes the electorate follow them. */
   readonly membership: MembershipView;
   /**
-   * Called each round in which this leader should change its electorate. Returns why the change must wait, as a sentence for
-   * the operator, or `null` if it may be made. For state that must not stay behind with old members.
+   * Called in each round in which this leader should change its electorate. Returns why the change must wait, as a sentence
+   * for the operator, or `null` if it may be made. For state that must be copied to the new members first. If it never
+   * returns `null`, the electorate never changes.
    *
-   * @defaultValue never waits
+   * @defaultValue a function that returns `null`
    */
   readonly holdStep?: (config: Configuration) => string | null;
 }
@@ -46,7 +69,7 @@ const KEYS = [
   "membership",
   "holdStep",
 ];
-/** Below it, waits of a tenth of the ttl are shorter than a usual network is slow. */
+/** With a smaller ttl, waits of a tenth of it would be shorter than usual network delays. */
 const MIN_TTL_MS = 100;
 const MAX_TTL_MS = 86_400_000;
 const LARGEST_DRIFT_RATIO = 0.1;

@@ -1,6 +1,6 @@
 /**
- * What a peer reports to its operator: who votes, who leads, who is missing, and why nothing happens where something is due.
- * Nothing in the protocol depends on it.
+ * What a peer reports to its operator: who votes, who leads, who is missing, and why a change that is due does not
+ * happen. Nothing in the protocol depends on it.
  */
 import type { ActiveMember, Configuration } from "./messages.js";
 import type { ObservedLeader } from "./observations.js";
@@ -22,9 +22,9 @@ export interface PeerStatus {
   readonly leader: ObservedLeader | null;
   /** Electors that neither announced themselves within a member's lease nor, if this peer leads, granted a round. */
   readonly missing: readonly MissingElector[];
-  /** The electorate should change, and does not yet; `null` if no change is due, or this peer does not lead. */
+  /** The electorate should change but has not yet; `null` if no change is due, or this peer does not lead. */
   readonly heldBack: HeldBack | null;
-  /** Why this peer did not stand at its last opportunity; `null` while it leads or stands. */
+  /** Why this peer did not campaign at its last opportunity; `null` while it leads or campaigns. */
   readonly notStanding: NotStanding | null;
 }
 
@@ -37,7 +37,7 @@ export interface HeldBack {
   readonly reason: HeldBackReason;
   /** For people. */
   readonly detail: string;
-  /** For how long this reason has held. */
+  /** How long this reason has applied. */
   readonly forMs: number;
 }
 
@@ -46,38 +46,38 @@ export type HeldBackReason =
   | "not-stored"
   /** The new members have not yet granted a round since the last step. */
   | "not-earned"
-  /** `holdStep` gave a reason: `detail` is that reason. */
+  /** `holdStep` returned a reason: `detail` is that reason. */
   | "held"
-  /** A server announces itself, and did not grant the latest round at the endpoint that it announces. */
+  /** A server announces itself, but did not grant the latest round at the endpoint that it announces. */
   | "not-reached"
-  /** Two servers announce themselves under one identity in turn. */
+  /** Two servers announce themselves alternately under one identity. */
   | "contested";
 
 export interface NotStanding {
   readonly reason: NotStandingReason;
-  /** For people: names the servers that matter. */
+  /** For people: names the servers concerned. */
   readonly detail: string;
   readonly forMs: number;
 }
 
 export type NotStandingReason =
-  /** Another's lease is live at this peer, or at so many electors that the rest is no majority. */
+  /** Another peer's lease is live at this peer, or at too many electors for the rest to be a majority. */
   | "lease-active"
   /** Fewer than a majority of the electorate answer. */
   | "no-majority"
-  /** The electorate does not name this peer, or names it with another disk. */
+  /** The electorate does not contain this peer, or contains it with another disk. */
   | "not-an-elector"
   /** First start: no cluster is known, and this peer may not found one yet. */
   | "not-founded"
   | "leaving"
-  /** With `stands: "asked"`: no campaign asks. */
+  /** With `stands: "asked"`: no campaign was requested. */
   | "not-asked"
-  /** It stood, and did not get a majority of votes; it waits before it stands again. */
+  /** It campaigned and did not get a majority of votes; it waits before it campaigns again. */
   | "not-elected"
   /** Its own disk failed. */
   | "disk-failed";
 
-/** A reason with the moment since when it has held; the same reason again keeps its moment. */
+/** A reason and the time since which it has applied; the same reason again keeps its time. */
 export interface Since<T> {
   readonly what: T;
   readonly sinceMs: number;

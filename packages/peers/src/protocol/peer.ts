@@ -1,15 +1,43 @@
 /**
- * One peer of a cluster that elects a leader among its own servers, without any store.
+ * One peer of a cluster whose servers elect a leader among themselves, without any store. `Peer.start(options)` makes it
+ * take part; `../wire/peer-node.ts` runs one inside a server, with certificates and HTTP, and `../elector/peer-elector.ts`
+ * offers it as an `Elector`.
  *
- * Promised, as long as clocks keep their rate within ρ and disks keep what was synced: at every moment at most one peer
- * is inside its deadline as leader; no term is ever held by two; the terms that a peer has granted only rise. Not promised:
- * a leader when no majority of the electorate can talk, and that a stopped process stops acting in time (check `isLeader`
- * right before each act; the term fences the rest).
+ * What it promises, as long as clocks keep their rate within ρ (`driftRatio`) and disks keep what was synced:
+ * - At every moment at most one peer is inside its deadline as leader.
+ * - No term is held by two peers, and the terms that a peer has granted only rise, over restarts as well.
+ * - A change of the electorate never lets two majorities decide independently.
+ * What it does not promise: a leader while no majority of the electorate can communicate (an electorate of two stops when
+ * either is lost), or that a paused process stops acting in time. Call `isLeader()` right before each act, and send the
+ * term along so that resources can refuse an old one.
  *
- * A peer votes (`answers`, served by the wire), stands for election, leads, and lets the electorate follow the active
- * membership while it leads. This file puts its parts together: the loop (`peer-loop.ts`), who asks it to stand
- * (`campaigns.ts`), what it learns of the others (`observing.ts`), how it leaves (`leaving.ts`) and what it reports
- * (`reporting.ts`).
+ * Time. A voter stores its vote and then keeps the lease for ttl plus a margin, counted on its own monotonic and boot
+ * clocks from the moment after the write; after a restart it counts from the start again. A leader counts its deadline from
+ * before it sent the round that a majority granted, less the margin, on both clocks as well. So clocks need not agree, and
+ * the wall clock is not used. A leader's signal aborts a twentieth of the ttl before its deadline.
+ *
+ * The life of a peer:
+ * 1. It answers the others from the first moment (`voter.ts`, by the pure rules in `voting.ts`): votes, renewals, releases.
+ *    A promise is on disk before it is answered.
+ * 2. Its loop (`peer-loop.ts`) asks the electorate, the active members and the join targets for their state
+ *    (`observing.ts`). Without an electorate it takes the one that it finds, founds one, or waits (`bootstrap.ts`).
+ * 3. If a majority of the electorate answers and is bound by no live lease, it campaigns for the next term
+ *    (`candidacy-decision.ts`, `candidacy.ts`). A majority must grant it. A candidate that does not win releases its term
+ *    everywhere. Random waits separate the attempts.
+ * 4. A winner first stores the same electorate under its own epoch, and leads only when a majority has stored it. Then it
+ *    renews every third of the ttl (`term-loop.ts`, by the pure rules in `term-state.ts`).
+ * 5. While it leads, the electorate follows the active membership, one member per step (`electorate.ts`); `holdStep` can
+ *    delay a step.
+ * 6. The term ends at the deadline, by a newer term, by `resign`, `leave` or `stop`, or if the disk fails. It is released
+ *    everywhere and never led again; then step 2 follows.
+ * 7. `leave` waits until the electorate no longer contains this peer (`leaving.ts`). Ending the process before that is a
+ *    crash to the others. If a majority is lost for good, an operator recovers (`../recovery/recovery.ts`).
+ * `campaigns.ts` keeps which callers ask the peer to campaign, and `reporting.ts` what it reports.
+ *
+ * Tuning: `ttlMs` is how long a crashed leader blocks the cluster; all other times are shares of it, and all peers must use
+ * the same. A ttl close to the time that a disk needs to sync, or that a network needs for a round trip, makes leaders lose
+ * their term. Use an odd number of servers, at least three. Read next: `messages.ts` (ports and messages), `voting.ts`,
+ * `term-state.ts`, and docs/PEERS.md.
  */
 import type { CallOptions, Clock, SendMoment } from "@tenure/core";
 import { LinkedController } from "@tenure/core/internal";
@@ -38,7 +66,7 @@ export class Peer implements AsyncDisposable {
   readonly #reporting: Reporting;
   readonly #loop: PeerLoop;
 
-  /** Begins to take part at once. */
+  /** Starts to take part at once. Throws `InvalidRequestError` if an option is wrong. */
   static start(options: PeerOptions): Peer {
     const peer = new Peer(parsePeerOptions(options));
     peer.#loop.start();
@@ -96,22 +124,22 @@ export class Peer implements AsyncDisposable {
     return this.#voter.term;
   }
 
-  /** What this peer answers the others. */
+  /** The answers of this peer to the others; the wire serves them. */
   get answers(): PeerAnswers {
     return this.#voter;
   }
 
-  /** Whether this peer may act as leader, judged at this very call by both clocks. */
+  /** Whether this peer may act as leader, checked at each call on both clocks. */
   isLeader(): boolean {
     return this.#loop.termLoop?.isLeading === true;
   }
 
-  /** How long it may still act as leader; 0 or less when it may not. */
+  /** How long this peer may still act as leader, in milliseconds; 0 or less when it may not. */
   leftMs(): number {
     return this.#loop.termLoop?.leftMs ?? 0;
   }
 
-  /** The term that this peer leads now. */
+  /** The term that this peer leads now, with its signal; `null` if it does not lead. */
   leading(): { readonly term: number; readonly signal: AbortSignal } | null {
     const { termLoop } = this.#loop;
     return termLoop !== null && termLoop.isLeading ? { term: termLoop.term, signal: termLoop.signal } : null;
@@ -122,7 +150,7 @@ export class Peer implements AsyncDisposable {
     return this.#observing.leader();
   }
 
-  /** What an operator wants to know: who votes, who leads, who is missing, and what is held back why. */
+  /** The state for an operator: who votes, who leads, who is missing, and what is held back and why. */
   status(): PeerStatus {
     const { identity, endpoint, disk, ttlMs, membership } = this.#context;
     const electorate = this.#voter.config;
@@ -147,30 +175,33 @@ export class Peer implements AsyncDisposable {
     return this.#reporting.on(listener);
   }
 
-  /** Asks this peer to stand, at once and again, until the campaign is stopped. */
+  /** Asks this peer to campaign, at once and repeatedly, until the returned campaign is stopped. */
   campaign(): Campaign {
     return this.#campaigns.ask();
   }
 
-  /** A round of renewals sent after this call: its moment once a majority granted it, `null` if this term is not led. */
+  /**
+   * Sends a round of renewals. Resolves with the time of sending once a majority granted it, or `null` if this term is not
+   * led.
+   */
   async renew(term: number): Promise<SendMoment | null> {
     const { termLoop } = this.#loop;
     return termLoop === null || termLoop.term !== term || !termLoop.isLeading ? null : termLoop.renew();
   }
 
-  /** When the round was sent that gave the present deadline. */
+  /** When the round was sent that gave the current deadline; `null` while not leading. */
   earnedMs(): number | null {
     const { termLoop } = this.#loop;
     return termLoop?.isLeading === true ? termLoop.earned.monotonicMs : null;
   }
 
-  /** The leader by the answers of a majority of the electorate, asked now; `null` where no majority answers. */
+  /** The leader by the answers of a majority of the electorate, asked now; `null` if no majority answers. */
   look(): ReturnType<Observing["look"]> {
     return this.#observing.look();
   }
 
   /**
-   * Ends this term at once, and resolves when it was released everywhere, as well as that goes. The caller has stopped
+   * Ends this term at once, and resolves when it was released at every voter that answers. The caller must have stopped
    * acting. False if the term was not led.
    */
   async resign(term: number): Promise<boolean> {
@@ -182,9 +213,9 @@ export class Peer implements AsyncDisposable {
   }
 
   /**
-   * Waits until this node may stop: `membership.leaving` is set, and what acts as leader here has stopped. It resolves when
-   * the leader's own answer shows an electorate without it, or when all other electors leave too; until then it answers and
-   * votes. To give up is a crash.
+   * Waits until this node may stop. Before the call, `membership.leaving` must be set and everything that acts as leader
+   * here must have stopped. It resolves when the leader's own answer shows an electorate without this node, or when all
+   * other electors leave too; until then this node answers and votes. Giving up the wait looks like a crash to the others.
    */
   leave({ signal }: CallOptions = {}): Promise<LeaveOutcome> {
     const ended = new LinkedController(this.#loop.stopped, signal);
@@ -199,7 +230,7 @@ export class Peer implements AsyncDisposable {
     ).finally(() => ended.unlink());
   }
 
-  /** Ends what it leads and stops to take part. Idempotent. Whatever serves `answers` stops doing so. */
+  /** Ends the term that it leads and stops taking part. Idempotent. The owner must stop serving `answers`. */
   async stop(): Promise<void> {
     await this.#loop.stop();
     await this.#voter.settled();

@@ -44,18 +44,18 @@ export class Reporting {
     for (const listener of this.#listeners) listener(event);
   }
 
-  /** Two clusters under the same names are nothing that the servers could repair. */
+  /** Two clusters under the same names are a problem that the servers cannot repair. */
   otherCluster(identity: string, endpoint: string, cluster: string): void {
     const own = this.#options.voter.config?.cluster;
     const key = `${identity} ${cluster}`;
     if (own === undefined || own === cluster || this.#strangers.has(key)) return;
-    // A server that tells another cluster each time must not fill the memory.
+    // A server that shows another cluster each time must not fill the memory.
     if (this.#strangers.size >= MAX_STRANGERS) return;
     this.#strangers.add(key);
     this.tell({ kind: "other-cluster", identity, endpoint, cluster, own });
   }
 
-  /** Looks whether leader or electorate are others than before. */
+  /** Checks whether the leader or the electorate has changed. */
   changed(): void {
     this.#reportLeader();
     this.#reportElectorate();
@@ -69,11 +69,11 @@ export class Reporting {
     return this.#withAge(this.#heldBack);
   }
 
-  /** `null`: it stands, or leads. */
+  /** `null`: this peer campaigns or leads. */
   setNotStanding(why: Reason<NotStanding> | null): void {
     const nowMs = this.#options.clock.monotonicMs();
     this.#notStanding = keepSince(this.#notStanding, why, nowMs, keyOf);
-    // Where somebody leads, not to stand is as it should be; and a first start has its own event.
+    // While another peer leads, not campaigning is expected; and a first start has its own event.
     const isExpected = why === null || why.reason === "lease-active" || why.reason === "not-founded";
     if (isExpected || this.#options.observing.leader() !== null) {
       this.#reportedNotStanding = "";
@@ -84,7 +84,7 @@ export class Reporting {
     this.tell({ kind: "not-standing", why: { ...why, forMs: 0 } });
   }
 
-  /** Reported once it has lasted for longer than a ttl: most steps wait for a round or two. */
+  /** Reported once it has lasted longer than a ttl: most steps wait for a round or two. */
   setHeldBack(why: Reason<HeldBack> | null): void {
     const { clock, ttlMs } = this.#options;
     this.#heldBack = keepSince(this.#heldBack, why, clock.monotonicMs(), keyOf);

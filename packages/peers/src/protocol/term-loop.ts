@@ -1,9 +1,9 @@
 /**
- * The life of one term at its winner: rounds every third of the ttl, the deadline, the end. It carries out what
- * `TermState` decides.
+ * The life of one term at its winner: a round of renewals every third of the ttl, the deadline, the end. It carries out
+ * what `TermState` decides.
  *
- * The deadline counts from before a round was sent, on the monotonic clock and on the one that runs through suspend. The
- * signal aborts a little before it. When a term is over it is released everywhere, and never led again.
+ * The deadline counts from before a round was sent, on the monotonic clock and on the boot clock, which advances during
+ * suspend. The signal aborts slightly before it. When a term is over it is released everywhere, and never led again.
  */
 import { type CancelTimer, LedTerm, type SendMoment, sendMoment } from "@tenure/core";
 import { type Asking, askAll } from "./ask-all.js";
@@ -17,17 +17,17 @@ import { endpointsOf, type PeerContext } from "./peer-context.js";
 export type LossCause = "expired" | "superseded" | "resigned" | "leaving" | "stopped" | "disk-failed";
 
 export interface TermLoopEvents {
-  /** The first step is done: only now does the node lead. */
+  /** The first step is done: only now does this node lead. */
   onLeading(): void;
   /** After each round: why a change of the electorate that is due was not sent. */
   onHold(hold: Hold | null): void;
-  /** Called once, after everything that acts was told to stop, before anything is released. */
+  /** Called once, after the signal has aborted and before anything is released. */
   onEnd(cause: LossCause, newer: Configuration | null): void;
 }
 
-/** Rounds, as parts of the ttl. */
+/** The interval between rounds, as a share of the ttl. */
 const ROUND = 1 / 3;
-/** So much of the ttl before the deadline the signal aborts. */
+/** How long before the deadline the signal aborts, as a share of the ttl. */
 const NOTICE = 1 / 20;
 
 const ASKED_FOR: ReadonlySet<LossCause> = new Set(["resigned", "leaving", "stopped"]);
@@ -74,7 +74,7 @@ export class TermLoop {
     this.#nextRound();
   }
 
-  /** Judged at this very call, by both clocks. */
+  /** Checked at each call, on both clocks. */
   get isLeading(): boolean {
     return !this.#isOver && this.#termState.isLeading && this.#led.isInside();
   }
@@ -103,7 +103,7 @@ export class TermLoop {
     return this.#released;
   }
 
-  /** When the round was sent that gave the present deadline. */
+  /** When the round was sent that gave the current deadline. */
   get earned(): SendMoment {
     return this.#earned;
   }
@@ -119,8 +119,9 @@ export class TermLoop {
   }
 
   /**
-   * Stops acting, then releases the term everywhere as well as it can: at once where the owner asked for the end, for it
-   * has stopped; else when the deadline has passed, for it may not have heard of it yet. Idempotent.
+   * Stops acting, then releases the term everywhere, as far as the voters answer: at once if the owner asked for the
+   * end, because it has stopped; otherwise when the deadline has passed, because the owner may not know yet.
+   * Idempotent.
    */
   end(cause: LossCause, newer: Configuration | null = null): void {
     if (this.#isOver) return;
@@ -163,7 +164,7 @@ export class TermLoop {
   async #send(round: Round): Promise<void> {
     const { identity, endpoint, ttlMs, clock, voter, transport } = this.#context;
     const request = { leaderId: identity, leaderEndpoint: endpoint, term: this.term, ttlMs };
-    // Its own copy is written last: until then its own vote is renewed with what counts.
+    // The leader's own copy is written last: until then its own vote is renewed with the electorate that counts.
     const own = voter.renew({ ...request, config: this.config });
     own.then(
       (verdict) => this.#answered(round, endpoint, verdict),
@@ -190,7 +191,7 @@ export class TermLoop {
   }
 
   #renewed(round: Round): void {
-    // A later round has a later deadline: if this one's has passed, so have all.
+    // A later round has a later deadline: if this one's has passed, all have.
     if (!this.#extend(round.sent)) return this.end("expired");
     this.#earned = round.sent;
     for (const waiter of this.#waiters) {

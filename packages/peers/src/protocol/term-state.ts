@@ -1,11 +1,12 @@
 /**
- * What a winner knows of its term: the electorate that counts, the step that is open, and which round gave the deadline.
- * Pure: rounds and answers go in, what is to be done comes out. It begins with the step that every winner must take first
- * (the same members under epoch [term, 0]) and leads once that is done.
+ * What a winner knows of its term: the electorate that counts, the open step, and which round gave the deadline. Pure:
+ * rounds and answers go in, instructions come out. It begins with the step that every winner must take first (the same
+ * members under epoch [term, 0]) and leads once that is done.
  *
- * A step is done when a majority of the old and a majority of the new members stored it, the leader itself last. Until
- * then the old members count for the lease, afterwards the new. The next step is sent only after a round of the new
- * members has moved the deadline: a lease earned by an electorate that is no more would be invisible to the next voters.
+ * A step is done when a majority of the old and a majority of the new members have stored it, the leader itself last.
+ * Until then the old members count for the lease, afterwards the new ones. The next step is sent only after a round of
+ * the new members has moved the deadline: a lease earned from an electorate that no longer counts would be invisible to
+ * the next voters.
  */
 import type { SendMoment } from "@tenure/core";
 import { compareEpochs, isMajority, memberOf, type Members, speaksFor } from "./configuration.js";
@@ -13,13 +14,13 @@ import { MEMBER_LEASES, nextMembers, type Wishes } from "./electorate.js";
 import type { ActiveMember, Configuration, LeaseVerdict } from "./messages.js";
 import type { HeldBack } from "./peer-status.js";
 
-/** One renewal, sent to everybody at once. Answers are matched to it. */
+/** One renewal, sent to all at once. Answers are matched to it. */
 export interface Round {
   readonly number: number;
   readonly sent: SendMoment;
   /** What it carries: the open step, or the electorate that counts. */
   readonly config: Configuration;
-  /** Who granted it, and where that was asked. */
+  /** The servers that granted it, and the endpoint that was asked. */
   readonly granted: Map<string, ActiveMember>;
 }
 
@@ -29,7 +30,7 @@ interface Step {
   readonly storedBy: Set<string>;
 }
 
-/** What the leader wishes of its electorate, and why a step must wait, if it must. */
+/** How the leader wants to change its electorate, and why a step must wait, if it must. */
 export interface StepWishes extends Omit<Wishes, "reached" | "heard"> {
   readonly holdStep: (config: Configuration) => string | null;
 }
@@ -38,7 +39,7 @@ export interface StepWishes extends Omit<Wishes, "reached" | "heard"> {
 export type Hold = Omit<HeldBack, "forMs">;
 
 export type Outcome =
-  /** `earned`: the deadline moves to this round's. `store`: everybody else has; write it, then call `stored`. */
+  /** `earned`: the deadline moves to this round's. `store`: all others have stored it; write it, then call `stored`. */
   | { readonly kind: "on"; readonly earned: boolean; readonly store: Configuration | null }
   | { readonly kind: "superseded"; readonly config: Configuration };
 
@@ -46,15 +47,15 @@ export class TermState {
   readonly term: number;
   readonly #leaderId: string;
   readonly #ttlMs: number;
-  /** When this term began; nobody has been silent in it for longer. */
+  /** When this term began; no server has been silent in it for longer. */
   readonly #beganMs: number;
-  /** By voter: when the latest round was sent that it granted. */
+  /** By voter: when the latest round that it granted was sent. */
   readonly #grantedMs = new Map<string, number>();
   #config: Configuration;
   #open: Step | null;
   #isStoring = false;
   #isLeading = false;
-  /** The deadline was earned under the members that count now. */
+  /** The deadline was earned from the members that count now. */
   #isEarned = true;
   #earnedBy = 0;
   #latest: Round | null = null;
@@ -82,7 +83,7 @@ export class TermState {
     return this.#isLeading;
   }
 
-  /** The electors, the leader among them, that have not been silent towards the leader for a member's lease. */
+  /** The electors, including the leader, that have not been silent towards the leader for a member's lease. */
   heard(nowMs: number): ReadonlySet<string> {
     const members = Object.entries(this.#config.members);
     return new Set(
@@ -94,8 +95,8 @@ export class TermState {
   }
 
   /**
-   * Whether an elector that left waits to be removed and the next round would bring that forward: with the step itself, or
-   * by earning the deadline that the step needs. Such a round is sent at once, for the elector waits to stop.
+   * Whether an elector that left waits to be removed, and the next round would help: with the step itself, or by
+   * earning the deadline that the step needs. Such a round is sent at once, because the elector waits to stop.
    */
   isRemovalDue({ left, holdStep }: StepWishes, isNewlyStored: boolean): boolean {
     if (this.#open !== null || !this.#isLeading) return false;
@@ -124,7 +125,7 @@ export class TermState {
     return this.#latest;
   }
 
-  /** Takes in one answer; the leader's own vote is one of them. */
+  /** Processes one answer; the leader's own vote is one of them. */
   answer(round: Round, askedAt: string, { granted, state }: LeaseVerdict): Outcome {
     const { config } = state;
     const isOurs = config !== null && config.cluster === this.#config.cluster;

@@ -1,9 +1,9 @@
 /**
- * A peer as the others see it: it grants, renews and releases by the rules in `voting.ts`, and answers only after what
- * it promises is on disk. One request at a time; each answer shows the state right after its own decision.
+ * A peer as the others see it: it grants, renews and releases by the rules in `voting.ts`, and answers only after its
+ * promise is on disk. One request at a time; each answer shows the state right after its own decision.
  *
- * After a restart the lease it holds counts from the start: nobody but the same holder is granted anything before ttl
- * and margin have passed.
+ * After a restart the lease that it holds counts from the start of the process: only the same holder is granted
+ * anything before ttl and margin have passed.
  */
 import { type Clock, sendMoment } from "@tenure/core";
 import { SerialQueue } from "../serial-queue.js";
@@ -37,12 +37,12 @@ export interface VoterOptions {
   readonly endpoint: string;
   readonly disk: PeerDisk;
   readonly clock: Clock;
-  /** Of its own leases; it grants none that is longer. */
+  /** The ttl of its own leases; it grants no lease that is longer. */
   readonly ttlMs: number;
   readonly driftRatio: number;
   /** The smallest endpoint of the join list. */
   readonly founder: string | null;
-  /** Whether this node itself leads, at this very moment. */
+  /** Whether this node itself leads at this moment. */
   readonly isLeading: () => boolean;
   /** A server of another cluster asked for a lease. */
   readonly onOtherCluster: (identity: string, endpoint: string, cluster: string) => void;
@@ -54,9 +54,9 @@ export class Voter implements PeerAnswers {
   readonly #options: VoterOptions;
   #held: HeldVote | null;
   #config: Configuration | null;
-  /** The holder of the vote has renewed, in this life of the process: so it has won, and lives. */
+  /** The holder of the vote has renewed since this process started, so it has won and is alive. */
   #isLed = false;
-  /** Decisions are made one after the other. */
+  /** Decisions are made one at a time. */
   readonly #queue = new SerialQueue();
 
   constructor(options: VoterOptions) {
@@ -96,7 +96,7 @@ export class Voter implements PeerAnswers {
     });
   }
 
-  /** Takes a configuration for its own if it is newer, on disk first. Not a vote: nothing else changes. */
+  /** Adopts a configuration if it is newer, on disk first. This is not a vote: nothing else changes. */
   adopt(config: Configuration): Promise<void> {
     return this.#queue.run(async () => {
       if (this.#config !== null) {
@@ -109,7 +109,7 @@ export class Voter implements PeerAnswers {
     });
   }
 
-  /** The lease of whoever holds its vote, if it stands by its own clocks. */
+  /** The lease of the holder of its vote, if it has not expired by this peer's clocks. */
   lease(): LiveLease | null {
     const held = this.#held;
     if (held === null) return null;
@@ -167,7 +167,7 @@ export class Voter implements PeerAnswers {
         ...(config === undefined ? {} : { config }),
       });
     }
-    // Counted from after the write: the later, the longer it stands.
+    // Counted from after the write, which makes the lease longer, not shorter.
     this.#held = { vote, since: sendMoment(this.#options.clock), released: false };
     this.#isLed = isLed;
     if (config !== undefined) this.#config = config;

@@ -1,6 +1,6 @@
 /**
- * The rules of a voter: what it grants, to whom, and what it must write down first. Pure: the state, the request and the
- * time go in, a decision comes out.
+ * The rules of a voter: what it grants, to which candidate, and what it must store first. Pure: the state, the request
+ * and the time go in, a decision comes out.
  */
 import type { SendMoment } from "@tenure/core";
 import { compareEpochs, memberOf } from "./configuration.js";
@@ -14,10 +14,10 @@ import type {
   VoteRefusal,
 } from "./messages.js";
 
-/** A vote with what only this life of the process knows of it. */
+/** A vote, with what only this run of the process knows of it. */
 export interface HeldVote {
   readonly vote: Vote;
-  /** When it was granted or renewed; after a restart, the start. Both clocks, by this process alone. */
+  /** When it was granted or renewed; after a restart, the start. On both clocks of this process. */
   readonly since: SendMoment;
   readonly released: boolean;
 }
@@ -25,17 +25,17 @@ export interface HeldVote {
 export interface VoterState {
   readonly held: HeldVote | null;
   readonly config: Configuration | null;
-  /** Of this voter's own leases: it grants none that is longer. */
+  /** The ttl of this voter's own leases; it grants no lease that is longer. */
   readonly ttlMs: number;
 }
 
 /**
- * How far a term may be above the highest that this peer has granted. Terms rise by one per election, so no peer was away
- * for that long; a term above it is refused, for terms never fall again and end at the largest safe integer.
+ * How far a term may be above the highest that this peer has granted. Terms rise by one per election, so no peer was
+ * away for that long. A higher term is refused, because terms never fall again and end at the largest safe integer.
  */
 export const MAX_TERM_JUMP: number = 2 ** 32;
 
-/** How a voter reckons time. */
+/** How a voter measures time. */
 export interface VoterTime {
   readonly now: SendMoment;
   readonly bootTickMs: number;
@@ -45,7 +45,7 @@ export interface VoterTime {
 export type VoteDecision =
   | {
       readonly kind: "grant";
-      /** On disk before the answer, where it differs from what is there. */
+      /** Stored before the answer, if it differs from what is stored. */
       readonly vote: Vote;
       readonly config?: Configuration;
     }
@@ -53,7 +53,8 @@ export type VoteDecision =
 
 /**
  * How long the lease still stands by this voter's clocks: ttl and a margin from the grant. Boot time counts as well as
- * the monotonic clock, which stands still in a suspended machine; neither runs ahead of true time by more than the margin.
+ * the monotonic clock, which stands still while the machine is suspended; neither runs ahead of true time by more than
+ * the margin.
  */
 export function leaseLeftMs({ vote, since, released }: HeldVote, time: VoterTime): number {
   if (released) return 0;
@@ -75,14 +76,17 @@ export function decideAcquire(state: VoterState, request: AcquireRequest, time: 
   const again = sameGrant(held, candidateId, term);
   if (again?.released === true) return refuse("released");
   if (again === null && held !== null && term <= held.vote.term) return refuse("term-stale");
-  // A candidate stands for a term above all that it has seen, so above that of its electorate.
+  // A candidate campaigns for a term above all that it has seen, hence above that of its electorate.
   if (epoch.term >= term) return refuse("term-absurd");
   if (isStranger(config, candidateId, epoch)) return refuse("not-an-elector");
-  // No configuration is taken from a candidate: a candidacy that fails must leave no trace in it.
+  // No configuration is taken from a candidate: a failed candidacy must leave no trace in it.
   return { kind: "grant", vote: voteFor(held, candidateId, candidateEndpoint, term, ttlMs) };
 }
 
-/** Only the winner of a term renews: so an equal term is followed too, by those who voted for its loser. */
+/**
+ * Only the winner of a term renews. So voters that voted for the loser of a term also follow a renewal with an equal
+ * term.
+ */
 export function decideRenew(state: VoterState, request: RenewRequest, time: VoterTime): VoteDecision {
   const { held, config } = state;
   const { leaderId, leaderEndpoint, term, ttlMs } = request;
@@ -103,7 +107,7 @@ export function decideRenew(state: VoterState, request: RenewRequest, time: Vote
   return isNewer ? { kind: "grant", vote, config: request.config } : { kind: "grant", vote };
 }
 
-/** From the holder alone, for exactly the term of the vote. It ends the lease; the term stays. */
+/** Only from the holder, and only for exactly the term of the vote. It ends the lease; the term stays. */
 export function obeysRelease({ held }: VoterState, { leaderId, term }: ReleaseRequest): boolean {
   return sameGrant(held, leaderId, term) !== null;
 }
@@ -118,13 +122,13 @@ export function isSameVote(a: Vote | undefined, b: Vote): boolean {
   );
 }
 
-/** What no honest candidate or leader asks for. */
+/** What no correct candidate or leader asks for. */
 function absurdityOf({ held, ttlMs: ownTtlMs }: VoterState, term: number, ttlMs: number): VoteRefusal | null {
   if (term > (held?.vote.term ?? 0) + MAX_TERM_JUMP) return "term-absurd";
   return ttlMs > ownTtlMs ? "ttl-too-long" : null;
 }
 
-/** This voter's electorate does not name the caller, and the caller knows of no newer one. */
+/** This voter's electorate does not contain the caller, and the caller knows no newer one. */
 function isStranger(config: Configuration | null, identity: string, epoch: Epoch): boolean {
   if (config === null || memberOf(config.members, identity) !== undefined) return false;
   return compareEpochs(epoch, config.epoch) <= 0;
@@ -134,7 +138,7 @@ function isHeldByAnother(held: HeldVote | null, identity: string, time: VoterTim
   return held !== null && held.vote.holderId !== identity && leaseLeftMs(held, time) > 0;
 }
 
-/** What is held, if it was granted to this very holder for this very term. */
+/** The held vote, if it was granted to this holder for this term. */
 function sameGrant(held: HeldVote | null, identity: string, term: number): HeldVote | null {
   return held !== null && held.vote.holderId === identity && held.vote.term === term ? held : null;
 }

@@ -1,23 +1,23 @@
 /**
- * Recovery from a lost majority: the operator vouches that electors are gone for good, and this server becomes the only elector,
- * from which the electorate grows again by ordinary steps.
+ * Recovery from a lost majority: the operator confirms that electors are gone for good, and this server becomes the
+ * only elector, from which the electorate grows again by ordinary steps.
  *
- * The invariant: **of one electorate at most one recovery succeeds, and whatever could have been decided by it as far as any
- * survivor knows is held by the new one before that counts.**
+ * The invariant: **at most one recovery of an electorate succeeds, and everything that the electorate could have
+ * decided, as far as any survivor knows, is held by the new electorate before that one counts.**
  *
- * - A recovery is an election in which every survivor, not a majority, must grant: each elector that the operator does not
- *   call lost, this server included. Two recoveries share every survivor, a voter grants one term once, and the new
- *   electorate is stored by this server's own voter in the term that it holds, in one decision. Once it is stored,
- *   this server refuses whoever names the old epoch. So of two at a time one fails.
- * - The term, and with it the epoch, is far above every term that a survivor knows (`TERM_MARGIN`), so it is above
- *   what the lost electors can have reached unheard. Returning electors find the higher epoch at any survivor, adopt it,
- *   are no electors by it, and cannot form the old electorate again.
- * - Survivors promise to obey no lower term before they show what they remember of decisions. All of it is taken, what is not
- *   final as the highest term has it: it may have been final with the help of lost electors.
+ * - A recovery is an election in which every survivor, not a majority, must grant: each elector that the operator does
+ *   not declare lost, including this server. Two recoveries share every survivor, a voter grants one term once, and
+ *   this server's own voter stores the new electorate in the term that it holds, in one decision. Once it is stored,
+ *   this server refuses every caller that names the old epoch. So of two recoveries at a time one fails.
+ * - The term, and with it the epoch, is far above every term that a survivor knows (`TERM_MARGIN`), so it is above what
+ *   the lost electors can have reached unseen. Electors that return find the higher epoch at any survivor, adopt it,
+ *   are not electors by it, and cannot form the old electorate again.
+ * - Survivors promise to obey no lower term before they show what they remember of decisions. All of it is taken; what
+ *   is not final is taken as the highest term has it, because it may have become final with the help of lost electors.
  *
- * What no server can check is the operator's word. If a majority of the old electorate runs on, apart from every survivor, it
- * elects a leader of its own. So a recovery is refused while a lost elector answers, or has announced itself within
- * a member's lease, or while anybody holds a lease. What only lost electors remembered is lost.
+ * What no server can check is the operator's statement. If a majority of the old electorate still runs, cut off from
+ * every survivor, it elects its own leader. So a recovery is refused while a lost elector answers or has announced
+ * itself within a member's lease, or while any peer holds a lease. What only lost electors remembered is lost.
  */
 import type { Clock } from "@tenure/core";
 import { within } from "@tenure/core/internal";
@@ -44,16 +44,16 @@ export interface RecoveryParts {
   readonly membership: Pick<MembershipView, "active">;
   readonly log: DecisionLog;
   readonly calls: Pick<DecisionCalls, "held">;
-  /** Resolves to what answers at this endpoint, whatever it is; `null` if nothing does. */
+  /** Resolves to what answers at this endpoint; `null` if nothing does. */
   readonly probe: (endpoint: string, signal: AbortSignal) => Promise<string | null>;
 }
 
 export interface RecoveryPlan {
   readonly before: Configuration;
-  /** The electorate of this server alone. */
+  /** The electorate that consists of this server only. */
   readonly after: Configuration;
   readonly lost: readonly string[];
-  /** This server included. */
+  /** Including this server. */
   readonly survivors: readonly string[];
 }
 
@@ -72,7 +72,7 @@ export class Recovery {
     this.#parts = parts;
   }
 
-  /** What a recovery would do. Rejects with `RecoveryRefusedError` where it is not allowed. Changes nothing. */
+  /** What a recovery would do. Rejects with `RecoveryRefusedError` if it is not allowed. Changes nothing. */
   async plan(lost: readonly string[]): Promise<RecoveryPlan> {
     const { self, voter } = this.#parts;
     const own = voter.state();
@@ -107,7 +107,7 @@ export class Recovery {
     };
   }
 
-  /** Carries the plan out. Where it rejects, the old electorate stands. */
+  /** Carries the plan out. If it rejects, the old electorate stands. */
   async carryOut({ before, after, survivors }: RecoveryPlan): Promise<void> {
     const { self, ttlMs, voter, transport } = this.#parts;
     const { term } = after.epoch;
@@ -118,14 +118,14 @@ export class Recovery {
     const candidate = { ...request, candidateId: self.identity, candidateEndpoint: self.endpoint };
     const leader = { leaderId: self.identity, leaderEndpoint: self.endpoint, term, ttlMs, config: after };
     const own = await voter.acquire(candidate);
-    if (!own.granted) throw refused(`this server's own vote was refused (${own.refusal}); ask again`);
+    if (!own.granted) throw refused(`this server's own vote was refused (${own.refusal}); retry later`);
     try {
       for (const survivor of others) await this.#granted(survivor, candidate);
       await this.#takeDecisions(others, term);
       const stored = await voter.renew(leader);
       if (!stored.granted) throw refused(`another recovery was faster (${stored.refusal})`);
     } catch (error) {
-      // Whoever granted it is free at once.
+      // The peers that granted it are free at once.
       const release = { leaderId: self.identity, term };
       await voter.release(release);
       for (const [, { endpoint }] of others) {
@@ -133,7 +133,7 @@ export class Recovery {
       }
       throw error;
     }
-    // As well as it goes: the others adopt the electorate when they next ask around.
+    // Best effort: the others adopt the electorate when they next ask the other peers.
     for (const [, { endpoint }] of others) {
       await this.#within((signal) => transport.renew(endpoint, leader, { signal })).catch(() => {});
     }
@@ -172,7 +172,7 @@ export class Recovery {
     }
     const held = [this.#parts.voter.state(), ...states].find(({ lease }) => lease !== null)?.lease;
     if (held !== undefined && held !== null) {
-      throw refused(`${held.leaderId} holds a lease of term ${held.term}; ask again when it has ended`);
+      throw refused(`${held.leaderId} holds a lease of term ${held.term}; retry when it has ended`);
     }
     return states;
   }
@@ -185,12 +185,12 @@ export class Recovery {
       this.#parts.transport.acquire(endpoint, candidate, { signal }),
     );
     if (!verdict.granted)
-      throw refused(`${identity} did not grant the recovery (${verdict.refusal}); ask again`);
+      throw refused(`${identity} did not grant the recovery (${verdict.refusal}); retry later`);
     if (verdict.state.identity !== identity)
       throw refused(`${endpoint} is ${verdict.state.identity}, not ${identity}`);
   }
 
-  /** Everything that survivors remember: what is final, and what may have become final by electors that are lost. */
+  /** Everything that survivors remember: what is final, and what may have become final through electors that are lost. */
   async #takeDecisions(others: readonly Survivor[], term: number): Promise<void> {
     const { log, calls } = this.#parts;
     const found: HeldDecision[] = [...log.all()];
@@ -224,7 +224,9 @@ function checkSurvivor(config: Configuration, identity: string, state: PeerState
   }
   if (known === null || known.cluster !== config.cluster) throw refused(`${identity} is of another cluster`);
   if (compareEpochs(known.epoch, config.epoch) > 0) {
-    throw refused(`${identity} knows a newer electorate, [${epochOf(known)}]; ask again, or ask ${identity}`);
+    throw refused(
+      `${identity} knows a newer electorate, [${epochOf(known)}]; retry, or send the request to ${identity}`,
+    );
   }
 }
 

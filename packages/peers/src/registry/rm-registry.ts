@@ -1,15 +1,15 @@
 /**
- * The resource managers that this server knows, by the backend that each stands for. Kept in its own store.
+ * The resource managers that this server knows, by the backend of each. Kept in its own store.
  *
- * Each entry has a version, and of two states of one entry the higher stands: so servers that were apart come to the same
- * registry whoever tells whom, in whatever order and however often. No clock takes part. What was removed stays known as
- * removed, or whoever has not heard of it would bring it back.
+ * Each entry has a version, and of two states of one entry the higher version counts. So servers that were separated
+ * come to the same registry, whichever exchanges entries with which, in any order and any number of times. No clock is
+ * involved. A removed entry stays known as removed; otherwise a server that missed the removal would bring it back.
  */
 import type { Clock } from "@tenure/core";
 import type { OwnRecords } from "../disk/own-records.js";
 import { SerialQueue } from "../serial-queue.js";
 
-/** Compared by number, then by who made it. */
+/** Compared by number, then by the server that made it. */
 export interface RmVersion {
   readonly n: number;
   readonly by: string;
@@ -47,8 +47,8 @@ export interface RmRegistryOptions {
 
 const PREFIX = "rm/";
 /**
- * How far a version may be above the one that is known. Each change raises it by one, so no honest server is farther ahead;
- * a version near the largest number could not be changed any more.
+ * How far a version may be above the known one. Each change raises it by one, so no correct server is further ahead; a
+ * version near the largest number could not be changed any more.
  */
 export const MAX_VERSION_JUMP: number = 2 ** 32;
 
@@ -65,7 +65,7 @@ export class RmRegistry {
   readonly #options: RmRegistryOptions;
   readonly #queue = new SerialQueue();
 
-  /** By backend and endpoint. A record each, so that a change costs the same however many there are. */
+  /** By backend and endpoint. Each has its own record, so that a change costs the same however many there are. */
   readonly #known = new Map<string, Stored>();
 
   constructor(options: RmRegistryOptions) {
@@ -79,12 +79,12 @@ export class RmRegistry {
     return latest;
   }
 
-  /** Everything that is known, what was removed too. */
+  /** All known entries, including removed ones. */
   entries(): readonly RmEntry[] {
     return [...this.#known.values()];
   }
 
-  /** A part of the entries, in the order of their keys; `next` is after which to ask for more, `null` if that was all. */
+  /** A part of the entries, in the order of their keys; `next` is the key after which to continue, `null` if that was all. */
   page(after: string, limit: number): { readonly entries: readonly RmEntry[]; readonly next: string | null } {
     const keys = [...this.#known.keys()].filter((key) => key > after).toSorted();
     const taken = keys.slice(0, limit);
@@ -119,7 +119,10 @@ export class RmRegistry {
     return this.#known.get(keyOf(backendHash, endpoint))?.isRegistered === true;
   }
 
-  /** A new version of the entry, here alone. `isNew` is false if it was so already: then nothing is written. */
+  /**
+   * A new version of the entry, at this server only. `isNew` is false if the entry was so already; then nothing is
+   * written.
+   */
   make(change: RmChange): Promise<{ readonly entry: RmEntry; readonly isNew: boolean }> {
     return this.#queue.run(async () => {
       const { kind, backendHash, endpoint } = change;
@@ -133,7 +136,7 @@ export class RmRegistry {
     });
   }
 
-  /** Takes what is newer than what it knows. False if that changes nothing. */
+  /** Takes the entries that are newer than the known ones. False if that changes nothing. */
   merge(entries: readonly RmEntry[]): Promise<boolean> {
     return this.#queue.run(async () => {
       const newer = entries.filter((entry) => {

@@ -1,7 +1,7 @@
 /**
- * One change of the registry at every member, or at none: first all must answer, then it is made here and there, and if one
- * does not confirm, it is taken back everywhere by a newer version. Whoever cannot be told that now learns it when it next
- * compares its registry with the others'.
+ * One change of the registry at every member, or at none: first all members must answer, then the change is made here
+ * and there, and if one member does not confirm, it is taken back everywhere by a newer version. A member that cannot
+ * be reached then learns it when it next compares its registry with the others.
  */
 import type { Clock } from "@tenure/core";
 import { within } from "@tenure/core/internal";
@@ -11,7 +11,7 @@ import { compareVersions, inverse, type RmChange, type RmEntry, type RmRegistry 
 export interface RmCalls {
   /** Rejects if this member does not answer. */
   reach(endpoint: string, signal: AbortSignal): Promise<void>;
-  /** Has this member take the entry if it is newer; resolves to what stands there then. */
+  /** Makes this member take the entry if it is newer; resolves to the entry that the member has then. */
   replicate(endpoint: string, entry: RmEntry, signal: AbortSignal): Promise<RmEntry>;
 }
 
@@ -19,10 +19,10 @@ export interface RmReplicatorOptions {
   readonly registry: RmRegistry;
   readonly clock: Clock;
   readonly limitMs: number;
-  /** The active members but oneself. */
+  /** The active members without this server. */
   readonly peers: () => readonly string[];
   readonly calls: RmCalls;
-  /** A change was made everywhere that was none before. */
+  /** A change was made everywhere that changed something. */
   readonly onChanged: (change: RmChange) => void;
 }
 
@@ -43,7 +43,7 @@ export class RmReplicator {
     this.#options = options;
   }
 
-  /** One after the other. */
+  /** One change at a time. */
   apply(change: RmChange): Promise<RmOutcome> {
     return this.#queue.run(() => this.#apply(change));
   }
@@ -69,11 +69,11 @@ export class RmReplicator {
         if (isNew) this.#options.onChanged(change);
         return { kind: "applied" };
       }
-      // This server had missed changes of the entry: the next version goes over them.
+      // This server had missed changes of the entry: the next version goes above them.
       await registry.merge(newer.map(({ value }) => value));
       if (attempt === ATTEMPTS) {
         const cause = new Error(
-          "it says the contrary by a newer version each time: another server changes this entry",
+          "it has a newer, different version each time: another server is changing this entry",
         );
         return { kind: "failed", endpoint: contrary.endpoint, cause };
       }

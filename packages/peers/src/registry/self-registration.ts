@@ -4,23 +4,23 @@ import { unlessAborted } from "@tenure/core/internal";
 export interface SelfRegistrationOptions {
   readonly clock: Clock;
   readonly intervalMs: number;
-  /** After a round in which some member did not confirm. */
+  /** The pause after a round in which a member did not confirm. */
   readonly retryMs: number;
   /** The active members, or the join targets while there are none. */
   readonly targets: () => readonly string[];
   readonly register: (endpoint: string) => Promise<void>;
-  /** Takes what was changed while this server was away. Resolves to the members at which this server is registered. */
+  /** Takes changes made while this server was away. Resolves to the members at which this server is registered. */
   readonly catchUp: () => Promise<ReadonlySet<string>>;
-  /** Not while this server leaves. */
+  /** False while this server leaves. */
   readonly isWanted: () => boolean;
   readonly onFailure: (endpoint: string, cause: unknown) => void;
   readonly onSuccess: (endpoint: string) => void;
 }
 
 /**
- * Registers this server as a resource manager at every member, again and again. One after the other: each of them tells all
- * the others, and all at once would be a storm. A member that shows the registration is not asked again: with n servers
- * that would be n³ calls each time.
+ * Registers this server as a resource manager at every member, repeatedly. One member at a time: each of them informs
+ * all the others, and all at once would cause a burst of calls. A member that shows the registration is not asked
+ * again: with n servers that would be n³ calls each time.
  */
 export class SelfRegistration {
   readonly #options: SelfRegistrationOptions;

@@ -1,4 +1,4 @@
-/** Fields of a request's body, checked one by one. What is missing is told apart from what is wrong. */
+/** Fields of a request's body, checked one by one. A missing field and a wrong field are different errors. */
 import { InvalidRequestError } from "@tenure/core";
 import { checkId, isObject } from "@tenure/core/internal";
 import { normalizeEndpoint } from "../membership/endpoint.js";
@@ -25,7 +25,7 @@ export class Body {
 
   text(name: string): string {
     const value = this.required(name);
-    if (typeof value !== "string") throw new WireError("invalid_body", `${name} must be a text`);
+    if (typeof value !== "string") throw new WireError("invalid_body", `${name} must be a string`);
     if (value.trim() === "") throw missing(name);
     return value;
   }

@@ -16,9 +16,9 @@ export interface ClusterRouteParts {
   readonly membership: Membership;
   readonly announcer: Announcer;
   readonly log: NodeLog;
-  /** After a leave that everybody has confirmed. */
+  /** Called after a leave that all members have confirmed. */
   readonly onLeft: () => void;
-  /** It shall be a member again. */
+  /** Called when this server is to be a member again. */
   readonly onReturned: () => void;
 }
 
@@ -26,7 +26,7 @@ const CODE = "tc_cluster_unavailable";
 
 export function clusterRoutes(app: FastifyInstance, parts: ClusterRouteParts): void {
   const { identity: own, ttlMs, callers, offices, membership, announcer, log, onLeft, onReturned } = parts;
-  /** Of servers whose ttl differs, so that each is logged once. */
+  /** The servers whose ttl differs, so that each is logged once. */
   const differing = new Map<string, number>();
   const shown = (leases: readonly MemberLease[]): object => ({
     endpoints: membership.endpoints(),
@@ -39,10 +39,11 @@ export function clusterRoutes(app: FastifyInstance, parts: ClusterRouteParts): v
     const body = new Body(request.body, ["self_endpoint", "disk", "ttl_ms", "cluster"]);
     const endpoint = body.endpoint("self_endpoint");
     offices.announcer(request.raw.socket, body.has("cluster") ? body.text("cluster") : null);
-    // Its own announcement, come back by an endpoint that is another name of this server.
+    // This server's own announcement, which came back through an endpoint that is another name of this server.
     if (identity === own && isMarked(request, ANNOUNCED)) return shown(membership.active());
     if (identity === own) {
-      // Told to itself, it is the wish to be a member again; who and where it is, it knows.
+      // Sent to itself, it is an operator's request to be a member again; the server knows its own identity and
+      // endpoint.
       membership.leaving = false;
       onReturned();
       await orUnavailable(CODE, announcer.announce());
@@ -54,7 +55,7 @@ export function clusterRoutes(app: FastifyInstance, parts: ClusterRouteParts): v
       .active()
       .some((each) => each.identity === identity && each.endpoint === endpoint);
     const lease = await orUnavailable(CODE, membership.announce(member));
-    if (!isKnown) log.info({ identity, endpoint }, "a server has joined the membership");
+    if (!isKnown) log.info({ identity, endpoint }, "a server joined the membership");
     return shown([lease]);
   });
 
@@ -81,7 +82,7 @@ export function clusterRoutes(app: FastifyInstance, parts: ClusterRouteParts): v
     }
     if (isFannedOut) {
       await orUnavailable(CODE, membership.leave(identity));
-      log.info({ identity }, "a server has left the membership");
+      log.info({ identity }, "a server left the membership");
       return { left: true, ...shown(membership.active()) };
     }
     const { failed } = await orUnavailable(CODE, announcer.leave({ anyway: false }));

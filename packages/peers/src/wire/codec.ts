@@ -1,4 +1,4 @@
-/** What peers say, as JSON and back. What comes in is checked: it decides who leads. */
+/** The messages of peers as JSON and back. Incoming messages are checked, because they decide who leads. */
 import { InvalidRequestError } from "@tenure/core";
 import { checkId, checkInteger, isObject } from "@tenure/core/internal";
 import { normalizeEndpoint } from "../membership/endpoint.js";
@@ -125,7 +125,10 @@ export function decodeEntry(value: unknown): RmEntry {
   };
 }
 
-/** Of the answer to `GET /v1/tc/rm/list`. An entry that cannot be read is left out: it must not keep the others from being taken. */
+/**
+ * The answer to `GET /v1/tc/rm/list`. An entry that cannot be read is skipped: it must not keep the others from being
+ * taken.
+ */
 export function decodeEntries({ entries }: Readonly<Record<string, unknown>>): readonly RmEntry[] {
   if (!Array.isArray(entries)) throw new InvalidRequestError("entries", "must be a list");
   return entries.flatMap((entry) => {
@@ -158,7 +161,7 @@ function object(value: unknown, field: string): Readonly<Record<string, unknown>
 
 function text(value: unknown, field: string): string {
   if (typeof value !== "string" || value === "" || value.length > 2000) {
-    throw new InvalidRequestError(field, "must be a text");
+    throw new InvalidRequestError(field, "must be a string");
   }
   return value;
 }

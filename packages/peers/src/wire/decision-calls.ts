@@ -1,4 +1,4 @@
-/** The coordinator's calls about decisions, over HTTPS; to this server itself without it. */
+/** The coordinator's calls about decisions, over HTTPS; calls to this server itself are made directly. */
 import { InvalidRequestError } from "@tenure/core";
 import { checkId, checkInteger } from "@tenure/core/internal";
 import type { DecisionCalls, Heard, HeldQuestion } from "../decisions/decision-calls.js";
@@ -14,7 +14,7 @@ export class HttpDecisionCalls implements DecisionCalls {
   readonly #own: ResourceManager;
   readonly #cluster: () => string | null;
 
-  /** `cluster`: of which this server is. */
+  /** `cluster`: the cluster of this server. */
   constructor(calls: PeerCalls, selfEndpoint: string, own: ResourceManager, cluster: () => string | null) {
     this.#calls = calls;
     this.#self = selfEndpoint;

@@ -1,4 +1,4 @@
-/** Decisions as servers tell them to each other, as JSON and back. */
+/** Decisions as servers send them to each other, as JSON and back. */
 import { InvalidRequestError } from "@tenure/core";
 import { checkId, checkInteger, isObject } from "@tenure/core/internal";
 import { type Decision, DECISIONS, type HeldDecision } from "../decisions/decision.js";

@@ -21,11 +21,11 @@ export interface DecisionRouteParts {
   readonly decider: Decider;
   readonly log: DecisionLog;
   readonly resourceManager: ResourceManager;
-  /** Within a time limit. */
+  /** With a time limit. */
   readonly forward: (endpoint: string, call: Call) => Promise<CallAnswer>;
 }
 
-/** Passed on once: two servers that take each other for the leader must not play ball. */
+/** Forwarded once: two servers that take each other for the leader must not loop. */
 const FORWARDED = "x-tenure-tc-forwarded";
 
 export function decisionRoutes(app: FastifyInstance, parts: DecisionRouteParts): void {
@@ -48,7 +48,7 @@ export function decisionRoutes(app: FastifyInstance, parts: DecisionRouteParts):
     if (asked !== null && asked > term) {
       throw new WireError(
         "tc_not_leader",
-        `this server leads term ${term} and knows nothing of term ${asked}`,
+        `this server leads term ${term}, and term ${asked} is unknown to it`,
       );
     }
     const { decision: final, pending } = finalOf(await decider.settle(txnId, decision, term), txnId);
@@ -73,15 +73,15 @@ export function decisionRoutes(app: FastifyInstance, parts: DecisionRouteParts):
   electorRoutes(app, parts);
 }
 
-/** What a coordinator asks of the electors and of the resource managers. */
+/** The requests of a coordinator to the electors and the resource managers. */
 function electorRoutes(app: FastifyInstance, parts: DecisionRouteParts): void {
   const { callers, offices, log, resourceManager, disk } = parts;
-  /** The fields of a coordinator's request, once its caller is known to be that; also the term. */
+  /** The fields of a coordinator's request and its term, after the caller was identified as the coordinator. */
   const asCoordinator = (
     { raw, body: given }: FastifyRequest,
     fields: readonly string[],
   ): { readonly body: Body; readonly term: number } => {
-    // A stranger learns nothing of what is wrong with its body.
+    // A stranger must not learn what is wrong with its body.
     callers.server(raw.socket);
     const body = new Body(given, ["cluster", "tc_term", ...fields]);
     if (!body.has("tc_term"))
@@ -129,7 +129,7 @@ function electorRoutes(app: FastifyInstance, parts: DecisionRouteParts): void {
       const why = cause instanceof Error ? cause.message : String(cause);
       throw new WireError(
         "tc_rm_unavailable",
-        `it could not be applied now (${why}); ask again`,
+        `the decision could not be applied now (${why}); retry later`,
         {},
         { cause },
       );
@@ -147,7 +147,7 @@ function electorRoutes(app: FastifyInstance, parts: DecisionRouteParts): void {
   });
 }
 
-/** The leader's own answer, whatever it is; given up when another leader is observed, which is named then. */
+/** The leader's own answer, whatever it is. Given up when another leader is observed, which is then named. */
 async function forwarded(
   { peer, endpoint, forward }: DecisionRouteParts,
   request: FastifyRequest,
@@ -156,7 +156,7 @@ async function forwarded(
 ): Promise<FastifyReply> {
   const leader = peer().observedLeader();
   if (leader === null || leader.leaderEndpoint === endpoint) {
-    throw new WireError("tc_unavailable", "there is no coordinator now; ask again");
+    throw new WireError("tc_unavailable", "there is no coordinator at the moment; retry later");
   }
   const { leaderEndpoint } = leader;
   const known = { leader_endpoint: leaderEndpoint };
@@ -180,7 +180,7 @@ async function forwarded(
   } catch (cause) {
     const next = peer().observedLeader()?.leaderEndpoint ?? leaderEndpoint;
     const detail = `this server does not lead, and ${leaderEndpoint}, which did, cannot be reached`;
-    const hint = next === leaderEndpoint ? "" : `; ${next} leads now: ask again`;
+    const hint = next === leaderEndpoint ? "" : `; ${next} leads now: send the request there`;
     throw new WireError("tc_not_leader", detail + hint, { leader_endpoint: next }, { cause });
   } finally {
     stopWatching();
@@ -192,13 +192,13 @@ function finalOf(settled: Settled, txnId: string): { decision: Decision; pending
     case "final":
       return settled;
     case "undecided":
-      throw new WireError("txn_unknown", `nobody has decided ${txnId}`);
+      throw new WireError("txn_unknown", `transaction ${txnId} is not decided`);
     case "stale":
       throw stale(settled.term);
     case "no-majority":
       throw new WireError(
         "tc_unavailable",
-        `no majority of the electorate has answered, so it is not known whether ${txnId} is decided; ask again`,
+        `no majority of the electorate has answered, so it is not known whether ${txnId} is decided; retry later`,
       );
   }
 }

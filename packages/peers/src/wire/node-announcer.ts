@@ -1,4 +1,7 @@
-/** How a node says that it is there: announcements and goodbyes over HTTPS, and the first of them, by which it joins. */
+/**
+ * How a node shows that it is there: announcements and goodbyes over HTTPS, and the first announcement, by which it
+ * joins.
+ */
 import { BackendUnavailableError, type Clock, InvalidRequestError, sleep } from "@tenure/core";
 import { Announcer, type RoundResult } from "../membership/announcer.js";
 import { normalizeEndpoint } from "../membership/endpoint.js";
@@ -24,7 +27,7 @@ export interface NodeAnnouncerParts {
   readonly metrics: PeerMetrics;
 }
 
-/** Endpoints are compared as they are written: under two spellings a server would wait for itself for ever. */
+/** Endpoints are compared as text: with two spellings a server would wait for itself for ever. */
 class OwnNameError extends InvalidRequestError {
   constructor(named: string, own: string) {
     super(
@@ -35,7 +38,7 @@ class OwnNameError extends InvalidRequestError {
 }
 
 const RETRY_PARTS = 5;
-const WHAT = "to announce this server";
+const WHAT = "announcing this server";
 
 export function nodeAnnouncer(parts: NodeAnnouncerParts): Announcer {
   const { options, disk, clock, calls, membership, electorate, leader, log, metrics } = parts;
@@ -78,10 +81,10 @@ export function nodeAnnouncer(parts: NodeAnnouncerParts): Announcer {
 }
 
 /**
- * At the first start it rejects if the join list names this server itself under another spelling than others know: with no
- * electorate yet it would wait for itself to found one. Rejects if no join target could be told within a lease (servers that are started together may need a moment), unless this
- * server is one itself. A server that has been of a cluster before may reach any of its members instead: the join targets
- * of then may be gone.
+ * Rejects at the first start if the join list contains this server under another spelling than others know: without an
+ * electorate it would wait for itself to found one. Also rejects if no join target could be reached within a lease
+ * (servers that are started together may need a moment), unless this server is a join target itself. A server that was
+ * in a cluster before may reach any of its members instead, because the old join targets may be gone.
  */
 export async function joinCluster(
   announcer: Announcer,
@@ -100,7 +103,7 @@ export async function joinCluster(
   }
 }
 
-/** Endpoints that another server has named: at most as many as can be electors, and only what can be called. */
+/** Endpoints that another server has named: at most as many as can be electors, and only those that can be called. */
 export function namedIn(endpoints: unknown): readonly string[] {
   if (!Array.isArray(endpoints)) return [];
   return endpoints.slice(0, MAX_MEMBERS).flatMap((each: unknown) => {

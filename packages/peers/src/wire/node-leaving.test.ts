@@ -47,7 +47,7 @@ describe("a stopping node", () => {
     expect([isOver, calls]).toEqual([false, []]);
     await clock.advance(1);
     expect(isOver).toBe(true);
-    expect(calls).toEqual([expect.stringMatching(/^failed to leave the cluster: .*counts as crashed$/)]);
+    expect(calls).toEqual([expect.stringMatching(/^failed leaving the cluster: .*counts as crashed$/)]);
   });
 
   it("a stopping node is done as soon as it is removed, and stays a resource manager", async () => {
@@ -68,7 +68,7 @@ describe("a node that leaves for good", () => {
     expect(calls).toEqual([]);
     remove();
     await clock.advance(1);
-    const failed = "failed to unregister this server as a resource manager: a member did not confirm";
+    const failed = "failed unregistering this server as a resource manager: a member did not confirm";
     expect(calls).toEqual(["forget what is not final", "unregister", failed]);
     await clock.advance(TTL_MS);
     expect(calls.slice(3)).toEqual(["unregister", "removed"]);

@@ -1,4 +1,4 @@
-/** How a node leaves: for now, when its process is stopped, or for good, as an operator has asked. */
+/** How a node leaves: temporarily, when its process is stopped, or for good, at an operator's request. */
 import { type Clock, sleep } from "@tenure/core";
 import { unlessAborted, within } from "@tenure/core/internal";
 import type { DecisionLog } from "../decisions/decision-log.js";
@@ -14,7 +14,7 @@ export interface NodeLeavingParts {
   readonly peer: () => Peer;
   readonly announcer: Announcer;
   readonly decisions: DecisionLog;
-  /** Takes this server out of the registry of every member. */
+  /** Removes this server from the registry of every member. */
   readonly unregister: () => Promise<void>;
   readonly log: PeerLog;
 }
@@ -25,14 +25,17 @@ const RETURNED = new Error("the server is a member again");
 
 export class NodeLeaving {
   readonly #parts: NodeLeavingParts;
-  /** While it waits to be let go after a leave that it was asked for. */
+  /** Set while it waits to be released after a requested leave. */
   #letGoing: AbortController | null = null;
 
   constructor(parts: NodeLeavingParts) {
     this.#parts = parts;
   }
 
-  /** Before its process ends: goodbye to all, as well as it goes, and within a time limit. It stays a resource manager. */
+  /**
+   * Before the process ends: sends a goodbye to all, as far as they answer within a time limit. The server stays a
+   * resource manager.
+   */
   async stop(): Promise<void> {
     const { endpoint, ttlMs, clock, peer, announcer, log } = this.#parts;
     const limitMs = LEAVE_LEASES * ttlMs;
@@ -47,7 +50,7 @@ export class NodeLeaving {
     try {
       log.left(await within(clock, { limitMs, late }, (signal) => unlessAborted(signal, leave(signal))));
     } catch (cause) {
-      log.failed("to leave the cluster", endpoint, cause);
+      log.failed("leaving the cluster", endpoint, cause);
     }
   }
 
@@ -62,12 +65,12 @@ export class NodeLeaving {
     );
   }
 
-  /** It shall be a member again. */
+  /** This server is to be a member again. */
   returned(): void {
     this.#letGoing?.abort(RETURNED);
   }
 
-  /** Until the electorate does not name it, and no member would have it apply decisions. */
+  /** Waits until the electorate no longer contains it, and no member would make it apply decisions. */
   async #forGood(signal: AbortSignal): Promise<LeaveOutcome> {
     const { endpoint, ttlMs, clock, peer, decisions, unregister, log } = this.#parts;
     const outcome = await peer().leave({ signal });
@@ -79,7 +82,7 @@ export class NodeLeaving {
         return outcome;
       } catch (cause) {
         signal.throwIfAborted();
-        log.failed("to unregister this server as a resource manager", endpoint, cause);
+        log.failed("unregistering this server as a resource manager", endpoint, cause);
         await sleep(clock, ttlMs, signal);
       }
     }

@@ -1,4 +1,4 @@
-/** The registry of one node at work: replicated to the members, caught up with, and with this server itself in it. */
+/** The registry of one running node: replicated to the members, compared with theirs, and containing this server itself. */
 import { createHash } from "node:crypto";
 import type { Clock } from "@tenure/core";
 import type { Membership } from "../membership/membership.js";
@@ -25,11 +25,11 @@ export interface NodeRegistryParts {
 export interface NodeRegistry {
   readonly replicator: RmReplicator;
   readonly registration: SelfRegistration;
-  /** Takes this server out of the registry of every member; rejects if one does not confirm. */
+  /** Removes this server from the registry of every member; rejects if one does not confirm. */
   readonly unregister: () => Promise<void>;
 }
 
-const WHAT = "to register this server as a resource manager";
+const WHAT = "registering this server as a resource manager";
 
 export function nodeRegistry(parts: NodeRegistryParts): NodeRegistry {
   const replicator = replicatorOf(parts);
@@ -44,7 +44,7 @@ function others({ membership, options }: NodeRegistryParts): readonly string[] {
   return membership.endpoints().filter((each) => each !== options.endpoint);
 }
 
-/** Under a name of its disk: an empty disk is another backend. */
+/** Named after its disk: an empty disk is another backend. */
 function ownEntry({ options, disk }: NodeRegistryParts): { backendHash: string; endpoint: string } {
   const backendHash = createHash("sha256").update(disk).digest("hex").slice(0, 32);
   return { backendHash, endpoint: options.endpoint };
@@ -65,7 +65,7 @@ function replicatorOf(parts: NodeRegistryParts): RmReplicator {
     onChanged: ({ kind, backendHash, endpoint }) =>
       parts.log.log.info(
         { backend_hash: backendHash, endpoint },
-        `a resource manager is ${kind === "register" ? "registered" : "registered no more"}`,
+        `a resource manager is ${kind === "register" ? "registered" : "no longer registered"}`,
       ),
     calls: {
       reach: async (to, signal) =>
@@ -103,7 +103,7 @@ function registrationOf(parts: NodeRegistryParts, replicator: RmReplicator): Sel
         return;
       }
       await apply(replicator, { kind: "register", ...own });
-      // Where this server was before it moved, nobody applies anything any more.
+      // At the endpoint where this server was before it moved, nothing applies decisions any more.
       for (const former of registry.backend(own.backendHash).endpoints) {
         if (former !== endpoint) await apply(replicator, { kind: "unregister", ...own, endpoint: former });
       }
@@ -116,8 +116,8 @@ function registrationOf(parts: NodeRegistryParts, replicator: RmReplicator): Sel
 }
 
 /**
- * Nobody tells it each change that it has missed: it compares its registry with everybody's. Resolves to the members at
- * which this server is registered.
+ * Changes that this server has missed are not sent to it again, so it compares its registry with those of all members.
+ * Resolves to the members at which this server is registered.
  */
 async function catchUp(parts: NodeRegistryParts): Promise<ReadonlySet<string>> {
   const own = ownEntry(parts);
@@ -146,7 +146,7 @@ async function* pagesOf(
     if (answer?.status !== 200) return;
     yield decodeEntries(answer.body);
     const next: unknown = answer.body["next"];
-    // A page that does not go on would be asked for without end.
+    // A page that does not advance would be requested without end.
     if (typeof next !== "string" || next <= after) return;
     after = next;
   }

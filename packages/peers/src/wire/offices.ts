@@ -1,14 +1,14 @@
 /**
- * What a server may ask by its office. The certificate says who the caller is (`Callers`); what the caller is in this cluster
- * stands in this server's own records: its electorate, its membership and its vote.
+ * What a server may request by its office. The certificate identifies the caller (`Callers`); the caller's office in
+ * this cluster follows from this server's own records: its electorate, its membership and its vote.
  *
- * The registry is read and changed by servers of this cluster; any other certificate of a server, such as that of a
- * decommissioned one or of another cluster, changes nothing in it.
+ * The registry is read and changed by servers of this cluster. Any other server certificate, such as that of a
+ * decommissioned server or of another cluster, changes nothing in it.
  *
- * The rule for a coordinator's requests: the caller is the leader of that term as this server knows it, by its own vote or
- * by what the others answered when it asked them. So whatever bounds the terms of votes bounds those of decisions too, and
- * no server can fence a coordinator by a term that nobody was elected for. A term below that of the vote is left to the log
- * and the resource manager, which know the highest that they have obeyed.
+ * The rule for a coordinator's requests: the caller is the leader of that term as this server knows it, by its own vote
+ * or by what the others answered. So the bound on the terms of votes also bounds the terms of decisions, and no server
+ * can fence a coordinator by a term that was never elected. A term below that of the vote is left to the log and the
+ * resource manager, which know the highest term that they have obeyed.
  */
 import type { Socket } from "node:net";
 import type { Membership } from "../membership/membership.js";
@@ -26,7 +26,7 @@ export interface OfficeParts {
   readonly electorate: () => Configuration | null;
   /** As it is on disk. */
   readonly vote: () => Vote | null;
-  /** Who leads as far as this server knows. A restarted server knows it before it may vote for it. */
+  /** The leader as far as this server knows. A restarted server knows it before it may vote for it. */
   readonly observed: () => { readonly leaderId: string; readonly term: number } | null;
 }
 
@@ -38,8 +38,8 @@ export class Offices {
   }
 
   /**
-   * A server that asks for a lease of `cluster`: an elector, or an active member. While this server has no electorate, or the
-   * request is of another cluster, the vote itself decides (and names the reason).
+   * A server that asks for a lease of `cluster`: an elector, or an active member. While this server has no electorate,
+   * or the request is of another cluster, the vote itself decides (and gives the reason).
    */
   candidate(socket: Socket, claimed: string, cluster: string): void {
     const { callers, electorate } = this.#parts;
@@ -48,7 +48,7 @@ export class Offices {
     if (config !== null && config.cluster === cluster) this.#requireMember(claimed);
   }
 
-  /** A server that announces itself: of this cluster, or of none that it names. */
+  /** A server that announces itself: of this cluster, or without a cluster. */
   announcer(socket: Socket, cluster: string | null): string {
     const { callers, electorate } = this.#parts;
     const caller = callers.server(socket);
@@ -60,14 +60,14 @@ export class Offices {
     );
   }
 
-  /** Who reads the registry: a client, or a server of this cluster. */
+  /** A caller that reads the registry: a client, or a server of this cluster. */
   reader(socket: Socket): void {
     const { callers } = this.#parts;
     callers.client(socket);
     if (callers.isServer(socket)) this.#requireMember(callers.server(socket));
   }
 
-  /** Who changes the registry: a server of this cluster, or one that has left it and takes itself out. */
+  /** A caller that changes the registry: a server of this cluster, or one that has left it and removes itself. */
   registrar(socket: Socket, { kind, endpoint }: Pick<RmChange, "kind" | "endpoint">): void {
     const { callers, membership } = this.#parts;
     const caller = callers.server(socket);
@@ -93,7 +93,7 @@ export class Offices {
     const caller = callers.server(socket);
     const config = electorate();
     if (config === null) {
-      throw new WireError("tc_unavailable", "this server belongs to no cluster yet; ask again");
+      throw new WireError("tc_unavailable", "this server belongs to no cluster yet; retry later");
     }
     if (config.cluster !== cluster) {
       throw new WireError(

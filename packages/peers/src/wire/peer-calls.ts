@@ -1,9 +1,10 @@
 /**
- * Calls to other servers, with this server's own certificate. Whoever answers must show a server's certificate of the same
- * trust domain; hosts are not looked at, so a server may move.
+ * Calls to other servers, with this server's own certificate. The server that answers must show a server certificate of
+ * the same trust domain; host names are not checked, so a server may move.
  *
- * A call that is given up leaves its connection alone for a while: under load a closed connection costs a handshake, which
- * makes the next call late as well. What lingers longer than that is cut off from the network, and is closed.
+ * A call that is given up leaves its connection open for a while: under load a closed connection costs a handshake,
+ * which makes the next call late as well. A connection without an answer for longer than that is cut off from the
+ * network, and is closed.
  */
 import type { IncomingMessage } from "node:http";
 import { request as httpRequest } from "node:http";
@@ -17,7 +18,7 @@ export interface CallTls {
   readonly cert: Buffer | string;
   readonly key: Buffer | string;
   readonly ca: Buffer | string | undefined;
-  /** Revocation lists: a server whose certificate they name is not called, and its answers count for nothing. */
+  /** Revocation lists: a server whose certificate they name is not called, and its answers are ignored. */
   readonly lists?: readonly { readonly pem: string }[] | undefined;
 }
 
@@ -25,7 +26,7 @@ export interface PeerCallsOptions {
   readonly clock: Clock;
   readonly lingerMs: number;
   readonly trustDomain: string | null;
-  /** `null`: without TLS, where a server has only itself to call. */
+  /** `null`: without TLS, if a server calls only itself. */
   readonly tls: CallTls | null;
 }
 
@@ -40,11 +41,11 @@ export interface Call {
 export interface CallAnswer {
   readonly status: number;
   readonly body: Readonly<Record<string, unknown>>;
-  /** Of the server that answered, by its certificate. */
+  /** The identity of the server that answered, from its certificate. */
   readonly identity: string | null;
 }
 
-/** Answered, and not with what was asked for. */
+/** There was an answer, but not the expected one. */
 export class RefusedCallError extends Error {
   readonly status: number;
   readonly code: string;
@@ -60,10 +61,10 @@ export class RefusedCallError extends Error {
   }
 }
 
-/** How many leases a call may take whose receiver may have to ask every member in turn. */
+/** How many leases a call may take if its receiver may have to ask every member in turn. */
 export const CALL_LEASES = 4;
 
-/** An answer that is longer is refused; ASCII only, so characters are bytes. */
+/** A longer answer is refused. ASCII only, so characters are bytes. */
 export const MAX_ANSWER_BYTES: number = 1024 * 1024;
 
 export class PeerCalls {
@@ -79,8 +80,8 @@ export class PeerCalls {
   }
 
   /**
-   * New connections use these. What is under way on the old ones has a while to be answered, unless the revocation lists have
-   * changed: the old connections may be to a server that is not trusted any more.
+   * New connections use these. Requests in progress on the old connections have a while to be answered, unless the
+   * revocation lists have changed: the old connections may be to a server that is no longer trusted.
    */
   use(tls: CallTls): void {
     const old = this.#agent;
@@ -96,13 +97,13 @@ export class PeerCalls {
     this.#agent?.destroy();
   }
 
-  /** As `send`, but rejects when there is no answer within `limitMs`. */
+  /** Like `send`, but rejects if there is no answer within `limitMs`. */
   sendWithin(limitMs: number, endpoint: string, call: Call): Promise<CallAnswer> {
     const limit = { limitMs, signal: call.signal };
     return within(this.#options.clock, limit, (signal) => this.send(endpoint, { ...call, signal }));
   }
 
-  /** The answer, whatever its status; rejects when there is none. */
+  /** The answer, whatever its status; rejects if there is none. */
   send(endpoint: string, { method, path, body, headers, signal }: Call): Promise<CallAnswer> {
     const payload = body === undefined ? undefined : JSON.stringify(body);
     return new Promise((resolve, reject) => {
@@ -141,7 +142,7 @@ export class PeerCalls {
     });
   }
 
-  /** The body of an answer 200; anything else rejects. */
+  /** The body of an answer with status 200; any other answer rejects. */
   async ask(endpoint: string, call: Call): Promise<Readonly<Record<string, unknown>>> {
     const answer = await this.send(endpoint, call);
     if (answer.status !== 200) throw new RefusedCallError(endpoint, answer);
@@ -149,16 +150,17 @@ export class PeerCalls {
   }
 
   async #read(endpoint: string, response: IncomingMessage): Promise<CallAnswer> {
-    // Before the end of the answer: the socket is let go with it.
+    // Before the end of the answer, because the socket is released with it.
     const identity = this.#agent === null ? null : this.#identityOf(endpoint, response.socket as TLSSocket);
     let text = "";
     response.setEncoding("utf8");
     for await (const chunk of response) {
       text += chunk as string;
-      if (text.length > MAX_ANSWER_BYTES) throw new Error(`${endpoint} answered too much`);
+      if (text.length > MAX_ANSWER_BYTES)
+        throw new Error(`${endpoint} answered more than ${MAX_ANSWER_BYTES} bytes`);
     }
     const body: unknown = JSON.parse(text);
-    if (!isObject(body)) throw new Error(`${endpoint} answered no JSON object`);
+    if (!isObject(body)) throw new Error(`${endpoint} did not answer with a JSON object`);
     return { status: response.statusCode ?? 0, body, identity };
   }
 
@@ -193,7 +195,7 @@ function agentFor(tls: CallTls | null): Agent | null {
     ...(tls.lists === undefined || tls.lists.length === 0 ? {} : { crl: tls.lists.map(({ pem }) => pem) }),
     minVersion: "TLSv1.2",
     rejectUnauthorized: true,
-    // Who it is, its certificate's URI tells; where it is, nobody vouches for.
+    // The URI in the certificate identifies the server; its host name is not part of the identity.
     checkServerIdentity: () => undefined,
   });
 }

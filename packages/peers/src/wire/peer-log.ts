@@ -1,13 +1,13 @@
 import type { LeaveOutcome } from "../protocol/leaving.js";
 import type { PeerEvent } from "../protocol/peer-events.js";
 
-/** As pino has it: an object of fields, then a sentence. */
+/** The same as pino's: an object of fields, then a sentence. */
 export interface NodeLog {
   info(fields: object, sentence: string): void;
   warn(fields: object, sentence: string): void;
 }
 
-/** Says once what is repeated: a peer that is away fails every second. */
+/** Logs a repeated problem once: a peer that is away fails every second. */
 export class PeerLog {
   readonly #log: NodeLog;
   readonly #failing = new Map<string, string>();
@@ -24,15 +24,12 @@ export class PeerLog {
   event(event: PeerEvent): void {
     switch (event.kind) {
       case "elected":
-        return this.#log.info({ term: event.term }, "this server is the coordinator");
+        return this.#log.info({ term: event.term }, "became coordinator");
       case "lost":
-        return this.#log.warn(
-          { term: event.term, cause: event.cause },
-          "this server is no longer the coordinator",
-        );
+        return this.#log.warn({ term: event.term, cause: event.cause }, "no longer coordinator");
       case "observed":
         return event.leader === null
-          ? this.#log.info({}, "there is no coordinator")
+          ? this.#log.info({}, "the coordinator was lost; there is none")
           : this.#log.info(
               {
                 term: event.leader.term,

@@ -8,9 +8,9 @@ export interface PeerGauges {
   readonly electors: () => number;
   readonly resourceManagers: () => number;
   readonly undelivered: () => number;
-  /** For how long a change of the electorate has been held back; 0 if none is. */
+  /** How long a change of the electorate has been held back; 0 if none is. */
   readonly heldBackMs: () => number;
-  /** For how long this server has had the same reason not to stand; 0 while it leads, stands or follows a leader. */
+  /** How long this server has had the same reason not to campaign; 0 while it leads, campaigns or follows a leader. */
   readonly notStandingMs: () => number;
 }
 
@@ -52,7 +52,7 @@ export class PeerMetrics {
     });
     this.announceFailures = counter(
       "tc_announce_failures_total",
-      "Announcements and goodbyes that nobody confirmed.",
+      "Announcements and goodbyes that were not confirmed.",
     );
     this.replicationFailures = counter(
       "tc_rm_replication_failures_total",

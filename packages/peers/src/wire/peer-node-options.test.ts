@@ -74,7 +74,7 @@ describe("parseNodeOptions", () => {
       /^join needs a store of this server's own.*embedded:DIR/,
     ],
     ["a store that is not durable", { store: "memory:" }, /embedded:DIR/],
-    ["an empty join list", { join: " , " }, /^join names nobody.*this server's own for the first/],
+    ["an empty join list", { join: " , " }, /^join is empty.*its own URL/],
     ["a join target that is not a URL", { join: "node-1" }, /^join is "node-1" and must be a URL such as/],
     ["a join target with a path", { join: "https://node-1:7420/x" }, /^join is .* with nothing after it/],
     [
@@ -86,7 +86,7 @@ describe("parseNodeOptions", () => {
     [
       "an address that others cannot reach",
       { listen: { host: "0.0.0.0", port: 7420 } },
-      /^advertise is missing.*say the URL/,
+      /^advertise is missing.*give the URL/,
     ],
     ["a port that others cannot know", { listen: { host: "node-1", port: 0 } }, /^advertise is missing/],
     ["a lease too short", { ttlMs: 299 }, /^tc-ttl must be .*300/],

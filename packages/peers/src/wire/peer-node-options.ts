@@ -1,4 +1,4 @@
-/** The options of a node, parsed once, with every reason not to start. */
+/** The options of a node, parsed once. Refuses a combination that cannot work. */
 import { createHash } from "node:crypto";
 import { InvalidRequestError } from "@tenure/core";
 import { checkInteger } from "@tenure/core/internal";
@@ -6,13 +6,20 @@ import type { Bundle } from "../certificates/bundle.js";
 import { normalizeEndpoint } from "../membership/endpoint.js";
 
 export interface GivenNodeOptions {
-  /** Join targets, by comma. */
+  /** Comma-separated URLs of the join targets (`--join`); the first server of a cluster names its own. */
   readonly join: string;
+  /** Where this server listens. */
   readonly listen: { readonly host: string; readonly port: number };
+  /** The URL at which the others reach this server (`--advertise`). @defaultValue derived from `listen` */
   readonly advertise?: string | undefined;
+  /**
+   * The ttl of the leader's lease, in milliseconds, from 300 to 3,600,000 (`--tc-ttl`); the same at every server. See
+   * `PeerOptions.ttlMs`.
+   */
   readonly ttlMs: number;
+  /** The URL of the server's own store; it must be `embedded:`. */
   readonly store: string;
-  /** `null` without mTLS. */
+  /** The server's certificate, key and CA; `null` without mTLS, which is possible for a single server only. */
   readonly bundle: Bundle | null;
 }
 
@@ -33,7 +40,7 @@ export function parseNodeOptions(given: GivenNodeOptions): NodeOptions {
   if (!store.startsWith("embedded:")) {
     throw new InvalidRequestError(
       "join",
-      "needs a store of this server's own: give --store embedded:DIR, or leave out --join",
+      "needs a store of this server's own: use --store embedded:DIR, or remove --join",
     );
   }
   const ttlMs = checkInteger(given.ttlMs, "tc-ttl", MIN_TTL_MS, MAX_TTL_MS);
@@ -49,14 +56,14 @@ export function parseNodeOptions(given: GivenNodeOptions): NodeOptions {
   if (join.length === 0)
     throw new InvalidRequestError(
       "join",
-      "names nobody: give URLs by comma, this server's own for the first",
+      "is empty: give comma-separated URLs; the first server of a cluster names its own URL",
     );
   if (bundle === null) {
     const others = join.filter((each) => each !== endpoint);
     if (others.length > 0) {
       throw new InvalidRequestError(
         "join",
-        `names ${others.join(", ")}, and without certificates nobody can tell servers apart: give --bundle (tenure ca issue server)`,
+        `names ${others.join(", ")}, which needs certificates so that servers can identify each other: give --bundle (tenure ca issue server)`,
       );
     }
     return { identity: identityOfEndpoint(endpoint), trustDomain: null, endpoint, join, ttlMs };
@@ -79,14 +86,14 @@ function ownEndpoint({ advertise, listen, bundle }: GivenNodeOptions): string {
   if (ANYWHERE.has(listen.host) || listen.port === 0) {
     throw new InvalidRequestError(
       "advertise",
-      `is missing, and others cannot reach this server at ${listen.host}:${listen.port}: say the URL that they can use`,
+      `is missing, and other servers cannot reach this one at ${listen.host}:${listen.port}: give the URL that they can use`,
     );
   }
   const host = listen.host.includes(":") ? `[${listen.host}]` : listen.host;
   return normalizeEndpoint(`${bundle === null ? "http" : "https"}://${host}:${listen.port}`, "listen");
 }
 
-/** For a server that is alone: nobody else can know it by a certificate. */
+/** For a single server: no other server needs to identify it by a certificate. */
 function identityOfEndpoint(endpoint: string): string {
   return createHash("sha256").update(endpoint).digest("hex").slice(0, 32);
 }

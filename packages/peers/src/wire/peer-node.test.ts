@@ -20,11 +20,11 @@ describe("the log of a node", () => {
     for (const sentence of [
       "this server has founded the cluster",
       "the electorate has changed",
-      "this server is the coordinator",
+      "became coordinator",
       "a resource manager is registered",
-      "a server has joined the membership",
-      "a server has left the membership",
-      "a transaction is decided",
+      "a server joined the membership",
+      "a server left the membership",
+      "transaction decided",
     ])
       expect(sentences.filter((each) => each === sentence)).toHaveLength(1);
   });
@@ -35,7 +35,7 @@ describe("the log of a node", () => {
     await test.clock.advance(3000);
     expect(test.said("waiting to take part: ")).toBe(true);
     expect(
-      test.log.filter(({ sentence }) => sentence.startsWith("to announce this server failed")),
+      test.log.filter(({ sentence }) => sentence.startsWith("announcing this server failed")),
     ).toHaveLength(1);
   });
 });
@@ -53,7 +53,7 @@ describe("the log and status for operators", () => {
     const headers = { "x-tenure-tc-leave-fanout": "1" };
     await test.ask("POST", "/v1/tc/cluster/leave", { as: leaver, body: {}, headers });
     await test.clock.advance(10_000);
-    const silent = test.log.filter(({ sentence }) => sentence.startsWith("a server has fallen silent"));
+    const silent = test.log.filter(({ sentence }) => sentence.startsWith("a member's announcements expired"));
     expect(silent).toEqual([
       expect.objectContaining({ fields: { identity: "n2", endpoint: announce.body.self_endpoint } }),
     ]);

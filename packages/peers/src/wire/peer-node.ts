@@ -1,6 +1,7 @@
 /**
- * A server that takes part in a cluster: it keeps its records, announces itself, votes, stands, and serves the routes of the
- * peers. It is mounted into the service before that listens, started when it does, and stopped before it closes.
+ * A server that takes part in a cluster: it keeps its records, announces itself, votes, campaigns, and serves the
+ * routes of the peers. It is mounted into the service before that listens, started when it does, and stopped before it
+ * closes.
  */
 import { X509Certificate } from "node:crypto";
 import type { Socket } from "node:net";
@@ -45,16 +46,16 @@ import { statusRoutes } from "./status-routes.js";
 import { WireError } from "./wire-error.js";
 
 export interface PeerNodeParts {
-  /** The server's own; it stays its owner's. */
+  /** The server's own store. The node does not close it. */
   readonly store: Store;
   readonly clock: Clock;
-  /** 0 to 1, for random waits; never for a decision. */
+  /** Returns a number from 0 to 1 (exclusive), for random waits; no decision depends on it. */
   readonly random: () => number;
   /** What decisions are about, if this server's program is a resource. */
   readonly resource?: Resource | undefined;
 }
 
-/** What the service lends; its `ExtensionHost`. */
+/** What the service provides; its `ExtensionHost`. */
 export interface NodeHost {
   readonly registry: Registry;
   readonly log: NodeLog;
@@ -102,15 +103,15 @@ export class PeerNode {
     this.#retention = new Retention({ clock: parts.clock, uptime, log: this.#decisions });
   }
 
-  /** Reads what it knew; does nothing yet. */
+  /** Reads its stored records; does nothing else yet. */
   static async open(options: NodeOptions, parts: PeerNodeParts): Promise<PeerNode> {
     const records = await OwnRecords.open(parts.store);
     return new PeerNode(options, parts, records, await StoredDisk.open(records));
   }
 
-  /** Throws `tc_unavailable` before it has started. */
+  /** Throws `tc_unavailable` before the node has started. */
   get peer(): Peer {
-    if (this.#peer === null) throw new WireError("tc_unavailable", "this server is starting; ask again");
+    if (this.#peer === null) throw new WireError("tc_unavailable", "this server is starting; retry later");
     return this.#peer;
   }
 
@@ -239,7 +240,8 @@ export class PeerNode {
   }
 
   /**
-   * Joins: rejects if no join target could be told, unless this server is one itself. Only then it begins to vote and stand.
+   * Joins: rejects if no join target could be reached, unless this server is one itself. Only then does it begin to
+   * vote and campaign.
    */
   async start(): Promise<void> {
     const { announcer, registration, silent, decider, calls, log, metrics } = this.#mount();
@@ -275,12 +277,15 @@ export class PeerNode {
     this.#retention.start();
   }
 
-  /** Says goodbye as well as it goes, and waits to be let go; not for ever: then it is a crash to the others. */
+  /**
+   * Sends a goodbye, as far as the others answer, and waits to be released. The wait is limited; after that it looks
+   * like a crash to the others.
+   */
   async leave(): Promise<void> {
     if (this.#peer !== null) await this.#mount().leaving.stop();
   }
 
-  /** Idempotent. Ends what it leads. */
+  /** Idempotent. Ends the term that it leads. */
   stop(): Promise<void> {
     this.#stopped ??= this.#stop();
     return this.#stopped;
@@ -316,9 +321,9 @@ export class PeerNode {
       resourceManagers: () => this.#registry.endpoints(),
       onFinal: ({ txnId, decision, term }) => {
         metrics.decisions.inc({ decision });
-        log.log.info({ txn_id: txnId, decision, term }, "a transaction is decided");
+        log.log.info({ txn_id: txnId, decision, term }, "transaction decided");
       },
-      onFailure: (to, cause) => log.failed("to have a decision applied", to, cause),
+      onFailure: (to, cause) => log.failed("applying a decision", to, cause),
     });
   }
 
@@ -347,7 +352,7 @@ export class PeerNode {
     });
   }
 
-  /** A renewed certificate must name the same server: everything that it has voted and announced is in that name. */
+  /** A renewed certificate must name the same server, because all its votes and announcements are in that name. */
   #checkOwner({ cert }: CallTls, { log }: PeerLog): void {
     const owner = spiffeNameOf(new X509Certificate(cert))?.name;
     if (owner === this.options.identity) return;

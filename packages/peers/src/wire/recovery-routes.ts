@@ -1,4 +1,4 @@
-/** `POST /v1/tc/cluster/recover`: asked of a server with its own certificate, as a leave is. */
+/** `POST /v1/tc/cluster/recover`: sent to a server with its own certificate, like a leave. */
 import { connect } from "node:net";
 import { onAbort } from "@tenure/core/internal";
 import type { FastifyInstance } from "fastify";
@@ -16,7 +16,7 @@ export interface RecoveryRouteParts {
   readonly log: NodeLog;
 }
 
-/** One at a time: a second would be refused by the votes of the first, for a reason that helps nobody. */
+/** One recovery at a time: the votes of the first would refuse a second, with an unhelpful reason. */
 export function recoveryRoutes(app: FastifyInstance, parts: RecoveryRouteParts): void {
   const { identity, callers, recovery, log } = parts;
   let isRunning = false;
@@ -36,7 +36,7 @@ export function recoveryRoutes(app: FastifyInstance, parts: RecoveryRouteParts):
           `confirm must be the id of the cluster, ${plan.before.cluster}`,
         );
       }
-      log.warn(fieldsOf(plan), "a recovery from a lost majority begins, as an operator has asked for");
+      log.warn(fieldsOf(plan), "recovery from a lost majority began at an operator's request");
       await recovery().carryOut(plan);
       log.warn(
         fieldsOf(plan),
@@ -45,7 +45,7 @@ export function recoveryRoutes(app: FastifyInstance, parts: RecoveryRouteParts):
       return { recovered: true, ...shown(plan) };
     } catch (error) {
       if (!(error instanceof RecoveryRefusedError)) throw error;
-      log.warn({ lost }, `a recovery from a lost majority was refused: ${error.message}`);
+      log.warn({ lost }, `recovery from a lost majority was refused: ${error.message}`);
       throw new WireError("tc_recovery_refused", error.message, {}, { cause: error });
     } finally {
       isRunning = false;
@@ -54,8 +54,8 @@ export function recoveryRoutes(app: FastifyInstance, parts: RecoveryRouteParts):
 }
 
 /**
- * Whether anything accepts connections there. Not whether it answers: a process that is stopped does not, and goes on where
- * it was when it is woken.
+ * Whether anything accepts connections there. It does not check for an answer: a suspended process does not answer, but
+ * continues where it was when it resumes.
  */
 export function probeConnection(endpoint: string, signal: AbortSignal): Promise<string | null> {
   const { hostname, port, protocol } = new URL(endpoint);

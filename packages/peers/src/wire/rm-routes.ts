@@ -24,7 +24,7 @@ export function rmRoutes(app: FastifyInstance, parts: RmRouteParts): void {
   const { callers, offices, registry, replicator, onReplicationFailed } = parts;
   const changes = (kind: RmChange["kind"]) => async (request: FastifyRequest) => {
     const { socket } = request.raw;
-    // A stranger learns nothing of what is wrong with its body.
+    // A stranger must not learn what is wrong with its body.
     callers.server(socket);
     const isReplica = isMarked(request, REPLICATE);
     const body = new Body(request.body, ["backend_hash", "endpoint", ...(isReplica ? ["version"] : [])]);
@@ -46,7 +46,7 @@ export function rmRoutes(app: FastifyInstance, parts: RmRouteParts): void {
       const why = outcome.cause instanceof Error ? outcome.cause.message : String(outcome.cause);
       throw new WireError(
         "tc_rm_replication_failed",
-        `${outcome.endpoint} did not confirm (${why}), so nothing was changed; ask again when all members can be reached`,
+        `${outcome.endpoint} did not confirm (${why}), so nothing was changed; retry when all members can be reached`,
       );
     }
     return shown();
@@ -58,7 +58,8 @@ export function rmRoutes(app: FastifyInstance, parts: RmRouteParts): void {
   app.get("/v1/tc/rm/list", OWN_IDENTITY, async ({ raw, query }) => {
     offices.reader(raw.socket);
     const asked = new Body(query, ["after"]);
-    // Servers compare every entry, page by page. Operators see what is registered, not what was removed: that only grows.
+    // Servers compare every entry, page by page. Operators see what is registered, not what was removed: that only
+    // grows.
     if (asked.has("after")) {
       const { entries, next } = registry.page(String(asked.required("after")), MAX_PAGE);
       return { entries: entries.map(encodeEntry), next };
@@ -72,7 +73,7 @@ export function rmRoutes(app: FastifyInstance, parts: RmRouteParts): void {
   });
 }
 
-/** A replica without a version is a change of this server alone. */
+/** A replica without a version is a change at this server only. */
 async function takeReplica(registry: RmRegistry, change: RmChange, body: Body): Promise<void> {
   if (!body.has("version")) return void (await registry.make(change));
   const { kind, backendHash, endpoint } = change;

@@ -1,4 +1,4 @@
-/** What all routes of the peers have in common: they know callers by themselves, and fail in one shape. */
+/** What all routes of the peers share: they identify callers themselves, and fail in one format. */
 import { BackendUnavailableError, ClosedError, InvalidRequestError } from "@tenure/core";
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { WireError } from "./wire-error.js";
@@ -12,25 +12,28 @@ declare module "fastify" {
 
 export const OWN_IDENTITY = { config: { ownIdentity: true } } as const;
 
-/** On a request of the leave that was fanned out already, and of a registration that is a replica. */
+/** Set on a request of a leave that was already sent to all members, and on a registration that is a replica. */
 export const LEAVE_FANOUT = "x-tenure-tc-leave-fanout";
 export const REPLICATE = "x-tenure-tc-replicate";
-/** On an announcement that a server sends by itself; without it, it is the wish of an operator. */
+/** Set on an announcement that a server sends by itself; without it, the announcement is an operator's request. */
 export const ANNOUNCED = "x-tenure-tc-announced";
 
 export function isMarked(request: FastifyRequest, header: string): boolean {
   return request.headers[header] === "1";
 }
 
-/** What is not even JSON is told as any other wrong body. */
+/** A body that is not JSON is answered like any other wrong body. */
 export function tellWireErrors(app: FastifyInstance): void {
   app.setErrorHandler((error: unknown, request: FastifyRequest, reply: FastifyReply) => {
     const told = asWireError(error as FastifyError);
     if (told === null) {
-      request.log.error({ err: error, req_id: request.id }, "a request failed by a fault of this server");
+      request.log.error(
+        { err: error, req_id: request.id },
+        "request failed because of an error in this server",
+      );
       return reply
         .code(500)
-        .send({ error: "internal", detail: `the log tells more under request id ${request.id}` });
+        .send({ error: "internal", detail: `see the server's log for request id ${request.id}` });
     }
     if (told.status === 503) reply.header("retry-after", "1");
     return reply.code(told.status).send(told.body());
@@ -45,7 +48,7 @@ function asWireError(error: FastifyError): WireError | null {
   if ((error as Error) instanceof BackendUnavailableError || (error as Error) instanceof ClosedError) {
     return new WireError(
       "tc_unavailable",
-      "this server's own store does not answer; ask again",
+      "this server's own store does not answer; retry later",
       {},
       { cause: error },
     );
@@ -63,7 +66,7 @@ function asWireError(error: FastifyError): WireError | null {
   return null;
 }
 
-/** What the store of this server cannot do now, by the code of its part. */
+/** Maps a failure of this server's store to the code of its part. */
 export async function orUnavailable<T>(
   code: "tc_cluster_unavailable" | "tc_rm_unavailable",
   work: Promise<T>,
@@ -72,6 +75,6 @@ export async function orUnavailable<T>(
     return await work;
   } catch (cause) {
     if (!(cause instanceof BackendUnavailableError || cause instanceof ClosedError)) throw cause;
-    throw new WireError(code, "this server's own store does not answer; ask again", {}, { cause });
+    throw new WireError(code, "this server's own store does not answer; retry later", {}, { cause });
   }
 }

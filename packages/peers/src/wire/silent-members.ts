@@ -2,7 +2,7 @@ import type { CancelTimer, Clock } from "@tenure/core";
 import type { Membership } from "../membership/membership.js";
 import type { NodeLog } from "./peer-log.js";
 
-/** Logs members that fell silent, which nobody reports: they merely are no members any more. */
+/** Logs members that fell silent. Nothing else reports them: they merely stop being members. */
 export class SilentMembers {
   readonly #membership: Membership;
   readonly #log: NodeLog;
@@ -32,7 +32,10 @@ export class SilentMembers {
     const left = new Set(this.#membership.left());
     for (const [identity, endpoint] of this.#active) {
       if (active.has(identity) || left.has(identity)) continue;
-      this.#log.warn({ identity, endpoint }, "a server has fallen silent and is no active member any more");
+      this.#log.warn(
+        { identity, endpoint },
+        "a member's announcements expired; it is no longer an active member",
+      );
     }
     this.#active = active;
   }

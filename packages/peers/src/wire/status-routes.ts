@@ -48,7 +48,7 @@ export interface StatusShape {
   readonly missing: readonly { readonly identity: string; readonly endpoint: string }[];
   /** Why a change of the electorate that is due is not made. */
   readonly held_back: ReasonShape | null;
-  /** Why this server does not stand. */
+  /** Why this server does not campaign. */
   readonly not_standing: ReasonShape | null;
   readonly undelivered: number;
   readonly certificate: CertificateShape | null;

@@ -1,4 +1,4 @@
-/** What a caller of the peers' routes can be told, with its one HTTP status. */
+/** The error codes of the peers' routes, each with its HTTP status. */
 export const WIRE_STATUS = {
   invalid_body: 400,
   invalid_term: 400,

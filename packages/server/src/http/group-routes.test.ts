@@ -118,7 +118,7 @@ test("health has the state of each member, the reason and since when", async () 
       ready: true,
       last_heartbeat_ms: some,
       state: "healthy",
-      reason: "gives signs of life",
+      reason: "seen recently",
       since_ms: some,
     },
   ]);

@@ -64,7 +64,7 @@ describe.skipIf(isMissing("zookeeper"))("ZookeeperStore", () => {
       const write = store.compareAndSet([{ key: "r/x", expected: null, value }]);
       await expect(write).rejects.toThrow(InvalidRequestError);
       await expect(write).rejects.toThrow(
-        /^batch\[0\]\.value of r\/x takes \d+ bytes, the store admits 1000000$/,
+        /^batch\[0\]\.value of r\/x takes \d+ bytes; the store accepts at most 1000000$/,
       );
     }
     await store.close();

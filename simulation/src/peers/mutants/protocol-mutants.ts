@@ -6,7 +6,7 @@ import type { Patch } from "../../harness/patch.js";
 const asMembers = (active: string): string =>
   `Object.fromEntries(${active}.map((each) => [each.identity, each]))`;
 
-/** Candidates do not care whether somebody leads. */
+/** Candidates ignore that there is a leader. */
 export const NO_QUESTION: readonly Patch[] = [
   {
     file: "peers/protocol/peer-loop.ts",
@@ -157,9 +157,10 @@ export const PROTOCOL_MUTANTS: readonly Mutant[] = [
     ],
   },
   {
-    // Who asks first would not find it out: the question is left out too. That alone breaks nothing, see below.
+    // A candidate that asks first would not show it, so the question is left out too. That alone breaks nothing, see
+    // below.
     name: "live-leases-ignored",
-    rule: "nobody is granted what another's live lease holds",
+    rule: "no node is granted what another node's live lease holds",
     profile: "usual",
     patches: [
       ...NO_QUESTION,

@@ -110,7 +110,7 @@ export const LEADER_SCRIPTS: readonly Script[] = [
   }),
   script(
     "last-elector-leaves",
-    "the only elector leaves, and somebody is there who could follow",
+    "the only elector leaves, and there is a server that could follow",
     "a",
     "b",
     async (stage) => {
@@ -126,7 +126,7 @@ export const LEADER_SCRIPTS: readonly Script[] = [
   ),
 ];
 
-/** b stands twice, and each time only c hears of it; so both have voted for term 2, and the others for none. */
+/** b campaigns twice, and each time only c receives it; so both have voted for term 2, and the others for none. */
 export async function loseTwice(stage: Stage): Promise<void> {
   for (const term of [1, 2]) {
     const done = stage.ask("b");

@@ -24,7 +24,7 @@ export function script(mutant: string, story: string, founders: string, later: s
   });
 }
 
-/** Nobody runs when the play begins. */
+/** No server runs when the script begins. */
 export function unfounded(mutant: string, story: string, options: StageOptions, play: Play): Script {
   return {
     mutant,
