@@ -1,16 +1,38 @@
+/**
+ * `tenure serve`: runs the election service until a signal stops it.
+ *
+ * Each option of the service (`TenureServerOptions`) is a flag and an environment variable here. This file declares the flags, turns
+ * their text into the values that the service takes, and opens the service, or with `--join` a server of a cluster. A mistake
+ * is one sentence on stderr that names the flag, and exit code 2.
+ */
 import { InvalidRequestError, TenureError } from "@tenure/core";
-import type { GivenOptions } from "@tenure/server";
+import type { TenureServerOptions } from "@tenure/server";
 import { type Command, Option } from "commander";
 import { EXIT } from "./exit-codes.js";
 import { newCommand, withExamples } from "./frame/elector-command.js";
 import type { Shell } from "./frame/shell.js";
 import type { RunningServer } from "./peers/peer-server.js";
 
-/** Those of the service, and those of a cluster. */
-type ServeFlags = GivenOptions & {
-  readonly join?: string | undefined;
-  readonly advertise?: string | undefined;
-  readonly tcTtl?: string | undefined;
+/** Flags whose text is a whole number, and the options that they set. */
+const NUMBERS = {
+  jwtMaxAge: "jwtMaxAgeSeconds",
+  jwtKeyRefresh: "jwtKeyRefreshSeconds",
+  jwtKeyMaxAge: "jwtKeyMaxAgeSeconds",
+  rateLimit: "rateLimit",
+  maxGroups: "maxGroups",
+  maxGroupsPerNode: "maxGroupsPerNode",
+  maxConnections: "maxConnections",
+  maxWatches: "maxWatches",
+  maxWatchesPerCaller: "maxWatchesPerCaller",
+  maxWaiting: "maxWaiting",
+  maxWaitingPerCaller: "maxWaitingPerCaller",
+} as const satisfies Readonly<Record<string, keyof TenureServerOptions>>;
+
+type NumberFlag = keyof typeof NUMBERS;
+
+/** The flags as commander reads them: text, or `true` for a switch. The service itself checks the text of enumerations. */
+type ServeFlags = Omit<TenureServerOptions, (typeof NUMBERS)[NumberFlag] | "allowedHosts"> & {
+  readonly [Flag in NumberFlag | "allowedHosts" | "join" | "advertise" | "tcTtl"]?: string | undefined;
 };
 
 const DEFAULT_TC_TTL = "5000";
@@ -118,7 +140,7 @@ export function serveCommand(shell: Shell): Command {
   );
 }
 
-/** What commander makes of the environment: any value of a switch is a yes to it, and no value is one. */
+/** The flags with the environment read as we mean it: for commander any value turns a switch on, and an empty text is a value. */
 function readEnvironment(given: ServeFlags, command: Command): ServeFlags {
   const read: Record<string, unknown> = { ...given };
   for (const each of command.options) {
@@ -137,10 +159,33 @@ function readSwitch(text: string, field: string): boolean {
   throw new InvalidRequestError(field, `is "${text}" in the environment and must be true or false`);
 }
 
-async function open({ join, advertise, tcTtl, ...given }: ServeFlags): Promise<RunningServer> {
-  // Loaded when it is wanted: the other commands should answer at once.
+function readOptions({ allowedHosts, ...flags }: ServeFlags): TenureServerOptions {
+  const options: Record<string, unknown> = {
+    allowedHosts: allowedHosts?.split(",").map((name) => name.trim()),
+  };
+  for (const [flag, value] of Object.entries(flags)) {
+    if (isNumberFlag(flag)) options[NUMBERS[flag]] = readNumber(flags[flag], NUMBERS[flag]);
+    else options[flag] = value;
+  }
+  return options;
+}
+
+function isNumberFlag(flag: string): flag is NumberFlag {
+  return Object.hasOwn(NUMBERS, flag);
+}
+
+function readNumber(text: string | undefined, field: string): number | undefined {
+  if (text === undefined) return undefined;
+  if (/^-?\d{1,15}$/.test(text)) return Number(text);
+  throw new InvalidRequestError(field, `is "${text}" and must be a whole number`);
+}
+
+async function open({ join, advertise, tcTtl, ...flags }: ServeFlags): Promise<RunningServer> {
+  const options = readOptions(flags);
+  // Loaded here, because it takes a while and the other commands do not need it.
   const { parseServerOptions, TenureServer } = await import("@tenure/server");
-  const options = parseServerOptions(given);
+  // Wrong options are reported before flags that do not go together.
+  parseServerOptions(options);
   if (join !== undefined) {
     const { openPeerServer } = await import("./peers/peer-server.js");
     return openPeerServer(options, { join, advertise, ttlMs: Number(tcTtl ?? DEFAULT_TC_TTL) });
@@ -157,10 +202,7 @@ async function serve(shell: Shell, given: ServeFlags, command: Command): Promise
     running = await open(readEnvironment(given, command));
   } catch (error) {
     if (!(error instanceof TenureError)) throw error;
-    // What is wrong may also be in a file that an option names.
-    const { field } = error as Partial<InvalidRequestError>;
-    const isOption = command.options.some((each) => each.name() === field);
-    shell.writeError(`tenure: ${isOption ? "--" : ""}${error.message}\n`);
+    shell.writeError(`tenure: ${sentenceOf(error, command)}\n`);
     shell.exitCode = EXIT.wrongUse;
     return;
   }
@@ -174,9 +216,20 @@ async function serve(shell: Shell, given: ServeFlags, command: Command): Promise
       },
     );
   };
-  // Before it says that it is ready: whoever reads that may send a signal at once.
+  // Before the line that says that the server is ready: the reader of that line may send a signal at once.
   process.once("SIGTERM", stop);
   process.once("SIGINT", stop);
   shell.write(`tenure listening on ${server.url} (store: ${server.storeName})\n`);
   if (server.grpcAddress !== null) shell.write(`tenure gRPC listening on ${server.grpcAddress}\n`);
+}
+
+/** Names options by their flags. The field of an error may also be the path of a file, which stays as it is. */
+function sentenceOf(error: TenureError, command: Command): string {
+  if (!(error instanceof InvalidRequestError)) return error.message;
+  const nameOf = (field: string): string => {
+    const attribute = Object.entries(NUMBERS).find(([, name]) => name === field)?.[0] ?? field;
+    const found = command.options.find((each) => each.attributeName() === attribute || each.name() === field);
+    return found === undefined ? field : `--${found.name()}`;
+  };
+  return `${nameOf(error.field)} ${error.problemWith(nameOf)}`;
 }

@@ -29,10 +29,11 @@ import { CONNECTION_LIMITS, type ConnectionLimits } from "./limits/connection-li
 import { WaitingRoom } from "./limits/waiting-room.js";
 import { Ed25519MandateSigner } from "./mandates/ed25519-mandate-signer.js";
 import { ServiceMetrics } from "./metrics/service-metrics.js";
-import type { ServerOptions } from "./options.js";
+import type { TenureServerOptions } from "./options.js";
+import { type ParsedServerOptions, parseServerOptions } from "./parsed-options.js";
 import { StoreReports } from "./store-reports.js";
 
-export interface TenureServerParts {
+export interface TenureServerDeps {
   /** For tests and for programs that have a store already; it stays theirs. */
   readonly store?: Store;
   readonly clock?: Clock;
@@ -68,22 +69,23 @@ export class TenureServer implements AsyncDisposable {
     this.#close = close;
   }
 
-  static async open(options: ServerOptions, given: TenureServerParts = {}): Promise<TenureServer> {
-    const clock = given.clock ?? systemClock;
+  static async open(given: TenureServerOptions = {}, deps: TenureServerDeps = {}): Promise<TenureServer> {
+    const options = parseServerOptions(given);
+    const clock = deps.clock ?? systemClock;
     // To stderr: stdout is for what the command has to say.
-    const log = given.log ?? pino({ level: options.logLevel, base: null }, pino.destination(2));
+    const log = deps.log ?? pino({ level: options.logLevel, base: null }, pino.destination(2));
     for (const warning of checkAddresses(options)) log.warn(warning);
     const undo = new AsyncStack();
     try {
-      return await start(options, { ...given, clock, log }, undo);
+      return await start(options, { ...deps, clock, log }, undo);
     } catch (error) {
       await undo.run();
       throw error;
     }
 
     async function start(
-      { tls, jwt, adminTokenFile, signingKey, listen, grpc, rateLimit, ...rest }: ServerOptions,
-      parts: TenureServerParts & Parts & { log: Logger },
+      { tls, jwt, adminTokenFile, signingKey, listen, grpc, rateLimit, ...rest }: ParsedServerOptions,
+      parts: TenureServerDeps & Parts & { log: Logger },
       made: AsyncStack,
     ): Promise<TenureServer> {
       const tlsFiles = tls === null ? null : made.keep(await TlsFiles.open(optional(tls), parts));
@@ -265,8 +267,8 @@ async function openGrpc(...wanted: Parameters<typeof GrpcServer.open>): Promise<
   return loaded.GrpcServer.open(...wanted);
 }
 
-/** Returns what to warn of, where `--insecure` accepts it. */
-function checkAddresses({ listen, grpc, tls, jwt, adminTokenFile, insecure }: ServerOptions): string[] {
+/** Returns the warnings about dangerous addresses that `insecure` allows; without `insecure` the first one is refused. */
+function checkAddresses({ listen, grpc, tls, jwt, adminTokenFile, insecure }: ParsedServerOptions): string[] {
   const takesTokens = jwt !== null || adminTokenFile !== null;
   const isAuthenticated = takesTokens || (tls !== null && tls.clientCa !== null);
   const warnings: string[] = [];
@@ -277,7 +279,7 @@ function checkAddresses({ listen, grpc, tls, jwt, adminTokenFile, insecure }: Se
     if (danger === undefined) continue;
     if (!insecure) {
       const field = address === listen ? "listen" : "grpc";
-      throw new InvalidRequestError(field, `is ${host}: ${danger.refusal}`);
+      throw new InvalidRequestError(field, (nameOf) => `is ${host}: ${danger.refusal(nameOf)}`);
     }
     warnings.push(danger.warning);
   }

@@ -56,7 +56,7 @@ export function openAuditLog(
     // Each line is written before the answer leaves.
     sink = pino.destination({ fd: openSync(file, "a", 0o600), sync: true });
   } catch (cause) {
-    throw new InvalidRequestError("audit-log", `${file} cannot be written: ${(cause as Error).message}`, {
+    throw new InvalidRequestError("auditLog", `${file} cannot be written: ${(cause as Error).message}`, {
       cause,
     });
   }

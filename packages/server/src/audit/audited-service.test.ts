@@ -138,7 +138,7 @@ it("goes to a file of its own, which only its owner may read, and survives a res
   const lines = readFileSync(file, "utf8").trimEnd().split("\n");
   expect(lines.map((line) => (JSON.parse(line) as { group_id: string }).group_id)).toEqual(["g", "h"]);
   await expect(serve({ auditLog: join(file, "no-directory") })).rejects.toThrow(
-    /^audit-log .* cannot be written/,
+    /^auditLog .* cannot be written/,
   );
 });
 

@@ -166,11 +166,11 @@ export class JwtVerifier implements AsyncDisposable {
 function parseUrl(jwks: string, { log }: Parts): URL {
   const url = URL.canParse(jwks) ? new URL(jwks) : null;
   if (url === null || (url.protocol !== "http:" && url.protocol !== "https:")) {
-    throw new InvalidRequestError("jwt-jwks", "is neither an http(s) URL nor a file");
+    throw new InvalidRequestError("jwtJwks", "is neither an http(s) URL nor a file");
   }
   if (url.username !== "" || url.password !== "") {
     throw new InvalidRequestError(
-      "jwt-jwks",
+      "jwtJwks",
       "contains a user name or a password, which is never sent; remove them, because a JWKS is public",
     );
   }

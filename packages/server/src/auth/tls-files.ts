@@ -207,14 +207,15 @@ function checkCiphers({ ciphers, minVersion }: TlsFileNames): void {
   try {
     createSecureContext({ ciphers });
   } catch (cause) {
-    throw new InvalidRequestError("tls-ciphers", `is "${ciphers}"; OpenSSL knows none of these ciphers`, {
+    throw new InvalidRequestError("tlsCiphers", `is "${ciphers}"; OpenSSL knows none of these ciphers`, {
       cause,
     });
   }
   if (minVersion === "TLSv1.3" && !ciphers.includes("TLS_")) {
     throw new InvalidRequestError(
-      "tls-ciphers",
-      "contains no TLS 1.3 cipher, which tls-min-version requires; add one, such as TLS_AES_128_GCM_SHA256",
+      "tlsCiphers",
+      (nameOf) =>
+        `contains no TLS 1.3 cipher, which ${nameOf("tlsMinVersion")} requires; add one, such as TLS_AES_128_GCM_SHA256`,
     );
   }
 }

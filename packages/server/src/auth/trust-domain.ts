@@ -16,7 +16,7 @@ const TRUST_DOMAIN = /^[a-z0-9._-]{1,255}$/;
 export function parseTrustDomain(text: string): string {
   if (TRUST_DOMAIN.test(text)) return text;
   throw new InvalidRequestError(
-    "trust-domain",
+    "trustDomain",
     `is "${text}" and must be 1 to 255 of a-z 0-9 . _ -, such as prod.example.org, without spiffe://`,
   );
 }
@@ -31,9 +31,10 @@ export function openTrustDomain(
   const own = ownTrustDomain(files);
   if (own === null) {
     throw new InvalidRequestError(
-      "trust-domain",
-      `is missing: client certificates are accepted, but ${cert} does not name their trust domain ` +
-        "(it has no URI spiffe://TRUST-DOMAIN/…, or several URIs). Set --trust-domain, or use a server certificate with one such URI",
+      "trustDomain",
+      (nameOf) =>
+        `is missing: client certificates are accepted, but ${cert} does not name their trust domain ` +
+        `(it has no URI spiffe://TRUST-DOMAIN/…, or several URIs). Set ${nameOf("trustDomain")}, or use a server certificate with one such URI`,
     );
   }
   files.onChange(() => {

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { lookup } from "node:dns/promises";
 import { type AddressInfo, createServer, isIP, type Server, type Socket } from "node:net";
 import type { ConnectionLimit } from "../limits/connection-limit.js";
-import type { Address } from "../options.js";
+import type { Address } from "../parsed-options.js";
 
 /** Connections that wait to be accepted, as far as the system allows. */
 const MAX_BACKLOG = 4096;

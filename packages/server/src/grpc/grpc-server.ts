@@ -4,7 +4,7 @@ import { Server, ServerCredentials, type UntypedServiceImplementation } from "@g
 import { isUnary, type StreamVerb, VERB_NAMES, VERBS } from "@tenure/api";
 import { type Clock, InvalidRequestError } from "@tenure/core";
 import type { TlsFiles } from "../auth/tls-files.js";
-import type { Address } from "../options.js";
+import type { Address } from "../parsed-options.js";
 import { GrpcListener } from "./grpc-listener.js";
 import type { GrpcParts } from "./grpc-parts.js";
 import { healthHandlers } from "./health-methods.js";

@@ -142,7 +142,7 @@ it("knows no group that was not created, where groups are explicit", async () =>
 });
 
 it("counts requests of both transports against one limit", async () => {
-  const { service, as } = await serveKnownGrpc({ rateLimit: "2" });
+  const { service, as } = await serveKnownGrpc({ rateLimit: 2 });
   const admin = as(ADMIN_TOKEN);
   const http = service.as(ADMIN_TOKEN);
   const answers = await Promise.all([
@@ -156,7 +156,7 @@ it("counts requests of both transports against one limit", async () => {
 });
 
 it("refuses more waiting campaigns and watches than it was told to hold", async () => {
-  const { grpc } = await serveGrpc({ maxWaiting: "1", maxWatches: "1" });
+  const { grpc } = await serveGrpc({ maxWaiting: 1, maxWatches: 1 });
   await grpc.call("Election/Campaign", A);
   const waits = ["b", "c"].map((node_id) =>
     grpc.begin("Election/Campaign", { ...A, node_id, wait_ms: 60_000 }),

@@ -82,7 +82,7 @@ it("follows readiness: NOT_SERVING while the store does not answer, and when the
 });
 
 it("is limited by address, as probes of HTTP are", async () => {
-  const { service } = await serveKnown({ grpc: "127.0.0.1:0", rateLimit: "1" });
+  const { service } = await serveKnown({ grpc: "127.0.0.1:0", rateLimit: 1 });
   const probe = new Probe(service.server.grpcAddress ?? "");
   const found = await Promise.all(Array.from({ length: 20 }, () => probe.check("")));
   expect(found).toContain("RESOURCE_EXHAUSTED");

@@ -363,7 +363,7 @@ describe("what can never be right", () => {
 });
 
 test("RATE_LIMITED is one caller's own, and says when to come back", async () => {
-  const { service, bearer } = await serveKnown({ rateLimit: "5" });
+  const { service, bearer } = await serveKnown({ rateLimit: 5 });
   const [a, b] = [
     service.as(await bearer({ sub: "a", groups: ["*"] })),
     service.as(await bearer({ sub: "b", groups: ["*"] })),

@@ -317,7 +317,7 @@ test("HEAD of a watch does not wait for anything", async () => {
 });
 
 test("more watches than the bound are refused, and room is made when one ends", async () => {
-  const service = await serve({ maxWatches: "2" });
+  const service = await serve({ maxWatches: 2 });
   const first = await service.stream("/v1/groups/g/watch");
   await service.stream("/v1/watch");
   const refused = await service.get("/v1/groups/g/watch", { headers: { accept: "text/event-stream" } });
@@ -332,7 +332,7 @@ test("more watches than the bound are refused, and room is made when one ends", 
 });
 
 test("one caller cannot take all watches or waits: others and admins still get theirs", async () => {
-  const { service, bearer } = await serveKnown({ maxWatches: "4", maxWaiting: "4" });
+  const { service, bearer } = await serveKnown({ maxWatches: 4, maxWaiting: 4 });
   const as = async (sub: string, role: string) => service.as(await bearer({ sub, role, groups: ["*"] }));
   const [greedy, node, admin] = [
     await as("greedy", "observer"),
