@@ -8,9 +8,8 @@
 import { InvalidRequestError, TenureError } from "@tenure/core";
 import type { TenureServerOptions } from "@tenure/server";
 import { type Command, Option } from "commander";
-import { EXIT } from "./exit-codes.js";
+import { EXIT, type Shell } from "./frame/shell.js";
 import { newCommand, withExamples } from "./frame/elector-command.js";
-import type { Shell } from "./frame/shell.js";
 import type { RunningServer } from "./peers/peer-server.js";
 
 /** Flags whose text is a whole number, and the options that they set. */

@@ -1,4 +1,4 @@
-import type { Telling, UnaryVerb } from "@tenure/api";
+import type { ResponseOptions, UnaryVerb } from "@tenure/api";
 import type { ReplyOf, RequestOf } from "@tenure/api/schemas";
 import type { Caller } from "./auth/caller.js";
 
@@ -14,7 +14,7 @@ export interface Asked<Input = unknown> {
   /** Aborted when nobody is there any more to hear the answer. Given for verbs that end with their caller. */
   readonly signal: AbortSignal | undefined;
   /** What answers show, as the caller prefers. */
-  readonly telling: Telling;
+  readonly response: ResponseOptions;
 }
 
 export type AskedFor<V extends UnaryVerb> = Asked<RequestOf<V>>;

@@ -84,7 +84,7 @@ export function invalid(field: string, problem: string, options?: ErrorOptions):
 }
 
 /** What the elector refuses, in the words of the wire. */
-export function told<T>(work: Promise<T>, of?: NamesOf): Promise<T> {
+export function mapErrors<T>(work: Promise<T>, of?: NamesOf): Promise<T> {
   return work.catch((error: unknown) => {
     throw asServiceError(error, of);
   });

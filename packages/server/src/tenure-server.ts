@@ -16,7 +16,7 @@ import { type Authenticator, LoopbackAuthenticator } from "./auth/authenticator.
 import { openAuthenticator } from "./auth/configured-authenticator.js";
 import { isLoopback, listenDanger } from "./auth/listen-policy.js";
 import { OpenRequests } from "./auth/open-requests.js";
-import type { Parts } from "./auth/parts.js";
+import type { AuthDeps } from "./auth/deps.js";
 import { TlsFiles } from "./auth/tls-files.js";
 import { openTrustDomain } from "./auth/trust-domain.js";
 import { ElectionService } from "./election-service.js";
@@ -85,15 +85,15 @@ export class TenureServer implements AsyncDisposable {
 
     async function start(
       { tls, jwt, adminTokenFile, signingKey, listen, grpc, rateLimit, ...rest }: ParsedServerOptions,
-      parts: TenureServerDeps & Parts & { log: Logger },
+      deps: TenureServerDeps & AuthDeps & { log: Logger },
       made: AsyncStack,
     ): Promise<TenureServer> {
-      const tlsFiles = tls === null ? null : made.keep(await TlsFiles.open(optional(tls), parts));
+      const tlsFiles = tls === null ? null : made.keep(await TlsFiles.open(optional(tls), deps));
       const trustDomain =
         tls === null || tlsFiles === null || tls.clientCa === null
           ? null
-          : openTrustDomain(tls.trustDomain, { cert: tls.cert, files: tlsFiles }, parts.log);
-      const audit = made.keep(openAuditLog(rest.auditLog, parts));
+          : openTrustDomain(tls.trustDomain, { cert: tls.cert, files: tlsFiles }, deps.log);
+      const audit = made.keep(openAuditLog(rest.auditLog, deps));
       let onRevoked = (): void => {};
       const authenticator: Authenticator = made.keep(
         await openAuthenticator(
@@ -104,12 +104,12 @@ export class TenureServer implements AsyncDisposable {
             adminTokenFile: adminTokenFile ?? undefined,
             jwt: jwt === null ? undefined : optional(jwt),
           },
-          { ...parts, onRevoked: () => onRevoked() },
+          { ...deps, onRevoked: () => onRevoked() },
         ),
       );
       const openRequests = new OpenRequests({
         authenticator,
-        clock: parts.clock,
+        clock: deps.clock,
         onCut: (caller, reason) => audit.cutOff(caller, reason),
       });
       made.push(async () => openRequests[Symbol.dispose]());
@@ -118,21 +118,21 @@ export class TenureServer implements AsyncDisposable {
       const signer =
         signingKey === null
           ? null
-          : made.keep(await Ed25519MandateSigner.open({ keyFile: signingKey }, parts));
-      const reports = new StoreReports(parts.log, parts.clock);
+          : made.keep(await Ed25519MandateSigner.open({ keyFile: signingKey }, deps));
+      const reports = new StoreReports(deps.log, deps.clock);
       const store =
-        parts.store ??
+        deps.store ??
         made.keep(
           await openStore(rest.store, {
             ifUnreachable: "wait",
-            clock: parts.clock,
+            clock: deps.clock,
             onState: (state) => reports.report(state),
           }),
         );
       const elector = made.keep(
         StoreElector.open({
           store,
-          clock: parts.clock,
+          clock: deps.clock,
           explicitGroups: rest.explicitGroups,
           keepMembers: true,
           maxGroups: rest.maxGroups,
@@ -150,39 +150,39 @@ export class TenureServer implements AsyncDisposable {
         );
       const connections = new ConnectionLimit(
         rest.maxConnections ?? defaultMaxConnections(),
-        parts.clock,
-        parts.log,
+        deps.clock,
+        deps.log,
       );
-      const metrics = new ServiceMetrics(parts.clock, isReady, {
+      const metrics = new ServiceMetrics(deps.clock, isReady, {
         open_connections: () => connections.count,
         open_watches: () => waiting.count("watches"),
         waiting_campaigns: () => waiting.count("waiting campaigns"),
       });
       const stopping = new AbortController();
       made.push(async () => stopping.abort(new Error("the server is stopping")));
-      void follow(elector, metrics, stopping.signal, parts.clock);
+      void follow(elector, metrics, stopping.signal, deps.clock);
       const service = new ElectionService({
         elector,
         signer,
         metrics,
         audit,
         waiting,
-        clock: parts.clock,
+        clock: deps.clock,
       });
-      const transportParts = {
+      const transportDeps = {
         service,
-        admission: new Admission(new AuditedAuthenticator(authenticator, audit), rateLimit, parts.clock),
+        admission: new Admission(new AuditedAuthenticator(authenticator, audit), rateLimit, deps.clock),
         openRequests,
         metrics,
-        clock: parts.clock,
-        log: parts.log,
+        clock: deps.clock,
+        log: deps.log,
         stopping: stopping.signal,
         isReady,
         connections,
-        connectionLimits: { ...CONNECTION_LIMITS, ...parts.connectionLimits },
+        connectionLimits: { ...CONNECTION_LIMITS, ...deps.connectionLimits },
       };
       const app = await buildApp({
-        ...transportParts,
+        ...transportDeps,
         tls: tlsFiles === null ? null : tlsFiles.serverOptions(),
         hostRule: {
           isAuthenticated: !(authenticator instanceof LoopbackAuthenticator),
@@ -190,7 +190,7 @@ export class TenureServer implements AsyncDisposable {
           allowed: rest.allowedHosts,
         },
         extend: (scope) =>
-          parts.extension?.mount(scope, extensionHost(metrics.registry, parts, tlsFiles, trustDomain)),
+          deps.extension?.mount(scope, extensionHost(metrics.registry, deps, tlsFiles, trustDomain)),
       });
       made.push(() => app.close());
       await app
@@ -200,11 +200,11 @@ export class TenureServer implements AsyncDisposable {
           throw new InvalidRequestError("listen", problem, { cause });
         });
       tlsFiles?.follow(app.server as Server);
-      const grpcServer = grpc === null ? null : made.keep(await openGrpc(grpc, tlsFiles, transportParts));
+      const grpcServer = grpc === null ? null : made.keep(await openGrpc(grpc, tlsFiles, transportDeps));
       return new TenureServer(urlOf(app, tls !== null), store.name, grpcServer?.address ?? null, async () => {
         stopping.abort(new Error("the server is stopping"));
         const grpcClosed = grpcServer?.close(DRAIN_MS);
-        await drain(app, elector, parts.clock);
+        await drain(app, elector, deps.clock);
         await grpcClosed;
         await made.run();
       });
@@ -291,7 +291,7 @@ function urlOf(app: FastifyInstance, isTls: boolean): string {
   return `${isTls ? "https" : "http"}://${family === "IPv6" ? `[${address}]` : address}:${port}`;
 }
 
-/** `null` is how options say "none"; these parts say it by leaving out. */
+/** Parsed options say `null` for "none"; the constructors that get them expect the field to be left out. */
 function optional<T extends object>(
   value: T,
 ): { [K in keyof T]: NonNullable<T[K]> | (null extends T[K] ? undefined : never) } {

@@ -18,7 +18,7 @@ export interface StreamItem {
   readonly partial?: boolean;
 }
 
-export interface WatchParts {
+export interface WatchDeps {
   readonly events: AsyncIterable<WatchEvent>;
   /** What is sent counts as requests of the caller. */
   readonly charge?: ((cost: number) => void) | undefined;
@@ -36,7 +36,7 @@ export class Watch implements AsyncIterableIterator<WatchItem, undefined> {
   readonly #leave: () => void;
   #sent = 0;
 
-  constructor({ events, charge, leave }: WatchParts) {
+  constructor({ events, charge, leave }: WatchDeps) {
     this.#events = events[Symbol.asyncIterator]();
     this.#charge = charge;
     this.#leave = leave;

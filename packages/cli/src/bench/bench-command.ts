@@ -1,12 +1,11 @@
 import { checkInteger } from "@tenure/core/internal";
 import type { Command } from "commander";
-import { EXIT } from "../exit-codes.js";
+import { EXIT, type ExitCode, type OutputFlags, type Shell } from "../frame/shell.js";
 import type { Connection, ConnectionFlags } from "../frame/connection.js";
 import { tellDuration } from "../frame/duration.js";
 import { durationOption, electorCommand, withExamples } from "../frame/elector-command.js";
 import { parseWhole, percentile } from "../frame/numbers.js";
-import type { ExitCode, OutputFlags, Shell } from "../frame/shell.js";
-import { table } from "../frame/table.js";
+import { table } from "../frame/text.js";
 import { BenchGroups } from "./bench-groups.js";
 import { type Failover, measureFailover } from "./failover.js";
 import { Progress } from "./progress.js";

@@ -37,8 +37,8 @@ export class BenchGroups {
     try {
       await inParallel([...groups.ids, groups.failoverId], async (groupId) => {
         signal.throwIfAborted();
-        // Without the signal: it would leave open whether there is something to delete.
-        // One that was killed may have left it behind; nobody leads it.
+        // Without the signal: after an abort it would be unknown whether there is a group to delete.
+        // A benchmark that was killed may have left the group behind; it has no leader.
         await elector.createGroup({ groupId }).catch((error: unknown) => {
           if (!(error instanceof ConflictError)) throw error;
         });

@@ -3,7 +3,7 @@ import type { Command } from "commander";
 export interface OptionWords {
   readonly flag: string;
   readonly description: string;
-  /** What follows it: nothing, a file, one of these words, or something that nobody can guess. */
+  /** What follows the flag: nothing, a file, one of these words, or `any` text that cannot be completed. */
   readonly value: "none" | "file" | "any" | readonly string[];
 }
 

@@ -1,6 +1,6 @@
 /** What was looked at, and what came of it. */
 export interface Finding {
-  /** `note`: worth knowing, and nothing to mend. */
+  /** `note`: worth knowing, but nothing has to be fixed. */
   readonly level: "ok" | "note" | "wrong";
   /** What it is about, in a word or two. */
   readonly about: string;

@@ -1,8 +1,15 @@
 /** One server of the service: whether it answers, its store, its certificate, what it has counted. */
+import type { Access } from "../frame/connection.js";
 import { probe } from "../frame/http-probe.js";
 import { checkCertificateFile, checkValidity } from "./certificate-checks.js";
 import { type Finding, messageOf, note, ok, wrong } from "./finding.js";
-import type { ServerOf } from "./subject.js";
+
+/** One server of the service, and how to be let in. */
+export interface ServerOf {
+  /** Without a slash at its end. */
+  readonly url: string;
+  readonly access: Access;
+}
 
 export async function checkServer(server: ServerOf, nowMs: number): Promise<Finding[]> {
   const { url, access } = server;

@@ -3,7 +3,7 @@ import { InvalidArgumentError } from "commander";
 const UNITS_MS: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 const SHAPE = /^(\d+(?:\.\d+)?)(ms|s|m|h|d)$/;
 
-/** `500ms`, `5s`, `1.5m`, `2h`, `1d`, as whole milliseconds. A bare number is refused: nobody can tell its unit. */
+/** `500ms`, `5s`, `1.5m`, `2h`, `1d`, as whole milliseconds. A number without a unit is refused. */
 export function parseDuration(text: string): number {
   const [, number, unit = ""] = SHAPE.exec(text) ?? [];
   const ms = Number(number) * (UNITS_MS[unit] ?? Number.NaN);

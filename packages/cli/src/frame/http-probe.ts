@@ -28,7 +28,7 @@ export interface Probed {
 
 const LIMIT_MS = 3000;
 
-/** Rejects with what the network said; a certificate that is not trusted is shown to nobody. */
+/** Rejects with the error of the network. To a server whose certificate is not trusted, no token and no request is sent. */
 export async function probe(url: string, options: ProbeOptions = {}): Promise<Probed> {
   const { method = "GET", body, timeoutMs = LIMIT_MS, tokenFile, caFile, certFile, keyFile } = options;
   const payload = body === undefined ? undefined : JSON.stringify(body);

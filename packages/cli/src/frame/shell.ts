@@ -3,9 +3,11 @@
  * ends. Everything comes in, so that a test can run a command without a process.
  */
 import { type Clock, systemClock } from "@tenure/core";
-import { EXIT } from "../exit-codes.js";
-import { type ConnectionFlags, openConnection, type Connection } from "./connection.js";
-import { type Paint, paintFor } from "./paint.js";
+import { type Connection, type ConnectionFlags, openConnection } from "./connection.js";
+import { type Paint, paintFor } from "./text.js";
+
+/** What a command's end means to a script. */
+export const EXIT = { done: 0, failed: 1, wrongUse: 2, notLeader: 3, unavailable: 4 } as const;
 
 /** One of `EXIT`, or that of a command that was run. */
 export type ExitCode = number;
@@ -27,7 +29,7 @@ export interface ShellOptions {
   readonly clock?: Clock;
 }
 
-/** Why a command ends that nobody listens to any more: that is no failure. */
+/** The reason of the signal when the reader of the output is gone. The command ends, and that is not a failure. */
 export const READER_GONE: Error = new Error("the reader of the output has gone");
 
 export interface OutputFlags {

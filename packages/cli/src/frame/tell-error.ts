@@ -1,8 +1,7 @@
 /** What went wrong, in one sentence with the next step, and the exit code that says so to a script. */
 import { BackendUnavailableError, InvalidRequestError, InvalidTtlError, TenureError } from "@tenure/core";
-import { EXIT } from "../exit-codes.js";
+import { EXIT, type ExitCode } from "./shell.js";
 import { tellDuration } from "./duration.js";
-import type { ExitCode } from "./shell.js";
 
 export interface ToldError {
   readonly code: string;
@@ -63,12 +62,12 @@ export function tellError(error: unknown): ToldError {
     return { code: error.code, message, exitCode: EXIT.unavailable };
   }
   const { code, message } = error as { code?: unknown; message?: unknown };
-  const told = typeof message === "string" ? message : String(error);
+  const text = typeof message === "string" ? message : String(error);
   const isKnown = error instanceof TenureError || (typeof code === "string" && code in NEXT_STEPS);
   const next = NEXT_STEPS[String(code)];
   return {
     code: isKnown ? String(code) : "FAILED",
-    message: next === undefined ? told : `${told}; ${next}`,
+    message: next === undefined ? text : `${text}; ${next}`,
     exitCode: EXIT.failed,
   };
 }

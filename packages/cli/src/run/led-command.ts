@@ -35,7 +35,7 @@ export interface LedCommandOptions {
 }
 
 export type RunEnd =
-  /** The command ended by itself, or was told to by the user. */
+  /** The command ended by itself, or because the user stopped it. */
   | { readonly kind: "ended"; readonly end: CommandEnd }
   | { readonly kind: "lost" }
   /** By the user, while it did not run. */
@@ -105,11 +105,11 @@ export class LedCommand {
 
   async #once(mandate: Mandate, losing: AbortSignal, lease: LeaseTime): Promise<CommandEnd> {
     const { file, args, env, killMarginMs, tellEveryMs, stopSignal, graceMs } = this.#options;
-    const told = { TENURE_TERM: String(mandate.term), TENURE_GROUP: mandate.groupId };
+    const leadership = { TENURE_TERM: String(mandate.term), TENURE_GROUP: mandate.groupId };
     // Also where there is none: this environment may be that of another's command.
     const token = { TENURE_TOKEN: mandate.token };
     const command = new GuardedCommand({
-      command: { file, args, env: { ...env, ...told, ...token }, cwd: null },
+      command: { file, args, env: { ...env, ...leadership, ...token }, cwd: null },
       lease,
       killMarginMs,
       tellEveryMs,

@@ -39,7 +39,7 @@ export class Collector {
     return this.#health;
   }
 
-  /** Never rejects but with the signal's reason: that nobody answers is what it then shows. */
+  /** Rejects only with the signal's reason. If the server does not answer, `health` shows that. */
   async refresh(): Promise<void> {
     const { elector, clock, signal, target } = this.#options;
     const startedMs = clock.monotonicMs();
@@ -109,7 +109,7 @@ export class Collector {
         extra.membersAtMs = clock.monotonicMs();
       } catch {
         signal.throwIfAborted();
-        // It may have been deleted, or nobody answers: the next refresh tells.
+        // The group may have been deleted, or the server does not answer: the next refresh shows which.
       }
     }
   }

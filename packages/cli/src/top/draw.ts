@@ -2,7 +2,7 @@
 import { tellLeader } from "../commands/groups-command.js";
 import { tellDuration } from "../frame/duration.js";
 import { counted } from "../frame/numbers.js";
-import type { Paint } from "../frame/paint.js";
+import type { Paint } from "../frame/text.js";
 import { arranged, type Health, type Row, type View, within } from "./state.js";
 
 export interface Size {
@@ -26,7 +26,7 @@ interface Column {
 
 const BAR_WIDTH = 10;
 const CHROME_LINES = 4;
-const LEAST_NAME_WIDTH = 8;
+const MIN_NAME_WIDTH = 8;
 
 /** For how many groups. */
 export function roomOf({ rows }: Size): number {
@@ -96,8 +96,8 @@ function columnsFor(width: number): Column[] {
     { title: "CHANGES/H", width: 9, cell: ({ changesPerHour }) => countOf(changesPerHour), isRight: true },
     { title: "MEMBERS", width: 7, cell: ({ members }) => countOf(members), isRight: true },
   ];
-  while (fixed.length > 1 && nameRoom(width, fixed) < 2 * LEAST_NAME_WIDTH + 1) fixed.pop();
-  const room = Math.max(2 * LEAST_NAME_WIDTH, nameRoom(width, fixed));
+  while (fixed.length > 1 && nameRoom(width, fixed) < 2 * MIN_NAME_WIDTH + 1) fixed.pop();
+  const room = Math.max(2 * MIN_NAME_WIDTH, nameRoom(width, fixed));
   const groupWidth = Math.ceil(room / 2);
   return [
     { title: "GROUP", width: groupWidth, cell: ({ groupId }) => groupId },

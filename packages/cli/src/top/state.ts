@@ -11,7 +11,7 @@ export interface Row {
   readonly changesPerHour: number | null;
   readonly members: number | null;
   readonly isPaused: boolean;
-  /** Nobody can win just now, whatever the lease: its leader was told to go, or it rests. */
+  /** No candidate can win now, for example because the leader was asked to step down or the takeover delay runs. */
   readonly isHeldBack: boolean;
 }
 
@@ -76,7 +76,7 @@ export function pressed(view: View, key: string): View | "quit" {
   }
 }
 
-/** No further than to the last of the rows, lest one has to scroll back what was never shown. */
+/** Limits the offset to the last row, so that no key press scrolls past the end. */
 export function within(view: View, rows: number, room: number): View {
   return { ...view, offset: Math.min(view.offset, Math.max(0, rows - room)) };
 }

@@ -9,7 +9,7 @@
 import type { CancelTimer } from "@tenure/core";
 import { within } from "@tenure/core/internal";
 import { type KeySet, type KeySource, parseJwks } from "./key-source.js";
-import type { Parts } from "./parts.js";
+import type { AuthDeps } from "./deps.js";
 
 export interface RemoteKeyOptions {
   readonly refreshMs: number;
@@ -29,7 +29,7 @@ export class RemoteKeySource implements KeySource {
   readonly origin: string;
   readonly #url: URL;
   readonly #options: RemoteKeyOptions;
-  readonly #parts: Parts;
+  readonly #parts: AuthDeps;
   #keys: KeySet | null = null;
   #text = "";
   #fetchedAtMs = Number.NEGATIVE_INFINITY;
@@ -39,7 +39,7 @@ export class RemoteKeySource implements KeySource {
   #isClosed = false;
   #cancelNext: CancelTimer = () => {};
 
-  private constructor(url: URL, options: RemoteKeyOptions, parts: Parts) {
+  private constructor(url: URL, options: RemoteKeyOptions, parts: AuthDeps) {
     this.origin = redacted(url);
     this.#url = url;
     this.#options = options;
@@ -47,7 +47,7 @@ export class RemoteKeySource implements KeySource {
   }
 
   /** Does not wait for the keys: a service whose identity provider is down starts all the same. */
-  static open(url: URL, options: RemoteKeyOptions, parts: Parts): RemoteKeySource {
+  static open(url: URL, options: RemoteKeyOptions, parts: AuthDeps): RemoteKeySource {
     const source = new RemoteKeySource(url, options, parts);
     void source.refresh();
     return source;

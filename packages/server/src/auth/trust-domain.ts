@@ -7,7 +7,7 @@
  */
 import { X509Certificate } from "node:crypto";
 import { InvalidRequestError } from "@tenure/core";
-import type { Parts } from "./parts.js";
+import type { AuthDeps } from "./deps.js";
 import { trustDomainOf } from "./spiffe-id.js";
 import type { TlsFiles } from "./tls-files.js";
 
@@ -25,7 +25,7 @@ export function parseTrustDomain(text: string): string {
 export function openTrustDomain(
   given: string | null,
   { cert, files }: { readonly cert: string; readonly files: TlsFiles },
-  log: Parts["log"],
+  log: AuthDeps["log"],
 ): string {
   if (given !== null) return given;
   const own = ownTrustDomain(files);

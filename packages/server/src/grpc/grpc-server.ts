@@ -6,7 +6,7 @@ import { type Clock, InvalidRequestError } from "@tenure/core";
 import type { TlsFiles } from "../auth/tls-files.js";
 import type { Address } from "../parsed-options.js";
 import { GrpcListener } from "./grpc-listener.js";
-import type { GrpcParts } from "./grpc-parts.js";
+import type { GrpcDeps } from "./grpc-deps.js";
 import { healthHandlers } from "./health-methods.js";
 import { HelloGate } from "../limits/hello-gate.js";
 import { loadProtoServices, type ProtoMethod, type ProtoServices } from "./proto-services.js";
@@ -49,30 +49,30 @@ export class GrpcServer implements AsyncDisposable {
     this.#clock = clock;
   }
 
-  static async open(listen: Address, tls: TlsFiles | null, parts: GrpcParts): Promise<GrpcServer> {
+  static async open(listen: Address, tls: TlsFiles | null, deps: GrpcDeps): Promise<GrpcServer> {
     const server = new Server(OPTIONS);
-    addServices(server, await loadProtoServices(), parts);
+    addServices(server, await loadProtoServices(), deps);
     const name = listen.host.includes(":") ? `[${listen.host}]` : listen.host;
     const credentials =
       tls === null
         ? ServerCredentials.createInsecure()
-        : new TlsFileCredentials(tls, parts.connectionLimits.handshakeMs);
+        : new TlsFileCredentials(tls, deps.connectionLimits.handshakeMs);
     const injector = server.createConnectionInjector(credentials);
     try {
       const inject = (socket: Socket) => injector.injectConnection(socket);
       const gate = new HelloGate({
-        clock: parts.clock,
-        limitMs: parts.connectionLimits.handshakeMs,
+        clock: deps.clock,
+        limitMs: deps.connectionLimits.handshakeMs,
         pass: inject,
       });
       const listener = await GrpcListener.open(
         listen,
-        parts.connections,
+        deps.connections,
         tls === null ? inject : (socket) => gate.add(socket),
       );
       // Its connections cannot be told apart by their certificates. All close: callers come back by themselves.
       tls?.onRevoked(() => injector.drain(REVOKED_DRAIN_MS));
-      return new GrpcServer(`${name}:${listener.port}`, server, listener, credentials, parts.clock);
+      return new GrpcServer(`${name}:${listener.port}`, server, listener, credentials, deps.clock);
     } catch (cause) {
       server.forceShutdown();
       const problem = `${name}:${listen.port} cannot be opened: ${(cause as Error).message}`;
@@ -105,7 +105,7 @@ export class GrpcServer implements AsyncDisposable {
   }
 }
 
-function addServices(server: Server, services: ProtoServices, parts: GrpcParts): void {
+function addServices(server: Server, services: ProtoServices, deps: GrpcDeps): void {
   const { Health, ...ours } = services;
   for (const [service, methods] of Object.entries(ours)) {
     const handlers: UntypedServiceImplementation = {};
@@ -116,12 +116,12 @@ function addServices(server: Server, services: ProtoServices, parts: GrpcParts):
       // A mistake of ours, found at the start.
       if (proto === undefined) throw new Error(`the proto file lacks ${service}/${method}`);
       handlers[method] = isUnary(name)
-        ? unaryHandler(name, proto, parts)
-        : streamHandler(watchMethods[name as StreamVerb], proto, parts);
+        ? unaryHandler(name, proto, deps)
+        : streamHandler(watchMethods[name as StreamVerb], proto, deps);
     }
     server.addService(definitionsOf(methods), handlers);
   }
-  server.addService(definitionsOf(Health), healthHandlers(Health, parts));
+  server.addService(definitionsOf(Health), healthHandlers(Health, deps));
 }
 
 function definitionsOf(

@@ -4,7 +4,7 @@ import { type Clock, sleep } from "@tenure/core";
 import { Type } from "typebox";
 import { ServiceError } from "../service-error.js";
 import { GrpcCall } from "./grpc-call.js";
-import type { GrpcParts } from "./grpc-parts.js";
+import type { GrpcDeps } from "./grpc-deps.js";
 import { requestIdMetadata } from "./grpc-status.js";
 import type { ProtoMethod } from "./proto-services.js";
 import { requestParser } from "./request-parser.js";
@@ -29,14 +29,14 @@ const parse = requestParser(Type.Object({ service: Type.Optional(Type.String()) 
 
 export function healthHandlers(
   { Check, Watch }: Readonly<Record<string, ProtoMethod>>,
-  parts: GrpcParts,
+  deps: GrpcDeps,
 ): UntypedServiceImplementation {
   if (Check === undefined || Watch === undefined) throw new Error("the health service lacks a method");
-  const { isReady, stopping, clock } = parts;
+  const { isReady, stopping, clock } = deps;
   const look = async (): Promise<Serving> =>
     !stopping.aborted && (await isReady()) ? "SERVING" : "NOT_SERVING";
   const check: handleUnaryCall<Buffer, object> = (call, callback) => {
-    const current = new GrpcCall(call, Check.definition.path, parts);
+    const current = new GrpcCall(call, Check.definition.path, deps);
     const answered = async (): Promise<object> => {
       current.admitProbe();
       const { service = "" } = parse(current.read(call.request, Check, MESSAGE_BYTES));
@@ -54,7 +54,7 @@ export function healthHandlers(
   let watches = 0;
   return {
     Check: check,
-    Watch: streaming(Watch, parts, async (current, call, signal) => {
+    Watch: streaming(Watch, deps, async (current, call, signal) => {
       current.admitProbe();
       const { service = "" } = parse(current.read(call.request, Watch, MESSAGE_BYTES));
       if (watches >= MAX_HEALTH_WATCHES) {

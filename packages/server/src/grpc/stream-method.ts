@@ -9,7 +9,7 @@ import type { Caller } from "../auth/caller.js";
 import type { ElectionService } from "../election-service.js";
 import { ServiceError } from "../service-error.js";
 import { GrpcCall } from "./grpc-call.js";
-import type { GrpcParts } from "./grpc-parts.js";
+import type { GrpcDeps } from "./grpc-deps.js";
 import { requestIdMetadata } from "./grpc-status.js";
 import type { ProtoMethod } from "./proto-services.js";
 import { MESSAGE_BYTES } from "./unary-methods.js";
@@ -34,29 +34,29 @@ export interface StreamMethod {
 export function streamHandler(
   { maxBytes = MESSAGE_BYTES, open }: StreamMethod,
   proto: ProtoMethod,
-  parts: GrpcParts,
+  deps: GrpcDeps,
 ): handleServerStreamingCall<Buffer, object> {
-  return streaming(proto, parts, async (current, call, signal) => {
+  return streaming(proto, deps, async (current, call, signal) => {
     const { caller, charge } = await current.admit();
     const message = current.read(call.request, proto, maxBytes);
-    return open(message, { service: parts.service, caller, charge, signal });
+    return open(message, { service: deps.service, caller, charge, signal });
   });
 }
 
 /** `begin` admits the caller and opens what is sent. */
 export function streaming(
   proto: ProtoMethod,
-  parts: GrpcParts,
+  deps: GrpcDeps,
   begin: (
     current: GrpcCall,
     call: ServerWritableStream<Buffer, object>,
     signal: AbortSignal,
   ) => Promise<AsyncIterable<object>>,
 ): handleServerStreamingCall<Buffer, object> {
-  const { stopping, clock } = parts;
+  const { stopping, clock } = deps;
   return (call) => {
-    const current = new GrpcCall(call, proto.definition.path, parts);
-    const ending = new LinkedController(current.hangUp(), stopping);
+    const current = new GrpcCall(call, proto.definition.path, deps);
+    const ending = new LinkedController(current.callerGoneSignal(), stopping);
     const send = async (): Promise<void> => {
       const items = (await begin(current, call, ending.signal))[Symbol.asyncIterator]();
       call.sendMetadata(requestIdMetadata(current.requestId));

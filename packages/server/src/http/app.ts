@@ -32,7 +32,7 @@ import { addRequestHooks } from "./request-hooks.js";
 import { verbRoutes } from "./verb-routes.js";
 import { watchRoutes } from "./watch-routes.js";
 
-export interface AppParts {
+export interface AppDeps {
   readonly service: ElectionService;
   readonly admission: Admission;
   readonly openRequests: OpenRequests;
@@ -62,8 +62,8 @@ const BODY_BYTES = 64 * 1024;
 /** A caller's own id is kept if it is short and plain: it ends in logs. */
 const REQUEST_ID = /^[A-Za-z0-9._:-]{1,100}$/;
 
-export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
-  const { log, tls, clock, stopping, connections, connectionLimits, extend } = parts;
+export async function buildApp(deps: AppDeps): Promise<FastifyInstance> {
+  const { log, tls, clock, stopping, connections, connectionLimits, extend } = deps;
   const { handshakeMs, arrivalMs, checkMs, lingerMs } = connectionLimits;
   // Node swaps the two limits if that of the head is the longer one, and its default is 60 s.
   const serverOptions = { headersTimeout: arrivalMs, connectionsCheckingInterval: checkMs };
@@ -100,7 +100,7 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
   guardConnections(app, { isTls: tls !== null, handshakeMs, clock, stopping });
   connections.guard(app.server);
   traceRequests(app);
-  addRequestHooks(app, parts);
+  addRequestHooks(app, deps);
 
   await app.register(swagger, {
     openapi: API_DOCUMENT,
@@ -109,9 +109,9 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
   });
   app.register(async (scope) => {
     const typed = scope.withTypeProvider<TypeBoxTypeProvider>();
-    verbRoutes(typed, parts);
-    watchRoutes(typed, parts);
-    operationsRoutes(typed, parts);
+    verbRoutes(typed, deps);
+    watchRoutes(typed, deps);
+    operationsRoutes(typed, deps);
     await pageRoutes(typed);
   });
   if (extend !== undefined) app.register(async (scope) => extend(scope));

@@ -4,7 +4,7 @@ import type { Clock } from "@tenure/core";
 import type { FastifyError, FastifyReply, FastifyRequest } from "fastify";
 import { invalid, ServiceError } from "../service-error.js";
 import { addAnswerHeaders, ANSWER_HEADERS } from "./answer-headers.js";
-import { CallerGoneError } from "./hang-up.js";
+import { CallerGoneError } from "./request-signals.js";
 import { schemaProblem } from "../wire/schema-problem.js";
 
 /** Of an answer that nobody will read; seen in metrics only. */

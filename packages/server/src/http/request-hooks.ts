@@ -8,7 +8,7 @@ import { verifiedCertificate } from "../auth/client-certificate.js";
 import type { Admitted } from "../limits/admission.js";
 import { ServiceError } from "../service-error.js";
 import { addAnswerHeaders } from "./answer-headers.js";
-import type { AppParts } from "./app.js";
+import type { AppDeps } from "./app.js";
 import { foreignRequest } from "./foreign-requests.js";
 
 /** Probes have a limit of their own: whoever reads pages must not make a load balancer believe that the service is down. */
@@ -39,8 +39,8 @@ declare module "fastify" {
   }
 }
 
-export function addRequestHooks(app: FastifyInstance, parts: AppParts): void {
-  const { admission, openRequests, hostRule, tls, metrics, log, stopping, clock } = parts;
+export function addRequestHooks(app: FastifyInstance, deps: AppDeps): void {
+  const { admission, openRequests, hostRule, tls, metrics, log, stopping, clock } = deps;
 
   app.decorateRequest("caller");
   app.decorateRequest("charge");

@@ -1,5 +1,13 @@
 /** The routes, made from the table of verbs. A verb with one answer needs nothing here but its place in that table. */
-import { isUnary, tellingOf, type UnaryVerb, type Verb, VERB_NAMES, type VerbName, VERBS } from "@tenure/api";
+import {
+  isUnary,
+  responseOptionsOf,
+  type UnaryVerb,
+  type Verb,
+  VERB_NAMES,
+  type VerbName,
+  VERBS,
+} from "@tenure/api";
 import {
   ErrorReply,
   GroupParams,
@@ -13,13 +21,13 @@ import type { FastifyReply, FastifyRequest, RouteOptions } from "fastify";
 import type { Asked } from "../asked.js";
 import type { ElectionService } from "../election-service.js";
 import { parseCount } from "../wire/parse-count.js";
-import type { App, AppParts } from "./app.js";
-import { hangUpOf } from "./hang-up.js";
+import type { App, AppDeps } from "./app.js";
+import { callerGoneSignal } from "./request-signals.js";
 
 /** Of a body with many requests in it. */
 const MANY_BYTES = 1024 * 1024;
 
-export function verbRoutes(app: App, { service }: AppParts): void {
+export function verbRoutes(app: App, { service }: AppDeps): void {
   for (const name of VERB_NAMES) if (isUnary(name)) app.route(unaryRoute(name, service));
 }
 
@@ -66,8 +74,8 @@ function unaryRoute(name: UnaryVerb, service: ElectionService): RouteOptions {
       groupId: (request.params as { group_id?: string }).group_id ?? "",
       input: hasBody ? (request.body ?? {}) : readQuery(request.query as Texts),
       charge: request.charge,
-      signal: endsWithCaller === true ? hangUpOf(reply) : undefined,
-      telling: tellingOf(prefer === true ? request.headers["prefer"] : undefined),
+      signal: endsWithCaller === true ? callerGoneSignal(reply) : undefined,
+      response: responseOptionsOf(prefer === true ? request.headers["prefer"] : undefined),
     });
   };
   return { ...routeOf(name), handler };

@@ -13,7 +13,7 @@ const MEMORY = new Map([
   [0x01021994, "tmpfs"],
   [0x858458f6, "ramfs"],
 ]);
-const LEAST_FREE_BYTES = 256 * 2 ** 20;
+const MIN_FREE_BYTES = 256 * 2 ** 20;
 
 export interface FileSystem {
   readonly type: number;
@@ -44,7 +44,7 @@ export function judgeFileSystem(about: string, { type, freeBytes }: FileSystem):
     );
   }
   const free = `${Math.round(freeBytes / 2 ** 20)} MiB free`;
-  if (freeBytes < LEAST_FREE_BYTES)
+  if (freeBytes < MIN_FREE_BYTES)
     findings.push(
       wrong(about, `only ${free} on its disk`, "free disk space: a full disk stops every election"),
     );

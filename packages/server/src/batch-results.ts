@@ -7,7 +7,7 @@ interface OfGroup {
 }
 
 /** One that is refused is told so in its place. A fault of this program ends all of them. */
-export async function eachAlone<Q extends OfGroup, A extends object>(
+export async function batchResults<Q extends OfGroup, A extends object>(
   all: readonly Q[],
   answer: (each: Q, index: number) => Promise<A>,
 ): Promise<{ results: (OfGroup & (A | shapes.ErrorReply))[] }> {

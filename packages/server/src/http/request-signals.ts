@@ -10,7 +10,7 @@ export class CallerGoneError extends Error {
 }
 
 /** Aborted when the caller closes the connection before its answer was sent. */
-export function hangUpOf({ raw }: FastifyReply): AbortSignal {
+export function callerGoneSignal({ raw }: FastifyReply): AbortSignal {
   const controller = new AbortController();
   raw.once("close", () => {
     if (!raw.writableFinished) controller.abort(new CallerGoneError());
@@ -19,7 +19,7 @@ export function hangUpOf({ raw }: FastifyReply): AbortSignal {
 }
 
 /** Aborted when there is nothing more to send: the answer was sent, the caller disconnected or the server begins to stop. */
-export function endOf({ raw }: FastifyReply, stopping: AbortSignal): AbortSignal {
+export function responseEndSignal({ raw }: FastifyReply, stopping: AbortSignal): AbortSignal {
   const controller = new AbortController();
   const stop = () =>
     controller.abort(new ServiceError("BACKEND_UNAVAILABLE", "this server is stopping; use another server"));
