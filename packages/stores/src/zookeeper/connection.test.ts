@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { inParts } from "./in-parts.js";
+import { inParts } from "./connection.js";
 
 test("parts keep the order and both limits, and only what is too large alone exceeds one", () => {
   const limits = { count: 4, bytes: 10 };
