@@ -8,16 +8,17 @@ type ManyOf = shapes.CampaignManyBody["campaigns"][number];
 export interface CampaignManyDeps {
   readonly clock: Clock;
   readonly campaign: (each: ManyOf, signal: AbortSignal) => Promise<shapes.CampaignReply>;
-  /** The caller of all of them has hung up. */
+  /** Aborted when the caller disconnects. */
   readonly callerGone: AbortSignal | undefined;
 }
 
-/** However short a ttl among them: so much time they have in any case. */
+/** The least time that campaigns have, however short the shortest ttl is. */
 const MIN_LIMIT_MS = 250;
 
 /**
- * Campaigns that do not wait. A group that is slow must not hold back the rest for long, whose leases run already: it is
- * given up, which takes back what it may still win, and told as a store that does not answer.
+ * Campaigns for several groups that do not wait. One slow group must not delay the answer for the rest, whose leases already run: after
+ * a quarter of the shortest ttl its campaign is aborted, which releases a lease that it may still win, and its result is
+ * `BACKEND_UNAVAILABLE`.
  */
 export async function campaignMany(
   { campaigns }: shapes.CampaignManyBody,
@@ -25,7 +26,7 @@ export async function campaignMany(
 ): Promise<shapes.CampaignManyReply> {
   checkNamedOnce("campaigns", campaigns);
   const limitMs = Math.max(MIN_LIMIT_MS, Math.min(...campaigns.map((each) => each.lease_ttl_ms)) / 4);
-  // One each: a signal with a thousand listeners looks through all of them for each that comes or goes.
+  // One controller for each: adding or removing a listener of a signal with a thousand listeners searches all of them.
   const endings = campaigns.map(() => new AbortController());
   const endAll = (reason: unknown) => {
     for (const ending of endings) ending.abort(reason);

@@ -1,6 +1,8 @@
 /**
- * The verbs of the service, whatever the transport: who may ask, what the elector answers, and how that is told. HTTP and
- * gRPC both speak to this, so they cannot differ.
+ * The verbs of the service, independent of the transport. Each method takes one parsed request (`Asked`), checks that the caller is
+ * allowed to send it, charges its cost, calls the elector, writes the audit log and returns the reply in the shape of the wire.
+ * Errors of the elector become `ServiceError`. HTTP (`http/verb-routes.ts`) and gRPC (`grpc/unary-methods.ts`) both call these
+ * methods, so their answers cannot differ.
  */
 import * as api from "@tenure/api";
 import { type shapes, type UnaryVerb, VERBS, type WatchManyBody } from "@tenure/api";
@@ -78,7 +80,7 @@ export class ElectionService implements VerbService {
     }
   }
 
-  /** Each stands alone, and none waits. */
+  /** Campaigns for several groups that do not wait. Each has its own result, whatever happens to the others. */
   campaignMany(asked: AskedFor<"campaignMany">): Promise<shapes.CampaignManyReply> {
     const { input, signal: callerGone } = asked;
     asked.charge(batchCost(input.campaigns.length));
@@ -104,7 +106,7 @@ export class ElectionService implements VerbService {
     }
   }
 
-  /** Each renewal stands alone: one that is refused is told so in its place. */
+  /** Renewals of several groups. Each has its own result; a refused one has its error in its place. */
   async renewMany(asked: AskedFor<"renewMany">): Promise<shapes.RenewManyReply> {
     const { caller, input, signal, response, charge } = asked;
     const { renewals } = input;
@@ -149,7 +151,7 @@ export class ElectionService implements VerbService {
     return api.leaderShape(leadership, consistency === "local");
   }
 
-  /** Of one group, or of all that the caller may see. Ends by throwing, with `return` or with the signal. */
+  /** Watches one group, or all groups that the caller may see. The watch ends by throwing, with `return`, or with the signal. */
   watch(
     caller: Caller,
     groupId: string | null,
@@ -344,7 +346,7 @@ export class ElectionService implements VerbService {
     if (caller.role === "admin") this.#audit.actedAs({ caller, act, groupId, nodeId, term, outcome });
   }
 
-  /** Every act of an admin leaves a line, whether it succeeded or not, and so does everybody else's attempt at one. */
+  /** Runs an act of an admin. The audit log gets a line whether the act succeeds or not, and also if a caller that is not an admin tries it. */
   async #act<T>(
     verb: UnaryVerb,
     { caller, groupId, input }: Pick<Asked<object>, "caller" | "groupId" | "input">,
@@ -368,7 +370,7 @@ export class ElectionService implements VerbService {
 type Ok = { ok: true };
 const OK: Ok = Object.freeze({ ok: true } as const);
 
-/** As the audit log has it: `step-down`. */
+/** The name of a verb in the audit log: `step-down`. */
 function actOf(verb: UnaryVerb): string {
   return verb.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
 }
@@ -377,7 +379,7 @@ function withSignal(signal: AbortSignal | undefined): { signal: AbortSignal } | 
   return signal === undefined ? undefined : { signal };
 }
 
-/** As the audit log has it. */
+/** The outcome in the audit log. */
 function outcomeOf({ kind }: RenewManyResult | ResignResult): string {
   return kind === "not-leader" ? "NOT_LEADER" : kind === "failed" ? "failed" : "done";
 }

@@ -1,8 +1,12 @@
 /**
- * The election service: an elector over a store, behind HTTP.
+ * The election service as one object: `TenureServer.open(options)` starts it, `close()` stops it.
  *
- * It starts whether or not the store can be reached, answers 503 while it cannot, and comes up by itself. What can never
- * work (an option, a file, a credential) is an error at the start.
+ * `open` checks the options and then builds the service from the inside out: TLS files and audit log, the authenticator, the store and
+ * its elector, limits and metrics, the verbs (`ElectionService`), and at last the ports of HTTP and gRPC. If a step fails, all
+ * earlier steps are undone.
+ *
+ * A server starts whether or not its store can be reached: it answers 503 until the store answers, and then serves without a restart.
+ * A wrong option, file or credential can never work, and makes `open` reject.
  */
 import type { AddressInfo } from "node:net";
 import type { Server } from "node:https";
@@ -24,8 +28,12 @@ import { extensionHost, type ServerExtension } from "./extension.js";
 import type { GrpcServer } from "./grpc/grpc-server.js";
 import { buildApp } from "./http/app.js";
 import { Admission } from "./limits/admission.js";
-import { ConnectionLimit, defaultMaxConnections } from "./limits/connection-limit.js";
-import { CONNECTION_LIMITS, type ConnectionLimits } from "./limits/connection-limits.js";
+import {
+  CONNECTION_LIMITS,
+  ConnectionLimit,
+  type ConnectionLimits,
+  defaultMaxConnections,
+} from "./limits/connection-limit.js";
 import { WaitingRoom } from "./limits/waiting-room.js";
 import { Ed25519MandateSigner } from "./mandates/ed25519-mandate-signer.js";
 import { ServiceMetrics } from "./metrics/service-metrics.js";
@@ -33,20 +41,24 @@ import type { TenureServerOptions } from "./options.js";
 import { type ParsedServerOptions, parseServerOptions } from "./parsed-options.js";
 import { StoreReports } from "./store-reports.js";
 
+/** What a program may pass to `TenureServer.open` besides options. */
 export interface TenureServerDeps {
-  /** For tests and for programs that have a store already; it stays theirs. */
+  /** A store that the program has opened, instead of `options.store`. The program closes it. */
   readonly store?: Store;
+  /** @defaultValue the machine's clock */
   readonly clock?: Clock;
+  /** @defaultValue a logger that writes JSON lines to standard error, from `options.logLevel` on */
   readonly log?: Logger;
+  /** Routes to serve in addition to those of the service. */
   readonly extension?: ServerExtension;
-  /** For tests that do not wait as long as the service does. */
+  /** Shorter time limits of connections, for tests. */
   readonly connectionLimits?: Partial<ConnectionLimits>;
 }
 
-/** Requests in flight have so long to be answered when the server stops. */
+/** Time limit of requests in flight when the server stops. After it their connections are closed. */
 const DRAIN_MS = 8000;
 const SWEEP_MS = 20;
-/** Connections that wait to be accepted, as far as the system allows. After a restart all clients come at once. */
+/** Length of the queue of connections to accept, as far as the system allows: after a restart all clients connect at once. */
 const MAX_BACKLOG = 4096;
 
 export class TenureServer implements AsyncDisposable {
@@ -72,7 +84,7 @@ export class TenureServer implements AsyncDisposable {
   static async open(given: TenureServerOptions = {}, deps: TenureServerDeps = {}): Promise<TenureServer> {
     const options = parseServerOptions(given);
     const clock = deps.clock ?? systemClock;
-    // To stderr: stdout is for what the command has to say.
+    // To standard error: standard output is for the messages of the command.
     const log = deps.log ?? pino({ level: options.logLevel, base: null }, pino.destination(2));
     for (const warning of checkAddresses(options)) log.warn(warning);
     const undo = new AsyncStack();
@@ -211,7 +223,7 @@ export class TenureServer implements AsyncDisposable {
     }
   }
 
-  /** Answers what is in flight, ends watches with a hint when to come back, then closes everything. Idempotent. */
+  /** Answers the requests in flight, ends watches with a hint when to reconnect, then closes everything. Idempotent. */
   close(): Promise<void> {
     this.#closed ??= this.#close();
     return this.#closed;
@@ -222,10 +234,10 @@ export class TenureServer implements AsyncDisposable {
   }
 }
 
-/** Waiting campaigns are told so by the elector's close; after a while whoever still holds a connection is cut off. */
+/** The close of the elector answers waiting campaigns. Connections that are still open after `DRAIN_MS` are closed. */
 async function drain(app: FastifyInstance, elector: StoreElector, clock: Clock): Promise<void> {
   const cancel = clock.after(DRAIN_MS, () => app.server.closeAllConnections());
-  // A connection kept alive is idle only once its last answer, that of a wait or a watch, has left.
+  // A connection becomes idle only after its last answer was sent, such as that of a watch: so this looks repeatedly.
   let cancelSweep = (): void => {};
   const sweep = () => {
     app.server.closeIdleConnections();
@@ -239,19 +251,19 @@ async function drain(app: FastifyInstance, elector: StoreElector, clock: Clock):
   cancel();
 }
 
-/** Metrics of elections come from the feed, as every server sees it. */
+/** Counts elections from the watch of all groups, so that every server counts the same. */
 async function follow(
   elector: StoreElector,
   metrics: ServiceMetrics,
   signal: AbortSignal,
   clock: Clock,
 ): Promise<void> {
-  // From before all: then the state comes as RESYNC, and is not taken for a change of every group.
+  // From the beginning: the present state then arrives as RESYNC, and is not counted as a change of every group.
   let cursor = 0;
   while (!signal.aborted) {
     try {
       for await (const event of elector.watchAll({ signal, cursor })) {
-        // Cut off among the states, all of them are needed again.
+        // If the watch breaks within the states, all of them are needed again.
         if (event.partial !== true) cursor = event.cursor;
         metrics.follow(event);
       }
@@ -261,7 +273,7 @@ async function follow(
   }
 }
 
-/** Loaded where it is wanted: that takes a while, and most do without. */
+/** The gRPC library is loaded only if gRPC is served, because loading it takes a while. */
 async function openGrpc(...wanted: Parameters<typeof GrpcServer.open>): Promise<GrpcServer> {
   const loaded = await import("./grpc/grpc-server.js");
   return loaded.GrpcServer.open(...wanted);
@@ -298,7 +310,7 @@ function optional<T extends object>(
   return Object.fromEntries(Object.entries(value).filter(([, each]) => each !== null)) as never;
 }
 
-/** What was opened, closed in reverse. */
+/** The resources that were opened, to be closed in reverse order. */
 class AsyncStack {
   readonly #undo: (() => Promise<void>)[] = [];
 

@@ -15,7 +15,7 @@ export interface WatchManyDeps {
   readonly leave: (watches?: number) => void;
 }
 
-/** Items that are ready at the same time come together. Not a generator: `return` ends it while it waits. */
+/** Items that are ready at the same time come in one array. Not a generator: `return` must end it while it waits. */
 export class WatchMany implements AsyncIterableIterator<readonly StreamItem[], undefined> {
   readonly #items: AsyncIterator<readonly WatchManyItem[]>;
   readonly #leave: (watches?: number) => void;

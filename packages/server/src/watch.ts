@@ -11,7 +11,7 @@ export interface WatchItem {
   readonly partial: boolean;
 }
 
-/** What a stream sends. `cursor: null`: the event carries its own place. */
+/** What a stream sends. `cursor: null`: the event contains its own cursor. */
 export interface StreamItem {
   readonly event: object;
   readonly cursor: number | null;

@@ -9,10 +9,10 @@ import type { ProtoMethod } from "./proto-services.js";
 
 type SurfaceCall = ServerUnaryCall<Buffer, object> | ServerWritableStream<Buffer, object>;
 
-/** A caller's own id is kept if it is short and plain: it ends in logs. As in HTTP. */
+/** The caller's own request id is kept if it is short and has no other characters, because it is written to logs. As in HTTP. */
 const REQUEST_ID = /^[A-Za-z0-9._:-]{1,100}$/;
 
-/** One call from its arrival to its end: who asks, what was asked, and what is noted of it. */
+/** One call from its arrival to its end: its caller, its request id, and its metrics and log lines. */
 export class GrpcCall {
   readonly requestId: string;
   readonly #call: SurfaceCall;
@@ -92,7 +92,7 @@ export class GrpcCall {
     this.#note(status.OK);
   }
 
-  /** Notes the failure and returns what to answer. Nobody hears it if the caller has gone. */
+  /** Records the failure and returns the status to answer with. It is not sent if the caller is gone. */
   fail(error: unknown): GrpcStatus {
     const answer = grpcStatusOf(this.#revoked ?? error, this.requestId);
     if (this.#call.cancelled) {
@@ -123,7 +123,7 @@ export class GrpcCall {
   }
 }
 
-/** Without the port, which is another one for each connection, and without the brackets of IPv6. */
+/** The address without its port, which differs for each connection, and without the brackets of IPv6. */
 function hostOf(peer: string): string {
   return peer.slice(0, peer.lastIndexOf(":")).replace(/^\[(.*)\]$/, "$1");
 }

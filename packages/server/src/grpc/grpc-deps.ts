@@ -3,8 +3,7 @@ import type { Logger } from "pino";
 import type { OpenRequests } from "../auth/open-requests.js";
 import type { ElectionService } from "../election-service.js";
 import type { Admission } from "../limits/admission.js";
-import type { ConnectionLimit } from "../limits/connection-limit.js";
-import type { ConnectionLimits } from "../limits/connection-limits.js";
+import type { ConnectionLimit, ConnectionLimits } from "../limits/connection-limit.js";
 import type { ServiceMetrics } from "../metrics/service-metrics.js";
 
 /** The same instances that HTTP uses: a caller has one rate limit and one set of metrics over both transports. */

@@ -1,4 +1,4 @@
-/** The gRPC face: the verbs of `ElectionService` as `proto/tenure.proto` tells them to users. */
+/** The gRPC server: the verbs of `ElectionService`, as `proto/tenure.proto` declares them. */
 import type { Socket } from "node:net";
 import { Server, ServerCredentials, type UntypedServiceImplementation } from "@grpc/grpc-js";
 import { isUnary, type StreamVerb, VERB_NAMES, VERBS } from "@tenure/api";
@@ -15,10 +15,10 @@ import { MANY_BYTES, unaryHandler } from "./unary-methods.js";
 import { streamHandler } from "./stream-method.js";
 import { watchMethods } from "./watch-method.js";
 
-/** For calls in flight on connections that close because client certificates were revoked; watches are cut off after it. */
+/** Time limit of calls in flight on connections that close because client certificates were revoked. After it watches are aborted. */
 const REVOKED_DRAIN_MS = 1000;
 
-/** Pings find connections whose other end is gone: its watches and waiting campaigns end. */
+/** Pings detect connections whose client is gone, so that its watches and waiting campaigns end. */
 const OPTIONS = {
   "grpc.max_receive_message_length": MANY_BYTES,
   "grpc.keepalive_time_ms": 15_000,
@@ -70,7 +70,7 @@ export class GrpcServer implements AsyncDisposable {
         deps.connections,
         tls === null ? inject : (socket) => gate.add(socket),
       );
-      // Its connections cannot be told apart by their certificates. All close: callers come back by themselves.
+      // Single connections cannot be closed by their certificate, so all of them are; clients reconnect by themselves.
       tls?.onRevoked(() => injector.drain(REVOKED_DRAIN_MS));
       return new GrpcServer(`${name}:${listener.port}`, server, listener, credentials, deps.clock);
     } catch (cause) {
@@ -80,7 +80,7 @@ export class GrpcServer implements AsyncDisposable {
     }
   }
 
-  /** Takes no more calls, waits so long for those in flight, then cuts them off. Idempotent. */
+  /** Accepts no more calls, waits up to `drainMs` for calls in flight, then aborts them. Idempotent. */
   close(drainMs = 0): Promise<void> {
     this.#closed ??= new Promise<void>((resolve) => {
       this.#listener.stop();
@@ -93,7 +93,7 @@ export class GrpcServer implements AsyncDisposable {
         resolve();
       });
     }).finally(() => {
-      // Connections whose handshake is not finished are nobody's call.
+      // Connections without a finished handshake have no call that would end them.
       this.#listener.destroy();
       if (this.#credentials instanceof TlsFileCredentials) this.#credentials.close();
     });

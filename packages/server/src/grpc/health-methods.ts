@@ -1,4 +1,4 @@
-/** `grpc.health.v1.Health`: whether the server is ready, for probes. They need no credentials, and tell nothing of any group. */
+/** `grpc.health.v1.Health`: whether the server is ready, for probes. They need no credentials, and show nothing about groups. */
 import type { handleUnaryCall, UntypedServiceImplementation } from "@grpc/grpc-js";
 import { type Clock, sleep } from "@tenure/core";
 import { Type } from "typebox";
@@ -11,16 +11,16 @@ import { requestParser } from "./request-parser.js";
 import { streaming } from "./stream-method.js";
 import { MESSAGE_BYTES } from "./unary-methods.js";
 
-/** "" is the server as a whole. */
+/** The empty name stands for the whole server. */
 const SERVICES: ReadonlySet<string> = new Set([
   "",
   "tenure.v1.Election",
   "tenure.v1.Groups",
   "tenure.v1.Operations",
 ]);
-/** How often a watch looks. */
+/** How often a watch checks the status. */
 const LOOK_MS = 1000;
-/** They come from strangers, so they are few. */
+/** Limit of open watches. It is low, because callers are not authenticated. */
 const MAX_HEALTH_WATCHES = 100;
 
 type Serving = "SERVING" | "NOT_SERVING" | "SERVICE_UNKNOWN";
@@ -71,7 +71,7 @@ export function healthHandlers(
   };
 }
 
-/** The status at once, then each change; the last when the signal aborts. */
+/** Yields the status at once, then each change, and a last one when the signal aborts. */
 async function* changes(
   look: () => Promise<Serving>,
   { clock, signal, leave }: { clock: Clock; signal: AbortSignal; leave: () => void },

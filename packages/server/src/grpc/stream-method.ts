@@ -14,7 +14,7 @@ import { requestIdMetadata } from "./grpc-status.js";
 import type { ProtoMethod } from "./proto-services.js";
 import { MESSAGE_BYTES } from "./unary-methods.js";
 
-/** A reader that takes nothing for this long loses its place, as in HTTP. */
+/** A stream whose reader takes nothing for this long is ended, as in HTTP. */
 const STUCK_MS = 60_000;
 
 export interface StreamAsked {
@@ -72,7 +72,7 @@ export function streaming(
     };
     const finish = (error: unknown): void => {
       ending.unlink();
-      // A stream has no end of its own. What ended it is told once the events before it have left.
+      // A stream never ends by itself. The reason of its end is sent after the events before it.
       const answer = current.fail(stopping.aborted ? endedError() : error);
       if (!call.cancelled) call.emit("error", answer);
     };
@@ -84,7 +84,7 @@ function endedError(): ServiceError {
   return new ServiceError("BACKEND_UNAVAILABLE", "this watch has ended; watch again from the last cursor");
 }
 
-/** Resolves when there is room for more; rejects when the stream is to end, or its reader seems to sleep. */
+/** Resolves when the stream can take more; rejects when the stream has to end, or its reader has taken nothing for too long. */
 function drained(
   call: ServerWritableStream<Buffer, object>,
   signal: AbortSignal,

@@ -1,4 +1,4 @@
-/** The methods with one answer, made from the table of verbs: a path's parameters, a query and a body in one message. */
+/** The methods with one answer, made from the table of verbs. A message contains the path parameters, the query and the body of HTTP. */
 import type { handleUnaryCall } from "@grpc/grpc-js";
 import { type UnaryVerb, type Verb, VERBS } from "@tenure/api";
 import { GroupParams, VERB_SCHEMAS, type VerbSchema } from "@tenure/api/schemas";
@@ -12,14 +12,14 @@ import { messageWriter } from "./message-codec.js";
 import type { ProtoMethod } from "./proto-services.js";
 import { requestParser } from "./request-parser.js";
 
-/** As of a body in HTTP. */
+/** The limit of a request body in HTTP. */
 export const MESSAGE_BYTES: number = 64 * 1024;
-/** A thousand renewals need more room. As of such a body in HTTP. */
+/** The limit of a batch, as in HTTP: a thousand renewals need more room. */
 export const MANY_BYTES: number = 1024 * 1024;
 
 type Message = Readonly<Record<string, unknown>>;
 
-/** What a message has besides, because an absent field cannot be told from JSON's `null`. */
+/** Fields that only messages of gRPC have, because Protobuf cannot tell an absent field from JSON's `null`. */
 const MORE_FIELDS: { readonly [V in UnaryVerb]?: TObject["properties"] } = {
   updateGroup: { allow_all_nodes: Type.Optional(Type.Boolean()) },
 };

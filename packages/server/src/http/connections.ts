@@ -4,7 +4,7 @@ import { onAbort } from "@tenure/core/internal";
 import type { FastifyInstance } from "fastify";
 import { HelloGate } from "../limits/hello-gate.js";
 
-/** For a request that is on its way when the server stops. */
+/** Time limit of a request that is arriving when the server stops. */
 const GRACE_MS = 500;
 
 export interface ConnectionDeps {
@@ -41,7 +41,7 @@ export function guardConnections(app: FastifyInstance, deps: ConnectionDeps): vo
   });
 }
 
-/** Lets TLS have a connection when its first record is there. Returns how to list those whose handshake is not finished. */
+/** Passes a connection to TLS when its first record has arrived. Returns a function that lists connections without a finished handshake. */
 function gateHandshakes(
   { server }: FastifyInstance,
   { clock, handshakeMs }: ConnectionDeps,
@@ -70,7 +70,7 @@ function gateHandshakes(
   return () => [...gate.waiting, ...handshakes.values()];
 }
 
-/** The TLS socket and the TCP socket below it have the same. */
+/** The same for a TLS socket and the TCP socket below it. */
 function addressOf({ remoteAddress, remotePort }: Socket): string {
   return `${remoteAddress} ${remotePort}`;
 }

@@ -13,10 +13,10 @@ export interface LongPollOptions {
   readonly signal: AbortSignal;
 }
 
-/** Past this a client asks again. */
+/** Limit of one answer. A client gets further events with its next request. */
 const MAX_EVENTS = 1000;
 
-/** The first events to come, with all that are there already; none if the time is over sooner. */
+/** Waits for the first event, and returns it with all that are ready; none if the time limit passes first. */
 export async function longPoll(
   items: AsyncIterableIterator<WatchItem, undefined>,
   { from, timeoutMs, clock, signal }: LongPollOptions,
@@ -47,7 +47,7 @@ export async function longPoll(
   return { events, cursor };
 }
 
-/** A turn of the event loop: what is there already has come by then. */
+/** One turn of the event loop: events that are ready have arrived by then. */
 export function turn(): Promise<null> {
   return new Promise((resolve) => {
     setImmediate(() => resolve(null));

@@ -1,15 +1,16 @@
+/** Abort signals of a request: when its caller is gone, and when nothing more can be sent. */
 import { onAbort } from "@tenure/core/internal";
 import type { FastifyReply } from "fastify";
 import { ServiceError } from "../service-error.js";
 
-/** Nobody is there any more to be told anything. */
+/** The caller closed the connection before the answer. */
 export class CallerGoneError extends Error {
   constructor() {
     super("the caller disconnected");
   }
 }
 
-/** Aborted when the caller closes the connection before its answer was sent. */
+/** Aborted when the caller closes the connection before the answer was sent. */
 export function callerGoneSignal({ raw }: FastifyReply): AbortSignal {
   const controller = new AbortController();
   raw.once("close", () => {

@@ -1,7 +1,7 @@
 import { EventsReply, KEEP_ALIVE_MS, type WatchManyBody } from "@tenure/api/schemas";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { longPoll, turn } from "./long-poll.js";
-import { parseCount } from "../wire/parse-count.js";
+import { parseCount } from "../wire/parse-text.js";
 import { SseStreams } from "./sse-streams.js";
 import { batchCost } from "../limits/admission.js";
 import { invalid } from "../service-error.js";
@@ -13,7 +13,7 @@ import { routeOf } from "./verb-routes.js";
 const DEFAULT_POLL_MS = 30_000;
 const MAX_POLL_MS = 60_000;
 
-/** Both ways to answer, for the document. */
+/** The schemas of both kinds of answer, for the OpenAPI document. */
 const watched = {
   description: "Events",
   content: {
@@ -103,7 +103,7 @@ function keepAliveOf(text: string | undefined): number | undefined {
   throw invalid(field, `must be from ${min} to ${max}`);
 }
 
-/** A reconnecting stream sends the id it has seen last; that counts more than what its URL once said. */
+/** A reconnecting stream sends the last id that it has seen, which is newer than the cursor in its URL. */
 function cursorOf(
   request: FastifyRequest<{ Querystring: { cursor?: string } }>,
   isStream: boolean,

@@ -4,7 +4,7 @@ import type { CancelTimer, Clock } from "@tenure/core";
 /** The type of a TLS record that a handshake begins with, and how long the head of a record is. */
 const HANDSHAKE = 0x16;
 const HEAD_BYTES = 5;
-/** Of a record, as TLS has it. */
+/** The longest record that TLS allows. */
 const MAX_RECORD_BYTES = 2 ** 14;
 /**
  * A handshake takes about half a millisecond of processor time until the server has signed, and a renewal takes several turns. More per
@@ -107,7 +107,7 @@ export class HelloGate {
   }
 }
 
-/** Takes what has arrived. A complete record is put back for TLS to read. */
+/** Reads what has arrived. A complete record is put back for TLS to read. */
 function read(socket: Socket, waiting: Waiting): "partial" | "complete" | "ended" {
   const part = socket.read() as Buffer | null;
   if (part === null) return "ended";
@@ -122,7 +122,7 @@ function read(socket: Socket, waiting: Waiting): "partial" | "complete" | "ended
   return "complete";
 }
 
-/** Work of which a turn of the event loop does a part. */
+/** A queue of work, of which each turn of the event loop does a part. */
 class TurnQueue<T> {
   readonly #clock: Clock;
   readonly #perTurn: number;

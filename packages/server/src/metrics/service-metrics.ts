@@ -98,7 +98,7 @@ export class ServiceMetrics {
       const isOther =
         leaderNodeId !== null && known.leaderNodeId !== null && leaderNodeId !== known.leaderNodeId;
       if (newTerms < 0 || (newTerms === 0 && isOther)) this.#splitBrains.inc();
-      // After a RESYNC nobody can tell how long it took.
+      // After a RESYNC the time of the election is not known.
       if (type === "LEADER_CHANGED" && newTerms > 0 && known.vacantSinceMs !== null) {
         this.#timeToElect.observe(nowMs - known.vacantSinceMs);
       }
