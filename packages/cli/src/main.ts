@@ -3,9 +3,9 @@ import { EXIT, READER_GONE, Shell } from "./frame/shell.js";
 import { run } from "./program.js";
 
 const ending = new AbortController();
-// The service has its own way to end.
+// `tenure serve` handles signals itself.
 if (process.argv[2] !== "serve") {
-  // The second time at once: what should end by itself may hang.
+  // A second signal ends the process at once, in case the command hangs.
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
     process.on(signal, () => {
       if (ending.signal.aborted) process.exit(EXIT.failed);

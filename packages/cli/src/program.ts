@@ -50,7 +50,7 @@ export function program(shell: Shell): Command {
     .addCommand(caCommand(shell))
     .addCommand(tcCommand(shell))
     .addCommand(benchCommand(shell));
-  // Last, so that it knows all of them.
+  // Added last, so that it includes all commands.
   all.addCommand(completionCommand(shell, () => all));
   return withExamples(
     all,
@@ -60,7 +60,7 @@ export function program(shell: Shell): Command {
   );
 }
 
-/** Never throws: what went wrong is one sentence, and the exit code of the shell. */
+/** Never throws: an error is printed as one sentence, and sets the exit code of the shell. */
 export async function run(shell: Shell, args: readonly string[]): Promise<void> {
   // Set before the command line is parsed, so that a mistake in the command line is reported as JSON too.
   shell.isJson = wantsJson(args);

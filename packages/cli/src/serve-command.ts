@@ -36,6 +36,51 @@ type ServeFlags = Omit<TenureServerOptions, (typeof NUMBERS)[NumberFlag] | "allo
 
 const DEFAULT_TC_TTL = "5000";
 
+/** The flags and their descriptions, in the order of `--help`. */
+const FLAGS: readonly (readonly [flags: string, description: string])[] = [
+  ["--listen <host:port>", "address of the HTTP API (default 127.0.0.1:7420)"],
+  ["--grpc <host:port>", "address of the gRPC API (default: no gRPC)"],
+  ["--store <url>", "store URL (default embedded:./tenure-data)"],
+  ["--tls-cert <file>", "server certificate; with --tls-key, serve HTTPS"],
+  ["--tls-key <file>", "private key of --tls-cert"],
+  ["--tls-client-ca <file>", "CA of the client certificates to accept"],
+  ["--bundle <file>", "key, certificate and client CA in one file (made by tenure ca issue server)"],
+  ["--tls-min-version <version>", "minimum TLS version, 1.2 or 1.3 (default 1.2)"],
+  ["--tls-ciphers <list>", "OpenSSL cipher list (default: AEAD with forward secrecy)"],
+  ["--tls-crl <file>", "file with revocation lists of client certificates"],
+  [
+    "--trust-domain <name>",
+    "accept client certificates of this trust domain (default: that of the server's own certificate)",
+  ],
+  ["--jwt-jwks <url|file>", "accept JWTs signed by these keys"],
+  ["--jwt-issuer <iss>", "accept only JWTs of this issuer"],
+  ["--jwt-audience <aud>", "accept only JWTs for this audience"],
+  ["--jwt-max-age <seconds>", "refuse JWTs with a longer lifetime, 0: no limit (default 86400)"],
+  ["--jwt-key-refresh <seconds>", "refetch the keys of a URL after this time (default 300)"],
+  [
+    "--jwt-key-max-age <seconds>",
+    "keep using fetched keys for this time while the URL fails, 0: no limit (default 86400)",
+  ],
+  ["--admin-token-file <file>", "file with the admin token"],
+  ["--join <urls>", "join a cluster without a shared store: comma-separated URLs of its first servers"],
+  ["--advertise <url>", "URL at which other servers reach this one (default: https and --listen)"],
+  ["--tc-ttl <ms>", "ttl of the cluster's coordinator; use the same value on every server (default 5000)"],
+  ["--signing-key <file>", "Ed25519 private key that signs mandates"],
+  ["--log-level <level>", "silent, error, warn, info or debug (default info)"],
+  ["--audit-log <file>", "append the audit log to this file (default: standard error)"],
+  ["--explicit-groups", "refuse campaigns for groups that were not created first"],
+  ["--rate-limit <n>", "requests per second per caller, 0: no limit (default 1000)"],
+  ["--max-groups <n>", "maximum number of groups (default 100000)"],
+  ["--max-groups-per-node <n>", "maximum number of groups that one node may create (default 10000)"],
+  ["--max-connections <n>", "maximum number of open connections (default: from the limit of open files)"],
+  ["--max-watches <n>", "maximum number of open watches (default 50000)"],
+  ["--max-watches-per-caller <n>", "open watches per caller, except admins (default: half)"],
+  ["--max-waiting <n>", "maximum number of waiting campaigns (default 50000)"],
+  ["--max-waiting-per-caller <n>", "waiting campaigns per caller, except admins (default: half)"],
+  ["--allowed-hosts <names>", "comma-separated Host names to serve, or * (default: see docs/HTTP.md)"],
+  ["--insecure", "allow other machines without authentication, or with tokens in clear text"],
+];
+
 /** Each option is also an environment variable: `--tls-cert` is `TENURE_TLS_CERT`. */
 function option(flags: string, description: string): Option {
   const name = /--([a-z-]+)/.exec(flags)?.[1] ?? "";
@@ -43,95 +88,10 @@ function option(flags: string, description: string): Option {
 }
 
 export function serveCommand(shell: Shell): Command {
-  const command = newCommand(shell, "serve", "Run the election service")
-    .addOption(option("--listen <host:port>", "address of the HTTP API (default 127.0.0.1:7420)"))
-    .addOption(option("--grpc <host:port>", "address of the gRPC API (default: no gRPC)"))
-    .addOption(option("--store <url>", "store URL (default embedded:./tenure-data)"))
-    .addOption(option("--tls-cert <file>", "server certificate; with --tls-key, serve HTTPS"))
-    .addOption(option("--tls-key <file>", "private key of --tls-cert"))
-    .addOption(option("--tls-client-ca <file>", "CA of the client certificates to accept"))
-    .addOption(
-      option(
-        "--bundle <file>",
-        "key, certificate and client CA in one file (made by tenure ca issue server)",
-      ),
-    )
-    .addOption(option("--tls-min-version <version>", "minimum TLS version, 1.2 or 1.3 (default 1.2)"))
-    .addOption(option("--tls-ciphers <list>", "OpenSSL cipher list (default: AEAD with forward secrecy)"))
-    .addOption(option("--tls-crl <file>", "file with revocation lists of client certificates"))
-    .addOption(
-      option(
-        "--trust-domain <name>",
-        "accept client certificates of this trust domain (default: that of the server's own certificate)",
-      ),
-    )
-    .addOption(option("--jwt-jwks <url|file>", "accept JWTs signed by these keys"))
-    .addOption(option("--jwt-issuer <iss>", "accept only JWTs of this issuer"))
-    .addOption(option("--jwt-audience <aud>", "accept only JWTs for this audience"))
-    .addOption(
-      option("--jwt-max-age <seconds>", "refuse JWTs with a longer lifetime, 0: no limit (default 86400)"),
-    )
-    .addOption(
-      option("--jwt-key-refresh <seconds>", "refetch the keys of a URL after this time (default 300)"),
-    )
-    .addOption(
-      option(
-        "--jwt-key-max-age <seconds>",
-        "keep using fetched keys for this time while the URL fails, 0: no limit (default 86400)",
-      ),
-    )
-    .addOption(option("--admin-token-file <file>", "file with the admin token"))
-    .addOption(
-      option(
-        "--join <urls>",
-        "join a cluster without a shared store: comma-separated URLs of its first servers",
-      ),
-    )
-    .addOption(
-      option("--advertise <url>", "URL at which other servers reach this one (default: https and --listen)"),
-    )
-    .addOption(
-      option(
-        "--tc-ttl <ms>",
-        "ttl of the cluster's coordinator; use the same value on every server (default 5000)",
-      ),
-    )
-    .addOption(option("--signing-key <file>", "Ed25519 private key that signs mandates"))
-    .addOption(option("--log-level <level>", "silent, error, warn, info or debug (default info)"))
-    .addOption(option("--audit-log <file>", "append the audit log to this file (default: standard error)"))
-    .addOption(option("--explicit-groups", "refuse campaigns for groups that were not created first"))
-    .addOption(option("--rate-limit <n>", "requests per second per caller, 0: no limit (default 1000)"))
-    .addOption(option("--max-groups <n>", "maximum number of groups (default 100000)"))
-    .addOption(
-      option(
-        "--max-groups-per-node <n>",
-        "maximum number of groups that one node may create (default 10000)",
-      ),
-    )
-    .addOption(
-      option(
-        "--max-connections <n>",
-        "maximum number of open connections (default: from the limit of open files)",
-      ),
-    )
-    .addOption(option("--max-watches <n>", "maximum number of open watches (default 50000)"))
-    .addOption(
-      option("--max-watches-per-caller <n>", "open watches per caller, except admins (default: half)"),
-    )
-    .addOption(option("--max-waiting <n>", "maximum number of waiting campaigns (default 50000)"))
-    .addOption(
-      option("--max-waiting-per-caller <n>", "waiting campaigns per caller, except admins (default: half)"),
-    )
-    .addOption(
-      option(
-        "--allowed-hosts <names>",
-        "comma-separated Host names to serve, or * (default: see docs/HTTP.md)",
-      ),
-    )
-    .addOption(
-      option("--insecure", "allow other machines without authentication, or with tokens in clear text"),
-    )
-    .action((given: ServeFlags) => serve(shell, given, command));
+  const command = newCommand(shell, "serve", "Run the election service").action((given: ServeFlags) =>
+    serve(shell, given, command),
+  );
+  for (const [flags, description] of FLAGS) command.addOption(option(flags, description));
   return withExamples(
     command,
     "tenure serve",

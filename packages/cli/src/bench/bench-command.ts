@@ -20,7 +20,7 @@ interface BenchFlags extends ConnectionFlags, OutputFlags {
   readonly prefix: string;
 }
 
-/** It runs beside what matters: no more than a busy service bears anyway, and not for long. */
+/** Limits of a benchmark against a service in use: the load of a busy service at most, and for a short time. */
 const BOUNDS = {
   groups: { least: 1, most: 500 },
   duration: { least: 100, most: 60_000 },

@@ -64,7 +64,7 @@ async function campaign(
     groupId,
     nodeId,
     ttlMs,
-    // Never derived: two processes of one node must not take each other's term for their own.
+    // Random, never derived: two processes of one node must not take over each other's term.
     instanceId: instance ?? randomUUID(),
     priority,
     metadata: metadata === undefined ? undefined : parseMetadata(metadata),
@@ -119,7 +119,7 @@ function lost(
   return EXIT.notLeader;
 }
 
-/** One who stops may have won meanwhile: it looks, and gives back what it has. */
+/** A campaign that was interrupted may have won meanwhile: this checks, and resigns if so. */
 async function campaignOrLeave(
   { signal }: Shell,
   elector: Elector,

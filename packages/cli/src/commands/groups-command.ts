@@ -151,7 +151,7 @@ function policyOptions(command: Command): Command {
     );
 }
 
-/** What was not said is left as it is. */
+/** Only the options that were given; the others stay unchanged. */
 function groupInput(groupId: string, flags: GroupFlags): GroupInput {
   const retry = given({
     initialMs: flags.retryInitial,
@@ -179,7 +179,7 @@ function given<T extends object>(values: T): Partial<T> | undefined {
   return entries.length === 0 ? undefined : (Object.fromEntries(entries) as Partial<T>);
 }
 
-/** Its leader, and what keeps others from winning besides the lease. */
+/** The leader of the group, and what holds candidates back besides the lease. */
 export function tellLeader(nodeId: string | null, isPaused: boolean, isHeldBack: boolean): string {
   const marks = [...(isPaused ? ["paused"] : []), ...(isHeldBack ? ["held back"] : [])];
   return `${nodeId ?? "-"}${marks.length === 0 ? "" : ` (${marks.join(", ")})`}`;

@@ -30,7 +30,7 @@ export function watchCommand(shell: Shell): Command {
   );
 }
 
-/** A watch that breaks off is taken up again from the last event, until the user has had enough. */
+/** A watch that breaks is resumed after its last event, until the user stops the command. */
 export async function watchEvents(
   shell: Shell,
   elector: ElectorAdmin,

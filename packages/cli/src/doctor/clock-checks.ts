@@ -37,7 +37,7 @@ export async function checkSkew(server: ServerOf, clock: Clock): Promise<Finding
   }
 }
 
-/** Renews through this very server, until enough is known. */
+/** Renews a lease through this server until the bounds are close enough. */
 export async function checkRate(
   { url, access }: ServerOf,
   renewal: RenewRequest,

@@ -74,7 +74,7 @@ async function doctor(shell: Shell, flags: DoctorFlags): Promise<void> {
   summarize(shell, findings);
 }
 
-/** Here, and only here, both may be given: the service, and the engine behind it. */
+/** Only this command accepts both --server and --store: the service, and the engine behind it. */
 function subjectsOf(shell: Shell, flags: DoctorFlags): { target: Target; storeUrl: string | null } {
   if (flags.server !== undefined && flags.store !== undefined) {
     return { target: serverTarget(flags.server, flags, shell.env), storeUrl: flags.store };
@@ -83,7 +83,7 @@ function subjectsOf(shell: Shell, flags: DoctorFlags): { target: Target; storeUr
   return { target, storeUrl: target.kind === "store" ? target.url : null };
 }
 
-/** What takes an elector: writes, clocks, groups. */
+/** The checks that need an elector: writes, clocks, groups. */
 async function examine(
   shell: Shell,
   target: Target,

@@ -51,7 +51,7 @@ export function hasNoSuccessor({ group, members }: Pick<GroupSight, "group" | "m
   return group.leader !== null && !members.some(({ role }) => role === "candidate");
 }
 
-/** In one finding: where one node runs everything they are many. */
+/** One finding for all such groups, because there are many where one node runs everything. */
 export function judgeAlone(groupIds: readonly string[]): Finding[] {
   if (groupIds.length === 0) return [];
   const named = groupIds.toSorted().slice(0, MAX_NAMED).join(", ");

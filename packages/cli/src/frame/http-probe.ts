@@ -1,4 +1,4 @@
-/** One plain request to a server or an engine, with what a client library would hide: headers, times, certificate. */
+/** One plain request to a server or an engine. The result includes what a client library hides: headers, times, certificate. */
 import { systemClock } from "@tenure/core";
 import { readFileSync } from "node:fs";
 import { type IncomingMessage, request as httpRequest } from "node:http";
@@ -57,7 +57,7 @@ export async function probe(url: string, options: ProbeOptions = {}): Promise<Pr
 
 async function read(response: IncomingMessage, sentAtMs: number, isTls: boolean): Promise<Probed> {
   const answeredAtMs = Date.now();
-  // Before the end of the answer: the socket is let go with it.
+  // Read before the end of the answer, because the socket is released then.
   const certificate = isTls ? (response.socket as TLSSocket).getPeerCertificate() : null;
   return {
     status: response.statusCode ?? 0,

@@ -13,7 +13,7 @@ export function paintFor(isTerminal: boolean, env: Readonly<Record<string, strin
   return (colour, text) => styleText(colour, text, { validateStream: false });
 }
 
-/** Columns as wide as what is in them, two spaces apart. */
+/** Rows as lines, with columns as wide as their widest cell, two spaces apart. */
 export function table(rows: readonly (readonly string[])[]): string[] {
   const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
   return rows.map((row) =>

@@ -1,4 +1,4 @@
-/** `tenure serve --join`: the service together with a node of the cluster, in the order in which they begin and end. */
+/** `tenure serve --join`: opens and closes the service and a node of the cluster, in the right order. */
 import { readFile } from "node:fs/promises";
 import { InvalidRequestError, systemClock } from "@tenure/core";
 import type { TenureServer, TenureServerOptions } from "@tenure/server";
@@ -50,7 +50,7 @@ export async function openPeerServer(options: TenureServerOptions, flags: PeerFl
     return {
       server,
       close: async () => {
-        // It votes to the last: only then it stops to answer.
+        // The node votes until it has left; only then its routes are closed.
         await node.leave();
         await node.stop();
         await server.close();

@@ -6,7 +6,7 @@ import { newCommand } from "../frame/elector-command.js";
 
 export type Body = Readonly<Record<string, unknown>>;
 
-/** What is shown of an answer's field. */
+/** The text of a field of an answer. */
 export function word(value: unknown): string {
   return typeof value === "string" ? value : JSON.stringify(value);
 }

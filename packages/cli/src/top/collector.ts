@@ -1,4 +1,4 @@
-/** Gathers what `tenure top` shows. What is dear to ask (history, members) is asked for few groups at a time. */
+/** Collects what `tenure top` shows. Costly requests (history, members) are sent for a few groups at a time. */
 import type { Clock, ElectorAdmin, Group } from "@tenure/core";
 import { allGroups } from "../commands/groups-command.js";
 import type { Health, Row } from "./state.js";
@@ -61,7 +61,7 @@ export class Collector {
     const nowMs = clock.wallMs() + offsetMs();
     return this.#groups.map(({ groupId, leader, leaseTtlMs, term, pausedForMs, heldBack }) => {
       const extra = this.#extra(groupId);
-      // It ends a little later than was given, and clocks are compared to half a second: that is not for people.
+      // A lease ends a little later than its ttl, and the clock offset is known to half a second: neither is shown.
       const leftMs =
         leader === null ? null : Math.min(leader.expiresAtMs - nowMs, leaseTtlMs ?? Number.POSITIVE_INFINITY);
       const isKnown = extra.historyTerm >= 0;

@@ -28,7 +28,7 @@ const BAR_WIDTH = 10;
 const CHROME_LINES = 4;
 const MIN_NAME_WIDTH = 8;
 
-/** For how many groups. */
+/** How many groups fit on the screen. */
 export function roomOf({ rows }: Size): number {
   return Math.max(0, rows - CHROME_LINES);
 }
@@ -61,7 +61,7 @@ export function draw(screen: Screen, size: Size, paint: Paint): string[] {
   ].slice(0, size.rows);
 }
 
-/** The same for a file or a pipe: every group, as wide as it takes. */
+/** The same for a file or a pipe: all groups, with full names. */
 export function drawPlain(screen: Screen): string[] {
   const rows = arranged(screen.rows, screen.view);
   const columns = columnsFor(120);

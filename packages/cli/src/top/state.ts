@@ -88,7 +88,7 @@ function typed(view: View, key: string): View {
   return /^[\u0020-\u007E]+$/.test(key) ? { ...view, filter: view.filter + key, offset: 0 } : view;
 }
 
-/** A group or a leader that has the text in its name; in order, what is not known last. */
+/** The rows whose group or leader contains the text, in the chosen order; unknown values last. */
 export function arranged(rows: readonly Row[], { sort, isReversed, filter }: View): Row[] {
   const wanted = filter.toLowerCase();
   const found = rows.filter(
@@ -102,7 +102,7 @@ export function arranged(rows: readonly Row[], { sort, isReversed, filter }: Vie
 const COMPARE: Readonly<Record<SortKey, (a: Row, b: Row) => number>> = {
   group: (a, b) => byText(a.groupId, b.groupId),
   leader: (a, b) => byText(a.leader ?? "\uFFFF", b.leader ?? "\uFFFF"),
-  // The most first: that is what one looks for.
+  // Largest first.
   term: (a, b) => b.term - a.term,
   lease: (a, b) => (a.leftMs ?? -1) - (b.leftMs ?? -1),
   changes: (a, b) => (b.changesPerHour ?? -1) - (a.changesPerHour ?? -1),

@@ -16,9 +16,9 @@ interface TopFlags extends ConnectionFlags, OutputFlags {
   readonly interval: number;
 }
 
-/** Between two looks at the groups the leases drain on. */
+/** Interval between two frames: the bars of the leases shrink between two refreshes. */
 const FRAME_MS = 250;
-/** Of how many groups history and members are asked for at each look. */
+/** The number of groups whose history and members are requested at each refresh. */
 const DETAILS_AT_ONCE = 100;
 const MIN_INTERVAL_MS = 250;
 
@@ -92,11 +92,11 @@ interface LiveTopDeps {
   readonly collector: Collector;
   readonly look: () => Promise<void>;
   readonly intervalMs: number;
-  /** Aborted when the user has had enough; what is under way ends with it. */
+  /** Aborted when the user quits; requests in flight end with it. */
   readonly ending: AbortController;
 }
 
-/** One look after the other, and a picture whenever something has changed. */
+/** Refreshes repeatedly, and draws whenever something has changed. */
 class LiveTop {
   readonly #deps: LiveTopDeps;
   readonly #terminal: Terminal;
@@ -118,7 +118,7 @@ class LiveTop {
       await Promise.all([this.#keepLooking(signal), this.#keepDrawing(signal)]);
     } catch (error) {
       if (!signal.aborted) {
-        // The other one of the two must not go on.
+        // Ends the other loop too.
         this.#deps.ending.abort(error);
         throw error;
       }
@@ -133,7 +133,7 @@ class LiveTop {
       await look();
       this.#draw();
       const names = arranged(collector.rows(), this.#view).map(({ groupId }) => groupId);
-      // What is on the screen first; the rest little by little.
+      // The groups on the screen first, then the others.
       const seen = names.slice(this.#view.offset, this.#view.offset + this.#terminal.size.rows);
       await collector.detail([...seen, ...names], DETAILS_AT_ONCE);
       this.#draw();
@@ -173,7 +173,7 @@ async function compareClocks(offset: ClockOffset, target: Target, signal: AbortS
   );
 }
 
-/** A store's URL may hold a password. */
+/** A store's URL may contain a password, so it is not shown as it is. */
 function nameOf(target: Target): string {
   if (target.kind === "server") return target.endpoints.join(",");
   return target.url.replace(/\/\/[^/?#@]*@/, "//");

@@ -57,7 +57,7 @@ function reignsOf(events: readonly LeadershipEvent[]): Reign[] {
     const end = { reason, atMs: tsMs, by };
     const reign = reigns.at(-1);
     if (reign?.term === term) reign.end = end;
-    // The events that are kept may begin with an end.
+    // The oldest stored event may be the end of a leadership.
     else if (reign === undefined && previousLeaderNodeId !== null)
       reigns.push({ term, nodeId: previousLeaderNodeId, fromMs: Number.NaN, end });
   }

@@ -1,8 +1,8 @@
-/** The directory of an embedded store, from outside: a server may have it open. */
+/** Checks the directory of an embedded store without opening the store: a server may have it open. */
 import { statfs } from "node:fs/promises";
 import { type Finding, messageOf, ok, wrong } from "../finding.js";
 
-/** By the number that Linux gives each kind of file system. */
+/** By the magic number of the file system in Linux. */
 const NETWORK = new Map([
   [0x6969, "NFS"],
   [0xff534d42, "CIFS"],

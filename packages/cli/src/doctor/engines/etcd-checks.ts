@@ -16,10 +16,10 @@ interface Status {
 }
 
 const OLDEST = "3.4.0";
-/** These lose or differ in data after a crash under load; the project itself has withdrawn them. */
+/** Members of these versions can lose data or differ after a crash under load; the etcd project has withdrawn them. */
 const WITHDRAWN = { from: "3.5.0", before: "3.5.3" };
 const FULL_SHARE = 0.5;
-/** A cluster that has so much history and was never compacted will not be by itself. */
+/** A cluster with this many revisions that was never compacted has no automatic compaction. */
 const MANY_REVISIONS = 1000;
 const SLOW_FSYNC_SECONDS = 0.25;
 const COMPACTION =
@@ -78,7 +78,7 @@ function version(about: string, text: string): Finding {
   return ok(about, `is ${text}`);
 }
 
-/** What it says of itself: asking for alarms would take a quorum. */
+/** The alarms in the status of the member: a request for alarms would need a quorum. */
 function alarms(about: string, { errors = [] }: Status): Finding[] {
   const kinds = new Set(errors.flatMap((error) => /alarm:\s*([A-Z]+)/.exec(error)?.[1] ?? []));
   return [...kinds].map((kind) =>
@@ -123,7 +123,7 @@ class Member {
     };
   }
 
-  /** How full it is, whether anybody compacts it, and how fast its disk is. */
+  /** How full the member is, whether it is compacted, and how fast its disk is. */
   async space(about: string, { dbSize = "0", header }: Status): Promise<Finding[]> {
     const metrics = await probe(`${this.#url}/metrics`, this.#request()).then(
       ({ text, status }) => (status === 200 ? text : ""),
@@ -147,7 +147,7 @@ class Member {
     return [...findings, ...fsync(`disk of ${about}`, metrics)];
   }
 
-  /** What was at the beginning can be read only until the first compaction. */
+  /** Revision 1 can be read only until the first compaction. */
   async #isCompacted(): Promise<boolean> {
     const body = { key: Buffer.from("tenure-doctor").toString("base64"), revision: "1", serializable: true };
     const { status } = await probe(`${this.#url}/v3/kv/range`, this.#request(body));

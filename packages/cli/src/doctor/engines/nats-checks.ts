@@ -27,9 +27,9 @@ interface Jsz {
 
 const MONITOR_PORT = 8222;
 const INFO_LIMIT_MS = 3000;
-/** Before it a server has no setting that makes it flush each write. */
+/** Older servers have no setting that makes them flush each write. */
 const CAN_SYNC = "2.10.0";
-/** Before it several writers of a replicated bucket can win at once. */
+/** In older servers several concurrent writers of a replicated bucket can win. */
 const COMPARES_LATE = "2.9.21";
 const SYNC = "set sync_interval: always in the jetstream block of its configuration";
 

@@ -58,7 +58,7 @@ async function readSettings(
   port: number,
 ): Promise<Settings> {
   const { default: pg } = await import("pg");
-  // A host may be the directory of a socket, which has no place before the path.
+  // A host may be the directory of a Unix socket, which cannot be the host of a URL.
   const parameters = new URLSearchParams({ ...settings, host });
   const url = new URL(
     `postgres://localhost:${port}/${encodeURIComponent(database ?? "")}?${parameters.toString()}`,
