@@ -4,7 +4,7 @@
  */
 import Fastify from "fastify";
 import { answerOwner } from "./child.js";
-import { type ServiceAnswer, type ServiceQuestion, stateOf } from "./service-state.js";
+import { type ServiceAnswer, type ServiceQuestion, stateOf } from "./service-load.js";
 
 const id = { type: "string", minLength: 1, maxLength: 200, pattern: "^[A-Za-z0-9._:/-]+$" };
 const ttlMs = { type: "integer", minimum: 1, maximum: 86_400_000 };

@@ -6,13 +6,15 @@
  * does hits all of them. All sizes have equally many in all, so that they fill as much memory. CPU time and not wall time
  * is counted; a ratio is the median of those of all rounds.
  */
-import type { Benchmark } from "./benchmark.js";
 import { Child } from "./child.js";
-import { CLIFFS } from "./cliffs/all.js";
 import type { Cliff, Figures } from "./cliffs/cliff.js";
-import { median } from "./median.js";
-import { table } from "./table.js";
-import { verdict } from "./verdict.js";
+import { leases } from "./cliffs/leases.js";
+import { pages } from "./cliffs/pages.js";
+import { waiters } from "./cliffs/waiters.js";
+import { watches } from "./cliffs/watches.js";
+import { type Benchmark, median, table, verdict } from "./report.js";
+
+export const CLIFFS: readonly Cliff[] = [waiters, leases, watches, pages];
 
 const TARGET = 2;
 const ROUNDS = 5;

@@ -2,8 +2,23 @@
  * Two contestants that take turns at the same work, each going first every other round: whatever else the machine does
  * meanwhile slows both down, and the median of the rounds' ratios stays what it is.
  */
-import type { Measured } from "./measured.js";
-import { median } from "./median.js";
+import { median, table, verdict } from "./report.js";
+
+/** What callers saw in one turn. */
+export interface Measured {
+  readonly count: number;
+  readonly perSecond: number;
+  readonly p50Ms: number;
+  readonly p99Ms: number;
+}
+
+/** `perCall`: how many of what is counted one call does. Latencies stay those of a call. */
+export function measuredOf(latenciesMs: number[], tookMs: number, perCall: number): Measured {
+  latenciesMs.sort((a, b) => a - b);
+  const at = (share: number) => latenciesMs[Math.ceil(share * latenciesMs.length) - 1] ?? Number.NaN;
+  const count = latenciesMs.length * perCall;
+  return { count, perSecond: (count * 1000) / tookMs, p50Ms: at(0.5), p99Ms: at(0.99) };
+}
 
 export interface Turn extends Measured {
   /** CPU time of the contestant's process for each of what is counted: what noise on the machine changes least. */
@@ -57,4 +72,23 @@ async function takeTurns(contestants: readonly Contestant[], rounds: number): Pr
     }
   }
   return turns;
+}
+
+/** `other`: the column of the other contestant; `against`: what it is, in a sentence. */
+export function report(results: readonly ContestResult[], other: string, against: string): void {
+  const head = ["", "tenure, /s", `${other}, /s`, "ratio", "p50 / p99, ms", other, "CPU, µs each", other];
+  console.log(table(head, results.map(rowOf)));
+  for (const { what, ratio, target } of results) {
+    if (target === null) continue;
+    console.log(verdict(`${what}, of ${against}`, ratio.toFixed(2), `at least ${target}`, ratio >= target));
+  }
+}
+
+function rowOf({ what, tenure, other, ratio }: ContestResult): string[] {
+  const of = (turns: readonly Turn[], field: keyof Turn) => median(turns.map((turn) => turn[field]));
+  const rate = (turns: readonly Turn[]) => Math.round(of(turns, "perSecond")).toLocaleString("en");
+  const ms = (turns: readonly Turn[]) =>
+    `${of(turns, "p50Ms").toFixed(1)} / ${of(turns, "p99Ms").toFixed(1)}`;
+  const us = (turns: readonly Turn[]) => of(turns, "cpuUs").toFixed(0);
+  return [what, rate(tenure), rate(other), ratio.toFixed(2), ms(tenure), ms(other), us(tenure), us(other)];
 }

@@ -1,12 +1,11 @@
 /** A client that talks to an engine directly, as a process of its own. Connections stay open from turn to turn. */
 import { answerOwner } from "./child.js";
-import type { Turn } from "./contest.js";
+import { measuredOf, type Turn } from "./contest.js";
 import type { DirectCall, DirectLoad, OpenWorkers, Worker } from "./direct/direct-load.js";
 import { openEtcdRanges, openEtcdTxns } from "./direct/etcd.js";
 import { openNatsUpdates } from "./direct/nats.js";
 import { openPostgresUpdates } from "./direct/postgres.js";
 import { openZookeeperSetDatas } from "./direct/zookeeper.js";
-import { measuredOf } from "./measured.js";
 
 export interface DirectQuestion extends DirectLoad {
   readonly turnMs: number;

@@ -15,10 +15,7 @@ import {
   type Store,
   StoreElector,
 } from "@tenure/core";
-import type { Benchmark } from "./benchmark.js";
-import { median } from "./median.js";
-import { table } from "./table.js";
-import { verdict } from "./verdict.js";
+import { type Benchmark, median, table, verdict } from "./report.js";
 
 const FEW = 1000;
 const MANY = 100_000;

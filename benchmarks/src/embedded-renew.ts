@@ -8,10 +8,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Elector, type Revision, type Store, StoreElector } from "@tenure/core";
 import { EmbeddedStore } from "@tenure/stores/embedded";
-import type { Benchmark } from "./benchmark.js";
-import { median } from "./median.js";
-import { recordOf } from "./record-of.js";
-import { table } from "./table.js";
+import { type Benchmark, median, table } from "./report.js";
 
 const IN_FLIGHT = [64, 256, 1024] as const;
 const ROUNDS = 5;
@@ -125,4 +122,14 @@ class BareKey {
   op(): { key: string; expected: Revision | null; value: string } {
     return { key: this.key, expected: this.expected, value: this.value };
   }
+}
+
+/** The record of a group as the store has it: for values as long as those that Tenure writes. */
+export async function recordOf(store: Store, groupId: string): Promise<string> {
+  for await (const { entries } of store.feed()) {
+    const entry = entries.find(({ key }) => key === `r/${groupId}`);
+    if (entry !== undefined) return entry.value;
+    break;
+  }
+  throw new Error(`there is no record of ${groupId}`);
 }

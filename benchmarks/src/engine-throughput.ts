@@ -6,14 +6,12 @@
  */
 import { type Engine, type EngineName, isMissing } from "@tenure/engines";
 import { openStore } from "@tenure/stores";
-import type { Benchmark } from "./benchmark.js";
 import { Child } from "./child.js";
-import { type Contestant, type ContestResult, hold, warmUp } from "./contest.js";
-import { report } from "./contest-report.js";
+import { type Contestant, type ContestResult, hold, report, warmUp } from "./contest.js";
 import { type Client, type DirectWork, fastestClient } from "./direct-client.js";
-import { BATCH, type Load } from "./load.js";
-import { type Generator, loadedService, type Service } from "./loaded-service.js";
-import { recordOf } from "./record-of.js";
+import { recordOf } from "./embedded-renew.js";
+import type { Benchmark } from "./report.js";
+import { BATCH, type Generator, type Load, loadedService, type Service } from "./service-load.js";
 
 export interface EnginePlan {
   readonly engine: EngineName;

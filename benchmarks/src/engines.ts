@@ -1,8 +1,8 @@
 /** The engines, what is measured on each, and how far ahead of a direct client Tenure is to be. */
 import { startEtcd, startNats, startPostgres, startZookeeper } from "@tenure/engines";
-import type { Benchmark } from "./benchmark.js";
 import type { DirectWork } from "./direct-client.js";
 import { engineThroughput } from "./engine-throughput.js";
+import type { Benchmark } from "./report.js";
 
 const TRIED = [1, 2, 4] as const;
 /** etcd keeps every revision until it is told not to; a run writes some gigabytes of them at most. */

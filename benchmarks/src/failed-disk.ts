@@ -10,9 +10,8 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import type { Benchmark } from "./benchmark.js";
 import type { Period } from "./failed-disk-child.js";
-import { table } from "./table.js";
+import { type Benchmark, table } from "./report.js";
 
 const ENTRIES = 60_000;
 

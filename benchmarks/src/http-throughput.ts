@@ -5,11 +5,10 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { Benchmark } from "./benchmark.js";
 import { Child } from "./child.js";
-import { type ContestResult, hold, warmUp } from "./contest.js";
-import { report } from "./contest-report.js";
-import { type Generator, loadedService, type Service } from "./loaded-service.js";
+import { type ContestResult, hold, report, warmUp } from "./contest.js";
+import type { Benchmark } from "./report.js";
+import { type Generator, loadedService, type Service } from "./service-load.js";
 
 const CONNECTIONS = [64, 128, 256] as const;
 const TARGETS = { renew: 0.8, leader: 0.85 } as const;

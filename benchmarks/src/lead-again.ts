@@ -6,12 +6,10 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Benchmark } from "./benchmark.js";
 import { Child } from "./child.js";
 import type { LeadAgainAnswer, LeadAgainQuestion } from "./lead-again-child.js";
-import { median } from "./median.js";
-import type { ServiceAnswer, ServiceQuestion } from "./service-state.js";
-import { table } from "./table.js";
+import { type Benchmark, median, table } from "./report.js";
+import type { ServiceAnswer, ServiceQuestion } from "./service-load.js";
 
 const COUNTS = [1, 20, 200] as const;
 const ROUNDS = 5;

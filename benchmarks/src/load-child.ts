@@ -5,8 +5,8 @@
 import { connect, type Socket } from "node:net";
 import { once } from "node:events";
 import { answerOwner } from "./child.js";
-import { BATCH, type Load, type LoadQuestion } from "./load.js";
-import { type Measured, measuredOf } from "./measured.js";
+import { type Measured, measuredOf } from "./contest.js";
+import { BATCH, type Load, type LoadQuestion } from "./service-load.js";
 
 const TTL_MS = 60_000;
 const NODE = { node_id: "node-1", instance_start_uuid: "0b5a3c1e-7d0f-4b52-9f0e-5d1a8c7e2b11" };

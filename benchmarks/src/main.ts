@@ -1,6 +1,5 @@
 /** `npm run bench -- [NAME…] [--store ENGINE]`: runs the named benchmarks, or all of them, one after the other. */
 import { parseArgs } from "node:util";
-import type { Benchmark } from "./benchmark.js";
 import { cliffs } from "./cliffs.js";
 import { electorCost } from "./elector-cost.js";
 import { embeddedRenew } from "./embedded-renew.js";
@@ -8,6 +7,7 @@ import { engineBenchmarks } from "./engines.js";
 import { failedDisk } from "./failed-disk.js";
 import { httpThroughput } from "./http-throughput.js";
 import { leadAgain } from "./lead-again.js";
+import type { Benchmark } from "./report.js";
 import { watchers } from "./watchers.js";
 
 const BENCHMARKS: readonly Benchmark[] = [

@@ -5,12 +5,9 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { Benchmark } from "./benchmark.js";
 import { Child } from "./child.js";
-import { median } from "./median.js";
-import { table } from "./table.js";
-import type { ServiceAnswer, ServiceQuestion } from "./service-state.js";
-import { verdict } from "./verdict.js";
+import { type Benchmark, median, table, verdict } from "./report.js";
+import type { ServiceAnswer, ServiceQuestion } from "./service-load.js";
 import type { WatchersAnswer, WatchersQuestion } from "./watchers-child.js";
 
 const WATCHERS = 10_000;

@@ -1,7 +1,7 @@
 /** Rules on source files: injected time, short files, honest tests, checks left on, plain entries, names. */
 import { findLines, isCode, isTest, lineAt, select, withoutComments } from "./tree.mjs";
 
-const LONGEST_FILE_LINES = 400;
+const MAX_FILE_LINES = 400;
 
 /** Files that may be longer, each with its reason. An entry that is no longer needed is a finding too. */
 export const LONG_FILES = {};
@@ -89,9 +89,9 @@ export function testsDoNotSleep(tree, allowed = SLEEPING_TESTS) {
 export function fileLength(tree, allowed = LONG_FILES) {
   const found = select(tree, isCode).flatMap(({ file, text }) => {
     const lines = text.replace(/\n$/, "").split("\n").length;
-    if (lines <= LONGEST_FILE_LINES) return [];
-    const problem = `${lines} lines, more than ${LONGEST_FILE_LINES}; look for the second noun in it (or give a reason in LONG_FILES)`;
-    return [{ file, line: LONGEST_FILE_LINES + 1, problem }];
+    if (lines <= MAX_FILE_LINES) return [];
+    const problem = `${lines} lines, more than ${MAX_FILE_LINES}; look for the second noun in it (or give a reason in LONG_FILES)`;
+    return [{ file, line: MAX_FILE_LINES + 1, problem }];
   });
   return [
     ...found.filter(({ file }) => !Object.hasOwn(allowed, file)),

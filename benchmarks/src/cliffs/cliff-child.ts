@@ -1,7 +1,7 @@
 /** Started by cliffs.ts with `--expose-gc`, one for each size of each cliff: asked for a round, it answers with its figures. */
 import { answerOwner } from "../child.js";
+import { CLIFFS } from "../cliffs.js";
 import type { Figures, MeasuredSize } from "./cliff.js";
-import { CLIFFS } from "./all.js";
 
 const [name, size] = process.argv.slice(2);
 const cliff = CLIFFS.find((each) => each.name === name);

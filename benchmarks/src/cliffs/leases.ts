@@ -1,7 +1,6 @@
 /** Leases that end together, as after a failure of a network: what each costs, and how long a turn of the event loop is. */
 import type { StoreElector } from "@tenure/core";
-import type { Cliff, Figures } from "./cliff.js";
-import { collectGarbage, CpuTime } from "./cpu-time.js";
+import { type Cliff, collectGarbage, CpuTime, type Figures } from "./cliff.js";
 import { close, type ElectedGroups, electedGroups, groupAt } from "./elected-groups.js";
 import { HandClock } from "./hand-clock.js";
 

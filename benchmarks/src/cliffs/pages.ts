@@ -1,7 +1,6 @@
 /** Pages of groups: what each costs among few and among many groups. */
 import type { StoreElector } from "@tenure/core";
-import type { Cliff, Figures } from "./cliff.js";
-import { collectGarbage, CpuTime } from "./cpu-time.js";
+import { type Cliff, collectGarbage, CpuTime, type Figures } from "./cliff.js";
 import { electedTogether, groupAt, STRIDE } from "./elected-groups.js";
 import { HandClock } from "./hand-clock.js";
 

@@ -1,7 +1,6 @@
 /** A queue of campaigns that wait for one group: what each of them costs, and what a renewal costs while they wait. */
 import type { CampaignResult } from "@tenure/core";
-import type { Cliff, Figures } from "./cliff.js";
-import { collectGarbage, CpuTime } from "./cpu-time.js";
+import { type Cliff, collectGarbage, CpuTime, type Figures } from "./cliff.js";
 import { close, type ElectedGroups, electedGroups, groupAt } from "./elected-groups.js";
 import { HandClock } from "./hand-clock.js";
 

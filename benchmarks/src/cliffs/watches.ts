@@ -1,7 +1,6 @@
 /** Watches that are open at once: what it costs to open and to close each. */
 import type { StoreElector, WatchEvent } from "@tenure/core";
-import type { Cliff, Figures } from "./cliff.js";
-import { collectGarbage, CpuTime } from "./cpu-time.js";
+import { type Cliff, collectGarbage, CpuTime, type Figures } from "./cliff.js";
 import { electedGroups, groupAt } from "./elected-groups.js";
 import { HandClock } from "./hand-clock.js";
 

@@ -2,8 +2,7 @@
 import { fileURLToPath } from "node:url";
 import * as grpc from "@grpc/grpc-js";
 import { loadSync } from "@grpc/proto-loader";
-import type { DirectParts, OpenWorkers } from "./direct-load.js";
-import { serversOf } from "./servers-of.js";
+import { type DirectParts, type OpenWorkers, serversOf } from "./direct-load.js";
 
 interface TxnAnswer {
   readonly header: { readonly revision: number };

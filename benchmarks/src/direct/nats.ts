@@ -4,8 +4,7 @@
  */
 import { jetstream, JetStreamApiError, type JetStreamClient, jetstreamManager } from "@nats-io/jetstream";
 import { connect } from "@nats-io/transport-node";
-import type { OpenWorkers } from "./direct-load.js";
-import { serversOf } from "./servers-of.js";
+import { type OpenWorkers, serversOf } from "./direct-load.js";
 
 const REPLICAS = 3;
 /** Another sequence than expected; the second is also given to updates that nobody contends for. */

@@ -21,21 +21,21 @@ import type {
 import type { ParsedCampaign, ParsedRenew, ParsedResign } from "@tenure/core/internal";
 import type * as shapes from "./schemas/shapes.js";
 
-/** How an answer is written. */
-export interface Telling {
-  /** Leases with the metadata of their leader. */
+/** What a response contains besides the answer itself. */
+export interface ResponseOptions {
+  /** Leases contain the metadata of their leader. */
   readonly withMetadata: boolean;
 }
 
-export const BRIEF: Telling = { withMetadata: false };
-export const FULL: Telling = { withMetadata: true };
+export const BRIEF_RESPONSE: ResponseOptions = { withMetadata: false };
+export const FULL_RESPONSE: ResponseOptions = { withMetadata: true };
 
 /** The value of `Prefer` (RFC 7240), a header of HTTP and metadata of gRPC, by which a caller asks for the metadata of leaders. */
 export const PREFER_METADATA = "leader-metadata";
 
 /** Only on request: most callers have no use for the metadata, which may be four kilobytes of every answer. */
-export function tellingOf(prefer: unknown): Telling {
-  return prefer === PREFER_METADATA ? FULL : BRIEF;
+export function responseOptionsOf(prefer: unknown): ResponseOptions {
+  return prefer === PREFER_METADATA ? FULL_RESPONSE : BRIEF_RESPONSE;
 }
 
 /** What was not given is left out, as `JSON.stringify` does with `undefined`. */
@@ -100,8 +100,11 @@ export function leaseShape({ nodeId, term, expiresAtMs }: Leader): shapes.Lease 
   return { node_id: nodeId, term, lease_expires_at_ms: expiresAtMs };
 }
 
-/** With the metadata of the leader, if there is any and the telling asks for it. */
-export function toldLease(leader: Leader, { withMetadata }: Telling = FULL): shapes.FullLease {
+/** With the metadata of the leader, if there is any and the options ask for it. */
+export function leaseResponse(
+  leader: Leader,
+  { withMetadata }: ResponseOptions = FULL_RESPONSE,
+): shapes.FullLease {
   const { metadata } = leader;
   return withMetadata && metadata !== undefined ? { ...leaseShape(leader), metadata } : leaseShape(leader);
 }
@@ -128,10 +131,13 @@ export function electedShape(result: CampaignResult & { kind: "elected" }): shap
   };
 }
 
-export function lostShape(result: CampaignResult & { kind: "lost" }, telling: Telling): shapes.CampaignReply {
+export function lostShape(
+  result: CampaignResult & { kind: "lost" },
+  response: ResponseOptions,
+): shapes.CampaignReply {
   return {
     is_leader: false,
-    leader: result.leader === null ? null : toldLease(result.leader, telling),
+    leader: result.leader === null ? null : leaseResponse(result.leader, response),
     retry_after_ms: result.retryAfterMs,
     ...heldBackShape(result),
   };
@@ -167,11 +173,11 @@ export function campaignResult(
 /** Without the signed proof. */
 export function renewedShape(
   { leader, transferTo }: RenewResult & { kind: "renewed" },
-  telling: Telling,
+  response: ResponseOptions,
 ): shapes.RenewReply {
   return {
     ok: true,
-    leader: toldLease(leader, telling),
+    leader: leaseResponse(leader, response),
     ...(transferTo === undefined ? undefined : { transfer_to: transferTo }),
   };
 }

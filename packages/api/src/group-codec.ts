@@ -1,6 +1,12 @@
 /** Groups and their members between the library and the wire. As `election-codec.ts`. */
 import type { Group, GroupInput, Member, MemberHealth, PolicyInput } from "@tenure/core";
-import { type Body, BRIEF, leaderOf, type Telling, toldLease } from "./election-codec.js";
+import {
+  type Body,
+  BRIEF_RESPONSE,
+  leaderOf,
+  type ResponseOptions,
+  leaseResponse,
+} from "./election-codec.js";
 import { wireName } from "./field-names.js";
 import type * as shapes from "./schemas/shapes.js";
 
@@ -39,7 +45,7 @@ function wireNames(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([key, each]) => [wireName(key), wireNames(each)]));
 }
 
-export function groupShape(group: Group, telling: Telling = BRIEF): shapes.GroupShape {
+export function groupShape(group: Group, response: ResponseOptions = BRIEF_RESPONSE): shapes.GroupShape {
   const { policy, pausedForMs, heldBack, leaseTtlMs } = group;
   return {
     group_id: group.groupId,
@@ -53,7 +59,7 @@ export function groupShape(group: Group, telling: Telling = BRIEF): shapes.Group
     },
     allowed_nodes: group.allowedNodes === null ? null : [...group.allowedNodes],
     explicit: group.explicit,
-    leader: group.leader === null ? null : toldLease(group.leader, telling),
+    leader: group.leader === null ? null : leaseResponse(group.leader, response),
     ...(leaseTtlMs === null ? {} : { lease_ttl_ms: leaseTtlMs }),
     term: group.term,
     paused: pausedForMs !== null,

@@ -1,12 +1,11 @@
 /** The `tenure` command as a process. */
-import { EXIT } from "./exit-codes.js";
-import { READER_GONE, Shell } from "./frame/shell.js";
+import { EXIT, READER_GONE, Shell } from "./frame/shell.js";
 import { run } from "./program.js";
 
 const ending = new AbortController();
-// The service has its own way to end.
+// `tenure serve` handles signals itself.
 if (process.argv[2] !== "serve") {
-  // The second time at once: what should end by itself may hang.
+  // A second signal ends the process at once, in case the command hangs.
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
     process.on(signal, () => {
       if (ending.signal.aborted) process.exit(EXIT.failed);
@@ -14,8 +13,8 @@ if (process.argv[2] !== "serve") {
     });
   }
 }
-// Whoever reads our output may have enough of it (`tenure watch | head -1`), or the terminal is gone. What has to be put
-// back is put back all the same.
+// The reader of the output may close it (`tenure watch | head -1`), or the terminal is gone. The command then ends in the normal
+// way, so that it still cleans up.
 process.stdout.on("error", () => ending.abort(READER_GONE));
 process.stderr.on("error", () => ending.abort(READER_GONE));
 

@@ -1,4 +1,4 @@
-/** The `tenure` command: every command there is, and how the end of one is told. */
+/** The `tenure` program: all of its commands, and how a failed command is reported. */
 import { type Command, CommanderError } from "commander";
 import { benchCommand } from "./bench/bench-command.js";
 import { campaignCommand } from "./commands/campaign-command.js";
@@ -16,9 +16,8 @@ import { renewCommand, resignCommand } from "./commands/renew-command.js";
 import { watchCommand } from "./commands/watch-command.js";
 import { completionCommand } from "./completion/completion-command.js";
 import { doctorCommand } from "./doctor/doctor-command.js";
-import { EXIT } from "./exit-codes.js";
+import { EXIT, READER_GONE, type Shell } from "./frame/shell.js";
 import { newCommand, withExamples } from "./frame/elector-command.js";
-import { READER_GONE, type Shell } from "./frame/shell.js";
 import { tellError } from "./frame/tell-error.js";
 import { caCommand } from "./peers/ca-command.js";
 import { tcCommand } from "./peers/tc-command.js";
@@ -51,7 +50,7 @@ export function program(shell: Shell): Command {
     .addCommand(caCommand(shell))
     .addCommand(tcCommand(shell))
     .addCommand(benchCommand(shell));
-  // Last, so that it knows all of them.
+  // Added last, so that it includes all commands.
   all.addCommand(completionCommand(shell, () => all));
   return withExamples(
     all,
@@ -61,15 +60,15 @@ export function program(shell: Shell): Command {
   );
 }
 
-/** Never throws: what went wrong is one sentence, and the exit code of the shell. */
+/** Never throws: an error is printed as one sentence, and sets the exit code of the shell. */
 export async function run(shell: Shell, args: readonly string[]): Promise<void> {
-  // Known before the command line is: what is wrong with that is told in the same way.
+  // Set before the command line is parsed, so that a mistake in the command line is reported as JSON too.
   shell.isJson = wantsJson(args);
   try {
     await program(shell).parseAsync([...args], { from: "user" });
   } catch (error) {
     if (error instanceof CommanderError) {
-      // What is wrong has been said already.
+      // Commander has printed the mistake already.
       shell.exitCode = error.exitCode === 0 ? EXIT.done : EXIT.wrongUse;
       return;
     }
@@ -80,13 +79,13 @@ export async function run(shell: Shell, args: readonly string[]): Promise<void> 
       return;
     }
     const { code, message, exitCode } = tellError(error);
-    const told = shell.isJson ? JSON.stringify({ ok: false, error: code, message }) : `tenure: ${message}`;
-    shell.writeError(`${told}\n`);
+    const report = shell.isJson ? JSON.stringify({ ok: false, error: code, message }) : `tenure: ${message}`;
+    shell.writeError(`${report}\n`);
     shell.exitCode = exitCode;
   }
 }
 
-/** What comes after `--` is another's. */
+/** Arguments after `--` belong to another command. */
 function wantsJson(args: readonly string[]): boolean {
   const end = args.indexOf("--");
   return args.slice(0, end === -1 ? undefined : end).includes("--json");

@@ -14,7 +14,7 @@ import { type Child, ServerProcess } from "./server-process.test-kit.js";
 const COMMAND = fileURLToPath(new URL("../bin/tenure.js", import.meta.url));
 
 /** A process that should end and does not is killed, and its exit code is `null`. */
-const LONGEST_RUN_MS = 10_000;
+const MAX_RUN_MS = 10_000;
 
 export interface Ended {
   readonly code: number | null;
@@ -47,7 +47,7 @@ export class Scratch {
 
   /** A command that ends by itself. */
   async run(args: readonly string[], environment: Environment = {}): Promise<Ended> {
-    const child = this.#spawn(args, environment, LONGEST_RUN_MS);
+    const child = this.#spawn(args, environment, MAX_RUN_MS);
     const [stdout, stderr] = await Promise.all([text(child.stdout), text(child.stderr), once(child, "exit")]);
     return { code: child.exitCode, stdout, stderr };
   }

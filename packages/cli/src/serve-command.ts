@@ -1,19 +1,85 @@
+/**
+ * `tenure serve`: runs the election service until a signal stops it.
+ *
+ * Each option of the service (`TenureServerOptions`) is a flag and an environment variable here. This file declares the flags, turns
+ * their text into the values that the service takes, and opens the service, or with `--join` a server of a cluster. A mistake
+ * is one sentence on stderr that names the flag, and exit code 2.
+ */
 import { InvalidRequestError, TenureError } from "@tenure/core";
-import type { GivenOptions } from "@tenure/server";
+import type { TenureServerOptions } from "@tenure/server";
 import { type Command, Option } from "commander";
-import { EXIT } from "./exit-codes.js";
+import { EXIT, type Shell } from "./frame/shell.js";
 import { newCommand, withExamples } from "./frame/elector-command.js";
-import type { Shell } from "./frame/shell.js";
 import type { RunningServer } from "./peers/peer-server.js";
 
-/** Those of the service, and those of a cluster. */
-type ServeFlags = GivenOptions & {
-  readonly join?: string | undefined;
-  readonly advertise?: string | undefined;
-  readonly tcTtl?: string | undefined;
+/** Flags whose text is a whole number, and the options that they set. */
+const NUMBERS = {
+  jwtMaxAge: "jwtMaxAgeSeconds",
+  jwtKeyRefresh: "jwtKeyRefreshSeconds",
+  jwtKeyMaxAge: "jwtKeyMaxAgeSeconds",
+  rateLimit: "rateLimit",
+  maxGroups: "maxGroups",
+  maxGroupsPerNode: "maxGroupsPerNode",
+  maxConnections: "maxConnections",
+  maxWatches: "maxWatches",
+  maxWatchesPerCaller: "maxWatchesPerCaller",
+  maxWaiting: "maxWaiting",
+  maxWaitingPerCaller: "maxWaitingPerCaller",
+} as const satisfies Readonly<Record<string, keyof TenureServerOptions>>;
+
+type NumberFlag = keyof typeof NUMBERS;
+
+/** The flags as commander reads them: text, or `true` for a switch. The service itself checks the text of enumerations. */
+type ServeFlags = Omit<TenureServerOptions, (typeof NUMBERS)[NumberFlag] | "allowedHosts"> & {
+  readonly [Flag in NumberFlag | "allowedHosts" | "join" | "advertise" | "tcTtl"]?: string | undefined;
 };
 
 const DEFAULT_TC_TTL = "5000";
+
+/** The flags and their descriptions, in the order of `--help`. */
+const FLAGS: readonly (readonly [flags: string, description: string])[] = [
+  ["--listen <host:port>", "address of the HTTP API (default 127.0.0.1:7420)"],
+  ["--grpc <host:port>", "address of the gRPC API (default: no gRPC)"],
+  ["--store <url>", "store URL (default embedded:./tenure-data)"],
+  ["--tls-cert <file>", "server certificate; with --tls-key, serve HTTPS"],
+  ["--tls-key <file>", "private key of --tls-cert"],
+  ["--tls-client-ca <file>", "CA of the client certificates to accept"],
+  ["--bundle <file>", "key, certificate and client CA in one file (made by tenure ca issue server)"],
+  ["--tls-min-version <version>", "minimum TLS version, 1.2 or 1.3 (default 1.2)"],
+  ["--tls-ciphers <list>", "OpenSSL cipher list (default: AEAD with forward secrecy)"],
+  ["--tls-crl <file>", "file with revocation lists of client certificates"],
+  [
+    "--trust-domain <name>",
+    "accept client certificates of this trust domain (default: that of the server's own certificate)",
+  ],
+  ["--jwt-jwks <url|file>", "accept JWTs signed by these keys"],
+  ["--jwt-issuer <iss>", "accept only JWTs of this issuer"],
+  ["--jwt-audience <aud>", "accept only JWTs for this audience"],
+  ["--jwt-max-age <seconds>", "refuse JWTs with a longer lifetime, 0: no limit (default 86400)"],
+  ["--jwt-key-refresh <seconds>", "refetch the keys of a URL after this time (default 300)"],
+  [
+    "--jwt-key-max-age <seconds>",
+    "keep using fetched keys for this time while the URL fails, 0: no limit (default 86400)",
+  ],
+  ["--admin-token-file <file>", "file with the admin token"],
+  ["--join <urls>", "join a cluster without a shared store: comma-separated URLs of its first servers"],
+  ["--advertise <url>", "URL at which other servers reach this one (default: https and --listen)"],
+  ["--tc-ttl <ms>", "ttl of the cluster's coordinator; use the same value on every server (default 5000)"],
+  ["--signing-key <file>", "Ed25519 private key that signs mandates"],
+  ["--log-level <level>", "silent, error, warn, info or debug (default info)"],
+  ["--audit-log <file>", "append the audit log to this file (default: standard error)"],
+  ["--explicit-groups", "refuse campaigns for groups that were not created first"],
+  ["--rate-limit <n>", "requests per second per caller, 0: no limit (default 1000)"],
+  ["--max-groups <n>", "maximum number of groups (default 100000)"],
+  ["--max-groups-per-node <n>", "maximum number of groups that one node may create (default 10000)"],
+  ["--max-connections <n>", "maximum number of open connections (default: from the limit of open files)"],
+  ["--max-watches <n>", "maximum number of open watches (default 50000)"],
+  ["--max-watches-per-caller <n>", "open watches per caller, except admins (default: half)"],
+  ["--max-waiting <n>", "maximum number of waiting campaigns (default 50000)"],
+  ["--max-waiting-per-caller <n>", "waiting campaigns per caller, except admins (default: half)"],
+  ["--allowed-hosts <names>", "comma-separated Host names to serve, or * (default: see docs/HTTP.md)"],
+  ["--insecure", "allow other machines without authentication, or with tokens in clear text"],
+];
 
 /** Each option is also an environment variable: `--tls-cert` is `TENURE_TLS_CERT`. */
 function option(flags: string, description: string): Option {
@@ -22,95 +88,10 @@ function option(flags: string, description: string): Option {
 }
 
 export function serveCommand(shell: Shell): Command {
-  const command = newCommand(shell, "serve", "Run the election service")
-    .addOption(option("--listen <host:port>", "address of the HTTP API (default 127.0.0.1:7420)"))
-    .addOption(option("--grpc <host:port>", "address of the gRPC API (default: no gRPC)"))
-    .addOption(option("--store <url>", "store URL (default embedded:./tenure-data)"))
-    .addOption(option("--tls-cert <file>", "server certificate; with --tls-key, serve HTTPS"))
-    .addOption(option("--tls-key <file>", "private key of --tls-cert"))
-    .addOption(option("--tls-client-ca <file>", "CA of the client certificates to accept"))
-    .addOption(
-      option(
-        "--bundle <file>",
-        "key, certificate and client CA in one file (made by tenure ca issue server)",
-      ),
-    )
-    .addOption(option("--tls-min-version <version>", "minimum TLS version, 1.2 or 1.3 (default 1.2)"))
-    .addOption(option("--tls-ciphers <list>", "OpenSSL cipher list (default: AEAD with forward secrecy)"))
-    .addOption(option("--tls-crl <file>", "file with revocation lists of client certificates"))
-    .addOption(
-      option(
-        "--trust-domain <name>",
-        "accept client certificates of this trust domain (default: that of the server's own certificate)",
-      ),
-    )
-    .addOption(option("--jwt-jwks <url|file>", "accept JWTs signed by these keys"))
-    .addOption(option("--jwt-issuer <iss>", "accept only JWTs of this issuer"))
-    .addOption(option("--jwt-audience <aud>", "accept only JWTs for this audience"))
-    .addOption(
-      option("--jwt-max-age <seconds>", "refuse JWTs with a longer lifetime, 0: no limit (default 86400)"),
-    )
-    .addOption(
-      option("--jwt-key-refresh <seconds>", "refetch the keys of a URL after this time (default 300)"),
-    )
-    .addOption(
-      option(
-        "--jwt-key-max-age <seconds>",
-        "keep using fetched keys for this time while the URL fails, 0: no limit (default 86400)",
-      ),
-    )
-    .addOption(option("--admin-token-file <file>", "file with the admin token"))
-    .addOption(
-      option(
-        "--join <urls>",
-        "join a cluster without a shared store: comma-separated URLs of its first servers",
-      ),
-    )
-    .addOption(
-      option("--advertise <url>", "URL at which other servers reach this one (default: https and --listen)"),
-    )
-    .addOption(
-      option(
-        "--tc-ttl <ms>",
-        "ttl of the cluster's coordinator; use the same value on every server (default 5000)",
-      ),
-    )
-    .addOption(option("--signing-key <file>", "Ed25519 private key that signs mandates"))
-    .addOption(option("--log-level <level>", "silent, error, warn, info or debug (default info)"))
-    .addOption(option("--audit-log <file>", "append the audit log to this file (default: standard error)"))
-    .addOption(option("--explicit-groups", "refuse campaigns for groups that were not created first"))
-    .addOption(option("--rate-limit <n>", "requests per second per caller, 0: no limit (default 1000)"))
-    .addOption(option("--max-groups <n>", "maximum number of groups (default 100000)"))
-    .addOption(
-      option(
-        "--max-groups-per-node <n>",
-        "maximum number of groups that one node may create (default 10000)",
-      ),
-    )
-    .addOption(
-      option(
-        "--max-connections <n>",
-        "maximum number of open connections (default: from the limit of open files)",
-      ),
-    )
-    .addOption(option("--max-watches <n>", "maximum number of open watches (default 50000)"))
-    .addOption(
-      option("--max-watches-per-caller <n>", "open watches per caller, except admins (default: half)"),
-    )
-    .addOption(option("--max-waiting <n>", "maximum number of waiting campaigns (default 50000)"))
-    .addOption(
-      option("--max-waiting-per-caller <n>", "waiting campaigns per caller, except admins (default: half)"),
-    )
-    .addOption(
-      option(
-        "--allowed-hosts <names>",
-        "comma-separated Host names to serve, or * (default: see docs/HTTP.md)",
-      ),
-    )
-    .addOption(
-      option("--insecure", "allow other machines without authentication, or with tokens in clear text"),
-    )
-    .action((given: ServeFlags) => serve(shell, given, command));
+  const command = newCommand(shell, "serve", "Run the election service").action((given: ServeFlags) =>
+    serve(shell, given, command),
+  );
+  for (const [flags, description] of FLAGS) command.addOption(option(flags, description));
   return withExamples(
     command,
     "tenure serve",
@@ -118,7 +99,7 @@ export function serveCommand(shell: Shell): Command {
   );
 }
 
-/** What commander makes of the environment: any value of a switch is a yes to it, and no value is one. */
+/** The flags with the environment read as we mean it: for commander any value turns a switch on, and an empty text is a value. */
 function readEnvironment(given: ServeFlags, command: Command): ServeFlags {
   const read: Record<string, unknown> = { ...given };
   for (const each of command.options) {
@@ -137,10 +118,33 @@ function readSwitch(text: string, field: string): boolean {
   throw new InvalidRequestError(field, `is "${text}" in the environment and must be true or false`);
 }
 
-async function open({ join, advertise, tcTtl, ...given }: ServeFlags): Promise<RunningServer> {
-  // Loaded when it is wanted: the other commands should answer at once.
+function readOptions({ allowedHosts, ...flags }: ServeFlags): TenureServerOptions {
+  const options: Record<string, unknown> = {
+    allowedHosts: allowedHosts?.split(",").map((name) => name.trim()),
+  };
+  for (const [flag, value] of Object.entries(flags)) {
+    if (isNumberFlag(flag)) options[NUMBERS[flag]] = readNumber(flags[flag], NUMBERS[flag]);
+    else options[flag] = value;
+  }
+  return options;
+}
+
+function isNumberFlag(flag: string): flag is NumberFlag {
+  return Object.hasOwn(NUMBERS, flag);
+}
+
+function readNumber(text: string | undefined, field: string): number | undefined {
+  if (text === undefined) return undefined;
+  if (/^-?\d{1,15}$/.test(text)) return Number(text);
+  throw new InvalidRequestError(field, `is "${text}" and must be a whole number`);
+}
+
+async function open({ join, advertise, tcTtl, ...flags }: ServeFlags): Promise<RunningServer> {
+  const options = readOptions(flags);
+  // Loaded here, because it takes a while and the other commands do not need it.
   const { parseServerOptions, TenureServer } = await import("@tenure/server");
-  const options = parseServerOptions(given);
+  // Wrong options are reported before flags that do not go together.
+  parseServerOptions(options);
   if (join !== undefined) {
     const { openPeerServer } = await import("./peers/peer-server.js");
     return openPeerServer(options, { join, advertise, ttlMs: Number(tcTtl ?? DEFAULT_TC_TTL) });
@@ -157,10 +161,7 @@ async function serve(shell: Shell, given: ServeFlags, command: Command): Promise
     running = await open(readEnvironment(given, command));
   } catch (error) {
     if (!(error instanceof TenureError)) throw error;
-    // What is wrong may also be in a file that an option names.
-    const { field } = error as Partial<InvalidRequestError>;
-    const isOption = command.options.some((each) => each.name() === field);
-    shell.writeError(`tenure: ${isOption ? "--" : ""}${error.message}\n`);
+    shell.writeError(`tenure: ${sentenceOf(error, command)}\n`);
     shell.exitCode = EXIT.wrongUse;
     return;
   }
@@ -174,9 +175,20 @@ async function serve(shell: Shell, given: ServeFlags, command: Command): Promise
       },
     );
   };
-  // Before it says that it is ready: whoever reads that may send a signal at once.
+  // Before the line that says that the server is ready: the reader of that line may send a signal at once.
   process.once("SIGTERM", stop);
   process.once("SIGINT", stop);
   shell.write(`tenure listening on ${server.url} (store: ${server.storeName})\n`);
   if (server.grpcAddress !== null) shell.write(`tenure gRPC listening on ${server.grpcAddress}\n`);
+}
+
+/** Names options by their flags. The field of an error may also be the path of a file, which stays as it is. */
+function sentenceOf(error: TenureError, command: Command): string {
+  if (!(error instanceof InvalidRequestError)) return error.message;
+  const nameOf = (field: string): string => {
+    const attribute = Object.entries(NUMBERS).find(([, name]) => name === field)?.[0] ?? field;
+    const found = command.options.find((each) => each.attributeName() === attribute || each.name() === field);
+    return found === undefined ? field : `--${found.name()}`;
+  };
+  return `${nameOf(error.field)} ${error.problemWith(nameOf)}`;
 }

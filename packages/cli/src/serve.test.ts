@@ -139,6 +139,14 @@ describe("tenure serve with wrong options exits with 2 and one sentence", () => 
     ["an option without its value", ["--listen"], "argument missing"],
     ["an extra argument", ["now"], "too many arguments"],
     ["a log level that does not exist", ["--log-level", "loud"], '--log-level is "loud"'],
+    ["a limit that is not a number", ["--max-groups", "x"], '--max-groups is "x" and must be a whole number'],
+    [
+      "a limit out of range",
+      ["--max-groups", "0"],
+      "--max-groups must be a whole number from 1 to 999999999",
+    ],
+    ["an option of JWTs alone", ["--jwt-max-age", "5"], "--jwt-max-age has no effect without --jwt-jwks"],
+    ["a host name with a port", ["--allowed-hosts", "a, b:1"], '--allowed-hosts contains "b:1"; each name'],
   ])("serve refuses %s", async (_case, args, sentence) => {
     expect(await refused([...memory, ...args])).toContain(sentence);
   });

@@ -20,7 +20,7 @@ export interface WatcherOptions {
   readonly cursor?: number;
 }
 
-const MOST_FAILURES = 50;
+const MAX_FAILURES = 50;
 
 export class SseWatcher {
   readonly received: Received[] = [];
@@ -49,7 +49,7 @@ export class SseWatcher {
         failures = 0;
       } catch (error) {
         if (this.#stopped) return;
-        if (!isLost(error) || ++failures > MOST_FAILURES) throw error;
+        if (!isLost(error) || ++failures > MAX_FAILURES) throw error;
       }
     }
   }

@@ -27,10 +27,11 @@ const IS_TRUST_DOMAIN = new RegExp(`^${TRUST_DOMAIN}$`);
 const IN_TRUST_DOMAIN = new RegExp(`^spiffe://(${TRUST_DOMAIN})(?:/|$)`);
 const SPIFFE_ID = new RegExp(`^spiffe://(${TRUST_DOMAIN})/([a-z]+)/([${ID_CHARACTERS}]+)$`);
 
-export function parseTrustDomain(text: string): string {
+/** `field`: the name of the option, for the error. */
+export function parseTrustDomain(text: string, field = "trustDomain"): string {
   if (IS_TRUST_DOMAIN.test(text)) return text;
   throw new InvalidRequestError(
-    "trust-domain",
+    field,
     `is "${text}" and must be 1 to 255 of a-z 0-9 . _ -, such as prod.example.org, without spiffe://`,
   );
 }

@@ -14,7 +14,7 @@ function world(lateGroup: string, lateMs: number) {
     if (request.groupId === lateGroup) await new Promise<void>((resolve) => clock.after(lateMs, resolve));
     return elector.campaign(request, { signal });
   };
-  const ask = (ttls: Readonly<Record<string, number>>, hangUp?: AbortSignal) => {
+  const ask = (ttls: Readonly<Record<string, number>>, callerGone?: AbortSignal) => {
     const campaigns = Object.entries(ttls).map(([group_id, lease_ttl_ms]) => ({
       group_id,
       node_id: "a",
@@ -24,7 +24,7 @@ function world(lateGroup: string, lateMs: number) {
       { campaigns },
       {
         clock,
-        hangUp,
+        callerGone,
         campaign: async ({ group_id, ...body }, signal) => {
           const gone = new Promise<never>((_, reject) => {
             signal.addEventListener("abort", () => reject(signal.reason as Error));
@@ -70,11 +70,11 @@ test("an invalid ttl in a batch of campaigns does not shorten the time of the ot
 
 test("a disconnected caller wins nothing more by any campaign of its batch", async () => {
   const { time, elector, ask } = world("late", 100);
-  const hangUp = new AbortController();
+  const callerGone = new AbortController();
   const gone = new Error("hung up");
-  const failure = ask({ g: 3000, late: 3000 }, hangUp.signal).catch((error: unknown) => error);
+  const failure = ask({ g: 3000, late: 3000 }, callerGone.signal).catch((error: unknown) => error);
   await time.advance(50);
-  hangUp.abort(gone);
+  callerGone.abort(gone);
   expect(await failure).toBe(gone);
   await time.advance(1000);
   expect(await elector.leader("late")).toMatchObject({ leader: null, term: 0 });

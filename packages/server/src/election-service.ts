@@ -1,6 +1,8 @@
 /**
- * The verbs of the service, whatever the transport: who may ask, what the elector answers, and how that is told. HTTP and
- * gRPC both speak to this, so they cannot differ.
+ * The verbs of the service, independent of the transport. Each method takes one parsed request (`Asked`), checks that the caller is
+ * allowed to send it, charges its cost, calls the elector, writes the audit log and returns the reply in the shape of the wire.
+ * Errors of the elector become `ServiceError`. HTTP (`http/verb-routes.ts`) and gRPC (`grpc/unary-methods.ts`) both call these
+ * methods, so their answers cannot differ.
  */
 import * as api from "@tenure/api";
 import { type shapes, type UnaryVerb, VERBS, type WatchManyBody } from "@tenure/api";
@@ -20,18 +22,18 @@ import type { AuditLog } from "./audit/audit-log.js";
 import { Permissions } from "./audit/permissions.js";
 import { byOf, type Caller, maySee } from "./auth/caller.js";
 import { campaignMany } from "./campaign-many.js";
-import { checkNamedOnce, eachAlone } from "./each-alone.js";
+import { checkNamedOnce, batchResults } from "./batch-results.js";
 import { batchCost, pageCost } from "./limits/admission.js";
 import type { WaitingRoom } from "./limits/waiting-room.js";
 import type { MandateSigner } from "./mandates/mandate-signer.js";
 import type { ServiceMetrics } from "./metrics/service-metrics.js";
 import { tracedElector } from "./metrics/tracing.js";
-import { asServiceError, notLeader, refusalOf, ServiceError, told } from "./service-error.js";
+import { asServiceError, notLeader, refusalOf, ServiceError, mapErrors } from "./service-error.js";
 import { Watch } from "./watch.js";
 import { WatchMany } from "./watch-many.js";
 import type { WatchFrom } from "./wire/watch-cursor.js";
 
-export interface ElectionServiceParts {
+export interface ElectionServiceDeps {
   readonly elector: ServiceElector;
   readonly signer: MandateSigner | null;
   readonly metrics: ServiceMetrics;
@@ -49,7 +51,7 @@ export class ElectionService implements VerbService {
   readonly #waiting: WaitingRoom;
   readonly #clock: Clock;
 
-  constructor({ elector, signer, metrics, audit, waiting, clock = systemClock }: ElectionServiceParts) {
+  constructor({ elector, signer, metrics, audit, waiting, clock = systemClock }: ElectionServiceDeps) {
     this.#elector = tracedElector(elector);
     this.#signer = signer;
     this.#metrics = metrics;
@@ -60,16 +62,16 @@ export class ElectionService implements VerbService {
   }
 
   async campaign(asked: AskedFor<"campaign">): Promise<shapes.CampaignReply> {
-    const { caller, groupId, input, signal, telling } = asked;
+    const { caller, groupId, input, signal, response } = asked;
     this.#check("campaign", asked, input.node_id);
     const leave = (input.wait_ms ?? 0) > 0 ? this.#waiting.enter("waiting campaigns", caller) : null;
     try {
       const startedAtMs = this.#clock.monotonicMs();
       const request = api.campaignRequest(groupId, input);
-      const result = await told(this.#elector.campaign(request, given(signal)));
+      const result = await mapErrors(this.#elector.campaign(request, withSignal(signal)));
       const outcome = result.kind === "lost" ? "lost" : "won";
       this.#actedAs(caller, "campaign", groupId, input.node_id, result.leader?.term, outcome);
-      if (result.kind === "lost") return api.lostShape(result, telling);
+      if (result.kind === "lost") return api.lostShape(result, response);
       const { leader, waitedMs = 0 } = result;
       const token = await this.#token(groupId, leader, input.lease_ttl_ms, startedAtMs + waitedMs);
       return { ...api.electedShape(result), ...token };
@@ -78,35 +80,35 @@ export class ElectionService implements VerbService {
     }
   }
 
-  /** Each stands alone, and none waits. */
+  /** Campaigns for several groups that do not wait. Each has its own result, whatever happens to the others. */
   campaignMany(asked: AskedFor<"campaignMany">): Promise<shapes.CampaignManyReply> {
-    const { input, signal: hangUp } = asked;
+    const { input, signal: callerGone } = asked;
     asked.charge(batchCost(input.campaigns.length));
     return campaignMany(input, {
       clock: this.#clock,
       campaign: ({ group_id: groupId, ...each }, signal) =>
         this.campaign({ ...asked, groupId, input: each, signal }),
-      hangUp,
+      callerGone,
     });
   }
 
   async renew(asked: AskedFor<"renew">): Promise<shapes.RenewReply> {
-    const { caller, groupId, input, signal, telling } = asked;
+    const { caller, groupId, input, signal, response } = asked;
     try {
       this.#check("renew", asked, input.node_id);
       const startedAtMs = this.#clock.monotonicMs();
       const request = api.renewRequest(groupId, input);
-      const result = await told(this.#elector.renew(request, given(signal)), "renew");
+      const result = await mapErrors(this.#elector.renew(request, withSignal(signal)), "renew");
       this.#actedAs(caller, "renew", groupId, input.node_id, input.term, outcomeOf(result));
-      return await this.#renewed(groupId, input, result, startedAtMs, telling);
+      return await this.#renewed(groupId, input, result, startedAtMs, response);
     } catch (error) {
       throw this.#renewFailed(error);
     }
   }
 
-  /** Each renewal stands alone: one that is refused is told so in its place. */
+  /** Renewals of several groups. Each has its own result; a refused one has its error in its place. */
   async renewMany(asked: AskedFor<"renewMany">): Promise<shapes.RenewManyReply> {
-    const { caller, input, signal, telling, charge } = asked;
+    const { caller, input, signal, response, charge } = asked;
     const { renewals } = input;
     charge(batchCost(renewals.length));
     const refusals = renewals.map((each) =>
@@ -115,14 +117,16 @@ export class ElectionService implements VerbService {
     const startedAtMs = this.#clock.monotonicMs();
     const admitted = renewals.filter((_, index) => refusals[index] === null);
     const requests = admitted.map((each) => api.renewRequest(each.group_id, each));
-    const renewed = (await told(this.#elector.renewMany(requests, given(signal)), "renew")).values();
-    return eachAlone(renewals, async (each, index) => {
+    const renewed = (
+      await mapErrors(this.#elector.renewMany(requests, withSignal(signal)), "renew")
+    ).values();
+    return batchResults(renewals, async (each, index) => {
       try {
         const refusal = refusals[index] ?? null;
         if (refusal !== null) throw refusal;
         const result = renewed.next().value as RenewManyResult;
         this.#actedAs(caller, "renew", each.group_id, each.node_id, each.term, outcomeOf(result));
-        return await this.#renewed(each.group_id, each, result, startedAtMs, telling);
+        return await this.#renewed(each.group_id, each, result, startedAtMs, response);
       } catch (error) {
         throw this.#renewFailed(error);
       }
@@ -133,7 +137,7 @@ export class ElectionService implements VerbService {
     const { caller, groupId, input, signal } = asked;
     this.#check("resign", asked, input.node_id);
     const request = api.resignRequest(groupId, input);
-    const result = await told(this.#elector.resign(request, given(signal)));
+    const result = await mapErrors(this.#elector.resign(request, withSignal(signal)));
     this.#actedAs(caller, "resign", groupId, input.node_id, input.term, outcomeOf(result));
     if (result.kind === "not-leader") throw notLeader(result);
     return OK;
@@ -143,11 +147,11 @@ export class ElectionService implements VerbService {
     const { groupId, input, signal } = asked;
     this.#check("leader", asked);
     const { consistency = "linearizable" } = input;
-    const leadership = await told(this.#elector.leader(groupId, { consistency, ...given(signal) }));
+    const leadership = await mapErrors(this.#elector.leader(groupId, { consistency, ...withSignal(signal) }));
     return api.leaderShape(leadership, consistency === "local");
   }
 
-  /** Of one group, or of all that the caller may see. Ends by throwing, with `return` or with the signal. */
+  /** Watches one group, or all groups that the caller may see. The watch ends by throwing, with `return`, or with the signal. */
   watch(
     caller: Caller,
     groupId: string | null,
@@ -159,8 +163,8 @@ export class ElectionService implements VerbService {
     try {
       const events =
         groupId === null
-          ? this.#elector.watchAll({ ...from, ...given(signal), maySee: (id) => maySee(caller, id) })
-          : this.#elector.watch(groupId, { cursor: from?.cursor, ...given(signal) });
+          ? this.#elector.watchAll({ ...from, ...withSignal(signal), maySee: (id) => maySee(caller, id) })
+          : this.#elector.watch(groupId, { cursor: from?.cursor, ...withSignal(signal) });
       return new Watch({ events, charge, leave });
     } catch (error) {
       leave();
@@ -184,7 +188,7 @@ export class ElectionService implements VerbService {
 
   /** Rejects where the store does not answer. */
   async checkReachable(): Promise<void> {
-    await told(this.#elector.ping());
+    await mapErrors(this.#elector.ping());
   }
 
   async createGroup(asked: AskedFor<"createGroup">): Promise<shapes.GroupShape> {
@@ -212,25 +216,27 @@ export class ElectionService implements VerbService {
 
   async group(asked: AskedFor<"group">): Promise<shapes.GroupShape> {
     this.#check("group", asked);
-    return api.groupShape(await told(this.#elector.group(asked.groupId)));
+    return api.groupShape(await mapErrors(this.#elector.group(asked.groupId)));
   }
 
   async groups({ caller, input, charge }: AskedFor<"groups">): Promise<ReplyOf<"groups">> {
     // Filtered before the page is made: a cursor is the id of a group, and must be one that the caller may see.
-    const page = await told(this.#elector.groups(input, { maySee: (groupId) => maySee(caller, groupId) }));
+    const page = await mapErrors(
+      this.#elector.groups(input, { maySee: (groupId) => maySee(caller, groupId) }),
+    );
     charge(pageCost(page.groups.length));
     return { groups: page.groups.map((each) => api.groupShape(each)), cursor: page.cursor };
   }
 
   async members(asked: AskedFor<"members">): Promise<ReplyOf<"members">> {
     this.#check("members", asked);
-    const members = await told(this.#elector.members(asked.groupId));
+    const members = await mapErrors(this.#elector.members(asked.groupId));
     return { members: members.map(api.memberShape) };
   }
 
   async health(asked: AskedFor<"health">): Promise<ReplyOf<"health">> {
     this.#check("health", asked);
-    const members = await told(this.#elector.health(asked.groupId));
+    const members = await mapErrors(this.#elector.health(asked.groupId));
     return { members: members.map(api.memberHealthShape) };
   }
 
@@ -241,7 +247,7 @@ export class ElectionService implements VerbService {
     if (caller.role === "observer" && caller.name === nodeId)
       this.#permissions.checkMaySee(caller, "heartbeat", groupId);
     else this.#check("heartbeat", asked, nodeId);
-    await told(this.#elector.heartbeat({ groupId, nodeId, metadata, ready }));
+    await mapErrors(this.#elector.heartbeat({ groupId, nodeId, metadata, ready }));
     this.#actedAs(caller, "heartbeat", groupId, nodeId, undefined, "done");
     return OK;
   }
@@ -258,7 +264,7 @@ export class ElectionService implements VerbService {
     const { caller, groupId, input, signal } = asked;
     return this.#act("transfer", asked, async () => {
       const request = api.transferRequest(groupId, input, byOf(caller));
-      return { ok: true, leader: api.leaseShape(await this.#elector.transfer(request, given(signal))) };
+      return { ok: true, leader: api.leaseShape(await this.#elector.transfer(request, withSignal(signal))) };
     });
   }
 
@@ -279,7 +285,7 @@ export class ElectionService implements VerbService {
 
   async history(asked: AskedFor<"history">): Promise<ReplyOf<"history">> {
     this.#check("history", asked);
-    const events = await told(this.#elector.history(asked.groupId));
+    const events = await mapErrors(this.#elector.history(asked.groupId));
     return { events: events.map((event) => api.historyShape(asked.groupId, event)) };
   }
 
@@ -303,12 +309,12 @@ export class ElectionService implements VerbService {
     body: shapes.RenewBody,
     result: RenewManyResult | RenewResult,
     startedAtMs: number,
-    telling: api.Telling,
+    response: api.ResponseOptions,
   ): Promise<shapes.RenewReply> {
     if (result.kind === "failed") throw asServiceError(result.error, "renew");
     if (result.kind === "not-leader") throw notLeader(result);
     const token = await this.#token(groupId, result.leader, body.extend_by_ms, startedAtMs);
-    return { ...api.renewedShape(result, telling), ...token };
+    return { ...api.renewedShape(result, response), ...token };
   }
 
   #renewFailed(error: unknown): unknown {
@@ -340,7 +346,7 @@ export class ElectionService implements VerbService {
     if (caller.role === "admin") this.#audit.actedAs({ caller, act, groupId, nodeId, term, outcome });
   }
 
-  /** Every act of an admin leaves a line, whether it succeeded or not, and so does everybody else's attempt at one. */
+  /** Runs an act of an admin. The audit log gets a line whether the act succeeds or not, and also if a caller that is not an admin tries it. */
   async #act<T>(
     verb: UnaryVerb,
     { caller, groupId, input }: Pick<Asked<object>, "caller" | "groupId" | "input">,
@@ -350,7 +356,7 @@ export class ElectionService implements VerbService {
     const details = { ...input };
     this.#permissions.checkIsAdmin(caller, act, groupId, details);
     try {
-      const result = await told(work());
+      const result = await mapErrors(work());
       this.#audit.adminAct({ caller, act, groupId, details, outcome: "done" });
       return result;
     } catch (error) {
@@ -364,16 +370,16 @@ export class ElectionService implements VerbService {
 type Ok = { ok: true };
 const OK: Ok = Object.freeze({ ok: true } as const);
 
-/** As the audit log has it: `step-down`. */
+/** The name of a verb in the audit log: `step-down`. */
 function actOf(verb: UnaryVerb): string {
   return verb.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
 }
 
-function given(signal: AbortSignal | undefined): { signal: AbortSignal } | undefined {
+function withSignal(signal: AbortSignal | undefined): { signal: AbortSignal } | undefined {
   return signal === undefined ? undefined : { signal };
 }
 
-/** As the audit log has it. */
+/** The outcome in the audit log. */
 function outcomeOf({ kind }: RenewManyResult | ResignResult): string {
   return kind === "not-leader" ? "NOT_LEADER" : kind === "failed" ? "failed" : "done";
 }

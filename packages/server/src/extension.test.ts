@@ -3,19 +3,13 @@ import type { FastifyInstance } from "fastify";
 import { afterEach, expect, it } from "vitest";
 import { temporaryFile } from "./auth/auth.test-kit.js";
 import { cleanUp, later } from "./http/service.test-kit.js";
-import { parseServerOptions } from "./options.js";
 import { TenureServer } from "./tenure-server.js";
 
 afterEach(cleanUp);
 
 it("routes of an extension are served beside the service's own, with its authentication unless they opt out", async () => {
   const adminTokenFile = temporaryFile("token", `${"t".repeat(40)}\n`);
-  const options = parseServerOptions({
-    listen: "127.0.0.1:0",
-    store: "memory:",
-    adminTokenFile,
-    logLevel: "silent",
-  });
+  const options = { listen: "127.0.0.1:0", store: "memory:", adminTokenFile, logLevel: "silent" } as const;
   const server = await TenureServer.open(options, {
     extension: {
       mount(app: FastifyInstance, host): void {

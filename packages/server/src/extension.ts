@@ -1,4 +1,4 @@
-/** Routes that a program adds to the service, and what the service lends them. */
+/** Routes that a program adds to the service, and what the service provides to them. */
 import type { Socket } from "node:net";
 import type { Clock } from "@tenure/core";
 import type { FastifyInstance } from "fastify";

@@ -1,392 +1,234 @@
-/** The service's options, parsed once into a frozen object. Unknown keys are refused. */
-import { InvalidRequestError } from "@tenure/core";
-import { isLoopback } from "./auth/listen-policy.js";
-import {
-  DEFAULT_KEY_MAX_AGE_SECONDS,
-  DEFAULT_KEY_REFRESH_SECONDS,
-  DEFAULT_TOKEN_MAX_AGE_SECONDS,
-} from "./auth/jwt-limits.js";
-import type { TlsVersion } from "./auth/tls-files.js";
-import { parseTrustDomain } from "./auth/trust-domain.js";
+/**
+ * The options of the election service, as a program passes them to `TenureServer.open`. `parsed-options.ts` checks them and
+ * fills in the defaults. `tenure serve` has a flag for each option, and turns the text of its flags into these values.
+ */
 
-export interface Address {
-  readonly host: string;
-  readonly port: number;
-}
+/** The least severe log lines that are written. `silent` writes none. */
+export type LogLevel = "silent" | "error" | "warn" | "info" | "debug";
 
-export interface ServerOptions {
-  readonly listen: Address;
-  readonly grpc: Address | null;
-  readonly store: string;
-  readonly tls: {
-    readonly cert: string;
-    readonly key: string;
-    readonly clientCa: string | null;
-    /** All three lie in one file. */
-    readonly isBundle: boolean;
-    /** Revocation lists. */
-    readonly crl: string | null;
-    readonly minVersion: TlsVersion;
-    /** `null`: the default. */
-    readonly ciphers: string | null;
-    /** Of client certificates; `null`: that of the server's own certificate. */
-    readonly trustDomain: string | null;
-  } | null;
-  readonly jwt: {
-    readonly jwks: string;
-    readonly issuer: string | null;
-    readonly audience: string | null;
-    readonly maxAgeSeconds: number;
-    readonly keyRefreshSeconds: number;
-    readonly keyMaxAgeSeconds: number;
-  } | null;
-  readonly adminTokenFile: string | null;
-  readonly signingKey: string | null;
-  readonly logLevel: LogLevel;
-  /** The file of the audit log; `null`: standard error, beside the log. */
-  readonly auditLog: string | null;
-  readonly explicitGroups: boolean;
-  /** Requests per second and caller; `null`: no limit. */
-  readonly rateLimit: number | null;
-  readonly insecure: boolean;
-  readonly maxGroups: number;
-  readonly maxGroupsPerNode: number;
+/** A version of TLS, as in `tlsMinVersion`. */
+export type TlsVersionNumber = "1.2" | "1.3";
+
+/**
+ * Options of `TenureServer.open`. All of them may be left out; `undefined` is the same as leaving an option out.
+ *
+ * An unknown key, a value of the wrong type or out of range, and options that contradict each other are refused with
+ * `InvalidRequestError`, whose `field` is the name of the option. So is a file that cannot be read or parsed when the server
+ * starts; its `field` is then the path of the file.
+ */
+export interface TenureServerOptions {
   /**
-   * Names that a request may have as Host, without the port. `null`: any name with authentication; without it only loopback, and
-   * with `--insecure` on another address also addresses and names without a dot. `*` admits every name.
+   * Address of the HTTP API, as `HOST:PORT`: `127.0.0.1:7420`, `[::1]:7420`. Port 0 picks a free port, which `url` of the server
+   * shows. An address that other machines can reach is refused without authentication, and with bearer tokens but without TLS;
+   * see `insecure`. An address that is in use, or that is not an address of this machine, is refused.
+   *
+   * @defaultValue `"127.0.0.1:7420"`
    */
-  readonly allowedHosts: readonly string[] | null;
-  /** Connections open at once, on all ports; `null`: what the limit of open files allows. */
-  readonly maxConnections: number | null;
-  /** Watches open at once. A twentieth of them is for admins only. */
-  readonly maxWatches: number;
-  /** Of one caller; admins are not limited by it. */
-  readonly maxWatchesPerCaller: number;
-  /** Waiting campaigns at once. A twentieth of them is for admins only. */
-  readonly maxWaiting: number;
-  /** Of one caller; admins are not limited by it. */
-  readonly maxWaitingPerCaller: number;
-}
-
-const LOG_LEVELS = ["silent", "error", "warn", "info", "debug"] as const;
-export type LogLevel = (typeof LOG_LEVELS)[number];
-
-/** As given on a command line or in the environment: texts and switches. */
-export interface GivenOptions {
   readonly listen?: string | undefined;
+  /**
+   * Address of the gRPC API, as `HOST:PORT`. The rules of `listen` hold here too, and gRPC uses the same TLS files.
+   *
+   * @defaultValue none: gRPC is not served
+   */
   readonly grpc?: string | undefined;
+  /**
+   * URL of the store: `embedded:DIRECTORY`, `memory:`, or that of PostgreSQL, etcd, ZooKeeper or NATS. A URL of no known kind is
+   * refused. A store that cannot be reached is not an error: requests are answered with `BACKEND_UNAVAILABLE` until it can be.
+   * Not used if a store is passed to `TenureServer.open`.
+   *
+   * @defaultValue `"embedded:./tenure-data"`
+   */
   readonly store?: string | undefined;
+
+  /**
+   * File of the server's certificate, in PEM, followed by its intermediate certificates. With `tlsKey` the server speaks TLS only.
+   * A change of the file takes effect on new connections. Refused without `tlsKey`.
+   *
+   * @defaultValue none: plain HTTP
+   */
   readonly tlsCert?: string | undefined;
+  /** File of the private key of `tlsCert`, in PEM. Refused without `tlsCert`. */
   readonly tlsKey?: string | undefined;
+  /**
+   * File of the CA certificates, in PEM, that sign client certificates. A client that presents a valid certificate is
+   * authenticated by it. Refused without `tlsCert` and `tlsKey`.
+   *
+   * @defaultValue none: client certificates are not asked for
+   */
   readonly tlsClientCa?: string | undefined;
-  /** Key, certificate and authority in one file, as `tenure ca issue` makes it. */
+  /**
+   * One file with the private key, the certificate and the client CA, as `tenure ca issue server` writes it. It replaces `tlsCert`,
+   * `tlsKey` and `tlsClientCa`, and is refused together with any of them.
+   */
   readonly bundle?: string | undefined;
   /**
-   * Revocation lists of the client authorities, in PEM. A change of the file takes effect on new connections and on open
-   * ones. There must be a list of every authority in the chains of clients, and none may be over.
+   * File of the revocation lists of the client CAs, in PEM. A change of the file takes effect on new connections and on open
+   * ones. The file must hold a list of every CA in the chains of client certificates, and connections with a client certificate
+   * are refused once a list is past its next update. Refused without `tlsClientCa` or `bundle`.
    *
    * @defaultValue none: client certificates are valid until they expire
    */
   readonly tlsCrl?: string | undefined;
   /**
-   * The oldest version of TLS that is accepted, `1.2` or `1.3`, over HTTPS and gRPC.
+   * The oldest version of TLS that is accepted, over HTTPS and gRPC. Refused without `tlsCert` or `bundle`.
    *
-   * @defaultValue 1.2
+   * @defaultValue `"1.2"`
    */
-  readonly tlsMinVersion?: string | undefined;
+  readonly tlsMinVersion?: TlsVersionNumber | undefined;
   /**
-   * The ciphers that are accepted, as OpenSSL lists them; those of TLS 1.3 begin with `TLS_`, and without any of these TLS 1.3 is
-   * not spoken.
+   * The ciphers that are accepted, as an OpenSSL cipher list. The ciphers of TLS 1.3 begin with `TLS_`; a list without one of them
+   * turns TLS 1.3 off. A list of which OpenSSL knows no cipher is refused, and so is the option without `tlsCert` or `bundle`.
    *
-   * @defaultValue authenticated encryption with forward secrecy only: AES-GCM and ChaCha20-Poly1305, with ECDHE
+   * @defaultValue authenticated encryption with forward secrecy: AES-GCM and ChaCha20-Poly1305, with ECDHE
    */
   readonly tlsCiphers?: string | undefined;
   /**
-   * The trust domain that client certificates must be of.
+   * The trust domain of the client certificates to accept, such as `prod.example.org`, without `spiffe://`. Refused without
+   * `tlsClientCa` or `bundle`.
    *
-   * @defaultValue that of the server's own certificate
+   * @defaultValue the trust domain of the server's own certificate; if that certificate names none, the server does not start
    */
   readonly trustDomain?: string | undefined;
+
+  /**
+   * The keys that verify JWTs: the URL or the file of a JWKS. Callers that send a JWT signed by one of them are authenticated by
+   * it. A URL with a user name or a password is refused, and so is a file that is not a JWKS. A URL that does not answer is not an
+   * error: tokens are answered with `BACKEND_UNAVAILABLE` until it does.
+   *
+   * @defaultValue none: JWTs are not accepted
+   */
   readonly jwtJwks?: string | undefined;
+  /**
+   * Accept only JWTs with this `iss`. Refused without `jwtJwks`.
+   *
+   * @defaultValue JWTs of any issuer
+   */
   readonly jwtIssuer?: string | undefined;
+  /**
+   * Accept only JWTs with this `aud`. Refused without `jwtJwks`.
+   *
+   * @defaultValue JWTs for any audience, with a warning in the log: tokens issued for other services are accepted too
+   */
   readonly jwtAudience?: string | undefined;
   /**
-   * The longest life of a token, in seconds. Refused are tokens that expire later than this from now, and tokens with an `iat`
-   * that were issued for longer. 0: without limit.
+   * The longest lifetime of a JWT, in seconds. A token that expires later than this from now is refused, and so is a token whose
+   * `iat` and `exp` are further apart. 0: no limit. Refused without `jwtJwks`.
    *
    * @defaultValue 86400
    */
-  readonly jwtMaxAge?: string | undefined;
+  readonly jwtMaxAgeSeconds?: number | undefined;
   /**
-   * Seconds between two fetches of a JWKS at a URL. A key that was withdrawn is accepted for this long, while the URL answers.
+   * Seconds between two fetches of a JWKS at a URL, at least 10. A key that was withdrawn is accepted for this long, while the URL
+   * answers. Refused without `jwtJwks`.
    *
    * @defaultValue 300
    */
-  readonly jwtKeyRefresh?: string | undefined;
+  readonly jwtKeyRefreshSeconds?: number | undefined;
   /**
    * Seconds for which the keys of a URL stay in use while the URL does not answer. After them tokens are answered with
-   * `BACKEND_UNAVAILABLE`. 0: without limit.
+   * `BACKEND_UNAVAILABLE`. 0: no limit. Any other value below `jwtKeyRefreshSeconds` is refused, and so is the option without
+   * `jwtJwks`.
    *
-   * @defaultValue 86400
+   * @defaultValue 86400, or `jwtKeyRefreshSeconds` if that is longer
    */
-  readonly jwtKeyMaxAge?: string | undefined;
+  readonly jwtKeyMaxAgeSeconds?: number | undefined;
+  /**
+   * File of the admin token, of at least 16 characters. A caller that sends it as bearer token is an admin. A change of the file
+   * takes effect without a restart; while the file is missing or empty, no admin token is accepted.
+   *
+   * @defaultValue none: there is no admin token
+   */
   readonly adminTokenFile?: string | undefined;
-  readonly signingKey?: string | undefined;
-  readonly logLevel?: string | undefined;
   /**
-   * Append the lines of the audit log to this file, which is made with mode 0600. `logLevel` has no effect on them.
+   * Allow, on an address that other machines can reach, that no authentication is configured (every caller is an admin then), or
+   * that bearer tokens arrive in clear text. A warning is logged at the start.
    *
-   * @defaultValue standard error, where the log goes
-   */
-  readonly auditLog?: string | undefined;
-  readonly explicitGroups?: boolean | undefined;
-  readonly rateLimit?: string | undefined;
-  /**
-   * Accept, on an address that other machines can reach, that no authentication is configured or that bearer tokens come in
-   * clear text. A warning is logged at the start.
-   *
-   * @defaultValue false
+   * @defaultValue `false`
    */
   readonly insecure?: boolean | undefined;
   /**
-   * Groups that may exist at once. The last hundredth is reserved for admins. Beyond, requests that would make a group are
-   * answered with `TOO_MANY_GROUPS`; groups that exist are not affected.
+   * Names that the `Host` header of a request may have, without scheme and port, in addition to those that are always accepted.
+   * `"*"` accepts every name. An empty list is refused.
+   *
+   * @defaultValue with authentication every name; without it loopback names and addresses, and with `insecure` on another address
+   * also every address and every name without a dot
+   */
+  readonly allowedHosts?: readonly string[] | undefined;
+
+  /**
+   * File of the Ed25519 private key that signs mandates. A change of the file takes effect without a restart.
+   *
+   * @defaultValue none: mandates are not issued
+   */
+  readonly signingKey?: string | undefined;
+  /**
+   * The least severe log lines that are written. Not used if a logger is passed to `TenureServer.open`.
+   *
+   * @defaultValue `"info"`
+   */
+  readonly logLevel?: LogLevel | undefined;
+  /**
+   * File that the audit log is appended to. It is created with mode 0600; a file that cannot be written is refused. `logLevel` has
+   * no effect on the audit log.
+   *
+   * @defaultValue none: the audit log goes to standard error, like the log
+   */
+  readonly auditLog?: string | undefined;
+  /**
+   * Refuse campaigns for groups that were not created first, with `GROUP_NOT_FOUND`.
+   *
+   * @defaultValue `false`: the first campaign for a group creates it
+   */
+  readonly explicitGroups?: boolean | undefined;
+
+  /**
+   * Requests per second and caller, over HTTP and gRPC together. A caller that sends more gets `RATE_LIMITED`. 0: no limit.
+   *
+   * @defaultValue 1000; no limit if `listen` is a loopback address and no authentication is configured
+   */
+  readonly rateLimit?: number | undefined;
+  /**
+   * Groups that may exist at once, at least 1. The last hundredth is reserved for admins. A request that would create one more gets
+   * `TOO_MANY_GROUPS`; groups that exist are not affected.
    *
    * @defaultValue 100000: about 250 MB of memory without metadata, 2 GB if every leader has 4 KiB of it
    */
-  readonly maxGroups?: string | undefined;
+  readonly maxGroups?: number | undefined;
   /**
-   * Groups that one node may bring into existence by campaigning, at the same time. Groups that an admin created or
-   * configured do not count.
+   * Groups that one node may create by campaigning, and that exist at the same time; at least 1. Groups that an admin created or
+   * configured do not count. A campaign that would create one more gets `TOO_MANY_GROUPS`.
    *
-   * @defaultValue 10000: a tenth of `maxGroups`, so it takes ten nodes to use up the groups of all
+   * @defaultValue 10000
    */
-  readonly maxGroupsPerNode?: string | undefined;
-  /** Separated by commas. */
-  readonly allowedHosts?: string | undefined;
-  /** @defaultValue the limit of open files less 128, and at most 65536; 10000 where that limit is not known */
-  readonly maxConnections?: string | undefined;
-  /** @defaultValue 50000 */
-  readonly maxWatches?: string | undefined;
-  /** @defaultValue half of `maxWatches` */
-  readonly maxWatchesPerCaller?: string | undefined;
-  /** @defaultValue 50000 */
-  readonly maxWaiting?: string | undefined;
-  /** @defaultValue half of `maxWaiting` */
-  readonly maxWaitingPerCaller?: string | undefined;
-}
-
-const DEFAULT_RATE_LIMIT = 1000;
-
-const KNOWN: Readonly<Record<keyof GivenOptions, true>> = {
-  listen: true,
-  grpc: true,
-  store: true,
-  tlsCert: true,
-  tlsKey: true,
-  tlsClientCa: true,
-  bundle: true,
-  tlsCrl: true,
-  tlsMinVersion: true,
-  tlsCiphers: true,
-  trustDomain: true,
-  jwtJwks: true,
-  jwtIssuer: true,
-  jwtAudience: true,
-  jwtMaxAge: true,
-  jwtKeyRefresh: true,
-  jwtKeyMaxAge: true,
-  adminTokenFile: true,
-  signingKey: true,
-  logLevel: true,
-  auditLog: true,
-  explicitGroups: true,
-  rateLimit: true,
-  insecure: true,
-  maxGroups: true,
-  maxGroupsPerNode: true,
-  allowedHosts: true,
-  maxConnections: true,
-  maxWatches: true,
-  maxWatchesPerCaller: true,
-  maxWaiting: true,
-  maxWaitingPerCaller: true,
-};
-
-export function parseServerOptions(given: GivenOptions): ServerOptions {
-  for (const key of Object.keys(given)) {
-    if (!Object.hasOwn(KNOWN, key))
-      throw new InvalidRequestError(key, `is unknown; known options are ${Object.keys(KNOWN).join(", ")}`);
-  }
-  const isAuthenticated =
-    given.tlsClientCa !== undefined ||
-    given.bundle !== undefined ||
-    given.jwtJwks !== undefined ||
-    given.adminTokenFile !== undefined;
-  const rateLimit =
-    given.rateLimit === undefined ? DEFAULT_RATE_LIMIT : wholeNumber(given.rateLimit, "rate-limit", 0);
-  const listen = parseAddress(given.listen ?? "127.0.0.1:7420", "listen");
-  // Whoever is at the machine may use all of it, unless a limit was asked for.
-  const isUnlimited = given.rateLimit === undefined && !isAuthenticated && isLoopback(listen.host);
-  const maxWatches = wholeNumber(given.maxWatches ?? "50000", "max-watches", 1);
-  const maxWaiting = wholeNumber(given.maxWaiting ?? "50000", "max-waiting", 1);
-  return Object.freeze({
-    listen,
-    grpc: given.grpc === undefined ? null : parseAddress(given.grpc, "grpc"),
-    store: given.store ?? "embedded:./tenure-data",
-    tls: parseTls(given),
-    jwt: parseJwt(given),
-    adminTokenFile: given.adminTokenFile ?? null,
-    signingKey: given.signingKey ?? null,
-    logLevel: parseLogLevel(given.logLevel ?? "info"),
-    auditLog: given.auditLog ?? null,
-    explicitGroups: given.explicitGroups ?? false,
-    rateLimit: rateLimit === 0 || isUnlimited ? null : rateLimit,
-    insecure: given.insecure ?? false,
-    maxGroups: wholeNumber(given.maxGroups ?? "100000", "max-groups", 1),
-    maxGroupsPerNode: wholeNumber(given.maxGroupsPerNode ?? "10000", "max-groups-per-node", 1),
-    allowedHosts: given.allowedHosts === undefined ? null : parseHosts(given.allowedHosts),
-    maxConnections:
-      given.maxConnections === undefined ? null : wholeNumber(given.maxConnections, "max-connections", 1),
-    maxWatches,
-    maxWatchesPerCaller: shareOf(maxWatches, "max-watches", given.maxWatchesPerCaller),
-    maxWaiting,
-    maxWaitingPerCaller: shareOf(maxWaiting, "max-waiting", given.maxWaitingPerCaller),
-  });
-}
-
-/** Of one caller; half of all by default. */
-function shareOf(max: number, field: string, given: string | undefined): number {
-  if (given === undefined) return Math.ceil(max / 2);
-  const share = wholeNumber(given, `${field}-per-caller`, 1);
-  if (share <= max) return share;
-  throw new InvalidRequestError(`${field}-per-caller`, `is ${share}, more than ${field}, which is ${max}`);
-}
-
-function parseHosts(text: string): readonly string[] {
-  return text.split(",").map((each) => {
-    const name = each.trim().toLowerCase();
-    if (/^(?:\*|[a-z0-9._-]+|\[[0-9a-f:.]+\])$/.test(name)) return name;
-    const problem = `has "${each}" and must be names without scheme and port, separated by commas, or *`;
-    throw new InvalidRequestError("allowed-hosts", problem);
-  });
-}
-
-export function parseAddress(text: string, field: string): Address {
-  const match = /^(?:\[([^\]]+)\]|([^:[\]]+)):(\d{1,5})$/.exec(text);
-  const port = Number(match?.[3]);
-  if (match === null || port > 65_535) {
-    throw new InvalidRequestError(
-      field,
-      `is "${text}" and must be HOST:PORT, such as 127.0.0.1:7420 or [::1]:7420`,
-    );
-  }
-  return { host: match[1] ?? match[2] ?? "", port };
-}
-
-function parseTls({
-  tlsCert,
-  tlsKey,
-  tlsClientCa,
-  bundle,
-  tlsCrl,
-  tlsMinVersion,
-  tlsCiphers,
-  trustDomain: domain,
-}: GivenOptions): ServerOptions["tls"] {
-  const trustDomain = domain === undefined ? null : parseTrustDomain(domain);
-  if (tlsClientCa === undefined && bundle === undefined) {
-    const orphan = trustDomain !== null ? "trust-domain" : tlsCrl !== undefined ? "tls-crl" : null;
-    if (orphan !== null)
-      throw new InvalidRequestError(orphan, "has no effect without tls-client-ca or bundle");
-  }
-  if (tlsCert === undefined && bundle === undefined) {
-    const orphan =
-      tlsMinVersion !== undefined ? "tls-min-version" : tlsCiphers !== undefined ? "tls-ciphers" : null;
-    if (orphan !== null) throw new InvalidRequestError(orphan, "has no effect without tls-cert or bundle");
-  }
-  const more = {
-    crl: tlsCrl ?? null,
-    minVersion: parseTlsVersion(tlsMinVersion ?? "1.2"),
-    ciphers: tlsCiphers ?? null,
-    trustDomain,
-  };
-  if (bundle !== undefined) {
-    if (tlsCert !== undefined || tlsKey !== undefined || tlsClientCa !== undefined) {
-      throw new InvalidRequestError(
-        "bundle",
-        "cannot be combined with --tls-cert, --tls-key or --tls-client-ca; use one or the other",
-      );
-    }
-    return { cert: bundle, key: bundle, clientCa: bundle, isBundle: true, ...more };
-  }
-  if (tlsCert === undefined && tlsKey === undefined && tlsClientCa === undefined) return null;
-  if (tlsCert === undefined || tlsKey === undefined) {
-    throw new InvalidRequestError(
-      tlsCert === undefined ? "tls-cert" : "tls-key",
-      "is missing; TLS needs both a certificate and its key",
-    );
-  }
-  return { cert: tlsCert, key: tlsKey, clientCa: tlsClientCa ?? null, isBundle: false, ...more };
-}
-
-function parseTlsVersion(text: string): TlsVersion {
-  if (text === "1.2" || text === "1.3") return `TLSv${text}`;
-  throw new InvalidRequestError("tls-min-version", `is "${text}" and must be 1.2 or 1.3`);
-}
-
-function parseJwt(given: GivenOptions): ServerOptions["jwt"] {
-  const { jwtJwks, jwtIssuer, jwtAudience, jwtMaxAge, jwtKeyRefresh, jwtKeyMaxAge } = given;
-  if (jwtJwks === undefined) {
-    const others = {
-      "jwt-issuer": jwtIssuer,
-      "jwt-audience": jwtAudience,
-      "jwt-max-age": jwtMaxAge,
-      "jwt-key-refresh": jwtKeyRefresh,
-      "jwt-key-max-age": jwtKeyMaxAge,
-    };
-    for (const [field, value] of Object.entries(others)) {
-      if (value !== undefined) throw new InvalidRequestError(field, "has no effect without jwt-jwks");
-    }
-    return null;
-  }
-  const keyRefreshSeconds = wholeNumber(
-    jwtKeyRefresh ?? String(DEFAULT_KEY_REFRESH_SECONDS),
-    "jwt-key-refresh",
-    10,
-  );
-  const keyMaxAgeSeconds = wholeNumber(
-    jwtKeyMaxAge ?? String(Math.max(DEFAULT_KEY_MAX_AGE_SECONDS, keyRefreshSeconds)),
-    "jwt-key-max-age",
-    0,
-  );
-  if (keyMaxAgeSeconds !== 0 && keyMaxAgeSeconds < keyRefreshSeconds) {
-    throw new InvalidRequestError(
-      "jwt-key-max-age",
-      `is ${keyMaxAgeSeconds} and must be at least jwt-key-refresh, ${keyRefreshSeconds}, or 0 for no limit`,
-    );
-  }
-  return {
-    jwks: jwtJwks,
-    issuer: jwtIssuer ?? null,
-    audience: jwtAudience ?? null,
-    maxAgeSeconds: wholeNumber(jwtMaxAge ?? String(DEFAULT_TOKEN_MAX_AGE_SECONDS), "jwt-max-age", 0),
-    keyRefreshSeconds,
-    keyMaxAgeSeconds,
-  };
-}
-
-function parseLogLevel(text: string): LogLevel {
-  const level = LOG_LEVELS.find((each) => each === text);
-  if (level === undefined)
-    throw new InvalidRequestError("log-level", `is "${text}" and must be one of ${LOG_LEVELS.join(", ")}`);
-  return level;
-}
-
-function wholeNumber(text: string, field: string, min: number): number {
-  const value = Number(text);
-  if (!/^\d{1,9}$/.test(text) || value < min) {
-    throw new InvalidRequestError(field, `is "${text}" and must be a whole number of at least ${min}`);
-  }
-  return value;
+  readonly maxGroupsPerNode?: number | undefined;
+  /**
+   * Connections that may be open at once, on all ports together, at least 1. One more is closed at once, and logged.
+   *
+   * @defaultValue the limit of open files minus 128, at most 65536; 10000 if the limit of open files is not known
+   */
+  readonly maxConnections?: number | undefined;
+  /**
+   * Watches that may be open at once, at least 1. A twentieth of them is reserved for admins. One more gets `TOO_MANY_WAITING`.
+   *
+   * @defaultValue 50000
+   */
+  readonly maxWatches?: number | undefined;
+  /**
+   * Watches that one caller may have open at once, at least 1 and at most `maxWatches`. Admins are not limited by it.
+   *
+   * @defaultValue half of `maxWatches`
+   */
+  readonly maxWatchesPerCaller?: number | undefined;
+  /**
+   * Campaigns that may wait at once, at least 1. A twentieth of them is reserved for admins. One more gets `TOO_MANY_WAITING`.
+   *
+   * @defaultValue 50000
+   */
+  readonly maxWaiting?: number | undefined;
+  /**
+   * Campaigns of one caller that may wait at once, at least 1 and at most `maxWaiting`. Admins are not limited by it.
+   *
+   * @defaultValue half of `maxWaiting`
+   */
+  readonly maxWaitingPerCaller?: number | undefined;
 }

@@ -11,12 +11,12 @@ import {
 
 type Details = Omit<shapes.ErrorReply, "ok" | "error" | "message">;
 
-/** A refusal of the service, in every transport's words. */
+/** An error of the API: a code, a message and details, from which each transport makes its answer. */
 export class ServiceError extends Error {
   readonly code: ServiceCode;
   readonly details: Details;
   readonly retryAfterSeconds: number | undefined;
-  /** Routes of an extension have an error handler of their own, which goes by this, as those of Fastify do. */
+  /** The HTTP status, for the error handler of an extension, which reads this property as it does with errors of Fastify. */
   readonly statusCode: number;
 
   constructor(
@@ -25,7 +25,7 @@ export class ServiceError extends Error {
     details: Details = {},
     options?: ErrorOptions & { retryAfterSeconds?: number },
   ) {
-    // A refusal is an answer and no fault: its stack is never shown, and capturing it costs a tenth of a refused request.
+    // A refusal is an answer, not a bug: its stack is never shown, and capturing it costs a tenth of a refused request.
     const { stackTraceLimit } = Error;
     Error.stackTraceLimit = 0;
     super(message, options);
@@ -41,7 +41,7 @@ export class ServiceError extends Error {
   }
 }
 
-/** What the elector refused, told in the words of the wire. Anything else is a fault of ours and stays as it is. */
+/** An error of the elector as an error of the API. Any other error is a bug of the service, and is returned unchanged. */
 export function asServiceError(error: unknown, of?: NamesOf): unknown {
   return error instanceof TenureError ? serviceErrorOf(error, of) : error;
 }
@@ -73,7 +73,7 @@ export function serviceErrorOf(error: TenureError, of?: NamesOf): ServiceError {
   return new ServiceError(code, error.message, {}, { cause: error });
 }
 
-/** A request that can never be right. `field` by its name on the wire. */
+/** A request that can never succeed. `field` is its name on the wire. */
 export function invalid(field: string, problem: string, options?: ErrorOptions): ServiceError {
   return new ServiceError(
     "INVALID_REQUEST",
@@ -83,14 +83,14 @@ export function invalid(field: string, problem: string, options?: ErrorOptions):
   );
 }
 
-/** What the elector refuses, in the words of the wire. */
-export function told<T>(work: Promise<T>, of?: NamesOf): Promise<T> {
+/** Rejects with the error of the API where `work` rejects with an error of the elector. */
+export function mapErrors<T>(work: Promise<T>, of?: NamesOf): Promise<T> {
   return work.catch((error: unknown) => {
     throw asServiceError(error, of);
   });
 }
 
-/** Why it may not be done, if so. */
+/** The error that `check` throws, or `null`. */
 export function refusalOf(check: () => void): ServiceError | null {
   try {
     check();

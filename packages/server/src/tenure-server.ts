@@ -1,8 +1,12 @@
 /**
- * The election service: an elector over a store, behind HTTP.
+ * The election service as one object: `TenureServer.open(options)` starts it, `close()` stops it.
  *
- * It starts whether or not the store can be reached, answers 503 while it cannot, and comes up by itself. What can never
- * work (an option, a file, a credential) is an error at the start.
+ * `open` checks the options and then builds the service from the inside out: TLS files and audit log, the authenticator, the store and
+ * its elector, limits and metrics, the verbs (`ElectionService`), and at last the ports of HTTP and gRPC. If a step fails, all
+ * earlier steps are undone.
+ *
+ * A server starts whether or not its store can be reached: it answers 503 until the store answers, and then serves without a restart.
+ * A wrong option, file or credential can never work, and makes `open` reject.
  */
 import type { AddressInfo } from "node:net";
 import type { Server } from "node:https";
@@ -16,7 +20,7 @@ import { type Authenticator, LoopbackAuthenticator } from "./auth/authenticator.
 import { openAuthenticator } from "./auth/configured-authenticator.js";
 import { isLoopback, listenDanger } from "./auth/listen-policy.js";
 import { OpenRequests } from "./auth/open-requests.js";
-import type { Parts } from "./auth/parts.js";
+import type { AuthDeps } from "./auth/deps.js";
 import { TlsFiles } from "./auth/tls-files.js";
 import { openTrustDomain } from "./auth/trust-domain.js";
 import { ElectionService } from "./election-service.js";
@@ -24,28 +28,37 @@ import { extensionHost, type ServerExtension } from "./extension.js";
 import type { GrpcServer } from "./grpc/grpc-server.js";
 import { buildApp } from "./http/app.js";
 import { Admission } from "./limits/admission.js";
-import { ConnectionLimit, defaultMaxConnections } from "./limits/connection-limit.js";
-import { CONNECTION_LIMITS, type ConnectionLimits } from "./limits/connection-limits.js";
+import {
+  CONNECTION_LIMITS,
+  ConnectionLimit,
+  type ConnectionLimits,
+  defaultMaxConnections,
+} from "./limits/connection-limit.js";
 import { WaitingRoom } from "./limits/waiting-room.js";
 import { Ed25519MandateSigner } from "./mandates/ed25519-mandate-signer.js";
 import { ServiceMetrics } from "./metrics/service-metrics.js";
-import type { ServerOptions } from "./options.js";
+import type { TenureServerOptions } from "./options.js";
+import { type ParsedServerOptions, parseServerOptions } from "./parsed-options.js";
 import { StoreReports } from "./store-reports.js";
 
-export interface TenureServerParts {
-  /** For tests and for programs that have a store already; it stays theirs. */
+/** What a program may pass to `TenureServer.open` besides options. */
+export interface TenureServerDeps {
+  /** A store that the program has opened, instead of `options.store`. The program closes it. */
   readonly store?: Store;
+  /** @defaultValue the machine's clock */
   readonly clock?: Clock;
+  /** @defaultValue a logger that writes JSON lines to standard error, from `options.logLevel` on */
   readonly log?: Logger;
+  /** Routes to serve in addition to those of the service. */
   readonly extension?: ServerExtension;
-  /** For tests that do not wait as long as the service does. */
+  /** Shorter time limits of connections, for tests. */
   readonly connectionLimits?: Partial<ConnectionLimits>;
 }
 
-/** Requests in flight have so long to be answered when the server stops. */
+/** Time limit of requests in flight when the server stops. After it their connections are closed. */
 const DRAIN_MS = 8000;
 const SWEEP_MS = 20;
-/** Connections that wait to be accepted, as far as the system allows. After a restart all clients come at once. */
+/** Length of the queue of connections to accept, as far as the system allows: after a restart all clients connect at once. */
 const MAX_BACKLOG = 4096;
 
 export class TenureServer implements AsyncDisposable {
@@ -68,30 +81,31 @@ export class TenureServer implements AsyncDisposable {
     this.#close = close;
   }
 
-  static async open(options: ServerOptions, given: TenureServerParts = {}): Promise<TenureServer> {
-    const clock = given.clock ?? systemClock;
-    // To stderr: stdout is for what the command has to say.
-    const log = given.log ?? pino({ level: options.logLevel, base: null }, pino.destination(2));
+  static async open(given: TenureServerOptions = {}, deps: TenureServerDeps = {}): Promise<TenureServer> {
+    const options = parseServerOptions(given);
+    const clock = deps.clock ?? systemClock;
+    // To standard error: standard output is for the messages of the command.
+    const log = deps.log ?? pino({ level: options.logLevel, base: null }, pino.destination(2));
     for (const warning of checkAddresses(options)) log.warn(warning);
     const undo = new AsyncStack();
     try {
-      return await start(options, { ...given, clock, log }, undo);
+      return await start(options, { ...deps, clock, log }, undo);
     } catch (error) {
       await undo.run();
       throw error;
     }
 
     async function start(
-      { tls, jwt, adminTokenFile, signingKey, listen, grpc, rateLimit, ...rest }: ServerOptions,
-      parts: TenureServerParts & Parts & { log: Logger },
+      { tls, jwt, adminTokenFile, signingKey, listen, grpc, rateLimit, ...rest }: ParsedServerOptions,
+      deps: TenureServerDeps & AuthDeps & { log: Logger },
       made: AsyncStack,
     ): Promise<TenureServer> {
-      const tlsFiles = tls === null ? null : made.keep(await TlsFiles.open(optional(tls), parts));
+      const tlsFiles = tls === null ? null : made.keep(await TlsFiles.open(optional(tls), deps));
       const trustDomain =
         tls === null || tlsFiles === null || tls.clientCa === null
           ? null
-          : openTrustDomain(tls.trustDomain, { cert: tls.cert, files: tlsFiles }, parts.log);
-      const audit = made.keep(openAuditLog(rest.auditLog, parts));
+          : openTrustDomain(tls.trustDomain, { cert: tls.cert, files: tlsFiles }, deps.log);
+      const audit = made.keep(openAuditLog(rest.auditLog, deps));
       let onRevoked = (): void => {};
       const authenticator: Authenticator = made.keep(
         await openAuthenticator(
@@ -102,12 +116,12 @@ export class TenureServer implements AsyncDisposable {
             adminTokenFile: adminTokenFile ?? undefined,
             jwt: jwt === null ? undefined : optional(jwt),
           },
-          { ...parts, onRevoked: () => onRevoked() },
+          { ...deps, onRevoked: () => onRevoked() },
         ),
       );
       const openRequests = new OpenRequests({
         authenticator,
-        clock: parts.clock,
+        clock: deps.clock,
         onCut: (caller, reason) => audit.cutOff(caller, reason),
       });
       made.push(async () => openRequests[Symbol.dispose]());
@@ -116,21 +130,21 @@ export class TenureServer implements AsyncDisposable {
       const signer =
         signingKey === null
           ? null
-          : made.keep(await Ed25519MandateSigner.open({ keyFile: signingKey }, parts));
-      const reports = new StoreReports(parts.log, parts.clock);
+          : made.keep(await Ed25519MandateSigner.open({ keyFile: signingKey }, deps));
+      const reports = new StoreReports(deps.log, deps.clock);
       const store =
-        parts.store ??
+        deps.store ??
         made.keep(
           await openStore(rest.store, {
             ifUnreachable: "wait",
-            clock: parts.clock,
+            clock: deps.clock,
             onState: (state) => reports.report(state),
           }),
         );
       const elector = made.keep(
         StoreElector.open({
           store,
-          clock: parts.clock,
+          clock: deps.clock,
           explicitGroups: rest.explicitGroups,
           keepMembers: true,
           maxGroups: rest.maxGroups,
@@ -148,39 +162,39 @@ export class TenureServer implements AsyncDisposable {
         );
       const connections = new ConnectionLimit(
         rest.maxConnections ?? defaultMaxConnections(),
-        parts.clock,
-        parts.log,
+        deps.clock,
+        deps.log,
       );
-      const metrics = new ServiceMetrics(parts.clock, isReady, {
+      const metrics = new ServiceMetrics(deps.clock, isReady, {
         open_connections: () => connections.count,
         open_watches: () => waiting.count("watches"),
         waiting_campaigns: () => waiting.count("waiting campaigns"),
       });
       const stopping = new AbortController();
       made.push(async () => stopping.abort(new Error("the server is stopping")));
-      void follow(elector, metrics, stopping.signal, parts.clock);
+      void follow(elector, metrics, stopping.signal, deps.clock);
       const service = new ElectionService({
         elector,
         signer,
         metrics,
         audit,
         waiting,
-        clock: parts.clock,
+        clock: deps.clock,
       });
-      const transportParts = {
+      const transportDeps = {
         service,
-        admission: new Admission(new AuditedAuthenticator(authenticator, audit), rateLimit, parts.clock),
+        admission: new Admission(new AuditedAuthenticator(authenticator, audit), rateLimit, deps.clock),
         openRequests,
         metrics,
-        clock: parts.clock,
-        log: parts.log,
+        clock: deps.clock,
+        log: deps.log,
         stopping: stopping.signal,
         isReady,
         connections,
-        connectionLimits: { ...CONNECTION_LIMITS, ...parts.connectionLimits },
+        connectionLimits: { ...CONNECTION_LIMITS, ...deps.connectionLimits },
       };
       const app = await buildApp({
-        ...transportParts,
+        ...transportDeps,
         tls: tlsFiles === null ? null : tlsFiles.serverOptions(),
         hostRule: {
           isAuthenticated: !(authenticator instanceof LoopbackAuthenticator),
@@ -188,7 +202,7 @@ export class TenureServer implements AsyncDisposable {
           allowed: rest.allowedHosts,
         },
         extend: (scope) =>
-          parts.extension?.mount(scope, extensionHost(metrics.registry, parts, tlsFiles, trustDomain)),
+          deps.extension?.mount(scope, extensionHost(metrics.registry, deps, tlsFiles, trustDomain)),
       });
       made.push(() => app.close());
       await app
@@ -198,18 +212,18 @@ export class TenureServer implements AsyncDisposable {
           throw new InvalidRequestError("listen", problem, { cause });
         });
       tlsFiles?.follow(app.server as Server);
-      const grpcServer = grpc === null ? null : made.keep(await openGrpc(grpc, tlsFiles, transportParts));
+      const grpcServer = grpc === null ? null : made.keep(await openGrpc(grpc, tlsFiles, transportDeps));
       return new TenureServer(urlOf(app, tls !== null), store.name, grpcServer?.address ?? null, async () => {
         stopping.abort(new Error("the server is stopping"));
         const grpcClosed = grpcServer?.close(DRAIN_MS);
-        await drain(app, elector, parts.clock);
+        await drain(app, elector, deps.clock);
         await grpcClosed;
         await made.run();
       });
     }
   }
 
-  /** Answers what is in flight, ends watches with a hint when to come back, then closes everything. Idempotent. */
+  /** Answers the requests in flight, ends watches with a hint when to reconnect, then closes everything. Idempotent. */
   close(): Promise<void> {
     this.#closed ??= this.#close();
     return this.#closed;
@@ -220,10 +234,10 @@ export class TenureServer implements AsyncDisposable {
   }
 }
 
-/** Waiting campaigns are told so by the elector's close; after a while whoever still holds a connection is cut off. */
+/** The close of the elector answers waiting campaigns. Connections that are still open after `DRAIN_MS` are closed. */
 async function drain(app: FastifyInstance, elector: StoreElector, clock: Clock): Promise<void> {
   const cancel = clock.after(DRAIN_MS, () => app.server.closeAllConnections());
-  // A connection kept alive is idle only once its last answer, that of a wait or a watch, has left.
+  // A connection becomes idle only after its last answer was sent, such as that of a watch: so this looks repeatedly.
   let cancelSweep = (): void => {};
   const sweep = () => {
     app.server.closeIdleConnections();
@@ -237,19 +251,19 @@ async function drain(app: FastifyInstance, elector: StoreElector, clock: Clock):
   cancel();
 }
 
-/** Metrics of elections come from the feed, as every server sees it. */
+/** Counts elections from the watch of all groups, so that every server counts the same. */
 async function follow(
   elector: StoreElector,
   metrics: ServiceMetrics,
   signal: AbortSignal,
   clock: Clock,
 ): Promise<void> {
-  // From before all: then the state comes as RESYNC, and is not taken for a change of every group.
+  // From the beginning: the present state then arrives as RESYNC, and is not counted as a change of every group.
   let cursor = 0;
   while (!signal.aborted) {
     try {
       for await (const event of elector.watchAll({ signal, cursor })) {
-        // Cut off among the states, all of them are needed again.
+        // If the watch breaks within the states, all of them are needed again.
         if (event.partial !== true) cursor = event.cursor;
         metrics.follow(event);
       }
@@ -259,14 +273,14 @@ async function follow(
   }
 }
 
-/** Loaded where it is wanted: that takes a while, and most do without. */
+/** The gRPC library is loaded only if gRPC is served, because loading it takes a while. */
 async function openGrpc(...wanted: Parameters<typeof GrpcServer.open>): Promise<GrpcServer> {
   const loaded = await import("./grpc/grpc-server.js");
   return loaded.GrpcServer.open(...wanted);
 }
 
-/** Returns what to warn of, where `--insecure` accepts it. */
-function checkAddresses({ listen, grpc, tls, jwt, adminTokenFile, insecure }: ServerOptions): string[] {
+/** Returns the warnings about dangerous addresses that `insecure` allows; without `insecure` the first one is refused. */
+function checkAddresses({ listen, grpc, tls, jwt, adminTokenFile, insecure }: ParsedServerOptions): string[] {
   const takesTokens = jwt !== null || adminTokenFile !== null;
   const isAuthenticated = takesTokens || (tls !== null && tls.clientCa !== null);
   const warnings: string[] = [];
@@ -277,7 +291,7 @@ function checkAddresses({ listen, grpc, tls, jwt, adminTokenFile, insecure }: Se
     if (danger === undefined) continue;
     if (!insecure) {
       const field = address === listen ? "listen" : "grpc";
-      throw new InvalidRequestError(field, `is ${host}: ${danger.refusal}`);
+      throw new InvalidRequestError(field, (nameOf) => `is ${host}: ${danger.refusal(nameOf)}`);
     }
     warnings.push(danger.warning);
   }
@@ -289,14 +303,14 @@ function urlOf(app: FastifyInstance, isTls: boolean): string {
   return `${isTls ? "https" : "http"}://${family === "IPv6" ? `[${address}]` : address}:${port}`;
 }
 
-/** `null` is how options say "none"; these parts say it by leaving out. */
+/** Parsed options say `null` for "none"; the constructors that get them expect the field to be left out. */
 function optional<T extends object>(
   value: T,
 ): { [K in keyof T]: NonNullable<T[K]> | (null extends T[K] ? undefined : never) } {
   return Object.fromEntries(Object.entries(value).filter(([, each]) => each !== null)) as never;
 }
 
-/** What was opened, closed in reverse. */
+/** The resources that were opened, to be closed in reverse order. */
 class AsyncStack {
   readonly #undo: (() => Promise<void>)[] = [];
 

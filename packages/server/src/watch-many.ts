@@ -7,7 +7,7 @@ import type { WatchManyItem } from "@tenure/core";
 import { asServiceError, type ServiceError, serviceErrorOf } from "./service-error.js";
 import type { StreamItem } from "./watch.js";
 
-export interface WatchManyParts {
+export interface WatchManyDeps {
   readonly items: AsyncIterable<readonly WatchManyItem[]>;
   /** Those that the caller may not watch. */
   readonly refused: readonly { readonly groupId: string; readonly refusal: ServiceError }[];
@@ -15,13 +15,13 @@ export interface WatchManyParts {
   readonly leave: (watches?: number) => void;
 }
 
-/** Items that are ready at the same time come together. Not a generator: `return` ends it while it waits. */
+/** Items that are ready at the same time come in one array. Not a generator: `return` must end it while it waits. */
 export class WatchMany implements AsyncIterableIterator<readonly StreamItem[], undefined> {
   readonly #items: AsyncIterator<readonly WatchManyItem[]>;
   readonly #leave: (watches?: number) => void;
   #refused: readonly StreamItem[];
 
-  constructor({ items, refused, leave }: WatchManyParts) {
+  constructor({ items, refused, leave }: WatchManyDeps) {
     this.#items = items[Symbol.asyncIterator]();
     this.#refused = refused.map(({ groupId, refusal }) => refusalItem(groupId, refusal));
     this.#leave = leave;

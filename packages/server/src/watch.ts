@@ -11,14 +11,14 @@ export interface WatchItem {
   readonly partial: boolean;
 }
 
-/** What a stream sends. `cursor: null`: the event carries its own place. */
+/** What a stream sends. `cursor: null`: the event contains its own cursor. */
 export interface StreamItem {
   readonly event: object;
   readonly cursor: number | null;
   readonly partial?: boolean;
 }
 
-export interface WatchParts {
+export interface WatchDeps {
   readonly events: AsyncIterable<WatchEvent>;
   /** What is sent counts as requests of the caller. */
   readonly charge?: ((cost: number) => void) | undefined;
@@ -36,7 +36,7 @@ export class Watch implements AsyncIterableIterator<WatchItem, undefined> {
   readonly #leave: () => void;
   #sent = 0;
 
-  constructor({ events, charge, leave }: WatchParts) {
+  constructor({ events, charge, leave }: WatchDeps) {
     this.#events = events[Symbol.asyncIterator]();
     this.#charge = charge;
     this.#leave = leave;

@@ -1,3 +1,8 @@
+/**
+ * Opens a store by its URL: the scheme selects the engine, and the rest belongs to the engine. The code of an engine, and the library
+ * that it needs, is loaded when a URL of its scheme is opened. If an engine over the network cannot be reached, `openStore` fails
+ * or returns a store that opens the engine in the background (`DeferredStore`).
+ */
 import { type Clock, InvalidRequestError, MemoryStore, type Store } from "@tenure/core";
 import { checkInteger, isObject } from "@tenure/core/internal";
 import { DeferredStore, type DeferredStoreOptions } from "./deferred-store.js";
@@ -52,7 +57,7 @@ type Engine =
 
 const POSTGRES: Engine = { kind: "remote", driver: postgresDriver };
 
-/** What follows the colon is the engine's own. Each is loaded when it is asked for, and not before. */
+/** By scheme. The rest of a URL belongs to its engine. */
 const ENGINES: Readonly<Record<string, Engine>> = {
   memory: { kind: "local", open: openMemory },
   embedded: { kind: "local", open: openEmbedded },

@@ -6,16 +6,6 @@ export interface ServerAddress {
   readonly port: number;
 }
 
-/** The parts of `scheme://user:password@host:port,host:port/path?name=value`. */
-export interface ServerUrl {
-  readonly servers: readonly ServerAddress[];
-  readonly user: string | undefined;
-  readonly password: string | undefined;
-  /** Decoded, without its leading slash; empty if there is none. */
-  readonly path: string;
-  readonly parameters: ReadonlyMap<string, string>;
-}
-
 /** Options as a URL gives them: every server has its port. */
 export type FromUrl<Options> = Omit<Options, "servers"> & { readonly servers: readonly ServerAddress[] };
 
@@ -27,49 +17,66 @@ export interface ServerUrlShape {
 
 const SHAPE = /^[a-z][a-z0-9+.-]*:\/\/(?:([^@/?#]*)@)?([^/?#]*)(?:\/([^?#]*))?(?:\?([^#]*))?$/i;
 const SERVER = /^(\[[0-9a-f:.]+\]|[^:[\]\s]+)(?::(\d{1,5}))?$/i;
-
-/** For engines of several servers, which the platform's own `URL` does not support. No error contains the password. */
-export function parseServerUrl(url: string, shape: ServerUrlShape): ServerUrl {
-  const match = SHAPE.exec(url);
-  if (match === null) throw refused("must look like scheme://host:port,host:port/path?name=value");
-  const [, credentials, hosts = "", path = "", query = ""] = match;
-  const [user, password] = credentials === undefined ? [] : parseCredentials(credentials);
-  return {
-    servers: hosts.split(",").map((server) => parseServer(server, shape.defaultPort)),
-    user,
-    password,
-    path: decoded(path, "path"),
-    parameters: parseParameters(query, shape.parameters),
-  };
-}
-
-/** A parameter that is `true` or `false`; `undefined` if it is left out. */
-export function flagParameter(url: ServerUrl, name: string): boolean | undefined {
-  const text = url.parameters.get(name);
-  if (text === undefined) return undefined;
-  if (text === "true" || text === "false") return text === "true";
-  throw refused(`has ${name}=${text}; must be true or false`);
-}
-
-/** A parameter that is a whole number within bounds; `undefined` if it is left out. */
-export function integerParameter(url: ServerUrl, name: string, { min, max }: Bounds): number | undefined {
-  const text = url.parameters.get(name);
-  if (text === undefined) return undefined;
-  const number = /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN;
-  if (number >= min && number <= max) return number;
-  throw refused(`has ${name}=${text}; must be a whole number from ${min} to ${max}`);
-}
-
 export const TLS_PARAMETERS: readonly string[] = ["tls", "ca", "cert", "key"];
 
-/** The parameters `tls`, `ca`, `cert` and `key`. A file implies TLS. */
-export function tlsParameter(url: ServerUrl): TlsOption | undefined {
-  const tls = flagParameter(url, "tls");
-  const files = [...url.parameters].filter(([name]) => name !== "tls" && TLS_PARAMETERS.includes(name));
-  const [first] = files;
-  if (first === undefined) return tls;
-  if (tls === false) throw refused(`has ${first[0]} and tls=false; remove one of the two`);
-  return Object.fromEntries(files);
+/**
+ * The parts of `scheme://user:password@host:port,host:port/path?name=value`, for engines of several servers, which the platform's
+ * own `URL` does not support. No error contains the password.
+ */
+export class ServerUrl {
+  readonly servers: readonly ServerAddress[];
+  readonly user: string | undefined;
+  readonly password: string | undefined;
+  /** Decoded, without its leading slash; `undefined` if there is none. */
+  readonly path: string | undefined;
+  readonly #parameters: ReadonlyMap<string, string>;
+
+  constructor(url: string, { defaultPort, parameters }: ServerUrlShape) {
+    const match = SHAPE.exec(url);
+    if (match === null) throw refused("must look like scheme://host:port,host:port/path?name=value");
+    const [, credentials, hosts = "", path = "", query = ""] = match;
+    [this.user, this.password] = credentials === undefined ? [] : parseCredentials(credentials);
+    this.servers = hosts.split(",").map((server) => parseServer(server, defaultPort));
+    this.path = path === "" ? undefined : decoded(path, "path");
+    this.#parameters = parseParameters(query, parameters);
+  }
+
+  /** A parameter as it is; `undefined` if it is left out. */
+  text(name: string): string | undefined {
+    return this.#parameters.get(name);
+  }
+
+  /** A parameter that is `true` or `false`; `undefined` if it is left out. */
+  flag(name: string): boolean | undefined {
+    const text = this.text(name);
+    if (text === undefined) return undefined;
+    if (text === "true" || text === "false") return text === "true";
+    throw refused(`has ${name}=${text}; must be true or false`);
+  }
+
+  /** A parameter that is a whole number within bounds; `undefined` if it is left out. */
+  integer(name: string, { min, max }: Bounds): number | undefined {
+    const text = this.text(name);
+    if (text === undefined) return undefined;
+    const number = /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN;
+    if (number >= min && number <= max) return number;
+    throw refused(`has ${name}=${text}; must be a whole number from ${min} to ${max}`);
+  }
+
+  /** Those of the parameters `names` that are set. */
+  texts(names: readonly string[]): Readonly<Record<string, string>> {
+    return Object.fromEntries([...this.#parameters].filter(([name]) => names.includes(name)));
+  }
+
+  /** The parameters `tls`, `ca`, `cert` and `key` (`TLS_PARAMETERS`). A file implies TLS. */
+  tls(): TlsOption | undefined {
+    const tls = this.flag("tls");
+    const files = this.texts(TLS_PARAMETERS.filter((name) => name !== "tls"));
+    const [first] = Object.keys(files);
+    if (first === undefined) return tls;
+    if (tls === false) throw refused(`has ${first} and tls=false; remove one of the two`);
+    return files;
+  }
 }
 
 function parseServer(server: string, defaultPort: number): ServerAddress {

@@ -14,7 +14,7 @@ export interface EngineCommand {
   readonly isReady: () => Promise<boolean>;
 }
 
-const LONGEST_START_MS = 60_000;
+const MAX_START_MS = 60_000;
 const READY_POLL_MS = 25;
 const KEPT_OUTPUT = 8192;
 
@@ -63,7 +63,7 @@ export class EngineProcess {
   }
 
   async ready(): Promise<void> {
-    const giveUp = performance.now() + LONGEST_START_MS;
+    const giveUp = performance.now() + MAX_START_MS;
     while (!(await this.#command.isReady().catch(() => false))) {
       if (!this.isRunning) throw new Error(`${this.name} ended while starting: ${this.#output}`);
       if (performance.now() > giveUp) throw new Error(`${this.name} does not serve: ${this.#output}`);

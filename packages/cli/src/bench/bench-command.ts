@@ -1,12 +1,11 @@
 import { checkInteger } from "@tenure/core/internal";
 import type { Command } from "commander";
-import { EXIT } from "../exit-codes.js";
+import { EXIT, type ExitCode, type OutputFlags, type Shell } from "../frame/shell.js";
 import type { Connection, ConnectionFlags } from "../frame/connection.js";
 import { tellDuration } from "../frame/duration.js";
 import { durationOption, electorCommand, withExamples } from "../frame/elector-command.js";
 import { parseWhole, percentile } from "../frame/numbers.js";
-import type { ExitCode, OutputFlags, Shell } from "../frame/shell.js";
-import { table } from "../frame/table.js";
+import { table } from "../frame/text.js";
 import { BenchGroups } from "./bench-groups.js";
 import { type Failover, measureFailover } from "./failover.js";
 import { Progress } from "./progress.js";
@@ -21,7 +20,7 @@ interface BenchFlags extends ConnectionFlags, OutputFlags {
   readonly prefix: string;
 }
 
-/** It runs beside what matters: no more than a busy service bears anyway, and not for long. */
+/** Limits of a benchmark against a service in use: the load of a busy service at most, and for a short time. */
 const BOUNDS = {
   groups: { least: 1, most: 500 },
   duration: { least: 100, most: 60_000 },

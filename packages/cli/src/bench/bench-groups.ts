@@ -20,7 +20,7 @@ export class BenchGroups {
     this.failoverId = `${prefix}/failover`;
   }
 
-  /** Refuses where somebody leads below the prefix: another bench, or groups that are somebody's. */
+  /** Refuses if a group below the prefix has a leader: another benchmark runs, or the groups belong to a program. */
   static async make(
     elector: ElectorAdmin,
     prefix: string,
@@ -37,8 +37,8 @@ export class BenchGroups {
     try {
       await inParallel([...groups.ids, groups.failoverId], async (groupId) => {
         signal.throwIfAborted();
-        // Without the signal: it would leave open whether there is something to delete.
-        // One that was killed may have left it behind; nobody leads it.
+        // Without the signal: after an abort it would be unknown whether there is a group to delete.
+        // A benchmark that was killed may have left the group behind; it has no leader.
         await elector.createGroup({ groupId }).catch((error: unknown) => {
           if (!(error instanceof ConflictError)) throw error;
         });
@@ -58,7 +58,7 @@ export class BenchGroups {
   }
 }
 
-/** Stops at the first failure, and rejects with it once nothing is under way any more. */
+/** Stops at the first failure, and rejects with it when all calls in flight have ended. */
 export async function inParallel<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
   const queue = [...items];
   const failures: unknown[] = [];

@@ -16,7 +16,7 @@ export interface FailoverOptions {
 export interface Failover {
   /** From the sending of a resignation to the next leader's win. */
   readonly handoversMs: readonly number[];
-  /** From the last renewal of a leader that was never heard of again to the next one's win. */
+  /** From the last renewal of a leader that died to the win of the next one. */
   readonly deathsMs: readonly number[];
 }
 
@@ -58,9 +58,9 @@ class Rounds {
     const { clock } = this.#options;
     const leader = this.#current();
     const next = this.#campaign(WAIT_MS);
-    // It may fail before anybody waits for it.
+    // It may reject before it is awaited.
     next.catch(() => {});
-    // Gives the next one the time to arrive and wait.
+    // Gives the next candidate the time to arrive and wait.
     await this.#options.elector.leader(this.#options.groupId);
     const sentMs = clock.monotonicMs();
     await this.#resign(leader);

@@ -3,7 +3,7 @@ import type { Shell } from "../frame/shell.js";
 const WIDTH = 30;
 const CLEAR_LINE = "\r\u001B[K";
 
-/** A bar on the last line, for somebody who watches; nothing anywhere else. */
+/** A progress bar on the last line of a terminal; nothing if the output is not a terminal. */
 export class Progress {
   readonly #shell: Shell;
   #shown = "";

@@ -69,7 +69,7 @@ export async function measureThroughput(options: ThroughputOptions): Promise<Thr
   const beganMs = clock.monotonicMs();
   let sent = 0;
   for (let elapsedMs = 0; elapsedMs < durationMs; elapsedMs = clock.monotonicMs() - beganMs) {
-    // What is due by now; a group whose last renewal is still under way is passed over, so a slow store is not flooded.
+    // Sends the renewals that are due. A group whose last renewal is in flight is skipped, so that a slow store is not flooded.
     const due = Math.floor((elapsedMs / 1000) * ratePerSecond) + 1;
     for (; sent < due; sent++) {
       const one = led[sent % led.length];

@@ -1,4 +1,4 @@
-import { toldLease } from "@tenure/api";
+import { leaseResponse } from "@tenure/api";
 import { randomUUID } from "node:crypto";
 import {
   DEFAULT_DRIFT_RATIO,
@@ -11,12 +11,11 @@ import {
   sendMoment,
 } from "@tenure/core";
 import type { Command } from "commander";
-import { EXIT } from "../exit-codes.js";
+import { EXIT, type ExitCode, type OutputFlags, type Shell } from "../frame/shell.js";
 import { type ConnectionFlags, defaultNodeId } from "../frame/connection.js";
 import { tellDuration, tellTime } from "../frame/duration.js";
 import { durationOption, electorCommand, withExamples } from "../frame/elector-command.js";
 import { parseWhole } from "../frame/numbers.js";
-import type { ExitCode, OutputFlags, Shell } from "../frame/shell.js";
 
 interface CampaignFlags extends ConnectionFlags, OutputFlags {
   readonly nodeId: string;
@@ -27,7 +26,7 @@ interface CampaignFlags extends ConnectionFlags, OutputFlags {
   readonly metadata?: string;
 }
 
-/** Why a vacant group elects nobody just now. */
+/** Why a vacant group has no election now. */
 const HELD_BACK: Readonly<Record<string, string>> = {
   paused: "the group is paused",
   takeover_delay: "the takeover delay after an expired lease is running",
@@ -65,7 +64,7 @@ async function campaign(
     groupId,
     nodeId,
     ttlMs,
-    // Never derived: two processes of one node must not take each other's term for their own.
+    // Random, never derived: two processes of one node must not take over each other's term.
     instanceId: instance ?? randomUUID(),
     priority,
     metadata: metadata === undefined ? undefined : parseMetadata(metadata),
@@ -81,7 +80,7 @@ async function campaign(
   shell.say(
     {
       is_leader: true,
-      leader: toldLease(leader),
+      leader: leaseResponse(leader),
       instance_start_uuid: request.instanceId,
       lead_for_ms: leadForMs,
       ...(confirmed ? { confirmed } : {}),
@@ -111,7 +110,7 @@ function lost(
   shell.say(
     {
       is_leader: false,
-      leader: leader === null ? null : toldLease(leader),
+      leader: leader === null ? null : leaseResponse(leader),
       retry_after_ms: retryAfterMs,
       ...(heldBack === undefined ? {} : { held_back: heldBack }),
     },
@@ -120,7 +119,7 @@ function lost(
   return EXIT.notLeader;
 }
 
-/** One who stops may have won meanwhile: it looks, and gives back what it has. */
+/** A campaign that was interrupted may have won meanwhile: this checks, and resigns if so. */
 async function campaignOrLeave(
   { signal }: Shell,
   elector: Elector,

@@ -1,14 +1,13 @@
 /** `tenure groups`: list, show, create, update, delete. */
-import { FULL, groupShape } from "@tenure/api";
+import { FULL_RESPONSE, groupShape } from "@tenure/api";
 import type { ElectorAdmin, Group, GroupHold, GroupInput, PolicyInput } from "@tenure/core";
 import { type Command, Option } from "commander";
-import { EXIT } from "../exit-codes.js";
+import { EXIT, type OutputFlags, type Shell } from "../frame/shell.js";
 import { type ConnectionFlags, defaultOperator } from "../frame/connection.js";
 import { parseDuration, tellDuration } from "../frame/duration.js";
 import { electorCommand, newCommand, withExamples } from "../frame/elector-command.js";
 import { parseShare } from "../frame/numbers.js";
-import type { OutputFlags, Shell } from "../frame/shell.js";
-import { table } from "../frame/table.js";
+import { table } from "../frame/text.js";
 
 type Flags = ConnectionFlags & OutputFlags;
 
@@ -65,7 +64,7 @@ function listCommand(shell: Shell): Command {
         const rows = groups.map((group) => [group.groupId, stateOf(group), String(group.term)]);
         const lines =
           rows.length === 0 ? ["there are no groups"] : table([["GROUP", "LEADER", "TERM"], ...rows]);
-        shell.say({ groups: groups.map((each) => groupShape(each, FULL)) }, ...lines);
+        shell.say({ groups: groups.map((each) => groupShape(each, FULL_RESPONSE)) }, ...lines);
         return EXIT.done;
       }),
     );
@@ -152,7 +151,7 @@ function policyOptions(command: Command): Command {
     );
 }
 
-/** What was not said is left as it is. */
+/** Only the options that were given; the others stay unchanged. */
 function groupInput(groupId: string, flags: GroupFlags): GroupInput {
   const retry = given({
     initialMs: flags.retryInitial,
@@ -180,7 +179,7 @@ function given<T extends object>(values: T): Partial<T> | undefined {
   return entries.length === 0 ? undefined : (Object.fromEntries(entries) as Partial<T>);
 }
 
-/** Its leader, and what keeps others from winning besides the lease. */
+/** The leader of the group, and what holds candidates back besides the lease. */
 export function tellLeader(nodeId: string | null, isPaused: boolean, isHeldBack: boolean): string {
   const marks = [...(isPaused ? ["paused"] : []), ...(isHeldBack ? ["held back"] : [])];
   return `${nodeId ?? "-"}${marks.length === 0 ? "" : ` (${marks.join(", ")})`}`;
@@ -224,5 +223,5 @@ function tellGroup(shell: Shell, group: Group): void {
     ],
     ["allowed nodes", allowedNodes === null ? "all" : allowedNodes.join(", ")],
   ];
-  shell.say(groupShape(group, FULL), ...table(rows));
+  shell.say(groupShape(group, FULL_RESPONSE), ...table(rows));
 }

@@ -1,10 +1,9 @@
 import { historyShape } from "@tenure/api";
 import type { Command } from "commander";
-import { EXIT } from "../exit-codes.js";
+import { EXIT, type OutputFlags, type Shell } from "../frame/shell.js";
 import type { ConnectionFlags } from "../frame/connection.js";
 import { tellTime } from "../frame/duration.js";
 import { electorCommand, withExamples } from "../frame/elector-command.js";
-import type { OutputFlags, Shell } from "../frame/shell.js";
 import { tellChange } from "./tell-event.js";
 
 export function historyCommand(shell: Shell): Command {

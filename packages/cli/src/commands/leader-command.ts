@@ -1,10 +1,9 @@
-import { toldLease } from "@tenure/api";
+import { leaseResponse } from "@tenure/api";
 import type { Command } from "commander";
-import { EXIT } from "../exit-codes.js";
+import { EXIT, type OutputFlags, type Shell } from "../frame/shell.js";
 import type { ConnectionFlags } from "../frame/connection.js";
 import { tellDuration } from "../frame/duration.js";
 import { electorCommand, withExamples } from "../frame/elector-command.js";
-import type { OutputFlags, Shell } from "../frame/shell.js";
 
 interface LeaderFlags extends ConnectionFlags, OutputFlags {
   readonly local?: true;
@@ -25,7 +24,7 @@ export function leaderCommand(shell: Shell): Command {
             : `${leader.nodeId} leads ${groupId} in term ${leader.term}${age}`;
         shell.say(
           {
-            leader: leader === null ? null : toldLease(leader),
+            leader: leader === null ? null : leaseResponse(leader),
             term,
             ...(flags.local === true ? { age_ms: Math.ceil(ageMs) } : {}),
           },

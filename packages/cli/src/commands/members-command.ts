@@ -1,11 +1,10 @@
 import { memberShape } from "@tenure/api";
 import type { Command } from "commander";
-import { EXIT } from "../exit-codes.js";
+import { EXIT, type OutputFlags, type Shell } from "../frame/shell.js";
 import type { ConnectionFlags } from "../frame/connection.js";
 import { tellDuration } from "../frame/duration.js";
 import { electorCommand, withExamples } from "../frame/elector-command.js";
-import type { OutputFlags, Shell } from "../frame/shell.js";
-import { table } from "../frame/table.js";
+import { table } from "../frame/text.js";
 
 export function membersCommand(shell: Shell): Command {
   const command = electorCommand(shell, "members", "List the nodes seen in the last 30 seconds")

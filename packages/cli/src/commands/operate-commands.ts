@@ -1,11 +1,10 @@
 /** What an operator does to a group: step-down, transfer, pause, resume. */
-import { toldLease } from "@tenure/api";
+import { leaseResponse } from "@tenure/api";
 import type { Command } from "commander";
-import { EXIT } from "../exit-codes.js";
+import { EXIT, type OutputFlags, type Shell } from "../frame/shell.js";
 import { type ConnectionFlags, defaultOperator } from "../frame/connection.js";
 import { parseDuration, tellDuration } from "../frame/duration.js";
 import { electorCommand, withExamples } from "../frame/elector-command.js";
-import type { OutputFlags, Shell } from "../frame/shell.js";
 
 interface ActFlags extends ConnectionFlags, OutputFlags {
   readonly reason?: string;
@@ -75,7 +74,7 @@ export function transferCommand(shell: Shell): Command {
           const request = { groupId, toNodeId, by, timeoutMs, allowCold, reason };
           const leader = await elector.transfer(request, { signal });
           shell.say(
-            { ok: true, leader: toldLease(leader) },
+            { ok: true, leader: leaseResponse(leader) },
             `${leader.nodeId} leads ${groupId} now, in term ${leader.term}`,
           );
           return EXIT.done;

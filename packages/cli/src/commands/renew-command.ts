@@ -1,12 +1,11 @@
-import { toldLease } from "@tenure/api";
+import { leaseResponse } from "@tenure/api";
 import { DEFAULT_DRIFT_RATIO, LedTerm, type NotLeader, sendMoment } from "@tenure/core";
 import type { Command } from "commander";
-import { EXIT } from "../exit-codes.js";
+import { EXIT, type ExitCode, type OutputFlags, type Shell } from "../frame/shell.js";
 import { type ConnectionFlags, defaultNodeId } from "../frame/connection.js";
 import { tellDuration } from "../frame/duration.js";
 import { durationOption, electorCommand, withExamples } from "../frame/elector-command.js";
 import { parseWhole } from "../frame/numbers.js";
-import type { ExitCode, OutputFlags, Shell } from "../frame/shell.js";
 
 interface ClaimFlags extends ConnectionFlags, OutputFlags {
   readonly nodeId: string;
@@ -33,7 +32,7 @@ export function renewCommand(shell: Shell): Command {
         shell.say(
           {
             ok: true,
-            leader: toldLease(leader),
+            leader: leaseResponse(leader),
             lead_for_ms: leadForMs,
             ...(mandate === undefined ? {} : { token: mandate }),
             ...(transferTo === undefined ? {} : { transfer_to: transferTo }),

@@ -1,11 +1,10 @@
 import { eventShape } from "@tenure/api";
 import { BackendUnavailableError, type ElectorAdmin, sleep, type WatchEvent } from "@tenure/core";
 import type { Command } from "commander";
-import { EXIT } from "../exit-codes.js";
+import { EXIT, type ExitCode, type OutputFlags, type Shell } from "../frame/shell.js";
 import type { ConnectionFlags } from "../frame/connection.js";
 import { electorCommand, withExamples } from "../frame/elector-command.js";
 import { parseWhole } from "../frame/numbers.js";
-import type { ExitCode, OutputFlags, Shell } from "../frame/shell.js";
 import { tellEvent } from "./tell-event.js";
 
 interface WatchFlags extends ConnectionFlags, OutputFlags {
@@ -31,7 +30,7 @@ export function watchCommand(shell: Shell): Command {
   );
 }
 
-/** A watch that breaks off is taken up again from the last event, until the user has had enough. */
+/** A watch that breaks is resumed after its last event, until the user stops the command. */
 export async function watchEvents(
   shell: Shell,
   elector: ElectorAdmin,
@@ -39,7 +38,7 @@ export async function watchEvents(
   { cursor: given, count = Number.POSITIVE_INFINITY }: Pick<WatchFlags, "cursor" | "count">,
 ): Promise<ExitCode> {
   const { signal } = shell;
-  // The elector would ask on and on; whoever has mistyped the address should hear of it.
+  // A watch would retry forever; this reports a mistyped address.
   await elector.ping({ signal });
   let cursor = given;
   let shown = 0;

@@ -17,7 +17,7 @@ ${lines.join("\n")}
 `;
 }
 
-/** Every word on the way was given, and none that would lead deeper. */
+/** True if all words of the command were typed, and no subcommand after them. */
 function conditionOf({ path, commands }: CommandWords): string {
   const given = path.map((word) => `__fish_seen_subcommand_from ${word}`);
   const deeper = commands.map(({ name }) => name);

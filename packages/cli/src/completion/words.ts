@@ -3,7 +3,7 @@ import type { Command } from "commander";
 export interface OptionWords {
   readonly flag: string;
   readonly description: string;
-  /** What follows it: nothing, a file, one of these words, or something that nobody can guess. */
+  /** What follows the flag: nothing, a file, one of these words, or `any` text that cannot be completed. */
   readonly value: "none" | "file" | "any" | readonly string[];
 }
 
@@ -17,7 +17,7 @@ export interface CommandWords {
   readonly choices: readonly string[];
 }
 
-/** Every command there is, the whole first. */
+/** All commands, `tenure` itself first. */
 export function commandWords(command: Command, path: readonly string[] = []): CommandWords[] {
   const help = command.createHelp();
   const commands = help.visibleCommands(command).filter((each) => each.name() !== "help");
@@ -40,7 +40,7 @@ export function commandWords(command: Command, path: readonly string[] = []): Co
 
 /** Options over all commands, by what follows them. */
 export interface ValueOptions {
-  /** All that take something. */
+  /** All flags with a value. */
   readonly valued: readonly string[];
   readonly files: readonly string[];
   readonly choices: ReadonlyMap<string, readonly string[]>;
@@ -60,7 +60,7 @@ export function valueOptions(all: readonly CommandWords[]): ValueOptions {
   };
 }
 
-/** `/groups/create`, and nothing for the whole. */
+/** `/groups/create`; empty for `tenure` itself. */
 export function pathText({ path }: CommandWords): string {
   return path.map((part) => `/${part}`).join("");
 }

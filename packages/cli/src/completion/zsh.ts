@@ -1,6 +1,6 @@
 import { type CommandWords, pathText, valueOptions } from "./words.js";
 
-/** The same walk as bash's, with what each word means beside it. */
+/** The same walk as in bash, with the description of each word. */
 export function zshScript(all: readonly CommandWords[]): string {
   const { valued, files, choices } = valueOptions(all);
   const paths = all.map(pathText).filter((path) => path !== "");
@@ -33,7 +33,7 @@ compdef _tenure tenure
 `;
 }
 
-/** A colon parts the word from what it means. */
+/** A colon separates a word from its description. */
 function describedWords({ commands, choices, options }: CommandWords): string[] {
   return [
     ...commands.map(({ name, description }) => `${name}:${description}`),

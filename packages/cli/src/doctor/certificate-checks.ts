@@ -4,7 +4,7 @@ import { tellDuration } from "../frame/duration.js";
 import { type Finding, messageOf, ok, wrong } from "./finding.js";
 
 const SOON_MS = 14 * 86_400_000;
-/** Certificates that live for a day are renewed each day; only those that were not in time are news. */
+/** Certificates that are valid for a day are renewed each day, so only a late renewal is reported. */
 const SOON_SHARE = 1 / 3;
 
 export interface Validity {

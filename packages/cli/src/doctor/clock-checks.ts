@@ -1,8 +1,8 @@
 /**
- * A server's clocks beside this machine's. Leases rely on the rate of clocks: each may be off by the margin. The wall clock
- * decides nothing, but people read it, and signed mandates are judged by it.
+ * Compares a server's clocks with those of this machine. Leases rely on the rate of clocks: each may be off by the drift margin.
+ * The wall clock decides nothing, but people read it, and signed mandates are checked by it.
  *
- * The rate is told by renewals: each answer bears the end of the lease, and so the server's time, to the millisecond.
+ * The rate is measured by renewals: each answer contains the end of the lease, and so the server's time, to the millisecond.
  */
 import { DEFAULT_DRIFT_RATIO, type Clock, type RenewRequest, sleep } from "@tenure/core";
 import { ClockOffset } from "../frame/clock-offset.js";
@@ -11,15 +11,15 @@ import { tellDuration } from "../frame/duration.js";
 import { probe } from "../frame/http-probe.js";
 import { type Finding, messageOf, note, ok, wrong } from "./finding.js";
 import { RateBounds } from "./rate-bounds.js";
-import type { ServerOf } from "./subject.js";
+import type { ServerOf } from "./server-checks.js";
 
 const SAMPLE_EVERY_MS = 50;
-/** Close enough to tell a clock that runs wrong; a busy server takes longer to come so close. */
+/** Bounds this close show a clock that runs at the wrong rate. With a busy server it takes longer until they are as close. */
 const CLOSE_ENOUGH = DEFAULT_DRIFT_RATIO / 2;
-const LEAST_MS = 1000;
-const MOST_MS = 10_000;
+const MIN_MEASURE_MS = 1000;
+const MAX_MEASURE_MS = 10_000;
 const SKEW_MS = 2000;
-/** The server holds for ttl·(1+ρ), the leader acts for ttl·(1−ρ): so much may their clocks differ. */
+/** The server holds a lease for ttl·(1+ρ), the leader acts for ttl·(1−ρ): the rates of their clocks may differ by this factor. */
 const LARGEST_RATIO = (1 + DEFAULT_DRIFT_RATIO) / (1 - DEFAULT_DRIFT_RATIO);
 
 export async function checkSkew(server: ServerOf, clock: Clock): Promise<Finding[]> {
@@ -27,7 +27,7 @@ export async function checkSkew(server: ServerOf, clock: Clock): Promise<Finding
   const offset = new ClockOffset();
   try {
     const startedMs = clock.monotonicMs();
-    while (clock.monotonicMs() - startedMs < LEAST_MS) {
+    while (clock.monotonicMs() - startedMs < MIN_MEASURE_MS) {
       offset.take(await probe(`${server.url}/healthz`, server.access));
       await sleep(clock, SAMPLE_EVERY_MS);
     }
@@ -37,7 +37,7 @@ export async function checkSkew(server: ServerOf, clock: Clock): Promise<Finding
   }
 }
 
-/** Renews through this very server, until enough is known. */
+/** Renews a lease through this server until the bounds are close enough. */
 export async function checkRate(
   { url, access }: ServerOf,
   renewal: RenewRequest,
@@ -50,7 +50,7 @@ export async function checkRate(
   try {
     const startedMs = clock.monotonicMs();
     const isEnough = (elapsedMs: number): boolean =>
-      elapsedMs > MOST_MS || (elapsedMs > LEAST_MS && bounds.width < CLOSE_ENOUGH);
+      elapsedMs > MAX_MEASURE_MS || (elapsedMs > MIN_MEASURE_MS && bounds.width < CLOSE_ENOUGH);
     while (!isEnough(clock.monotonicMs() - startedMs)) {
       const sentMs = clock.monotonicMs();
       const result = await connection.elector.renew(renewal, { signal });
@@ -74,7 +74,7 @@ export function judgeRate(about: string, { least, most }: Pick<RateBounds, "leas
       "fix the clock that runs at the wrong rate, unless a clock was set during this check; until then two leaders may overlap";
     return wrong(about, `${says}; ${margin}`, advice);
   }
-  // What the bounds admit and do not show is nobody's fault.
+  // A wrong rate is possible within the bounds, but not shown by them: that is not reported as a problem.
   if (most > LARGEST_RATIO || least < 1 / LARGEST_RATIO) {
     return note(
       about,

@@ -1,7 +1,7 @@
 import { type ElectorAdmin, type Group, InvalidRequestError } from "@tenure/core";
 import type { Command } from "commander";
 import { allGroups } from "../commands/groups-command.js";
-import { EXIT } from "../exit-codes.js";
+import { EXIT, type OutputFlags, type Shell } from "../frame/shell.js";
 import {
   type ConnectionFlags,
   openTarget,
@@ -11,22 +11,20 @@ import {
 } from "../frame/connection.js";
 import { electorCommand, withExamples } from "../frame/elector-command.js";
 import { counted } from "../frame/numbers.js";
-import type { Colour } from "../frame/paint.js";
-import type { OutputFlags, Shell } from "../frame/shell.js";
+import type { Colour } from "../frame/text.js";
 import { checkRate, checkSkew } from "./clock-checks.js";
 import { DOCTOR_GROUP, withDoctorTerm } from "./doctor-term.js";
 import { checkEngine } from "./engine-checks.js";
 import { type Finding, messageOf, wrong } from "./finding.js";
 import { checkGroups } from "./group-checks.js";
-import { checkAccessFiles, checkServer } from "./server-checks.js";
-import type { ServerOf } from "./subject.js";
+import { checkAccessFiles, checkServer, type ServerOf } from "./server-checks.js";
 import { checkWrites } from "./write-check.js";
 
 interface DoctorFlags extends ConnectionFlags, OutputFlags {
   readonly natsMonitor?: string;
 }
 
-/** What groups that nobody has configured admit. */
+/** The shortest ttl of a group without a policy of its own. */
 const DEFAULT_MIN_TTL_MS = 500;
 
 export function doctorCommand(shell: Shell): Command {
@@ -76,7 +74,7 @@ async function doctor(shell: Shell, flags: DoctorFlags): Promise<void> {
   summarize(shell, findings);
 }
 
-/** Here, and only here, both may be given: the service, and the engine behind it. */
+/** Only this command accepts both --server and --store: the service, and the engine behind it. */
 function subjectsOf(shell: Shell, flags: DoctorFlags): { target: Target; storeUrl: string | null } {
   if (flags.server !== undefined && flags.store !== undefined) {
     return { target: serverTarget(flags.server, flags, shell.env), storeUrl: flags.store };
@@ -85,7 +83,7 @@ function subjectsOf(shell: Shell, flags: DoctorFlags): { target: Target; storeUr
   return { target, storeUrl: target.kind === "store" ? target.url : null };
 }
 
-/** What takes an elector: writes, clocks, groups. */
+/** The checks that need an elector: writes, clocks, groups. */
 async function examine(
   shell: Shell,
   target: Target,

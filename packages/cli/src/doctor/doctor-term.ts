@@ -1,15 +1,15 @@
-/** A term in a group of doctor's own, to write in; the group is deleted afterwards. */
+/** A term in a group of the doctor command, for test writes. The group is deleted afterwards. */
 import { randomUUID } from "node:crypto";
 import { ConflictError, type ElectorAdmin, type RenewRequest, UnauthorizedError } from "@tenure/core";
 import { defaultOperator } from "../frame/connection.js";
 import { type Finding, messageOf, note, wrong } from "./finding.js";
 
-/** One group for all doctors: a group's record is never removed altogether. */
+/** All runs of doctor use the same group, because the record of a group is never removed completely. */
 export const DOCTOR_GROUP = "tenure-doctor";
 const NODE_ID = "tenure-doctor";
 const TTL_MS = 30_000;
 
-/** Hands `work` what renews the term. That nothing can be written is a finding too. */
+/** Passes a function that renews the term to `work`. If the store cannot be written, that is a finding too. */
 export async function withDoctorTerm(
   elector: ElectorAdmin,
   signal: AbortSignal,

@@ -1,4 +1,4 @@
-/** The engine behind a store's URL, looked at directly and only by reading. */
+/** Checks the engine behind a store's URL directly, by reads only. */
 import type { Finding } from "./finding.js";
 import { note, wrong } from "./finding.js";
 

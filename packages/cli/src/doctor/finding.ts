@@ -1,6 +1,6 @@
-/** What was looked at, and what came of it. */
+/** The result of one check. */
 export interface Finding {
-  /** `note`: worth knowing, and nothing to mend. */
+  /** `note`: worth knowing, but nothing has to be fixed. */
   readonly level: "ok" | "note" | "wrong";
   /** What it is about, in a word or two. */
   readonly about: string;
@@ -21,7 +21,7 @@ export function wrong(about: string, says: string, advice: string): Finding {
   return { level: "wrong", about, says, advice };
 }
 
-/** What an error says about whatever could not be looked at. */
+/** The message of an error, for a check that could not be made. */
 export function messageOf(error: unknown): string {
   if (error instanceof AggregateError && error.message === "") return error.errors.map(messageOf).join("; ");
   const { message, code } = error as NodeJS.ErrnoException;

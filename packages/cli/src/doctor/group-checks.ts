@@ -1,4 +1,4 @@
-/** The groups: those that change leaders too often, and those that nobody stands for. */
+/** Checks the groups: which change leaders too often, and which have no candidates. */
 import type { ElectorAdmin, Group, LeadershipEvent, Member } from "@tenure/core";
 import { tellDuration } from "../frame/duration.js";
 import { type Finding, note, ok, wrong } from "./finding.js";
@@ -11,9 +11,9 @@ export interface GroupSight {
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
-const MOST_PER_HOUR = 6;
-const MOST_GROUPS = 500;
-const MOST_NAMED = 5;
+const MAX_CHANGES_PER_HOUR = 6;
+const MAX_GROUPS = 500;
+const MAX_NAMED = 5;
 const AT_ONCE = 8;
 
 export async function checkGroups(
@@ -22,7 +22,7 @@ export async function checkGroups(
   nowMs: number,
   signal: AbortSignal,
 ): Promise<Finding[]> {
-  const looked = groups.slice(0, MOST_GROUPS);
+  const looked = groups.slice(0, MAX_GROUPS);
   const findings: Finding[] = [];
   const alone: string[] = [];
   const queue = [...looked];
@@ -46,16 +46,16 @@ export async function checkGroups(
   return findings;
 }
 
-/** It is led, and nobody has been heard of who would take over. */
+/** The group has a leader, and no candidate that could take over. */
 export function hasNoSuccessor({ group, members }: Pick<GroupSight, "group" | "members">): boolean {
   return group.leader !== null && !members.some(({ role }) => role === "candidate");
 }
 
-/** In one finding: where one node runs everything they are many. */
+/** One finding for all such groups, because there are many where one node runs everything. */
 export function judgeAlone(groupIds: readonly string[]): Finding[] {
   if (groupIds.length === 0) return [];
-  const named = groupIds.toSorted().slice(0, MOST_NAMED).join(", ");
-  const others = groupIds.length - MOST_NAMED;
+  const named = groupIds.toSorted().slice(0, MAX_NAMED).join(", ");
+  const others = groupIds.length - MAX_NAMED;
   const all = others > 0 ? `${named} and ${others} more` : named;
   const says = `no candidate could take over ${all} if the leader fails`;
   return [note("groups", says, "start a second node for each group, unless it may be without a leader")];
@@ -70,7 +70,7 @@ function judgeChanges({ group, events }: GroupSight, nowMs: number): Finding[] {
   const ends = events.filter(({ type, tsMs }) => type === "LEADER_LOST" && nowMs - tsMs < HOUR_MS);
   const count = (reason: string): number => ends.filter((event) => event.reason === reason).length;
   const about = `group ${groupId}`;
-  if (count("expired") > MOST_PER_HOUR) {
+  if (count("expired") > MAX_CHANGES_PER_HOUR) {
     const says = `flaps: ${count("expired")} leases expired in the last hour`;
     const advice =
       `leaders renew too late: use a longer ttl (--min-ttl is ${tellDuration(policy.minTtlMs)}), ` +
@@ -78,11 +78,11 @@ function judgeChanges({ group, events }: GroupSight, nowMs: number): Finding[] {
     return [wrong(about, says, advice)];
   }
   const transferred = count("transferred");
-  if (policy.preempt && transferred > MOST_PER_HOUR) {
+  if (policy.preempt && transferred > MAX_CHANGES_PER_HOUR) {
     const says = `flaps: it was handed over ${transferred} times in the last hour, and its policy preempts`;
     return [wrong(about, says, "give its nodes equal priorities, or tenure groups update with --no-preempt")];
   }
-  if (count("resigned") > 4 * MOST_PER_HOUR) {
+  if (count("resigned") > 4 * MAX_CHANGES_PER_HOUR) {
     return [note(about, `its leaders have resigned ${count("resigned")} times in the last hour`)];
   }
   return [];
@@ -98,7 +98,7 @@ function judgeCandidates({ group, events, members }: GroupSight, nowMs: number):
   if (members.some(({ role }) => role === "candidate")) return [];
   const last = events.at(-1);
   const isLost = last?.reason === "expired" && nowMs - last.tsMs < DAY_MS;
-  // Whoever campaigns once and resigns leaves a group behind that nobody misses.
+  // A node that campaigned once and resigned leaves such a group behind: that is not a problem.
   if (!explicit && !isLost) return [];
   const says = isLost
     ? `has no leader and no candidates since the lease of ${last.previousLeaderNodeId ?? "its leader"} expired ${tellDuration(nowMs - last.tsMs)} ago`

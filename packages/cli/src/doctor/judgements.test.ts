@@ -11,7 +11,7 @@ import { judgeServer } from "./engines/zookeeper-checks.js";
 import type { Finding } from "./finding.js";
 import { type GroupSight, hasNoSuccessor, judgeAlone, judgeGroup } from "./group-checks.js";
 import { sumOf } from "./server-checks.js";
-import { isBefore } from "./version.js";
+import { isBefore } from "./engines/server-findings.js";
 import { judgeWrites } from "./write-check.js";
 
 const DAY_MS = 86_400_000;

@@ -1,4 +1,4 @@
-/** One answer that bears the server's time: it was read at some moment between these two of ours. */
+/** One answer with the server's time, which the server read at some moment between two times of this machine. */
 export interface TimeSample {
   readonly sentMs: number;
   readonly answeredMs: number;

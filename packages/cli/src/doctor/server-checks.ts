@@ -1,8 +1,15 @@
-/** One server of the service: whether it answers, its store, its certificate, what it has counted. */
+/** Checks one server of the service: whether it answers, its store, its certificate and its metrics. */
+import type { Access } from "../frame/connection.js";
 import { probe } from "../frame/http-probe.js";
 import { checkCertificateFile, checkValidity } from "./certificate-checks.js";
 import { type Finding, messageOf, note, ok, wrong } from "./finding.js";
-import type { ServerOf } from "./subject.js";
+
+/** One server of the service, and the credentials to use. */
+export interface ServerOf {
+  /** Without a slash at its end. */
+  readonly url: string;
+  readonly access: Access;
+}
 
 export async function checkServer(server: ServerOf, nowMs: number): Promise<Finding[]> {
   const { url, access } = server;
@@ -67,7 +74,7 @@ async function checkMetrics({ url, access }: ServerOf): Promise<Finding[]> {
   }
 }
 
-/** Of all series of a metric, or of those that bear a label. */
+/** The sum of all series of a metric, or of those with a label. */
 export function sumOf(metrics: string, name: string, label = ""): number {
   return metrics
     .split("\n")

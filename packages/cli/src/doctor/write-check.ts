@@ -33,7 +33,7 @@ function judgeReads(tookMs: readonly number[]): Finding {
   return ok(ABOUT, `a linearizable read takes ${spread(tookMs)}`);
 }
 
-/** A write of a group is given up after a quarter of the group's ttl; half of that is close. */
+/** A write times out after a quarter of the group's ttl; half of that is reported as close to the limit. */
 export function judgeWrites(tookMs: readonly number[], shortestTtlMs: number): Finding {
   const says = `a durable write takes ${spread(tookMs)}`;
   const typicalMs = percentile(tookMs, 0.5);

@@ -10,7 +10,7 @@ import { machineMs, type Order, type ParticipantOptions, type Told } from "./mes
 const MAIN = fileURLToPath(new URL("../../dist/elections/participant-main.test-kit.js", import.meta.url));
 
 /** Only a guard against hanging. */
-const LONGEST_WAIT_MS = 30_000;
+const MAX_WAIT_MS = 30_000;
 
 type Of<Kind extends Told["kind"]> = Extract<Told, { kind: Kind }>;
 
@@ -118,7 +118,7 @@ export class Participant {
   /** Stops its elections in order; resolves with its exit code, `null` if it had to be killed. */
   async close(): Promise<number | null> {
     const exited = once(this.#child, "exit");
-    const cancel = systemClock.after(LONGEST_WAIT_MS, () => this.#child.kill("SIGKILL"));
+    const cancel = systemClock.after(MAX_WAIT_MS, () => this.#child.kill("SIGKILL"));
     this.order({ kind: "close" });
     await exited;
     cancel();
@@ -143,7 +143,7 @@ export class Participant {
           reject(error);
         },
       };
-      const cancel = systemClock.after(LONGEST_WAIT_MS, () => {
+      const cancel = systemClock.after(MAX_WAIT_MS, () => {
         const told = JSON.stringify(this.#told);
         waiting.reject(new Error(`${this.nodeId} has not told of ${kind}, but of ${told}`));
       });

@@ -14,12 +14,12 @@ export class ClockOffset {
     const leastMs = servedAtMs - answeredAtMs;
     const mostMs = servedAtMs + 1000 - sentAtMs;
     const isStep = leastMs > this.#mostMs || mostMs < this.#leastMs;
-    // One of the clocks was set meanwhile: what was known is of no use.
+    // One of the clocks was set meanwhile: the earlier bounds do not hold any more.
     this.#leastMs = isStep ? leastMs : Math.max(this.#leastMs, leastMs);
     this.#mostMs = isStep ? mostMs : Math.min(this.#mostMs, mostMs);
   }
 
-  /** `null` until something is known. */
+  /** `null` before the first sample. */
   get offsetMs(): number | null {
     return Number.isFinite(this.#leastMs) ? (this.#leastMs + this.#mostMs) / 2 : null;
   }

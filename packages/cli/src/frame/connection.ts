@@ -1,4 +1,4 @@
-/** The one place where `--server` or `--store`, and what goes with them, become an elector. */
+/** Opens the elector that `--server` or `--store` names, with the credentials of the other flags. All commands use this. */
 import { hostname, userInfo } from "node:os";
 import { type ElectorAdmin, InvalidRequestError, type Store, StoreElector } from "@tenure/core";
 import type { HttpElectorOptions } from "@tenure/client";
@@ -15,7 +15,7 @@ export interface ConnectionFlags {
   readonly key?: string | undefined;
 }
 
-/** Where to ask, once it is clear. */
+/** The service or the store that a command uses. */
 export type Target =
   | { readonly kind: "server"; readonly endpoints: readonly string[]; readonly access: Access }
   | { readonly kind: "store"; readonly url: string };
@@ -33,7 +33,7 @@ export interface Connection extends AsyncDisposable {
   close(): Promise<void>;
 }
 
-/** What the command line says counts before what the environment says; of each there may be one. */
+/** The command line takes precedence over the environment. Each may name a server or a store, not both. */
 export function targetOf(flags: ConnectionFlags, env: Environment): Target {
   const { server, store } = flags;
   if (server !== undefined && store !== undefined) {
@@ -77,7 +77,7 @@ export async function openTarget(target: Target): Promise<Connection> {
   return target.kind === "server" ? openServer(target) : openStoreElector(target);
 }
 
-/** Each client library is loaded when it is needed: a command should answer at once. */
+/** Each client library is loaded only when it is needed, so that commands start fast. */
 async function openServer(target: Target & { kind: "server" }): Promise<Connection> {
   const { tokenFile, ...files } = target.access;
   const options: HttpElectorOptions = {
@@ -102,13 +102,13 @@ async function openStoreElector(target: Target & { kind: "store" }): Promise<Con
   return { target, elector, close, [Symbol.asyncDispose]: close };
 }
 
-/** A variable that is set to nothing is not set. */
+/** An empty variable counts as not set. */
 function given(env: Environment, name: string): string | undefined {
   const text = env[name] ?? "";
   return text === "" ? undefined : text;
 }
 
-/** What an id may hold, of a name that the machine gave. */
+/** A name of the machine as an id: other characters are replaced. */
 export function asId(text: string, otherwise: string): string {
   const id = text.replaceAll(/[^A-Za-z0-9._:/-]/g, "_").slice(0, 200);
   return id === "" || id === "." || id === ".." ? otherwise : id;
@@ -118,12 +118,12 @@ export function defaultNodeId(): string {
   return asId(hostname(), "localhost");
 }
 
-/** Who asks, in the events of the group. Over a server it is who the credentials name. */
+/** The operator in the events of a group. A server uses the name in the credentials instead. */
 export function defaultOperator(): string {
   try {
     return asId(userInfo().username, "operator");
   } catch {
-    // A user without an entry in the system's list, as in many containers.
+    // The user has no entry in the password file, as in many containers.
     return "operator";
   }
 }

@@ -3,7 +3,7 @@ import { InvalidArgumentError } from "commander";
 const UNITS_MS: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 const SHAPE = /^(\d+(?:\.\d+)?)(ms|s|m|h|d)$/;
 
-/** `500ms`, `5s`, `1.5m`, `2h`, `1d`, as whole milliseconds. A bare number is refused: nobody can tell its unit. */
+/** `500ms`, `5s`, `1.5m`, `2h`, `1d`, as whole milliseconds. A number without a unit is refused. */
 export function parseDuration(text: string): number {
   const [, number, unit = ""] = SHAPE.exec(text) ?? [];
   const ms = Number(number) * (UNITS_MS[unit] ?? Number.NaN);
@@ -13,7 +13,7 @@ export function parseDuration(text: string): number {
   return Math.round(ms);
 }
 
-/** For people: two figures are enough to act on. */
+/** For people, with two units at most. */
 export function tellDuration(ms: number): string {
   if (ms < 0) return `-${tellDuration(-ms)}`;
   if (ms < 1000) return ms > 0 && ms < 10 ? `${trimmed(ms)} ms` : `${Math.round(ms)} ms`;
@@ -23,7 +23,7 @@ export function tellDuration(ms: number): string {
   return `${Math.floor(ms / 86_400_000)} d${rest(ms % 86_400_000, 3_600_000, "h")}`;
 }
 
-/** In UTC, as the logs of servers are. */
+/** In UTC, like the logs of servers. */
 export function tellTime(epochMs: number): string {
   const iso = new Date(epochMs).toISOString();
   return `${iso.slice(0, 10)} ${iso.slice(11, 19)}Z`;

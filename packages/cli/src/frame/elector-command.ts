@@ -3,7 +3,7 @@ import { DEFAULT_SERVER } from "./connection.js";
 import { parseDuration } from "./duration.js";
 import type { Shell } from "./shell.js";
 
-/** A command that speaks by the shell, and throws instead of ending the process. */
+/** A command that prints through the shell, and throws instead of ending the process. */
 export function newCommand(shell: Shell, name: string, description: string): Command {
   return new Command(name)
     .description(description)
@@ -25,7 +25,7 @@ function tellWrongUse(text: string): string {
   return `${JSON.stringify({ ok: false, error: "INVALID_REQUEST", message })}\n`;
 }
 
-/** One that asks a server or a store. */
+/** A command that uses a server or a store. */
 export function electorCommand(shell: Shell, name: string, description: string): Command {
   return newCommand(shell, name, description)
     .addOption(
@@ -45,7 +45,7 @@ export function withExamples(command: Command, ...examples: readonly string[]): 
   return command.addHelpText("after", `\nExamples:\n${examples.map((each) => `  $ ${each}`).join("\n")}`);
 }
 
-/** One that has a default, shown as people write it. */
+/** An option with a default, which the help shows as a user would write it. */
 export function durationOption(flags: string, description: string, byDefault: string): Option {
   return new Option(flags, description).argParser(parseDuration).default(parseDuration(byDefault), byDefault);
 }

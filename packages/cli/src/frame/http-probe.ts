@@ -1,4 +1,4 @@
-/** One plain request to a server or an engine, with what a client library would hide: headers, times, certificate. */
+/** One plain request to a server or an engine. The result includes what a client library hides: headers, times, certificate. */
 import { systemClock } from "@tenure/core";
 import { readFileSync } from "node:fs";
 import { type IncomingMessage, request as httpRequest } from "node:http";
@@ -28,7 +28,7 @@ export interface Probed {
 
 const LIMIT_MS = 3000;
 
-/** Rejects with what the network said; a certificate that is not trusted is shown to nobody. */
+/** Rejects with the error of the network. To a server whose certificate is not trusted, no token and no request is sent. */
 export async function probe(url: string, options: ProbeOptions = {}): Promise<Probed> {
   const { method = "GET", body, timeoutMs = LIMIT_MS, tokenFile, caFile, certFile, keyFile } = options;
   const payload = body === undefined ? undefined : JSON.stringify(body);
@@ -57,7 +57,7 @@ export async function probe(url: string, options: ProbeOptions = {}): Promise<Pr
 
 async function read(response: IncomingMessage, sentAtMs: number, isTls: boolean): Promise<Probed> {
   const answeredAtMs = Date.now();
-  // Before the end of the answer: the socket is let go with it.
+  // Read before the end of the answer, because the socket is released then.
   const certificate = isTls ? (response.socket as TLSSocket).getPeerCertificate() : null;
   return {
     status: response.statusCode ?? 0,

@@ -12,7 +12,7 @@ export function parseShare(text: string): number {
   return number;
 }
 
-/** The value that this share of all does not pass (nearest rank). */
+/** The percentile of the values by nearest rank; `share` is from 0 to 1. */
 export function percentile(values: readonly number[], share: number): number {
   const sorted = values.toSorted((a, b) => a - b);
   return sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)] ?? Number.NaN;

@@ -1,13 +1,15 @@
 /**
- * What a command has around it: where it writes, what the user's environment says, the time, and the wish that it
- * ends. Everything comes in, so that a test can run a command without a process.
+ * The environment of a command: its output, the environment variables, the clock, the signal that ends it, and its exit code. All of
+ * them are passed in, so that a test can run a command without a process.
  */
 import { type Clock, systemClock } from "@tenure/core";
-import { EXIT } from "../exit-codes.js";
-import { type ConnectionFlags, openConnection, type Connection } from "./connection.js";
-import { type Paint, paintFor } from "./paint.js";
+import { type Connection, type ConnectionFlags, openConnection } from "./connection.js";
+import { type Paint, paintFor } from "./text.js";
 
-/** One of `EXIT`, or that of a command that was run. */
+/** The exit codes of commands, for scripts. */
+export const EXIT = { done: 0, failed: 1, wrongUse: 2, notLeader: 3, unavailable: 4 } as const;
+
+/** One of `EXIT`, or the exit code of the command that `tenure run` ran. */
 export type ExitCode = number;
 export type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -18,7 +20,7 @@ export interface Writer {
 
 export interface ShellOptions {
   readonly out: Writer;
-  /** Somebody sits at a keyboard. */
+  /** The input is a terminal. */
   readonly hasKeyboard?: boolean;
   readonly err: Writer;
   readonly env: Environment;
@@ -27,7 +29,7 @@ export interface ShellOptions {
   readonly clock?: Clock;
 }
 
-/** Why a command ends that nobody listens to any more: that is no failure. */
+/** The reason of the signal when the reader of the output is gone. The command ends, and that is not a failure. */
 export const READER_GONE: Error = new Error("the reader of the output has gone");
 
 export interface OutputFlags {
@@ -41,7 +43,7 @@ export class Shell {
   readonly paint: Paint;
   exitCode: ExitCode = EXIT.done;
   isJson = false;
-  /** Somebody looks, and can press keys. */
+  /** Input and output are a terminal, so that the user can press keys. */
   readonly isInteractive: boolean;
   readonly #out: Writer;
   readonly #err: Writer;
@@ -56,7 +58,7 @@ export class Shell {
     this.paint = paintFor(out.isTTY === true, env);
   }
 
-  /** Whether progress may be shown: somebody looks, and it will not end up in a file. */
+  /** Whether progress may be shown: the output is a terminal, not a file. */
   get isWatched(): boolean {
     return this.#err.isTTY === true && !this.isJson;
   }
@@ -75,12 +77,12 @@ export class Shell {
     else for (const line of lines) this.write(`${line}\n`);
   }
 
-  /** What happens meanwhile, apart from the result. */
+  /** Reports progress, apart from the result. */
   remark(message: string, more: object = {}): void {
     this.writeError(this.isJson ? `${JSON.stringify({ message, ...more })}\n` : `tenure: ${message}\n`);
   }
 
-  /** Runs the body of a command over what its options name; what it returns is the exit code. */
+  /** Runs the body of a command with the connection that its options name; the body returns the exit code. */
   async connected(
     flags: ConnectionFlags & OutputFlags,
     work: (connection: Connection) => Promise<ExitCode>,

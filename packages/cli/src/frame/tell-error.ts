@@ -1,8 +1,7 @@
-/** What went wrong, in one sentence with the next step, and the exit code that says so to a script. */
+/** Reports an error as one sentence with the next step, and as an exit code. */
 import { BackendUnavailableError, InvalidRequestError, InvalidTtlError, TenureError } from "@tenure/core";
-import { EXIT } from "../exit-codes.js";
+import { EXIT, type ExitCode } from "./shell.js";
 import { tellDuration } from "./duration.js";
-import type { ExitCode } from "./shell.js";
 
 export interface ToldError {
   readonly code: string;
@@ -10,7 +9,7 @@ export interface ToldError {
   readonly exitCode: ExitCode;
 }
 
-/** How a field of a request is called on the command line. */
+/** The flags or arguments for the fields of requests. */
 const OPTIONS: Readonly<Record<string, string>> = {
   groupId: "GROUP",
   nodeId: "--node-id",
@@ -63,17 +62,17 @@ export function tellError(error: unknown): ToldError {
     return { code: error.code, message, exitCode: EXIT.unavailable };
   }
   const { code, message } = error as { code?: unknown; message?: unknown };
-  const told = typeof message === "string" ? message : String(error);
+  const text = typeof message === "string" ? message : String(error);
   const isKnown = error instanceof TenureError || (typeof code === "string" && code in NEXT_STEPS);
   const next = NEXT_STEPS[String(code)];
   return {
     code: isKnown ? String(code) : "FAILED",
-    message: next === undefined ? told : `${told}; ${next}`,
+    message: next === undefined ? text : `${text}; ${next}`,
     exitCode: EXIT.failed,
   };
 }
 
-/** By code: classes of libraries that are loaded late are not at hand here. */
+/** By code, because the error classes of libraries that are loaded late cannot be imported here. */
 const NEXT_STEPS: Readonly<Record<string, string | undefined>> = {
   UNAUTHENTICATED: "send a valid token with --token-file, or a certificate with --cert and --key",
   UNAUTHORIZED: "use credentials with this permission, or ask an admin",

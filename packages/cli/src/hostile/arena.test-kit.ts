@@ -131,7 +131,7 @@ export class Arena {
     ];
     const server = await scratch.serve(words, {
       NODE_OPTIONS: `--import ${new URL("../../dist/hostile/turn-probe.test-kit.js", import.meta.url).href}`,
-      LONGEST_TURN_FILE: turnFile,
+      MAX_TURN_FILE: turnFile,
     });
     const place: Place = { url: server.url, port: server.port, grpcPort, ca: authority.certificatePem };
     const groups = Array.from({ length: groupCount }, (_, index) => `honest-${index}`);

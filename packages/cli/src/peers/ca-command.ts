@@ -1,4 +1,4 @@
-/** `tenure ca`: the authority of a cluster, and bundles for everybody who takes part. */
+/** `tenure ca`: the authority of a cluster, and bundles for its servers and clients. */
 import { InvalidRequestError } from "@tenure/core";
 import type { CertificateKind, KeyKind, SpiffeName } from "@tenure/peers/certificates";
 import { Argument, type Command, Option } from "commander";
@@ -123,7 +123,7 @@ function issueCommand(shell: Shell): Command {
   );
 }
 
-/** What is there is only written over if it is the same kind of bundle: it may be the authority itself. */
+/** An existing file is overwritten only if it is a bundle of the same kind: it might be the authority itself. */
 function checkBefore(read: () => SpiffeName, kind: CertificateKind, { out }: IssueFlags): SpiffeName {
   let owner: SpiffeName;
   try {

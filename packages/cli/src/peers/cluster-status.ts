@@ -20,7 +20,7 @@ export interface ClusterStatus {
 
 export const WARN_BEFORE_MS: number = 30 * 86_400_000;
 
-/** Who there is to ask, by what one of them says. */
+/** The servers of the cluster, as one of them reports them. */
 export function placesIn({
   identity,
   endpoint,

@@ -2,7 +2,7 @@
 import { writeFileSync } from "node:fs";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { until } from "../engines/until.test-kit.js";
-import { EXIT } from "../exit-codes.js";
+import { EXIT } from "../frame/shell.js";
 import { command } from "../frame/command.test-kit.js";
 import { type ClusterNode, TestCluster } from "./cluster.test-kit.js";
 

@@ -1,7 +1,7 @@
-/** `tenure serve --join`: the service together with a node of the cluster, in the order in which they begin and end. */
+/** `tenure serve --join`: opens and closes the service and a node of the cluster, in the right order. */
 import { readFile } from "node:fs/promises";
 import { InvalidRequestError, systemClock } from "@tenure/core";
-import type { ServerOptions, TenureServer } from "@tenure/server";
+import type { TenureServer, TenureServerOptions } from "@tenure/server";
 
 export interface PeerFlags {
   readonly join: string;
@@ -14,20 +14,24 @@ export interface RunningServer {
   close(): Promise<void>;
 }
 
-export async function openPeerServer(options: ServerOptions, flags: PeerFlags): Promise<RunningServer> {
-  const [{ TenureServer: Server }, { PeerNode, parseNodeOptions }, { parseBundle }, { openStore }] =
-    await Promise.all([
-      import("@tenure/server"),
-      import("@tenure/peers"),
-      import("@tenure/peers/certificates"),
-      import("@tenure/stores"),
-    ]);
-  const { tls, listen, store: storeUrl } = options;
+export async function openPeerServer(options: TenureServerOptions, flags: PeerFlags): Promise<RunningServer> {
+  const [
+    { parseServerOptions, TenureServer: Server },
+    { PeerNode, parseNodeOptions },
+    { parseBundle },
+    { openStore },
+  ] = await Promise.all([
+    import("@tenure/server"),
+    import("@tenure/peers"),
+    import("@tenure/peers/certificates"),
+    import("@tenure/stores"),
+  ]);
+  const { tls, listen, store: storeUrl } = parseServerOptions(options);
   const bundle = tls?.isBundle === true ? parseBundle(await read(tls.cert), tls.cert) : null;
   const given = tls?.trustDomain ?? null;
   if (bundle !== null && given !== null && given !== bundle.owner.trustDomain) {
     throw new InvalidRequestError(
-      "trust-domain",
+      "trustDomain",
       `is ${given}, but --bundle is of ${bundle.owner.trustDomain}. With --join both must be the same; remove --trust-domain`,
     );
   }
@@ -46,7 +50,7 @@ export async function openPeerServer(options: ServerOptions, flags: PeerFlags): 
     return {
       server,
       close: async () => {
-        // It votes to the last: only then it stops to answer.
+        // The node votes until it has left; only then its routes are closed.
         await node.leave();
         await node.stop();
         await server.close();

@@ -3,7 +3,7 @@ import { InvalidRequestError } from "@tenure/core";
 
 const OWNER_ONLY = 0o600;
 
-/** In place of what is there, whole or not at all, and never readable by others. */
+/** Replaces a file atomically, with a mode that no other user can read. */
 export async function writePrivate(path: string, text: string): Promise<void> {
   const beside = `${path}.${process.pid}.new`;
   try {

@@ -1,7 +1,7 @@
 /** A majority is lost: two of three servers are killed and their disks are gone. Real processes, by the command. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { until } from "../engines/until.test-kit.js";
-import { EXIT } from "../exit-codes.js";
+import { EXIT } from "../frame/shell.js";
 import { command, type Finished } from "../frame/command.test-kit.js";
 import { type ClusterNode, TestCluster } from "./cluster.test-kit.js";
 

@@ -1,13 +1,12 @@
 /** What all commands of `tenure tc` have in common: their flags, and how they end when a server refuses. */
 import type { CallAnswer } from "@tenure/peers";
 import { type Command, Option } from "commander";
-import { EXIT } from "../exit-codes.js";
+import { EXIT, type Shell } from "../frame/shell.js";
 import { newCommand } from "../frame/elector-command.js";
-import type { Shell } from "../frame/shell.js";
 
 export type Body = Readonly<Record<string, unknown>>;
 
-/** What is shown of an answer's field. */
+/** The text of a field of an answer. */
 export function word(value: unknown): string {
   return typeof value === "string" ? value : JSON.stringify(value);
 }
@@ -26,11 +25,11 @@ export function askingCommand(shell: Shell, name: string, description: string): 
     .addOption(new Option("--json", "print JSON"));
 }
 
-/** A refusal in the server's own words; its code says how the command ends. */
+/** Prints a refusal in the words of the server; its error code decides the exit code. */
 export function refuse(shell: Shell, answer: CallAnswer): void {
   const { error, detail, message } = answer.body;
-  const told = `tenure: ${word(detail ?? message ?? "refused")} (${word(error)})`;
-  shell.writeError(`${shell.isJson ? JSON.stringify(answer.body) : told}\n`);
+  const sentence = `tenure: ${word(detail ?? message ?? "refused")} (${word(error)})`;
+  shell.writeError(`${shell.isJson ? JSON.stringify(answer.body) : sentence}\n`);
   shell.exitCode =
     error === "tc_not_leader" ? EXIT.notLeader : answer.status >= 500 ? EXIT.unavailable : EXIT.failed;
 }

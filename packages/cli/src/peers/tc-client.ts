@@ -10,10 +10,10 @@ export interface TcFlags {
   readonly json?: true;
 }
 
-/** Of one server; where several are given, a server that hangs leaves time for the next. */
+/** Time limit of one server; if several are given, a server that hangs leaves time for the next. */
 const LIMIT_MS = 30_000;
 const LIMIT_OF_SEVERAL_MS = 10_000;
-/** Of a server among all that are asked at once: what does not answer by then is shown as that. */
+/** Time limit of each server when all are asked at once. A server that takes longer is shown as not responding. */
 const LIMIT_OF_EACH_MS = 3000;
 const DEFAULT_SERVER = "https://127.0.0.1:7420";
 

@@ -1,10 +1,9 @@
 /** `tenure tc`: the coordinator of a cluster of servers, its members and its decisions. */
 import { InvalidRequestError } from "@tenure/core";
 import { Argument, type Command, Option } from "commander";
-import { EXIT } from "../exit-codes.js";
+import { EXIT, type Shell } from "../frame/shell.js";
 import { newCommand, withExamples } from "../frame/elector-command.js";
-import { table } from "../frame/table.js";
-import type { Shell } from "../frame/shell.js";
+import { table } from "../frame/text.js";
 import { askingCommand, type Body, refuse, word } from "./tc-asking.js";
 import { TcClient, type TcFlags } from "./tc-client.js";
 import { recoverCommand } from "./tc-recover-command.js";
@@ -141,7 +140,7 @@ function decideCommand(shell: Shell): Command {
   return withExamples(command, "tenure tc decide order-17 commit --bundle operator.pem");
 }
 
-/** What the server refuses is told in its own words; its code says how the command ends. */
+/** Prints a refusal in the words of the server; its error code decides the exit code. */
 async function ask(
   shell: Shell,
   flags: TcFlags,

@@ -1,9 +1,8 @@
 /** `tenure tc recover`: a new electorate after a majority of the old one is lost for good. */
 import type { Command } from "commander";
 import { Option } from "commander";
-import { EXIT } from "../exit-codes.js";
+import { EXIT, type Shell } from "../frame/shell.js";
 import { withExamples } from "../frame/elector-command.js";
-import type { Shell } from "../frame/shell.js";
 import { askingCommand, type Body, refuse, word } from "./tc-asking.js";
 import { TcClient, type TcFlags } from "./tc-client.js";
 

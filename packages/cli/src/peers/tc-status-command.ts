@@ -1,11 +1,10 @@
 /** `tenure tc status`: every server of a cluster is asked, and one screen shows what they say. */
 import type { StatusShape } from "@tenure/peers";
 import type { Command } from "commander";
-import { EXIT } from "../exit-codes.js";
+import { EXIT, type Shell } from "../frame/shell.js";
 import { withExamples } from "../frame/elector-command.js";
 import { counted } from "../frame/numbers.js";
-import type { Shell } from "../frame/shell.js";
-import { table } from "../frame/table.js";
+import { table } from "../frame/text.js";
 import { type ClusterStatus, clusterStatus, labelOf, placesIn, type ServerView } from "./cluster-status.js";
 import { askingCommand, refuse, word } from "./tc-asking.js";
 import { TcClient, type TcFlags } from "./tc-client.js";
@@ -26,16 +25,16 @@ export function statusCommand(shell: Shell): Command {
     const places = placesIn(first);
     const answers = await client.askEach([...places.keys()], PATH);
     const servers = [...places].map(([endpoint, identity]): ServerView => {
-      const told = answers.get(endpoint);
-      if (told === undefined || told instanceof Error)
-        return { endpoint, identity, status: null, problem: told?.message ?? "not checked" };
-      if (told.status !== 200) {
-        return { endpoint, identity, status: null, problem: word(told.body["detail"] ?? told.status) };
+      const own = answers.get(endpoint);
+      if (own === undefined || own instanceof Error)
+        return { endpoint, identity, status: null, problem: own?.message ?? "not checked" };
+      if (own.status !== 200) {
+        return { endpoint, identity, status: null, problem: word(own.body["detail"] ?? own.status) };
       }
       return {
         endpoint,
-        identity: told.identity,
-        status: told.body as unknown as StatusShape,
+        identity: own.identity,
+        status: own.body as unknown as StatusShape,
         problem: null,
       };
     });

@@ -11,7 +11,7 @@ export function healthCommand(text: string): HealthChecker {
         try {
           process.kill(-(child.pid as number), "SIGKILL");
         } catch {
-          // It has ended meanwhile.
+          // The process has ended meanwhile.
         }
       };
       const stopListening = onAbort(signal, kill);

@@ -16,13 +16,13 @@ export interface LedCommandOptions {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Run it again when it ends by itself. */
   readonly restart: boolean;
-  /** Do not stand again after the leadership was lost. */
+  /** Do not campaign again after the leadership was lost. */
   readonly exitWhenLost: boolean;
   readonly stopSignal: NodeJS.Signals;
-  /** Between the signal and SIGKILL, unless the lease ends sooner. */
+  /** Time between the signal and SIGKILL, unless the lease ends sooner. */
   readonly graceMs: number;
   readonly killMarginMs: number;
-  /** How often its guardian hears how much of the lease is left. */
+  /** How often the guardian is sent the remaining time of the lease. */
   readonly tellEveryMs: number;
   readonly restartDelayMs: number;
   readonly clock: Clock;
@@ -30,12 +30,12 @@ export interface LedCommandOptions {
   readonly once: boolean;
   readonly running: (mandate: Mandate) => Promise<void>;
   readonly ended: () => Promise<void>;
-  /** What happens to the election, for who looks on. */
+  /** Called with each event of the election, to be shown to the user. */
   readonly notice: (event: ElectionEvent) => void;
 }
 
 export type RunEnd =
-  /** The command ended by itself, or was told to by the user. */
+  /** The command ended by itself, or because the user stopped it. */
   | { readonly kind: "ended"; readonly end: CommandEnd }
   | { readonly kind: "lost" }
   /** By the user, while it did not run. */
@@ -49,7 +49,7 @@ export class LedCommand {
     this.#options = options;
   }
 
-  /** Stands for election and runs the command until that is over; `signal` is the user's wish that it be. */
+  /** Campaigns, and runs the command while this node leads. `signal` is aborted when the user stops it. */
   async run(signal: AbortSignal): Promise<RunEnd> {
     const { election, once, notice } = this.#options;
     const failed = new Promise<never>((_resolve, reject) => {
@@ -68,7 +68,7 @@ export class LedCommand {
       await election.start();
       if (signal.aborted) stop();
       if (once && !election.isLeader()) {
-        // Not to be answered is not to have lost.
+        // Without an answer the leadership is not lost yet.
         if (election.status().connection === "disconnected")
           throw new BackendUnavailableError("no server responded, so the campaign was not tried");
         this.#end = { kind: "lost" };
@@ -91,7 +91,7 @@ export class LedCommand {
     while (!losing.aborted) {
       const end = await this.#once(mandate, losing, lease);
       this.#end = { kind: "ended", end };
-      // Killed for the lease: then that is over, or the command is run again.
+      // The guardian killed it because the lease ended: the leadership is over, or the command is run again.
       if (end.byLease) election.isLeader();
       else if (!losing.aborted && !restart) void election.stop();
       else if (restart) await sleep(clock, restartDelayMs, losing).catch(() => {});
@@ -105,11 +105,11 @@ export class LedCommand {
 
   async #once(mandate: Mandate, losing: AbortSignal, lease: LeaseTime): Promise<CommandEnd> {
     const { file, args, env, killMarginMs, tellEveryMs, stopSignal, graceMs } = this.#options;
-    const told = { TENURE_TERM: String(mandate.term), TENURE_GROUP: mandate.groupId };
-    // Also where there is none: this environment may be that of another's command.
+    const leadership = { TENURE_TERM: String(mandate.term), TENURE_GROUP: mandate.groupId };
+    // Set even if there is none: this process may itself run under `tenure run`, and must not pass on that token.
     const token = { TENURE_TOKEN: mandate.token };
     const command = new GuardedCommand({
-      command: { file, args, env: { ...env, ...told, ...token }, cwd: null },
+      command: { file, args, env: { ...env, ...leadership, ...token }, cwd: null },
       lease,
       killMarginMs,
       tellEveryMs,
@@ -121,7 +121,7 @@ export class LedCommand {
       await this.#options.running(mandate);
       return await command.ended;
     } catch (error) {
-      // Whatever went wrong, the lease is not given back while anything of it runs.
+      // Whatever failed, the lease is kept while any process of the command runs.
       command.kill();
       await command.ended.catch(() => {});
       throw error;

@@ -4,11 +4,10 @@ import { rm, writeFile } from "node:fs/promises";
 import { Election, type Mandate } from "@tenure/client";
 import { type ElectorAdmin, InvalidRequestError } from "@tenure/core";
 import { type Command, InvalidArgumentError, Option } from "commander";
-import { EXIT } from "../exit-codes.js";
+import { EXIT, type OutputFlags, type Shell } from "../frame/shell.js";
 import { type ConnectionFlags, defaultNodeId } from "../frame/connection.js";
 import { durationOption, electorCommand, withExamples } from "../frame/elector-command.js";
 import { parseWhole } from "../frame/numbers.js";
-import type { OutputFlags, Shell } from "../frame/shell.js";
 import { healthCommand } from "./health-command.js";
 import { LedCommand, type RunEnd } from "./led-command.js";
 import { RunTeller } from "./run-teller.js";
@@ -93,7 +92,7 @@ async function run(
     nodeId,
     ttlMs,
     priority,
-    // Time for the signal to be heeded before the command is killed.
+    // Time to handle the signal before the command is killed.
     stopMarginMs: Math.ceil(ttlMs / 5),
     healthChecker: healthCmd === undefined ? undefined : healthCommand(healthCmd),
     clock: shell.clock,
@@ -140,7 +139,7 @@ async function writeReady(path: string, term: number): Promise<void> {
   }
 }
 
-/** The command's own exit code, as a shell tells it; 3 where this node does not lead. */
+/** The exit code of the command, as a shell reports it; 3 if this node does not lead. */
 function tellEnd(shell: Shell, groupId: string, ended: RunEnd): number {
   switch (ended.kind) {
     case "ended": {
@@ -162,7 +161,7 @@ function parseSignal(text: string): NodeJS.Signals {
   return name as NodeJS.Signals;
 }
 
-/** `:4040` is for programs on this machine; a host says otherwise. */
+/** `:4040` is on 127.0.0.1; for another address the host is given: `0.0.0.0:4040`. */
 function parseAddress(text: string): { readonly host: string; readonly port: number } {
   const [, host = "", port = ""] = /^(.*):(\d{1,5})$/.exec(text) ?? [];
   if (port === "" || Number(port) > 65_535) throw new InvalidArgumentError("Use [HOST]:PORT, such as :4040.");

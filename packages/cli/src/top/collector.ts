@@ -1,4 +1,4 @@
-/** Gathers what `tenure top` shows. What is dear to ask (history, members) is asked for few groups at a time. */
+/** Collects what `tenure top` shows. Costly requests (history, members) are sent for a few groups at a time. */
 import type { Clock, ElectorAdmin, Group } from "@tenure/core";
 import { allGroups } from "../commands/groups-command.js";
 import type { Health, Row } from "./state.js";
@@ -39,7 +39,7 @@ export class Collector {
     return this.#health;
   }
 
-  /** Never rejects but with the signal's reason: that nobody answers is what it then shows. */
+  /** Rejects only with the signal's reason. If the server does not answer, `health` shows that. */
   async refresh(): Promise<void> {
     const { elector, clock, signal, target } = this.#options;
     const startedMs = clock.monotonicMs();
@@ -61,7 +61,7 @@ export class Collector {
     const nowMs = clock.wallMs() + offsetMs();
     return this.#groups.map(({ groupId, leader, leaseTtlMs, term, pausedForMs, heldBack }) => {
       const extra = this.#extra(groupId);
-      // It ends a little later than was given, and clocks are compared to half a second: that is not for people.
+      // A lease ends a little later than its ttl, and the clock offset is known to half a second: neither is shown.
       const leftMs =
         leader === null ? null : Math.min(leader.expiresAtMs - nowMs, leaseTtlMs ?? Number.POSITIVE_INFINITY);
       const isKnown = extra.historyTerm >= 0;
@@ -109,7 +109,7 @@ export class Collector {
         extra.membersAtMs = clock.monotonicMs();
       } catch {
         signal.throwIfAborted();
-        // It may have been deleted, or nobody answers: the next refresh tells.
+        // The group may have been deleted, or the server does not answer: the next refresh shows which.
       }
     }
   }

@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { expect, it } from "vitest";
-import { paintFor } from "../frame/paint.js";
+import { paintFor } from "../frame/text.js";
 import { draw, type Screen } from "./draw.js";
 import { FIRST_VIEW, type Row } from "./state.js";
 

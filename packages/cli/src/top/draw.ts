@@ -2,7 +2,7 @@
 import { tellLeader } from "../commands/groups-command.js";
 import { tellDuration } from "../frame/duration.js";
 import { counted } from "../frame/numbers.js";
-import type { Paint } from "../frame/paint.js";
+import type { Paint } from "../frame/text.js";
 import { arranged, type Health, type Row, type View, within } from "./state.js";
 
 export interface Size {
@@ -26,9 +26,9 @@ interface Column {
 
 const BAR_WIDTH = 10;
 const CHROME_LINES = 4;
-const LEAST_NAME_WIDTH = 8;
+const MIN_NAME_WIDTH = 8;
 
-/** For how many groups. */
+/** How many groups fit on the screen. */
 export function roomOf({ rows }: Size): number {
   return Math.max(0, rows - CHROME_LINES);
 }
@@ -61,7 +61,7 @@ export function draw(screen: Screen, size: Size, paint: Paint): string[] {
   ].slice(0, size.rows);
 }
 
-/** The same for a file or a pipe: every group, as wide as it takes. */
+/** The same for a file or a pipe: all groups, with full names. */
 export function drawPlain(screen: Screen): string[] {
   const rows = arranged(screen.rows, screen.view);
   const columns = columnsFor(120);
@@ -96,8 +96,8 @@ function columnsFor(width: number): Column[] {
     { title: "CHANGES/H", width: 9, cell: ({ changesPerHour }) => countOf(changesPerHour), isRight: true },
     { title: "MEMBERS", width: 7, cell: ({ members }) => countOf(members), isRight: true },
   ];
-  while (fixed.length > 1 && nameRoom(width, fixed) < 2 * LEAST_NAME_WIDTH + 1) fixed.pop();
-  const room = Math.max(2 * LEAST_NAME_WIDTH, nameRoom(width, fixed));
+  while (fixed.length > 1 && nameRoom(width, fixed) < 2 * MIN_NAME_WIDTH + 1) fixed.pop();
+  const room = Math.max(2 * MIN_NAME_WIDTH, nameRoom(width, fixed));
   const groupWidth = Math.ceil(room / 2);
   return [
     { title: "GROUP", width: groupWidth, cell: ({ groupId }) => groupId },

@@ -11,7 +11,7 @@ export interface Row {
   readonly changesPerHour: number | null;
   readonly members: number | null;
   readonly isPaused: boolean;
-  /** Nobody can win just now, whatever the lease: its leader was told to go, or it rests. */
+  /** No candidate can win now, for example because the leader was asked to step down or the takeover delay runs. */
   readonly isHeldBack: boolean;
 }
 
@@ -76,7 +76,7 @@ export function pressed(view: View, key: string): View | "quit" {
   }
 }
 
-/** No further than to the last of the rows, lest one has to scroll back what was never shown. */
+/** Limits the offset to the last row, so that no key press scrolls past the end. */
 export function within(view: View, rows: number, room: number): View {
   return { ...view, offset: Math.min(view.offset, Math.max(0, rows - room)) };
 }
@@ -88,7 +88,7 @@ function typed(view: View, key: string): View {
   return /^[\u0020-\u007E]+$/.test(key) ? { ...view, filter: view.filter + key, offset: 0 } : view;
 }
 
-/** A group or a leader that has the text in its name; in order, what is not known last. */
+/** The rows whose group or leader contains the text, in the chosen order; unknown values last. */
 export function arranged(rows: readonly Row[], { sort, isReversed, filter }: View): Row[] {
   const wanted = filter.toLowerCase();
   const found = rows.filter(
@@ -102,7 +102,7 @@ export function arranged(rows: readonly Row[], { sort, isReversed, filter }: Vie
 const COMPARE: Readonly<Record<SortKey, (a: Row, b: Row) => number>> = {
   group: (a, b) => byText(a.groupId, b.groupId),
   leader: (a, b) => byText(a.leader ?? "\uFFFF", b.leader ?? "\uFFFF"),
-  // The most first: that is what one looks for.
+  // Largest first.
   term: (a, b) => b.term - a.term,
   lease: (a, b) => (a.leftMs ?? -1) - (b.leftMs ?? -1),
   changes: (a, b) => (b.changesPerHour ?? -1) - (a.changesPerHour ?? -1),

@@ -60,7 +60,7 @@ export class Terminal {
 
   show(lines: readonly string[]): void {
     if (!this.#isTaken) return;
-    // In one write: a screen half drawn flickers. Cleared first: after a full line the cursor stands on its last letter.
+    // In one write, because a half-drawn screen flickers. Each line is cleared first: after a full line the cursor is on its last character.
     this.#output.write(`${HOME}${lines.map((line) => CLEAR_LINE + line).join("\r\n")}`);
   }
 
@@ -87,7 +87,7 @@ export class Terminal {
   }
 }
 
-/** What was typed, key by key: several may come at once, and some are sequences. */
+/** Splits input into keys: several may arrive at once, and some are escape sequences. */
 export function keysOf(text: string): string[] {
   // oxlint-disable-next-line no-control-regex -- keys are control characters
   return text.match(/\u001B\[[0-9;]*[A-Za-z~]|\u001BO[A-Z]|[\s\S]/gu) ?? [];

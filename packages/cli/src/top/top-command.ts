@@ -1,13 +1,12 @@
 import { sleep } from "@tenure/core";
 import { LinkedController } from "@tenure/core/internal";
 import type { Command } from "commander";
-import { EXIT } from "../exit-codes.js";
+import { EXIT, type ExitCode, type OutputFlags, type Shell } from "../frame/shell.js";
 import { ClockOffset } from "../frame/clock-offset.js";
 import type { Connection, ConnectionFlags, Target } from "../frame/connection.js";
 import { tellTime } from "../frame/duration.js";
 import { durationOption, electorCommand, withExamples } from "../frame/elector-command.js";
 import { probe } from "../frame/http-probe.js";
-import type { ExitCode, OutputFlags, Shell } from "../frame/shell.js";
 import { Collector } from "./collector.js";
 import { draw, drawPlain, roomOf, type Screen } from "./draw.js";
 import { arranged, FIRST_VIEW, pressed, type View, within } from "./state.js";
@@ -17,11 +16,11 @@ interface TopFlags extends ConnectionFlags, OutputFlags {
   readonly interval: number;
 }
 
-/** Between two looks at the groups the leases drain on. */
+/** Interval between two frames: the bars of the leases shrink between two refreshes. */
 const FRAME_MS = 250;
-/** Of how many groups history and members are asked for at each look. */
+/** The number of groups whose history and members are requested at each refresh. */
 const DETAILS_AT_ONCE = 100;
-const LEAST_INTERVAL_MS = 250;
+const MIN_INTERVAL_MS = 250;
 
 export function topCommand(shell: Shell): Command {
   const command = electorCommand(shell, "top", "Show all groups, live; without a terminal, print them once")
@@ -50,7 +49,7 @@ async function top(shell: Shell, connection: Connection, flags: TopFlags): Promi
   };
   const isLive = shell.isInteractive && !shell.isJson;
   if (!isLive) return once(shell, connection, collector, look);
-  const intervalMs = Math.max(LEAST_INTERVAL_MS, flags.interval);
+  const intervalMs = Math.max(MIN_INTERVAL_MS, flags.interval);
   await new LiveTop({ shell, collector, look, intervalMs, ending }).run();
   return EXIT.done;
 }
@@ -61,7 +60,7 @@ async function once(
   collector: Collector,
   look: () => Promise<void>,
 ): Promise<ExitCode> {
-  // Where nobody answers, this says so as every command does.
+  // Fails here, with the same message as every command, if the server or the store does not answer.
   await elector.ping({ signal: shell.signal });
   await look();
   await collector.detail(
@@ -88,23 +87,23 @@ function screenOf(shell: Shell, collector: Collector, view: View): Screen {
   return { rows, view, health: collector.health, time: tellTime(shell.clock.wallMs()) };
 }
 
-interface LiveTopParts {
+interface LiveTopDeps {
   readonly shell: Shell;
   readonly collector: Collector;
   readonly look: () => Promise<void>;
   readonly intervalMs: number;
-  /** Aborted when the user has had enough; what is under way ends with it. */
+  /** Aborted when the user quits; requests in flight end with it. */
   readonly ending: AbortController;
 }
 
-/** One look after the other, and a picture whenever something has changed. */
+/** Refreshes repeatedly, and draws whenever something has changed. */
 class LiveTop {
-  readonly #parts: LiveTopParts;
+  readonly #deps: LiveTopDeps;
   readonly #terminal: Terminal;
   #view: View = FIRST_VIEW;
 
-  constructor(parts: LiveTopParts) {
-    this.#parts = parts;
+  constructor(deps: LiveTopDeps) {
+    this.#deps = deps;
     this.#terminal = new Terminal(process.stdin, process.stdout, {
       key: (key) => this.#press(key),
       resized: () => this.#draw(),
@@ -112,15 +111,15 @@ class LiveTop {
   }
 
   async run(): Promise<void> {
-    const { signal } = this.#parts.ending;
+    const { signal } = this.#deps.ending;
     this.#terminal.open();
     try {
       this.#draw();
       await Promise.all([this.#keepLooking(signal), this.#keepDrawing(signal)]);
     } catch (error) {
       if (!signal.aborted) {
-        // The other one of the two must not go on.
-        this.#parts.ending.abort(error);
+        // Ends the other loop too.
+        this.#deps.ending.abort(error);
         throw error;
       }
     } finally {
@@ -129,12 +128,12 @@ class LiveTop {
   }
 
   async #keepLooking(ending: AbortSignal): Promise<void> {
-    const { shell, collector, look, intervalMs } = this.#parts;
+    const { shell, collector, look, intervalMs } = this.#deps;
     while (!ending.aborted) {
       await look();
       this.#draw();
       const names = arranged(collector.rows(), this.#view).map(({ groupId }) => groupId);
-      // What is on the screen first; the rest little by little.
+      // The groups on the screen first, then the others.
       const seen = names.slice(this.#view.offset, this.#view.offset + this.#terminal.size.rows);
       await collector.detail([...seen, ...names], DETAILS_AT_ONCE);
       this.#draw();
@@ -144,27 +143,27 @@ class LiveTop {
 
   async #keepDrawing(ending: AbortSignal): Promise<void> {
     while (!ending.aborted) {
-      await sleep(this.#parts.shell.clock, FRAME_MS, ending);
+      await sleep(this.#deps.shell.clock, FRAME_MS, ending);
       this.#draw();
     }
   }
 
   #press(key: string): void {
     const next = pressed(this.#view, key);
-    if (next === "quit") return this.#parts.ending.abort();
-    const { length } = arranged(this.#parts.collector.rows(), next);
+    if (next === "quit") return this.#deps.ending.abort();
+    const { length } = arranged(this.#deps.collector.rows(), next);
     this.#view = within(next, length, roomOf(this.#terminal.size));
     this.#draw();
   }
 
   #draw(): void {
-    const { shell, collector } = this.#parts;
+    const { shell, collector } = this.#deps;
     const screen = screenOf(shell, collector, this.#view);
     this.#terminal.show(draw(screen, this.#terminal.size, shell.paint));
   }
 }
 
-/** When a lease ends is told on the server's clock. Not to know it only makes the bars wrong. */
+/** Leases end by the server's clock. Without its offset only the bars are drawn wrong, so a failure is ignored. */
 async function compareClocks(offset: ClockOffset, target: Target, signal: AbortSignal): Promise<void> {
   if (target.kind === "store") return;
   const [endpoint = ""] = target.endpoints;
@@ -174,7 +173,7 @@ async function compareClocks(offset: ClockOffset, target: Target, signal: AbortS
   );
 }
 
-/** A store's URL may hold a password. */
+/** A store's URL may contain a password, so it is not shown as it is. */
 function nameOf(target: Target): string {
   if (target.kind === "server") return target.endpoints.join(",");
   return target.url.replace(/\/\/[^/?#@]*@/, "//");

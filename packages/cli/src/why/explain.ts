@@ -27,19 +27,19 @@ const CAUSES: Readonly<Record<EndReason, string>> = {
   transferred: "it handed over to the next leader",
 };
 
-/** The newest first: what is, then what led to it. `most`: how many leaderships are told of. */
+/** One sentence each, newest first: the present state, then what led to it. `most`: how many leaderships to explain. */
 export function explain(known: Known, most: number): string[] {
   const reigns = reignsOf(known.events);
-  const told = reigns.slice(-most).toReversed();
-  const [last, ...before] = told;
+  const shown = reigns.slice(-most).toReversed();
+  const [last, ...before] = shown;
   const sentences = known.group.leader === null ? vacancy(known, last) : presence(known, last);
   if (known.group.leader === null && last !== undefined) sentences.push(reignSentence(last));
   for (const [index, reign] of before.entries()) {
-    const next = told[index];
+    const next = shown[index];
     if (next !== undefined) sentences.push(...gap(reign, next));
     sentences.push(reignSentence(reign));
   }
-  const first = told.at(-1);
+  const first = shown.at(-1);
   if (first?.term === 1)
     sentences.push(`Before that ${known.group.groupId} had no leader: term 1 is its first.`);
   else if (first !== undefined && reigns[0] === first) sentences.push("Older events are no longer stored.");
@@ -57,7 +57,7 @@ function reignsOf(events: readonly LeadershipEvent[]): Reign[] {
     const end = { reason, atMs: tsMs, by };
     const reign = reigns.at(-1);
     if (reign?.term === term) reign.end = end;
-    // The events that are kept may begin with an end.
+    // The oldest stored event may be the end of a leadership.
     else if (reign === undefined && previousLeaderNodeId !== null)
       reigns.push({ term, nodeId: previousLeaderNodeId, fromMs: Number.NaN, end });
   }

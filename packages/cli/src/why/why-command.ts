@@ -1,10 +1,9 @@
-import { FULL, groupShape, historyShape } from "@tenure/api";
+import { FULL_RESPONSE, groupShape, historyShape } from "@tenure/api";
 import type { Command } from "commander";
-import { EXIT } from "../exit-codes.js";
+import { EXIT, type OutputFlags, type Shell } from "../frame/shell.js";
 import type { ConnectionFlags } from "../frame/connection.js";
 import { electorCommand, withExamples } from "../frame/elector-command.js";
 import { parseWhole } from "../frame/numbers.js";
-import type { OutputFlags, Shell } from "../frame/shell.js";
 import { explain } from "./explain.js";
 
 interface WhyFlags extends ConnectionFlags, OutputFlags {
@@ -26,7 +25,7 @@ export function whyCommand(shell: Shell): Command {
         const sentences = explain({ group, events, members, nowMs: shell.clock.wallMs() }, flags.terms);
         shell.say(
           {
-            group: groupShape(group, FULL),
+            group: groupShape(group, FULL_RESPONSE),
             sentences,
             events: events.map((event) => historyShape(groupId, event)),
           },

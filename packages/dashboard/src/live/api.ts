@@ -19,7 +19,7 @@ export class LostError extends Error {
   override readonly name = "LostError";
 }
 
-const LONGEST_MS = 8000;
+const MAX_REQUEST_MS = 8000;
 
 export class Api {
   readonly #session: Session;
@@ -45,7 +45,7 @@ export class Api {
     method: "POST" | "PATCH",
     path: string,
     body: object,
-    patienceMs: number = LONGEST_MS,
+    patienceMs: number = MAX_REQUEST_MS,
   ): Promise<T> {
     const headers = { "content-type": "application/json" };
     return (
@@ -61,7 +61,7 @@ export class Api {
     return answer.body;
   }
 
-  async #ask(path: string, init: RequestInit, patienceMs: number = LONGEST_MS): Promise<Response> {
+  async #ask(path: string, init: RequestInit, patienceMs: number = MAX_REQUEST_MS): Promise<Response> {
     try {
       return await this.#fetch(path, { ...init, signal: AbortSignal.timeout(patienceMs) });
     } catch (error) {

@@ -7,8 +7,8 @@ import { planRefresh } from "../model/refresh-plan.js";
 import type { GroupsPage, Member } from "../model/wire.js";
 import { type Api, groupPath } from "./api.js";
 
-const MOST_PAGES = 3;
-const MOST_MEMBERS = 8;
+const MAX_PAGES = 3;
+const MAX_MEMBERS = 8;
 const MEMBERS_MS = 10_000;
 const WALK_LIMIT = 250;
 const LOAD_LIMIT = 1000;
@@ -43,7 +43,7 @@ export class Refresher {
   async refresh(): Promise<void> {
     const { board } = this.#parts;
     const { ids } = board;
-    const pages = planRefresh(ids, this.visible, MOST_PAGES, this.#turn++);
+    const pages = planRefresh(ids, this.visible, MAX_PAGES, this.#turn++);
     const shown = this.visible.map((place) => ids[place]).filter((id) => id !== undefined);
     for (const { after, limit } of pages) await this.#page(after, limit);
     this.#walkAfter = await this.#page(this.#walkAfter, WALK_LIMIT);
@@ -65,7 +65,7 @@ export class Refresher {
     const nowMs = serverMs();
     const due = shown.filter((id) => nowMs - (this.#membersAskedMs.get(id) ?? 0) >= MEMBERS_MS);
     await Promise.all(
-      due.slice(0, MOST_MEMBERS).map(async (id) => {
+      due.slice(0, MAX_MEMBERS).map(async (id) => {
         this.#membersAskedMs.set(id, nowMs);
         const { members } = await api.get<{ members: readonly Member[] }>(groupPath(id, "/members"));
         board.applyMembers(id, members.length);

@@ -16,7 +16,7 @@ export interface Point {
 }
 
 /** Ten minutes, five seconds apart. */
-const MOST_POINTS = 120;
+const MAX_POINTS = 120;
 /** Quantiles are of the last minute: five seconds hold too few elections to speak of a share of them. */
 const WINDOW_MS = 60_000;
 
@@ -37,8 +37,8 @@ export class OverviewSeries {
 
   add(sample: Sample): void {
     this.#samples.push(sample);
-    if (this.#samples.length > MOST_POINTS) this.#samples.shift();
-    this.#points = [...this.#points.slice(1 - MOST_POINTS), this.#pointOf(sample)];
+    if (this.#samples.length > MAX_POINTS) this.#samples.shift();
+    this.#points = [...this.#points.slice(1 - MAX_POINTS), this.#pointOf(sample)];
   }
 
   #pointOf({ atMs, metrics, storeMs }: Sample): Point {

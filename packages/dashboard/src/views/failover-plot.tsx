@@ -1,11 +1,10 @@
 import type { JSX } from "preact";
 import { dayTime, duration } from "../model/format.js";
-import { percentile } from "../model/percentile.js";
 import type { Failover } from "../model/timeline.js";
 import { ending } from "./reasons.js";
 import { useWidth } from "./use-width.js";
 
-const MOST = 32;
+const MAX_SHOWN = 32;
 const HEIGHT_PX = 120;
 const TEXT_PX = 18;
 
@@ -18,7 +17,7 @@ export function FailoverPlot({
   nowMs: number;
 }): JSX.Element {
   const [box, widthPx] = useWidth(360);
-  const shown = failovers.slice(-MOST);
+  const shown = failovers.slice(-MAX_SHOWN);
   const times = shown.map(({ tookMs }) => tookMs);
   const longest = Math.max(1, ...times);
   const step = Math.min(36, widthPx / Math.max(1, shown.length));
@@ -75,4 +74,10 @@ export function FailoverPlot({
       )}
     </div>
   );
+}
+
+/** The value that this share of all does not pass (nearest rank); 0 of none. */
+function percentile(values: readonly number[], share: number): number {
+  const sorted = values.toSorted((a, b) => a - b);
+  return sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)] ?? 0;
 }

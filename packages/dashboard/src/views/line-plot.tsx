@@ -1,7 +1,6 @@
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import { clockTime } from "../model/format.js";
-import { valueTicks } from "../model/value-ticks.js";
 import { useWidth } from "./use-width.js";
 
 export interface Line {
@@ -21,8 +20,8 @@ export interface LinePlotProps {
   readonly isWhole?: boolean;
 }
 
-const LONGEST_SPAN_MS = 600_000;
-const SPANS_MS = [60_000, 120_000, 300_000, LONGEST_SPAN_MS];
+const MAX_SPAN_MS = 600_000;
+const SPANS_MS = [60_000, 120_000, 300_000, MAX_SPAN_MS];
 const HEIGHT_PX = 132;
 const BOTTOM_PX = 20;
 const TOP_PX = 8;
@@ -32,7 +31,7 @@ export function LinePlot({ title, note, times, lines, format, isWhole = false }:
   const [pointed, setPointed] = useState<number | null>(null);
   const endMs = times.at(-1) ?? 0;
   // As wide as there is something to show, in steps, so that the plot does not creep.
-  const spanMs = SPANS_MS.find((span) => endMs - (times[0] ?? endMs) <= span) ?? LONGEST_SPAN_MS;
+  const spanMs = SPANS_MS.find((span) => endMs - (times[0] ?? endMs) <= span) ?? MAX_SPAN_MS;
   const startMs = endMs - spanMs;
   const ticks = valueTicks(
     Math.max(0, ...lines.flatMap(({ values }) => values.map((value) => value ?? 0))),
@@ -137,4 +136,13 @@ function spoken({ name, values }: Line, format: (value: number) => string): stri
   const known = values.filter((value) => value !== null);
   if (known.length === 0) return `${name} unknown`;
   return `${name} ${format(known.at(-1) ?? 0)} now, ${format(Math.max(...known))} at most`;
+}
+
+/** Three round values from 0 to at least `most`; of what is counted, whole ones. */
+function valueTicks(most: number, isWhole = false): readonly number[] {
+  if (most <= 0) return [0, 1, 2];
+  const power = 10 ** Math.floor(Math.log10(most / 2));
+  const step = ([1, 2, 2.5, 5, 10].find((each) => each * power * 2 >= most) ?? 10) * power;
+  const rounded = isWhole ? Math.ceil(step) : step;
+  return [0, rounded, 2 * rounded];
 }

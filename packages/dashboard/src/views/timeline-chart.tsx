@@ -3,7 +3,6 @@ import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import { clockTime, dayTime, duration } from "../model/format.js";
 import type { Gap, LedSpan, Span } from "../model/timeline.js";
-import { timeTicks } from "../model/time-ticks.js";
 import { clipped } from "./clipped.js";
 import { ending, ENDING_MARKS } from "./reasons.js";
 import { useWidth } from "./use-width.js";
@@ -182,4 +181,21 @@ function summary(spans: readonly Span[]): string {
   const gaps = spans.filter((span) => span.kind === "gap");
   const vacantMs = gaps.reduce((sum, { fromMs, toMs }) => sum + toMs - fromMs, 0);
   return `${terms.length} terms, ${gaps.length} gaps without a leader, ${duration(vacantMs)} in all`;
+}
+
+const STEPS_MS = [
+  1000, 2000, 5000, 10_000, 15_000, 30_000, 60_000, 120_000, 300_000, 600_000, 900_000, 1_800_000, 3_600_000,
+  7_200_000, 10_800_000, 21_600_000, 43_200_000, 86_400_000, 172_800_000, 604_800_000, 2_592_000_000,
+];
+
+/** Round moments between two times, at most `most` of them, neither at the very edge. */
+function timeTicks(fromMs: number, toMs: number, most: number): readonly number[] {
+  const spreadMs = toMs - fromMs;
+  const stepMs = STEPS_MS.find((step) => spreadMs / step <= most) ?? spreadMs;
+  const ticks: number[] = [];
+  const edgeMs = spreadMs * 0.03;
+  for (let tick = Math.ceil(fromMs / stepMs) * stepMs; tick <= toMs - edgeMs; tick += stepMs) {
+    if (tick >= fromMs + edgeMs) ticks.push(tick);
+  }
+  return ticks;
 }

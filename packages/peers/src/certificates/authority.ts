@@ -69,7 +69,7 @@ export class Authority {
   }
 
   static async create({ trustDomain, keyKind, days, nowMs }: AuthorityOptions): Promise<Authority> {
-    parseTrustDomain(trustDomain);
+    parseTrustDomain(trustDomain, "trust-domain");
     const keys = await generateKeys(keyKind);
     const certificate = await x509.X509CertificateGenerator.createSelfSigned({
       serialNumber: serialNumber(),

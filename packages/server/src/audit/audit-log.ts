@@ -14,7 +14,7 @@ import type { Caller, CallerKind } from "../auth/caller.js";
 import { accountOf, addressAccount } from "../limits/account.js";
 import { FloodGate, type FloodLimits } from "./flood-gate.js";
 
-/** What a caller did to a group, and what came of it. */
+/** What a caller did to a group, and the outcome. */
 export interface AuditedAct {
   readonly caller: Caller;
   readonly act: string;
@@ -36,16 +36,16 @@ export interface FailedLogin {
 
 type AuditEvent = "admin-act" | "acting-as" | "access-denied" | "login-failed" | "cut-off";
 
-/** At most 5 lines per second in the long run: some 150 MB a day, whatever is sent. */
+/** At most 5 lines per second in the long run, about 150 MB a day, whatever callers send. */
 const REFUSALS: FloodLimits = { burst: 20, perSecond: 0.1, totalBurst: 200, totalPerSecond: 5 };
-/** Of admins, who are known; still, one that acts for every node must not write a line per renewal. */
+/** Higher for admins, who are authenticated. Still, an admin that acts for every node must not write a line per renewal. */
 const ACTING: FloodLimits = { burst: 1000, perSecond: 10, totalBurst: 5000, totalPerSecond: 50 };
 const MAX_REMEMBERED = 50_000;
 const SUMMARY_MS = 60_000;
 const MAX_NAMED = 10;
 const MAX_REASON = 300;
 
-/** To the file, or beside the log. Throws if the file cannot be written. */
+/** Writes to the file, or to the log if there is none. Throws if the file cannot be written. */
 export function openAuditLog(
   file: string | null,
   { log, clock }: { readonly log: Logger; readonly clock: Clock },
@@ -56,7 +56,7 @@ export function openAuditLog(
     // Each line is written before the answer leaves.
     sink = pino.destination({ fd: openSync(file, "a", 0o600), sync: true });
   } catch (cause) {
-    throw new InvalidRequestError("audit-log", `${file} cannot be written: ${(cause as Error).message}`, {
+    throw new InvalidRequestError("auditLog", `${file} cannot be written: ${(cause as Error).message}`, {
       cause,
     });
   }
@@ -102,7 +102,7 @@ export class AuditLog implements AsyncDisposable {
 
   /**
    * An admin took part in the name of a node. Written once for each caller, act, node, group, term and outcome: an admin
-   * that renews every second in one term is one line. Without authentication nobody acts as another.
+   * that renews every second in one term is one line. Without authentication nothing is written here.
    */
   actedAs(act: AuditedAct): void {
     const { caller, act: name, groupId, nodeId, term, outcome } = act;

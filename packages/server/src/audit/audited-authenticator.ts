@@ -4,7 +4,7 @@ import { certificateProblem } from "../auth/client-certificate.js";
 import { ServiceError } from "../service-error.js";
 import type { AuditLog, FailedLogin } from "./audit-log.js";
 
-/** Records who was not let in, and gives everybody else the origin of the request for what they do with it. */
+/** Records failed logins. Adds the origin of the request to every authenticated caller, for the audit log of what it does. */
 export class AuditedAuthenticator implements Authenticator {
   readonly #inner: Authenticator;
   readonly #audit: AuditLog;
@@ -48,7 +48,7 @@ function withOrigin(caller: Caller, { origin }: Credentials): Caller {
   return origin === undefined ? caller : { ...caller, origin };
 }
 
-/** A certificate that names nobody does not stand in the way of a token, so the token is what failed. */
+/** A certificate without a node name does not exclude a token, so it is the token that failed. */
 function kindOf(
   { authorization, certificate }: Credentials,
   isCertificateShown: boolean,

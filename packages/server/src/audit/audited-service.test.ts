@@ -138,7 +138,7 @@ it("the audit log goes to its own file, which only its owner may read, and survi
   const lines = readFileSync(file, "utf8").trimEnd().split("\n");
   expect(lines.map((line) => (JSON.parse(line) as { group_id: string }).group_id)).toEqual(["g", "h"]);
   await expect(serve({ auditLog: join(file, "no-directory") })).rejects.toThrow(
-    /^audit-log .* cannot be written/,
+    /^auditLog .* cannot be written/,
   );
 });
 

@@ -4,10 +4,10 @@ import { InvalidRequestError } from "@tenure/core";
 import { type BearerToken, digestOf } from "./bearer-token.js";
 import type { Caller } from "./caller.js";
 import { modeWarning } from "./file-mode.js";
-import type { Parts } from "./parts.js";
+import type { AuthDeps } from "./deps.js";
 import { isReadError, ReloadedFiles } from "./reloaded-files.js";
 
-const SHORTEST = 16;
+const MIN_LENGTH = 16;
 const TOKEN = /^[A-Za-z0-9._~+/-]+=*$/;
 
 interface Content {
@@ -28,7 +28,7 @@ export class AdminToken implements AsyncDisposable {
     this.#file = file;
   }
 
-  static async open(path: string, { clock, log, onRevoked }: Parts): Promise<AdminToken> {
+  static async open(path: string, { clock, log, onRevoked }: AuthDeps): Promise<AdminToken> {
     const file: ReloadedFiles<Content> = await ReloadedFiles.open<Content>({
       paths: [path],
       clock,
@@ -83,10 +83,10 @@ export class AdminToken implements AsyncDisposable {
 /** The digest of the token; the token itself is not kept. */
 export function parseAdminToken(content: Buffer, path: string): Buffer {
   const token = content.toString("utf8").trim();
-  if (token.length < SHORTEST) {
+  if (token.length < MIN_LENGTH) {
     throw new InvalidRequestError(
       path,
-      `contains ${token.length} characters; an admin token needs at least ${SHORTEST} (openssl rand -hex 32)`,
+      `contains ${token.length} characters; an admin token needs at least ${MIN_LENGTH} (openssl rand -hex 32)`,
     );
   }
   if (!TOKEN.test(token)) {

@@ -4,7 +4,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type JWTPayload, SignJWT } from "jose";
-import type { Parts } from "./parts.js";
+import type { AuthDeps } from "./deps.js";
 
 const undo: (() => unknown)[] = [];
 
@@ -46,7 +46,7 @@ export class RecordingLog {
   readonly log = {
     info: (...words: unknown[]): void => this.#add("info", words),
     warn: (...words: unknown[]): void => this.#add("warn", words),
-  } as Parts["log"];
+  } as AuthDeps["log"];
 
   warnings(): string[] {
     return this.lines.filter((line) => line.startsWith("warn "));

@@ -12,7 +12,7 @@ import type { Caller } from "./caller.js";
 import { callerOfCertificate } from "./client-certificate.js";
 import type { ClientTrust } from "./client-trust.js";
 import type { JwtOptions, JwtVerifier } from "./jwt-verifier.js";
-import type { Parts } from "./parts.js";
+import type { AuthDeps } from "./deps.js";
 import { unauthenticated } from "./refusal.js";
 
 export interface AuthenticationOptions {
@@ -35,7 +35,7 @@ export function isAuthenticationConfigured(options: AuthenticationOptions): bool
 /** With nothing configured every caller is an admin; where that may be served is decided by `listenDanger`. */
 export async function openAuthenticator(
   options: AuthenticationOptions,
-  parts: Parts,
+  parts: AuthDeps,
 ): Promise<Authenticator> {
   if (!isAuthenticationConfigured(options)) return new LoopbackAuthenticator();
   const { adminTokenFile, jwt } = options;
@@ -50,21 +50,21 @@ export async function openAuthenticator(
 }
 
 /** Loaded where it is wanted, as what it verifies by takes a while. */
-async function openVerifier(jwt: JwtOptions, parts: Parts): Promise<JwtVerifier> {
+async function openVerifier(jwt: JwtOptions, parts: AuthDeps): Promise<JwtVerifier> {
   const loaded = await import("./jwt-verifier.js");
   return loaded.JwtVerifier.open(jwt, parts);
 }
 
 class ConfiguredAuthenticator implements Authenticator {
   readonly #options: AuthenticationOptions;
-  readonly #parts: Parts;
+  readonly #parts: AuthDeps;
   readonly #adminToken: AdminToken | null;
   readonly #jwt: JwtVerifier | null;
   readonly #accepted: string;
 
   constructor(
     options: AuthenticationOptions,
-    parts: Parts,
+    parts: AuthDeps,
     adminToken: AdminToken | null,
     jwt: JwtVerifier | null,
   ) {

@@ -1,7 +1,7 @@
 import type { KeySet } from "@tenure/fence/internal";
 import { createLocalJWKSet } from "jose";
 import { type KeySource, parseJwks } from "./key-source.js";
-import type { Parts } from "./parts.js";
+import type { AuthDeps } from "./deps.js";
 import { ReloadedFiles } from "./reloaded-files.js";
 
 const NO_KEYS: KeySet = createLocalJWKSet({ keys: [] });
@@ -16,7 +16,7 @@ export class FileKeySource implements KeySource {
     this.#file = file;
   }
 
-  static async open(path: string, { clock, log, onRevoked }: Parts): Promise<FileKeySource> {
+  static async open(path: string, { clock, log, onRevoked }: AuthDeps): Promise<FileKeySource> {
     const file: ReloadedFiles<KeySet> = await ReloadedFiles.open<KeySet>({
       paths: [path],
       clock,

@@ -16,7 +16,7 @@ import {
 } from "./jwt-limits.js";
 import { ALGORITHMS, type KeySource } from "./key-source.js";
 import { isLoopback } from "./listen-policy.js";
-import type { Parts } from "./parts.js";
+import type { AuthDeps } from "./deps.js";
 import { unauthenticated } from "./refusal.js";
 import { redacted, type RemoteKeyOptions, RemoteKeySource } from "./remote-key-source.js";
 import { callerOfClaims } from "./token-claims.js";
@@ -42,18 +42,18 @@ const MAX_DATE_SECONDS = 8_640_000_000_000;
 export class JwtVerifier implements AsyncDisposable {
   readonly #source: KeySource;
   readonly #options: JwtOptions;
-  readonly #parts: Parts;
+  readonly #parts: AuthDeps;
   readonly #verified = new VerifiedTokens(TOLERANCE_SECONDS);
   /** Those by which the remembered tokens were verified. */
   #keys: KeySet | null = null;
 
-  private constructor(source: KeySource, options: JwtOptions, parts: Parts) {
+  private constructor(source: KeySource, options: JwtOptions, parts: AuthDeps) {
     this.#source = source;
     this.#options = options;
     this.#parts = parts;
   }
 
-  static async open(options: JwtOptions, parts: Parts): Promise<JwtVerifier> {
+  static async open(options: JwtOptions, parts: AuthDeps): Promise<JwtVerifier> {
     const { jwks, audience } = options;
     const isUrl = /^[a-z][a-z0-9+.-]*:\/\//i.test(jwks);
     const source = isUrl
@@ -164,14 +164,14 @@ export class JwtVerifier implements AsyncDisposable {
 }
 
 /** No message repeats the URL: whatever is wrong with it, it may hold a password. */
-function parseUrl(jwks: string, { log }: Parts): URL {
+function parseUrl(jwks: string, { log }: AuthDeps): URL {
   const url = URL.canParse(jwks) ? new URL(jwks) : null;
   if (url === null || (url.protocol !== "http:" && url.protocol !== "https:")) {
-    throw new InvalidRequestError("jwt-jwks", "is neither an http(s) URL nor a file");
+    throw new InvalidRequestError("jwtJwks", "is neither an http(s) URL nor a file");
   }
   if (url.username !== "" || url.password !== "") {
     throw new InvalidRequestError(
-      "jwt-jwks",
+      "jwtJwks",
       "contains a user name or a password, which is never sent; remove them, because a JWKS is public",
     );
   }

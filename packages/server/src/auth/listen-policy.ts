@@ -14,8 +14,8 @@ LOOPBACK.addSubnet("127.0.0.0", 8, "ipv4");
 LOOPBACK.addAddress("::1", "ipv6");
 
 export interface ListenDanger {
-  /** The sentence to exit with. */
-  readonly refusal: string;
+  /** The sentence to refuse the address with. `nameOf` is the caller's name of an option: `tlsCert`, or `--tls-cert`. */
+  readonly refusal: (nameOf: (option: string) => string) => string;
   /** The sentence to log where the operator has accepted the danger with `--insecure`. */
   readonly warning: string;
 }
@@ -34,17 +34,18 @@ export function listenDanger({
   const place = host === "" ? "all addresses" : host;
   if (!isAuthenticated) {
     return {
-      refusal:
-        `no authentication is configured, and ${place} can be reached from other machines: set --tls-client-ca, ` +
-        "--jwt-jwks or --admin-token-file, listen on 127.0.0.1, or set --insecure",
+      refusal: (nameOf) =>
+        `no authentication is configured, and ${place} can be reached from other machines: set ${nameOf("tlsClientCa")}, ` +
+        `${nameOf("jwtJwks")} or ${nameOf("adminTokenFile")}, listen on 127.0.0.1, or set ${nameOf("insecure")}`,
       warning: `--insecure: no authentication is configured, and every caller that can reach ${place} is an admin`,
     };
   }
   if (!takesTokens || isTls) return undefined;
   return {
-    refusal:
-      `bearer tokens (--jwt-jwks, --admin-token-file) would reach ${place} in clear text, and anyone who intercepts a token ` +
-      "can use it: set --tls-cert and --tls-key, listen on 127.0.0.1 behind a proxy that serves TLS, or set --insecure",
+    refusal: (nameOf) =>
+      `bearer tokens (${nameOf("jwtJwks")}, ${nameOf("adminTokenFile")}) would reach ${place} in clear text, and anyone who ` +
+      `intercepts a token can use it: set ${nameOf("tlsCert")} and ${nameOf("tlsKey")}, listen on 127.0.0.1 behind a proxy that ` +
+      `serves TLS, or set ${nameOf("insecure")}`,
     warning: `--insecure: bearer tokens reach ${place} in clear text; anyone who intercepts a token can use it`,
   };
 }

@@ -14,7 +14,7 @@ interface OpenRequest {
   readonly cut: (reason: ServiceError) => void;
 }
 
-export interface OpenRequestsParts {
+export interface OpenRequestsDeps {
   readonly authenticator: Authenticator;
   readonly clock: Clock;
   /** Before a request is cut off. */
@@ -26,13 +26,13 @@ const CHECK_MS = 10_000;
 const SLICE = 100;
 
 export class OpenRequests implements Disposable {
-  readonly #parts: OpenRequestsParts;
+  readonly #parts: OpenRequestsDeps;
   readonly #open = new Set<OpenRequest>();
   #cancelCheck: CancelTimer | null = null;
   #checking: Promise<void> = Promise.resolve();
   #isClosed = false;
 
-  constructor(parts: OpenRequestsParts) {
+  constructor(parts: OpenRequestsDeps) {
     this.#parts = parts;
   }
 

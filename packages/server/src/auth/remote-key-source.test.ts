@@ -183,7 +183,7 @@ describe("a JWKS at a URL", () => {
         (error: unknown) => (error as Error).message,
       );
       expect(refused).toMatch(
-        /^jwt-jwks (?:contains a user name or a password|is neither an http\(s\) URL nor a file)/,
+        /^jwtJwks (?:contains a user name or a password|is neither an http\(s\) URL nor a file)/,
       );
       expect(refused).not.toMatch(/S3cretPw|svc|abc/);
     }

@@ -5,7 +5,7 @@
 import type { CancelTimer } from "@tenure/core";
 import { fetchKeys, KeyCache, type KeyLoad, type KeySet } from "@tenure/fence/internal";
 import { type KeySource, parseJwks } from "./key-source.js";
-import type { Parts } from "./parts.js";
+import type { AuthDeps } from "./deps.js";
 
 export interface RemoteKeyOptions {
   readonly refreshMs: number;
@@ -19,13 +19,13 @@ export class RemoteKeySource implements KeySource {
   /** The URL without its query, which may contain a secret. */
   readonly origin: string;
   readonly #options: RemoteKeyOptions;
-  readonly #parts: Parts;
+  readonly #parts: AuthDeps;
   readonly #cache: KeyCache;
   #isFailing = false;
   #isClosed = false;
   #cancelNext: CancelTimer = () => {};
 
-  private constructor(url: URL, options: RemoteKeyOptions, parts: Parts) {
+  private constructor(url: URL, options: RemoteKeyOptions, parts: AuthDeps) {
     const origin = redacted(url);
     this.origin = origin;
     this.#options = options;
@@ -39,7 +39,7 @@ export class RemoteKeySource implements KeySource {
   }
 
   /** Does not wait for the keys: a service starts even if its identity provider is down. */
-  static open(url: URL, options: RemoteKeyOptions, parts: Parts): RemoteKeySource {
+  static open(url: URL, options: RemoteKeyOptions, parts: AuthDeps): RemoteKeySource {
     const source = new RemoteKeySource(url, options, parts);
     void source.refresh();
     return source;

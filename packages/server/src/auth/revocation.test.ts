@@ -8,7 +8,7 @@ import { type Logger, pino } from "pino";
 import { afterEach, describe, expect, it } from "vitest";
 import { GrpcClient } from "../grpc/grpc.test-kit.js";
 import { ADMIN_TOKEN, serve, serveKnown, type Service } from "../http/service.test-kit.js";
-import type { GivenOptions } from "../options.js";
+import type { TenureServerOptions } from "../options.js";
 import {
   cleanUp,
   jwks,
@@ -47,7 +47,7 @@ async function serveTls(authorities: readonly TestAuthority[], lists?: string): 
   const own = servers.issue("server", ...SERVER);
   const clientCa = temporaryFile("clients.crt", pemOf(authorities));
   const crl = temporaryFile("clients.crl", lists ?? "");
-  const given: GivenOptions = {
+  const given: TenureServerOptions = {
     grpc: "127.0.0.1:0",
     tlsCert: own.cert,
     tlsKey: own.key,

@@ -193,9 +193,9 @@ describe("TlsFiles", () => {
     expect(await shake({ ciphers: cbc }, { ...old, ciphers: cbc })).toBe(`TLSv1.2 ${cbc}`);
     expect(await shake({ minVersion: "TLSv1.3" }, old)).toBe("refused");
     expect(await shake({ minVersion: "TLSv1.3" }, {})).toMatch(/^TLSv1\.3/);
-    await expect(open({ ...names, ciphers: "NO-SUCH-CIPHER" })).rejects.toThrow(/^tls-ciphers is "NO-SUCH/);
+    await expect(open({ ...names, ciphers: "NO-SUCH-CIPHER" })).rejects.toThrow(/^tlsCiphers is "NO-SUCH/);
     await expect(open({ ...names, ciphers: gcm, minVersion: "TLSv1.3" })).rejects.toThrow(
-      /^tls-ciphers contains no TLS 1\.3 cipher/,
+      /^tlsCiphers contains no TLS 1\.3 cipher/,
     );
   });
 

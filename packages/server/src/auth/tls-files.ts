@@ -7,7 +7,7 @@ import { createSecureContext, type SecureContextOptions, type TLSSocket, type Tl
 import { type CancelTimer, InvalidRequestError } from "@tenure/core";
 import { chainOf, ClientTrust, Intermediates } from "./client-trust.js";
 import { modeWarning } from "./file-mode.js";
-import type { Parts } from "./parts.js";
+import type { AuthDeps } from "./deps.js";
 import { ReloadedFiles } from "./reloaded-files.js";
 import { firstUpdateMs, parseRevocationLists, type RevocationList } from "./revocation-list.js";
 
@@ -69,7 +69,7 @@ export class TlsFiles implements AsyncDisposable {
     this.#trust = trustOf(files.current, this.#intermediates);
   }
 
-  static async open(names: TlsFileNames, { clock, log }: Parts): Promise<TlsFiles> {
+  static async open(names: TlsFileNames, { clock, log }: AuthDeps): Promise<TlsFiles> {
     const { cert, key, clientCa, crl } = names;
     checkCiphers(names);
     const paths = [cert, key, clientCa, crl].filter((path) => path !== undefined);
@@ -146,7 +146,7 @@ export class TlsFiles implements AsyncDisposable {
     await this.#files[Symbol.asyncDispose]();
   }
 
-  #take(content: TlsContent, names: TlsFileNames, parts: Parts): void {
+  #take(content: TlsContent, names: TlsFileNames, parts: AuthDeps): void {
     const before = this.#trust;
     this.#trust = trustOf(content, this.#intermediates);
     for (const listener of this.#listeners) listener(content);
@@ -160,7 +160,7 @@ export class TlsFiles implements AsyncDisposable {
   }
 
   /** Warns each day from 30 days before the end of the server's own certificate, and at its end. */
-  #awaitExpiry(parts: Parts): void {
+  #awaitExpiry(parts: AuthDeps): void {
     this.#cancelExpiry();
     const { clock, log } = parts;
     const { validTo } = new X509Certificate(this.current.cert);
@@ -182,7 +182,7 @@ export class TlsFiles implements AsyncDisposable {
   }
 
   /** OpenSSL trusts nobody by a list whose time is over, which is easily taken for something else. */
-  #awaitUpdate(names: TlsFileNames, parts: Parts): void {
+  #awaitUpdate(names: TlsFileNames, parts: AuthDeps): void {
     this.#cancelUpdate();
     const untilMs = firstUpdateMs(this.current.lists);
     if (untilMs === null) return;
@@ -207,14 +207,15 @@ function checkCiphers({ ciphers, minVersion }: TlsFileNames): void {
   try {
     createSecureContext({ ciphers });
   } catch (cause) {
-    throw new InvalidRequestError("tls-ciphers", `is "${ciphers}"; OpenSSL knows none of these ciphers`, {
+    throw new InvalidRequestError("tlsCiphers", `is "${ciphers}"; OpenSSL knows none of these ciphers`, {
       cause,
     });
   }
   if (minVersion === "TLSv1.3" && !ciphers.includes("TLS_")) {
     throw new InvalidRequestError(
-      "tls-ciphers",
-      "contains no TLS 1.3 cipher, which tls-min-version requires; add one, such as TLS_AES_128_GCM_SHA256",
+      "tlsCiphers",
+      (nameOf) =>
+        `contains no TLS 1.3 cipher, which ${nameOf("tlsMinVersion")} requires; add one, such as TLS_AES_128_GCM_SHA256`,
     );
   }
 }

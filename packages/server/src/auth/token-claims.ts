@@ -11,7 +11,7 @@ import type { Caller } from "./caller.js";
 import { isGroupPattern, isPersonName } from "./names.js";
 import { unauthenticated } from "./refusal.js";
 
-const MOST_PATTERNS = 256;
+const MAX_PATTERNS = 256;
 
 export function callerOfClaims(claims: JWTPayload): Caller {
   const { sub, role = "node" } = claims;
@@ -37,9 +37,9 @@ export function callerOfClaims(claims: JWTPayload): Caller {
 
 function parseGroups(value: unknown): readonly string[] | undefined {
   if (value === undefined) return undefined;
-  if (!Array.isArray(value) || value.length > MOST_PATTERNS || !value.every(isGroupPattern)) {
+  if (!Array.isArray(value) || value.length > MAX_PATTERNS || !value.every(isGroupPattern)) {
     throw unauthenticated(
-      `groups of the token must be a list of at most ${MOST_PATTERNS} group ids, in which * stands for any characters`,
+      `groups of the token must be a list of at most ${MAX_PATTERNS} group ids, in which * stands for any characters`,
     );
   }
   return value;

@@ -4,7 +4,7 @@ import { pino } from "pino";
 import { afterEach, describe, expect, it } from "vitest";
 import { GrpcClient } from "../grpc/grpc.test-kit.js";
 import { serve, type Service } from "../http/service.test-kit.js";
-import type { GivenOptions } from "../options.js";
+import type { TenureServerOptions } from "../options.js";
 import { cleanUp, RecordingLog, TestAuthority } from "./auth.test-kit.js";
 import { TlsClient } from "./tls-client.test-kit.js";
 
@@ -15,7 +15,7 @@ const HOSTS = ["DNS.1 = localhost", "IP.1 = 127.0.0.1"];
 async function serveTls(
   authority: TestAuthority,
   altNames: readonly string[],
-  given: GivenOptions = {},
+  given: TenureServerOptions = {},
   log?: pino.Logger,
 ): Promise<Service & { readonly own: { readonly cert: string; readonly key: string } }> {
   const own = authority.issue("server", ...HOSTS, ...altNames);
@@ -72,17 +72,17 @@ describe("the trust domain of a server", () => {
       ["URI.1 = https://prod.bank/"],
       ["URI.1 = spiffe://prod.bank/server/s1", "URI.2 = spiffe://dev.laptop/server/s1"],
     ]) {
-      await expect(serveTls(authority, altNames)).rejects.toThrow(/^trust-domain is missing: .*server\.crt/);
+      await expect(serveTls(authority, altNames)).rejects.toThrow(/^trustDomain is missing: .*server\.crt/);
     }
     // Without a client CA no caller is identified by a certificate.
     await serveTls(authority, [], { tlsClientCa: undefined });
   });
 
   it("a trust domain that is invalid or has no effect is refused", async () => {
-    await expect(serve({ trustDomain: "prod.bank" })).rejects.toThrow(/^trust-domain has no effect/);
+    await expect(serve({ trustDomain: "prod.bank" })).rejects.toThrow(/^trustDomain has no effect/);
     const authority = new TestAuthority();
     for (const trustDomain of ["Prod.Bank", "spiffe://prod.bank", "", "a/b"]) {
-      await expect(serveTls(authority, [], { trustDomain })).rejects.toThrow(/^trust-domain is "/);
+      await expect(serveTls(authority, [], { trustDomain })).rejects.toThrow(/^trustDomain is "/);
     }
   });
 

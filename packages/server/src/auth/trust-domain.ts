@@ -8,7 +8,7 @@
 import { X509Certificate } from "node:crypto";
 import { InvalidRequestError } from "@tenure/core";
 import { trustDomainOf } from "@tenure/core/internal";
-import type { Parts } from "./parts.js";
+import type { AuthDeps } from "./deps.js";
 import type { TlsFiles } from "./tls-files.js";
 
 export { parseTrustDomain } from "@tenure/core/internal";
@@ -17,15 +17,16 @@ export { parseTrustDomain } from "@tenure/core/internal";
 export function openTrustDomain(
   given: string | null,
   { cert, files }: { readonly cert: string; readonly files: TlsFiles },
-  log: Parts["log"],
+  log: AuthDeps["log"],
 ): string {
   if (given !== null) return given;
   const own = ownTrustDomain(files);
   if (own === null) {
     throw new InvalidRequestError(
-      "trust-domain",
-      `is missing: client certificates are accepted, but ${cert} does not name their trust domain ` +
-        "(it has no URI spiffe://TRUST-DOMAIN/…, or several URIs). Set --trust-domain, or use a server certificate with one such URI",
+      "trustDomain",
+      (nameOf) =>
+        `is missing: client certificates are accepted, but ${cert} does not name their trust domain ` +
+        `(it has no URI spiffe://TRUST-DOMAIN/…, or several URIs). Set ${nameOf("trustDomain")}, or use a server certificate with one such URI`,
     );
   }
   files.onChange(() => {

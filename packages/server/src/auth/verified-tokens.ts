@@ -8,7 +8,7 @@ interface Entry {
   readonly validFrom: number;
 }
 
-const MOST_TOKENS = 10_000;
+const MAX_TOKENS = 10_000;
 
 /**
  * Tokens whose signature was found good, by digest, so that memory holds nobody's token. The least recently used goes
@@ -19,7 +19,7 @@ export class VerifiedTokens {
   readonly #toleranceSeconds: number;
   readonly #most: number;
 
-  constructor(toleranceSeconds: number, most: number = MOST_TOKENS) {
+  constructor(toleranceSeconds: number, most: number = MAX_TOKENS) {
     this.#toleranceSeconds = toleranceSeconds;
     this.#most = most;
   }

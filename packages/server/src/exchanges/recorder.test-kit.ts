@@ -9,7 +9,7 @@ import { type FaultPlan, FaultyStore, noFaults, Random, VirtualClock } from "@te
 import { cleanUp, closing, jwks, temporaryFile, testKey, token } from "../auth/auth.test-kit.js";
 import { GrpcClient } from "../grpc/grpc.test-kit.js";
 import { ADMIN_TOKEN, Client, serve } from "../http/service.test-kit.js";
-import type { GivenOptions } from "../options.js";
+import type { TenureServerOptions } from "../options.js";
 
 export type Json = Readonly<Record<string, unknown>>;
 
@@ -86,13 +86,13 @@ export class Recorder {
   }
 
   /** The following requests go to a new service. */
-  async serve(given: GivenOptions = {}): Promise<void> {
+  async serve(given: TenureServerOptions = {}): Promise<void> {
     await this.close();
     this.clock = new VirtualClock();
     return this.whileTimePasses(this.#serve(given), 0);
   }
 
-  async #serve(given: GivenOptions): Promise<void> {
+  async #serve(given: TenureServerOptions): Promise<void> {
     const key = testKey("test");
     const exp = Math.floor(this.clock.wallMs() / 1000) + 80_000;
     const entries = Object.entries(CALLERS).map(

@@ -128,12 +128,12 @@ export async function refusals(recorder: Recorder): Promise<void> {
   await recorder.serve({ explicitGroups: true });
   for (const verb of RECORDED_VERBS) await recorder.ask("admin", verb, requestOf(verb, `unknown-${verb}`));
   await recorder.stream("admin", "watch", { group_id: "unknown" }, 0);
-  await recorder.serve({ maxGroups: "1", maxWatches: "1" });
+  await recorder.serve({ maxGroups: 1, maxWatches: 1 });
   await recorder.ask("n1", "campaign", { group_id: "first", node_id: "n1", lease_ttl_ms: 5000 });
   await recorder.ask("n1", "campaign", { group_id: "second", node_id: "n1", lease_ttl_ms: 5000 });
   await recorder.ask("admin", "createGroup", { group_id: "second" });
   await recorder.stream("n1", "watchMany", { watches: [{ group_id: "first" }, { group_id: "own" }] }, 0);
-  await recorder.serve({ rateLimit: "1" });
+  await recorder.serve({ rateLimit: 1 });
   for (let i = 0; i < 3; i++)
     await recorder.whileTimePasses(recorder.ask("n1", "leader", { group_id: "g" }), 20);
   await recorder.serve();

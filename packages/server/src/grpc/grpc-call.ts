@@ -1,42 +1,42 @@
 import { randomUUID } from "node:crypto";
 import { type ServerUnaryCall, type ServerWritableStream, status } from "@grpc/grpc-js";
-import { type Telling, tellingOf } from "@tenure/api";
+import { type ResponseOptions, responseOptionsOf } from "@tenure/api";
 import type { Admitted } from "../limits/admission.js";
 import { ServiceError } from "../service-error.js";
-import type { GrpcParts } from "./grpc-parts.js";
+import type { GrpcDeps } from "./grpc-deps.js";
 import { type GrpcStatus, grpcStatusOf } from "./grpc-status.js";
 import type { ProtoMethod } from "./proto-services.js";
 
 type SurfaceCall = ServerUnaryCall<Buffer, object> | ServerWritableStream<Buffer, object>;
 
-/** A caller's own id is kept if it is short and plain: it ends in logs. As in HTTP. */
+/** The caller's own request id is kept if it is short and has no other characters, because it is written to logs. As in HTTP. */
 const REQUEST_ID = /^[A-Za-z0-9._:-]{1,100}$/;
 
-/** One call from its arrival to its end: who asks, what was asked, and what is noted of it. */
+/** One call from its arrival to its end: its caller, its request id, and its metrics and log lines. */
 export class GrpcCall {
   readonly requestId: string;
   readonly #call: SurfaceCall;
-  readonly #parts: GrpcParts;
+  readonly #deps: GrpcDeps;
   readonly #path: string;
   readonly #startedMs: number;
   #isOver = false;
   #answered: (() => void) | null = null;
   /** Why the call was cut off: its credentials were taken back. */
   #revoked: ServiceError | null = null;
-  readonly #hangUps = new Set<AbortController>();
+  readonly #callersGone = new Set<AbortController>();
 
-  constructor(call: SurfaceCall, path: string, parts: GrpcParts) {
+  constructor(call: SurfaceCall, path: string, deps: GrpcDeps) {
     this.#call = call;
     this.#path = path;
-    this.#parts = parts;
-    this.#startedMs = parts.clock.monotonicMs();
+    this.#deps = deps;
+    this.#startedMs = deps.clock.monotonicMs();
     const given = call.metadata.get("x-request-id")[0];
     this.requestId = typeof given === "string" && REQUEST_ID.test(given) ? given : randomUUID();
   }
 
   /** Authenticates the caller and applies its rate limit. Nothing of the request was read before. */
   async admit(): Promise<Admitted> {
-    const { admission, openRequests, stopping } = this.#parts;
+    const { admission, openRequests, stopping } = this.#deps;
     // On a connection that was open already.
     if (stopping.aborted)
       throw new ServiceError("BACKEND_UNAVAILABLE", "this server is stopping; use another server");
@@ -54,12 +54,12 @@ export class GrpcCall {
 
   /** For probes, which have no credentials. */
   admitProbe(): void {
-    this.#parts.admission.admitAnybody("probes from", hostOf(this.#call.getPeer()));
+    this.#deps.admission.admitAnybody("probes from", hostOf(this.#call.getPeer()));
   }
 
   /** What answers show, as the caller prefers. */
-  get telling(): Telling {
-    return tellingOf(this.#call.metadata.get("prefer")[0]);
+  get response(): ResponseOptions {
+    return responseOptionsOf(this.#call.metadata.get("prefer")[0]);
   }
 
   read(bytes: Buffer, { decode }: ProtoMethod, mostBytes: number): Record<string, unknown> {
@@ -76,9 +76,9 @@ export class GrpcCall {
    * Aborted when the caller cancels, its deadline passes or its connection ends. grpc-js says "cancelled" after an answer
    * too.
    */
-  hangUp(): AbortSignal {
+  callerGoneSignal(): AbortSignal {
     const controller = new AbortController();
-    this.#hangUps.add(controller);
+    this.#callersGone.add(controller);
     if (this.#revoked !== null) controller.abort(this.#revoked);
     const abort = (): void => {
       if (!this.#isOver) controller.abort(new Error("the caller disconnected"));
@@ -92,7 +92,7 @@ export class GrpcCall {
     this.#note(status.OK);
   }
 
-  /** Notes the failure and returns what to answer. Nobody hears it if the caller has gone. */
+  /** Records the failure and returns the status to answer with. It is not sent if the caller is gone. */
   fail(error: unknown): GrpcStatus {
     const answer = grpcStatusOf(this.#revoked ?? error, this.requestId);
     if (this.#call.cancelled) {
@@ -100,7 +100,7 @@ export class GrpcCall {
       return answer;
     }
     if (answer.code === status.INTERNAL) {
-      this.#parts.log.error({ err: error, req_id: this.requestId }, "gRPC call failed: internal error");
+      this.#deps.log.error({ err: error, req_id: this.requestId }, "gRPC call failed: internal error");
     }
     this.#note(answer.code);
     return answer;
@@ -109,13 +109,13 @@ export class GrpcCall {
   /** Whatever is being done for the call ends as if the caller had hung up. */
   #cut(reason: ServiceError): void {
     this.#revoked = reason;
-    for (const each of this.#hangUps) each.abort(reason);
+    for (const each of this.#callersGone) each.abort(reason);
   }
 
   #note(code: status): void {
     this.#isOver = true;
     this.#answered?.();
-    const { clock, log, metrics } = this.#parts;
+    const { clock, log, metrics } = this.#deps;
     const ms = clock.monotonicMs() - this.#startedMs;
     metrics.observeRequest(this.#path, "gRPC", code, ms);
     if (log.isLevelEnabled("debug"))
@@ -123,7 +123,7 @@ export class GrpcCall {
   }
 }
 
-/** Without the port, which is another one for each connection, and without the brackets of IPv6. */
+/** The address without its port, which differs for each connection, and without the brackets of IPv6. */
 function hostOf(peer: string): string {
   return peer.slice(0, peer.lastIndexOf(":")).replace(/^\[(.*)\]$/, "$1");
 }

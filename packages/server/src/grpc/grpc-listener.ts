@@ -1,11 +1,11 @@
-/** The port of gRPC. Its own, and not that of grpc-js, which neither limits connections nor lets go of unfinished handshakes. */
+/** The port of gRPC. The listener of grpc-js is not used, because it neither limits connections nor closes unfinished handshakes. */
 import { once } from "node:events";
 import { lookup } from "node:dns/promises";
 import { type AddressInfo, createServer, isIP, type Server, type Socket } from "node:net";
 import type { ConnectionLimit } from "../limits/connection-limit.js";
-import type { Address } from "../options.js";
+import type { Address } from "../parsed-options.js";
 
-/** Connections that wait to be accepted, as far as the system allows. */
+/** Length of the queue of connections to accept, as far as the system allows. */
 const MAX_BACKLOG = 4096;
 
 export class GrpcListener {

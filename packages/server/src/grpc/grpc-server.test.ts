@@ -5,7 +5,6 @@ import { pino } from "pino";
 import { afterEach, expect, it } from "vitest";
 import { temporaryFile, TestAuthority } from "../auth/auth.test-kit.js";
 import { ADMIN_TOKEN, cleanUp, memory, serve } from "../http/service.test-kit.js";
-import { parseServerOptions } from "../options.js";
 import { TenureServer } from "../tenure-server.js";
 import { GrpcClient, serveGrpc } from "./grpc.test-kit.js";
 
@@ -153,13 +152,13 @@ it("each gRPC call is measured under its method and status", async () => {
 it("an address in use is reported in one sentence, and nothing is left open", async () => {
   const { http } = await serveGrpc();
   const taken = http.server.grpcAddress ?? "";
-  const options = parseServerOptions({ listen: "127.0.0.1:0", grpc: taken, logLevel: "silent" });
+  const options = { listen: "127.0.0.1:0", grpc: taken, logLevel: "silent" } as const;
   const opened = TenureServer.open(options, { store: memory() });
   await expect(opened).rejects.toThrow(`grpc ${taken} cannot be opened: listen EADDRINUSE`);
 });
 
 it("gRPC refuses to serve other machines without authentication", async () => {
-  const options = parseServerOptions({ listen: "127.0.0.1:0", grpc: "0.0.0.0:0", logLevel: "silent" });
+  const options = { listen: "127.0.0.1:0", grpc: "0.0.0.0:0", logLevel: "silent" } as const;
   await expect(TenureServer.open(options, { store: memory() })).rejects.toThrow(/^grpc is 0\.0\.0\.0/);
 });
 

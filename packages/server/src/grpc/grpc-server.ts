@@ -1,12 +1,12 @@
-/** The gRPC face: the verbs of `ElectionService` as `proto/tenure.proto` tells them to users. */
+/** The gRPC server: the verbs of `ElectionService`, as `proto/tenure.proto` declares them. */
 import type { Socket } from "node:net";
 import { Server, ServerCredentials, type UntypedServiceImplementation } from "@grpc/grpc-js";
 import { isUnary, type StreamVerb, VERB_NAMES, VERBS } from "@tenure/api";
 import { type Clock, InvalidRequestError } from "@tenure/core";
 import type { TlsFiles } from "../auth/tls-files.js";
-import type { Address } from "../options.js";
+import type { Address } from "../parsed-options.js";
 import { GrpcListener } from "./grpc-listener.js";
-import type { GrpcParts } from "./grpc-parts.js";
+import type { GrpcDeps } from "./grpc-deps.js";
 import { healthHandlers } from "./health-methods.js";
 import { HelloGate } from "../limits/hello-gate.js";
 import { loadProtoServices, type ProtoMethod, type ProtoServices } from "./proto-services.js";
@@ -15,10 +15,10 @@ import { MANY_BYTES, unaryHandler } from "./unary-methods.js";
 import { streamHandler } from "./stream-method.js";
 import { watchMethods } from "./watch-method.js";
 
-/** For calls in flight on connections that close because client certificates were revoked; watches are cut off after it. */
+/** Time limit of calls in flight on connections that close because client certificates were revoked. After it watches are aborted. */
 const REVOKED_DRAIN_MS = 1000;
 
-/** Pings find connections whose other end is gone: its watches and waiting campaigns end. */
+/** Pings detect connections whose client is gone, so that its watches and waiting campaigns end. */
 const OPTIONS = {
   "grpc.max_receive_message_length": MANY_BYTES,
   "grpc.keepalive_time_ms": 15_000,
@@ -49,30 +49,30 @@ export class GrpcServer implements AsyncDisposable {
     this.#clock = clock;
   }
 
-  static async open(listen: Address, tls: TlsFiles | null, parts: GrpcParts): Promise<GrpcServer> {
+  static async open(listen: Address, tls: TlsFiles | null, deps: GrpcDeps): Promise<GrpcServer> {
     const server = new Server(OPTIONS);
-    addServices(server, await loadProtoServices(), parts);
+    addServices(server, await loadProtoServices(), deps);
     const name = listen.host.includes(":") ? `[${listen.host}]` : listen.host;
     const credentials =
       tls === null
         ? ServerCredentials.createInsecure()
-        : new TlsFileCredentials(tls, parts.connectionLimits.handshakeMs);
+        : new TlsFileCredentials(tls, deps.connectionLimits.handshakeMs);
     const injector = server.createConnectionInjector(credentials);
     try {
       const inject = (socket: Socket) => injector.injectConnection(socket);
       const gate = new HelloGate({
-        clock: parts.clock,
-        limitMs: parts.connectionLimits.handshakeMs,
+        clock: deps.clock,
+        limitMs: deps.connectionLimits.handshakeMs,
         pass: inject,
       });
       const listener = await GrpcListener.open(
         listen,
-        parts.connections,
+        deps.connections,
         tls === null ? inject : (socket) => gate.add(socket),
       );
-      // Its connections cannot be told apart by their certificates. All close: callers come back by themselves.
+      // Single connections cannot be closed by their certificate, so all of them are; clients reconnect by themselves.
       tls?.onRevoked(() => injector.drain(REVOKED_DRAIN_MS));
-      return new GrpcServer(`${name}:${listener.port}`, server, listener, credentials, parts.clock);
+      return new GrpcServer(`${name}:${listener.port}`, server, listener, credentials, deps.clock);
     } catch (cause) {
       server.forceShutdown();
       const problem = `${name}:${listen.port} cannot be opened: ${(cause as Error).message}`;
@@ -80,7 +80,7 @@ export class GrpcServer implements AsyncDisposable {
     }
   }
 
-  /** Takes no more calls, waits so long for those in flight, then cuts them off. Idempotent. */
+  /** Accepts no more calls, waits up to `drainMs` for calls in flight, then aborts them. Idempotent. */
   close(drainMs = 0): Promise<void> {
     this.#closed ??= new Promise<void>((resolve) => {
       this.#listener.stop();
@@ -93,7 +93,7 @@ export class GrpcServer implements AsyncDisposable {
         resolve();
       });
     }).finally(() => {
-      // Connections whose handshake is not finished are nobody's call.
+      // Connections without a finished handshake have no call that would end them.
       this.#listener.destroy();
       if (this.#credentials instanceof TlsFileCredentials) this.#credentials.close();
     });
@@ -105,7 +105,7 @@ export class GrpcServer implements AsyncDisposable {
   }
 }
 
-function addServices(server: Server, services: ProtoServices, parts: GrpcParts): void {
+function addServices(server: Server, services: ProtoServices, deps: GrpcDeps): void {
   const { Health, ...ours } = services;
   for (const [service, methods] of Object.entries(ours)) {
     const handlers: UntypedServiceImplementation = {};
@@ -116,12 +116,12 @@ function addServices(server: Server, services: ProtoServices, parts: GrpcParts):
       // A mistake of ours, found at the start.
       if (proto === undefined) throw new Error(`the proto file lacks ${service}/${method}`);
       handlers[method] = isUnary(name)
-        ? unaryHandler(name, proto, parts)
-        : streamHandler(watchMethods[name as StreamVerb], proto, parts);
+        ? unaryHandler(name, proto, deps)
+        : streamHandler(watchMethods[name as StreamVerb], proto, deps);
     }
     server.addService(definitionsOf(methods), handlers);
   }
-  server.addService(definitionsOf(Health), healthHandlers(Health, parts));
+  server.addService(definitionsOf(Health), healthHandlers(Health, deps));
 }
 
 function definitionsOf(

@@ -142,7 +142,7 @@ it("over gRPC a group that was not created is not found if groups are explicit",
 });
 
 it("requests of both transports count against one rate limit", async () => {
-  const { service, as } = await serveKnownGrpc({ rateLimit: "2" });
+  const { service, as } = await serveKnownGrpc({ rateLimit: 2 });
   const admin = as(ADMIN_TOKEN);
   const http = service.as(ADMIN_TOKEN);
   const answers = await Promise.all([
@@ -156,7 +156,7 @@ it("requests of both transports count against one rate limit", async () => {
 });
 
 it("gRPC refuses more waiting campaigns and watches than configured", async () => {
-  const { grpc } = await serveGrpc({ maxWaiting: "1", maxWatches: "1" });
+  const { grpc } = await serveGrpc({ maxWaiting: 1, maxWatches: 1 });
   await grpc.call("Election/Campaign", A);
   const waits = ["b", "c"].map((node_id) =>
     grpc.begin("Election/Campaign", { ...A, node_id, wait_ms: 60_000 }),

@@ -8,7 +8,7 @@ export interface GrpcStatus {
   readonly metadata: Metadata;
 }
 
-/** A failure as a status, with the JSON body of the HTTP API beside it. What is no refusal is a fault of ours: no details. */
+/** An error as a gRPC status, with the JSON body of the HTTP API in its metadata. An internal error has no details. */
 export function grpcStatusOf(error: unknown, requestId: string): GrpcStatus {
   const metadata = requestIdMetadata(requestId);
   if (!(error instanceof ServiceError)) {
@@ -27,7 +27,7 @@ export function requestIdMetadata(requestId: string): Metadata {
   return metadata;
 }
 
-/** Metadata takes printable ASCII only. JSON can say everything in it. */
+/** JSON in printable ASCII, which is all that metadata may contain. */
 function asciiJson(value: unknown): string {
   return JSON.stringify(value).replaceAll(
     /[^ -~]/g,
@@ -35,7 +35,7 @@ function asciiJson(value: unknown): string {
   );
 }
 
-/** grpc-js encodes the message as a URI and throws, in nobody's try, at half a character. */
+/** grpc-js encodes the message as a URI, and throws an uncaught error at an unpaired surrogate. */
 function wellFormed(text: string): string {
   return text.replaceAll(/\p{Surrogate}/gu, "\ufffd");
 }

@@ -13,8 +13,8 @@ import {
 } from "@grpc/grpc-js";
 import { loadSync } from "@grpc/proto-loader";
 import { later, type Service, serve } from "../http/service.test-kit.js";
-import type { GivenOptions } from "../options.js";
-import type { TenureServerParts } from "../tenure-server.js";
+import type { TenureServerOptions } from "../options.js";
+import type { TenureServerDeps } from "../tenure-server.js";
 import { PROTO_PATH } from "./proto-services.js";
 
 const proto = loadSync(PROTO_PATH, { keepCase: true, longs: Number });
@@ -195,8 +195,8 @@ function answerOf(failure: ServiceError | null, reply: Reply | undefined, metada
 
 /** A service with both transports. */
 export async function serveGrpc(
-  given: GivenOptions = {},
-  parts: TenureServerParts = {},
+  given: TenureServerOptions = {},
+  parts: TenureServerDeps = {},
 ): Promise<{ http: Service; grpc: GrpcClient; address: string }> {
   const http = await serve({ grpc: "127.0.0.1:0", ...given }, parts);
   const address = http.server.grpcAddress ?? "";

@@ -82,7 +82,7 @@ it("gRPC health is NOT_SERVING while the store does not answer, and when the ser
 });
 
 it("gRPC health is rate-limited by address, as HTTP probes are", async () => {
-  const { service } = await serveKnown({ grpc: "127.0.0.1:0", rateLimit: "1" });
+  const { service } = await serveKnown({ grpc: "127.0.0.1:0", rateLimit: 1 });
   const probe = new Probe(service.server.grpcAddress ?? "");
   const found = await Promise.all(Array.from({ length: 20 }, () => probe.check("")));
   expect(found).toContain("RESOURCE_EXHAUSTED");

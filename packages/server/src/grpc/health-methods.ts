@@ -1,26 +1,26 @@
-/** `grpc.health.v1.Health`: whether the server is ready, for probes. They need no credentials, and tell nothing of any group. */
+/** `grpc.health.v1.Health`: whether the server is ready, for probes. They need no credentials, and show nothing about groups. */
 import type { handleUnaryCall, UntypedServiceImplementation } from "@grpc/grpc-js";
 import { type Clock, sleep } from "@tenure/core";
 import { Type } from "typebox";
 import { ServiceError } from "../service-error.js";
 import { GrpcCall } from "./grpc-call.js";
-import type { GrpcParts } from "./grpc-parts.js";
+import type { GrpcDeps } from "./grpc-deps.js";
 import { requestIdMetadata } from "./grpc-status.js";
 import type { ProtoMethod } from "./proto-services.js";
 import { requestParser } from "./request-parser.js";
 import { streaming } from "./stream-method.js";
 import { MESSAGE_BYTES } from "./unary-methods.js";
 
-/** "" is the server as a whole. */
+/** The empty name stands for the whole server. */
 const SERVICES: ReadonlySet<string> = new Set([
   "",
   "tenure.v1.Election",
   "tenure.v1.Groups",
   "tenure.v1.Operations",
 ]);
-/** How often a watch looks. */
+/** How often a watch checks the status. */
 const LOOK_MS = 1000;
-/** They come from strangers, so they are few. */
+/** Limit of open watches. It is low, because callers are not authenticated. */
 const MAX_HEALTH_WATCHES = 100;
 
 type Serving = "SERVING" | "NOT_SERVING" | "SERVICE_UNKNOWN";
@@ -29,14 +29,14 @@ const parse = requestParser(Type.Object({ service: Type.Optional(Type.String()) 
 
 export function healthHandlers(
   { Check, Watch }: Readonly<Record<string, ProtoMethod>>,
-  parts: GrpcParts,
+  deps: GrpcDeps,
 ): UntypedServiceImplementation {
   if (Check === undefined || Watch === undefined) throw new Error("the health service lacks a method");
-  const { isReady, stopping, clock } = parts;
+  const { isReady, stopping, clock } = deps;
   const look = async (): Promise<Serving> =>
     !stopping.aborted && (await isReady()) ? "SERVING" : "NOT_SERVING";
   const check: handleUnaryCall<Buffer, object> = (call, callback) => {
-    const current = new GrpcCall(call, Check.definition.path, parts);
+    const current = new GrpcCall(call, Check.definition.path, deps);
     const answered = async (): Promise<object> => {
       current.admitProbe();
       const { service = "" } = parse(current.read(call.request, Check, MESSAGE_BYTES));
@@ -54,7 +54,7 @@ export function healthHandlers(
   let watches = 0;
   return {
     Check: check,
-    Watch: streaming(Watch, parts, async (current, call, signal) => {
+    Watch: streaming(Watch, deps, async (current, call, signal) => {
       current.admitProbe();
       const { service = "" } = parse(current.read(call.request, Watch, MESSAGE_BYTES));
       if (watches >= MAX_HEALTH_WATCHES) {
@@ -71,7 +71,7 @@ export function healthHandlers(
   };
 }
 
-/** The status at once, then each change; the last when the signal aborts. */
+/** Yields the status at once, then each change, and a last one when the signal aborts. */
 async function* changes(
   look: () => Promise<Serving>,
   { clock, signal, leave }: { clock: Clock; signal: AbortSignal; leave: () => void },

@@ -6,7 +6,7 @@
  * than a hundred messages: metadata that came by HTTP could not be sent.
  */
 import { invalid } from "../service-error.js";
-import { parseJson } from "../wire/parse-json.js";
+import { parseJson } from "../wire/parse-text.js";
 
 interface Schema {
   readonly type?: string;
@@ -16,10 +16,10 @@ interface Schema {
   readonly items?: Schema;
 }
 
-/** `place`: of the value in the message, for an error. */
+/** `place`: where the value is in the message, for error messages. */
 type Convert = (value: unknown, place: string) => unknown;
 
-/** What to make of a value of this schema; `null`: nothing, because both sides have it alike. */
+/** The conversion of a value of this schema; `null` if both sides have the same value. */
 export function messageReader(schema: object): Convert | null {
   return walk(schema, { free: readText, list: (value) => (value as { node_ids: unknown }).node_ids });
 }

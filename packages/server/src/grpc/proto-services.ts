@@ -2,10 +2,10 @@ import { fileURLToPath } from "node:url";
 import type { MethodDefinition } from "@grpc/grpc-js";
 import { load } from "@grpc/proto-loader";
 
-/** Beside `src` and `dist` alike, and part of the package: users take it from there. */
+/** The directory is beside both `src` and `dist`. It is part of the package, for the use of clients. */
 export const PROTO_PATH = fileURLToPath(new URL("../../proto/tenure.proto", import.meta.url));
 
-/** The service by which load balancers and orchestrators ask whether a server is well. */
+/** The standard health service, for load balancers and orchestrators. */
 export const HEALTH_PROTO_PATH: string = fileURLToPath(
   new URL("../../proto/grpc/health/v1/health.proto", import.meta.url),
 );

@@ -25,13 +25,13 @@ export function requestParser<S extends TSchema>(schema: S): (message: Record<st
   };
 }
 
-/** TypeBox names all that is missing, Ajv the first. */
+/** TypeBox reports all missing fields; as with Ajv, the first one is used. */
 function ajvParams(params: object): Record<string, string> {
   const [missing] = (params as { requiredProperties?: readonly string[] }).requiredProperties ?? [];
   return missing === undefined ? {} : { missingProperty: missing };
 }
 
-/** What a path such as `#/properties/policy` leads to. */
+/** The schema at a path such as `#/properties/policy`. */
 function schemaAt(schema: object, path: string): object {
   return path
     .split("/")

@@ -9,12 +9,12 @@ import type { Caller } from "../auth/caller.js";
 import type { ElectionService } from "../election-service.js";
 import { ServiceError } from "../service-error.js";
 import { GrpcCall } from "./grpc-call.js";
-import type { GrpcParts } from "./grpc-parts.js";
+import type { GrpcDeps } from "./grpc-deps.js";
 import { requestIdMetadata } from "./grpc-status.js";
 import type { ProtoMethod } from "./proto-services.js";
 import { MESSAGE_BYTES } from "./unary-methods.js";
 
-/** A reader that takes nothing for this long loses its place, as in HTTP. */
+/** A stream whose reader takes nothing for this long is ended, as in HTTP. */
 const STUCK_MS = 60_000;
 
 export interface StreamAsked {
@@ -34,29 +34,29 @@ export interface StreamMethod {
 export function streamHandler(
   { maxBytes = MESSAGE_BYTES, open }: StreamMethod,
   proto: ProtoMethod,
-  parts: GrpcParts,
+  deps: GrpcDeps,
 ): handleServerStreamingCall<Buffer, object> {
-  return streaming(proto, parts, async (current, call, signal) => {
+  return streaming(proto, deps, async (current, call, signal) => {
     const { caller, charge } = await current.admit();
     const message = current.read(call.request, proto, maxBytes);
-    return open(message, { service: parts.service, caller, charge, signal });
+    return open(message, { service: deps.service, caller, charge, signal });
   });
 }
 
 /** `begin` admits the caller and opens what is sent. */
 export function streaming(
   proto: ProtoMethod,
-  parts: GrpcParts,
+  deps: GrpcDeps,
   begin: (
     current: GrpcCall,
     call: ServerWritableStream<Buffer, object>,
     signal: AbortSignal,
   ) => Promise<AsyncIterable<object>>,
 ): handleServerStreamingCall<Buffer, object> {
-  const { stopping, clock } = parts;
+  const { stopping, clock } = deps;
   return (call) => {
-    const current = new GrpcCall(call, proto.definition.path, parts);
-    const ending = new LinkedController(current.hangUp(), stopping);
+    const current = new GrpcCall(call, proto.definition.path, deps);
+    const ending = new LinkedController(current.callerGoneSignal(), stopping);
     const send = async (): Promise<void> => {
       const items = (await begin(current, call, ending.signal))[Symbol.asyncIterator]();
       call.sendMetadata(requestIdMetadata(current.requestId));
@@ -72,7 +72,7 @@ export function streaming(
     };
     const finish = (error: unknown): void => {
       ending.unlink();
-      // A stream has no end of its own. What ended it is told once the events before it have left.
+      // A stream never ends by itself. The reason of its end is sent after the events before it.
       const answer = current.fail(stopping.aborted ? endedError() : error);
       if (!call.cancelled) call.emit("error", answer);
     };
@@ -84,7 +84,7 @@ function endedError(): ServiceError {
   return new ServiceError("BACKEND_UNAVAILABLE", "this watch has ended; watch again from the last cursor");
 }
 
-/** Resolves when there is room for more; rejects when the stream is to end, or its reader seems to sleep. */
+/** Resolves when the stream can take more; rejects when the stream has to end, or its reader has taken nothing for too long. */
 function drained(
   call: ServerWritableStream<Buffer, object>,
   signal: AbortSignal,

@@ -3,8 +3,8 @@ import { ServerCredentials } from "@grpc/grpc-js";
 import type { TlsFiles } from "../auth/tls-files.js";
 
 /**
- * TLS with the files that HTTPS has, followed as they are renewed. grpc-js gives what it is told here to its server for the
- * connections that begin later; its own file watcher would take half of a renewed pair.
+ * TLS credentials from the same files as HTTPS, updated when the files are renewed. grpc-js uses an update for new connections. Its
+ * own file watcher is not used, because it could load a new certificate with the old key.
  */
 export class TlsFileCredentials extends ServerCredentials {
   readonly #unfollow: () => void;

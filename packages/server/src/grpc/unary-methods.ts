@@ -1,4 +1,4 @@
-/** The methods with one answer, made from the table of verbs: a path's parameters, a query and a body in one message. */
+/** The methods with one answer, made from the table of verbs. A message contains the path parameters, the query and the body of HTTP. */
 import type { handleUnaryCall } from "@grpc/grpc-js";
 import { type UnaryVerb, type Verb, VERBS } from "@tenure/api";
 import { GroupParams, VERB_SCHEMAS, type VerbSchema } from "@tenure/api/schemas";
@@ -6,20 +6,20 @@ import { type TObject, Type } from "typebox";
 import type { Asked } from "../asked.js";
 import { invalid } from "../service-error.js";
 import { GrpcCall } from "./grpc-call.js";
-import type { GrpcParts } from "./grpc-parts.js";
+import type { GrpcDeps } from "./grpc-deps.js";
 import { requestIdMetadata } from "./grpc-status.js";
 import { messageWriter } from "./message-codec.js";
 import type { ProtoMethod } from "./proto-services.js";
 import { requestParser } from "./request-parser.js";
 
-/** As of a body in HTTP. */
+/** The limit of a request body in HTTP. */
 export const MESSAGE_BYTES: number = 64 * 1024;
-/** A thousand renewals need more room. As of such a body in HTTP. */
+/** The limit of a batch, as in HTTP: a thousand renewals need more room. */
 export const MANY_BYTES: number = 1024 * 1024;
 
 type Message = Readonly<Record<string, unknown>>;
 
-/** What a message has besides, because an absent field cannot be told from JSON's `null`. */
+/** Fields that only messages of gRPC have, because Protobuf cannot tell an absent field from JSON's `null`. */
 const MORE_FIELDS: { readonly [V in UnaryVerb]?: TObject["properties"] } = {
   updateGroup: { allow_all_nodes: Type.Optional(Type.Boolean()) },
 };
@@ -37,7 +37,7 @@ const WRITERS: { readonly [V in UnaryVerb]?: (reply: Message) => Message } = {
 export function unaryHandler(
   name: UnaryVerb,
   proto: ProtoMethod,
-  parts: GrpcParts,
+  deps: GrpcDeps,
 ): handleUnaryCall<Buffer, object> {
   const { path, batch, endsWithCaller }: Verb = VERBS[name];
   const { request, reply: replySchema }: VerbSchema = VERB_SCHEMAS[name];
@@ -51,10 +51,10 @@ export function unaryHandler(
   const read = READERS[name] ?? asItIs;
   const write =
     WRITERS[name] ?? (messageWriter(replySchema) as ((reply: Message) => Message) | null) ?? asItIs;
-  const answer = parts.service[name].bind(parts.service) as (asked: Asked) => Promise<object>;
+  const answer = deps.service[name].bind(deps.service) as (asked: Asked) => Promise<object>;
   const maxBytes = batch === undefined ? MESSAGE_BYTES : MANY_BYTES;
   return (call, callback) => {
-    const current = new GrpcCall(call, proto.definition.path, parts);
+    const current = new GrpcCall(call, proto.definition.path, deps);
     const answered = async (): Promise<object> => {
       const { caller, charge } = await current.admit();
       const message = parse(current.read(call.request, proto, maxBytes)) as Message;
@@ -64,8 +64,8 @@ export function unaryHandler(
         groupId: hasGroup ? (groupId as string) : "",
         input: read(hasGroup ? rest : message),
         charge,
-        signal: endsWithCaller === true ? current.hangUp() : undefined,
-        telling: current.telling,
+        signal: endsWithCaller === true ? current.callerGoneSignal() : undefined,
+        response: current.response,
       });
       return write(reply as Message);
     };

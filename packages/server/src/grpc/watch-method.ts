@@ -47,7 +47,7 @@ function manyMessage({ event }: StreamItem): object {
   return "error" in event ? { refusal: event } : { event };
 }
 
-/** Not a generator: `return` ends one of these while it waits for its next item. */
+/** Not a generator: `return` must end it while it waits for its next item. */
 function each<T>(
   items: AsyncIterableIterator<T, undefined>,
   message: (item: T) => object,
@@ -67,7 +67,7 @@ function each<T>(
   };
 }
 
-/** The same for items that come together: a stream of gRPC sends one message for each. */
+/** The same for several items at once: a gRPC stream sends one message for each. */
 function flat<T>(
   lists: AsyncIterableIterator<readonly T[], undefined>,
   message: (item: T) => object,

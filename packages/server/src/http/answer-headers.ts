@@ -1,8 +1,8 @@
 import type { FastifyReply } from "fastify";
 
 /**
- * What every answer tells a browser: nothing here is a script, a page or a picture of anybody else, and answers about groups
- * are not kept. Pages have a policy of their own.
+ * Headers of every answer, for browsers: answers are never scripts, pages or pictures for another site, and are not cached. Pages have
+ * a policy of their own.
  */
 export const ANSWER_HEADERS = {
   "x-content-type-options": "nosniff",
@@ -14,7 +14,7 @@ export const ANSWER_HEADERS = {
 
 const ENTRIES = Object.entries(ANSWER_HEADERS);
 
-/** One by one: this is done for every request, and an object of all of them would be made and taken apart again. */
+/** Sets the headers one by one: this runs for every request, and an object of all headers would cost more. */
 export function addAnswerHeaders(reply: FastifyReply, requestId: string): void {
   for (const [name, value] of ENTRIES) reply.header(name, value);
   reply.header("x-request-id", requestId);

@@ -6,7 +6,7 @@ import type { FastifyDynamicSwaggerOptions } from "@fastify/swagger";
 import { type Verb, VERB_NAMES, type VerbName, VERBS } from "@tenure/api";
 import { ErrorReply, EventShape, NumberedEvent, type ShapedVerb, VERB_SCHEMAS } from "@tenure/api/schemas";
 
-/** 3.1, which knows client certificates. */
+/** Version 3.1, because it can describe client certificates. */
 export const API_DOCUMENT: NonNullable<FastifyDynamicSwaggerOptions["openapi"]> = {
   openapi: "3.1.0",
   info: {
@@ -64,7 +64,7 @@ interface Document {
   components: Record<string, Record<string, object>>;
 }
 
-/** Adds what routes cannot say. */
+/** Adds what the schemas of routes cannot express. */
 export function completeDocument(openapiObject: object): object {
   const document = withNullTypes(openapiObject) as Document;
   document.components = { ...document.components, ...COMPONENTS };
@@ -198,7 +198,7 @@ const COMPONENTS: Document["components"] = {
   },
 };
 
-/** A copy in which `nullable`, which 3.1 does not know, is a type of its own. */
+/** A copy in which `nullable`, which 3.1 does not have, is the type `null`. */
 function withNullTypes(value: object): object {
   if (Array.isArray(value))
     return value.map((each: unknown) => (isObject(each) ? withNullTypes(each) : each));

@@ -1,10 +1,8 @@
-/** The HTTP face: Fastify with the routes. */
-import { randomUUID } from "node:crypto";
-import type { TlsOptions } from "node:tls";
+/**
+ * Builds the HTTP server: Fastify with the limits, hooks and error handlers of the service, its routes, the OpenAPI document, the
+ * dashboard, and the routes of an extension. `TenureServer` opens its port.
+ */
 import swagger from "@fastify/swagger";
-import type { TypeBoxTypeProvider } from "@fastify/type-provider-typebox";
-import type { Clock } from "@tenure/core";
-import { LIMITS } from "@tenure/core/internal";
 import Fastify, {
   type FastifyBaseLogger,
   type FastifyInstance,
@@ -13,26 +11,31 @@ import Fastify, {
   type RawRequestDefaultExpression,
   type RawServerDefault,
 } from "fastify";
+import { randomUUID } from "node:crypto";
+import type { TlsOptions } from "node:tls";
+import type { TypeBoxTypeProvider } from "@fastify/type-provider-typebox";
+import type { Clock } from "@tenure/core";
+import { LIMITS } from "@tenure/core/internal";
 import type { Logger } from "pino";
-import type { ElectionService } from "../election-service.js";
 import type { OpenRequests } from "../auth/open-requests.js";
+import type { ElectionService } from "../election-service.js";
 import type { Admission } from "../limits/admission.js";
-import type { ConnectionLimit } from "../limits/connection-limit.js";
-import type { ConnectionLimits } from "../limits/connection-limits.js";
+import type { ConnectionLimit, ConnectionLimits } from "../limits/connection-limit.js";
 import type { ServiceMetrics } from "../metrics/service-metrics.js";
 import { traceRequests } from "../metrics/tracing.js";
+import { ServiceError } from "../service-error.js";
+import { parseJson } from "../wire/parse-text.js";
 import { API_DOCUMENT, completeDocument } from "./api-document.js";
 import { guardConnections } from "./connections.js";
 import { clientErrorHandler, handleError, handleFrameworkError, handleNotFound } from "./errors.js";
 import type { HostRule } from "./foreign-requests.js";
-import { takeJsonBodies } from "./json-body.js";
 import { operationsRoutes } from "./operations-routes.js";
 import { pageRoutes } from "./page-routes.js";
 import { addRequestHooks } from "./request-hooks.js";
 import { verbRoutes } from "./verb-routes.js";
 import { watchRoutes } from "./watch-routes.js";
 
-export interface AppParts {
+export interface AppDeps {
   readonly service: ElectionService;
   readonly admission: Admission;
   readonly openRequests: OpenRequests;
@@ -59,26 +62,26 @@ export type App = FastifyInstance<
 >;
 
 const BODY_BYTES = 64 * 1024;
-/** A caller's own id is kept if it is short and plain: it ends in logs. */
+/** The caller's own request id is kept if it is short and has no other characters, because it is written to logs. */
 const REQUEST_ID = /^[A-Za-z0-9._:-]{1,100}$/;
 
-export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
-  const { log, tls, clock, stopping, connections, connectionLimits, extend } = parts;
+export async function buildApp(deps: AppDeps): Promise<FastifyInstance> {
+  const { log, tls, clock, stopping, connections, connectionLimits, extend } = deps;
   const { handshakeMs, arrivalMs, checkMs, lingerMs } = connectionLimits;
   // Node swaps the two limits if that of the head is the longer one, and its default is 60 s.
   const serverOptions = { headersTimeout: arrivalMs, connectionsCheckingInterval: checkMs };
   const app = Fastify({
     loggerInstance: log,
     logController: new LogController({ disableRequestLogging: true }),
-    // What we log names the request by itself; a logger for each would cost more than most requests.
+    // Log lines name their request themselves; a child logger for each would cost more than most requests.
     childLoggerFactory: (logger) => logger,
     bodyLimit: BODY_BYTES,
     requestTimeout: arrivalMs,
     // Every character of an id may come percent-encoded.
     routerOptions: { maxParamLength: 3 * LIMITS.idLength },
-    // HEAD of a watch would wait for an event that it may not send.
+    // A HEAD request of a watch would wait for an event that it must not send.
     exposeHeadRoutes: false,
-    // A hook says it in our words.
+    // A hook answers it, with an error of the API.
     return503OnClosing: false,
     genReqId: ({ headers }) => {
       const given = headers["x-request-id"];
@@ -100,7 +103,7 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
   guardConnections(app, { isTls: tls !== null, handshakeMs, clock, stopping });
   connections.guard(app.server);
   traceRequests(app);
-  addRequestHooks(app, parts);
+  addRequestHooks(app, deps);
 
   await app.register(swagger, {
     openapi: API_DOCUMENT,
@@ -109,11 +112,25 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
   });
   app.register(async (scope) => {
     const typed = scope.withTypeProvider<TypeBoxTypeProvider>();
-    verbRoutes(typed, parts);
-    watchRoutes(typed, parts);
-    operationsRoutes(typed, parts);
+    verbRoutes(typed, deps);
+    watchRoutes(typed, deps);
+    operationsRoutes(typed, deps);
     await pageRoutes(typed);
   });
   if (extend !== undefined) app.register(async (scope) => extend(scope));
   return app;
+}
+
+/** Accepts JSON bodies only. An empty body counts as no body, whatever its content type: many clients always send that header. */
+function takeJsonBodies(app: FastifyInstance): void {
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser("application/json", { parseAs: "string" }, (_, body, done) => {
+    try {
+      done(null, body === "" ? undefined : parseJson(body as string));
+    } catch (cause) {
+      const message =
+        "the body is not valid JSON, or has a key that is refused (__proto__, constructor.prototype)";
+      done(new ServiceError("INVALID_REQUEST", message, {}, { cause }));
+    }
+  });
 }

@@ -81,7 +81,7 @@ test("a batch of campaigns has 1 to 1000 in a MiB, without waits or repeated gro
 });
 
 test("campaigns in one request are charged by their number, and a debt has to be waited for", async () => {
-  const { service, bearer } = await serveKnown({ rateLimit: "5" });
+  const { service, bearer } = await serveKnown({ rateLimit: 5 });
   const node = service.as(await bearer({ sub: "a", groups: ["*"] }));
   const campaigns = Array.from({ length: 200 }, (_, index) => of(`g${index}`));
   const { body } = await node.post("/v1/campaign", { campaigns });

@@ -127,7 +127,7 @@ describe("the limit of connections", () => {
   test("the connection limit counts all ports together, is logged, and makes room when a connection ends", async () => {
     const lines: string[] = [];
     const log = pino({ level: "warn" }, { write: (line: string) => lines.push(line) });
-    const service = await serve({ maxConnections: "3", grpc: "127.0.0.1:0" }, { log });
+    const service = await serve({ maxConnections: 3, grpc: "127.0.0.1:0" }, { log });
     const [http = "", grpc = ""] = portsOf(service);
     const held = [await open(http), await open(grpc), await open(http)];
     for (const port of [http, grpc, http]) {

@@ -4,10 +4,10 @@ import { onAbort } from "@tenure/core/internal";
 import type { FastifyInstance } from "fastify";
 import { HelloGate } from "../limits/hello-gate.js";
 
-/** For a request that is on its way when the server stops. */
+/** Time limit of a request that is arriving when the server stops. */
 const GRACE_MS = 500;
 
-export interface ConnectionParts {
+export interface ConnectionDeps {
   readonly isTls: boolean;
   /** A TLS handshake that is not finished in this time is cut off. */
   readonly handshakeMs: number;
@@ -20,8 +20,8 @@ export interface ConnectionParts {
  * Connections that have not sent a request. Node does not count these as idle, and during a TLS handshake does not know them
  * at all, so each of them would hold up a server that stops. Clients open connections ahead of need, so they are normal.
  */
-export function guardConnections(app: FastifyInstance, parts: ConnectionParts): void {
-  const { isTls, clock, stopping } = parts;
+export function guardConnections(app: FastifyInstance, deps: ConnectionDeps): void {
+  const { isTls, clock, stopping } = deps;
   const { server } = app;
   const unused = new Set<Socket>();
   server.on(isTls ? "secureConnection" : "connection", (socket: Socket) => {
@@ -32,7 +32,7 @@ export function guardConnections(app: FastifyInstance, parts: ConnectionParts): 
   server.on("request", ({ socket }: { readonly socket: Socket }) => {
     if (unused.delete(socket) && stopping.aborted) socket.setTimeout(0);
   });
-  const unfinished = isTls ? gateHandshakes(app, parts) : () => [];
+  const unfinished = isTls ? gateHandshakes(app, deps) : () => [];
   onAbort(stopping, () => {
     for (const socket of unused) socket.setTimeout(GRACE_MS);
     clock.after(GRACE_MS, () => {
@@ -41,10 +41,10 @@ export function guardConnections(app: FastifyInstance, parts: ConnectionParts): 
   });
 }
 
-/** Lets TLS have a connection when its first record is there. Returns how to list those whose handshake is not finished. */
+/** Passes a connection to TLS when its first record has arrived. Returns a function that lists connections without a finished handshake. */
 function gateHandshakes(
   { server }: FastifyInstance,
-  { clock, handshakeMs }: ConnectionParts,
+  { clock, handshakeMs }: ConnectionDeps,
 ): () => readonly Socket[] {
   /** By the address of the client. */
   const handshakes = new Map<string, Socket>();
@@ -70,7 +70,7 @@ function gateHandshakes(
   return () => [...gate.waiting, ...handshakes.values()];
 }
 
-/** The TLS socket and the TCP socket below it have the same. */
+/** The same for a TLS socket and the TCP socket below it. */
 function addressOf({ remoteAddress, remotePort }: Socket): string {
   return `${remoteAddress} ${remotePort}`;
 }

@@ -1,4 +1,4 @@
-/** Made in the browser from /openapi.json, so it cannot say anything else. No external resources. */
+/** The page at /docs. The browser builds it from /openapi.json, so the two cannot differ. It loads nothing from other sites. */
 export const DOCS_PAGE = `<!doctype html>
 <html lang="en">
 <meta charset="utf-8">

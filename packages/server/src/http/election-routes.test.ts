@@ -60,7 +60,7 @@ describe("a waiting campaign over HTTP", () => {
   });
 
   test("a waiting campaign above maxWaiting is refused, and one that does not wait is not", async () => {
-    const service = await serve({ maxWaiting: "1" });
+    const service = await serve({ maxWaiting: 1 });
     await service.campaign("g", "a", { lease_ttl_ms: 60_000 });
     const waiting = service.campaign("g", "b", { wait_ms: 60_000 });
     await service.untilMetric("waiting_campaigns", 1);

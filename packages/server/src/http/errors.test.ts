@@ -363,7 +363,7 @@ describe("invalid requests", () => {
 });
 
 test("RATE_LIMITED affects only its own caller, and says when to retry", async () => {
-  const { service, bearer } = await serveKnown({ rateLimit: "5" });
+  const { service, bearer } = await serveKnown({ rateLimit: 5 });
   const [a, b] = [
     service.as(await bearer({ sub: "a", groups: ["*"] })),
     service.as(await bearer({ sub: "b", groups: ["*"] })),

@@ -4,24 +4,24 @@ import type { Clock } from "@tenure/core";
 import type { FastifyError, FastifyReply, FastifyRequest } from "fastify";
 import { invalid, ServiceError } from "../service-error.js";
 import { addAnswerHeaders, ANSWER_HEADERS } from "./answer-headers.js";
-import { CallerGoneError } from "./hang-up.js";
+import { CallerGoneError } from "./request-signals.js";
 import { schemaProblem } from "../wire/schema-problem.js";
 
-/** Of an answer that nobody will read; seen in metrics only. */
+/** Status of a request whose caller is gone; it is visible in metrics only. */
 const CALLER_GONE_STATUS = 499;
 
-/** What Fastify says for programmers, said for callers. */
+/** Messages for callers, instead of those of Fastify for programmers. */
 const IN_OUR_WORDS: Readonly<Record<string, string>> = {
   FST_ERR_CTP_INVALID_MEDIA_TYPE: "the body must be JSON, sent as content-type: application/json",
   FST_ERR_BAD_URL: "the path is not validly percent-encoded",
   FST_ERR_MAX_PARAM_LENGTH: "the path names a group_id that is too long",
 };
 
-/** Every failure in one shape, in one sentence, without a stack trace. */
+/** Answers every error in the same shape, with one sentence and without a stack trace. */
 export function handleError(error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
   if (error instanceof CallerGoneError) return reply.code(CALLER_GONE_STATUS).send();
-  const told = tell(error as FastifyError, request);
-  if (told === null) {
+  const answer = tell(error as FastifyError, request);
+  if (answer === null) {
     request.log.error({ err: error, req_id: request.id }, "HTTP request failed: internal error");
     return reply.code(500).send({
       ok: false,
@@ -29,12 +29,12 @@ export function handleError(error: unknown, request: FastifyRequest, reply: Fast
       message: `internal server error; see the server's log for request id ${request.id}`,
     });
   }
-  if (told.retryAfterSeconds !== undefined) reply.header("retry-after", String(told.retryAfterSeconds));
-  if (told.code === "UNAUTHENTICATED") reply.header("www-authenticate", "Bearer");
-  return reply.code(told.statusCode).send(told.reply());
+  if (answer.retryAfterSeconds !== undefined) reply.header("retry-after", String(answer.retryAfterSeconds));
+  if (answer.code === "UNAUTHENTICATED") reply.header("www-authenticate", "Bearer");
+  return reply.code(answer.statusCode).send(answer.reply());
 }
 
-/** Found wrong before there was a route, so no hook has seen the request. */
+/** For requests that Fastify refuses before a route was found, and so before any hook. */
 export function handleFrameworkError(
   error: FastifyError,
   request: FastifyRequest,

@@ -60,7 +60,7 @@ function hasManyHosts({ rawHeaders }: IncomingMessage): boolean {
 const judged = new WeakMap<HostRule, Map<string, boolean>>();
 /** Per server. A caller that sends many names makes the next requests of others a few microseconds slower, nothing else. */
 const MAX_JUDGED = 256;
-/** No name in DNS is longer; a longer Host is judged each time and not kept. */
+/** No DNS name is longer. The result for a longer Host is not cached. */
 const MAX_JUDGED_LENGTH = 260;
 
 function isHostAllowed(host: string, rule: HostRule): boolean {

@@ -33,7 +33,7 @@ const ROUTES: readonly Route[] = (Object.keys(VERB_SCHEMAS) as ShapedVerb[])
   });
 
 /** The maximum wait of a request, so that a run does not take long. */
-const MOST_WAIT_MS = 20;
+const MAX_WAIT_MS = 20;
 const ANSWER_WITHIN_MS = 5000;
 const VALID_RUNS = 60;
 const SPOILED_RUNS = 120;
@@ -54,11 +54,11 @@ function hasten(value: unknown): unknown {
   if (typeof value !== "object" || value === null || Array.isArray(value)) return value;
   const hastened: Record<string, unknown> = { ...value };
   // A transfer without a timeout has ten seconds.
-  if ("to_node_id" in hastened && !("timeout_ms" in hastened)) hastened["timeout_ms"] = MOST_WAIT_MS;
+  if ("to_node_id" in hastened && !("timeout_ms" in hastened)) hastened["timeout_ms"] = MAX_WAIT_MS;
   for (const key of ["wait_ms", "timeout_ms"]) {
     const given = hastened[key];
-    if (typeof given === "number" && given > MOST_WAIT_MS && given <= 60_000) hastened[key] = MOST_WAIT_MS;
-    if (typeof given === "string" && Number(given) > MOST_WAIT_MS) hastened[key] = String(MOST_WAIT_MS);
+    if (typeof given === "number" && given > MAX_WAIT_MS && given <= 60_000) hastened[key] = MAX_WAIT_MS;
+    if (typeof given === "string" && Number(given) > MAX_WAIT_MS) hastened[key] = String(MAX_WAIT_MS);
   }
   return hastened;
 }
@@ -67,7 +67,7 @@ function queryText(path: string, query: unknown): string {
   const given = typeof query === "object" && query !== null ? Object.entries(query) : [];
   const entries = given.map(([key, value]): [string, string] => [key, toText(value)]);
   if (path.endsWith("/watch") && !entries.some(([key]) => key === "timeout_ms")) {
-    entries.push(["timeout_ms", String(MOST_WAIT_MS)]);
+    entries.push(["timeout_ms", String(MAX_WAIT_MS)]);
   }
   return entries.length === 0 ? "" : `?${new URLSearchParams(entries).toString()}`;
 }

@@ -12,7 +12,7 @@ function expectTooMany({ status, body }: Answer, option: string): void {
 }
 
 test("a node is refused groups above --max-groups-per-node, alone, in a batch and waiting, and other nodes are not", async () => {
-  const { service, bearer } = await serveKnown({ maxGroupsPerNode: "2" });
+  const { service, bearer } = await serveKnown({ maxGroupsPerNode: 2 });
   const token = await bearer({ sub: "a", groups: ["*"] });
   const node = service.as(token);
   for (const groupId of ["g1", "g2"]) {
@@ -34,7 +34,7 @@ test("a node is refused groups above --max-groups-per-node, alone, in a batch an
 });
 
 test("an admin can still create groups when nodes have used up --max-groups", async () => {
-  const { service, bearer } = await serveKnown({ maxGroups: "3" });
+  const { service, bearer } = await serveKnown({ maxGroups: 3 });
   const node = service.as(await bearer({ sub: "a", groups: ["*"] }));
   const admin = service.as(ADMIN_TOKEN);
   for (const groupId of ["g1", "g2"]) expect((await node.campaign(groupId, "a")).status).toBe(200);

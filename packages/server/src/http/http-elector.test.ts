@@ -10,8 +10,8 @@ let token = "";
 
 beforeAll(async () => {
   const store = memory();
-  const one = await serveKnown({ rateLimit: "0" }, { store });
-  const other = await serveKnown({ rateLimit: "0", jwtJwks: one.jwksFile }, { store });
+  const one = await serveKnown({ rateLimit: 0 }, { store });
+  const other = await serveKnown({ rateLimit: 0, jwtJwks: one.jwksFile }, { store });
   urls = [one.service.url, other.service.url];
   token = await one.bearer({ sub: "operator", role: "admin" });
 });

@@ -13,7 +13,7 @@ export interface LongPollOptions {
   readonly signal: AbortSignal;
 }
 
-/** Past this a client asks again. */
+/** Limit of one answer. A client gets further events with its next request. */
 const MAX_EVENTS = 1000;
 
 /**
@@ -49,7 +49,7 @@ export async function longPoll(
   return { events, cursor };
 }
 
-/** A turn of the event loop: what is there already has come by then. */
+/** One turn of the event loop: events that are ready have arrived by then. */
 export function turn(): Promise<null> {
   return new Promise((resolve) => {
     setImmediate(() => resolve(null));

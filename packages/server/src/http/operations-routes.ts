@@ -1,12 +1,12 @@
 import { HealthReply } from "@tenure/api/schemas";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { ServiceError } from "../service-error.js";
-import type { App, AppParts } from "./app.js";
+import type { App, AppDeps } from "./app.js";
 import { DOCS_PAGE } from "./docs-page.js";
 import { routeOf } from "./verb-routes.js";
 
 /** The verbs about HTTP itself. */
-export function operationsRoutes(app: App, { metrics, isReady }: AppParts): void {
+export function operationsRoutes(app: App, { metrics, isReady }: AppDeps): void {
   app.route({ ...routeOf("alive"), handler: async () => ({ ok: true }) });
 
   app.route({

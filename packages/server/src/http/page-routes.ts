@@ -1,11 +1,11 @@
-/** The dashboard at `/`. It tells nothing of any group by itself: what it shows, it asks for as its reader. */
+/** The dashboard at `/`. The page itself contains nothing about groups: it requests what it shows with the credentials of its reader. */
 import { PAGE_DIRECTORY } from "@tenure/dashboard";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { ServiceError } from "../service-error.js";
 import type { App } from "./app.js";
 import { chooseEncoding, readStaticPage, type StaticFile } from "./static-page.js";
 
-/** Nothing inline, nothing from elsewhere, in nobody's frame; text never becomes markup. */
+/** No inline code, nothing from other origins, no framing; text never becomes markup. */
 const POLICY = [
   "default-src 'none'",
   "script-src 'self'",

@@ -1,4 +1,4 @@
-/** What every request goes through: a name for it, who sends it, how often they may, how long it took. */
+/** Hooks of every request: its id, its caller, the rate limit, and its duration for metrics. */
 import { type Verb, VERBS } from "@tenure/api";
 import type { Clock } from "@tenure/core";
 import type { FastifyInstance, FastifyRequest } from "fastify";
@@ -8,13 +8,13 @@ import { verifiedCertificate } from "../auth/client-certificate.js";
 import type { Admitted } from "../limits/admission.js";
 import { ServiceError } from "../service-error.js";
 import { addAnswerHeaders } from "./answer-headers.js";
-import type { AppParts } from "./app.js";
+import type { AppDeps } from "./app.js";
 import { foreignRequest } from "./foreign-requests.js";
 
-/** Probes have a limit of their own: whoever reads pages must not make a load balancer believe that the service is down. */
+/** Probes have a rate limit of their own: a client that loads many pages must not make a load balancer believe that the service is down. */
 const PROBES: ReadonlySet<string> = new Set([VERBS.alive.path, VERBS.ping.path]);
 
-/** Paths that tell nothing of any group, so anyone may ask: the page, and the open verbs. */
+/** Paths without authentication, because they show nothing about groups: the page, and the open verbs. */
 const OPEN_PATHS: ReadonlySet<string> = new Set([
   "/",
   "/assets/:file",
@@ -39,8 +39,8 @@ declare module "fastify" {
   }
 }
 
-export function addRequestHooks(app: FastifyInstance, parts: AppParts): void {
-  const { admission, openRequests, hostRule, tls, metrics, log, stopping, clock } = parts;
+export function addRequestHooks(app: FastifyInstance, deps: AppDeps): void {
+  const { admission, openRequests, hostRule, tls, metrics, log, stopping, clock } = deps;
 
   app.decorateRequest("caller");
   app.decorateRequest("charge");

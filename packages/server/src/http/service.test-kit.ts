@@ -5,8 +5,8 @@ import { MemoryStore, type Store, systemClock } from "@tenure/core";
 import { type FaultPlan, FaultyStore, noFaults, Random } from "@tenure/core/testing";
 import { pino } from "pino";
 import { closing, jwks, later, temporaryFile, testKey, token } from "../auth/auth.test-kit.js";
-import { type GivenOptions, parseServerOptions } from "../options.js";
-import { TenureServer, type TenureServerParts } from "../tenure-server.js";
+import type { TenureServerOptions } from "../options.js";
+import { TenureServer, type TenureServerDeps } from "../tenure-server.js";
 
 export { cleanUp, later } from "../auth/auth.test-kit.js";
 
@@ -184,8 +184,8 @@ export interface Service extends Client {
   readonly server: TenureServer;
 }
 
-export async function serve(given: GivenOptions = {}, parts: TenureServerParts = {}): Promise<Service> {
-  const options = parseServerOptions({ listen: "127.0.0.1:0", logLevel: "silent", ...given });
+export async function serve(given: TenureServerOptions = {}, parts: TenureServerDeps = {}): Promise<Service> {
+  const options = { listen: "127.0.0.1:0", logLevel: "silent", ...given } as const;
   // No level silences the audit log, and a test without its own log does not read it.
   const log = pino({ level: "silent" }, { write: () => {} });
   const server = closing(await TenureServer.open(options, { store: memory(), log, ...parts }));
@@ -216,8 +216,8 @@ export const ADMIN_TOKEN = "an-admin-token-for-tests";
 
 /** A service with authentication: the admin token, and JWTs made by `bearer`. */
 export async function serveKnown(
-  given: GivenOptions = {},
-  parts: TenureServerParts = {},
+  given: TenureServerOptions = {},
+  parts: TenureServerDeps = {},
 ): Promise<{ service: Service; jwksFile: string; bearer(claims: object): Promise<string> }> {
   const key = testKey("test");
   const jwksFile = temporaryFile("jwks.json", jwks(key));

@@ -12,20 +12,20 @@ import type { StreamItem } from "../watch.js";
 import { ANSWER_HEADERS } from "./answer-headers.js";
 
 /**
- * How often streams say something. One that asks for a period in between gets the next shorter one: the streams of each period share one
- * timer. Each sign of life costs about 25 µs: 10,000 streams at one second take a quarter of a processor core.
+ * Keep-alive intervals of streams. A stream that asks for an interval in between gets the next shorter one, because all streams of
+ * an interval share one timer. A keep-alive costs about 25 µs: 10,000 streams at one second take a quarter of a processor core.
  */
 const PERIODS_MS = [KEEP_ALIVE_MS.min, 1000, 2000, 4000, 8000, KEEP_ALIVE_MS.max] as const;
-/** How soon a client should come back after the end. */
+/** How soon a client should reconnect after the end. */
 const RETRY_MS = 1000;
-/** How long nothing may leave before a reader counts as gone. */
+/** A reader that takes nothing for this long counts as gone. */
 const MAX_STUCK_MS = 60_000;
 /** Keep-alives sent in one turn of the event loop, two milliseconds' worth with TLS: renewals must not wait for all. */
 const SLICE_STREAMS = 100;
 /** Characters of one stream that wait for the end of the turn; the frame that reaches this is written at once with those before it. */
 const MAX_GATHERED = 16_384;
 
-/** Items that are ready at the same time may come together: they leave in one write. */
+/** Items that are ready at the same time may come in one array: they are sent in one write. */
 type Sent = StreamItem | readonly StreamItem[];
 type Items = AsyncIterableIterator<Sent, undefined>;
 
@@ -106,7 +106,7 @@ export class SseStreams {
     }
   }
 
-  /** Resolves when there is room for more; rejects when the reader is gone. */
+  /** Resolves when the stream can take more; rejects when the reader is gone. */
   #write(stream: Stream, frames: string): Promise<void> | void {
     const { raw } = stream;
     if (raw.destroyed) throw new Error("the reader disconnected");
@@ -127,7 +127,7 @@ export class SseStreams {
   }
 }
 
-/** The streams that say something equally often: one timer for all of them, a slice of them in each turn. */
+/** Streams with the same keep-alive interval: one timer for all, and a slice of them in each turn of the event loop. */
 class KeepAlives {
   readonly periodMs: number;
   readonly streams: Set<Stream> = new Set();
@@ -187,7 +187,7 @@ function flush(stream: Stream): void {
   raw.write(gathered);
 }
 
-/** Resolves when there is room for more; rejects when the reader is gone. */
+/** Resolves when the stream can take more; rejects when the reader is gone. */
 function drained(raw: ServerResponse): Promise<void> {
   return new Promise((resolve, reject) => {
     const done = () => {

@@ -24,7 +24,7 @@ export interface StaticPage {
   readonly assets: ReadonlyMap<string, StaticFile>;
 }
 
-/** `null` where the page has not been built. */
+/** `null` if the page was not built. */
 export async function readStaticPage(directory: string): Promise<StaticPage | null> {
   try {
     const names = await readdir(join(directory, "assets"));
@@ -50,7 +50,7 @@ async function readStatic(path: string): Promise<StaticFile> {
   return { type: TYPES[extname(path)] ?? "application/octet-stream", bodies, etag };
 }
 
-/** The smallest form that the caller takes. A form with `q=0` is one that it does not. */
+/** The smallest encoding that the caller accepts. `q=0` means that it does not accept an encoding. */
 export function chooseEncoding(accepted: string | undefined): Encoding {
   const taken = new Set<string>();
   for (const item of accepted?.toLowerCase().split(",") ?? []) {

@@ -1,5 +1,13 @@
-/** The routes, made from the table of verbs. A verb with one answer needs nothing here but its place in that table. */
-import { isUnary, tellingOf, type UnaryVerb, type Verb, VERB_NAMES, type VerbName, VERBS } from "@tenure/api";
+/** The routes, made from the table of verbs. A new verb with one answer needs no change here. */
+import {
+  isUnary,
+  responseOptionsOf,
+  type UnaryVerb,
+  type Verb,
+  VERB_NAMES,
+  type VerbName,
+  VERBS,
+} from "@tenure/api";
 import {
   ErrorReply,
   GroupParams,
@@ -12,18 +20,18 @@ import {
 import type { FastifyReply, FastifyRequest, RouteOptions } from "fastify";
 import type { Asked } from "../asked.js";
 import type { ElectionService } from "../election-service.js";
-import { parseCount } from "../wire/parse-count.js";
-import type { App, AppParts } from "./app.js";
-import { hangUpOf } from "./hang-up.js";
+import { parseCount } from "../wire/parse-text.js";
+import type { App, AppDeps } from "./app.js";
+import { callerGoneSignal } from "./request-signals.js";
 
-/** Of a body with many requests in it. */
+/** Size limit of the body of a batch. */
 const MANY_BYTES = 1024 * 1024;
 
-export function verbRoutes(app: App, { service }: AppParts): void {
+export function verbRoutes(app: App, { service }: AppDeps): void {
   for (const name of VERB_NAMES) if (isUnary(name)) app.route(unaryRoute(name, service));
 }
 
-/** All of a route but its handler. `response` overrides that of the table. */
+/** A route without its handler. `response` replaces the schema in the table. */
 export function routeOf(name: VerbName, response?: object): Omit<RouteOptions, "handler"> {
   const { method, path, tag, summary, description, batch, head }: Verb = VERBS[name];
   const described = { tags: [tag], summary, ...(description === undefined ? {} : { description }) };
@@ -66,8 +74,8 @@ function unaryRoute(name: UnaryVerb, service: ElectionService): RouteOptions {
       groupId: (request.params as { group_id?: string }).group_id ?? "",
       input: hasBody ? (request.body ?? {}) : readQuery(request.query as Texts),
       charge: request.charge,
-      signal: endsWithCaller === true ? hangUpOf(reply) : undefined,
-      telling: tellingOf(prefer === true ? request.headers["prefer"] : undefined),
+      signal: endsWithCaller === true ? callerGoneSignal(reply) : undefined,
+      response: responseOptionsOf(prefer === true ? request.headers["prefer"] : undefined),
     });
   };
   return { ...routeOf(name), handler };
@@ -83,7 +91,7 @@ function takesBody(method: Verb["method"]): boolean {
 
 type Texts = Readonly<Record<string, string>>;
 
-/** Query strings are texts: this makes numbers and switches of those that the request has as such. */
+/** Converts the texts of a query string to numbers and booleans where the schema of the request has them. */
 function queryReader({ request, query }: VerbSchema): (texts: Texts) => object {
   if (query === undefined) return (texts) => texts;
   const types = Object.entries(request.properties).map(

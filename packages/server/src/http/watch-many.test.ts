@@ -131,7 +131,7 @@ test("a group that the caller may not see, or that does not exist, is refused on
 });
 
 test("each group of a watch counts towards the limit, above which the request is refused as a whole", async () => {
-  const service = await serve({ maxWatches: "4" });
+  const service = await serve({ maxWatches: 4 });
   const three = [{ group_id: "a" }, { group_id: "b" }, { group_id: "c" }];
   const stream = await service.streamMany(three);
   await stream.event();

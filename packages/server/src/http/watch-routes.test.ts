@@ -323,7 +323,7 @@ test("HEAD of a watch is answered at once, with 404", async () => {
 });
 
 test("watches above the limit are refused, and there is room when one ends", async () => {
-  const service = await serve({ maxWatches: "2" });
+  const service = await serve({ maxWatches: 2 });
   const first = await service.stream("/v1/groups/g/watch");
   await service.stream("/v1/watch");
   const refused = await service.get("/v1/groups/g/watch", { headers: { accept: "text/event-stream" } });
@@ -338,7 +338,7 @@ test("watches above the limit are refused, and there is room when one ends", asy
 });
 
 test("one caller cannot use up all watches or waits: other callers and admins still get theirs", async () => {
-  const { service, bearer } = await serveKnown({ maxWatches: "4", maxWaiting: "4" });
+  const { service, bearer } = await serveKnown({ maxWatches: 4, maxWaiting: 4 });
   const as = async (sub: string, role: string) => service.as(await bearer({ sub, role, groups: ["*"] }));
   const [greedy, node, admin] = [
     await as("greedy", "observer"),

@@ -1,19 +1,19 @@
 import { EventsReply, KEEP_ALIVE_MS, type WatchManyBody } from "@tenure/api/schemas";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { longPoll, turn } from "./long-poll.js";
-import { parseCount } from "../wire/parse-count.js";
+import { parseCount } from "../wire/parse-text.js";
 import { SseStreams } from "./sse-streams.js";
 import { batchCost } from "../limits/admission.js";
 import { invalid } from "../service-error.js";
 import { parseCursor } from "../wire/watch-cursor.js";
-import type { App, AppParts } from "./app.js";
-import { endOf } from "./hang-up.js";
+import type { App, AppDeps } from "./app.js";
+import { responseEndSignal } from "./request-signals.js";
 import { routeOf } from "./verb-routes.js";
 
 const DEFAULT_POLL_MS = 30_000;
-const LONGEST_POLL_MS = 60_000;
+const MAX_POLL_MS = 60_000;
 
-/** Both ways to answer, for the document. */
+/** The schemas of both kinds of answer, for the OpenAPI document. */
 const watched = {
   description: "Events",
   content: {
@@ -27,7 +27,7 @@ const streamed = {
   content: { "text/event-stream": { schema: { type: "string" } } },
 } as const;
 
-export function watchRoutes(app: App, { service, clock, stopping }: AppParts): void {
+export function watchRoutes(app: App, { service, clock, stopping }: AppDeps): void {
   const streams = new SseStreams(clock, stopping);
   app.addHook("onClose", () => streams.close());
 
@@ -43,7 +43,7 @@ export function watchRoutes(app: App, { service, clock, stopping }: AppParts): v
     // Without a cursor a group's first event is its state, and comes whatever that is.
     const isSure = from === undefined && groupId !== null;
     if (!isStream) {
-      const signal = endOf(reply, stopping);
+      const signal = responseEndSignal(reply, stopping);
       return longPoll(items, { from: given, timeoutMs: isSure ? null : givenMs, clock, signal });
     }
     const first = items.next();
@@ -90,8 +90,8 @@ function wantsStream({ headers }: Pick<FastifyRequest, "headers">): boolean {
 
 function timeoutOf(text: string | undefined): number {
   const timeoutMs = text === undefined ? DEFAULT_POLL_MS : parseCount(text, "timeout_ms");
-  if (timeoutMs <= LONGEST_POLL_MS) return timeoutMs;
-  throw invalid("timeout_ms", `must be at most ${LONGEST_POLL_MS}`);
+  if (timeoutMs <= MAX_POLL_MS) return timeoutMs;
+  throw invalid("timeout_ms", `must be at most ${MAX_POLL_MS}`);
 }
 
 function keepAliveOf(text: string | undefined): number | undefined {
@@ -103,7 +103,7 @@ function keepAliveOf(text: string | undefined): number | undefined {
   throw invalid(field, `must be from ${min} to ${max}`);
 }
 
-/** A reconnecting stream sends the id it has seen last; that counts more than what its URL once said. */
+/** A reconnecting stream sends the last id that it has seen, which is newer than the cursor in its URL. */
 function cursorOf(
   request: FastifyRequest<{ Querystring: { cursor?: string } }>,
   isStream: boolean,

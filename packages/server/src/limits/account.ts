@@ -1,18 +1,18 @@
-/** Texts that tell apart whom limits are counted for. No two kinds of account can have the same text. */
+/** The accounts that limits are counted for, as texts. Accounts of two kinds never have the same text. */
 import { isIPv6 } from "node:net";
 import type { Caller } from "../auth/caller.js";
 
-/** Callers of one name are different callers if their credential or role differs: anybody's JWT may carry any `sub`. */
+/** Callers with the same name but another kind of credential or another role have accounts of their own, because a JWT may have any `sub`. */
 export function accountOf({ kind, role, name }: Caller): string {
   return `${kind} ${role} ${name}`;
 }
 
-/** Of a client that has not said who it is. */
+/** The account of a client without credentials. */
 export function addressAccount(address: string): string {
   return `address ${networkOf(address)}`;
 }
 
-/** IPv6 hosts choose the lower half of their address as they like, so that half tells nothing. */
+/** The /64 network of an IPv6 address, because a host can choose the lower half of its address freely. */
 function networkOf(address: string): string {
   if (!isIPv6(address) || address.includes(".")) return address;
   const [head = "", tail] = address.toLowerCase().split("%", 1)[0]?.split("::") ?? [];

@@ -29,7 +29,7 @@ function renewals(count: number): object {
 
 describe("the rate limit of a caller", () => {
   test("the rate limit of a caller is separate from callers of the same name with another role or credential", async () => {
-    const { service, bearer } = await serveKnown({ rateLimit: "1" });
+    const { service, bearer } = await serveKnown({ rateLimit: 1 });
     const as = async (claims: object) => service.as(await bearer({ groups: ["*"], ...claims }));
     await drain(await as({ sub: "victim", role: "observer" }));
     expect((await (await as({ sub: "victim", role: "node" })).leader("g")).status).toBe(200);
@@ -38,7 +38,7 @@ describe("the rate limit of a caller", () => {
   });
 
   test("the rate limit is charged for each item of a batch or of a page of groups, over HTTP and gRPC", async () => {
-    const { service, bearer } = await serveKnown({ rateLimit: "10", grpc: "127.0.0.1:0" });
+    const { service, bearer } = await serveKnown({ rateLimit: 10, grpc: "127.0.0.1:0" });
     const clientOf = async (sub: string) => {
       const bearerToken = await bearer({ sub, groups: ["*"] });
       const metadata = { authorization: `Bearer ${bearerToken}` };
@@ -97,7 +97,7 @@ describe("the rate limit of a caller", () => {
 
 describe("a client that is not authenticated", () => {
   test("an unauthenticated client can cause few signature checks, and known callers are not affected", async () => {
-    const { service, bearer } = await serveKnown({ rateLimit: "10" });
+    const { service, bearer } = await serveKnown({ rateLimit: 10 });
     const known = service.as(await bearer({ sub: "a", groups: ["*"] }));
     expect((await known.leader("g")).status).toBe(200);
     const forger = testKey("test");
@@ -114,7 +114,7 @@ describe("a client that is not authenticated", () => {
   });
 
   test("an unauthenticated client is limited by its address, and pages do not use up the limit of probes", async () => {
-    const { service } = await serveKnown({ rateLimit: "1" });
+    const { service } = await serveKnown({ rateLimit: 1 });
     for (const path of ["/openapi.json", "/v1/groups/g/leader", "/readyz"]) {
       const answers = await many(20, () => service.get(path));
       expect([path, statuses(answers)]).toEqual([path, expect.arrayContaining([429])]);

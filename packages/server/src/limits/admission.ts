@@ -25,12 +25,12 @@ export function batchCost(items: number): number {
   return items * BATCH_ITEM_COST;
 }
 
-/** What a page with so many items costs beyond one request. */
+/** What a page with `items` items costs beyond one request. */
 export function pageCost(items: number): number {
   return items / ITEMS_READ_PER_REQUEST;
 }
 
-/** Who sends a request, and whether the request may be sent now. One for all transports, so that a limit holds over all. */
+/** Authenticates a request and applies the rate limits. All transports share one instance, so that a limit holds over all of them. */
 export class Admission {
   readonly #authenticator: Authenticator;
   readonly #limiter: RateLimiter | null;
@@ -51,14 +51,14 @@ export class Admission {
     return found.then(
       (caller) => this.#admitCaller(caller, address),
       (error: unknown) => {
-        // Verifying a signature is costly, whatever its result; a good one is remembered, a bad one would be verified each time.
+        // Verifying a signature is costly. A valid one is cached; an invalid one would be verified each time, so it is charged.
         this.#failures?.charge(addressAccount(address), 1);
         throw error;
       },
     );
   }
 
-  /** For what anybody may ask. `what` has a limit of its own, so that one kind of request cannot use up that of another. */
+  /** For requests without authentication. Each `what` has a limit of its own, so that one kind of request cannot use up the limit of another. */
   admitAnybody(what: string, address: string): void {
     this.#limiter?.admit(`${what} ${addressAccount(address)}`);
   }

@@ -3,17 +3,37 @@ import type { Server, Socket } from "node:net";
 import type { Clock } from "@tenure/core";
 import type { Logger } from "pino";
 
-/** Where the system does not say how many files a process may open. */
+/** Time limits of a connection, for HTTP and gRPC alike. Tests give shorter ones. */
+export interface ConnectionLimits {
+  /** A TLS handshake that is not finished in this time is cut off. */
+  readonly handshakeMs: number;
+  /** A request that has not arrived completely in this time is answered 408. How long its answer takes is not limited here. */
+  readonly arrivalMs: number;
+  /** How often `arrivalMs` is checked, so a request may take this much longer. */
+  readonly checkMs: number;
+  /** A client that was sent an error without a request to answer has this long to read it. Then its connection is cut off. */
+  readonly lingerMs: number;
+}
+
+export const CONNECTION_LIMITS: ConnectionLimits = {
+  handshakeMs: 10_000,
+  arrivalMs: 30_000,
+  checkMs: 2000,
+  lingerMs: 1000,
+};
+
+/** The default where the limit of open files is not known. */
 const DEFAULT_MAX_CONNECTIONS = 10_000;
-/** A connection costs about 8 KB: past this memory is the limit, and an operator has to choose. */
+/** A connection costs about 8 KB: beyond this number memory is the limit, and the operator has to choose one. */
 const MAX_DEFAULT_CONNECTIONS = 65_536;
 /** File descriptors that are left to the store, files and outgoing connections. */
 const RESERVED_FILES = 128;
 const LOG_INTERVAL_MS = 10_000;
 
 /**
- * Limits the connections of all ports together, so that the process never runs out of file descriptors: then it could neither
- * accept nor read a renewed certificate, and would say nothing. What is over is closed at once, and logged.
+ * Limits the connections of all ports together, so that the process never runs out of file descriptors: it could then neither
+ * accept connections nor read a renewed certificate, without any message. A connection beyond the limit is closed at once, and
+ * logged.
  */
 export class ConnectionLimit {
   readonly #max: number;
@@ -44,7 +64,7 @@ export class ConnectionLimit {
     server.on("drop", () => this.#refuse());
   }
 
-  /** Each server may have what the others have left. Node takes 0 for no limit. */
+  /** Each server may use what the others leave. At least 1, because 0 means no limit to Node. */
   #change(server: Server, by: number): void {
     this.#open.set(server, (this.#open.get(server) ?? 0) + by);
     const { count } = this;
@@ -64,7 +84,7 @@ export class ConnectionLimit {
   }
 }
 
-/** By the limit of open files that `/proc/self/limits` shows, where there is such a file. */
+/** Derived from the limit of open files in `/proc/self/limits`, if that file exists. */
 export function defaultMaxConnections(limits: string | null = readLimits()): number {
   const found = /^Max open files\s+(\d+|unlimited)\s/m.exec(limits ?? "")?.[1];
   if (found === undefined) return DEFAULT_MAX_CONNECTIONS;

@@ -4,7 +4,7 @@ import type { CancelTimer, Clock } from "@tenure/core";
 /** The type of a TLS record that a handshake begins with, and how long the head of a record is. */
 const HANDSHAKE = 0x16;
 const HEAD_BYTES = 5;
-/** Of a record, as TLS has it. */
+/** The longest record that TLS allows. */
 const MAX_RECORD_BYTES = 2 ** 14;
 /**
  * A handshake takes about half a millisecond of processor time until the server has signed, and a renewal takes several turns. More per
@@ -13,7 +13,7 @@ const MAX_RECORD_BYTES = 2 ** 14;
 const MAX_HANDSHAKES_PER_TURN = 1;
 const MAX_CLOSED_PER_TURN = 20;
 
-export interface HelloGateParts {
+export interface HelloGateDeps {
   readonly clock: Clock;
   /** A connection whose first record has not arrived by then is closed. */
   readonly limitMs: number;
@@ -36,16 +36,16 @@ interface Waiting {
  * handshake and closes a few connections, and the rest waits for the next turn; so do requests, but not for all of it.
  */
 export class HelloGate {
-  readonly #parts: HelloGateParts;
+  readonly #deps: HelloGateDeps;
   /** In order of arrival. */
   readonly #waiting = new Map<Socket, Waiting>();
   readonly #complete: TurnQueue<Socket>;
   readonly #ended: TurnQueue<Socket>;
   #cancelSweep: CancelTimer | null = null;
 
-  constructor(parts: HelloGateParts) {
-    this.#parts = parts;
-    const { clock } = parts;
+  constructor(deps: HelloGateDeps) {
+    this.#deps = deps;
+    const { clock } = deps;
     this.#complete = new TurnQueue(clock, MAX_HANDSHAKES_PER_TURN, (socket) => this.#pass(socket));
     this.#ended = new TurnQueue(clock, MAX_CLOSED_PER_TURN, (socket) => socket.destroy());
   }
@@ -56,7 +56,7 @@ export class HelloGate {
   }
 
   add(socket: Socket): void {
-    const { clock, limitMs } = this.#parts;
+    const { clock, limitMs } = this.#deps;
     const waiting: Waiting = { dueMs: clock.monotonicMs() + limitMs, arrived: null };
     this.#waiting.set(socket, waiting);
     // Otherwise Node closes a connection in the turn in which its client does.
@@ -79,7 +79,7 @@ export class HelloGate {
     // Closed while it stood in the queue, by its time limit or by its client.
     if (!this.#remove(socket) || socket.destroyed) return;
     socket.allowHalfOpen = false;
-    this.#parts.pass(socket);
+    this.#deps.pass(socket);
   }
 
   /** A timer without anything to close would hold up a process that ends. */
@@ -93,7 +93,7 @@ export class HelloGate {
   }
 
   #sweep(): void {
-    const { clock } = this.#parts;
+    const { clock } = this.#deps;
     const nowMs = clock.monotonicMs();
     this.#cancelSweep = null;
     for (const [socket, { dueMs }] of this.#waiting) {
@@ -107,7 +107,7 @@ export class HelloGate {
   }
 }
 
-/** Takes what has arrived. A complete record is put back for TLS to read. */
+/** Reads what has arrived. A complete record is put back for TLS to read. */
 function read(socket: Socket, waiting: Waiting): "partial" | "complete" | "ended" {
   const part = socket.read() as Buffer | null;
   if (part === null) return "ended";
@@ -122,7 +122,7 @@ function read(socket: Socket, waiting: Waiting): "partial" | "complete" | "ended
   return "complete";
 }
 
-/** Work of which a turn of the event loop does a part. */
+/** A queue of work, of which each turn of the event loop does a part. */
 class TurnQueue<T> {
   readonly #clock: Clock;
   readonly #perTurn: number;

@@ -6,9 +6,9 @@ interface Bucket {
   atMs: number;
 }
 
-/** Accounts remembered at most. The one that was silent for longest is forgotten first, and starts with a full bucket again. */
+/** Limit of accounts in memory. The account idle for longest is removed first, and starts with a full bucket again. */
 const MAX_ACCOUNTS = 10_000;
-/** What an account can owe at most, in seconds of its rate. */
+/** The largest debt of an account, in seconds of its rate. */
 const MAX_DEBT_SECONDS = 60;
 
 /**

@@ -11,10 +11,10 @@ export interface Room {
   readonly maxPerCaller: number;
 }
 
-/** The part of a room, 1/20, that only admins may use: an operator has to get in however many others wait. */
+/** 1/20 of the places is reserved for admins, so that an operator gets one however many others wait. */
 const ADMIN_RESERVE = 20;
 
-/** The options to name in a refusal. */
+/** The flags that error messages name. */
 const OPTIONS: Readonly<Record<Waiting, string>> = {
   "waiting campaigns": "--max-waiting",
   watches: "--max-watches",

@@ -13,7 +13,7 @@
 import { sign as signBytes } from "node:crypto";
 import type { JWK } from "jose";
 import { modeWarning } from "../auth/file-mode.js";
-import type { Parts } from "../auth/parts.js";
+import type { AuthDeps } from "../auth/deps.js";
 import { ReloadedFiles } from "../auth/reloaded-files.js";
 import type { Mandate, MandateSigner } from "./mandate-signer.js";
 import { parseSigningKeys, type SigningKey } from "./signing-key.js";
@@ -29,17 +29,17 @@ type SigningKeys = readonly [SigningKey, ...SigningKey[]];
 export class Ed25519MandateSigner implements MandateSigner {
   readonly #file: ReloadedFiles<SigningKeys>;
   readonly #issuer: string;
-  readonly #parts: Parts;
+  readonly #parts: AuthDeps;
   /** By `kid`: until when, on the monotonic clock, something signed with it may be in use. */
   readonly #signed = new Map<string, { readonly publicJwk: JWK; overAtMs: number }>();
 
-  private constructor(file: ReloadedFiles<SigningKeys>, issuer: string, parts: Parts) {
+  private constructor(file: ReloadedFiles<SigningKeys>, issuer: string, parts: AuthDeps) {
     this.#file = file;
     this.#issuer = issuer;
     this.#parts = parts;
   }
 
-  static async open(options: MandateSignerOptions, parts: Parts): Promise<Ed25519MandateSigner> {
+  static async open(options: MandateSignerOptions, parts: AuthDeps): Promise<Ed25519MandateSigner> {
     const { keyFile, issuer = "tenure" } = options;
     const { clock, log } = parts;
     const file = await ReloadedFiles.open({

@@ -1,8 +1,8 @@
 /**
- * Names for the busiest so many values; the rest go by `other`.
+ * Labels for the busiest values, up to a limit; the rest are counted as `other`.
  *
- * A value keeps its name until another is twice as busy as it: without that distance equals would push one another out
- * with every count. What a value counted before it had a name stays with `other`, so no series ever goes back.
+ * A value keeps its label until another value is twice as busy: without that distance two equally busy values would replace each
+ * other with every count. What was counted before a value got its label stays with `other`, so no series ever decreases.
  */
 export class BusiestLabels {
   readonly #most: number;

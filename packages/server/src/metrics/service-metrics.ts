@@ -8,7 +8,7 @@ import { BusiestLabels } from "./busiest-labels.js";
 
 const LATENCY_BUCKETS_MS = [0.5, 1, 2.5, 5, 10, 25, 50, 100, 250, 500, 1000, 2500, 5000, 10_000, 60_000];
 const ELECT_BUCKETS_MS = [1, 5, 10, 25, 50, 100, 250, 500, 1000, 2500, 5000, 10_000, 30_000, 60_000];
-const MOST_GROUPS = 1000;
+const MAX_GROUPS = 1000;
 
 interface Followed {
   readonly term: number;
@@ -20,7 +20,7 @@ interface Followed {
 export class ServiceMetrics {
   readonly registry = new Registry();
   readonly #clock: Clock;
-  readonly #groups = new BusiestLabels(MOST_GROUPS, (group_id) => this.#leaderChanges.remove({ group_id }));
+  readonly #groups = new BusiestLabels(MAX_GROUPS, (group_id) => this.#leaderChanges.remove({ group_id }));
   readonly #followed = new Map<string, Followed>();
   readonly #timeToElect: Histogram;
   readonly #leaderChanges: Counter<"group_id">;
@@ -42,7 +42,7 @@ export class ServiceMetrics {
     });
     this.#leaderChanges = new Counter({
       name: "leader_changes_total",
-      help: `New leaders, by group (the ${MOST_GROUPS} busiest, the rest as "other").`,
+      help: `New leaders, by group (the ${MAX_GROUPS} busiest, the rest as "other").`,
       labelNames: ["group_id"],
       registers,
     });
@@ -98,7 +98,7 @@ export class ServiceMetrics {
       const isOther =
         leaderNodeId !== null && known.leaderNodeId !== null && leaderNodeId !== known.leaderNodeId;
       if (newTerms < 0 || (newTerms === 0 && isOther)) this.#splitBrains.inc();
-      // After a RESYNC nobody can tell how long it took.
+      // After a RESYNC the time of the election is not known.
       if (type === "LEADER_CHANGED" && newTerms > 0 && known.vacantSinceMs !== null) {
         this.#timeToElect.observe(nowMs - known.vacantSinceMs);
       }

@@ -51,8 +51,8 @@ export function traceRequests(app: FastifyInstance): void {
 }
 
 /**
- * The same elector if nobody looks. Otherwise each verb with one answer has a span; which these are is what the table of verbs says.
- * Streams last, and have none.
+ * Returns the elector itself if no tracer is registered. Otherwise each verb with one answer has a span; the table of verbs says which
+ * verbs these are. Streams are long-lived, and have none.
  */
 export function tracedElector(elector: ServiceElector): ServiceElector {
   const tracer = registeredTracer();

@@ -1,4 +1,4 @@
-/** What a schema refuses, in a sentence for whoever sent it. */
+/** What a schema refuses, as a sentence for the caller. */
 import type { FastifySchemaValidationError } from "fastify";
 import { LIMITS } from "@tenure/core/internal";
 

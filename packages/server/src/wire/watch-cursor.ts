@@ -5,7 +5,7 @@
 import { checkId } from "@tenure/core/internal";
 import { invalid } from "../service-error.js";
 import type { WatchItem } from "../watch.js";
-import { parseCount } from "./parse-count.js";
+import { parseCount } from "./parse-text.js";
 
 export interface WatchFrom {
   readonly cursor: number;
@@ -17,7 +17,7 @@ export function cursorText({ cursor, partial, event }: WatchItem): string {
   return `${cursor}${event.type === "RESYNC" ? "!" : "@"}${event.group_id}`;
 }
 
-/** Empty is how many languages say none. */
+/** An empty text counts as absent, because many clients send it so. */
 export function parseCursor(text: string | undefined, of: "one group" | "all groups"): WatchFrom | undefined {
   if (text === undefined || text === "") return undefined;
   const [number = "", mark, groupId = ""] = of === "all groups" ? text.split(/([@!])/, 3) : [text];

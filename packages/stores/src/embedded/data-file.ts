@@ -43,7 +43,7 @@ export function readHead(path: string): DataFileHead {
   }
 }
 
-/** The whole, page by page; `true` if entries have versions and `key` is one. Nobody else may write meanwhile. */
+/** Checks the whole file, page by page; `true` if entries have versions and `key` is one. Nothing may write meanwhile. */
 export function* verify(path: string, key: Buffer): Steps<boolean> {
   const file = openSync(path, "r");
   try {

@@ -4,7 +4,7 @@
  * Beside the entries it has a head: the revision of the last write, and, as its LMDB version, a number that every
  * transaction of ours raises by one. Each transaction is conditional on the head as its writer left it. So a
  * transaction never follows one that failed, and an owner that lost the directory, whatever became of its lock, can
- * write nothing more: whoever opens it claims the head with a number drawn at random.
+ * write nothing more: the next owner claims the head with a random number when it opens the directory.
  *
  * Transactions are flushed before they become visible (`overlappingSync` off): LMDB writes the pages, calls fdatasync,
  * and writes the meta page through a descriptor opened with O_DSYNC; only then does the commit return.
@@ -118,7 +118,7 @@ export class Database {
     return isWritten;
   }
 
-  /** Nobody else has claimed the directory since. */
+  /** No other process has claimed the directory since this one did. */
   isOurs(): boolean {
     const version = this.#table.getEntry(HEAD)?.version ?? 0;
     return version >= this.#claim && version <= this.#chain;
@@ -155,7 +155,7 @@ interface Claimed extends Contents {
   readonly headVersion: number;
 }
 
-/** What can be told from the first pages, which are never half-written. `null`: the store is yet to be made. */
+/** Reads the first pages, which are never half-written. `null`: the store does not exist yet. */
 function examine(path: string, state: DirectoryState): DataFileHead | null {
   if (state.dataBytes === null || state.dataBytes === 0) {
     if (!state.isMarked) return null;

@@ -2,8 +2,8 @@
  * One process at a time, and no lock that outlives its holder.
  *
  * LMDB has all that is needed. Each process that reads takes a slot in the table of the lock file, with its pid, and an
- * fcntl lock on the byte of that number. The kernel drops the lock with the process, however it dies, so a table that
- * nobody has open is begun anew. Hence a slot in the table is a live holder:
+ * fcntl lock on the byte of that number. The kernel drops the lock with the process, however it dies, and LMDB clears a
+ * table that no process has open. So every slot in the table belongs to a live process:
  *
  * - after kill -9 nothing is left to remove, and no file's age decides anything;
  * - a pid that was reused counts only if that very process has this directory open;
@@ -31,7 +31,7 @@ import { preflight } from "./preflight.js";
 /** A slot of one that died stays while another looks at the table. */
 const LOOKS = 6;
 const LOOK_MS = 20;
-/** Whoever leaves is gone in milliseconds. */
+/** A process that leaves the table is gone within milliseconds. */
 const MAX_WAIT_MS = 2000;
 const NO_KEY = Buffer.from("none");
 
@@ -78,7 +78,7 @@ export class DirectoryLock {
   }
 }
 
-/** The table with our slot in it and no other, or the pid of whoever was before us. */
+/** The table with only our slot in it, or the pid of the process that was there before us. */
 async function enter(directory: string): Promise<Table | number> {
   const lmdb = await loadLmdb();
   preflight(directory, OWNER_FILE, OWNER_LOCK_FILE);

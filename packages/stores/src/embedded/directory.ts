@@ -3,12 +3,12 @@
  *
  *     data.mdb        LMDB's data
  *     lock.mdb        LMDB's table of readers and its mutexes; holds nothing that must be kept
- *     owner.mdb       an LMDB file without content; whoever reads it owns the directory (`directory-lock.ts`)
+ *     owner.mdb       an LMDB file without content; the process that reads it owns the directory (`directory-lock.ts`)
  *     owner.mdb-lock  its table of readers
  *     tenure.json     says what this is; written last, so that it stands only beside a store that was complete once
  *
- * `tenure.json` is why a store whose data was lost or emptied is refused instead of begun anew: terms would be given
- * out a second time.
+ * Because of `tenure.json`, a store whose data was lost or emptied is refused instead of created again: a new store would grant
+ * the same terms a second time.
  */
 import { constants } from "node:fs";
 import { access, mkdir, open, readdir, readFile, rename, stat, writeFile } from "node:fs/promises";

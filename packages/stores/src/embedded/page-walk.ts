@@ -98,7 +98,7 @@ export class PageWalk {
     }
   }
 
-  /** Checks where the value lies; reading it is left to whoever wants it. */
+  /** Checks where the value is; the returned function reads it. */
   #valueOf(node: Buffer, page: bigint): () => Buffer {
     const [bytes, flags, keyBytes] = [node.readUInt32LE(0), node.readUInt16LE(4), node.readUInt16LE(6)];
     const data = node.subarray(NODE_BYTES + keyBytes);

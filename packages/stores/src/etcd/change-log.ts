@@ -45,8 +45,8 @@ export class ChangeLog {
   }
 
   /**
-   * Told, from time to time, of the last batch that the member has. The watch has come to a halt if it has not come until
-   * now to what was told the last time.
+   * Called at intervals with the revision of the last batch that the member has. The watch has stopped if it has not yet reached
+   * the revision of the previous call.
    */
   isHalted(revision: Revision): boolean {
     const isBehind = this.#revision < this.#due;

@@ -1,10 +1,10 @@
 /**
- * One connection to one member, from its first answer to its end; never a second one in its place. What the gRPC library
- * would do behind our back is switched off: it sends nothing twice, and what has no connection does not wait for one.
+ * One connection to one member, from its first answer to its end. It never reconnects. The retries of the gRPC library are switched
+ * off: it sends no call twice, and a call without a connection fails at once instead of waiting for one.
  *
- * A member may hang, or be cut off from the others, while its connection looks well. So whoever waits in vain has it
- * checked, and one that fails the check ends with everything on it. The library's own pings are of no use for that: etcd
- * breaks connections that ping more often than every five seconds.
+ * A member may hang, or be cut off from the others, while its connection looks healthy. So a call that gets no answer has the
+ * member checked, and a connection that fails the check ends with all of its calls. The pings of the library cannot do
+ * that: etcd closes connections that ping more often than every five seconds.
  */
 import { scheduler } from "node:timers/promises";
 import type { Client, ClientDuplexStream, Metadata, MethodDefinition, ServiceError } from "@grpc/grpc-js";
@@ -33,7 +33,7 @@ interface Cancelable {
   cancel(): void;
 }
 
-/** Less than etcd takes to give up by itself (seven seconds): it is told, and drops what it has not proposed yet. */
+/** Shorter than the timeout of etcd itself (seven seconds): etcd sees the cancelled call, and drops it if it has not proposed it yet. */
 const CALL_LIMIT_MS = 5000;
 /** An election within etcd takes one to two seconds, during which its members say that they have no leader. */
 const CHECKS = 3;

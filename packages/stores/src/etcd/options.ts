@@ -7,13 +7,7 @@ import {
   type ServerOption,
   type TlsOption,
 } from "../option-reader.js";
-import {
-  integerParameter,
-  parseServerUrl,
-  type FromUrl,
-  TLS_PARAMETERS,
-  tlsParameter,
-} from "../server-url.js";
+import { ServerUrl, type FromUrl, TLS_PARAMETERS } from "../server-url.js";
 import type { TlsFiles } from "../tls-files.js";
 
 export interface EtcdStoreOptions {
@@ -58,17 +52,17 @@ const MAX_PREFIX_LENGTH = 200;
 
 /** `etcd://user:password@a:2379,b:2379/prefix?tls=true&ca=FILE&cert=FILE&key=FILE&max_txn_ops=128` */
 export function parseEtcdUrl(text: string): FromUrl<EtcdStoreOptions> {
-  const url = parseServerUrl(text, {
+  const url = new ServerUrl(text, {
     defaultPort: DEFAULT_PORT,
     parameters: [...TLS_PARAMETERS, "max_txn_ops"],
   });
   return {
     servers: url.servers,
-    prefix: url.path === "" ? undefined : url.path,
+    prefix: url.path,
     user: url.user,
     password: url.password,
-    tls: tlsParameter(url),
-    maxTxnOps: integerParameter(url, "max_txn_ops", TXN_OPS),
+    tls: url.tls(),
+    maxTxnOps: url.integer("max_txn_ops", TXN_OPS),
   };
 }
 

@@ -101,7 +101,7 @@ function writeOp(writer: Writer, { op, path, pathBytes, valueBytes, txn }: Sized
   writer.text(TAG.key, path, pathBytes);
 }
 
-/** Bytes of a field with so many bytes in it: tag, length and content. */
+/** The size of a field whose content has this many bytes: tag, length and content. */
 function field(bytes: number): number {
   return 1 + varint(bytes) + bytes;
 }
@@ -128,7 +128,7 @@ class Writer {
     this.bytes[this.#at++] = rest;
   }
 
-  /** What follows, up to so many bytes, is the content of this field. */
+  /** Begins a field; the next `bytes` bytes are its content. */
   begin(tag: number, bytes: number): void {
     this.number(tag, bytes);
   }

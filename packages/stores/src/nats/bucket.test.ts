@@ -130,7 +130,7 @@ describe.skipIf(isMissing("nats"))("the bucket of a NATS store", () => {
     const store = await NatsStore.open(options("removed"));
     await client.remove("removed");
     const batch = [{ key: "r/a", expected: null, value: "1" }];
-    await expect(store.compareAndSet(batch)).rejects.toThrow(/nobody serves the bucket removed/);
+    await expect(store.compareAndSet(batch)).rejects.toThrow(/no server serves the bucket removed/);
     await expect(store.sync()).rejects.toThrow(BackendUnavailableError);
     await store.close();
   });

@@ -1,3 +1,4 @@
+import type { Msg, MsgHdrs } from "@nats-io/transport-node";
 import {
   BackendUnavailableError,
   type CasOp,
@@ -5,7 +6,9 @@ import {
   InvalidRequestError,
   type Revision,
 } from "@tenure/core";
-import type { Msg, MsgHdrs } from "@nats-io/transport-node";
+import { AcknowledgedRevisions } from "./acknowledged-revisions.js";
+import { BarrierSubjects } from "./barrier-subjects.js";
+import type { AskOptions, Connection, ConnectionSource, Parcel } from "./connection.js";
 import {
   isJetStreamError,
   isUnserved,
@@ -16,13 +19,9 @@ import {
   unserved,
   WITHOUT_JETSTREAM,
 } from "./failures.js";
-import { BarrierSubjects } from "./barrier-subjects.js";
 import { isBarrierName, keyNameOf, keyOfName } from "./key-names.js";
-import type { AskOptions, Connection, ConnectionSource, Parcel } from "./connection.js";
 import type { NatsOptions } from "./options.js";
-import { comparesTooEarly } from "./server-version.js";
 import { checkStreamConfig, newStreamConfig, type StreamConfig } from "./stream-settings.js";
-import { AcknowledgedRevisions } from "./acknowledged-revisions.js";
 
 interface StreamInfo {
   readonly config: StreamConfig;
@@ -242,4 +241,24 @@ function unopened(bucket: string, cause: unknown): BackendUnavailableError {
     `the bucket ${bucket} cannot be opened (${why}); has the cluster a majority of its servers?`,
     { cause },
   );
+}
+
+/** From this version on a write is compared when it is written, not only when it is accepted. */
+const COMPARES_LATE = [2, 9, 21] as const;
+
+/**
+ * Before 2.9.21 the leader of a replicated stream compares a write only when it accepts it, with what it has written so far: of
+ * several concurrent writes all win. Streams with one replica were never affected.
+ *
+ * A client cannot work around this. Message ids are checked when a message is written, and one id per revision does leave one
+ * winner; but a server that restarts replays its log without the ids of replaced messages, accepts what it had refused, and numbers
+ * everything after it differently from the other servers.
+ */
+export function comparesTooEarly(version: string): boolean {
+  const numbers = version.split(/[.-]/, 3).map(Number);
+  for (const [i, least] of COMPARES_LATE.entries()) {
+    const number = numbers[i] ?? 0;
+    if (number !== least) return !(number > least);
+  }
+  return false;
 }

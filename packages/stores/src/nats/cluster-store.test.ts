@@ -7,7 +7,7 @@ import { NatsStore } from "./nats-store.js";
 import { parseNatsUrl } from "./options.js";
 import { Follower } from "./register-check.test-kit.js";
 import { ServerClient, until } from "./server.test-kit.js";
-import { comparesTooEarly } from "./server-version.js";
+import { comparesTooEarly } from "./bucket.js";
 import { newStreamConfig } from "./stream-settings.js";
 
 interface Ack {

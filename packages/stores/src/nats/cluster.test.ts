@@ -5,7 +5,7 @@ import { NatsStore } from "./nats-store.js";
 import { parseNatsUrl } from "./options.js";
 import { Follower, keepWriting, RegisterCheck, snapshotOf } from "./register-check.test-kit.js";
 import { ServerClient, until } from "./server.test-kit.js";
-import { comparesTooEarly } from "./server-version.js";
+import { comparesTooEarly } from "./bucket.js";
 
 /** An election takes 4 to 9 seconds, and the machine may be busy. */
 const ELECTION_MS = 45_000;

@@ -47,7 +47,7 @@ export type NatsStatus = "connected" | "disconnected" | "closed";
  * between two losses. It never reconnects: the library would then send what it was given meanwhile, such as a write that was
  * reported as uncertain long ago. Messages given to a lost connection are never sent; its source opens another one.
  *
- * All answers arrive at one subscription and are told apart by the last token of their subject.
+ * All answers arrive at one subscription and are distinguished by the last token of their subject.
  */
 export class Connection {
   readonly ended: Promise<Error>;

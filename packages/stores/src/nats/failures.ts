@@ -39,8 +39,8 @@ const LASTING: ReadonlyMap<number, readonly [field: string, problem: string]> = 
 ]);
 
 /**
- * Refused for what it compared with, or because another write on the same entry is under way: whoever answers this has
- * not written it and will not. That need not be the leader (see `Flight`).
+ * The write was refused because of its expected revision, or because another write to the same entry is under way: the server that
+ * answers this has not written it and will not. That server need not be the leader (see `Flight`).
  */
 const REFUSALS: ReadonlySet<number> = new Set([
   JETSTREAM.wrongLastSequence,
@@ -51,7 +51,7 @@ const REFUSALS: ReadonlySet<number> = new Set([
 export type PublishAnswer =
   | { readonly kind: "written"; readonly revision: Revision }
   | { readonly kind: "refused" }
-  /** Nobody took it: the stream has no leader just now, or does not exist. Certainly not written. */
+  /** No server accepted the write: the stream has no leader now, or does not exist. Certainly not written. */
   | { readonly kind: "unserved" }
   | { readonly kind: "unknown"; readonly cause: Error };
 
@@ -65,7 +65,7 @@ const REFUSED: PublishAnswer = { kind: "refused" };
 const UNSERVED: PublishAnswer = { kind: "unserved" };
 const NO_RESPONDERS = 503;
 
-/** The server itself says that nobody listens on the subject. */
+/** The server reports that the subject has no subscriber. */
 export function isUnserved(reply: Msg): boolean {
   return reply.data.length === 0 && reply.headers?.code === NO_RESPONDERS;
 }
@@ -115,7 +115,7 @@ export function lastingFailure(error: unknown, isOver: boolean): TenureError | n
 
 export function unserved(bucket: string): BackendUnavailableError {
   return new BackendUnavailableError(
-    `nobody serves the bucket ${bucket}: its stream has no leader at the moment, or was removed`,
+    `no server serves the bucket ${bucket}: its stream has no leader at the moment, or was removed`,
   );
 }
 

@@ -7,14 +7,7 @@ import {
   type ServerOption,
   type TlsOption,
 } from "../option-reader.js";
-import {
-  flagParameter,
-  integerParameter,
-  parseServerUrl,
-  type FromUrl,
-  TLS_PARAMETERS,
-  tlsParameter,
-} from "../server-url.js";
+import { ServerUrl, type FromUrl, TLS_PARAMETERS } from "../server-url.js";
 import type { TlsFiles } from "../tls-files.js";
 import { checkConnection, type NatsConnectionLike } from "./connection-like.js";
 
@@ -73,11 +66,11 @@ const OF_CONNECTION = ["servers", ...CREDENTIALS, "tls"] as const;
 
 /** `nats://a:4222,b:4222/bucket?…`, with `user:password@` or `token@` before the servers. */
 export function parseNatsUrl(text: string): FromUrl<NatsStoreOptions> {
-  const url = parseServerUrl(text, {
+  const url = new ServerUrl(text, {
     defaultPort: DEFAULT_PORT,
     parameters: ["replicas", "create", ...TLS_PARAMETERS, "creds"],
   });
-  if (url.path === "") {
+  if (url.path === undefined) {
     throw new InvalidRequestError("store", "must name a bucket: nats://host:4222/bucket");
   }
   const isToken = url.user !== undefined && url.password === undefined;
@@ -87,10 +80,10 @@ export function parseNatsUrl(text: string): FromUrl<NatsStoreOptions> {
     user: isToken ? undefined : url.user,
     password: url.password,
     token: isToken ? url.user : undefined,
-    credentialsFile: url.parameters.get("creds"),
-    replicas: integerParameter(url, "replicas", REPLICAS),
-    create: flagParameter(url, "create"),
-    tls: tlsParameter(url),
+    credentialsFile: url.text("creds"),
+    replicas: url.integer("replicas", REPLICAS),
+    create: url.flag("create"),
+    tls: url.tls(),
   };
 }
 

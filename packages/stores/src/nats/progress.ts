@@ -18,7 +18,7 @@ interface Barrier {
  *
  * 1. A message says which earlier revisions of its own key there were. One of them that is missing is made up for.
  *
- * 2. Whoever misses 8 and 9 knows that 12 and 15 were in the stream by then, for a message is gone only once the later
+ * 2. A consumer that misses 8 and 9 knows that 12 and 15 were in the stream by then, for a message is gone only once the later
  *    one is stored. So a barrier written afterwards lies above them. When the consumer has come to the barrier, then 12
  *    and 15 have come too, or were missed in their turn since the barrier was sent. If nothing of what was missed since
  *    then is missing still, all that was missed before is made up for.

@@ -81,13 +81,15 @@ export class Servers implements SessionSource {
         problems.push({ server, error });
       }
     }
-    const told = problems.map(({ server, error }) => `${serverName(server)}: ${sentence(error)}`).join("; ");
+    const reasons = problems
+      .map(({ server, error }) => `${serverName(server)}: ${sentence(error)}`)
+      .join("; ");
     const errors = problems.map(({ error }) => error);
-    const cause = errors.length === 1 ? errors[0] : new AggregateError(errors, told);
+    const cause = errors.length === 1 ? errors[0] : new AggregateError(errors, reasons);
     if (errors.every(isRefusal))
-      throw new InvalidRequestError("store", `is refused by its server (${told})`, { cause });
+      throw new InvalidRequestError("store", `is refused by its server (${reasons})`, { cause });
     const next = "check that one of them runs as a primary and can be reached from here";
-    throw new BackendUnavailableError(`no PostgreSQL server accepts writes (${told}); ${next}`, { cause });
+    throw new BackendUnavailableError(`no PostgreSQL server accepts writes (${reasons}); ${next}`, { cause });
   }
 
   avoid({ server }: PostgresSession): void {
@@ -120,8 +122,8 @@ export class Servers implements SessionSource {
   }
 
   /**
-   * `pg` reads these settings out of a URL only. It does so anew for each connection: certificates are renewed.
-   * `undefined`: nothing was said, and what the environment says holds.
+   * `pg` reads these settings only from a URL. It reads them again for each connection, so that renewed certificates are used.
+   * `undefined`: no setting is given, and the environment decides.
    */
   #tls(): ClientConfig["ssl"] {
     const given = Object.entries(this.#config.settings).filter(([name]) =>

@@ -1,12 +1,6 @@
 import { InvalidRequestError } from "@tenure/core";
 import { type Bounds, OptionReader, type ServerOption } from "../option-reader.js";
-import {
-  flagParameter,
-  integerParameter,
-  parseServerUrl,
-  type FromUrl,
-  type ServerAddress,
-} from "../server-url.js";
+import { ServerUrl, type FromUrl, type ServerAddress } from "../server-url.js";
 import { checkPool, type PgPoolLike } from "./pool-like.js";
 
 export interface PostgresStoreOptions {
@@ -105,23 +99,23 @@ const SCHEMA_NAME = /^(?!pg_)[a-z_][a-z0-9_-]{0,62}$/i;
 
 /** `postgres://user:password@host:port,host:port/database?schema=…&pool=…&poll_ms=…&migrate=…&listen=…`, and `PG_SETTINGS`. */
 export function parsePostgresUrl(text: string): FromUrl<PostgresStoreOptions> {
-  const url = parseServerUrl(text, {
+  const url = new ServerUrl(text, {
     defaultPort: DEFAULT_PORT,
     parameters: ["schema", "pool", "poll_ms", "migrate", "listen", ...PG_SETTINGS],
   });
-  const schema = url.parameters.get("schema");
+  const schema = url.text("schema");
   if (schema !== undefined) checkSchema("store", `has schema=${schema}; `, schema);
   return {
     servers: url.servers.map(({ host, port }) => ({ host: decodeHost(host), port })),
     user: url.user,
     password: url.password === "" ? undefined : url.password,
-    database: url.path === "" ? undefined : url.path,
+    database: url.path,
     schema,
-    poolSize: integerParameter(url, "pool", POOL_SIZE),
-    pollMs: integerParameter(url, "poll_ms", POLL_MS),
-    migrate: flagParameter(url, "migrate"),
-    listen: flagParameter(url, "listen"),
-    settings: Object.fromEntries([...url.parameters].filter(([name]) => PG_SETTINGS.includes(name))),
+    poolSize: url.integer("pool", POOL_SIZE),
+    pollMs: url.integer("poll_ms", POLL_MS),
+    migrate: url.flag("migrate"),
+    listen: url.flag("listen"),
+    settings: url.texts(PG_SETTINGS),
   };
 }
 

@@ -1,15 +1,15 @@
 /**
- * What the store keeps in the database, and the two things done there rather than here.
+ * The tables of the store, and the two procedures that run in the database.
  *
- * `entry` has no index on its revision, so that a renewal changes no index at all: the new version goes onto the same
- * page (a HOT update, for which half of each page is left free) and the old one is cleared away by whoever comes next,
- * without a vacuum. An index would have to be written anew for each key at each renewal; measured with 50,000 keys, that
- * was 1.7 times slower, and the table and its indexes grew to twice the size. What no design helps against is a
- * transaction that somebody leaves open for hours: all versions since are kept for it.
+ * `entry` has no index on its revision, so that a renewal changes no index at all: the new version of a row goes onto the same
+ * page (a HOT update, for which half of each page is left free), and the next statement that reads the page removes the old
+ * version, without a vacuum. An index would be written for each key at each renewal; measured with 50,000 keys, that was 1.7
+ * times slower, and the table and its indexes grew to twice the size. No design helps against a transaction that stays open
+ * for hours: PostgreSQL keeps all versions since then for it.
  *
- * `change` stands for that index: one row per batch, with the ids of the entries it wrote. It says what is new since a
- * revision; for whoever is behind what is kept of it, `entry` itself is read through. Its revisions have no gaps, hence
- * it is known whether all rows are there.
+ * `change` takes the place of that index: one row per batch, with the ids of the entries that it wrote. A feed reads from it what
+ * is new since a revision; a feed that is further behind than `change` reaches reads all of `entry`. The revisions in `change` have
+ * no gaps, so a missing row is noticed.
  */
 import { createHash } from "node:crypto";
 
@@ -28,7 +28,7 @@ export interface SchemaNames {
   readonly schema: string;
   /** Of the advisory lock by which the writers of this schema come one after the other; a 64-bit number. */
   readonly lock: string;
-  /** On which feeds are told of changes. */
+  /** The channel on which feeds are notified of changes. */
   readonly channel: string;
 }
 
@@ -134,9 +134,9 @@ END $tenure$;`;
  * writes of those that held the lock before. In a single statement the lock would come after the snapshot, and the
  * comparison would see the past.
  *
- * The procedure commits by itself, and answers after that. So the lock is held by nobody who waits for a client: not for
- * the rest of its message, and not until it reads the answer. What is read after the commit, for those that lost, is as
- * new as any read.
+ * The procedure commits by itself, and answers after that. So the lock is never held while the server waits for a client: neither
+ * for the rest of a message, nor until the client reads the answer. Losers get what is read after the commit, which is as new
+ * as any read.
  */
 function compareAndSetProcedure({ schema, lock }: SchemaNames): string {
   return `

@@ -12,9 +12,9 @@ export interface Answer {
   readonly warning: Error | null;
 }
 
-/** No server that works is silent for so long, and no longer may a feed wait for one that does not. */
+/** Time limit of an answer. A healthy server answers sooner, and a feed must not wait longer for one that is not healthy. */
 const ANSWER_LIMIT_MS = 5000;
-/** For an answer that nobody waits for any more. Longer than the server lets a writer wait for its turn. */
+/** Time limit of an answer whose caller has gone. Longer than the server lets a writer wait for its turn. */
 const ABANDONED_LIMIT_MS = 1500;
 /** After that a firewall may have forgotten the connection, and no write should be the first to notice. */
 const IDLE_LIMIT_MS = 30_000;
@@ -37,7 +37,7 @@ interface Owner {
  */
 export class PostgresSession {
   readonly server: ServerAddress;
-  /** Resolves when the connection is gone, whoever ended it. */
+  /** Resolves when the connection is gone, whichever side ended it. */
   readonly ended: Promise<void>;
   readonly #client: ClientBase;
   readonly #owner: Owner;
@@ -110,7 +110,7 @@ export class PostgresSession {
     return this.#failure === null;
   }
 
-  /** As the server told it when the connection was made; a pooler makes one up. */
+  /** As the server reported it when the connection was opened; a pooler invents one. */
   get processId(): number {
     return (this.#client as unknown as { readonly processID: number }).processID;
   }
@@ -151,7 +151,7 @@ export class PostgresSession {
     await this.execute(`LISTEN ${channel}`);
   }
 
-  /** Nobody waits for the present answer any more: it may still come, but not for long. */
+  /** The caller of the present query has gone: its answer may still arrive, within a shorter time limit. */
   abandon(): void {
     if (this.#isBusy) this.#socket.setTimeout(ABANDONED_LIMIT_MS);
   }

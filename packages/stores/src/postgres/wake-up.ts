@@ -5,11 +5,11 @@ import type { SessionPool } from "./session-pool.js";
 const INTERVAL_MS = 5;
 
 /**
- * Tells the feeds of all processes that something was written. It is sent after the write, not in its transaction: there,
- * each commit would hold a lock that is one for all NOTIFY of the whole server, and somebody else's listener that reads
- * nothing could make our writes fail. What is lost here, a feed makes up for by looking at intervals.
+ * Notifies the feeds of all processes of a write. The notification is sent after the write, not in its transaction: there, each
+ * commit would hold the lock that all NOTIFY of the server share, and a listener of another program that reads nothing could
+ * make our writes fail. A feed that misses a notification finds the write when it polls.
  *
- * One at a time, and at intervals: what is written meanwhile is told together. For the server each is a commit of its own.
+ * One notification is sent at a time, at intervals, for all writes since the last one: each is a commit of its own on the server.
  */
 export class WakeUp {
   readonly #pool: SessionPool;
@@ -27,7 +27,7 @@ export class WakeUp {
     if (this.#isSending) return;
     this.#isSending = true;
     this.#sendAll()
-      // Nobody waits for it, and the next write tries again.
+      // No caller waits for the notification, and the next write sends another.
       .catch(() => {})
       .finally(() => (this.#isSending = false));
   }

@@ -4,7 +4,6 @@
  */
 import type { Entry, Revision } from "@tenure/core";
 import { refusal } from "./failures.js";
-import { inParts } from "./in-parts.js";
 import type { Observation } from "./known-state.js";
 import { Mirror } from "./mirror.js";
 import type { Tree } from "./tree.js";
@@ -206,4 +205,27 @@ function takeSingle({ kind }: Create | SetData, { code, body, zxid }: Reply): Wr
   if (code !== CODE.ok) return { kind: "failed", index: 0, code };
   readSingleWritten(body, kind, zxid);
   return { kind: "written" };
+}
+
+/** Cuts a list into parts that each keep to both limits; an item that alone is too large is a part of its own. */
+export function inParts<T>(
+  items: readonly T[],
+  limits: { readonly count: number; readonly bytes: number },
+  bytesOf: (item: T) => number,
+): T[][] {
+  const parts: T[][] = [];
+  let part: T[] = [];
+  let bytes = 0;
+  for (const item of items) {
+    const more = bytesOf(item);
+    if (part.length > 0 && (part.length >= limits.count || bytes + more > limits.bytes)) {
+      parts.push(part);
+      part = [];
+      bytes = 0;
+    }
+    part.push(item);
+    bytes += more;
+  }
+  if (part.length > 0) parts.push(part);
+  return parts;
 }

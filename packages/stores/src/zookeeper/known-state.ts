@@ -94,7 +94,7 @@ export class KnownState {
     if (revision <= known.revision) return;
     this.#known.set(key, { revision, version });
     const isNext = version === ((known.version + 1) | 0);
-    // What the listing brought was not missed: nobody had looked.
+    // Changes before the first listing do not count as missed.
     if (!isNext && since > 0) this.#busy.add(key);
     this.#pending.push({ entry: { key, value, revision }, gapAfter: isNext ? revision - 1 : since });
   }

@@ -6,14 +6,7 @@ import {
   type ServerOption,
   type TlsOption,
 } from "../option-reader.js";
-import {
-  integerParameter,
-  parseServerUrl,
-  type FromUrl,
-  type ServerAddress,
-  TLS_PARAMETERS,
-  tlsParameter,
-} from "../server-url.js";
+import { ServerUrl, type FromUrl, type ServerAddress, TLS_PARAMETERS } from "../server-url.js";
 import type { TlsFiles } from "../tls-files.js";
 
 export interface ZookeeperStoreOptions {
@@ -63,14 +56,14 @@ const FORBIDDEN = /[\u0000-\u001f\u007f-\u009f\ud800-\uf8ff\ufff0-\uffff]/;
 /** `zookeeper://user:password@host:port,host:port/path?session_timeout_ms=6000&tls=true&ca=FILE&cert=FILE&key=FILE` */
 export function parseZookeeperUrl(text: string): FromUrl<ZookeeperStoreOptions> {
   const parameters = ["session_timeout_ms", ...TLS_PARAMETERS];
-  const url = parseServerUrl(text, { defaultPort: DEFAULT_PORT, parameters });
+  const url = new ServerUrl(text, { defaultPort: DEFAULT_PORT, parameters });
   return {
     servers: url.servers,
-    path: url.path === "" ? undefined : `/${url.path}`,
+    path: url.path === undefined ? undefined : `/${url.path}`,
     user: url.user,
     password: url.password,
-    sessionTimeoutMs: integerParameter(url, "session_timeout_ms", TIMEOUT_MS),
-    tls: tlsParameter(url),
+    sessionTimeoutMs: url.integer("session_timeout_ms", TIMEOUT_MS),
+    tls: url.tls(),
   };
 }
 

@@ -12,10 +12,10 @@ import {
 } from "./wire/protocol.js";
 import type { ZookeeperSession } from "./wire/session.js";
 
-/** Makes what is missing of the path and of its buckets. Others may do the same at the same time. */
+/** Creates the missing nodes of the path and its buckets. Several processes may do this at the same time. */
 export async function prepareTree(session: ZookeeperSession, tree: Tree, access: Access): Promise<void> {
   const found = await children(session, tree.root);
-  // Asked for first: whoever may not create a node is refused even if it is there.
+  // Looked up first: a user without the permission to create a node is refused even if the node exists.
   for (const path of found === null ? tree.trunk : []) {
     if (!(await exists(session, path))) await create(session, path, access);
   }

@@ -1,9 +1,8 @@
 import type { Revision } from "@tenure/core";
 
 /**
- * Which version of its node a key's revision is. The port compares revisions, and ZooKeeper versions, which begin anew
- * with each node. That a revision had a version is true for ever, on whatever connection it was learned: nodes are never
- * deleted.
+ * Maps the latest revision of a key to the version of its node. Stores compare revisions; ZooKeeper compares versions, which begin
+ * at 0 in each node. An entry stays true on every later connection, because nodes are never deleted.
  */
 export class VersionBook {
   readonly #latest = new Map<string, { readonly revision: Revision; readonly version: number }>();

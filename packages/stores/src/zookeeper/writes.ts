@@ -17,9 +17,8 @@ import {
   type Revision,
   type WriteCall,
 } from "@tenure/core";
-import { type Connection, REQUEST_BYTES, type Write } from "./connection.js";
+import { type Connection, inParts, REQUEST_BYTES, type Write } from "./connection.js";
 import { failureOf, refusal } from "./failures.js";
-import { inParts } from "./in-parts.js";
 import type { VersionBook } from "./version-book.js";
 
 interface Planned extends Write {

@@ -1,8 +1,8 @@
-/** The directory of an embedded store, from outside: a server may have it open. */
+/** Checks the directory of an embedded store without opening the store: a server may have it open. */
 import { statfs } from "node:fs/promises";
 import { type Finding, messageOf, ok, wrong } from "../finding.js";
 
-/** By the number that Linux gives each kind of file system. */
+/** By the magic number of the file system in Linux. */
 const NETWORK = new Map([
   [0x6969, "NFS"],
   [0xff534d42, "CIFS"],
@@ -13,7 +13,7 @@ const MEMORY = new Map([
   [0x01021994, "tmpfs"],
   [0x858458f6, "ramfs"],
 ]);
-const LEAST_FREE_BYTES = 256 * 2 ** 20;
+const MIN_FREE_BYTES = 256 * 2 ** 20;
 
 export interface FileSystem {
   readonly type: number;
@@ -44,7 +44,7 @@ export function judgeFileSystem(about: string, { type, freeBytes }: FileSystem):
     );
   }
   const free = `${Math.round(freeBytes / 2 ** 20)} MiB free`;
-  if (freeBytes < LEAST_FREE_BYTES)
+  if (freeBytes < MIN_FREE_BYTES)
     findings.push(
       wrong(about, `only ${free} on its disk`, "free disk space: a full disk stops every election"),
     );

@@ -3,9 +3,9 @@ import { serverName, type TlsFiles } from "@tenure/stores";
 import type { parseEtcdUrl } from "@tenure/stores/etcd";
 import { tellDuration } from "../../frame/duration.js";
 import { probe, type ProbeOptions } from "../../frame/http-probe.js";
-import { checkCertificateFile, checkValidity } from "../certificate-checks.js";
-import { type Finding, messageOf, note, ok, wrong } from "../finding.js";
-import { isBefore } from "../version.js";
+import { checkValidity } from "../certificate-checks.js";
+import { type Finding, ok, wrong } from "../finding.js";
+import { checkCertificateFiles, isBefore, quorum, tooOld, unreachable } from "./server-findings.js";
 
 interface Status {
   readonly version: string;
@@ -16,10 +16,10 @@ interface Status {
 }
 
 const OLDEST = "3.4.0";
-/** These lose or differ in data after a crash under load; the project itself has withdrawn them. */
+/** Members of these versions can lose data or differ after a crash under load; the etcd project has withdrawn them. */
 const WITHDRAWN = { from: "3.5.0", before: "3.5.3" };
 const FULL_SHARE = 0.5;
-/** A cluster that has so much history and was never compacted will not be by itself. */
+/** A cluster with this many revisions that was never compacted has no automatic compaction. */
 const MANY_REVISIONS = 1000;
 const SLOW_FSYNC_SECONDS = 0.25;
 const COMPACTION =
@@ -29,26 +29,19 @@ type EtcdUrl = ReturnType<typeof parseEtcdUrl>;
 
 export async function checkEtcd(options: EtcdUrl, nowMs: number): Promise<Finding[]> {
   const { ca, cert } = filesOf(options);
-  const files = [ca, cert].flatMap((path) =>
-    path === undefined ? [] : checkCertificateFile("certificate for etcd", path, nowMs),
-  );
+  const files = checkCertificateFiles("etcd", [ca, cert], nowMs);
   const members = await Promise.all(
     options.servers.map((server) => checkMember(serverName(server), options, nowMs)),
   );
-  const answering = members.filter(({ isServing }) => isServing).length;
-  return [...files, ...members.flatMap(({ findings }) => findings), quorum(answering, members.length)];
-}
-
-function quorum(answering: number, count: number): Finding {
-  const says = `${answering} of the ${count} members in the URL respond and have a leader`;
-  if (answering < count) return wrong("etcd quorum", says, "restart the others before another one fails");
-  if (count === 1)
-    return note(
-      "etcd quorum",
-      `${says}: if it fails, every election stops`,
-      "run three or five, and name all of them in the URL",
-    );
-  return ok("etcd quorum", says);
+  const serving = members.filter(({ isServing }) => isServing).length;
+  const count = members.length;
+  const says = `${serving} of the ${count} members in the URL respond and have a leader`;
+  const advice = "run three or five, and name all of them in the URL";
+  return [
+    ...files,
+    ...members.flatMap(({ findings }) => findings),
+    quorum("etcd", { serving, count }, says, advice),
+  ];
 }
 
 async function checkMember(
@@ -71,13 +64,13 @@ async function checkMember(
     findings.push(...alarms(about, status), ...(await member.space(about, status)));
     return { isServing: hasLeader, findings };
   } catch (error) {
-    const advice = "check that it runs and can be reached from here";
-    return { isServing: false, findings: [wrong(about, `does not respond: ${messageOf(error)}`, advice)] };
+    return { isServing: false, findings: [unreachable(about, error)] };
   }
 }
 
 function version(about: string, text: string): Finding {
-  if (isBefore(text, OLDEST)) return wrong(about, `is ${text}`, `upgrade to ${OLDEST} or newer`);
+  const old = tooOld(about, text, OLDEST);
+  if (old !== undefined) return old;
   if (!isBefore(text, WITHDRAWN.from) && isBefore(text, WITHDRAWN.before)) {
     const says = `is ${text}, one of those that can corrupt their data after a crash`;
     return wrong(about, says, "upgrade to the newest 3.5 or later");
@@ -85,7 +78,7 @@ function version(about: string, text: string): Finding {
   return ok(about, `is ${text}`);
 }
 
-/** What it says of itself: asking for alarms would take a quorum. */
+/** The alarms in the status of the member: a request for alarms would need a quorum. */
 function alarms(about: string, { errors = [] }: Status): Finding[] {
   const kinds = new Set(errors.flatMap((error) => /alarm:\s*([A-Z]+)/.exec(error)?.[1] ?? []));
   return [...kinds].map((kind) =>
@@ -130,7 +123,7 @@ class Member {
     };
   }
 
-  /** How full it is, whether anybody compacts it, and how fast its disk is. */
+  /** How full the member is, whether it is compacted, and how fast its disk is. */
   async space(about: string, { dbSize = "0", header }: Status): Promise<Finding[]> {
     const metrics = await probe(`${this.#url}/metrics`, this.#request()).then(
       ({ text, status }) => (status === 200 ? text : ""),
@@ -154,7 +147,7 @@ class Member {
     return [...findings, ...fsync(`disk of ${about}`, metrics)];
   }
 
-  /** What was at the beginning can be read only until the first compaction. */
+  /** Revision 1 can be read only until the first compaction. */
   async #isCompacted(): Promise<boolean> {
     const body = { key: Buffer.from("tenure-doctor").toString("base64"), revision: "1", serializable: true };
     const { status } = await probe(`${this.#url}/v3/kv/range`, this.#request(body));

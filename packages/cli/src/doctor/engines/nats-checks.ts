@@ -1,11 +1,10 @@
-/** NATS servers: what each says when one connects, and what its monitoring port tells, where there is one. */
+/** NATS servers, by what each sends to a new connection, and by its monitoring port, if it has one. Reads only. */
 import { connect } from "node:net";
 import { serverName } from "@tenure/stores";
 import type { parseNatsUrl } from "@tenure/stores/nats";
 import { probe } from "../../frame/http-probe.js";
-import { checkCertificateFile } from "../certificate-checks.js";
 import { type Finding, messageOf, note, ok, wrong } from "../finding.js";
-import { isBefore } from "../version.js";
+import { checkCertificateFiles, isBefore, quorum, unreachable } from "./server-findings.js";
 
 interface Info {
   readonly version: string;
@@ -28,9 +27,9 @@ interface Jsz {
 
 const MONITOR_PORT = 8222;
 const INFO_LIMIT_MS = 3000;
-/** Before it a server has no setting that makes it flush each write. */
+/** Older servers have no setting that makes them flush each write. */
 const CAN_SYNC = "2.10.0";
-/** Before it several writers of a replicated bucket can win at once. */
+/** In older servers several concurrent writers of a replicated bucket can win. */
 const COMPARES_LATE = "2.9.21";
 const SYNC = "set sync_interval: always in the jetstream block of its configuration";
 
@@ -41,29 +40,22 @@ export async function checkNats(
   nowMs: number,
 ): Promise<Finding[]> {
   const { ca, cert } = typeof options.tls === "object" ? options.tls : {};
-  const files = [ca, cert].flatMap((path) =>
-    path === undefined ? [] : checkCertificateFile("certificate for NATS", path, nowMs),
-  );
+  const files = checkCertificateFiles("NATS", [ca, cert], nowMs);
   const servers = await Promise.all(
     options.servers.map((server, index) => {
       const monitor = monitors?.[index] ?? `http://${serverName({ ...server, port: MONITOR_PORT })}`;
       return checkServer(serverName(server), monitor.replace(/\/$/, ""), options.bucket);
     }),
   );
-  const answering = servers.filter(({ isServing }) => isServing).length;
-  return [...files, ...servers.flatMap(({ findings }) => findings), quorum(answering, servers.length)];
-}
-
-function quorum(answering: number, count: number): Finding {
-  const says = `${answering} of the ${count} servers in the URL respond`;
-  if (answering < count) return wrong("nats quorum", says, "restart the others before another one fails");
-  if (count === 1)
-    return note(
-      "nats quorum",
-      `${says}: if it fails, every election stops`,
-      "run three, with replicas=3 in the URL",
-    );
-  return ok("nats quorum", says);
+  const serving = servers.filter(({ isServing }) => isServing).length;
+  const count = servers.length;
+  const says = `${serving} of the ${count} servers in the URL respond`;
+  const advice = "run three, with replicas=3 in the URL";
+  return [
+    ...files,
+    ...servers.flatMap(({ findings }) => findings),
+    quorum("nats", { serving, count }, says, advice),
+  ];
 }
 
 async function checkServer(
@@ -76,8 +68,7 @@ async function checkServer(
   try {
     info = await readInfo(server);
   } catch (error) {
-    const advice = "check that it runs and can be reached from here";
-    return { isServing: false, findings: [wrong(about, `does not respond: ${messageOf(error)}`, advice)] };
+    return { isServing: false, findings: [unreachable(about, error)] };
   }
   const findings = [version(about, info)];
   if (info.jetstream !== true)
@@ -135,7 +126,7 @@ async function replicas(about: string, info: Info, monitor: string, bucket: stri
   ];
 }
 
-/** The first line that a server sends, before anybody has said who he is. */
+/** The first line that a server sends, before any login. */
 function readInfo(server: string): Promise<Info> {
   const [, host = "", port = "4222"] = /^(.*?)(?::(\d+))?$/.exec(server) ?? [];
   return new Promise((resolve, reject) => {

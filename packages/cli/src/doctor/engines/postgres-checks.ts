@@ -1,8 +1,7 @@
-/** PostgreSQL servers, by what each says of its settings. Reads only. */
+/** PostgreSQL servers, by the settings that each reports. Reads only. */
 import type { parsePostgresUrl, PostgresStoreOptions } from "@tenure/stores/postgres";
-import { checkCertificateFile } from "../certificate-checks.js";
-import { type Finding, messageOf, note, ok, wrong } from "../finding.js";
-import { isBefore } from "../version.js";
+import { type Finding, note, ok, wrong } from "../finding.js";
+import { checkCertificateFiles, tooOld, unreachable } from "./server-findings.js";
 
 interface Settings {
   readonly version: string;
@@ -27,30 +26,22 @@ export async function checkPostgres(
   options: ReturnType<typeof parsePostgresUrl>,
   nowMs: number,
 ): Promise<Finding[]> {
-  const files = [options.settings?.["sslrootcert"], options.settings?.["sslcert"]].flatMap((path) =>
-    path === undefined ? [] : checkCertificateFile("certificate for PostgreSQL", path, nowMs),
-  );
+  const { sslrootcert, sslcert } = options.settings ?? {};
+  const files = checkCertificateFiles("PostgreSQL", [sslrootcert, sslcert], nowMs);
   const servers = await Promise.all(
     options.servers.map(async ({ host, port }) => {
       const about = `postgres ${host}:${port}`;
       try {
-        return { about, settings: await readSettings(options, host, port), problem: "" };
+        return { about, settings: await readSettings(options, host, port) };
       } catch (error) {
-        return { about, settings: null, problem: messageOf(error) };
+        return { about, settings: null, error };
       }
     }),
   );
   const primaries = servers.filter(({ settings }) => settings?.is_standby === false);
-  const findings = servers.flatMap(({ about, settings, problem }) =>
-    settings === null
-      ? [
-          wrong(
-            about,
-            `does not respond: ${problem}`,
-            "check that it runs, can be reached from here, and accepts this user",
-          ),
-        ]
-      : judgeSettings(about, settings),
+  const advice = "check that it runs, can be reached from here, and accepts this user";
+  const findings = servers.flatMap(({ about, settings, error }) =>
+    settings === null ? [unreachable(about, error, advice)] : judgeSettings(about, settings),
   );
   if (primaries.length !== 1) {
     const says = `${primaries.length} of the ${servers.length} servers in the URL accept writes`;
@@ -67,7 +58,7 @@ async function readSettings(
   port: number,
 ): Promise<Settings> {
   const { default: pg } = await import("pg");
-  // A host may be the directory of a socket, which has no place before the path.
+  // A host may be the directory of a Unix socket, which cannot be the host of a URL.
   const parameters = new URLSearchParams({ ...settings, host });
   const url = new URL(
     `postgres://localhost:${port}/${encodeURIComponent(database ?? "")}?${parameters.toString()}`,
@@ -79,7 +70,7 @@ async function readSettings(
     connectionTimeoutMillis: CONNECT_LIMIT_MS,
     query_timeout: CONNECT_LIMIT_MS,
   });
-  // One that comes after the answer must not be uncaught.
+  // An error that arrives after the answer must not end the process.
   client.on("error", () => {});
   await client.connect();
   try {
@@ -91,11 +82,7 @@ async function readSettings(
 }
 
 export function judgeSettings(about: string, settings: Settings): Finding[] {
-  const findings = [
-    isBefore(settings.version, OLDEST)
-      ? wrong(about, `is ${settings.version}`, `upgrade to ${OLDEST} or newer`)
-      : ok(about, `is ${settings.version}`),
-  ];
+  const findings = [tooOld(about, settings.version, OLDEST) ?? ok(about, `is ${settings.version}`)];
   if (settings.fsync !== "on") {
     findings.push(
       wrong(

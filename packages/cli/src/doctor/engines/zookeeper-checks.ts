@@ -1,8 +1,8 @@
 /** A ZooKeeper ensemble, by the one command that every server answers (`srvr`). Reads only. */
 import { connect } from "node:net";
 import type { parseZookeeperUrl } from "@tenure/stores/zookeeper";
-import { type Finding, messageOf, note, ok, wrong } from "../finding.js";
-import { isBefore } from "../version.js";
+import { type Finding, note, ok, wrong } from "../finding.js";
+import { quorum, tooOld, unreachable } from "./server-findings.js";
 
 const OLDEST = "3.6.0";
 const LIMIT_MS = 3000;
@@ -26,20 +26,17 @@ export async function checkZookeeper({
       try {
         return judgeServer(about, await srvr(host, port));
       } catch (error) {
-        const advice = "check that it runs and can be reached from here";
-        return { finding: wrong(about, `does not respond: ${messageOf(error)}`, advice), isServing: false };
+        return { finding: unreachable(about, error), isServing: false };
       }
     }),
   );
   const serving = looked.filter(({ isServing }) => isServing).length;
-  const says = `${serving} of the ${servers.length} servers in the URL serve`;
-  const quorum =
-    serving < servers.length
-      ? wrong("zookeeper quorum", says, "restart the others before another one fails")
-      : servers.length === 1
-        ? note("zookeeper quorum", `${says}: if it fails, every election stops`, "run three or five")
-        : ok("zookeeper quorum", says);
-  return [...looked.map(({ finding }) => finding), quorum];
+  const count = servers.length;
+  const says = `${serving} of the ${count} servers in the URL serve`;
+  return [
+    ...looked.map(({ finding }) => finding),
+    quorum("zookeeper", { serving, count }, says, "run three or five"),
+  ];
 }
 
 export function judgeServer(about: string, answer: string): { finding: Finding; isServing: boolean } {
@@ -52,10 +49,8 @@ export function judgeServer(about: string, answer: string): { finding: Finding; 
       isServing: false,
     };
   }
-  if (isBefore(version, OLDEST)) {
-    return { finding: wrong(about, `is ${version}`, `upgrade to ${OLDEST} or newer`), isServing: true };
-  }
-  return { finding: ok(about, `is ${version}, ${mode}`), isServing: true };
+  const finding = tooOld(about, version, OLDEST) ?? ok(about, `is ${version}, ${mode}`);
+  return { finding, isServing: true };
 }
 
 function srvr(host: string, port: number): Promise<string> {

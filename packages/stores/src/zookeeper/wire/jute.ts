@@ -1,6 +1,6 @@
 /** ZooKeeper's encoding: big-endian numbers, and texts and buffers with their length before them. */
 const FIRST_CAPACITY = 256;
-/** A character of a JavaScript string is at most so many bytes of UTF-8. */
+/** The most bytes of UTF-8 for one character of a JavaScript string. */
 const MAX_CHARACTER_BYTES = 3;
 /** The high half of a number below 2^53. */
 const SAFE_HIGH = 0x20_0000;

@@ -49,7 +49,7 @@ const PERSISTENT_NODE = 0;
 const ANY_VERSION = -1;
 const STAT_BYTES = 68;
 
-/** Who may read and write what we create: everyone, or whoever has authenticated as we have. */
+/** Who may read and write the nodes that the store creates: everyone, or only the user that the store has authenticated as. */
 export type Access = "anyone" | "creator";
 
 export interface Create {

@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { inParts } from "./in-parts.js";
+import { inParts } from "./connection.js";
 
 test("parts keep the order and both limits, and only a single item that is too large exceeds one", () => {
   const limits = { count: 4, bytes: 10 };

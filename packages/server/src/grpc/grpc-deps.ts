@@ -3,12 +3,11 @@ import type { Logger } from "pino";
 import type { OpenRequests } from "../auth/open-requests.js";
 import type { ElectionService } from "../election-service.js";
 import type { Admission } from "../limits/admission.js";
-import type { ConnectionLimit } from "../limits/connection-limit.js";
-import type { ConnectionLimits } from "../limits/connection-limits.js";
+import type { ConnectionLimit, ConnectionLimits } from "../limits/connection-limit.js";
 import type { ServiceMetrics } from "../metrics/service-metrics.js";
 
-/** The very parts that HTTP has: one limit per caller, one set of metrics, whatever the transport. */
-export interface GrpcParts {
+/** The same instances that HTTP uses: a caller has one rate limit and one set of metrics over both transports. */
+export interface GrpcDeps {
   readonly service: ElectionService;
   readonly admission: Admission;
   readonly openRequests: OpenRequests;

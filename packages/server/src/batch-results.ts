@@ -1,4 +1,4 @@
-/** Many requests in one: each has its own answer, in its place, whatever becomes of the others. */
+/** Batches: each item has its own result, in its place, whatever happens to the other items. */
 import type { shapes } from "@tenure/api";
 import { invalid, ServiceError } from "./service-error.js";
 
@@ -6,8 +6,8 @@ interface OfGroup {
   readonly group_id: string;
 }
 
-/** One that is refused is told so in its place. A fault of this program ends all of them. */
-export async function eachAlone<Q extends OfGroup, A extends object>(
+/** A refused item has its error as result. An internal error rejects the whole batch. */
+export async function batchResults<Q extends OfGroup, A extends object>(
   all: readonly Q[],
   answer: (each: Q, index: number) => Promise<A>,
 ): Promise<{ results: (OfGroup & (A | shapes.ErrorReply))[] }> {
@@ -23,7 +23,7 @@ export async function eachAlone<Q extends OfGroup, A extends object>(
   return { results: await Promise.all(results) };
 }
 
-/** Else the answers could not be told apart by their groups. */
+/** Refuses a batch that names a group twice, because the results are identified by their groups. */
 export function checkNamedOnce(field: string, all: readonly OfGroup[]): void {
   const seen = new Set<string>();
   for (const [index, { group_id }] of all.entries()) {

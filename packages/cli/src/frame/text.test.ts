@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { paintFor } from "./paint.js";
+import { paintFor } from "./text.js";
 
 it.each([
   ["a terminal", true, {}, true],
