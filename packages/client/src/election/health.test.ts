@@ -146,6 +146,25 @@ describe("Health", () => {
     await world.until(Promise.all([b.election.stop(), c.election.stop()]));
   });
 
+  test("one that falls ill while it waits asks who leads, and knows the answer though its watch tells nothing", async () => {
+    let healthy = true;
+    const [a, c] = [world.participant("a"), world.participant("c")];
+    const b = world.scripted("b", { healthChecker: () => healthy });
+    await a.election.start();
+    await c.election.start();
+    b.elector.isDeaf = true;
+    await b.election.start();
+    await world.clock.advance(100);
+    await world.until(a.election.stop());
+    await world.clock.advance(10);
+    expect(c.election.isLeader()).toBe(true);
+    expect(b.election.leaderId()).toBe("a");
+    healthy = false;
+    await world.clock.advance(300);
+    expect(b.election.status()).toMatchObject({ state: { kind: "unhealthy" }, leaderId: "c" });
+    await world.until(Promise.all([b.election.stop(), c.election.stop()]));
+  });
+
   test("one that falls ill after a campaign of unknown outcome gives back what it may have won", async () => {
     let healthy = true;
     const a = world.scripted("a", {
