@@ -94,6 +94,44 @@ test("docs/CLIENT.md names every option", () => {
   }
 });
 
+/** The names that `declared` captures in a source file: fields of an interface, or parameters of a function. */
+function namesIn(file: string, declared: RegExp): readonly string[] {
+  const [, text = ""] = declared.exec(readFileSync(new URL(file, import.meta.url), "utf8")) ?? [];
+  return [...text.matchAll(/(?:^ {2}readonly |, |^)(\w+)\??: /gm)].map(([, name = ""]) => name);
+}
+
+const PROMOTE_HOOK = /^export type PromoteHook = \(([^)]*)\)/m;
+const [STEP_DOWN, TRANSFER, MODULE] = ["StepDownRequest", "TransferRequest", "ElectorModule"].map(
+  (name) => new RegExp(String.raw`^export interface ${name} \{\n([\s\S]*?)^\}`, "m"),
+) as [RegExp, RegExp, RegExp];
+
+test.each([
+  ["every argument of onPromote", "./election/election.ts", PROMOTE_HOOK, /^- `onPromote\((.*?)\)`/m],
+  ["what stepDown takes", "../../core/src/elector.ts", STEP_DOWN, /^- `stepDown\((.*?)\)`/m],
+  ["what transfer takes", "../../core/src/elector.ts", TRANSFER, /^- `transfer\((.*?)\)`/m],
+  [
+    "how a thread opens a store",
+    "./worker/thread-elector.ts",
+    MODULE,
+    /^- \*\*A store\*\*: ([\s\S]*?)(?=\n\n)/m,
+  ],
+])("docs/CLIENT.md names %s", (_what, file, declared, place) => {
+  const names = namesIn(file, declared);
+  expect(names.length).toBeGreaterThan(2);
+  const [, text = ""] = place.exec(readFileSync(PAGE, "utf8")) ?? [];
+  expect(names.filter((name) => !new RegExp(String.raw`\b${name}\b`).test(text))).toEqual([]);
+});
+
+test.each([
+  ["the servers of a service for a thread", "- **A service**: `{ endpoints: ["],
+  ["the store of a thread", '`{ module: import.meta.resolve("@tenure/client"), argument: "nats://'],
+  ["that by is required", "`by` names who asks and is required"],
+  ["that history() is a request", "`history()` asks the elector and resolves with"],
+  ["the types that a project has to install", "need `@types/node` in your project"],
+])("docs/CLIENT.md documents %s", (_what, text) => {
+  expect(readFileSync(PAGE, "utf8")).toContain(text);
+});
+
 function messageOf(refused: () => unknown): string {
   try {
     refused();

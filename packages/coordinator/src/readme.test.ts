@@ -20,6 +20,25 @@ describe("docs/COORDINATOR.md", () => {
     expect(names.length).toBeGreaterThan(25);
     expect(names.filter((name) => !page.includes(`\`${name}\``))).toEqual([]);
   });
+
+  test("names every field of a Dispatch", () => {
+    const [, body = ""] =
+      /^export interface Dispatch \{\n([\s\S]*?)^\}/m.exec(read("./polls/poll-orchestrator.ts")) ?? [];
+    const fields = [...body.matchAll(/^ {2}readonly (\w+)/gm)].map(([, name = ""]) => name);
+    expect(fields).toContain("memberId");
+    const [, section = ""] = /A `Dispatch` has ([^\n]+(?:\n[^\n]+)*)/.exec(page) ?? [];
+    expect(fields.filter((name) => !section.includes(`\`${name}\``))).toEqual([]);
+  });
+});
+
+test("the entry of the coordinator exports what every program needs of the client and the core", () => {
+  const [, block = ""] = /^export \{([^}]*)\} from "@tenure\/client";$/m.exec(read("./index.ts")) ?? [];
+  const names = new Set(block.split(",").map((name) => name.trim().replace(/^type /, "")));
+  const needed = [
+    ...["Elector", "ElectorAdmin", "openElector", "Clock", "systemClock", "TenureError"],
+    ...["InvalidRequestError", "BackendUnavailableError", "ClosedError"],
+  ];
+  expect(needed.filter((name) => !names.has(name))).toEqual([]);
 });
 
 function messageOf(refused: () => unknown): string {

@@ -1,6 +1,7 @@
 import { VirtualClock } from "@tenure/core/testing";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { Breaker, breakerOf, type CallOutcome } from "./breaker.js";
+import { Election } from "./election.js";
 import { out, silence } from "./scripted-elector.test-kit.js";
 import { failureOf, World } from "./world.test-kit.js";
 
@@ -122,6 +123,35 @@ describe("Elections over one elector", () => {
     elector.mend();
     await world.clock.advance(1600);
     expect(all.filter((each) => each.isLeader()).length).toBe(30);
+    await world.until(Promise.all(all.map((each) => each.stop())));
+  });
+
+  test("two hundred candidates campaign again at the moment when one of them is answered, whatever is left of their backoff", async () => {
+    const short = { initialBackoffMs: 100, maxBackoffMs: 100, jitter: 0 };
+    const long = { initialBackoffMs: 60_000, maxBackoffMs: 60_000, jitter: 0 };
+    const { elector, clock, election } = world.scripted("a", { groupId: "g0", retry: short });
+    const others = Array.from({ length: 199 }, (_, index) => {
+      const groupId = `g${index + 1}`;
+      return new Election(elector, {
+        groupId,
+        nodeId: "a",
+        ttlMs: 3000,
+        clock,
+        random: () => 0.5,
+        retry: long,
+      });
+    });
+    const all = [election, ...others];
+    elector.always(out, "campaign");
+    for (const each of all) void each.start();
+    await world.clock.advance(5000);
+    const asked = elector.made("campaign").length;
+    elector.mend();
+    // The next trial comes within a second; its answer ends the pauses of all others.
+    await world.clock.advance(1001);
+    const [trial, ...rest] = elector.made("campaign").slice(asked);
+    expect(rest.map(({ atMs }) => atMs)).toEqual(others.map(() => trial?.atMs));
+    expect(all.filter((each) => each.isLeader()).length).toBe(200);
     await world.until(Promise.all(all.map((each) => each.stop())));
   });
 

@@ -2,6 +2,7 @@ import { BackendUnavailableError } from "@tenure/core";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { NO_METRICS, type Logger } from "./telemetry.js";
 import { StopTimeoutError } from "./errors.js";
+import type { PromoteHook } from "./election.js";
 import { LocalLease } from "./lease.js";
 import { out, refused, silence } from "./scripted-elector.test-kit.js";
 import type { ElectionEvent } from "./state.js";
@@ -19,12 +20,23 @@ function logTo(lines: string[]): Logger {
   return { debug: at("debug"), info: at("info"), warn: at("warn"), error: at("error") };
 }
 
+/** Fails 20 times, then lasts until its signal. Work that fails for ever stops virtual time in an election without backoff. */
+function failing(called: () => void = () => {}): PromoteHook {
+  let left = 20;
+  return (_mandate, signal) => {
+    called();
+    left -= 1;
+    if (left >= 0) throw new Error("no database");
+    return new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve()));
+  };
+}
+
 describe("Work that fails", () => {
   test("work that fails before its signal aborts gives the leadership up, so that another node leads", async () => {
     const a = world.participant("a", { bare: true });
     const b = world.participant("b");
     const reasons: string[] = [];
-    a.election.onPromote(() => Promise.reject(new Error("no database")));
+    a.election.onPromote(failing());
     a.election.onDemote((reason) => reasons.push(reason));
     await a.election.start();
     await b.election.start();
@@ -40,10 +52,7 @@ describe("Work that fails", () => {
       retry: { initialBackoffMs: 100, maxBackoffMs: 800, jitter: 0 },
     });
     const promotedAtMs: number[] = [];
-    a.election.onPromote(() => {
-      promotedAtMs.push(a.clock.monotonicMs());
-      throw new Error("no database");
-    });
+    a.election.onPromote(failing(() => promotedAtMs.push(a.clock.monotonicMs())));
     await a.election.start();
     await world.clock.advance(3000);
     expect(promotedAtMs.slice(0, 6)).toEqual([0, 100, 300, 700, 1500, 2300]);

@@ -149,6 +149,25 @@ describe("Health", () => {
     await world.until(Promise.all([b.election.stop(), c.election.stop()]));
   });
 
+  test("a candidate that becomes unhealthy while it waits asks who leads and uses the answer, although its watch is silent", async () => {
+    let healthy = true;
+    const [a, c] = [world.participant("a"), world.participant("c")];
+    const b = world.scripted("b", { healthChecker: () => healthy });
+    await a.election.start();
+    await c.election.start();
+    b.elector.isDeaf = true;
+    await b.election.start();
+    await world.clock.advance(100);
+    await world.until(a.election.stop());
+    await world.clock.advance(10);
+    expect(c.election.isLeader()).toBe(true);
+    expect(b.election.leaderId()).toBe("a");
+    healthy = false;
+    await world.clock.advance(300);
+    expect(b.election.status()).toMatchObject({ state: { kind: "unhealthy" }, leaderId: "c" });
+    await world.until(Promise.all([b.election.stop(), c.election.stop()]));
+  });
+
   test("a process that becomes unhealthy after a campaign of unknown outcome resigns what it may have won", async () => {
     let healthy = true;
     const a = world.scripted("a", {

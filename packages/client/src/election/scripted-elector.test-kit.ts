@@ -53,6 +53,8 @@ interface Call {
 
 export class ScriptedElector implements Elector {
   readonly calls: Call[] = [];
+  /** Each watch that is opened now delivers the state of its group, and nothing that happens after that. */
+  isDeaf = false;
   readonly #behind: Elector;
   readonly #clock: Clock;
   #scripts: { readonly verb: Verb; readonly fate: Fate; left: number }[] = [];
@@ -105,7 +107,8 @@ export class ScriptedElector implements Elector {
   }
 
   watch(groupId: string, options?: WatchOptions): AsyncIterable<WatchEvent> {
-    return this.#behind.watch(groupId, options);
+    const watch = this.#behind.watch(groupId, options);
+    return this.isDeaf ? firstOf(watch, options?.signal) : watch;
   }
 
   close(): Promise<void> {
@@ -122,5 +125,16 @@ export class ScriptedElector implements Elector {
     if (script === undefined) return make();
     script.left -= 1;
     return unlessAborted(options?.signal, script.fate(make));
+  }
+}
+
+/** The first event; the end comes with the signal. */
+async function* firstOf(
+  watch: AsyncIterable<WatchEvent>,
+  signal: AbortSignal | undefined,
+): AsyncGenerator<WatchEvent> {
+  for await (const event of watch) {
+    yield event;
+    await unlessAborted(signal, new Promise(() => {}));
   }
 }

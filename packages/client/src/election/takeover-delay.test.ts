@@ -66,6 +66,22 @@ describe("takeoverDelayMs of an election", () => {
     await world.until(Promise.all([a.election.stop(), b.election.stop()]));
   });
 
+  test("a former leader whose watch is silent returns when its own read shows that its lease has expired", async () => {
+    const a = world.scripted("a", { takeoverDelayMs: 500 });
+    a.elector.isDeaf = true;
+    const b = world.participant("b", { takeoverDelayMs: 500 });
+    await world.until(a.election.start());
+    await world.until(b.election.start());
+    a.elector.always(out, "renew");
+    await world.clock.advance(891);
+    expect(a.log).toEqual(["promote 1", "abort", "demote lapsed"]);
+    a.elector.mend();
+    await world.clock.advance(5000);
+    expect(a.log).toEqual(["promote 1", "abort", "demote lapsed", "promote 2"]);
+    expect(b.log).toEqual([]);
+    await world.until(Promise.all([a.election.stop(), b.election.stop()]));
+  });
+
   test("a leader whose lease lapsed by its own clock resigns if it is stopped before the lease expires in the store", async () => {
     const a = world.scripted("a", { takeoverDelayMs: 500 });
     await world.until(a.election.start());

@@ -57,6 +57,18 @@ export class ScriptedCarrier implements Carrier {
     else this.#silent.delete(texts);
   }
 
+  /** Advances virtual time by `durationMs`, then returns the result of `work`. Rejects if `work` has not settled by then. */
+  async settled<T>(work: Promise<T>, durationMs: number): Promise<T> {
+    let isSettled = false;
+    const settle = () => {
+      isSettled = true;
+    };
+    work.then(settle, settle);
+    await this.clock.advance(durationMs);
+    if (!isSettled) throw new Error(`not settled after ${durationMs} ms of virtual time`);
+    return work;
+  }
+
   exchange(parts: ExchangeParts, request: ExchangeRequest): Promise<Answer> {
     const { server, asked } = this.#ask(parts, request);
     return this.#limited(request, async () => {

@@ -59,12 +59,16 @@ export class World {
     return participant;
   }
 
-  /** Advances time until `work` has settled. */
-  async until<T>(work: Promise<T>): Promise<T> {
+  /** Lets virtual time pass until `work` has settled. Rejects if that takes longer than `limitMs`. */
+  async until<T>(work: Promise<T>, limitMs = 120_000): Promise<T> {
+    const startMs = this.clock.monotonicMs();
     let isDone = false;
     const mark = () => (isDone = true);
     work.then(mark, mark);
-    while (!isDone) await this.clock.advance(1);
+    while (!isDone) {
+      if (this.clock.monotonicMs() - startMs > limitMs) throw new Error(`not settled after ${limitMs} ms`);
+      await this.clock.advance(1);
+    }
     return work;
   }
 

@@ -114,9 +114,18 @@ test("ClusterHealth and PollOrchestrator need neither a clock nor random numbers
     },
   };
   const health = new ClusterHealth({ elector, groupId: "g" });
-  const polls = new PollOrchestrator({ polls: [], members: () => health.healthy, dispatch: async () => {} });
+  let poll = (): void => {};
+  const polled = new Promise<void>((resolve) => {
+    poll = resolve;
+  });
+  const polls = new PollOrchestrator({
+    polls: [{ name: "p", intervalMs: 1 }],
+    members: () => ["m"],
+    dispatch: async () => poll(),
+  });
   const ended = new Supervisor({ children: [health.child(), polls.child()] }).run(1, stopping.signal, lease);
-  await looked;
+  // A child that cannot run ends the supervisor.
+  await Promise.race([Promise.all([looked, polled]), ended]);
   stopping.abort();
   expect(await ended).toEqual({ kind: "stopped" });
 });

@@ -29,6 +29,8 @@ describe.skipIf(isMissing("postgres"))("fenced transactions of a leader that sto
   });
 
   const NEWER = { groupId: "g", term: 2, lockTimeoutMs: 60_000 };
+  /** Far longer than a test takes. PostgreSQL ends the leader after it, so that a successor that waits without a limit gets in. */
+  const PATIENT = { groupId: "g", term: 1, idleTimeoutMs: 45_000 };
   const insert = (id: number) => (c: SqlClient) => c.query("INSERT INTO job VALUES ($1)", [id]);
   const jobs = async (): Promise<unknown[]> =>
     (await client.query<{ id: number }>("SELECT id FROM job ORDER BY id")).rows.map(({ id }) => id);
@@ -44,8 +46,8 @@ describe.skipIf(isMissing("postgres"))("fenced transactions of a leader that sto
     expect(await leader.says()).toEqual({ wrote: true });
     return leader;
   };
-  const until = async (condition: string): Promise<void> => {
-    for (;;) {
+  const until = async (condition: string, isOver: () => boolean = () => false): Promise<void> => {
+    while (!isOver()) {
       const { rows } = await client.query<{ holds: boolean }>(`SELECT ${condition} AS holds`);
       if (rows[0]?.holds === true) return;
     }
@@ -78,7 +80,7 @@ describe.skipIf(isMissing("postgres"))("fenced transactions of a leader that sto
   });
 
   test("a successor that has waited for lockTimeoutMs is refused with FENCE_UNAVAILABLE, and can try again", async () => {
-    const old = await start({ groupId: "g", term: 1, idleTimeoutMs: 3_600_000 });
+    const old = await start(PATIENT);
     for (const signal of [undefined, new AbortController().signal]) {
       const impatient = fenced(client, { ...NEWER, lockTimeoutMs: 200, signal }, insert(2));
       await expect(impatient).rejects.toMatchObject({
@@ -93,13 +95,15 @@ describe.skipIf(isMissing("postgres"))("fenced transactions of a leader that sto
   });
 
   test("a signal ends the wait for the fence, and the connection can be used again", async () => {
-    const old = await start({ groupId: "g", term: 1, idleTimeoutMs: 3_600_000 });
+    const old = await start(PATIENT);
     for (const isolation of ["read committed", "repeatable read", "serializable"] as const) {
       const next = await connect();
       const control = new AbortController();
       const waiting = fenced(next, { ...NEWER, isolation, signal: control.signal }, insert(2));
-      waiting.catch(() => undefined);
-      await until("EXISTS (SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock')");
+      let hasEnded = false;
+      const end = () => (hasEnded = true);
+      waiting.then(end, end);
+      await until("EXISTS (SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock')", () => hasEnded);
       control.abort(new Error("enough"));
       await expect(waiting).rejects.toThrow("enough");
       expect((await next.query("SELECT 1 AS one")).rows).toEqual([{ one: 1 }]);
@@ -110,7 +114,7 @@ describe.skipIf(isMissing("postgres"))("fenced transactions of a leader that sto
   });
 
   test("a wait with a signal continues over several attempts, and ends behind the fence", async () => {
-    const old = await start({ groupId: "g", term: 1, idleTimeoutMs: 3_600_000 });
+    const old = await start(PATIENT);
     const next = await connect();
     const texts: string[] = [];
     const watched: SqlClient = {
@@ -142,11 +146,17 @@ describe.skipIf(isMissing("postgres"))("fenced transactions of a leader that sto
   test("a client without a listener for errors does not end the process when its session is ended", async () => {
     const quiet = await connect();
     const { rows } = await quiet.query<{ pid: number }>("SELECT pg_backend_pid() AS pid");
+    let limit: unknown;
     const ended = fenced(quiet, { groupId: "g", term: 1, idleTimeoutMs: 50 }, async (c) => {
+      const text = "SELECT current_setting('idle_in_transaction_session_timeout') AS idle";
+      limit = (await c.query<{ idle: string }>(text)).rows[0]?.idle;
+      // Without the limit the session is never ended.
+      if (limit !== "50ms") return;
       await until(`NOT EXISTS (SELECT FROM pg_stat_activity WHERE pid = ${rows[0]?.pid})`);
       await insert(3)(c);
     });
     await expect(ended).rejects.toThrow();
+    expect(limit).toBe("50ms");
     expect(await jobs()).toEqual([]);
   });
 
