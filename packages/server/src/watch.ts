@@ -1,6 +1,6 @@
 import { eventShape, type shapes } from "@tenure/api";
 import type { WatchEvent } from "@tenure/core";
-import { ITEMS_READ_PER_REQUEST } from "./limits/admission.js";
+import { EVENTS_PER_REQUEST } from "./limits/admission.js";
 import { asServiceError } from "./service-error.js";
 
 /** An event with the cursor to resume from. */
@@ -50,7 +50,7 @@ export class Watch implements AsyncIterableIterator<WatchItem, undefined> {
         return { done: true, value: undefined };
       }
       const event = result.value;
-      if (++this.#sent % ITEMS_READ_PER_REQUEST === 0) this.#charge?.(1);
+      if (++this.#sent % EVENTS_PER_REQUEST === 0) this.#charge?.(1);
       const shape = eventShape(event.groupId, event);
       return { done: false, value: { event: shape, cursor: event.cursor, partial: event.partial === true } };
     } catch (error) {

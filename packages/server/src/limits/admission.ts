@@ -15,8 +15,10 @@ export interface Admitted {
  * to the store. A process that renews 1,000 leases in one request pays for 251 requests.
  */
 const BATCH_ITEM_COST = 0.25;
-/** Events of a watch, or groups of a page, that cost one request. */
-export const ITEMS_READ_PER_REQUEST = 20;
+/** How many groups of a page cost one request, by their processor time. */
+const GROUPS_PER_REQUEST = 20;
+/** How many events of a watch cost one request. The state of a group costs about three times as much in a watch as in a page. */
+export const EVENTS_PER_REQUEST = 10;
 /** Failed verifications of a signature per address, as a share of the rate limit. */
 const FAILURE_SHARE = 0.1;
 
@@ -27,7 +29,7 @@ export function batchCost(items: number): number {
 
 /** What a page with `items` items costs beyond one request. */
 export function pageCost(items: number): number {
-  return items / ITEMS_READ_PER_REQUEST;
+  return items / GROUPS_PER_REQUEST;
 }
 
 /** Authenticates a request and applies the rate limits. All transports share one instance, so that a limit holds over all of them. */
