@@ -31,7 +31,7 @@ describe("the installed client package", () => {
     return (await run(process.execPath, ["program.js", ...args], { cwd: project })).stdout;
   };
 
-  test("the package installs core, api and the schema library and nothing else, nothing native, no tests", () => {
+  test("the package installs core, api, the schema library and the SSE parser, nothing else, nothing native, no tests", () => {
     const files = readdirSync(join(project, "node_modules"), { recursive: true }) as string[];
     expect(readdirSync(join(project, "node_modules", "@tenure")).toSorted()).toEqual([
       "api",
@@ -40,6 +40,7 @@ describe("the installed client package", () => {
     ]);
     expect(readdirSync(join(project, "node_modules")).filter((name) => !name.startsWith("."))).toEqual([
       "@tenure",
+      "eventsource-parser",
       "typebox",
     ]);
     expect(files.filter((file) => /\.node$|binding\.gyp$|\.test[.-]/.test(file))).toEqual([]);
