@@ -354,7 +354,7 @@ export const FIXTURES = {
         "stopping; ask another",
         "its lease ran out",
         "among the waiting",
-        "2 notes in order",
+        "5 in order",
       ].map((words) => [
         "packages/cli/src/a.ts:2",
         { "packages/cli/src/a.ts": `\nsay(${JSON.stringify(words)});` },
@@ -373,9 +373,12 @@ export const FIXTURES = {
         "packages/cli/src/a.ts":
           '// nobody, told\nimport { lest } from "./so many/whoever.js";\nconst nobody: "who asks" = told(anew.mend);',
       },
-      { "packages/cli/src/a.ts": 'say("nobody", "the commend endpoint", "in order to win", "told");' },
       {
-        "packages/core/src/a.ts": 'say("nobody leads it");',
+        "packages/cli/src/a.ts":
+          'say("nobody", "the commend endpoint", "in order to win", "the events in order", "told");',
+      },
+      {
+        "simulation/src/a.ts": 'say("nobody leads it");',
         "packages/cli/src/a.test.ts": 'say("nobody leads it");',
       },
     ],
@@ -391,7 +394,7 @@ export const FIXTURES = {
     ],
     good: [
       { "packages/api/src/a.test.ts": 'it("elects a node", () => expect(a).toBe("nobody leads it"));' },
-      { "packages/core/src/a.test.ts": 'it("elects nobody", f);' },
+      { "simulation/src/a.test.ts": 'it("elects nobody", f);' },
     ],
   },
 };

@@ -64,7 +64,7 @@ describe("a leader with its renewer in a worker thread", () => {
     expect(await leader.close()).toBe(0);
   });
 
-  it("a leader with a worker renewer that is held up beyond the limit no longer leads, and its lease runs out unresigned", async () => {
+  it("a leader with a worker renewer that is held up beyond the limit no longer leads, and its lease expires without a resignation", async () => {
     const { leader, follower } = await pair("long");
     await leader.hold("long", STALL_LIMIT_MS + 1.5 * TTL_MS);
     const won = await follower.promoted("long");

@@ -6,7 +6,7 @@
  *     await election.start(); // Later: await election.stop();
  *
  * What it promises:
- * - `isLeader()` checks the clock on every call. It is false on the first call after any pause of the process (after a
+ * - `isLeader()` checks the clock on every call. It is false on the first call after a pause that outlasted the lease (after a
  *   suspend of the machine, one millisecond later at most).
  * - The signal passed to `onPromote` aborts before another node can win, unless an operator forces a new leader.
  * - `onDemote` follows every `onPromote`, after its work has ended; the two never overlap. The term is resigned only after

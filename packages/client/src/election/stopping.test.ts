@@ -207,7 +207,7 @@ describe("stop of an election", () => {
     expect(a.elector.made("resign").length).toBe(1);
   });
 
-  test("stop with timeoutMs rejects in time, and then the lease runs out without a resign", async () => {
+  test("stop with timeoutMs rejects in time, and then the lease expires without a resignation", async () => {
     const a = world.scripted("a", { bare: true });
     const b = world.participant("b");
     a.election.onPromote(() => new Promise(() => {}));

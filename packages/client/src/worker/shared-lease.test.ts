@@ -71,7 +71,7 @@ describe("SharedLease", () => {
     expect(lease.leftMs()).toBe(0);
   });
 
-  test("a shared lease is not brought back by a sign of life after the limit", async () => {
+  test("a shared lease is not restored by a heartbeat after the limit", async () => {
     const { world, lease, renew } = led();
     renew(STALL_LIMIT_MS * 2);
     await world.advance(STALL_LIMIT_MS);
@@ -79,7 +79,7 @@ describe("SharedLease", () => {
     expect(lease.isInside()).toBe(false);
   });
 
-  test("a shared lease lasts while each sign of life comes in time", async () => {
+  test("a shared lease lasts while each heartbeat of the main thread comes in time", async () => {
     const { world, lease, renew } = led();
     renew(60_000);
     for (let i = 0; i < 5; i++) {

@@ -96,7 +96,7 @@ async function led(): Promise<Scene> {
 }
 
 describe("the renewing thread", () => {
-  test("the renewing thread keeps the lease while the main thread gives signs of life, and reports each renewal", async () => {
+  test("the renewing thread keeps the lease while the main thread sends heartbeats, and reports each renewal", async () => {
     const { lease, live, renewals, told } = await led();
     await live(10 * TTL_MS);
     expect(lease.isInside()).toBe(true);
@@ -162,7 +162,7 @@ describe("the renewing thread", () => {
     expect(renewals).toHaveLength(sent);
   });
 
-  test("the renewing thread reports failures with their code, retries, and ends when the lease has run out", async () => {
+  test("the renewing thread reports failures with their code, retries, and ends when the lease has expired", async () => {
     const scene = await led();
     const { lease, live, told } = scene;
     scene.fails = true;

@@ -237,7 +237,7 @@ test(
 );
 
 test(
-  "reads return what the record says, even after the lease has run out",
+  "reads return what the record says, even after the lease has expired",
   inWorld(async (w) => {
     const { elector, store } = w.server();
     await elector.campaign(A);

@@ -28,7 +28,7 @@ async function world(
 
 const A = { groupId: "g", nodeId: "a", ttlMs: 5000, instanceId: "a1" };
 
-test("campaigns, waits, renewals and heartbeats count as signs of life at every server", async () => {
+test("campaigns, waits, renewals and heartbeats count as activity of the member at every server", async () => {
   const { clock, electors } = await world(2);
   const [one, two] = electors as [StoreElector, StoreElector];
   await one.campaign({ ...A, metadata: { zone: "x" } });
@@ -64,7 +64,7 @@ test("a member that is silent for three periods is gone, and one that renews is 
   for (const each of electors) await each.close();
 });
 
-test("members are written at most once per group in ten seconds, however many signs of life there are", async () => {
+test("members are written at most once per group in ten seconds, however active the members are", async () => {
   const { clock, store, electors } = await world(1);
   const [one] = electors as [StoreElector];
   await one.campaign(A);

@@ -35,7 +35,7 @@ test(
 );
 
 test(
-  "a damaged member page is replaced with the next sign of life in its group",
+  "a damaged member page is replaced with the next activity of a member of its group",
   inWorld(async (w) => {
     await put(w, "m/g", "{");
     const { elector: one } = w.server({ keepMembers: true });

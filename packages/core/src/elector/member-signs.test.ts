@@ -41,7 +41,7 @@ test(
 );
 
 test(
-  "a waiting campaign is a sign of life at every server, written at most once a period",
+  "a waiting campaign counts as activity at every server, written at most once a period",
   inWorld(async (w) => {
     const { elector: one, store } = w.server({ keepMembers: true });
     const { elector: two } = w.server({ keepMembers: true });
@@ -85,7 +85,7 @@ test(
 );
 
 test(
-  "a leader whose lease expired is suspect at every server until it gives another sign of life",
+  "a leader whose lease expired is suspect at every server until it is active again",
   inWorld(async (w) => {
     const { elector: one } = w.server({ keepMembers: true });
     const { elector: two } = w.server({ keepMembers: true });

@@ -84,7 +84,7 @@ test(
 );
 
 test(
-  "a lease that runs out during an outage is ended when the store is back, and not before",
+  "a lease that expires during an outage is ended when the store is back, and not before",
   inWorld(async (w) => {
     const { elector, store } = w.server();
     await elector.campaign(A);

@@ -160,7 +160,7 @@ test(
 );
 
 test(
-  "a transfer goes on while the record names it, even if the server that was asked saw its time run out",
+  "a transfer goes on while the record names it, even if its time limit has passed on the server that received the request",
   inWorld(async (w) => {
     const waitsHere = w.server();
     const renewsHere = w.farServer();

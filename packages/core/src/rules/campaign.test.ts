@@ -85,7 +85,7 @@ describe("decideCampaign: confirmation", () => {
     expect(campaign(led, again)).toMatchObject({ kind: "confirm", next: { holder: again, holdMs: 2_020 } });
   });
 
-  test("the holder is confirmed until its lease is ended, even after the lease has run out", () => {
+  test("the holder is confirmed until its lease is ended, even after the lease has expired", () => {
     expect(campaign(led, node("a"), 1e6)).toMatchObject({
       kind: "confirm",
       next: { term: 7, holdMs: 1_010 },

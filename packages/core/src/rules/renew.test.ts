@@ -35,7 +35,7 @@ describe("decideRenew", () => {
     expect(renew(led, own, 505.5, 500)).toMatchObject({ next: { holdMs: 505 } });
   });
 
-  test("a renewal is accepted until the lease is ended, even after it has run out", () => {
+  test("a renewal is accepted until the lease is ended, even after the lease has expired", () => {
     expect(renew(led, own, 1e6)).toMatchObject({ kind: "renew", next: { term: 7, holdMs: 1_010 } });
   });
 

@@ -117,7 +117,7 @@ function refusalOf(error: unknown): Refusal {
   if (!(error instanceof FenceError)) throw error;
   if (error.code === "FENCE_UNAVAILABLE") {
     // Where it lies is nobody's business outside.
-    const message = "the fence of this resource cannot be asked just now; ask again";
+    const message = "the fence of this resource cannot be reached; retry later";
     return refusal(503, error.code, message, {}, { "retry-after": "1" });
   }
   const message = `the header ${FENCE_HEADERS.mandate} is refused: ${error.message}`;
