@@ -1,4 +1,4 @@
-import type { GroupTruth, RecordWrite } from "../truth.js";
+import type { RecordWrite } from "../truth.js";
 import type { Check, CheckContext } from "./check.js";
 
 /** A server has to notice that the lease is over, and to write it. */
@@ -15,7 +15,10 @@ const ROUNDED_MS = 0.002;
 export class LeaseEnds implements Check {
   readonly #context: CheckContext;
   /** Per group, the write that gave the lease its present length, and when it must be over. */
-  readonly #leases = new Map<string, { readonly term: number; byMs: number; server: string }>();
+  readonly #leases = new Map<
+    string,
+    { readonly term: number; readonly givenAtMs: number; byMs: number; server: string }
+  >();
 
   constructor(context: CheckContext) {
     this.#context = context;
@@ -33,7 +36,7 @@ export class LeaseEnds implements Check {
     const isGiven = record.holdMs >= record.holder.ttlMs;
     if (known === undefined || !isCarried || isGiven) {
       const byMs = atMs + record.holdMs / (1 - this.#context.driftRatio);
-      this.#leases.set(groupId, { term: record.term, byMs, server });
+      this.#leases.set(groupId, { term: record.term, givenAtMs: atMs, byMs, server });
       return;
     }
     known.byMs += ROUNDED_MS + (server === known.server ? 0 : this.#context.sightMs);
@@ -46,12 +49,10 @@ export class LeaseEnds implements Check {
   }
 
   #check(groupId: string): void {
-    const truth: GroupTruth = this.#context.truth(groupId);
     const lease = this.#leases.get(groupId);
     const nowMs = this.#context.nowMs();
-    // A lease that began during the faults may have been seen late.
-    if (lease === undefined || (truth.last?.atMs ?? 0) < this.#context.chaosMs + this.#context.behindMs)
-      return;
+    // A lease that was given during the faults may have been seen late, also by a server that carries it over afterwards.
+    if (lease === undefined || lease.givenAtMs < this.#context.chaosMs + this.#context.behindMs) return;
     const lateMs =
       nowMs - lease.byMs - NOTICED_MS - CALLS_TO_END * this.#context.callMs - this.#context.sightMs;
     if (lateMs > 0 && lease.byMs > this.#context.chaosMs + this.#context.settledMs)

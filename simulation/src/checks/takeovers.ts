@@ -41,13 +41,18 @@ export class Takeovers implements Check {
   }
 
   onCrashed(by: Participant): void {
-    const { record, last } = this.#context.truth(by.groupId);
-    const { driftRatio } = this.#context;
-    const delayMs = record?.config?.policy.takeoverDelayMs ?? 0;
-    const leaseMs = (by.ttlMs * (1 + driftRatio)) / (1 - driftRatio);
+    const { last } = this.#context.truth(by.groupId);
     // The lease counts from its last renewal, or from a write after it.
     const renewedMs = (last?.atMs ?? 0) - this.#context.nowMs();
-    this.#expect(by, renewedMs + leaseMs + delayMs + OWN_DELAY_MS + this.#soonMs, "crashed");
+    this.#expect(by, renewedMs + this.#lapseMs(by), "crashed");
+  }
+
+  /** How long after the last renewal of a leader that crashed another one leads. */
+  #lapseMs({ groupId, ttlMs }: Participant): number {
+    const { driftRatio } = this.#context;
+    const delayMs = this.#context.truth(groupId).record?.config?.policy.takeoverDelayMs ?? 0;
+    const leaseMs = (ttlMs * (1 + driftRatio)) / (1 - driftRatio);
+    return leaseMs + delayMs + OWN_DELAY_MS + this.#soonMs;
   }
 
   onLead({ groupId, led }: Lead): void {
@@ -56,7 +61,11 @@ export class Takeovers implements Check {
   }
 
   /** A server may elect a candidate that is gone while it cannot know; that lease has to expire. */
-  onWrite({ groupId, events, record }: RecordWrite): void {
+  onWrite({ groupId, events, record, atMs }: RecordWrite): void {
+    const due = this.#due.get(groupId);
+    // A server that was frozen may carry out a renewal after its leader has crashed. The group waits for that lease, too.
+    if (due?.how === "crashed" && record.holder?.instanceId === due.by.process.instanceId)
+      this.#due.set(groupId, { ...due, dueMs: Math.max(due.dueMs, atMs + this.#lapseMs(due.by)) });
     if (!events.some(({ type }) => type === "LEADER_CHANGED")) return;
     const isThere = [...this.#participants].some(
       ({ process }) => process.instanceId === record.holder?.instanceId && !process.clock.isKilled,
