@@ -45,10 +45,10 @@ export class Marks implements Check {
     this.#checkAllowed(write);
   }
 
-  /** A node that is no longer allowed is neither elected nor given more time. */
+  /** A node that is not allowed is neither elected nor given more time. A write that changes the list may elect by the new one. */
   #checkAllowed({ record, previous, events }: RecordWrite): void {
     const { holder } = record;
-    const allowed = previous?.record.config?.allowedNodes ?? null;
+    const allowed = record.config?.allowedNodes ?? null;
     if (holder === null || allowed === null || allowed.includes(holder.nodeId)) return;
     const isMore = record.holdMs > (previous?.record.holdMs ?? 0);
     if (isMore || events.some((event) => event.type === "LEADER_CHANGED"))
