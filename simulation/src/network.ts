@@ -1,6 +1,7 @@
 /**
  * Calls from clients to servers: delayed, late, lost, duplicated. A client that gives up closes its connection, which
- * its server learns a little later, unless the request came by a proxy that keeps the connection open.
+ * its server learns a little later, unless the request came by a proxy that keeps the connection open. A request that
+ * was sent arrives even if its connection was closed meanwhile: TCP delivers the data before the end.
  */
 import type { CallOptions, CampaignRequest, ElectorAdmin } from "@tenure/core";
 import type { ProcessClock, Random, VirtualClock } from "@tenure/core/testing";
@@ -168,7 +169,6 @@ export class Network {
     process.clock.pass(() => {
       const arrivedMs = this.#time.monotonicMs();
       const arrival: Arrival = { number: ++this.#arrivals };
-      if (connection.isClosed && !throughProxy) return;
       const line = connection.open(process.clock, throughProxy);
       const forgetCrash = process.onCrash(() => {
         forget();
