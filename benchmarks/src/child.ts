@@ -1,7 +1,15 @@
 /** A process of a benchmark: it is asked one thing at a time, and is gone when its owner is. */
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
+import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
+
+const OWN = fileURLToPath(new URL(".", import.meta.url));
+
+/** The path of a script of the benchmarks in another checkout of this repository. */
+export function scriptIn(checkout: string, script: string): string {
+  return join(resolve(checkout), "benchmarks/dist", script);
+}
 
 type Reply<Answer> = { readonly answer: Answer } | { readonly failed: string };
 
@@ -10,9 +18,9 @@ export class Child<Question, Answer> {
   readonly #process: ChildProcess;
   readonly #ended: Promise<never>;
 
-  /** `script` lies beside this file. */
+  /** `script` is a path, or lies beside this file. */
   constructor(script: string, args: readonly string[] = [], execArgv: readonly string[] = []) {
-    this.#process = fork(fileURLToPath(new URL(script, import.meta.url)), args, { execArgv: [...execArgv] });
+    this.#process = fork(resolve(OWN, script), args, { execArgv: [...execArgv] });
     this.#ended = once(this.#process, "exit").then(([code]) => {
       throw new Error(`${script} ended with ${String(code)}`);
     });

@@ -39,6 +39,8 @@ export interface ContestResult extends Pick<Contest, "what" | "target"> {
   readonly tenure: readonly Turn[];
   readonly other: readonly Turn[];
   readonly ratio: number;
+  /** CPU time of the other divided by that of Tenure: above 1, Tenure is cheaper. */
+  readonly cpuRatio: number;
 }
 
 const ROUNDS = 7;
@@ -52,8 +54,16 @@ export async function warmUp(...contestants: readonly Contestant[]): Promise<voi
 
 export async function hold({ what, target, ...contestants }: Contest): Promise<ContestResult> {
   const [tenure = [], other = []] = await takeTurns([contestants.tenure, contestants.other], ROUNDS);
-  const ratios = tenure.map(({ perSecond }, round) => perSecond / (other[round]?.perSecond ?? Number.NaN));
-  return { what, target, tenure, other, ratio: median(ratios) };
+  const ratioOf = (of: (mine: Turn, others: Turn) => number) =>
+    median(tenure.flatMap((mine, round) => (other[round] === undefined ? [] : of(mine, other[round]))));
+  return {
+    what,
+    target,
+    tenure,
+    other,
+    ratio: ratioOf((mine, others) => mine.perSecond / others.perSecond),
+    cpuRatio: ratioOf((mine, others) => others.cpuUs / mine.cpuUs),
+  };
 }
 
 /** The index of the one with the highest rate, in a few turns each. */
@@ -76,7 +86,17 @@ async function takeTurns(contestants: readonly Contestant[], rounds: number): Pr
 
 /** `other`: the column of the other contestant; `against`: what it is, in a sentence. */
 export function report(results: readonly ContestResult[], other: string, against: string): void {
-  const head = ["", "tenure, /s", `${other}, /s`, "ratio", "p50 / p99, ms", other, "CPU, µs each", other];
+  const head = [
+    "",
+    "tenure, /s",
+    `${other}, /s`,
+    "ratio",
+    "p50 / p99, ms",
+    other,
+    "CPU, µs each",
+    other,
+    "CPU ratio",
+  ];
   console.log(table(head, results.map(rowOf)));
   for (const { what, ratio, target } of results) {
     if (target === null) continue;
@@ -84,11 +104,12 @@ export function report(results: readonly ContestResult[], other: string, against
   }
 }
 
-function rowOf({ what, tenure, other, ratio }: ContestResult): string[] {
+function rowOf({ what, tenure, other, ratio, cpuRatio }: ContestResult): string[] {
   const of = (turns: readonly Turn[], field: keyof Turn) => median(turns.map((turn) => turn[field]));
   const rate = (turns: readonly Turn[]) => Math.round(of(turns, "perSecond")).toLocaleString("en");
   const ms = (turns: readonly Turn[]) =>
     `${of(turns, "p50Ms").toFixed(1)} / ${of(turns, "p99Ms").toFixed(1)}`;
   const us = (turns: readonly Turn[]) => of(turns, "cpuUs").toFixed(0);
-  return [what, rate(tenure), rate(other), ratio.toFixed(2), ms(tenure), ms(other), us(tenure), us(other)];
+  const costs = [us(tenure), us(other), cpuRatio.toFixed(2)];
+  return [what, rate(tenure), rate(other), ratio.toFixed(2), ms(tenure), ms(other), ...costs];
 }

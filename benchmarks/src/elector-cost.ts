@@ -15,6 +15,7 @@ import {
   type Store,
   StoreElector,
 } from "@tenure/core";
+import { scriptIn } from "./child.js";
 import { type Benchmark, median, table, verdict } from "./report.js";
 
 const FEW = 1000;
@@ -26,6 +27,8 @@ const TTL_MS = 60_000;
 const LIST = 1000;
 const IN_FLIGHT = 256;
 const ROUNDS = 9;
+/** Of both builds, with `--beside`. */
+const TURNS = 3;
 /** Renewals in one turn of one size. */
 const TURN = 25_600;
 
@@ -83,14 +86,52 @@ export const electorCost: Benchmark = {
       ].join("\n"),
     );
   },
+  async beside(checkout) {
+    const mine: Costs[] = [];
+    const others: Costs[] = [];
+    for (let turn = 0; turn < TURNS; turn++) {
+      mine.push(costsOf(inChild()));
+      others.push(costsOf(inChild(scriptIn(checkout, CHILD))));
+    }
+    compare(mine, others);
+  },
 };
+
+/** Per size: CPU time of a listed and of a single renewal in one turn of one build. */
+type Costs = readonly { readonly groups: number; readonly listedUs: number; readonly singleUs: number }[];
+
+function costsOf(sizes: readonly Size[]): Costs {
+  return sizes.map(({ groups, listedUs, singleUs }) => ({
+    groups,
+    listedUs: median(listedUs),
+    singleUs: median(singleUs),
+  }));
+}
+
+function compare(mine: readonly Costs[], others: readonly Costs[]): void {
+  const rows = [FEW, MANY].flatMap((groups, size) =>
+    (["listedUs", "singleUs"] as const).map((field) => {
+      const of = (turns: readonly Costs[]) => turns.map((turn) => turn[size]?.[field] ?? Number.NaN);
+      return [
+        `${field === "listedUs" ? "renewMany" : "renew"}, ${groups.toLocaleString("en")} groups`,
+        median(of(mine)).toFixed(2),
+        median(of(others)).toFixed(2),
+        medianRatio(of(mine), of(others)).toFixed(2),
+      ];
+    }),
+  );
+  console.log(table(["CPU, µs each", "this build", "other build", "ratio"], rows));
+}
 
 function medianRatio(dividends: readonly number[], divisors: readonly number[]): number {
   return median(dividends.map((each, round) => each / (divisors[round] ?? Number.NaN)));
 }
 
-function inChild(): readonly [few: Size, many: Size] {
-  const script = fileURLToPath(new URL("elector-cost-child.js", import.meta.url));
+const CHILD = "elector-cost-child.js";
+
+function inChild(
+  script: string = fileURLToPath(new URL(CHILD, import.meta.url)),
+): readonly [few: Size, many: Size] {
   const child = spawnSync(process.execPath, ["--expose-gc", script], {
     encoding: "utf8",
     stdio: ["ignore", "pipe", "inherit"],

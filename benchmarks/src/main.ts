@@ -1,5 +1,7 @@
-/** `npm run bench -- [NAME…] [--store ENGINE]`: runs the named benchmarks, or all of them, one after the other. */
+/** `npm run bench -- [NAME…] [--store ENGINE] [--beside DIR]`: runs the named benchmarks, or all, one after the other. */
+import { existsSync } from "node:fs";
 import { parseArgs } from "node:util";
+import { scriptIn } from "./child.js";
 import { cliffs } from "./cliffs.js";
 import { electorCost } from "./elector-cost.js";
 import { embeddedRenew } from "./embedded-renew.js";
@@ -22,7 +24,7 @@ const BENCHMARKS: readonly Benchmark[] = [
 ];
 const STORES = BENCHMARKS.flatMap(({ store }) => store ?? []);
 
-const USAGE = `npm run bench -- [NAME…] [--store ENGINE]
+const USAGE = `npm run bench -- [NAME…] [--store ENGINE] [--beside DIR]
 
 Runs the named benchmarks, or all. Figures that belong together are measured in one run: compare ratios, not runs.
 
@@ -30,22 +32,34 @@ ${BENCHMARKS.map(({ name, about }) => `  ${name.padEnd(16)} ${about}`).join("\n"
 
 --store ENGINE runs what is about that engine (${STORES.join(", ")}), and may be given more than once. An engine that is
 not installed is passed by.
+
+--beside DIR compares this build with the one in another checkout of this repository, which must be built. Only these
+benchmarks can: ${BENCHMARKS.filter(({ beside }) => beside !== undefined)
+  .map(({ name }) => name)
+  .join(", ")}.
 `;
 
 process.exitCode = await main();
 
 async function main(): Promise<number> {
   let chosen: readonly Benchmark[];
+  let checkout: string | undefined;
   try {
     const { values, positionals } = parseArgs({
-      options: { help: { type: "boolean" }, store: { type: "string", multiple: true } },
+      options: {
+        help: { type: "boolean" },
+        store: { type: "string", multiple: true },
+        beside: { type: "string" },
+      },
       allowPositionals: true,
     });
     if (values.help === true) {
       console.log(USAGE);
       return 0;
     }
+    checkout = values.beside;
     chosen = choose(positionals, values.store ?? []);
+    if (checkout !== undefined) chosen = comparable(chosen, checkout, positionals);
   } catch (error) {
     console.error(`${error instanceof Error ? error.message : String(error)}\n\n${USAGE}`);
     return 2;
@@ -53,7 +67,8 @@ async function main(): Promise<number> {
   let code = 0;
   for (const benchmark of chosen) {
     console.log(`${benchmark.name}: ${benchmark.about}\n`);
-    if ((await benchmark.run()) === "missed") code = 1;
+    if (checkout !== undefined) await benchmark.beside?.(checkout);
+    else if ((await benchmark.run()) === "missed") code = 1;
     console.log();
   }
   return code;
@@ -68,4 +83,16 @@ function choose(names: readonly string[], stores: readonly string[]): readonly B
   return BENCHMARKS.filter(
     ({ name, store }) => names.includes(name) || (store !== undefined && stores.includes(store)),
   );
+}
+
+function comparable(
+  chosen: readonly Benchmark[],
+  checkout: string,
+  names: readonly string[],
+): readonly Benchmark[] {
+  if (!existsSync(scriptIn(checkout, "main.js")))
+    throw new Error(`--beside ${checkout}: there is no build of this repository; run npm run build there`);
+  const left = chosen.filter(({ name, beside }) => beside === undefined && names.includes(name));
+  if (left.length > 0) throw new Error(`--beside is not for ${left.map(({ name }) => name).join(", ")}`);
+  return chosen.filter(({ beside }) => beside !== undefined);
 }
