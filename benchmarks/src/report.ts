@@ -9,7 +9,7 @@ export interface Benchmark {
   /** Prints its table. A missed target is a line in it; only where `run` returns `missed` does the command fail. */
   run(): Promise<void | "met" | "missed">;
   /** Prints what this build costs compared with another one, whose checkout is given: both take turns in one run. */
-  beside?(checkout: string): Promise<void>;
+  readonly beside?: (checkout: string) => Promise<void>;
 }
 
 /** Columns as wide as their widest cell; the first is aligned to the left, figures to the right. */
