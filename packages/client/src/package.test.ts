@@ -16,11 +16,14 @@ describe("the installed client package", () => {
   let project = "";
   beforeAll(async () => {
     project = mkdtempSync(join(tmpdir(), "tenure-package-"));
-    const npm = (...args: string[]) => run("npm", args, { cwd: project });
+    // With an empty cache, as on a fresh machine.
+    const npm = (...args: string[]) => run("npm", [...args, "--cache", "cache"], { cwd: project });
     const own = ["core", "api", "client"].map((name) => join(packages, name));
-    const typebox = join(packages, "..", "node_modules", "typebox");
-    await npm("pack", "--silent", "--ignore-scripts", ...own, typebox);
-    const tarballs = readdirSync(project).map((file) => `./${file}`);
+    const others = ["typebox", "eventsource-parser"].map((name) =>
+      join(packages, "..", "node_modules", name),
+    );
+    await npm("pack", "--silent", "--ignore-scripts", ...own, ...others);
+    const tarballs = readdirSync(project).flatMap((file) => (file.endsWith(".tgz") ? [`./${file}`] : []));
     writeFileSync(join(project, "package.json"), JSON.stringify({ type: "module" }));
     await npm("install", "--offline", "--no-audit", "--no-fund", ...tarballs);
   });
