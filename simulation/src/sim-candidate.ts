@@ -76,7 +76,7 @@ export class SimCandidate {
   }
 
   async #campaign(): Promise<void> {
-    const { core } = this.#environment.modules;
+    const { checks, modules } = this.#environment;
     const { clock } = this.#process;
     const request = this.#request();
     const cancel = new AbortController();
@@ -85,9 +85,14 @@ export class SimCandidate {
     const isCancelled =
       request.waitMs !== undefined && this.#random.chance(this.#environment.profile.cancelRate);
     const cancelTimer = isCancelled ? clock.after(this.#random.between(10, request.waitMs ?? 0), stop) : null;
-    const sent = core.sendMoment(clock);
+    const sent = modules.core.sendMoment(clock);
+    let isElected = false;
     try {
-      const result = await this.#send(request, cancel.signal);
+      const result = await this.#send(
+        request,
+        cancel.signal,
+        (answer) => (isElected = answer.kind === "elected"),
+      );
       if (result.kind === "lost")
         return await this.#rest(Math.min(result.retryAfterMs, this.#random.between(20, 400)));
       const term = this.#term(result.leader.term);
@@ -103,6 +108,9 @@ export class SimCandidate {
       this.#refused(error);
       // A client that does not ask stays away for a while, and leaves it to the server to take back what was won.
       if (cancel.signal.aborted) {
+        this.#note("gives its campaign up");
+        if (isElected)
+          checks.onWinGivenUp({ process: this.#process, groupId: this.#groupId, ttlMs: request.ttlMs });
         if (this.#random.chance(LOOK_RATE)) await this.#lookWhetherElected();
         else await this.#rest(this.#random.between(...AWAY_MS));
       }
@@ -121,7 +129,11 @@ export class SimCandidate {
     return coldRate === 0 ? request : { ...request, ready: !this.#random.chance(coldRate) };
   }
 
-  #send(request: CampaignRequest, signal: AbortSignal): Promise<CampaignResult> {
+  #send(
+    request: CampaignRequest,
+    signal: AbortSignal,
+    onAnswer: (result: CampaignResult) => void,
+  ): Promise<CampaignResult> {
     const { network, checks, random, servers } = this.#environment;
     const cold = request.ready === false ? ", cold" : "";
     this.#note(`campaigns, ttl ${request.ttlMs}, wait ${request.waitMs ?? 0}${cold}`);
@@ -133,6 +145,7 @@ export class SimCandidate {
       campaign: request,
       run: (elector, options) => elector.campaign(request, options),
       onAnswer: (result, arrivedMs, answeredMs) => {
+        onAnswer(result);
         checks.onAnswer({ verb: "campaign", request, result, arrivedMs, answeredMs });
       },
       onError: (error) => this.#checkError(error),

@@ -36,11 +36,15 @@ export interface Lead {
   readonly led: { readonly term: number; leftMs(): number };
 }
 
-/** One process's `Election` of one group. */
-export interface Participant {
+/** One process that asks for the lease of one group. */
+export interface Candidate {
   readonly process: ClientProcess;
   readonly groupId: string;
   readonly ttlMs: number;
+}
+
+/** One process's `Election` of one group. */
+export interface Participant extends Candidate {
   /** How long it may act in this term, by all answers that it got. */
   grantedMs(term: number): number;
   /** How long its process has run since it was started or last paused. */
@@ -180,6 +184,8 @@ export interface Check {
   onDemoted?(participant: Participant, reason: string, isLeader: boolean): void;
   onAsked?(asked: AskedElection): void;
   onCrashed?(participant: Participant): void;
+  /** A candidate gave its campaign up after its server had answered that it leads, and before the answer arrived. */
+  onWinGivenUp?(candidate: Candidate): void;
   onResignSent?(request: ResignRequest): void;
   onActed?(acted: Acted): void;
   onActSent?(act: Act): void;

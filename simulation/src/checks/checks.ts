@@ -9,6 +9,7 @@ import type {
   Listed,
   Looked,
   Met,
+  Candidate,
   Participant,
   Read,
   Recalled,
@@ -132,6 +133,10 @@ export class Checks implements Required<Check> {
     for (const check of this.#by.onCrashed) check.onCrashed(participant);
   }
 
+  onWinGivenUp(candidate: Candidate): void {
+    for (const check of this.#by.onWinGivenUp) check.onWinGivenUp(candidate);
+  }
+
   onResignSent(request: ResignRequest): void {
     for (const check of this.#by.onResignSent) check.onResignSent(request);
   }
@@ -222,6 +227,7 @@ function listeners(checks: readonly Check[]): Listeners {
     onDemoted: on("onDemoted"),
     onAsked: on("onAsked"),
     onCrashed: on("onCrashed"),
+    onWinGivenUp: on("onWinGivenUp"),
     onResignSent: on("onResignSent"),
     onActed: on("onActed"),
     onActSent: on("onActSent"),

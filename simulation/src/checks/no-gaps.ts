@@ -2,7 +2,15 @@ import type { ElectionRecord } from "@tenure/core/internal";
 import type { SimServer } from "../sim-server.js";
 import type { GroupTruth, RecordWrite } from "../truth.js";
 import type { Standing } from "../waiting-rooms.js";
-import { type Check, type CheckContext, type Lead, leftMs, mayWin, type Participant } from "./check.js";
+import {
+  type Candidate,
+  type Check,
+  type CheckContext,
+  type Lead,
+  leftMs,
+  mayWin,
+  type Participant,
+} from "./check.js";
 
 /** After all has settled. */
 const FIRST_LEADER_MS = 2000;
@@ -58,8 +66,18 @@ export class NoGaps implements Check {
     this.#lastLed.set(lead.groupId, this.#context.nowMs());
   }
 
-  /** A lease whose holder crashed without any fault around has to end first; L10 judges what follows. */
-  onCrashed({ process, groupId, ttlMs }: Participant): void {
+  /** L10 judges what follows. */
+  onCrashed(participant: Participant): void {
+    this.#waitForLease(participant);
+  }
+
+  /** Its server cannot take the lease back: to the server, the answer was delivered. */
+  onWinGivenUp(candidate: Candidate): void {
+    this.#waitForLease(candidate);
+  }
+
+  /** A lease whose holder is gone without any fault around has to end first. */
+  #waitForLease({ process, groupId, ttlMs }: Candidate): void {
     const { record } = this.#context.truth(groupId);
     if (record === null || record.holder?.instanceId !== process.instanceId) return;
     const delayMs = record.config?.policy.takeoverDelayMs ?? 0;
