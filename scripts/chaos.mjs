@@ -5,7 +5,7 @@
  */
 import { main, run, runTool, ScriptError, setUp } from "./setup.mjs";
 
-const TESTS = [
+const COMMAND_TESTS = [
   "failover.test.ts",
   "roles.test.ts",
   "elections/handover.test.ts",
@@ -15,6 +15,7 @@ const TESTS = [
   "peers/",
   "hostile/",
 ].map((path) => `packages/cli/src/${path}`);
+const TESTS = [...COMMAND_TESTS, "packages/dashboard/src/load.test.ts"];
 
 await main(async () => {
   await setUp();

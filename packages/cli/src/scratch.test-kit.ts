@@ -13,9 +13,6 @@ import { type Child, ServerProcess } from "./server-process.test-kit.js";
 
 const COMMAND = fileURLToPath(new URL("../bin/tenure.js", import.meta.url));
 
-/** A process that should end and does not is killed, and its exit code is `null`. */
-const MAX_RUN_MS = 10_000;
-
 export interface Ended {
   readonly code: number | null;
   readonly stdout: string;
@@ -45,9 +42,9 @@ export class Scratch {
     return directory;
   }
 
-  /** A command that ends by itself. */
+  /** A command that ends by itself. If it does not, the time limit of the test ends the wait, and `close` the command. */
   async run(args: readonly string[], environment: Environment = {}): Promise<Ended> {
-    const child = this.#spawn(args, environment, MAX_RUN_MS);
+    const child = this.#spawn(args, environment);
     const [stdout, stderr] = await Promise.all([text(child.stdout), text(child.stderr), once(child, "exit")]);
     return { code: child.exitCode, stdout, stderr };
   }
@@ -58,7 +55,7 @@ export class Scratch {
     environment: Environment = {},
     inside: readonly string[] = [],
   ): Promise<ServerProcess> {
-    return ServerProcess.ready(this.#spawn(["serve", ...args], environment, undefined, inside));
+    return ServerProcess.ready(this.#spawn(["serve", ...args], environment, inside));
   }
 
   async close(): Promise<void> {
@@ -73,12 +70,7 @@ export class Scratch {
     this.#removeDirectories();
   }
 
-  #spawn(
-    args: readonly string[],
-    environment: Environment,
-    timeout?: number,
-    inside: readonly string[] = [],
-  ): Child {
+  #spawn(args: readonly string[], environment: Environment, inside: readonly string[] = []): Child {
     const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith("TENURE_"));
     const [file = "", ...words] = [...inside, process.execPath, COMMAND, ...args];
     const child = spawn(file, words, {
@@ -86,7 +78,6 @@ export class Scratch {
       cwd: this.#directories[0] ?? tmpdir(),
       env: { ...Object.fromEntries(inherited), ...environment },
       stdio: ["ignore", "pipe", "pipe"],
-      ...(timeout === undefined ? {} : { timeout, killSignal: "SIGKILL" }),
     });
     this.#children.add(child);
     child.once("exit", () => this.#children.delete(child));

@@ -105,10 +105,10 @@ describe.skipIf(isMissing("chromium"))("the dashboard", () => {
       bar.evaluate(
         (element) => element.getBoundingClientRect().width / (element.parentElement?.clientWidth ?? 1),
       );
-    await expect.poll(share, { timeout: 5000 }).toBeLessThan(0.6);
+    await expect.poll(share).toBeLessThan(0.6);
     const renewal = { node_id: "n", term, extend_by_ms: 5000 };
     expect(await tenure.act("leases/one", "/renew", renewal)).toMatchObject({ status: 200 });
-    await expect.poll(share, { timeout: 2000 }).toBeGreaterThan(0.7);
+    await expect.poll(share).toBeGreaterThan(0.7);
   });
 
   it("the dashboard draws the timeline of three failovers, with gaps and how each term ended", async () => {
@@ -160,7 +160,7 @@ describe.skipIf(isMissing("chromium"))("the dashboard", () => {
     const { page, errors, foreign } = await open("#/overview");
     const watches = page.locator("figure").filter({ hasText: "Open at this server" });
     await expect
-      .poll(() => watches.innerText(), { timeout: 10_000 })
+      .poll(() => watches.innerText())
       .toMatch(/^Open at this server\s+1\s*watches\s+0\s*waiting campaigns/);
     const term = await tenure.elect("plots", "a");
     for (let i = 0; i < 20; i++)
@@ -170,7 +170,7 @@ describe.skipIf(isMissing("chromium"))("the dashboard", () => {
     for (const title of ["Elections", "Failover time", "Renew latency", "Store"]) {
       const heading = page.getByRole("heading", { name: title, exact: true });
       const path = page.locator("figure").filter({ has: heading }).locator(".line-0 path");
-      await expect.poll(() => path.getAttribute("d"), { timeout: 12_000 }).toMatch(/^M/);
+      await expect.poll(() => path.getAttribute("d")).toMatch(/^M/);
     }
     await watched?.shoot("overview");
     expect([errors, foreign]).toEqual([[], []]);

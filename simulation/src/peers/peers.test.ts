@@ -16,16 +16,16 @@ const scripted = new Set(SCRIPTS.map((script) => script.mutant));
 
 describe("the rules of the peers in simulation", () => {
   it.concurrent.each([
-    ["usual", 200],
-    ["churn", 200],
-    ["views", 150],
-    ["duels", 100],
-    ["late", 100],
-    ["wipes", 150],
-    ["lists", 150],
-    ["oneway", 100],
-    ["absurd", 100],
-    ["decisions", 100],
+    ["usual", 60],
+    ["churn", 60],
+    ["views", 50],
+    ["duels", 40],
+    ["late", 35],
+    ["wipes", 50],
+    ["lists", 50],
+    ["oneway", 40],
+    ["absurd", 40],
+    ["decisions", 35],
   ])(
     "the rules of the peers hold in the world %s, in each of %i schedules",
     { timeout: 10 * MINUTES },

@@ -9,8 +9,11 @@ import { ServerClient, until } from "./server.test-kit.js";
 
 const SOON_MS = 20_000;
 const ROUNDS = 25;
-/** Extra writes allowed for any number of stores: a gap that no message explains, on a busy machine. */
-const SPARE = 5;
+/**
+ * Extra writes allowed, as a part of those asked for: for a gap that no message explains, which a busy machine makes more
+ * frequent. Stores that made each other write would write at least once more for each write.
+ */
+const SPARE = 0.1;
 /** In this time a storm would write thousands of messages. */
 const QUIET_MS = 500;
 
@@ -90,7 +93,7 @@ for (const [release, installed] of [
       await sleep(systemClock, QUIET_MS);
       const asked = asking * ROUNDS * 2 + 1;
       const caused = (await lastOf()) - before - asked;
-      expect(caused, `beside ${asked} writes that were asked for`).toBeLessThanOrEqual(SPARE);
+      expect(caused, `beside ${asked} writes that were asked for`).toBeLessThan(SPARE * asked + 5);
       for (const { seen, breaks } of crowd.followers) {
         expect(breaks).toEqual([]);
         for (const [index, revision] of written.entries()) {
