@@ -100,8 +100,8 @@ export class PeerChecks {
   };
 
   /**
-   * A server takes itself for removed, and stops: what its leader has written is what counts. If it is added at this very
-   * moment by a step that it has not stored, the others are enough to remove it again.
+   * A server stops because it believes that it was removed. The electorate that the leader has written counts. A step that
+   * adds the server again and that the server has not stored does not count: the other electors can remove the server.
    */
   removed({ name, disk }: SimPeer): void {
     const leader = this.leader();
@@ -116,7 +116,7 @@ export class PeerChecks {
     this.#renewed.add(`${leader} ${term}`);
   }
 
-  /** Of a leader that is its only elector no round is seen. */
+  /** A leader that is the only elector sends no rounds. */
   observed(by: string, { leaderId, term }: { readonly leaderId: string; readonly term: number }): void {
     const leader = this.#nodes().find(({ name }) => name === leaderId);
     const isAlone = Object.keys(leader?.disk.contents.config?.members ?? {}).length <= 1;

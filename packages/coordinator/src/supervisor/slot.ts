@@ -19,11 +19,11 @@ export interface SlotHooks {
 interface Life {
   readonly ending: AbortController;
   readonly running: Promise<RunningChild>;
-  /** It was to be killed, possibly before it had started. */
+  /** The child was to be killed, possibly before the child had started. */
   isCondemned: boolean;
 }
 
-/** The place of one child: at most one run of it at a time. */
+/** The place of one child. At most one run of the child exists at a time. */
 export class Slot {
   readonly spec: ChildSpec;
   readonly #clock: Clock;
@@ -37,7 +37,7 @@ export class Slot {
     this.#hooks = hooks;
   }
 
-  /** True while anything of it may run. */
+  /** True while a run of the child may exist. */
   get isAlive(): boolean {
     return this.#life !== null;
   }
@@ -72,7 +72,7 @@ export class Slot {
     }
   }
 
-  /** Asks it to end, kills it after its time limit, and resolves when nothing of it is left. */
+  /** Asks the child to end, kills the child after `stopTimeoutMs`, and resolves when the child has ended. */
   async stop(): Promise<void> {
     const life = this.#life;
     if (life === null) return;
@@ -86,13 +86,13 @@ export class Slot {
       void (async () => handle.stop?.())().catch(() => {});
       await handle.ended;
     } catch {
-      // It crashed while it started or ended: it has ended.
+      // A child that crashed while it started or stopped has ended.
     } finally {
       cancel();
     }
   }
 
-  /** False if it runs and cannot be killed, or not yet. */
+  /** False if the child runs and cannot be killed, or has not started yet. */
   kill(): boolean {
     const life = this.#life;
     if (life === null) return true;

@@ -1,11 +1,11 @@
 import type { EndReason, Group, HeldBack } from "./wire.js";
 
-/** A group as a row of the list: what the pages of groups said, and what the watch has said since. */
+/** A group as a row of the list, from the pages of groups and the events of the watch since. */
 export interface GroupRow {
   readonly groupId: string;
   readonly leader: string | null;
   readonly term: number;
-  /** On the service's clock; `null` where nobody leads, or nobody has said yet. */
+  /** On the service's clock; `null`: the group has no leader, or the end is not known yet. */
   readonly expiresAtMs: number | null;
   /** What a full bar stands for. */
   readonly ttlMs: number;
@@ -19,7 +19,7 @@ export interface GroupRow {
   readonly takeoverDelayMs: number;
   /** What holds the group back besides a pause. */
   readonly hold: Hold | null;
-  /** How many have given a sign of life; `null`: not asked yet. */
+  /** The number of members that were seen lately; `null`: not asked yet. */
   readonly members: number | null;
   /** In a page of groups, or led. A group that was deleted is in neither. */
   readonly isListed: boolean;
@@ -35,14 +35,14 @@ export type GroupState = "led" | "vacant" | "paused" | "held back";
 
 export const GROUP_STATES: readonly GroupState[] = ["led", "vacant", "paused", "held back"];
 
-/** A pause counts more than who leads: nobody can win, whatever else is so. */
+/** `paused` comes before `led`: no candidate can win while the group is paused. */
 export function stateOf(row: GroupRow, serverMs: number): GroupState {
   if (row.paused && (row.pausedUntilMs === null || row.pausedUntilMs > serverMs)) return "paused";
   if (holdOf(row, serverMs) !== null) return "held back";
   return row.leader === null ? "vacant" : "led";
 }
 
-/** A leader that was asked to go keeps the group until its end was told, however long its lease seems to run. */
+/** A deposed leader holds the group back until the watch reports the end of its term. */
 export function holdOf({ hold, leader }: GroupRow, serverMs: number): Hold | null {
   if (hold === null) return null;
   return hold.by === "deposed" ? (leader === null ? null : hold) : hold.untilMs > serverMs ? hold : null;
