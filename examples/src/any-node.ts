@@ -2,7 +2,8 @@
 import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { Election, nodeToLeader, Observer, openElector } from "@tenure/client";
+import { Election, openElector } from "@tenure/client";
+import { nodeToLeader, Observer } from "@tenure/client/observer";
 
 const [nodeId = `node-${process.pid}`] = process.argv.slice(2);
 const say = (text: string) => process.stdout.write(`${nodeId} ${text}\n`);

@@ -1,5 +1,6 @@
 /** A program with many roles as a separate process: it reports what it leads, and ends when asked to. */
-import { HttpElector, RoleManager } from "@tenure/client";
+import { HttpElector } from "@tenure/client";
+import { RoleManager } from "@tenure/client/roles";
 import { systemClock } from "@tenure/core";
 
 export interface RoleProcessOptions {

@@ -11,6 +11,7 @@ const run = promisify(execFile);
 /** Spelled out, this name would look like an import of this test. */
 const NAME = "@tenure/client";
 const packages = fileURLToPath(new URL("../../", import.meta.url));
+const modules = join(packages, "..", "node_modules");
 
 describe("the installed client package", () => {
   let project = "";
@@ -19,9 +20,7 @@ describe("the installed client package", () => {
     // With an empty cache, as on a fresh machine.
     const npm = (...args: string[]) => run("npm", [...args, "--cache", "cache"], { cwd: project });
     const own = ["core", "api", "client"].map((name) => join(packages, name));
-    const others = ["typebox", "eventsource-parser"].map((name) =>
-      join(packages, "..", "node_modules", name),
-    );
+    const others = ["typebox", "eventsource-parser"].map((name) => join(modules, name));
     await npm("pack", "--silent", "--ignore-scripts", ...own, ...others);
     const tarballs = readdirSync(project).flatMap((file) => (file.endsWith(".tgz") ? [`./${file}`] : []));
     writeFileSync(join(project, "package.json"), JSON.stringify({ type: "module" }));
@@ -65,5 +64,69 @@ describe("the installed client package", () => {
       "INVALID_REQUEST url is a store, which needs a package that is not installed: npm install @tenure/stores",
     );
     expect(unknown).toMatch(/^INVALID_REQUEST url must begin with one of http:.*, not "foo:"$/);
+  });
+
+  test("every entry of the package can be imported", async () => {
+    const { exports } = JSON.parse(
+      readFileSync(join(project, "node_modules", NAME, "package.json"), "utf8"),
+    ) as { exports: object };
+    const entries = Object.keys(exports).map((subpath) => subpath.replace(/^\./, NAME));
+    const printed = await program(`
+      for (const entry of ${JSON.stringify(entries)}) {
+        console.log(entry, Object.keys(await import(entry)).length > 0);
+      }
+    `);
+    expect(printed.trim().split("\n")).toEqual(entries.map((entry) => `${entry} true`));
+    expect(entries.length).toBeGreaterThan(5);
+  });
+
+  // Without a public name, TypeScript refuses to write the declaration file of a program that exports such a value.
+  test("the type of what a program makes with the package has a public name", async () => {
+    writeFileSync(
+      join(project, "values.ts"),
+      `
+      import { Election, lead, openElector } from "${NAME}";
+      import { expressToLeader, fastifyToLeader, nodeToLeader, Observer } from "${NAME}/observer";
+      import { prometheusMetrics, prometheusRoleMetrics } from "${NAME}/prometheus";
+      import { RoleManager } from "${NAME}/roles";
+      import { workerRenewer } from "${NAME}/worker";
+
+      const group = { groupId: "g" };
+      export const elector = await openElector("memory:");
+      export const metrics = prometheusMetrics({ client: {} as never });
+      export const roleMetrics = prometheusRoleMetrics({ client: {} as never });
+      export const renewer = workerRenewer({ elector: { endpoints: ["http://a"] }, stallLimitMs: 10_000 });
+      export const election = new Election(elector, { ...group, metrics, renewer });
+      export const [status, changes] = [election.status(), election.changes()];
+      export const leading = await lead(elector, group, async (each) => each);
+      export const observer = new Observer(elector, group);
+      export const observed = [observer.leader(), observer.status(), await observer.history()] as const;
+      export const toLeader = [nodeToLeader({ observer }), expressToLeader({ observer })] as const;
+      export const hook = fastifyToLeader({ observer });
+      export const roles = new RoleManager(elector, { metrics, roleMetrics, renewer });
+      export const roleStatus = [roles.status(), roles.mandate("r"), roles.changes()] as const;
+      `,
+    );
+    const compilerOptions = {
+      ...{ strict: true, target: "es2022", lib: ["es2023", "esnext.disposable"], module: "nodenext" },
+      ...{ declaration: true, outDir: "out", types: ["node"], typeRoots: [join(modules, "@types")] },
+    };
+    writeFileSync(
+      join(project, "tsconfig.json"),
+      JSON.stringify({ compilerOptions, include: ["values.ts"] }),
+    );
+    const compiler = join(modules, "typescript/bin/tsc");
+    const errors = await run(process.execPath, [compiler, "--pretty", "false"], { cwd: project }).then(
+      () => "",
+      (error: unknown) => (error as { stdout: string }).stdout,
+    );
+    expect(errors).toBe("");
+    // Each name comes from an entry of the package, none from a package that the program did not install itself.
+    const declared = readFileSync(join(project, "out/values.d.ts"), "utf8");
+    const sources = new Set(
+      [...declared.matchAll(/(?:from |import\()"([^"]+)"/g)].map(([, from = ""]) => from),
+    );
+    const entries = ["", "/observer", "/roles", "/worker"].map((subpath) => NAME + subpath);
+    expect([...sources].toSorted()).toEqual([...entries, "http"]);
   });
 });

@@ -1,11 +1,29 @@
-/** The public names of `@tenure/client`: each one has a comment at its declaration and a line in docs/CLIENT.md. */
+/**
+ * The public names of `@tenure/client` and of its subpaths: each one has a comment at its declaration and a line in
+ * docs/CLIENT.md. `./parts` is for the other packages of this repository and is not public.
+ */
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
-import * as surface from "./index.js";
+import { Election, type Elector } from "./index.js";
+import { nodeToLeader, Observer } from "./observer/index.js";
+import { RoleManager } from "./roles/index.js";
 
 const CORE = new URL("../../core/src/index.ts", import.meta.url);
 const PAGE = new URL("../../../docs/CLIENT.md", import.meta.url);
-const ENTRY = new URL("./index.ts", import.meta.url);
+
+interface Manifest {
+  readonly name: string;
+  readonly exports: Readonly<Record<string, { readonly types: string }>>;
+}
+const MANIFEST = JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8")) as Manifest;
+
+/** What a program imports from, such as `@tenure/client/roles`, with the source of that entry. */
+const ENTRIES: readonly (readonly [specifier: string, source: URL])[] = Object.entries(MANIFEST.exports)
+  .filter(([subpath]) => subpath !== "./parts")
+  .map(([subpath, { types }]) => [
+    subpath.replace(/^\./, MANIFEST.name),
+    new URL(types.replace(/^\.\/dist\/(.*)\.d\.ts$/, "./$1.ts"), import.meta.url),
+  ]);
 
 /** The exports of an entry file, each name with the file that it comes from. */
 function exportsOf(entry: URL): Map<string, URL> {
@@ -30,58 +48,70 @@ function commentOf(name: string, file: URL): string | undefined {
   return declared.exec(readFileSync(source, "utf8"))?.[1]?.trim();
 }
 
-describe("the public names of the client package", () => {
-  const names = exportsOf(ENTRY);
+/** The names that the table in docs/CLIENT.md lists for each entry: its first two cells are the entry and its names. */
+function listedNames(): Map<string, string[]> {
+  const page = readFileSync(PAGE, "utf8");
+  const [, section = ""] = /^## Names\n([\s\S]*?)(?=^## |(?![\s\S]))/m.exec(page) ?? [];
+  const listed = new Map<string, string[]>();
+  for (const [, specifier = "", cell = ""] of section.matchAll(/^\| `([^`]+)` *\|([^|]+)\|/gm)) {
+    const names = [...cell.matchAll(/`([A-Za-z]+)`/g)].map(([, name = ""]) => name);
+    listed.set(specifier, [...(listed.get(specifier) ?? []), ...names]);
+  }
+  return listed;
+}
 
-  test("every runtime export of the entry file is a public name", () => {
-    expect(Object.keys(surface).filter((name) => !names.has(name))).toEqual([]);
+describe.each(ENTRIES)("the public names of %s", (specifier, source) => {
+  const names = exportsOf(source);
+
+  test(`every runtime export of ${specifier} is a public name`, async () => {
+    const module = (await import(source.href)) as object;
+    expect(Object.keys(module).length).toBeGreaterThan(0);
+    expect(Object.keys(module).filter((name) => !names.has(name))).toEqual([]);
   });
 
-  test("every public name has a comment at its declaration", () => {
+  test(`every public name of ${specifier} has a comment at its declaration`, () => {
     const bare = [...names].filter(([name, file]) => commentOf(name, file) === undefined);
     expect(bare.map(([name]) => name)).toEqual([]);
   });
 
-  test("docs/CLIENT.md lists every public name and no other", () => {
-    const page = readFileSync(PAGE, "utf8");
-    const [, section = ""] = /^## Names\n([\s\S]*?)(?=^## |(?![\s\S]))/m.exec(page) ?? [];
-    const listed = [...section.matchAll(/^\| ([^|]+)\|/gm)].flatMap(([, cell = ""]) =>
-      [...cell.matchAll(/`([A-Za-z]+)`/g)].map(([, name = ""]) => name),
-    );
-    expect(
-      [...names.keys()].filter((name) => !listed.includes(name)),
-      "not in docs/CLIENT.md",
-    ).toEqual([]);
-    expect(
-      listed.filter((name) => !names.has(name)),
-      "not exported",
-    ).toEqual([]);
+  test(`docs/CLIENT.md lists every public name of ${specifier} and no other`, () => {
+    expect(listedNames().get(specifier)?.toSorted()).toEqual([...names.keys()].toSorted());
   });
+});
 
-  test("the public names include what every program needs from the core", () => {
-    const needed = [
-      ...["Elector", "ElectorAdmin", "Clock", "systemClock", "TenureError", "InvalidRequestError"],
-      ...["InvalidTtlError", "BackendUnavailableError", "ClosedError", "ConflictError", "UnauthorizedError"],
-    ];
-    expect(needed.filter((name) => !names.has(name))).toEqual([]);
-  });
+test("docs/CLIENT.md lists no entry that the package does not have", () => {
+  expect([...listedNames().keys()].toSorted()).toEqual(ENTRIES.map(([specifier]) => specifier).toSorted());
+});
+
+test("a name is public in one entry only", () => {
+  const all = ENTRIES.flatMap(([, source]) => [...exportsOf(source).keys()]);
+  expect(all.filter((name, index) => all.indexOf(name) !== index)).toEqual([]);
+});
+
+test("the root entry includes what every program needs from the core", () => {
+  const names = exportsOf(new URL("./index.ts", import.meta.url));
+  const needed = [
+    ...["Elector", "ElectorAdmin", "Clock", "systemClock", "TenureError", "InvalidRequestError"],
+    ...["InvalidTtlError", "BackendUnavailableError", "ClosedError", "ConflictError", "UnauthorizedError"],
+  ];
+  expect(needed.filter((name) => !names.has(name))).toEqual([]);
 });
 
 test("docs/CLIENT.md names every option", () => {
   const page = readFileSync(PAGE, "utf8");
-  const elector = {} as surface.Elector;
+  const elector = {} as Elector;
   const node = { nodeId: "a", ttlMs: 5_000 };
   const given = { ...node, groupId: "g" };
   const unknown = { "?": 1 } as never;
   const refusals: [part: string, refused: () => unknown][] = [
-    ["", () => new surface.Election(elector, unknown)],
-    ["fencing.", () => new surface.Election(elector, { ...given, fencing: unknown })],
-    ["retry.", () => new surface.Election(elector, { ...given, retry: unknown })],
-    ["", () => new surface.Observer(elector, unknown)],
-    ["", () => surface.nodeToLeader(unknown)],
-    ["", () => new surface.RoleManager(elector, unknown)],
-    ["spread.", () => new surface.RoleManager(elector, { ...node, spread: unknown })],
-    ["", () => new surface.RoleManager(elector, node).add("r", unknown)],
+    ["", () => new Election(elector, unknown)],
+    ["fencing.", () => new Election(elector, { ...given, fencing: unknown })],
+    ["retry.", () => new Election(elector, { ...given, retry: unknown })],
+    ["", () => new Observer(elector, unknown)],
+    ["", () => nodeToLeader(unknown)],
+    ["", () => new RoleManager(elector, unknown)],
+    ["spread.", () => new RoleManager(elector, { ...node, spread: unknown })],
+    ["", () => new RoleManager(elector, node).add("r", unknown)],
   ];
   for (const [part, refused] of refusals) {
     // An unknown option is refused with the names of the known ones.

@@ -1,5 +1,6 @@
 /** The renewing thread in this process: how it is opened, and what happens to a leader when it dies. */
-import { Election, HttpElector, workerRenewer } from "@tenure/client";
+import { Election, HttpElector } from "@tenure/client";
+import { workerRenewer } from "@tenure/client/worker";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { ServerProcess } from "../server-process.test-kit.js";
 import { Participants } from "./participants.test-kit.js";

@@ -1,6 +1,7 @@
 /** A participant: elections in a separate process that follows orders. It runs the build: `tsc -b` comes first. */
 import { writeSync } from "node:fs";
-import { Election, HttpElector, workerRenewer } from "@tenure/client";
+import { Election, HttpElector } from "@tenure/client";
+import { workerRenewer } from "@tenure/client/worker";
 import type { Elector } from "@tenure/core";
 import { fenced, fencedFetch } from "@tenure/fence";
 import { Client } from "pg";

@@ -2,7 +2,8 @@
  * One user of the client library, as a process: it says on the standard output when it follows and when it leads, with the time of
  * the clock that all processes of the machine share. `node follower-main.test-kit.js '{"kind": …}'`.
  */
-import { Election, HttpElector, RoleManager } from "@tenure/client";
+import { Election, HttpElector } from "@tenure/client";
+import { RoleManager } from "@tenure/client/roles";
 import { CoordinatorCandidate, functionChild, listen } from "@tenure/coordinator";
 import { sleep, systemClock } from "@tenure/core";
 

@@ -96,19 +96,13 @@ export function expressToLeader(
   };
 }
 
-export interface RawRequest {
-  readonly raw: IncomingMessage;
-}
-
-export interface RawReply {
-  readonly raw: ServerResponse;
-  hijack(): unknown;
-}
-
 /** `app.addHook("onRequest", fastifyToLeader({ … }))` for all routes of a plugin, or `onRequest` of one route. */
 export function fastifyToLeader(
   options: ToLeaderOptions,
-): (request: RawRequest, reply: RawReply) => Promise<void> {
+): (
+  request: { readonly raw: IncomingMessage },
+  reply: { readonly raw: ServerResponse; hijack(): unknown },
+) => Promise<void> {
   const handler = new ToLeader(options);
   return async (request, reply) => {
     const route = handler.route(request.raw);

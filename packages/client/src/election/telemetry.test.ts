@@ -7,10 +7,10 @@ import { BackendUnavailableError, type ElectorAdmin } from "@tenure/core";
 import { pino } from "pino";
 import client, { Registry } from "prom-client";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import type { ElectionOptions } from "../election/options.js";
-import { World } from "../election/world.test-kit.js";
 import { altered } from "../observer/observer.test-kit.js";
-import { prometheusMetrics } from "./prometheus-metrics.js";
+import { prometheusMetrics } from "../prometheus/prometheus-metrics.js";
+import type { ElectionOptions } from "./options.js";
+import { World } from "./world.test-kit.js";
 
 let world: World;
 beforeEach(() => {
