@@ -1,7 +1,7 @@
 import { parseArgs } from "node:util";
 import type { Mutant } from "./harness/mutant.js";
 import { Pool } from "./harness/pool.js";
-import { recordSeeds } from "./harness/recorded-seeds.js";
+import { readSeeds, recordSeeds } from "./harness/recorded-seeds.js";
 import { commandOf, DEFAULT_PROFILE, mutantNamed, profileOf, type Simulation } from "./harness/simulation.js";
 import { SIMULATIONS } from "./harness/simulations.js";
 import { hunt, huntIn, summarize, survey, violationsIn } from "./harness/survey.js";
@@ -112,10 +112,13 @@ async function runMutants(
 ): Promise<number> {
   let survivors = 0;
   const seeds = new Map<string, number>();
+  const recorded = readSeeds(simulation);
   const huntOne = async (mutant: Mutant): Promise<string> => {
-    const scripted = await simulation.play(mutant);
-    if (scripted.some((violation) => simulation.shows(mutant, violation)) && !full)
-      return `by script ${scripted.map(({ code }) => code).join(", ")}`;
+    const played = await simulation.play(mutant);
+    const isShown = played.some((violation) => simulation.shows(mutant, violation));
+    // Random schedules catch a mutant that has a recorded seed, and must go on to catch it.
+    if (isShown && !full && recorded[mutant.name] === undefined)
+      return `by scenario ${played.map(({ code }) => code).join(", ")}`;
     const batch = { profile: profileOf(mutant), mutant: mutant.name, from, count, core };
     const { schedules, caught } = full
       ? huntIn(await survey(pool, simulation, batch), simulation, mutant)

@@ -29,7 +29,7 @@ export interface Simulation<Modules = unknown, Report extends ScheduleReport = S
   readonly profiles: readonly string[];
   readonly checks: Readonly<Record<string, string>>;
   readonly mutants: readonly Mutant[];
-  /** A mutant that no script catches is caught by one of this many schedules, or the test of its rule fails. */
+  /** A mutant that no scenario catches is caught by one of this many schedules, or the test of its rule fails. */
   readonly huntLimit: number;
   /** Mutants that must not break safety: what their rules hide from the schedules must hold without them. */
   readonly harmless: readonly Mutant[];
@@ -38,7 +38,7 @@ export interface Simulation<Modules = unknown, Report extends ScheduleReport = S
   run(modules: Modules, schedule: Schedule): Promise<Report>;
   /** Whether the violation shows that the rule of the mutant is switched off. */
   shows(mutant: Mutant, violation: Pick<Violation, "code">): boolean;
-  /** The violations in the scripts that are written for this mutant. */
+  /** The violations in the scenarios that name this mutant; none in a simulation without such scenarios. */
   play(mutant: Mutant): Promise<readonly Violation[]>;
   /** The figures of many schedules in one line. */
   describe(reports: readonly Report[]): string;

@@ -23,7 +23,7 @@ export const PEER_CHECKS = {
   L3: "no leader though a majority of the electorate could exchange messages for six ttl",
   L4: "registries that differ in the end",
   L5: "an electorate that does not follow the membership in the end",
-  L6: "a change that a script has led to and that did not come in time",
+  L6: "a change that a scenario has led to and that did not come in time",
 } as const;
 
 export type PeerCheckCode = keyof typeof PEER_CHECKS;

@@ -1,11 +1,12 @@
 /** Quorum leases between peers: the parts of a node from the package peers. */
 import type { Simulation } from "../harness/simulation.js";
+import { play, scenariosOf } from "../scenarios/scenario-world.js";
 import { PEER_CHECKS } from "./peer-checks.js";
 import { loadPeers, type PeerModule } from "./peer-module.js";
 import { HARMLESS_MUTANTS, PEER_MUTANTS } from "./peer-mutants.js";
 import { PEER_PROFILES, peerProfileNamed } from "./peer-profile.js";
+import { PEER_SCENARIOS } from "./peer-scenarios.js";
 import { PeerWorld, type PeerWorldReport } from "./peer-world.js";
-import { SCRIPTS } from "./scripts.js";
 
 /** Usually there is a leader within this number of ttls after the faults. */
 export const USUAL_TTL = 3;
@@ -22,11 +23,11 @@ export const PEER_SIMULATION: Simulation<PeerModule, PeerWorldReport> = {
     new PeerWorld({ ...schedule, modules, profile: peerProfileNamed(profile) }).run(),
   shows: ({ breaks }, violation) => breaks === "liveness" || isSafety(violation),
   play: async (mutant) => {
-    const scripts = SCRIPTS.filter((script) => script.mutant === mutant.name);
-    if (scripts.length === 0) return [];
+    const scenarios = scenariosOf(PEER_SCENARIOS).filter(({ mutants }) => mutants.includes(mutant.name));
+    if (scenarios.length === 0) return [];
     const modules = await loadPeers(mutant);
-    const stages = await Promise.all(scripts.map((script) => script.run(modules)));
-    return stages.flatMap(({ violations }) => violations);
+    const played = await Promise.all(scenarios.map((scenario) => play(PEER_SCENARIOS, scenario, modules)));
+    return played.flatMap(({ stage }) => stage.violations);
   },
   describe: (reports) => {
     const sum = (figure: "elections" | "decided" | "forgotten") =>

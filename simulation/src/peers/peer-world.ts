@@ -12,7 +12,7 @@ import type { PeerModule } from "./peer-module.js";
 import { PeerNetwork } from "./peer-network.js";
 import type { PeerProfile } from "./peer-profile.js";
 import { hasMajority } from "./electorates.js";
-import { DRIFT_RATIO, type PeerEnvironment, SimPeer, TTL_MS } from "./sim-peer.js";
+import { DRIFT_RATIO, type PeerEnvironment, SimPeer, SLOW_WRITE_RATE, TTL_MS } from "./sim-peer.js";
 
 export interface PeerWorldOptions {
   readonly seed: number;
@@ -134,6 +134,8 @@ export class PeerWorld {
       network: this.#network,
       checks: this.#checks,
       trace: this.#trace,
+      journal: null,
+      slowWriteRate: SLOW_WRITE_RATE,
       decisions: this.#decisions,
       decides: profile.decides === true,
       speed: random.pick(SPEEDS),

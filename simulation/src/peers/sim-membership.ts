@@ -13,7 +13,7 @@ export class SimMembership implements MembershipView {
   readonly #own: MembershipView | null;
   dream: Dream | null = null;
 
-  /** Without one of its own it is a puppet's, which knows what the script says. */
+  /** Without one of its own it is a puppet's, which knows what the scenario says. */
   constructor(own: MembershipView | null) {
     this.#own = own;
   }

@@ -1,6 +1,6 @@
 /** One node: its disk, and the processes that run over it one after the other. */
 import type { ProcessClock, Random, VirtualClock } from "@tenure/core/testing";
-import type { ActiveMember, Peer } from "@tenure/peers/protocol";
+import type { ActiveMember, Peer, PeerDisk, PeerEvent } from "@tenure/peers/protocol";
 import type { Trace } from "../trace.js";
 import type { PeerChecks } from "./peer-checks.js";
 import type { PeerModule } from "./peer-module.js";
@@ -13,9 +13,16 @@ import type { DecisionChecks } from "./decision-checks.js";
 
 export const TTL_MS = 1000;
 export const DRIFT_RATIO: number = 0.01;
-const SLOW_WRITES = 0.15;
+/** In random schedules. */
+export const SLOW_WRITE_RATE = 0.15;
 /** As long as a node of the product waits to be removed before it stops. */
 const LEAVE_MS = 4 * TTL_MS;
+
+/** Hears of what nodes report and store. */
+export interface PeerJournal {
+  happened(name: string, event: PeerEvent): void;
+  stored(name: string, change: Parameters<PeerDisk["write"]>[0]): void;
+}
 
 /** What every node of a world shares. */
 export interface PeerEnvironment {
@@ -29,6 +36,9 @@ export interface PeerEnvironment {
   /** How fast the time passes by which decisions are kept. */
   readonly speed: number;
   readonly trace: Trace | null;
+  readonly journal: PeerJournal | null;
+  /** The share of the writes of a server that take some time. Those of a puppet take none. */
+  readonly slowWriteRate: number;
   /** Where all nodes are now. */
   readonly endpoints: () => readonly string[];
 }
@@ -104,7 +114,7 @@ export class SimPeer {
   }
 
   #live(clock: ProcessClock, random: Random, records: Records | null): void {
-    const { modules, network, checks, trace } = this.#environment;
+    const { modules, network, checks, trace, journal } = this.#environment;
     const services = records === null ? null : this.#services(clock, records);
     const membership = new SimMembership(services?.membership ?? null);
     const transport = network.transport({ name: this.name, clock });
@@ -139,6 +149,7 @@ export class SimPeer {
     trace?.note(name, `starts over ${disk.id} at ${this.endpoint}`);
     peer.on((event) => {
       trace?.note(name, describe(event));
+      journal?.happened(name, event);
       if (event.kind === "observed" && event.leader !== null && event.leader.leaderId !== name) {
         checks.observed(name, event.leader);
       }
@@ -248,17 +259,20 @@ export class SimPeer {
   }
 
   #newStore(): SimStore {
-    return new SimStore(this.#environment.time, this.#random.fork(), SLOW_WRITES);
+    const { time, slowWriteRate } = this.#environment;
+    return new SimStore(time, this.#random.fork(), slowWriteRate);
   }
 
   #newDisk(): SimDisk {
-    const { time, checks } = this.#environment;
+    const { time, checks, journal, slowWriteRate } = this.#environment;
     return new SimDisk({
       id: `${this.name}-disk${++this.#disks}`,
       time,
       random: this.#random.fork(),
-      slowRate: this.#stands === "always" ? SLOW_WRITES : 0,
-      onWrite: ({ config }) => {
+      slowRate: this.#stands === "always" ? slowWriteRate : 0,
+      onWrite: (change) => {
+        journal?.stored(this.name, change);
+        const { config } = change;
         if (config === undefined) return;
         checks.configured(config);
         checks.steps.writes(this, config);
