@@ -1,4 +1,4 @@
-/** `npm run build`: everything that has changed. */
-import { build, main } from "./setup.mjs";
+/** `npm run build`: installs dependencies that are missing, then builds everything that has changed. */
+import { main, setUp } from "./setup.mjs";
 
-await main(() => build());
+await main(() => setUp());

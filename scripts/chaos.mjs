@@ -14,6 +14,7 @@ const COMMAND_TESTS = [
   "frozen-server/",
   "peers/",
   "hostile/",
+  "incident/",
 ].map((path) => `packages/cli/src/${path}`);
 const TESTS = [...COMMAND_TESTS, "packages/dashboard/src/load.test.ts"];
 

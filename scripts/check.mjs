@@ -7,7 +7,7 @@ const node = (file, ...args) => run(process.execPath, [join(root, file), ...args
 // Types come before lint: rules that know types read the declarations that the build writes.
 const STEPS = [
   ["install", () => ensureInstalled(), "see above"],
-  ["format", () => runTool("oxfmt", ["--check", "."]), "npm run format mends it"],
+  ["format", () => runTool("oxfmt", ["--check", "."]), "run npm run format"],
   ["types", () => build(), "see above"],
   ["lint", () => runTool("oxlint", ["--type-aware", "--deny-warnings"]), "see above"],
   ["house rules", () => node("scripts/house-rules.mjs"), "see above"],

@@ -12,7 +12,7 @@ const server = createServer().listen(0, "127.0.0.1");
 await once(server, "listening");
 const address = `127.0.0.1:${(server.address() as AddressInfo).port}`;
 
-const elector = await openElector(process.env["TENURE_URL"] ?? "http://127.0.0.1:7420");
+const elector = await openElector(process.env["TENURE_SERVER"] ?? "http://127.0.0.1:7420");
 const election = new Election(elector, { groupId: "any-node", nodeId, ttlMs: 5_000, metadata: { address } });
 const observer = new Observer(elector, { groupId: "any-node" });
 const toLeader = nodeToLeader({ observer, nodeId, isLeader: () => election.isLeader() });

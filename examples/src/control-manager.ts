@@ -6,7 +6,7 @@ import { Election, openElector } from "@tenure/client";
 const [nodeId = `manager-${process.pid}`] = process.argv.slice(2);
 const say = (text: string) => process.stdout.write(`${nodeId} ${text}\n`);
 
-const elector = await openElector(process.env["TENURE_URL"] ?? "http://127.0.0.1:7420");
+const elector = await openElector(process.env["TENURE_SERVER"] ?? "http://127.0.0.1:7420");
 const election = new Election(elector, { groupId: "control-manager", nodeId, ttlMs: 5_000 });
 
 election

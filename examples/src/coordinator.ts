@@ -13,7 +13,7 @@ const [nodeId = `node-${process.pid}`] = process.argv.slice(2);
 const say = (text: string) => process.stdout.write(`${nodeId} ${text}\n`);
 
 const { electorUrl, ...settings } = readEnvironment(process.env);
-const elector = await openElector(electorUrl ?? process.env["TENURE_URL"] ?? "http://127.0.0.1:7420");
+const elector = await openElector(electorUrl ?? process.env["TENURE_SERVER"] ?? "http://127.0.0.1:7420");
 const health = new ClusterHealth({ elector, groupId: "coordinator" });
 const polls = new PollOrchestrator({
   polls: [{ name: "disks", intervalMs: 500, timeoutMs: 400 }],

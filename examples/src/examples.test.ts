@@ -6,7 +6,7 @@ afterEach(cleanUp);
 async function service(): Promise<Record<string, string>> {
   const args = ["serve", "--listen", "127.0.0.1:0", "--store", "memory:", "--log-level", "silent"];
   const program = new Program("packages/cli/bin/tenure.js", args);
-  return { TENURE_URL: await program.said(/listening on (\S+)/) };
+  return { TENURE_SERVER: await program.said(/listening on (\S+)/) };
 }
 
 test("control-manager: one node works, and hands over when it is terminated", async () => {

@@ -1,18 +1,14 @@
 /** An operator's act as a value: carried out at a server, and judged by checkers when it is answered. */
 import type {
+  DeleteRequest,
   ElectorAdmin,
   GroupInput,
   Leader,
   PauseRequest,
+  ResumeRequest,
   StepDownRequest,
   TransferRequest,
 } from "@tenure/core";
-
-export interface DeleteRequest {
-  readonly groupId: string;
-  readonly by: string;
-  readonly force: boolean;
-}
 
 export type Act =
   | { readonly verb: "create" | "update"; readonly request: GroupInput }
@@ -20,7 +16,7 @@ export type Act =
   | { readonly verb: "step-down"; readonly request: StepDownRequest }
   | { readonly verb: "transfer"; readonly request: TransferRequest }
   | { readonly verb: "pause"; readonly request: PauseRequest }
-  | { readonly verb: "resume"; readonly request: { readonly groupId: string } };
+  | { readonly verb: "resume"; readonly request: ResumeRequest };
 
 /** Resolves with the new leader of a transfer, with `null` for all others. */
 export async function perform(admin: ElectorAdmin, { verb, request }: Act): Promise<Leader | null> {
@@ -51,5 +47,5 @@ export async function perform(admin: ElectorAdmin, { verb, request }: Act): Prom
 /** The act as one arrival of its request asks for it: where the act names its operator, that name identifies this arrival. */
 export function asked(act: Act, arrival: number): Act {
   const { request } = act;
-  return "by" in request ? ({ ...act, request: { ...request, by: `${arrival}-${request.by}` } } as Act) : act;
+  return "by" in request ? { ...act, request: { ...request, by: `${arrival}-${request.by}` } } : act;
 }

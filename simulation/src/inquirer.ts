@@ -73,7 +73,7 @@ export class Inquirer {
   async #recall(server: string, elector: ElectorAdmin, lost: Promise<never>, groupId: string): Promise<void> {
     const { time, checks } = this.#environment;
     const fromMs = time.monotonicMs();
-    const events = await Promise.race([elector.history(groupId), lost]);
+    const { events } = await Promise.race([elector.history(groupId), lost]);
     checks.onRecalled({ server, groupId, fromMs, toMs: time.monotonicMs(), events });
   }
 

@@ -81,11 +81,14 @@ export class SimOperator {
       });
     } else if (dice < 0.65) {
       const forMs = inPeace || random.chance(0.6) ? random.int(50, 1500) : undefined;
-      await this.#try({ verb: "pause", request: { groupId, forMs } });
+      await this.#try({ verb: "pause", request: { groupId, by, forMs, reason: `pause ${by}` } });
       await sleep(this.#environment.time, random.between(0, 1200));
       if (random.chance(0.8)) await this.#try(this.#resume(groupId));
     } else if (dice < 0.85) {
-      await this.#try({ verb: "update", request: { groupId, policy: this.#policy(), ...this.#allowed() } });
+      await this.#try({
+        verb: "update",
+        request: { groupId, by, policy: this.#policy(), ...this.#allowed() },
+      });
     } else if (dice < 0.95) {
       const force = random.chance(0.7);
       await this.#try({ verb: "delete", request: { groupId, by: force ? `${by}-force` : by, force } });
@@ -103,16 +106,18 @@ export class SimOperator {
   }
 
   #create(groupId: string): Act {
-    return { verb: "create", request: { groupId, policy: this.#policy(), ...this.#allowed() } };
+    const by = `op${++this.#acts}`;
+    return { verb: "create", request: { groupId, by, policy: this.#policy(), ...this.#allowed() } };
   }
 
   #allowAll(groupId: string): Act {
-    return { verb: "update", request: { groupId, allowedNodes: [...new Set(this.#nodeIds())] } };
+    const by = `op${++this.#acts}`;
+    return { verb: "update", request: { groupId, by, allowedNodes: [...new Set(this.#nodeIds())] } };
   }
 
   #resume(groupId: string): Act {
     this.#environment.checks.onResumeSent(groupId);
-    return { verb: "resume", request: { groupId } };
+    return { verb: "resume", request: { groupId, by: `op${++this.#acts}` } };
   }
 
   /** Most or all of the nodes, where groups say so. */
@@ -142,7 +147,7 @@ export class SimOperator {
         await this.#call(act);
         return;
       } catch (error) {
-        if (error instanceof core.ConflictError) return;
+        if (error instanceof core.ConflictError || error instanceof core.GroupNotFoundError) return;
         await sleep(this.#environment.time, 30);
       }
     }

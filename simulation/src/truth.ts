@@ -2,7 +2,7 @@
  * What really happened: every write that the shared store accepted, with its true time. Checkers judge by this, never
  * by what a server believes.
  */
-import type { LeadershipEvent } from "@tenure/core";
+import type { LeadershipEvent, OperatorAct } from "@tenure/core";
 import type { ElectionRecord } from "@tenure/core/internal";
 
 export interface RecordWrite {
@@ -27,6 +27,9 @@ export class GroupTruth {
   /** By number. */
   readonly events: Map<number, LeadershipEvent> = new Map();
   history: readonly LeadershipEvent[] = [];
+  /** By number. */
+  readonly acts: Map<number, OperatorAct> = new Map();
+  historyActs: readonly OperatorAct[] = [];
   /** Event numbers at which the group was deleted. A deletion may drop the events before its own number. */
   readonly #deletions: number[] = [];
 
@@ -69,6 +72,8 @@ export class GroupTruth {
       untilMs: Number.POSITIVE_INFINITY,
     };
     this.writes.push(write);
+    if (record.act !== null && !this.acts.has(record.act.number))
+      this.acts.set(record.act.number, record.act);
     if (record.deleted) this.#deletions.push(record.eventNumber);
     return write;
   }

@@ -284,7 +284,9 @@ export class World {
       this.#checks.onWrite(write);
     } else {
       const before = truth.history;
-      truth.history = internal.decodeHistory(value);
+      const { events, acts } = internal.decodeHistory(value);
+      truth.history = events;
+      truth.historyActs = acts;
       this.#trace?.note(
         "STORE",
         `r${revision} by ${server} ${truth.groupId} history to ${truth.history.at(-1)?.number ?? 0}`,

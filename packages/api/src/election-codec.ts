@@ -92,8 +92,8 @@ export function resignBody({ claim }: Pick<ParsedResign, "claim">): Body {
 }
 
 export function transferRequest(groupId: string, body: shapes.TransferBody, by: string): TransferRequest {
-  const { to_node_id: toNodeId, timeout_ms: timeoutMs, allow_cold: allowCold } = body;
-  return { groupId, toNodeId, by, timeoutMs, allowCold };
+  const { to_node_id: toNodeId, timeout_ms: timeoutMs, allow_cold: allowCold, reason } = body;
+  return { groupId, toNodeId, by, timeoutMs, allowCold, reason };
 }
 
 export function leaseShape({ nodeId, term, expiresAtMs }: Leader): shapes.Lease {
@@ -271,6 +271,7 @@ export function eventShape(groupId: string, event: WatchEvent | LeadershipEvent)
     previous_leader_node_id: event.previousLeaderNodeId,
     reason: event.reason,
     ...(event.by === undefined ? {} : { by: event.by }),
+    ...(event.silentMs === undefined ? {} : { silent_ms: event.silentMs }),
   };
 }
 
@@ -285,6 +286,7 @@ export function watchEvent(shape: shapes.EventShape, cursor: number): WatchEvent
     reason: shape.reason,
     tsMs: shape.ts_ms,
     ...(shape.by === undefined ? {} : { by: shape.by }),
+    ...(shape.silent_ms === undefined ? {} : { silentMs: shape.silent_ms }),
   };
 }
 

@@ -1,5 +1,13 @@
 /** Groups and their members between the library and the wire. As `election-codec.ts`. */
-import type { Group, GroupInput, Member, MemberHealth, PolicyInput } from "@tenure/core";
+import type {
+  Group,
+  GroupAct,
+  GroupInput,
+  Member,
+  MemberHealth,
+  OperatorAct,
+  PolicyInput,
+} from "@tenure/core";
 import {
   type Body,
   BRIEF_RESPONSE,
@@ -11,10 +19,11 @@ import { wireName } from "./field-names.js";
 import type * as shapes from "./schemas/shapes.js";
 
 export function groupInput(groupId: string, patch: shapes.GroupPatch, by: string): GroupInput {
-  const { policy, allowed_nodes } = patch;
+  const { policy, allowed_nodes, reason } = patch;
   return {
     groupId,
     by,
+    reason,
     ...(policy === undefined ? {} : { policy: policyInput(policy) }),
     ...(allowed_nodes === undefined ? {} : { allowedNodes: allowed_nodes }),
   };
@@ -35,8 +44,12 @@ function policyInput(policy: NonNullable<shapes.GroupPatch["policy"]>): PolicyIn
   };
 }
 
-export function groupPatch({ policy, allowedNodes }: GroupInput): Body {
-  return { policy: policy === undefined ? undefined : wireNames(policy), allowed_nodes: allowedNodes };
+export function groupPatch({ policy, allowedNodes, reason }: GroupInput): Body {
+  return {
+    policy: policy === undefined ? undefined : wireNames(policy),
+    allowed_nodes: allowedNodes,
+    reason,
+  };
 }
 
 /** Whatever the keys are: the service refuses those that it does not know, by their names. */
@@ -65,6 +78,11 @@ export function groupShape(group: Group, response: ResponseOptions = BRIEF_RESPO
     paused: pausedForMs !== null,
     ...(typeof pausedForMs === "number" ? { paused_for_ms: pausedForMs } : {}),
     ...(heldBack === null ? {} : { held_back: heldBack.by, held_back_for_ms: heldBack.forMs }),
+    pause:
+      group.pause === null
+        ? null
+        : { by: group.pause.by, reason: group.pause.reason, since_ms: group.pause.sinceMs },
+    bans: group.bans.map(({ nodeId, forMs, by, reason }) => ({ node_id: nodeId, for_ms: forMs, by, reason })),
   };
 }
 
@@ -88,7 +106,57 @@ export function groupOf(shape: shapes.GroupShape): Group {
     pausedForMs: shape.paused ? (shape.paused_for_ms ?? "until-resumed") : null,
     heldBack:
       shape.held_back === undefined ? null : { by: shape.held_back, forMs: shape.held_back_for_ms ?? 0 },
+    pause:
+      shape.pause === null
+        ? null
+        : { by: shape.pause.by, reason: shape.pause.reason, sinceMs: shape.pause.since_ms },
+    bans: shape.bans.map(({ node_id, for_ms, by, reason }) => ({
+      nodeId: node_id,
+      forMs: for_ms,
+      by,
+      reason,
+    })),
   };
+}
+
+export function actShape(act: OperatorAct): shapes.ActShape {
+  const { number, act: name, by, reason, tsMs, term, nodeId, forMs, force, changes } = act;
+  return {
+    number,
+    act: name,
+    by,
+    reason,
+    ts_ms: tsMs,
+    term,
+    ...(nodeId === undefined ? {} : { node_id: nodeId }),
+    ...(forMs === undefined ? {} : { for_ms: forMs }),
+    ...(force === undefined ? {} : { force }),
+    ...(changes === undefined ? {} : { changes: [...changes] }),
+  };
+}
+
+export function actOf(shape: shapes.ActShape): OperatorAct {
+  const { number, act, by, reason, ts_ms, term, node_id, for_ms, force, changes } = shape;
+  return {
+    number,
+    act,
+    by,
+    reason,
+    tsMs: ts_ms,
+    term,
+    ...(node_id === undefined ? {} : { nodeId: node_id }),
+    ...(for_ms === undefined ? {} : { forMs: for_ms }),
+    ...(force === true ? { force } : {}),
+    ...(changes === undefined ? {} : { changes }),
+  };
+}
+
+export function groupActShape({ groupId, ...act }: GroupAct): shapes.GroupActShape {
+  return { group_id: groupId, ...actShape(act) };
+}
+
+export function groupActOf({ group_id, ...act }: shapes.GroupActShape): GroupAct {
+  return { groupId: group_id, ...actOf(act) };
 }
 
 export function memberShape(member: Member): shapes.Member {

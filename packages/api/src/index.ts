@@ -3,6 +3,39 @@
  * The schemas are in `@tenure/api/schemas`, so that a client need not load what validates them.
  */
 export {
+  bySeverity,
+  type Finding,
+  FINDING_KINDS,
+  type FindingKind,
+  findingOf,
+  findingShape,
+  type GroupFindingKind,
+  SEVERITIES,
+  type Severity,
+} from "./attention/finding.js";
+export { type Flapping, flappingOf, type Loss, LOSSES_KEPT, lossOf } from "./attention/flapping.js";
+export {
+  candidatesOf,
+  factsOf,
+  type GroupFacts,
+  groupFindings,
+  type GroupState,
+  groupState,
+  PAUSED_LONG_MS,
+  standingOf,
+  VACANT_AFTER_MS,
+} from "./attention/group-findings.js";
+export {
+  certificateFinding,
+  serverFindings,
+  type ServerFacts,
+  SLOW_WRITE_MS,
+  STORE_WINDOW_MS,
+  type StoreFacts,
+  type Validity,
+  type WriteTimes,
+} from "./attention/server-findings.js";
+export {
   type Body,
   BRIEF_RESPONSE,
   campaignBody,
@@ -35,6 +68,10 @@ export {
 } from "./election-codec.js";
 export { libraryField, type NamesOf, wireField, wireName } from "./field-names.js";
 export {
+  actOf,
+  actShape,
+  groupActOf,
+  groupActShape,
   groupInput,
   groupOf,
   groupPatch,
@@ -46,14 +83,12 @@ export {
 } from "./group-codec.js";
 export type { shapes } from "./schemas/verb-schemas.js";
 export type { WatchManyBody } from "./schemas/watch-shapes.js";
+export type { Access, Resend, Verb } from "./verb.js";
 export {
-  type Access,
   isUnary,
   pathOf,
-  type Resend,
   type StreamVerb,
   type UnaryVerb,
-  type Verb,
   type VerbName,
   VERB_NAMES,
   VERBS,

@@ -1,51 +1,13 @@
 /**
- * Every verb of the service, declared once. The HTTP routes, the gRPC methods, the OpenAPI document, the spans, the calls of
- * the client and the tables of docs/HTTP.md are made from this table or compared with it by a test.
+ * Every verb of the service, declared once. The HTTP routes, the gRPC methods and `tenure.proto`, the OpenAPI document, the spans, the
+ * calls of the client and the tables of docs/HTTP.md are made from this table or compared with it by a test.
  *
  * The table is checked against the ports of core: a verb of `Elector`, `ElectorAdmin` or `ServiceElector` that is missing here
  * does not compile. Neither does a verb without shapes (`schemas/verb-schemas.ts`) or without a handler in the server.
  */
 import type { ServiceElector } from "@tenure/core/internal";
-
-/**
- * Who may call a verb. `open`: anybody, without credentials. `see`: who may see the group; without a group, everybody who is
- * identified. `actAs`: the node that the request names, or an admin. `admin`: an admin; each act goes to the audit log.
- */
-export type Access = "open" | "see" | "actAs" | "admin";
-
-/**
- * What a client may do after a lost answer. `freely`: send the request again, although the first may have been carried out.
- * `unsent`: send it again only if it cannot have reached a server.
- */
-export type Resend = "freely" | "unsent";
-
-export interface Verb {
-  readonly method: "GET" | "POST" | "PATCH" | "DELETE";
-  /** Parameters in braces, as in OpenAPI. */
-  readonly path: `/${string}`;
-  /** Service and method of gRPC, in the package `tenure.v1`. `null`: the verb is about HTTP itself, or a probe. */
-  readonly rpc: `${"Election" | "Groups" | "Operations"}/${string}` | null;
-  readonly access: Access;
-  readonly resend: Resend;
-  readonly answers: "once" | "stream";
-  readonly tag: "elections" | "groups" | "operations";
-  readonly summary: string;
-  readonly description?: string;
-  /** Of the OpenAPI document; by default the name of the verb. */
-  readonly operationId?: string;
-  /** The list that makes the request many requests in one: it may be large, and each item is charged. */
-  readonly batch?: "campaigns" | "renewals" | "watches";
-  /** `Prefer: leader-metadata` adds the metadata of the leader to the answer. */
-  readonly prefer?: true;
-  /** The work ends when the caller hangs up: it waits, or wins something that somebody must want. */
-  readonly endsWithCaller?: true;
-  /** Of success; by default 200. */
-  readonly status?: 201;
-  /** The answer is no JSON object of a schema: its content type. */
-  readonly content?: string;
-  /** HEAD is answered, too: load balancers ask for no more. */
-  readonly head?: true;
-}
+import { operations } from "./operations-verbs.js";
+import { repeatable, type Verb } from "./verb.js";
 
 type PortVerb = Exclude<keyof ServiceElector & string, "close">;
 
@@ -56,11 +18,21 @@ type PortVerbs = { readonly [V in PortVerb]: Verb & { readonly answers: AnswersO
 
 /** What only a service has. */
 type ServiceVerbs = Readonly<
-  Record<"campaignMany" | "whoami" | "keys" | "alive" | "metrics" | "openapi" | "docs", Verb>
+  Record<
+    | "campaignMany"
+    | "attention"
+    | "whoami"
+    | "server"
+    | "samples"
+    | "keys"
+    | "alive"
+    | "metrics"
+    | "openapi"
+    | "docs",
+    Verb
+  >
 >;
 
-/** A read, or a request that may be repeated. */
-const repeatable = { answers: "once", resend: "freely" } as const;
 const act = { answers: "once", resend: "unsent" } as const;
 const stream = { answers: "stream", resend: "freely" } as const;
 const group = "/v1/groups/{group_id}";
@@ -78,6 +50,7 @@ const elections = {
     access: "actAs",
     tag: "elections",
     summary: "Campaign for the leadership of a group, optionally waiting for it",
+    description: "A leader that campaigns again keeps its term, and its lease starts again.",
     prefer: true,
     endsWithCaller: true,
   },
@@ -101,6 +74,7 @@ const elections = {
     access: "actAs",
     tag: "elections",
     summary: "Renew the lease",
+    description: "After NOT_LEADER the caller must stop leading at once.",
     prefer: true,
   },
   renewMany: {
@@ -122,6 +96,7 @@ const elections = {
     access: "actAs",
     tag: "elections",
     summary: "Resign: release the lease after the work has ended",
+    description: "Safe to repeat.",
   },
   leader: {
     ...repeatable,
@@ -237,6 +212,7 @@ const groups = {
     access: "see",
     tag: "groups",
     summary: "List the members of a group with their health",
+    description: "Includes members that no longer send heartbeats.",
   },
   heartbeat: {
     ...repeatable,
@@ -292,80 +268,17 @@ const groups = {
     rpc: "Groups/History",
     access: "see",
     tag: "groups",
-    summary: "List the last 64 changes of a group, oldest first",
+    summary: "List the last 64 changes of a group and the last 64 acts of operators, oldest first",
   },
-} as const;
-
-/** About the service itself. */
-const operations = {
-  whoami: {
+  audit: {
     ...repeatable,
     method: "GET",
-    path: "/v1/whoami",
-    rpc: "Operations/Whoami",
+    path: "/v1/audit",
+    rpc: "Groups/Audit",
     access: "see",
-    tag: "operations",
-    summary: "Identify the caller",
-  },
-  keys: {
-    ...repeatable,
-    method: "GET",
-    path: "/v1/keys",
-    rpc: "Operations/Keys",
-    access: "open",
-    tag: "operations",
-    summary: "List the public keys of signed mandates (JWKS)",
-  },
-  alive: {
-    ...repeatable,
-    method: "GET",
-    path: "/healthz",
-    rpc: null,
-    access: "open",
-    tag: "operations",
-    summary: "Check that the server is alive",
-    head: true,
-  },
-  ping: {
-    ...repeatable,
-    method: "GET",
-    path: "/readyz",
-    rpc: null,
-    access: "open",
-    tag: "operations",
-    summary: "Check that the store responds",
-    operationId: "ready",
-    head: true,
-  },
-  metrics: {
-    ...repeatable,
-    method: "GET",
-    path: "/metrics",
-    rpc: null,
-    access: "see",
-    tag: "operations",
-    summary: "Show the Prometheus metrics",
-    content: "text/plain",
-  },
-  openapi: {
-    ...repeatable,
-    method: "GET",
-    path: "/openapi.json",
-    rpc: null,
-    access: "open",
-    tag: "operations",
-    summary: "Show this document",
-    content: "application/json",
-  },
-  docs: {
-    ...repeatable,
-    method: "GET",
-    path: "/docs",
-    rpc: null,
-    access: "open",
-    tag: "operations",
-    summary: "Show this document as a web page",
-    content: "text/html",
+    tag: "groups",
+    summary: "List what operators did to the groups that the caller may see, newest first",
+    description: "The last 1,000 acts; with `group_id`, the last 64 acts on that group.",
   },
 } as const;
 

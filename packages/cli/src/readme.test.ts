@@ -12,7 +12,7 @@ describe("the README", () => {
   let server: ServerProcess;
   beforeAll(async () => {
     scratch.directory();
-    server = await scratch.serve(["--listen", "127.0.0.1:0", "--log-level", "warn"]);
+    server = await scratch.serve(["--listen", "127.0.0.1:0", "--log-format", "text"]);
   });
   afterAll(() => scratch.close());
 
@@ -27,6 +27,14 @@ describe("the README", () => {
     });
     return answer.json();
   }
+
+  it("the README shows what the server prints at its start", () => {
+    const [, shown = ""] = /^```text\n(Dashboard: [^`]*)```$/m.exec(readme) ?? [];
+    const printed = `${server.stderr}${server.stdout}`
+      .replaceAll(`:${server.port}`, ":7420")
+      .replace(/ in \S+\/tenure-data$/m, " in …/tenure-data");
+    expect(printed).toBe(shown);
+  });
 
   it("the README shows a first election in three lines", async () => {
     const lines = readme.split("\n").filter((line) => line.startsWith("curl -s "));

@@ -49,6 +49,14 @@ export class Scratch {
     return { code: child.exitCode, stdout, stderr };
   }
 
+  /** A command that runs until `close`, or until the test kills it. */
+  start(args: readonly string[], environment: Environment = {}): ChildProcess {
+    const child = this.#spawn(args, environment);
+    // A full pipe would block it.
+    for (const stream of [child.stdout, child.stderr]) stream.resume();
+    return child;
+  }
+
   /** `tenure serve`, ready for requests. */
   serve(
     args: readonly string[],

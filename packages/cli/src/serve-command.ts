@@ -6,17 +6,19 @@
  * is one sentence on stderr that names the flag, and exit code 2.
  */
 import { InvalidRequestError, TenureError } from "@tenure/core";
-import type { TenureServerOptions } from "@tenure/server";
+import type { TenureServerDeps, TenureServerOptions } from "@tenure/server";
 import { type Command, Option } from "commander";
 import { EXIT, type Shell } from "./frame/shell.js";
 import { newCommand, withExamples } from "./frame/elector-command.js";
 import type { RunningServer } from "./peers/peer-server.js";
+import { logText } from "./serve/log-text.js";
 
 /** Flags whose text is a whole number, and the options that they set. */
 const NUMBERS = {
   jwtMaxAge: "jwtMaxAgeSeconds",
   jwtKeyRefresh: "jwtKeyRefreshSeconds",
   jwtKeyMaxAge: "jwtKeyMaxAgeSeconds",
+  auditHeadInterval: "auditHeadSeconds",
   rateLimit: "rateLimit",
   maxGroups: "maxGroups",
   maxGroupsPerNode: "maxGroupsPerNode",
@@ -30,9 +32,13 @@ const NUMBERS = {
 type NumberFlag = keyof typeof NUMBERS;
 
 /** The flags as commander reads them: text, or `true` for a switch. The service itself checks the text of enumerations. */
-type ServeFlags = Omit<TenureServerOptions, (typeof NUMBERS)[NumberFlag] | "allowedHosts"> & {
-  readonly [Flag in NumberFlag | "allowedHosts" | "join" | "advertise" | "tcTtl"]?: string | undefined;
-};
+type ServeFlags = Omit<TenureServerOptions, (typeof NUMBERS)[NumberFlag] | "allowedHosts" | "webhooks"> & {
+  readonly [Flag in NumberFlag | "allowedHosts" | "join" | "advertise" | "tcTtl" | "logFormat" | "port"]?:
+    | string
+    | undefined;
+} & { readonly webhook?: readonly string[] | undefined };
+
+const LOG_FORMATS = ["auto", "text", "json"];
 
 const DEFAULT_TC_TTL = "5000";
 
@@ -67,7 +73,11 @@ const FLAGS: readonly (readonly [flags: string, description: string])[] = [
   ["--tc-ttl <ms>", "ttl of the cluster's coordinator; use the same value on every server (default 5000)"],
   ["--signing-key <file>", "Ed25519 private key that signs mandates"],
   ["--log-level <level>", "silent, error, warn, info or debug (default info)"],
-  ["--audit-log <file>", "append the audit log to this file (default: standard error)"],
+  ["--log-format <format>", "auto, text or json (default auto: text on a terminal, otherwise JSON lines)"],
+  ["--audit-log <file>", "append the audit log to this file, hash-chained (default: standard error)"],
+  ["--audit-head-interval <seconds>", "log the head of the audit chain this often (default: never)"],
+  ["--webhook <url...>", "send changes of leaders and findings to this URL; may be repeated"],
+  ["--webhook-secret-file <file>", "file with the secret that signs webhooks"],
   ["--explicit-groups", "refuse campaigns for groups that were not created first"],
   ["--rate-limit <n>", "requests per second per caller, 0: no limit (default 1000)"],
   ["--max-groups <n>", "maximum number of groups (default 100000)"],
@@ -92,6 +102,8 @@ export function serveCommand(shell: Shell): Command {
     serve(shell, given, command),
   );
   for (const [flags, description] of FLAGS) command.addOption(option(flags, description));
+  // Many servers have it. Taken only to say what to use instead.
+  command.addOption(new Option("--port <port>").hideHelp());
   return withExamples(
     command,
     "tenure serve",
@@ -118,8 +130,10 @@ function readSwitch(text: string, field: string): boolean {
   throw new InvalidRequestError(field, `is "${text}" in the environment and must be true or false`);
 }
 
-function readOptions({ allowedHosts, ...flags }: ServeFlags): TenureServerOptions {
+function readOptions({ allowedHosts, webhook, ...flags }: ServeFlags): TenureServerOptions {
   const options: Record<string, unknown> = {
+    // The environment variable has a comma-separated list.
+    webhooks: webhook?.flatMap((urls) => urls.split(",")).map((url) => url.trim()),
     allowedHosts: allowedHosts?.split(",").map((name) => name.trim()),
   };
   for (const [flag, value] of Object.entries(flags)) {
@@ -139,7 +153,11 @@ function readNumber(text: string | undefined, field: string): number | undefined
   throw new InvalidRequestError(field, `is "${text}" and must be a whole number`);
 }
 
-async function open({ join, advertise, tcTtl, ...flags }: ServeFlags): Promise<RunningServer> {
+async function open(shell: Shell, given: ServeFlags): Promise<RunningServer> {
+  const { join, advertise, tcTtl, logFormat, port, ...flags } = given;
+  if (port !== undefined)
+    throw new InvalidRequestError("port", `is not an option; use --listen 127.0.0.1:${port}`);
+  const deps = logDeps(shell, logFormat);
   const options = readOptions(flags);
   // Loaded here, because it takes a while and the other commands do not need it.
   const { parseServerOptions, TenureServer } = await import("@tenure/server");
@@ -147,18 +165,26 @@ async function open({ join, advertise, tcTtl, ...flags }: ServeFlags): Promise<R
   parseServerOptions(options);
   if (join !== undefined) {
     const { openPeerServer } = await import("./peers/peer-server.js");
-    return openPeerServer(options, { join, advertise, ttlMs: Number(tcTtl ?? DEFAULT_TC_TTL) });
+    return openPeerServer(options, { join, advertise, ttlMs: Number(tcTtl ?? DEFAULT_TC_TTL) }, deps);
   }
   const orphan = advertise === undefined ? (tcTtl === undefined ? null : "tc-ttl") : "advertise";
   if (orphan !== null) throw new InvalidRequestError(orphan, "has no effect without join");
-  const server = await TenureServer.open(options);
+  const server = await TenureServer.open(options, deps);
   return { server, close: () => server.close() };
+}
+
+/** Text for people at a terminal. Programs get the JSON lines of the server on standard error. */
+function logDeps(shell: Shell, format = "auto"): Pick<TenureServerDeps, "logTo"> {
+  if (!LOG_FORMATS.includes(format))
+    throw new InvalidRequestError("logFormat", `is "${format}" and must be one of ${LOG_FORMATS.join(", ")}`);
+  if (format === "json" || (format === "auto" && !shell.isWatched)) return {};
+  return { logTo: { write: (line) => shell.writeError(logText(line, shell.paint)) } };
 }
 
 async function serve(shell: Shell, given: ServeFlags, command: Command): Promise<void> {
   let running: RunningServer;
   try {
-    running = await open(readEnvironment(given, command));
+    running = await open(shell, readEnvironment(given, command));
   } catch (error) {
     if (!(error instanceof TenureError)) throw error;
     shell.writeError(`tenure: ${sentenceOf(error, command)}\n`);
@@ -178,6 +204,9 @@ async function serve(shell: Shell, given: ServeFlags, command: Command): Promise
   // Before the line that says that the server is ready: the reader of that line may send a signal at once.
   process.once("SIGTERM", stop);
   process.once("SIGINT", stop);
+  // Not at a terminal: it sends SIGHUP when it is closed, and the server then ends.
+  if (given.auditLog !== undefined && !shell.isInteractive)
+    process.on("SIGHUP", () => server.reopenAuditLog());
   shell.write(`tenure listening on ${server.url} (store: ${server.storeName})\n`);
   if (server.grpcAddress !== null) shell.write(`tenure gRPC listening on ${server.grpcAddress}\n`);
 }
@@ -185,10 +214,17 @@ async function serve(shell: Shell, given: ServeFlags, command: Command): Promise
 /** Names options by their flags. The field of an error may also be the path of a file, which stays as it is. */
 function sentenceOf(error: TenureError, command: Command): string {
   if (!(error instanceof InvalidRequestError)) return error.message;
+  if (isAddressInUse(error))
+    return `port ${error.cause.port} is already in use; stop the other process or choose --${error.field} HOST:PORT`;
   const nameOf = (field: string): string => {
-    const attribute = Object.entries(NUMBERS).find(([, name]) => name === field)?.[0] ?? field;
+    const flag = field === "webhooks" ? "webhook" : field;
+    const attribute = Object.entries(NUMBERS).find(([, name]) => name === flag)?.[0] ?? flag;
     const found = command.options.find((each) => each.attributeName() === attribute || each.name() === field);
     return found === undefined ? field : `--${found.name()}`;
   };
   return `${nameOf(error.field)} ${error.problemWith(nameOf)}`;
+}
+
+function isAddressInUse(error: Error): error is Error & { readonly cause: { readonly port: number } } {
+  return (error.cause as { readonly code?: unknown } | undefined)?.code === "EADDRINUSE";
 }

@@ -91,7 +91,10 @@ describe("tenure serve with wrong options exits with 2 and one sentence", () => 
   it("serve refuses a port that is in use", async () => {
     const server = await scratch.serve([...ANY_PORT, ...memory]);
     const sentence = await refused([...memory, "--listen", `127.0.0.1:${server.port}`]);
-    expect(sentence).toContain(`--listen 127.0.0.1:${server.port} cannot be opened`);
+    const remedy = "stop the other process or choose --listen HOST:PORT";
+    expect(sentence).toBe(`port ${server.port} is already in use; ${remedy}`);
+    const grpc = [...ANY_PORT, ...memory, "--grpc", `127.0.0.1:${server.port}`];
+    expect(await refused(grpc)).toContain("choose --grpc HOST:PORT");
   });
 
   it.each([
@@ -104,7 +107,9 @@ describe("tenure serve with wrong options exits with 2 and one sentence", () => 
   it("serve refuses a directory that another process has open", async () => {
     const store = `embedded:${join(directory, "data")}`;
     await scratch.serve([...ANY_PORT, "--store", store]);
-    expect(await refused([...ANY_PORT, "--store", store])).toMatch(/is in use by process \d+/);
+    expect(await refused([...ANY_PORT, "--store", store])).toMatch(
+      /is in use by process \d+; .*connect to the server that uses this one \(--server http:/,
+    );
   });
 
   it("serve refuses a directory of another program", async () => {
@@ -138,6 +143,8 @@ describe("tenure serve with wrong options exits with 2 and one sentence", () => 
     ["an option that does not exist", ["--storage", "memory:"], "unknown option '--storage'"],
     ["an option without its value", ["--listen"], "argument missing"],
     ["an extra argument", ["now"], "too many arguments"],
+    ["a port without a host", ["--port", "8000"], "--port is not an option; use --listen 127.0.0.1:8000"],
+    ["a log format that does not exist", ["--log-format", "xml"], '--log-format is "xml" and must be one of'],
     ["a log level that does not exist", ["--log-level", "loud"], '--log-level is "loud"'],
     ["a limit that is not a number", ["--max-groups", "x"], '--max-groups is "x" and must be a whole number'],
     [

@@ -1,6 +1,6 @@
 /**
  * The public names of `@tenure/client` and of its subpaths: each one has a comment at its declaration and a line in
- * docs/CLIENT.md. `./parts` is for the other packages of this repository and is not public.
+ * docs/CLIENT.md. `./parts` and what is below it are for the other packages of this repository and are not public.
  */
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
@@ -19,7 +19,7 @@ const MANIFEST = JSON.parse(readFileSync(new URL("../package.json", import.meta.
 
 /** What a program imports from, such as `@tenure/client/roles`, with the source of that entry. */
 const ENTRIES: readonly (readonly [specifier: string, source: URL])[] = Object.entries(MANIFEST.exports)
-  .filter(([subpath]) => subpath !== "./parts")
+  .filter(([subpath]) => !subpath.startsWith("./parts"))
   .map(([subpath, { types }]) => [
     subpath.replace(/^\./, MANIFEST.name),
     new URL(types.replace(/^\.\/dist\/(.*)\.d\.ts$/, "./$1.ts"), import.meta.url),
@@ -137,8 +137,8 @@ const [STEP_DOWN, TRANSFER, MODULE] = ["StepDownRequest", "TransferRequest", "El
 
 test.each([
   ["every argument of onPromote", "./election/election.ts", PROMOTE_HOOK, /^- `onPromote\((.*?)\)`/m],
-  ["what stepDown takes", "../../core/src/elector.ts", STEP_DOWN, /^- `stepDown\((.*?)\)`/m],
-  ["what transfer takes", "../../core/src/elector.ts", TRANSFER, /^- `transfer\((.*?)\)`/m],
+  ["what stepDown takes", "../../core/src/elector-admin.ts", STEP_DOWN, /^- `stepDown\((.*?)\)`/m],
+  ["what transfer takes", "../../core/src/elector-admin.ts", TRANSFER, /^- `transfer\((.*?)\)`/m],
   [
     "how a thread opens a store",
     "./worker/thread-elector.ts",

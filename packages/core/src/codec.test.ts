@@ -2,6 +2,7 @@ import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { decodeHistory, decodeRecord, encodeHistory, encodeRecord } from "./codec.js";
 import type { EndReason, LeadershipEvent } from "./event.js";
+import type { OperatorAct, Order } from "./operator-act.js";
 import { DEFAULT_POLICY } from "./policy.js";
 import { EMPTY_RECORD, type ElectionRecord, type GroupConfig, type Holder } from "./record.js";
 import { decideCampaign } from "./rules/campaign.js";
@@ -35,12 +36,39 @@ const event = fc
     reason: fc.oneof(reason, fc.constant("none" as const)),
     tsMs: count,
     by: orNull(id),
+    silentMs: orNull(count),
   })
-  .map(({ by, ...rest }): Omit<LeadershipEvent, "number"> => ({
+  .map(({ by, silentMs, ...rest }): Omit<LeadershipEvent, "number"> => ({
     type: rest.leaderNodeId === null ? "LEADER_LOST" : "LEADER_CHANGED",
     ...rest,
     ...(by === null ? {} : { by }),
+    ...(silentMs === null ? {} : { silentMs }),
   }));
+
+const order: fc.Arbitrary<Order> = fc.record({
+  by: id,
+  reason: orNull(fc.string({ minLength: 1, maxLength: 20 })),
+  tsMs: count,
+});
+
+/** Absent where a version wrote the mark that did not keep it. */
+const ordered = orNull(order).map((each) => (each === null ? {} : { order: each }));
+
+const act: fc.Arbitrary<OperatorAct> = fc
+  .tuple(
+    order,
+    fc.record({ number: count, act: fc.constantFrom("pause" as const, "step-down" as const), term: count }),
+    fc.record(
+      {
+        nodeId: id,
+        forMs: durationMs,
+        force: fc.constant(true as const),
+        changes: fc.array(id, { maxLength: 3 }),
+      },
+      { requiredKeys: [] },
+    ),
+  )
+  .map(([who, what, more]) => ({ ...who, ...what, ...more }));
 
 const config: fc.Arbitrary<GroupConfig> = fc.record({
   policy: fc.record({
@@ -60,7 +88,12 @@ const record: fc.Arbitrary<ElectionRecord> = fc
     holder: orNull(holder),
     holdMs: fc.oneof(fc.constant(0), durationMs),
     deposed: orNull(fc.record({ by: id })),
-    bans: fc.array(fc.record({ nodeId: id, leftMs: durationMs }), { maxLength: 3 }),
+    bans: fc.array(
+      fc
+        .tuple(fc.record({ nodeId: id, leftMs: durationMs }), ordered)
+        .map(([ban, by]) => ({ ...ban, ...by })),
+      { maxLength: 3 },
+    ),
     transfer: orNull(
       fc.record(
         {
@@ -73,11 +106,12 @@ const record: fc.Arbitrary<ElectionRecord> = fc
         { requiredKeys: ["toNodeId", "leftMs", "ready", "by"] },
       ),
     ),
-    pause: orNull(fc.record({ leftMs: orNull(durationMs) })),
+    pause: orNull(fc.tuple(orNull(durationMs), ordered).map(([leftMs, by]) => ({ leftMs, ...by }))),
     delayMs: fc.oneof(fc.constant(0), durationMs),
     ended: orNull(fc.record({ term: count, nodeId: id, instanceId: orNull(id), reason })),
     first: count,
     events: fc.array(event, { maxLength: 4 }),
+    act: orNull(act),
     config: orNull(config),
     founder: orNull(id),
     deleted: fc.boolean(),
@@ -148,10 +182,16 @@ describe("the codec of histories", () => {
   test("a history is decoded as it was encoded, including gaps in the event numbers", () => {
     const numbers = fc.uniqueArray(count, { maxLength: 64 }).map((some) => some.sort((a, b) => a - b));
     fc.assert(
-      fc.property(numbers, fc.array(event, { minLength: 64, maxLength: 64 }), (some, events) => {
-        const written = some.map((number, index) => ({ number, ...events[index]! }));
-        expect(decodeHistory(encodeHistory(written))).toEqual(written);
-      }),
+      fc.property(
+        numbers,
+        fc.array(event, { minLength: 64, maxLength: 64 }),
+        fc.array(act),
+        (some, events, acts) => {
+          const written = some.map((number, index) => ({ number, ...events[index]! }));
+          const history = { events: written, acts };
+          expect(decodeHistory(encodeHistory(history))).toEqual(history);
+        },
+      ),
       runs(300),
     );
   });

@@ -17,4 +17,9 @@ export interface LeadershipEvent {
   readonly tsMs: number;
   /** The operator (or the server itself) that asked for it, if any. */
   readonly by?: string;
+  /**
+   * Of `LEADER_LOST`, if the lease expired: how long before the event the leader renewed or campaigned for the last time.
+   * A server that started in between counts from its start. No node may have acted as leader for this long.
+   */
+  readonly silentMs?: number;
 }

@@ -6,6 +6,7 @@ import { EMPTY_RECORD, type ElectionRecord, type Holder } from "./record.js";
 import { decideDelete } from "./rules/configure.js";
 import { beginTerm, endTerm } from "./rules/terms.js";
 
+const ORDER = { by: "operator", reason: null, tsMs: 1 };
 const runs = (least: number) => ({ numRuns: Math.max(least, fc.readConfigureGlobal().numRuns ?? 0) });
 
 function event(number: number): LeadershipEvent {
@@ -143,7 +144,9 @@ describe("histories written and repaired by several servers", () => {
             case "change":
             case "handover":
             case "delete": {
-              const decision = decideDelete({ record, ageMs: 0 }, true, { wallMs: record.eventNumber });
+              const decision = decideDelete({ record, ageMs: 0 }, true, ORDER, {
+                wallMs: record.eventNumber,
+              });
               const deleted = decision.kind === "write" ? decision.next : record;
               const next = each.verb === "delete" ? deleted : change(record, each.verb === "handover");
               // The history is written first.

@@ -3,9 +3,30 @@
  * compare-and-set, so that two servers writing it lose nothing and double nothing.
  */
 import type { LeadershipEvent } from "./event.js";
+import type { OperatorAct } from "./operator-act.js";
 import type { ElectionRecord } from "./record.js";
 
 export const EVENTS_IN_HISTORY = 64;
+
+/** The last changes of leadership and the last acts of operators, each oldest first. */
+export interface GroupHistory {
+  readonly events: readonly LeadershipEvent[];
+  readonly acts: readonly OperatorAct[];
+}
+
+export const EMPTY_HISTORY: GroupHistory = Object.freeze({
+  events: Object.freeze([]),
+  acts: Object.freeze([]),
+});
+
+/** What the record itself has of the history. */
+export function recordedHistory({ events, act }: ElectionRecord): GroupHistory {
+  return { events, acts: act === null ? [] : [act] };
+}
+
+export function recordedLength({ events, act }: ElectionRecord): number {
+  return events.length + (act === null ? 0 : 1);
+}
 
 export function mergeEvents(
   one: readonly LeadershipEvent[],
@@ -23,6 +44,11 @@ export function mergeEvents(
  */
 export function losesEvents(next: ElectionRecord, lastNumber: number): boolean {
   return !next.deleted && next.eventNumber - next.events.length > lastNumber;
+}
+
+/** Whether writing `next` would push an act out of the record that a history ending in act `lastNumber` lacks. A deletion may. */
+export function losesAct(next: ElectionRecord, lastNumber: number): boolean {
+  return !next.deleted && (next.act?.number ?? 0) - 1 > lastNumber;
 }
 
 /** The events after `cursor`, without a gap; `null` if some of them are no longer there. */

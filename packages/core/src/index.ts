@@ -9,19 +9,10 @@ export type {
   CampaignRequest,
   CampaignResult,
   Elector,
-  ElectorAdmin,
-  Group,
-  GroupHold,
-  GroupInput,
-  GroupsOptions,
-  GroupWatch,
-  HeartbeatRequest,
   HeldBack,
   Leader,
   LeaderOptions,
   Leadership,
-  Member,
-  MemberHealth,
   Metadata,
   NotLeader,
   RenewManyResult,
@@ -29,15 +20,29 @@ export type {
   RenewResult,
   ResignRequest,
   ResignResult,
+  WatchAllOptions,
+  WatchEvent,
+  WatchOptions,
+} from "./elector.js";
+export type {
+  ElectorAdmin,
+  Group,
+  AuditQuery,
+  DeleteRequest,
+  GroupBan,
+  GroupHold,
+  GroupInput,
+  GroupsOptions,
+  GroupWatch,
+  HeartbeatRequest,
+  Member,
+  MemberHealth,
   PauseRequest,
   ResumeRequest,
   StepDownRequest,
   TransferRequest,
-  WatchAllOptions,
-  WatchEvent,
   WatchManyItem,
-  WatchOptions,
-} from "./elector.js";
+} from "./elector-admin.js";
 export { StoreElector } from "./elector/store-elector.js";
 export type { StoreElectorOptions } from "./elector/store-elector-options.js";
 export {
@@ -53,6 +58,8 @@ export {
   UnauthorizedError,
 } from "./errors.js";
 export type { EndReason, LeadershipEvent } from "./event.js";
+export type { GroupHistory } from "./history.js";
+export type { ActName, GroupAct, OperatorAct } from "./operator-act.js";
 export { DEFAULT_DRIFT_RATIO } from "./lease-time.js";
 export { LedTerm, type LeaseAnswer, type SendMoment, sendMoment } from "./leader/led-term.js";
 export {

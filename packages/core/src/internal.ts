@@ -22,11 +22,12 @@ export {
   LIMITS,
   MIN_WATCH_MS,
 } from "./check.js";
-export type { ServiceElector } from "./elector.js";
+export type { ServiceElector } from "./elector-admin.js";
 export {
   type ParsedCampaign,
   type ParsedRenew,
   type ParsedResign,
+  parseAuditQuery,
   parseCampaign,
   parseDelete,
   parseGroup,
@@ -40,6 +41,7 @@ export {
   parseStepDown,
   parseTransfer,
 } from "./elector/requests.js";
+export type { InspectedGroup, Inspector } from "./elector/inspector.js";
 export { HighestTerms } from "./highest-terms.js";
 export { CodedError } from "./errors.js";
 export { EVENTS_IN_HISTORY } from "./history.js";

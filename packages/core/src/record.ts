@@ -6,6 +6,7 @@
  */
 import type { EndReason, LeadershipEvent } from "./event.js";
 import type { Metadata } from "./elector.js";
+import type { OperatorAct, Order } from "./operator-act.js";
 import { DEFAULT_POLICY, type GroupPolicy } from "./policy.js";
 
 export interface Holder {
@@ -27,6 +28,8 @@ export interface EndedTerm {
 export interface Ban {
   readonly nodeId: string;
   readonly leftMs: number;
+  /** Absent: written by a version that did not keep it. */
+  readonly order?: Order;
 }
 
 /** Only `toNodeId` may win while this lasts. */
@@ -43,6 +46,8 @@ export interface TransferMark {
 export interface PauseMark {
   /** `null`: until resumed. */
   readonly leftMs: number | null;
+  /** As in `Ban`. */
+  readonly order?: Order;
 }
 
 /** The part of a group that an operator has set. */
@@ -69,6 +74,8 @@ export interface ElectionRecord {
   readonly eventNumber: number;
   /** The last four, oldest first. */
   readonly events: readonly LeadershipEvent[];
+  /** The last act of an operator. Survives deletion, so that its number and the deletion itself are known. */
+  readonly act: OperatorAct | null;
   /** `null` for a group that exists only because a node campaigned in it. */
   readonly config: GroupConfig | null;
   /**
@@ -96,6 +103,7 @@ export const EMPTY_RECORD: ElectionRecord = Object.freeze({
   ended: null,
   eventNumber: 0,
   events: NONE,
+  act: null,
   config: null,
   founder: null,
   deleted: false,

@@ -6,7 +6,7 @@ import { Tenure } from "./tenure.test-kit.js";
 import { Tokens } from "./tokens.test-kit.js";
 
 /** The browser logs a refused request, which the page sent on purpose. */
-const REFUSED = /^Failed to load resource: the server responded with a status of (?:401|403|409)/;
+const REFUSED = /^Failed to load resource: the server responded with a status of (?:401|403|404|409)/;
 
 describe.skipIf(isMissing("chromium"))("actions of an admin on the dashboard", () => {
   let tokens: Tokens;
@@ -44,6 +44,7 @@ describe.skipIf(isMissing("chromium"))("actions of an admin on the dashboard", (
   const signIn = async (token: string, group: string) => {
     watched = await browser.open(`${tenure.url}/#/groups/${group}`);
     const { page } = watched;
+    await page.getByText("Sign in to continue.").waitFor();
     await page.getByLabel("Token").fill(token);
     await page.getByRole("button", { name: "Sign in" }).click();
     return page;
@@ -51,7 +52,7 @@ describe.skipIf(isMissing("chromium"))("actions of an admin on the dashboard", (
 
   it("a wrong token is refused with the service's message", async () => {
     const page = await signIn("not-the-token-at-all", "any");
-    await page.getByRole("alert").getByText("token").waitFor();
+    await page.getByRole("alert").getByText("That token is not valid.").waitFor();
     expect(await page.getByLabel("Token").isVisible()).toBe(true);
     await watched.shoot("sign-in");
   });
@@ -75,11 +76,15 @@ describe.skipIf(isMissing("chromium"))("actions of an admin on the dashboard", (
     await page.getByRole("button", { name: "Step down" }).click();
     const dialog = page.getByRole("dialog");
     const confirm = dialog.getByRole("button", { name: "Step down" });
-    expect(await confirm.isDisabled()).toBe(true);
-    await dialog.getByLabel("Reason").fill("disk is failing");
-    await dialog.getByLabel("Do not wait").check();
-    await watched.shoot("step-down");
+    // Without its reason it is not sent, and the browser points at the field.
     await confirm.click();
+    expect(await dialog.getByLabel("Reason").evaluate((field) => field.matches(":invalid"))).toBe(true);
+    await dialog.getByLabel("Reason").fill("disk is failing");
+    expect(await dialog.locator(".danger").count()).toBe(0);
+    await dialog.getByLabel("do not wait for the lease").check();
+    await dialog.getByText("Two nodes may act as leader at the same time.").waitFor();
+    await watched.shoot("step-down");
+    await dialog.getByRole("button", { name: "Step down at once" }).click();
     await page.locator('[data-term="1"][data-ended="deposed"]').waitFor();
     await expect
       .poll(() => audit().at(-1))
@@ -106,6 +111,9 @@ describe.skipIf(isMissing("chromium"))("actions of an admin on the dashboard", (
     await page.getByRole("button", { name: "Transfer" }).click();
     const dialog = page.getByRole("dialog");
     await dialog.getByLabel("Reason").fill("drill");
+    // Nothing is wrong before something was tried.
+    expect(await dialog.locator(".problem").textContent()).toBe("");
+    await dialog.getByRole("button", { name: "Transfer to worker-2" }).click();
     await dialog.getByText("worker-2 is still preparing.").waitFor();
     await dialog.getByLabel("Transfer although the successor is not ready").check();
     await dialog.getByRole("button", { name: "Transfer to worker-2" }).click();
@@ -136,18 +144,29 @@ describe.skipIf(isMissing("chromium"))("actions of an admin on the dashboard", (
     await act(
       "Edit policy",
       async () => {
+        expect(await page.getByLabel("Longest lease").inputValue()).toBe("1m");
+        expect(await page.getByRole("dialog").locator(".problem").textContent()).toBe("");
         await page.getByLabel("Longest lease").fill("45s");
+        await page.getByLabel("Only these nodes may win").check();
+        await page.getByLabel("Allowed nodes").fill("worker-1, worker-2");
         await watched.shoot("policy");
       },
       "Change policy",
     );
     await page.getByText("500 ms to 45 s").waitFor();
+    await page.locator(".policy").getByText("worker-1, worker-2").waitFor();
 
-    const waiting = elect("kept", "worker-2", { wait_ms: 20_000 });
+    const waiting = elect("kept", "worker-2", { wait_ms: 20_000, metadata: { zone: "eu-west-1" } });
     await page.getByRole("rowheader", { name: "worker-2" }).waitFor();
     const transferred = act(
       "Transfer",
-      () => page.getByLabel("Successor").fill("worker-2"),
+      async () => {
+        const offered = await page.getByLabel("Successor").locator("option").allInnerTexts();
+        expect(offered).toEqual([
+          expect.stringMatching(/^worker-2 · candidate, ready, seen .* · zone eu-west-1$/),
+        ]);
+        await page.getByLabel("Timeout").fill("20s");
+      },
       "Transfer to worker-2",
     );
     // The leader learns of it at its next renewal, and yields.
@@ -171,6 +190,94 @@ describe.skipIf(isMissing("chromium"))("actions of an admin on the dashboard", (
       ["update-group", "Edit policy it"],
       ["transfer", "Transfer it"],
     ]);
+  });
+
+  it("a pause and a ban show who, why and since when, in the facts, the history and the activity", async () => {
+    await elect("shop%2Forders", "worker-1");
+    await admin("/v1/groups/shop%2Forders/step-down", {
+      reason: "disk is failing",
+      force: true,
+      ban_ms: 600_000,
+    });
+    const page = await signIn(tokens.admin, "shop%2Forders");
+    await page.locator(".facts").getByText("worker-1 may not win for").waitFor();
+    await page.getByRole("button", { name: "Pause" }).click();
+    await page.getByRole("dialog").getByLabel("Reason").fill("database migration");
+    await page.getByRole("dialog").getByRole("button", { name: "Pause" }).click();
+    const facts = page.locator(".facts");
+    await facts.getByText("“database migration”").waitFor();
+    expect(await facts.innerText()).toMatch(/until resumed, by admin-token since [\d:]+ \(.* ago\)/);
+    expect(await facts.innerText()).toContain("“disk is failing”");
+    const history = await page.getByRole("list", { name: "Changes, newest first" }).innerText();
+    expect(history).toMatch(
+      /admin-token paused the group until resumed\s+“database migration”[\s\S]*admin-token made worker-1 step down at once, banned for 10 min\s+“disk is failing”/,
+    );
+    await watched.shoot("paused");
+
+    await page.getByRole("link", { name: "Activity" }).click();
+    await page.getByText("paused the group until resumed").first().waitFor();
+    await page.getByRole("searchbox", { name: "Group" }).fill("shop/orders");
+    const acts = page.locator(".acts-list li");
+    await expect.poll(() => acts.count()).toBe(2);
+    expect(new URL(page.url()).hash).toBe("#/activity?group=shop%2Forders");
+    await watched.shoot("activity");
+    await page.getByRole("searchbox", { name: "Operator" }).fill("jane");
+    await page.getByText("No act matches.").waitFor();
+    await page.reload();
+    await page.getByText("No act matches.").waitFor();
+    await page.getByRole("searchbox", { name: "Operator" }).fill("admin-token");
+    await expect.poll(() => acts.count()).toBe(2);
+    // The overview has them too.
+    await page.getByRole("link", { name: "Overview" }).click();
+    await page.locator(".recent").getByText("“database migration”").first().waitFor();
+  });
+
+  it("an admin creates a group, reads its commands, and deletes it", async () => {
+    const page = await signIn(tokens.admin, "made%2Fhere");
+    await page.getByRole("heading", { name: "This group does not exist (yet)" }).waitFor();
+    await watched.shoot("missing");
+    await page.getByRole("button", { name: "Create group" }).click();
+    await page.getByLabel("Longest lease").fill("30s");
+    await page.getByLabel("Only these nodes may win").check();
+    await page.getByLabel("Allowed nodes").fill("a b");
+    await watched.shoot("create");
+    await page.getByRole("dialog").getByRole("button", { name: "Create", exact: true }).click();
+    await page.getByText("500 ms to 30 s").waitFor();
+    await page.locator(".policy").getByText("a, b").waitFor();
+    expect(await page.locator(".group-head .badge").innerText()).toContain("never led");
+
+    // A button that cannot be used says why.
+    await page.getByRole("button", { name: "Step down" }).click({ force: true });
+    await page
+      .locator(".banner")
+      .getByText("The group has no leader. There is no node to step down.")
+      .waitFor();
+
+    await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
+    await page.getByRole("button", { name: "Pause" }).click();
+    await page.getByLabel("For").fill("5m");
+    await page.getByLabel("Reason").fill("it's late");
+    const copied = (what: string) => async () => {
+      await page.getByTitle(what).click();
+      return page.evaluate(() => navigator.clipboard.readText());
+    };
+    await expect
+      .poll(copied("Copy as a tenure command"))
+      .toBe(
+        String.raw`tenure pause made/here --for 5m --reason 'it'\''s late' --server ${tenure.url} --token-file TOKEN_FILE`,
+      );
+    await page.getByRole("dialog").getByText("Copy as curl").waitFor();
+    await expect.poll(copied("Copy as a curl command")).toContain('-H "authorization: Bearer $TENURE_TOKEN"');
+    await page.keyboard.press("Escape");
+
+    await page.getByRole("button", { name: "Delete" }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByRole("button", { name: "Delete" }).click();
+    await dialog.getByText("Type made/here to confirm.", { exact: true }).waitFor();
+    await dialog.getByLabel("Type made/here to confirm").fill("made/here");
+    await dialog.getByRole("button", { name: "Delete" }).click();
+    await page.getByRole("heading", { name: "This group does not exist (yet)" }).waitFor();
+    expect((await admin("/v1/groups/made%2Fhere")).status).toBe(404);
   });
 
   it("a user who is not an admin sees the group without actions, and the service refuses them anyway", async () => {

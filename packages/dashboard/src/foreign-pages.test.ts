@@ -30,6 +30,21 @@ async function servePage(port: number): Promise<Server> {
   return server;
 }
 
+/** What the attack would pause. */
+const TARGETS = ["beacon", "fetched", "form", "omitted"];
+
+/** Runs in the service's own page, which may do so. */
+async function create(groups: readonly string[]): Promise<readonly number[]> {
+  const headers = { "content-type": "application/json" };
+  const created = groups.map(async (group_id) => {
+    const body = JSON.stringify({ group_id });
+    return (await fetch("/v1/groups", { method: "POST", headers, body })).status;
+  });
+  return Promise.all(created);
+}
+
+const untouched = { groups: TARGETS.map((group_id) => ({ group_id, paused: false })) };
+
 /** Everything that a page can send to another site without a preflight. Resolves when the browser has sent it. */
 async function attack(page: Page, service: string): Promise<void> {
   await page.evaluate(async (url) => {
@@ -57,17 +72,16 @@ describe.skipIf(isMissing("chromium"))("a page of another site", () => {
     const tenure = await Tenure.start();
     try {
       browser = await Browser.launch({ args: REBOUND });
+      const own = await browser.open(tenure.url);
+      expect(await own.page.evaluate(create, TARGETS)).toEqual([201, 201, 201, 201]);
       const { page } = await browser.open(evilUrl);
       await attack(page, tenure.url);
-      expect((await tenure.ask("GET", "/v1/groups")).body).toMatchObject({ groups: [] });
-      const own = await browser.open(tenure.url);
+      expect((await tenure.ask("GET", "/v1/groups")).body).toMatchObject(untouched);
       const status = await own.page.evaluate(
-        async () => (await fetch("/v1/groups/own/pause", { method: "POST" })).status,
+        async () => (await fetch("/v1/groups/form/pause", { method: "POST" })).status,
       );
       expect(status).toBe(200);
-      expect((await tenure.ask("GET", "/v1/groups")).body).toMatchObject({
-        groups: [{ group_id: "own", paused: true }],
-      });
+      expect((await tenure.ask("GET", "/v1/groups/form")).body).toMatchObject({ paused: true });
     } finally {
       await tenure.close();
     }
@@ -110,11 +124,12 @@ describe.skipIf(isMissing("chromium") || isMissing("nss"))("a page of another si
       // An open connection is used even if credentials are omitted.
       const own = await browser.open(tenure.url);
       await expect.poll(() => own.page.locator(".identity").innerText()).toBe("jane · admin");
+      expect(await own.page.evaluate(create, TARGETS)).toEqual([201, 201, 201, 201]);
       await own.page.goto(evilUrl);
       await attack(own.page, tenure.url);
       await own.page.goto(tenure.url);
       const groups = await own.page.evaluate(async () => (await fetch("/v1/groups")).text());
-      expect(JSON.parse(groups)).toMatchObject({ groups: [] });
+      expect(JSON.parse(groups)).toMatchObject(untouched);
     } finally {
       await tenure.close();
       certificates.close();

@@ -28,33 +28,39 @@ import type { WaitingRoom } from "./limits/waiting-room.js";
 import type { MandateSigner } from "./mandates/mandate-signer.js";
 import type { ServiceMetrics } from "./metrics/service-metrics.js";
 import { tracedElector } from "./metrics/tracing.js";
+import { type OperationsDeps, OperationsService } from "./operations-service.js";
+import type { Activity } from "./samples/activity.js";
 import { asServiceError, notLeader, refusalOf, ServiceError, mapErrors } from "./service-error.js";
 import { Watch } from "./watch.js";
 import { WatchMany } from "./watch-many.js";
 import type { WatchFrom } from "./wire/watch-cursor.js";
 
-export interface ElectionServiceDeps {
+export interface ElectionServiceDeps extends OperationsDeps {
   readonly elector: ServiceElector;
-  readonly signer: MandateSigner | null;
   readonly metrics: ServiceMetrics;
+  readonly activity: Activity;
   readonly audit: AuditLog;
   readonly waiting: WaitingRoom;
   readonly clock?: Clock;
 }
 
-export class ElectionService implements VerbService {
+export class ElectionService extends OperationsService implements VerbService {
   readonly #elector: ServiceElector;
   readonly #signer: MandateSigner | null;
   readonly #metrics: ServiceMetrics;
+  readonly #activity: Activity;
   readonly #audit: AuditLog;
   readonly #permissions: Permissions;
   readonly #waiting: WaitingRoom;
   readonly #clock: Clock;
 
-  constructor({ elector, signer, metrics, audit, waiting, clock = systemClock }: ElectionServiceDeps) {
+  constructor(deps: ElectionServiceDeps) {
+    super(deps);
+    const { elector, signer, metrics, activity, audit, waiting, clock = systemClock } = deps;
     this.#elector = tracedElector(elector);
     this.#signer = signer;
     this.#metrics = metrics;
+    this.#activity = activity;
     this.#audit = audit;
     this.#permissions = new Permissions(audit);
     this.#waiting = waiting;
@@ -207,9 +213,9 @@ export class ElectionService implements VerbService {
   }
 
   async deleteGroup({ caller, groupId, input }: AskedFor<"deleteGroup">): Promise<Ok> {
-    const { force = false } = input;
-    return this.#act("deleteGroup", { caller, groupId, input: { force } }, async () => {
-      await this.#elector.deleteGroup({ groupId, by: byOf(caller), force });
+    const { force = false, reason } = input;
+    return this.#act("deleteGroup", { caller, groupId, input: { ...input, force } }, async () => {
+      await this.#elector.deleteGroup({ groupId, by: byOf(caller), force, reason });
       return OK;
     });
   }
@@ -255,7 +261,8 @@ export class ElectionService implements VerbService {
   async stepDown(asked: AskedFor<"stepDown">): Promise<Ok> {
     const { caller, groupId, input } = asked;
     return this.#act("stepDown", asked, async () => {
-      await this.#elector.stepDown({ groupId, by: byOf(caller), banMs: input.ban_ms, force: input.force });
+      const { reason, ban_ms: banMs, force } = input;
+      await this.#elector.stepDown({ groupId, by: byOf(caller), reason, banMs, force });
       return OK;
     });
   }
@@ -269,33 +276,38 @@ export class ElectionService implements VerbService {
   }
 
   async pause(asked: AskedFor<"pause">): Promise<Ok> {
-    const { groupId, input } = asked;
+    const { caller, groupId, input } = asked;
     return this.#act("pause", asked, async () => {
-      await this.#elector.pause({ groupId, forMs: input.for_ms });
+      const { for_ms: forMs, create, reason } = input;
+      await this.#elector.pause({ groupId, by: byOf(caller), forMs, create, reason });
       return OK;
     });
   }
 
   async resume(asked: AskedFor<"resume">): Promise<Ok> {
+    const { caller, groupId, input } = asked;
     return this.#act("resume", asked, async () => {
-      await this.#elector.resume({ groupId: asked.groupId });
+      await this.#elector.resume({ groupId, by: byOf(caller), reason: input.reason });
       return OK;
     });
   }
 
   async history(asked: AskedFor<"history">): Promise<ReplyOf<"history">> {
     this.#check("history", asked);
-    const events = await mapErrors(this.#elector.history(asked.groupId));
-    return { events: events.map((event) => api.historyShape(asked.groupId, event)) };
+    const { events, acts } = await mapErrors(this.#elector.history(asked.groupId));
+    return {
+      events: events.map((event) => api.historyShape(asked.groupId, event)),
+      acts: acts.map(api.actShape),
+    };
   }
 
-  async whoami({ caller }: AskedFor<"whoami">): Promise<shapes.WhoamiReply> {
-    const groups = caller.role === "admin" || caller.groups === null ? null : [...caller.groups];
-    return { name: caller.name, role: caller.role, groups };
-  }
-
-  async keys(): Promise<ReplyOf<"keys">> {
-    return { keys: [...(this.#signer?.keys() ?? [])] };
+  async audit({ caller, input, charge }: AskedFor<"audit">): Promise<ReplyOf<"audit">> {
+    const { group_id: groupId, ...query } = input;
+    const page = await mapErrors(
+      this.#elector.audit({ groupId, ...query }, { maySee: (id) => maySee(caller, id) }),
+    );
+    charge(pageCost(page.acts.length));
+    return { acts: page.acts.map(api.groupActShape), cursor: page.cursor };
   }
 
   /** By the access that the table says. `nodeId`: of the node in whose name the caller acts. */
@@ -313,6 +325,7 @@ export class ElectionService implements VerbService {
   ): Promise<shapes.RenewReply> {
     if (result.kind === "failed") throw asServiceError(result.error, "renew");
     if (result.kind === "not-leader") throw notLeader(result);
+    this.#activity.renewed();
     const token = await this.#token(groupId, result.leader, body.extend_by_ms, startedAtMs);
     return { ...api.renewedShape(result, response), ...token };
   }

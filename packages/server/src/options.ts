@@ -168,12 +168,28 @@ export interface TenureServerOptions {
    */
   readonly logLevel?: LogLevel | undefined;
   /**
-   * File that the audit log is appended to. It is created with mode 0600; a file that cannot be written is refused. `logLevel` has
-   * no effect on the audit log.
+   * File that the audit log is appended to, as a hash chain. It is created with mode 0600; a file that cannot be written is refused.
+   * Each server needs its own file. `logLevel` has no effect on the audit log.
    *
    * @defaultValue none: the audit log goes to standard error, like the log
    */
   readonly auditLog?: string | undefined;
+  /**
+   * Seconds between two log lines with the head of the hash chain in `auditLog`, at least 1. They are written at level `info`, if
+   * the head has changed, and when the server stops. Refused without `auditLog`.
+   *
+   * @defaultValue none: the head is not logged
+   */
+  readonly auditHeadSeconds?: number | undefined;
+  /**
+   * URLs that are sent changes of leaders and findings of the attention list, as signed POST requests. `https:`, or `http:` to a
+   * loopback address; `insecure` allows every `http:` URL. Refused without `webhookSecretFile`.
+   *
+   * @defaultValue none
+   */
+  readonly webhooks?: readonly string[] | undefined;
+  /** File of the secret that signs webhooks, at least 16 characters. Read when the server starts. Refused without `webhooks`. */
+  readonly webhookSecretFile?: string | undefined;
   /**
    * Refuse campaigns for groups that were not created first, with `GROUP_NOT_FOUND`.
    *

@@ -47,6 +47,10 @@ export interface ParsedServerOptions {
   readonly logLevel: LogLevel;
   /** `null`: standard error. */
   readonly auditLog: string | null;
+  /** `null`: never. */
+  readonly auditHeadSeconds: number | null;
+  /** `null`: none. */
+  readonly webhooks: { readonly urls: readonly string[]; readonly secretFile: string } | null;
   readonly explicitGroups: boolean;
   /** Requests per second and caller; `null`: no limit. */
   readonly rateLimit: number | null;
@@ -94,6 +98,9 @@ const CHECKS: Readonly<Record<keyof TenureServerOptions, Check>> = {
   signingKey: checkString,
   logLevel: oneOf("silent", "error", "warn", "info", "debug"),
   auditLog: checkString,
+  auditHeadSeconds: atLeast(1),
+  webhooks: checkStrings,
+  webhookSecretFile: checkString,
   explicitGroups: checkBoolean,
   rateLimit: atLeast(0),
   maxGroups: atLeast(1),
@@ -109,6 +116,7 @@ const CHECKS: Readonly<Record<keyof TenureServerOptions, Check>> = {
 export function parseServerOptions(options: TenureServerOptions): ParsedServerOptions {
   checkTypes(options);
   const { maxWatches = 50_000, maxWaiting = 50_000 } = options;
+  if (options.auditLog === undefined) refuseWithout(["auditLog"], options, ["auditHeadSeconds"]);
   const listen = parseAddress(options.listen ?? "127.0.0.1:7420", "listen");
   return Object.freeze({
     listen,
@@ -120,6 +128,8 @@ export function parseServerOptions(options: TenureServerOptions): ParsedServerOp
     signingKey: options.signingKey ?? null,
     logLevel: options.logLevel ?? "info",
     auditLog: options.auditLog ?? null,
+    auditHeadSeconds: options.auditHeadSeconds ?? null,
+    webhooks: parseWebhooks(options),
     explicitGroups: options.explicitGroups ?? false,
     rateLimit: rateLimitOf(options, listen),
     insecure: options.insecure ?? false,
@@ -241,6 +251,36 @@ function parseJwt(options: TenureServerOptions): ParsedServerOptions["jwt"] {
   };
 }
 
+function parseWebhooks(options: TenureServerOptions): ParsedServerOptions["webhooks"] {
+  const { webhooks, webhookSecretFile, insecure = false } = options;
+  if (webhooks === undefined || webhooks.length === 0) {
+    refuseWithout(["webhooks"], options, ["webhookSecretFile"]);
+    return null;
+  }
+  if (webhookSecretFile === undefined)
+    throw new InvalidRequestError("webhookSecretFile", "is missing; webhooks are always signed");
+  for (const text of webhooks) checkWebhook(text, insecure);
+  return { urls: webhooks, secretFile: webhookSecretFile };
+}
+
+function checkWebhook(text: string, insecure: boolean): void {
+  const refuse = (problem: (nameOf: (field: string) => string) => string): never => {
+    throw new InvalidRequestError("webhooks", problem);
+  };
+  const url = URL.canParse(text) ? new URL(text) : null;
+  if (url === null || !["https:", "http:"].includes(url.protocol))
+    return refuse(() => `contains "${text}", which is no https: or http: URL`);
+  if (url.username !== "" || url.password !== "")
+    return refuse(
+      () => "contains a URL with a user name or password; the signature authenticates the sender",
+    );
+  const isLocal = isLoopback(url.hostname.replace(/^\[|\]$/g, ""));
+  if (url.protocol === "http:" && !isLocal && !insecure)
+    return refuse(
+      (nameOf) => `contains ${url.origin}, which is not encrypted; use https:, or ${nameOf("insecure")}`,
+    );
+}
+
 /** Refuses those of `fields` that are set: they have no effect without one of `needed`. */
 function refuseWithout(
   needed: readonly (keyof TenureServerOptions)[],
@@ -257,6 +297,11 @@ function refuseWithout(
 
 function checkString(value: unknown, field: string): void {
   if (typeof value !== "string") throw new InvalidRequestError(field, "must be a string");
+}
+
+function checkStrings(value: unknown, field: string): void {
+  if (!Array.isArray(value) || !value.every((each) => typeof each === "string"))
+    throw new InvalidRequestError(field, "must be a list of strings");
 }
 
 function checkBoolean(value: unknown, field: string): void {

@@ -10,11 +10,15 @@
  */
 import type { AddressInfo } from "node:net";
 import type { Server } from "node:https";
-import { type Clock, InvalidRequestError, sleep, type Store, StoreElector, systemClock } from "@tenure/core";
+import { type Clock, InvalidRequestError, type Store, StoreElector, systemClock } from "@tenure/core";
+import { within } from "@tenure/core/internal";
 import { openStore } from "@tenure/stores";
 import type { FastifyInstance } from "fastify";
 import { type Logger, pino } from "pino";
-import { openAuditLog } from "./audit/audit-log.js";
+import { openAttention } from "./attention/attention.js";
+import { measuredStore } from "./attention/measured-store.js";
+import { StoreMonitor } from "./attention/store-monitor.js";
+import { type AuditLog, openAuditLog } from "./audit/audit-log.js";
 import { AuditedAuthenticator } from "./audit/audited-authenticator.js";
 import { type Authenticator, LoopbackAuthenticator } from "./auth/authenticator.js";
 import { openAuthenticator } from "./auth/configured-authenticator.js";
@@ -27,6 +31,7 @@ import { ElectionService } from "./election-service.js";
 import { extensionHost, type ServerExtension } from "./extension.js";
 import type { GrpcServer } from "./grpc/grpc-server.js";
 import { buildApp } from "./http/app.js";
+import { LifeLog } from "./life-log.js";
 import { Admission } from "./limits/admission.js";
 import {
   CONNECTION_LIMITS,
@@ -39,6 +44,11 @@ import { Ed25519MandateSigner } from "./mandates/ed25519-mandate-signer.js";
 import { ServiceMetrics } from "./metrics/service-metrics.js";
 import type { TenureServerOptions } from "./options.js";
 import { type ParsedServerOptions, parseServerOptions } from "./parsed-options.js";
+import { RequestsInFlight } from "./requests-in-flight.js";
+import { Activity } from "./samples/activity.js";
+import { Sampler } from "./samples/sampler.js";
+import { ServerInfo } from "./server-info.js";
+import { Webhooks } from "./webhooks/webhooks.js";
 import { StoreReports } from "./store-reports.js";
 
 /** What a program may pass to `TenureServer.open` besides options. */
@@ -47,8 +57,10 @@ export interface TenureServerDeps {
   readonly store?: Store;
   /** @defaultValue the machine's clock */
   readonly clock?: Clock;
-  /** @defaultValue a logger that writes JSON lines to standard error, from `options.logLevel` on */
+  /** @defaultValue a logger that writes JSON lines to `logTo`, from `options.logLevel` on */
   readonly log?: Logger;
+  /** Gets each line of the log, as JSON. @defaultValue standard error */
+  readonly logTo?: { write(line: string): void };
   /** Routes to serve in addition to those of the service. */
   readonly extension?: ServerExtension;
   /** Shorter time limits of connections, for tests. */
@@ -58,6 +70,8 @@ export interface TenureServerDeps {
 /** Time limit of requests in flight when the server stops. After it their connections are closed. */
 const DRAIN_MS = 8000;
 const SWEEP_MS = 20;
+/** How long a scrape waits for the store: the time limit of a scrape is often a second. */
+const SCRAPE_MS = 800;
 /** Length of the queue of connections to accept, as far as the system allows: after a restart all clients connect at once. */
 const MAX_BACKLOG = 4096;
 
@@ -67,17 +81,20 @@ export class TenureServer implements AsyncDisposable {
   /** Host and port of gRPC, if it is served. */
   readonly grpcAddress: string | null;
   readonly #close: () => Promise<void>;
+  readonly #audit: AuditLog;
   #closed: Promise<void> | null = null;
 
   private constructor(
     url: string,
     storeName: string,
     grpcAddress: string | null,
+    audit: AuditLog,
     close: () => Promise<void>,
   ) {
     this.url = url;
     this.storeName = storeName;
     this.grpcAddress = grpcAddress;
+    this.#audit = audit;
     this.#close = close;
   }
 
@@ -85,7 +102,7 @@ export class TenureServer implements AsyncDisposable {
     const options = parseServerOptions(given);
     const clock = deps.clock ?? systemClock;
     // To standard error: standard output is for the messages of the command.
-    const log = deps.log ?? pino({ level: options.logLevel, base: null }, pino.destination(2));
+    const log = deps.log ?? pino({ level: options.logLevel, base: null }, deps.logTo ?? pino.destination(2));
     for (const warning of checkAddresses(options)) log.warn(warning);
     const undo = new AsyncStack();
     try {
@@ -105,7 +122,9 @@ export class TenureServer implements AsyncDisposable {
         tls === null || tlsFiles === null || tls.clientCa === null
           ? null
           : openTrustDomain(tls.trustDomain, { cert: tls.cert, files: tlsFiles }, deps.log);
-      const audit = made.keep(openAuditLog(rest.auditLog, deps));
+      const audit = made.keep(
+        openAuditLog({ file: rest.auditLog, headEverySeconds: rest.auditHeadSeconds }, deps),
+      );
       let onRevoked = (): void => {};
       const authenticator: Authenticator = made.keep(
         await openAuthenticator(
@@ -141,9 +160,14 @@ export class TenureServer implements AsyncDisposable {
             onState: (state) => reports.report(state),
           }),
         );
+      const storeMonitor = new StoreMonitor(deps.clock);
+      const onWrite = (tookMs: number): void => {
+        storeMonitor.took(tookMs);
+        metrics.observeStoreWrite(tookMs);
+      };
       const elector = made.keep(
         StoreElector.open({
-          store,
+          store: measuredStore(store, deps.clock, onWrite),
           clock: deps.clock,
           explicitGroups: rest.explicitGroups,
           keepMembers: true,
@@ -155,30 +179,58 @@ export class TenureServer implements AsyncDisposable {
         watches: { max: rest.maxWatches, maxPerCaller: rest.maxWatchesPerCaller },
         "waiting campaigns": { max: rest.maxWaiting, maxPerCaller: rest.maxWaitingPerCaller },
       });
-      const isReady = () =>
-        elector.ping().then(
+      const isReady = (signal?: AbortSignal) =>
+        elector.ping(signal === undefined ? {} : { signal }).then(
           () => true,
           () => false,
         );
+      const isReadySoon = () => within(deps.clock, { limitMs: SCRAPE_MS }, isReady);
       const connections = new ConnectionLimit(
         rest.maxConnections ?? defaultMaxConnections(),
         deps.clock,
         deps.log,
       );
-      const metrics = new ServiceMetrics(deps.clock, isReady, {
+      const metrics = new ServiceMetrics(isReadySoon, {
         open_connections: () => connections.count,
         open_watches: () => waiting.count("watches"),
         waiting_campaigns: () => waiting.count("waiting campaigns"),
       });
+      const activity = new Activity();
+      const inFlight = new RequestsInFlight();
       const stopping = new AbortController();
       made.push(async () => stopping.abort(new Error("the server is stopping")));
-      void follow(elector, metrics, stopping.signal, deps.clock);
+      const webhooks = Webhooks.open(rest.webhooks, { ...deps, metrics, signal: stopping.signal });
+      const attention = openAttention({
+        elector,
+        clock: deps.clock,
+        metrics,
+        store: storeMonitor,
+        certificate: () => tlsFiles?.validity ?? null,
+        webhooks,
+        activity,
+        signal: stopping.signal,
+      });
+      const gauges = () => {
+        const { led, vacant, held_back: heldBack, idle } = attention.groupStates;
+        return {
+          led,
+          // The plot shows with and without a leader.
+          vacant: vacant + heldBack + idle,
+          watches: waiting.count("watches"),
+          waiting: waiting.count("waiting campaigns"),
+        };
+      };
+      const isAuthenticated = !(authenticator instanceof LoopbackAuthenticator);
       const service = new ElectionService({
         elector,
         signer,
+        activity,
+        sampler: made.keep(new Sampler({ clock: deps.clock, activity, gauges }).start()),
+        info: new ServerInfo({ clock: deps.clock, store: store.name, isAuthenticated }),
         metrics,
         audit,
         waiting,
+        attention,
         clock: deps.clock,
       });
       const transportDeps = {
@@ -186,6 +238,8 @@ export class TenureServer implements AsyncDisposable {
         admission: new Admission(new AuditedAuthenticator(authenticator, audit), rateLimit, deps.clock),
         openRequests,
         metrics,
+        activity,
+        inFlight,
         clock: deps.clock,
         log: deps.log,
         stopping: stopping.signal,
@@ -197,7 +251,7 @@ export class TenureServer implements AsyncDisposable {
         ...transportDeps,
         tls: tlsFiles === null ? null : tlsFiles.serverOptions(),
         hostRule: {
-          isAuthenticated: !(authenticator instanceof LoopbackAuthenticator),
+          isAuthenticated,
           isLocal: isLoopback(listen.host),
           allowed: rest.allowedHosts,
         },
@@ -213,14 +267,31 @@ export class TenureServer implements AsyncDisposable {
         });
       tlsFiles?.follow(app.server as Server);
       const grpcServer = grpc === null ? null : made.keep(await openGrpc(grpc, tlsFiles, transportDeps));
-      return new TenureServer(urlOf(app, tls !== null), store.name, grpcServer?.address ?? null, async () => {
+      const url = urlOf(app, tls !== null);
+      const grpcAddress = grpcServer?.address ?? null;
+      const lifeLog = new LifeLog(deps.log, { inFlight, waiting });
+      lifeLog.started({
+        url,
+        grpcAddress,
+        store: store.name,
+        storeUrl: rest.store,
+        isAuthenticated,
+      });
+      return new TenureServer(url, store.name, grpcAddress, audit, async () => {
+        lifeLog.stopping();
         stopping.abort(new Error("the server is stopping"));
         const grpcClosed = grpcServer?.close(DRAIN_MS);
         await drain(app, elector, deps.clock);
         await grpcClosed;
         await made.run();
+        lifeLog.stopped();
       });
     }
+  }
+
+  /** Closes the file of `auditLog` if it was renamed, and continues its hash chain in a new file of that name. */
+  reopenAuditLog(): void {
+    this.#audit.reopen();
   }
 
   /** Answers the requests in flight, ends watches with a hint when to reconnect, then closes everything. Idempotent. */
@@ -249,28 +320,6 @@ async function drain(app: FastifyInstance, elector: StoreElector, clock: Clock):
   await closed;
   cancelSweep();
   cancel();
-}
-
-/** Counts elections from the watch of all groups, so that every server counts the same. */
-async function follow(
-  elector: StoreElector,
-  metrics: ServiceMetrics,
-  signal: AbortSignal,
-  clock: Clock,
-): Promise<void> {
-  // From the beginning: the present state then arrives as RESYNC, and is not counted as a change of every group.
-  let cursor = 0;
-  while (!signal.aborted) {
-    try {
-      for await (const event of elector.watchAll({ signal, cursor })) {
-        // If the watch breaks within the states, all of them are needed again.
-        if (event.partial !== true) cursor = event.cursor;
-        metrics.follow(event);
-      }
-    } catch {
-      await sleep(clock, 1000, signal).catch(() => {});
-    }
-  }
 }
 
 /** The gRPC library is loaded only if gRPC is served, because loading it takes a while. */

@@ -3,12 +3,14 @@ import { type AddressInfo, connect, createServer, type Server, type Socket } fro
 
 /**
  * A TCP relay in front of a server that can lose things: `loseAnswers` lets requests through and swallows what comes
- * back; `cut` breaks every connection, and refuses new ones until `mend`.
+ * back; `delayAnswers` holds what comes back for some time; `cut` breaks every connection, and refuses new ones until
+ * `mend`.
  */
 export class FaultProxy implements AsyncDisposable {
   readonly #server: Server;
   readonly #pairs = new Set<readonly [Socket, Socket]>();
   #mode: "relay" | "lose-answers" | "refuse" = "relay";
+  #delayMs = 0;
 
   private constructor(server: Server) {
     this.#server = server;
@@ -29,6 +31,11 @@ export class FaultProxy implements AsyncDisposable {
 
   loseAnswers(): void {
     this.#mode = "lose-answers";
+  }
+
+  /** From now on, for 0 no more. */
+  delayAnswers(delayMs: number): void {
+    this.#delayMs = delayMs;
   }
 
   cut(): void {
@@ -67,8 +74,12 @@ export class FaultProxy implements AsyncDisposable {
       });
     }
     near.on("data", (chunk) => far.write(chunk)).once("end", () => far.end());
-    far
-      .on("data", (chunk) => this.#mode === "lose-answers" || near.write(chunk))
-      .once("end", () => near.end());
+    far.on("data", (chunk) => this.#answer(near, chunk)).once("end", () => near.end());
+  }
+
+  #answer(near: Socket, chunk: Buffer): void {
+    const write = (): void => void (near.destroyed || this.#mode === "lose-answers" || near.write(chunk));
+    if (this.#delayMs === 0) write();
+    else setTimeout(write, this.#delayMs);
   }
 }

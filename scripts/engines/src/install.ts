@@ -2,21 +2,32 @@ import { spawnSync } from "node:child_process";
 import { existsSync, readdirSync } from "node:fs";
 import { delimiter, join } from "node:path";
 import type { EngineName } from "./engine.js";
-import { fetchNewer, findNewer } from "./newer-packages.js";
+import { fetchFiles, fetchNewer, findNewer } from "./newer-packages.js";
 
 /** Of some there is a newer release than the system's, for what old ones cannot do, or do wrong. */
 export type Installed = EngineName | "newer etcd" | "newer nats" | Tool;
 
 /**
  * No engines, but tests need them: a terminal without a person, shells to complete the command in, a wrong clock, a
- * network, a browser and what puts a certificate into it.
+ * network, a browser and what puts a certificate into it, what evaluates alert rules, and what notifies systemd.
  */
-export type Tool = "tmux" | "zsh" | "fish" | "faketime" | "ip" | "chromium" | "nss";
+export type Tool =
+  | "tmux"
+  | "zsh"
+  | "fish"
+  | "faketime"
+  | "ip"
+  | "chromium"
+  | "nss"
+  | "prometheus"
+  | "systemd";
 
 interface Installation {
   readonly packages: readonly string[];
   /** Fetched from Debian's next release, beside what is installed. */
   readonly isNewer?: true;
+  /** Unpacked and not installed, because its installation would start a service. */
+  readonly isUnpacked?: true;
   /** What must be there for the engine to run. */
   readonly files: () => readonly (string | null)[];
 }
@@ -40,11 +51,18 @@ const INSTALLATIONS: Readonly<Record<Installed, Installation>> = {
   tmux: { packages: ["tmux"], files: () => [findCommand("tmux")] },
   zsh: { packages: ["zsh"], files: () => [findCommand("zsh")] },
   fish: { packages: ["fish"], files: () => [findCommand("fish")] },
+  // Of a service under systemd only what sends notifications.
+  systemd: { packages: ["systemd"], files: () => [findCommand("systemd-notify")] },
   faketime: { packages: ["faketime"], files: () => [faketimeLibrary()] },
   // For what a browser must show.
   chromium: { packages: ["chromium"], files: () => [findCommand("chromium")] },
   // What puts a certificate into a browser.
   nss: { packages: ["libnss3-tools"], files: () => [findCommand("certutil"), findCommand("pk12util")] },
+  prometheus: {
+    packages: ["prometheus"],
+    files: () => [findTool("prometheus"), findTool("promtool")],
+    isUnpacked: true,
+  },
   "newer etcd": { packages: ["etcd-server"], files: () => [findNewer("etcd")], isNewer: true },
   "newer nats": { packages: ["nats-server"], files: () => [findNewer("nats-server")], isNewer: true },
 };
@@ -73,8 +91,10 @@ export function installMissing(): Installed[] {
   if (missing.length === 0 || !mayInstall) return missing;
   console.error(`Installing ${missing.join(", ")}.`);
   apt(["update"]);
-  const here = missing.filter((engine) => !isNewer(engine));
+  const here = missing.filter((engine) => !isNewer(engine) && !isUnpacked(engine));
   if (here.length > 0) apt(["install", "--yes", "--no-install-recommends", ...packagesOf(here)]);
+  const unpacked = missing.filter(isUnpacked);
+  if (unpacked.length > 0) fetchFiles(packagesOf(unpacked));
   const newer = missing.filter(isNewer);
   if (newer.length > 0) fetchNewer(packagesOf(newer));
   return missingEngines();
@@ -84,6 +104,11 @@ export function installMissing(): Installed[] {
 export function findCommand(name: string): string | null {
   const directories = [...(process.env["PATH"] ?? "").split(delimiter), "/usr/sbin", "/usr/bin"];
   return directories.map((directory) => join(directory, name)).find((file) => existsSync(file)) ?? null;
+}
+
+/** Installed, or unpacked by `installMissing`. */
+export function findTool(name: string): string | null {
+  return findCommand(name) ?? findNewer(name);
 }
 
 /** To be preloaded into a process whose clocks are to be wrong. */
@@ -108,6 +133,10 @@ function missingEngines(): Installed[] {
 
 function isNewer(engine: Installed): boolean {
   return INSTALLATIONS[engine].isNewer === true;
+}
+
+function isUnpacked(engine: Installed): boolean {
+  return INSTALLATIONS[engine].isUnpacked === true;
 }
 
 function packagesOf(engines: readonly Installed[]): string[] {

@@ -11,7 +11,7 @@ const SUITE = "testing";
 const CACHE = fileURLToPath(new URL("../../../node_modules/.cache/tenure-engines/", import.meta.url));
 const UNPACKED = join(CACHE, "unpacked");
 
-/** `null` if it was never fetched. */
+/** A program of a package that was unpacked here; `null` if it was never fetched. */
 export function findNewer(command: string): string | null {
   const files = ["usr/bin", "usr/sbin"].map((directory) => join(UNPACKED, directory, command));
   return files.find((file) => existsSync(file)) ?? null;
@@ -33,6 +33,17 @@ export function fetchNewer(packages: readonly string[]): void {
   ].flatMap(([name, value]) => ["-o", `${name}=${value}`]);
   run("apt-get", ["--quiet", ...settings, "update"]);
   run("apt-get", ["--quiet", ...settings, "download", ...packages]);
+  unpack();
+}
+
+/** Packages of the system's own release whose installation would start a service: only their files are needed. */
+export function fetchFiles(packages: readonly string[]): void {
+  mkdirSync(UNPACKED, { recursive: true });
+  run("apt-get", ["--quiet", "download", ...packages]);
+  unpack();
+}
+
+function unpack(): void {
   for (const file of readdirSync(CACHE).filter((name) => name.endsWith(".deb")))
     run("dpkg-deb", ["--extract", file, UNPACKED]);
 }

@@ -278,6 +278,7 @@ export const CHECKS = {
   S16: "an Election that leads outside its deadline or its term, or calls its hooks out of order",
   S17: "an operator's act that was undone without a request",
   S18: "a leader asked to yield to a cold successor that no operator has allowed",
+  S19: "an operator's act that is missing in the history of its group, listed twice or otherwise",
   L1: "no leader for too long, without faults",
   L2: "a holder answered that it is not the leader",
   L3: "a mark or a lease that outlives its time",

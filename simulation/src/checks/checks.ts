@@ -38,6 +38,7 @@ import { TrueAnswers } from "./true-answers.js";
 import { TrueElections } from "./true-elections.js";
 import { TrueReasons } from "./true-reasons.js";
 import { WarmHandovers } from "./warm-handovers.js";
+import { WholeActs } from "./whole-acts.js";
 import { WholeHistory } from "./whole-history.js";
 import { WholeWatch } from "./whole-watch.js";
 import { WholeWatchAll } from "./whole-watch-all.js";
@@ -72,6 +73,7 @@ export class Checks implements Required<Check> {
       new WholeWatchAll(told),
       new TrueReasons(told),
       new WholeHistory(told),
+      new WholeActs(told),
       new Marks(told),
       new LeaseEnds(told),
       new AskedBans(told),

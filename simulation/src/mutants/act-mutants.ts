@@ -25,7 +25,7 @@ export const ACT_MUTANTS: readonly Mutant[] = [
   {
     name: "resume-unwritten",
     rule: "resuming ends a pause",
-    patches: [{ file: operate, find: "return now.pause === null", replace: "return true" }],
+    patches: [{ file: operate, find: "if (now.pause === null) return", replace: "if (true) return" }],
   },
   {
     name: "update-unwritten",

@@ -104,7 +104,7 @@ export const ANSWER_MUTANTS: readonly Mutant[] = [
   {
     name: "renew-deposed",
     rule: "a deposed holder does not renew",
-    patches: [{ file: "core/rules/renew.ts", find: " || now.deposed !== null)", replace: ")" }],
+    patches: [{ file: "core/rules/renew.ts", find: " || record.deposed !== null)", replace: ")" }],
   },
   {
     name: "stale-no",

@@ -128,8 +128,8 @@ export const FOUND_MUTANTS: readonly Mutant[] = [
     patches: [
       {
         file: "core/elector/history-keeper.ts",
-        find: "const { events, holder } = group.current();",
-        replace: "const { events, holder } = group.record;",
+        find: "const record = group.current();",
+        replace: "const { record } = group;",
       },
     ],
     profile: "versions",

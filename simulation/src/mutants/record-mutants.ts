@@ -42,7 +42,7 @@ export const RECORD_MUTANTS: readonly Mutant[] = [
     name: "history-unguarded",
     rule: "no write pushes out an event that the history lacks; a server that sees it behind repairs it",
     patches: [
-      { file: engine, find: "if (losesEvents(change.next, group.historyNumber)) {", replace: "if (false) {" },
+      { file: engine, find: "if (losesEvents(change.next, group.historyNumber) ||", replace: "if (" },
       {
         file: "core/elector/housekeeper.ts",
         find: "if (this.#engine.history.isBehind(group))",
@@ -55,7 +55,7 @@ export const RECORD_MUTANTS: readonly Mutant[] = [
     name: "history-unguarded-repaired",
     rule: "repair alone is not enough",
     patches: [
-      { file: engine, find: "if (losesEvents(change.next, group.historyNumber)) {", replace: "if (false) {" },
+      { file: engine, find: "if (losesEvents(change.next, group.historyNumber) ||", replace: "if (" },
     ],
     profile: "handovers",
   },
@@ -65,10 +65,46 @@ export const RECORD_MUTANTS: readonly Mutant[] = [
     patches: [
       {
         file: "core/elector/history-keeper.ts",
-        find: "mayCut(group) ? events : mergeEvents(group.history(), events)",
-        replace: "mergeEvents([], events)",
+        find: "mayCut(group) ? recordedHistory(record) : group.wholeHistory()",
+        replace: "recordedHistory(record)",
       },
     ],
+  },
+  {
+    name: "act-unguarded",
+    rule: "no write pushes out an act that the history lacks",
+    patches: [
+      {
+        file: engine,
+        find: "|| losesAct(change.next, group.historyActNumber)) {",
+        replace: ") {",
+      },
+    ],
+    profile: "operator",
+  },
+  {
+    name: "acts-overwritten",
+    rule: "the acts of the history are merged by number",
+    patches: [
+      {
+        file: "core/elector/group-state.ts",
+        find: "acts: mergeActs(acts, recorded.acts)",
+        replace: "acts: recorded.acts",
+      },
+    ],
+    profile: "operator",
+  },
+  {
+    name: "act-twice",
+    rule: "an act that was decided again after a lost answer is not listed twice",
+    patches: [
+      {
+        file: "core/elector/operator.ts",
+        find: "if (uncertain && sent !== null &&",
+        replace: "if (false && sent !== null &&",
+      },
+    ],
+    profile: "operator",
   },
   {
     name: "resync-at-once",

@@ -39,8 +39,8 @@ function observed(code: string): Patch {
 function beforeWrite(code: string): Patch {
   return {
     file: engine,
-    find: "if (losesEvents(change.next, group.historyNumber)) {",
-    replace: `        ${code}\n        if (losesEvents(change.next, group.historyNumber)) {`,
+    find: "if (losesEvents(change.next, group.historyNumber) ||",
+    replace: `        ${code}\n        if (losesEvents(change.next, group.historyNumber) ||`,
   };
 }
 

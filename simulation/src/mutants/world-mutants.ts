@@ -4,7 +4,7 @@
 import type { Mutant } from "../harness/mutant.js";
 
 const terms = "core/rules/terms.ts";
-const operator = "core/elector/operator.ts";
+const reader = "core/elector/group-reader.ts";
 const storeElector = "core/elector/store-elector.ts";
 
 export const WORLD_MUTANTS: readonly Mutant[] = [
@@ -99,7 +99,7 @@ export const WORLD_MUTANTS: readonly Mutant[] = [
     rule: "pages of groups leave nothing out",
     patches: [
       {
-        file: operator,
+        file: reader,
         find: "return { groups: page, cursor: page.at(-1)?.groupId ?? null };",
         replace: "return { groups: page, cursor: groupId };",
       },
@@ -109,7 +109,7 @@ export const WORLD_MUTANTS: readonly Mutant[] = [
   {
     name: "deleted-are-listed",
     rule: "a deleted group is not listed",
-    patches: [{ file: operator, find: "isUnreadable || record.deleted ||", replace: "isUnreadable ||" }],
+    patches: [{ file: reader, find: "isUnreadable || record.deleted ||", replace: "isUnreadable ||" }],
     profile: "members",
   },
   {

@@ -50,7 +50,7 @@ const SCENARIO_MUTANTS: readonly Mutant[] = [
   {
     name: "renewed-by-anybody",
     rule: "only the holder renews, in its own term",
-    patches: [{ file: "core/rules/renew.ts", find: "!claims(now, claim) ||", replace: "" }],
+    patches: [{ file: "core/rules/renew.ts", find: "!claims(record, claim) ||", replace: "" }],
   },
   {
     name: "gap-unreported",

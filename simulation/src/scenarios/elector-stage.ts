@@ -65,7 +65,8 @@ export class ElectorStage {
   readonly #truth: InstanceType<ElectorModule["core"]["MemoryStore"]>;
   readonly #servers = new Map<string, Server>();
   readonly #nodes = new Map<string, StageNode>();
-  #lastEvent = 0;
+  /** The numbers of the last event and the last act that the record had. */
+  #last = { event: 0, act: 0 };
   /** Those that may act, when it was last looked at. */
   #leaders = "";
   #unanswered = new Set<string>();
@@ -220,8 +221,8 @@ export class ElectorStage {
       this.#note(`${server} writes the history: ${wordHistory(decodeHistory(value))}`);
     if (key !== `r/${GROUP}`) return;
     const record = decodeRecord(value);
-    this.#note(`${server} writes: ${wordRecord(record, this.#lastEvent)}`);
-    this.#lastEvent = record.eventNumber;
+    this.#note(`${server} writes: ${wordRecord(record, this.#last)}`);
+    this.#last = { event: record.eventNumber, act: record.act?.number ?? 0 };
   }
 
   #wordError(error: unknown): string {

@@ -41,7 +41,7 @@ it("a scenario that is played keeps its commands and comments and gets the outpu
   );
 });
 
-it("the output that a file expects is replaced by what the run printed", async () => {
+it("rewriting a scenario replaces its expected output by what the run printed", async () => {
   expect(await play("a says 1\n----\na: 2\nmore\n\na says 3\n----\n")).toBe(
     "a says 1\n----\na: 1\n\na says 3\n----\na: 3\n",
   );

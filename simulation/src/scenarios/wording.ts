@@ -1,6 +1,7 @@
 /** How the scenarios of core word records, events and answers: everything that a rule decides, and no more. */
 import type {
   CampaignResult,
+  GroupHistory,
   Leader,
   Leadership,
   LeadershipEvent,
@@ -16,8 +17,12 @@ export function wordMs(ms: number): string {
   return String(Math.round(ms * 1000) / 1000);
 }
 
-export function wordRecord(record: ElectionRecord, lastEvent: number): string {
-  const { holder, deposed, transfer, pause } = record;
+/** What is new in a record: `last` has the numbers of the last event and the last act before it. */
+export function wordRecord(
+  record: ElectionRecord,
+  last: { readonly event: number; readonly act: number },
+): string {
+  const { holder, deposed, transfer, pause, act } = record;
   const parts = [
     `term ${record.term}`,
     holder === null ? "vacant" : `${holder.nodeId} holds for ${wordMs(record.holdMs)} ms`,
@@ -29,7 +34,8 @@ export function wordRecord(record: ElectionRecord, lastEvent: number): string {
       : `paused ${pause.leftMs === null ? "until resumed" : `for ${wordMs(pause.leftMs)} ms`}`,
     record.delayMs === 0 ? [] : `takeover delayed for ${wordMs(record.delayMs)} ms`,
     record.deleted ? "deleted" : [],
-    record.events.filter(({ number }) => number > lastEvent).map(wordEvent),
+    record.events.filter(({ number }) => number > last.event).map(wordEvent),
+    act === null || act.number <= last.act ? [] : `act ${act.number} (${act.act} by ${act.by})`,
   ];
   return parts.flat().join(", ");
 }
@@ -42,8 +48,13 @@ function wordTransfer(
   return `${mark} ${toNodeId} for ${wordMs(leftMs)} ms`;
 }
 
-export function wordHistory(events: readonly LeadershipEvent[]): string {
-  return events.length === 0 ? "no events" : `events ${events[0]?.number} to ${events.at(-1)?.number}`;
+export function wordHistory({ events, acts }: GroupHistory): string {
+  const parts = [range("events", events), range("acts", acts)].filter((part) => part !== "");
+  return parts.length === 0 ? "no events" : parts.join(", ");
+}
+
+function range(what: string, list: readonly { readonly number: number }[]): string {
+  return list.length === 0 ? "" : `${what} ${list[0]?.number} to ${list.at(-1)?.number}`;
 }
 
 function wordEvent({ number, type, leaderNodeId, previousLeaderNodeId, reason }: LeadershipEvent): string {

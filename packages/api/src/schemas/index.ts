@@ -1,4 +1,4 @@
-/** The schemas of the wire, for whoever validates, serializes or describes it. They load TypeBox; a client needs only their types. */
+/** The schemas of requests and replies, for code that validates, serializes or describes them. They load TypeBox; a client needs only their types. */
 export {
   CampaignManyBody,
   CampaignReply,

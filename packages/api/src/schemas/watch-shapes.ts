@@ -1,16 +1,19 @@
 /** What watches ask for. The events that they are told are among the other shapes. */
 import { LIMITS } from "@tenure/core/internal";
 import { type Static, Type } from "typebox";
-import { closed, id } from "./shapes.js";
+import { closed, id } from "./common-shapes.js";
 
 /** How often a stream says something, also where nothing happens. Proxies close what is silent for longer. */
 export const KEEP_ALIVE_MS = { min: 500, max: 15_000 } as const;
 
 const keepAlive = `Longest time without a message on a stream, in milliseconds: the server sends a comment then. ${KEEP_ALIVE_MS.min} to ${KEEP_ALIVE_MS.max}, default ${KEEP_ALIVE_MS.max}.`;
 
+const resumes =
+  "The cursor received last. No event of the last 64 is missed or repeated; after more than 64, one RESYNC event has the current state. Absent or empty: start with the current state.";
+
 export const WatchQuery = Type.Object(
   {
-    cursor: Type.Optional(Type.String()),
+    cursor: Type.Optional(Type.String({ description: resumes })),
     timeout_ms: Type.Optional(Type.String()),
     keep_alive_ms: Type.Optional(Type.String({ description: keepAlive })),
   },
@@ -30,7 +33,7 @@ export const WatchManyBody = Type.Object(
             }),
           ),
         },
-        closed,
+        { ...closed, title: "WatchOf" },
       ),
       // As many groups as a request of renewals.
       { minItems: 1, maxItems: LIMITS.renewMany, description: "At most one watch per group." },

@@ -5,6 +5,8 @@ import {
   type CampaignRequest,
   type CampaignResult,
   type Elector,
+  type ElectorAdmin,
+  type Group,
   InvalidRequestError,
   LedTerm,
   type Metadata,
@@ -16,6 +18,7 @@ import { type ConnectionFlags, defaultNodeId } from "../frame/connection.js";
 import { tellDuration, tellTime } from "../frame/duration.js";
 import { durationOption, electorCommand, withExamples } from "../frame/elector-command.js";
 import { parseWhole } from "../frame/numbers.js";
+import { tellHeldBack, tellPause } from "../run/held-back.js";
 
 interface CampaignFlags extends ConnectionFlags, OutputFlags {
   readonly nodeId: string;
@@ -26,14 +29,10 @@ interface CampaignFlags extends ConnectionFlags, OutputFlags {
   readonly metadata?: string;
 }
 
-/** Why a vacant group has no election now. */
-const HELD_BACK: Readonly<Record<string, string>> = {
-  paused: "the group is paused",
-  takeover_delay: "the takeover delay after an expired lease is running",
-  banned: "this node is banned after a step-down",
-  reserved: "the group is reserved for another node",
-  deposed: "the leader was asked to step down and its lease has not expired",
-};
+/** A campaign that is not answered by then waits for something. */
+const REPORT_AFTER_MS = 500;
+
+type Lost = Extract<CampaignResult, { kind: "lost" }>;
 
 export function campaignCommand(shell: Shell): Command {
   const command = electorCommand(shell, "campaign", "Campaign for a group; exit code 3 if another node leads")
@@ -56,7 +55,7 @@ export function campaignCommand(shell: Shell): Command {
 
 async function campaign(
   shell: Shell,
-  elector: Elector,
+  elector: ElectorAdmin,
   groupId: string,
   { nodeId, ttl: ttlMs, wait: waitMs, priority, instance, metadata }: CampaignFlags,
 ): Promise<ExitCode> {
@@ -71,7 +70,7 @@ async function campaign(
     ...(waitMs === 0 ? {} : { waitMs }),
   };
   const sent = sendMoment(shell.clock);
-  const result = await campaignOrLeave(shell, elector, request);
+  const result = await reportingWait(shell, elector, request, () => campaignOrLeave(shell, elector, request));
   if (result.kind === "lost") return lost(shell, request, result);
   const led = new LedTerm(result.leader.term, shell.clock, DEFAULT_DRIFT_RATIO);
   led.extend({ sent, ttlMs, waitedMs: result.waitedMs });
@@ -92,21 +91,14 @@ async function campaign(
       `until ${tellTime(shell.clock.wallMs() + leadForMs)} on this machine's clock`,
     shell.paint(
       "dim",
-      `renew it with: tenure renew ${groupId} --node-id ${nodeId} --term ${leader.term} --ttl ${ttlMs}ms`,
+      `renew it with: tenure renew ${groupId} --node-id ${nodeId} --term ${leader.term} --ttl ${optionOf(ttlMs)}`,
     ),
   );
   return EXIT.done;
 }
 
-function lost(
-  shell: Shell,
-  { groupId }: CampaignRequest,
-  { leader, heldBack, retryAfterMs }: CampaignResult & { kind: "lost" },
-): ExitCode {
-  const why =
-    leader === null
-      ? `${groupId} has no leader and elects none now: ${HELD_BACK[heldBack ?? ""] ?? "the group is held back"}`
-      : `${leader.nodeId} leads ${groupId} in term ${leader.term}`;
+function lost(shell: Shell, request: CampaignRequest, result: Lost): ExitCode {
+  const { leader, heldBack, retryAfterMs } = result;
   shell.say(
     {
       is_leader: false,
@@ -114,9 +106,68 @@ function lost(
       retry_after_ms: retryAfterMs,
       ...(heldBack === undefined ? {} : { held_back: heldBack }),
     },
-    `${why}; retry in ${tellDuration(retryAfterMs)}`,
+    `${whyLost(request, result)}; retry in ${tellDuration(retryAfterMs)}`,
   );
   return EXIT.notLeader;
+}
+
+/** `found`: the answer to a campaign or to the question who leads. */
+function whyLost(
+  { groupId, nodeId }: CampaignRequest,
+  { leader, heldBack, heldBackForMs }: Pick<Lost, "leader" | "heldBack" | "heldBackForMs">,
+): string {
+  if (leader === null) {
+    return heldBack === undefined
+      ? `${groupId} has no leader`
+      : tellHeldBack(heldBack, groupId, nodeId, heldBackForMs);
+  }
+  // The same node with another instance id: an earlier start of it, which may still run.
+  const who = leader.nodeId === nodeId ? `another start of ${nodeId}` : leader.nodeId;
+  return `${who} leads ${groupId} in term ${leader.term}`;
+}
+
+/** Reports what a waiting campaign waits for, unless it is answered soon. */
+async function reportingWait<T>(
+  shell: Shell,
+  elector: ElectorAdmin,
+  request: CampaignRequest,
+  work: () => Promise<T>,
+): Promise<T> {
+  const { groupId, waitMs = 0 } = request;
+  if (waitMs === 0) return work();
+  const answered = new AbortController();
+  const report = async (): Promise<void> => {
+    const { signal } = answered;
+    const found = await elector.leader(groupId, { signal });
+    const { leader, heldBack, heldBackForMs } = found;
+    // A caller that may campaign need not be allowed to read the group.
+    const pause = heldBack === "paused" ? await pauseOf(elector, groupId, signal).catch(() => null) : null;
+    if (signal.aborted) return;
+    const why = pause === null ? whyLost(request, found) : tellPause(groupId, pause, heldBackForMs);
+    shell.remark(`${why}; waiting up to ${tellDuration(waitMs)}`, {
+      event: "waiting",
+      leader: leader?.nodeId ?? null,
+      ...(heldBack === undefined ? {} : { held_back: heldBack }),
+      wait_ms: waitMs,
+    });
+  };
+  // If the question fails, the campaign does too, and reports why.
+  const cancel = shell.clock.after(REPORT_AFTER_MS, () => void report().catch(() => {}));
+  try {
+    return await work();
+  } finally {
+    cancel();
+    answered.abort();
+  }
+}
+
+async function pauseOf(elector: ElectorAdmin, groupId: string, signal: AbortSignal): Promise<Group["pause"]> {
+  return (await elector.group(groupId, { signal })).pause;
+}
+
+/** A duration as an option takes it. */
+function optionOf(ms: number): string {
+  return ms % 1000 === 0 ? `${ms / 1000}s` : `${ms}ms`;
 }
 
 /** A campaign that was interrupted may have won meanwhile: this checks, and resigns if so. */

@@ -39,9 +39,9 @@ describe.each(["server", "store"] as const)("commands over a %s", (kind) => {
     const won = await tenure("campaign", "c", "--node-id", "a", "--ttl", "50s");
     expect(won).toMatchObject({ code: 0, stderr: "" });
     expect(won.stdout).toMatch(
-      /^a leads c in term 1 for 4\d(?:\.\d)? s, until \d{4}-\d\d-\d\d \d\d:\d\d:\d\dZ/,
+      /^a leads c in term 1 for 4\d(?:\.\d)?s, until \d{4}-\d\d-\d\d \d\d:\d\d:\d\dZ/,
     );
-    expect(won.stdout).toContain("tenure renew c --node-id a --term 1 --ttl 50000ms");
+    expect(won.stdout).toContain("tenure renew c --node-id a --term 1 --ttl 50s");
     const lost = await tenure("campaign", "c", "--node-id", "b");
     expect(lost.code).toBe(3);
     expect(lost.stdout).toMatch(/^a leads c in term 1; retry in /);
@@ -67,12 +67,17 @@ describe.each(["server", "store"] as const)("commands over a %s", (kind) => {
   });
 
   it("leader prints the leader, and exits with 3 if there is none", async () => {
-    expect(await tenure("leader", "l")).toMatchObject({
-      code: 3,
-      stdout: "l has no leader; it never had one\n",
-    });
+    const none = await tenure("leader", "l");
+    expect(none.code).toBe(3);
+    expect(none.stdout).toMatch(
+      /^l has no leader; it never had one\nno group l; .*\na group is created by its first campaign\n$/,
+    );
     await win("l", "a", "--metadata", '{"zone":"x"}');
-    expect(await tenure("leader", "l")).toMatchObject({ code: 0, stdout: "a leads l in term 1\n" });
+    const led = await tenure("leader", "l");
+    expect(led.code).toBe(0);
+    expect(led.stdout).toMatch(
+      /^a leads l in term 1, lease (?:[\d.]+s|1m) of 1m left, since \d{4}-\d\d-\d\d \d\d:\d\d:\d\dZ \(.+\)\n$/,
+    );
     const { leader } = jsonOf<{ leader: object }>(await tenure("leader", "l", "--json"));
     expect(leader).toMatchObject({ node_id: "a", term: 1, metadata: { zone: "x" } });
     expect((await tenure("leader", "l", "--local", "--json")).stdout).toContain('"age_ms":');
@@ -83,7 +88,7 @@ describe.each(["server", "store"] as const)("commands over a %s", (kind) => {
     const claim = ["r", "--node-id", "a", "--term", "1"];
     const renewed = await tenure("renew", ...claim, "--ttl", "20s", "--instance", instance);
     expect(renewed).toMatchObject({ code: 0 });
-    expect(renewed.stdout).toMatch(/^a leads r in term 1 for another 1\d(?:\.\d)? s/);
+    expect(renewed.stdout).toMatch(/^a leads r in term 1 for another 1\d(?:\.\d)?s/);
     expect((await tenure("renew", ...claim, "--instance", "other")).code).toBe(3);
     expect((await tenure("renew", "r", "--node-id", "a", "--term", "7")).stdout).toContain("stop its work");
     expect(await tenure("resign", ...claim)).toMatchObject({
@@ -121,7 +126,7 @@ describe.each(["server", "store"] as const)("commands over a %s", (kind) => {
       allowed_nodes: null,
     });
     const shown = await tenure("groups", "show", "team/one");
-    expect(shown.stdout).toContain("ttl             2 s to 30 s\n");
+    expect(shown.stdout).toContain("ttl             2s to 30s\n");
     expect(shown.stdout).toContain("strategy        priority, preempting\n");
     expect((await tenure("groups", "update", "team/one", "--no-preempt", "--json")).stdout).toContain(
       '"preempt":false',
@@ -142,17 +147,19 @@ describe.each(["server", "store"] as const)("commands over a %s", (kind) => {
     expect((await tenure("step-down", "s", "--force", "--ban", "1m", "--by", "operator")).code).toBe(0);
     const banned = await tenure("campaign", "s", "--node-id", "a");
     expect(banned).toMatchObject({ code: 3 });
-    expect(banned.stdout).toContain(
-      "s has no leader and elects none now: this node is banned after a step-down",
+    expect(banned.stdout).toMatch(
+      /^a may not lead s for another [\d.]+[sm]: it is banned after a step-down; retry in /,
     );
     expect((await win("s", "b")).leader.term).toBe(2);
   });
 
   it("after pause no node wins until resume", async () => {
     await tenure("groups", "create", "p");
-    expect((await tenure("pause", "p", "--for", "1m")).stdout).toBe("p is paused; no new leader for 1 min\n");
-    expect((await tenure("campaign", "p", "--node-id", "a")).stdout).toContain("the group is paused");
-    expect((await tenure("groups", "list", "--prefix", "p")).stdout).toContain("(paused)");
+    expect((await tenure("pause", "p", "--for", "1m")).stdout).toBe("p is paused; no new leader for 1m\n");
+    expect((await tenure("campaign", "p", "--node-id", "a")).stdout).toContain(
+      "p is paused; no new leader for another ",
+    );
+    expect((await tenure("groups", "list", "--prefix", "p")).stdout).toMatch(/^p +paused +- +0 /m);
     expect((await tenure("resume", "p")).code).toBe(0);
     expect((await win("p", "a")).is_leader).toBe(true);
   });
@@ -161,7 +168,9 @@ describe.each(["server", "store"] as const)("commands over a %s", (kind) => {
     await win("t", "a");
     const failed = await tenure("transfer", "t", "b", "--timeout", "200ms");
     expect(failed).toMatchObject({ code: 1, stdout: "" });
-    expect(failed.stderr).toMatch(/^tenure: [^\n]+; check the group with tenure groups show[^\n]+\n$/);
+    // What is wrong, and no advice that does not fit.
+    expect(failed.stderr).toMatch(/^tenure: [^\n;]*b[^\n]*\n$/);
+    expect(failed.stderr).not.toContain("decide");
     expect((await tenure("leader", "t")).stdout).toContain("a leads t in term 1");
   });
 
@@ -171,10 +180,18 @@ describe.each(["server", "store"] as const)("commands over a %s", (kind) => {
     await win("h", "b");
     const history = (await tenure("history", "h")).stdout.trimEnd().split("\n");
     expect(history.map((line) => line.slice(22))).toEqual([
-      "a leads, term 1",
-      "a no longer leads, term 1: resigned",
-      "b leads, term 2",
+      "EVENT    NODE  TERM  REASON",
+      "elected  a     1",
+      "lost     a     1     resigned",
+      "elected  b     2",
     ]);
+    const csv = (await tenure("history", "h", "--csv")).stdout.trimEnd().split("\n");
+    expect(csv[0]).toBe("time,type,term,leader_node_id,previous_leader_node_id,reason,by,silent_ms");
+    expect(csv[2]).toMatch(/^\d{4}-.*Z,LEADER_LOST,1,,a,resigned,,$/);
+    expect((await tenure("history", "h", "--since", "1h", "--csv")).stdout.split("\n")).toHaveLength(5);
+    expect((await tenure("history", "h", "--since", "2100-01-01")).stdout).toBe(
+      "h has no changes in this time\n",
+    );
     const why = (await tenure("why", "h")).stdout;
     expect(why).toMatch(
       /^b leads h in term 2 since .*\nb won .* after a stopped leading\.\na led in term 1 .*it resigned\.\n/,
@@ -196,8 +213,8 @@ describe.each(["server", "store"] as const)("commands over a %s", (kind) => {
     await win("top", "a");
     const { stdout, code } = await tenure("top");
     expect(code).toBe(0);
-    expect(stdout).toMatch(/^GROUP +LEADER +TERM LEASE +CHANGES\/H MEMBERS$/m);
-    expect(stdout).toMatch(/^top +a +1 █{10} (?:1 min|[45]\d(?:\.\d)? s) +1 +\d$/m);
+    expect(stdout).toMatch(/^GROUP +STATE +LEADER +TERM LEASE +CHANGES\/H MEMBERS$/m);
+    expect(stdout).toMatch(/^top +led +a +1 █{10} (?:1m|[45]\d(?:\.\d)?s) +1 +\d$/m);
     expect(stdout).not.toContain("\u001B");
     const { groups } = jsonOf<{ groups: { group_id: string; changes_per_hour: number }[] }>(
       await tenure("top", "--json"),
@@ -211,13 +228,13 @@ describe.each(["server", "store"] as const)("commands over a %s", (kind) => {
       [["campaign", "g", "--node-id", "no id"], "--node-id must be"],
       [
         ["campaign", "limits", "--ttl", "10ms"],
-        "--ttl is outside the policy of this group; allowed are 500 ms to 1 min",
+        "--ttl is 10ms, outside the policy of this group; allowed are 500ms to 1m",
       ],
-      [["campaign", "g", "--wait", "2m"], "--wait must be a whole number from 0 to 60000"],
+      [["campaign", "g", "--wait", "2m"], "--wait is 2m and must be a duration from 0s to 1m"],
       [["campaign", "g", "--metadata", "nonsense"], "--metadata must be a JSON object"],
       [
         ["groups", "create", "g2", "--min-ttl", "5s", "--max-ttl", "1s"],
-        "--min-ttl is 5000, more than --max-ttl, which is 1000",
+        "--min-ttl is 5s, more than --max-ttl, which is 1s",
       ],
       [["groups", "create", "g2", "--preempt"], '--preempt is true and needs --strategy "priority"'],
     ];
@@ -270,7 +287,8 @@ describe("commands over a server, with other clients", () => {
     while (!(await renew()).stdout.includes("b waits to take over"));
     await tenure("resign", "w", "--node-id", "a", "--term", "1");
     expect(await handedOver).toMatchObject({ code: 0, stdout: "b leads w now, in term 2\n" });
-    expect(jsonOf<Won>(await waiting)).toMatchObject({ is_leader: true, leader: { node_id: "b", term: 2 } });
+    const won = await waiting;
+    expect(JSON.parse(won.stdout)).toMatchObject({ is_leader: true, leader: { node_id: "b", term: 2 } });
   });
 
   it("a transfer without a node says if no node is ready, and names the node that it chose", async () => {
@@ -286,7 +304,26 @@ describe("commands over a server, with other clients", () => {
     while (!(await tenure("renew", "chosen", ...renewal)).stdout.includes("b waits to take over"));
     await tenure("resign", "chosen", "--node-id", "a", "--term", "1");
     expect(await handedOver).toMatchObject({ code: 0, stdout: "b leads chosen now, in term 2\n" });
-    expect(jsonOf<Won>(await waiting)).toMatchObject({ is_leader: true });
+    expect(JSON.parse((await waiting).stdout)).toMatchObject({ is_leader: true });
+  });
+
+  it("a waiting campaign reports on stderr who leads and how long it waits; another start of its node is named as such", async () => {
+    await tenure("campaign", "told", "--node-id", "a", "--ttl", "60s");
+    const args = ["campaign", "told", "--node-id", "b", "--wait", "30s", "--json", ...where.server];
+    const user = new AbortController();
+    const { stdout, stderr } = await command(args, {
+      signal: user.signal,
+      onReport: () => user.abort(new Error("seen")),
+    });
+    expect(stdout).toBe("");
+    expect(JSON.parse(stderr.split("\n")[0] ?? "")).toEqual({
+      message: "a leads told in term 1; waiting up to 30s",
+      event: "waiting",
+      leader: "a",
+      wait_ms: 30_000,
+    });
+    const again = await tenure("campaign", "told", "--node-id", "a");
+    expect(again.stdout).toMatch(/^another start of a leads told in term 1; retry in /);
   });
 
   it("an interrupted campaign leaves the group without a leader", async () => {
@@ -297,21 +334,31 @@ describe("commands over a server, with other clients", () => {
     });
     while (!/^b +candidate/m.test((await tenure("members", "i")).stdout));
     user.abort(new Error("interrupted"));
-    expect(await waiting).toMatchObject({ code: 1, stderr: "tenure: interrupted\n" });
+    expect(await waiting).toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(/(?:^|\n)tenure: interrupted\n$/) as string,
+    });
     await tenure("resign", "i", "--node-id", "a", "--term", "1");
-    expect((await tenure("leader", "i")).stdout).toBe("i has no leader; its last term was 1\n");
+    expect((await tenure("leader", "i")).stdout).toBe(
+      "i has no leader; its last term was 1\nsee why with tenure why i\n",
+    );
   });
 
   it("a watch of all groups runs until the user interrupts it", async () => {
     const user = new AbortController();
-    let seen: () => void = () => {};
+    // The current state is printed first; what follows is an event.
+    await tenure("groups", "create", "all/other");
+    let [began, seen]: (() => void)[] = [];
+    const hasBegun = new Promise<void>((resolve) => (began = resolve));
     const saw = new Promise<void>((resolve) => (seen = resolve));
     const watching = command(["watch", ...where.server], {
       signal: user.signal,
       onOutput: (stdout) => {
-        if (/ all\/one {2}a leads, term 1$/m.test(stdout)) seen();
+        began?.();
+        if (/ all\/one +elected +a +1$/m.test(stdout)) seen?.();
       },
     });
+    await hasBegun;
     await tenure("campaign", "all/one", "--node-id", "a");
     await saw;
     user.abort(new Error("enough"));

@@ -1,13 +1,15 @@
 /** `tenure groups`: list, show, create, update, delete. */
 import { FULL_RESPONSE, groupShape } from "@tenure/api";
-import type { ElectorAdmin, Group, GroupHold, GroupInput, PolicyInput } from "@tenure/core";
+import type { ElectorAdmin, Group, GroupHistory, GroupInput, PolicyInput } from "@tenure/core";
 import { type Command, Option } from "commander";
 import { EXIT, type OutputFlags, type Shell } from "../frame/shell.js";
 import { type ConnectionFlags, defaultOperator } from "../frame/connection.js";
-import { parseDuration, tellDuration } from "../frame/duration.js";
+import { parseDuration } from "../frame/duration.js";
 import { electorCommand, newCommand, withExamples } from "../frame/elector-command.js";
+import { ofGroup } from "../frame/named-group.js";
 import { parseShare } from "../frame/numbers.js";
-import { table } from "../frame/text.js";
+import { BY, REASON } from "./act-options.js";
+import { groupLines, groupRows } from "./tell-group.js";
 
 type Flags = ConnectionFlags & OutputFlags;
 
@@ -22,6 +24,14 @@ interface GroupFlags extends Flags {
   readonly retryJitter?: number;
   readonly allow?: readonly string[];
   readonly allowAny?: true;
+  readonly by: string;
+  readonly reason?: string;
+}
+
+interface DeleteFlags extends Flags {
+  readonly force?: true;
+  readonly by: string;
+  readonly reason?: string;
 }
 
 const PAGE = 1000;
@@ -61,14 +71,14 @@ function listCommand(shell: Shell): Command {
       shell.connected(flags, async ({ elector }) => {
         const groups: Group[] = [];
         for await (const group of allGroups(elector, prefix, shell.signal)) groups.push(group);
-        const rows = groups.map((group) => [group.groupId, stateOf(group), String(group.term)]);
-        const lines =
-          rows.length === 0 ? ["there are no groups"] : table([["GROUP", "LEADER", "TERM"], ...rows]);
+        const lines = shell.isJson || groups.length === 0 ? [] : await groupRows(shell, elector, groups);
+        if (groups.length === 0)
+          lines.push(prefix === undefined ? "there are no groups" : `no group starts with ${prefix}`);
         shell.say({ groups: groups.map((each) => groupShape(each, FULL_RESPONSE)) }, ...lines);
         return EXIT.done;
       }),
     );
-  return withExamples(command, "tenure groups list --prefix billing/", "tenure groups list --json");
+  return withExamples(command, "tenure groups list --prefix billing/", "tenure groups list -o wide");
 }
 
 function showCommand(shell: Shell): Command {
@@ -76,7 +86,11 @@ function showCommand(shell: Shell): Command {
     .argument("<group>")
     .action((groupId: string, flags: Flags) =>
       shell.connected(flags, async ({ elector }) => {
-        tellGroup(shell, await elector.group(groupId, { signal: shell.signal }));
+        const { signal } = shell;
+        const [group, history] = await ofGroup(elector, groupId, signal, () =>
+          Promise.all([elector.group(groupId, { signal }), elector.history(groupId, { signal })]),
+        );
+        tellGroup(shell, group, history);
         return EXIT.done;
       }),
     );
@@ -106,7 +120,12 @@ function updateCommand(shell: Shell): Command {
     .argument("<group>")
     .action((groupId: string, flags: GroupFlags) =>
       shell.connected(flags, async ({ elector }) => {
-        tellGroup(shell, await elector.updateGroup(groupInput(groupId, flags), { signal: shell.signal }));
+        const { signal } = shell;
+        const input = groupInput(groupId, flags);
+        tellGroup(
+          shell,
+          await ofGroup(elector, groupId, signal, () => elector.updateGroup(input, { signal })),
+        );
         return EXIT.done;
       }),
     );
@@ -121,10 +140,14 @@ function deleteCommand(shell: Shell): Command {
   const command = electorCommand(shell, "delete", "Delete a group; its last term is kept")
     .argument("<group>")
     .option("--force", "delete the group even while it has a leader")
-    .option("--by <name>", "operator named in the event", defaultOperator())
-    .action((groupId: string, { force, by, ...flags }: Flags & { force?: true; by: string }) =>
+    .option(...REASON)
+    .option(...BY, defaultOperator())
+    .action((groupId: string, { force, by, reason, ...flags }: DeleteFlags) =>
       shell.connected(flags, async ({ elector }) => {
-        await elector.deleteGroup({ groupId, by, force }, { signal: shell.signal });
+        const { signal } = shell;
+        await ofGroup(elector, groupId, signal, () =>
+          elector.deleteGroup({ groupId, by, force, reason }, { signal }),
+        );
         shell.say({ ok: true }, `${groupId} deleted`);
         return EXIT.done;
       }),
@@ -148,7 +171,9 @@ function policyOptions(command: Command): Command {
     .option("--retry-jitter <share>", "random share of the retry delay, 0 to 1", parseShare)
     .option("--allow <nodes>", "comma-separated ids of the only nodes that may campaign", (text: string) =>
       text.split(","),
-    );
+    )
+    .option(...REASON)
+    .option(...BY, defaultOperator());
 }
 
 /** Only the options that were given; the others stay unchanged. */
@@ -169,6 +194,8 @@ function groupInput(groupId: string, flags: GroupFlags): GroupInput {
   const allowedNodes = flags.allowAny === true ? null : flags.allow;
   return {
     groupId,
+    by: flags.by,
+    reason: flags.reason,
     ...(policy === undefined ? {} : { policy }),
     ...(allowedNodes === undefined ? {} : { allowedNodes }),
   };
@@ -179,49 +206,6 @@ function given<T extends object>(values: T): Partial<T> | undefined {
   return entries.length === 0 ? undefined : (Object.fromEntries(entries) as Partial<T>);
 }
 
-/** The leader of the group, and what holds candidates back besides the lease. */
-export function tellLeader(nodeId: string | null, isPaused: boolean, isHeldBack: boolean): string {
-  const marks = [...(isPaused ? ["paused"] : []), ...(isHeldBack ? ["held back"] : [])];
-  return `${nodeId ?? "-"}${marks.length === 0 ? "" : ` (${marks.join(", ")})`}`;
-}
-
-function stateOf({ leader, pausedForMs, heldBack }: Group): string {
-  return tellLeader(leader?.nodeId ?? null, pausedForMs !== null, heldBack !== null);
-}
-
-const HOLDS: Readonly<Record<GroupHold["by"], string>> = {
-  deposed: "the leader was asked to step down and its lease has not expired",
-  reserved: "only the successor of a transfer can win",
-  takeover_delay: "the takeover delay after an expired lease is running",
-};
-
-function tellHold(heldBack: GroupHold | null): string {
-  return heldBack === null ? "no" : `for ${tellDuration(heldBack.forMs)}: ${HOLDS[heldBack.by]}`;
-}
-
-function tellGroup(shell: Shell, group: Group): void {
-  const { policy, allowedNodes } = group;
-  const pause =
-    group.pausedForMs === null
-      ? "no"
-      : group.pausedForMs === "until-resumed"
-        ? "until resumed"
-        : `for ${tellDuration(group.pausedForMs)}`;
-  const rows = [
-    ["group", group.groupId],
-    ["leader", group.leader === null ? "none" : `${group.leader.nodeId}, term ${group.leader.term}`],
-    ["last term", String(group.term)],
-    ["created", group.explicit ? "by an operator" : "by its first campaign"],
-    ["paused", pause],
-    ["held back", tellHold(group.heldBack)],
-    ["ttl", `${tellDuration(policy.minTtlMs)} to ${tellDuration(policy.maxTtlMs)}`],
-    ["takeover delay", tellDuration(policy.takeoverDelayMs)],
-    ["strategy", policy.preempt ? `${policy.strategy}, preempting` : policy.strategy],
-    [
-      "retry",
-      `${tellDuration(policy.retry.initialMs)} to ${tellDuration(policy.retry.maxMs)}, jitter ${policy.retry.jitter}`,
-    ],
-    ["allowed nodes", allowedNodes === null ? "all" : allowedNodes.join(", ")],
-  ];
-  shell.say(groupShape(group, FULL_RESPONSE), ...table(rows));
+function tellGroup(shell: Shell, group: Group, history: GroupHistory | null = null): void {
+  shell.say(groupShape(group, FULL_RESPONSE), ...groupLines(shell, group, history));
 }

@@ -5,29 +5,28 @@ import { EXIT, type OutputFlags, type Shell } from "../frame/shell.js";
 import { type ConnectionFlags, defaultOperator } from "../frame/connection.js";
 import { parseDuration, tellDuration } from "../frame/duration.js";
 import { electorCommand, withExamples } from "../frame/elector-command.js";
+import { ofGroup } from "../frame/named-group.js";
+import { BY, REASON } from "./act-options.js";
 
 interface ActFlags extends ConnectionFlags, OutputFlags {
   readonly reason?: string;
+  readonly by: string;
 }
 
 interface StepDownFlags extends ActFlags {
   readonly ban?: number;
   readonly force?: true;
-  readonly by: string;
 }
 
 interface TransferFlags extends ActFlags {
   readonly timeout?: number;
   readonly allowCold?: true;
-  readonly by: string;
 }
 
-const BY = [
-  "--by <name>",
-  "operator named in the event; a server takes the name from the credentials instead",
-] as const;
-
-const REASON = ["--reason <text>", "reason, for the audit log of the server; ignored with --store"] as const;
+interface PauseFlags extends ActFlags {
+  readonly for?: number;
+  readonly create?: true;
+}
 
 export function stepDownCommand(shell: Shell): Command {
   const command = electorCommand(shell, "step-down", "Ask the leader of a group to step down")
@@ -38,9 +37,19 @@ export function stepDownCommand(shell: Shell): Command {
     .option(...BY, defaultOperator())
     .action((groupId: string, { ban: banMs, force, by, reason, ...flags }: StepDownFlags) =>
       shell.connected(flags, async ({ elector }) => {
-        await elector.stepDown({ groupId, by, banMs, force, reason }, { signal: shell.signal });
-        const when = force === true ? "is free" : "is free when the leader resigns or its lease expires";
-        shell.say({ ok: true }, `the leader of ${groupId} was asked to step down; the group ${when}`);
+        const { signal } = shell;
+        const [group] = await ofGroup(elector, groupId, signal, async () => [
+          await elector.group(groupId, { signal }),
+          await elector.stepDown({ groupId, by, banMs, force, reason }, { signal }),
+        ]);
+        const leader = group.leader === null ? "the leader" : group.leader.nodeId;
+        const banned = banMs === undefined ? "" : `; ${leader} cannot win again for ${tellDuration(banMs)}`;
+        shell.say(
+          { ok: true },
+          force === true
+            ? `${leader} no longer leads ${groupId}; the group is free${banned}`
+            : `${leader} was asked to step down; ${groupId} is free when it resigns or its lease expires${banned}`,
+        );
         return EXIT.done;
       }),
     );
@@ -72,7 +81,7 @@ export function transferCommand(shell: Shell): Command {
         shell.connected(flags, async ({ elector }) => {
           const { signal } = shell;
           const request = { groupId, toNodeId, by, timeoutMs, allowCold, reason };
-          const leader = await elector.transfer(request, { signal });
+          const leader = await ofGroup(elector, groupId, signal, () => elector.transfer(request, { signal }));
           shell.say(
             { ok: true, leader: leaseResponse(leader) },
             `${leader.nodeId} leads ${groupId} now, in term ${leader.term}`,
@@ -92,26 +101,38 @@ export function pauseCommand(shell: Shell): Command {
   const command = electorCommand(shell, "pause", "Pause elections of a group; its leader may stay")
     .argument("<group>")
     .option("--for <duration>", "end the pause after this time (default: until resumed)", parseDuration)
+    .option("--create", "create the group if it does not exist")
     .option(...REASON)
-    .action((groupId: string, { for: forMs, reason, ...flags }: ActFlags & { for?: number }) =>
+    .option(...BY, defaultOperator())
+    .action((groupId: string, { for: forMs, create, reason, by, ...flags }: PauseFlags) =>
       shell.connected(flags, async ({ elector }) => {
-        await elector.pause({ groupId, forMs, reason }, { signal: shell.signal });
+        const { signal } = shell;
+        const request = { groupId, by, forMs, create, reason };
+        await ofGroup(elector, groupId, signal, () => elector.pause(request, { signal }));
         const until = forMs === undefined ? `until tenure resume ${groupId}` : `for ${tellDuration(forMs)}`;
         shell.say({ ok: true }, `${groupId} is paused; no new leader ${until}`);
         return EXIT.done;
       }),
     );
-  return withExamples(command, "tenure pause billing --for 10m");
+  return withExamples(command, "tenure pause billing --for 10m --reason 'database migration'");
 }
 
 export function resumeCommand(shell: Shell): Command {
   const command = electorCommand(shell, "resume", "Resume elections of a group")
     .argument("<group>")
     .option(...REASON)
-    .action((groupId: string, { reason, ...flags }: ActFlags) =>
+    .option(...BY, defaultOperator())
+    .action((groupId: string, { reason, by, ...flags }: ActFlags) =>
       shell.connected(flags, async ({ elector }) => {
-        await elector.resume({ groupId, reason }, { signal: shell.signal });
-        shell.say({ ok: true }, `${groupId} resumed`);
+        const { signal } = shell;
+        const [group] = await ofGroup(elector, groupId, signal, async () => [
+          await elector.group(groupId, { signal }),
+          await elector.resume({ groupId, by, reason }, { signal }),
+        ]);
+        shell.say(
+          { ok: true },
+          group.pausedForMs === null ? `${groupId} was not paused` : `${groupId} resumed`,
+        );
         return EXIT.done;
       }),
     );

@@ -49,7 +49,7 @@ export function resignCommand(shell: Shell): Command {
   const command = claimCommand(
     shell,
     "resign",
-    "Resign from a term; exit code 3 if the node does not hold it",
+    "Resign from a term, which may be repeated; exit code 3 if the node did not hold it",
   ).action((groupId: string, flags: ClaimFlags) =>
     shell.connected(flags, async ({ elector }) => {
       const { nodeId, term, instance: instanceId } = flags;

@@ -1,5 +1,6 @@
 import type { EndReason, WatchEvent } from "@tenure/core";
 import { tellTime } from "../frame/duration.js";
+import type { Cell } from "../frame/text.js";
 
 /** How a term ended, as the end of a sentence. */
 export const ENDINGS: Readonly<Record<EndReason, string>> = {
@@ -9,18 +10,23 @@ export const ENDINGS: Readonly<Record<EndReason, string>> = {
   transferred: "handed over",
 };
 
-type Event = Omit<WatchEvent, "cursor" | "groupId">;
+export type Event = Omit<WatchEvent, "cursor" | "groupId">;
 
-/** One line: when, and what has changed. */
-export function tellEvent(groupId: string, event: Event): string {
-  return `${tellTime(event.tsMs)}  ${groupId}  ${tellChange(event)}`;
-}
+/** What an event says, in columns: what has happened, to which node, in which term, and why. */
+export const EVENT_COLUMNS = ["TIME", "EVENT", "NODE", "TERM", "REASON"] as const;
 
-export function tellChange({ type, term, leaderNodeId, previousLeaderNodeId, reason, by }: Event): string {
-  const asked = by === undefined ? "" : ` (by ${by})`;
-  const missed = type === "RESYNC" ? "events were missed; now " : "";
-  if (leaderNodeId !== null) return `${missed}${leaderNodeId} leads, term ${term}${asked}`;
-  if (reason === "none") return `${missed}no leader yet`;
-  const who = previousLeaderNodeId === null ? "no leader" : `${previousLeaderNodeId} no longer leads`;
-  return `${missed}${who}, term ${term}: ${ENDINGS[reason]}${asked}`;
+export function eventCells(event: Event): Cell[] {
+  const { type, term, leaderNodeId, previousLeaderNodeId, reason, by, tsMs } = event;
+  const asked = by === undefined ? "" : `by ${by}`;
+  const [what, node, why]: readonly [Cell, string, string] =
+    leaderNodeId !== null
+      ? [["green", "elected"], leaderNodeId, asked]
+      : [
+          ["red", "lost"],
+          previousLeaderNodeId ?? "-",
+          [reason === "none" ? "" : ENDINGS[reason], asked].filter((text) => text !== "").join(", "),
+        ];
+  const kind: Cell = type === "RESYNC" ? ["yellow", "resync"] : what;
+  const missed = type === "RESYNC" ? "events were missed; this is the state now" : why;
+  return [["dim", tellTime(tsMs)], kind, node, String(term), missed];
 }

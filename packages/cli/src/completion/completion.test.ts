@@ -1,20 +1,40 @@
 /** The completions, sourced by the shells they are for. */
 import { execFile } from "node:child_process";
-import { writeFileSync } from "node:fs";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { isMissing } from "@tenure/engines";
+import { freePorts, isMissing } from "@tenure/engines";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { command } from "../frame/command.test-kit.js";
 import { Scratch } from "../scratch.test-kit.js";
 import { TmuxScreen } from "../top/tmux.test-kit.js";
 
 const run = promisify(execFile);
+const BIN = fileURLToPath(new URL("../../bin/tenure.js", import.meta.url));
 const scratch = new Scratch();
 let directory: string;
+/** The environment of a user: `tenure` is in the path, and a server is set. */
+let environment: Record<string, string>;
 beforeAll(async () => {
   directory = scratch.directory();
-  for (const shell of ["bash", "zsh", "fish"]) {
+  const server = await scratch.serve([
+    "--listen",
+    "127.0.0.1:0",
+    "--store",
+    "memory:",
+    "--log-level",
+    "error",
+  ]);
+  const bin = join(directory, "bin");
+  mkdirSync(bin);
+  writeFileSync(join(bin, "tenure"), `#!/bin/sh\nexec ${process.execPath} ${BIN} "$@"\n`, { mode: 0o755 });
+  environment = { PATH: `${bin}:${process.env["PATH"]}`, HOME: directory, TENURE_SERVER: server.url };
+  for (const group of ["billing", "billing/eu", "shop"]) {
+    await command(["groups", "create", group, "--max-ttl", "1h", "--server", server.url]);
+    await command(["campaign", group, "--node-id", "worker-1", "--ttl", "1h", "--server", server.url]);
+  }
+  for (const shell of ["bash", "zsh", "fish", "powershell"]) {
     const { code, stdout } = await command(["completion", shell]);
     expect(code).toBe(0);
     writeFileSync(join(directory, shell), stdout);
@@ -30,14 +50,19 @@ const CASES: readonly (readonly [string, readonly string[], readonly string[]])[
   ["tenure groups create g --st", ["--strategy", "--store"], ["--json"]],
   ["tenure groups create --strategy ", ["first", "priority"], ["--json"]],
   ["tenure leader --server list --lo", ["--local"], ["--interval"]],
-  ["tenure completion ", ["bash", "zsh", "fish"], ["campaign"]],
+  ["tenure completion ", ["bash", "zsh", "fish", "powershell"], ["campaign"]],
+  ["tenure leader bill", ["billing", "billing/eu"], ["shop"]],
+  ["tenure groups show s", ["shop"], ["billing"]],
+  ["tenure transfer billing wo", ["worker-1"], ["billing"]],
 ];
 
 describe("bash completion", () => {
   const complete = async (line: string): Promise<string[]> => {
     const words = line.split(" ");
     const script = `source ${join(directory, "bash")}; cd ${directory}; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _tenure; printf '%s\\n' "\${COMPREPLY[@]}"; complete -p tenure`;
-    const { stdout, stderr } = await run("bash", ["--norc", "--noprofile", "-uc", script, "bash", ...words]);
+    const { stdout, stderr } = await run("bash", ["--norc", "--noprofile", "-uc", script, "bash", ...words], {
+      env: environment,
+    });
     expect(stderr).toBe("");
     expect(stdout).toContain("complete -F _tenure tenure");
     return stdout.trimEnd().split("\n").slice(0, -1);
@@ -62,8 +87,7 @@ describe("bash completion", () => {
 describe.skipIf(isMissing("fish"))("fish completion", () => {
   it.each(CASES)("fish completes: %s", async (line, offered, others) => {
     const script = `source ${join(directory, "fish")}; complete -C ${JSON.stringify(line)}`;
-    const env = { ...process.env, HOME: directory };
-    const { stdout } = await run("fish", ["--no-config", "-c", script], { env });
+    const { stdout } = await run("fish", ["--no-config", "-c", script], { env: environment });
     const words = stdout
       .trimEnd()
       .split("\n")
@@ -75,7 +99,11 @@ describe.skipIf(isMissing("fish"))("fish completion", () => {
 
 describe.skipIf(isMissing("zsh") || isMissing("tmux"))("zsh completion", () => {
   it("zsh offers the same words as bash and fish, each with its description", async () => {
-    await using screen = await TmuxScreen.start(`cd ${directory} && PS1='zsh> ' zsh -f`, 160, 50);
+    await using screen = await TmuxScreen.start(
+      `cd ${directory} && PATH=${environment["PATH"]} TENURE_SERVER=${environment["TENURE_SERVER"]} PS1='zsh> ' zsh -f`,
+      160,
+      50,
+    );
     await screen.until(/^zsh> *$/m);
     await screen.type(
       "autoload -Uz compinit; compinit -u -D; source ./zsh; bindkey '^X' list-choices; clear\n",
@@ -91,6 +119,28 @@ describe.skipIf(isMissing("zsh") || isMissing("tmux"))("zsh completion", () => {
       for (const other of others) expect(listed).not.toMatch(new RegExp(`(^|\\s)${other}\\b`, "m"));
       await screen.key("C-u");
       await screen.type("clear\n");
+    }
+  });
+});
+
+describe("tenure complete", () => {
+  it("complete prints ids, and nothing if no server answers", async () => {
+    const env = environment;
+    expect((await command(["complete", "groups", "bill"], { env })).stdout).toBe("billing\nbilling/eu\n");
+    expect((await command(["complete", "nodes", "", "shop"], { env })).stdout).toBe("worker-1\n");
+    const [port] = await freePorts(1);
+    const silent = await command(["complete", "groups"], { env: { TENURE_SERVER: `127.0.0.1:${port}` } });
+    expect(silent).toEqual({ code: 1, stdout: "", stderr: "" });
+  });
+
+  it("the script for PowerShell names the ids that each command takes, with balanced quotes and braces", async () => {
+    const script = (await command(["completion", "powershell"])).stdout;
+    expect(script).toContain("'/leader' = @('groups')");
+    expect(script).toContain("'/transfer' = @('groups', 'nodes')");
+    expect(script).toContain("Register-ArgumentCompleter -Native -CommandName tenure");
+    const code = script.replaceAll(/'(?:[^']|'')*'|"[^"]*"|#.*$/gm, "");
+    for (const [open, close] of ["{}", "()", "[]"]) {
+      expect(code.split(open ?? "").length).toBe(code.split(close ?? "").length);
     }
   });
 });

@@ -15,7 +15,12 @@ export interface CommandWords {
   readonly options: readonly OptionWords[];
   /** Words that may stand as its first argument. */
   readonly choices: readonly string[];
+  /** What its arguments are, if they are ids that a server knows. */
+  readonly ids: readonly ("groups" | "nodes")[];
 }
+
+/** The ids that an argument of this name stands for. */
+const IDS: Readonly<Record<string, "groups" | "nodes">> = { group: "groups", node: "nodes" };
 
 /** All commands, `tenure` itself first. */
 export function commandWords(command: Command, path: readonly string[] = []): CommandWords[] {
@@ -34,6 +39,7 @@ export function commandWords(command: Command, path: readonly string[] = []): Co
     commands: commands.map((each) => ({ name: each.name(), description: each.description() })),
     options,
     choices: command.registeredArguments[0]?.argChoices ?? [],
+    ids: command.registeredArguments.flatMap((each) => IDS[each.name()] ?? []),
   };
   return [words, ...commands.flatMap((each) => commandWords(each, [...path, each.name()]))];
 }
@@ -58,6 +64,13 @@ export function valueOptions(all: readonly CommandWords[]): ValueOptions {
       options.flatMap(({ flag, value }) => (typeof value === "string" ? [] : [[flag, value] as const])),
     ),
   };
+}
+
+/** The commands with ids as arguments, by their path: `/leader` takes groups, `/transfer` a group and a node. */
+export function idCommands(
+  all: readonly CommandWords[],
+): readonly (readonly [path: string, kinds: string])[] {
+  return all.filter(({ ids }) => ids.length > 0).map((each) => [pathText(each), each.ids.join(" ")] as const);
 }
 
 /** `/groups/create`; empty for `tenure` itself. */

@@ -1,4 +1,4 @@
-import { type CommandWords, pathText, valueOptions } from "./words.js";
+import { type CommandWords, idCommands, pathText, valueOptions } from "./words.js";
 
 /** The same walk as in bash, with the description of each word. */
 export function zshScript(all: readonly CommandWords[]): string {
@@ -8,7 +8,7 @@ export function zshScript(all: readonly CommandWords[]): string {
 # zsh completion for tenure; in ~/.zshrc, after compinit: source <(tenure completion zsh)
 _tenure() {
   local path_="" i word
-  local -a described
+  local -a described ids given
   case "\${words[CURRENT-1]}" in
     ${files.join("|")}) _files; return ;;
 ${[...choices].map(([flag, words]) => `    ${flag}) compadd -- ${words.join(" ")}; return ;;`).join("\n")}
@@ -22,8 +22,18 @@ ${[...choices].map(([flag, words]) => `    ${flag}) compadd -- ${words.join(" ")
     esac
     case "$path_/$word" in
       ${paths.join("|")}) path_="$path_/$word" ;;
+      *) given+=("$word") ;;
     esac
   done
+  case "$path_" in
+${idCommands(all)
+  .map(([path, kinds]) => `    "${path}") ids=(${kinds}) ;;`)
+  .join("\n")}
+  esac
+  if [[ $PREFIX != -* ]] && (( $#given < $#ids )); then
+    compadd -- \${(f)"$(tenure complete $ids[$#given+1] "$PREFIX" $given[1] 2>/dev/null)"}
+    return
+  fi
   case "$path_" in
 ${all.map((each) => `    "${pathText(each)}") described=(${describedWords(each).map(quoted).join(" ")}) ;;`).join("\n")}
   esac

@@ -105,6 +105,28 @@ const CASES: Readonly<Record<string, () => Promise<void>>> = {
     expect(await run("worker-heart").ended()).toEqual(["leading, term 1; a thread renews"]);
   },
 
+  webhook: async () => {
+    const WEBHOOK_SECRET = "a secret of a test";
+    const receiver = run("webhook", { WEBHOOK_SECRET });
+    const [, port = ""] = await receiver.prints(/listening on (\d+)/);
+    const secret = join(scratch.directory(), "secret");
+    writeFileSync(secret, WEBHOOK_SECRET);
+    const address = `http://127.0.0.1:${port}/`;
+    const options = ["--webhook", address, "--webhook-secret-file", secret, "--log-level", "error"];
+    const server = await scratch.serve(["--listen", "127.0.0.1:0", "--store", "memory:", ...options]);
+    await run("lead", {}, [server.url]).ended();
+    await receiver.prints(/^leader\.changed leader\.changed:.*:1$/m);
+    await receiver.prints(/^leader\.lost leader\.lost:.*:1$/m);
+    const forged = await fetch(address, {
+      method: "POST",
+      body: "{}",
+      headers: { "tenure-signature": "t=1" },
+    });
+    expect(forged.status).toBe(401);
+    await receiver.kill();
+    await server.end("SIGTERM");
+  },
+
   operate: async () => {
     const leader = run("any-node", { NODE_ID: "worker-1" });
     await leader.prints(/listens/);

@@ -1,28 +1,27 @@
 import { X509Certificate } from "node:crypto";
 import { readFileSync } from "node:fs";
+import { certificateFinding, type Validity } from "@tenure/api";
 import { tellDuration } from "../frame/duration.js";
 import { type Finding, messageOf, ok, wrong } from "./finding.js";
 
-const SOON_MS = 14 * 86_400_000;
-/** Certificates that are valid for a day are renewed each day, so only a late renewal is reported. */
-const SOON_SHARE = 1 / 3;
-
-export interface Validity {
-  readonly fromMs: number;
-  readonly untilMs: number;
-}
-
-export function checkValidity(about: string, { fromMs, untilMs }: Validity, nowMs: number): Finding {
-  const leftMs = untilMs - nowMs;
-  const advice = "renew the certificate and replace the file; servers reload it";
-  if (leftMs <= 0) return wrong(about, `expired ${tellDuration(-leftMs)} ago`, advice);
+export function checkValidity(about: string, validity: Validity, nowMs: number): Finding {
+  const { fromMs, untilMs } = validity;
   if (fromMs > nowMs) {
     const says = `becomes valid in ${tellDuration(fromMs - nowMs)}, by this machine's clock`;
     return wrong(about, says, "compare the clocks of this machine and of the issuing authority");
   }
-  const isSoon = leftMs < SOON_MS && leftMs < SOON_SHARE * (untilMs - fromMs);
-  if (isSoon) return wrong(about, `expires in ${tellDuration(leftMs)}`, advice);
-  return ok(about, `valid for another ${tellDuration(leftMs)}`);
+  const leftMs = untilMs - nowMs;
+  const found = certificateFinding(validity, nowMs);
+  if (found === null) return ok(about, `valid for another ${tellDuration(leftMs)}`);
+  const says = leftMs <= 0 ? `expired ${tellDuration(-leftMs)} ago` : `expires in ${tellDuration(leftMs)}`;
+  const advice = "renew the certificate and replace the file; servers reload it";
+  return {
+    level: found.severity === "problem" ? "wrong" : "warning",
+    kind: found.kind,
+    about,
+    says,
+    advice,
+  };
 }
 
 /** Each certificate in a file of PEM. */

@@ -2,11 +2,15 @@ import { execFileSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 
-/** A self-signed certificate for this machine, valid from and until these days relative to now. Made by `openssl`. */
+/**
+ * A self-signed certificate for this machine, valid from and until these days relative to now. Made by `openssl`. Certificates that
+ * are trusted at the same time need different names.
+ */
 export function certificate(
   directory: string,
   fromDays: number,
   untilDays: number,
+  name = "127.0.0.1",
 ): { readonly cert: string; readonly key: string } {
   const [cert, key, request, config] = ["cert.pem", "key.pem", "request.pem", "openssl.cnf"].map((name) =>
     join(directory, name),
@@ -35,7 +39,7 @@ export function certificate(
     ].join("\n"),
   );
   writeFileSync(join(directory, "index.txt"), "");
-  const fresh = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-subj", "/CN=127.0.0.1"];
+  const fresh = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-subj", `/CN=${name}`];
   openssl("req", ...fresh, "-config", config, "-keyout", key, "-out", request);
   const span = ["-startdate", dayText(fromDays), "-enddate", dayText(untilDays)];
   openssl(

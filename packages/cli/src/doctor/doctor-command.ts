@@ -31,7 +31,7 @@ export function doctorCommand(shell: Shell): Command {
   const command = electorCommand(
     shell,
     "doctor",
-    "Check servers, store and groups and suggest fixes; exit code 1 if there is a problem",
+    "Check servers, store and groups and suggest fixes; exit code 1 if there is a problem or a warning",
   )
     .option(
       "--nats-monitor <urls>",
@@ -109,7 +109,7 @@ async function examine(
           return [...rates.flat(), ...writes];
         })),
       );
-      report(...(await checkGroups(elector, groups, shell.clock.wallMs(), signal)));
+      report(...(await checkGroups({ servers, elector, groups, nowMs: shell.clock.wallMs(), signal })));
     } finally {
       await connection.close();
     }
@@ -133,6 +133,7 @@ async function listGroups(elector: ElectorAdmin, signal: AbortSignal): Promise<G
 const MARKS: Readonly<Record<Finding["level"], readonly [string, Colour]>> = {
   ok: ["ok   ", "green"],
   note: ["note ", "yellow"],
+  warning: ["WARN ", "yellow"],
   wrong: ["WRONG", "red"],
 };
 
@@ -144,14 +145,15 @@ function tell(shell: Shell, { level, about, says, advice }: Finding): void {
 
 function summarize(shell: Shell, findings: readonly Finding[]): void {
   const count = (level: Finding["level"]): number => findings.filter((each) => each.level === level).length;
-  const isWrong = count("wrong") > 0;
-  const problems = counted(count("wrong"), "problem");
+  const isWrong = count("wrong") + count("warning") > 0;
+  const counts = [
+    counted(count("wrong"), "problem"),
+    counted(count("warning"), "warning"),
+    counted(count("note"), "note"),
+  ];
   shell.say(
     { ok: !isWrong, findings },
-    shell.paint(
-      isWrong ? "red" : "green",
-      `${problems}, ${counted(count("note"), "note")}, ${count("ok")} ok`,
-    ),
+    shell.paint(isWrong ? "red" : "green", `${counts.join(", ")}, ${count("ok")} ok`),
   );
   shell.exitCode = isWrong ? EXIT.failed : EXIT.done;
 }

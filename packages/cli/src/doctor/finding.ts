@@ -1,7 +1,11 @@
+import type { FindingKind } from "@tenure/api";
+
 /** The result of one check. */
 export interface Finding {
-  /** `note`: worth knowing, but nothing has to be fixed. */
-  readonly level: "ok" | "note" | "wrong";
+  /** `warning`: works, and will stop working if this goes on. `note`: worth knowing, but nothing has to be fixed. */
+  readonly level: "ok" | "note" | "warning" | "wrong";
+  /** Of a finding that the attention list of a server shows, too. */
+  readonly kind?: FindingKind;
   /** What it is about, in a word or two. */
   readonly about: string;
   readonly says: string;

@@ -1,114 +1,104 @@
-/** Checks the groups: which change leaders too often, and which have no candidates. */
-import type { ElectorAdmin, Group, LeadershipEvent, Member } from "@tenure/core";
-import { tellDuration } from "../frame/duration.js";
-import { type Finding, note, ok, wrong } from "./finding.js";
+/**
+ * What needs attention about the groups: the same findings as the attention list of a server. A server is asked for its list; over a
+ * store, and for a server without the list, the findings are made here from groups, histories and members.
+ */
+import { type Finding as Attention, factsOf, findingOf, groupFindings, type shapes } from "@tenure/api";
+import type { ElectorAdmin, Group } from "@tenure/core";
+import { probe } from "../frame/http-probe.js";
+import { DOCTOR_GROUP } from "./doctor-term.js";
+import { type Finding, messageOf, note, ok } from "./finding.js";
+import type { ServerOf } from "./server-checks.js";
 
-export interface GroupSight {
-  readonly group: Group;
-  readonly events: readonly LeadershipEvent[];
-  readonly members: readonly Member[];
-}
-
-const HOUR_MS = 3_600_000;
-const DAY_MS = 24 * HOUR_MS;
-const MAX_CHANGES_PER_HOUR = 6;
 const MAX_GROUPS = 500;
 const MAX_NAMED = 5;
 const AT_ONCE = 8;
 
-export async function checkGroups(
-  elector: ElectorAdmin,
-  groups: readonly Group[],
-  nowMs: number,
-  signal: AbortSignal,
-): Promise<Finding[]> {
-  const looked = groups.slice(0, MAX_GROUPS);
-  const findings: Finding[] = [];
-  const alone: string[] = [];
-  const queue = [...looked];
-  const drain = async (): Promise<void> => {
-    for (let group = queue.shift(); group !== undefined; group = queue.shift()) {
-      const { groupId } = group;
-      const [events, members] = await Promise.all([
-        elector.history(groupId, { signal }),
-        elector.members(groupId, { signal }),
-      ]);
-      findings.push(...judgeGroup({ group, events, members }, nowMs));
-      if (hasNoSuccessor({ group, members })) alone.push(groupId);
-    }
-  };
-  await Promise.all(Array.from({ length: AT_ONCE }, drain));
-  findings.push(...judgeAlone(alone));
-  const rest = groups.length - looked.length;
-  if (rest > 0) findings.push(note("groups", `${rest} of ${groups.length} were not checked`));
+export interface GroupCheckDeps {
+  /** None: a store is checked. */
+  readonly servers: readonly ServerOf[];
+  readonly elector: ElectorAdmin;
+  readonly groups: readonly Group[];
+  readonly nowMs: number;
+  readonly signal: AbortSignal;
+}
+
+export async function checkGroups(deps: GroupCheckDeps): Promise<Finding[]> {
+  const lists = await Promise.all(deps.servers.map(attentionOf));
+  const listed = lists.find((list) => list !== null);
+  const [found, findings]: [readonly Attention[], Finding[]] =
+    listed === undefined ? await examineGroups(deps) : [listed, []];
+  for (const [index, list] of lists.entries())
+    findings.push(...(list ?? []).flatMap((each) => aboutServer(each, deps.servers[index]?.url ?? "")));
+  const ofGroups = found.filter(({ groupId }) => groupId !== null && groupId !== DOCTOR_GROUP);
+  findings.push(...ofGroups.filter(({ kind }) => kind !== "no_standby").map(aboutGroup));
+  findings.push(...alone(ofGroups.filter(({ kind }) => kind === "no_standby")));
   if (!findings.some(({ level }) => level === "wrong"))
-    findings.push(ok("groups", `${looked.length} checked; none flaps, and each has a leader or candidates`));
+    findings.push(ok("groups", `${deps.groups.length} known; none flaps or lacks a leader`));
   return findings;
 }
 
-/** The group has a leader, and no candidate that could take over. */
-export function hasNoSuccessor({ group, members }: Pick<GroupSight, "group" | "members">): boolean {
-  return group.leader !== null && !members.some(({ role }) => role === "candidate");
+/** `null`: the server does not show its list, because it is older than the list or does not answer. */
+async function attentionOf({ url, access }: ServerOf): Promise<readonly Attention[] | null> {
+  try {
+    const { status, text } = await probe(`${url}/v1/attention`, access);
+    if (status !== 200) return null;
+    return (JSON.parse(text) as shapes.AttentionReply).findings.map(findingOf);
+  } catch {
+    return null;
+  }
+}
+
+async function examineGroups({
+  elector,
+  groups,
+  nowMs,
+  signal,
+}: GroupCheckDeps): Promise<[Attention[], Finding[]]> {
+  const examined = groups.slice(0, MAX_GROUPS);
+  const found: Attention[] = [];
+  const findings: Finding[] = [];
+  const queue = [...examined];
+  const drain = async (): Promise<void> => {
+    for (let group = queue.shift(); group !== undefined; group = queue.shift()) {
+      const { groupId } = group;
+      try {
+        const [{ events }, members] = await Promise.all([
+          elector.history(groupId, { signal }),
+          elector.members(groupId, { signal }),
+        ]);
+        found.push(...groupFindings(factsOf(group, events, members, nowMs), nowMs));
+      } catch (error) {
+        signal.throwIfAborted();
+        findings.push(note(`group ${groupId}`, `could not be checked: ${messageOf(error)}`));
+      }
+    }
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, drain));
+  const rest = groups.length - examined.length;
+  if (rest > 0) findings.push(note("groups", `${rest} of ${groups.length} were not checked`));
+  return [found, findings];
+}
+
+const LEVELS = { problem: "wrong", warning: "warning", note: "note" } as const;
+
+function aboutGroup({ severity, groupId, kind, summary, nextStep }: Attention): Finding {
+  return { level: LEVELS[severity], about: `group ${groupId ?? ""}`, kind, says: summary, advice: nextStep };
+}
+
+/** The certificate is left out, because doctor has seen it in the handshake. */
+function aboutServer({ severity, groupId, kind, summary, nextStep }: Attention, url: string): Finding[] {
+  if (groupId !== null || kind === "certificate_expiring") return [];
+  return [{ level: LEVELS[severity], about: `server ${url}`, kind, says: summary, advice: nextStep }];
 }
 
 /** One finding for all such groups, because there are many where one node runs everything. */
-export function judgeAlone(groupIds: readonly string[]): Finding[] {
-  if (groupIds.length === 0) return [];
-  const named = groupIds.toSorted().slice(0, MAX_NAMED).join(", ");
+export function alone(found: readonly Attention[]): Finding[] {
+  if (found.length === 0) return [];
+  const groupIds = found.map(({ groupId }) => groupId ?? "").toSorted();
+  const named = groupIds.slice(0, MAX_NAMED).join(", ");
   const others = groupIds.length - MAX_NAMED;
   const all = others > 0 ? `${named} and ${others} more` : named;
   const says = `no candidate could take over ${all} if the leader fails`;
-  return [note("groups", says, "start a second node for each group, unless it may be without a leader")];
-}
-
-export function judgeGroup(sight: GroupSight, nowMs: number): Finding[] {
-  return [...judgeChanges(sight, nowMs), ...judgeCandidates(sight, nowMs)];
-}
-
-function judgeChanges({ group, events }: GroupSight, nowMs: number): Finding[] {
-  const { groupId, policy } = group;
-  const ends = events.filter(({ type, tsMs }) => type === "LEADER_LOST" && nowMs - tsMs < HOUR_MS);
-  const count = (reason: string): number => ends.filter((event) => event.reason === reason).length;
-  const about = `group ${groupId}`;
-  if (count("expired") > MAX_CHANGES_PER_HOUR) {
-    const says = `flaps: ${count("expired")} leases expired in the last hour`;
-    const advice =
-      `leaders renew too late: use a longer ttl (--min-ttl is ${tellDuration(policy.minTtlMs)}), ` +
-      "renew every third of the ttl, and look for the cause of the delay (garbage collection, CPU load, network)";
-    return [wrong(about, says, advice)];
-  }
-  const transferred = count("transferred");
-  if (policy.preempt && transferred > MAX_CHANGES_PER_HOUR) {
-    const says = `flaps: it was handed over ${transferred} times in the last hour, and its policy preempts`;
-    return [wrong(about, says, "give its nodes equal priorities, or tenure groups update with --no-preempt")];
-  }
-  if (count("resigned") > 4 * MAX_CHANGES_PER_HOUR) {
-    return [note(about, `its leaders have resigned ${count("resigned")} times in the last hour`)];
-  }
-  return [];
-}
-
-function judgeCandidates({ group, events, members }: GroupSight, nowMs: number): Finding[] {
-  const { groupId, leader, explicit, pausedForMs } = group;
-  const about = `group ${groupId}`;
-  if (pausedForMs === "until-resumed") {
-    return [note(about, "is paused until resumed", `tenure resume ${groupId}`)];
-  }
-  if (leader !== null || pausedForMs !== null) return [];
-  if (members.some(({ role }) => role === "candidate")) return [];
-  const last = events.at(-1);
-  const isLost = last?.reason === "expired" && nowMs - last.tsMs < DAY_MS;
-  // A node that campaigned once and resigned leaves such a group behind: that is not a problem.
-  if (!explicit && !isLost) return [];
-  const says = isLost
-    ? `has no leader and no candidates since the lease of ${last.previousLeaderNodeId ?? "its leader"} expired ${tellDuration(nowMs - last.tsMs)} ago`
-    : "has no leader and no candidates";
-  const allowed = group.allowedNodes === null ? "its nodes" : group.allowedNodes.join(", ");
-  return [
-    wrong(
-      about,
-      says,
-      `start ${allowed || "its nodes"}, or delete the group: tenure groups delete ${groupId}`,
-    ),
-  ];
+  const advice = "start a second node for each group, unless it may be without a leader";
+  return [{ ...note("groups", says, advice), kind: "no_standby" }];
 }

@@ -1,5 +1,5 @@
 /** How doctor judges what it has seen. */
-import { DEFAULT_POLICY, type EndReason, type Group, type LeadershipEvent, type Member } from "@tenure/core";
+import type { Finding as Attention } from "@tenure/api";
 import { describe, expect, it } from "vitest";
 import { ClockOffset } from "../frame/clock-offset.js";
 import { checkValidity } from "./certificate-checks.js";
@@ -9,13 +9,12 @@ import { fsync } from "./engines/etcd-checks.js";
 import { judgeSettings } from "./engines/postgres-checks.js";
 import { judgeServer } from "./engines/zookeeper-checks.js";
 import type { Finding } from "./finding.js";
-import { type GroupSight, hasNoSuccessor, judgeAlone, judgeGroup } from "./group-checks.js";
+import { alone } from "./group-checks.js";
 import { sumOf } from "./server-checks.js";
 import { isBefore } from "./engines/server-findings.js";
 import { judgeWrites } from "./write-check.js";
 
 const DAY_MS = 86_400_000;
-const HOUR_MS = 3_600_000;
 const NOW = Date.UTC(2026, 5, 1);
 
 const levels = (findings: readonly Finding[]): string[] => findings.map(({ level }) => level);
@@ -37,7 +36,8 @@ it.each([
 
 it.each([
   ["a year left of two", -365, 365, "ok"],
-  ["ten days left of a year", -355, 10, "wrong"],
+  ["ten days left of a year", -355, 10, "warning"],
+  ["a day left of a year", -364, 1, "wrong"],
   ["ten hours left of a day", -0.58, 0.42, "ok"],
   ["two hours left of a day", -0.92, 0.08, "wrong"],
   ["expired", -365, -1, "wrong"],
@@ -55,78 +55,21 @@ it.each([
   expect(judgeWrites(tookMs, 500).level).toBe(level);
 });
 
-describe("the judgement of a group", () => {
-  const events = (count: number, reason: EndReason, agoMs: number): LeadershipEvent[] =>
-    Array.from({ length: count }, (_, index) => ({
-      number: index + 1,
-      type: "LEADER_LOST",
-      term: index + 1,
-      leaderNodeId: null,
-      previousLeaderNodeId: "a",
-      reason,
-      tsMs: NOW - agoMs,
-    }));
-  const sight = (group: Partial<Group>, seen: Partial<GroupSight> = {}): GroupSight => ({
-    group: {
-      groupId: "g",
-      explicit: false,
-      policy: DEFAULT_POLICY,
-      allowedNodes: null,
-      leader: { nodeId: "a", term: 1, expiresAtMs: 0 },
-      term: 1,
-      pausedForMs: null,
-      heldBack: null,
-      leaseTtlMs: 5000,
-      ...group,
-    },
-    events: [],
-    members: [],
-    ...seen,
-  });
-  const preempting = { policy: { ...DEFAULT_POLICY, strategy: "priority" as const, preempt: true } };
-  const candidate: Member = { nodeId: "b", role: "candidate", ready: true, lastHeartbeatMs: NOW };
-
-  it.each<[string, GroupSight, string[]]>([
-    ["is led", sight({}), []],
-    ["has lost seven leases within the hour", sight({}, { events: events(7, "expired", 1000) }), ["wrong"]],
-    ["lost seven leases more than an hour ago", sight({}, { events: events(7, "expired", 2 * HOUR_MS) }), []],
-    ["has lost six leases within the hour", sight({}, { events: events(6, "expired", 1000) }), []],
-    [
-      "was repeatedly handed over by preemption",
-      sight(preempting, { events: events(7, "transferred", 1000) }),
-      ["wrong"],
-    ],
-    ["was handed over by operators", sight({}, { events: events(7, "transferred", 1000) }), []],
-    ["is resigned all the time", sight({}, { events: events(30, "resigned", 1000) }), ["note"]],
-    ["was created and has no candidate", sight({ leader: null, explicit: true }), ["wrong"]],
-    ["waits for its first candidate", sight({ leader: null, explicit: true }, { members: [candidate] }), []],
-    ["was resigned by its only leader", sight({ leader: null }, { events: events(1, "resigned", 1000) }), []],
-    [
-      "lost its leader without a successor",
-      sight({ leader: null }, { events: events(1, "expired", 60_000) }),
-      ["wrong"],
-    ],
-    ["lost its leader long ago", sight({ leader: null }, { events: events(1, "expired", 2 * DAY_MS) }), []],
-    ["is paused for good", sight({ pausedForMs: "until-resumed" }), ["note"]],
-    ["is paused for a while, and vacant", sight({ leader: null, explicit: true, pausedForMs: 1000 }), []],
-  ])("a group that %s gets the expected findings", (_case, seen, expected) => {
-    expect(levels(judgeGroup(seen, NOW))).toEqual(expected);
-  });
-
-  it("a led group has a successor if another node is a candidate", () => {
-    const leader: Member = { nodeId: "a", role: "leader", ready: true, lastHeartbeatMs: NOW };
-    expect(hasNoSuccessor(sight({}, { members: [leader] }))).toBe(true);
-    expect(hasNoSuccessor(sight({}, { members: [leader, candidate] }))).toBe(false);
-    expect(hasNoSuccessor(sight({ leader: null }))).toBe(false);
-  });
-});
-
 it("groups without a candidate besides their leader are named in one note", () => {
-  expect(judgeAlone([])).toEqual([]);
-  expect(judgeAlone(["b", "a"])).toMatchObject([
+  const found = (...groupIds: readonly string[]): Attention[] =>
+    groupIds.map((groupId) => ({
+      kind: "no_standby",
+      severity: "note",
+      groupId,
+      sinceMs: null,
+      summary: "",
+      nextStep: "",
+    }));
+  expect(alone([])).toEqual([]);
+  expect(alone(found("b", "a"))).toMatchObject([
     { level: "note", says: "no candidate could take over a, b if the leader fails" },
   ]);
-  expect(judgeAlone(["a", "b", "c", "d", "e", "f", "g"])[0]?.says).toContain("a, b, c, d, e and 2 more");
+  expect(alone(found("a", "b", "c", "d", "e", "f", "g"))[0]?.says).toContain("a, b, c, d, e and 2 more");
 });
 
 describe("the judgement of an engine", () => {

@@ -14,20 +14,38 @@ export interface CommandOptions {
   readonly isTerminal?: boolean;
   /** Called with the whole output so far, whenever there is more. */
   readonly onOutput?: (stdout: string) => void;
+  /** The same for errors and remarks. */
+  readonly onReport?: (stderr: string) => void;
+  /** The width of the terminal. */
+  readonly columns?: number;
 }
 
 export async function command(args: readonly string[], options: CommandOptions = {}): Promise<Finished> {
-  const { env = {}, signal = new AbortController().signal, isTerminal = false, onOutput } = options;
+  const {
+    env = {},
+    signal = new AbortController().signal,
+    isTerminal = false,
+    onOutput,
+    onReport,
+    columns,
+  } = options;
   let stdout = "";
   let stderr = "";
   const out = {
     isTTY: isTerminal,
+    columns,
     write: (text: string): void => {
       stdout += text;
       onOutput?.(stdout);
     },
   };
-  const err = { isTTY: isTerminal, write: (text: string): void => void (stderr += text) };
+  const err = {
+    isTTY: isTerminal,
+    write: (text: string): void => {
+      stderr += text;
+      onReport?.(stderr);
+    },
+  };
   const shell = new Shell({ out, err, env, signal });
   await run(shell, args);
   return { code: shell.exitCode, stdout, stderr };

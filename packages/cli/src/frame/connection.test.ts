@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { asId, DEFAULT_SERVER, targetOf } from "./connection.js";
+import { asId, targetOf } from "./connection.js";
+import { DEFAULT_SERVER } from "./default-server.js";
 
 describe("the target of a command", () => {
   it("a command uses the server of this machine by default", () => {

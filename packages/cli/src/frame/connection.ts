@@ -2,9 +2,9 @@
 import { hostname, userInfo } from "node:os";
 import { type ElectorAdmin, InvalidRequestError, type Store, StoreElector } from "@tenure/core";
 import type { HttpElectorOptions } from "@tenure/client";
+import { type Context, contextOf } from "./contexts.js";
+import { DEFAULT_SERVER } from "./default-server.js";
 import type { Environment } from "./shell.js";
-
-export const DEFAULT_SERVER = "http://127.0.0.1:7420";
 
 export interface ConnectionFlags {
   readonly server?: string | undefined;
@@ -13,6 +13,7 @@ export interface ConnectionFlags {
   readonly ca?: string | undefined;
   readonly cert?: string | undefined;
   readonly key?: string | undefined;
+  readonly context?: string | undefined;
 }
 
 /** The service or the store that a command uses. */
@@ -33,7 +34,7 @@ export interface Connection extends AsyncDisposable {
   close(): Promise<void>;
 }
 
-/** The command line takes precedence over the environment. Each may name a server or a store, not both. */
+/** The command line takes precedence over the environment, and that over a context. Each may name a server or a store, not both. */
 export function targetOf(flags: ConnectionFlags, env: Environment): Target {
   const { server, store } = flags;
   if (server !== undefined && store !== undefined) {
@@ -41,7 +42,10 @@ export function targetOf(flags: ConnectionFlags, env: Environment): Target {
   }
   if (server !== undefined) return serverTarget(server, flags, env);
   if (store !== undefined) return { kind: "store", url: store };
-  const [serverByEnv, storeByEnv] = [given(env, "TENURE_SERVER"), given(env, "TENURE_STORE")];
+  // A context that the command line names takes precedence over the environment, like every option.
+  const isNamed = flags.context !== undefined;
+  const serverByEnv = isNamed ? undefined : given(env, "TENURE_SERVER");
+  const storeByEnv = isNamed ? undefined : given(env, "TENURE_STORE");
   if (serverByEnv !== undefined && storeByEnv !== undefined) {
     throw new InvalidRequestError(
       "store",
@@ -49,28 +53,37 @@ export function targetOf(flags: ConnectionFlags, env: Environment): Target {
     );
   }
   if (storeByEnv !== undefined) return { kind: "store", url: storeByEnv };
-  return serverTarget(serverByEnv ?? DEFAULT_SERVER, flags, env);
+  if (serverByEnv !== undefined) return serverTarget(serverByEnv, flags, env);
+  const context = contextOf(flags.context, env);
+  if (context?.store !== undefined) return { kind: "store", url: context.store };
+  return serverTarget(context?.server ?? DEFAULT_SERVER, flags, env, context ?? {});
 }
 
+/** The files of a context are used only with the server of that context, so that its token is not sent to another one. */
 export function serverTarget(
   servers: string,
   flags: ConnectionFlags,
   env: Environment,
+  context: Context = {},
 ): Target & { kind: "server" } {
   const access: Record<string, string> = {};
-  for (const [name, value] of [
-    ["tokenFile", flags.tokenFile ?? given(env, "TENURE_TOKEN_FILE")],
-    ["caFile", flags.ca ?? given(env, "TENURE_CA")],
-    ["certFile", flags.cert ?? given(env, "TENURE_CERT")],
-    ["keyFile", flags.key ?? given(env, "TENURE_KEY")],
+  for (const [name, flag, variable, ofContext] of [
+    ["tokenFile", flags.tokenFile, "TENURE_TOKEN_FILE", context.token_file],
+    ["caFile", flags.ca, "TENURE_CA", context.ca],
+    ["certFile", flags.cert, "TENURE_CERT", context.cert],
+    ["keyFile", flags.key, "TENURE_KEY", context.key],
   ] as const) {
+    const byEnv = given(env, variable);
+    const value = flag ?? (flags.context === undefined ? (byEnv ?? ofContext) : (ofContext ?? byEnv));
     if (value !== undefined) access[name] = value;
   }
-  return { kind: "server", endpoints: servers.split(",").map((each) => each.trim()), access };
+  const endpoints = servers.split(",").map((each) => withScheme(each.trim(), "http"));
+  return { kind: "server", endpoints, access };
 }
 
-export async function openConnection(flags: ConnectionFlags, env: Environment): Promise<Connection> {
-  return openTarget(targetOf(flags, env));
+/** `localhost:7420` is `http://localhost:7420`. */
+export function withScheme(address: string, scheme: "http" | "https"): string {
+  return address === "" || /^[a-z][a-z0-9+.-]*:\/\//i.test(address) ? address : `${scheme}://${address}`;
 }
 
 export async function openTarget(target: Target): Promise<Connection> {
@@ -85,7 +98,8 @@ async function openServer(target: Target & { kind: "server" }): Promise<Connecti
     ...(tokenFile === undefined ? {} : { tokenFile }),
     tls: files,
   };
-  const { HttpElector } = await import("@tenure/client");
+  // Without the elections of the client library, which no command but run needs.
+  const { HttpElector } = await import("@tenure/client/parts/http");
   const elector = await HttpElector.open(options);
   const close = (): Promise<void> => elector.close();
   return { target, elector, close, [Symbol.asyncDispose]: close };

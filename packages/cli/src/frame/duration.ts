@@ -1,26 +1,26 @@
+/** Durations in one form, printed and accepted: `500ms`, `5s`, `1m30s`, `2h`, `1d`. */
 import { InvalidArgumentError } from "commander";
 
-const UNITS_MS: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
-const SHAPE = /^(\d+(?:\.\d+)?)(ms|s|m|h|d)$/;
+export { durationText as tellDuration } from "@tenure/api/duration";
 
-/** `500ms`, `5s`, `1.5m`, `2h`, `1d`, as whole milliseconds. A number without a unit is refused. */
+/** From the largest to the smallest, as they follow each other in a duration. */
+const UNITS: readonly (readonly [unit: string, ms: number])[] = [
+  ["d", 86_400_000],
+  ["h", 3_600_000],
+  ["m", 60_000],
+  ["s", 1000],
+  ["ms", 1],
+];
+const SHAPE = new RegExp(`^(?=.)${UNITS.map(([unit]) => `(?:(\\d+(?:\\.\\d+)?)${unit})?`).join("")}$`);
+
+/** As whole milliseconds. A number without a unit is refused. */
 export function parseDuration(text: string): number {
-  const [, number, unit = ""] = SHAPE.exec(text) ?? [];
-  const ms = Number(number) * (UNITS_MS[unit] ?? Number.NaN);
+  const [, ...numbers] = SHAPE.exec(text) ?? [undefined, "NaN"];
+  const ms = UNITS.reduce((sum, [, unitMs], index) => sum + Number(numbers[index] ?? 0) * unitMs, 0);
   if (!Number.isSafeInteger(Math.round(ms))) {
-    throw new InvalidArgumentError("Use a number with a unit, such as 500ms, 5s, 2m or 1h.");
+    throw new InvalidArgumentError("Use a number with a unit, such as 500ms, 5s, 1m30s or 2h.");
   }
   return Math.round(ms);
-}
-
-/** For people, with two units at most. */
-export function tellDuration(ms: number): string {
-  if (ms < 0) return `-${tellDuration(-ms)}`;
-  if (ms < 1000) return ms > 0 && ms < 10 ? `${trimmed(ms)} ms` : `${Math.round(ms)} ms`;
-  if (ms < 60_000) return `${trimmed(ms / 1000)} s`;
-  if (ms < 3_600_000) return `${Math.floor(ms / 60_000)} min${rest(ms % 60_000, 1000, "s")}`;
-  if (ms < 86_400_000) return `${Math.floor(ms / 3_600_000)} h${rest(ms % 3_600_000, 60_000, "min")}`;
-  return `${Math.floor(ms / 86_400_000)} d${rest(ms % 86_400_000, 3_600_000, "h")}`;
 }
 
 /** In UTC, like the logs of servers. */
@@ -29,11 +29,16 @@ export function tellTime(epochMs: number): string {
   return `${iso.slice(0, 10)} ${iso.slice(11, 19)}Z`;
 }
 
-function trimmed(value: number): string {
-  return value.toFixed(1).replace(/\.0$/, "");
-}
-
-function rest(ms: number, unitMs: number, unit: string): string {
-  const count = Math.floor(ms / unitMs);
-  return count === 0 ? "" : ` ${count} ${unit}`;
+/** A point in time: a duration before now, such as `15m`, or a time such as `2026-01-31T12:00:00Z`. */
+export function parseSince(text: string): (nowMs: number) => number {
+  if (/^\d{4}-\d\d-\d\d/.test(text)) {
+    const atMs = Date.parse(text.replace(" ", "T"));
+    if (!Number.isNaN(atMs)) return () => atMs;
+  }
+  try {
+    const agoMs = parseDuration(text);
+    return (nowMs) => nowMs - agoMs;
+  } catch {
+    throw new InvalidArgumentError("Use a duration such as 15m, or a time such as 2026-01-31T12:00:00Z.");
+  }
 }

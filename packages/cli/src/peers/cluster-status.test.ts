@@ -87,7 +87,7 @@ describe("the status of a cluster", () => {
       answered(statusOf("d", { electorate: other, is_leader: true })),
     ).join("\n");
     for (const part of [
-      "held back for 42 s: decisions are not carried",
+      "held back for 42s: decisions are not carried",
       "2 decisions are not applied everywhere",
       `the certificate of ${at("b")} expires on 2030-01-11`,
       `the certificate of ${at("c")} has expired`,

@@ -1,5 +1,6 @@
 /** What the servers of a cluster report, put together: one row per server, and what an operator has to look at. Pure. */
 import type { StatusShape } from "@tenure/peers";
+import { tellDuration } from "../frame/duration.js";
 
 /** One server as it was asked; `status` is `null` where it did not answer, for the reason in `problem`. */
 export interface ServerView {
@@ -103,7 +104,7 @@ function ofServer(each: StatusShape, newest: StatusShape, nowMs: number): readon
   // Every step takes a round or two.
   if (each.is_leader && heldBack !== null && heldBack.for_ms > each.ttl_ms) {
     problems.push(
-      `a change of the electorate is held back for ${seconds(heldBack.for_ms)}: ${heldBack.detail}`,
+      `a change of the electorate is held back for ${tellDuration(heldBack.for_ms)}: ${heldBack.detail}`,
     );
   }
   for (const { endpoint: missing } of each.is_leader ? each.missing : [])
@@ -136,8 +137,4 @@ function isNewer(a: StatusShape, b: StatusShape): boolean {
   const [aTerm = -1, aN = -1] = a.electorate?.epoch ?? [];
   const [bTerm = -1, bN = -1] = b.electorate?.epoch ?? [];
   return aTerm > bTerm || (aTerm === bTerm && aN > bN);
-}
-
-function seconds(ms: number): string {
-  return `${Math.round(ms / 1000)} s`;
 }

@@ -1,7 +1,7 @@
 /** `tenure serve --join`: opens and closes the service and a node of the cluster, in the right order. */
 import { readFile } from "node:fs/promises";
 import { InvalidRequestError, systemClock } from "@tenure/core";
-import type { TenureServer, TenureServerOptions } from "@tenure/server";
+import type { TenureServer, TenureServerDeps, TenureServerOptions } from "@tenure/server";
 
 export interface PeerFlags {
   readonly join: string;
@@ -14,7 +14,11 @@ export interface RunningServer {
   close(): Promise<void>;
 }
 
-export async function openPeerServer(options: TenureServerOptions, flags: PeerFlags): Promise<RunningServer> {
+export async function openPeerServer(
+  options: TenureServerOptions,
+  flags: PeerFlags,
+  deps: Pick<TenureServerDeps, "logTo">,
+): Promise<RunningServer> {
   const [
     { parseServerOptions, TenureServer: Server },
     { PeerNode, parseNodeOptions },
@@ -39,7 +43,7 @@ export async function openPeerServer(options: TenureServerOptions, flags: PeerFl
   const store = await openStore(storeUrl);
   try {
     const node = await PeerNode.open(nodeOptions, { store, clock: systemClock, random: Math.random });
-    const server = await Server.open(options, { store, extension: node });
+    const server = await Server.open(options, { ...deps, store, extension: node });
     try {
       await node.start();
     } catch (error) {

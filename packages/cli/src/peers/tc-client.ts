@@ -2,6 +2,7 @@
 import { readFile } from "node:fs/promises";
 import { BackendUnavailableError, InvalidRequestError } from "@tenure/core";
 import type { CallAnswer, PeerCalls } from "@tenure/peers";
+import { withScheme } from "../frame/connection.js";
 import type { Shell } from "../frame/shell.js";
 
 export interface TcFlags {
@@ -29,13 +30,12 @@ export class TcClient {
   /** The answer of the first server in the list that answers. */
   async ask(method: "GET" | "POST", path: string, body?: unknown): Promise<CallAnswer> {
     const { env, signal } = this.#shell;
-    const servers = (this.#flags.server ?? env["TENURE_SERVER"] ?? DEFAULT_SERVER).split(",");
+    const servers = serversOf(this.#flags.server ?? env["TENURE_SERVER"] ?? DEFAULT_SERVER);
     const calls = await this.#calls();
     const limitMs = servers.length === 1 ? LIMIT_MS : LIMIT_OF_SEVERAL_MS;
     const failures: string[] = [];
     try {
-      for (const server of servers) {
-        const to = server.trim().replace(/\/+$/, "");
+      for (const to of servers) {
         try {
           return await calls.sendWithin(limitMs, to, {
             signal,
@@ -90,6 +90,18 @@ export class TcClient {
     const bundle = parseBundle(await read(file), file);
     return new Calls({ clock, lingerMs: 0, trustDomain: bundle.owner.trustDomain, tls: bundle });
   }
+}
+
+/** Servers of a cluster identify each other and their callers by certificates, so they speak only TLS. */
+function serversOf(list: string): string[] {
+  return list.split(",").map((each) => {
+    const server = withScheme(each.trim(), "https").replace(/\/+$/, "");
+    if (server.startsWith("https://")) return server;
+    throw new InvalidRequestError(
+      "--server",
+      `is ${server} and must be https://…: the servers of a cluster accept only TLS connections`,
+    );
+  });
 }
 
 async function read(path: string): Promise<string> {

@@ -4,6 +4,7 @@ import { Election } from "@tenure/client";
 import { MemoryStore, type ResignRequest, sleep, StoreElector, systemClock } from "@tenure/core";
 import { afterAll, expect, it } from "vitest";
 import { Scratch } from "../scratch.test-kit.js";
+import { LeadershipHooks } from "./leadership-hooks.js";
 import { LedCommand } from "./led-command.js";
 import { isAlive } from "./run-process.test-kit.js";
 
@@ -44,7 +45,24 @@ it("the lease is resigned only when the command is dead, even after another erro
       throw new Error("the disk is full");
     },
     ended: async () => {},
-    notice: () => {},
+    hooks: new LeadershipHooks({
+      onWin: undefined,
+      onLose: undefined,
+      timeoutMs: 1000,
+      env: process.env,
+      killMarginMs: 250,
+      tellEveryMs: 250,
+      clock: systemClock,
+      failed: () => {},
+    }),
+    teller: {
+      notice: () => {},
+      elected: () => {},
+      lost: () => {},
+      stopping: () => {},
+      killing: () => {},
+      exited: () => {},
+    },
   });
   await expect(command.run(new AbortController().signal)).rejects.toThrow("the disk is full");
   expect(aliveAtResign).toEqual([false]);

@@ -4,10 +4,11 @@
  * Promised: it is dead, with everything in its process group, before the lease can end elsewhere; whatever it does with
  * signals, and also if this process is stopped or killed, or the network is gone. The lease is given back only after that.
  */
-import type { Election, ElectionEvent, LeaseTime, Mandate } from "@tenure/client";
+import type { DemoteReason, Election, ElectionEvent, LeaseTime, Mandate } from "@tenure/client";
 import { type CommandEnd, GuardedCommand } from "@tenure/coordinator";
-import { BackendUnavailableError, type Clock, sleep } from "@tenure/core";
+import { type Clock, sleep } from "@tenure/core";
 import { onAbort } from "@tenure/core/internal";
+import type { LeadershipHooks } from "./leadership-hooks.js";
 
 export interface LedCommandOptions {
   readonly election: Election;
@@ -26,12 +27,23 @@ export interface LedCommandOptions {
   readonly tellEveryMs: number;
   readonly restartDelayMs: number;
   readonly clock: Clock;
-  /** Before the first wait: lose at once if another leads. */
+  /** Never wait: end if this node does not lead at once, and after it has led. */
   readonly once: boolean;
+  readonly hooks: LeadershipHooks;
   readonly running: (mandate: Mandate) => Promise<void>;
   readonly ended: () => Promise<void>;
-  /** Called with each event of the election, to be shown to the user. */
-  readonly notice: (event: ElectionEvent) => void;
+  readonly teller: LedCommandTeller;
+}
+
+/** Called with what happens, to be shown to the user. It is called before the command is signalled, so it must not block or throw. */
+export interface LedCommandTeller {
+  notice(event: ElectionEvent): void;
+  elected(mandate: Mandate): void;
+  lost(mandate: Mandate, reason: DemoteReason, error: unknown): void;
+  /** The stop signal was sent; the command is killed after `killInMs`. */
+  stopping(signal: NodeJS.Signals, killInMs: number): void;
+  killing(because: "grace" | "lease"): void;
+  exited(end: CommandEnd, restartInMs: number | null): void;
 }
 
 export type RunEnd =
@@ -41,9 +53,15 @@ export type RunEnd =
   /** By the user, while it did not run. */
   | { readonly kind: "stopped" };
 
+/** While the work ends for one of these reasons, the lease is renewed. */
+const RENEWED: ReadonlySet<DemoteReason> = new Set(["stopped", "finished", "resigned", "transferred"]);
+
 export class LedCommand {
   readonly #options: LedCommandOptions;
   #end: RunEnd = { kind: "stopped" };
+  /** A campaign of this process was won or lost: the service knows this node, and its options are allowed. */
+  #isAccepted = false;
+  #refusal: { readonly error: unknown } | null = null;
 
   constructor(options: LedCommandOptions) {
     this.#options = options;
@@ -51,7 +69,7 @@ export class LedCommand {
 
   /** Campaigns, and runs the command while this node leads. `signal` is aborted when the user stops it. */
   async run(signal: AbortSignal): Promise<RunEnd> {
-    const { election, once, notice } = this.#options;
+    const { election, once, hooks } = this.#options;
     const failed = new Promise<never>((_resolve, reject) => {
       election.onPromote((mandate, losing, lease) =>
         this.#lead(mandate, losing, lease).catch((error: unknown) => {
@@ -68,43 +86,85 @@ export class LedCommand {
       await election.start();
       if (signal.aborted) stop();
       if (once && !election.isLeader()) {
-        // Without an answer the leadership is not lost yet.
-        if (election.status().connection === "disconnected")
-          throw new BackendUnavailableError("no server responded, so the campaign was not tried");
         this.#end = { kind: "lost" };
         stop();
       }
-      for await (const event of events) {
-        if (event.kind === "failed") throw event.error;
-        notice(event);
-      }
+      for await (const event of events) this.#notice(event);
       await Promise.race([failed, Promise.resolve()]);
+      if (this.#refusal !== null && !signal.aborted) throw this.#refusal.error;
       return this.#end;
     } finally {
       stopListening();
       await election.stop();
+      await hooks.ended;
     }
   }
 
+  /**
+   * Until a campaign was accepted, a refusal that a retry cannot heal ends the command: its options or credentials are wrong, or the
+   * group is not prepared. Later somebody has changed the group, and may change it back: then this node keeps trying.
+   */
+  #notice(event: ElectionEvent): void {
+    const { election, once, teller } = this.#options;
+    if (event.kind === "failed") throw event.error;
+    if (event.kind === "promoted" || event.kind === "campaign-lost") this.#isAccepted = true;
+    const isRefused = event.kind === "request-failed" && event.request === "campaign" && !this.#isAccepted;
+    if (isRefused && (once || event.permanent)) {
+      this.#refusal = { error: event.error };
+      void election.stop();
+    } else teller.notice(event);
+  }
+
   async #lead(mandate: Mandate, losing: AbortSignal, lease: LeaseTime): Promise<void> {
-    const { election, restart, restartDelayMs, clock, exitWhenLost } = this.#options;
+    const { election, exitWhenLost, once, hooks, teller } = this.#options;
+    const stopListening = onAbort(losing, () => this.#losing(mandate));
+    let hasFinished = false;
+    try {
+      teller.elected(mandate);
+      await hooks.won(mandate, losing, lease);
+      hasFinished = await this.#whileLeading(mandate, losing, lease);
+    } finally {
+      stopListening();
+      hooks.lost(mandate, hasFinished ? "finished" : this.#reason());
+    }
+    const reason = this.#reason();
+    if (reason === "stopped") return;
+    this.#end = { kind: exitWhenLost || once ? "lost" : "stopped" };
+    if (exitWhenLost || once) void election.stop();
+  }
+
+  /** Returns whether the command ended by itself and is not run again. */
+  async #whileLeading(mandate: Mandate, losing: AbortSignal, lease: LeaseTime): Promise<boolean> {
+    const { election, restart, restartDelayMs, clock, teller } = this.#options;
     while (!losing.aborted) {
       const end = await this.#once(mandate, losing, lease);
       this.#end = { kind: "ended", end };
       // The guardian killed it because the lease ended: the leadership is over, or the command is run again.
       if (end.byLease) election.isLeader();
-      else if (!losing.aborted && !restart) void election.stop();
-      else if (restart) await sleep(clock, restartDelayMs, losing).catch(() => {});
+      const isRunAgain = !losing.aborted && (restart || end.byLease);
+      const delayMs = end.byLease ? 0 : restartDelayMs;
+      teller.exited(end, isRunAgain ? delayMs : null);
+      if (!losing.aborted && !isRunAgain) {
+        void election.stop();
+        return true;
+      }
+      if (isRunAgain) await sleep(clock, delayMs, losing).catch(() => {});
     }
-    const { state } = election.status();
-    const lost = state.kind === "stepping-down" && state.reason !== "stopped";
-    if (!lost) return;
-    this.#end = { kind: exitWhenLost ? "lost" : "stopped" };
-    if (exitWhenLost) void election.stop();
+    return false;
+  }
+
+  #losing(mandate: Mandate): void {
+    const { state } = this.#options.election.status();
+    if (state.kind === "stepping-down") this.#options.teller.lost(mandate, state.reason, state.error);
+  }
+
+  #reason(): DemoteReason {
+    const { state } = this.#options.election.status();
+    return state.kind === "stepping-down" ? state.reason : "stopped";
   }
 
   async #once(mandate: Mandate, losing: AbortSignal, lease: LeaseTime): Promise<CommandEnd> {
-    const { file, args, env, killMarginMs, tellEveryMs, stopSignal, graceMs } = this.#options;
+    const { file, args, env, killMarginMs, tellEveryMs } = this.#options;
     const leadership = { TENURE_TERM: String(mandate.term), TENURE_GROUP: mandate.groupId };
     // Set even if there is none: this process may itself run under `tenure run`, and must not pass on that token.
     const token = { TENURE_TOKEN: mandate.token };
@@ -114,7 +174,7 @@ export class LedCommand {
       killMarginMs,
       tellEveryMs,
     });
-    const stop = () => void command.end(stopSignal, graceMs);
+    const stop = () => this.#stop(command, lease);
     const stopListening = onAbort(losing, stop);
     if (losing.aborted) stop();
     try {
@@ -129,5 +189,13 @@ export class LedCommand {
       stopListening();
       await this.#options.ended();
     }
+  }
+
+  #stop(command: GuardedCommand, lease: LeaseTime): void {
+    const { stopSignal, graceMs, killMarginMs, teller } = this.#options;
+    const leaseMs = RENEWED.has(this.#reason()) ? Number.POSITIVE_INFINITY : lease.leftMs() - killMarginMs;
+    if (leaseMs > 0) teller.stopping(stopSignal, Math.min(graceMs, leaseMs));
+    // It rejects if the command cannot be run, which `ended` reports.
+    command.end(stopSignal, graceMs, (because) => teller.killing(because)).catch(() => {});
   }
 }

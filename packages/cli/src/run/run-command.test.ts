@@ -24,7 +24,7 @@ describe("tenure run", () => {
   afterAll(() => scratch.close());
 
   function run(group: string, options: readonly string[], ...command: readonly string[]) {
-    return scratch.run(["run", group, "--server", server, "--ttl", "1s", ...options, "--", ...command]);
+    return scratch.run(["run", group, "--server", server, "--ttl", "5s", ...options, "--", ...command]);
   }
 
   async function leaderOf(group: string): Promise<string | undefined> {
@@ -75,7 +75,7 @@ describe("tenure run", () => {
     expect({ code, stdout, stderr }).toEqual({
       code: 3,
       stdout: "",
-      stderr: "tenure: this node does not lead taken\n",
+      stderr: "tenure: this node does not lead taken: other leads taken in term 1; exit code 3\n",
     });
   });
 
@@ -91,13 +91,15 @@ describe("tenure run", () => {
     const once_ = await scratch.run([...args, "--once", "--", "echo", "never"]);
     expect({ code: once_.code, stdout: once_.stdout }).toEqual({ code: 4, stdout: "" });
     expect(once_.stderr).toMatch(
-      /^tenure: no server responded, so the campaign was not tried; check that it runs [^\n]+\n$/,
+      new RegExp(
+        `^tenure: no server of the service answered \\(http://127\\.0\\.0\\.1:${port}: [^\\n]+\\); check that it runs [^\\n]+\\n$`,
+      ),
     );
     const child = spawn(process.execPath, [BIN, ...args, "--json", "--", "echo", "never"], {
       stdio: ["ignore", "ignore", "pipe"],
     });
     const [line] = (await once(child.stderr.setEncoding("utf8"), "data")) as [string];
-    expect(JSON.parse(line)).toEqual({ message: "connection lost; retrying", is_cut_off: true });
+    expect(JSON.parse(line)).toMatchObject({ event: "connection_lost", target: `http://127.0.0.1:${port}` });
     child.kill("SIGTERM");
     await once(child, "exit");
     expect(child.exitCode).toBe(0);
@@ -145,7 +147,7 @@ describe("tenure run", () => {
         "-c",
         `echo ran; test -e ${join(directory, "stay")} && exec sleep 100; touch ${join(directory, "stay")}`,
       ];
-      const args = [BIN, "run", "again", "--server", server, "--ttl", "1s", ...options, "--", ...command];
+      const args = [BIN, "run", "again", "--server", server, "--ttl", "5s", ...options, "--", ...command];
       const child = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "ignore"] });
       let stdout = "";
       child.stdout.setEncoding("utf8").on("data", (chunk: string) => (stdout += chunk));
@@ -162,15 +164,15 @@ describe("tenure run", () => {
   );
 
   it(
-    "tenure run does not lead while its health command fails, and exits after a loss with --on-lose exit",
+    "tenure run does not lead while its health command fails, and exits after a loss with --after-loss exit",
     { timeout: 30_000 },
     async () => {
       const sick = join(directory, "sick");
-      const options = ["--health-cmd", `! test -e ${sick}`, "--on-lose", "exit"];
+      const options = ["--health-cmd", `! test -e ${sick}`, "--after-loss", "exit"];
       const { code, stderr } = await run("ill", options, "sh", "-c", `touch ${sick}; sleep 100`);
       expect({ code, last: stderr.trim().split("\n").at(-1) }).toEqual({
         code: 3,
-        last: "tenure: this node does not lead ill",
+        last: "tenure: this node does not lead ill; exit code 3",
       });
     },
   );
@@ -178,7 +180,7 @@ describe("tenure run", () => {
   it.each([
     [["--http", "nowhere"], "Use [HOST]:PORT"],
     [["--stop-signal", "SIGNONE"], "Use a signal name"],
-    [["--on-lose", "cry"], "Allowed choices are wait, exit"],
+    [["--after-loss", "cry"], "Allowed choices are wait, exit"],
     [["--ttl", "5"], "Use a number with a unit"],
   ])("tenure run refuses %j", async (options, sentence) => {
     const { code, stderr } = await run("wrong", options, "true");

@@ -1,76 +1,36 @@
 /** `tenure run`: a command in any language that runs only while this node leads. */
-import { constants } from "node:os";
 import { rm, writeFile } from "node:fs/promises";
-import { Election, type Mandate } from "@tenure/client";
-import { type ElectorAdmin, InvalidRequestError } from "@tenure/core";
-import { type Command, InvalidArgumentError, Option } from "commander";
-import { EXIT, type OutputFlags, type Shell } from "../frame/shell.js";
-import { type ConnectionFlags, defaultNodeId } from "../frame/connection.js";
-import { durationOption, electorCommand, withExamples } from "../frame/elector-command.js";
-import { parseWhole } from "../frame/numbers.js";
+import { Election } from "@tenure/client";
+import { InvalidRequestError } from "@tenure/core";
+import { onAbort } from "@tenure/core/internal";
+import type { Command } from "commander";
+import { EXIT, type ExitCode, type Shell } from "../frame/shell.js";
+import type { Connection, Target } from "../frame/connection.js";
+import { electorCommand, withExamples } from "../frame/elector-command.js";
 import { healthCommand } from "./health-command.js";
+import { LeadershipHooks } from "./leadership-hooks.js";
 import { LedCommand, type RunEnd } from "./led-command.js";
-import { RunTeller } from "./run-teller.js";
+import { tellRefusal } from "./refusal.js";
+import { RunMetrics } from "./run-metrics.js";
+import { readRunFlags, type RunFlags, withRunOptions } from "./run-options.js";
+import { RunOutput } from "./run-output.js";
+import { exitCodeOf, RunTeller } from "./run-teller.js";
 import { StatusEndpoint } from "./status-endpoint.js";
-
-interface RunFlags extends ConnectionFlags, OutputFlags {
-  readonly nodeId: string;
-  readonly ttl: number;
-  readonly priority?: number;
-  readonly restart?: true;
-  readonly once?: true;
-  readonly onLose: "wait" | "exit";
-  readonly stopSignal: NodeJS.Signals;
-  readonly grace: number;
-  readonly healthCmd?: string;
-  readonly readyFile?: string;
-  readonly http?: { readonly host: string; readonly port: number };
-}
+import { SystemdNotifier, withoutSystemd } from "./systemd-notifier.js";
 
 export function runCommand(shell: Shell): Command {
-  const command = electorCommand(shell, "run", "Run a command only while this node leads a group")
-    .argument("<group>")
-    .argument(
-      "<command...>",
-      "command to run, after --; its environment has TENURE_TERM, TENURE_GROUP and TENURE_TOKEN",
-    )
-    .option("--node-id <id>", "id of the node that campaigns", defaultNodeId())
-    .addOption(
-      durationOption(
-        "--ttl <duration>",
-        "duration of the lease: how long a crashed node blocks the others",
-        "5s",
+  const command = withRunOptions(
+    electorCommand(shell, "run", "Run a command only while this node leads a group")
+      .argument("<group>")
+      .argument(
+        "<command...>",
+        "command to run, after --; its environment has TENURE_TERM, TENURE_GROUP and TENURE_TOKEN",
       ),
-    )
-    .option("--priority <n>", "priority of this node; used if the group's strategy is priority", parseWhole)
-    .option("--restart", "run the command again after it exits")
-    .option("--once", "do not wait: exit with code 3 if another node leads")
-    .addOption(
-      new Option("--on-lose <what>", "after losing the leadership: campaign again, or exit with code 3")
-        .choices(["wait", "exit"])
-        .default("wait"),
-    )
-    .option("--stop-signal <name>", "signal that stops the command", parseSignal, "SIGTERM" as NodeJS.Signals)
-    .addOption(
-      durationOption(
-        "--grace <duration>",
-        "time between the stop signal and SIGKILL; shorter if the lease expires sooner",
-        "10s",
-      ),
-    )
-    .option(
-      "--health-cmd <text>",
-      "shell command that checks this node; it leads only while the exit code is 0",
-    )
-    .option("--ready-file <file>", "file that contains the term and exists only while the command runs")
-    .option(
-      "--http <address>",
-      "serve {name, is_leader, term} over HTTP at this address, such as :4040",
-      parseAddress,
-    )
-    .action((groupId: string, words: string[], flags: RunFlags) =>
-      shell.connected(flags, ({ elector }) => run(shell, elector, groupId, words, flags)),
-    );
+  );
+  command.action((groupId: string, words: string[], given: RunFlags) => {
+    const flags = readRunFlags(command, given, shell.env);
+    return shell.connected(flags, (connection) => new Run(shell, connection, groupId, flags).run(words));
+  });
   return withExamples(
     command,
     "tenure run billing -- ./billing-worker --verbose",
@@ -79,54 +39,153 @@ export function runCommand(shell: Shell): Command {
   );
 }
 
-async function run(
-  shell: Shell,
-  elector: ElectorAdmin,
-  groupId: string,
-  [file = "", ...args]: readonly string[],
-  flags: RunFlags,
-): Promise<number> {
-  const { nodeId, ttl: ttlMs, priority, healthCmd, readyFile, http } = flags;
-  const election = new Election(elector, {
-    groupId,
-    nodeId,
-    ttlMs,
-    priority,
-    // Time to handle the signal before the command is killed.
-    stopMarginMs: Math.ceil(ttlMs / 5),
-    healthChecker: healthCmd === undefined ? undefined : healthCommand(healthCmd),
-    clock: shell.clock,
-  });
-  const endpoint = http === undefined ? null : await StatusEndpoint.open(election, http);
-  const teller = new RunTeller(shell, groupId, nodeId);
-  const command = new LedCommand({
-    election,
-    file,
-    args,
-    env: shell.env,
-    restart: flags.restart === true,
-    once: flags.once === true,
-    exitWhenLost: flags.onLose === "exit",
-    stopSignal: flags.stopSignal,
-    graceMs: flags.grace,
-    killMarginMs: Math.ceil(ttlMs / 20),
-    tellEveryMs: Math.ceil(ttlMs / 20),
-    restartDelayMs: 1000,
-    clock: shell.clock,
-    running: async ({ term }: Mandate) => {
-      teller.leads(term);
-      if (readyFile !== undefined) await writeReady(readyFile, term);
-    },
-    ended: async () => {
-      if (readyFile !== undefined) await rm(readyFile, { force: true });
-    },
-    notice: (event) => teller.notice(event),
-  });
-  try {
-    return tellEnd(shell, groupId, await command.run(shell.signal));
-  } finally {
-    await endpoint?.close();
+/** One `tenure run`: its election, its command and everything that reports about them. */
+class Run {
+  readonly #shell: Shell;
+  readonly #groupId: string;
+  readonly #flags: RunFlags;
+  readonly #election: Election;
+  readonly #output: RunOutput;
+  readonly #metrics: RunMetrics;
+  readonly #teller: RunTeller;
+
+  constructor(shell: Shell, { elector, target }: Connection, groupId: string, flags: RunFlags) {
+    const { nodeId, ttl: ttlMs, priority, healthCmd } = flags;
+    // Three quarters of a heartbeat, because a renewal waits for the check.
+    const healthTimeoutMs = Math.max(1, Math.floor(Math.floor(ttlMs / 5) * 0.75));
+    this.#shell = shell;
+    this.#groupId = groupId;
+    this.#flags = flags;
+    this.#election = new Election(elector, {
+      groupId,
+      nodeId,
+      ttlMs,
+      priority,
+      healthTimeoutMs,
+      // Time to handle the signal before the command is killed.
+      stopMarginMs: Math.ceil(ttlMs / 5),
+      healthChecker: healthCmd === undefined ? undefined : healthCommand(healthCmd),
+      clock: shell.clock,
+    });
+    this.#metrics = new RunMetrics(groupId, nodeId);
+    this.#output = new RunOutput(shell, groupId, nodeId);
+    this.#output.add((report) => this.#metrics.notice(report));
+    this.#teller = new RunTeller({
+      elector,
+      groupId,
+      nodeId,
+      ttlMs,
+      healthTimeoutMs,
+      target: nameOf(target),
+      once: flags.once === true,
+      lease: { leftMs: () => this.#election.status().leftMs },
+      clock: shell.clock,
+      report: this.#output.report,
+    });
   }
+
+  async run(words: readonly string[]): Promise<ExitCode> {
+    const { env, clock, signal } = this.#shell;
+    const { http } = this.#flags;
+    const { report } = this.#output;
+    const endpoint =
+      http === undefined ? null : await StatusEndpoint.open(this.#election, this.#metrics, http);
+    const systemd = SystemdNotifier.of({ env, clock, report });
+    if (systemd !== null) this.#output.add((each) => systemd.notice(each));
+    const stopListening = onAbort(signal, () => systemd?.stopping());
+    systemd?.start();
+    try {
+      return await this.#ended(await this.#command(words).run(signal));
+    } catch (error) {
+      return this.#failed(error);
+    } finally {
+      stopListening();
+      systemd?.stopping();
+      this.#teller.close();
+      await this.#output.flushed();
+      await systemd?.close();
+      await endpoint?.close();
+    }
+  }
+
+  #command([file = "", ...args]: readonly string[]): LedCommand {
+    const { ttl: ttlMs, restart, once, afterLoss, stopSignal, grace, readyFile, onWin, onLose } = this.#flags;
+    const { clock } = this.#shell;
+    const env = withoutSystemd(this.#shell.env);
+    const killMarginMs = Math.ceil(ttlMs / 20);
+    const tellEveryMs = Math.ceil(ttlMs / 20);
+    const hooks = new LeadershipHooks({
+      onWin,
+      onLose,
+      timeoutMs: this.#flags.hookTimeout,
+      env,
+      killMarginMs,
+      tellEveryMs,
+      clock,
+      failed: (hook, problem, exitCode) => this.#teller.hookFailed(hook, problem, exitCode),
+    });
+    return new LedCommand({
+      election: this.#election,
+      file,
+      args,
+      env,
+      restart: restart === true,
+      once: once === true,
+      exitWhenLost: afterLoss === "exit",
+      stopSignal,
+      graceMs: grace,
+      killMarginMs,
+      tellEveryMs,
+      restartDelayMs: 1000,
+      clock,
+      hooks,
+      running: async ({ term }) => {
+        this.#metrics.running(true);
+        if (readyFile !== undefined) await writeReady(readyFile, term);
+      },
+      ended: async () => {
+        this.#metrics.running(false);
+        if (readyFile !== undefined) await rm(readyFile, { force: true });
+      },
+      teller: this.#teller,
+    });
+  }
+
+  /** The exit code of the command, as a shell reports it; 3 if this node does not lead. */
+  async #ended(ended: RunEnd): Promise<ExitCode> {
+    const standing = ended.kind === "lost" ? await this.#teller.standing() : null;
+    const why = standing === null ? "" : `: ${standing}`;
+    const [exitCode, message] = {
+      ended: () => [exitCodeOf((ended as RunEnd & { kind: "ended" }).end), "tenure run ended"] as const,
+      lost: () => [EXIT.notLeader, `this node does not lead ${this.#groupId}${why}`] as const,
+      stopped: () => [EXIT.done, "tenure run was stopped"] as const,
+    }[ended.kind]();
+    this.#output.report({
+      event: "ended",
+      message: `${message}; exit code ${exitCode}`,
+      fields: { exit_code: exitCode },
+    });
+    return exitCode;
+  }
+
+  /** The same sentence and exit code as for other commands; in JSON with the name of the event. */
+  #failed(error: unknown): ExitCode {
+    const { code, message, exitCode } = tellRefusal(error, {
+      groupId: this.#groupId,
+      ttlMs: this.#flags.ttl,
+    });
+    this.#output.report({
+      event: "failed",
+      message,
+      fields: { ok: false, error: code, exit_code: exitCode },
+    });
+    return exitCode;
+  }
+}
+
+/** As the user has named it; a store's URL may contain a password. */
+function nameOf(target: Target): string {
+  return target.kind === "server" ? target.endpoints.join(", ") : "the store";
 }
 
 async function writeReady(path: string, term: number): Promise<void> {
@@ -137,33 +196,4 @@ async function writeReady(path: string, term: number): Promise<void> {
       cause,
     });
   }
-}
-
-/** The exit code of the command, as a shell reports it; 3 if this node does not lead. */
-function tellEnd(shell: Shell, groupId: string, ended: RunEnd): number {
-  switch (ended.kind) {
-    case "ended": {
-      const { code, signal } = ended.end;
-      return code ?? 128 + (signal === null ? 0 : constants.signals[signal]);
-    }
-    case "lost":
-      shell.remark(`this node does not lead ${groupId}`, { is_leader: false });
-      return EXIT.notLeader;
-    case "stopped":
-      return EXIT.done;
-  }
-}
-
-function parseSignal(text: string): NodeJS.Signals {
-  const name = (text.startsWith("SIG") ? text : `SIG${text}`).toUpperCase();
-  if (!Object.hasOwn(constants.signals, name))
-    throw new InvalidArgumentError("Use a signal name, such as SIGTERM.");
-  return name as NodeJS.Signals;
-}
-
-/** `:4040` is on 127.0.0.1; for another address the host is given: `0.0.0.0:4040`. */
-function parseAddress(text: string): { readonly host: string; readonly port: number } {
-  const [, host = "", port = ""] = /^(.*):(\d{1,5})$/.exec(text) ?? [];
-  if (port === "" || Number(port) > 65_535) throw new InvalidArgumentError("Use [HOST]:PORT, such as :4040.");
-  return { host: host === "" ? "127.0.0.1" : host.replace(/^\[|\]$/g, ""), port: Number(port) };
 }

@@ -1,8 +1,9 @@
 /** The screen of `tenure top` as lines of text, none wider than the screen and no more than it has. Pure. */
-import { tellLeader } from "../commands/groups-command.js";
+import { colourOf } from "../commands/group-state.js";
 import { tellDuration } from "../frame/duration.js";
 import { counted } from "../frame/numbers.js";
-import type { Paint } from "../frame/text.js";
+import { clipEnd, clipMiddle, type Paint } from "../frame/text.js";
+import { type GroupDetail, groupPage, helpPage } from "./pages.js";
 import { arranged, type Health, type Row, type View, within } from "./state.js";
 
 export interface Size {
@@ -15,6 +16,8 @@ export interface Screen {
   readonly view: View;
   readonly health: Health;
   readonly time: string;
+  /** What the page of a group shows; `null` while it is not known. */
+  readonly detail: GroupDetail | null;
 }
 
 interface Column {
@@ -27,6 +30,7 @@ interface Column {
 const BAR_WIDTH = 10;
 const CHROME_LINES = 4;
 const MIN_NAME_WIDTH = 8;
+const STATE_WIDTH = 9;
 
 /** How many groups fit on the screen. */
 export function roomOf({ rows }: Size): number {
@@ -35,30 +39,39 @@ export function roomOf({ rows }: Size): number {
 
 export function draw(screen: Screen, size: Size, paint: Paint): string[] {
   const { view, health } = screen;
-  const found = arranged(screen.rows, view);
-  const room = roomOf(size);
-  const { offset } = within(view, found.length, room);
-  const columns = columnsFor(size.columns);
-  const header = columns.map(({ title, width, isRight }) => fit(title, width, isRight)).join(" ");
   const isStale = health.problem !== null;
-  const body = found.slice(offset, offset + room).map((row) => {
-    const line = clip(
-      columns.map(({ cell, width, isRight }) => fit(cell(row), width, isRight)).join(" "),
-      size.columns,
-    );
-    return isStale ? paint("dim", line) : colourOf(row, line, paint);
-  });
-  const blank = Array.from({ length: room - body.length }, () => "");
+  const store = isStale
+    ? paint("red", clipEnd(health.problem ?? "", size.columns))
+    : paint("green", clipEnd(`store responds in ${tellDuration(health.roundTripMs ?? 0)}`, size.columns));
+  const middle =
+    view.page === "help"
+      ? helpPage(size, paint)
+      : view.page === "group"
+        ? groupPage(screen, size, paint)
+        : listPage(screen, size, paint);
+  const blank = Array.from({ length: Math.max(0, roomOf(size) + 1 - middle.length) }, () => "");
   return [
-    clip(title(screen, found.length), size.columns),
-    isStale
-      ? paint("red", clip(health.problem ?? "", size.columns))
-      : paint("green", clip(`store responds in ${tellDuration(health.roundTripMs ?? 0)}`, size.columns)),
-    paint("bold", clip(header, size.columns)),
-    ...body,
+    clipEnd(title(screen), size.columns),
+    store,
+    ...middle.slice(0, roomOf(size) + 1),
     ...blank,
-    paint("inverse", fit(footer(view), size.columns)),
+    paint("inverse", clipEnd(footer(view), size.columns).padEnd(size.columns)),
   ].slice(0, size.rows);
+}
+
+function listPage({ rows, view, health }: Screen, size: Size, paint: Paint): string[] {
+  const found = arranged(rows, view);
+  const room = roomOf(size);
+  const { offset, selected } = within(view, found.length, room);
+  const columns = columnsFor(size.columns);
+  const header = columns.map(({ title: name, width, isRight }) => fit(name, width, isRight)).join(" ");
+  const body = found.slice(offset, offset + room).map((row, index) => {
+    const text = columns.map(({ cell, width, isRight }) => fit(cell(row), width, isRight)).join(" ");
+    const line = clipEnd(text, size.columns);
+    const painted = health.problem === null ? coloured(row, line, paint) : paint("dim", line);
+    return offset + index === selected ? paint("inverse", painted) : painted;
+  });
+  return [paint("bold", clipEnd(header, size.columns)), ...body];
 }
 
 /** The same for a file or a pipe: all groups, with full names. */
@@ -71,38 +84,48 @@ export function drawPlain(screen: Screen): string[] {
   const header = columns.map(({ title: name, width, isRight }) => fit(name, width, isRight)).join(" ");
   const { problem, roundTripMs } = screen.health;
   const store = problem ?? `store responds in ${tellDuration(roundTripMs ?? 0)}`;
-  return [title(screen, rows.length), store, header, ...lines].map((line) => line.trimEnd());
+  return [title(screen), store, header, ...lines].map((line) => line.trimEnd());
 }
 
-function title({ rows, health, time }: Screen, shown: number): string {
+function title({ rows, view, health, time }: Screen): string {
+  const shown = arranged(rows, view).length;
   const led = rows.filter(({ leader }) => leader !== null).length;
   const count =
     shown === rows.length ? counted(rows.length, "group") : `${shown} of ${counted(rows.length, "group")}`;
-  return `tenure top  ${health.target}  ${time}  ${count}, ${led} led`;
+  return `tenure top  ${count}, ${led} led  ${time}  ${health.target}`;
 }
 
-function footer({ isTyping, filter, sort, isReversed }: View): string {
+function footer({ page, isTyping, filter, sort, isReversed, act, message }: View): string {
+  const said = message === "" ? "" : `${message}  | `;
+  if (act !== null) {
+    return `${said}${act.name} ${act.groupId}, reason: ${act.reason}_  (enter confirms, esc cancels)`;
+  }
   if (isTyping) return `filter: ${filter}_  (enter keeps it, esc clears it)`;
+  if (page === "help") return "any key: back";
+  if (page === "group") return `${said}esc: back  p: pause  r: resume  s: step down  ?: help`;
   const filtered = filter === "" ? "" : `  filter: ${filter}`;
   const order = `sorted by ${sort}${isReversed ? ", reversed" : ""}`;
-  return `${order}${filtered}  | sort: g l t e c m  filter: /  scroll: j k  quit: q`;
+  return `${said}${order}${filtered}  | ?: help  enter: details  /: filter  q: quit`;
 }
 
 /** The narrower the screen, the fewer columns; what remains goes to the names. */
 function columnsFor(width: number): Column[] {
   const fixed: Column[] = [
+    { title: "STATE", width: STATE_WIDTH, cell: ({ state }) => state },
     { title: "TERM", width: 7, cell: ({ term }) => String(term), isRight: true },
-    { title: "LEASE", width: BAR_WIDTH + 10, cell: leaseCell },
+    { title: "LEASE", width: BAR_WIDTH + 8, cell: leaseCell },
     { title: "CHANGES/H", width: 9, cell: ({ changesPerHour }) => countOf(changesPerHour), isRight: true },
     { title: "MEMBERS", width: 7, cell: ({ members }) => countOf(members), isRight: true },
   ];
   while (fixed.length > 1 && nameRoom(width, fixed) < 2 * MIN_NAME_WIDTH + 1) fixed.pop();
   const room = Math.max(2 * MIN_NAME_WIDTH, nameRoom(width, fixed));
   const groupWidth = Math.ceil(room / 2);
+  const [state, ...rest] = fixed;
   return [
     { title: "GROUP", width: groupWidth, cell: ({ groupId }) => groupId },
-    { title: "LEADER", width: room - groupWidth, cell: leaderCell },
-    ...fixed,
+    ...(state === undefined ? [] : [state]),
+    { title: "LEADER", width: room - groupWidth, cell: ({ leader }) => leader ?? "-" },
+    ...rest,
   ];
 }
 
@@ -110,11 +133,7 @@ function nameRoom(width: number, fixed: readonly Column[]): number {
   return width - fixed.reduce((sum, column) => sum + column.width + 1, 0) - 1;
 }
 
-function leaderCell({ leader, isPaused, isHeldBack }: Row): string {
-  return tellLeader(leader, isPaused, isHeldBack);
-}
-
-function leaseCell({ leftMs, fullMs }: Row): string {
+export function leaseCell({ leftMs, fullMs }: Pick<Row, "leftMs" | "fullMs">): string {
   if (leftMs === null) return "";
   const share = fullMs <= 0 ? 0 : Math.min(1, Math.max(0, leftMs / fullMs));
   const full = Math.round(share * BAR_WIDTH);
@@ -126,18 +145,14 @@ function countOf(count: number | null): string {
   return count === null ? "…" : String(count);
 }
 
-function colourOf({ leader, isPaused, isHeldBack, leftMs }: Row, line: string, paint: Paint): string {
-  if (leader === null) return paint("yellow", line);
-  if (isPaused || isHeldBack) return paint("cyan", line);
+/** A group that is simply led has no colour, so that the others stand out. */
+function coloured({ state, leftMs }: Row, line: string, paint: Paint): string {
+  if (state !== "led") return paint(colourOf(state), line);
   return (leftMs ?? 0) <= 0 ? paint("red", line) : line;
 }
 
-function clip(text: string, width: number): string {
-  return text.length <= width ? text : `${text.slice(0, Math.max(0, width - 1))}…`;
-}
-
 function fit(text: string, width: number, isRight?: true): string {
-  const clipped = clip(text, width);
+  const clipped = clipMiddle(text, width);
   return isRight === true ? clipped.padStart(width) : clipped.padEnd(width);
 }
 

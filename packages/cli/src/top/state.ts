@@ -1,6 +1,9 @@
 /** What `tenure top` shows, and what its keys do to it. Pure. */
+import type { GroupState } from "../commands/group-state.js";
+
 export interface Row {
   readonly groupId: string;
+  readonly state: GroupState;
   readonly leader: string | null;
   readonly term: number;
   /** What is left of the lease; `null` without a leader. */
@@ -10,9 +13,6 @@ export interface Row {
   /** `null` while it is not known yet. */
   readonly changesPerHour: number | null;
   readonly members: number | null;
-  readonly isPaused: boolean;
-  /** No candidate can win now, for example because the leader was asked to step down or the takeover delay runs. */
-  readonly isHeldBack: boolean;
 }
 
 export interface Health {
@@ -22,20 +22,55 @@ export interface Health {
   readonly problem: string | null;
 }
 
-export type SortKey = "group" | "leader" | "term" | "lease" | "changes" | "members";
+export type SortKey = "group" | "state" | "leader" | "term" | "lease" | "changes" | "members";
+
+export type ActName = "pause" | "resume" | "step-down";
+
+/** What the operator is about to do. Nothing happens before a reason is typed, so a key that was hit by mistake does nothing. */
+export interface Act {
+  readonly name: ActName;
+  readonly groupId: string;
+  readonly reason: string;
+}
 
 export interface View {
+  readonly page: "list" | "group" | "help";
   readonly sort: SortKey;
   readonly isReversed: boolean;
   readonly filter: string;
   readonly isTyping: boolean;
+  /** The selected row of the list, and the first one on the screen. */
+  readonly selected: number;
   readonly offset: number;
+  /** The group that the page is about. */
+  readonly groupId: string | null;
+  readonly act: Act | null;
+  /** The outcome of the last act, until the next key. */
+  readonly message: string;
 }
 
-export const FIRST_VIEW: View = { sort: "group", isReversed: false, filter: "", isTyping: false, offset: 0 };
+export const FIRST_VIEW: View = {
+  page: "list",
+  sort: "group",
+  isReversed: false,
+  filter: "",
+  isTyping: false,
+  selected: 0,
+  offset: 0,
+  groupId: null,
+  act: null,
+  message: "",
+};
+
+/** The next view, and the act to perform, if a key has confirmed one. */
+export interface Pressed {
+  readonly view: View;
+  readonly perform: Act | null;
+}
 
 const SORT_KEYS: Readonly<Record<string, SortKey>> = {
   g: "group",
+  a: "state",
   l: "leader",
   t: "term",
   e: "lease",
@@ -43,64 +78,116 @@ const SORT_KEYS: Readonly<Record<string, SortKey>> = {
   m: "members",
 };
 
-const ESCAPE = "\u001B";
-const PAGE_STEP = 10;
+const ACT_KEYS: Readonly<Record<string, ActName>> = { p: "pause", r: "resume", s: "step-down" };
 
-/** The next view, or `quit`. */
-export function pressed(view: View, key: string): View | "quit" {
+const ESCAPE = "\u001B";
+const ENTERS = new Set(["\r", "\n"]);
+const ERASES = new Set(["\u007F", "\b"]);
+const PRINTABLE = /^[\u0020-\u007E]+$/;
+const PAGE_STEP = 10;
+const MAX_REASON = 200;
+
+const STEPS: Readonly<Record<string, number>> = {
+  j: 1,
+  [`${ESCAPE}[B`]: 1,
+  k: -1,
+  [`${ESCAPE}[A`]: -1,
+  " ": PAGE_STEP,
+  [`${ESCAPE}[6~`]: PAGE_STEP,
+  [`${ESCAPE}[5~`]: -PAGE_STEP,
+};
+
+/** `groupId`: the selected group of the list, if there is one. */
+export function pressed(before: View, key: string, groupId: string | null): Pressed | "quit" {
   if (key === "\u0003") return "quit";
-  if (view.isTyping) return typed(view, key);
-  const sort = SORT_KEYS[key];
-  if (sort !== undefined)
-    return { ...view, sort, isReversed: sort === view.sort && !view.isReversed, offset: 0 };
-  switch (key) {
-    case "q":
-      return "quit";
-    case "/":
-      return { ...view, isTyping: true };
-    case ESCAPE:
-      return { ...view, filter: "", offset: 0 };
-    case "j":
-    case `${ESCAPE}[B`:
-      return { ...view, offset: view.offset + 1 };
-    case "k":
-    case `${ESCAPE}[A`:
-      return { ...view, offset: Math.max(0, view.offset - 1) };
-    case " ":
-    case `${ESCAPE}[6~`:
-      return { ...view, offset: view.offset + PAGE_STEP };
-    case `${ESCAPE}[5~`:
-      return { ...view, offset: Math.max(0, view.offset - PAGE_STEP) };
-    default:
-      return view;
-  }
+  const view = { ...before, message: "" };
+  if (view.act !== null) return confirmed(view, view.act, key);
+  if (view.isTyping) return { view: typed(view, key), perform: null };
+  if (key === "q" && view.page === "list") return "quit";
+  return { view: moved(view, key, groupId), perform: null };
 }
 
-/** Limits the offset to the last row, so that no key press scrolls past the end. */
+function moved(view: View, key: string, groupId: string | null): View {
+  if (view.page === "help") return { ...view, page: view.groupId === null ? "list" : "group" };
+  if (key === "?") return { ...view, page: "help" };
+  const about = view.groupId ?? groupId;
+  const act = ACT_KEYS[key];
+  if (act !== undefined) {
+    return about === null ? view : { ...view, act: { name: act, groupId: about, reason: "" } };
+  }
+  if (view.page === "group") {
+    const isBack = key === ESCAPE || key === "q" || key === `${ESCAPE}[D` || ERASES.has(key);
+    return isBack ? { ...view, page: "list", groupId: null } : view;
+  }
+  if (ENTERS.has(key) || key === `${ESCAPE}[C`) {
+    return groupId === null ? view : { ...view, page: "group", groupId };
+  }
+  const sort = SORT_KEYS[key];
+  if (sort !== undefined) {
+    return { ...view, sort, isReversed: sort === view.sort && !view.isReversed, selected: 0, offset: 0 };
+  }
+  if (key === "/") return { ...view, isTyping: true };
+  if (key === ESCAPE) return { ...view, filter: "", selected: 0, offset: 0 };
+  const step = STEPS[key] ?? 0;
+  return { ...view, selected: Math.max(0, view.selected + step) };
+}
+
+function confirmed(view: View, act: Act, key: string): Pressed {
+  const { reason } = act;
+  if (key === ESCAPE)
+    return { view: { ...view, act: null, message: `${act.name} cancelled` }, perform: null };
+  if (ENTERS.has(key)) {
+    if (reason.trim() === "") return { view: { ...view, message: "type a reason first" }, perform: null };
+    return { view: { ...view, act: null }, perform: { ...act, reason: reason.trim() } };
+  }
+  const next = ERASES.has(key)
+    ? reason.slice(0, -1)
+    : PRINTABLE.test(key)
+      ? (reason + key).slice(0, MAX_REASON)
+      : reason;
+  return { view: { ...view, act: { ...act, reason: next } }, perform: null };
+}
+
+/** Limits the selection to the last row, and scrolls so that the selection is on the screen. */
 export function within(view: View, rows: number, room: number): View {
-  return { ...view, offset: Math.min(view.offset, Math.max(0, rows - room)) };
+  const selected = Math.min(view.selected, Math.max(0, rows - 1));
+  const highest = Math.max(0, Math.min(rows - room, selected));
+  const lowest = Math.max(0, selected - Math.max(0, room - 1));
+  return { ...view, selected, offset: Math.max(lowest, Math.min(view.offset, highest)) };
 }
 
 function typed(view: View, key: string): View {
-  if (key === "\r" || key === "\n") return { ...view, isTyping: false };
-  if (key === ESCAPE) return { ...view, isTyping: false, filter: "", offset: 0 };
-  if (key === "\u007F" || key === "\b") return { ...view, filter: view.filter.slice(0, -1), offset: 0 };
-  return /^[\u0020-\u007E]+$/.test(key) ? { ...view, filter: view.filter + key, offset: 0 } : view;
+  if (ENTERS.has(key)) return { ...view, isTyping: false };
+  const first = { ...view, selected: 0, offset: 0 };
+  if (key === ESCAPE) return { ...first, isTyping: false, filter: "" };
+  if (ERASES.has(key)) return { ...first, filter: view.filter.slice(0, -1) };
+  return PRINTABLE.test(key) ? { ...first, filter: view.filter + key } : view;
 }
 
-/** The rows whose group or leader contains the text, in the chosen order; unknown values last. */
+/** The rows whose group, state or leader contains the text, in the chosen order; unknown values last. */
 export function arranged(rows: readonly Row[], { sort, isReversed, filter }: View): Row[] {
   const wanted = filter.toLowerCase();
-  const found = rows.filter(
-    ({ groupId, leader }) =>
-      groupId.toLowerCase().includes(wanted) || (leader ?? "").toLowerCase().includes(wanted),
+  const found = rows.filter(({ groupId, leader, state }) =>
+    [groupId, leader ?? "", state].some((text) => text.toLowerCase().includes(wanted)),
   );
   const sign = isReversed ? -1 : 1;
   return found.sort((a, b) => sign * COMPARE[sort](a, b) || COMPARE.group(a, b));
 }
 
+/** Trouble first. */
+const STATES: readonly GroupState[] = [
+  "vacant",
+  "flapping",
+  "deposed",
+  "held back",
+  "paused",
+  "never led",
+  "led",
+];
+
 const COMPARE: Readonly<Record<SortKey, (a: Row, b: Row) => number>> = {
   group: (a, b) => byText(a.groupId, b.groupId),
+  state: (a, b) => STATES.indexOf(a.state) - STATES.indexOf(b.state),
   leader: (a, b) => byText(a.leader ?? "\uFFFF", b.leader ?? "\uFFFF"),
   // Largest first.
   term: (a, b) => b.term - a.term,

@@ -1,4 +1,11 @@
-import { DEFAULT_POLICY, type EndReason, type Group, type LeadershipEvent, type Member } from "@tenure/core";
+import {
+  DEFAULT_POLICY,
+  type EndReason,
+  type Group,
+  type LeadershipEvent,
+  type Member,
+  type OperatorAct,
+} from "@tenure/core";
 import { describe, expect, it } from "vitest";
 import { explain } from "./explain.js";
 
@@ -40,6 +47,8 @@ function group(leader: string | null, term: number, more: Partial<Group> = {}): 
     term,
     pausedForMs: null,
     heldBack: null,
+    pause: null,
+    bans: [],
     leaseTtlMs: 5000,
     ...more,
   };
@@ -51,8 +60,9 @@ function told(
   second: number,
   members: readonly Member[] = [],
   most = 5,
+  acts: readonly OperatorAct[] = [],
 ): string[] {
-  return explain({ group: group_, events, members, nowMs: START + second * 1000 }, most);
+  return explain({ group: group_, events, acts, members, nowMs: START + second * 1000 }, most);
 }
 
 describe("why a group is led", () => {
@@ -65,11 +75,11 @@ describe("why a group is led", () => {
       [70, "c", "wins"],
     );
     expect(told(group("c", 3), events, 80)).toEqual([
-      "c leads g in term 3 since 2026-01-01 12:01:10Z (10 s ago).",
+      "c leads g in term 3 since 2026-01-01 12:01:10Z (10s ago).",
       "c took over at once.",
-      "b led in term 2 for 7 s, from 2026-01-01 12:01:03Z; then it was asked to step down, requested by jane.",
-      "b won 3 s after a stopped leading.",
-      "a led in term 1 for 1 min, from 2026-01-01 12:00:00Z; then its lease expired: it did not renew in time, because it crashed, was frozen or lost its connection.",
+      "b led in term 2 for 7s, from 2026-01-01 12:01:03Z; then it was asked to step down, requested by jane.",
+      "b won 3s after a stopped leading.",
+      "a led in term 1 for 1m, from 2026-01-01 12:00:00Z; then its lease expired: it did not renew in time, because it crashed, was frozen or lost its connection.",
       "Before that g had no leader: term 1 is its first.",
     ]);
   });
@@ -106,15 +116,72 @@ describe("why a group is led", () => {
   it("why mentions a pause, during which the leader stays", () => {
     const paused = group("a", 1, { pausedForMs: "until-resumed" });
     expect(told(paused, story([0, "a", "wins"]), 1)[1]).toBe(
-      "The group is paused until it is resumed: its leader may stay, no other node can win.",
+      "The group is paused until resumed. Its leader may stay, no other node can win.",
     );
+  });
+
+  it("why counts a failover from the last sign of the old leader, not from the end of its lease", () => {
+    const events = story([0, "a", "wins"], [60, "a", "expired"], [60.4, "b", "wins"]).map((event) =>
+      event.type === "LEADER_LOST" ? { ...event, silentMs: 12_000 } : event,
+    );
+    expect(told(group("b", 2), events, 70)[1]).toBe(
+      "b took over; no node may have acted for up to 12.4s, since a was last heard from.",
+    );
+    expect(told(group(null, 1), events.slice(0, 2), 63).slice(0, 2)).toEqual([
+      "g has had no leader since 2026-01-01 12:01:00Z (3s ago).",
+      "No node may have acted for up to 15s.",
+    ]);
+  });
+
+  it("why names the operator, the reason and the time of a pause, a ban and a step-down", () => {
+    const events = story([0, "a", "wins"], [70, "a", "deposed", "jane"], [71, "b", "wins"]);
+    const acts: OperatorAct[] = [
+      {
+        number: 1,
+        act: "step-down",
+        by: "jane",
+        reason: "disk",
+        tsMs: START + 70_000,
+        term: 1,
+        nodeId: "a",
+        forMs: 300_000,
+        force: true,
+      },
+      { number: 2, act: "pause", by: "joe", reason: null, tsMs: START + 80_000, term: 2 },
+      {
+        number: 3,
+        act: "update",
+        by: "joe",
+        reason: "tighter",
+        tsMs: START + 81_000,
+        term: 2,
+        changes: ["max_ttl_ms: 60000 -> 30000"],
+      },
+    ];
+    const held = group("b", 2, {
+      pausedForMs: "until-resumed",
+      pause: { by: "joe", reason: null, sinceMs: START + 80_000 },
+      bans: [{ nodeId: "a", forMs: 60_000, by: "jane", reason: "disk" }],
+    });
+    const sentences = told(held, events, 90, [], 5, acts);
+    expect(sentences).toContain(
+      "The group is paused until resumed, by joe since 2026-01-01 12:01:20Z. Its leader may stay, no other node can win.",
+    );
+    expect(sentences).toContain('Banned: a for another 1m, by jane: "disk".');
+    expect(sentences.join("\n")).toContain('then it was asked to step down, requested by jane: "disk".');
+    expect(sentences.slice(-4)).toEqual([
+      "Last acts of operators:",
+      '  2026-01-01 12:01:21Z: joe changed the group (max_ttl: 1m -> 30s): "tighter".',
+      "  2026-01-01 12:01:20Z: joe paused the group.",
+      '  2026-01-01 12:01:10Z: jane asked the leader to step down, a with a ban of 5m, by force: "disk".',
+    ]);
   });
 });
 
 it("why says that a leader was asked to step down and has not yet", () => {
   const deposed = group("a", 1, { heldBack: { by: "deposed", forMs: 4000 } });
   expect(told(deposed, story([0, "a", "wins"]), 1)[1]).toBe(
-    "It was asked to step down and can no longer renew: the group is free when it resigns, or in 4 s when its lease expires.",
+    "It was asked to step down and can no longer renew: the group is free when it resigns, or in 4s when its lease expires.",
   );
 });
 
@@ -130,7 +197,7 @@ describe("why a group is not led", () => {
 
   it("why says that the group is paused", () => {
     expect(told(group(null, 1, { pausedForMs: 90_000 }), events, 61)[1]).toBe(
-      "The group is paused for another 1 min 30 s, so no node can win; end the pause with tenure resume g.",
+      "The group is paused for another 1m30s. No node can win; end the pause with tenure resume g.",
     );
   });
 
@@ -138,7 +205,7 @@ describe("why a group is not led", () => {
     const policy = { ...DEFAULT_POLICY, takeoverDelayMs: 5000 };
     const resting = group(null, 1, { policy, heldBack: { by: "takeover_delay", forMs: 3000 } });
     expect(told(resting, events, 62)[1]).toBe(
-      "Its takeover delay is 5 s after a lease expires; it ends in 3 s.",
+      "Its takeover delay is 5s after a lease expires; it ends in 3s.",
     );
     expect(told(group(null, 1, { policy }), events, 66)[1]).toContain("It has no candidates");
   });
@@ -146,7 +213,7 @@ describe("why a group is not led", () => {
   it("why says that the group is being transferred", () => {
     const reserved = group(null, 1, { heldBack: { by: "reserved", forMs: 9000 } });
     expect(told(reserved, events, 62)[1]).toBe(
-      "A transfer is in progress: for 9 s only its successor can win.",
+      "A transfer is in progress: for 9s only its successor can win.",
     );
   });
 

@@ -121,8 +121,9 @@ export class Candidacy {
         const won = await this.#campaign(waitMs, signal);
         done("answered");
         this.#backoff.reset();
-        this.#parts.reporter.contact(null);
+        this.#parts.reporter.answered();
         if (won.result.kind === "elected") return { ...won, result: won.result };
+        this.#parts.reporter.campaignLost(won.result);
         this.#noteLeader(won.result);
         answered();
         const shortestMs = waitMs * (1 - 2 * this.#parts.options.driftRatio);
@@ -307,10 +308,13 @@ export class Candidacy {
   async #afterFailure(error: unknown, answered: () => void, signal: AbortSignal): Promise<void> {
     const { options, reporter, watch, comeback } = this.#parts;
     if (error instanceof GivenUpError) return;
-    reporter.contact(error);
-    if (codeOf(error) === "CLOSED" || (isPermanent(error) && !this.#asked)) throw error;
-    answered();
+    if (codeOf(error) === "CLOSED" || (isPermanent(error) && !this.#asked)) {
+      reporter.requestFailed("campaign", error);
+      throw error;
+    }
     const pauseMs = this.#backoff.next(error);
+    reporter.requestFailed("campaign", error, pauseMs);
+    answered();
     const { maxAttempts } = options.retry;
     if (maxAttempts > 0 && this.#backoff.failures >= maxAttempts) {
       throw new AttemptsExhaustedError(

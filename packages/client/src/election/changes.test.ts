@@ -1,7 +1,8 @@
+import { UnauthorizedError } from "@tenure/core";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { Broadcast } from "./broadcast.js";
 import type { ElectionEvent } from "./state.js";
-import { out } from "./scripted-elector.test-kit.js";
+import { out, refused } from "./scripted-elector.test-kit.js";
 import { NO_METRICS } from "./telemetry.js";
 import { failureOf, World } from "./world.test-kit.js";
 
@@ -80,6 +81,75 @@ describe("changes", () => {
     await world.until(a.election.stop());
     const states = (await seen).flatMap((event) => (event.kind === "connection" ? [event.status] : []));
     expect(states).toEqual(["connected", "disconnected", "connected"]);
+  });
+});
+
+describe("what changes() reports about requests", () => {
+  const kindsOf = (events: readonly ElectionEvent[], ...kinds: readonly ElectionEvent["kind"][]) =>
+    events.filter(({ kind }) => kinds.includes(kind));
+
+  test("changes() reports each refused campaign with its error and the time of the next one", async () => {
+    const a = world.scripted("a");
+    const seen = all(a.election.changes());
+    a.elector.next("campaign", out);
+    const error = new UnauthorizedError("a is not an allowed node");
+    a.elector.next("campaign", refused(error), 2);
+    await world.until(a.election.start());
+    await world.until(a.election.untilLeader());
+    await world.until(a.election.stop());
+    const failed = { kind: "request-failed", request: "campaign", error, permanent: true, retryInMs: 5000 };
+    expect(kindsOf(await seen, "request-failed")).toEqual([
+      expect.objectContaining({ request: "campaign", permanent: false }),
+      failed,
+      failed,
+    ]);
+    const campaigns = a.elector.made("campaign").map(({ atMs }) => atMs);
+    expect((campaigns[2] as number) - (campaigns[1] as number)).toBe(5000);
+  });
+
+  test("changes() reports a campaign whose refusal makes the election fail, without a next one", async () => {
+    const a = world.scripted("a");
+    const seen = all(a.election.changes());
+    const error = new UnauthorizedError("a is not an allowed node");
+    a.elector.always(refused(error), "campaign");
+    expect(await failureOf(a.election.start())).toBe(error);
+    expect(kindsOf(await seen, "request-failed", "failed")).toEqual([
+      { kind: "request-failed", request: "campaign", error, permanent: true, retryInMs: null },
+      { kind: "failed", error },
+    ]);
+  });
+
+  test("changes() reports each lost campaign with the leader, or with what holds the group back", async () => {
+    const a = world.participant("a");
+    await a.election.start();
+    const b = world.participant("b", { campaignWaitMs: 0 });
+    const seen = all(b.election.changes());
+    await b.election.start();
+    await world.operator.pause({ groupId: "g", forMs: 9000 });
+    await world.until(a.election.stop());
+    await world.clock.advance(3000);
+    await world.until(b.election.stop());
+    const lost = kindsOf(await seen, "campaign-lost");
+    expect(lost[0]).toEqual({ kind: "campaign-lost", leader: { nodeId: "a", term: 1 } });
+    expect(lost.at(-1)).toMatchObject({ leader: null, heldBack: "paused" });
+    expect((lost.at(-1) as { heldBackForMs?: number }).heldBackForMs).toBeGreaterThan(0);
+  });
+
+  test("a leader whose renewal is refused reports the refusal with the loss of its leadership", async () => {
+    const a = world.scripted("a");
+    const seen = all(a.election.changes());
+    await a.election.start();
+    const error = new UnauthorizedError("a is not an allowed node");
+    a.elector.always(refused(error), "renew");
+    let stateWhenLost = a.election.status().state;
+    a.election.signal?.addEventListener("abort", () => (stateWhenLost = a.election.status().state));
+    await world.until(a.election.untilDemoted());
+    await world.until(a.election.stop());
+    expect(stateWhenLost).toMatchObject({ kind: "stepping-down", reason: "refused", error });
+    expect(kindsOf(await seen, "demoting", "demoted").slice(0, 2)).toMatchObject([
+      { kind: "demoting", reason: "refused", error },
+      { kind: "demoted", reason: "refused", error },
+    ]);
   });
 });
 

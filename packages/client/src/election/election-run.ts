@@ -270,7 +270,8 @@ export class ElectionRun {
     reporter.promoted(mandate, correlationId);
     const work = this.#promote(leadership);
     answered();
-    if (this.#campaignedWith !== metadata()) this.update().catch((error: unknown) => reporter.contact(error));
+    if (this.#campaignedWith !== metadata())
+      this.update().catch((error: unknown) => reporter.requestFailed("update", error));
     if (result.transferTo !== undefined) leadership.lose("transferred");
     const reason = await leadership.lost;
     const overdue = this.#watchWork(leadership, reason);
@@ -281,7 +282,7 @@ export class ElectionRun {
       this.preparation.begin();
     }
     leadership.release();
-    reporter.demoted(mandate, reason);
+    reporter.demoted(mandate, reason, leadership.error);
     this.#leadership = null;
     this.#stayOut(leadership, reason);
     if (reason === "lapsed" && options.takeoverDelayMs > 0) this.#comeback.begin(term);
@@ -310,11 +311,12 @@ export class ElectionRun {
         won,
         health,
         reporter,
-        losing: (reason) => {
+        losing: (reason, error) => {
           // Before the promotion there is no leadership to lose.
           if (this.#leadership !== leadership) return;
-          this.#move({ kind: "stepping-down", mandate, reason });
-          reporter.demoting(mandate, reason);
+          const why = error === undefined ? {} : { error };
+          this.#move({ kind: "stepping-down", mandate, reason, ...why });
+          reporter.demoting(mandate, reason, error);
         },
       });
       return leadership.begin() ? leadership : null;
@@ -351,7 +353,7 @@ export class ElectionRun {
     ended.term = Math.max(ended.term, term);
     const { instanceId } = this;
     const resigned = await giveBack(elector, this.#breaker, options, { instanceId, term }, (error) =>
-      reporter.contact(error),
+      reporter.requestFailed("resign", error),
     );
     if (resigned) this.watch.note({ nodeId: null, term, reason: "resigned" }, options.nodeId);
   }
@@ -365,7 +367,8 @@ export class ElectionRun {
   #heard(error: unknown): void {
     // A leader's renewals show the state of its connection better than its watch does.
     if (this.#leadership !== null) return;
-    this.#parts.reporter.contact(error);
+    if (error === null) this.#parts.reporter.answered();
+    else this.#parts.reporter.requestFailed("watch", error);
     if (codeOf(error) !== "CLOSED" || this.#stopping.signal.aborted) return;
     this.#failure = new ClosedError("the elector was closed while the election was running", {
       cause: error,

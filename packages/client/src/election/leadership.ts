@@ -33,7 +33,7 @@ export interface LeadershipParts {
   readonly health: Health;
   readonly reporter: Reporter;
   /** Called once, before the signal aborts, so that listeners of the signal find the election in its new state. */
-  readonly losing: (reason: DemoteReason) => void;
+  readonly losing: (reason: DemoteReason, error: unknown) => void;
 }
 
 export class Leadership {
@@ -46,6 +46,7 @@ export class Leadership {
   #settle: (reason: DemoteReason) => void = () => {};
   readonly #beganAtMs: number;
   #reason: DemoteReason | null = null;
+  #error: unknown;
   #renewals = 0;
   /** When the last answered renewal was sent; before the first one, when the leadership began. */
   #answeredAtMs: number;
@@ -149,16 +150,22 @@ export class Leadership {
     return Math.max(0, this.#renewer.lease.leftMs());
   }
 
-  /** The first reason counts; later calls do nothing. */
-  lose(reason: DemoteReason): void {
+  /** The failed renewal that ended it, if one did. */
+  get error(): unknown {
+    return this.#error;
+  }
+
+  /** The first reason counts; later calls do nothing. `error`: the failed renewal that is the reason. */
+  lose(reason: DemoteReason, error?: unknown): void {
     if (this.#over) return;
     this.#reason = reason;
+    this.#error = error;
     if (!KEEPS_LEASE.has(reason)) this.#renewer.stop();
     if (reason === "not-leader" || reason === "token-invalid") this.#renewer.lease.end();
     this.#cancelWatchdog();
     this.#cancelValidation();
     this.#settle(reason);
-    this.#parts.losing(reason);
+    this.#parts.losing(reason, error);
     const { groupId, term } = this.mandate;
     // Last, because this runs the user's listeners.
     this.#stopping.abort(new NotLeadingError(`term ${term} of group ${groupId} is over: ${reason}`));
@@ -240,7 +247,7 @@ export class Leadership {
     this.#token = answer.mandate;
     if (this.#inDanger && !this.#over) this.#watch();
     this.#parts.reporter.heartbeat("renewed", seconds);
-    this.#parts.reporter.contact(null);
+    this.#parts.reporter.answered();
     if (answer.transferTo !== undefined) this.lose("transferred");
   }
 
@@ -248,11 +255,11 @@ export class Leadership {
     const { options, reporter } = this.#parts;
     if (!repeated) this.#failedBeats += 1;
     reporter.heartbeat("failed", seconds);
-    reporter.contact(error);
-    if (isPermanent(error)) return this.lose("refused");
+    reporter.requestFailed("renew", error);
+    if (isPermanent(error)) return this.lose("refused", error);
     const { maxConsecutiveFailures } = options;
     if (maxConsecutiveFailures !== null && this.#failedBeats >= maxConsecutiveFailures) {
-      this.lose("heartbeat-failed");
+      this.lose("heartbeat-failed", error);
     }
   }
 

@@ -1,3 +1,4 @@
+import type { CampaignResult } from "@tenure/core";
 import type { Broadcast } from "./broadcast.js";
 import { FailureLog } from "./failure-log.js";
 import type { ParsedElection } from "./options.js";
@@ -6,6 +7,7 @@ import type {
   ConnectionStatus,
   DemoteReason,
   ElectionEvent,
+  ElectionRequest,
   ElectionState,
   HookName,
   KnownLeader,
@@ -63,16 +65,28 @@ export class Reporter {
     this.#log("debug", { from: from.kind, to: to.kind }, "election state changed");
   }
 
-  /** `error`: why there was no answer; `null`: there was one. */
-  contact(error: unknown): void {
-    if (error === null) this.#failures.clear();
-    else this.#requestFailed(error);
-    const status = error === null || isPermanent(error) ? "connected" : "disconnected";
-    if (status === this.#connection) return;
-    if (this.#connection === "disconnected") this.#log("info", {}, "elector answers again");
-    this.#connection = status;
-    this.#measure((metrics) => metrics.connectionStatus(this.#labels, status));
-    this.#events.emit({ kind: "connection", status });
+  /** A request was answered. */
+  answered(): void {
+    this.#failures.clear();
+    this.#connected("connected");
+  }
+
+  /** A request was refused, or not answered. */
+  requestFailed(request: ElectionRequest, error: unknown, retryInMs: number | null = null): void {
+    const permanent = isPermanent(error);
+    this.#logFailure(error);
+    this.#events.emit({ kind: "request-failed", request, error, permanent, retryInMs });
+    this.#connected(permanent ? "connected" : "disconnected");
+  }
+
+  campaignLost(lost: CampaignResult & { kind: "lost" }): void {
+    const { leader, heldBack, heldBackForMs } = lost;
+    this.#events.emit({
+      kind: "campaign-lost",
+      leader: leader === null ? null : { nodeId: leader.nodeId, term: leader.term },
+      ...(heldBack === undefined ? {} : { heldBack }),
+      ...(heldBackForMs === undefined ? {} : { heldBackForMs }),
+    });
   }
 
   campaignSpan(): (outcome: "elected" | "lost" | "failed") => void {
@@ -95,13 +109,16 @@ export class Reporter {
     this.#events.emit({ kind: "promoted", mandate });
   }
 
-  demoting(mandate: Mandate, reason: DemoteReason): void {
+  /** `error`: the failed renewal that ended the leadership, if one did. */
+  demoting(mandate: Mandate, reason: DemoteReason, error: unknown): void {
     const seconds = (this.#options.clock.monotonicMs() - this.#promotedAtMs) / 1000;
     this.#measure((metrics) => metrics.leaderDuration(this.#labels, seconds));
     const level = ORDERLY.has(reason) ? "info" : "warn";
-    this.#log(level, { reason }, "no longer leads; the work was asked to end");
+    const why = error === undefined ? {} : { error };
+    const fields = { reason, ...(error === undefined ? {} : { err: error }) };
+    this.#log(level, fields, "no longer leads; the work was asked to end");
     this.#span?.act((span) => span.addEvent("demoting", { "tenure.reason": reason }));
-    this.#events.emit({ kind: "demoting", mandate, reason });
+    this.#events.emit({ kind: "demoting", mandate, reason, ...why });
   }
 
   /** The work still runs, `overdueMs` after its signal. */
@@ -117,9 +134,9 @@ export class Reporter {
     this.#measure((metrics) => metrics.workOverdue(this.#labels, 0));
   }
 
-  demoted(mandate: Mandate, reason: DemoteReason): void {
+  demoted(mandate: Mandate, reason: DemoteReason, error: unknown): void {
     this.#log("info", { reason }, "work finished");
-    this.#events.emit({ kind: "demoted", mandate, reason });
+    this.#events.emit({ kind: "demoted", mandate, reason, ...(error === undefined ? {} : { error }) });
     this.#span?.end("tenure.reason", reason);
     this.#span = null;
     this.#mandate = null;
@@ -187,7 +204,15 @@ export class Reporter {
     this.#events.end();
   }
 
-  #requestFailed(error: unknown): void {
+  #connected(status: ConnectionStatus): void {
+    if (status === this.#connection) return;
+    if (this.#connection === "disconnected") this.#log("info", {}, "elector answers again");
+    this.#connection = status;
+    this.#measure((metrics) => metrics.connectionStatus(this.#labels, status));
+    this.#events.emit({ kind: "connection", status });
+  }
+
+  #logFailure(error: unknown): void {
     const code = codeOf(error);
     this.#measure((metrics) => metrics.failure(this.#labels, code));
     const repeated = this.#failures.count(code);

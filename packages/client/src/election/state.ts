@@ -1,4 +1,4 @@
-import type { EndReason } from "@tenure/core";
+import type { EndReason, HeldBack } from "@tenure/core";
 import type { TelemetryPart } from "./telemetry.js";
 
 /** A leader's identity and term: send `term` with every write that only the leader may make. */
@@ -52,7 +52,13 @@ export type ElectionState =
   | { readonly kind: "following" }
   | { readonly kind: "leading"; readonly mandate: Mandate }
   /** No longer leads; its work and `onDemote` have not ended yet, and nothing was resigned. */
-  | { readonly kind: "stepping-down"; readonly mandate: Mandate; readonly reason: DemoteReason }
+  | {
+      readonly kind: "stepping-down";
+      readonly mandate: Mandate;
+      readonly reason: DemoteReason;
+      /** The failed renewal that ended the leadership, if one did. */
+      readonly error?: unknown;
+    }
   /** The work and `onDemote` have ended; the elector has not answered the resignation yet. */
   | { readonly kind: "resigning"; readonly mandate: Mandate; readonly reason: DemoteReason }
   /** Does not campaign until its health check succeeds again. */
@@ -88,14 +94,22 @@ export interface ElectionStatus {
   readonly correlationId: string | null;
 }
 
+/** What an election sends to its elector. `update`: a leader's new metadata. */
+export type ElectionRequest = "campaign" | "renew" | "resign" | "watch" | "update";
+
 /** Whose code failed: one of the hooks, `prepare`, or a listener given to `on`. */
 export type HookName = "onPromote" | "onDemote" | "onLeaderChange" | "prepare" | "listener";
 
 /** What `changes()` yields; narrow on `kind`. */
 export type ElectionEvent =
   | { readonly kind: "promoted"; readonly mandate: Mandate }
-  /** The leadership is lost at this moment; its work has not ended yet. */
-  | { readonly kind: "demoting"; readonly mandate: Mandate; readonly reason: DemoteReason }
+  /** The leadership is lost at this moment; its work has not ended yet. `error`: the failed renewal that ended it, if one did. */
+  | {
+      readonly kind: "demoting";
+      readonly mandate: Mandate;
+      readonly reason: DemoteReason;
+      readonly error?: unknown;
+    }
   /** The work still runs after its lease has ended, or longer than `stopMarginMs` after its signal aborted. Repeated. */
   | {
       readonly kind: "work-overdue";
@@ -107,7 +121,31 @@ export type ElectionEvent =
       readonly leaseLeftMs: number;
     }
   /** The work and `onDemote` have ended. */
-  | { readonly kind: "demoted"; readonly mandate: Mandate; readonly reason: DemoteReason }
+  | {
+      readonly kind: "demoted";
+      readonly mandate: Mandate;
+      readonly reason: DemoteReason;
+      readonly error?: unknown;
+    }
+  /** A campaign was answered, and this process does not lead. Repeated with each campaign. */
+  | {
+      readonly kind: "campaign-lost";
+      readonly leader: { readonly nodeId: string; readonly term: number } | null;
+      /** Why the group elects no leader at the moment; set only if it has none. */
+      readonly heldBack?: HeldBack;
+      /** How long that will last; absent: until an operator acts. */
+      readonly heldBackForMs?: number;
+    }
+  /** A request was refused, or not answered. Repeated with each failure. */
+  | {
+      readonly kind: "request-failed";
+      readonly request: ElectionRequest;
+      readonly error: unknown;
+      /** A retry cannot succeed until a person changes something, such as the policy, the credentials or the allowed nodes. */
+      readonly permanent: boolean;
+      /** When a campaign is sent again, unless there is news before; `null` for other requests, and if the election has failed. */
+      readonly retryInMs: number | null;
+    }
   | { readonly kind: "leader-changed"; readonly leader: KnownLeader; readonly previousId: string | null }
   /** Half the ttl has passed since the last successful renewal was sent. */
   | { readonly kind: "danger"; readonly mandate: Mandate; readonly leftMs: number }

@@ -24,7 +24,6 @@ import {
   type HeartbeatRequest,
   type Leader,
   type LeaderOptions,
-  type LeadershipEvent,
   type Leadership,
   type Member,
   type MemberHealth,
@@ -33,6 +32,10 @@ import {
   type RenewResult,
   type ResignRequest,
   type ResignResult,
+  type AuditQuery,
+  type DeleteRequest,
+  type GroupAct,
+  type GroupHistory,
   type PauseRequest,
   type ResumeRequest,
   type StepDownRequest,
@@ -45,6 +48,7 @@ import {
 import {
   checkId,
   checkInteger,
+  parseAuditQuery,
   parseCampaign,
   parseDelete,
   parseGroup,
@@ -219,14 +223,8 @@ export class HttpElector implements ElectorAdmin {
     });
   }
 
-  deleteGroup(
-    request: { groupId: string; by: string; force?: boolean | undefined },
-    options?: CallOptions,
-  ): Promise<void> {
-    return this.#run(options, () => {
-      const { groupId, force } = parseDelete(request);
-      return this.#operator.remove(groupId, force, options?.signal);
-    });
+  deleteGroup(request: DeleteRequest, options?: CallOptions): Promise<void> {
+    return this.#run(options, () => this.#operator.remove(parseDelete(request), options?.signal));
   }
 
   group(groupId: string, options?: CallOptions): Promise<Group> {
@@ -271,8 +269,15 @@ export class HttpElector implements ElectorAdmin {
     return this.#run(options, () => this.#operator.members(checkId(groupId, "groupId"), options?.signal));
   }
 
-  history(groupId: string, options?: CallOptions): Promise<readonly LeadershipEvent[]> {
+  history(groupId: string, options?: CallOptions): Promise<GroupHistory> {
     return this.#run(options, () => this.#operator.history(checkId(groupId, "groupId"), options?.signal));
+  }
+
+  audit(
+    query?: AuditQuery,
+    options?: GroupsOptions,
+  ): Promise<{ readonly acts: readonly GroupAct[]; readonly cursor: string | null }> {
+    return this.#run(options, () => this.#operator.audit(parseAuditQuery(query), options));
   }
 
   ping(options?: CallOptions): Promise<void> {

@@ -7,14 +7,17 @@ import type { shapes } from "@tenure/api";
 import type { ReplyOf } from "@tenure/api/schemas";
 import type {
   Group,
+  GroupAct,
+  GroupHistory,
   GroupInput,
   GroupsOptions,
   Leader,
-  LeadershipEvent,
   Member,
   MemberHealth,
 } from "@tenure/core";
 import type {
+  parseAuditQuery,
+  parseDelete,
   parseGroupsQuery,
   parseHeartbeat,
   parsePause,
@@ -48,8 +51,9 @@ export class OperatorCalls {
     return this.#group({ verb: "updateGroup", groupId: input.groupId, body }, signal);
   }
 
-  async remove(groupId: string, force: boolean, signal?: AbortSignal): Promise<void> {
-    await this.#calls.ask({ verb: "deleteGroup", groupId, query: force ? { force: "true" } : {} }, signal);
+  async remove({ groupId, force, reason }: Parsed<typeof parseDelete>, signal?: AbortSignal): Promise<void> {
+    const query = { ...(force ? { force: "true" } : {}), ...because(reason) };
+    await this.#calls.ask({ verb: "deleteGroup", groupId, query }, signal);
   }
 
   async group(groupId: string, signal?: AbortSignal): Promise<Group> {
@@ -90,10 +94,10 @@ export class OperatorCalls {
   }
 
   async stepDown(
-    { groupId, reason, stepDown }: Parsed<typeof parseStepDown>,
+    { groupId, by, reason, stepDown }: Parsed<typeof parseStepDown>,
     signal?: AbortSignal,
   ): Promise<void> {
-    const { by, banMs, force } = stepDown;
+    const { banMs, force } = stepDown;
     const body = () => ({
       reason: reason ?? `asked for by ${by}`,
       ...(banMs === 0 ? {} : { ban_ms: banMs }),
@@ -121,8 +125,13 @@ export class OperatorCalls {
     return api.leaderOf(leader);
   }
 
-  async pause({ groupId, reason, forMs }: Parsed<typeof parsePause>, signal?: AbortSignal): Promise<void> {
-    const body = () => ({ ...(forMs === null ? {} : { for_ms: forMs }), ...because(reason) });
+  async pause({ groupId, reason, pause }: Parsed<typeof parsePause>, signal?: AbortSignal): Promise<void> {
+    const { forMs, create } = pause;
+    const body = () => ({
+      ...(forMs === null ? {} : { for_ms: forMs }),
+      ...(create ? { create } : {}),
+      ...because(reason),
+    });
     await this.#calls.ask({ verb: "pause", groupId, body }, signal);
   }
 
@@ -152,9 +161,28 @@ export class OperatorCalls {
     return members.map(api.memberHealthOf);
   }
 
-  async history(groupId: string, signal?: AbortSignal): Promise<readonly LeadershipEvent[]> {
-    const { events } = await this.#calls.ask<ReplyOf<"history">>({ verb: "history", groupId }, signal);
-    return events.map(api.historyEvent);
+  async history(groupId: string, signal?: AbortSignal): Promise<GroupHistory> {
+    const { events, acts } = await this.#calls.ask<ReplyOf<"history">>({ verb: "history", groupId }, signal);
+    return { events: events.map(api.historyEvent), acts: acts.map(api.actOf) };
+  }
+
+  /** The service lists only groups that the caller may see; `maySee` filters the page further here. */
+  async audit(
+    { groupId, by, limit, cursor }: Parsed<typeof parseAuditQuery>,
+    { maySee, signal }: GroupsOptions = {},
+  ): Promise<{ acts: readonly GroupAct[]; cursor: string | null }> {
+    const query = {
+      limit: String(limit),
+      ...(groupId === null ? {} : { group_id: groupId }),
+      ...(by === null ? {} : { by }),
+      ...(cursor === null ? {} : { cursor }),
+    };
+    const page = await this.#calls.ask<ReplyOf<"audit">>({ verb: "audit", query }, signal);
+    const acts = page.acts.map(api.groupActOf);
+    return {
+      acts: maySee === undefined ? acts : acts.filter((act) => maySee(act.groupId)),
+      cursor: page.cursor,
+    };
   }
 
   async ping(signal?: AbortSignal): Promise<void> {

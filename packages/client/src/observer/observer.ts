@@ -129,7 +129,7 @@ export class Observer implements AsyncDisposable {
   async history(options?: CallOptions): Promise<readonly LeadershipEvent[]> {
     const admin = this.#elector as Partial<ElectorAdmin>;
     if (admin.history === undefined) throw new InvalidRequestError("elector", "keeps no history");
-    return admin.history(this.#options.groupId, options);
+    return (await admin.history(this.#options.groupId, options)).events;
   }
 
   async #stop(): Promise<void> {

@@ -60,16 +60,28 @@ export class GuardedCommand {
     this.signal("SIGKILL");
   }
 
-  /** Asks it to end; kills it after `graceMs`, and in any case when the lease is about to end. */
-  async end(signal: NodeJS.Signals, graceMs: number): Promise<CommandEnd> {
+  /**
+   * Asks it to end; kills it after `graceMs`, and in any case when the lease is about to end. `killed` is called after this process has
+   * killed it, and not if the guardian did.
+   */
+  async end(
+    signal: NodeJS.Signals,
+    graceMs: number,
+    killed: (because: "grace" | "lease") => void = () => {},
+  ): Promise<CommandEnd> {
     const { tellEveryMs } = this.#options;
     const untilMs = this.#clock.monotonicMs() + graceMs;
     let cancel: CancelTimer = () => {};
     // The guardian watches the lease by itself, but it may be suspended.
     const mind = (): void => {
-      const leftMs = Math.min(untilMs - this.#clock.monotonicMs(), this.#leftMs());
-      if (leftMs <= 0) this.kill();
-      else cancel = this.#clock.after(Math.min(leftMs, tellEveryMs), mind);
+      const leaseMs = this.#leftMs();
+      const leftMs = Math.min(untilMs - this.#clock.monotonicMs(), leaseMs);
+      if (leftMs > 0) {
+        cancel = this.#clock.after(Math.min(leftMs, tellEveryMs), mind);
+        return;
+      }
+      this.kill();
+      killed(leaseMs <= 0 ? "lease" : "grace");
     };
     if (this.#leftMs() > 0) this.signal(signal);
     mind();

@@ -75,7 +75,7 @@ export function groupLaws(law: ElectorLaw<AdminBench>): void {
     // The policy is gone; the event numbers continue.
     isLeader(await win(elector, candidate(groupId, "b", { ttlMs: 500 })), "b", 2);
     assert.deepEqual((await other.group(groupId)).policy, DEFAULT_POLICY);
-    const events = (await other.history(groupId)).map(({ number, type, term, by }) => [
+    const events = (await other.history(groupId)).events.map(({ number, type, term, by }) => [
       number,
       type,
       term,
@@ -173,15 +173,15 @@ export function historyLaws(law: ElectorLaw<AdminBench>): void {
   law("the history holds the last 64 events, oldest first, at every server", async (bench) => {
     const { elector, groupId } = bench;
     const other = await bench.other();
-    assert.deepEqual(await elector.history(groupId), []);
+    assert.deepEqual(await elector.history(groupId), { events: [], acts: [] });
     for (let term = 1; term <= 35; term++) {
       const request = candidate(groupId, `node-${term}`);
       await win(elector, request);
       await (term % 2 === 0 ? elector : other).resign(claimOf(request, term));
-      if (term === 1) assert.equal((await other.history(groupId)).length, 2);
+      if (term === 1) assert.equal((await other.history(groupId)).events.length, 2);
     }
     for (const server of [elector, other]) {
-      const events = await server.history(groupId);
+      const { events } = await server.history(groupId);
       assert.deepEqual(
         events.map((event) => event.number),
         Array.from({ length: 64 }, (_, i) => 7 + i),
@@ -204,6 +204,6 @@ export function historyLaws(law: ElectorLaw<AdminBench>): void {
       ...event,
     }));
     await probe.stop();
-    assert.deepEqual(watched, await elector.history(groupId));
+    assert.deepEqual(watched, (await elector.history(groupId)).events);
   });
 }

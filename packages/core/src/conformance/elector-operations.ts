@@ -44,7 +44,7 @@ export function stepDownLaws(law: ElectorLaw<AdminBench>): void {
     assert.deepEqual(await other.resign(claimOf(leader, 1)), { kind: "resigned" });
     assert.equal((await other.group(groupId)).heldBack, null);
     isLeader(elected(await other.campaign(candidate(groupId, "b"))).leader, "b", 2);
-    const event = (await elector.history(groupId)).find(({ type }) => type === "LEADER_LOST");
+    const event = (await elector.history(groupId)).events.find(({ type }) => type === "LEADER_LOST");
     assert.deepEqual([event?.reason, event?.by], ["deposed", BY]);
   });
 
@@ -60,7 +60,7 @@ export function stepDownLaws(law: ElectorLaw<AdminBench>): void {
       const tookMs = systemClock.monotonicMs() - sentAtMs;
       assert(tookMs >= SHORT_MS, `the lease of ${SHORT_MS} ms was over after ${tookMs} ms`);
       assert(tookMs < SHORT_MS + SOON_MS, `it took ${tookMs} ms`);
-      const [, loss] = await elector.history(groupId);
+      const [, loss] = (await elector.history(groupId)).events;
       assert.equal(loss?.reason, "deposed");
     },
   );
@@ -116,6 +116,7 @@ export function stepDownLaws(law: ElectorLaw<AdminBench>): void {
   );
 
   law("a group without a leader cannot be stepped down", async ({ elector, groupId }) => {
+    await elector.createGroup({ groupId });
     await assert.rejects(elector.stepDown({ groupId, by: BY }), (error) => error instanceof ConflictError);
   });
 }
@@ -159,9 +160,12 @@ export function pauseLaws(law: ElectorLaw<AdminBench>): void {
   law("a pause with a duration ends by itself", async (bench) => {
     const { elector, groupId } = bench;
     const sentAtMs = systemClock.monotonicMs();
-    await elector.pause({ groupId, forMs: 300 });
+    await elector.pause({ groupId, forMs: 300, create: true });
     const { pausedForMs } = await elector.group(groupId);
-    assert(typeof pausedForMs === "number" && pausedForMs > 0 && pausedForMs <= 300, `${pausedForMs}`);
+    // On a busy machine the pause may be over before the group is read.
+    const isOver = pausedForMs === null && systemClock.monotonicMs() - sentAtMs >= 300;
+    const isShown = typeof pausedForMs === "number" && pausedForMs > 0 && pausedForMs <= 300;
+    assert(isOver || isShown, `${pausedForMs}`);
     elected(await (await bench.other()).campaign(candidate(groupId, "a", { waitMs: LONG_MS })));
     const tookMs = systemClock.monotonicMs() - sentAtMs;
     assert(tookMs >= 300 && tookMs < 300 + SOON_MS, `a pause of 300 ms took ${tookMs} ms`);
@@ -280,7 +284,7 @@ export function policyLaws(law: ElectorLaw<AdminBench>): void {
     await arrived(other, groupId);
     assert.deepEqual(await elector.resign(claimOf(leader, 1)), { kind: "resigned" });
     isLeader(elected(await successor).leader, "b", 2);
-    const loss = (await elector.history(groupId)).find(({ type }) => type === "LEADER_LOST");
+    const loss = (await elector.history(groupId)).events.find(({ type }) => type === "LEADER_LOST");
     assert.equal(loss?.reason, "deposed");
   });
 }

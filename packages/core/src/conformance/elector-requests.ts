@@ -1,6 +1,7 @@
 /** Laws of malformed requests: the error names the field, and nothing is written. */
 import assert from "node:assert/strict";
-import type { CampaignRequest, ElectorAdmin, RenewRequest } from "../elector.js";
+import type { CampaignRequest, RenewRequest } from "../elector.js";
+import type { ElectorAdmin } from "../elector-admin.js";
 import { InvalidRequestError, InvalidTtlError } from "../errors.js";
 import {
   type AdminBench,

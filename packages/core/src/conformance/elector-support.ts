@@ -5,11 +5,11 @@ import type {
   CampaignRequest,
   CampaignResult,
   Elector,
-  ElectorAdmin,
   Leader,
   WatchEvent,
   WatchOptions,
 } from "../elector.js";
+import type { ElectorAdmin } from "../elector-admin.js";
 import type { TestFunction } from "./support.js";
 
 export interface OpenElector {

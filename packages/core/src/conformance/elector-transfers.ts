@@ -37,7 +37,7 @@ export function transferLaws(law: ElectorLaw<AdminBench>): void {
       assert.deepEqual(await elector.resign(claimOf(leader, 1)), { kind: "resigned" });
       isLeader(elected(await successor).leader, "b", 2);
       isLeader(await transfer, "b", 2);
-      const loss = (await elector.history(groupId)).find(({ type }) => type === "LEADER_LOST");
+      const loss = (await elector.history(groupId)).events.find(({ type }) => type === "LEADER_LOST");
       assert.deepEqual([loss?.reason, loss?.by], ["transferred", BY]);
       await elector.stepDown({ groupId, by: BY, force: true });
       isLeader(elected(await bystander).leader, "bystander", 3);
@@ -156,6 +156,7 @@ export function transferLaws(law: ElectorLaw<AdminBench>): void {
 
   law("a transfer that the state of the group does not allow is a conflict", async ({ elector, groupId }) => {
     const transfer = (toNodeId: string) => elector.transfer({ groupId, toNodeId, by: BY, timeoutMs: 1000 });
+    await elector.createGroup({ groupId });
     await assert.rejects(transfer("b"), isConflict, "a group without a leader");
     await win(elector, candidate(groupId, "a"));
     isLeader(await transfer("a"), "a", 1);

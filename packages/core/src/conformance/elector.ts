@@ -7,6 +7,7 @@
  * It runs in real time, over whatever network there is: leases are 500 ms where a law is about their end, and long
  * where it is not. Nothing in it sleeps.
  */
+import { actLaws } from "./elector-acts.js";
 import { abortLaws, closeLaws } from "./elector-lifecycle.js";
 import { groupLaws, historyLaws } from "./elector-groups.js";
 import { pauseLaws, policyLaws, stepDownLaws } from "./elector-operations.js";
@@ -49,5 +50,6 @@ export function electorConformance({ test, open, features = {} }: ElectorConform
   readinessAdminLaws(adminLaw);
   groupLaws(adminLaw);
   historyLaws(adminLaw);
+  actLaws(adminLaw);
   adminRequestLaws(adminLaw);
 }

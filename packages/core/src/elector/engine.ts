@@ -5,10 +5,11 @@
 import { type CancelTimer, type Clock, type Reading, readClock, sleep } from "../clock.js";
 import { decodeRecord, encodeRecord } from "../codec.js";
 import { BackendUnavailableError, ClosedError, GroupNotFoundError } from "../errors.js";
-import { losesEvents } from "../history.js";
+import { losesAct, losesEvents } from "../history.js";
 import { EMPTY_RECORD, type ElectionRecord, type Observation } from "../record.js";
 import type { Change } from "../rules/terms.js";
 import type { Entry, Revision, Store } from "../store/store.js";
+import { ActLog } from "./act-log.js";
 import { Batcher } from "./batcher.js";
 import { callLimitMs, MAX_CALL_MS, readLimitMs } from "./call-limit.js";
 import { EventLog } from "./event-log.js";
@@ -79,6 +80,7 @@ export class Engine {
   /** `null` where members are not kept. */
   readonly members: MemberBook | null;
   readonly log: EventLog = new EventLog((listeners) => this.#wakeFrom([...listeners], 0));
+  readonly acts: ActLog = new ActLog();
   readonly slices: Slices;
   readonly #batcher: Batcher;
   readonly #census: GroupCensus;
@@ -265,7 +267,7 @@ export class Engine {
    * decision: the durations in it are as of then, and no leader counts its lease from later.
    */
   async #write(group: GroupState, change: Change, decided: Reading, limitMs: number): Promise<WriteOutcome> {
-    if (losesEvents(change.next, group.historyNumber)) {
+    if (losesEvents(change.next, group.historyNumber) || losesAct(change.next, group.historyActNumber)) {
       await this.history.advance(group);
       return { kind: "history first" };
     }
@@ -281,7 +283,7 @@ export class Engine {
         if (group.install(change.next, value, outcome.revision, decided.monotonicMs))
           this.#changed(group, previous);
         if (change.next.deleted) this.members?.empty(group.groupId);
-        if (change.events.length > 0 || change.next.deleted) this.keepHistory(group);
+        if (change.events.length > 0 || change.next.act !== previous.act) this.keepHistory(group);
         return { kind: "written", revision: outcome.revision };
       }
       case "conflict":
@@ -323,7 +325,7 @@ export class Engine {
     const previous = group.record;
     if (place.kind === "history") {
       const wasUnreadable = group.isUnreadable;
-      if (group.observeHistory(entry)) this.#notify(group);
+      if (this.#observeHistory(group, entry)) this.#notify(group);
       // What could not be decided meanwhile can be decided now.
       if (wasUnreadable && !group.isUnreadable) this.#onChange(group);
     } else if (group.observeRecord(entry, this.clock.monotonicMs())) {
@@ -332,8 +334,17 @@ export class Engine {
     return group;
   }
 
+  #observeHistory(group: GroupState, entry: Entry): boolean {
+    const { historyActNumber } = group;
+    if (!group.observeHistory(entry)) return false;
+    if (group.historyActNumber !== historyActNumber)
+      for (const act of group.history().acts) this.acts.add(group.groupId, act);
+    return true;
+  }
+
   #changed(group: GroupState, previous: ElectionRecord): void {
     const { record } = group;
+    if (record.act !== null && record.act !== previous.act) this.acts.add(group.groupId, record.act);
     this.#census.move(previous, record);
     if (record.deleted) this.members?.emptyLater(group.groupId);
     if (previous.eventNumber !== record.eventNumber) group.eventSeenAtMs = group.seenAtMs;

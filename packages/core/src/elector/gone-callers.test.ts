@@ -117,7 +117,7 @@ test(
     expect(await failure).toMatchObject({ message: "gone" });
     expect((await w.until(next)).value).toMatchObject({ kind: "elected", leader: { term: 3 } });
     expect(await resign).toEqual({ kind: "resigned" });
-    const events = await elector.history("g");
+    const { events } = await elector.history("g");
     expect(events.map(({ type, term, by }) => [type, term, by])).toEqual([
       ["LEADER_CHANGED", 1, undefined],
       ["LEADER_LOST", 1, undefined],

@@ -5,7 +5,14 @@
  */
 import type { Reading } from "../clock.js";
 import { decodeHistory, decodeRecord } from "../codec.js";
-import type { LeadershipEvent } from "../event.js";
+import {
+  EMPTY_HISTORY,
+  type GroupHistory,
+  mergeEvents,
+  recordedHistory,
+  recordedLength,
+} from "../history.js";
+import { mergeActs } from "../operator-act.js";
 import { EMPTY_RECORD, type ElectionRecord, type Observation } from "../record.js";
 import { BackendUnavailableError } from "../errors.js";
 import type { Entry, Revision } from "../store/store.js";
@@ -44,7 +51,9 @@ export class GroupState implements QueuedItem {
   historyValue: string | null = null;
   /** The number of the last event in it. */
   historyNumber = 0;
-  /** How many events are in it. */
+  /** The number of the last act in it. */
+  historyActNumber = 0;
+  /** How many events and acts are in it. */
   historyLength = 0;
   historyUnreadable: unknown = null;
   /** Present while it is being written. */
@@ -111,9 +120,10 @@ export class GroupState implements QueuedItem {
     if (this.historyRevision !== null && revision <= this.historyRevision) return false;
     this.historyRevision = revision;
     try {
-      const events = decodeHistory(value);
+      const { events, acts } = decodeHistory(value);
       this.historyNumber = events.at(-1)?.number ?? 0;
-      this.historyLength = events.length;
+      this.historyActNumber = acts.at(-1)?.number ?? 0;
+      this.historyLength = events.length + acts.length;
       this.historyValue = value;
       this.historyUnreadable = null;
     } catch (error) {
@@ -123,8 +133,19 @@ export class GroupState implements QueuedItem {
   }
 
   /** Decoded on each call: it is rarely needed, and kept as objects it would be most of a group's memory. */
-  history(): readonly LeadershipEvent[] {
-    return this.historyValue === null ? [] : decodeHistory(this.historyValue);
+  history(): GroupHistory {
+    return this.historyValue === null ? EMPTY_HISTORY : decodeHistory(this.historyValue);
+  }
+
+  /** The last events and acts, those included that only the record has. */
+  wholeHistory(): GroupHistory {
+    const { events, acts } = this.history();
+    const recorded = recordedHistory(this.record);
+    return { events: mergeEvents(events, recorded.events), acts: mergeActs(acts, recorded.acts) };
+  }
+
+  get actNumber(): number {
+    return this.record.act?.number ?? 0;
   }
 
   /** Calls `wake` when the group's events may have changed; returns the function that stops it. */
@@ -215,13 +236,14 @@ export class GroupState implements QueuedItem {
 
   /** Deleted, with a history that was cut and delivered to all watches, and not in use. */
   get isTombstone(): boolean {
-    const { deleted, eventNumber, events } = this.record;
+    const { deleted, eventNumber } = this.record;
     return (
       deleted &&
       !this.isUnreadable &&
       this.loggedNumber === eventNumber &&
       this.historyNumber === eventNumber &&
-      this.historyLength === events.length &&
+      this.historyActNumber === this.actNumber &&
+      this.historyLength === recordedLength(this.record) &&
       this.historyWrite === null &&
       this.dueMs === Number.POSITIVE_INFINITY &&
       !this.inUpkeep &&

@@ -3,7 +3,7 @@ import { ClosedError } from "../errors.js";
 import { VirtualClock } from "../testing/virtual-clock.js";
 import { MemoryStore } from "../store/memory-store.js";
 import { encodeHistory, encodeRecord } from "../codec.js";
-import type { WatchManyItem } from "../elector.js";
+import type { WatchManyItem } from "../elector-admin.js";
 import type { LeadershipEvent } from "../event.js";
 import { EMPTY_RECORD, EVENTS_IN_RECORD } from "../record.js";
 import { beginTerm } from "../rules/terms.js";
@@ -120,7 +120,7 @@ test.each([
   const bringHistory = (revision: number) => {
     const { eventNumber, events: own } = group.record;
     const kept = events.filter(({ number }) => number <= eventNumber - own.length);
-    group.observeHistory({ key: "h/g", value: encodeHistory(kept), revision });
+    group.observeHistory({ key: "h/g", value: encodeHistory({ events: kept, acts: [] }), revision });
   };
   move(100);
   move(101);

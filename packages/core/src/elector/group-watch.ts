@@ -110,7 +110,7 @@ export function missingEvents(group: GroupState, cursor: number): readonly Leade
   if (cursor > eventNumber) return null;
   if (cursor >= eventNumber - events.length) return eventsAfter(events, cursor);
   return eventsAfter(
-    [...group.history(), ...events.filter(({ number }) => number > group.historyNumber)],
+    [...group.history().events, ...events.filter(({ number }) => number > group.historyNumber)],
     cursor,
   );
 }

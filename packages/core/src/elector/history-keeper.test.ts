@@ -58,7 +58,7 @@ async function setUp(eventNumber: number): Promise<{
   const stored = async () => {
     for await (const { entries } of store.inner.feed()) {
       const entry = entries.find(({ key }) => key === "h/g");
-      return entry === undefined ? [] : numbers(decodeHistory(entry.value));
+      return entry === undefined ? [] : numbers(decodeHistory(entry.value).events);
     }
     return [];
   };
@@ -91,7 +91,7 @@ test("concurrent calls to bring a history up to date share one attempt", async (
 test("events that another server wrote to the history are merged, not overwritten", async () => {
   const { store, group, keeper, stored } = await setUp(6);
   // The other server wrote the first four events; this one does not know that and is refused once.
-  const theirs = encodeHistory(recordAfter(4).events);
+  const theirs = encodeHistory({ events: recordAfter(4).events, acts: [] });
   await store.inner.compareAndSet([{ key: "h/g", expected: null, value: theirs }]);
   await keeper.bringUpToDate(group);
   expect(await stored()).toEqual([1, 2, 3, 4, 5, 6]);

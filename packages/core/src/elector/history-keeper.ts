@@ -1,5 +1,5 @@
 import { encodeHistory } from "../codec.js";
-import { mergeEvents } from "../history.js";
+import { recordedHistory, recordedLength } from "../history.js";
 import type { Batcher } from "./batcher.js";
 import { callLimitMs } from "./call-limit.js";
 import type { GroupState } from "./group-state.js";
@@ -22,7 +22,11 @@ export class HistoryKeeper {
   }
 
   isBehind(group: GroupState): boolean {
-    return group.historyNumber < group.record.eventNumber || isToCut(group);
+    return (
+      group.historyNumber < group.record.eventNumber ||
+      group.historyActNumber < group.actNumber ||
+      isToCut(group)
+    );
   }
 
   /** One attempt, shared by all concurrent callers. They check for themselves whether it was enough. */
@@ -51,10 +55,10 @@ export class HistoryKeeper {
     const key = historyKey(group.groupId);
     // Throws if the history or the record was written by another version and cannot be read: overwriting it would lose
     // what that version has kept. When it is repaired, this server looks at it again.
-    const { events, holder } = group.current();
-    const value = encodeHistory(mayCut(group) ? events : mergeEvents(group.history(), events));
+    const record = group.current();
+    const value = encodeHistory(mayCut(group) ? recordedHistory(record) : group.wholeHistory());
     // A write of the record may wait for this one.
-    const limitMs = callLimitMs(holder?.ttlMs);
+    const limitMs = callLimitMs(record.holder?.ttlMs);
     const outcome = await this.#batcher.submit({ key, expected: group.historyRevision, value }, limitMs);
     if (outcome.kind === "swapped") group.observeHistory({ key, value, revision: outcome.revision });
     else if (outcome.kind === "conflict" && outcome.current !== null) group.observeHistory(outcome.current);
@@ -63,13 +67,13 @@ export class HistoryKeeper {
 }
 
 /**
- * The history of a deleted group is cut to the events of its tombstone. A history with events after the deletion is not
+ * The history of a deleted group is cut to what its tombstone has. A history with events or acts after the deletion is not
  * cut: this server has yet to see that the group was created again.
  */
-function mayCut({ record, historyNumber }: GroupState): boolean {
-  return record.deleted && historyNumber <= record.eventNumber;
+function mayCut({ record, actNumber, historyNumber, historyActNumber }: GroupState): boolean {
+  return record.deleted && historyNumber <= record.eventNumber && historyActNumber <= actNumber;
 }
 
 function isToCut(group: GroupState): boolean {
-  return mayCut(group) && group.historyLength > group.record.events.length;
+  return mayCut(group) && group.historyLength > recordedLength(group.record);
 }

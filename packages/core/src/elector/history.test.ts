@@ -34,7 +34,7 @@ test(
     expect(tookMs).toBeLessThanOrEqual(5000);
     store.mend();
     expect(wonBy((await w.until(elector.campaign(A))).value)).toBe("a");
-    expect(numbers(await elector.history("g"))).toEqual(upTo(5));
+    expect(numbers((await elector.history("g")).events)).toEqual(upTo(5));
   }),
 );
 
@@ -105,7 +105,7 @@ test.each([
     await w.clock.advance(5000);
     expect(numbers(await w.history())).toEqual(upTo(24));
     for (const { elector } of [one, two]) {
-      expect(numbers((await w.until(elector.history("g"))).value)).toEqual(upTo(24));
+      expect(numbers((await w.until(elector.history("g"))).value.events)).toEqual(upTo(24));
     }
   })(),
 );
@@ -203,6 +203,6 @@ test(
     await elector.deleteGroup({ groupId: "g", by: "ops", force: true });
     await elector.campaign(B);
     expect(await w.record()).toMatchObject({ term: 2, eventNumber: 3 });
-    expect(numbers(await elector.history("g")).slice(-2)).toEqual([2, 3]);
+    expect(numbers((await elector.history("g")).events).slice(-2)).toEqual([2, 3]);
   }),
 );

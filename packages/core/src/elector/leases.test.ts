@@ -232,7 +232,10 @@ test(
     }
     const { tookMs } = await w.until(two.elector.campaign({ ...B, waitMs: 60_000 }));
     expect(1000 + tookMs).toBeLessThanOrEqual(HOLD_MS + 1);
-    expect((await two.elector.history("g")).at(-1)).toMatchObject({ reason: "deposed", leaderNodeId: "b" });
+    expect((await two.elector.history("g")).events.at(-1)).toMatchObject({
+      reason: "deposed",
+      leaderNodeId: "b",
+    });
   }),
 );
 

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { WatchManyItem } from "../elector.js";
+import type { WatchManyItem } from "../elector-admin.js";
 import { MemoryStore } from "../store/memory-store.js";
 import { StoreElector } from "./store-elector.js";
 import { A, B, claimOf, failureOf, inWorld, type World } from "./world.test-kit.js";

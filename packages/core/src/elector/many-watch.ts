@@ -7,7 +7,7 @@
  * one place in the queue, and its events are read when its turn comes.
  */
 import { checkId } from "../check.js";
-import type { GroupWatch, WatchManyItem } from "../elector.js";
+import type { GroupWatch, WatchManyItem } from "../elector-admin.js";
 import { TenureError } from "../errors.js";
 import { type Engine, refuseUnknown } from "./engine.js";
 import { Fifo } from "./fifo.js";

@@ -19,7 +19,7 @@ async function askAbout(w: World, elector: StoreElector, name: string): Promise<
       elector.resign({ groupId, nodeId: "a", term: 1 }),
       elector.history(groupId),
       failureOf(elector.group(groupId)),
-      elector.resume({ groupId }),
+      failureOf(elector.resume({ groupId })),
       failureOf(elector.stepDown({ groupId, by: "ops" })),
     ]);
     await w.until(Promise.all([...asked, ...watches.map((watch) => watch.next())]));

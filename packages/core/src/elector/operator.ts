@@ -1,10 +1,12 @@
-/** What an operator may do: the verbs of `ElectorAdmin`. */
+/** What an operator may do: the verbs of `ElectorAdmin` that change a group. */
 import type { Reading } from "../clock.js";
-import type { Group, GroupsOptions, Leader, Member, MemberHealth } from "../elector.js";
+import type { Leader } from "../elector.js";
+import type { Group } from "../elector-admin.js";
 import { ConflictError, BackendUnavailableError } from "../errors.js";
 import type { LeadershipEvent } from "../event.js";
-import { mergeEvents } from "../history.js";
-import { type ElectionRecord, groupExists, type Observation } from "../record.js";
+import type { OperatorAct, Order } from "../operator-act.js";
+import type { ElectionRecord, Observation } from "../record.js";
+import { isSameAct } from "../rules/acts.js";
 import { carryOver } from "../rules/carry-over.js";
 import { decideCreate, decideDelete, decideUpdate } from "../rules/configure.js";
 import {
@@ -13,6 +15,7 @@ import {
   decideStepDown,
   decideTransfer,
   type OperatorDecision,
+  type Pause,
   type StepDown,
   type Transfer,
   transferProgress,
@@ -22,10 +25,9 @@ import type { Campaigns } from "./campaigns.js";
 import { stampOf } from "../rules/terms.js";
 import { type ClocklessEngine, type Decide, refuseUnknown, type Step } from "./engine.js";
 import type { GroupState } from "./group-state.js";
-import type { GroupsQuery, ParsedGroup } from "./requests.js";
-import { SLICE_GROUPS } from "./slices.js";
+import type { Act, ParsedGroup } from "./requests.js";
 import { successorsOf } from "./successors.js";
-import { groupView, leaderView, healthView, memberView } from "./views.js";
+import { groupView, leaderView } from "./views.js";
 import { Wakeup } from "../async/wakeup.js";
 
 /**
@@ -53,54 +55,65 @@ export class Operator {
     this.#campaigns = campaigns;
   }
 
-  async create({ groupId, change, by }: ParsedGroup): Promise<Group> {
+  async create({ change, ...act }: ParsedGroup): Promise<Group> {
     const config = change(null);
-    const group = this.#engine.obtain(groupId);
-    return viewOf(groupId, await this.#act(group, (seen) => decideCreate(seen, config, by)));
+    const group = this.#engine.obtain(act.groupId);
+    const rule = ordered(group, act, (seen, order) => decideCreate(seen, config, order));
+    return viewOf(act.groupId, await this.#act(group, rule));
   }
 
-  async update({ groupId, change, by }: ParsedGroup): Promise<Group> {
-    const group = this.#engine.obtain(groupId);
-    return viewOf(groupId, await this.#actOnExisting(group, (seen) => decideUpdate(seen, change, by)));
+  async update({ change, ...act }: ParsedGroup): Promise<Group> {
+    const group = this.#engine.obtain(act.groupId);
+    const rule = ordered(group, act, (seen, order) => decideUpdate(seen, change, order));
+    return viewOf(act.groupId, await this.#actOnExisting(group, rule));
   }
 
-  async remove(groupId: string, by: string, force: boolean): Promise<void> {
-    const rule: Rule = (seen, now) => decideDelete(seen, force, stampOf(now, by));
+  async remove({ force, ...act }: Act & { readonly force: boolean }): Promise<void> {
+    const group = this.#engine.obtain(act.groupId);
+    const rule = ordered(group, act, (seen, order, now) =>
+      decideDelete(seen, force, order, stampOf(now, act.by)),
+    );
     await this.#actOnExisting(
-      this.#engine.obtain(groupId),
+      group,
       onOneTerm(rule, ({ deleted }) => deleted),
     );
   }
 
-  async stepDown(groupId: string, stepDown: StepDown): Promise<void> {
-    const group = this.#engine.obtain(groupId);
-    const rule: Rule = (seen, now) => decideStepDown(seen, stepDown, stampOf(now, stepDown.by));
+  async stepDown({ stepDown, ...act }: Act & { readonly stepDown: StepDown }): Promise<void> {
+    const group = this.#engine.obtain(act.groupId);
+    const rule = ordered(group, act, (seen, order, now) =>
+      decideStepDown(seen, stepDown, order, stampOf(now, act.by)),
+    );
     // A ban only gets shorter by itself, so an older ban is no evidence of this one.
     const isDone = (now: ElectionRecord, then: ElectionRecord) =>
-      isSteppedDown(now, then, stepDown) &&
+      isSteppedDown(now, then, act.by, stepDown) &&
       (stepDown.banMs === 0 || banMs(now, then.holder?.nodeId) > banMs(then, then.holder?.nodeId));
     await this.#actOnExisting(group, onOneTerm(rule, isDone));
   }
 
-  async pause(groupId: string, forMs: number | null): Promise<void> {
-    await this.#actOnExisting(this.#engine.obtain(groupId), (seen) => decidePause(seen, forMs));
+  async pause({ pause, ...act }: Act & { readonly pause: Pause }): Promise<void> {
+    const group = this.#engine.obtain(act.groupId);
+    const rule = ordered(group, act, (seen, order) => decidePause(seen, pause, order));
+    await this.#actOnExisting(group, rule);
   }
 
-  async resume(groupId: string): Promise<void> {
-    await this.#actOnExisting(this.#engine.obtain(groupId), decideResume);
+  async resume(act: Act): Promise<void> {
+    const group = this.#engine.obtain(act.groupId);
+    const rule = ordered(group, act, (seen, order) => decideResume(seen, order));
+    await this.#actOnExisting(group, rule);
   }
 
   /** Sets the mark, then waits until the successor leads or can no longer win. */
   transfer(
-    groupId: string,
-    transfer: Transfer,
+    { transfer, ...act }: Act & { readonly transfer: Transfer },
     signals: readonly (AbortSignal | undefined)[],
   ): Promise<Leader> {
-    return this.#engine.with(groupId, (group) => this.#transfer(group, transfer, signals));
+    return this.#engine.with(act.groupId, (group) => this.#transfer(group, act, transfer, signals));
   }
 
   async #transfer(
     group: GroupState,
+    act: Act,
     transfer: Transfer,
     signals: readonly (AbortSignal | undefined)[],
   ): Promise<Leader> {
@@ -111,7 +124,7 @@ export class Operator {
       for (;;) {
         // Looking for a successor counts towards the limit of the transfer.
         const timeoutMs = Math.max(1, transfer.timeoutMs - absent.size * FOUND_MS);
-        const leader = await this.#handOver(group, { ...transfer, timeoutMs }, absent, wakeup);
+        const leader = await this.#handOver(group, act, { ...transfer, timeoutMs }, absent, wakeup);
         if (leader !== null) return leader;
       }
     } finally {
@@ -122,6 +135,7 @@ export class Operator {
   /** One transfer. `null`: the elector chose a successor that waits nowhere; that node is added to `absent`. */
   async #handOver(
     group: GroupState,
+    act: Act,
     transfer: Transfer,
     absent: Set<string>,
     wakeup: Wakeup,
@@ -129,15 +143,16 @@ export class Operator {
     /** The successor is to lead the term after this one. */
     let fromTerm = 0;
     let { toNodeId } = transfer;
-    const rule: Rule = (seen) => {
-      const decision = decideTransfer(seen, transfer, successorsOf(group, this.#engine.members, absent));
+    const rule = ordered(group, act, (seen, order) => {
+      const successors = successorsOf(group, this.#engine.members, absent);
+      const decision = decideTransfer(seen, transfer, successors, order);
       // Nothing to do: the successor leads.
       fromTerm = decision.kind === "unchanged" ? seen.record.term - 1 : seen.record.term;
       if (decision.kind === "write") toNodeId = decision.next.transfer?.toNodeId ?? toNodeId;
       return decision;
-    };
+    });
     const hasYielded = (now: ElectionRecord, then: ElectionRecord) =>
-      [...now.events, ...group.history()].some((event) => isYield(event, then.term, transfer.by));
+      [...now.events, ...group.history().events].some((event) => isYield(event, then.term, act.by));
     await this.#actOnExisting(group, onOneTerm(rule, hasYielded));
     if (toNodeId === null) throw new Error("a transfer was written without a successor");
     const successor = toNodeId;
@@ -148,14 +163,14 @@ export class Operator {
       for (;;) {
         const progress = await this.#engine.transact(group, (seen) => ({
           kind: "stay",
-          value: transferProgress(seen, successor, fromTerm, () => group.history()),
+          value: transferProgress(seen, successor, fromTerm, () => group.history().events),
         }));
         if (progress.kind !== "pending") {
           // What this server has seen may be outdated: another server may have carried over more of the mark.
-          const leader = await this.#settleTransfer(group, successor, transfer.by, fromTerm);
+          const leader = await this.#settleTransfer(group, successor, act.by, fromTerm);
           if (leader !== null) return leader;
         } else if (isOverdue && !progress.ready) {
-          if (!(await this.#withdraw(group, successor, transfer.by))) continue;
+          if (!(await this.#withdraw(group, successor, act.by))) continue;
           absent.add(successor);
           return null;
         } else {
@@ -175,80 +190,6 @@ export class Operator {
         ? { kind: "answer", give: () => false }
         : { kind: "write", change, written: () => true };
     });
-  }
-
-  async group(groupId: string): Promise<Group> {
-    const group = this.#engine.obtain(groupId);
-    return this.#engine.transact(
-      group,
-      this.#engine.existing(group, (seen, { wallMs }) => ({
-        kind: "answer",
-        give: () => (groupExists(seen.record) ? groupView(groupId, seen, wallMs) : refuseUnknown(groupId)),
-      })),
-    );
-  }
-
-  /**
-   * Walks the ids in order, a slice per turn, until the page is full and one more group is known to follow. Groups that
-   * the caller may not see are passed over here, so a cursor never names one.
-   */
-  async groups(
-    { prefix, limit, cursor }: GroupsQuery,
-    { maySee = () => true, signal }: GroupsOptions = {},
-  ): Promise<{ groups: readonly Group[]; cursor: string | null }> {
-    await this.#engine.fresh();
-    const page: Group[] = [];
-    let place = cursor !== null && cursor >= prefix ? cursor : prefix;
-    let inclusive = place !== cursor;
-    for (;;) {
-      const now = await this.#engine.slices.turn();
-      signal?.throwIfAborted();
-      const slice = this.#engine.groups.from(place, inclusive, SLICE_GROUPS);
-      for (const group of slice) {
-        const { groupId, revision, record, isUnreadable } = group;
-        if (!groupId.startsWith(prefix)) return { groups: page, cursor: null };
-        if (revision === null || isUnreadable || record.deleted || !maySee(groupId)) continue;
-        if (page.length === limit) return { groups: page, cursor: page.at(-1)?.groupId ?? null };
-        page.push(groupView(groupId, group.observation(now), now.wallMs));
-      }
-      const last = slice.at(-1);
-      if (last === undefined) return { groups: page, cursor: null };
-      place = last.groupId;
-      inclusive = false;
-    }
-  }
-
-  async members(groupId: string): Promise<readonly Member[]> {
-    const group = this.#engine.obtain(groupId);
-    return this.#engine.transact(
-      group,
-      this.#engine.existing(group, ({ record }) => ({
-        kind: "answer",
-        give: () => this.#engine.members?.members(groupId).map((seen) => memberView(seen, record)) ?? [],
-      })),
-    );
-  }
-
-  async health(groupId: string): Promise<readonly MemberHealth[]> {
-    const group = this.#engine.obtain(groupId);
-    return this.#engine.transact(
-      group,
-      this.#engine.existing(group, ({ record }) => ({
-        kind: "answer",
-        give: () => this.#engine.members?.known(groupId).map((known) => healthView(known, record)) ?? [],
-      })),
-    );
-  }
-
-  async history(groupId: string): Promise<readonly LeadershipEvent[]> {
-    const group = this.#engine.obtain(groupId);
-    return this.#engine.transact(
-      group,
-      this.#engine.existing(group, ({ record }) => ({
-        kind: "answer",
-        give: () => mergeEvents(group.history(), record.events),
-      })),
-    );
   }
 
   /** A vacancy that the act creates is filled in the same write. */
@@ -294,7 +235,7 @@ export class Operator {
   /** `null`: the mark still stands. */
   #settleTransfer(group: GroupState, toNodeId: string, by: string, fromTerm: number): Promise<Leader | null> {
     return this.#engine.transact<Leader | null>(group, (seen, now) => {
-      const progress = transferProgress(seen, toNodeId, fromTerm, () => group.history());
+      const progress = transferProgress(seen, toNodeId, fromTerm, () => group.history().events);
       switch (progress.kind) {
         case "pending":
           return { kind: "answer", give: () => null };
@@ -328,6 +269,35 @@ function viewOf(groupId: string, { record, at }: Acted): Group {
 }
 
 /**
+ * An act in the name of an operator. If it is decided again after a lost answer and the record shows it, it has happened:
+ * no act is carried out or listed twice.
+ */
+function ordered(
+  group: GroupState,
+  { by, reason }: Act,
+  rule: (seen: Observation, order: Order, now: Reading) => OperatorDecision,
+): Rule {
+  let order: Order | null = null;
+  let sent: OperatorAct | null = null;
+  return (seen, now, uncertain) => {
+    order ??= { by, reason, tsMs: Math.round(now.wallMs) };
+    // The act of another request with the same name, time, number and content has had the same effect.
+    if (uncertain && sent !== null && isSameAct(sent, actOf(group, sent.number)))
+      return { kind: "unchanged" };
+    const decision = rule(seen, order, now);
+    // A write that changes nothing for people, such as an update to the same values, adds no act.
+    if (decision.kind === "write") sent = decision.next.act === seen.record.act ? null : decision.next.act;
+    return decision;
+  };
+}
+
+function actOf(group: GroupState, number: number): OperatorAct | null {
+  const { act } = group.record;
+  if (act?.number === number) return act;
+  return group.history().acts.find((each) => each.number === number) ?? null;
+}
+
+/**
  * For an act on the current leader: decided again after a lost answer, it must not hit the next leader. `isDone`
  * determines from the current record, and from the record that the act was decided on, whether the act has happened.
  */
@@ -349,7 +319,7 @@ function onOneTerm(rule: Rule, isDone: (now: ElectionRecord, then: ElectionRecor
  * its term is evidence, and only if this step-down must have caused it: an earlier step-down of the same term may have ended
  * it before the request came, on a record that this server had not seen yet, and the operator meant the leader of today.
  */
-function isSteppedDown(now: ElectionRecord, then: ElectionRecord, { by, force }: StepDown): boolean {
+function isSteppedDown(now: ElectionRecord, then: ElectionRecord, by: string, { force }: StepDown): boolean {
   if (now.term === then.term) return now.holder === null || (!force && now.deposed !== null);
   if (then.deposed?.by === by) return false;
   return now.events.some(

@@ -89,7 +89,7 @@ test(
     const codes = await found(w, elector, "a", ids("g", 220));
     expect([count(codes, "done"), count(codes, "TOO_MANY_GROUPS")]).toEqual([198, 22]);
     expect(await codeOf(w, elector.createGroup({ groupId: "op0" }))).toBe("done");
-    expect(await codeOf(w, elector.pause({ groupId: "op1" }))).toBe("done");
+    expect(await codeOf(w, elector.pause({ groupId: "op1", create: true }))).toBe("done");
     expect(await codeOf(w, elector.createGroup({ groupId: "op2" }))).toBe("TOO_MANY_GROUPS");
     await w.until(elector.deleteGroup({ groupId: "op1", by: "ops" }));
     expect(await codeOf(w, elector.createGroup({ groupId: "op2" }))).toBe("done");

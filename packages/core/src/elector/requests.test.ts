@@ -211,30 +211,38 @@ describe("operator requests", () => {
   test("an operator request keeps its fields, and missing fields get their defaults", () => {
     expect(requests.parseStepDown(stepDown)).toEqual({
       groupId: "g",
+      by: "operator",
       reason: null,
-      stepDown: { by: "operator", banMs: 0, force: false },
+      stepDown: { banMs: 0, force: false },
     });
     expect(requests.parseStepDown({ ...stepDown, banMs: 86_400_000, force: true }).stepDown).toEqual({
-      by: "operator",
       banMs: 86_400_000,
       force: true,
     });
     expect(requests.parseTransfer(transfer)).toEqual({
       groupId: "g",
+      by: "operator",
       reason: null,
-      transfer: { toNodeId: "b", by: "operator", timeoutMs: 10_000, allowCold: false },
+      transfer: { toNodeId: "b", timeoutMs: 10_000, allowCold: false },
     });
     const reason = "drill";
-    expect(requests.parsePause({ groupId: "g" })).toEqual({ groupId: "g", forMs: null, reason: null });
-    expect(requests.parsePause({ groupId: "g", forMs: 5, reason })).toEqual({
+    expect(requests.parsePause({ groupId: "g" })).toEqual({
       groupId: "g",
-      forMs: 5,
-      reason,
+      by: "operator",
+      reason: null,
+      pause: { forMs: null, create: false },
     });
-    expect(requests.parseResume({ groupId: "g", reason })).toEqual({ groupId: "g", reason });
+    expect(requests.parsePause({ groupId: "g", by: "jane", forMs: 5, create: true, reason })).toEqual({
+      groupId: "g",
+      by: "jane",
+      reason,
+      pause: { forMs: 5, create: true },
+    });
+    expect(requests.parseResume({ groupId: "g", reason })).toEqual({ groupId: "g", by: "operator", reason });
     expect(requests.parseDelete({ groupId: "g", by: "o", force: true })).toEqual({
       groupId: "g",
       by: "o",
+      reason: null,
       force: true,
     });
   });

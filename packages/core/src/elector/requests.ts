@@ -4,10 +4,11 @@ import type { Metadata } from "../elector.js";
 import { InvalidRequestError } from "../errors.js";
 import type { GroupConfig } from "../record.js";
 import { DEFAULT_POLICY, parsePolicy } from "../policy.js";
+import { isActCursor } from "./act-log.js";
 import { YIELD_MS } from "../rules/upkeep.js";
 import type { Candidate } from "../rules/campaign.js";
 import type { Claim } from "../rules/claim.js";
-import type { StepDown, Transfer } from "../rules/operate.js";
+import type { Pause, StepDown, Transfer } from "../rules/operate.js";
 
 export interface ParsedCampaign {
   readonly groupId: string;
@@ -95,17 +96,27 @@ export function parseHeartbeat(request: unknown): {
   };
 }
 
-/** An operator's name and reason; `null`: no reason was given. */
-interface Act {
+/** Who acts, and why; `null`: no reason was given. */
+export interface Act {
   readonly groupId: string;
+  readonly by: string;
   readonly reason: string | null;
 }
 
-function parseAct({ groupId, reason }: Readonly<Record<string, unknown>>): Act {
+function parseAct({ groupId, by, reason }: Readonly<Record<string, unknown>>): Act {
   const isText = typeof reason === "string" && reason.length >= 1 && reason.length <= LIMITS.reasonLength;
   if (reason !== undefined && !isText)
     throw new InvalidRequestError("reason", `must be 1 to ${LIMITS.reasonLength} characters`);
-  return { groupId: checkId(groupId, "groupId"), reason: isText ? reason : null };
+  return {
+    groupId: checkId(groupId, "groupId"),
+    by: checkId(by, "by"),
+    reason: isText ? reason : null,
+  };
+}
+
+/** The name of an operator that gives none. */
+function byOperator(given: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
+  return { ...given, by: either(given["by"], "operator") };
 }
 
 export function parseStepDown(request: unknown): Act & { stepDown: StepDown } {
@@ -113,7 +124,6 @@ export function parseStepDown(request: unknown): Act & { stepDown: StepDown } {
   return {
     ...parseAct(given),
     stepDown: {
-      by: checkId(given["by"], "by"),
       banMs: checkInteger(either(given["banMs"], 0), "banMs", 0, LIMITS.banMs),
       force: flag(given["force"], "force"),
     },
@@ -126,53 +136,67 @@ export function parseTransfer(request: unknown): Act & { transfer: Transfer } {
     ...parseAct(given),
     transfer: {
       toNodeId: optionalId(given["toNodeId"], "toNodeId"),
-      by: checkId(given["by"], "by"),
       timeoutMs: checkInteger(either(given["timeoutMs"], YIELD_MS), "timeoutMs", 1, LIMITS.transferMs),
       allowCold: flag(given["allowCold"], "allowCold"),
     },
   };
 }
 
-export function parsePause(request: unknown): Act & { forMs: number | null } {
-  const given = fields(request, "", ["groupId", "forMs", "reason"]);
+export function parsePause(request: unknown): Act & { pause: Pause } {
+  const given = fields(request, "", ["groupId", "by", "forMs", "create", "reason"]);
   const forMs = given["forMs"];
   return {
-    ...parseAct(given),
-    forMs: forMs === undefined ? null : checkInteger(forMs, "forMs", 1, LIMITS.pauseMs),
+    ...parseAct(byOperator(given)),
+    pause: {
+      forMs: forMs === undefined ? null : checkInteger(forMs, "forMs", 1, LIMITS.pauseMs),
+      create: flag(given["create"], "create"),
+    },
   };
 }
 
 export function parseResume(request: unknown): Act {
-  return parseAct(fields(request, "", ["groupId", "reason"]));
+  return parseAct(byOperator(fields(request, "", ["groupId", "by", "reason"])));
 }
 
-export function parseDelete(request: unknown): { groupId: string; by: string; force: boolean } {
-  const given = fields(request, "", ["groupId", "by", "force"]);
-  return {
-    groupId: checkId(given["groupId"], "groupId"),
-    by: checkId(given["by"], "by"),
-    force: flag(given["force"], "force"),
-  };
+export function parseDelete(request: unknown): Act & { force: boolean } {
+  const given = fields(request, "", ["groupId", "by", "force", "reason"]);
+  return { ...parseAct(given), force: flag(given["force"], "force") };
 }
 
-export interface ParsedGroup {
-  readonly groupId: string;
-  readonly by: string;
+export interface ParsedGroup extends Act {
   readonly change: (present: GroupConfig | null) => GroupConfig;
 }
 
 /** Applies the request to the configuration in force. A part of a policy can only be checked together with the rest. */
 export function parseGroup(input: unknown): ParsedGroup {
-  const given = fields(input, "", ["groupId", "policy", "allowedNodes", "by"]);
-  const groupId = checkId(given["groupId"], "groupId");
+  const given = fields(input, "", ["groupId", "policy", "allowedNodes", "by", "reason"]);
   const allowedNodes = parseAllowedNodes(given["allowedNodes"]);
   return {
-    groupId,
-    by: checkId(either(given["by"], "operator"), "by"),
+    ...parseAct(byOperator(given)),
     change: (present) => ({
       policy: parsePolicy(given["policy"], present?.policy ?? DEFAULT_POLICY),
       allowedNodes: allowedNodes === undefined ? (present?.allowedNodes ?? null) : allowedNodes,
     }),
+  };
+}
+
+export interface AuditQuery {
+  readonly groupId: string | null;
+  readonly by: string | null;
+  readonly limit: number;
+  readonly cursor: string | null;
+}
+
+export function parseAuditQuery(query: unknown): AuditQuery {
+  const given = fields(either(query, {}), "", ["groupId", "by", "limit", "cursor"]);
+  const { cursor } = given as { cursor?: unknown };
+  if (cursor !== undefined && (typeof cursor !== "string" || !isActCursor(cursor)))
+    throw new InvalidRequestError("cursor", "must be the cursor of an earlier page");
+  return {
+    groupId: optionalId(given["groupId"], "groupId"),
+    by: optionalId(given["by"], "by"),
+    limit: checkInteger(either(given["limit"], 100), "limit", 1, LIMITS.groupsPage),
+    cursor: cursor ?? null,
   };
 }
 

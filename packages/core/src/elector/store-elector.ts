@@ -41,34 +41,39 @@ import type { Reading } from "../clock.js";
 import type {
   CampaignRequest,
   CampaignResult,
-  GroupWatch,
-  ServiceElector,
-  Group,
-  GroupInput,
-  GroupsOptions,
-  HeartbeatRequest,
   Leader,
   LeaderOptions,
   Leadership,
-  Member,
-  MemberHealth,
   NotLeader,
   RenewManyResult,
   RenewRequest,
   RenewResult,
   ResignRequest,
   ResignResult,
+  WatchAllOptions,
+  WatchEvent,
+  WatchOptions,
+} from "../elector.js";
+import type {
+  GroupWatch,
+  ServiceElector,
+  Group,
+  GroupInput,
+  GroupsOptions,
+  AuditQuery,
+  DeleteRequest,
+  HeartbeatRequest,
+  Member,
+  MemberHealth,
   PauseRequest,
   ResumeRequest,
   StepDownRequest,
   TransferRequest,
-  WatchAllOptions,
-  WatchEvent,
   WatchManyItem,
-  WatchOptions,
-} from "../elector.js";
+} from "../elector-admin.js";
 import { TenureError } from "../errors.js";
-import type { LeadershipEvent } from "../event.js";
+import type { GroupHistory } from "../history.js";
+import type { GroupAct } from "../operator-act.js";
 import { DEFAULT_DRIFT_RATIO } from "../lease-time.js";
 import { type ElectionRecord, groupExists, type Holder } from "../record.js";
 import { unlessAborted } from "../async/on-abort.js";
@@ -81,6 +86,8 @@ import { Housekeeper } from "./housekeeper.js";
 import { callLimitMs } from "./call-limit.js";
 import { Campaigns, refuseTtl } from "./campaigns.js";
 import { closedError, Engine, refuseUnknown } from "./engine.js";
+import { GroupReader } from "./group-reader.js";
+import { Inspector } from "./inspector.js";
 import { Operator } from "./operator.js";
 import * as requests from "./requests.js";
 import { contactListener } from "./store-contact.js";
@@ -94,10 +101,13 @@ import { watchAll } from "./watch-all.js";
 export type { StoreElectorOptions } from "./store-elector-options.js";
 
 export class StoreElector implements ServiceElector {
+  /** @internal */
+  readonly inspector: Inspector;
   readonly #engine: Engine;
   readonly #campaigns: Campaigns;
   readonly #housekeeper: Housekeeper;
   readonly #operator: Operator;
+  readonly #reader: GroupReader;
   readonly #driftRatio: number;
   readonly #closing = new AbortController();
   #closed: Promise<void> | null = null;
@@ -123,9 +133,11 @@ export class StoreElector implements ServiceElector {
       { explicitGroups, keepMembers, ...limits },
       (group) => this.#housekeeper.look(group),
     );
+    this.inspector = new Inspector(this.#engine);
     this.#campaigns = new Campaigns(this.#engine, this.#driftRatio, chance);
     this.#housekeeper = new Housekeeper(this.#engine, this.#campaigns, chance);
     this.#operator = new Operator(this.#engine, this.#campaigns);
+    this.#reader = new GroupReader(this.#engine);
   }
 
   campaign(request: CampaignRequest, options?: CallOptions): Promise<CampaignResult> {
@@ -191,11 +203,11 @@ export class StoreElector implements ServiceElector {
   }
 
   health(groupId: string, options?: CallOptions): Promise<readonly MemberHealth[]> {
-    return this.#run(options, () => this.#operator.health(checkId(groupId, "groupId")));
+    return this.#run(options, () => this.#reader.health(checkId(groupId, "groupId")));
   }
 
   members(groupId: string, options?: CallOptions): Promise<readonly Member[]> {
-    return this.#run(options, () => this.#operator.members(checkId(groupId, "groupId")));
+    return this.#run(options, () => this.#reader.members(checkId(groupId, "groupId")));
   }
 
   ping(options?: CallOptions): Promise<void> {
@@ -203,29 +215,19 @@ export class StoreElector implements ServiceElector {
   }
 
   createGroup(input: GroupInput, options?: CallOptions): Promise<Group> {
-    return this.#run(options, () => {
-      return this.#operator.create(requests.parseGroup(input));
-    });
+    return this.#run(options, () => this.#operator.create(requests.parseGroup(input)));
   }
 
   updateGroup(input: GroupInput, options?: CallOptions): Promise<Group> {
-    return this.#run(options, () => {
-      return this.#operator.update(requests.parseGroup(input));
-    });
+    return this.#run(options, () => this.#operator.update(requests.parseGroup(input)));
   }
 
-  deleteGroup(
-    request: { groupId: string; by: string; force?: boolean | undefined },
-    options?: CallOptions,
-  ): Promise<void> {
-    return this.#run(options, () => {
-      const { groupId, by, force } = requests.parseDelete(request);
-      return this.#operator.remove(groupId, by, force);
-    });
+  deleteGroup(request: DeleteRequest, options?: CallOptions): Promise<void> {
+    return this.#run(options, () => this.#operator.remove(requests.parseDelete(request)));
   }
 
   group(groupId: string, options?: CallOptions): Promise<Group> {
-    return this.#run(options, () => this.#operator.group(checkId(groupId, "groupId")));
+    return this.#run(options, () => this.#reader.group(checkId(groupId, "groupId")));
   }
 
   groups(
@@ -233,37 +235,39 @@ export class StoreElector implements ServiceElector {
     options?: GroupsOptions,
   ): Promise<{ readonly groups: readonly Group[]; readonly cursor: string | null }> {
     return this.#run(options, () =>
-      this.#engine.track(this.#operator.groups(requests.parseGroupsQuery(query), options)),
+      this.#engine.track(this.#reader.groups(requests.parseGroupsQuery(query), options)),
     );
   }
 
   stepDown(request: StepDownRequest, options?: CallOptions): Promise<void> {
-    return this.#run(options, () => {
-      const { groupId, stepDown } = requests.parseStepDown(request);
-      return this.#operator.stepDown(groupId, stepDown);
-    });
+    return this.#run(options, () => this.#operator.stepDown(requests.parseStepDown(request)));
   }
 
   transfer(request: TransferRequest, options?: CallOptions): Promise<Leader> {
-    return this.#run(options, () => {
-      const { groupId, transfer } = requests.parseTransfer(request);
-      return this.#operator.transfer(groupId, transfer, [options?.signal, this.#closing.signal]);
-    });
+    return this.#run(options, () =>
+      this.#operator.transfer(requests.parseTransfer(request), [options?.signal, this.#closing.signal]),
+    );
   }
 
   pause(request: PauseRequest, options?: CallOptions): Promise<void> {
-    return this.#run(options, () => {
-      const { groupId, forMs } = requests.parsePause(request);
-      return this.#operator.pause(groupId, forMs);
-    });
+    return this.#run(options, () => this.#operator.pause(requests.parsePause(request)));
   }
 
   resume(request: ResumeRequest, options?: CallOptions): Promise<void> {
-    return this.#run(options, () => this.#operator.resume(requests.parseResume(request).groupId));
+    return this.#run(options, () => this.#operator.resume(requests.parseResume(request)));
   }
 
-  history(groupId: string, options?: CallOptions): Promise<readonly LeadershipEvent[]> {
-    return this.#run(options, () => this.#operator.history(checkId(groupId, "groupId")));
+  history(groupId: string, options?: CallOptions): Promise<GroupHistory> {
+    return this.#run(options, () => this.#reader.history(checkId(groupId, "groupId")));
+  }
+
+  audit(
+    query?: AuditQuery,
+    options?: GroupsOptions,
+  ): Promise<{ readonly acts: readonly GroupAct[]; readonly cursor: string | null }> {
+    return this.#run(options, () =>
+      this.#engine.track(this.#reader.audit(requests.parseAuditQuery(query), options)),
+    );
   }
 
   close(): Promise<void> {

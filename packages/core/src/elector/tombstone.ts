@@ -3,6 +3,7 @@
  * revisions to compare with. What else a `GroupState` knows of such a group follows from these.
  */
 import { decodeRecord, encodeHistory } from "../codec.js";
+import { recordedHistory, recordedLength } from "../history.js";
 import type { Revision } from "../store/store.js";
 import { GroupState } from "./group-state.js";
 
@@ -32,9 +33,10 @@ export class Tombstone {
     group.loggedNumber = record.eventNumber;
     if (this.#historyRevision !== null) {
       group.historyRevision = this.#historyRevision;
-      group.historyValue = encodeHistory(record.events);
+      group.historyValue = encodeHistory(recordedHistory(record));
       group.historyNumber = record.eventNumber;
-      group.historyLength = record.events.length;
+      group.historyActNumber = group.actNumber;
+      group.historyLength = recordedLength(record);
     }
     return group;
   }

@@ -37,7 +37,12 @@ test.each(["r/g", "h/g"])(
       await w.clock.advance(10);
       await put(w, w.truth, key, "{");
       await w.clock.advance(5000);
-      await put(w, w.truth, key, key === "r/g" ? encodeRecord(record) : encodeHistory(history));
+      await put(
+        w,
+        w.truth,
+        key,
+        key === "r/g" ? encodeRecord(record) : encodeHistory({ events: history, acts: [] }),
+      );
       const { value, tookMs } = await w.until(waiting);
       expect(wonBy(value)).toBe("b");
       expect(tookMs).toBeLessThanOrEqual(1100);

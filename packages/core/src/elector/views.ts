@@ -1,18 +1,17 @@
-import type {
-  Group,
-  GroupHold,
-  HeldBack,
-  Leader,
-  Leadership,
-  Member,
-  MemberHealth,
-  WatchEvent,
-} from "../elector.js";
+import type { HeldBack, Leader, Leadership, WatchEvent } from "../elector.js";
+import type { Group, GroupBan, GroupHold, Member, MemberHealth } from "../elector-admin.js";
 import { healthAfter, type SeenMember, silenceBefore } from "../members.js";
 import type { GroupState } from "./group-state.js";
 import type { KnownMember } from "./member-page.js";
 import type { LeadershipEvent } from "../event.js";
-import { type ElectionRecord, EMPTY_RECORD, type Observation, policyOf, standingHolder } from "../record.js";
+import {
+  type Ban,
+  type ElectionRecord,
+  EMPTY_RECORD,
+  type Observation,
+  policyOf,
+  standingHolder,
+} from "../record.js";
 import { carryOver } from "../rules/carry-over.js";
 import { groupObstacle } from "../rules/eligibility.js";
 
@@ -64,8 +63,20 @@ export function groupView(groupId: string, seen: Observation, wallMs: number): G
     leaseTtlMs: record.holder?.ttlMs ?? null,
     term: record.term,
     pausedForMs: pause === null ? null : pause.leftMs === null ? "until-resumed" : Math.ceil(pause.leftMs),
+    pause: pauseView(now),
+    bans: now.bans.map(banView),
     heldBack: holdView(now),
   };
+}
+
+function pauseView({ pause }: ElectionRecord): Group["pause"] {
+  if (pause?.order === undefined) return null;
+  const { by, reason, tsMs } = pause.order;
+  return { by, reason, sinceMs: tsMs };
+}
+
+function banView({ nodeId, leftMs, order }: Ban): GroupBan {
+  return { nodeId, forMs: Math.ceil(leftMs), by: order?.by ?? null, reason: order?.reason ?? null };
 }
 
 /** A pause is shown separately. */
@@ -122,7 +133,7 @@ export function stateAfter(group: GroupState, number: number, resync: boolean, w
   if (number === record.eventNumber) return stateEvent(groupId, record, resync, wallMs);
   if (number === 0) return stateEvent(groupId, EMPTY_RECORD, resync, wallMs);
   const isIt = (event: LeadershipEvent): boolean => event.number === number;
-  const event = record.events.find(isIt) ?? group.history().find(isIt);
+  const event = record.events.find(isIt) ?? group.history().events.find(isIt);
   if (event === undefined) return stateEvent(groupId, record, resync, wallMs);
   return { ...watchEvent(groupId, event), ...(resync ? { type: "RESYNC" } : {}) };
 }
@@ -146,5 +157,6 @@ export function stateEvent(
     reason: last?.reason ?? "none",
     tsMs: last?.tsMs ?? Math.round(wallMs),
     ...(last?.by === undefined ? {} : { by: last.by }),
+    ...(last?.silentMs === undefined ? {} : { silentMs: last.silentMs }),
   };
 }

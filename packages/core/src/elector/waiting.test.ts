@@ -74,7 +74,7 @@ test(
     const { value, tookMs } = await w.until(elector.campaign({ ...B, waitMs: 60_000 }));
     expect(value).toMatchObject({ kind: "elected", leader: { nodeId: "b", term: 2 }, waitedMs: HOLD_MS });
     expect(tookMs).toBe(HOLD_MS);
-    const events = await elector.history("g");
+    const { events } = await elector.history("g");
     expect(events.map(({ type, term, reason }) => [type, term, reason])).toEqual([
       ["LEADER_CHANGED", 1, "none"],
       ["LEADER_LOST", 1, "expired"],

@@ -264,7 +264,7 @@ export class World {
 
   async history(groupId = "g"): Promise<readonly LeadershipEvent[]> {
     const entry = await this.entry(`h/${groupId}`);
-    return entry === undefined ? [] : decodeHistory(entry.value);
+    return entry === undefined ? [] : decodeHistory(entry.value).events;
   }
 
   /** Runs virtual time until `work` has settled, and returns how long that took. */

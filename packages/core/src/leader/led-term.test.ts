@@ -334,7 +334,7 @@ describe("a leader and its successor", () => {
             // An operator's write, or the leader's own renewal.
             const decision = each.renew
               ? decideRenew(seen, claim, 1_000, RHO)
-              : decideUpdate(seen, () => config, "operator");
+              : decideUpdate(seen, () => config, { by: "operator", reason: null, tsMs: 5 });
             if (!("next" in decision)) throw new Error("neither is refused here");
             record = decision.next;
             if (each.renew) term.extend({ sent: request, ttlMs: 1_000 });

@@ -4,7 +4,7 @@ import { holdMs } from "../lease-time.js";
 import { type ElectionRecord, type Holder, isHeldBy, type Observation, policyOf } from "../record.js";
 import { carryOver } from "./carry-over.js";
 import { isAllowed, obstacleFor } from "./eligibility.js";
-import { beginTerm, type Change, endTerm, type Stamp } from "./terms.js";
+import { beginTerm, type Change, endExpired, type Stamp } from "./terms.js";
 
 export interface Candidate {
   readonly nodeId: string;
@@ -52,7 +52,7 @@ export function decideCampaign(
       : { kind: "lose", holder: null, heldBack: "deposed", leftMs: now.holdMs };
   }
 
-  const ending = now.holder === null ? null : endTerm(now, now.holder, "expired", stamp);
+  const ending = endExpired(seen, now, stamp);
   const vacant = ending?.next ?? now;
   const obstacle = obstacleFor(vacant, candidate.nodeId);
   if (obstacle !== null) {

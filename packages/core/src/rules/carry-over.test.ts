@@ -78,15 +78,16 @@ function nextOf(decision: object): ElectionRecord | undefined {
   return "next" in decision ? (decision.next as ElectionRecord) : undefined;
 }
 
+const ORDER = { by: "operator", reason: null, tsMs: 5 };
 const claim = { nodeId: "a", term: 4, instanceId: "i1" };
 const challenger = { ...holder, nodeId: "b", instanceId: null };
 
 /** Every write that is not a grant, confirmation or renewal and does not change the holder. */
 const OTHER_WRITES: readonly (readonly [string, Write])[] = [
-  ["step-down", (seen) => nextOf(decideStepDown(seen, { by: "o", banMs: 0, force: false }, STAMP))],
+  ["step-down", (seen) => nextOf(decideStepDown(seen, { banMs: 0, force: false }, ORDER, STAMP))],
   [
     "step-down with a ban",
-    (seen) => nextOf(decideStepDown(seen, { by: "o", banMs: 60_000, force: false }, STAMP)),
+    (seen) => nextOf(decideStepDown(seen, { banMs: 60_000, force: false }, ORDER, STAMP)),
   ],
   [
     "transfer",
@@ -94,8 +95,9 @@ const OTHER_WRITES: readonly (readonly [string, Write])[] = [
       nextOf(
         decideTransfer(
           { ...seen, record: { ...seen.record, transfer: null, pause: null } },
-          { toNodeId: "c", timeoutMs: 60_000, by: "o", allowCold: false },
+          { toNodeId: "c", timeoutMs: 60_000, allowCold: false },
           successors(null),
+          ORDER,
         ),
       ),
   ],
@@ -109,11 +111,11 @@ const OTHER_WRITES: readonly (readonly [string, Write])[] = [
       return nextOf(decideUpkeep({ ...seen, record }, waitersOf([higher]), STAMP));
     },
   ],
-  ["pause", (seen) => nextOf(decidePause(seen, null))],
-  ["pause for a time", (seen) => nextOf(decidePause(seen, 60_000))],
-  ["resume", (seen) => nextOf(decideResume(seen))],
-  ["create", (seen) => nextOf(decideCreate(seen, config, "operator"))],
-  ["update", (seen) => nextOf(decideUpdate(seen, () => config, "operator"))],
+  ["pause", (seen) => nextOf(decidePause(seen, { forMs: null, create: false }, ORDER))],
+  ["pause for a time", (seen) => nextOf(decidePause(seen, { forMs: 60_000, create: false }, ORDER))],
+  ["resume", (seen) => nextOf(decideResume(seen, ORDER))],
+  ["create", (seen) => nextOf(decideCreate(seen, config, ORDER))],
+  ["update", (seen) => nextOf(decideUpdate(seen, () => config, ORDER))],
 ];
 
 const OWN_WRITES: readonly (readonly [string, Write])[] = [
@@ -199,8 +201,11 @@ describe("every write carries over the time left as its writer saw it", () => {
 
   test("the takeover delay of a vacancy is carried over", () => {
     const vacant = { ...EMPTY_RECORD, term: 4, delayMs: 700 };
-    expect(nextOf(decidePause({ record: vacant, ageMs: 99.50005 }, null))?.delayMs).toBe(600.5);
-    expect(nextOf(decideUpdate({ record: vacant, ageMs: 700 }, () => config, "operator"))?.delayMs).toBe(0);
+    expect(
+      nextOf(decidePause({ record: vacant, ageMs: 99.50005 }, { forMs: null, create: false }, ORDER))
+        ?.delayMs,
+    ).toBe(600.5);
+    expect(nextOf(decideUpdate({ record: vacant, ageMs: 700 }, () => config, ORDER))?.delayMs).toBe(0);
   });
 
   test("a restarted server counts again from what was left, so it only ever waits longer", () => {

@@ -26,7 +26,7 @@ export function carryOver(record: ElectionRecord, ageMs: number): ElectionRecord
         ? pause
         : pause.leftMs <= ageMs
           ? null
-          : { leftMs: left(pause.leftMs, ageMs) },
+          : { ...pause, leftMs: left(pause.leftMs, ageMs) },
   };
 }
 

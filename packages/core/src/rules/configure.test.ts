@@ -5,33 +5,39 @@ import { decideCampaign } from "./campaign.js";
 import { decideCreate, decideDelete, decideUpdate } from "./configure.js";
 import type { OperatorDecision } from "./operate.js";
 
+const ORDER = { by: "operator", reason: "drill", tsMs: 5 };
 const STAMP = { wallMs: 5, by: "operator" };
 const holder: Holder = { nodeId: "a", instanceId: "i1", ttlMs: 1_000, priority: 0, metadata: null };
 const led: ElectionRecord = { ...EMPTY_RECORD, term: 7, holder, holdMs: 1_010, eventNumber: 3 };
 const config: GroupConfig = { policy: { ...DEFAULT_POLICY, takeoverDelayMs: 300 }, allowedNodes: ["a"] };
 
 function remove(record: ElectionRecord, force: boolean, ageMs = 0): OperatorDecision {
-  return decideDelete({ record, ageMs }, force, STAMP);
+  return decideDelete({ record, ageMs }, force, ORDER, STAMP);
 }
 
 describe("decideCreate", () => {
   test("creating a group makes it explicit and leaves its leader unchanged", () => {
-    expect(decideCreate({ record: led, ageMs: 10 }, config, "operator")).toEqual({
+    expect(decideCreate({ record: led, ageMs: 10 }, config, ORDER)).toEqual({
       kind: "write",
-      next: { ...led, holdMs: 1_000, config },
+      next: {
+        ...led,
+        holdMs: 1_000,
+        config,
+        act: { number: 1, act: "create", ...ORDER, term: 7 },
+      },
       events: [],
     });
   });
 
   test("creating a group that was created before is a conflict", () => {
-    expect(decideCreate({ record: { ...led, config }, ageMs: 0 }, config, "operator")).toMatchObject({
+    expect(decideCreate({ record: { ...led, config }, ageMs: 0 }, config, ORDER)).toMatchObject({
       kind: "conflict",
     });
   });
 
   test("a deleted group can be created again, and its term continues", () => {
     const deleted = { ...EMPTY_RECORD, term: 7, eventNumber: 4, deleted: true };
-    expect(decideCreate({ record: deleted, ageMs: 0 }, config, "operator")).toMatchObject({
+    expect(decideCreate({ record: deleted, ageMs: 0 }, config, ORDER)).toMatchObject({
       kind: "write",
       next: { term: 7, eventNumber: 4, config, deleted: false },
     });
@@ -47,11 +53,22 @@ describe("decideUpdate", () => {
         expect(present).toBe(config);
         return { policy: DEFAULT_POLICY, allowedNodes: null };
       },
-      "operator",
+      ORDER,
     );
     expect(decision).toEqual({
       kind: "write",
-      next: { ...led, holdMs: 1_000, config: { policy: DEFAULT_POLICY, allowedNodes: null } },
+      next: {
+        ...led,
+        holdMs: 1_000,
+        config: { policy: DEFAULT_POLICY, allowedNodes: null },
+        act: {
+          number: 1,
+          act: "update",
+          ...ORDER,
+          term: 7,
+          changes: ["takeover_delay_ms: 300 -> 0", "allowed_nodes: a -> all"],
+        },
+      },
       events: [],
     });
   });
@@ -63,21 +80,21 @@ describe("decideUpdate", () => {
         expect(present).toBeNull();
         return config;
       },
-      "operator",
+      ORDER,
     );
   });
 
   test("an update deposes a leader that is no longer allowed, and does not shorten its lease", () => {
     const only = { ...config, allowedNodes: ["z"] };
     const expected = { next: { holder, holdMs: 1_010, deposed: { by: "operator" } }, events: [] };
-    expect(decideUpdate({ record: led, ageMs: 0 }, () => only, "operator")).toMatchObject(expected);
-    expect(decideCreate({ record: led, ageMs: 0 }, only, "operator")).toMatchObject(expected);
+    expect(decideUpdate({ record: led, ageMs: 0 }, () => only, ORDER)).toMatchObject(expected);
+    expect(decideCreate({ record: led, ageMs: 0 }, only, ORDER)).toMatchObject(expected);
   });
 
   test("an update keeps the name of the operator who deposed the leader before", () => {
     const record = { ...led, deposed: { by: "jane" } };
     const only = { ...config, allowedNodes: ["z"] };
-    expect(decideUpdate({ record, ageMs: 0 }, () => only, "joe")).toMatchObject({
+    expect(decideUpdate({ record, ageMs: 0 }, () => only, { ...ORDER, by: "joe" })).toMatchObject({
       next: { deposed: { by: "jane" } },
     });
   });
@@ -86,7 +103,7 @@ describe("decideUpdate", () => {
     const transfer = { toNodeId: "b", leftMs: 9_000, ready: true, by: "operator" };
     const record = { ...led, transfer };
     const only = (...allowedNodes: string[]) =>
-      decideUpdate({ record, ageMs: 0 }, () => ({ ...config, allowedNodes }), "operator");
+      decideUpdate({ record, ageMs: 0 }, () => ({ ...config, allowedNodes }), ORDER);
     expect(only("a", "c")).toMatchObject({ next: { deposed: null, transfer: null } });
     expect(only("a", "b")).toMatchObject({ next: { deposed: null, transfer } });
   });
@@ -94,12 +111,12 @@ describe("decideUpdate", () => {
   test("an update of a deleted or unknown group is not found", () => {
     const deleted = { ...EMPTY_RECORD, term: 7, deleted: true };
     for (const record of [deleted, EMPTY_RECORD])
-      expect(decideUpdate({ record, ageMs: 0 }, () => config, "operator")).toEqual({ kind: "not-found" });
+      expect(decideUpdate({ record, ageMs: 0 }, () => config, ORDER)).toEqual({ kind: "not-found" });
   });
 
   test("an update does not extend a running takeover delay", () => {
     const vacant = { ...EMPTY_RECORD, term: 7, delayMs: 200 };
-    expect(decideUpdate({ record: vacant, ageMs: 50 }, () => config, "operator")).toMatchObject({
+    expect(decideUpdate({ record: vacant, ageMs: 50 }, () => config, ORDER)).toMatchObject({
       next: { delayMs: 150 },
     });
   });
@@ -121,7 +138,14 @@ describe("decideDelete", () => {
   test("a deletion empties the record and keeps the term and the event number", () => {
     expect(remove(full, false)).toEqual({
       kind: "write",
-      next: { ...EMPTY_RECORD, term: 7, eventNumber: 3, ended: full.ended, deleted: true },
+      next: {
+        ...EMPTY_RECORD,
+        term: 7,
+        eventNumber: 3,
+        ended: full.ended,
+        act: { number: 1, act: "delete", ...ORDER, term: 7 },
+        deleted: true,
+      },
       events: [],
     });
   });

@@ -63,6 +63,7 @@ export class NaiveBelief {
         this.state.deleted = false;
         return this.#write("write");
       case "resume":
+        if (this.state.deleted) return { kind: "not-found" };
         if (!this.#isPaused) return { kind: "unchanged" };
         this.state.pausedUntilMs = LONG_AGO;
         return this.#write("write");
@@ -219,6 +220,7 @@ export class NaiveBelief {
   }
 
   #stepDown(banMs: number, force: boolean, waiters: readonly Arrival[]): NaiveOutcome {
+    if (this.state.deleted) return { kind: "not-found" };
     const led = this.#led;
     if (led === null) return { kind: "conflict" };
     const { nodeId } = led.holder;
@@ -236,6 +238,7 @@ export class NaiveBelief {
   }
 
   #transfer(toNodeId: string, timeoutMs: number, allowCold: boolean): NaiveOutcome {
+    if (this.state.deleted) return { kind: "not-found" };
     const led = this.#led;
     if (led === null || !this.#isLeaseRunning || this.state.deposedBy !== null) return { kind: "conflict" };
     if (led.holder.nodeId === toNodeId) return { kind: "unchanged" };

@@ -80,6 +80,7 @@ export class NaiveTwin {
             },
       eventNumber: events.length,
       events: events.slice(Math.max(state.dropped, events.length - 4)),
+      act: null,
       config: state.config,
       founder: null,
       deleted: state.deleted,
@@ -89,4 +90,20 @@ export class NaiveTwin {
   get events(): readonly LeadershipEvent[] {
     return this.#state.events;
   }
+}
+
+/** The record without what is only for people: who acted and why, and for how long an ended leader was silent. */
+export function decisive(record: ElectionRecord): ElectionRecord {
+  const { bans, pause, events } = record;
+  return {
+    ...record,
+    act: null,
+    bans: bans.map(({ nodeId, leftMs }) => ({ nodeId, leftMs })),
+    pause: pause === null ? null : { leftMs: pause.leftMs },
+    events: events.map(withoutSilence),
+  };
+}
+
+export function withoutSilence({ silentMs: _, ...event }: LeadershipEvent): LeadershipEvent {
+  return event;
 }

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import type { OperatorAct } from "../operator-act.js";
 import { DEFAULT_POLICY } from "../policy.js";
 import { EMPTY_RECORD, type ElectionRecord, type Holder } from "../record.js";
 import {
@@ -15,17 +16,22 @@ import { decideRenew } from "./renew.js";
 const holder: Holder = { nodeId: "a", instanceId: "i1", ttlMs: 1_000, priority: 0, metadata: null };
 const led: ElectionRecord = { ...EMPTY_RECORD, term: 7, holder, holdMs: 1_010, eventNumber: 3 };
 const vacant: ElectionRecord = { ...EMPTY_RECORD, term: 7 };
+/** An act of the operator as the record shows it. */
+const ORDER = { by: "operator", reason: "drill", tsMs: 5 };
+const acted = (act: OperatorAct["act"], more: Partial<OperatorAct> = {}) => ({
+  act: { number: 1, act, ...ORDER, term: 7, ...more },
+});
 const delaying = { policy: { ...DEFAULT_POLICY, takeoverDelayMs: 500 }, allowedNodes: null };
 
 function stepDown(record: ElectionRecord, { ageMs = 0, banMs = 0, force = false } = {}): OperatorDecision {
-  return decideStepDown({ record, ageMs }, { by: "operator", banMs, force }, { wallMs: 5, by: "operator" });
+  return decideStepDown({ record, ageMs }, { banMs, force }, ORDER, { wallMs: 5, by: "operator" });
 }
 
 describe("decideStepDown", () => {
   test("a step-down marks the leader as deposed and frees nothing: the lease runs on, without an event", () => {
     expect(stepDown(led, { ageMs: 100 })).toEqual({
       kind: "write",
-      next: { ...led, holdMs: 910, deposed: { by: "operator" } },
+      next: { ...led, ...acted("step-down", { nodeId: "a" }), holdMs: 910, deposed: { by: "operator" } },
       events: [],
     });
   });
@@ -108,10 +114,10 @@ describe("decideStepDown", () => {
   });
 });
 
-const ASKED = { toNodeId: "b", timeoutMs: 2_000, by: "operator", allowCold: false };
+const ASKED = { toNodeId: "b", timeoutMs: 2_000, allowCold: false };
 
 function transfer(record: ElectionRecord, toNodeId: string, ageMs = 0): OperatorDecision {
-  return decideTransfer({ record, ageMs }, { ...ASKED, toNodeId }, successors(null));
+  return decideTransfer({ record, ageMs }, { ...ASKED, toNodeId }, successors(null), ORDER);
 }
 
 describe("decideTransfer", () => {
@@ -120,6 +126,7 @@ describe("decideTransfer", () => {
       kind: "write",
       next: {
         ...led,
+        ...acted("transfer", { nodeId: "b" }),
         holdMs: 1_000,
         transfer: { toNodeId: "b", leftMs: 2_000, ready: false, by: "operator" },
       },
@@ -150,7 +157,7 @@ describe("decideTransfer", () => {
   });
 
   test("a transfer to a node that waits nowhere is a conflict that says what to do", () => {
-    expect(decideTransfer({ record: led, ageMs: 0 }, ASKED, successors([]))).toEqual({
+    expect(decideTransfer({ record: led, ageMs: 0 }, ASKED, successors([]), ORDER)).toEqual({
       kind: "conflict",
       problem: "b is not waiting for this group; let it campaign with a wait, then transfer again",
     });
@@ -159,11 +166,11 @@ describe("decideTransfer", () => {
   test("a transfer to a cold node is a conflict that says what to do, unless a cold successor is allowed", () => {
     const known = successors([{ nodeId: "b", ready: false }]);
     const seen = { record: led, ageMs: 0 };
-    expect(decideTransfer(seen, ASKED, known)).toEqual({
+    expect(decideTransfer(seen, ASKED, known, ORDER)).toEqual({
       kind: "conflict",
       problem: "b is still preparing; transfer again when it is ready, or set allow_cold to hand over before",
     });
-    expect(decideTransfer(seen, { ...ASKED, allowCold: true }, known)).toMatchObject({
+    expect(decideTransfer(seen, { ...ASKED, allowCold: true }, known, ORDER)).toMatchObject({
       kind: "write",
       next: { transfer: { toNodeId: "b", ready: false, allowCold: true } },
     });
@@ -173,7 +180,8 @@ describe("decideTransfer", () => {
     const choose = (
       known: readonly { nodeId: string; ready: boolean }[],
       { record = led, allowCold = false } = {},
-    ) => decideTransfer({ record, ageMs: 0 }, { ...ASKED, toNodeId: null, allowCold }, successors(known));
+    ) =>
+      decideTransfer({ record, ageMs: 0 }, { ...ASKED, toNodeId: null, allowCold }, successors(known), ORDER);
 
     test("a transfer without a target goes to the best candidate that may win, and never to the leader itself", () => {
       const known = ["a", "b", "c"].map((nodeId) => ({ nodeId, ready: true }));
@@ -250,27 +258,33 @@ describe("the progress of a transfer", () => {
 
 describe("decidePause and decideResume", () => {
   test("a pause lasts for the given time or until resumed, and a second pause replaces the first", () => {
-    const paused = decidePause({ record: led, ageMs: 10 }, 400);
+    const paused = decidePause({ record: led, ageMs: 10 }, { forMs: 400, create: false }, ORDER);
     expect(paused).toEqual({
       kind: "write",
-      next: { ...led, holdMs: 1_000, pause: { leftMs: 400 } },
+      next: {
+        ...led,
+        ...acted("pause", { forMs: 400 }),
+        holdMs: 1_000,
+        pause: { leftMs: 400, order: ORDER },
+      },
       events: [],
     });
-    const again = decidePause({ record: { ...led, pause: { leftMs: 400 } }, ageMs: 100 }, null);
+    const record = { ...led, pause: { leftMs: 400 } };
+    const again = decidePause({ record, ageMs: 100 }, { forMs: null, create: false }, ORDER);
     expect(again).toMatchObject({ next: { pause: { leftMs: null } } });
   });
 
   test("a resume ends a pause, without an event", () => {
-    expect(decideResume({ record: { ...led, pause: { leftMs: null } }, ageMs: 10 })).toEqual({
+    expect(decideResume({ record: { ...led, pause: { leftMs: null } }, ageMs: 10 }, ORDER)).toEqual({
       kind: "write",
-      next: { ...led, holdMs: 1_000, pause: null },
+      next: { ...led, ...acted("resume"), holdMs: 1_000, pause: null },
       events: [],
     });
   });
 
   test("a resume without a pause in force changes nothing", () => {
-    expect(decideResume({ record: led, ageMs: 0 })).toEqual({ kind: "unchanged" });
-    expect(decideResume({ record: { ...led, pause: { leftMs: 40 } }, ageMs: 40 })).toEqual({
+    expect(decideResume({ record: led, ageMs: 0 }, ORDER)).toEqual({ kind: "unchanged" });
+    expect(decideResume({ record: { ...led, pause: { leftMs: 40 } }, ageMs: 40 }, ORDER)).toEqual({
       kind: "unchanged",
     });
   });

@@ -1,7 +1,9 @@
 /** What happens when an operator acts on a led or vacant group. */
 import type { LeadershipEvent } from "../event.js";
 import type { GroupPolicy } from "../policy.js";
-import { type ElectionRecord, type Holder, type Observation, policyOf } from "../record.js";
+import type { Order } from "../operator-act.js";
+import { type ElectionRecord, groupExists, type Holder, type Observation, policyOf } from "../record.js";
+import { withAct } from "./acts.js";
 import { carryOver } from "./carry-over.js";
 import { isAllowed } from "./eligibility.js";
 import { type Change, endTerm, type Stamp } from "./terms.js";
@@ -18,7 +20,6 @@ export type OperatorDecision =
 const MAX_BANS = 16;
 
 export interface StepDown {
-  readonly by: string;
   readonly banMs: number;
   readonly force: boolean;
 }
@@ -29,9 +30,11 @@ export interface StepDown {
  */
 export function decideStepDown(
   seen: Observation,
-  { by, banMs, force }: StepDown,
+  { banMs, force }: StepDown,
+  order: Order,
   stamp: Stamp,
 ): OperatorDecision {
+  if (!groupExists(seen.record)) return { kind: "not-found" };
   const now = carryOver(seen.record, seen.ageMs);
   const { holder } = now;
   if (holder === null) return { kind: "conflict", problem: "the group has no leader" };
@@ -39,10 +42,16 @@ export function decideStepDown(
   if (banMs > 0 && others.length >= MAX_BANS) {
     return { kind: "conflict", problem: `the group has ${MAX_BANS} bans, no more are kept` };
   }
+  const { nodeId } = holder;
   const deposed: ElectionRecord = {
-    ...now,
-    deposed: { by },
-    bans: banMs > 0 ? [...others, { nodeId: holder.nodeId, leftMs: banMs }] : now.bans,
+    ...withAct(now, order, {
+      act: "step-down",
+      nodeId,
+      ...(banMs > 0 ? { forMs: banMs } : {}),
+      ...(force ? { force } : {}),
+    }),
+    deposed: { by: order.by },
+    bans: banMs > 0 ? [...others, { nodeId, leftMs: banMs, order }] : now.bans,
     transfer: null,
   };
   if (!force && now.holdMs > 0) return { kind: "write", next: deposed, events: [] };
@@ -53,7 +62,6 @@ export interface Transfer {
   /** `null`: to the best candidate that waits. */
   readonly toNodeId: string | null;
   readonly timeoutMs: number;
-  readonly by: string;
   /** The successor may still be preparing. */
   readonly allowCold: boolean;
 }
@@ -75,9 +83,11 @@ export interface Successors {
  */
 export function decideTransfer(
   seen: Observation,
-  { toNodeId, timeoutMs, by, allowCold }: Transfer,
+  { toNodeId, timeoutMs, allowCold }: Transfer,
   successors: Successors,
+  order: Order,
 ): OperatorDecision {
+  if (!groupExists(seen.record)) return { kind: "not-found" };
   const now = carryOver(seen.record, seen.ageMs);
   const { holder } = now;
   if (holder === null || now.holdMs === 0) return { kind: "conflict", problem: "the group has no leader" };
@@ -96,10 +106,12 @@ export function decideTransfer(
     const advice = `transfer again when ${which} is ready, or set allow_cold to hand over before`;
     return { kind: "conflict", problem: `${what} is still preparing; ${advice}` };
   }
-  const mark = { toNodeId: chosen.nodeId, leftMs: timeoutMs, ready: false, by };
+  const { nodeId } = chosen;
+  const mark = { toNodeId: nodeId, leftMs: timeoutMs, ready: false, by: order.by };
+  const acted = withAct(now, order, { act: "transfer", nodeId });
   return {
     kind: "write",
-    next: { ...now, transfer: allowCold ? { ...mark, allowCold } : mark },
+    next: { ...acted, transfer: allowCold ? { ...mark, allowCold } : mark },
     events: [],
   };
 }
@@ -191,15 +203,24 @@ function leaderOfTerm(
   return (events.find(isBegin) ?? history().find(isBegin))?.leaderNodeId ?? null;
 }
 
-/** The holder may continue and its lease still ends, but no node wins. */
-export function decidePause(seen: Observation, forMs: number | null): OperatorDecision {
-  const now = carryOver(seen.record, seen.ageMs);
-  return { kind: "write", next: { ...now, pause: { leftMs: forMs }, deleted: false }, events: [] };
+export interface Pause {
+  /** `null`: until resumed. */
+  readonly forMs: number | null;
+  /** Whether a group that does not exist comes into being, paused. */
+  readonly create: boolean;
 }
 
-export function decideResume(seen: Observation): OperatorDecision {
+/** The holder may continue and its lease still ends, but no node wins. */
+export function decidePause(seen: Observation, { forMs, create }: Pause, order: Order): OperatorDecision {
+  if (!create && !groupExists(seen.record)) return { kind: "not-found" };
   const now = carryOver(seen.record, seen.ageMs);
-  return now.pause === null
-    ? { kind: "unchanged" }
-    : { kind: "write", next: { ...now, pause: null }, events: [] };
+  const acted = withAct(now, order, { act: "pause", ...(forMs === null ? {} : { forMs }) });
+  return { kind: "write", next: { ...acted, pause: { leftMs: forMs, order }, deleted: false }, events: [] };
+}
+
+export function decideResume(seen: Observation, order: Order): OperatorDecision {
+  if (!groupExists(seen.record)) return { kind: "not-found" };
+  const now = carryOver(seen.record, seen.ageMs);
+  if (now.pause === null) return { kind: "unchanged" };
+  return { kind: "write", next: { ...withAct(now, order, { act: "resume" }), pause: null }, events: [] };
 }

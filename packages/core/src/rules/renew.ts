@@ -12,15 +12,18 @@ export type RenewDecision =
 
 const NO_EVENTS: readonly never[] = Object.freeze([]);
 
-/** Most renewals write the record unchanged. Returning the same object lets the engine skip encoding and comparing it. */
-function isSame(next: ElectionRecord, before: ElectionRecord): boolean {
+/**
+ * Whether a renewal writes the record as it is, which most do: the lease starts again with the same duration, and there is no
+ * mark whose rest would have to be carried over. Returning the same object lets the engine skip encoding and comparing it.
+ */
+function isUnchanged(record: ElectionRecord, ttlMs: number, driftRatio: number): boolean {
   return (
-    next.holdMs === before.holdMs &&
-    next.holder === before.holder &&
-    before.bans.length === 0 &&
-    before.transfer === null &&
-    before.pause === null &&
-    before.delayMs === 0
+    record.holder?.ttlMs === ttlMs &&
+    record.holdMs === holdMs(ttlMs, driftRatio) &&
+    record.bans.length === 0 &&
+    record.transfer === null &&
+    record.pause === null &&
+    record.delayMs === 0
   );
 }
 
@@ -31,13 +34,21 @@ export function decideRenew(
   ttlMs: number,
   driftRatio: number,
 ): RenewDecision {
-  const now = carryOver(seen.record, seen.ageMs);
-  const { minTtlMs, maxTtlMs } = policyOf(now);
-  if (now.holder === null || !claims(now, claim) || now.deposed !== null)
-    return { kind: "not-leader", holder: standingHolder(now) };
+  const { record } = seen;
+  const { minTtlMs, maxTtlMs } = policyOf(record);
+  if (record.holder === null || !claims(record, claim) || record.deposed !== null)
+    return { kind: "not-leader", holder: standingHolder(record) };
   if (ttlMs < minTtlMs || ttlMs > maxTtlMs) return { kind: "invalid-ttl", minTtlMs, maxTtlMs };
-  const holder = now.holder.ttlMs === ttlMs ? now.holder : { ...now.holder, ttlMs };
+  const next = isUnchanged(record, ttlMs, driftRatio)
+    ? record
+    : renewed(seen, record.holder, ttlMs, driftRatio);
+  return { kind: "renew", next, events: NO_EVENTS };
+}
+
+function renewed(seen: Observation, before: Holder, ttlMs: number, driftRatio: number): ElectionRecord {
+  const now = carryOver(seen.record, seen.ageMs);
+  const holder = before.ttlMs === ttlMs ? before : { ...before, ttlMs };
   // Nothing shortens a lease.
   const next = { ...now, holder, holdMs: Math.max(holdMs(ttlMs, driftRatio), now.holdMs) };
-  return { kind: "renew", next: isSame(next, seen.record) ? seen.record : next, events: NO_EVENTS };
+  return next;
 }

@@ -4,6 +4,7 @@ import {
   EVENTS_IN_RECORD,
   type ElectionRecord,
   type Holder,
+  type Observation,
   policyOf,
   type TransferMark,
 } from "../record.js";
@@ -50,7 +51,13 @@ export const MAX_RESERVED_MS = 2_000;
  * Only a lease that ran out starts the takeover delay. A transfer outlasts the term only if its successor was known to
  * wait and the lease did not run out: then the vacancy is reserved for the successor, for a short time.
  */
-export function endTerm(now: ElectionRecord, holder: Holder, how: EndReason, stamp: Stamp): Change {
+export function endTerm(
+  now: ElectionRecord,
+  holder: Holder,
+  how: EndReason,
+  stamp: Stamp,
+  silentMs?: number,
+): Change {
   const reason = now.deposed === null ? how : "deposed";
   const by = now.deposed?.by ?? stamp.by ?? (reason === "transferred" ? now.transfer?.by : null) ?? undefined;
   return withEvent(
@@ -71,8 +78,18 @@ export function endTerm(now: ElectionRecord, holder: Holder, how: EndReason, sta
       reason,
       tsMs: stamp.wallMs,
       ...(by === undefined ? {} : { by }),
+      ...(silentMs === undefined ? {} : { silentMs }),
     },
   );
+}
+
+/** Ends the term of a holder whose lease has expired; `null`: the group is vacant already. `now` is `seen` carried over. */
+export function endExpired(seen: Observation, now: ElectionRecord, stamp: Stamp): Change | null {
+  const { holder } = now;
+  if (holder === null) return null;
+  // Other writes than renewals carry the rest of the lease over, so the part that is missing has passed in silence, too.
+  const silentMs = seen.ageMs + Math.max(0, holder.ttlMs - seen.record.holdMs);
+  return endTerm(now, holder, "expired", stamp, Math.round(silentMs));
 }
 
 function reserved(transfer: TransferMark | null): TransferMark | null {

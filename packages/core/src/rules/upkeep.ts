@@ -24,7 +24,7 @@ import {
 import type { Candidate } from "./campaign.js";
 import { carryOver } from "./carry-over.js";
 import { isAllowed, obstacleFor } from "./eligibility.js";
-import { type Change, endTerm, type Stamp } from "./terms.js";
+import { type Change, endExpired, type Stamp } from "./terms.js";
 
 /** How long a leader has to yield to a successor, unless the operator says otherwise. */
 export const YIELD_MS = 10_000;
@@ -75,7 +75,7 @@ export function decideUpkeep<W extends WaitingCampaign>(
 ): UpkeepDecision<W> {
   const now = carryOver(seen.record, seen.ageMs);
   if (now.holder !== null && now.holdMs > 0) return upkeepOfLed(now, waiters);
-  const ending = now.holder === null ? null : endTerm(now, now.holder, "expired", stamp);
+  const ending = endExpired(seen, now, stamp);
   const vacant = ending?.next ?? now;
   if (vacant.transfer !== null && vacant.transfer.toNodeId === waiters.departed)
     return { kind: "write", next: withdrawn(vacant), events: [] };
@@ -103,7 +103,7 @@ export function overtaken<W extends WaitingCampaign>(
   stamp: Stamp,
 ): W | null {
   const now = carryOver(seen.record, seen.ageMs);
-  const vacant = now.holder === null ? now : endTerm(now, now.holder, "expired", stamp).next;
+  const vacant = endExpired(seen, now, stamp)?.next ?? now;
   const best = bestWaiter(vacant, waiters);
   return best !== null && ranksBefore(policyOf(vacant).strategy, best, newcomer) ? best : null;
 }

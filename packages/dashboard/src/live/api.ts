@@ -1,3 +1,4 @@
+import type { Act } from "../model/act.js";
 import type { ServerClock } from "../model/server-clock.js";
 import type { Session } from "./session.js";
 
@@ -41,16 +42,15 @@ export class Api {
   }
 
   /** `patience`: how long the answer may take; a transfer is answered when it is settled. */
-  async send<T>(
-    method: "POST" | "PATCH",
-    path: string,
-    body: object,
+  async send(
+    { method, path, body }: Pick<Act, "method" | "path" | "body">,
     patienceMs: number = MAX_REQUEST_MS,
-  ): Promise<T> {
-    const headers = { "content-type": "application/json" };
-    return (
-      await this.#ask(path, { method, headers, body: JSON.stringify(body) }, patienceMs)
-    ).json() as Promise<T>;
+  ): Promise<void> {
+    const content =
+      body === undefined
+        ? {}
+        : { headers: { "content-type": "application/json" }, body: JSON.stringify(body) };
+    await this.#ask(path, { method, ...content }, patienceMs);
   }
 
   /** A stream of events; `cursor` resumes. */

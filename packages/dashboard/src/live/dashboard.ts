@@ -1,9 +1,10 @@
 /** Everything the page knows, and what keeps it up to date. Whoever draws subscribes, and is told at most once a frame. */
 import { GroupBoard } from "../model/group-board.js";
-import { OverviewSeries } from "../model/overview-series.js";
 import { ServerClock } from "../model/server-clock.js";
-import type { LeadershipEvent, Whoami } from "../model/wire.js";
+import type { Target } from "../model/act.js";
+import type { LeadershipEvent, ServerInfo, Whoami } from "../model/wire.js";
 import { Api } from "./api.js";
+import { Attention } from "./attention.js";
 import { type FeedStatus, LiveFeed } from "./live-feed.js";
 import { Refresher } from "./refresher.js";
 import { Sampler } from "./sampler.js";
@@ -11,17 +12,14 @@ import { Session } from "./session.js";
 
 const REFRESH_MS = 1000;
 const SAMPLE_MS = 5000;
-/** At first more often: whoever opens the overview sees lines soon. */
-const FIRST_SAMPLES = 5;
-const FIRST_SAMPLE_MS = 1000;
 
 export class Dashboard {
   readonly session: Session = new Session(sessionStorage);
   readonly clock: ServerClock = new ServerClock();
   readonly api: Api = new Api(this.session, this.clock);
   readonly board: GroupBoard = new GroupBoard();
-  readonly series: OverviewSeries = new OverviewSeries();
-  readonly sampler: Sampler = new Sampler(this.api, this.series);
+  readonly sampler: Sampler = new Sampler(this.api);
+  readonly attention: Attention = new Attention(this.api);
   readonly refresher: Refresher = new Refresher({
     api: this.api,
     board: this.board,
@@ -31,6 +29,8 @@ export class Dashboard {
   status: FeedStatus = { kind: "connecting" };
   /** Whom the service takes the reader for; `null` until it has said so. */
   reader: Whoami | null = null;
+  /** Of the server that was asked; `null` until it has answered. */
+  server: ServerInfo | null = null;
   /** All groups have been read at least once. */
   isLoaded = false;
   readonly #listeners = new Set<() => void>();
@@ -51,6 +51,16 @@ export class Dashboard {
     return this.status.kind === "lost" ? this.clock.at(this.status.sinceMs) : this.serverMs();
   }
 
+  /** For commands that a reader copies. */
+  target(): Target {
+    const needsToken = this.session.token !== null || this.server?.auth === "required";
+    return { origin: location.origin, needsToken };
+  }
+
+  docsUrl(): string {
+    return this.server?.docs_url ?? "/docs";
+  }
+
   /** For the life of the page. */
   start(): void {
     this.#connect();
@@ -59,7 +69,7 @@ export class Dashboard {
       () => this.#refresh(),
     );
     void repeat(
-      (turn) => (turn < FIRST_SAMPLES ? FIRST_SAMPLE_MS : SAMPLE_MS),
+      () => SAMPLE_MS,
       () => this.#sample(),
     );
     addEventListener("offline", () => this.#feed?.suspect());
@@ -122,6 +132,7 @@ export class Dashboard {
     try {
       this.reader = await this.api.get<Whoami>("/v1/whoami");
       this.#changed();
+      this.server = await this.api.get<ServerInfo>("/v1/server").catch(() => null);
     } catch {
       // The next refresh tries again; until then no act is offered.
       this.reader = null;
@@ -139,8 +150,10 @@ export class Dashboard {
   }
 
   async #sample(): Promise<void> {
-    if (this.status.kind === "live") await this.sampler.sample();
-    else if (this.status.kind === "lost") this.sampler.miss();
+    if (this.status.kind === "live") {
+      await Promise.all([this.sampler.sample(), this.attention.read()]);
+      this.board.applyTroubles(this.attention.troubles());
+    } else if (this.status.kind === "lost") this.sampler.miss();
     this.#changed();
   }
 

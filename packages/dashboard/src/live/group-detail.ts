@@ -1,5 +1,12 @@
 /** One group, read for as long as its page is open: the group every second, members every three, history at each change. */
-import type { Group, HistoryEvent, LeadershipEvent, Member } from "../model/wire.js";
+import type {
+  Group,
+  HistoryEvent,
+  HistoryPage,
+  LeadershipEvent,
+  MemberHealth,
+  OperatorAct,
+} from "../model/wire.js";
 import { groupPath, RefusedError } from "./api.js";
 import type { Dashboard } from "./dashboard.js";
 
@@ -10,9 +17,12 @@ const HISTORY_EVERY = 15;
 
 export class GroupDetail {
   group: Group | null = null;
-  members: readonly Member[] = [];
+  members: readonly MemberHealth[] = [];
   history: readonly HistoryEvent[] = [];
-  /** Why nothing is shown: it does not exist, or may not be seen. */
+  acts: readonly OperatorAct[] = [];
+  /** Nobody has created or used the group, or it was deleted. */
+  isMissing = false;
+  /** Why nothing is shown, where the group may not be seen. */
   refusal: string | null = null;
   readonly #dashboard: Dashboard;
   readonly #groupId: string;
@@ -65,23 +75,28 @@ export class GroupDetail {
     this.#isHistoryOld = false;
     try {
       this.group = await api.get<Group>(groupPath(this.#groupId));
-      this.refusal = null;
+      [this.refusal, this.isMissing] = [null, false];
       board.applyGroup(this.group, this.#dashboard.serverMs());
       if (wasOld) {
-        this.history = (
-          await api.get<{ events: HistoryEvent[] }>(groupPath(this.#groupId, "/history"))
-        ).events;
+        const { events, acts } = await api.get<HistoryPage>(groupPath(this.#groupId, "/history"));
+        [this.history, this.acts] = [events, acts];
       }
       if (wasOld || this.#turn % MEMBERS_EVERY === 0) {
-        this.members = (await api.get<{ members: Member[] }>(groupPath(this.#groupId, "/members"))).members;
-        board.applyMembers(this.#groupId, this.members.length);
+        const path = groupPath(this.#groupId, "/health");
+        this.members = (await api.get<{ members: MemberHealth[] }>(path)).members;
+        board.applyMembers(
+          this.#groupId,
+          this.members.filter(({ state }) => state !== "down").map(({ node_id }) => node_id),
+        );
       }
       this.#turn++;
     } catch (error) {
       // A read that failed is made up for: at the next turn everything is read.
       this.#turn = 0;
-      if (error instanceof RefusedError && (error.status === 403 || error.status === 404)) {
-        this.refusal = error.message;
+      if (error instanceof RefusedError) {
+        this.isMissing = error.status === 404;
+        if (this.isMissing) board.remove(this.#groupId);
+        this.refusal = error.status === 403 ? error.message : null;
       }
     }
     this.#changed();

@@ -1,5 +1,5 @@
 /**
- * What the watch does not tell, read by asking: leases of the rows on the screen every second, in at most three requests;
+ * What the watch does not tell, read by asking: leases of the rows on the screen every second, in at most six requests;
  * all groups in turn, a page a second; members of visible rows, eight a second, each at most every ten.
  */
 import type { GroupBoard } from "../model/group-board.js";
@@ -7,7 +7,7 @@ import { planRefresh } from "../model/refresh-plan.js";
 import type { GroupsPage, Member } from "../model/wire.js";
 import { type Api, groupPath } from "./api.js";
 
-const MAX_PAGES = 3;
+const MAX_PAGES = 6;
 const MAX_MEMBERS = 8;
 const MEMBERS_MS = 10_000;
 const WALK_LIMIT = 250;
@@ -21,8 +21,8 @@ export interface RefresherParts {
 }
 
 export class Refresher {
-  /** Places in `board.ids` of what is on the screen. */
-  visible: readonly number[] = [];
+  /** The ids of what is on the screen. */
+  visible: readonly string[] = [];
   readonly #parts: RefresherParts;
   readonly #membersAskedMs = new Map<string, number>();
   #turn = 0;
@@ -43,8 +43,8 @@ export class Refresher {
   async refresh(): Promise<void> {
     const { board } = this.#parts;
     const { ids } = board;
-    const pages = planRefresh(ids, this.visible, MAX_PAGES, this.#turn++);
-    const shown = this.visible.map((place) => ids[place]).filter((id) => id !== undefined);
+    const shown = this.visible;
+    const pages = planRefresh(ids, placesOf(ids, shown), MAX_PAGES, this.#turn++);
     for (const { after, limit } of pages) await this.#page(after, limit);
     this.#walkAfter = await this.#page(this.#walkAfter, WALK_LIMIT);
     await this.#members(shown);
@@ -68,9 +68,22 @@ export class Refresher {
       due.slice(0, MAX_MEMBERS).map(async (id) => {
         this.#membersAskedMs.set(id, nowMs);
         const { members } = await api.get<{ members: readonly Member[] }>(groupPath(id, "/members"));
-        board.applyMembers(id, members.length);
+        board.applyMembers(
+          id,
+          members.map(({ node_id }) => node_id),
+        );
       }),
     );
     if (due.length > 0) changed();
   }
+}
+
+/** Where each id is in the sorted list, rising. */
+function placesOf(ids: readonly string[], wanted: readonly string[]): readonly number[] {
+  const isWanted = new Set(wanted);
+  const places: number[] = [];
+  ids.forEach((id, place) => {
+    if (isWanted.has(id)) places.push(place);
+  });
+  return places;
 }

@@ -1,45 +1,48 @@
-import { parseMetrics } from "../model/metrics-text.js";
-import type { OverviewSeries } from "../model/overview-series.js";
+import type { Sample, SamplesReply } from "../model/wire.js";
 import { type Api, RefusedError } from "./api.js";
 
 export type StoreHealth = "unknown" | "answers" | "silent";
 
-/** One sample of what the overview plots: the service's metrics, and how long its store takes to answer. */
+/** As long as a server keeps them. */
+const KEPT_MS = 3_600_000;
+
+/** What the overview plots: the samples that the server keeps, and how long its store takes to answer. */
 export class Sampler {
   store: StoreHealth = "unknown";
-  /** Why there are no metrics, where the service refuses them. */
+  /** How long one linearizable read took, with the way to the server and back. */
+  storeMs: number | null = null;
+  samples: readonly Sample[] = [];
+  intervalMs = 0;
+  /** Why there are no samples, where the service refuses them. */
   refusal: string | null = null;
-  readonly #api: Pick<Api, "text" | "get">;
-  readonly #series: OverviewSeries;
+  readonly #api: Pick<Api, "get">;
 
-  constructor(api: Pick<Api, "text" | "get">, series: OverviewSeries) {
+  constructor(api: Pick<Api, "get">) {
     this.#api = api;
-    this.#series = series;
   }
 
   async sample(): Promise<void> {
-    const storeMs = await this.#storeMs();
-    const metrics = await this.#api.text("/metrics").then(
-      (text) => {
-        this.refusal = null;
-        return parseMetrics(text);
-      },
-      (error: unknown) => {
-        if (error instanceof RefusedError) this.refusal = error.message;
-        return null;
-      },
-    );
-    this.#series.add({ atMs: Date.now(), metrics, storeMs });
+    this.storeMs = await this.#askStore();
+    const lastMs = this.samples.at(-1)?.ts_ms ?? 0;
+    try {
+      const reply = await this.#api.get<SamplesReply>(`/v1/samples?since_ms=${lastMs}`);
+      const fresh = reply.samples.filter(({ ts_ms }) => ts_ms > lastMs);
+      const fromMs = (fresh.at(-1)?.ts_ms ?? lastMs) - KEPT_MS;
+      if (fresh.length > 0) this.samples = [...this.samples, ...fresh].filter(({ ts_ms }) => ts_ms >= fromMs);
+      this.intervalMs = reply.interval_ms;
+      this.refusal = null;
+    } catch (error) {
+      if (error instanceof RefusedError) this.refusal = error.message;
+    }
   }
 
-  /** While the server is lost: the lines have a gap there. */
+  /** While the server is lost. */
   miss(): void {
-    this.store = "unknown";
-    this.#series.add({ atMs: Date.now(), metrics: null, storeMs: null });
+    [this.store, this.storeMs] = ["unknown", null];
   }
 
   /** Being ready is nothing but one linearizable read of the store, so its answer takes as long as that. */
-  async #storeMs(): Promise<number | null> {
+  async #askStore(): Promise<number | null> {
     const startedMs = performance.now();
     try {
       await this.#api.get("/readyz");

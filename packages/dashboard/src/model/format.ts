@@ -59,6 +59,20 @@ export function count(n: number, one: string, many = `${one}s`): string {
   return `${grouped(n)} ${n === 1 ? one : many}`;
 }
 
+/** As a duration field takes it back, exactly, and as the command line writes it: "250ms", "90s", "5m". */
+export function written(ms: number): string {
+  if (ms === 0) return "0s";
+  const [unit, name] =
+    (
+      [
+        [3_600_000, "h"],
+        [60_000, "m"],
+        [1000, "s"],
+      ] as const
+    ).find(([each]) => ms % each === 0) ?? ([1, "ms"] as const);
+  return `${ms / unit}${name}`;
+}
+
 /** "250ms", "5s", "2m", "1h" or a plain number of milliseconds; `null` for anything else. */
 export function parseDuration(text: string): number | null {
   const found = /^\s*(\d+(?:\.\d+)?)\s*(ms|s|min|m|h|d)?\s*$/.exec(text);

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { GroupBoard } from "./group-board.js";
 import { stateOf } from "./group-row.js";
-import { filterRows } from "./row-filter.js";
+import { EVERY_ROW, filterRows, type Sort, type SortKey } from "./row-filter.js";
 import { eventOf, groupOf } from "./wire.test-kit.js";
 
 const NOW = 1_000_000;
@@ -135,13 +135,87 @@ describe("the state of a group", () => {
   });
 
   test("groups are filtered by text and state, and counted whatever the state filter", () => {
-    const { rows, places, counts, total } = filterRows(board, { text: " PAUSED ", state: null }, NOW);
+    const { rows, counts, total } = filterRows(board, { ...EVERY_ROW, text: " PAUSED " }, NOW);
     expect(rows.map(({ groupId }) => groupId)).toEqual(["paused", "paused-a-while"]);
-    expect(places.map((place) => board.ids[place])).toEqual(["paused", "paused-a-while"]);
-    expect([counts, total]).toEqual([{ led: 0, vacant: 0, paused: 2, "held back": 0 }, 2]);
-    const led = filterRows(board, { text: "", state: "led" }, NOW);
+    expect([counts["paused"], counts["led"], total]).toEqual([2, 0, 2]);
+    const led = filterRows(board, { ...EVERY_ROW, state: "led" }, NOW);
     expect([led.rows.length, led.total, led.counts["held back"]]).toEqual([1, 9, 4]);
     // The leader's name is searched too, and every word must match.
-    expect(filterRows(board, { text: "n led", state: null }, NOW).rows).toHaveLength(1);
+    expect(filterRows(board, { ...EVERY_ROW, text: "n led" }, NOW).rows).toHaveLength(1);
+  });
+});
+
+describe("trouble", () => {
+  const idsOf = (board: GroupBoard, sort: Sort = EVERY_ROW.sort) =>
+    filterRows(board, { ...EVERY_ROW, sort }, NOW).rows.map(({ groupId }) => groupId);
+
+  test("groups in trouble come first, and a group that never had a leader is not one of them", () => {
+    const board = new GroupBoard();
+    board.applyGroup(groupOf("a-led", 3, "n"), NOW);
+    board.applyGroup(groupOf("b-new", 0, null), NOW);
+    board.applyGroup(groupOf("c-paused", 1, "n", { paused: true }), NOW);
+    board.applyGroup(groupOf("d-flaps", 9, null), NOW);
+    board.applyGroup(groupOf("e-vacant", 1, null), NOW);
+    board.applyGroup(groupOf("f-silent", 1, "n", { ttlMs: 10_000, leaseLeftMs: 9000 }, NOW), NOW);
+    board.applyTroubles(
+      new Map([
+        ["d-flaps", "flapping"],
+        ["f-silent", "missed_heartbeats"],
+      ]),
+    );
+    expect(idsOf(board)).toEqual(["e-vacant", "d-flaps", "f-silent", "c-paused", "b-new", "a-led"]);
+    board.applyTroubles(new Map());
+    expect(idsOf(board)).toEqual(["d-flaps", "e-vacant", "c-paused", "b-new", "a-led", "f-silent"]);
+  });
+
+  test.each([
+    ["a renewed lease is in order", 10_000, 9000, "led"],
+    ["a lease that was not renewed for most of its time is overdue", 10_000, 2000, "overdue"],
+    ["a lease too short for the page's clock is not judged", 1000, 100, "led"],
+  ])("%s", (_, ttlMs, leaseLeftMs, state) => {
+    const board = new GroupBoard();
+    board.applyGroup(groupOf("g", 1, "n", { ttlMs, leaseLeftMs }, NOW), NOW);
+    const row = board.row("g");
+    expect(row && stateOf(row, NOW)).toBe(state);
+    // What was read stays what it was: only another reading says that the leader is late.
+    expect(row && stateOf(row, NOW + 9000)).toBe(state);
+  });
+
+  test("groups are sorted by each column, both ways, with what is unknown last", () => {
+    const board = new GroupBoard();
+    board.applyGroup(groupOf("a", 2, "z"), NOW);
+    board.applyGroup(groupOf("b", 7, null), NOW);
+    board.applyGroup(groupOf("c", 5, "y"), NOW);
+    board.applyMembers("a", ["z"]);
+    board.applyMembers("c", ["y", "z"]);
+    const sorted = (by: SortKey) => [
+      idsOf(board, { by, isReversed: false }),
+      idsOf(board, { by, isReversed: true }),
+    ];
+    expect(sorted("group")).toEqual([
+      ["a", "b", "c"],
+      ["c", "b", "a"],
+    ]);
+    expect(sorted("term")).toEqual([
+      ["b", "c", "a"],
+      ["a", "c", "b"],
+    ]);
+    expect(sorted("leader")).toEqual([
+      ["c", "a", "b"],
+      ["a", "c", "b"],
+    ]);
+    expect(sorted("members")).toEqual([
+      ["a", "c", "b"],
+      ["c", "a", "b"],
+    ]);
+  });
+
+  test("a leader that was not seen lately is one of the members", () => {
+    const board = new GroupBoard();
+    board.applyGroup(groupOf("g", 1, "n"), NOW);
+    board.applyMembers("g", []);
+    expect(board.row("g")?.members).toBe(1);
+    board.applyMembers("g", ["m", "n"]);
+    expect(board.row("g")?.members).toBe(2);
   });
 });

@@ -2,7 +2,7 @@
  * All groups, as pages and watch tell of them. Rows are replaced, never changed, so whoever draws one can tell by
  * identity whether it is the same.
  */
-import { emptyRow, type GroupRow, holdAfter, withGroup } from "./group-row.js";
+import { emptyRow, type GroupRow, holdAfter, type Trouble, withGroup } from "./group-row.js";
 import type { Group, LeadershipEvent } from "./wire.js";
 
 /** Clocks of page and service are known to about this. */
@@ -11,6 +11,7 @@ const MARGIN_MS = 2000;
 export class GroupBoard {
   readonly #rows = new Map<string, GroupRow>();
   #listed: readonly string[] | null = null;
+  #troubled: readonly string[] = [];
 
   row(groupId: string): GroupRow | undefined {
     return this.#rows.get(groupId);
@@ -62,9 +63,23 @@ export class GroupBoard {
     this.#put(withGroup(this.#rows.get(group.group_id) ?? emptyRow(group.group_id), group, serverMs));
   }
 
-  applyMembers(groupId: string, members: number): void {
+  /** A leader counts although it was not seen: with a long lease it gives no sign for longer than members are shown. */
+  applyMembers(groupId: string, nodeIds: readonly string[]): void {
     const row = this.#rows.get(groupId);
-    if (row !== undefined && row.members !== members) this.#put({ ...row, members });
+    if (row === undefined) return;
+    const isLeaderMissing = row.leader !== null && !nodeIds.includes(row.leader);
+    const members = nodeIds.length + (isLeaderMissing ? 1 : 0);
+    if (row.members !== members) this.#put({ ...row, members });
+  }
+
+  /** What the service's checks found, group by group; a group that is not named has no trouble. */
+  applyTroubles(troubles: ReadonlyMap<string, Trouble>): void {
+    for (const groupId of new Set([...this.#troubled, ...troubles.keys()])) {
+      const row = this.#rows.get(groupId);
+      const trouble = troubles.get(groupId) ?? null;
+      if (row !== undefined && row.trouble !== trouble) this.#put({ ...row, trouble });
+    }
+    this.#troubled = [...troubles.keys()];
   }
 
   /** Its term survives, so a late event of it is still told apart from a new one. */

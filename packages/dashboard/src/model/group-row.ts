@@ -9,6 +9,8 @@ export interface GroupRow {
   readonly expiresAtMs: number | null;
   /** What a full bar stands for. */
   readonly ttlMs: number;
+  /** When the lease was read, on the service's clock: what it says is of that moment. */
+  readonly readAtMs: number;
   /** When the leader last changed, on the service's clock; `null`: not known. */
   readonly changedAtMs: number | null;
   /** How the last term ended. */
@@ -21,6 +23,8 @@ export interface GroupRow {
   readonly hold: Hold | null;
   /** The number of members that were seen lately; `null`: not asked yet. */
   readonly members: number | null;
+  /** What the service's own checks found that the row cannot show by itself. */
+  readonly trouble: Trouble | null;
   /** In a page of groups, or led. A group that was deleted is in neither. */
   readonly isListed: boolean;
 }
@@ -31,15 +35,42 @@ export interface Hold {
   readonly untilMs: number;
 }
 
-export type GroupState = "led" | "vacant" | "paused" | "held back";
+export type Trouble = "flapping" | "missed_heartbeats";
 
-export const GROUP_STATES: readonly GroupState[] = ["led", "vacant", "paused", "held back"];
+export type GroupState = "vacant" | "flapping" | "overdue" | "held back" | "paused" | "never led" | "led";
 
-/** `paused` comes before `led`: no candidate can win while the group is paused. */
+/** The most urgent first. */
+export const GROUP_STATES: readonly GroupState[] = [
+  "vacant",
+  "flapping",
+  "overdue",
+  "held back",
+  "paused",
+  "never led",
+  "led",
+];
+
+/**
+ * `paused` comes before `led`: no candidate can win while the group is paused. `flapping` comes before `vacant`: such a group
+ * is vacant every few seconds, and the cause is what matters.
+ */
 export function stateOf(row: GroupRow, serverMs: number): GroupState {
   if (row.paused && (row.pausedUntilMs === null || row.pausedUntilMs > serverMs)) return "paused";
   if (holdOf(row, serverMs) !== null) return "held back";
-  return row.leader === null ? "vacant" : "led";
+  if (row.trouble === "flapping") return "flapping";
+  if (row.leader === null) return row.term === 0 ? "never led" : "vacant";
+  return row.trouble === "missed_heartbeats" || isOverdue(row) ? "overdue" : "led";
+}
+
+/** Clients renew after a third of the lease: after this share two renewals of three have been missed, as for the service's finding. */
+const OVERDUE_SHARE = 2 / 3;
+/** The clocks of page and service are known to about a second: shorter leases cannot be judged. */
+const MIN_JUDGED_MS = 4000;
+
+/** The leader had not renewed for most of its lease when the lease was last read. */
+export function isOverdue({ expiresAtMs, ttlMs, readAtMs }: GroupRow): boolean {
+  if (expiresAtMs === null || ttlMs < MIN_JUDGED_MS) return false;
+  return readAtMs - (expiresAtMs - ttlMs) > ttlMs * OVERDUE_SHARE;
 }
 
 /** A deposed leader holds the group back until the watch reports the end of its term. */
@@ -66,6 +97,7 @@ export function emptyRow(groupId: string): GroupRow {
     term: 0,
     expiresAtMs: null,
     ttlMs: 0,
+    readAtMs: 0,
     changedAtMs: null,
     reason: "none",
     paused: false,
@@ -73,6 +105,7 @@ export function emptyRow(groupId: string): GroupRow {
     takeoverDelayMs: 0,
     hold: null,
     members: null,
+    trouble: null,
     isListed: false,
   };
 }
@@ -106,6 +139,7 @@ export function withGroup(row: GroupRow, group: Group, serverMs: number): GroupR
     term,
     expiresAtMs: leader.lease_expires_at_ms,
     ttlMs: group.lease_ttl_ms ?? 0,
+    readAtMs: serverMs,
     ...(isSame ? {} : { changedAtMs: null }),
   };
 }

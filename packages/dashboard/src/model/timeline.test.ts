@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { buildTimeline, failoversOf } from "./timeline.js";
+import { buildTimeline, changeRate, failoversOf } from "./timeline.js";
 import type { EndReason, HistoryEvent } from "./wire.js";
 
 let number = 0;
@@ -85,16 +85,40 @@ describe("buildTimeline", () => {
   });
 });
 
-test("a failover takes as long as its gap, and no time if both events are from one write", () => {
+test("a failover takes from the last sign of the old leader to the next leader", () => {
   const events = [
     won("a", 1, 100),
-    lost("a", 1, 200, "expired"),
-    won("b", 2, 260),
-    lost("b", 2, 300, "transferred"),
-    won("a", 3, 300),
+    { ...lost("a", 1, 20_200, "expired"), silent_ms: 15_000 },
+    won("b", 2, 20_260),
+    lost("b", 2, 20_300, "transferred"),
+    won("a", 3, 20_300),
   ];
-  expect(failoversOf(buildTimeline(events, 400))).toEqual([
-    { atMs: 260, term: 2, nodeId: "b", previousNodeId: "a", reason: "expired", tookMs: 60 },
-    { atMs: 300, term: 3, nodeId: "a", previousNodeId: "b", reason: "transferred", tookMs: 0 },
+  expect(failoversOf(buildTimeline(events, 20_400))).toEqual([
+    {
+      atMs: 20_260,
+      term: 2,
+      nodeId: "b",
+      previousNodeId: "a",
+      reason: "expired",
+      tookMs: 15_060,
+      silentMs: 15_000,
+    },
+    {
+      atMs: 20_300,
+      term: 3,
+      nodeId: "a",
+      previousNodeId: "b",
+      reason: "transferred",
+      tookMs: 0,
+      silentMs: 0,
+    },
   ]);
+});
+
+test("the rate of changes is counted over the time that the events span", () => {
+  const everyTwoSeconds = Array.from({ length: 32 }, (_, i) => won("a", 600 + i, 2000 * i));
+  expect(changeRate(everyTwoSeconds, 2000 * 31)).toEqual({ changes: 31, spanMs: 62_000 });
+  // Calm since: the time that has passed without a change counts too.
+  expect(changeRate(everyTwoSeconds, 3_600_000)).toEqual({ changes: 31, spanMs: 3_600_000 });
+  expect(changeRate([], 5000)).toBeNull();
 });

@@ -12,6 +12,8 @@ export interface LedSpan {
   /** `null` while it lasts, or where nobody wrote down how it ended. */
   readonly ended: EndReason | null;
   readonly by?: string;
+  /** For how long before its end the leader had not been heard of; it may have stopped acting then. */
+  readonly silentMs?: number;
 }
 
 export interface Gap {
@@ -39,11 +41,11 @@ export function buildTimeline(events: readonly HistoryEvent[], nowMs: number): r
     if (event.type === "LEADER_LOST") {
       const nodeId = event.previous_leader_node_id;
       open ??= nodeId === null ? null : { kind: "led", nodeId, term: event.term, fromMs: atMs, isCut: true };
-      if (open !== null) spans.push(closed(open, atMs, event.reason, event.by));
+      if (open !== null) spans.push(closed(open, atMs, event));
       open = null;
       vacantSince = { fromMs: atMs, reason: event.reason };
     } else if (event.leader_node_id !== null) {
-      if (open !== null) spans.push(closed(open, atMs, null));
+      if (open !== null) spans.push({ ...open, toMs: atMs, ended: null });
       if (vacantSince !== null && atMs > vacantSince.fromMs) {
         spans.push({ kind: "gap", ...vacantSince, toMs: atMs, isOpen: false });
       }
@@ -60,10 +62,15 @@ export function buildTimeline(events: readonly HistoryEvent[], nowMs: number): r
 function closed(
   open: Omit<LedSpan, "toMs" | "ended">,
   toMs: number,
-  ended: EndReason | null,
-  by?: string,
+  { reason, by, silent_ms }: HistoryEvent,
 ): LedSpan {
-  return { ...open, toMs, ended, ...(by === undefined ? {} : { by }) };
+  return {
+    ...open,
+    toMs,
+    ended: reason,
+    ...(by === undefined ? {} : { by }),
+    ...(silent_ms === undefined ? {} : { silentMs: silent_ms }),
+  };
 }
 
 export interface Failover {
@@ -72,8 +79,10 @@ export interface Failover {
   readonly nodeId: string;
   readonly previousNodeId: string;
   readonly reason: EndReason;
-  /** From the vacancy to the next leader, as both were written down; 0: in one write. */
+  /** From the last sign of the old leader to the next leader: for so long nobody may have acted. 0: a handover in one write. */
   readonly tookMs: number;
+  /** The part of it before the old term ended. */
+  readonly silentMs: number;
 }
 
 /** Each leader that followed another, oldest first. */
@@ -83,16 +92,34 @@ export function failoversOf(spans: readonly Span[]): readonly Failover[] {
   for (const span of spans) {
     if (span.kind === "gap") continue;
     if (last !== null) {
+      const silentMs = last.silentMs ?? 0;
       found.push({
         atMs: span.fromMs,
         term: span.term,
         nodeId: span.nodeId,
         previousNodeId: last.nodeId,
         reason: last.ended ?? "none",
-        tookMs: span.fromMs - last.toMs,
+        tookMs: span.fromMs - last.toMs + silentMs,
+        silentMs,
       });
     }
     last = span;
   }
   return found;
+}
+
+export interface ChangeRate {
+  readonly changes: number;
+  /** From the first event that is kept until now: nothing is known of the time before. */
+  readonly spanMs: number;
+}
+
+/** How often the leader changed; `null` if the history is empty. */
+export function changeRate(events: readonly HistoryEvent[], nowMs: number): ChangeRate | null {
+  const [first] = events;
+  if (first === undefined) return null;
+  const changes = events.filter(
+    ({ type, number }) => type === "LEADER_CHANGED" && number > first.number,
+  ).length;
+  return { changes, spanMs: Math.max(0, nowMs - first.ts_ms) };
 }

@@ -54,6 +54,8 @@ export function groupOf(
     allowed_nodes: null,
     explicit: false,
     paused,
+    pause: null,
+    bans: [],
     ...rest,
   };
 }

@@ -1,6 +1,9 @@
 import type { ComponentChildren, JSX } from "preact";
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useRef, useState } from "preact/hooks";
 import { LostError } from "../live/api.js";
+import { type Act, asCommand, asCurl, type Target } from "../model/act.js";
+import { CopyButton } from "./copy-button.js";
+import { Modal } from "./modal.js";
 import { sentence } from "./sign-in.js";
 
 export interface ActDialogProps {
@@ -11,30 +14,55 @@ export interface ActDialogProps {
   readonly isGrave?: boolean;
   /** The fields of the act, if it has any. */
   readonly children?: ComponentChildren;
-  /** Why it cannot be done as filled in. */
+  /** Why it cannot be done as filled in. It is shown when the reader tries. */
   readonly problem?: string | null;
-  readonly act: (reason: string) => Promise<void>;
+  /** Whether the service insists on a reason. */
+  readonly reason: "required" | "optional";
+  readonly act: (reason: Reason) => Act;
+  readonly target: Target;
+  /** Resolves when the service has done it. */
+  readonly send: (act: Act) => Promise<void>;
   readonly onClose: () => void;
+}
+
+/** The field and the option of a reason, where one was given. */
+export interface Reason {
+  readonly field: { readonly reason?: string };
+  readonly option: readonly string[];
 }
 
 const UNANSWERED = "no response, so the outcome is unknown; check the group before you try again";
 
-/** Nothing is done before it has been said what happens, a reason was given, and it was confirmed. */
+/** Nothing is done before it has been said what happens, and it was confirmed. */
 export function ActDialog(props: ActDialogProps): JSX.Element {
-  const { title, consequence, confirm, isGrave = false, children, problem = null, act, onClose } = props;
+  const {
+    title,
+    consequence,
+    confirm,
+    isGrave = false,
+    children,
+    problem = null,
+    reason,
+    act,
+    target,
+  } = props;
   const dialog = useRef<HTMLDialogElement>(null);
-  const [reason, setReason] = useState("");
+  const [text, setText] = useState("");
   const [isActing, setActing] = useState(false);
+  const [wasTried, setTried] = useState(false);
   const [refusal, setRefusal] = useState<string | null>(null);
-  useEffect(() => {
-    dialog.current?.showModal();
-  }, []);
+  const given = text.trim();
+  const asked = act(
+    given === "" ? { field: {}, option: [] } : { field: { reason: given }, option: ["--reason", given] },
+  );
   const submit = (event: Event): void => {
     event.preventDefault();
-    setActing(true);
+    setTried(true);
     setRefusal(null);
+    if (problem !== null) return;
+    setActing(true);
     // Closing gives the focus back to where it was; `onClose` follows from it.
-    act(reason.trim()).then(
+    props.send(asked).then(
       () => dialog.current?.close(),
       (error: unknown) => {
         setActing(false);
@@ -42,40 +70,45 @@ export function ActDialog(props: ActDialogProps): JSX.Element {
       },
     );
   };
+  const wrong = refusal ?? (wasTried ? problem : null);
   return (
-    <dialog ref={dialog} aria-labelledby="act-title" aria-describedby="act-consequence" onClose={onClose}>
+    <Modal dialog={dialog} title={title} onClose={props.onClose}>
       <form onSubmit={submit}>
-        <h2 id="act-title">{title}</h2>
-        <p id="act-consequence">{consequence}</p>
+        <p>{consequence}</p>
         {children}
         <label class="field">
-          <span>Reason</span>
+          <span>
+            Reason <span class="muted">({reason}; shown in the history and in Activity)</span>
+          </span>
           <input
             name="reason"
-            required
+            required={reason === "required"}
             maxLength={500}
             autocomplete="off"
-            placeholder="written to the audit log"
-            value={reason}
-            onInput={(event) => setReason(event.currentTarget.value)}
+            value={text}
+            onInput={(event) => setText(event.currentTarget.value)}
           />
         </label>
         <p class="problem" role="alert">
-          {refusal !== null ? sentence(refusal) : (problem ?? "")}
+          {wrong === null ? "" : sentence(wrong)}
         </p>
         <div class="dialog-end">
+          <span class="copies">
+            <CopyButton
+              text={asCommand(asked.command, target)}
+              label="Copy as CLI"
+              what="as a tenure command"
+            />
+            <CopyButton text={asCurl(asked, target)} label="Copy as curl" what="as a curl command" />
+          </span>
           <button type="button" onClick={() => dialog.current?.close()}>
             Cancel
           </button>
-          <button
-            type="submit"
-            class={isGrave ? "grave" : "primary"}
-            disabled={isActing || problem !== null || reason.trim() === ""}
-          >
+          <button type="submit" class={isGrave ? "grave" : "primary"} disabled={isActing}>
             {isActing ? "Working …" : confirm}
           </button>
         </div>
       </form>
-    </dialog>
+    </Modal>
   );
 }

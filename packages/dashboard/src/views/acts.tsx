@@ -3,8 +3,10 @@ import { useState } from "preact/hooks";
 import { groupPath } from "../live/api.js";
 import type { Dashboard } from "../live/dashboard.js";
 import type { GroupDetail } from "../live/group-detail.js";
-import type { Group, Member } from "../model/wire.js";
+import type { Act, Target } from "../model/act.js";
+import type { Group, MemberHealth } from "../model/wire.js";
 import { ActDialog } from "./act-dialog.js";
+import { DeleteDialog } from "./delete-dialog.js";
 import { PauseDialog } from "./pause-dialog.js";
 import { PolicyDialog } from "./policy-dialog.js";
 import { StepDownDialog } from "./step-down-dialog.js";
@@ -14,30 +16,22 @@ export interface ActsProps {
   readonly dashboard: Dashboard;
   readonly detail: GroupDetail;
   readonly group: Group;
-  readonly members: readonly Member[];
+  readonly members: readonly MemberHealth[];
   readonly say: (text: string) => void;
 }
 
 /** What every dialog of an act is given. */
 export interface ActProps {
   readonly group: Group;
-  /** Sends it; resolves when the service has said yes. */
-  readonly send: (act: Act) => Promise<void>;
+  readonly target: Target;
+  /** Sends it; resolves when the service has said yes. `done` is what is then said. */
+  readonly send: (act: Act, done: string, patienceMs?: number) => Promise<void>;
   readonly onClose: () => void;
 }
 
-export interface Act {
-  /** POST unless it says otherwise. */
-  readonly method?: "PATCH";
-  /** After the group's path: "/pause". */
-  readonly verb: string;
-  readonly body: object;
-  /** What is said when it is done. */
-  readonly done: string;
-  readonly patienceMs?: number;
-}
+type Kind = "step-down" | "transfer" | "pause" | "resume" | "policy" | "delete";
 
-type Kind = "step-down" | "transfer" | "pause" | "resume" | "policy";
+const NO_LEADER = "The group has no leader.";
 
 export function Acts({ dashboard, detail, group, members, say }: ActsProps): JSX.Element | null {
   const [open, setOpen] = useState<Kind | null>(null);
@@ -51,40 +45,66 @@ export function Acts({ dashboard, detail, group, members, say }: ActsProps): JSX
       </p>
     );
   }
-  const send = async ({ method, verb, body, done, patienceMs }: Act): Promise<void> => {
-    await dashboard.api.send(method ?? "POST", groupPath(group.group_id, verb), body, patienceMs);
+  const send = async (act: Act, done: string, patienceMs?: number): Promise<void> => {
+    await dashboard.api.send(act, patienceMs);
     say(done);
     detail.refresh();
   };
-  const props: ActProps = { group, send, onClose: () => setOpen(null) };
-  const isLive = dashboard.status.kind === "live";
-  const pick = (kind: Kind): void => {
-    say("");
-    setOpen(kind);
+  const props: ActProps = { group, target: dashboard.target(), send, onClose: () => setOpen(null) };
+  const lost = dashboard.status.kind === "live" ? null : "The connection to the server is lost.";
+  /** A button that cannot be used stays reachable, and says why when it is tried. */
+  const button = (kind: Kind, text: string, obstacle: string | null = null): JSX.Element => {
+    const why = lost ?? obstacle;
+    return (
+      <button
+        type="button"
+        aria-disabled={why !== null}
+        title={why ?? undefined}
+        onClick={() => {
+          say(why ?? "");
+          if (why === null) setOpen(kind);
+        }}
+      >
+        {text}
+      </button>
+    );
   };
-  const button = (kind: Kind, text: string, isPossible = true): JSX.Element => (
-    <button type="button" disabled={!isLive || !isPossible} onClick={() => pick(kind)}>
-      {text}
-    </button>
-  );
+  const isVacant = group.leader === null;
+  const hasSuccessor = members.some(({ role, state }) => role === "candidate" && state !== "down");
   return (
     <div class="acts" role="group" aria-label="Acts on this group">
-      {button("step-down", "Step down …", group.leader !== null)}
-      {button("transfer", "Transfer …", group.leader !== null)}
+      {button("step-down", "Step down …", isVacant ? `${NO_LEADER} There is no node to step down.` : null)}
+      {button(
+        "transfer",
+        "Transfer …",
+        isVacant
+          ? `${NO_LEADER} There is no node to hand over.`
+          : hasSuccessor
+            ? null
+            : "No other node waits for the leadership, so there is no successor.",
+      )}
       {group.paused ? button("resume", "Resume …") : button("pause", "Pause …")}
       {button("policy", "Edit policy …")}
+      {button("delete", "Delete …")}
       {open === "step-down" && <StepDownDialog {...props} />}
-      {open === "transfer" && <TransferDialog {...props} members={members} />}
+      {open === "transfer" && <TransferDialog {...props} members={members} nowMs={dashboard.serverMs()} />}
       {open === "pause" && <PauseDialog {...props} />}
       {open === "policy" && <PolicyDialog {...props} />}
+      {open === "delete" && <DeleteDialog {...props} />}
       {open === "resume" && (
         <ActDialog
           title={`Resume ${group.group_id}`}
           consequence="Candidates can win again."
           confirm="Resume"
-          act={(reason) =>
-            send({ verb: "/resume", body: { reason }, done: "Resumed: candidates can win again." })
-          }
+          reason="optional"
+          act={({ field, option }) => ({
+            method: "POST",
+            path: groupPath(group.group_id, "/resume"),
+            body: field,
+            command: ["resume", group.group_id, ...option],
+          })}
+          target={props.target}
+          send={(act) => send(act, "Resumed: candidates can win again.")}
           onClose={props.onClose}
         />
       )}

@@ -1,23 +1,24 @@
 import type { JSX } from "preact";
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useRef } from "preact/hooks";
 import type { Dashboard } from "../live/dashboard.js";
+import { ActivityPage } from "./activity-page.js";
 import { ConnectionBanner } from "./connection-banner.js";
 import { GroupPage } from "./group-page.js";
 import { GroupsPage } from "./groups-page.js";
 import { Header } from "./header.js";
 import { OverviewPage } from "./overview-page.js";
-import { type Route, useRoute } from "./route.js";
+import { type Route, usePlace } from "./route.js";
 import { SignIn } from "./sign-in.js";
 import { useDashboard } from "./use-dashboard.js";
-import type { RowFilter } from "../model/row-filter.js";
 
 export function App({ dashboard }: { dashboard: Dashboard }): JSX.Element {
   useDashboard(dashboard);
-  const route = useRoute();
+  const { route, query } = usePlace();
   const main = useRef<HTMLElement>(null);
   const place = route.kind === "group" ? route.groupId : route.kind;
   // Here, so that who comes back from a group finds the list as it was left.
-  const [filter, setFilter] = useState<RowFilter>({ text: "", state: null });
+  const listHref = useRef("#/");
+  if (route.kind === "groups") listHref.current = location.hash === "" ? "#/" : location.hash;
   const listTop = useRef(0);
   const isFirst = useRef(true);
   useEffect(() => {
@@ -36,12 +37,17 @@ export function App({ dashboard }: { dashboard: Dashboard }): JSX.Element {
       <Header dashboard={dashboard} route={route} />
       <ConnectionBanner dashboard={dashboard} />
       <main ref={main} id="main" tabIndex={-1} class={status.kind === "lost" ? "stale" : undefined}>
-        {route.kind === "groups" && (
-          <GroupsPage dashboard={dashboard} filter={filter} setFilter={setFilter} listTop={listTop} />
-        )}
+        {route.kind === "groups" && <GroupsPage dashboard={dashboard} query={query} listTop={listTop} />}
         {route.kind === "overview" && <OverviewPage dashboard={dashboard} />}
+        {route.kind === "activity" && <ActivityPage dashboard={dashboard} query={query} />}
         {route.kind === "group" && (
-          <GroupPage key={route.groupId} dashboard={dashboard} groupId={route.groupId} />
+          <GroupPage
+            key={route.groupId}
+            dashboard={dashboard}
+            groupId={route.groupId}
+            query={query}
+            listHref={listHref.current}
+          />
         )}
       </main>
     </>
@@ -56,5 +62,5 @@ function skipTo(event: Event, main: HTMLElement | null): void {
 
 function titleOf(route: Route): string {
   if (route.kind === "group") return route.groupId;
-  return route.kind === "groups" ? "Groups" : "Overview";
+  return route.kind.charAt(0).toUpperCase() + route.kind.slice(1);
 }

@@ -1,10 +1,10 @@
 import { Component, type JSX } from "preact";
 import { briefly } from "../model/format.js";
-import { type GroupRow, stateOf } from "../model/group-row.js";
+import type { GroupRow } from "../model/group-row.js";
 import { Clipped } from "./clipped.js";
 import { LeaseBar } from "./lease-bar.js";
 import { groupHref } from "./route.js";
-import { StateBadge } from "./state-badge.js";
+import { RowBadge } from "./state-badge.js";
 
 export interface GroupListRowProps {
   readonly row: GroupRow;
@@ -12,10 +12,10 @@ export interface GroupListRowProps {
   readonly topPx: number;
   readonly serverMs: number;
   readonly isLive: boolean;
-  readonly onFocus: (index: number) => void;
+  readonly onFocus: (groupId: string) => void;
 }
 
-/** What is shown changes by the second, so a row is drawn anew only then, or when it is another. */
+/** What is shown changes by the second, so a row is rendered again only then, or when its data changes. */
 const SHOWN_MS = 1000;
 
 export class GroupListRow extends Component<GroupListRowProps> {
@@ -39,7 +39,7 @@ export class GroupListRow extends Component<GroupListRowProps> {
         data-index={index}
         class="row"
         style={{ transform: `translateY(${topPx}px)` }}
-        onFocusCapture={() => onFocus(index)}
+        onFocusCapture={() => onFocus(groupId)}
       >
         <span role="cell" class="c-group">
           <a href={groupHref(groupId)} aria-label={groupId}>
@@ -47,7 +47,7 @@ export class GroupListRow extends Component<GroupListRowProps> {
           </a>
         </span>
         <span role="cell" class="c-state">
-          <StateBadge state={stateOf(row, serverMs)} />
+          <RowBadge row={row} nowMs={serverMs} />
         </span>
         <span role="cell" class="c-leader">
           {leader === null ? <span class="muted">no leader</span> : <Clipped text={leader} tail={5} />}
@@ -57,7 +57,7 @@ export class GroupListRow extends Component<GroupListRowProps> {
           {term}
         </span>
         <span role="cell" class="c-lease">
-          {expiresAtMs !== null && (
+          {leader !== null && (
             <LeaseBar expiresAtMs={expiresAtMs} ttlMs={ttlMs} serverMs={serverMs} isLive={isLive} />
           )}
         </span>

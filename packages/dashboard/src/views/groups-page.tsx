@@ -1,32 +1,41 @@
 import type { JSX, RefObject } from "preact";
-import { useEffect, useRef } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import type { Dashboard } from "../live/dashboard.js";
 import { count, grouped } from "../model/format.js";
-import { GROUP_STATES, type GroupState } from "../model/group-row.js";
-import { filterRows, type RowFilter } from "../model/row-filter.js";
+import { GROUP_STATES } from "../model/group-row.js";
+import { filterRows } from "../model/row-filter.js";
+import { AttentionStrip } from "./attention-strip.js";
+import { CreateDialog } from "./create-dialog.js";
 import { GroupList } from "./group-list.js";
+import { isTyping } from "./keyboard-help.js";
+import { filterOf, sortText } from "./list-query.js";
+import { groupHref, setQuery } from "./route.js";
+import { StartHere } from "./start-here.js";
 
 export interface GroupsPageProps {
   readonly dashboard: Dashboard;
-  readonly filter: RowFilter;
-  readonly setFilter: (filter: RowFilter) => void;
+  /** What is picked, as the address says it. */
+  readonly query: URLSearchParams;
   /** How far the list is scrolled. */
   readonly listTop: RefObject<number>;
 }
 
-export function GroupsPage({ dashboard, filter, setFilter, listTop }: GroupsPageProps): JSX.Element {
+export function GroupsPage({ dashboard, query, listTop }: GroupsPageProps): JSX.Element {
   const search = useRef<HTMLInputElement>(null);
+  const [isCreating, setCreating] = useState(false);
   useEffect(() => {
     const toSearch = (event: KeyboardEvent): void => {
-      if (event.key !== "/" || event.target instanceof HTMLInputElement) return;
+      if (event.key !== "/" || isTyping(event)) return;
       event.preventDefault();
       search.current?.focus();
     };
     addEventListener("keydown", toSearch);
     return () => removeEventListener("keydown", toSearch);
   }, []);
+  const filter = filterOf(query);
   const filtered = filterRows(dashboard.board, filter, dashboard.shownMs());
   const isFiltered = filter.text.trim() !== "" || filter.state !== null;
+  const isAdmin = dashboard.reader?.role === "admin";
   return (
     <section class="groups" aria-labelledby="groups-title">
       <div class="groups-head">
@@ -37,41 +46,70 @@ export function GroupsPage({ dashboard, filter, setFilter, listTop }: GroupsPage
           ref={search}
           type="search"
           class="search"
-          placeholder="Search groups and leaders"
+          placeholder="Search groups and leaders  ( / )"
           aria-label="Search groups and leaders"
           aria-keyshortcuts="/"
           value={filter.text}
-          onInput={(event) => setFilter({ ...filter, text: event.currentTarget.value })}
+          onInput={(event) => setQuery({ q: event.currentTarget.value })}
         />
         <div class="chips" role="group" aria-label="State">
           <Chip
             label="all"
             n={filtered.total}
             isOn={filter.state === null}
-            onPick={() => setFilter({ ...filter, state: null })}
+            onPick={() => setQuery({ state: "" })}
           />
-          {GROUP_STATES.map((state: GroupState) => (
+          {GROUP_STATES.filter(
+            (state) => filtered.counts[state] > 0 || filter.state === state || ALWAYS.has(state),
+          ).map((state) => (
             <Chip
               key={state}
               label={state}
               n={filtered.counts[state]}
               isOn={filter.state === state}
-              onPick={() => setFilter({ ...filter, state: filter.state === state ? null : state })}
+              onPick={() => setQuery({ state: filter.state === state ? "" : state })}
             />
           ))}
         </div>
+        {isAdmin && (
+          <button type="button" class="create" onClick={() => setCreating(true)}>
+            Create group …
+          </button>
+        )}
       </div>
       <p class="hidden" role="status">
         {isFiltered ? `${count(filtered.rows.length, "group")} found` : ""}
       </p>
+      <AttentionStrip attention={dashboard.attention} />
       {filtered.rows.length > 0 ? (
-        <GroupList dashboard={dashboard} filtered={filtered} listTop={listTop} />
+        <GroupList
+          dashboard={dashboard}
+          filtered={filtered}
+          sort={filter.sort}
+          onSort={(sort) => setQuery({ sort: sortText(sort) })}
+          listTop={listTop}
+        />
+      ) : !dashboard.isLoaded ? (
+        <p class="empty">Loading groups …</p>
+      ) : isFiltered ? (
+        <p class="empty">No group matches.</p>
       ) : (
-        <Empty isLoaded={dashboard.isLoaded} isFiltered={isFiltered} />
+        <StartHere target={dashboard.target()} docsUrl={dashboard.docsUrl()} />
+      )}
+      {isCreating && (
+        <CreateDialog
+          groupId=""
+          target={dashboard.target()}
+          send={(act) => dashboard.api.send(act)}
+          onCreated={(groupId) => location.assign(groupHref(groupId))}
+          onClose={() => setCreating(false)}
+        />
       )}
     </section>
   );
 }
+
+const ALWAYS: ReadonlySet<string> = new Set(["vacant", "led"]);
 
 interface ChipProps {
   readonly label: string;
@@ -85,18 +123,5 @@ function Chip({ label, n, isOn, onPick }: ChipProps): JSX.Element {
     <button type="button" class="chip" aria-pressed={isOn} onClick={onPick}>
       {label} <span class="chip-count">{grouped(n)}</span>
     </button>
-  );
-}
-
-function Empty({ isLoaded, isFiltered }: { isLoaded: boolean; isFiltered: boolean }): JSX.Element {
-  if (!isLoaded) return <p class="empty">Loading groups …</p>;
-  if (isFiltered) return <p class="empty">No group matches.</p>;
-  return (
-    <div class="empty">
-      <p>There are no groups yet. The first campaign creates one:</p>
-      <pre>
-        {`curl -s ${location.origin}/v1/groups/billing/campaign \\\n  -H content-type:application/json \\\n  -d '{"node_id":"a","lease_ttl_ms":30000}'`}
-      </pre>
-    </div>
   );
 }

@@ -1,29 +1,32 @@
 import type { JSX } from "preact";
 import type { Dashboard } from "../live/dashboard.js";
+import { Brand } from "./brand.js";
+import { KeyboardHelp } from "./keyboard-help.js";
 import type { Route } from "./route.js";
+import { ThemeSwitch } from "./theme-switch.js";
 
 export function Header({ dashboard, route }: { dashboard: Dashboard; route: Route }): JSX.Element {
-  const current = (isHere: boolean): "page" | undefined => (isHere ? "page" : undefined);
+  const link = (href: string, text: string, ...kinds: readonly Route["kind"][]): JSX.Element => (
+    <a href={href} aria-current={kinds.includes(route.kind) ? "page" : undefined}>
+      {text}
+    </a>
+  );
   return (
     <header class="top">
-      <a class="brand" href="#/">
-        <svg viewBox="0 0 32 32" width="26" height="26" aria-hidden="true">
-          <rect width="32" height="32" rx="8" class="brand-field" />
-          <path d="M7 20.5h18l1-9-5.500 4L16 8l-4.500 7.500L6 11.500zM8 24.500h16" class="brand-mark" />
-        </svg>
-        Tenure
-      </a>
+      <Brand />
       <nav aria-label="Pages">
-        <a href="#/" aria-current={current(route.kind !== "overview")}>
-          Groups
-        </a>
-        <a href="#/overview" aria-current={current(route.kind === "overview")}>
-          Overview
-        </a>
+        {link("#/", "Groups", "groups", "group")}
+        {link("#/overview", "Overview", "overview")}
+        {link("#/activity", "Activity", "activity")}
       </nav>
       <div class="top-end">
         <Status dashboard={dashboard} />
         <Identity dashboard={dashboard} />
+        <a class="docs" href={dashboard.docsUrl()} target="_blank" rel="noreferrer">
+          Docs
+        </a>
+        <ThemeSwitch />
+        <KeyboardHelp />
       </div>
     </header>
   );

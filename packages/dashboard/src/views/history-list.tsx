@@ -1,36 +1,53 @@
 import type { JSX } from "preact";
 import { dayTime } from "../model/format.js";
-import type { HistoryEvent } from "../model/wire.js";
+import type { HistoryEvent, OperatorAct } from "../model/wire.js";
+import { ActWords } from "./act-text.js";
 import { ending } from "./reasons.js";
 
-/** Newest first, in words. */
-export function HistoryList({
-  events,
-  nowMs,
-}: {
-  events: readonly HistoryEvent[];
-  nowMs: number;
-}): JSX.Element {
-  if (events.length === 0) return <p class="muted">There are no changes yet.</p>;
+export interface HistoryListProps {
+  readonly events: readonly HistoryEvent[];
+  readonly acts: readonly OperatorAct[];
+  readonly nowMs: number;
+}
+
+/** What happened and what operators did, newest first, in words. */
+export function HistoryList({ events, acts, nowMs }: HistoryListProps): JSX.Element {
+  const entries = [
+    ...acts.map((act) => ({
+      key: `act ${act.number}`,
+      kind: "act",
+      tsMs: act.ts_ms,
+      text: <ActWords act={act} />,
+    })),
+    ...events.map((event) => ({
+      key: `event ${event.number}`,
+      kind: event.type === "LEADER_LOST" ? "lost" : "won",
+      tsMs: event.ts_ms,
+      text: <EventWords event={event} />,
+    })),
+  ].sort((a, b) => a.tsMs - b.tsMs);
+  if (entries.length === 0) return <p class="muted">There are no changes yet.</p>;
   return (
     <ol class="history" tabIndex={0} aria-label="Changes, newest first">
-      {events.toReversed().map((event) => (
-        <li key={event.number} class={event.type === "LEADER_LOST" ? "lost" : "won"}>
-          <time dateTime={new Date(event.ts_ms).toISOString()}>{dayTime(event.ts_ms, nowMs)}</time>
-          <span>
-            {event.type === "LEADER_CHANGED" ? (
-              <>
-                <strong>{event.leader_node_id}</strong> won term {event.term}
-              </>
-            ) : (
-              <>
-                <strong>{event.previous_leader_node_id ?? "the leader"}</strong> lost term {event.term}:{" "}
-                {ending(event.reason, event.by)}
-              </>
-            )}
-          </span>
+      {entries.toReversed().map(({ key, kind, tsMs, text }) => (
+        <li key={key} class={kind}>
+          <time dateTime={new Date(tsMs).toISOString()}>{dayTime(tsMs, nowMs)}</time>
+          <span>{text}</span>
         </li>
       ))}
     </ol>
+  );
+}
+
+function EventWords({ event }: { event: HistoryEvent }): JSX.Element {
+  return event.type === "LEADER_CHANGED" ? (
+    <>
+      <strong>{event.leader_node_id}</strong> won term {event.term}
+    </>
+  ) : (
+    <>
+      <strong>{event.previous_leader_node_id ?? "the leader"}</strong> lost term {event.term}:{" "}
+      {ending(event.reason, event.by)}
+    </>
   );
 }

@@ -3,8 +3,8 @@ import { useLayoutEffect, useRef } from "preact/hooks";
 import { briefly } from "../model/format.js";
 
 export interface LeaseBarProps {
-  /** On the service's clock. */
-  readonly expiresAtMs: number;
+  /** On the service's clock; `null`: a leader that has just won, whose lease was not read yet. */
+  readonly expiresAtMs: number | null;
   /** What a full bar stands for. */
   readonly ttlMs: number;
   readonly serverMs: number;
@@ -17,8 +17,8 @@ const calm = matchMedia("(prefers-reduced-motion: reduce)");
 /** Drains by an animation that the compositor runs: no frame costs the page anything. */
 export function LeaseBar({ expiresAtMs, ttlMs, serverMs, isLive }: LeaseBarProps): JSX.Element {
   const fill = useRef<HTMLSpanElement>(null);
-  const leftMs = expiresAtMs - serverMs;
-  const share = ttlMs <= 0 ? 0 : Math.min(1, Math.max(0, leftMs / ttlMs));
+  const leftMs = expiresAtMs === null ? 0 : expiresAtMs - serverMs;
+  const share = expiresAtMs === null ? 1 : ttlMs <= 0 ? 0 : Math.min(1, Math.max(0, leftMs / ttlMs));
   useLayoutEffect(() => {
     const element = fill.current;
     if (element === null) return;
@@ -28,8 +28,12 @@ export function LeaseBar({ expiresAtMs, ttlMs, serverMs, isLive }: LeaseBarProps
     const animation = element.animate(steps, { duration: leftMs, fill: "forwards" });
     return () => animation.cancel();
   }, [expiresAtMs, ttlMs, isLive]);
-  const tone = leftMs <= 0 ? "over" : share < 0.34 ? "low" : "";
-  const text = leftMs > 0 ? briefly(leftMs) : `expired ${briefly(-leftMs)} ago`;
+  const [tone, text] =
+    expiresAtMs === null
+      ? ["new", "new"]
+      : leftMs <= 0
+        ? ["over", "expired"]
+        : [share < 0.34 ? "low" : "", briefly(leftMs)];
   return (
     <span class={`lease ${tone}`}>
       <span class="lease-track" aria-hidden="true">

@@ -1,6 +1,7 @@
 import type { JSX } from "preact";
-import { useState } from "preact/hooks";
+import { useMemo, useState } from "preact/hooks";
 import { clockTime } from "../model/format.js";
+import { type Quantity, scaleOf, valueText } from "../model/scale.js";
 import { useWidth } from "./use-width.js";
 
 export interface Line {
@@ -14,38 +15,33 @@ export interface LinePlotProps {
   /** What exactly is measured. */
   readonly note: string;
   readonly times: readonly number[];
+  /** Moments that are further apart than this are not joined. */
+  readonly joinedMs: number;
   readonly lines: readonly Line[];
-  readonly format: (value: number) => string;
-  /** What is counted: its axis has whole numbers only. */
-  readonly isWhole?: boolean;
+  readonly quantity: Quantity;
 }
 
-const MAX_SPAN_MS = 600_000;
-const SPANS_MS = [60_000, 120_000, 300_000, MAX_SPAN_MS];
+const MAX_SPAN_MS = 3_600_000;
+const SPANS_MS = [60_000, 300_000, 600_000, 1_200_000, 1_800_000, MAX_SPAN_MS];
 const HEIGHT_PX = 132;
 const BOTTOM_PX = 20;
 const TOP_PX = 8;
+/** As wide as the wider letters of an axis. */
+const LETTER_PX = 7;
 
-export function LinePlot({ title, note, times, lines, format, isWhole = false }: LinePlotProps): JSX.Element {
+export function LinePlot({ title, note, times, joinedMs, lines, quantity }: LinePlotProps): JSX.Element {
   const [box, widthPx] = useWidth(420);
   const [pointed, setPointed] = useState<number | null>(null);
-  const endMs = times.at(-1) ?? 0;
-  // As wide as there is something to show, in steps, so that the plot does not creep.
-  const spanMs = SPANS_MS.find((span) => endMs - (times[0] ?? endMs) <= span) ?? MAX_SPAN_MS;
-  const startMs = endMs - spanMs;
-  const ticks = valueTicks(
-    Math.max(0, ...lines.flatMap(({ values }) => values.map((value) => value ?? 0))),
-    isWhole,
+  const drawing = useMemo(
+    () => drawingOf(times, joinedMs, lines, quantity, widthPx),
+    // The lines are of the same samples as the times.
+    [times, joinedMs, quantity, widthPx],
   );
-  const highest = ticks.at(-1) ?? 1;
-  const leftPx = Math.max(...ticks.map((tick) => format(tick).length)) * 6.6 + 8;
-  const x = (ms: number): number => leftPx + ((ms - startMs) / spanMs) * (widthPx - leftPx - 6);
-  const y = (value: number): number =>
-    HEIGHT_PX - BOTTOM_PX - (value / highest) * (HEIGHT_PX - BOTTOM_PX - TOP_PX);
+  const { scale, leftPx, startMs, spanMs, x, y } = drawing;
   const at = pointed !== null && pointed < times.length ? pointed : times.length - 1;
-  const told = lines.map(({ name, values }) => ({ name, value: values[at] ?? null }));
+  const text = (value: number | null): string => (value === null ? "–" : valueText(value, quantity));
   const point = (event: PointerEvent & { currentTarget: SVGSVGElement }): void => {
-    const ms = startMs + ((event.offsetX - leftPx) / (widthPx - leftPx - 6)) * spanMs;
+    const ms = startMs + ((event.offsetX - leftPx) / (widthPx - leftPx - RIGHT_PX)) * spanMs;
     const distances = times.map((time) => Math.abs(time - ms));
     setPointed(distances.indexOf(Math.min(...distances)));
   };
@@ -54,10 +50,10 @@ export function LinePlot({ title, note, times, lines, format, isWhole = false }:
       <figcaption>
         <h2>{title}</h2>
         <p class="figures">
-          {told.map(({ name, value }, i) => (
+          {lines.map(({ name, values }, i) => (
             <span key={name} class={`line-${i}`}>
               {lines.length > 1 && <span class="swatch" aria-hidden="true" />}
-              <b>{value === null ? "–" : format(value)}</b> {name}
+              <b>{text(values[at] ?? null)}</b> {name}
             </span>
           ))}
           {pointed !== null && times[at] !== undefined && <span class="muted">{clockTime(times[at])}</span>}
@@ -68,15 +64,15 @@ export function LinePlot({ title, note, times, lines, format, isWhole = false }:
           width={widthPx}
           height={HEIGHT_PX}
           role="img"
-          aria-label={`${title}: ${lines.map((line) => spoken(line, format)).join("; ")}`}
+          aria-label={`${title}: ${lines.map((line) => spoken(line, text)).join("; ")}`}
           onPointerMove={point}
           onPointerLeave={() => setPointed(null)}
         >
-          {ticks.map((tick) => (
+          {scale.ticks.map((tick) => (
             <g key={tick}>
               <line class="tick" x1={leftPx} x2={widthPx} y1={y(tick)} y2={y(tick)} />
               <text class="axis" x={leftPx - 6} y={y(tick) + 4} text-anchor="end">
-                {format(tick)}
+                {scale.label(tick)}
               </text>
             </g>
           ))}
@@ -90,7 +86,7 @@ export function LinePlot({ title, note, times, lines, format, isWhole = false }:
             const last = values.findLastIndex((value) => value !== null);
             return (
               <g key={name} class={`line line-${i}`}>
-                <path d={pathOf(times, values, x, y)} />
+                <path d={drawing.paths[i]} />
                 {last !== -1 && <circle cx={x(times[last] ?? 0)} cy={y(values[last] ?? 0)} r={2.5} />}
               </g>
             );
@@ -111,38 +107,61 @@ export function LinePlot({ title, note, times, lines, format, isWhole = false }:
   );
 }
 
+const RIGHT_PX = 6;
+
+function drawingOf(
+  times: readonly number[],
+  joinedMs: number,
+  lines: readonly Line[],
+  quantity: Quantity,
+  widthPx: number,
+) {
+  const endMs = times.at(-1) ?? 0;
+  // As wide as there is something to show, in steps, so that the plot does not creep.
+  const spanMs = SPANS_MS.find((span) => endMs - (times[0] ?? endMs) <= span) ?? MAX_SPAN_MS;
+  const startMs = endMs - spanMs;
+  const most = lines.reduce(
+    (max, { values }) => values.reduce<number>((m, v) => Math.max(m, v ?? 0), max),
+    0,
+  );
+  const scale = scaleOf(most, quantity);
+  const leftPx = Math.max(...scale.ticks.map((tick) => scale.label(tick).length)) * LETTER_PX + 10;
+  const x = (ms: number): number => leftPx + ((ms - startMs) / spanMs) * (widthPx - leftPx - RIGHT_PX);
+  const y = (value: number): number =>
+    HEIGHT_PX - BOTTOM_PX - (value / scale.highest) * (HEIGHT_PX - BOTTOM_PX - TOP_PX);
+  return {
+    scale,
+    leftPx,
+    startMs,
+    spanMs,
+    x,
+    y,
+    paths: lines.map(({ values }) => pathOf(times, joinedMs, values, x, y)),
+  };
+}
+
 /** A point alone is drawn as a dot: a line of no length with round ends. */
 function pathOf(
   times: readonly number[],
+  joinedMs: number,
   values: readonly (number | null)[],
   x: (ms: number) => number,
   y: (value: number) => number,
 ): string {
   let path = "";
-  let isDrawing = false;
+  let lastMs = Number.NEGATIVE_INFINITY;
   values.forEach((value, i) => {
-    if (value === null) {
-      isDrawing = false;
-      return;
-    }
-    const place = `${x(times[i] ?? 0).toFixed(1)} ${y(value).toFixed(1)}`;
-    path += isDrawing ? `L${place}` : `M${place}l0 0`;
-    isDrawing = true;
+    const ms = times[i] ?? 0;
+    if (value === null) return;
+    const place = `${x(ms).toFixed(1)} ${y(value).toFixed(1)}`;
+    path += ms - lastMs <= joinedMs ? `L${place}` : `M${place}l0 0`;
+    lastMs = ms;
   });
   return path;
 }
 
-function spoken({ name, values }: Line, format: (value: number) => string): string {
+function spoken({ name, values }: Line, text: (value: number | null) => string): string {
   const known = values.filter((value) => value !== null);
   if (known.length === 0) return `${name} unknown`;
-  return `${name} ${format(known.at(-1) ?? 0)} now, ${format(Math.max(...known))} at most`;
-}
-
-/** Three round values from 0 to at least `most`; of what is counted, whole ones. */
-function valueTicks(most: number, isWhole = false): readonly number[] {
-  if (most <= 0) return [0, 1, 2];
-  const power = 10 ** Math.floor(Math.log10(most / 2));
-  const step = ([1, 2, 2.5, 5, 10].find((each) => each * power * 2 >= most) ?? 10) * power;
-  const rounded = isWhole ? Math.ceil(step) : step;
-  return [0, rounded, 2 * rounded];
+  return `${name} ${text(known.at(-1) ?? null)} now, ${text(Math.max(...known))} at most`;
 }

@@ -1,108 +1,106 @@
 import type { JSX } from "preact";
 import type { Dashboard } from "../live/dashboard.js";
-import { grouped } from "../model/format.js";
-import { filterRows } from "../model/row-filter.js";
+import { duration, grouped } from "../model/format.js";
 import { GROUP_STATES } from "../model/group-row.js";
-import type { Point } from "../model/overview-series.js";
-import { LinePlot } from "./line-plot.js";
+import { EVERY_ROW, filterRows } from "../model/row-filter.js";
+import type { AuditPage } from "../model/wire.js";
+import { ActList } from "./activity-page.js";
+import { AttentionCard } from "./attention-card.js";
+import { OverviewPlots } from "./overview-plots.js";
+import { hrefWith } from "./route.js";
 import { sentence } from "./sign-in.js";
 import { StateBadge } from "./state-badge.js";
+import { useSeconds } from "./use-dashboard.js";
+import { usePolled } from "./use-polled.js";
 
-const rate = (value: number): string =>
-  value >= 10 ? value.toFixed(0) : value.toFixed(1).replace(/\.0$/, "");
-const millis = (value: number): string =>
-  value >= 1000
-    ? `${(value / 1000).toFixed(1)} s`
-    : value >= 10 || value === 0
-      ? `${value.toFixed(0)} ms`
-      : `${value.toFixed(1)} ms`;
+const RECENT_ACTS = 6;
+const POLL_MS = 5000;
 
+/** What is wrong first, then how the service stands. */
 export function OverviewPage({ dashboard }: { dashboard: Dashboard }): JSX.Element {
-  const { series, sampler, board } = dashboard;
-  const { points } = series;
-  const times = points.map(({ atMs }) => atMs);
-  const line = (name: string, key: Exclude<keyof Point, "atMs">) => ({
-    name,
-    values: points.map((point) => point[key]),
-  });
-  const { counts, total } = filterRows(board, { text: "", state: null }, dashboard.shownMs());
+  useSeconds();
+  const nowMs = dashboard.shownMs();
+  const { counts, total } = filterRows(dashboard.board, EVERY_ROW, nowMs);
   return (
     <section class="overview" aria-labelledby="overview-title">
       <h1 id="overview-title" tabIndex={-1}>
         Overview
       </h1>
+      <AttentionCard attention={dashboard.attention} nowMs={nowMs} />
       <div class="tally card" role="group" aria-label="Groups by state">
         <p class="tally-total">
           <b>{grouped(total)}</b> groups
         </p>
         <Proportions counts={GROUP_STATES.map((state) => counts[state])} total={total} />
         <ul>
-          {GROUP_STATES.map((state) => (
+          {GROUP_STATES.filter((state) => counts[state] > 0).map((state) => (
             <li key={state}>
-              <StateBadge state={state} /> <b>{grouped(counts[state])}</b>
+              <a href={hrefWith("", { state })}>
+                <StateBadge state={state} /> <b>{grouped(counts[state])}</b>
+              </a>
             </li>
           ))}
         </ul>
       </div>
-      {sampler.refusal !== null && <p class="banner warn">{sentence(sampler.refusal)}</p>}
-      <div class="plots">
-        <LinePlot
-          times={times}
-          title="Elections"
-          note="New leaders of all groups in the last minute, counted while this page is open."
-          lines={[line("per minute", "electionsPerMinute")]}
-          format={rate}
-        />
-        <LinePlot
-          times={times}
-          title="Failover time"
-          note="Time from the loss of a leader to the next leader, for elections of the last minute."
-          lines={[line("p50", "failoverP50"), line("p99", "failoverP99")]}
-          format={millis}
-        />
-        <LinePlot
-          times={times}
-          title="Renew latency"
-          note="Time from the arrival of a renewal to its response at this server, in the last minute."
-          lines={[line("p50", "renewP50"), line("p99", "renewP99")]}
-          format={millis}
-        />
-        <LinePlot
-          times={times}
-          title="Renewals"
-          note="Requests served by this server per second, over the last minute; a batch counts as one request."
-          lines={[line("per second", "renewsPerSecond")]}
-          format={rate}
-        />
-        <LinePlot
-          times={times}
-          title="Store"
-          note={storeNote(sampler.store)}
-          lines={[line("round trip", "storeMs")]}
-          format={millis}
-        />
-        <LinePlot
-          times={times}
-          title="Open at this server"
-          isWhole
-          note="Open watches, including the one of this page, and waiting campaigns."
-          lines={[line("watches", "openWatches"), line("waiting campaigns", "waitingCampaigns")]}
-          format={rate}
-        />
+      <div class="columns">
+        <RecentActs dashboard={dashboard} />
+        <ServerCard dashboard={dashboard} nowMs={nowMs} />
       </div>
-      <p class="muted small">The charts start when this page is opened and show the last ten minutes.</p>
+      <OverviewPlots sampler={dashboard.sampler} />
     </section>
   );
 }
 
-function storeNote(store: string): string {
-  const health =
-    store === "answers"
-      ? "The store responds."
-      : store === "silent"
-        ? "The store is unavailable."
-        : "Unknown.";
-  return `${health} Duration of one linearizable read, including the round trip between this page and the server.`;
+function RecentActs({ dashboard }: { dashboard: Dashboard }): JSX.Element {
+  const { value, refusal } = usePolled<AuditPage>(dashboard, `/v1/audit?limit=${RECENT_ACTS}`, POLL_MS);
+  return (
+    <section class="card recent" aria-labelledby="recent-title">
+      <h2 id="recent-title">
+        <a href="#/activity">Activity</a>
+      </h2>
+      {value === null ? (
+        <p class="muted">{refusal === null ? "Loading …" : `Not available: ${sentence(refusal)}`}</p>
+      ) : value.acts.length === 0 ? (
+        <p class="muted">No operator has acted yet.</p>
+      ) : (
+        <ActList acts={value.acts} nowMs={dashboard.shownMs()} />
+      )}
+    </section>
+  );
+}
+
+function ServerCard({ dashboard, nowMs }: { dashboard: Dashboard; nowMs: number }): JSX.Element {
+  const { server, sampler } = dashboard;
+  const answer =
+    sampler.store === "silent"
+      ? "does not respond"
+      : sampler.storeMs === null
+        ? "unknown"
+        : `responds in ${duration(sampler.storeMs)}, with the way to the server and back`;
+  const lines: readonly (readonly [string, string])[] = [
+    ["Address", location.origin],
+    ...(server === null
+      ? []
+      : ([
+          ["Version", server.version],
+          ["Up for", duration(Math.max(0, nowMs - server.started_at_ms))],
+          ["Store", `${server.store}; ${answer}`],
+          ["Credentials", server.auth === "required" ? "required" : "not required"],
+        ] as const)),
+  ];
+  return (
+    <section class="card" aria-labelledby="server-title">
+      <h2 id="server-title">This server</h2>
+      <dl class="policy">
+        {lines.map(([name, text]) => (
+          <div key={name}>
+            <dt>{name}</dt>
+            <dd>{text}</dd>
+          </div>
+        ))}
+      </dl>
+    </section>
+  );
 }
 
 function Proportions({ counts, total }: { counts: readonly number[]; total: number }): JSX.Element {

@@ -1,14 +1,17 @@
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
+import { groupPath } from "../live/api.js";
 import { duration } from "../model/format.js";
 import { changesOf, draftOf, type PolicyDraft } from "../model/policy-draft.js";
 import { ActDialog } from "./act-dialog.js";
 import type { ActProps } from "./acts.js";
 import { DurationField } from "./duration-field.js";
+import { NodesField } from "./nodes-field.js";
+import { StrategyField } from "./strategy-field.js";
 
-export function PolicyDialog({ group, send, onClose }: ActProps): JSX.Element {
+export function PolicyDialog({ group, target, send, onClose }: ActProps): JSX.Element {
   // The policy when the dialog was opened: what is sent is what its reader changed, and nothing else.
-  const [before] = useState(group.policy);
+  const [before] = useState(group);
   const [draft, setDraft] = useState<PolicyDraft>(() => draftOf(before));
   const set = (change: Partial<PolicyDraft>): void => setDraft({ ...draft, ...change });
   const changes = changesOf(before, draft);
@@ -19,42 +22,42 @@ export function PolicyDialog({ group, send, onClose }: ActProps): JSX.Element {
     changes.kind === "wrong"
       ? `${changes.field} is invalid.`
       : changes.lines.length === 0
-        ? "There are no changes yet."
+        ? "Nothing was changed."
         : null;
+  const { group_id } = group;
   return (
     <ActDialog
-      title={`Policy of ${group.group_id}`}
+      title={`Policy of ${group_id}`}
       consequence="Current leases keep their duration; the new policy applies from the next campaign or renewal."
       confirm="Change policy"
+      reason="optional"
       problem={problem}
-      act={(reason) =>
-        send({
-          method: "PATCH",
-          verb: "",
-          body: { policy: changes.kind === "right" ? changes.patch : {}, reason },
-          done: "The policy was changed.",
-        })
-      }
+      act={({ field, option }) => ({
+        method: "PATCH",
+        path: groupPath(group_id),
+        body: { ...(changes.kind === "right" ? changes.patch : {}), ...field },
+        command: [
+          "groups",
+          "update",
+          group_id,
+          ...(changes.kind === "right" ? changes.options : []),
+          ...option,
+        ],
+      })}
+      target={target}
+      send={(act) => send(act, "The policy was changed.")}
       onClose={onClose}
     >
       <div class="pair">
         {time("minTtl", "Shortest lease")}
         {time("maxTtl", "Longest lease")}
         {time("takeoverDelay", "Takeover delay")}
-        <label class="field">
-          <span>Candidate selection</span>
-          <select
-            value={draft.strategy}
-            onChange={({ currentTarget: { value } }) =>
-              set({ strategy: value, ...(value === "first" ? { preempt: false } : {}) })
-            }
-          >
-            <option value="first">first come</option>
-            <option value="priority">highest priority</option>
-          </select>
-        </label>
-        {time("retryInitial", "Retry, first")}
-        {time("retryMax", "Retry, longest")}
+        <StrategyField
+          value={draft.strategy}
+          onChange={(strategy) => set({ strategy, ...(strategy === "first" ? { preempt: false } : {}) })}
+        />
+        {time("retryInitial", "Retry backoff, initial")}
+        {time("retryMax", "Retry backoff, maximum")}
         <label class="field">
           <span>Retry jitter (0 to 1)</span>
           <input
@@ -73,6 +76,11 @@ export function PolicyDialog({ group, send, onClose }: ActProps): JSX.Element {
           A higher priority may preempt
         </label>
       </div>
+      <NodesField
+        isRestricted={draft.isRestricted}
+        nodes={draft.nodes}
+        onChange={(isRestricted, nodes) => set({ isRestricted, nodes })}
+      />
       {changes.kind === "right" && changes.lines.length > 0 && (
         <ul class="changes" aria-label="What will change">
           {changes.lines.map(({ name, from, to }) => (
@@ -88,5 +96,5 @@ export function PolicyDialog({ group, send, onClose }: ActProps): JSX.Element {
 
 function shown(value: number | string | boolean): string {
   if (typeof value === "boolean") return value ? "yes" : "no";
-  return typeof value === "number" && value >= 1 ? duration(value) : String(value);
+  return typeof value === "number" && (value === 0 || value >= 1) ? duration(value) : String(value);
 }

@@ -1,6 +1,7 @@
 import type { JSX } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { Dashboard } from "../live/dashboard.js";
+import { Brand } from "./brand.js";
 
 export function SignIn({ dashboard, problem }: { dashboard: Dashboard; problem: string }): JSX.Element {
   const [token, setToken] = useState("");
@@ -14,13 +15,14 @@ export function SignIn({ dashboard, problem }: { dashboard: Dashboard; problem: 
   return (
     <main class="sign-in">
       <form class="card" onSubmit={submit} autocomplete="off">
+        <Brand />
         <h1>Sign in to Tenure</h1>
         {wasTried ? (
           <p class="problem" role="alert">
-            {sentence(problem)}
+            <strong>That token is not valid.</strong> {sentence(problem)}
           </p>
         ) : (
-          <p class="muted">{sentence(problem)}</p>
+          <p class="muted">Sign in to continue.</p>
         )}
         <label class="field">
           <span>Token</span>
@@ -28,12 +30,13 @@ export function SignIn({ dashboard, problem }: { dashboard: Dashboard; problem: 
             ref={input}
             type="password"
             name="token"
+            required
             spellcheck={false}
             value={token}
             onInput={(event) => setToken(event.currentTarget.value)}
           />
         </label>
-        <button type="submit" class="primary" disabled={token.trim() === ""}>
+        <button type="submit" class="primary">
           Sign in
         </button>
         <p class="muted small">
@@ -41,12 +44,17 @@ export function SignIn({ dashboard, problem }: { dashboard: Dashboard; problem: 
           when the tab is closed. To use a client certificate instead, install it in your browser and reload
           this page.
         </p>
+        {!wasTried && <p class="muted small">The server answered: {sentence(problem)}</p>}
       </form>
     </main>
   );
 }
 
 export function sentence(text: string): string {
-  const begun = text.charAt(0).toUpperCase() + text.slice(1);
+  const begun = capitalized(text);
   return /[.!?]$/.test(begun) ? begun : `${begun}.`;
+}
+
+export function capitalized(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
 }

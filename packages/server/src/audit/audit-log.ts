@@ -6,13 +6,14 @@
  * what repeats (an admin that renews in the name of a node) is bounded, so that no flood fills a disk; what was not written
  * is counted, and the count is written.
  */
-import { openSync } from "node:fs";
 import { type CancelTimer, type Clock, InvalidRequestError } from "@tenure/core";
 import { type Logger, pino } from "pino";
 import type { Origin } from "../auth/authenticator.js";
 import type { Caller, CallerKind } from "../auth/caller.js";
 import { accountOf, addressAccount } from "../limits/account.js";
+import { AuditFile } from "./audit-file.js";
 import { FloodGate, type FloodLimits } from "./flood-gate.js";
+import { HeadLog } from "./head-log.js";
 
 /** What a caller did to a group, and the outcome. */
 export interface AuditedAct {
@@ -34,6 +35,14 @@ export interface FailedLogin {
   readonly origin: Origin | undefined;
 }
 
+/** What the log is written to, beyond its lines. */
+interface AuditSink {
+  reopen(): void;
+  close(): void;
+}
+
+const NO_SINK: AuditSink = { reopen: () => {}, close: () => {} };
+
 type AuditEvent = "admin-act" | "acting-as" | "access-denied" | "login-failed" | "cut-off";
 
 /** At most 5 lines per second in the long run, about 150 MB a day, whatever callers send. */
@@ -45,39 +54,51 @@ const SUMMARY_MS = 60_000;
 const MAX_NAMED = 10;
 const MAX_REASON = 300;
 
-/** Writes to the file, or to the log if there is none. Throws if the file cannot be written. */
+export interface AuditLogOptions {
+  /** `null`: the log of the server. */
+  readonly file: string | null;
+  /** How often the head of the chain is written to the log; `null`: never. */
+  readonly headEverySeconds: number | null;
+}
+
+/** Writes to a hash-chained file, or to the log if there is none. Throws if the file cannot be opened. */
 export function openAuditLog(
-  file: string | null,
+  { file: path, headEverySeconds }: AuditLogOptions,
   { log, clock }: { readonly log: Logger; readonly clock: Clock },
 ): AuditLog {
-  if (file === null) return new AuditLog(log, clock);
-  let sink: ReturnType<typeof pino.destination>;
+  if (path === null) return new AuditLog(log, clock);
+  const onProblem = (problem: string, error?: unknown): void => log.error({ err: error }, problem);
+  let file: AuditFile;
   try {
-    // Each line is written before the answer leaves.
-    sink = pino.destination({ fd: openSync(file, "a", 0o600), sync: true });
+    file = new AuditFile(path, { wallMs: () => Math.round(clock.wallMs()), onProblem });
   } catch (cause) {
-    throw new InvalidRequestError("auditLog", `${file} cannot be written: ${(cause as Error).message}`, {
+    throw new InvalidRequestError("auditLog", `${path} cannot be written: ${(cause as Error).message}`, {
       cause,
     });
   }
-  sink.on("error", (error: unknown) =>
-    log.error({ err: error }, `${file} cannot be written: audit entries are lost`),
-  );
-  return new AuditLog(pino({ base: null }, sink), clock, () => sink.destroy());
+  const heads = headEverySeconds === null ? null : new HeadLog(file, path, headEverySeconds, { log, clock });
+  // Each line is written before the answer leaves.
+  return new AuditLog(pino({ base: null }, file), clock, {
+    reopen: () => file.reopen(),
+    close: () => {
+      heads?.close();
+      file.close();
+    },
+  });
 }
 
 export class AuditLog implements AsyncDisposable {
   readonly #log: Logger;
   readonly #clock: Clock;
-  readonly #close: () => void;
+  readonly #sink: AuditSink;
   readonly #refusals: FloodGate;
   readonly #acting: FloodGate;
   /** Acts in a node's name that were written already; the oldest is forgotten first. */
   readonly #written = new Set<string>();
   #cancelSummary: CancelTimer | null = null;
 
-  constructor(log: Logger, clock: Clock, close: () => void = () => {}) {
-    this.#close = close;
+  constructor(log: Logger, clock: Clock, sink: AuditSink = NO_SINK) {
+    this.#sink = sink;
     this.#log = log.child({ audit: true }, { level: "info" });
     this.#clock = clock;
     this.#refusals = new FloodGate(clock, REFUSALS);
@@ -134,10 +155,15 @@ export class AuditLog implements AsyncDisposable {
     });
   }
 
+  /** Closes a file that was renamed, and continues in a new one. */
+  reopen(): void {
+    this.#sink.reopen();
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     this.#cancelSummary?.();
     this.#summarize();
-    this.#close();
+    this.#sink.close();
   }
 
   #admit(gate: FloodGate, key: string): boolean {

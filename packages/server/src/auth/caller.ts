@@ -41,6 +41,12 @@ export function checkMaySee(caller: Caller, groupId: string): void {
   if (!maySee(caller, groupId)) throw refused(caller, `may not see group ${groupId}`);
 }
 
+/** For what is about all groups at once. `what`: its name and verb, as in "metrics show". */
+export function checkMaySeeAll(caller: Caller, what: string): void {
+  if (caller.role !== "admin" && caller.groups !== null)
+    throw refused(caller, `may see only some groups, and ${what} all groups`);
+}
+
 /** Taking part in somebody else's name would let one node resign another's leadership. */
 export function checkMayActAs(caller: Caller, groupId: string, nodeId: string): void {
   checkMaySee(caller, groupId);

@@ -89,7 +89,9 @@ async function stream({ service, trusted }: Tls, pair: Pair): Promise<{ readonly
   return { ended };
 }
 
+/** An act that needs an admin. The first one creates the group. */
 const PAUSE = "/v1/groups/g/pause";
+const CREATING = { create: true };
 
 describe("replacing the client CA", () => {
   it("a replaced client CA ends the identity of open connections over HTTP and gRPC, and their watches", async () => {
@@ -97,7 +99,7 @@ describe("replacing the client CA", () => {
     const tls = await serveTls([before]);
     const pair = before.issue("alice", ALICE);
     const [alice, aliceByGrpc] = [http(tls, pair), grpc(tls, pair)];
-    expect((await alice.post(PAUSE)).status).toBe(200);
+    expect((await alice.post(PAUSE, CREATING)).status).toBe(200);
     expect(await aliceByGrpc.call("Groups/Pause", { group_id: "g" })).toEqual({ ok: true });
     const watch = await stream(tls, pair);
     const watchByGrpc = aliceByGrpc.stream("Election/Watch", { group_id: "g" });
@@ -107,11 +109,11 @@ describe("replacing the client CA", () => {
     await tls.recorded.until(/lose their identity/);
     await watch.ended;
     expect((await watchByGrpc.end).status).toMatch(/CANCELLED|UNAVAILABLE|INTERNAL/);
-    expect(await alice.post(PAUSE)).toMatchObject({ status: 401, isReused: true });
+    expect(await alice.post(PAUSE, CREATING)).toMatchObject({ status: 401, isReused: true });
     expect((await aliceByGrpc.ask("Groups/Pause", { group_id: "g" })).status).toBe("UNAUTHENTICATED");
-    expect((await http(tls, pair).post(PAUSE)).status).toBe(401);
+    expect((await http(tls, pair).post(PAUSE, CREATING)).status).toBe(401);
     const bob = after.issue("bob", BOB);
-    expect((await http(tls, bob).post(PAUSE)).status).toBe(200);
+    expect((await http(tls, bob).post(PAUSE, CREATING)).status).toBe(200);
     expect(await grpc(tls, bob).call("Groups/Pause", { group_id: "g" })).toEqual({ ok: true });
   });
 
@@ -123,14 +125,14 @@ describe("replacing the client CA", () => {
       const alice = http(tls, before.issue("alice", ALICE), { maxVersion, keepAlive: false });
       const resumed: boolean[] = [];
       for (let i = 0; i < 2; i++) {
-        const { status, isResumed } = await alice.post(PAUSE);
+        const { status, isResumed } = await alice.post(PAUSE, CREATING);
         expect(status).toBe(200);
         resumed.push(isResumed);
       }
       expect(resumed).toEqual([false, true]);
       writeFileSync(tls.clientCa, pemOf([after]));
       await tls.recorded.until(/lose their identity/);
-      expect((await alice.post(PAUSE)).status).toBe(401);
+      expect((await alice.post(PAUSE, CREATING)).status).toBe(401);
     },
   );
 
@@ -139,14 +141,14 @@ describe("replacing the client CA", () => {
     const tls = await serveTls([old]);
     const pair = old.issue("alice", ALICE);
     const alice = http(tls, pair);
-    await alice.post(PAUSE);
+    await alice.post(PAUSE, CREATING);
     const watch = await stream(tls, pair);
     let isOver = false;
     void watch.ended.then(() => (isOver = true));
     writeFileSync(tls.clientCa, pemOf([old, added]));
     await tls.recorded.until(/have been renewed/);
-    expect(await alice.post(PAUSE)).toMatchObject({ status: 200, isReused: true });
-    expect((await http(tls, added.issue("bob", BOB)).post(PAUSE)).status).toBe(200);
+    expect(await alice.post(PAUSE, CREATING)).toMatchObject({ status: 200, isReused: true });
+    expect((await http(tls, added.issue("bob", BOB)).post(PAUSE, CREATING)).status).toBe(200);
     expect(isOver).toBe(false);
     expect(tls.recorded.lines.join()).not.toContain("lose their identity");
   });
@@ -158,23 +160,23 @@ describe("a certificate revocation list", () => {
     const tls = await serveTls([authority], authority.revocationList(1));
     const [alice, bob] = [authority.issue("alice", ALICE), authority.issue("bob", BOB)];
     const [open, openByGrpc, other] = [http(tls, alice), grpc(tls, alice), http(tls, bob)];
-    expect((await open.post(PAUSE)).status).toBe(200);
-    expect((await other.post(PAUSE)).status).toBe(200);
+    expect((await open.post(PAUSE, CREATING)).status).toBe(200);
+    expect((await other.post(PAUSE, CREATING)).status).toBe(200);
     await openByGrpc.call("Groups/Pause", { group_id: "g" });
     const watch = await stream(tls, alice);
 
     writeFileSync(tls.crl, authority.revocationList(1, alice.cert));
     await tls.recorded.until(/lose their identity/);
     await watch.ended;
-    expect(await open.post(PAUSE)).toMatchObject({
+    expect(await open.post(PAUSE, CREATING)).toMatchObject({
       status: 401,
       isReused: true,
       body: { message: expect.stringContaining("revoked") as unknown },
     });
     expect((await openByGrpc.ask("Groups/Pause", { group_id: "g" })).status).toBe("UNAUTHENTICATED");
-    expect((await http(tls, alice).post(PAUSE)).status).toBe(401);
-    expect(await other.post(PAUSE)).toMatchObject({ status: 200, isReused: true });
-    expect((await http(tls, bob).post(PAUSE)).status).toBe(200);
+    expect((await http(tls, alice).post(PAUSE, CREATING)).status).toBe(401);
+    expect(await other.post(PAUSE, CREATING)).toMatchObject({ status: 200, isReused: true });
+    expect((await http(tls, bob).post(PAUSE, CREATING)).status).toBe(200);
   });
 
   it("a revocation list that is issued again without new entries ends nothing", async () => {
@@ -197,14 +199,14 @@ describe("a certificate revocation list", () => {
     const cert = temporaryFile("chain.crt", readFileSync(alice.cert, "utf8") + pemOf([between]));
     const client = http(tls, { cert, key: alice.key }, { keepAlive: false });
     for (const isResumed of [false, true, true]) {
-      expect(await client.post(PAUSE)).toMatchObject({ status: 200, isResumed });
+      expect(await client.post(PAUSE, CREATING)).toMatchObject({ status: 200, isResumed });
     }
     const open = http(tls, { cert, key: alice.key });
-    expect((await open.post(PAUSE)).status).toBe(200);
+    expect((await open.post(PAUSE, CREATING)).status).toBe(200);
     writeFileSync(tls.crl, root.revocationList(1, between.cert) + between.revocationList(1));
     await tls.recorded.until(/lose their identity/);
-    expect(await open.post(PAUSE)).toMatchObject({ status: 401, isReused: true });
-    expect((await client.post(PAUSE)).status).toBe(401);
+    expect(await open.post(PAUSE, CREATING)).toMatchObject({ status: 401, isReused: true });
+    expect((await client.post(PAUSE, CREATING)).status).toBe(401);
   });
 
   it("an unusable revocation list is refused at the start, and later leaves the previous one in use", async () => {
@@ -218,7 +220,7 @@ describe("a certificate revocation list", () => {
     const tls = await serveTls([authority], authority.revocationList(1, alice.cert));
     unlinkSync(tls.crl);
     await tls.recorded.until(/ENOENT; the previous files stay in use/);
-    expect((await http(tls, alice).post(PAUSE)).status).toBe(401);
+    expect((await http(tls, alice).post(PAUSE, CREATING)).status).toBe(401);
   });
 });
 

@@ -97,6 +97,12 @@ export class TlsFiles implements AsyncDisposable {
     return this.#trust;
   }
 
+  /** Of the server's own certificate, in milliseconds since 1970. */
+  get validity(): { readonly fromMs: number; readonly untilMs: number } {
+    const { validFrom, validTo } = new X509Certificate(this.current.cert);
+    return { fromMs: Date.parse(validFrom), untilMs: Date.parse(validTo) };
+  }
+
   get current(): TlsContent {
     return this.#files.current;
   }

@@ -49,9 +49,13 @@ export async function lives(recorder: Recorder): Promise<void> {
   await ask("n1", "history", g);
   await ask("n1", "group", g);
   await recorder.clock.advance(6000);
+  await ask("n1", "samples");
+  await ask("narrow", "samples");
   await ask("n1", "leader", g);
   await ask("n1", "history", g);
   await ask("n1", "health", g);
+  await recorder.clock.advance(3000);
+  for (const as of ["n1", "narrow"] as const) await ask(as, "attention");
   await batches(recorder);
   await operators(recorder);
   await heldBack(recorder);
@@ -176,6 +180,8 @@ async function heldBack(recorder: Recorder): Promise<void> {
   await recorder.clock.advance(2100);
   await look();
   await ask("n1", "history", h);
+  await ask("n1", "audit", { limit: 3 });
+  await ask("n1", "audit", { ...h, by: "nobody" });
 }
 
 /** Waiting campaigns: to the end of the wait, and until a transfer. */
@@ -221,10 +227,11 @@ async function waiting(recorder: Recorder): Promise<void> {
   await ask("n1", "resign", { ...w, node_id: "n1", term: 2 });
   await won;
   await transferred;
+  // The three are answered at the same time, in any order.
   recorder.exchanges.splice(
-    -2,
-    2,
-    ...recorder.exchanges.slice(-2).toSorted((a, b) => (a.ask < b.ask ? -1 : 1)),
+    -3,
+    3,
+    ...recorder.exchanges.slice(-3).toSorted((a, b) => (a.ask < b.ask ? -1 : 1)),
   );
   await ask("n1", "history", w);
 }

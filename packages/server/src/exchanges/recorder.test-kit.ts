@@ -43,7 +43,11 @@ const ROUTES = {
   pause: ["POST /v1/groups/{group_id}/pause", "Groups/Pause"],
   resume: ["POST /v1/groups/{group_id}/resume", "Groups/Resume"],
   history: ["GET /v1/groups/{group_id}/history", "Groups/History"],
+  audit: ["GET /v1/audit", "Groups/Audit"],
+  attention: ["GET /v1/attention", "Operations/Attention"],
   whoami: ["GET /v1/whoami", "Operations/Whoami"],
+  server: ["GET /v1/server", "Operations/Server"],
+  samples: ["GET /v1/samples", "Operations/Samples"],
   keys: ["GET /v1/keys", "Operations/Keys"],
 } as const;
 
@@ -278,12 +282,19 @@ function exchangeOf(
   };
 }
 
+/** What the process and the network do, whatever the virtual clock says; and a clock that runs while a store is awaited. */
+const REAL_NUMBERS = new Set(["request_p50_ms", "request_p99_ms", "event_loop_ms", "memory_bytes", "now_ms"]);
+
 /** Without random and human-readable values. `undefined` is left out, as in JSON. */
 function plain(value: unknown): unknown {
   return JSON.parse(
     JSON.stringify(value ?? null, (key, each: unknown) => {
-      if (key === "message" || key === "problem")
+      if (["message", "problem", "summary", "next_step"].includes(key))
         return typeof each === "string" && each !== "" ? "(text)" : each;
+      // Measured in real time.
+      if (REAL_NUMBERS.has(key) && typeof each === "number") return "(number)";
+      // Of the release.
+      if (key === "version" && typeof each === "string") return "(version)";
       // Random, so that losers do not return all at once.
       if (key === "retry_after_ms" && typeof each === "number") return "(ms)";
       // Of the health of a member.

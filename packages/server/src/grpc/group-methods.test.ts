@@ -142,7 +142,9 @@ it("gRPC transfers the leadership to a waiting node", async () => {
 
 it("no candidate wins through gRPC while the group is paused", async () => {
   const { grpc } = await serveGrpc();
-  expect(await grpc.call("Groups/Pause", { group_id: "g", for_ms: 60_000 })).toEqual({ ok: true });
+  expect(await grpc.call("Groups/Pause", { group_id: "g", for_ms: 60_000, create: true })).toEqual({
+    ok: true,
+  });
   const group = await grpc.call("Groups/Get", { group_id: "g" });
   expect(group).toMatchObject({ paused: true });
   expect(group["paused_for_ms"]).toBeGreaterThan(0);

@@ -30,6 +30,7 @@ export class GrpcCall {
     this.#path = path;
     this.#deps = deps;
     this.#startedMs = deps.clock.monotonicMs();
+    deps.inFlight.begin();
     const given = call.metadata.get("x-request-id")[0];
     this.requestId = typeof given === "string" && REQUEST_ID.test(given) ? given : randomUUID();
   }
@@ -113,11 +114,13 @@ export class GrpcCall {
   }
 
   #note(code: status): void {
+    if (!this.#isOver) this.#deps.inFlight.end();
     this.#isOver = true;
     this.#answered?.();
-    const { clock, log, metrics } = this.#deps;
+    const { clock, log, metrics, activity } = this.#deps;
     const ms = clock.monotonicMs() - this.#startedMs;
     metrics.observeRequest(this.#path, "gRPC", code, ms);
+    activity.answered(this.#path, ms);
     if (log.isLevelEnabled("debug"))
       log.debug({ req_id: this.requestId, route: this.#path, status: code, ms }, "answered");
   }

@@ -5,6 +5,8 @@ import type { ElectionService } from "../election-service.js";
 import type { Admission } from "../limits/admission.js";
 import type { ConnectionLimit, ConnectionLimits } from "../limits/connection-limit.js";
 import type { ServiceMetrics } from "../metrics/service-metrics.js";
+import type { RequestsInFlight } from "../requests-in-flight.js";
+import type { Activity } from "../samples/activity.js";
 
 /** The same instances that HTTP uses: a caller has one rate limit and one set of metrics over both transports. */
 export interface GrpcDeps {
@@ -12,6 +14,8 @@ export interface GrpcDeps {
   readonly admission: Admission;
   readonly openRequests: OpenRequests;
   readonly metrics: ServiceMetrics;
+  readonly activity: Activity;
+  readonly inFlight: RequestsInFlight;
   readonly clock: Clock;
   readonly log: Logger;
   /** Whether the store answers. */

@@ -8,7 +8,8 @@
 import { invalid } from "../service-error.js";
 import { parseJson } from "../wire/parse-text.js";
 
-interface Schema {
+/** The part of JSON Schema that decides the form of a message. */
+export interface Schema {
   readonly type?: string;
   readonly nullable?: boolean;
   readonly properties?: Readonly<Record<string, Schema>>;
@@ -16,16 +17,19 @@ interface Schema {
   readonly items?: Schema;
 }
 
+/** The field of a message that is a list or none. */
+export const LIST_FIELD = "node_ids";
+
 /** `place`: where the value is in the message, for error messages. */
 type Convert = (value: unknown, place: string) => unknown;
 
 /** The conversion of a value of this schema; `null` if both sides have the same value. */
 export function messageReader(schema: object): Convert | null {
-  return walk(schema, { free: readText, list: (value) => (value as { node_ids: unknown }).node_ids });
+  return walk(schema, { free: readText, list: (value) => (value as Record<string, unknown>)[LIST_FIELD] });
 }
 
 export function messageWriter(schema: object): Convert | null {
-  return walk(schema, { free: (value) => JSON.stringify(value), list: (value) => ({ node_ids: value }) });
+  return walk(schema, { free: (value) => JSON.stringify(value), list: (value) => ({ [LIST_FIELD]: value }) });
 }
 
 interface Rules {
@@ -67,7 +71,7 @@ function orNull(convert: Convert): Convert {
 }
 
 /** JSON of any shape. */
-function isFree(schema: Schema): boolean {
+export function isFree(schema: Schema): boolean {
   const { patternProperties } = schema;
   return patternProperties !== undefined || Object.keys(schema).every((key) => key === "description");
 }

@@ -1,14 +1,14 @@
-/** The methods with one answer, made from the table of verbs. A message contains the path parameters, the query and the body of HTTP. */
+/** The methods with one answer, made from the table of verbs. */
 import type { handleUnaryCall } from "@grpc/grpc-js";
 import { type UnaryVerb, type Verb, VERBS } from "@tenure/api";
-import { GroupParams, VERB_SCHEMAS, type VerbSchema } from "@tenure/api/schemas";
-import { type TObject, Type } from "typebox";
+import { VERB_SCHEMAS, type VerbSchema } from "@tenure/api/schemas";
 import type { Asked } from "../asked.js";
 import { invalid } from "../service-error.js";
 import { GrpcCall } from "./grpc-call.js";
 import type { GrpcDeps } from "./grpc-deps.js";
 import { requestIdMetadata } from "./grpc-status.js";
 import { messageWriter } from "./message-codec.js";
+import { requestShape } from "./message-shapes.js";
 import type { ProtoMethod } from "./proto-services.js";
 import { requestParser } from "./request-parser.js";
 
@@ -19,11 +19,7 @@ export const MANY_BYTES: number = 1024 * 1024;
 
 type Message = Readonly<Record<string, unknown>>;
 
-/** Fields that only messages of gRPC have, because Protobuf cannot tell an absent field from JSON's `null`. */
-const MORE_FIELDS: { readonly [V in UnaryVerb]?: TObject["properties"] } = {
-  updateGroup: { allow_all_nodes: Type.Optional(Type.Boolean()) },
-};
-
+/** From and to the forms that only messages have. */
 const READERS: { readonly [V in UnaryVerb]?: (input: Message) => Message } = {
   updateGroup: ({ allow_all_nodes, ...patch }) => (allow_all_nodes === true ? allowingAll(patch) : patch),
   // An empty text is how many languages say none.
@@ -40,14 +36,9 @@ export function unaryHandler(
   deps: GrpcDeps,
 ): handleUnaryCall<Buffer, object> {
   const { path, batch, endsWithCaller }: Verb = VERBS[name];
-  const { request, reply: replySchema }: VerbSchema = VERB_SCHEMAS[name];
+  const { reply: replySchema }: VerbSchema = VERB_SCHEMAS[name];
   const hasGroup = path.includes("{group_id}");
-  const parse = requestParser(
-    Type.Object(
-      { ...(hasGroup ? GroupParams.properties : {}), ...request.properties, ...MORE_FIELDS[name] },
-      { additionalProperties: false },
-    ),
-  );
+  const parse = requestParser(requestShape(name));
   const read = READERS[name] ?? asItIs;
   const write =
     WRITERS[name] ?? (messageWriter(replySchema) as ((reply: Message) => Message) | null) ?? asItIs;

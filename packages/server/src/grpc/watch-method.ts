@@ -1,19 +1,16 @@
 /** Watches as streams. */
-import { GroupParams, WatchManyBody } from "@tenure/api/schemas";
-import { Type } from "typebox";
 import type { StreamVerb } from "@tenure/api";
 import { batchCost } from "../limits/admission.js";
 import type { StreamItem, WatchItem } from "../watch.js";
 import { cursorText, parseCursor } from "../wire/watch-cursor.js";
+import { WATCH_REQUESTS } from "./message-shapes.js";
 import { MANY_BYTES } from "./unary-methods.js";
 import { requestParser } from "./request-parser.js";
 import type { StreamMethod } from "./stream-method.js";
 
-const closed = { additionalProperties: false } as const;
-const cursor = Type.Optional(Type.String());
-const parseOne = requestParser(Type.Object({ ...GroupParams.properties, cursor }, closed));
-const parseAll = requestParser(Type.Object({ cursor }, closed));
-const parseMany = requestParser(WatchManyBody);
+const parseOne = requestParser(WATCH_REQUESTS.watch);
+const parseAll = requestParser(WATCH_REQUESTS.watchAll);
+const parseMany = requestParser(WATCH_REQUESTS.watchMany);
 
 export const watchMethods: Readonly<Record<StreamVerb, StreamMethod>> = {
   watch: {

@@ -66,7 +66,7 @@ interface Document {
 
 /** Adds what the schemas of routes cannot express. */
 export function completeDocument(openapiObject: object): object {
-  const document = withNullTypes(openapiObject) as Document;
+  const document = forOpenApi(openapiObject) as Document;
   document.components = { ...document.components, ...COMPONENTS };
   for (const [path, verbs] of Object.entries(document.paths)) {
     // Fastify adds a HEAD to some; it says nothing that the GET does not.
@@ -146,11 +146,11 @@ const requestId = {
 
 const COMPONENTS: Document["components"] = {
   schemas: {
-    Error: withNullTypes(ErrorReply),
-    Event: withNullTypes(EventShape),
+    Error: forOpenApi(ErrorReply),
+    Event: forOpenApi(EventShape),
     ManyEvent: {
       oneOf: [
-        withNullTypes(NumberedEvent),
+        forOpenApi(NumberedEvent),
         {
           type: "object",
           description: "A group that the caller may not watch. The stream of the other groups continues.",
@@ -198,14 +198,15 @@ const COMPONENTS: Document["components"] = {
   },
 };
 
-/** A copy in which `nullable`, which 3.1 does not have, is the type `null`. */
-function withNullTypes(value: object): object {
-  if (Array.isArray(value))
-    return value.map((each: unknown) => (isObject(each) ? withNullTypes(each) : each));
+/** A copy in which `nullable`, which 3.1 does not have, is the type `null`, and without the names of messages in gRPC. */
+function forOpenApi(value: object): object {
+  if (Array.isArray(value)) return value.map((each: unknown) => (isObject(each) ? forOpenApi(each) : each));
   const entries = Object.entries(value).map(
-    ([key, inner]) => [key, isObject(inner) ? withNullTypes(inner) : inner] as const,
+    ([key, inner]) => [key, isObject(inner) ? forOpenApi(inner) : inner] as const,
   );
   const copy: Record<string, unknown> = Object.fromEntries(entries);
+  // Of a schema; the document has one, too.
+  if (typeof copy["title"] === "string" && "type" in copy) delete copy["title"];
   if (copy["nullable"] !== true) return copy;
   delete copy["nullable"];
   if (typeof copy["type"] === "string") copy["type"] = [copy["type"], "null"];

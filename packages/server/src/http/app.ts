@@ -22,6 +22,8 @@ import type { ElectionService } from "../election-service.js";
 import type { Admission } from "../limits/admission.js";
 import type { ConnectionLimit, ConnectionLimits } from "../limits/connection-limit.js";
 import type { ServiceMetrics } from "../metrics/service-metrics.js";
+import type { RequestsInFlight } from "../requests-in-flight.js";
+import type { Activity } from "../samples/activity.js";
 import { traceRequests } from "../metrics/tracing.js";
 import { ServiceError } from "../service-error.js";
 import { parseJson } from "../wire/parse-text.js";
@@ -40,6 +42,8 @@ export interface AppDeps {
   readonly admission: Admission;
   readonly openRequests: OpenRequests;
   readonly metrics: ServiceMetrics;
+  readonly activity: Activity;
+  readonly inFlight: RequestsInFlight;
   readonly clock: Clock;
   readonly log: Logger;
   readonly tls: TlsOptions | null;
@@ -66,12 +70,13 @@ const BODY_BYTES = 64 * 1024;
 const REQUEST_ID = /^[A-Za-z0-9._:-]{1,100}$/;
 
 export async function buildApp(deps: AppDeps): Promise<FastifyInstance> {
-  const { log, tls, clock, stopping, connections, connectionLimits, extend } = deps;
+  const { log, tls, clock, stopping, connections, connectionLimits, inFlight, extend } = deps;
   const { handshakeMs, arrivalMs, checkMs, lingerMs } = connectionLimits;
   // Node swaps the two limits if that of the head is the longer one, and its default is 60 s.
   const serverOptions = { headersTimeout: arrivalMs, connectionsCheckingInterval: checkMs };
   const app = Fastify({
-    loggerInstance: log,
+    // Fastify itself reports nothing below a warning: the server logs its start and its end.
+    loggerInstance: log.child({}, { level: log.isLevelEnabled("warn") ? "warn" : log.level }),
     logController: new LogController({ disableRequestLogging: true }),
     // Log lines name their request themselves; a child logger for each would cost more than most requests.
     childLoggerFactory: (logger) => logger,
@@ -102,6 +107,7 @@ export async function buildApp(deps: AppDeps): Promise<FastifyInstance> {
   takeJsonBodies(app);
   guardConnections(app, { isTls: tls !== null, handshakeMs, clock, stopping });
   connections.guard(app.server);
+  inFlight.follow(app.server);
   traceRequests(app);
   addRequestHooks(app, deps);
 

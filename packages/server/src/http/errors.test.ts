@@ -151,7 +151,7 @@ describe("errors from a store outage", () => {
     comeBack();
     while ((await service.get("/readyz")).status !== 200);
     expect((await service.renew("g", "a", 1)).body).toMatchObject({ ok: true, leader: { term: 1 } });
-    expect(await service.metric("store_quorum_health")).toBe(1);
+    await service.untilMetric("store_quorum_health", 1);
   });
 
   test("the service starts during a store outage", async () => {

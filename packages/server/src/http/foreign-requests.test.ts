@@ -56,6 +56,7 @@ test("a page of another site is refused requests that change something, with and
 test("requests from the service's own page, from a link to it and from programs are served", async () => {
   const service = await serve();
   const { host, port } = new URL(service.url);
+  await service.post("/v1/groups", { group_id: "g" });
   const path = "/v1/groups/g/pause";
   for (const headers of [
     {},

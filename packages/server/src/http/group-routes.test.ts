@@ -26,6 +26,8 @@ describe("the routes of a group", () => {
       leader: null,
       term: 0,
       paused: false,
+      pause: null,
+      bans: [],
     };
     expect([created.status, created.body]).toStrictEqual([201, shown]);
     expect((await service.get("/v1/groups/team%2Fa")).body).toStrictEqual(shown);
@@ -219,7 +221,7 @@ describe("a transfer", () => {
 test("a pause with a duration ends by itself", async () => {
   const clock = new VirtualClock();
   const service = await serve({}, { clock: clock.process() });
-  await service.post("/v1/groups/g/pause", { for_ms: 5000 });
+  await service.post("/v1/groups/g/pause", { for_ms: 5000, create: true });
   expect((await service.get("/v1/groups/g")).body).toMatchObject({ paused: true, paused_for_ms: 5000 });
   expect((await service.campaign("g", "a")).body).toMatchObject({ is_leader: false, leader: null });
   await clock.advance(5000);

@@ -1,4 +1,5 @@
 import { VERBS } from "@tenure/api";
+import { VirtualClock } from "@tenure/core/testing";
 import { readFileSync } from "node:fs";
 import { afterEach, describe, expect, test } from "vitest";
 import { ADMIN_TOKEN, cleanUp, rawRequest, serve, serveKnown } from "./service.test-kit.js";
@@ -123,6 +124,26 @@ test("GET /v1/whoami returns the caller's identity, and is refused without crede
   expect(await asked(observer)).toEqual({ name: "olivia", role: "observer", groups: ["team/*"] });
   const refused = await service.get("/v1/whoami");
   expect([refused.status, refused.body["error"]]).toEqual([401, "UNAUTHENTICATED"]);
+});
+
+test("GET /v1/server describes the server to every authenticated caller", async () => {
+  const { version } = JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8")) as {
+    readonly version: string;
+  };
+  const clock = new VirtualClock();
+  const open = await serve({}, { clock });
+  const startedAtMs = clock.wallMs();
+  await clock.advance(1500);
+  const expected = { version, store: "memory", started_at_ms: startedAtMs, docs_url: "/docs" };
+  expect((await open.get("/v1/server")).body).toEqual({
+    ...expected,
+    now_ms: startedAtMs + 1500,
+    auth: "none",
+  });
+  const { service, bearer } = await serveKnown();
+  const narrow = await bearer({ sub: "olivia", role: "observer", groups: ["team/*"] });
+  expect((await service.as(narrow).get("/v1/server")).body).toMatchObject({ version, auth: "required" });
+  expect((await service.get("/v1/server")).status).toBe(401);
 });
 
 test("without a signing key the service publishes no keys", async () => {

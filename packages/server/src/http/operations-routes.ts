@@ -1,6 +1,6 @@
 import { HealthReply } from "@tenure/api/schemas";
 import type { FastifyReply, FastifyRequest } from "fastify";
-import { ServiceError } from "../service-error.js";
+import { checkMaySeeAll } from "../auth/caller.js";
 import type { App, AppDeps } from "./app.js";
 import { DOCS_PAGE } from "./docs-page.js";
 import { routeOf } from "./verb-routes.js";
@@ -21,12 +21,7 @@ export function operationsRoutes(app: App, { metrics, isReady }: AppDeps): void 
     ...routeOf("metrics"),
     handler: async ({ caller }: FastifyRequest, reply: FastifyReply) => {
       // Their labels name groups.
-      if (caller.role !== "admin" && caller.groups !== null) {
-        throw new ServiceError(
-          "UNAUTHORIZED",
-          `${caller.name} may see only some groups, and metrics show all groups`,
-        );
-      }
+      checkMaySeeAll(caller, "metrics show");
       const text = await metrics.registry.metrics();
       return reply.header("content-type", metrics.registry.contentType).send(text);
     },

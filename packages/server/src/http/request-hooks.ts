@@ -40,7 +40,7 @@ declare module "fastify" {
 }
 
 export function addRequestHooks(app: FastifyInstance, deps: AppDeps): void {
-  const { admission, openRequests, hostRule, tls, metrics, log, stopping, clock } = deps;
+  const { admission, openRequests, hostRule, tls, metrics, activity, log, stopping, clock } = deps;
 
   app.decorateRequest("caller");
   app.decorateRequest("charge");
@@ -88,6 +88,7 @@ export function addRequestHooks(app: FastifyInstance, deps: AppDeps): void {
     const { method, id } = request;
     const { statusCode: status, elapsedTime: ms } = reply;
     metrics.observeRequest(route, method, status, ms);
+    activity.answered(route, ms);
     if (log.isLevelEnabled("debug")) log.debug({ req_id: id, method, route, status, ms }, "answered");
     done();
   });

@@ -84,7 +84,7 @@ test("another process gets the holder of the directory and what to do, and opens
   const error: unknown = await EmbeddedStore.open({ directory }).catch((reason: unknown) => reason);
   expect(error).toBeInstanceOf(BackendUnavailableError);
   expect((error as Error).message).toBe(
-    `directory ${directory} is in use by process ${holder.pid}; stop it first, or name another directory`,
+    `directory ${directory} is in use by process ${holder.pid}; stop it first, use another directory, or connect to the server that uses this one (--server http://HOST:PORT)`,
   );
   expect((await holder.stop()).code).toBe(0);
   await (await EmbeddedStore.open({ directory })).close();

@@ -41,7 +41,8 @@ const registry = globalThis as { [RESERVED]?: Set<string> };
 const reserved = (registry[RESERVED] ??= new Set<string>());
 
 export function inUse(directory: string, holder: string): BackendUnavailableError {
-  const remedy = "stop it first, or name another directory";
+  const remedy =
+    "stop it first, use another directory, or connect to the server that uses this one (--server http://HOST:PORT)";
   return new BackendUnavailableError(`directory ${directory} is in use by ${holder}; ${remedy}`);
 }
 

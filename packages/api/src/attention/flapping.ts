@@ -1,0 +1,70 @@
+/** Whether a group changes its leader too often without an operator's act, and how often it really does. */
+import type { EndReason, WatchEvent } from "@tenure/core";
+
+/** The end of a term that no operator asked for. */
+export interface Loss {
+  readonly reason: EndReason | "none";
+  readonly tsMs: number;
+}
+
+export interface Flapping {
+  /** The reason of most of the losses. */
+  readonly reason: EndReason | "none";
+  readonly count: number;
+  /** Between the first and the last of these losses. */
+  readonly spanMs: number;
+  /** Over that span, not over an hour that the kept events may not cover. */
+  readonly perHour: number;
+  readonly sinceMs: number;
+}
+
+const HOUR_MS = 3_600_000;
+/** More losses within an hour than this are flapping, where the leader did not resign by itself. */
+export const MAX_LOSSES_PER_HOUR = 6;
+/** More losses within an hour than this are flapping, where leaders resigned: a rolling restart resigns, too. */
+export const MAX_RESIGNATIONS_PER_HOUR = 24;
+/** The losses of one group that a monitor has to keep. */
+export const LOSSES_KEPT = MAX_RESIGNATIONS_PER_HOUR + 1;
+/** A group is calm again after this many times the average time between its losses, at least `CALM_MS`. */
+const CALM_INTERVALS = 3;
+const CALM_MS = 60_000;
+
+/** `null`: not the end of a term, or one that an operator asked for. */
+export function lossOf({
+  type,
+  reason,
+  tsMs,
+  by,
+}: Pick<WatchEvent, "type" | "reason" | "tsMs" | "by">): Loss | null {
+  return type === "LEADER_LOST" && by === undefined ? { reason, tsMs } : null;
+}
+
+/** `losses`: oldest first. */
+export function flappingOf(losses: readonly Loss[], nowMs: number): Flapping | null {
+  const recent = losses.filter(({ tsMs }) => nowMs - tsMs < HOUR_MS);
+  const forced = recent.filter(({ reason }) => reason !== "resigned");
+  return (
+    rateOf(forced, MAX_LOSSES_PER_HOUR, nowMs) ?? rateOf(recent, MAX_RESIGNATIONS_PER_HOUR, nowMs) ?? null
+  );
+}
+
+function rateOf(losses: readonly Loss[], most: number, nowMs: number): Flapping | null {
+  const [first, last] = [losses[0], losses.at(-1)];
+  if (losses.length <= most || first === undefined || last === undefined) return null;
+  const spanMs = Math.max(1, last.tsMs - first.tsMs);
+  const intervalMs = spanMs / (losses.length - 1);
+  if (nowMs - last.tsMs > Math.max(CALM_MS, CALM_INTERVALS * intervalMs)) return null;
+  return {
+    reason: mostFrequent(losses),
+    count: losses.length,
+    spanMs,
+    perHour: HOUR_MS / intervalMs,
+    sinceMs: first.tsMs,
+  };
+}
+
+function mostFrequent(losses: readonly Loss[]): Loss["reason"] {
+  const counts = new Map<Loss["reason"], number>();
+  for (const { reason } of losses) counts.set(reason, (counts.get(reason) ?? 0) + 1);
+  return [...counts].reduce((most, each) => (each[1] > most[1] ? each : most), ["none", 0] as const)[0];
+}
