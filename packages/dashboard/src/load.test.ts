@@ -1,7 +1,7 @@
 /** Five thousand groups and five hundred renewals a second: the page stays light. */
 import { isMissing } from "@tenure/engines";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { Browser, type TraceEvent } from "./browser.test-kit.js";
+import { Browser, type TraceEvent, isChaos } from "./browser.test-kit.js";
 import { Load } from "./load.test-kit.js";
 import { Tenure } from "./tenure.test-kit.js";
 
@@ -9,7 +9,6 @@ const GROUPS = 5000;
 const RENEWALS_PER_SECOND = 500;
 const SCROLL_MS = 5000;
 /** `npm run chaos` holds bounds of time. */
-const isChaos = process.env["TENURE_CHAOS"] === "1";
 const MAX_TASK_MS = isChaos ? 50 : Number.POSITIVE_INFINITY;
 const LEAST_RENEWED = isChaos ? (RENEWALS_PER_SECOND * SCROLL_MS) / 1000 / 2 : 1;
 const MAX_BYTES = 60 * 1024;
