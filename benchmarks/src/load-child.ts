@@ -6,10 +6,9 @@ import { connect, type Socket } from "node:net";
 import { once } from "node:events";
 import { answerOwner } from "./child.js";
 import { type Measured, measuredOf } from "./contest.js";
+import { requestOf, winRequest } from "./load-requests.js";
 import { BATCH, type Load, type LoadQuestion } from "./service-load.js";
 
-const TTL_MS = 60_000;
-const NODE = { node_id: "node-1", instance_start_uuid: "0b5a3c1e-7d0f-4b52-9f0e-5d1a8c7e2b11" };
 const CRLF2 = Buffer.from("\r\n\r\n");
 
 let callers: readonly Caller[] = [];
@@ -50,15 +49,9 @@ class Caller {
     const socket = connect({ host: "127.0.0.1", port, noDelay: true });
     await once(socket, "connect");
     const caller = new Caller(socket);
-    const renewals: object[] = [];
-    for (const group of groups) {
-      const renewal = { ...NODE, term: await caller.#win(group), extend_by_ms: TTL_MS };
-      renewals.push(verb === "renew-many" ? { group_id: group, ...renewal } : renewal);
-    }
-    const path = `/v1/groups/${groups[0]}`;
-    if (verb === "leader") caller.#request = request("GET", `${path}/leader`);
-    else if (verb === "renew") caller.#request = request("POST", `${path}/renew`, renewals[0]);
-    else caller.#request = request("POST", "/v1/renew", { renewals });
+    const terms = new Map<string, number>();
+    for (const group of groups) terms.set(group, await caller.#win(group));
+    caller.#request = requestOf(verb, terms);
     return caller;
   }
 
@@ -87,8 +80,7 @@ class Caller {
 
   /** The term in which it leads the group. */
   async #win(group: string): Promise<number> {
-    const sent = request("POST", `/v1/groups/${group}/campaign`, { ...NODE, lease_ttl_ms: TTL_MS });
-    const { leader } = JSON.parse(await this.#once(sent)) as { leader: { term: number } };
+    const { leader } = JSON.parse(await this.#once(winRequest(group))) as { leader: { term: number } };
     return leader.term;
   }
 
@@ -101,17 +93,6 @@ class Caller {
     }
     return answer.toString("utf8", answer.indexOf(CRLF2) + CRLF2.length);
   }
-}
-
-function request(method: string, path: string, body?: object): Buffer {
-  const text = body === undefined ? "" : JSON.stringify(body);
-  const headers =
-    body === undefined
-      ? []
-      : ["content-type: application/json", `content-length: ${Buffer.byteLength(text)}`];
-  return Buffer.from(
-    `${[`${method} ${path} HTTP/1.1`, "host: 127.0.0.1", ...headers].join("\r\n")}\r\n\r\n${text}`,
-  );
 }
 
 const OK = "HTTP/1.1 200 ";

@@ -7,6 +7,7 @@ import { electorCost } from "./elector-cost.js";
 import { embeddedRenew } from "./embedded-renew.js";
 import { engineBenchmarks } from "./engines.js";
 import { failedDisk } from "./failed-disk.js";
+import { hotPath } from "./hot-path.js";
 import { httpThroughput } from "./http-throughput.js";
 import { leadAgain } from "./lead-again.js";
 import type { Benchmark } from "./report.js";
@@ -17,6 +18,7 @@ const BENCHMARKS: readonly Benchmark[] = [
   cliffs,
   embeddedRenew,
   failedDisk,
+  hotPath,
   httpThroughput,
   leadAgain,
   watchers,
