@@ -9,7 +9,7 @@ const campaigns = "core/elector/campaigns.ts";
 function blindly(condition: string): Patch {
   return {
     file: engine,
-    find: "const outcome = await this.#batcher.submit({",
+    find: "const outcome = await this.#batcher.submit(op, callMs);",
     replace: `        const submit = async (op, limitMs) => {
             for (;;) {
                 const outcome = await this.#batcher.submit(op, limitMs);
@@ -17,7 +17,7 @@ function blindly(condition: string): Patch {
                 if (outcome.kind === "conflict") op = { ...op, expected: outcome.current?.revision ?? null };
             }
         };
-        const outcome = await submit({`,
+        const outcome = await submit(op, callMs);`,
   };
 }
 
@@ -63,8 +63,15 @@ export const ANSWER_MUTANTS: readonly Mutant[] = [
     patches: [
       {
         file: engine,
-        find: 'return { kind: "uncertain" };',
-        replace: 'return { kind: "written", revision: group.revision ?? 0 };',
+        find: "const outcome = await this.#batcher.submit(op, callMs);",
+        replace: `const outcome = await this.#batcher.submit(op, callMs);
+          if (outcome.kind === "uncertain") {
+            dropped = undefined;
+            step.landed?.(group.revision ?? 0);
+            if (step.written !== "decide again") return step.written(change.next);
+            fresh = true;
+            continue;
+          }`,
       },
     ],
   },

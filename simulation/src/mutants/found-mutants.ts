@@ -25,8 +25,8 @@ export const FOUND_MUTANTS: readonly Mutant[] = [
     patches: [
       {
         file: engine,
-        find: "limitMs = callLimitMs(group.record.holder?.ttlMs, step.change.next.holder?.ttlMs);",
-        replace: `limitMs = callLimitMs(${ALL_TTLS});`,
+        find: "callMs = callLimitMs(group.record.holder?.ttlMs, change.next.holder?.ttlMs);",
+        replace: `callMs = callLimitMs(${ALL_TTLS});`,
       },
     ],
     profile: "slow",

@@ -42,7 +42,7 @@ export const RECORD_MUTANTS: readonly Mutant[] = [
     name: "history-unguarded",
     rule: "no write pushes out an event that the history lacks; a server that sees it behind repairs it",
     patches: [
-      { file: engine, find: "if (losesEvents(change.next, group.historyNumber) ||", replace: "if (" },
+      { file: engine, find: "losesEvents(next, group.historyNumber) ||", replace: "" },
       {
         file: "core/elector/housekeeper.ts",
         find: "if (this.#engine.history.isBehind(group))",
@@ -54,9 +54,7 @@ export const RECORD_MUTANTS: readonly Mutant[] = [
   {
     name: "history-unguarded-repaired",
     rule: "repair alone is not enough",
-    patches: [
-      { file: engine, find: "if (losesEvents(change.next, group.historyNumber) ||", replace: "if (" },
-    ],
+    patches: [{ file: engine, find: "losesEvents(next, group.historyNumber) ||", replace: "" }],
     profile: "handovers",
   },
   {
@@ -76,8 +74,8 @@ export const RECORD_MUTANTS: readonly Mutant[] = [
     patches: [
       {
         file: engine,
-        find: "|| losesAct(change.next, group.historyActNumber)) {",
-        replace: ") {",
+        find: "|| losesAct(next, group.historyActNumber)",
+        replace: "",
       },
     ],
     profile: "operator",

@@ -39,8 +39,8 @@ function observed(code: string): Patch {
 function beforeWrite(code: string): Patch {
   return {
     file: engine,
-    find: "if (losesEvents(change.next, group.historyNumber) ||",
-    replace: `        ${code}\n        if (losesEvents(change.next, group.historyNumber) ||`,
+    find: "const { change } = step;",
+    replace: `let { change } = step; ${code}`,
   };
 }
 
@@ -67,8 +67,8 @@ export const TIME_MUTANTS: readonly Mutant[] = [
     patches: [
       {
         file: engine,
-        find: "group.install(change.next, value, outcome.revision, decided.monotonicMs)",
-        replace: "group.install(change.next, value, outcome.revision, this.clock.monotonicMs())",
+        find: "group.install(change.next, value, revision, decided.monotonicMs)",
+        replace: "group.install(change.next, value, revision, this.clock.monotonicMs())",
       },
     ],
     profile: "patches",

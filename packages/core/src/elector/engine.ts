@@ -8,7 +8,7 @@ import { BackendUnavailableError, ClosedError, GroupNotFoundError } from "../err
 import { losesAct, losesEvents } from "../history.js";
 import { EMPTY_RECORD, type ElectionRecord, type Observation } from "../record.js";
 import type { Change } from "../rules/terms.js";
-import type { Entry, Revision, Store } from "../store/store.js";
+import type { CasOp, Entry, Revision, Store } from "../store/store.js";
 import { ActLog } from "./act-log.js";
 import { Batcher } from "./batcher.js";
 import { callLimitMs, MAX_CALL_MS, readLimitMs } from "./call-limit.js";
@@ -20,7 +20,7 @@ import type { GroupState } from "./group-state.js";
 import { GroupTable } from "./group-table.js";
 import { HistoryKeeper } from "./history-keeper.js";
 import { MemberBook } from "./member-book.js";
-import { parseKey, recordKey } from "./keys.js";
+import { parseKey, type Place, recordKey } from "./keys.js";
 import { Slices } from "./slices.js";
 import { StoreContact } from "./store-contact.js";
 
@@ -93,7 +93,7 @@ export class Engine {
   constructor(store: Store, clock: Clock, options: EngineOptions, onChange: (group: GroupState) => void) {
     this.clock = clock;
     this.explicitGroups = options.explicitGroups;
-    this.#census = new GroupCensus(options);
+    this.#census = new GroupCensus(options, () => this.readBarrier.wasPassed);
     this.slices = new Slices(clock);
     this.#onChange = onChange;
     this.follower = new FeedFollower(store, clock, {
@@ -143,12 +143,74 @@ export class Engine {
   /**
    * Decides on the record as seen and carries the decision out. Repeats this until the decision stands: a conflict
    * brings the newer entry, and after a lost answer the record is read first.
+   *
+   * Every renewal passes through here. So this is one async function, and a write that lands waits only for its batch.
    */
   async transact<T>(group: GroupState, decide: Decide<T>, limitMs: number = REQUEST_LIMIT_MS): Promise<T> {
+    const giveUpAtMs = this.clock.monotonicMs() + limitMs;
+    let fresh = false;
+    let uncertain = false;
     this.#enter(group);
     try {
-      const limited = this.#census.limit(group.groupId, decide, () => this.readBarrier.wasPassed);
-      return await this.#transact(group, limited, this.clock.monotonicMs() + limitMs);
+      for (let attempt = 1; ; attempt++) {
+        // Contention ends after a few attempts. A store that keeps refusing must not be flooded with writes.
+        if (attempt > PATIENT_ATTEMPTS)
+          await sleep(this.clock, Math.min(2 ** (attempt - PATIENT_ATTEMPTS), MAX_PAUSE_MS));
+        const turn = group.take();
+        if (turn !== null) await turn;
+        /** Set while a write is on its way that has not landed. */
+        let dropped: (() => void) | undefined;
+        let callMs = MAX_CALL_MS;
+        try {
+          const now = this.now();
+          callMs = readLimitMs(giveUpAtMs - now.monotonicMs);
+          if (now.monotonicMs > giveUpAtMs) throw noWriteInTime(group.groupId);
+          const seen = group.observation(now);
+          const step = this.#census.admit(
+            group.groupId,
+            seen.record,
+            decide(seen, now, uncertain),
+            uncertain,
+          );
+          if (step.kind === "stay") return step.value;
+          if (step.kind === "answer") {
+            if (fresh) return step.give();
+          } else {
+            const { change } = step;
+            dropped = step.dropped;
+            if (this.#losesHistory(group, change.next)) {
+              // Time passes until the history is written, so the request is decided again.
+              await this.history.advance(group);
+              dropped?.();
+              continue;
+            }
+            callMs = callLimitMs(group.record.holder?.ttlMs, change.next.holder?.ttlMs);
+            const op = opOf(group, change.next);
+            const outcome = await this.#batcher.submit(op, callMs);
+            if (outcome.kind === "swapped") {
+              dropped = undefined;
+              this.#written(group, change, op.value, outcome.revision, now);
+              step.landed?.(outcome.revision);
+              if (step.written !== "decide again") return step.written(change.next);
+            }
+            if (outcome.kind !== "uncertain") {
+              if (outcome.kind === "conflict" && outcome.current !== null) this.#observe(outcome.current);
+              dropped?.();
+              // The entry of a conflict, or of this server's own write, is at least as new as what a sync would bring.
+              fresh = true;
+              continue;
+            }
+            uncertain = true;
+          }
+        } catch (error) {
+          dropped?.();
+          throw error;
+        } finally {
+          group.release();
+        }
+        await this.readBarrier.wait(callMs).finally(dropped);
+        fresh = true;
+      }
     } finally {
       this.#leave(group);
     }
@@ -212,86 +274,19 @@ export class Engine {
     if (--this.#underWay === 0) for (const resolve of this.#onSettled.splice(0)) resolve();
   }
 
-  async #transact<T>(group: GroupState, decide: Decide<T>, giveUpAtMs: number): Promise<T> {
-    let fresh = false;
-    let uncertain = false;
-    for (let attempt = 1; ; attempt++) {
-      // Contention ends after a few attempts. A store that keeps refusing must not be flooded with writes.
-      if (attempt > PATIENT_ATTEMPTS)
-        await sleep(this.clock, Math.min(2 ** (attempt - PATIENT_ATTEMPTS), MAX_PAUSE_MS));
-      const turn = group.take();
-      if (turn !== null) await turn;
-      let dropped: (() => void) | undefined;
-      let limitMs = MAX_CALL_MS;
-      try {
-        const now = this.now();
-        limitMs = readLimitMs(giveUpAtMs - now.monotonicMs);
-        if (now.monotonicMs > giveUpAtMs) {
-          throw new BackendUnavailableError(
-            `no write to group ${group.groupId} succeeded in time: too many concurrent writes, or a slow store`,
-          );
-        }
-        const step = decide(group.observation(now), now, uncertain);
-        if (step.kind === "stay") return step.value;
-        if (step.kind === "answer") {
-          if (fresh) return step.give();
-        } else {
-          limitMs = callLimitMs(group.record.holder?.ttlMs, step.change.next.holder?.ttlMs);
-          const outcome = await this.#write(group, step.change, now, limitMs).catch((error: unknown) => {
-            step.dropped?.();
-            throw error;
-          });
-          if (outcome.kind === "written") {
-            step.landed?.(outcome.revision);
-            if (step.written !== "decide again") return step.written(step.change.next);
-          }
-          if (outcome.kind !== "uncertain") {
-            if (outcome.kind !== "written") step.dropped?.();
-            // The entry of a conflict, or of this server's own write, is at least as new as what a sync would bring.
-            fresh ||= outcome.kind !== "history first";
-            continue;
-          }
-          uncertain = true;
-          dropped = step.dropped;
-        }
-      } finally {
-        group.release();
-      }
-      await this.readBarrier.wait(limitMs).finally(dropped);
-      fresh = true;
-    }
+  /**
+   * This server's own write has landed. It counts from its decision: the durations in it are as of then, and no leader
+   * counts its lease from later.
+   */
+  #written(group: GroupState, change: Change, value: string, revision: Revision, decided: Reading): void {
+    const previous = group.record;
+    if (group.install(change.next, value, revision, decided.monotonicMs)) this.#changed(group, previous);
+    if (change.next.deleted) this.members?.empty(group.groupId);
+    if (change.events.length > 0 || change.next.act !== previous.act) this.keepHistory(group);
   }
 
-  /**
-   * `history first`: the history had to be written before, and time has passed. This server's own write counts from its
-   * decision: the durations in it are as of then, and no leader counts its lease from later.
-   */
-  async #write(group: GroupState, change: Change, decided: Reading, limitMs: number): Promise<WriteOutcome> {
-    if (losesEvents(change.next, group.historyNumber) || losesAct(change.next, group.historyActNumber)) {
-      await this.history.advance(group);
-      return { kind: "history first" };
-    }
-    const value =
-      change.next === group.record && group.value !== null ? group.value : encodeRecord(change.next);
-    const outcome = await this.#batcher.submit(
-      { key: recordKey(group.groupId), expected: group.revision, value },
-      limitMs,
-    );
-    switch (outcome.kind) {
-      case "swapped": {
-        const previous = group.record;
-        if (group.install(change.next, value, outcome.revision, decided.monotonicMs))
-          this.#changed(group, previous);
-        if (change.next.deleted) this.members?.empty(group.groupId);
-        if (change.events.length > 0 || change.next.act !== previous.act) this.keepHistory(group);
-        return { kind: "written", revision: outcome.revision };
-      }
-      case "conflict":
-        if (outcome.current !== null) this.#observe(outcome.current);
-        return { kind: "conflict" };
-      case "uncertain":
-        return { kind: "uncertain" };
-    }
+  #losesHistory(group: GroupState, next: ElectionRecord): boolean {
+    return losesEvents(next, group.historyNumber) || losesAct(next, group.historyActNumber);
   }
 
   #takeSnapshot(entries: readonly Entry[], revision: Revision): void {
@@ -305,17 +300,16 @@ export class Engine {
   #takeChanges(entries: readonly Entry[], revision: Revision): void {
     this.contact.heard();
     for (const entry of entries) {
-      const group = this.#observe(entry);
+      const place = parseKey(entry.key);
+      const group = this.#observe(entry, place);
       if (group === null) continue;
-      if (parseKey(entry.key)?.kind === "record")
-        this.log.take(group, recordOf(group, entry), entry.revision);
+      if (place?.kind === "record") this.log.take(group, recordOf(group, entry), entry.revision);
       if (group.record.deleted) this.forget(group);
     }
     this.log.reach(revision);
   }
 
-  #observe(entry: Entry): GroupState | null {
-    const place = parseKey(entry.key);
+  #observe(entry: Entry, place: Place | null = parseKey(entry.key)): GroupState | null {
     if (place === null) return null;
     if (place.kind === "members") {
       this.members?.observe(place.groupId, entry);
@@ -375,11 +369,17 @@ export class Engine {
   }
 }
 
-type WriteOutcome =
-  | { readonly kind: "written"; readonly revision: Revision }
-  | { readonly kind: "conflict" }
-  | { readonly kind: "uncertain" }
-  | { readonly kind: "history first" };
+/** A renewal mostly writes the record as it was seen, whose text is known. */
+function opOf(group: GroupState, next: ElectionRecord): CasOp {
+  const value = next === group.record && group.value !== null ? group.value : encodeRecord(next);
+  return { key: recordKey(group.groupId), expected: group.revision, value };
+}
+
+function noWriteInTime(groupId: string): BackendUnavailableError {
+  return new BackendUnavailableError(
+    `no write to group ${groupId} succeeded in time: too many concurrent writes, or a slow store`,
+  );
+}
 
 /** The record in this entry; of its own write the group may know more already. `null`: the entry cannot be read. */
 function recordOf(group: GroupState, { value, revision }: Entry): ElectionRecord | null {

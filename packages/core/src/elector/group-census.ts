@@ -7,7 +7,7 @@
  */
 import { BackendUnavailableError, TooManyGroupsError } from "../errors.js";
 import { type ElectionRecord, groupExists } from "../record.js";
-import type { Decide } from "./engine.js";
+import type { Step } from "./engine.js";
 
 /** Absent: no limit. */
 export interface GroupLimits {
@@ -21,10 +21,16 @@ const OPERATOR_SHARE = 100;
 
 export class GroupCensus {
   readonly #limits: Required<GroupLimits>;
+  readonly #hasCounted: () => boolean;
   #total = 0;
   readonly #founded = new Map<string, number>();
 
-  constructor({ maxGroups = UNLIMITED, maxGroupsPerNode = UNLIMITED }: GroupLimits) {
+  /** `hasCounted`: whether this server has read the store; before that there is nothing to count. */
+  constructor(
+    { maxGroups = UNLIMITED, maxGroupsPerNode = UNLIMITED }: GroupLimits,
+    hasCounted: () => boolean,
+  ) {
+    this.#hasCounted = hasCounted;
     this.#limits = { maxGroups, maxGroupsPerNode };
   }
 
@@ -38,37 +44,33 @@ export class GroupCensus {
   }
 
   /**
-   * Wraps `decide`: a write that would exceed a limit is refused, and a write that creates a group notes its founder. A
+   * Admits a step: a write that would exceed a limit becomes a refusal, and a write that creates a group notes its founder. A
    * write that may have happened already is not refused: it was admitted before, and the slot that it finds taken may
-   * be its own. `hasCounted`: this server has read the store; before that there is nothing to count.
+   * be its own.
    */
-  limit<T>(groupId: string, decide: Decide<T>, hasCounted: () => boolean): Decide<T> {
+  admit<T>(groupId: string, seen: ElectionRecord, step: Step<T>, uncertain: boolean): Step<T> {
+    if (step.kind !== "write" || groupExists(seen) || !groupExists(step.change.next)) return step;
     const { maxGroups, maxGroupsPerNode } = this.#limits;
-    if (maxGroups === UNLIMITED && maxGroupsPerNode === UNLIMITED) return decide;
-    return (seen, now, uncertain) => {
-      const step = decide(seen, now, uncertain);
-      if (step.kind !== "write") return step;
-      const { change } = step;
-      if (groupExists(seen.record) || !groupExists(change.next)) return step;
-      const founder = change.next.holder?.nodeId ?? null;
-      const refusal = uncertain ? null : hasCounted() ? this.#refusal(groupId, founder) : notYetCounted();
-      if (refusal !== null) {
+    if (maxGroups === UNLIMITED && maxGroupsPerNode === UNLIMITED) return step;
+    const { change } = step;
+    const founder = change.next.holder?.nodeId ?? null;
+    const refusal = uncertain ? null : this.#hasCounted() ? this.#refusal(groupId, founder) : notYetCounted();
+    if (refusal !== null) {
+      step.dropped?.();
+      return { kind: "answer", give: () => raise(refusal) };
+    }
+    const release = this.#reserve(founder);
+    return {
+      ...step,
+      change: { ...change, next: { ...change.next, founder } },
+      landed: (revision) => {
+        release();
+        step.landed?.(revision);
+      },
+      dropped: () => {
+        release();
         step.dropped?.();
-        return { kind: "answer", give: () => raise(refusal) };
-      }
-      const release = this.#reserve(founder);
-      return {
-        ...step,
-        change: { ...change, next: { ...change.next, founder } },
-        landed: (revision) => {
-          release();
-          step.landed?.(revision);
-        },
-        dropped: () => {
-          release();
-          step.dropped?.();
-        },
-      };
+      },
     };
   }
 

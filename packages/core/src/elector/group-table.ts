@@ -36,6 +36,8 @@ export class GroupTable {
   /** Releases the memory of a group that is no longer used, as far as possible. */
   forget(group: GroupState): void {
     const { groupId } = group;
+    // Nearly every group stays: then the table need not be asked, which after each renewal would cost a cache miss.
+    if (!group.isForgettable && !group.record.deleted) return;
     if (this.#groups.get(groupId) !== group) return;
     if (group.isForgettable) {
       this.#groups.delete(groupId);

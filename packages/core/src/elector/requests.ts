@@ -19,7 +19,7 @@ export interface ParsedCampaign {
 }
 
 export function parseCampaign(request: unknown): ParsedCampaign {
-  const given = fields(request, "", [
+  const given = fields(request, [
     "groupId",
     "nodeId",
     "ttlMs",
@@ -49,12 +49,10 @@ export interface ParsedRenew {
   readonly ttlMs: number;
 }
 
-export function parseRenew(request: unknown, place = ""): ParsedRenew {
-  const given = fields(request, place, ["groupId", "nodeId", "term", "ttlMs", "instanceId"]);
-  return {
-    ...parseClaim(given, place),
-    ttlMs: checkTtl(given["ttlMs"], field(place, "ttlMs")),
-  };
+export function parseRenew(request: unknown): ParsedRenew {
+  const given = fields(request, ["groupId", "nodeId", "term", "ttlMs", "instanceId"]);
+  const { groupId, claim } = parseClaim(given);
+  return { groupId, claim, ttlMs: checkTtl(given["ttlMs"], "ttlMs") };
 }
 
 export function parseRenewMany(requests: unknown): readonly ParsedRenew[] {
@@ -63,12 +61,24 @@ export function parseRenewMany(requests: unknown): readonly ParsedRenew[] {
   }
   const named = new Set<string>();
   return Array.from(requests, (request: unknown, index) => {
-    const place = `renewals[${index}]`;
-    const parsed = parseRenew(request, place);
-    if (named.has(parsed.groupId)) throw new InvalidRequestError(`${place}.groupId`, "is named twice");
+    const parsed = parseListed(request, index);
+    if (named.has(parsed.groupId))
+      throw new InvalidRequestError(`renewals[${index}].groupId`, "is named twice");
     named.add(parsed.groupId);
     return parsed;
   });
+}
+
+/** The place is written only into errors: made for each field of a thousand renewals, it would cost more than the checks. */
+function parseListed(request: unknown, index: number): ParsedRenew {
+  try {
+    return parseRenew(request);
+  } catch (error) {
+    if (!(error instanceof InvalidRequestError)) throw error;
+    const place = `renewals[${index}]`;
+    const field = error.field === "request" ? place : `${place}.${error.field}`;
+    throw new InvalidRequestError(field, error.problem, { cause: error.cause });
+  }
 }
 
 export interface ParsedResign {
@@ -77,7 +87,7 @@ export interface ParsedResign {
 }
 
 export function parseResign(request: unknown): ParsedResign {
-  return parseClaim(fields(request, "", ["groupId", "nodeId", "term", "instanceId"]), "");
+  return parseClaim(fields(request, ["groupId", "nodeId", "term", "instanceId"]));
 }
 
 export function parseHeartbeat(request: unknown): {
@@ -87,7 +97,7 @@ export function parseHeartbeat(request: unknown): {
   /** `null`: it does not say. */
   ready: boolean | null;
 } {
-  const given = fields(request, "", ["groupId", "nodeId", "metadata", "ready"]);
+  const given = fields(request, ["groupId", "nodeId", "metadata", "ready"]);
   return {
     groupId: checkId(given["groupId"], "groupId"),
     nodeId: checkId(given["nodeId"], "nodeId"),
@@ -120,7 +130,7 @@ function byOperator(given: Readonly<Record<string, unknown>>): Readonly<Record<s
 }
 
 export function parseStepDown(request: unknown): Act & { stepDown: StepDown } {
-  const given = fields(request, "", ["groupId", "by", "banMs", "force", "reason"]);
+  const given = fields(request, ["groupId", "by", "banMs", "force", "reason"]);
   return {
     ...parseAct(given),
     stepDown: {
@@ -131,7 +141,7 @@ export function parseStepDown(request: unknown): Act & { stepDown: StepDown } {
 }
 
 export function parseTransfer(request: unknown): Act & { transfer: Transfer } {
-  const given = fields(request, "", ["groupId", "toNodeId", "by", "timeoutMs", "allowCold", "reason"]);
+  const given = fields(request, ["groupId", "toNodeId", "by", "timeoutMs", "allowCold", "reason"]);
   return {
     ...parseAct(given),
     transfer: {
@@ -143,7 +153,7 @@ export function parseTransfer(request: unknown): Act & { transfer: Transfer } {
 }
 
 export function parsePause(request: unknown): Act & { pause: Pause } {
-  const given = fields(request, "", ["groupId", "by", "forMs", "create", "reason"]);
+  const given = fields(request, ["groupId", "by", "forMs", "create", "reason"]);
   const forMs = given["forMs"];
   return {
     ...parseAct(byOperator(given)),
@@ -155,11 +165,11 @@ export function parsePause(request: unknown): Act & { pause: Pause } {
 }
 
 export function parseResume(request: unknown): Act {
-  return parseAct(byOperator(fields(request, "", ["groupId", "by", "reason"])));
+  return parseAct(byOperator(fields(request, ["groupId", "by", "reason"])));
 }
 
 export function parseDelete(request: unknown): Act & { force: boolean } {
-  const given = fields(request, "", ["groupId", "by", "force", "reason"]);
+  const given = fields(request, ["groupId", "by", "force", "reason"]);
   return { ...parseAct(given), force: flag(given["force"], "force") };
 }
 
@@ -169,7 +179,7 @@ export interface ParsedGroup extends Act {
 
 /** Applies the request to the configuration in force. A part of a policy can only be checked together with the rest. */
 export function parseGroup(input: unknown): ParsedGroup {
-  const given = fields(input, "", ["groupId", "policy", "allowedNodes", "by", "reason"]);
+  const given = fields(input, ["groupId", "policy", "allowedNodes", "by", "reason"]);
   const allowedNodes = parseAllowedNodes(given["allowedNodes"]);
   return {
     ...parseAct(byOperator(given)),
@@ -188,7 +198,7 @@ export interface AuditQuery {
 }
 
 export function parseAuditQuery(query: unknown): AuditQuery {
-  const given = fields(either(query, {}), "", ["groupId", "by", "limit", "cursor"]);
+  const given = fields(either(query, {}), ["groupId", "by", "limit", "cursor"]);
   const { cursor } = given as { cursor?: unknown };
   if (cursor !== undefined && (typeof cursor !== "string" || !isActCursor(cursor)))
     throw new InvalidRequestError("cursor", "must be the cursor of an earlier page");
@@ -207,7 +217,7 @@ export interface GroupsQuery {
 }
 
 export function parseGroupsQuery(query: unknown): GroupsQuery {
-  const given = fields(either(query, {}), "", ["prefix", "limit", "cursor"]);
+  const given = fields(either(query, {}), ["prefix", "limit", "cursor"]);
   const { prefix, limit, cursor } = given as { prefix?: unknown; limit?: unknown; cursor?: unknown };
   return {
     prefix: prefix === undefined || prefix === "" ? "" : checkId(prefix, "prefix"),
@@ -216,13 +226,13 @@ export function parseGroupsQuery(query: unknown): GroupsQuery {
   };
 }
 
-function parseClaim(given: Readonly<Record<string, unknown>>, place: string): ParsedResign {
+function parseClaim(given: Readonly<Record<string, unknown>>): ParsedResign {
   return {
-    groupId: checkId(given["groupId"], field(place, "groupId")),
+    groupId: checkId(given["groupId"], "groupId"),
     claim: {
-      nodeId: checkId(given["nodeId"], field(place, "nodeId")),
-      term: checkInteger(given["term"], field(place, "term"), 1, Number.MAX_SAFE_INTEGER),
-      instanceId: optionalId(given["instanceId"], field(place, "instanceId")),
+      nodeId: checkId(given["nodeId"], "nodeId"),
+      term: checkInteger(given["term"], "term", 1, Number.MAX_SAFE_INTEGER),
+      instanceId: optionalId(given["instanceId"], "instanceId"),
     },
   };
 }
@@ -238,18 +248,10 @@ function parseAllowedNodes(value: unknown): readonly string[] | null | undefined
   return [...new Set(Array.from(value, (id: unknown, index) => checkId(id, `allowedNodes[${index}]`)))];
 }
 
-function fields(
-  request: unknown,
-  place: string,
-  known: readonly string[],
-): Readonly<Record<string, unknown>> {
-  if (!isObject(request)) throw new InvalidRequestError(place || "request", "must be an object");
-  checkKeys(request, place, known);
+function fields(request: unknown, known: readonly string[]): Readonly<Record<string, unknown>> {
+  if (!isObject(request)) throw new InvalidRequestError("request", "must be an object");
+  checkKeys(request, "", known);
   return request;
-}
-
-function field(place: string, name: string): string {
-  return place === "" ? name : `${place}.${name}`;
 }
 
 /** Any whole number: which of them a group admits is for its policy to say. */

@@ -44,7 +44,6 @@ import type {
   Leader,
   LeaderOptions,
   Leadership,
-  NotLeader,
   RenewManyResult,
   RenewRequest,
   RenewResult,
@@ -75,7 +74,7 @@ import { TenureError } from "../errors.js";
 import type { GroupHistory } from "../history.js";
 import type { GroupAct } from "../operator-act.js";
 import { DEFAULT_DRIFT_RATIO } from "../lease-time.js";
-import { type ElectionRecord, groupExists, type Holder } from "../record.js";
+import { type ElectionRecord, groupExists } from "../record.js";
 import { unlessAborted } from "../async/on-abort.js";
 import { decideRenew } from "../rules/renew.js";
 import { decideResign } from "../rules/resign.js";
@@ -92,7 +91,7 @@ import { Operator } from "./operator.js";
 import * as requests from "./requests.js";
 import { contactListener } from "./store-contact.js";
 import type { StoreElectorOptions } from "./store-elector-options.js";
-import { leaderOf, leadershipView } from "./views.js";
+import { leaderOf, leadershipView, notLeader } from "./views.js";
 import { Waiter } from "./waiter.js";
 import { watchGroup } from "./group-watch.js";
 import { watchMany } from "./many-watch.js";
@@ -286,11 +285,15 @@ export class StoreElector implements ServiceElector {
     await this.#engine.close();
   }
 
-  /** Async, so that a malformed request rejects rather than throws. */
-  async #run<T>(options: CallOptions | undefined, work: () => Promise<T>): Promise<T> {
-    options?.signal?.throwIfAborted();
-    this.#closing.signal.throwIfAborted();
-    return unlessAborted(options?.signal, work());
+  /** A malformed request rejects. Not async, which would cost each renewal another promise. */
+  #run<T>(options: CallOptions | undefined, work: () => Promise<T>): Promise<T> {
+    try {
+      options?.signal?.throwIfAborted();
+      this.#closing.signal.throwIfAborted();
+      return unlessAborted(options?.signal, work());
+    } catch (error) {
+      return Promise.reject(error);
+    }
   }
 
   #campaign(request: CampaignRequest, signal: AbortSignal | undefined): Promise<CampaignResult> {
@@ -386,10 +389,6 @@ function checkLimit(limit: number | undefined, name: string): number {
 }
 
 const RESIGNED: ResignResult = Object.freeze({ kind: "resigned" });
-
-function notLeader(holder: Holder | null, term: number): NotLeader {
-  return { kind: "not-leader", currentLeader: holder === null ? null : { nodeId: holder.nodeId, term } };
-}
 
 /** One group's failure is its own; a fault of this program is not. */
 function failed(error: unknown): RenewManyResult {

@@ -1,4 +1,4 @@
-import type { HeldBack, Leader, Leadership, WatchEvent } from "../elector.js";
+import type { HeldBack, Leader, Leadership, NotLeader, WatchEvent } from "../elector.js";
 import type { Group, GroupBan, GroupHold, Member, MemberHealth } from "../elector-admin.js";
 import { healthAfter, type SeenMember, silenceBefore } from "../members.js";
 import type { GroupState } from "./group-state.js";
@@ -8,6 +8,7 @@ import {
   type Ban,
   type ElectionRecord,
   EMPTY_RECORD,
+  type Holder,
   type Observation,
   policyOf,
   standingHolder,
@@ -48,6 +49,11 @@ export function leaderOf(record: ElectionRecord, wallMs: number): Leader {
   const leader = leaderView({ record, ageMs: 0 }, wallMs);
   if (leader === null) throw new Error(`a lease was given without a holder, term ${record.term}`);
   return leader;
+}
+
+/** The answer to a renewal or resignation of a node that does not lead. `holder`: whose lease has not ended. */
+export function notLeader(holder: Holder | null, term: number): NotLeader {
+  return { kind: "not-leader", currentLeader: holder === null ? null : { nodeId: holder.nodeId, term } };
 }
 
 export function groupView(groupId: string, seen: Observation, wallMs: number): Group {

@@ -12,25 +12,26 @@ export function carryOver(record: ElectionRecord, ageMs: number): ElectionRecord
   const { transfer, pause } = record;
   return {
     ...record,
-    holdMs: left(record.holdMs, ageMs),
-    delayMs: left(record.delayMs, ageMs),
+    holdMs: leftOf(record.holdMs, ageMs),
+    delayMs: leftOf(record.delayMs, ageMs),
     bans: record.bans
-      .map((ban) => ({ ...ban, leftMs: left(ban.leftMs, ageMs) }))
+      .map((ban) => ({ ...ban, leftMs: leftOf(ban.leftMs, ageMs) }))
       .filter((ban) => ban.leftMs > 0),
     transfer:
       transfer === null || transfer.leftMs <= ageMs
         ? null
-        : { ...transfer, leftMs: left(transfer.leftMs, ageMs) },
+        : { ...transfer, leftMs: leftOf(transfer.leftMs, ageMs) },
     pause:
       pause === null || pause.leftMs === null
         ? pause
         : pause.leftMs <= ageMs
           ? null
-          : { ...pause, leftMs: left(pause.leftMs, ageMs) },
+          : { ...pause, leftMs: leftOf(pause.leftMs, ageMs) },
   };
 }
 
-function left(durationMs: number, ageMs: number): number {
+/** What is left of a duration. */
+export function leftOf(durationMs: number, ageMs: number): number {
   return durationMs <= ageMs ? 0 : Math.ceil((durationMs - ageMs) * 1000) / 1000;
 }
 

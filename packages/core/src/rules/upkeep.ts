@@ -22,7 +22,7 @@ import {
   type TransferMark,
 } from "../record.js";
 import type { Candidate } from "./campaign.js";
-import { carryOver } from "./carry-over.js";
+import { carryOver, leftOf } from "./carry-over.js";
 import { isAllowed, obstacleFor } from "./eligibility.js";
 import { type Change, endExpired, type Stamp } from "./terms.js";
 
@@ -73,6 +73,10 @@ export function decideUpkeep<W extends WaitingCampaign>(
   waiters: Waiters<W>,
   stamp: Stamp,
 ): UpkeepDecision<W> {
+  // Nearly every renewal ends here: its leader is asked for nothing, and no record is copied.
+  const leftMs = leftOf(seen.record.holdMs, seen.ageMs);
+  if (seen.record.holder !== null && leftMs > 0 && seen.record.transfer === null && waiters.size === 0)
+    return { kind: "rest", lookAgainMs: leftMs };
   const now = carryOver(seen.record, seen.ageMs);
   if (now.holder !== null && now.holdMs > 0) return upkeepOfLed(now, waiters);
   const ending = endExpired(seen, now, stamp);
