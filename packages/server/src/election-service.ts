@@ -103,10 +103,8 @@ export class ElectionService extends OperationsService implements VerbService {
     try {
       this.#check("renew", asked, input.node_id);
       const startedAtMs = this.#clock.monotonicMs();
-      const request = api.renewRequest(groupId, input);
-      const result = await mapErrors(this.#elector.renew(request, withSignal(signal)), "renew");
-      this.#actedAs(caller, "renew", groupId, input.node_id, input.term, outcomeOf(result));
-      return await this.#renewed(groupId, input, result, startedAtMs, response);
+      const result = await this.#elector.renew(api.renewRequest(groupId, input), withSignal(signal));
+      return await this.#renewed(caller, groupId, input, result, { startedAtMs, response });
     } catch (error) {
       throw this.#renewFailed(error);
     }
@@ -126,13 +124,12 @@ export class ElectionService extends OperationsService implements VerbService {
     const renewed = (
       await mapErrors(this.#elector.renewMany(requests, withSignal(signal)), "renew")
     ).values();
-    return batchResults(renewals, async (each, index) => {
+    return batchResults(renewals, (each, index) => {
       try {
         const refusal = refusals[index] ?? null;
         if (refusal !== null) throw refusal;
         const result = renewed.next().value as RenewManyResult;
-        this.#actedAs(caller, "renew", each.group_id, each.node_id, each.term, outcomeOf(result));
-        return await this.#renewed(each.group_id, each, result, startedAtMs, response);
+        return this.#renewed(caller, each.group_id, each, result, { startedAtMs, response });
       } catch (error) {
         throw this.#renewFailed(error);
       }
@@ -316,21 +313,26 @@ export class ElectionService extends OperationsService implements VerbService {
     else this.#permissions.checkMaySee(caller, verb, groupId);
   }
 
-  async #renewed(
+  /** Not async, because only a signature takes time. */
+  #renewed(
+    caller: Caller,
     groupId: string,
     body: shapes.RenewBody,
     result: RenewManyResult | RenewResult,
-    startedAtMs: number,
-    response: api.ResponseOptions,
-  ): Promise<shapes.RenewReply> {
-    if (result.kind === "failed") throw asServiceError(result.error, "renew");
+    { startedAtMs, response }: { readonly startedAtMs: number; readonly response: api.ResponseOptions },
+  ): shapes.RenewReply | Promise<shapes.RenewReply> {
+    this.#actedAs(caller, "renew", groupId, body.node_id, body.term, outcomeOf(result));
+    if (result.kind === "failed") throw result.error;
     if (result.kind === "not-leader") throw notLeader(result);
     this.#activity.renewed();
-    const token = await this.#token(groupId, result.leader, body.extend_by_ms, startedAtMs);
-    return { ...api.renewedShape(result, response), ...token };
+    const reply = api.renewedShape(result, response);
+    if (this.#signer === null) return reply;
+    const signed = this.#token(groupId, result.leader, body.extend_by_ms, startedAtMs);
+    return signed.then((token) => ({ ...reply, ...token }));
   }
 
-  #renewFailed(error: unknown): unknown {
+  #renewFailed(cause: unknown): unknown {
+    const error = asServiceError(cause, "renew");
     if (error instanceof ServiceError) this.#metrics.renewFailed(error.code);
     return error;
   }
@@ -380,17 +382,15 @@ export class ElectionService extends OperationsService implements VerbService {
   }
 }
 
-type Ok = { ok: true };
-const OK: Ok = Object.freeze({ ok: true } as const);
+const OK = Object.freeze({ ok: true } as const);
+type Ok = typeof OK;
 
 /** The name of a verb in the audit log: `step-down`. */
 function actOf(verb: UnaryVerb): string {
   return verb.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
 }
 
-function withSignal(signal: AbortSignal | undefined): { signal: AbortSignal } | undefined {
-  return signal === undefined ? undefined : { signal };
-}
+const withSignal = (signal: AbortSignal | undefined) => (signal === undefined ? undefined : { signal });
 
 /** The outcome in the audit log. */
 function outcomeOf({ kind }: RenewManyResult | ResignResult): string {

@@ -119,8 +119,8 @@ export class GrpcCall {
     this.#answered?.();
     const { clock, log, metrics, activity } = this.#deps;
     const ms = clock.monotonicMs() - this.#startedMs;
-    metrics.observeRequest(this.#path, "gRPC", code, ms);
-    activity.answered(this.#path, ms);
+    metrics.requestsOf(this.#path)("gRPC", code, ms);
+    activity.requestsOf(this.#path)(ms);
     if (log.isLevelEnabled("debug"))
       log.debug({ req_id: this.requestId, route: this.#path, status: code, ms }, "answered");
   }

@@ -1,7 +1,14 @@
 /** Hooks of every request: its id, its caller, the rate limit, and its duration for metrics. */
 import { type Verb, VERBS } from "@tenure/api";
 import type { Clock } from "@tenure/core";
-import type { FastifyInstance, FastifyRequest } from "fastify";
+import type {
+  FastifyInstance,
+  FastifyReply,
+  FastifyRequest,
+  onRequestHookHandler,
+  onResponseHookHandler,
+  RouteOptions,
+} from "fastify";
 import type { Credentials } from "../auth/authenticator.js";
 import type { Caller } from "../auth/caller.js";
 import { verifiedCertificate } from "../auth/client-certificate.js";
@@ -39,59 +46,96 @@ declare module "fastify" {
   }
 }
 
+/**
+ * Gives each route its hooks when it is made, so that what depends on the route alone is not asked again for each request. Unknown
+ * paths have no route; the hooks of the whole server handle them.
+ */
 export function addRequestHooks(app: FastifyInstance, deps: AppDeps): void {
-  const { admission, openRequests, hostRule, tls, metrics, activity, log, stopping, clock } = deps;
-
   app.decorateRequest("caller");
   app.decorateRequest("charge");
 
-  app.addHook("onRequest", (request, reply, done) => {
+  app.addHook("onRoute", (route) => {
+    route.onRequest = [admitting(route, deps), ...listOf(route.onRequest)];
+    route.onResponse = [observing(route.url, deps), ...listOf(route.onResponse)];
+  });
+  const admitUnknown = admitting({ url: "" }, deps);
+  const observeUnknown = observing("none", deps);
+  app.addHook("onRequest", function (request, reply, done) {
+    if (request.is404) admitUnknown.call(this, request, reply, done);
+    else done();
+  });
+  app.addHook("onResponse", function (request, reply, done) {
+    if (request.is404) observeUnknown.call(this, request, reply, done);
+    else done();
+  });
+}
+
+/** Answers with the headers of the service, and admits the request or refuses it. */
+function admitting(
+  { url, config }: Pick<RouteOptions, "url" | "config">,
+  { admission, openRequests, hostRule, tls, stopping, clock }: AppDeps,
+): onRequestHookHandler {
+  const isTls = tls !== null;
+  const what = PROBES.has(url) ? "probes from" : OPEN_PATHS.has(url) ? "pages for" : null;
+  const keep = (
+    { caller, charge }: Admitted,
+    credentials: Credentials,
+    request: FastifyRequest,
+    reply: FastifyReply,
+  ): void => {
+    request.caller = caller;
+    request.charge = charge;
+    const { socket } = request.raw;
+    // Hung up while the signature was verified: its response has closed already.
+    if (socket.destroyed) return;
+    const answered = openRequests.add(caller, credentials, () => socket.destroy());
+    if (answered !== null) reply.raw.once("close", answered);
+  };
+  return (request, reply, done) => {
     addAnswerHeaders(reply, request.id);
-    const foreign = foreignRequest(request.raw, hostRule, tls !== null);
+    const foreign = foreignRequest(request.raw, hostRule, isTls);
     if (foreign !== null) return done(foreign);
     // On a connection that was open already.
     if (stopping.aborted) return done(stoppingError());
     // Such a route tells by itself who asks.
-    if (request.routeOptions.config.ownIdentity === true) return done();
-    const path = request.routeOptions.url ?? "";
+    if (config?.ownIdentity === true) return done();
     try {
-      const what = PROBES.has(path) ? "probes from" : OPEN_PATHS.has(path) ? "pages for" : null;
       if (what !== null) {
         admission.admitAnybody(what, request.ip);
         return done();
       }
       const credentials = credentialsOf(request);
-      const keep = ({ caller, charge }: Admitted) => {
-        request.caller = caller;
-        request.charge = charge;
-        // Hung up while the signature was verified: its response has closed already.
-        if (request.raw.socket.destroyed) return;
-        const answered = openRequests.add(caller, credentials, () => request.raw.socket.destroy());
-        if (answered !== null) reply.raw.once("close", answered);
-      };
       const admitted = admission.admit(credentials, request.ip);
       if (!(admitted instanceof Promise)) {
-        keep(admitted);
+        keep(admitted, credentials, request, reply);
         return done();
       }
-      admitted.then(keep).then(
-        () => done(),
-        (error: unknown) => refuse(error as Error, clock, done),
-      );
+      admitted
+        .then((each) => keep(each, credentials, request, reply))
+        .then(
+          () => done(),
+          (error: unknown) => refuse(error as Error, clock, done),
+        );
     } catch (error) {
       refuse(error as Error, clock, done);
     }
-  });
+  };
+}
 
-  app.addHook("onResponse", (request, reply, done) => {
-    const route = request.routeOptions.url ?? "none";
-    const { method, id } = request;
-    const { statusCode: status, elapsedTime: ms } = reply;
-    metrics.observeRequest(route, method, status, ms);
-    activity.answered(route, ms);
+/** Observes the duration of each request for metrics and samples. */
+function observing(route: string, { metrics, activity, log }: AppDeps): onResponseHookHandler {
+  const observe = metrics.requestsOf(route);
+  const sample = activity.requestsOf(route);
+  return ({ method, id }, { statusCode: status, elapsedTime: ms }, done) => {
+    observe(method, status, ms);
+    sample(ms);
     if (log.isLevelEnabled("debug")) log.debug({ req_id: id, method, route, status, ms }, "answered");
     done();
-  });
+  };
+}
+
+function listOf<H>(hooks: H | H[] | undefined): H[] {
+  return hooks === undefined ? [] : Array.isArray(hooks) ? hooks : [hooks];
 }
 
 function refuse(error: Error, clock: Clock, done: (error: Error) => void): void {

@@ -7,8 +7,8 @@ import { Counter, Gauge, Histogram, Registry } from "prom-client";
 import type { FollowedChange } from "../attention/monitored-group.js";
 import type { WebhookOutcome } from "../webhooks/webhook-sender.js";
 import { BusiestLabels } from "./busiest-labels.js";
+import { type ObserveRequest, RequestLatencies } from "./request-latencies.js";
 
-const LATENCY_BUCKETS_MS = [0.5, 1, 2.5, 5, 10, 25, 50, 100, 250, 500, 1000, 2500, 5000, 10_000, 60_000];
 const ELECT_BUCKETS_MS = [1, 5, 10, 25, 50, 100, 250, 500, 1000, 2500, 5000, 10_000, 30_000, 60_000];
 const WRITE_BUCKETS_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5];
 const FAILOVER_BUCKETS_SECONDS = [0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15, 30, 60, 120, 300];
@@ -20,9 +20,7 @@ export class ServiceMetrics {
   readonly #timeToElect: Histogram;
   readonly #leaderChanges: Counter<"group_id">;
   readonly #renewFailures: Counter<"reason">;
-  readonly #requestLatency: Histogram<"route" | "method" | "status">;
-  /** Of `requestLatency`: as many as there are routes and statuses. */
-  readonly #requestSeries = new Map<string, Histogram.Internal<"route" | "method" | "status">>();
+  readonly #requests = new RequestLatencies(this.registry);
   readonly #splitBrains: Counter;
   readonly #failovers: Histogram;
   readonly #storeWrites: Histogram;
@@ -48,13 +46,6 @@ export class ServiceMetrics {
       name: "renew_failures_total",
       help: "Renewals that were refused or failed, by reason.",
       labelNames: ["reason"],
-      registers,
-    });
-    this.#requestLatency = new Histogram({
-      name: "request_latency_ms",
-      help: "Time from the arrival of a request to its response, by route.",
-      labelNames: ["route", "method", "status"],
-      buckets: LATENCY_BUCKETS_MS,
       registers,
     });
     this.#splitBrains = new Counter({
@@ -95,15 +86,9 @@ export class ServiceMetrics {
     }
   }
 
-  /** Called for every request, so each series is looked up by its labels once. */
-  observeRequest(route: string, method: string, status: number, elapsedMs: number): void {
-    const name = `${status} ${method} ${route}`;
-    let series = this.#requestSeries.get(name);
-    if (series === undefined) {
-      series = this.#requestLatency.labels({ route, method, status });
-      this.#requestSeries.set(name, series);
-    }
-    series.observe(elapsedMs);
+  /** How to observe the requests of a route. */
+  requestsOf(route: string): ObserveRequest {
+    return this.#requests.of(route);
   }
 
   /** `reason` is a code of the service, or what operators have always called it. */

@@ -32,10 +32,13 @@ export class Activity {
   #renewals = 0;
   #leaderChanges = 0;
 
-  /** `route`: as a transport names it, `/v1/groups/:group_id/renew` or `/tenure.v1.Election/Renew`. */
-  answered(route: string, elapsedMs: number): void {
-    this.#requests++;
-    if (!WAITING.has(route)) this.#latencies.record(elapsedMs);
+  /** How to count the requests of a route, as a transport names it: `/v1/groups/:group_id/renew`, `/tenure.v1.Election/Renew`. */
+  requestsOf(route: string): (elapsedMs: number) => void {
+    const isWaiting = WAITING.has(route);
+    return (elapsedMs) => {
+      this.#requests++;
+      if (!isWaiting) this.#latencies.record(elapsedMs);
+    };
   }
 
   /** One lease was renewed, by itself or within a batch. */
