@@ -51,8 +51,7 @@ export class Watch implements AsyncIterableIterator<WatchItem, undefined> {
       }
       const event = result.value;
       if (++this.#sent % EVENTS_PER_REQUEST === 0) this.#charge?.(1);
-      const shape = eventShape(event.groupId, event);
-      return { done: false, value: { event: shape, cursor: event.cursor, partial: event.partial === true } };
+      return { done: false, value: itemOf(event) };
     } catch (error) {
       this.#leave();
       throw asServiceError(error);
@@ -68,4 +67,20 @@ export class Watch implements AsyncIterableIterator<WatchItem, undefined> {
   [Symbol.asyncIterator](): this {
     return this;
   }
+}
+
+const items = new WeakMap<WatchEvent, WatchItem>();
+
+/** The same object for the same event, which all watches of a group get. */
+function itemOf(event: WatchEvent): WatchItem {
+  let item = items.get(event);
+  if (item === undefined) {
+    item = {
+      event: eventShape(event.groupId, event),
+      cursor: event.cursor,
+      partial: event.partial === true,
+    };
+    items.set(event, item);
+  }
+  return item;
 }

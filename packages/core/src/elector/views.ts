@@ -128,9 +128,17 @@ function lossOf(
   return events.findLast(isLoss) ?? null;
 }
 
+const watchEvents = new WeakMap<LeadershipEvent, WatchEvent>();
+
+/** The same object for all watches of the group, so that a transport can write it as text once for all of them. */
 export function watchEvent(groupId: string, event: LeadershipEvent): WatchEvent {
-  const { number, ...rest } = event;
-  return { groupId, cursor: number, ...rest };
+  let shared = watchEvents.get(event);
+  if (shared === undefined) {
+    const { number, ...rest } = event;
+    shared = Object.freeze({ groupId, cursor: number, ...rest });
+    watchEvents.set(event, shared);
+  }
+  return shared;
 }
 
 /** The state of a group after its event `number`, as an event. Where that event is not kept any more, the current state. */

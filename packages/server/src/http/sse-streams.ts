@@ -174,10 +174,19 @@ function isList(sent: Sent): sent is readonly StreamItem[] {
   return Array.isArray(sent);
 }
 
-function frame({ event, cursor, partial }: StreamItem): string {
-  // The states of many groups share a cursor. Only the last carries it: cut off before, a reader begins again.
-  const id = cursor === null || partial === true ? "" : `id: ${cursor}\n`;
-  return `${id}data: ${JSON.stringify(event)}\n\n`;
+const frames = new WeakMap<StreamItem, string>();
+
+/** Written once for all streams that get the same item. */
+function frame(item: StreamItem): string {
+  let text = frames.get(item);
+  if (text === undefined) {
+    const { event, cursor, partial } = item;
+    // The states of many groups share a cursor. Only the last carries it: cut off before, a reader begins again.
+    const id = cursor === null || partial === true ? "" : `id: ${cursor}\n`;
+    text = `${id}data: ${JSON.stringify(event)}\n\n`;
+    frames.set(item, text);
+  }
+  return text;
 }
 
 function flush(stream: Stream): void {
