@@ -72,6 +72,16 @@ export function bareFastify(): FastifyInstance {
     { schema: { params, querystring: leaderQuery, response: { 200: leaderReply } } },
     () => ({ leader: leaseOf("node-1", 1, 60_000), term: 1 }),
   );
+  app.post<{ Body: { readonly renewals: readonly (RenewBody & { readonly group_id: string })[] } }>(
+    "/v1/renew",
+    ({ body }) => ({
+      results: body.renewals.map(({ group_id, node_id, term, extend_by_ms }) => ({
+        group_id,
+        ok: true,
+        leader: leaseOf(node_id, term, extend_by_ms),
+      })),
+    }),
+  );
   return app;
 }
 

@@ -33,9 +33,11 @@ export interface Contest {
   readonly other: Contestant;
   /** The least ratio of Tenure to the other; `null` where there is none to reach. */
   readonly target: number | null;
+  /** Which ratio the target is for. @defaultValue `"ratio"`, that of the rates */
+  readonly targetOf?: "ratio" | "cpuRatio";
 }
 
-export interface ContestResult extends Pick<Contest, "what" | "target"> {
+export interface ContestResult extends Pick<Contest, "what" | "target" | "targetOf"> {
   readonly tenure: readonly Turn[];
   readonly other: readonly Turn[];
   readonly ratio: number;
@@ -52,13 +54,19 @@ export async function warmUp(...contestants: readonly Contestant[]): Promise<voi
   for (const contestant of contestants) await contestant(WARM_UP_MS);
 }
 
-export async function hold({ what, target, ...contestants }: Contest): Promise<ContestResult> {
+export async function hold({
+  what,
+  target,
+  targetOf = "ratio",
+  ...contestants
+}: Contest): Promise<ContestResult> {
   const [tenure = [], other = []] = await takeTurns([contestants.tenure, contestants.other], ROUNDS);
   const ratioOf = (of: (mine: Turn, others: Turn) => number) =>
     median(tenure.flatMap((mine, round) => (other[round] === undefined ? [] : of(mine, other[round]))));
   return {
     what,
     target,
+    targetOf,
     tenure,
     other,
     ratio: ratioOf((mine, others) => mine.perSecond / others.perSecond),
@@ -98,9 +106,11 @@ export function report(results: readonly ContestResult[], other: string, against
     "CPU ratio",
   ];
   console.log(table(head, results.map(rowOf)));
-  for (const { what, ratio, target } of results) {
+  for (const { what, target, targetOf = "ratio", ...ratios } of results) {
     if (target === null) continue;
-    console.log(verdict(`${what}, of ${against}`, ratio.toFixed(2), `at least ${target}`, ratio >= target));
+    const ratio = ratios[targetOf];
+    const of = targetOf === "ratio" ? `of ${against}` : `CPU of ${against} to it`;
+    console.log(verdict(`${what}, ${of}`, ratio.toFixed(2), `at least ${target}`, ratio >= target));
   }
 }
 

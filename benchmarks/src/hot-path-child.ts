@@ -2,13 +2,12 @@
  * Started by hot-path.ts: services, bare Fastify and bare node:http in one process, each behind connections that are
  * objects of this process. No kernel, no disk and no load generator take part, so that a few microseconds can be seen.
  *
- * Arguments: the entries of `@tenure/server` to measure, and `--rounds=N`. Prints `Costs` of each, then of Fastify and node:http.
+ * Arguments: the entries of `@tenure/server` to measure. Prints `Costs` of each, then of Fastify and node:http.
  */
 import type { Server } from "node:http";
 import { resolve } from "node:path";
 import { Duplex } from "node:stream";
 import { pathToFileURL } from "node:url";
-import { parseArgs } from "node:util";
 import type { TenureServer } from "@tenure/server";
 import { bareFastify, bareNode } from "./bare-routes.js";
 import { requestOf, winRequest } from "./load-requests.js";
@@ -17,6 +16,7 @@ import { BATCH, type Load } from "./service-load.js";
 const CONNECTIONS = 128;
 /** Requests in one turn of one contestant. */
 const TURN: Readonly<Record<Load["verb"], number>> = { renew: 4096, leader: 4096, "renew-many": 256 };
+const ROUNDS = 12;
 const VERBS: readonly Load["verb"][] = ["renew", "leader", "renew-many"];
 
 /** CPU time per request, or per renewal of a list, in microseconds: a figure per round. */
@@ -153,12 +153,7 @@ async function cpuUs(work: () => Promise<void>): Promise<number> {
   return user + system;
 }
 
-const { values, positionals } = parseArgs({
-  options: { rounds: { type: "string" } },
-  allowPositionals: true,
-});
-const rounds = Number(values.rounds ?? 12);
-const services = await Promise.all(positionals.map(serviceOf));
+const services = await Promise.all(process.argv.slice(2).map(serviceOf));
 const fastify = bareFastify();
 await fastify.ready();
 const bare = [contestant(fastify.server, () => fastify.close()), contestant(bareNode(), () => {})];
@@ -171,7 +166,7 @@ for (const verb of VERBS) {
     }),
   );
   // The first two rounds warm up. Each contestant goes first in some rounds.
-  for (let round = -2; round < rounds; round++) {
+  for (let round = -2; round < ROUNDS; round++) {
     const first = (round + 2) % field.length;
     for (const { clients, costs } of [...field.slice(first), ...field.slice(0, first)]) {
       const tookUs = await cpuUs(() => clients.run(TURN[verb]));
