@@ -48,7 +48,7 @@ export const MAX_RESERVED_MS = 2_000;
 
 /**
  * Ends the holder's term: a vacancy and one event. A deposed leader's term ends as `deposed`, however it came to it.
- * Only a lease that ran out starts the takeover delay. A transfer outlasts the term only if its successor was known to
+ * Only an expired lease starts the takeover delay. A transfer outlasts the term only if its successor was known to
  * wait and the lease did not run out: then the vacancy is reserved for the successor, for a short time.
  */
 export function endTerm(

@@ -79,7 +79,7 @@ export function holdOf({ hold, leader }: GroupRow, serverMs: number): Hold | nul
   return hold.by === "deposed" ? (leader === null ? null : hold) : hold.untilMs > serverMs ? hold : null;
 }
 
-/** A lease that ran out starts the policy's takeover delay; no other end does. */
+/** An expired lease starts the policy's takeover delay; no other end does. */
 export function holdAfter(
   leader: string | null,
   reason: EndReason,
