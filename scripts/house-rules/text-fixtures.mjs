@@ -1,4 +1,14 @@
-/** What the rules on texts refuse and what they let pass. */
+/** What the rules on texts refuse and what they let pass: words, and comments of options. */
+
+/** A package whose entry exports options with this member. */
+const optionsFile = (member) => ({
+  "packages/a/package.json": JSON.stringify({
+    name: "@tenure/a",
+    exports: { ".": { types: "./dist/index.d.ts" } },
+  }),
+  "packages/a/src/index.ts": 'export type { AOptions } from "./options.js";',
+  "packages/a/src/options.ts": `export interface AOptions {\n${member}\n}`,
+});
 
 export const TEXT_FIXTURES = {
   "plain-messages": {
@@ -64,5 +74,16 @@ export const TEXT_FIXTURES = {
       ["README.md:5", { "README.md": "```sh\nanew\n```\n\nIt campaigns `anew` anew." }],
     ],
     good: [{ "docs/A.md": "```js\nmend(anew);\n```\nThe label `nobody` of the metric." }],
+  },
+  "documented-options": {
+    bad: [
+      ["packages/a/src/options.ts:3", optionsFile("  /** How often. */\n  readonly everyMs?: number;")],
+      ["packages/a/src/options.ts:2", optionsFile("  readonly everyMs?: number;")],
+    ],
+    good: [
+      optionsFile("  /** How often. @defaultValue 5 */\n  readonly everyMs?: number;"),
+      optionsFile("  readonly everyMs: number;"),
+      { ...optionsFile("  readonly everyMs?: number;"), "packages/a/src/index.ts": "" },
+    ],
   },
 };

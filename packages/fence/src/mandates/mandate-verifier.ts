@@ -14,10 +14,11 @@ import { type KeySource, keySourceOf, type MandateKeys } from "./key-source.js";
 
 export interface MandateVerifierOptions {
   readonly keys: MandateKeys;
-  /** `iss` must be this; any is taken if not given. */
+  /** The `iss` that a mandate must have. @defaultValue none: every issuer whose keys are in `keys` */
   readonly issuer?: string | undefined;
-  /** For how long after its end a mandate is still taken, for clocks that are ahead. 0 if not given. */
+  /** How long after its end a mandate is still accepted, for clocks that are ahead, in milliseconds, 0 to 60,000. @defaultValue 0 */
   readonly leewayMs?: number | undefined;
+  /** The source of time, for tests. @defaultValue `systemClock` */
   readonly clock?: Clock | undefined;
 }
 
