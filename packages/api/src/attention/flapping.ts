@@ -20,9 +20,9 @@ export interface Flapping {
 
 const HOUR_MS = 3_600_000;
 /** More losses within an hour than this are flapping, where the leader did not resign by itself. */
-export const MAX_LOSSES_PER_HOUR = 6;
+const MAX_LOSSES_PER_HOUR = 6;
 /** More losses within an hour than this are flapping, where leaders resigned: a rolling restart resigns, too. */
-export const MAX_RESIGNATIONS_PER_HOUR = 24;
+const MAX_RESIGNATIONS_PER_HOUR = 24;
 /** The losses of one group that a monitor has to keep. */
 export const LOSSES_KEPT = MAX_RESIGNATIONS_PER_HOUR + 1;
 /** A group is calm again after this many times the average time between its losses, at least `CALM_MS`. */

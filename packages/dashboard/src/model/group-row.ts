@@ -68,7 +68,7 @@ const OVERDUE_SHARE = 2 / 3;
 const MIN_JUDGED_MS = 4000;
 
 /** The leader had not renewed for most of its lease when the lease was last read. */
-export function isOverdue({ expiresAtMs, ttlMs, readAtMs }: GroupRow): boolean {
+function isOverdue({ expiresAtMs, ttlMs, readAtMs }: GroupRow): boolean {
   if (expiresAtMs === null || ttlMs < MIN_JUDGED_MS) return false;
   return readAtMs - (expiresAtMs - ttlMs) > ttlMs * OVERDUE_SHARE;
 }

@@ -81,7 +81,7 @@ export interface PostgresConfig {
 }
 
 /** Settings of `pg` that do not affect the guarantees of this store. Its timeouts would: they give up on a write. */
-export const PG_SETTINGS: readonly string[] = [
+const PG_SETTINGS: readonly string[] = [
   "application_name",
   "options",
   "sslmode",
