@@ -36,7 +36,7 @@ export interface VerifiedMandate {
   readonly expiresAtMs: number;
 }
 
-const LONGEST_LEEWAY_MS = 60_000;
+const MAX_LEEWAY_MS = 60_000;
 const OPTIONS = ["keys", "issuer", "leewayMs", "clock"];
 
 export class MandateVerifier {
@@ -51,8 +51,8 @@ export class MandateVerifier {
     if (issuer !== undefined && (typeof issuer !== "string" || issuer === "")) {
       throw new InvalidRequestError("issuer", "must be a name");
     }
-    if (!(Number.isSafeInteger(leewayMs) && leewayMs >= 0 && leewayMs <= LONGEST_LEEWAY_MS)) {
-      throw new InvalidRequestError("leewayMs", `must be a whole number from 0 to ${LONGEST_LEEWAY_MS}`);
+    if (!(Number.isSafeInteger(leewayMs) && leewayMs >= 0 && leewayMs <= MAX_LEEWAY_MS)) {
+      throw new InvalidRequestError("leewayMs", `must be a whole number from 0 to ${MAX_LEEWAY_MS}`);
     }
     this.#source = keySourceOf(keys, clock);
     this.#issuer = issuer;

@@ -30,7 +30,7 @@ export type WebhookOutcome = "delivered" | "failed" | "dropped";
 const MAX_WAITING = 1000;
 const ANSWER_MS = 5000;
 const FIRST_PAUSE_MS = 1000;
-const LONGEST_PAUSE_MS = 60_000;
+const MAX_PAUSE_MS = 60_000;
 /** Refusals that may pass. */
 const TEMPORARY = new Set([408, 425, 429]);
 
@@ -72,7 +72,7 @@ export class WebhookSender {
       onOutcome(outcome);
       if (outcome === "failed") {
         await sleep(clock, pauseMs, signal).catch(() => {});
-        pauseMs = Math.min(2 * pauseMs, LONGEST_PAUSE_MS);
+        pauseMs = Math.min(2 * pauseMs, MAX_PAUSE_MS);
         continue;
       }
       pauseMs = FIRST_PAUSE_MS;
