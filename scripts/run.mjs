@@ -1,4 +1,4 @@
-/** `run.mjs FILE args…`: set-up, then FILE in this very process, so that signals and exit codes are its own. */
+/** `run.mjs FILE args…`: runs the set-up, then FILE in this process, so that FILE receives signals and sets the exit code. */
 import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { main, root, ScriptError, setUp } from "./setup.mjs";

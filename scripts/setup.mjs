@@ -1,6 +1,6 @@
 /**
- * What every script needs first: a fitting Node, the dependencies of package-lock.json, a build. Plain Node, because
- * it runs before anything is installed. What is up to date already costs milliseconds.
+ * What every script needs first: the right version of Node, the dependencies of package-lock.json, a build. It uses only
+ * Node itself, because it runs before anything is installed. If everything is up to date it takes milliseconds.
  */
 import { spawn } from "node:child_process";
 import { createHash } from "node:crypto";

@@ -20,7 +20,7 @@ election
       say(`worked ${rounds} rounds`);
     }
   })
-  .onDemote((reason) => say(`leads no more: ${reason}`))
+  .onDemote((reason) => say(`no longer leads: ${reason}`))
   .onLeaderChange((leader) => say(`sees ${leader.nodeId ?? "nobody"} lead`));
 
 await election.start();

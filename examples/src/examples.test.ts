@@ -20,7 +20,7 @@ test("control-manager: one node works, and hands over when it is terminated", as
   expect(since.map((line) => line.replace(/\d+ rounds/, "some rounds"))).toEqual([
     "a leads in term 1",
     "a worked some rounds",
-    "a leads no more: stopped",
+    "a no longer leads: stopped",
     "a sees nobody lead",
     "a has ended",
   ]);

@@ -1,5 +1,7 @@
 /** What each house rule refuses and what it lets pass. */
 
+import { TEXT_FIXTURES } from "./text-fixtures.mjs";
+
 /** Words that the rules look for, put together so that this file keeps the rules itself. */
 const glue = (...parts) => parts.join("");
 export const lines = (count) => "x;\n".repeat(count);
@@ -331,70 +333,5 @@ export const FIXTURES = {
       { "docs/B.md": "`[a](nowhere)`\n```sh\n[b](nowhere)\n```" },
     ],
   },
-  "plain-messages": {
-    bad: [
-      ...[
-        "whoever asked",
-        "the one who asks",
-        "wait so long",
-        "after so many events",
-        "stop, lest it fails",
-        "be it a node",
-        "ended of its own will",
-        "the leader was told to stop",
-        "mend the URL",
-        "campaign anew",
-        "nobody leads it",
-        "no one wins",
-        "a leads no more",
-        "a sign of life",
-        "billing elects again",
-        "servers, by comma",
-        "the port cannot be had",
-        "stopping; ask another",
-        "its lease ran out",
-        "among the waiting",
-        "5 in order",
-      ].map((words) => [
-        "packages/cli/src/a.ts:2",
-        { "packages/cli/src/a.ts": `\nsay(${JSON.stringify(words)});` },
-      ]),
-      [
-        "packages/server/src/a.ts:1",
-        { "packages/server/src/a.ts": glue("const a = { b: `nobody $", "{c}` } as const;") },
-      ],
-      [
-        "packages/dashboard/src/a.tsx:1",
-        { "packages/dashboard/src/a.tsx": "const a = <p>Nobody leads.</p>;" },
-      ],
-    ],
-    good: [
-      {
-        "packages/cli/src/a.ts":
-          '// nobody, told\nimport { lest } from "./so many/whoever.js";\nconst nobody: "who asks" = told(anew.mend);',
-      },
-      {
-        "packages/cli/src/a.ts":
-          'say("nobody", "the commend endpoint", "in order to win", "the events in order", "told");',
-      },
-      {
-        "simulation/src/a.ts": 'say("nobody leads it");',
-        "packages/cli/src/a.test.ts": 'say("nobody leads it");',
-      },
-    ],
-  },
-  "plain-titles": {
-    bad: [
-      ["packages/api/src/a.test.ts:1", { "packages/api/src/a.test.ts": 'it("elects nobody", f);' }],
-      [
-        "packages/api/src/a.test.ts:1",
-        { "packages/api/src/a.test.ts": "test.each(rows)(`told anew %s`, f);" },
-      ],
-      ["packages/api/src/a.test.ts:1", { "packages/api/src/a.test.ts": 'describe("whoever", f);' }],
-    ],
-    good: [
-      { "packages/api/src/a.test.ts": 'it("elects a node", () => expect(a).toBe("nobody leads it"));' },
-      { "simulation/src/a.test.ts": 'it("elects nobody", f);' },
-    ],
-  },
+  ...TEXT_FIXTURES,
 };

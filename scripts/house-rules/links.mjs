@@ -25,9 +25,9 @@ function problemOf(tree, folders, file, target) {
   const page =
     path === "" ? file : posix.join(posix.dirname(file), decodeURIComponent(path)).replace(/\/$/, "");
   const text = tree.get(page);
-  if (text === undefined && !folders.has(page)) return `${target} leads nowhere; mend or remove it`;
+  if (text === undefined && !folders.has(page)) return `${target} leads nowhere; fix or remove it`;
   if (heading === "" || headingsOf(text ?? "").has(heading)) return null;
-  return `${target} names a heading that ${page} does not have; mend it`;
+  return `${target} names a heading that ${page} does not have; fix it`;
 }
 
 function foldersOf(tree) {

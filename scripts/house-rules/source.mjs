@@ -43,7 +43,7 @@ export const sourceRules = {
         withoutComments(text),
         /\b(?:it|test|describe|bench|suite)\b[.\w]*\.(?:only|skip|todo|fails)\b/,
         ([found]) => {
-          return `${found} switches tests off or singles one out; mend the test or remove it`;
+          return `${found} switches tests off or singles one out; fix the test or remove it`;
         },
       ),
     ),
@@ -105,7 +105,7 @@ function staleEntries(allowed, found, name) {
     .map(([file, reason]) => {
       const problem =
         reason.trim() === "" ? `its entry in ${name} gives no reason` : `needs no entry in ${name} any more`;
-      return { file, line: 1, problem: `${problem}; mend the list` };
+      return { file, line: 1, problem: `${problem}; fix the list` };
     });
 }
 

@@ -1,6 +1,6 @@
 /**
- * Plain words in texts that people read: messages, help, descriptions, pages and titles of tests. The rule reads the literals that
- * a parser finds (strings, templates and the text of JSX), so that a name in the code is never a finding.
+ * Plain words in texts that people read: messages, help, descriptions, titles of tests and Markdown pages. In code the rule reads
+ * the literals that a parser finds (strings, templates and the text of JSX), so that a name in the code is never a finding.
  */
 import { parseSync } from "vite";
 import { isTest, lineAt, select } from "./tree.mjs";
@@ -36,26 +36,40 @@ const TITLED = new Set(["it", "test", "describe"]);
 
 export const wordRules = {
   "plain-messages": (tree) =>
-    select(tree, (file) => isOfPackage(file) && !/\.test(?:-kit)?\.tsx?$/.test(file)).flatMap(
+    select(tree, (file) => hasTexts(file) && !/\.test(?:-kit)?\.(?:tsx?|mjs)$/.test(file)).flatMap(
       ({ file, text }) => textsOf(file, text).flatMap((found) => refused(file, text, found)),
     ),
   "plain-titles": (tree) =>
-    select(tree, (file) => isOfPackage(file) && isTest(file)).flatMap(({ file, text }) =>
+    select(tree, (file) => hasTexts(file) && isTest(file)).flatMap(({ file, text }) =>
       titlesOf(file, text).flatMap((found) => refused(file, text, found)),
+    ),
+  "plain-pages": (tree) =>
+    select(tree, (file) => file.endsWith(".md")).flatMap(({ file, text }) =>
+      findProse(text).flatMap((found) => refused(file, text, found)),
     ),
 };
 
-function isOfPackage(file) {
-  return /^packages\/[^/]+\/src\/.*\.tsx?$/.test(file);
+/** The fixtures of the rules say the words on purpose. */
+function hasTexts(file) {
+  return (
+    /^(?:packages|simulation|benchmarks|examples|scripts)\/.*\.(?:tsx?|mjs)$/.test(file) &&
+    !file.endsWith("fixtures.mjs")
+  );
 }
 
-function refused(file, text, { start, value }) {
+/** The lines without their code: that of programs, of commands and of names. */
+function findProse(text) {
+  const prose = text.replace(/^```[\s\S]*?^```$|`[^`\n]*`/gm, (code) => code.replace(/[^\n]/g, "`"));
+  return prose.split("\n").map((value, line) => ({ line: line + 1, value }));
+}
+
+function refused(file, text, { start, value, line = lineAt(text, start) }) {
   // Of several words in one text the first finding shows the place; the others appear once it is fixed.
   for (const [pattern, instead] of WORDS) {
     const match = pattern.exec(value);
     if (match === null) continue;
     const problem = `a text says "${match[0]}"; write: ${instead}`;
-    return [{ file, line: lineAt(text, start), problem }];
+    return [{ file, line, problem }];
   }
   return [];
 }

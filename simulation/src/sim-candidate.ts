@@ -205,7 +205,7 @@ export class SimCandidate {
       const request = { groupId: this.#groupId, nodeId, term: term.term, ttlMs, ...claim };
       const result: RenewResult = await this.#renewer.renew(request, Math.max(60, ttlMs / 3));
       if (result.kind === "not-leader") {
-        this.#note(`is told that it does not lead term ${term.term}`);
+        this.#note(`does not lead term ${term.term}`);
         this.#refusedTerms.add(term);
         term.end();
       } else {

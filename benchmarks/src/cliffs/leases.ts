@@ -39,9 +39,9 @@ async function round(size: number): Promise<Figures> {
     await close(elected);
   }
   return {
-    "to end, nobody waits": vacated.us / WORK,
+    "to end, no candidate waits": vacated.us / WORK,
     "to end, a candidate waits": followed.us / WORK,
-    "longest turn, nobody waits": vacated.longestTurnUs,
+    "longest turn, no candidate waits": vacated.longestTurnUs,
     "longest turn, a candidate waits": followed.longestTurnUs,
   };
 }

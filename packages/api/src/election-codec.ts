@@ -1,7 +1,8 @@
 /**
- * Between the library and the wire: camelCase with a `kind` on one side, snake_case on the other. Each shape has its two
- * directions side by side, so that a field which one of them forgets is seen at once. The server reads requests and writes
- * answers with these functions, the client writes requests and reads answers, and `--json` of the command writes answers.
+ * Converts requests and answers between the library (camelCase, results with a `kind`) and the wire (snake_case). The two
+ * directions of a shape are next to each other, so that a field which is missing in one of them is easy to see. The server
+ * reads requests and writes answers with these functions; the client writes requests and reads answers; `--json` of the
+ * command writes answers.
  */
 import type {
   CampaignRequest,
@@ -33,12 +34,12 @@ export const FULL_RESPONSE: ResponseOptions = { withMetadata: true };
 /** The value of `Prefer` (RFC 7240), a header of HTTP and metadata of gRPC, by which a caller asks for the metadata of leaders. */
 export const PREFER_METADATA = "leader-metadata";
 
-/** Only on request: most callers have no use for the metadata, which may be four kilobytes of every answer. */
+/** Metadata is sent only on request, because most callers do not use it and it can add 4 KiB to each answer. */
 export function responseOptionsOf(prefer: unknown): ResponseOptions {
   return prefer === PREFER_METADATA ? FULL_RESPONSE : BRIEF_RESPONSE;
 }
 
-/** What was not given is left out, as `JSON.stringify` does with `undefined`. */
+/** A request body. `undefined` fields are not sent: `JSON.stringify` leaves them out. */
 export type Body = Readonly<Record<string, unknown>>;
 
 export function campaignRequest(groupId: string, body: shapes.CampaignBody): CampaignRequest {
@@ -54,7 +55,7 @@ export function campaignRequest(groupId: string, body: shapes.CampaignBody): Cam
   };
 }
 
-/** `elapsedMs` of the wait have passed already. */
+/** `elapsedMs`: the part of `waitMs` that has already passed, if the request is sent again. */
 export function campaignBody({ candidate, ready, waitMs }: ParsedCampaign, elapsedMs: number): Body {
   const { nodeId, instanceId, ttlMs, priority, metadata } = candidate;
   return {
@@ -117,14 +118,14 @@ export function leaderOf(
   return metadata === undefined || metadata === null ? leader : { ...leader, metadata };
 }
 
-/** Without the signed proof, which the service adds where it signs. */
+/** Without the signed mandate, which the service adds if it signs mandates. */
 export function electedShape(result: CampaignResult & { kind: "elected" }): shapes.CampaignReply {
   const { leader, confirmed, reason, waitedMs, transferTo } = result;
   return {
     is_leader: true,
     leader: leaseShape(leader),
     ...(confirmed ? { confirmed } : {}),
-    // The first leader of a group follows nobody.
+    // The first leader of a group has no predecessor.
     ...(reason === undefined || reason === "none" ? {} : { reason }),
     ...(waitedMs === undefined ? {} : { waited_ms: waitedMs }),
     ...(transferTo === undefined ? {} : { transfer_to: transferTo }),
@@ -143,7 +144,7 @@ export function lostShape(
   };
 }
 
-/** The winner's metadata is what it has just sent, so the answer does not repeat it. */
+/** The answer does not repeat the metadata of a winner: it is the metadata of the request. */
 export function campaignResult(
   reply: shapes.CampaignReply,
   { candidate, waitMs }: ParsedCampaign,
@@ -156,7 +157,7 @@ export function campaignResult(
       leader: leaderOf(leader, candidate.metadata),
       confirmed: reply.confirmed === true,
       ...(reason === undefined ? {} : { reason }),
-      // The caller counts from before the call; what went by before the request that won is part of the wait.
+      // The caller counts from before the call, so the time before the winning request was sent is part of the wait.
       ...(waitMs === 0 ? {} : { waitedMs: Math.floor(sentAfterMs) + (reply.waited_ms ?? 0) }),
       ...(transferTo === undefined ? {} : { transferTo }),
       ...(token === undefined ? {} : { mandate: token }),
@@ -170,7 +171,7 @@ export function campaignResult(
   };
 }
 
-/** Without the signed proof. */
+/** Without the signed mandate. */
 export function renewedShape(
   { leader, transferTo }: RenewResult & { kind: "renewed" },
   response: ResponseOptions,
@@ -197,7 +198,7 @@ export function renewResult({
 
 type CurrentLeader = NonNullable<shapes.ErrorReply["current_leader"]>;
 
-/** What NOT_LEADER says besides. */
+/** The current leader, as an answer NOT_LEADER names it. */
 export function currentLeaderShape({ currentLeader }: NotLeader): CurrentLeader | null {
   return currentLeader === null ? null : { node_id: currentLeader.nodeId, term: currentLeader.term };
 }
@@ -207,10 +208,10 @@ export function notLeaderOf({
 }: {
   readonly current_leader?: CurrentLeader | null;
 }): NotLeader {
-  const isNobody = current === undefined || current === null;
+  const hasLeader = current !== undefined && current !== null;
   return {
     kind: "not-leader",
-    currentLeader: isNobody ? null : { nodeId: current.node_id, term: current.term },
+    currentLeader: hasLeader ? { nodeId: current.node_id, term: current.term } : null,
   };
 }
 
@@ -224,7 +225,7 @@ export function leaderShape(leadership: Leadership, isLocal: boolean): shapes.Le
   };
 }
 
-/** A leader that has said nothing of itself and one that has said `{}` are shown alike. */
+/** The wire does not distinguish a leader without metadata from one with `{}`; both are read as none. */
 export function leadershipOf(reply: shapes.LeaderReply): Leadership {
   const { leader, term, age_ms: ageMs = 0 } = reply;
   if (leader === null) {

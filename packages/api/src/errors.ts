@@ -1,6 +1,7 @@
 /**
- * Every code that a service answers with: its HTTP status, its gRPC status, and the error of the library that it is for a caller. The
- * way back needs no table: an error of the library has its code. A code of core that is missing here does not compile.
+ * Every error code of the service with its HTTP status, its gRPC status and the error class that the client throws for it.
+ * The opposite direction needs no table: an error of the library has its code. If a code of core is missing here, this file
+ * does not compile.
  */
 import {
   BackendUnavailableError,
@@ -16,10 +17,10 @@ import {
 import { libraryField } from "./field-names.js";
 import type { ErrorReply } from "./schemas/shapes.js";
 
-/** The error body of a service, as far as it is one. */
+/** The fields of an error body. Only `error` and `message` are always there. */
 export type Refusal = Pick<ErrorReply, "error" | "message"> & Partial<ErrorReply>;
 
-/** What was asked, where the answer does not repeat it. */
+/** Fields of the request that the answer does not repeat and that the error needs. */
 export interface AskedOf {
   readonly groupId?: string;
   readonly ttlMs?: number;
@@ -27,7 +28,7 @@ export interface AskedOf {
 
 export interface ErrorMeaning {
   readonly http: number;
-  /** As numbered by gRPC. */
+  /** The status code of gRPC. */
   readonly grpc: number;
   /** `null`: core has no class for it. */
   readonly error: ((refusal: Refusal, asked: AskedOf) => TenureError) | null;
@@ -41,14 +42,14 @@ const FAILED_PRECONDITION = 9;
 const UNAVAILABLE = 14;
 const UNAUTHENTICATED = 16;
 
-/** Of a service that gave no bound. */
+/** For a bound that the service did not send. */
 const UNKNOWN = Number.NaN;
 
 export const ERRORS = {
   INVALID_REQUEST: {
     http: 400,
     grpc: INVALID_ARGUMENT,
-    // A service that does not send `problem` has it in the message.
+    // Older services do not send `problem`; their message contains it.
     error: ({ field = "request", problem, message }) =>
       new InvalidRequestError(libraryField(field), problem ?? message),
   },
@@ -96,7 +97,7 @@ export const ERRORS = {
 
 export type ServiceCode = keyof typeof ERRORS;
 
-/** The error of core that a refusal is; `null` where there is none. */
+/** The error of core for a refusal; `null` if core has no class for its code. */
 export function coreErrorOf(refusal: Refusal, asked: AskedOf): TenureError | null {
   const meaning: ErrorMeaning | undefined = (ERRORS as Readonly<Record<string, ErrorMeaning>>)[refusal.error];
   return meaning?.error?.(refusal, asked) ?? null;

@@ -1,10 +1,10 @@
-/** How the fields of a request are called on the wire: by their own names in snake_case, but for these. */
+/** Names of fields on the wire that are not just the library's name in snake_case. */
 const WIRE_NAMES: Readonly<Record<string, string>> = {
   ttlMs: "lease_ttl_ms",
   instanceId: "instance_start_uuid",
 };
 
-/** A renewal calls the same ttl by another name. */
+/** A renewal has another name for the ttl than a campaign. */
 const RENEW_WIRE_NAMES: Readonly<Record<string, string>> = { ...WIRE_NAMES, ttlMs: "extend_by_ms" };
 
 const LIBRARY_NAMES: Readonly<Record<string, string>> = Object.fromEntries(
@@ -15,7 +15,7 @@ const LIBRARY_NAMES: Readonly<Record<string, string>> = Object.fromEntries(
 
 export type NamesOf = "renew" | "others";
 
-/** The name of one field. */
+/** The wire name of one field. */
 export function wireName(name: string, of: NamesOf = "others"): string {
   const names = of === "renew" ? RENEW_WIRE_NAMES : WIRE_NAMES;
   return names[name] ?? name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
@@ -29,7 +29,7 @@ export function wireField(field: string, of: NamesOf = "others"): string {
     .join(".");
 }
 
-/** The way back. */
+/** The library's name of a field on the wire, the inverse of `wireField`. */
 export function libraryField(field: string): string {
   return field
     .split(".")

@@ -1,4 +1,4 @@
-/** Groups and their members between the library and the wire. As `election-codec.ts`. */
+/** Converts groups, members and acts between the library and the wire, as `election-codec.ts` does for elections. */
 import type {
   Group,
   GroupAct,
@@ -52,7 +52,7 @@ export function groupPatch({ policy, allowedNodes, reason }: GroupInput): Body {
   };
 }
 
-/** Whatever the keys are: the service refuses those that it does not know, by their names. */
+/** Unknown keys are converted as well, so that the service can refuse them by name. */
 function wireNames(value: unknown): unknown {
   if (typeof value !== "object" || value === null || Array.isArray(value)) return value;
   return Object.fromEntries(Object.entries(value).map(([key, each]) => [wireName(key), wireNames(each)]));
@@ -170,7 +170,7 @@ export function memberShape(member: Member): shapes.Member {
   };
 }
 
-/** `ready` is absent from a service without warm standby. */
+/** Older services, without warm standby, do not send `ready`. */
 export function memberOf(shape: Omit<shapes.Member, "ready"> & { readonly ready?: boolean }): Member {
   const { node_id, role, ready, last_heartbeat_ms, metadata } = shape;
   const member = { nodeId: node_id, role, ready: ready !== false, lastHeartbeatMs: last_heartbeat_ms };

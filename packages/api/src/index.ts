@@ -9,11 +9,10 @@ export {
   type FindingKind,
   findingOf,
   findingShape,
-  type GroupFindingKind,
   SEVERITIES,
   type Severity,
 } from "./attention/finding.js";
-export { type Flapping, flappingOf, type Loss, LOSSES_KEPT, lossOf } from "./attention/flapping.js";
+export { flappingOf, type Loss, LOSSES_KEPT, lossOf } from "./attention/flapping.js";
 export {
   candidatesOf,
   factsOf,
@@ -21,14 +20,11 @@ export {
   groupFindings,
   type GroupState,
   groupState,
-  PAUSED_LONG_MS,
   standingOf,
-  VACANT_AFTER_MS,
 } from "./attention/group-findings.js";
 export {
   certificateFinding,
   serverFindings,
-  type ServerFacts,
   SLOW_WRITE_MS,
   STORE_WINDOW_MS,
   type StoreFacts,
@@ -36,8 +32,6 @@ export {
   type WriteTimes,
 } from "./attention/server-findings.js";
 export {
-  type Body,
-  BRIEF_RESPONSE,
   campaignBody,
   campaignRequest,
   campaignResult,
@@ -66,7 +60,7 @@ export {
   transferRequest,
   watchEvent,
 } from "./election-codec.js";
-export { libraryField, type NamesOf, wireField, wireName } from "./field-names.js";
+export { type NamesOf, wireField } from "./field-names.js";
 export {
   actOf,
   actShape,

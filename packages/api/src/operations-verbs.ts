@@ -1,4 +1,7 @@
-/** The verbs about the service itself, and what HTTP serves beside them. A part of the table in `verbs.ts`. */
+/**
+ * The verbs about the service itself, and the routes that only HTTP has, such as probes and metrics. Part of the table in
+ * `verbs.ts`.
+ */
 import { repeatable } from "./verb.js";
 
 export const operations = {

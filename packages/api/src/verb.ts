@@ -1,4 +1,4 @@
-/** What the table of verbs says about each verb. */
+/** The properties of a verb in the table of verbs. */
 
 /**
  * Who may call a verb. `open`: anybody, without credentials. `see`: who may see the group; without a group, everybody who is
@@ -14,7 +14,7 @@ export type Resend = "freely" | "unsent";
 
 export interface Verb {
   readonly method: "GET" | "POST" | "PATCH" | "DELETE";
-  /** Parameters in braces, as in OpenAPI. */
+  /** The path, with its parameters in braces, as in OpenAPI. */
   readonly path: `/${string}`;
   /** Service and method of gRPC, in the package `tenure.v1`. `null`: the verb is about HTTP itself, or a probe. */
   readonly rpc: `${"Election" | "Groups" | "Operations"}/${string}` | null;
@@ -24,19 +24,19 @@ export interface Verb {
   readonly tag: "elections" | "groups" | "operations";
   readonly summary: string;
   readonly description?: string;
-  /** Of the OpenAPI document; by default the name of the verb. */
+  /** `operationId` in the OpenAPI document. Default: the name of the verb. */
   readonly operationId?: string;
-  /** The list that makes the request many requests in one: it may be large, and each item is charged. */
+  /** The field with the list of a batch. The body may be large, and the rate limit is charged for each item. */
   readonly batch?: "campaigns" | "renewals" | "watches";
   /** `Prefer: leader-metadata` adds the metadata of the leader to the answer. */
   readonly prefer?: true;
-  /** The work ends when the caller hangs up: it waits, or wins something that somebody must want. */
+  /** The call is aborted when the caller disconnects, because it waits, or because no process would use what it wins. */
   readonly endsWithCaller?: true;
-  /** Of success; by default 200. */
+  /** HTTP status of success. Default: 200. */
   readonly status?: 201;
-  /** The answer is no JSON object of a schema: its content type. */
+  /** Content type of a reply that is not JSON with a schema. */
   readonly content?: string;
-  /** HEAD is answered, too: load balancers ask for no more. */
+  /** HEAD is answered as well, because some load balancers send it. */
   readonly head?: true;
 }
 

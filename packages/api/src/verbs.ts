@@ -11,12 +11,12 @@ import { repeatable, type Verb } from "./verb.js";
 
 type PortVerb = Exclude<keyof ServiceElector & string, "close">;
 
-/** A verb whose port is an iterable answers with a stream. */
+/** A verb whose port returns an iterable answers with a stream. */
 type AnswersOf<F> = F extends (...asked: never[]) => AsyncIterable<unknown> ? "stream" : "once";
 
 type PortVerbs = { readonly [V in PortVerb]: Verb & { readonly answers: AnswersOf<ServiceElector[V]> } };
 
-/** What only a service has. */
+/** The verbs that only a service has. */
 type ServiceVerbs = Readonly<
   Record<
     | "campaignMany"
@@ -40,7 +40,10 @@ const group = "/v1/groups/{group_id}";
 const watchDescription =
   "With Accept: text/event-stream, a stream of Server-Sent Events whose id is the cursor; otherwise a long poll.";
 
-/** Taking part, and looking who leads. Repeating a campaign confirms it, a renewal only prolongs, a resignation says so again. */
+/**
+ * The verbs of participants and observers. All of them may be sent again: a repeated campaign is confirmed, a repeated renewal
+ * prolongs the lease once more, and a repeated resignation changes nothing.
+ */
 const elections = {
   campaign: {
     ...repeatable,
@@ -143,8 +146,9 @@ const elections = {
 } as const;
 
 /**
- * What operators do. No act is sent again where the first may have been carried out: a second creation would conflict with the
- * first, a second step-down could hit the next leader, a late pause could undo a resume. Reads and heartbeats may be repeated.
+ * The verbs of operators. An act is not sent again if the first request may have been carried out: a second creation would
+ * conflict with the first, a second step-down could depose the next leader, a late pause could undo a resume. Reads and
+ * heartbeats may be sent again.
  */
 const groups = {
   createGroup: {
@@ -288,7 +292,7 @@ export type VerbName = keyof typeof VERBS;
 
 type NamesWhere<P> = { [V in VerbName]: (typeof VERBS)[V] extends P ? V : never }[VerbName];
 
-/** Verbs of gRPC with one answer: those that a transport can serve without knowing more about them. */
+/** The verbs with one answer over gRPC and HTTP: a transport serves them from the table alone. */
 export type UnaryVerb = Exclude<NamesWhere<{ readonly answers: "once" }>, NamesWhere<{ readonly rpc: null }>>;
 export type StreamVerb = NamesWhere<{ readonly answers: "stream" }>;
 
@@ -298,7 +302,7 @@ export function isUnary(name: VerbName): name is UnaryVerb {
   return VERBS[name].answers === "once" && VERBS[name].rpc !== null;
 }
 
-/** The path with its group. */
+/** The path of the verb, with the group id inserted. */
 export function pathOf(name: VerbName, groupId?: string): string {
   const { path } = VERBS[name];
   return groupId === undefined ? path : path.replace("{group_id}", encodeURIComponent(groupId));

@@ -150,14 +150,7 @@ describe("the help texts", () => {
 });
 
 it("TENURE_SERVER names the server of a process without other options", async () => {
-  const server = await scratch.serve([
-    "--listen",
-    "127.0.0.1:0",
-    "--store",
-    "memory:",
-    "--log-level",
-    "error",
-  ]);
+  const server = await scratch.memoryServer();
   const { code, stdout } = await scratch.run(["campaign", "g", "--node-id", "a"], {
     TENURE_SERVER: server.url,
   });
@@ -166,14 +159,7 @@ it("TENURE_SERVER names the server of a process without other options", async ()
 });
 
 it("a watch ends silently when its output is closed", async () => {
-  const server = await scratch.serve([
-    "--listen",
-    "127.0.0.1:0",
-    "--store",
-    "memory:",
-    "--log-level",
-    "error",
-  ]);
+  const server = await scratch.memoryServer();
   for (const group of ["a", "b"])
     await command(["campaign", group, "--node-id", "n", "--server", server.url]);
   const watching = spawn(process.execPath, [BIN, "watch", "--server", server.url], {

@@ -66,6 +66,11 @@ export class Scratch {
     return ServerProcess.ready(this.#spawn(["serve", ...args], environment, inside));
   }
 
+  /** A server on a free port that keeps everything in memory and logs only errors. */
+  memoryServer(): Promise<ServerProcess> {
+    return this.serve(["--listen", "127.0.0.1:0", "--store", "memory:", "--log-level", "error"]);
+  }
+
   async close(): Promise<void> {
     process.off("exit", this.#atExit).off("SIGTERM", this.#atSignal).off("SIGINT", this.#atSignal);
     await Promise.all(

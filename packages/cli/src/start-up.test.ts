@@ -44,14 +44,7 @@ describe("the modules that a command loads", () => {
   );
 
   it("tenure leader loads its own command and the client, and neither a server nor a store nor gRPC", async () => {
-    const { url } = await scratch.serve([
-      "--listen",
-      "127.0.0.1:0",
-      "--store",
-      "memory:",
-      "--log-level",
-      "error",
-    ]);
+    const { url } = await scratch.memoryServer();
     const modules = await modulesOf("leader", "g", "--server", url);
     expect(modules.some((each) => each.includes("/packages/client/dist/http/"))).toBe(true);
     const others =

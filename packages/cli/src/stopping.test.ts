@@ -106,7 +106,7 @@ it("a stopping server answers requests in flight, ends watches with a retry hint
   expect(unanswered).toEqual([]);
 });
 
-/** Reads the metrics until they have this value: then it is true of the server. */
+/** Reads the metrics until they contain this line. */
 async function metricsUntil(api: Api, line: string): Promise<string> {
   for (;;) {
     const text = await api.text("/metrics");

@@ -106,7 +106,12 @@ export type RenewManyResult = RenewResult | { readonly kind: "failed"; readonly 
 export type ResignResult = { readonly kind: "resigned" } | NotLeader;
 
 export interface LeaderOptions extends CallOptions {
-  /** `linearizable` (default): at least as new as every change acknowledged before the call. `local`: from memory. */
+  /**
+   * `linearizable`: at least as new as every change acknowledged before the call. `local`: from memory, so it costs nothing and may be
+   * old.
+   *
+   * @defaultValue `"linearizable"`
+   */
   readonly consistency?: "linearizable" | "local";
 }
 
@@ -124,7 +129,7 @@ export interface Leadership {
 }
 
 export interface WatchOptions extends CallOptions {
-  /** The number of the last event seen. Without one, the first item is the current state. */
+  /** The number of the last event seen. @defaultValue none: the first item is the current state */
   readonly cursor?: number | undefined;
   /**
    * How long a watch over a network may get nothing from its server before it continues at another one, in
@@ -148,6 +153,8 @@ export interface WatchOptions extends CallOptions {
    * Called with the error when nothing was received for `quietMs`, or when a watch over a network cannot reach any
    * server; and with `null` when something is received again. The watch continues by itself. The function must be quick
    * and must not throw. Electors of peers never call it.
+   *
+   * @defaultValue none
    */
   readonly onContact?: ((error: unknown) => void) | undefined;
 }

@@ -8,7 +8,7 @@ export { onAbort, unlessAborted } from "./async/on-abort.js";
 export { Semaphore } from "./async/semaphore.js";
 export type { Wakeup } from "./async/wakeup.js";
 export { within } from "./async/within.js";
-export { decodeHistory, decodeRecord, encodeHistory, encodeRecord } from "./codec.js";
+export { decodeHistory, decodeRecord } from "./codec.js";
 export {
   checkId,
   checkInteger,
@@ -46,7 +46,7 @@ export { HighestTerms } from "./highest-terms.js";
 export { CodedError } from "./errors.js";
 export { EVENTS_IN_HISTORY } from "./history.js";
 export { type Deadline, deadlineOf } from "./deadline.js";
-export type { ElectionRecord, Holder } from "./record.js";
+export type { ElectionRecord } from "./record.js";
 export { hash32, rendezvous, rendezvousScore } from "./rendezvous.js";
 export {
   isSpiffeName,

@@ -7,7 +7,7 @@ import type { Metadata } from "./elector.js";
 
 /** How often the last sight of a member is stored, and after how many silent periods the member is gone. */
 export const SIGN_PERIOD_MS = 10_000;
-export const SILENT_PERIODS = 3;
+const SILENT_PERIODS = 3;
 /** A sight is stored once per period, so a healthy member may seem silent for almost two periods. */
 const SUSPECT_PERIODS = 2;
 

@@ -32,7 +32,7 @@ export interface GroupAct extends OperatorAct {
   readonly groupId: string;
 }
 
-export const ACTS_IN_HISTORY = 64;
+const ACTS_IN_HISTORY = 64;
 
 /** Both lists by number, each act once, the newest kept. */
 export function mergeActs(

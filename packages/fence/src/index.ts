@@ -21,8 +21,7 @@ export {
   TransactionEndedError,
 } from "./errors.js";
 export { FileTermCell, type FileTermCellOptions } from "./gate/file-term-cell.js";
-export { MemoryTermCell } from "./gate/memory-term-cell.js";
-export type { TermCell } from "./gate/term-cell.js";
+export { MemoryTermCell, type TermCell } from "./gate/term-cell.js";
 export { type Admission, type TermClaim, TermGate, type TermGateOptions } from "./gate/term-gate.js";
 export { fastifyFence, type FastifyReplyLike, type FastifyRequestLike } from "./http/fastify-fence.js";
 export { fencedFetch, type Leading, type LeadingSource } from "./http/fenced-fetch.js";

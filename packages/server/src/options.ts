@@ -47,7 +47,7 @@ export interface TenureServerOptions {
    * @defaultValue none: plain HTTP
    */
   readonly tlsCert?: string | undefined;
-  /** File of the private key of `tlsCert`, in PEM. Refused without `tlsCert`. */
+  /** File of the private key of `tlsCert`, in PEM. Refused without `tlsCert`. @defaultValue none: plain HTTP */
   readonly tlsKey?: string | undefined;
   /**
    * File of the CA certificates, in PEM, that sign client certificates. A client that presents a valid certificate is
@@ -59,6 +59,8 @@ export interface TenureServerOptions {
   /**
    * One file with the private key, the certificate and the client CA, as `tenure ca issue server` writes it. It replaces `tlsCert`,
    * `tlsKey` and `tlsClientCa`, and is refused together with any of them.
+   *
+   * @defaultValue none
    */
   readonly bundle?: string | undefined;
   /**
@@ -188,7 +190,11 @@ export interface TenureServerOptions {
    * @defaultValue none
    */
   readonly webhooks?: readonly string[] | undefined;
-  /** File of the secret that signs webhooks, at least 16 characters. Read when the server starts. Refused without `webhooks`. */
+  /**
+   * File of the secret that signs webhooks, at least 16 characters. Read when the server starts. Refused without `webhooks`.
+   *
+   * @defaultValue none
+   */
   readonly webhookSecretFile?: string | undefined;
   /**
    * Refuse campaigns for groups that were not created first, with `GROUP_NOT_FOUND`.

@@ -73,6 +73,11 @@ export function serviceErrorOf(error: TenureError, of?: NamesOf): ServiceError {
   return new ServiceError(code, error.message, {}, { cause: error });
 }
 
+/** Credentials that are missing, wrong or expired. `message` says how to fix them. */
+export function unauthenticated(message: string, cause?: unknown): ServiceError {
+  return new ServiceError("UNAUTHENTICATED", message, {}, cause === undefined ? undefined : { cause });
+}
+
 /** A request that can never succeed. `field` is its name on the wire. */
 export function invalid(field: string, problem: string, options?: ErrorOptions): ServiceError {
   return new ServiceError(

@@ -8,9 +8,9 @@ export interface EngineCommand {
   readonly args: readonly string[];
   readonly cwd: string;
   readonly env?: Readonly<Record<string, string>>;
-  /** For an engine that refuses to run as root: the user to become. */
+  /** The user to run as, for an engine that refuses to run as root. */
   readonly user?: string;
-  /** Resolves once it serves; asked again and again until then. */
+  /** Whether the server accepts requests. Called repeatedly until it does. */
   readonly isReady: () => Promise<boolean>;
 }
 
@@ -19,8 +19,8 @@ const READY_POLL_MS = 25;
 const KEPT_OUTPUT = 8192;
 
 /**
- * One server of an engine. It may be killed, paused and started again on its own data and ports. It dies with the
- * process that started it, however that one ends: the kernel sees to it (`setpriv --pdeathsig`).
+ * One server of an engine. It can be killed, paused, and started again with the same data and ports. The kernel kills it
+ * when the process that started it ends in any way (`setpriv --pdeathsig`).
  */
 export class EngineProcess {
   readonly name: string;
@@ -41,7 +41,7 @@ export class EngineProcess {
     return this.#child !== null && this.#child.exitCode === null && this.#child.signalCode === null;
   }
 
-  /** Starts it, without waiting until it serves: members of a cluster wait for each other. */
+  /** Starts the server without waiting until it is ready, because members of a cluster wait for each other. */
   launch(): void {
     if (this.isRunning) throw new Error(`${this.name} runs already`);
     const { file, args, cwd, env, user } = this.#command;
@@ -57,7 +57,7 @@ export class EngineProcess {
         this.#output = (this.#output + text).slice(-KEPT_OUTPUT);
       });
     }
-    // Never thrown from here: `ready` sees that it does not run, and tells why.
+    // Not thrown here: `ready` finds that the server does not run, and reports why.
     child.once("error", (error) => (this.#output += String(error)));
     this.#child = child;
   }
@@ -77,8 +77,8 @@ export class EngineProcess {
   }
 
   /**
-   * Stops answering, keeps its connections: as a machine that hangs. Resolves when every thread of it stands; until then
-   * it may still answer.
+   * Stops answering and keeps its connections, like a machine that hangs. Resolves when every thread has stopped; until then
+   * the server may still answer.
    */
   async pause(): Promise<void> {
     this.#signal("SIGSTOP");
@@ -89,7 +89,7 @@ export class EngineProcess {
     this.#signal("SIGCONT");
   }
 
-  /** Resolves when it is gone; `SIGKILL` unless told otherwise. */
+  /** Resolves when the process has ended. Default signal: `SIGKILL`. */
   async kill(signal: NodeJS.Signals = "SIGKILL"): Promise<void> {
     const child = this.#child;
     if (child === null || !this.isRunning) return;
@@ -104,7 +104,7 @@ export class EngineProcess {
   }
 }
 
-/** Resolves when every thread of a process that was sent SIGSTOP stands, or has ended. */
+/** Resolves when every thread of a process that was sent SIGSTOP has stopped or ended. */
 export async function standsStill(pid: number): Promise<void> {
   while (!threadStates(pid).every((state) => "TZX".includes(state))) await scheduler.wait(1);
 }
@@ -116,7 +116,7 @@ function threadStates(pid: number): string[] {
       return stat.slice(stat.lastIndexOf(")") + 2, stat.lastIndexOf(")") + 3);
     });
   } catch (error) {
-    // It ended while we looked.
+    // The process ended while its threads were read.
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return [];
     throw error;
   }

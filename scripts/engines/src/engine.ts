@@ -7,18 +7,18 @@ export type EngineName = "etcd" | "nats" | "postgres" | "zookeeper";
 
 /** A running engine of one or more servers. Everything it made is gone after `stop`. */
 export interface Engine extends AsyncDisposable {
-  /** Where `openStore` finds it; a user may append to its path to have a space of its own. */
+  /** The URL for `openStore`. A test may append to its path to have data of its own. */
   readonly url: string;
   readonly nodes: readonly EngineProcess[];
   stop(): Promise<void>;
 }
 
-/** A directory for an engine's data, for everyone to enter: some engines run as another user. */
+/** A directory for an engine's data that every user may enter, because some engines run as another user. */
 export function scratchDirectory(engine: EngineName): string {
   return mkdtempSync(join(tmpdir(), `tenure-${engine}-`));
 }
 
-/** Starts all servers at once, in `directory`; if one does not come up, nothing is left behind. */
+/** Starts all servers at once, in `directory`. If one does not become ready, all are stopped and the directory is removed. */
 export async function startAll<T extends Omit<Engine, keyof AsyncDisposable | "stop">>(
   engine: T,
   directory: string,

@@ -7,20 +7,20 @@ import { findNewer } from "./newer-packages.js";
 
 export interface EtcdEngineOptions {
   readonly nodes?: 1 | 3;
-  /** The release to run; the system's unless told otherwise. */
+  /** The release to run. Default: that of the system. */
   readonly release?: "system" | "newer";
-  /** Clients then speak TLS; with `clientCa` they have to show a certificate. All are files in PEM. */
+  /** If given, clients must use TLS, and with `clientCa` a client certificate. PEM files. */
   readonly tls?: { readonly cert: string; readonly key: string; readonly clientCa?: string };
-  /** More arguments, for every member. */
+  /** Additional arguments of every member. */
   readonly args?: readonly string[];
-  /** Where each member runs; on this machine unless told otherwise. */
+  /** Where each member runs. Default: on this machine. */
   readonly machines?: readonly Machine[];
 }
 
 /** A machine of a `TestNetwork`. */
 export interface Machine {
   readonly host: string;
-  /** What to put before a command so that it runs there. */
+  /** The prefix of a command that runs it on this machine. */
   readonly inside: readonly string[];
 }
 
@@ -36,11 +36,11 @@ interface Member {
   readonly machine: Machine;
   readonly client: number;
   readonly peer: number;
-  /** Tells in plain HTTP how it is, whatever clients have to speak. */
+  /** Port of the health check, which is plain HTTP even if clients must use TLS. */
   readonly health: number;
 }
 
-/** A cluster of its own. A member is ready when it has a leader and a quorum. */
+/** Starts a new cluster. A member is ready when it has a leader and a quorum. */
 export async function startEtcd(options: EtcdEngineOptions = {}): Promise<EtcdEngine> {
   const { nodes: count = 1, machines = [] } = options;
   const ports = await freePorts(3 * count);

@@ -2,11 +2,11 @@ import { randomInt } from "node:crypto";
 import { once } from "node:events";
 import { createServer } from "node:net";
 
-/** Below the range from which the kernel draws the ports of outgoing connections, lest one of those takes it first. */
+/** Below the range from which the kernel takes the ports of outgoing connections, so that no such connection takes the port first. */
 const LOWEST = 10_240;
 const HIGHEST = 32_000;
 
-/** Ports of the loopback address that nobody listens on, all different. */
+/** Different ports of the loopback address that no process listens on. */
 export async function freePorts(count: number): Promise<number[]> {
   const ports = new Set<number>();
   while (ports.size < count) {

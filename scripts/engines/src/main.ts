@@ -1,4 +1,4 @@
-/** Sees to it that the engines are there, as far as it may; says which are not. */
+/** Installs the engines that tests need, if it has the permission, and reports those that are still missing. */
 import { areRequired, howToInstall, installMissing } from "./install.js";
 
 const missing = installMissing();

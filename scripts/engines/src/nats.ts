@@ -8,22 +8,22 @@ import { findNewer } from "./newer-packages.js";
 
 export interface NatsOptions {
   readonly nodes?: 1 | 3;
-  /** The release to run; the system's unless told otherwise. */
+  /** The release to run. Default: that of the system. */
   readonly release?: "system" | "newer";
-  /** Of the bucket that `url` names; 1 unless told otherwise. */
+  /** Replicas of the bucket that `url` names. Default: 1. */
   readonly replicas?: number;
-  /** False: the servers only carry messages. Or more settings of it; where it keeps its data is for us to say. */
+  /** `false`: no JetStream. A string: additional settings of JetStream, except for its directory, which is set here. */
   readonly jetStream?: boolean | string;
-  /** More lines of the servers' configuration: accounts, TLS, limits. */
+  /** Additional lines of the servers' configuration: accounts, TLS, limits. */
   readonly config?: string;
 }
 
 export interface NatsEngine extends Engine {
-  /** Where clients connect, in the order of `nodes`. */
+  /** Ports for clients, in the order of `nodes`. */
   readonly ports: readonly number[];
-  /** Where each tells about itself over HTTP, in the same order. */
+  /** Monitoring URL of each server, in the same order. */
   readonly monitors: readonly string[];
-  /** A bucket of that name, which need not exist; with as many replicas as that of `url` unless told otherwise. */
+  /** The URL of a bucket, which need not exist. Default: as many replicas as the bucket of `url`. */
   urlOf(bucket: string, replicas?: number): string;
 }
 
@@ -34,8 +34,8 @@ interface Ports {
 }
 
 /**
- * One nats-server, or a cluster of three, with JetStream. Writes are not flushed to disk one by one: 2.9 has no setting
- * for it. What the kernel has outlives a killed process, so tests that kill servers lose nothing by that.
+ * Starts one nats-server, or a cluster of three, with JetStream. Writes are not synced one by one, because version 2.9 has
+ * no setting for it. The kernel keeps what a killed process has written, so tests that kill servers lose nothing.
  */
 export async function startNats(options: NatsOptions = {}): Promise<NatsEngine> {
   const { nodes = 1 } = options;
@@ -82,7 +82,7 @@ function nodeOf(
     file: (release === "newer" ? findNewer : findCommand)("nats-server") ?? "nats-server",
     args: ["--config", "nats.conf"],
     cwd,
-    // In a cluster it is healthy once it has heard from the leader of JetStream.
+    // In a cluster a server is healthy once it has heard from the leader of JetStream.
     isReady: async () => (await fetch(`http://127.0.0.1:${monitor}/healthz`)).ok,
   });
 }

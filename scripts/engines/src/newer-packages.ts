@@ -11,13 +11,13 @@ const SUITE = "testing";
 const CACHE = fileURLToPath(new URL("../../../node_modules/.cache/tenure-engines/", import.meta.url));
 const UNPACKED = join(CACHE, "unpacked");
 
-/** A program of a package that was unpacked here; `null` if it was never fetched. */
+/** The path of a program in an unpacked package; `null` if the package was never fetched. */
 export function findNewer(command: string): string | null {
   const files = ["usr/bin", "usr/sbin"].map((directory) => join(UNPACKED, directory, command));
   return files.find((file) => existsSync(file)) ?? null;
 }
 
-/** A failure shows in what is still missing afterwards; what apt wrote says why. */
+/** Does not throw: the caller checks what is still missing, and the output of apt says why. */
 export function fetchNewer(packages: readonly string[]): void {
   const mirror = mirrorOfSystem();
   if (mirror === null) return;
@@ -36,7 +36,7 @@ export function fetchNewer(packages: readonly string[]): void {
   unpack();
 }
 
-/** Packages of the system's own release whose installation would start a service: only their files are needed. */
+/** Unpacks packages of the system's own release, without installing them, because their installation would start a service. */
 export function fetchFiles(packages: readonly string[]): void {
   mkdirSync(UNPACKED, { recursive: true });
   run("apt-get", ["--quiet", "download", ...packages]);

@@ -8,11 +8,11 @@ import { freePorts } from "./free-ports.js";
 import { findCommand, postgresBinary } from "./install.js";
 
 export interface PostgresOptions {
-  /** Streaming copies of the first server, named standby1 and so on; they follow it until promoted. */
+  /** Number of streaming standbys of the first server, named standby1 and so on. Each follows it until it is promoted. */
   readonly standbys?: number;
-  /** Of postgresql.conf. */
+  /** Settings for postgresql.conf. */
   readonly settings?: Readonly<Record<string, string>>;
-  /** Lines of pg_hba.conf, before the one that trusts everybody on this machine. */
+  /** Lines for pg_hba.conf, before the line that trusts every user of this machine. */
   readonly access?: readonly string[];
 }
 
@@ -26,19 +26,19 @@ export interface PostgresEngine extends Engine {
 
 export interface PgBouncerOptions {
   readonly postgres: PostgresEngine;
-  /** How many connections to the server all clients share. */
+  /** Number of connections to the server that all clients share. */
   readonly poolSize?: number;
 }
 
 const SUPERUSER = "postgres";
-/** PostgreSQL refuses to run as root; Debian's package brings a user along. */
+/** PostgreSQL refuses to run as root; Debian's package creates a user for it. */
 const SERVER_USER = process.getuid?.() === 0 ? "postgres" : undefined;
 const AS_SERVER_USER =
   SERVER_USER === undefined ? [] : [`--reuid=${SERVER_USER}`, `--regid=${SERVER_USER}`, "--init-groups"];
 const GONE_POLL_MS = 5;
 const HANDSHAKE_LIMIT_MS = 1000;
 
-/** A server of many processes: what happens to the first happens to all. */
+/** A server of many processes. Pausing, resuming and killing affect all of them. */
 export class PostgresProcess extends EngineProcess {
   override async pause(): Promise<void> {
     await super.pause();
@@ -52,10 +52,10 @@ export class PostgresProcess extends EngineProcess {
     super.resume();
   }
 
-  /** As by a loss of power: none of them does anything more, and none is left to hold the data. */
+  /** Like a loss of power: all processes end at once, so none still has the data directory open. */
   override async kill(signal: NodeJS.Signals = "SIGKILL"): Promise<void> {
     if (!this.isRunning) return;
-    // Paused, so that it starts no other meanwhile, and does not begin to recover from the death of a child.
+    // Paused first, so that the server starts no other process and does not recover from the death of a child.
     if (signal === "SIGKILL") await super.pause();
     const children = this.#children();
     if (signal === "SIGKILL") for (const pid of children) send(pid, signal);
@@ -72,7 +72,7 @@ export class PostgresProcess extends EngineProcess {
   }
 }
 
-/** Everybody on this machine is trusted. A space of one's own is a schema: `?schema=…`. */
+/** Trusts every user of this machine. Tests separate their data by schemas: `?schema=…`. */
 export async function startPostgres(options: PostgresOptions = {}): Promise<PostgresEngine> {
   const directory = serverDirectory();
   const ports = await freePorts(1 + (options.standbys ?? 0));
@@ -106,7 +106,7 @@ export async function startPostgres(options: PostgresOptions = {}): Promise<Post
   return { url: urlOf(ports), nodes, ports, promote, stop, [Symbol.asyncDispose]: stop };
 }
 
-/** The pooler in transaction mode, in front of the first server. */
+/** PgBouncer in transaction mode, in front of the first server. */
 export async function startPgBouncer({ postgres, poolSize = 4 }: PgBouncerOptions): Promise<Engine> {
   const directory = serverDirectory();
   const [port] = (await freePorts(1)) as [number];
@@ -133,7 +133,7 @@ export async function startPgBouncer({ postgres, poolSize = 4 }: PgBouncerOption
   return startAll({ url: urlOf([port]), nodes: [node] }, directory);
 }
 
-/** Hands a file over to the user that the servers run as. PostgreSQL refuses a key that others may read. */
+/** Makes the user that the servers run as the owner of a file. PostgreSQL refuses a key file that others may read. */
 export function giveToPostgres(path: string): void {
   if (SERVER_USER === undefined) return;
   const id = (flag: string) => Number(execFileSync("id", [flag, SERVER_USER], { encoding: "utf8" }));
@@ -156,7 +156,7 @@ function dataOf(directory: string, node: number): string {
 
 function initialize(directory: string, options: PostgresOptions): void {
   const data = dataOf(directory, 0);
-  // Nothing is in it yet that a loss of power could take. Whatever is written later is flushed.
+  // The new database may be lost in a power failure, so initdb need not sync it. Later writes are synced.
   const how = ["--auth=trust", `--username=${SUPERUSER}`, "--encoding=UTF8", "--locale=C", "--no-sync"];
   runAsServer("initdb", [...how, "--pgdata", data]);
   const settings = {
@@ -184,7 +184,7 @@ function runAsServer(command: string, args: readonly string[]): void {
   execFileSync(program, rest, { cwd: "/", stdio: ["ignore", "ignore", "pipe"] });
 }
 
-/** Whether a session can be opened: a server that only just starts, or recovers, answers with an error. */
+/** Whether a session can be opened: a server that starts or recovers answers with an error. */
 function serves(port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect({ host: "127.0.0.1", port, timeout: HANDSHAKE_LIMIT_MS });
@@ -199,7 +199,7 @@ function serves(port: number): Promise<boolean> {
   });
 }
 
-/** Of protocol 3.0: its length, the version, and the user and database, each ended by a zero byte. */
+/** The startup message of protocol 3.0: its length, the version, and the user and database, each followed by a zero byte. */
 function startupMessage(): Buffer {
   const parameters = `user\0${SUPERUSER}\0database\0postgres\0\0`;
   const message = Buffer.alloc(8 + parameters.length);
@@ -210,11 +210,11 @@ function startupMessage(): Buffer {
 }
 
 function send(pid: number, signal: NodeJS.Signals): void {
-  // It may have ended by itself meanwhile.
+  // The process may have ended in the meantime.
   if (isAlive(pid)) process.kill(pid, signal);
 }
 
-/** One that has ended, and that nobody has buried yet, holds nothing any more. */
+/** A zombie process (state Z) counts as ended: it holds no files. */
 function isAlive(pid: number): boolean {
   try {
     return !/^\d+ \(.*\) Z/.test(readFileSync(`/proc/${pid}/stat`, "latin1"));

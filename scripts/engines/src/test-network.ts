@@ -3,7 +3,7 @@ import { execFileSync } from "node:child_process";
 import { randomInt } from "node:crypto";
 import type { Machine } from "./etcd.js";
 
-/** Names of this process's networks: what one leaves behind for a moment is not in the way of the next. */
+/** Numbers the networks of this process, so that the rest of one that was just removed does not collide with the next. */
 let networks = 0;
 
 export class TestNetwork {
@@ -13,7 +13,7 @@ export class TestNetwork {
   readonly #cuts = new Set<string>();
   readonly #atExit = (): void => this.close();
 
-  /** Reserved for tests of networks, so nobody's. */
+  /** A range that is reserved for tests of networks. */
   constructor(names: readonly string[]) {
     networks += 1;
     this.#tag = `tn${process.pid % 10_000}${String.fromCharCode(96 + (networks % 26))}`;
@@ -40,7 +40,7 @@ export class TestNetwork {
     return `${this.#subnet}.${this.#names.indexOf(name) + 1}`;
   }
 
-  /** An address where nobody is. */
+  /** An address that no machine has. */
   get nowhere(): string {
     return `${this.#subnet}.200`;
   }
@@ -49,12 +49,12 @@ export class TestNetwork {
     return { host: this.host(name), inside: this.inside(name) };
   }
 
-  /** What to put before a command so that it runs there. */
+  /** The prefix of a command that runs it on this machine. */
   inside(name: string): readonly string[] {
     return ["ip", "netns", "exec", this.#space(name)];
   }
 
-  /** Only within a part do they hear each other. */
+  /** Machines receive packets only from machines of the same part. */
   partition(...parts: readonly (readonly string[])[]): void {
     for (const from of this.#names) {
       for (const to of this.#names) {
@@ -64,7 +64,7 @@ export class TestNetwork {
     }
   }
 
-  /** What `from` sends does not arrive at `to`. */
+  /** Drops what `from` sends to `to`. */
   silence(from: string, to: string): void {
     const cut = `${from} ${to}`;
     if (this.#cuts.has(cut)) return;
@@ -82,7 +82,7 @@ export class TestNetwork {
 
   close(): void {
     process.off("exit", this.#atExit);
-    // Open connections keep a namespace for a while; without its link it harms nobody.
+    // Open connections keep a namespace alive for a while; without its link it has no effect.
     for (const index of this.#names.keys()) tryIp("link", "del", `${this.#tag}x${index}`);
     for (const name of this.#names) tryIp("netns", "del", this.#space(name));
     tryIp("link", "del", `${this.#tag}b`);
@@ -101,6 +101,6 @@ function tryIp(...args: readonly string[]): void {
   try {
     ip(...args);
   } catch {
-    // It was never made.
+    // The namespace was never created.
   }
 }

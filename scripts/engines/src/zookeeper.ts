@@ -13,19 +13,19 @@ export interface ZookeeperOptions {
 }
 
 export interface ZookeeperEngine extends Engine {
-  /** Where the servers listen for clients, in the order of `nodes`. */
+  /** Ports for clients, in the order of `nodes`. */
   readonly ports: readonly number[];
-  /** The number, from 0, of the server that leads the ensemble at the moment. */
+  /** The index in `nodes` of the server that leads the ensemble now. */
   leader(): Promise<number>;
 }
 
 const JARS = "/usr/share/java";
-/** Starting fast and staying small matter more here than running fast for days. */
+/** Optimizes for a fast start and little memory, not for throughput. */
 const JVM = ["-Xmx256m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xshare:auto"];
 const MAIN = "org.apache.zookeeper.server.quorum.QuorumPeerMain";
 const ANSWER_MS = 1000;
 
-/** One server on its own, or an ensemble of three. */
+/** Starts one server, or an ensemble of three. */
 export async function startZookeeper(options: ZookeeperOptions = {}): Promise<ZookeeperEngine> {
   const count = options.nodes ?? 1;
   const directory = scratchDirectory("zookeeper");
@@ -51,7 +51,7 @@ export async function startZookeeper(options: ZookeeperOptions = {}): Promise<Zo
   return startAll({ url, nodes, ports: clients, leader: () => leaderOf(clients) }, directory);
 }
 
-/** A short tick: elections, sessions and the loss of a leader all count in ticks. */
+/** The tick is short, because elections, sessions and the detection of a lost leader are measured in ticks. */
 function configuration(home: string, port: number, more: Readonly<Record<string, string>>): string[] {
   const settings: Record<string, string> = {
     tickTime: "500",
@@ -68,7 +68,7 @@ function configuration(home: string, port: number, more: Readonly<Record<string,
   return Object.entries(settings).map(([name, value]) => `${name}=${value}`);
 }
 
-/** The main jar names the others, apart from a logger and some that only TLS needs. */
+/** The main jar refers to the others, except for a logger and some that only TLS needs. */
 function classPath(): string {
   const more = ["slf4j-nop", "netty-codec", "netty-resolver", "netty-transport-native-unix-common"];
   const jars = ["zookeeper", ...more].map((jar) => join(JARS, `${jar}.jar`));
@@ -82,7 +82,7 @@ async function leaderOf(ports: readonly number[]): Promise<number> {
   return leader;
 }
 
-/** `ruok` is answered before it serves; `srvr` says in which mode it does, once it does. */
+/** A server answers `ruok` before it accepts requests. `srvr` reports its mode only when it accepts them. */
 async function modeOf(port: number): Promise<string | null> {
   const socket = connect({ host: "127.0.0.1", port, timeout: ANSWER_MS });
   let answer = "";

@@ -76,7 +76,7 @@ export const ACT_MUTANTS: readonly Mutant[] = [
   },
   {
     name: "delay-after-any-end",
-    rule: "only a lease that ran out starts the takeover delay",
+    rule: "only an expired lease starts the takeover delay",
     patches: [
       {
         file: "core/rules/terms.ts",

@@ -1,4 +1,4 @@
-/** Well-formed messages that no correct server sends: terms, leases and electorates that no election has led to. */
+/** Valid messages that no correct server sends, with terms, leases and electorates that are not the result of an election. */
 import type { Random } from "@tenure/core/testing";
 import type { Configuration, PeerState } from "@tenure/peers/protocol";
 import type { PeerLife } from "./sim-peer.js";

@@ -1,4 +1,4 @@
-/** Whether a group changes its leader too often without an operator's act, and how often it really does. */
+/** Whether a group loses its leader too often without an act of an operator, and how many times per hour. */
 import type { EndReason, WatchEvent } from "@tenure/core";
 
 /** The end of a term that no operator asked for. */
@@ -11,19 +11,19 @@ export interface Flapping {
   /** The reason of most of the losses. */
   readonly reason: EndReason | "none";
   readonly count: number;
-  /** Between the first and the last of these losses. */
+  /** Time between the first and the last of these losses. */
   readonly spanMs: number;
-  /** Over that span, not over an hour that the kept events may not cover. */
+  /** Losses per hour over `spanMs`. The kept events may cover less than an hour. */
   readonly perHour: number;
   readonly sinceMs: number;
 }
 
 const HOUR_MS = 3_600_000;
-/** More losses within an hour than this are flapping, where the leader did not resign by itself. */
-export const MAX_LOSSES_PER_HOUR = 6;
-/** More losses within an hour than this are flapping, where leaders resigned: a rolling restart resigns, too. */
-export const MAX_RESIGNATIONS_PER_HOUR = 24;
-/** The losses of one group that a monitor has to keep. */
+/** A group flaps if it has more losses than this within an hour; losses by resignation have a limit of their own. */
+const MAX_LOSSES_PER_HOUR = 6;
+/** The limit for losses by resignation. It is higher, because a rolling restart resigns as well. */
+const MAX_RESIGNATIONS_PER_HOUR = 24;
+/** The number of losses that a monitor has to keep for each group. */
 export const LOSSES_KEPT = MAX_RESIGNATIONS_PER_HOUR + 1;
 /** A group is calm again after this many times the average time between its losses, at least `CALM_MS`. */
 const CALM_INTERVALS = 3;

@@ -12,9 +12,9 @@ export interface GroupFacts {
   /** The highest term so far; 0: never led. */
   readonly term: number;
   readonly leaderNodeId: string | null;
-  /** Of the leader. `leftMs`: until its lease expires. */
+  /** The lease of the leader. `leftMs`: time until it expires. */
   readonly lease: { readonly leftMs: number; readonly ttlMs: number } | null;
-  /** Apart from a pause. */
+  /** Why the group elects no leader now, other than by a pause. */
   readonly heldBack: "deposed" | "reserved" | "takeover_delay" | null;
   readonly pause: {
     readonly forMs: number | "until-resumed";
@@ -22,13 +22,13 @@ export interface GroupFacts {
     readonly reason: string | null;
     readonly sinceMs: number | null;
   } | null;
-  /** Nodes other than the leader that would lead (`candidatesOf`). */
+  /** Number of nodes that could take over (`candidatesOf`). */
   readonly candidates: number;
-  /** Since when there is no candidate. `null`: not known, taken for long enough. */
+  /** Since when there is no candidate. `null`: not known, treated as long ago. */
   readonly aloneSinceMs: number | null;
-  /** Since when the group is known. `null`: not known, taken for long enough. */
+  /** Since when the group is known. `null`: not known, treated as long ago. */
   readonly knownSinceMs: number | null;
-  /** The end of the last term; `null` while it lasts, or where it is not known. */
+  /** The end of the last term; `null`: the term has not ended, or its end is not known. */
   readonly lastEnd: (Loss & { readonly nodeId: string | null }) | null;
   /** Ends of terms that no operator asked for, oldest first; at least the last `LOSSES_KEPT`. */
   readonly losses: readonly Loss[];
@@ -38,13 +38,13 @@ export interface GroupFacts {
 export const VACANT_AFTER_MS = 2000;
 /** A group that was created and has no leader yet is reported after this time. */
 const NEVER_LED_AFTER_MS = 60_000;
-/** A group that no operator created is not expected back a day after its leader was lost. */
+/** If no operator created the group, no leader is expected any more this long after the last one was lost. */
 const FORGOTTEN_AFTER_MS = 86_400_000;
-/** A pause of this length is a warning, however long it still lasts. */
+/** A pause that began this long ago is a warning, whenever it will end. */
 export const PAUSED_LONG_MS = 15 * 60_000;
-/** After a failover the other candidates need a moment to campaign again. */
+/** A group without a candidate is reported after this time: after a failover, the other candidates need a moment to campaign again. */
 const ALONE_AFTER_MS = 30_000;
-/** Less than this part of a lease is left only after two renewals of three were missed. */
+/** A lease with less than this share left is overdue: its leader has missed two of three renewals. */
 const OVERDUE_SHARE = 1 / 3;
 
 /**
@@ -194,7 +194,7 @@ function counted(count: number, one: string, several: string): string {
   return count === 1 ? `a ${one}` : `${count} ${several}`;
 }
 
-/** Texts that are read every second must not change in their tenths. */
+/** For texts that are shown again each second: tenths of a second would only distract. */
 function wholeSeconds(ms: number): number {
   return ms < 1000 ? ms : Math.floor(ms / 1000) * 1000;
 }
@@ -214,7 +214,7 @@ export function candidatesOf(
   return count;
 }
 
-/** What the verbs of an elector show of a group, as facts. `events`: of its history, oldest first. */
+/** The facts about a group, from what an elector answers. `events`: those of its history, oldest first. */
 export function factsOf(
   group: Group,
   events: readonly LeadershipEvent[],
@@ -235,7 +235,7 @@ export function factsOf(
 
 const UNKNOWN_PAUSE = { by: null, reason: null, sinceMs: null };
 
-/** The facts that the state of a group shows, without its members and its history. */
+/** The facts that follow from the state of the group alone, without its members and its history. */
 export function standingOf(
   group: Group,
   nowMs: number,

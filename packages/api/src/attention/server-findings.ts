@@ -3,7 +3,7 @@ import { durationText } from "./duration-text.js";
 import type { Finding, Severity } from "./finding.js";
 
 export interface ServerFacts {
-  /** Of the server's own TLS certificate; `null` without TLS. */
+  /** Validity of the server's own TLS certificate; `null`: no TLS. */
   readonly certificate: Validity | null;
   readonly store: StoreFacts;
 }
@@ -11,7 +11,7 @@ export interface ServerFacts {
 export interface StoreFacts {
   /** Since when the store does not answer; `null`: it answers. */
   readonly unreachableSinceMs: number | null;
-  /** The writes of the last `STORE_WINDOW_MS`. */
+  /** Durations of the writes within the last `STORE_WINDOW_MS`. */
   readonly writes: WriteTimes | null;
 }
 
@@ -19,7 +19,7 @@ export interface WriteTimes {
   readonly count: number;
   /** 99 % of the writes took at most this long. */
   readonly p99Ms: number;
-  /** Writes that took longer than `SLOW_WRITE_MS`. */
+  /** Number of writes that took longer than `SLOW_WRITE_MS`. */
   readonly slow: number;
   /** Start of the first of the slow writes. */
   readonly slowSinceMs: number | null;
@@ -38,11 +38,11 @@ const EXPIRY_BOUNDS: readonly (readonly [Severity, number, number])[] = [
 ];
 
 export const STORE_WINDOW_MS = 30_000;
-/** Writes of a store that keeps up with leases of a few seconds take a small part of this time. */
+/** A write that takes longer is slow. A store that can keep leases of a few seconds needs only a fraction of this time. */
 export const SLOW_WRITE_MS = 250;
-/** The elector gives up a write after this time at the latest. */
+/** The time limit of an elector for one write. */
 const FAILED_WRITE_MS = 1000;
-/** One slow write is an accident; this many within the window are a state. */
+/** Fewer slow writes within the window are not reported. */
 const MIN_SLOW_WRITES = 3;
 
 export function serverFindings({ certificate, store }: ServerFacts, nowMs: number): readonly Finding[] {

@@ -1,14 +1,14 @@
-/** The parts that the other shapes are made of. */
+/** Types that several shapes share. */
 import { ID_PATTERN, LIMITS } from "@tenure/core/internal";
 import { type Static, type TSchema, Type } from "typebox";
 
 export const closed = { additionalProperties: false } as const;
 export const ID = { minLength: 1, maxLength: LIMITS.idLength, pattern: ID_PATTERN } as const;
 export const id = () => Type.String(ID);
-/** Not a union: those are told apart at run time, on the way of every answer. */
+/** A type list instead of a union, because serializing a union costs a check per value. */
 export const orNull = <T extends TSchema>(schema: T) =>
   Type.Unsafe<Static<T> | null>({ ...schema, nullable: true });
-/** Any text on the wire, so that a new word breaks no client; in TypeScript one of those that there are. */
+/** A string in the schema, so that a new value does not break old clients; in TypeScript one of the known values. */
 export const word = <W extends string>(options: { description?: string } = {}) =>
   Type.Unsafe<W>(Type.String(options));
 export const metadata = (more = "") =>
@@ -18,7 +18,7 @@ export const metadata = (more = "") =>
 
 export const GroupParams = Type.Object({ group_id: id() }, closed);
 
-/** Of a route that takes no query: what is misspelt or misplaced is refused there too. */
+/** The query of a route that takes none: every parameter is refused, so that a misplaced one is noticed. */
 export const NoQuery = Type.Object({}, closed);
 
 export const leaseNamed = {

@@ -1,4 +1,4 @@
-/** The shapes of those who take part in elections and watch them, of errors, and of the service itself. */
+/** The shapes of elections and watches, of errors, and of the service itself. */
 import type { EndReason } from "@tenure/core";
 import { LIMITS } from "@tenure/core/internal";
 import { type Static, Type } from "typebox";
@@ -15,7 +15,7 @@ import {
   word,
 } from "./common-shapes.js";
 
-/** No bounds: whatever is outside of them is told those of the group's policy. */
+/** The schema has no bounds: the elector checks the ttl and reports the bounds of the group's policy. */
 const ttlMs = () =>
   Type.Integer({
     description: "Duration of the lease, from min_ttl_ms to max_ttl_ms of the group's policy.",
@@ -75,7 +75,7 @@ export const CampaignManyBody = Type.Object(
   closed,
 );
 
-/** What the leader says of itself comes along for who asks for it, by `Prefer: leader-metadata`. */
+/** The metadata of the leader is included if the request has `Prefer: leader-metadata`. */
 export const FullLease = Type.Object(
   { ...Lease.properties, metadata: Type.Optional(metadata(" Only with `prefer: leader-metadata`.")) },
   leaseNamed,
@@ -249,7 +249,7 @@ export const EventShape = Type.Object(
   eventNamed,
 );
 
-/** What resumes each of many watches, besides its group. */
+/** With its group, this number is the cursor of one of many watches. */
 const number = () =>
   Type.Integer({
     description: "Number of the event in its group, from 1 without gaps; the cursor of a watch.",

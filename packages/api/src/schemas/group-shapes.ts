@@ -1,4 +1,4 @@
-/** The shapes of groups and their members, and of what operators do with them. */
+/** The shapes of groups, their members, and the acts of operators on them. */
 import type { GroupPolicy } from "@tenure/core";
 import { LIMITS } from "@tenure/core/internal";
 import { type Static, type TSchema, Type } from "typebox";
@@ -57,7 +57,7 @@ const allowedNodes = <T extends TSchema>(nodeId: T, options: { maxItems?: number
   );
 const givenNodes = () => allowedNodes(id(), { maxItems: LIMITS.allowedNodes });
 
-/** Why an admin acts. */
+/** The reason that an admin gives for an act. */
 const reason = () =>
   Type.String({
     minLength: 1,

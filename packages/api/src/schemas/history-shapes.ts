@@ -1,4 +1,4 @@
-/** What is kept of a group for people: its last events, and what operators did to it. */
+/** The history of a group: its last events, and the last acts of operators. */
 import type { ActName } from "@tenure/core";
 import { LIMITS } from "@tenure/core/internal";
 import { type Static, Type } from "typebox";

@@ -1,4 +1,4 @@
-/** What a server says about itself. */
+/** The shapes of what a server reports about itself: its description and its samples. */
 import { type Static, Type } from "typebox";
 import { closed, orNull } from "./common-shapes.js";
 

@@ -1,10 +1,10 @@
 /**
- * Every shape that crosses the wire, once: it validates what comes in, serializes what goes out and is the OpenAPI
- * document. Unknown keys and wrong types are refused; nothing is coerced. Bounds that depend on a group's policy are
- * the elector's to check.
+ * The schemas of all requests and replies. The service validates requests and serializes replies with them, and generates
+ * the OpenAPI document and `tenure.proto` from them. Unknown keys and wrong types are refused; nothing is coerced. Bounds
+ * that depend on a group's policy are checked by the elector.
  *
- * `title` is the name of a shape's message in gRPC; only a shape that is the whole request or reply of a verb can do without. Shapes
- * of the same title are one message, which has the fields of all of them.
+ * `title` is the name of the gRPC message. Only a shape that is the whole request or reply of a verb needs none. Shapes with
+ * the same title become one message, which has the fields of all of them.
  */
 export * from "./attention-shapes.js";
 export * from "./common-shapes.js";

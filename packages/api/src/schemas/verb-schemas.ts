@@ -1,6 +1,6 @@
 /**
- * The shapes of each verb: what it is asked and what it answers. Together with `VERBS` this makes the routes, the messages of
- * gRPC and the OpenAPI document; a verb without shapes does not compile.
+ * The request and the reply of each verb. The routes, the gRPC messages and the OpenAPI document are made from this table
+ * and `VERBS`. If a verb has no entry here, this file does not compile.
  */
 import { type Static, type TObject, type TSchema, Type } from "typebox";
 import type { StreamVerb, UnaryVerb, VerbName } from "../verbs.js";
@@ -10,11 +10,11 @@ import { WatchManyBody, WatchQuery } from "./watch-shapes.js";
 export type * as shapes from "./shapes.js";
 
 export interface VerbSchema {
-  /** What is asked, besides the group that the path names: the body, or the query of a GET or DELETE. */
+  /** The body, or the query of a GET or DELETE. The group is in the path. */
   readonly request: TObject;
-  /** The same as texts, where a query has numbers or switches in it. */
+  /** The query as it is sent, all values strings; given if `request` has numbers or booleans. */
   readonly query?: TObject;
-  /** There need not be a body. */
+  /** The body may be left out. */
   readonly isOptional?: true;
   readonly reply: TSchema;
 }
@@ -55,7 +55,7 @@ export const VERB_SCHEMAS = {
   ping: { request: none, reply: shapes.HealthReply },
 } as const satisfies Readonly<Record<UnaryVerb | StreamVerb | "alive" | "ping", VerbSchema>>;
 
-/** Verbs whose answer is JSON of ours. */
+/** The verbs whose reply is JSON with a schema, unlike for example metrics. */
 export type ShapedVerb = keyof typeof VERB_SCHEMAS & VerbName;
 
 export type RequestOf<V extends ShapedVerb> = Static<(typeof VERB_SCHEMAS)[V]["request"]>;

@@ -1,9 +1,9 @@
-/** What watches ask for. The events that they are told are among the other shapes. */
+/** The requests of watches. Their events are in `election-shapes.ts`. */
 import { LIMITS } from "@tenure/core/internal";
 import { type Static, Type } from "typebox";
 import { closed, id } from "./common-shapes.js";
 
-/** How often a stream says something, also where nothing happens. Proxies close what is silent for longer. */
+/** Interval of the keep-alive messages of a stream without events. Proxies close connections that are silent for longer. */
 export const KEEP_ALIVE_MS = { min: 500, max: 15_000 } as const;
 
 const keepAlive = `Longest time without a message on a stream, in milliseconds: the server sends a comment then. ${KEEP_ALIVE_MS.min} to ${KEEP_ALIVE_MS.max}, default ${KEEP_ALIVE_MS.max}.`;
@@ -35,7 +35,7 @@ export const WatchManyBody = Type.Object(
         },
         { ...closed, title: "WatchOf" },
       ),
-      // As many groups as a request of renewals.
+      // The same limit as for a batch of renewals.
       { minItems: 1, maxItems: LIMITS.renewMany, description: "At most one watch per group." },
     ),
     keep_alive_ms: Type.Optional(

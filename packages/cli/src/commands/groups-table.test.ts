@@ -12,14 +12,7 @@ const list = async (options: CommandOptions, ...args: readonly string[]): Promis
   (await command(["groups", "list", ...args, ...where], options)).stdout.trimEnd().split("\n");
 
 beforeAll(async () => {
-  const server = await scratch.serve([
-    "--listen",
-    "127.0.0.1:0",
-    "--store",
-    "memory:",
-    "--log-level",
-    "error",
-  ]);
+  const server = await scratch.memoryServer();
   where = ["--server", server.url];
   for (const [group, node] of [
     ["billing", "w1"],

@@ -6,14 +6,7 @@ import { Scratch } from "../scratch.test-kit.js";
 const scratch = new Scratch();
 const where: Record<"server" | "store", readonly string[]> = { server: [], store: [] };
 beforeAll(async () => {
-  const server = await scratch.serve([
-    "--listen",
-    "127.0.0.1:0",
-    "--store",
-    "memory:",
-    "--log-level",
-    "error",
-  ]);
+  const server = await scratch.memoryServer();
   where.server = ["--server", server.url];
   where.store = ["--store", `embedded:${scratch.directory()}/direct`];
 });

@@ -3,7 +3,7 @@ import { tellTime } from "../frame/duration.js";
 import type { Cell } from "../frame/text.js";
 
 /** How a term ended, as the end of a sentence. */
-export const ENDINGS: Readonly<Record<EndReason, string>> = {
+const ENDINGS: Readonly<Record<EndReason, string>> = {
   expired: "lease expired",
   resigned: "resigned",
   deposed: "stepped down",

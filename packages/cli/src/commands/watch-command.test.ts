@@ -65,14 +65,7 @@ describe("watch over a server", () => {
   let where: string[];
   const tenure = (...args: readonly string[]) => command([...args, ...where]);
   beforeAll(async () => {
-    const server = await scratch.serve([
-      "--listen",
-      "127.0.0.1:0",
-      "--store",
-      "memory:",
-      "--log-level",
-      "error",
-    ]);
+    const server = await scratch.memoryServer();
     where = ["--server", server.url];
     for (const group of ["eu/b", "eu/a", "us/c"])
       await tenure("campaign", group, "--node-id", "n", "--ttl", "60s");

@@ -18,14 +18,7 @@ let directory: string;
 let environment: Record<string, string>;
 beforeAll(async () => {
   directory = scratch.directory();
-  const server = await scratch.serve([
-    "--listen",
-    "127.0.0.1:0",
-    "--store",
-    "memory:",
-    "--log-level",
-    "error",
-  ]);
+  const server = await scratch.memoryServer();
   const bin = join(directory, "bin");
   mkdirSync(bin);
   writeFileSync(join(bin, "tenure"), `#!/bin/sh\nexec ${process.execPath} ${BIN} "$@"\n`, { mode: 0o755 });

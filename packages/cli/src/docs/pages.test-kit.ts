@@ -16,7 +16,7 @@ export interface Snippet {
   readonly mark: { readonly kind: "program" | "not run" | "file"; readonly text: string } | null;
 }
 
-export const PAGES: readonly string[] = [
+const PAGES: readonly string[] = [
   "README.md",
   "examples/README.md",
   ...readdirSync(join(ROOT, "docs"), { recursive: true, encoding: "utf8" })

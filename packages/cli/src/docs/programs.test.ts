@@ -54,9 +54,9 @@ const CASES: Readonly<Record<string, () => Promise<void>>> = {
     await b.prints(/stands for election/);
     isHealthy = false;
     await b.prints(/begins its work/);
-    await a.prints(/leads no more: unhealthy/);
+    await a.prints(/no longer leads: unhealthy/);
     expect(await b.stop()).toEqual(
-      expect.arrayContaining(["has ended its work, in time", "leads no more: stopped"]),
+      expect.arrayContaining(["has ended its work, in time", "no longer leads: stopped"]),
     );
     await a.stop();
     health.close();

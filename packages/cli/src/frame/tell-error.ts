@@ -145,3 +145,18 @@ function byOption(error: InvalidRequestError, failed: Failed): string {
   if (value === null || !inDurations.startsWith("must ")) return `${option} ${inDurations}`;
   return `${option} is ${value} and ${inDurations}`;
 }
+
+/** The campaign that was refused. */
+interface Refused {
+  readonly groupId: string;
+  readonly ttlMs: number;
+}
+
+/** An error as one sentence, with the value of the option where the error is about one. */
+export function tellRefusal(error: unknown, { groupId, ttlMs }: Refused): ToldError {
+  const told = tellError(error);
+  if (!(error instanceof InvalidTtlError) || error.field !== "ttlMs") return told;
+  const bounds = `${tellDuration(error.minTtlMs)} to ${tellDuration(error.maxTtlMs)}`;
+  const message = `--ttl ${tellDuration(ttlMs)} is outside ${bounds}, which the policy of ${groupId} allows`;
+  return { ...told, message };
+}

@@ -19,7 +19,7 @@ export interface ClusterStatus {
   readonly problems: readonly string[];
 }
 
-export const WARN_BEFORE_MS: number = 30 * 86_400_000;
+const WARN_BEFORE_MS: number = 30 * 86_400_000;
 
 /** The servers of the cluster, as one of them reports them. */
 export function placesIn({

@@ -29,7 +29,7 @@ describe("a cluster of three servers", { timeout: 120_000 }, () => {
   const others = (node: ClusterNode): readonly ClusterNode[] =>
     cluster.running.filter((each) => each !== node);
 
-  it("three servers elect one, and another with a higher term after it was killed; the old one follows when it is back", async () => {
+  it("three servers elect a leader; after it is killed they elect another one with a higher term, and the restarted server follows it", async () => {
     const first = await cluster.leader();
     const term = await termAt(first);
     await first.process?.end("SIGKILL");
@@ -41,7 +41,7 @@ describe("a cluster of three servers", { timeout: 120_000 }, () => {
     expect(await cluster.leading()).toEqual([second]);
   });
 
-  it("three servers have no leader while two are gone, and one again when one is back", async () => {
+  it("three servers have no leader while two of them are down, and elect one when one of the two is back", async () => {
     const leader = await cluster.leader();
     const term = await termAt(leader);
     const gone = others(leader);
@@ -64,7 +64,7 @@ describe("a cluster of three servers", { timeout: 120_000 }, () => {
     expect(await termAt(next)).toBeGreaterThan(term);
   });
 
-  it("a leader that is asked to stop leaves at once, is removed, and the rest elects", async () => {
+  it("a leader that is asked to stop leaves at once and is removed, and the other servers elect a leader", async () => {
     const leader = await cluster.leader();
     const rest = others(leader);
     expect(await leader.process?.end("SIGTERM")).toBe(0);
@@ -74,7 +74,7 @@ describe("a cluster of three servers", { timeout: 120_000 }, () => {
     await cluster.settled();
   });
 
-  it("a server that leaves and is killed at once does no harm, and one that comes back after it left leads again", async () => {
+  it("a server may be killed right after it left, and a server that comes back after it left can lead again", async () => {
     const leader = await cluster.leader();
     const [hasty, last] = others(leader) as [ClusterNode, ClusterNode];
     const leave = (node: ClusterNode) =>

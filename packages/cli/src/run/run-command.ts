@@ -10,7 +10,7 @@ import { electorCommand, withExamples } from "../frame/elector-command.js";
 import { healthCommand } from "./health-command.js";
 import { LeadershipHooks } from "./leadership-hooks.js";
 import { LedCommand, type RunEnd } from "./led-command.js";
-import { tellRefusal } from "./refusal.js";
+import { tellRefusal } from "../frame/tell-error.js";
 import { RunMetrics } from "./run-metrics.js";
 import { readRunFlags, type RunFlags, withRunOptions } from "./run-options.js";
 import { RunOutput } from "./run-output.js";

@@ -6,7 +6,7 @@ import { tellDuration } from "../frame/duration.js";
 import { HealthCommandError } from "./health-command.js";
 import type { LedCommandTeller } from "./led-command.js";
 import type { HookOption } from "./leadership-hooks.js";
-import { tellRefusal } from "./refusal.js";
+import { tellRefusal } from "../frame/tell-error.js";
 import type { Report, RunReport } from "./run-report.js";
 import { StandingTeller } from "./standing-teller.js";
 

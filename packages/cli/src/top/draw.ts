@@ -133,7 +133,7 @@ function nameRoom(width: number, fixed: readonly Column[]): number {
   return width - fixed.reduce((sum, column) => sum + column.width + 1, 0) - 1;
 }
 
-export function leaseCell({ leftMs, fullMs }: Pick<Row, "leftMs" | "fullMs">): string {
+function leaseCell({ leftMs, fullMs }: Pick<Row, "leftMs" | "fullMs">): string {
   if (leftMs === null) return "";
   const share = fullMs <= 0 ? 0 : Math.min(1, Math.max(0, leftMs / fullMs));
   const full = Math.round(share * BAR_WIDTH);

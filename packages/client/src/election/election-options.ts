@@ -285,7 +285,7 @@ export interface StopOptions {
 
 /** Options of everything in an election that waits. */
 export interface WaitOptions {
-  /** Ends the wait, which then rejects with the signal's reason. */
+  /** Ends the wait, which then rejects with the signal's reason. @defaultValue none: the wait ends only by itself */
   readonly signal?: AbortSignal | undefined;
 }
 

@@ -9,7 +9,7 @@ beforeEach(() => {
 afterEach(() => world.close());
 
 describe("Health", () => {
-  test("an unhealthy leader resigns at its next heartbeat and stays out until healthy", async () => {
+  test("an unhealthy leader resigns at its next heartbeat, and campaigns again only when it is healthy", async () => {
     let healthy = true;
     const a = world.scripted("a", { healthChecker: () => healthy });
     const b = world.participant("b");
@@ -149,7 +149,7 @@ describe("Health", () => {
     await world.until(Promise.all([b.election.stop(), c.election.stop()]));
   });
 
-  test("a candidate that becomes unhealthy while it waits asks who leads and uses the answer, although its watch is silent", async () => {
+  test("a candidate that becomes unhealthy while it waits asks the elector for the leader and acts on the answer, although its watch is silent", async () => {
     let healthy = true;
     const [a, c] = [world.participant("a"), world.participant("c")];
     const b = world.scripted("b", { healthChecker: () => healthy });

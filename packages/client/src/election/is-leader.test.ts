@@ -18,7 +18,7 @@ async function leading(groupId: string): Promise<Election> {
 }
 
 function ask(election: Election, times: number): void {
-  for (let i = 0; i < times; i += 1) if (!election.isLeader()) throw new Error("it leads no more");
+  for (let i = 0; i < times; i += 1) if (!election.isLeader()) throw new Error("it no longer leads");
 }
 
 function median(values: readonly number[]): number {

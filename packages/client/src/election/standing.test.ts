@@ -171,7 +171,7 @@ describe("Campaigns that fail", () => {
 });
 
 describe("Waiting for the leadership", () => {
-  test("a candidate in the elector's queue campaigns again at once after a lost wait, whatever the clock rates", async () => {
+  test("a candidate in the elector's queue campaigns again at once when its wait ends without the leadership, also if clocks differ in rate", async () => {
     const a = world.participant("a");
     await a.election.start();
     // The elector's clock runs as fast as allowed, this process's clock as slow.
@@ -246,7 +246,7 @@ describe("Waiting for the leadership", () => {
     await world.until(b.election.stop());
   });
 
-  test("a paused group is not campaigned for in a loop", async () => {
+  test("an election does not campaign in a loop for a paused group", async () => {
     await world.operator.createGroup({ groupId: "g" });
     await world.operator.pause({ groupId: "g" });
     const all = [{}, { campaignWaitMs: 0 }, { takeoverDelayMs: 500 }].map((options, i) =>
@@ -263,7 +263,7 @@ describe("Waiting for the leadership", () => {
 });
 
 describe("A paused group", () => {
-  test("a paused group is campaigned for at the elector's pace, at least every 5 s, and led soon after it is resumed", async () => {
+  test("an election campaigns for a paused group as often as the elector asks for, at least every 5 s, and leads soon after the group is resumed", async () => {
     await world.operator.createGroup({ groupId: "g" });
     await world.operator.pause({ groupId: "g" });
     const a = world.scripted("a", { campaignWaitMs: 0 });

@@ -18,28 +18,13 @@ import {
   type CampaignResult,
   ClosedError,
   type ElectorAdmin,
-  type Group,
-  type GroupInput,
-  type GroupsOptions,
-  type HeartbeatRequest,
-  type Leader,
   type LeaderOptions,
   type Leadership,
-  type Member,
-  type MemberHealth,
   type RenewManyResult,
   type RenewRequest,
   type RenewResult,
   type ResignRequest,
   type ResignResult,
-  type AuditQuery,
-  type DeleteRequest,
-  type GroupAct,
-  type GroupHistory,
-  type PauseRequest,
-  type ResumeRequest,
-  type StepDownRequest,
-  type TransferRequest,
   TTL_BOUNDS_MS,
   type WatchAllOptions,
   type WatchEvent,
@@ -48,19 +33,10 @@ import {
 import {
   checkId,
   checkInteger,
-  parseAuditQuery,
   parseCampaign,
-  parseDelete,
-  parseGroup,
-  parseGroupsQuery,
-  parseHeartbeat,
-  parsePause,
   parseRenew,
   parseRenewMany,
   parseResign,
-  parseResume,
-  parseStepDown,
-  parseTransfer,
   type ParsedCampaign,
   type ParsedRenew,
   iterate,
@@ -74,7 +50,7 @@ import { Endpoints } from "./endpoints.js";
 import { eventStream } from "./event-stream.js";
 import { SOCKETS } from "./exchange.js";
 import { GroupWatches } from "./group-watches.js";
-import { OperatorCalls } from "./operator-calls.js";
+import { HttpOperator } from "./http-operator.js";
 import { type HttpElectorOptions, type ParsedOptions, parseOptions } from "./options.js";
 import { parsePatience } from "./patience.js";
 import { ServiceCalls } from "./service-calls.js";
@@ -84,13 +60,12 @@ import { Transport, type TransportParts } from "./transport.js";
 import { waitInSlices } from "./wait-in-slices.js";
 
 /** The elector over the servers of one Tenure service, for participants and operators. */
-export class HttpElector implements ElectorAdmin {
+export class HttpElector extends HttpOperator implements ElectorAdmin {
   readonly #options: ParsedOptions;
   readonly #parts: TransportParts;
   readonly #transport: Transport;
   readonly #calls: ServiceCalls;
   readonly #election: ElectionCalls;
-  readonly #operator: OperatorCalls;
   /** `null`: each campaign is sent separately. */
   readonly #campaigns: CallBatcher<ParsedCampaign, CampaignResult> | null;
   readonly #renewals: CallBatcher<ParsedRenew, RenewResult> | null;
@@ -116,12 +91,14 @@ export class HttpElector implements ElectorAdmin {
 
   private constructor(options: ParsedOptions, parts: TransportParts) {
     const { clock, requestTimeoutMs, batch, batchWindowMs } = options;
+    const transport = new Transport(parts);
+    const calls = new ServiceCalls(transport, requestTimeoutMs);
+    super(calls);
     this.#options = options;
     this.#parts = parts;
-    this.#transport = new Transport(parts);
-    this.#calls = new ServiceCalls(this.#transport, requestTimeoutMs);
+    this.#transport = transport;
+    this.#calls = calls;
     this.#election = new ElectionCalls(this.#calls, parts.endpoints);
-    this.#operator = new OperatorCalls(this.#calls);
     const batching = { clock, windowMs: batchWindowMs };
     this.#campaigns = batch
       ? new CallBatcher({
@@ -144,7 +121,7 @@ export class HttpElector implements ElectorAdmin {
   }
 
   campaign(request: CampaignRequest, options?: CallOptions): Promise<CampaignResult> {
-    return this.#run(options, () => {
+    return this.run(options, () => {
       const parsed = parseCampaign(request);
       if (parsed.waitMs > 0) return this.#wait(parsed, options?.signal);
       return this.#campaigns === null
@@ -154,7 +131,7 @@ export class HttpElector implements ElectorAdmin {
   }
 
   renew(request: RenewRequest, options?: CallOptions): Promise<RenewResult> {
-    return this.#run(options, () => {
+    return this.run(options, () => {
       const parsed = parseRenew(request);
       const timeoutMs = this.#renewalMs(parsed.ttlMs);
       return this.#renewals === null
@@ -164,7 +141,7 @@ export class HttpElector implements ElectorAdmin {
   }
 
   renewMany(all: readonly RenewRequest[], options?: CallOptions): Promise<readonly RenewManyResult[]> {
-    return this.#run(options, () => {
+    return this.run(options, () => {
       const parsed = parseRenewMany(all);
       const timeoutMs = Math.min(...parsed.map(({ ttlMs }) => this.#renewalMs(ttlMs)));
       return this.#election.renewMany(parsed, timeoutMs, options?.signal);
@@ -172,11 +149,11 @@ export class HttpElector implements ElectorAdmin {
   }
 
   resign(request: ResignRequest, options?: CallOptions): Promise<ResignResult> {
-    return this.#run(options, () => this.#election.resign(parseResign(request), options?.signal));
+    return this.run(options, () => this.#election.resign(parseResign(request), options?.signal));
   }
 
   leader(groupId: string, options?: LeaderOptions): Promise<Leadership> {
-    return this.#run(options, () =>
+    return this.run(options, () =>
       this.#election.leader(checkId(groupId, "groupId"), options?.consistency === "local", options?.signal),
     );
   }
@@ -208,82 +185,6 @@ export class HttpElector implements ElectorAdmin {
     );
   }
 
-  createGroup(input: GroupInput, options?: CallOptions): Promise<Group> {
-    return this.#run(options, () => {
-      // A new policy can be checked here completely; a change only by the service, which knows the rest.
-      parseGroup(input).change(null);
-      return this.#operator.create(input, options?.signal);
-    });
-  }
-
-  updateGroup(input: GroupInput, options?: CallOptions): Promise<Group> {
-    return this.#run(options, () => {
-      parseGroup(input);
-      return this.#operator.update(input, options?.signal);
-    });
-  }
-
-  deleteGroup(request: DeleteRequest, options?: CallOptions): Promise<void> {
-    return this.#run(options, () => this.#operator.remove(parseDelete(request), options?.signal));
-  }
-
-  group(groupId: string, options?: CallOptions): Promise<Group> {
-    return this.#run(options, () => this.#operator.group(checkId(groupId, "groupId"), options?.signal));
-  }
-
-  groups(
-    query?: { prefix?: string | undefined; limit?: number | undefined; cursor?: string | undefined },
-    options?: GroupsOptions,
-  ): Promise<{ readonly groups: readonly Group[]; readonly cursor: string | null }> {
-    return this.#run(options, () => this.#operator.groups(parseGroupsQuery(query), options));
-  }
-
-  stepDown(request: StepDownRequest, options?: CallOptions): Promise<void> {
-    return this.#run(options, () => this.#operator.stepDown(parseStepDown(request), options?.signal));
-  }
-
-  transfer(request: TransferRequest, options?: CallOptions): Promise<Leader> {
-    return this.#run(options, () => {
-      const parsed = parseTransfer(request);
-      return this.#unlessClosed(options?.signal, (signal) => this.#operator.transfer(parsed, signal));
-    });
-  }
-
-  pause(request: PauseRequest, options?: CallOptions): Promise<void> {
-    return this.#run(options, () => this.#operator.pause(parsePause(request), options?.signal));
-  }
-
-  resume(request: ResumeRequest, options?: CallOptions): Promise<void> {
-    return this.#run(options, () => this.#operator.resume(parseResume(request), options?.signal));
-  }
-
-  heartbeat(request: HeartbeatRequest, options?: CallOptions): Promise<void> {
-    return this.#run(options, () => this.#operator.heartbeat(parseHeartbeat(request), options?.signal));
-  }
-
-  health(groupId: string, options?: CallOptions): Promise<readonly MemberHealth[]> {
-    return this.#run(options, () => this.#operator.health(checkId(groupId, "groupId"), options?.signal));
-  }
-
-  members(groupId: string, options?: CallOptions): Promise<readonly Member[]> {
-    return this.#run(options, () => this.#operator.members(checkId(groupId, "groupId"), options?.signal));
-  }
-
-  history(groupId: string, options?: CallOptions): Promise<GroupHistory> {
-    return this.#run(options, () => this.#operator.history(checkId(groupId, "groupId"), options?.signal));
-  }
-
-  audit(
-    query?: AuditQuery,
-    options?: GroupsOptions,
-  ): Promise<{ readonly acts: readonly GroupAct[]; readonly cursor: string | null }> {
-    return this.#run(options, () => this.#operator.audit(parseAuditQuery(query), options));
-  }
-
-  ping(options?: CallOptions): Promise<void> {
-    return this.#run(options, () => this.#operator.ping(options?.signal));
-  }
-
   /** Waiting campaigns leave their queues and are answered `lost`; other calls in progress are waited for. */
   close(): Promise<void> {
     this.#closed ??= this.#close();
@@ -304,7 +205,7 @@ export class HttpElector implements ElectorAdmin {
   }
 
   /** Async, so that a malformed request rejects rather than throws. */
-  async #run<T>(options: CallOptions | undefined, work: () => Promise<T>): Promise<T> {
+  protected async run<T>(options: CallOptions | undefined, work: () => Promise<T>): Promise<T> {
     options?.signal?.throwIfAborted();
     this.#closing.signal.throwIfAborted();
     const working = work();
@@ -321,7 +222,7 @@ export class HttpElector implements ElectorAdmin {
     const { clock } = this.#options;
     const timeoutMs = this.#campaignMs(parsed.candidate.ttlMs);
     try {
-      return await this.#unlessClosed(given, (signal) =>
+      return await this.unlessClosed(given, (signal) =>
         waitInSlices(clock, parsed, (slice) => this.#election.campaign(slice, signal, timeoutMs)),
       );
     } catch (error) {
@@ -333,8 +234,7 @@ export class HttpElector implements ElectorAdmin {
     }
   }
 
-  /** For calls that may take long: closing this elector does not wait for them. */
-  async #unlessClosed<T>(
+  protected async unlessClosed<T>(
     signal: AbortSignal | undefined,
     work: (signal: AbortSignal) => Promise<T>,
   ): Promise<T> {

@@ -8,15 +8,15 @@ import { checkInteger, checkKeys, isObject } from "@tenure/core/internal";
 export interface TlsOptions {
   /** CA certificates that the service's certificate is checked against. @defaultValue the CAs that Node knows */
   readonly ca?: string | undefined;
-  /** A file with the CA certificates, instead of `ca`. */
+  /** A file with the CA certificates, instead of `ca`. @defaultValue none */
   readonly caFile?: string | undefined;
   /** The client certificate, if the service asks for one. It needs `key` or `keyFile`. @defaultValue none */
   readonly cert?: string | undefined;
-  /** A file with the client certificate, instead of `cert`. */
+  /** A file with the client certificate, instead of `cert`. @defaultValue none */
   readonly certFile?: string | undefined;
-  /** The private key of the client certificate. */
+  /** The private key of the client certificate. Refused without a certificate. @defaultValue none */
   readonly key?: string | undefined;
-  /** A file with the private key, instead of `key`. */
+  /** A file with the private key, instead of `key`. @defaultValue none */
   readonly keyFile?: string | undefined;
 }
 

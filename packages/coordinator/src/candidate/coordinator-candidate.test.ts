@@ -363,7 +363,7 @@ describe("Static cluster coordinator assignment", () => {
   });
 });
 
-test("a standby whose heartbeats are refused still reads who coordinates", async () => {
+test("a standby whose heartbeats are refused still knows which node coordinates", async () => {
   const { candidate } = cluster.node("a", {}, (elector) =>
     Object.assign(Object.create(elector) as typeof elector, {
       heartbeat: () => Promise.reject(new Error("not allowed")),

@@ -109,7 +109,7 @@ export interface CoordinatorOptions {
     Partial<ElectionOptions>,
     "groupId" | "nodeId" | "ttlMs" | "takeoverDelayMs" | "clock"
   >;
-  /** Ignored with a warning: the coordinator is elected. */
+  /** Accepted from older configurations and ignored with a warning: the coordinator is elected. @defaultValue none */
   readonly cluster_coordinator?: unknown;
   /** The source of time, for tests. @defaultValue `systemClock` */
   readonly clock?: Clock;

@@ -12,7 +12,9 @@ export interface GuardedOptions {
   readonly killMarginMs: number;
   /** How often the guardian is sent the remaining time, in milliseconds. */
   readonly tellEveryMs: number;
+  /** The standard streams of the command: those of this process, or none. @defaultValue `"inherit"` */
   readonly stdio?: "inherit" | "ignore";
+  /** The source of time, for tests. @defaultValue `systemClock` */
   readonly clock?: Clock;
 }
 

@@ -2,7 +2,7 @@ import { uptime } from "node:os";
 import type { KillTime } from "./messages.js";
 
 /** The same in every process of this machine, unlike `performance.now()`, which counts from the start of each process. */
-export function machineTime(): KillTime {
+function machineTime(): KillTime {
   return { monotonicMs: Number(process.hrtime.bigint()) / 1e6, bootMs: uptime() * 1000 };
 }
 

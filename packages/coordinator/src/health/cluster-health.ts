@@ -44,9 +44,9 @@ export interface ClusterHealthOptions {
    * @defaultValue the machine's clock
    */
   readonly clock?: Clock | undefined;
-  /** Called with each change of a member's health. */
+  /** Called with each change of a member's health. @defaultValue none */
   readonly changed?: ((change: HealthChange) => void) | undefined;
-  /** Called when the elector did not answer; the last known state stays. */
+  /** Called with the error when the elector did not answer; the last known state stays. @defaultValue none */
   readonly failed?: ((error: unknown) => void) | undefined;
 }
 

@@ -58,10 +58,16 @@ export interface PollOrchestratorOptions {
   readonly polls: readonly Poll[];
   /** Gives the poll to a member and resolves with its result. */
   readonly dispatch: (dispatch: Dispatch) => Promise<unknown>;
-  /** Who may be given work. */
+  /** The ids of the members that polls may be dispatched to, asked before each dispatch. */
   readonly members: () => readonly string[];
-  /** How long ago a poll was dispatched last, by anybody; `null` where nobody knows. */
+  /**
+   * How long ago any coordinator dispatched this poll last, in milliseconds; `null` if that is not known. A new coordinator asks it
+   * once per poll, so that a poll that is due is not delayed by a takeover.
+   *
+   * @defaultValue not known: each poll begins one interval after this coordinator has become the leader
+   */
   readonly lastRunAgeMs?: (poll: string) => Promise<number | null>;
+  /** Called with the result of each dispatch, for example to store when a poll ran. @defaultValue none */
   readonly recorded?: (result: PollResult) => void;
   /**
    * For tests.

@@ -37,7 +37,7 @@ export interface SupervisorOptions {
    * @defaultValue names them on stderr and ends the process with exit code 70
    */
   readonly onStuck?: ((ids: readonly string[]) => void) | undefined;
-  /** Called when a child has started, has crashed, or has started again. Must not throw. */
+  /** Called when a child has started, has crashed, or has started again. Must not throw. @defaultValue none */
   readonly onChild?: ((event: ChildEvent) => void) | undefined;
   /** The source of time, for tests. @defaultValue `systemClock` */
   readonly clock?: Clock;

@@ -11,7 +11,7 @@ import {
   type ElectorLaw,
   LONG_MS,
   SHORT_MS,
-  toldOf,
+  successorAsked,
   win,
 } from "./elector-support.js";
 
@@ -34,7 +34,7 @@ export function actLaws(law: ElectorLaw<AdminBench>): void {
       const waiting = elector.campaign(candidate(groupId, "b", { waitMs: LONG_MS }));
       await arrived(elector, groupId);
       const transferred = other.transfer({ groupId, toNodeId: "b", by: BY, reason: reason("transfer") });
-      assert.equal(await toldOf(elector, leader, 1), "b");
+      assert.equal(await successorAsked(elector, leader, 1), "b");
       await elector.resign(claimOf(leader, 1));
       elected(await waiting);
       await transferred;

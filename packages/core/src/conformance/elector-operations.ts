@@ -15,7 +15,7 @@ import {
   SHORT_MS,
   SOON_MS,
   WatchProbe,
-  toldOf,
+  successorAsked,
   win,
 } from "./elector-support.js";
 
@@ -259,7 +259,7 @@ export function policyLaws(law: ElectorLaw<AdminBench>): void {
       const higher = (await bench.other()).campaign(
         candidate(groupId, "higher", { priority: 2, waitMs: LONG_MS }),
       );
-      assert.equal(await toldOf(elector, leader, 1), "higher");
+      assert.equal(await successorAsked(elector, leader, 1), "higher");
       await elector.resign(claimOf(leader, 1));
       isLeader(elected(await higher).leader, "higher", 2);
       await elector.stepDown({ groupId, by: BY, force: true });

@@ -10,7 +10,7 @@ import {
   type ElectorLaw,
   isLeader,
   LONG_MS,
-  toldOf,
+  successorAsked,
   win,
 } from "./elector-support.js";
 
@@ -47,7 +47,7 @@ export function readinessAdminLaws(law: ElectorLaw<AdminBench>): void {
     const cold = elector.campaign(candidate(groupId, "cold", { ...higher, ready: false }));
     await arrived(elector, groupId);
     const ready = elector.campaign(candidate(groupId, "ready", { ...higher, priority: 1 }));
-    assert.equal(await toldOf(elector, leader, 1), "ready");
+    assert.equal(await successorAsked(elector, leader, 1), "ready");
     await elector.resign(claimOf(leader, 1));
     isLeader(elected(await ready).leader, "ready", 2);
     await elector.stepDown({ groupId, by: BY, force: true });
@@ -67,7 +67,7 @@ export function readinessAdminLaws(law: ElectorLaw<AdminBench>): void {
       const renewal = await elector.renew({ ...claimOf(leader, 1), ttlMs: LONG_MS });
       assert(renewal.kind === "renewed" && renewal.transferTo === undefined);
       const transfer = elector.transfer({ ...request, allowCold: true });
-      assert.equal(await toldOf(elector, leader, 1), "cold");
+      assert.equal(await successorAsked(elector, leader, 1), "cold");
       await elector.resign(claimOf(leader, 1));
       isLeader(await transfer, "cold", 2);
       elected(await cold);
@@ -86,7 +86,7 @@ export function readinessAdminLaws(law: ElectorLaw<AdminBench>): void {
       const warm = elector.campaign(candidate(groupId, "warm", { waitMs: LONG_MS }));
       await arrived(elector, groupId);
       const transfer = elector.transfer({ groupId, by: BY });
-      assert.equal(await toldOf(elector, leader, 1), "warm");
+      assert.equal(await successorAsked(elector, leader, 1), "warm");
       await elector.resign(claimOf(leader, 1));
       isLeader(await transfer, "warm", 2);
       elected(await warm);

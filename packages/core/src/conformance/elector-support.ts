@@ -126,7 +126,11 @@ export function turn(): Promise<void> {
 }
 
 /** Renews until the answer names a successor. */
-export async function toldOf(elector: Elector, leader: CampaignRequest, term: number): Promise<string> {
+export async function successorAsked(
+  elector: Elector,
+  leader: CampaignRequest,
+  term: number,
+): Promise<string> {
   for (;;) {
     const renewal = await elector.renew({ ...claimOf(leader, term), ttlMs: LONG_MS });
     assert(renewal.kind === "renewed", JSON.stringify(renewal));

@@ -12,7 +12,7 @@ import {
   LONG_MS,
   lost,
   SHORT_MS,
-  toldOf,
+  successorAsked,
   win,
 } from "./elector-support.js";
 
@@ -32,7 +32,7 @@ export function transferLaws(law: ElectorLaw<AdminBench>): void {
       const successor = other.campaign(candidate(groupId, "b", { waitMs: LONG_MS }));
       await arrived(other, groupId);
       const transfer = elector.transfer({ groupId, toNodeId: "b", by: BY });
-      assert.equal(await toldOf(elector, leader, 1), "b");
+      assert.equal(await successorAsked(elector, leader, 1), "b");
       assert.equal(elected(await elector.campaign(leader)).transferTo, "b");
       assert.deepEqual(await elector.resign(claimOf(leader, 1)), { kind: "resigned" });
       isLeader(elected(await successor).leader, "b", 2);
@@ -59,7 +59,7 @@ export function transferLaws(law: ElectorLaw<AdminBench>): void {
         assert(renewal.kind === "renewed" && renewal.transferTo === undefined);
       }
       const successor = (await bench.other()).campaign(candidate(groupId, "b", { waitMs: LONG_MS }));
-      assert.equal(await toldOf(elector, leader, 1), "b");
+      assert.equal(await successorAsked(elector, leader, 1), "b");
       await elector.resign(claimOf(leader, 1));
       isLeader(await transfer, "b", 2);
       elected(await successor);
@@ -100,7 +100,7 @@ export function transferLaws(law: ElectorLaw<AdminBench>): void {
       const successor = other.campaign(candidate(groupId, "b", { waitMs: LONG_MS }));
       await arrived(other, groupId);
       const transfer = elector.transfer({ groupId, toNodeId: "b", by: BY, timeoutMs: LONG_MS });
-      assert.equal(await toldOf(elector, leader, 1), "b");
+      assert.equal(await successorAsked(elector, leader, 1), "b");
       await elector.resign(claimOf(leader, 1));
       const refused = lost(await elector.campaign(candidate(groupId, "c")));
       assert(refused.leader?.nodeId === "b" || refused.heldBack === "reserved");
@@ -137,7 +137,7 @@ export function transferLaws(law: ElectorLaw<AdminBench>): void {
       });
       await arrived(elector, groupId);
       const transfer = elector.transfer({ groupId, toNodeId: "b", by: BY, timeoutMs: LONG_MS });
-      assert.equal(await toldOf(elector, leader, 1), "b");
+      assert.equal(await successorAsked(elector, leader, 1), "b");
       await elector.resign(claimOf(leader, 1));
       await waiting;
       const { nodeId, term } = await transfer;

@@ -44,11 +44,11 @@ function withEvent(record: ElectionRecord, event: Omit<LeadershipEvent, "number"
  * was asked to yield; a server needs one look at the vacancy to grant it. If the successor or its server died meanwhile,
  * the others must not wait for the rest of the transfer's limit.
  */
-export const MAX_RESERVED_MS = 2_000;
+const MAX_RESERVED_MS = 2_000;
 
 /**
  * Ends the holder's term: a vacancy and one event. A deposed leader's term ends as `deposed`, however it came to it.
- * Only a lease that ran out starts the takeover delay. A transfer outlasts the term only if its successor was known to
+ * Only an expired lease starts the takeover delay. A transfer outlasts the term only if its successor was known to
  * wait and the lease did not run out: then the vacancy is reserved for the successor, for a short time.
  */
 export function endTerm(

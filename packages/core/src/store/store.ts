@@ -70,7 +70,7 @@ export type FeedItem =
   | { readonly kind: "changes"; readonly entries: readonly Entry[]; readonly revision: Revision };
 
 export interface CallOptions {
-  /** Ends the wait, not the deed: what was sent may still happen. */
+  /** Ends the wait; a request that was sent may still be carried out. @defaultValue none */
   readonly signal?: AbortSignal;
 }
 

@@ -26,7 +26,7 @@ export interface LiveFeedParts {
 const FIRST_RETRY_MS = 250;
 const LAST_RETRY_MS = 4000;
 /** The server sends a comment every 15 s: after two missed comments the connection is taken for dead. */
-export const SILENCE_MS = 35_000;
+const SILENCE_MS = 35_000;
 
 /** What one connection has received. */
 interface Received {

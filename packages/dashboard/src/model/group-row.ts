@@ -68,7 +68,7 @@ const OVERDUE_SHARE = 2 / 3;
 const MIN_JUDGED_MS = 4000;
 
 /** The leader had not renewed for most of its lease when the lease was last read. */
-export function isOverdue({ expiresAtMs, ttlMs, readAtMs }: GroupRow): boolean {
+function isOverdue({ expiresAtMs, ttlMs, readAtMs }: GroupRow): boolean {
   if (expiresAtMs === null || ttlMs < MIN_JUDGED_MS) return false;
   return readAtMs - (expiresAtMs - ttlMs) > ttlMs * OVERDUE_SHARE;
 }
@@ -79,7 +79,7 @@ export function holdOf({ hold, leader }: GroupRow, serverMs: number): Hold | nul
   return hold.by === "deposed" ? (leader === null ? null : hold) : hold.untilMs > serverMs ? hold : null;
 }
 
-/** A lease that ran out starts the policy's takeover delay; no other end does. */
+/** An expired lease starts the policy's takeover delay; no other end does. */
 export function holdAfter(
   leader: string | null,
   reason: EndReason,

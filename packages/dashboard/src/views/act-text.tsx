@@ -3,7 +3,7 @@ import { duration } from "../model/format.js";
 import type { OperatorAct } from "../model/wire.js";
 
 /** What an operator did, in words; the reason stands beside it. */
-export function actText({ act, node_id, for_ms, force, changes }: OperatorAct): string {
+function actText({ act, node_id, for_ms, force, changes }: OperatorAct): string {
   const leader = node_id ?? "the leader";
   switch (act) {
     case "create":

@@ -122,7 +122,7 @@ function describe(
   return `${dayTime(atMs, nowMs)}: ${previousNodeId} ${ending(reason)}, ${nodeId} won term ${term} ${took}.`;
 }
 
-/** The value that this share of all does not pass (nearest rank); 0 of none. */
+/** The percentile of the values by nearest rank; `share` is from 0 to 1. 0 if there are no values. */
 function percentile(values: readonly number[], share: number): number {
   const sorted = values.toSorted((a, b) => a - b);
   return sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)] ?? 0;

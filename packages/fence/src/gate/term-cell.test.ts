@@ -4,8 +4,7 @@ import { join } from "node:path";
 import * as fc from "fast-check";
 import { afterEach, describe, expect, test } from "vitest";
 import { FileTermCell } from "./file-term-cell.js";
-import { MemoryTermCell } from "./memory-term-cell.js";
-import type { TermCell } from "./term-cell.js";
+import { MemoryTermCell, type TermCell } from "./term-cell.js";
 
 const directories: string[] = [];
 afterEach(() => {

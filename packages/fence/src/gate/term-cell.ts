@@ -1,4 +1,5 @@
 import type { CallOptions } from "@tenure/core";
+import { HighestTerms } from "@tenure/core/internal";
 
 /**
  * The highest term of each group, kept where all who guard the same resource share it. Write your own over whatever
@@ -13,4 +14,20 @@ export interface TermCell {
   read(groupId: string, options?: CallOptions): Promise<number>;
   /** Raises to `term` if that is higher, and returns what is highest then: `term` itself, or more. */
   raise(groupId: string, term: number, options?: CallOptions): Promise<number>;
+}
+
+/**
+ * Terms in the memory of one process, for a resource that ends with the process: a cache, a socket, a test. After a restart every
+ * term is admitted again.
+ */
+export class MemoryTermCell implements TermCell {
+  readonly #terms = new HighestTerms();
+
+  async read(groupId: string): Promise<number> {
+    return this.#terms.of(groupId);
+  }
+
+  async raise(groupId: string, term: number): Promise<number> {
+    return this.#terms.raise(groupId, term);
+  }
 }

@@ -2,8 +2,7 @@ import { InvalidRequestError } from "@tenure/core";
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { StaleTermError } from "../errors.js";
-import { MemoryTermCell } from "./memory-term-cell.js";
-import type { TermCell } from "./term-cell.js";
+import { MemoryTermCell, type TermCell } from "./term-cell.js";
 import { TermGate } from "./term-gate.js";
 
 const openGate = (cell: TermCell = new MemoryTermCell()): TermGate => new TermGate({ cell });

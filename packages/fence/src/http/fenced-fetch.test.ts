@@ -3,7 +3,7 @@ import { createServer, type IncomingHttpHeaders, type IncomingMessage, type Serv
 import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { MemoryTermCell } from "../gate/memory-term-cell.js";
+import { MemoryTermCell } from "../gate/term-cell.js";
 import { TermGate } from "../gate/term-gate.js";
 import { fencedFetch, type Leading } from "./fenced-fetch.js";
 import { nodeFence } from "./node-fence.js";

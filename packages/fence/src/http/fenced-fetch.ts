@@ -13,7 +13,7 @@ export interface Leading {
   readonly token?: string | undefined;
 }
 
-/** Asked right before each request; `null` once the sender leads no more. */
+/** Asked right before each request; `null` if the sender no longer leads. */
 export type LeadingSource = () => Leading | null | undefined;
 
 /**

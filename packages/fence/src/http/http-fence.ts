@@ -17,7 +17,7 @@ export interface HttpFenceOptions<Request> {
   readonly gate: TermGate;
   /** The group that guards the resource, or which one guards what this request is for. */
   readonly groupId: string | ((request: Request) => string);
-  /** If given, every request must carry a mandate, and its term counts. */
+  /** If given, every request must carry a mandate, and its term counts. @defaultValue none: the term of a header counts */
   readonly mandates?: MandateVerifier | undefined;
 }
 

@@ -14,10 +14,11 @@ import { type KeySource, keySourceOf, type MandateKeys } from "./key-source.js";
 
 export interface MandateVerifierOptions {
   readonly keys: MandateKeys;
-  /** `iss` must be this; any is taken if not given. */
+  /** The `iss` that a mandate must have. @defaultValue none: every issuer whose keys are in `keys` */
   readonly issuer?: string | undefined;
-  /** For how long after its end a mandate is still taken, for clocks that are ahead. 0 if not given. */
+  /** How long after its end a mandate is still accepted, for clocks that are ahead, in milliseconds, 0 to 60,000. @defaultValue 0 */
   readonly leewayMs?: number | undefined;
+  /** The source of time, for tests. @defaultValue `systemClock` */
   readonly clock?: Clock | undefined;
 }
 
@@ -35,7 +36,7 @@ export interface VerifiedMandate {
   readonly expiresAtMs: number;
 }
 
-const LONGEST_LEEWAY_MS = 60_000;
+const MAX_LEEWAY_MS = 60_000;
 const OPTIONS = ["keys", "issuer", "leewayMs", "clock"];
 
 export class MandateVerifier {
@@ -50,8 +51,8 @@ export class MandateVerifier {
     if (issuer !== undefined && (typeof issuer !== "string" || issuer === "")) {
       throw new InvalidRequestError("issuer", "must be a name");
     }
-    if (!(Number.isSafeInteger(leewayMs) && leewayMs >= 0 && leewayMs <= LONGEST_LEEWAY_MS)) {
-      throw new InvalidRequestError("leewayMs", `must be a whole number from 0 to ${LONGEST_LEEWAY_MS}`);
+    if (!(Number.isSafeInteger(leewayMs) && leewayMs >= 0 && leewayMs <= MAX_LEEWAY_MS)) {
+      throw new InvalidRequestError("leewayMs", `must be a whole number from 0 to ${MAX_LEEWAY_MS}`);
     }
     this.#source = keySourceOf(keys, clock);
     this.#issuer = issuer;

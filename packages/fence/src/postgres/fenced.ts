@@ -43,7 +43,9 @@ export interface FencedOptions extends TermClaim {
   /**
    * Ends the wait for the fence: `fenced` rejects with the signal's reason. With a signal the wait is made of attempts that
    * grow from 100 ms by half each, and the signal is looked at between them, so it can act late by half of the time waited
-   * so far. Without one there is a single attempt. Work that has begun has to heed the signal itself.
+   * so far. Work that has begun has to heed the signal itself.
+   *
+   * @defaultValue none: a single attempt that waits for `lockTimeoutMs`
    */
   readonly signal?: AbortSignal | undefined;
 }

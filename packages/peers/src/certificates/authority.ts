@@ -21,7 +21,7 @@ export interface IssueOptions {
   readonly kind: CertificateKind;
   /** The common name. A server is identified by its node id; there the name is only shown to people. */
   readonly name: string;
-  /** The node id of a server, from its previous bundle. Absent: a new one is generated. */
+  /** The node id of a server, from its previous bundle. @defaultValue a new one */
   readonly nodeId?: string | undefined;
   /** Host names and addresses, which ordinary clients check. Peers do not check them. */
   readonly hosts: readonly string[];

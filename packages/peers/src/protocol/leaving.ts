@@ -18,7 +18,7 @@ export function mustLeadOn({ identity, membership }: PeerContext, { members }: C
  * node has stored: an older one of the leader does not count. A leader writes its own copy last, so it may be about to
  * add the node, and of two electors both are needed to remove one again.
  */
-export function isReleased({ identity, disk }: PeerContext, own: Configuration, state: PeerState): boolean {
+function isReleased({ identity, disk }: PeerContext, own: Configuration, state: PeerState): boolean {
   const { config, leading } = state;
   if (!leading || config === null || config.cluster !== own.cluster) return false;
   return compareEpochs(config.epoch, own.epoch) >= 0 && !isMember(config, identity, disk);

@@ -1,7 +1,7 @@
 /** Abbreviated states, configurations and verdicts for tests of the pure rules. */
 import type { Configuration, LeaseVerdict, PeerState } from "./messages.js";
 
-export const CLUSTER = "cluster";
+const CLUSTER = "cluster";
 
 /** `abc` are three voters, each at the endpoint and with the disk of its name. */
 export function electorate(names: string, term = 0, n = 0, cluster: string = CLUSTER): Configuration {

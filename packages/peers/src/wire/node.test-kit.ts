@@ -20,7 +20,7 @@ export const NOBODY: WireIdentity = { kind: "none" };
 export const UNNAMED: WireIdentity = { kind: "unnamed", why: "its certificate has no URI" };
 
 /** Its disk can be made to fail. */
-export class FailingStore extends MemoryStore {
+class FailingStore extends MemoryStore {
   isDown = false;
 
   override async compareAndSet(batch: readonly CasOp[]): Promise<CasOutcome[]> {

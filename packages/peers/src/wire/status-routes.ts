@@ -116,7 +116,7 @@ function encodeReason(
   return why === null ? null : { reason: why.reason, detail: why.detail, for_ms: Math.round(why.forMs) };
 }
 
-export function certificateOf({ cert }: CallTls): CertificateShape {
+function certificateOf({ cert }: CallTls): CertificateShape {
   const certificate = new X509Certificate(cert);
   return {
     name: /^CN=(.*)$/m.exec(certificate.subject)?.[1] ?? "",

@@ -81,7 +81,7 @@ export class AdminToken implements AsyncDisposable {
 }
 
 /** The digest of the token; the token itself is not kept. */
-export function parseAdminToken(content: Buffer, path: string): Buffer {
+function parseAdminToken(content: Buffer, path: string): Buffer {
   const token = content.toString("utf8").trim();
   if (token.length < MIN_LENGTH) {
     throw new InvalidRequestError(

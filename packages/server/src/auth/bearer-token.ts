@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { unauthenticated } from "./refusal.js";
+import { unauthenticated } from "../service-error.js";
 
 /** What came as `Authorization: Bearer …`. The digest is made once and serves every comparison and lookup. */
 export interface BearerToken {

@@ -6,7 +6,7 @@ import type { Socket } from "node:net";
 import type { PeerCertificate, TLSSocket } from "node:tls";
 import { isId } from "@tenure/core/internal";
 import type { Caller } from "./caller.js";
-import { unauthenticated } from "./refusal.js";
+import { unauthenticated } from "../service-error.js";
 import { readSpiffeId } from "./spiffe-id.js";
 
 interface Read {

@@ -13,7 +13,7 @@ import { callerOfCertificate } from "./client-certificate.js";
 import type { ClientTrust } from "./client-trust.js";
 import type { JwtOptions, JwtVerifier } from "./jwt-verifier.js";
 import type { AuthDeps } from "./deps.js";
-import { unauthenticated } from "./refusal.js";
+import { unauthenticated } from "../service-error.js";
 
 export interface AuthenticationOptions {
   /** A client CA is configured, so that TLS verifies client certificates. */

@@ -5,7 +5,7 @@
 import { InvalidRequestError } from "@tenure/core";
 import type { KeySet } from "@tenure/fence/internal";
 import { decodeProtectedHeader, errors, type JWTPayload, jwtVerify, type JWTVerifyOptions } from "jose";
-import { ServiceError } from "../service-error.js";
+import { ServiceError, unauthenticated } from "../service-error.js";
 import type { BearerToken } from "./bearer-token.js";
 import type { Caller } from "./caller.js";
 import { FileKeySource } from "./file-key-source.js";
@@ -17,7 +17,6 @@ import {
 import { ALGORITHMS, type KeySource } from "./key-source.js";
 import { isLoopback } from "./listen-policy.js";
 import type { AuthDeps } from "./deps.js";
-import { unauthenticated } from "./refusal.js";
 import { redacted, type RemoteKeyOptions, RemoteKeySource } from "./remote-key-source.js";
 import { callerOfClaims } from "./token-claims.js";
 import { VerifiedTokens } from "./verified-tokens.js";

@@ -42,7 +42,7 @@ async function follow(clock: Clock, ...paths: readonly string[]) {
 }
 
 describe("ReloadedFiles", () => {
-  it("a followed file without valid first content is refused by name", async () => {
+  it("a followed file whose first content is invalid is refused, and the error names the file", async () => {
     const clock = new VirtualClock();
     const missing = join(temporaryDirectory(), "missing");
     await expect(follow(clock, missing)).rejects.toThrow(`${missing} cannot be read: ENOENT`);
@@ -70,7 +70,7 @@ describe("ReloadedFiles", () => {
     expect(files.current).toBe("two");
   });
 
-  it("a followed file is reloaded when Kubernetes swaps the link above it", async () => {
+  it("a followed file is reloaded when Kubernetes replaces the symbolic link in its path", async () => {
     const volume = temporaryDirectory();
     for (const version of ["one", "two"]) {
       mkdirSync(join(volume, `..${version}`));
@@ -87,7 +87,7 @@ describe("ReloadedFiles", () => {
     expect(files.current).toBe("two");
   });
 
-  it("a change that no watch sees is found by the poll, and the file is watched again from there", async () => {
+  it("a change that the file watch misses is found by polling, and the file is watched again", async () => {
     const base = temporaryDirectory();
     for (const version of ["v1", "v2"]) {
       mkdirSync(join(base, version));
@@ -132,7 +132,7 @@ describe("ReloadedFiles", () => {
     expect(refusals).toHaveLength(3);
   });
 
-  it("a deleted file keeps its content, and the same content that comes back is not a change", async () => {
+  it("after a file was deleted its last content stays valid, and creating it again with the same content is not a change", async () => {
     const path = temporaryFile("a", "one");
     const { files, changes, refusals } = await follow(new VirtualClock(), path);
     rmSync(path);

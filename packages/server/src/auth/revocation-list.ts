@@ -18,7 +18,7 @@ export interface RevocationList {
 
 const PEM = /-----BEGIN X509 CRL-----([^-]+)-----END X509 CRL-----/g;
 /** Reading 16 MiB takes a good part of a second, in which nobody renews. */
-export const MAX_LIST_BYTES: number = 16 * 1024 * 1024;
+const MAX_LIST_BYTES: number = 16 * 1024 * 1024;
 
 /** One or several, in PEM. */
 export function parseRevocationLists(path: string, content: Buffer): RevocationList[] {

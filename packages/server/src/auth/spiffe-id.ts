@@ -1,5 +1,5 @@
 import { parseSpiffeUri, type SpiffeId, urisOf } from "@tenure/core/internal";
-import { unauthenticated } from "./refusal.js";
+import { unauthenticated } from "../service-error.js";
 
 export type { SpiffeId } from "@tenure/core/internal";
 

@@ -28,7 +28,7 @@ export interface TlsFileNames {
 export type TlsVersion = "TLSv1.2" | "TLSv1.3";
 
 /** Authenticated encryption with keys that no later theft of the server's key discloses, and nothing else. */
-export const DEFAULT_CIPHERS: string = [
+const DEFAULT_CIPHERS: string = [
   "TLS_AES_128_GCM_SHA256",
   "TLS_AES_256_GCM_SHA384",
   "TLS_CHACHA20_POLY1305_SHA256",
@@ -232,7 +232,7 @@ function trustOf({ ca, lists }: TlsContent, intermediates: Intermediates): Clien
 }
 
 /** Says which file is wrong, and what about it. */
-export function parseTlsFiles(names: TlsFileNames, contents: readonly Buffer[]): TlsContent {
+function parseTlsFiles(names: TlsFileNames, contents: readonly Buffer[]): TlsContent {
   const list = names.crl === undefined ? undefined : contents.at(-1);
   const [cert, key, ca] = (names.isBundle === true ? splitBundle(names.cert, contents[0]) : contents) as [
     Buffer,

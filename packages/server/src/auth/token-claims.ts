@@ -5,13 +5,14 @@
  * providers leave the claim out when a list is empty or has grown too long. `["*"]` says all groups, and says it plainly.
  * An admin is not limited to groups; a token that seems to limit one is refused, since it would not.
  */
-import { isId } from "@tenure/core/internal";
+import { ID_CHARACTERS, isId, LIMITS } from "@tenure/core/internal";
 import type { JWTPayload } from "jose";
 import type { Caller } from "./caller.js";
-import { isGroupPattern, isPersonName } from "./names.js";
-import { unauthenticated } from "./refusal.js";
+import { unauthenticated } from "../service-error.js";
 
 const MAX_PATTERNS = 256;
+const PATTERN = new RegExp(`^[*${ID_CHARACTERS}]+$`);
+const CONTROL = /\p{Cc}/u;
 
 export function callerOfClaims(claims: JWTPayload): Caller {
   const { sub, role = "node" } = claims;
@@ -43,4 +44,18 @@ function parseGroups(value: unknown): readonly string[] | undefined {
     );
   }
   return value;
+}
+
+/** A group id in which `*` may stand for any characters. */
+function isGroupPattern(value: unknown): value is string {
+  return isShort(value) && PATTERN.test(value);
+}
+
+/** The name of a caller that takes part in no election. It is shown to people and compared with nothing. */
+function isPersonName(value: unknown): value is string {
+  return isShort(value) && !CONTROL.test(value) && value.trim() !== "";
+}
+
+function isShort(value: unknown): value is string {
+  return typeof value === "string" && value.length > 0 && value.length <= LIMITS.idLength;
 }

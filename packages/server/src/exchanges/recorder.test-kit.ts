@@ -4,6 +4,7 @@
  * values are replaced.
  */
 import { credentials } from "@grpc/grpc-js";
+import type { StreamVerb, UnaryVerb } from "@tenure/api";
 import { MemoryStore, type Store } from "@tenure/core";
 import { type FaultPlan, FaultyStore, noFaults, Random, VirtualClock } from "@tenure/core/testing";
 import { cleanUp, closing, jwks, temporaryFile, testKey, token } from "../auth/auth.test-kit.js";
@@ -22,7 +23,9 @@ export interface Exchange {
   readonly answer: unknown;
 }
 
-/** Every verb with its route and its rpc. Written out here, because the service is compared with it. */
+type Route = readonly [route: string, rpc: string];
+
+/** Every verb with its route and its rpc. Written out here, because the service is compared with it; a verb that is missing does not compile. */
 const ROUTES = {
   campaign: ["POST /v1/groups/{group_id}/campaign", "Election/Campaign"],
   campaignMany: ["POST /v1/campaign", "Election/CampaignMany"],
@@ -49,13 +52,13 @@ const ROUTES = {
   server: ["GET /v1/server", "Operations/Server"],
   samples: ["GET /v1/samples", "Operations/Samples"],
   keys: ["GET /v1/keys", "Operations/Keys"],
-} as const;
+} as const satisfies Readonly<Record<UnaryVerb, Route>>;
 
 const STREAMS = {
   watch: ["GET /v1/groups/{group_id}/watch", "Election/Watch"],
   watchAll: ["GET /v1/watch", "Election/WatchAll"],
   watchMany: ["POST /v1/watch", "Election/WatchMany"],
-} as const;
+} as const satisfies Readonly<Record<StreamVerb, Route>>;
 
 export type RecordedVerb = keyof typeof ROUTES;
 export type RecordedStream = keyof typeof STREAMS;

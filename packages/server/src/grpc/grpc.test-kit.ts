@@ -123,7 +123,7 @@ export interface WatchItem {
   readonly cursor: string;
 }
 
-export class GrpcStream {
+class GrpcStream {
   readonly call: ClientReadableStream<Reply>;
   /** Of the end, which for a watch is always a failure. */
   readonly end: Promise<GrpcAnswer>;

@@ -1,4 +1,7 @@
-/** The files of the dashboard, read once: they are few and small, and never change while a server runs. */
+/**
+ * The files of the dashboard, read once: they are few and small, and never change while a server runs. `@fastify/static` derives an
+ * ETag from size and time of a file; a page of another release can have both, so the ETag here is made from the content.
+ */
 import { createHash } from "node:crypto";
 import { readdir, readFile } from "node:fs/promises";
 import { extname, join } from "node:path";

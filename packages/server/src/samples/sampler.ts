@@ -5,7 +5,7 @@ import type { CancelTimer, Clock } from "@tenure/core";
 import type { Activity } from "./activity.js";
 import { SampleRing } from "./sample-ring.js";
 
-export const INTERVAL_MS = 5000;
+const INTERVAL_MS = 5000;
 const KEPT_MS = 3_600_000;
 const MINUTE_MS = 60_000;
 const LOOP_RESOLUTION_MS = 20;

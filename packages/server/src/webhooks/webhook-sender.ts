@@ -3,11 +3,10 @@
  * double from 1 s to 60 s; a refusal (4xx) is final. At most 1,000 messages wait: the oldest is dropped for a new one. Nothing here
  * is awaited by an election or a request.
  */
-import type { Clock } from "@tenure/core";
-import { sleep } from "@tenure/core";
+import { createHmac } from "node:crypto";
+import { type Clock, sleep } from "@tenure/core";
 import { onAbort, within } from "@tenure/core/internal";
 import type { Logger } from "pino";
-import { webhookSignature } from "./webhook-signature.js";
 
 export interface WebhookMessage {
   /** The same for every attempt, and at every server that reports the same event. */
@@ -31,7 +30,7 @@ export type WebhookOutcome = "delivered" | "failed" | "dropped";
 const MAX_WAITING = 1000;
 const ANSWER_MS = 5000;
 const FIRST_PAUSE_MS = 1000;
-const LONGEST_PAUSE_MS = 60_000;
+const MAX_PAUSE_MS = 60_000;
 /** Refusals that may pass. */
 const TEMPORARY = new Set([408, 425, 429]);
 
@@ -73,7 +72,7 @@ export class WebhookSender {
       onOutcome(outcome);
       if (outcome === "failed") {
         await sleep(clock, pauseMs, signal).catch(() => {});
-        pauseMs = Math.min(2 * pauseMs, LONGEST_PAUSE_MS);
+        pauseMs = Math.min(2 * pauseMs, MAX_PAUSE_MS);
         continue;
       }
       pauseMs = FIRST_PAUSE_MS;
@@ -140,4 +139,14 @@ export class WebhookSender {
 function reasonOf(error: unknown): string {
   const { message, cause } = error as Error;
   return cause instanceof Error && cause.message !== "" ? `${message}: ${cause.message}` : message;
+}
+
+/**
+ * The value of the header `tenure-signature`: the time of sending in seconds since 1970, and the HMAC-SHA256 of that time, a dot and
+ * the body, in hex. A receiver computes the same over the bytes that it received, and refuses an old time.
+ */
+function webhookSignature(secret: string, body: string, wallMs: number): string {
+  const seconds = Math.floor(wallMs / 1000);
+  const mac = createHmac("sha256", secret).update(`${seconds}.${body}`).digest("hex");
+  return `t=${seconds},v1=${mac}`;
 }

@@ -28,7 +28,7 @@ export interface PageFile {
   readonly transaction: bigint;
 }
 
-export const HEADER_BYTES = 24;
+const HEADER_BYTES = 24;
 export const PAGE = { branch: 1, leaf: 2, overflow: 4, meta: 8 } as const;
 
 const NO_ROOT = 0xffff_ffff_ffff_ffffn;

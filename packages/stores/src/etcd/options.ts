@@ -19,8 +19,9 @@ export interface EtcdStoreOptions {
    * @defaultValue "tenure"
    */
   readonly prefix?: string | undefined;
-  /** Used if etcd asks for a login, together with `password`. Must be allowed to read and write below the prefix. */
+  /** Used if etcd asks for a login. Must be allowed to read and write below the prefix. Needs `password`. @defaultValue none */
   readonly user?: string | undefined;
+  /** The password of `user`. @defaultValue none */
   readonly password?: string | undefined;
   /** @defaultValue false */
   readonly tls?: TlsOption | undefined;

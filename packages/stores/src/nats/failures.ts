@@ -3,7 +3,7 @@ import { BackendUnavailableError, InvalidRequestError, type Revision, type Tenur
 import type { Msg } from "@nats-io/transport-node";
 
 /** An error that JetStream answered with. */
-export class JetStreamError extends Error {
+class JetStreamError extends Error {
   readonly code: number;
 
   constructor(code: number, description: string) {

@@ -12,20 +12,29 @@ import type { TlsFiles } from "../tls-files.js";
 import { checkConnection, type NatsConnectionLike } from "./connection-like.js";
 
 export interface NatsStoreOptions {
-  /** The servers to connect to; other servers of the cluster are not discovered. Required unless `connection` is given. */
+  /**
+   * The servers to connect to; other servers of the cluster are not discovered.
+   *
+   * @defaultValue none: required unless `connection` is given
+   */
   readonly servers?: readonly ServerOption[] | undefined;
   /**
    * A connection of the program, of `@nats-io/transport-node`, instead of `servers`, credentials and TLS. Closing the store
    * leaves it open. A server that hangs is noticed only by the pings of the connection, by default after minutes: connect with
    * `pingInterval: 1000`, and leave `reconnect` on.
+   *
+   * @defaultValue none: the store opens a connection
    */
   readonly connection?: NatsConnectionLike | undefined;
   /** The key-value bucket: 1 to 200 letters, digits, `_` and `-`. */
   readonly bucket: string;
+  /** For a login by user and password. Needs `password`. @defaultValue none */
   readonly user?: string | undefined;
+  /** The password of `user`. @defaultValue none */
   readonly password?: string | undefined;
+  /** For a login by token, instead of `user` and `password`. @defaultValue none */
   readonly token?: string | undefined;
-  /** The path of a `.creds` file. */
+  /** The path of a `.creds` file, instead of the other credentials. @defaultValue none */
   readonly credentialsFile?: string | undefined;
   /**
    * Number of servers that keep each entry, 1 to 5. An existing bucket with another number is refused.
@@ -39,7 +48,7 @@ export interface NatsStoreOptions {
    * @defaultValue true
    */
   readonly create?: boolean | undefined;
-  /** `true` or files: connect only with TLS. `false`: never. By default TLS is used if the server offers it. */
+  /** `true` or files: connect only with TLS. `false`: never. @defaultValue TLS is used if the server offers it */
   readonly tls?: TlsOption | undefined;
 }
 

@@ -2,7 +2,7 @@
 import { BackendUnavailableError } from "@tenure/core";
 
 /** Raised by our own functions: the server lacks revisions that this process has seen. */
-export const BEHIND = "TN001";
+const BEHIND = "TN001";
 
 const READ_ONLY = "25006";
 const UNDEFINED_TABLE = "42P01";

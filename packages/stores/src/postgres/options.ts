@@ -6,7 +6,9 @@ import { checkPool, type PgPoolLike } from "./pool-like.js";
 export interface PostgresStoreOptions {
   /**
    * Of several servers the store uses the one that accepts writes, and looks for it again after a failure. A host that begins
-   * with a slash is the directory of a Unix socket. Required unless `pool` is given.
+   * with a slash is the directory of a Unix socket.
+   *
+   * @defaultValue none: required unless `pool` is given
    */
   readonly servers?: readonly ServerOption[] | undefined;
   /**
@@ -14,10 +16,15 @@ export interface PostgresStoreOptions {
    * store returns all connections and leaves the pool open. The store uses up to `poolSize` connections for writes, two for reads
    * and one for each feed, which keeps it; a pool whose `max` is too low for one feed is refused. While the program uses all
    * connections itself, calls of the store fail after two seconds.
+   *
+   * @defaultValue none: the store opens connections
    */
   readonly pool?: PgPoolLike | undefined;
+  /** The role to log in as. @defaultValue that of `pg`: `PGUSER`, otherwise the user of the operating system */
   readonly user?: string | undefined;
+  /** The password of `user`. @defaultValue that of `pg`: `PGPASSWORD`, otherwise the entry in `.pgpass` */
   readonly password?: string | undefined;
+  /** The database. @defaultValue that of `pg`: `PGDATABASE`, otherwise the name of `user` */
   readonly database?: string | undefined;
   /**
    * The schema of the tables. One schema is one store.
@@ -52,6 +59,8 @@ export interface PostgresStoreOptions {
   /**
    * Settings that `pg` reads from a URL: `application_name`, `options`, and for TLS `sslmode`, `sslrootcert`, `sslcert`, `sslkey`,
    * `sslnegotiation`, `uselibpqcompat`.
+   *
+   * @defaultValue none
    */
   readonly settings?: Readonly<Record<string, string>> | undefined;
 }
@@ -72,7 +81,7 @@ export interface PostgresConfig {
 }
 
 /** Settings of `pg` that do not affect the guarantees of this store. Its timeouts would: they give up on a write. */
-export const PG_SETTINGS: readonly string[] = [
+const PG_SETTINGS: readonly string[] = [
   "application_name",
   "options",
   "sslmode",

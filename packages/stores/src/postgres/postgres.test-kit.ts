@@ -86,7 +86,7 @@ interface Write extends Entry {
 }
 
 /** Every acknowledged write, and whether together they are what one register per key would have done. */
-export class Ledger {
+class Ledger {
   readonly acknowledged: Write[] = [];
   /** Writes whose answer was lost. */
   readonly uncertain: Omit<Write, "revision">[] = [];

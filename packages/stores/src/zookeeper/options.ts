@@ -19,10 +19,12 @@ export interface ZookeeperStoreOptions {
    */
   readonly path?: string | undefined;
   /**
-   * For digest authentication, together with `password`. Nodes that the store creates are then open to this user only;
-   * without a user they are open to everyone.
+   * For digest authentication. Nodes that the store creates are then open to this user only. Needs `password`.
+   *
+   * @defaultValue none: nodes that the store creates are open to everyone
    */
   readonly user?: string | undefined;
+  /** The password of `user`. @defaultValue none */
   readonly password?: string | undefined;
   /**
    * The store leaves a server that is silent for two thirds of this time. 1000 to 60,000; the server may grant more or less.

@@ -42,7 +42,7 @@ export function checkCertificateFiles(
 }
 
 /** `3.4.23`, `v2.10.1-beta`, as numbers to compare. */
-export function versionOf(text: string): readonly number[] {
+function versionOf(text: string): readonly number[] {
   return (/\d+(?:\.\d+)*/.exec(text)?.[0] ?? "0").split(".").map(Number);
 }
 

@@ -186,7 +186,7 @@ export function readNode(reader: JuteReader): NodeState {
   return { data, ...readStat(reader) };
 }
 
-export function readStat(reader: JuteReader): { readonly mzxid: number; readonly version: number } {
+function readStat(reader: JuteReader): { readonly mzxid: number; readonly version: number } {
   const mzxid = reader.skip(8).zxid();
   const version = reader.skip(16).int();
   reader.skip(STAT_BYTES - 36);
