@@ -1,4 +1,8 @@
-/** An HTTP server of which every node takes requests: the leader serves them, the others pass them on. */
+/**
+ * An HTTP server: every node accepts requests; the leader serves them, and the other nodes forward them to the leader.
+ *
+ *     node examples/dist/any-node.js a     # and b in another terminal; send requests to either
+ */
 import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";

@@ -1,4 +1,8 @@
-/** A small control manager: any number may run, one works. SIGTERM ends its work and hands over. */
+/**
+ * A control manager: any number of copies run, and one of them works. SIGTERM ends its work, then hands over.
+ *
+ *     node examples/dist/control-manager.js a     # and b in another terminal; stop either with Ctrl-C or kill -9
+ */
 import { once } from "node:events";
 import { setInterval as ticks } from "node:timers/promises";
 import { Election, openElector } from "@tenure/client";
@@ -21,7 +25,7 @@ election
     }
   })
   .onDemote((reason) => say(`no longer leads: ${reason}`))
-  .onLeaderChange((leader) => say(`sees ${leader.nodeId ?? "nobody"} lead`));
+  .onLeaderChange((leader) => say(`sees ${leader.nodeId ?? "no node"} lead`));
 
 await election.start();
 await Promise.race([once(process, "SIGTERM"), once(process, "SIGINT")]);

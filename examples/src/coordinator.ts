@@ -1,4 +1,8 @@
-/** A node of a cluster: one coordinates, and while it does it gives polls to whoever is healthy. SIGTERM hands over. */
+/**
+ * A node of a cluster: one node coordinates, and gives polls to the healthy members. SIGTERM hands over.
+ *
+ *     node examples/dist/coordinator.js a     # and b in another terminal
+ */
 import { once } from "node:events";
 import { openElector } from "@tenure/client";
 import {
@@ -24,7 +28,7 @@ const polls = new PollOrchestrator({
 });
 listen(({ event, metadata: { term, reason, new_leader: leader } }) => {
   if (event === "became_leader") say(`coordinates in term ${term}`);
-  if (event === "lost_leadership") say(`coordinates no more: ${reason}`);
+  if (event === "lost_leadership") say(`no longer coordinates: ${reason}`);
   if (event === "leader_changed") say(`sees ${leader} coordinate`);
 });
 

@@ -3,14 +3,17 @@ import { type AddressInfo, connect, createServer, type Server, type Socket } fro
 
 /**
  * A TCP relay in front of a server that can lose things: `loseAnswers` lets requests through and swallows what comes
- * back; `delayAnswers` holds what comes back for some time; `cut` breaks every connection, and refuses new ones until
- * `mend`.
+ * back; `delayAnswers` holds what comes back for some time; `holdRequests` keeps requests on their way until `release`, also
+ * if their sender is gone by then; `cut` breaks every connection, and refuses new ones until `mend`.
  */
 export class FaultProxy implements AsyncDisposable {
   readonly #server: Server;
   readonly #pairs = new Set<readonly [Socket, Socket]>();
   #mode: "relay" | "lose-answers" | "refuse" = "relay";
   #delayMs = 0;
+  /** What to do at `release`; `null` if requests pass. */
+  #held: (() => void)[] | null = null;
+  #hasHeld: () => void = () => {};
 
   private constructor(server: Server) {
     this.#server = server;
@@ -36,6 +39,20 @@ export class FaultProxy implements AsyncDisposable {
   /** From now on, for 0 no more. */
   delayAnswers(delayMs: number): void {
     this.#delayMs = delayMs;
+  }
+
+  /** Resolves when the first request is held. */
+  holdRequests(): Promise<void> {
+    this.#held = [];
+    return new Promise((resolve) => {
+      this.#hasHeld = resolve;
+    });
+  }
+
+  release(): void {
+    const held = this.#held ?? [];
+    this.#held = null;
+    for (const deliver of held) deliver();
   }
 
   cut(): void {
@@ -69,17 +86,35 @@ export class FaultProxy implements AsyncDisposable {
       // What one side loses, the other is told by the end of its own connection.
       socket.on("error", () => undefined);
       socket.once("close", () => {
+        if (socket === near && this.#held !== null) return;
         this.#pairs.delete(pair);
         for (const each of pair) each.destroy();
       });
     }
-    near.on("data", (chunk) => far.write(chunk)).once("end", () => far.end());
-    far.on("data", (chunk) => this.#answer(near, chunk)).once("end", () => near.end());
+    near
+      .on("data", (chunk) => this.#pass(() => far.write(chunk)))
+      .once("end", () => {
+        // A server does not answer a request whose connection has ended already.
+        if (this.#held === null) far.end();
+        else far.once("data", () => far.end());
+      });
+    far
+      .on("data", (chunk) => this.#later(() => this.#answer(near, chunk)))
+      .once("end", () => this.#later(() => near.end()));
+  }
+
+  #pass(deliver: () => void): void {
+    if (this.#held === null) return deliver();
+    this.#held.push(deliver);
+    this.#hasHeld();
   }
 
   #answer(near: Socket, chunk: Buffer): void {
-    const write = (): void => void (near.destroyed || this.#mode === "lose-answers" || near.write(chunk));
-    if (this.#delayMs === 0) write();
-    else setTimeout(write, this.#delayMs);
+    if (!near.destroyed && this.#mode !== "lose-answers") near.write(chunk);
+  }
+
+  #later(deliver: () => void): void {
+    if (this.#delayMs === 0) deliver();
+    else setTimeout(deliver, this.#delayMs);
   }
 }

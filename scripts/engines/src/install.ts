@@ -9,7 +9,8 @@ export type Installed = EngineName | "newer etcd" | "newer nats" | Tool;
 
 /**
  * No engines, but tests need them: a terminal without a person, shells to complete the command in, a wrong clock, a
- * network, a browser and what puts a certificate into it, what evaluates alert rules, and what notifies systemd.
+ * network, a browser and what puts a certificate into it, what evaluates alert rules, what notifies systemd, and what the
+ * examples in other languages need.
  */
 export type Tool =
   | "tmux"
@@ -21,7 +22,9 @@ export type Tool =
   | "nss"
   | "prometheus"
   | "systemd"
-  | "curl";
+  | "python"
+  | "curl"
+  | "shellcheck";
 
 interface Installation {
   readonly packages: readonly string[];
@@ -61,6 +64,9 @@ const INSTALLATIONS: Readonly<Record<Installed, Installation>> = {
   chromium: { packages: ["chromium"], files: () => [findCommand("chromium")] },
   // What puts a certificate into a browser.
   nss: { packages: ["libnss3-tools"], files: () => [findCommand("certutil"), findCommand("pk12util")] },
+  python: { packages: ["python3"], files: () => [findCommand("python3")] },
+  curl: { packages: ["curl"], files: () => [findCommand("curl")] },
+  shellcheck: { packages: ["shellcheck"], files: () => [findCommand("shellcheck")] },
   prometheus: {
     packages: ["prometheus"],
     files: () => [findTool("prometheus"), findTool("promtool")],
