@@ -65,7 +65,6 @@ const INSTALLATIONS: Readonly<Record<Installed, Installation>> = {
   // What puts a certificate into a browser.
   nss: { packages: ["libnss3-tools"], files: () => [findCommand("certutil"), findCommand("pk12util")] },
   python: { packages: ["python3"], files: () => [findCommand("python3")] },
-  curl: { packages: ["curl"], files: () => [findCommand("curl")] },
   shellcheck: { packages: ["shellcheck"], files: () => [findCommand("shellcheck")] },
   prometheus: {
     packages: ["prometheus"],
