@@ -55,14 +55,19 @@ export function MembersTable({ members, group, nowMs }: MembersTableProps): JSX.
 
 const HEALTH = { suspect: "Suspect", down: "Down" } as const;
 
-/** A leader with a long lease renews seldom, so it may not have been seen for longer than members are kept. */
+/**
+ * With the leader of the group as such: a deposed one leads until its lease ends, although it is a candidate again. A leader with a
+ * long lease renews seldom, so it may not have been seen for longer than members are kept.
+ */
 function withLeader(
   members: readonly MemberHealth[],
   group: Group | null,
   nowMs: number,
 ): readonly MemberHealth[] {
   const leader = group?.leader ?? null;
-  if (leader === null || members.some(({ node_id }) => node_id === leader.node_id)) return members;
+  if (leader === null) return members;
+  if (members.some(({ node_id }) => node_id === leader.node_id))
+    return members.map((each) => (each.node_id === leader.node_id ? { ...each, role: "leader" } : each));
   const renewedMs = leader.lease_expires_at_ms - (group?.lease_ttl_ms ?? 0);
   const renewed: MemberHealth = {
     node_id: leader.node_id,
