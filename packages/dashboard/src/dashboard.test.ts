@@ -88,6 +88,9 @@ describe.skipIf(isMissing("chromium"))("the dashboard", () => {
     await row(page, "states/deposed").getByRole("link").click();
     await page.locator(".facts").getByText("asked to step down").waitFor();
     await page.locator(".members").getByText("leader", { exact: true }).waitFor();
+    // A deposed leader is no successor of itself.
+    await page.getByRole("button", { name: "Transfer" }).press("Enter");
+    await page.locator(".banner.warn").getByText("No other node waits for the leadership").waitFor();
     await watched?.shoot("deposed");
     await page.goBack();
     await row(page, "states/held").waitFor();
