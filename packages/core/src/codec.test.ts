@@ -172,6 +172,46 @@ describe("the codec of records", () => {
     },
   );
 
+  test("a record and a history of versions without acts are read, and lack only what those versions did not keep", () => {
+    const value =
+      '{"v":1,"term":7,"hold":4000,"node":"a","ttl":5000,"deposed":"jane","bans":[["b",5000]],"pause":0,"ended":[6,"b","expired"],' +
+      '"no":9,"ev":[[6,0,"b","expired",40],[7,"a","b","deposed",50,"jane"]]}';
+    const read = decodeRecord(value);
+    expect(read).toMatchObject({
+      term: 7,
+      bans: [{ nodeId: "b", leftMs: 5000 }],
+      pause: { leftMs: null },
+      act: null,
+      events: [
+        { number: 8, type: "LEADER_LOST", reason: "expired", tsMs: 40 },
+        { number: 9, type: "LEADER_CHANGED", reason: "deposed", by: "jane" },
+      ],
+    });
+    expect(read.pause?.order ?? read.bans[0]?.order ?? read.events[0]?.silentMs).toBeUndefined();
+    expect(decodeRecord(encodeRecord(read))).toEqual(read);
+    expect(decodeHistory('{"v":1,"nos":[8],"ev":[[6,0,"b","resigned",40]]}')).toMatchObject({
+      events: [{ number: 8, reason: "resigned" }],
+      acts: [],
+    });
+  });
+
+  test("the last act adds less than 120 bytes to a renewed record, apart from its operator, its reason and its changes", () => {
+    const led = { ...EMPTY_RECORD, term: 1_000, holder: someHolder("worker-1") };
+    const by = "jane";
+    const reason = "migration of the database";
+    const act = {
+      number: 1_000,
+      act: "step-down",
+      by,
+      reason,
+      tsMs: 1_700_000_000_000,
+      term: 1_000,
+    } as const;
+    const more = { nodeId: "worker-1", forMs: 86_400_000, force: true } as const;
+    const grown = encodeRecord({ ...led, act: { ...act, ...more } }).length - encodeRecord(led).length;
+    expect(grown - by.length - reason.length).toBeLessThan(120);
+  });
+
   test("a damaged record is refused", () => {
     expect(() => decodeRecord('{"v":1,"term":5')).toThrow(SyntaxError);
     expect(() => decodeRecord("")).toThrow(SyntaxError);

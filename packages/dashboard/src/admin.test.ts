@@ -232,6 +232,23 @@ describe.skipIf(isMissing("chromium"))("actions of an admin on the dashboard", (
     await page.locator(".recent").getByText("“database migration”").first().waitFor();
   });
 
+  it("the activity page shows older acts on request, each act once, also those of the same millisecond", async () => {
+    const ids = Array.from({ length: 120 }, (_, i) => `older/${i}`);
+    await Promise.all(ids.map((group_id) => admin("/v1/groups", { group_id })));
+    const page = await signIn(tokens.admin, "older%2F0");
+    await page.getByText("created the group").waitFor();
+    await page.getByRole("link", { name: "Activity" }).click();
+    const acts = page.locator(".acts-list li").filter({ hasText: "older/" });
+    await expect.poll(() => acts.count()).toBe(50);
+    await page.getByRole("button", { name: "Show older" }).click();
+    await expect.poll(() => acts.count()).toBe(100);
+    // The first page moves on; the pages that were read stay.
+    await admin("/v1/groups", { group_id: "older/last" });
+    await page.locator(".acts-list").getByText("older/last").waitFor();
+    await page.getByRole("button", { name: "Show older" }).click();
+    await expect.poll(() => acts.count()).toBe(121);
+  });
+
   it("an admin creates a group, reads its commands, and deletes it", async () => {
     const page = await signIn(tokens.admin, "made%2Fhere");
     await page.getByRole("heading", { name: "This group does not exist (yet)" }).waitFor();

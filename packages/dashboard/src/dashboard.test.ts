@@ -87,6 +87,10 @@ describe.skipIf(isMissing("chromium"))("the dashboard", () => {
     // The reason is on the group's own page, and a user who comes back finds the list as it was left.
     await row(page, "states/deposed").getByRole("link").click();
     await page.locator(".facts").getByText("asked to step down").waitFor();
+    await page.locator(".members").getByText("leader", { exact: true }).waitFor();
+    // A deposed leader is no successor of itself.
+    await page.getByRole("button", { name: "Transfer" }).press("Enter");
+    await page.locator(".banner.warn").getByText("No other node waits for the leadership").waitFor();
     await watched?.shoot("deposed");
     await page.goBack();
     await row(page, "states/held").waitFor();
@@ -203,6 +207,8 @@ describe.skipIf(isMissing("chromium"))("the dashboard", () => {
     const tookMs = (won?.ts_ms ?? 0) - (lost?.ts_ms ?? 0) + silentMs;
     expect(await page.locator(".failover").getAttribute("data-took")).toBe(String(tookMs));
     expect(await page.locator('[data-term="1"] .silent').getAttribute("data-silent")).toBe(String(silentMs));
+    const history = page.getByRole("list", { name: "Changes, newest first" });
+    await history.getByText(/lost term 1: lease expired, \d+ ms after the last renewal/).waitFor();
     const timeline = page.locator(".timeline");
     await timeline.getByRole("application").focus();
     await page.keyboard.press("End");

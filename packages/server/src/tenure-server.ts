@@ -211,11 +211,10 @@ export class TenureServer implements AsyncDisposable {
         signal: stopping.signal,
       });
       const gauges = () => {
-        const { led, vacant, held_back: heldBack, idle } = attention.groupStates;
+        const { led, vacant } = attention.groupStates;
         return {
           led,
-          // The plot shows with and without a leader.
-          vacant: vacant + heldBack + idle,
+          vacant,
           watches: waiting.count("watches"),
           waiting: waiting.count("waiting campaigns"),
         };

@@ -145,7 +145,7 @@ function missedHeartbeats(facts: GroupFacts, nowMs: number): Finding | null {
   if (lease === null || lease.leftMs >= lease.ttlMs * OVERDUE_SHARE) return null;
   const silentMs = lease.ttlMs - lease.leftMs;
   const left = lease.leftMs <= 0 ? "is over" : `expires in ${durationText(lease.leftMs)}`;
-  const summary = `its leader ${leaderNodeId ?? ""} has not renewed for ${durationText(silentMs)}; the lease ${left}`;
+  const summary = `is led by ${leaderNodeId ?? "a node"}, which has not renewed for ${durationText(silentMs)}; the lease ${left}`;
   const nextStep = `check whether ${leaderNodeId ?? "the leader"} is alive, overloaded or disconnected; a candidate takes over when the lease expires`;
   return finding("missed_heartbeats", "warning", facts, nowMs - silentMs, summary, nextStep);
 }
@@ -153,7 +153,7 @@ function missedHeartbeats(facts: GroupFacts, nowMs: number): Finding | null {
 function noStandby(facts: GroupFacts, nowMs: number): Finding | null {
   const { candidates, aloneSinceMs, leaderNodeId } = facts;
   if (candidates > 0 || nowMs - (aloneSinceMs ?? 0) < ALONE_AFTER_MS) return null;
-  const summary = `no candidate could take over if ${leaderNodeId ?? "the leader"} fails`;
+  const summary = `has no candidate that could take over if ${leaderNodeId ?? "the leader"} fails`;
   const nextStep = "start a second node for this group, unless the group may be without a leader";
   return finding("no_standby", "note", facts, aloneSinceMs, summary, nextStep);
 }

@@ -33,7 +33,7 @@ export const Sample = Type.Object(
   {
     ts_ms: Type.Integer({ description: "The end of the interval, in milliseconds since 1970." }),
     led: Type.Integer({ description: "Groups that have a leader." }),
-    vacant: Type.Integer({ description: "Groups that exist and have no leader." }),
+    vacant: Type.Integer({ description: "Groups that have no leader, although one is expected." }),
     renewals_per_s: Type.Number({
       description: "Leases that this server renewed; each lease of a batch counts.",
     }),

@@ -46,7 +46,7 @@ it("the table of groups is complete in a pipe, and with -o wide", async () => {
   expect(wide[0]).toMatch(/MEMBERS +TTL +STRATEGY +ALLOWED +NOTE$/);
   expect(wide.join("\n")).toContain(LONG_GROUP);
   expect(stripVTControlCharacters(wide[4] ?? "")).toMatch(
-    /^stopped +paused .* until resumed, by \S+ since \S+ \S+$/,
+    /^stopped +paused .* paused until resumed, by \S+ since \S+ \S+$/,
   );
 });
 

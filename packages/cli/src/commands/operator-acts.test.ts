@@ -35,7 +35,9 @@ describe.each(["server", "store"] as const)("acts of operators over a %s", (kind
     expect((await tenure("history", "paused")).stdout).toMatch(
       new RegExp(`^${TIME} +elected +a +1\\n${TIME} +paused +- +1 +by ${by}: "migration"$`, "m"),
     );
-    expect((await tenure("groups", "-o", "wide")).stdout).toMatch(new RegExp(`^paused .*${pause}$`, "m"));
+    expect((await tenure("groups", "-o", "wide")).stdout).toMatch(
+      new RegExp(`^paused .* paused ${pause}$`, "m"),
+    );
     expect((await tenure("audit", "--group", "paused")).stdout).toMatch(
       new RegExp(
         `^TIME +GROUP +ACT +NODE +TERM +DETAILS\\n${TIME} +paused +paused +- +1 +by ${by}: "migration"\\n$`,
@@ -82,7 +84,7 @@ describe.each(["server", "store"] as const)("acts of operators over a %s", (kind
     expect((await tenure("audit", "--by", "somebody-else")).stdout).toBe("there are no such acts\n");
   });
 
-  it("why counts the failover after an expired lease from the last renewal", async () => {
+  it("why and history count the failover after an expired lease from the last renewal", async () => {
     await tenure("campaign", "crashed", "--node-id", "a", "--ttl", "1s");
     let won: Finished;
     do won = await tenure("campaign", "crashed", "--node-id", "b", "--wait", "10s", "--ttl", "60s");
@@ -93,5 +95,8 @@ describe.each(["server", "store"] as const)("acts of operators over a %s", (kind
       ) ?? [];
     // At least the ttl: the lease of a expired before b won.
     expect(Number(seconds)).toBeGreaterThanOrEqual(1);
+    expect((await tenure("history", "crashed")).stdout).toMatch(
+      /^\S+ \S+ +lost +a +1 +lease expired, [\d.]+s after the last renewal$/m,
+    );
   });
 });

@@ -1,5 +1,5 @@
 import type { EndReason, WatchEvent } from "@tenure/core";
-import { tellTime } from "../frame/duration.js";
+import { tellDuration, tellTime } from "../frame/duration.js";
 import type { Cell } from "../frame/text.js";
 
 /** How a term ended, as the end of a sentence. */
@@ -16,7 +16,8 @@ export type Event = Omit<WatchEvent, "cursor" | "groupId">;
 export const EVENT_COLUMNS = ["TIME", "EVENT", "NODE", "TERM", "REASON"] as const;
 
 export function eventCells(event: Event): Cell[] {
-  const { type, term, leaderNodeId, previousLeaderNodeId, reason, by, tsMs } = event;
+  const { type, term, leaderNodeId, previousLeaderNodeId, reason, by, tsMs, silentMs } = event;
+  const silence = silentMs === undefined ? "" : `${tellDuration(silentMs)} after the last renewal`;
   const asked = by === undefined ? "" : `by ${by}`;
   const [what, node, why]: readonly [Cell, string, string] =
     leaderNodeId !== null
@@ -24,7 +25,7 @@ export function eventCells(event: Event): Cell[] {
       : [
           ["red", "lost"],
           previousLeaderNodeId ?? "-",
-          [reason === "none" ? "" : ENDINGS[reason], asked].filter((text) => text !== "").join(", "),
+          [reason === "none" ? "" : ENDINGS[reason], silence, asked].filter((text) => text !== "").join(", "),
         ];
   const kind: Cell = type === "RESYNC" ? ["yellow", "resync"] : what;
   const missed = type === "RESYNC" ? "events were missed; this is the state now" : why;

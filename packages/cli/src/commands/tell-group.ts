@@ -43,9 +43,12 @@ export async function groupRows(
 
 function wideCells(group: Group): Cell[] {
   const { policy, allowedNodes } = group;
-  const notes = [tellPause(group), tellHold(group), ...group.bans.map(tellBan)].filter(
-    (each) => each !== null,
-  );
+  const marks = [
+    ["paused", tellPause(group)],
+    ["held back", tellHold(group)],
+    ...group.bans.map((ban) => ["banned:", tellBan(ban)]),
+  ];
+  const notes = marks.filter(([, text]) => text !== null).map((mark) => mark.join(" "));
   return [tellTtl(group), policy.strategy, allowedNodes?.join(",") ?? "all", notes.join("; ")];
 }
 

@@ -99,6 +99,8 @@ async function examine(
       await elector.ping({ signal });
       const groups = await listGroups(elector, signal);
       const shortestTtlMs = Math.min(DEFAULT_MIN_TTL_MS, ...groups.map(({ policy }) => policy.minTtlMs));
+      // What measures comes last: it takes seconds.
+      report(...(await checkGroups({ servers, elector, groups, nowMs: shell.clock.wallMs(), signal })));
       report(...(await Promise.all(servers.map((server) => checkSkew(server, shell.clock)))).flat());
       report(
         ...(await withDoctorTerm(elector, signal, async (renewal) => {
@@ -109,7 +111,6 @@ async function examine(
           return [...rates.flat(), ...writes];
         })),
       );
-      report(...(await checkGroups({ servers, elector, groups, nowMs: shell.clock.wallMs(), signal })));
     } finally {
       await connection.close();
     }

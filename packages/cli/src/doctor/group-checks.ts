@@ -32,9 +32,16 @@ export async function checkGroups(deps: GroupCheckDeps): Promise<Finding[]> {
   const ofGroups = found.filter(({ groupId }) => groupId !== null && groupId !== DOCTOR_GROUP);
   findings.push(...ofGroups.filter(({ kind }) => kind !== "no_standby").map(aboutGroup));
   findings.push(...alone(ofGroups.filter(({ kind }) => kind === "no_standby")));
-  if (!findings.some(({ level }) => level === "wrong"))
-    findings.push(ok("groups", `${deps.groups.length} known; none flaps or lacks a leader`));
+  findings.push(...calm(ofGroups, deps.groups.length));
   return findings;
+}
+
+const RESTLESS: ReadonlySet<Attention["kind"]> = new Set(["flapping", "vacant", "paused_long"]);
+
+/** That no group flaps or lacks a leader, if no finding says otherwise, however severe that finding is. */
+export function calm(found: readonly Attention[], known: number): Finding[] {
+  if (found.some(({ kind }) => RESTLESS.has(kind))) return [];
+  return [ok("groups", `${known} known; none flaps or lacks a leader`)];
 }
 
 /** `null`: the server does not show its list, because it is older than the list or does not answer. */

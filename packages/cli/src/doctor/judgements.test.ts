@@ -9,7 +9,7 @@ import { fsync } from "./engines/etcd-checks.js";
 import { judgeSettings } from "./engines/postgres-checks.js";
 import { judgeServer } from "./engines/zookeeper-checks.js";
 import type { Finding } from "./finding.js";
-import { alone } from "./group-checks.js";
+import { alone, calm } from "./group-checks.js";
 import { sumOf } from "./server-checks.js";
 import { isBefore } from "./engines/server-findings.js";
 import { judgeWrites } from "./write-check.js";
@@ -55,16 +55,25 @@ it.each([
   expect(judgeWrites(tookMs, 500).level).toBe(level);
 });
 
+function attention(
+  kind: Attention["kind"],
+  severity: Attention["severity"],
+  groupId: string | null,
+): Attention {
+  return { kind, severity, groupId, sinceMs: null, summary: "", nextStep: "" };
+}
+
+it("groups count as calm only if no finding says that one flaps, lacks a leader or is paused", () => {
+  const calmWith = (...found: readonly Attention[]): number => calm(found, 3).length;
+  expect(calmWith(attention("no_standby", "note", "g"))).toBe(1);
+  expect(calmWith(attention("flapping", "warning", "g"))).toBe(0);
+  expect(calmWith(attention("vacant", "note", "g"))).toBe(0);
+  expect(calmWith(attention("paused_long", "note", "g"))).toBe(0);
+});
+
 it("groups without a candidate besides their leader are named in one note", () => {
   const found = (...groupIds: readonly string[]): Attention[] =>
-    groupIds.map((groupId) => ({
-      kind: "no_standby",
-      severity: "note",
-      groupId,
-      sinceMs: null,
-      summary: "",
-      nextStep: "",
-    }));
+    groupIds.map((groupId) => attention("no_standby", "note", groupId));
   expect(alone([])).toEqual([]);
   expect(alone(found("b", "a"))).toMatchObject([
     { level: "note", says: "no candidate could take over a, b if the leader fails" },

@@ -1,5 +1,6 @@
 /** The history of a group: no event is lost or duplicated when writes of it fail. */
 import { expect, test } from "vitest";
+import { encodeRecord } from "../codec.js";
 import { BackendUnavailableError } from "../errors.js";
 import {
   A,
@@ -204,5 +205,31 @@ test(
     await elector.campaign(B);
     expect(await w.record()).toMatchObject({ term: 2, eventNumber: 3 });
     expect(numbers((await elector.history("g")).events).slice(-2)).toEqual([2, 3]);
+  }),
+);
+
+test(
+  "an act follows those of the history, although a version that does not know acts has written the record since",
+  inWorld(async (w) => {
+    const { elector } = w.server();
+    await elector.campaign(A);
+    await elector.pause({ groupId: "g", by: "jane", reason: "migration" });
+    await elector.resume({ groupId: "g", by: "jane" });
+    await w.clock.advance(10);
+    const entry = await w.entry("r/g");
+    const record = await w.record();
+    await w.truth.compareAndSet([
+      { key: "r/g", expected: entry?.revision ?? null, value: encodeRecord({ ...record, act: null }) },
+    ]);
+    await w.clock.advance(10);
+    await elector.pause({ groupId: "g", by: "john" });
+    await elector.resume({ groupId: "g", by: "john" });
+    const { acts } = await elector.history("g");
+    expect(acts.map(({ number, act, by }) => [number, act, by])).toEqual([
+      [1, "pause", "jane"],
+      [2, "resume", "jane"],
+      [3, "pause", "john"],
+      [4, "resume", "john"],
+    ]);
   }),
 );

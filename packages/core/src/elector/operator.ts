@@ -284,11 +284,21 @@ function ordered(
     // The act of another request with the same name, time, number and content has had the same effect.
     if (uncertain && sent !== null && isSameAct(sent, actOf(group, sent.number)))
       return { kind: "unchanged" };
-    const decision = rule(seen, order, now);
+    const known = withLastAct(group, seen);
+    const decision = rule(known, order, now);
     // A write that changes nothing for people, such as an update to the same values, adds no act.
-    if (decision.kind === "write") sent = decision.next.act === seen.record.act ? null : decision.next.act;
+    if (decision.kind === "write") sent = decision.next.act === known.record.act ? null : decision.next.act;
     return decision;
   };
+}
+
+/**
+ * A version that does not know acts drops the last one from each record that it writes. The history still has it: the next act takes
+ * the number after it, so that it replaces none.
+ */
+function withLastAct(group: GroupState, seen: Observation): Observation {
+  if ((seen.record.act?.number ?? 0) >= group.historyActNumber) return seen;
+  return { ...seen, record: { ...seen.record, act: group.history().acts.at(-1) ?? null } };
 }
 
 function actOf(group: GroupState, number: number): OperatorAct | null {

@@ -43,7 +43,7 @@ export function ActivityPage({
         <p class="empty">{groupId === "" && by === "" ? "No operator has acted yet." : "No act matches."}</p>
       ) : (
         <>
-          <ActList acts={[...value.acts, ...older.acts]} nowMs={dashboard.shownMs()} />
+          <ActList acts={eachOnce([...value.acts, ...older.acts])} nowMs={dashboard.shownMs()} />
           {older.more !== null && (
             <button type="button" onClick={older.more}>
               Show older
@@ -59,7 +59,7 @@ export function ActList({ acts, nowMs }: { acts: readonly GroupAct[]; nowMs: num
   return (
     <ol class="acts-list card">
       {acts.map((act) => (
-        <li key={`${act.group_id} ${act.number}`}>
+        <li key={keyOf(act)}>
           <time dateTime={new Date(act.ts_ms).toISOString()}>{dayTime(act.ts_ms, nowMs)}</time>
           <a href={groupHref(act.group_id)} title={act.group_id}>
             {act.group_id}
@@ -74,29 +74,38 @@ export function ActList({ acts, nowMs }: { acts: readonly GroupAct[]; nowMs: num
 }
 
 interface Older {
+  /** Empty until the reader asks for more. */
   readonly acts: readonly GroupAct[];
   /** `null`: there are none. */
   readonly more: (() => void) | null;
 }
 
-/** The pages after the first, as far as the reader has asked for them. They begin where the first page ended then. */
+/**
+ * The pages that the reader has asked for: the first as it was then, because the present first page moves on with each new act,
+ * and those after it.
+ */
 function useOlder(dashboard: Dashboard, filter: string, first: AuditPage | null): Older {
-  const [pages, setPages] = useState<{ filter: string; from: number; page: AuditPage } | null>(null);
-  const known = pages?.filter === filter ? pages : null;
-  const cursor = known === null ? (first?.cursor ?? null) : known.page.cursor;
+  const [read, setRead] = useState<(AuditPage & { filter: string }) | null>(null);
+  const known = read?.filter === filter ? read : null;
+  const { acts, cursor } = known ?? first ?? { acts: [], cursor: null };
   const more = async (): Promise<void> => {
     const next = await dashboard.api.get<AuditPage>(
       `/v1/audit?${filter}&cursor=${encodeURIComponent(cursor ?? "")}`,
     );
-    const from = known?.from ?? first?.acts.at(-1)?.ts_ms ?? 0;
-    setPages({ filter, from, page: { ...next, acts: [...(known?.page.acts ?? []), ...next.acts] } });
+    setRead({ filter, acts: [...acts, ...next.acts], cursor: next.cursor });
   };
-  // A first page that has moved on since shows some of them again.
-  const lastMs = first?.acts.at(-1)?.ts_ms ?? 0;
   return {
-    acts: known?.page.acts.filter(({ ts_ms }) => ts_ms < lastMs) ?? [],
+    acts: known?.acts ?? [],
     more: cursor === null ? null : () => void more().catch(() => {}),
   };
+}
+
+function eachOnce(acts: readonly GroupAct[]): readonly GroupAct[] {
+  return [...new Map(acts.map((act) => [keyOf(act), act])).values()];
+}
+
+function keyOf({ group_id, number }: GroupAct): string {
+  return `${group_id} ${number}`;
 }
 
 interface FilterProps {

@@ -17,7 +17,13 @@ export interface ActsProps {
   readonly detail: GroupDetail;
   readonly group: Group;
   readonly members: readonly MemberHealth[];
-  readonly say: (text: string) => void;
+  readonly say: (said: Said) => void;
+}
+
+/** What the page says about an act: that it is done, or why it is not possible. */
+export interface Said {
+  readonly text: string;
+  readonly kind: "good" | "warn";
 }
 
 /** What every dialog of an act is given. */
@@ -47,7 +53,7 @@ export function Acts({ dashboard, detail, group, members, say }: ActsProps): JSX
   }
   const send = async (act: Act, done: string, patienceMs?: number): Promise<void> => {
     await dashboard.api.send(act, patienceMs);
-    say(done);
+    say({ text: done, kind: "good" });
     detail.refresh();
   };
   const props: ActProps = { group, target: dashboard.target(), send, onClose: () => setOpen(null) };
@@ -61,7 +67,7 @@ export function Acts({ dashboard, detail, group, members, say }: ActsProps): JSX
         aria-disabled={why !== null}
         title={why ?? undefined}
         onClick={() => {
-          say(why ?? "");
+          say({ text: why ?? "", kind: "warn" });
           if (why === null) setOpen(kind);
         }}
       >

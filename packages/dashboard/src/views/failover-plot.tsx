@@ -27,6 +27,9 @@ export function FailoverPlot({ failovers, nowMs }: FailoverPlotProps): JSX.Eleme
   const { ticks, highest, label } = scaleOf(longestMs, "ms");
   const leftPx = Math.max(...ticks.map((tick) => label(tick).length)) * LETTER_PX + 10;
   const step = Math.min(36, (widthPx - leftPx) / shown.length);
+  const longestTerm = Math.max(...shown.map(({ term }) => String(term).length));
+  /** So many bars share one label. */
+  const every = Math.ceil((longestTerm * LETTER_PX + 6) / step);
   const y = (ms: number): number => HEIGHT_PX - BOTTOM_PX - (ms / highest) * (HEIGHT_PX - BOTTOM_PX - TOP_PX);
   const median = duration(percentile(times, 0.5));
   return (
@@ -89,7 +92,7 @@ export function FailoverPlot({ failovers, nowMs }: FailoverPlotProps): JSX.Eleme
                       class="silent"
                     />
                     <line class="foot" x1={left} x2={left + width} y1={y(0)} y2={y(0)} />
-                    {step > 20 && (
+                    {i % every === 0 && (
                       <text class="axis" x={left - 2 + step / 2} y={HEIGHT_PX - 3} text-anchor="middle">
                         {term}
                       </text>

@@ -35,7 +35,13 @@ export function FindingList({ findings, nowMs, isOfOneGroup = false }: FindingLi
                 </a>{" "}
               </>
             )}
-            <span>{isOfOneGroup || group_id === null ? sentence(summary) : summary}</span>
+            <span>
+              {isOfOneGroup
+                ? sentence(`This group ${summary}`)
+                : group_id === null
+                  ? sentence(summary)
+                  : summary}
+            </span>
             <span class="muted small next-step">{capitalized(next_step)}</span>
           </span>
           <span class="muted small since">

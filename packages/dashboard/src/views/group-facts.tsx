@@ -59,7 +59,13 @@ export function GroupFacts(props: GroupFactsProps): JSX.Element {
         )}
       </Fact>
       <Fact name="Leader changes">
-        {rate === null ? <span class="muted">–</span> : `${rate.changes} in ${duration(rate.spanMs)}`}
+        {rate === null ? (
+          <span class="muted">–</span>
+        ) : (
+          <>
+            {rate.changes} <span class="span">in {duration(rate.spanMs)}</span>
+          </>
+        )}
       </Fact>
       {hold !== null && (
         <Fact name="Held back" isWide>

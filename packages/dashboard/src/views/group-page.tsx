@@ -3,7 +3,7 @@ import { useEffect, useMemo, useReducer, useState } from "preact/hooks";
 import type { Dashboard } from "../live/dashboard.js";
 import { GroupDetail } from "../live/group-detail.js";
 import { buildTimeline, changeRate, failoversOf } from "../model/timeline.js";
-import { Acts } from "./acts.js";
+import { Acts, type Said } from "./acts.js";
 import { CopyButton } from "./copy-button.js";
 import { CreateDialog } from "./create-dialog.js";
 import { FailoverPlot } from "./failover-plot.js";
@@ -11,7 +11,7 @@ import { FindingList } from "./finding-list.js";
 import { GroupFacts } from "./group-facts.js";
 import { HistoryList } from "./history-list.js";
 import { IdText } from "./id-text.js";
-import { MembersTable } from "./members-table.js";
+import { MembersTable, withLeader } from "./members-table.js";
 import { PolicyCard } from "./policy-card.js";
 import { sentence } from "./sign-in.js";
 import { RowBadge } from "./state-badge.js";
@@ -26,15 +26,18 @@ export interface GroupPageProps {
   readonly listHref: string;
 }
 
+const NOTHING: Said = { text: "", kind: "good" };
+
 export function GroupPage({ dashboard, groupId, query, listHref }: GroupPageProps): JSX.Element {
   useSeconds();
   const [, changed] = useReducer((turn: number, _: void) => turn + 1, 0);
   const detail = useMemo(() => new GroupDetail(dashboard, groupId, () => changed()), [dashboard, groupId]);
   useEffect(() => detail.start(), [detail]);
-  const [said, say] = useState("");
-  const { group, history, acts, members, refusal, isMissing } = detail;
+  const [said, say] = useState<Said>(NOTHING);
+  const { group, history, acts, refusal, isMissing } = detail;
   const isLive = dashboard.status.kind === "live";
   const nowMs = dashboard.shownMs();
+  const members = withLeader(detail.members, group, nowMs);
   const row = dashboard.board.row(groupId);
   const spans = buildTimeline(history, nowMs);
   const findings = (dashboard.attention.findings ?? []).filter(({ group_id }) => group_id === groupId);
@@ -55,17 +58,17 @@ export function GroupPage({ dashboard, groupId, query, listHref }: GroupPageProp
         )}
       </div>
       <p class="hidden" role="status">
-        {said !== ""
-          ? said
+        {said.text !== ""
+          ? said.text
           : row === undefined || isEmpty
             ? ""
             : row.leader === null
               ? "no leader"
               : `${row.leader} leads, term ${row.term}`}
       </p>
-      {said !== "" && (
-        <p class="banner good" aria-hidden="true">
-          {said}
+      {said.text !== "" && (
+        <p class={`banner ${said.kind}`} aria-hidden="true">
+          {said.text}
         </p>
       )}
       {isMissing ? (
@@ -102,7 +105,7 @@ export function GroupPage({ dashboard, groupId, query, listHref }: GroupPageProp
             <div>
               <section class="card" aria-labelledby="members-title">
                 <h2 id="members-title">Members</h2>
-                <MembersTable members={members} group={group} nowMs={nowMs} />
+                <MembersTable members={members} nowMs={nowMs} />
               </section>
               {group !== null && <PolicyCard group={group} />}
             </div>

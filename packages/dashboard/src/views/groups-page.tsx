@@ -72,7 +72,12 @@ export function GroupsPage({ dashboard, query, listTop }: GroupsPageProps): JSX.
           ))}
         </div>
         {isAdmin && (
-          <button type="button" class="create" onClick={() => setCreating(true)}>
+          <button
+            type="button"
+            class="create"
+            disabled={dashboard.status.kind !== "live"}
+            onClick={() => setCreating(true)}
+          >
             Create group …
           </button>
         )}

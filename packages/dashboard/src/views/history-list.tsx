@@ -1,5 +1,5 @@
 import type { JSX } from "preact";
-import { dayTime } from "../model/format.js";
+import { dayTime, duration } from "../model/format.js";
 import type { HistoryEvent, OperatorAct } from "../model/wire.js";
 import { ActWords } from "./act-text.js";
 import { ending } from "./reasons.js";
@@ -48,6 +48,7 @@ function EventWords({ event }: { event: HistoryEvent }): JSX.Element {
     <>
       <strong>{event.previous_leader_node_id ?? "the leader"}</strong> lost term {event.term}:{" "}
       {ending(event.reason, event.by)}
+      {event.silent_ms === undefined ? "" : `, ${duration(event.silent_ms)} after the last renewal`}
     </>
   );
 }

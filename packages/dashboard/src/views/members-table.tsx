@@ -8,15 +8,15 @@ const ORDER = { leader: 0, candidate: 1, observer: 2 } as const;
 
 export interface MembersTableProps {
   readonly members: readonly MemberHealth[];
-  readonly group: Group | null;
   readonly nowMs: number;
 }
 
 /** The roles are explicit: on a phone the rows are drawn as blocks, and stay a table for screen readers. */
-export function MembersTable({ members, group, nowMs }: MembersTableProps): JSX.Element {
-  const all = withLeader(members, group, nowMs);
-  if (all.length === 0) return <p class="muted">No node was seen in the last minutes.</p>;
-  const sorted = all.toSorted((a, b) => ORDER[a.role] - ORDER[b.role] || a.node_id.localeCompare(b.node_id));
+export function MembersTable({ members, nowMs }: MembersTableProps): JSX.Element {
+  if (members.length === 0) return <p class="muted">No node was seen in the last minutes.</p>;
+  const sorted = members.toSorted(
+    (a, b) => ORDER[a.role] - ORDER[b.role] || a.node_id.localeCompare(b.node_id),
+  );
   return (
     <table class="plain members" role="table">
       <thead role="rowgroup">
@@ -55,14 +55,19 @@ export function MembersTable({ members, group, nowMs }: MembersTableProps): JSX.
 
 const HEALTH = { suspect: "Suspect", down: "Down" } as const;
 
-/** A leader with a long lease renews seldom, so it may not have been seen for longer than members are kept. */
-function withLeader(
+/**
+ * With the leader of the group as such: a deposed one leads until its lease ends, although it is a candidate again. A leader with a
+ * long lease renews seldom, so it may not have been seen for longer than members are kept.
+ */
+export function withLeader(
   members: readonly MemberHealth[],
   group: Group | null,
   nowMs: number,
 ): readonly MemberHealth[] {
   const leader = group?.leader ?? null;
-  if (leader === null || members.some(({ node_id }) => node_id === leader.node_id)) return members;
+  if (leader === null) return members;
+  if (members.some(({ node_id }) => node_id === leader.node_id))
+    return members.map((each) => (each.node_id === leader.node_id ? { ...each, role: "leader" } : each));
   const renewedMs = leader.lease_expires_at_ms - (group?.lease_ttl_ms ?? 0);
   const renewed: MemberHealth = {
     node_id: leader.node_id,

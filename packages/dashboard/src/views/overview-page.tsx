@@ -42,10 +42,8 @@ export function OverviewPage({ dashboard }: { dashboard: Dashboard }): JSX.Eleme
           ))}
         </ul>
       </div>
-      <div class="columns">
-        <RecentActs dashboard={dashboard} />
-        <ServerCard dashboard={dashboard} nowMs={nowMs} />
-      </div>
+      <RecentActs dashboard={dashboard} />
+      <ServerCard dashboard={dashboard} nowMs={nowMs} />
       <OverviewPlots sampler={dashboard.sampler} />
     </section>
   );
@@ -76,7 +74,7 @@ function ServerCard({ dashboard, nowMs }: { dashboard: Dashboard; nowMs: number 
       ? "does not respond"
       : sampler.storeMs === null
         ? "unknown"
-        : `responds in ${duration(sampler.storeMs)}, with the way to the server and back`;
+        : `responds in ${duration(sampler.storeMs)}, network included`;
   const lines: readonly (readonly [string, string])[] = [
     ["Address", location.origin],
     ...(server === null
@@ -89,9 +87,9 @@ function ServerCard({ dashboard, nowMs }: { dashboard: Dashboard; nowMs: number 
         ] as const)),
   ];
   return (
-    <section class="card" aria-labelledby="server-title">
+    <section class="card server" aria-labelledby="server-title">
       <h2 id="server-title">This server</h2>
-      <dl class="policy">
+      <dl>
         {lines.map(([name, text]) => (
           <div key={name}>
             <dt>{name}</dt>

@@ -16,7 +16,7 @@ interface Plot {
 const PLOTS: readonly Plot[] = [
   {
     title: "Groups",
-    note: "Groups with and without a leader.",
+    note: "Groups that have a leader, and groups that lack the leader that they should have.",
     quantity: "count",
     lines: [
       ["led", "led"],

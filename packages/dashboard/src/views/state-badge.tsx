@@ -33,5 +33,5 @@ export function StateBadge({
 }
 
 export function RowBadge({ row, nowMs }: { row: GroupRow; nowMs: number }): JSX.Element {
-  return <StateBadge state={stateOf(row, nowMs)} isVacant={row.leader === null} />;
+  return <StateBadge state={stateOf(row, nowMs)} isVacant={row.leader === null && row.term > 0} />;
 }
