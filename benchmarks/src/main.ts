@@ -9,6 +9,7 @@ import { engineBenchmarks } from "./engines.js";
 import { failedDisk } from "./failed-disk.js";
 import { httpThroughput } from "./http-throughput.js";
 import { leadAgain } from "./lead-again.js";
+import { regions } from "./regions.js";
 import type { Benchmark } from "./report.js";
 import { watchers } from "./watchers.js";
 
@@ -20,6 +21,7 @@ const BENCHMARKS: readonly Benchmark[] = [
   httpThroughput,
   leadAgain,
   watchers,
+  regions,
   ...engineBenchmarks,
 ];
 const STORES = BENCHMARKS.flatMap(({ store }) => store ?? []);
