@@ -20,7 +20,8 @@ export type Tool =
   | "chromium"
   | "nss"
   | "prometheus"
-  | "systemd";
+  | "systemd"
+  | "curl";
 
 interface Installation {
   readonly packages: readonly string[];
@@ -53,6 +54,8 @@ const INSTALLATIONS: Readonly<Record<Installed, Installation>> = {
   fish: { packages: ["fish"], files: () => [findCommand("fish")] },
   // Of a service under systemd only what sends notifications.
   systemd: { packages: ["systemd"], files: () => [findCommand("systemd-notify")] },
+  // What the pages of the documentation send requests with.
+  curl: { packages: ["curl"], files: () => [findCommand("curl")] },
   faketime: { packages: ["faketime"], files: () => [faketimeLibrary()] },
   // For what a browser must show.
   chromium: { packages: ["chromium"], files: () => [findCommand("chromium")] },
