@@ -100,8 +100,9 @@ export class RegionNetwork {
   }
 
   async #answered(expected: string): Promise<void> {
-    const { value, done } = (await this.#answers.next()) as IteratorResult<readonly string[]>;
-    if (done === true || value[0] !== expected) throw new Error("the relay of the network has ended");
+    const answer = await this.#answers.next();
+    const [line] = (answer.done === true ? [] : answer.value) as readonly string[];
+    if (line !== expected) throw new Error("the relay of the network has ended");
   }
 
   /** The device of this machine. */
