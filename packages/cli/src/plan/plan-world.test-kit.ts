@@ -19,7 +19,14 @@ import {
   type WatchOptions,
 } from "@tenure/core";
 import { onAbort, parseCampaign } from "@tenure/core/internal";
-import { FaultyStore, noFaults, type ProcessClock, Random, VirtualClock } from "@tenure/core/testing";
+import {
+  type FaultPlan,
+  FaultyStore,
+  noFaults,
+  type ProcessClock,
+  Random,
+  VirtualClock,
+} from "@tenure/core/testing";
 import type { PlanInput } from "./predict.js";
 
 export interface Node {
@@ -32,13 +39,14 @@ export interface Node {
 export class PlanWorld {
   readonly clock: VirtualClock = new VirtualClock();
   readonly random: Random;
-  /** Until this true time nothing passes between nodes and servers, or between nodes and the store. */
-  outageUntilMs = 0;
   /** Requests that nodes have sent to servers. */
   readonly sent = { renewals: 0, campaigns: 0 };
   readonly #input: PlanInput;
   readonly #store = new MemoryStore();
   readonly #electors: StoreElector[] = [];
+  /** Of the nodes that use the store directly. */
+  readonly #plans: FaultPlan[] = [];
+  #outageUntilMs = 0;
 
   constructor(seed: number, input: PlanInput) {
     this.random = new Random(seed);
@@ -78,8 +86,14 @@ export class PlanWorld {
     return condition();
   }
 
+  /** For this time nothing passes between nodes and servers, or between nodes and the store. */
+  cut(durationMs: number): void {
+    this.#outageUntilMs = this.clock.monotonicMs() + durationMs;
+    for (const plan of this.#plans) plan.outageUntilMs = this.#outageUntilMs;
+  }
+
   get isCut(): boolean {
-    return this.clock.monotonicMs() < this.outageUntilMs;
+    return this.clock.monotonicMs() < this.#outageUntilMs;
   }
 
   end(): void {
@@ -98,10 +112,7 @@ export class PlanWorld {
       plan,
       gate: clock,
     });
-    if (this.#input.servers === 0) {
-      const world = this;
-      Object.defineProperty(plan, "outageUntilMs", { get: () => world.outageUntilMs });
-    }
+    if (this.#input.servers === 0) this.#plans.push(plan);
     return StoreElector.open({ store, clock, random: () => this.random.next() });
   }
 }
@@ -186,7 +197,7 @@ class DistantElector implements Elector {
           if (world.isCut) return;
           ask().then(
             (value) => back(() => resolve(value)),
-            (error: unknown) => back(() => reject(error as Error)),
+            (error: unknown) => back(() => reject(error)),
           );
         });
       });

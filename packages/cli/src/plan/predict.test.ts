@@ -74,7 +74,7 @@ describe("a plan", () => {
             await world.clock.advance(lengthMs);
             leader.clock.resume();
           } else {
-            world.outageUntilMs = world.clock.monotonicMs() + lengthMs;
+            world.cut(lengthMs);
             await world.clock.advance(lengthMs);
           }
           await world.clock.advance(input.ttlMs);
