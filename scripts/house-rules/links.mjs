@@ -39,19 +39,22 @@ function foldersOf(tree) {
   return folders;
 }
 
-/** As GitHub makes the anchors of headings. */
 function headingsOf(text) {
   const anchors = new Set();
-  for (const [, title] of withoutFences(text).matchAll(/^#{1,6}\s+(.+?)\s*#*$/gm)) {
-    const anchor = title
-      .toLowerCase()
-      .replace(/[^\p{L}\p{N}\s_-]/gu, "")
-      .replace(/\s/g, "-");
-    let unique = anchor;
-    for (let count = 1; anchors.has(unique); count++) unique = `${anchor}-${count}`;
-    anchors.add(unique);
-  }
+  for (const [, title] of withoutFences(text).matchAll(/^#{1,6}\s+(.+?)\s*#*$/gm)) addAnchor(anchors, title);
   return anchors;
+}
+
+/** The anchor of a heading, as GitHub makes it: different from those that the page has already. */
+export function addAnchor(anchors, title) {
+  const anchor = title
+    .toLowerCase()
+    .replace(/[^\p{L}\p{N}\s_-]/gu, "")
+    .replace(/\s/g, "-");
+  let unique = anchor;
+  for (let count = 1; anchors.has(unique); count++) unique = `${anchor}-${count}`;
+  anchors.add(unique);
+  return unique;
 }
 
 /** What is shown as code links to nothing. Each line stays in its place. */

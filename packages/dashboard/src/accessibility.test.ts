@@ -1,41 +1,13 @@
 /** Every view of the page, checked by axe-core (WCAG 2.2 AA and best practices). */
-import { readFileSync } from "node:fs";
-import { createRequire } from "node:module";
 import { isMissing } from "@tenure/engines";
-import type { AxeResults, RunOptions } from "axe-core";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { Browser, type WatchedPage } from "./browser.test-kit.js";
 import { Tenure } from "./tenure.test-kit.js";
 import { Tokens } from "./tokens.test-kit.js";
+import { AXE, violations } from "./violations.test-kit.js";
 
-const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 const LEASE_MS = 1_800_000;
-const WIDTHS = [390, 1024, 1920];
 const LONG = `prod/eu-central-1/tenant-0f8c1d2e-9b7a-4c55-8f00/${"materialised-view-maintainer/".repeat(2)}primary`;
-
-declare const axe: { run: (options: RunOptions) => Promise<AxeResults> };
-
-/** The violations at each width, light and dark, each with the first element that shows it. */
-async function violations({ page }: WatchedPage): Promise<readonly string[]> {
-  const found: string[] = [];
-  for (const width of WIDTHS) {
-    for (const colorScheme of ["light", "dark"] as const) {
-      await page.setViewportSize({ width, height: width === 390 ? 844 : 900 });
-      await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
-      const results = await page.evaluate(() => axe.run({ resultTypes: ["violations"] }));
-      // Nothing is wider than the screen.
-      const isWide = await page.evaluate(() => document.documentElement.scrollWidth > innerWidth);
-      const at = `${width} px, ${colorScheme}`;
-      if (isWide) found.push(`${at}: the page scrolls sideways`);
-      found.push(
-        ...results.violations.map(
-          ({ id, nodes }) => `${at}: ${id} ${nodes[0]?.html} ${nodes[0]?.failureSummary}`,
-        ),
-      );
-    }
-  }
-  return found;
-}
 
 describe.skipIf(isMissing("chromium"))("the dashboard is accessible", () => {
   let tenure: Tenure;

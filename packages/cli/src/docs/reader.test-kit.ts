@@ -20,7 +20,7 @@ import {
 import { type Block, blocksIn } from "./blocks.test-kit.js";
 import { matchOf } from "./expected-output.test-kit.js";
 import { ROOT } from "./tarballs.test-kit.js";
-import { endAll, Terminal } from "./terminal.test-kit.js";
+import { endAll, killAll, Terminal } from "./terminal.test-kit.js";
 
 const SERVER_PORT = "7420";
 /** The ports that the pages name for engines. */
@@ -33,6 +33,8 @@ const ENGINES: Readonly<Record<EngineName, [port: string, start: () => Promise<E
 const SHELLS = new Set(["sh", "bash"]);
 /** Of the repository; a reader's clone does not have them, or has its own. */
 const NOT_CLONED = new Set([".git", "tenure-data", "site", "sbom"]);
+/** Of the environment the readers of pages do not have: our settings, and what npm tells the scripts that it runs. */
+const NOT_INHERITED = /^(?:TENURE|COORDINATOR|VITEST)_|^npm_(?!config_(?:registry|cache|userconfig)$)/;
 /** Guards against hanging only. */
 const PATIENCE_MS = 120_000;
 const RETRY_MS = 200;
@@ -46,6 +48,8 @@ export interface ReaderOptions {
   /** A clone of the repository to work in. Default: a temporary folder that looks like one and is removed. */
   readonly clone?: string;
   readonly report?: (line: string) => void;
+  /** How long the reader waits for the end or the output of a block. */
+  readonly patienceMs?: number;
   /** Takes the pictures of a page. Default: none are taken. */
   readonly photograph?: (name: string, url: string) => Promise<void>;
 }
@@ -77,11 +81,20 @@ export class Reader {
   readonly #environment: Record<string, string> = {};
   readonly #report: (line: string) => void;
   readonly #photograph: NonNullable<ReaderOptions["photograph"]>;
+  readonly #patienceMs: number;
   readonly #startedMs: number = performance.now();
+  /** If the test runner is interrupted. */
+  readonly #atExit = (): void => {
+    killAll(this.#mark);
+    rmSync(this.#own, { recursive: true, force: true });
+  };
 
-  constructor({ clone, report = () => {}, photograph = async () => {} }: ReaderOptions = {}) {
+  constructor(options: ReaderOptions = {}) {
+    const { clone, report = () => {}, photograph = async () => {}, patienceMs = PATIENCE_MS } = options;
+    process.once("exit", this.#atExit);
     this.#folder = clone ?? join(this.#own, "tenure");
     this.#report = report;
+    this.#patienceMs = patienceMs;
     this.#photograph = photograph;
     mkdirSync(join(this.#own, "blocks"));
     if (clone === undefined) linkClone(this.#folder);
@@ -106,6 +119,7 @@ export class Reader {
   }
 
   async close(): Promise<void> {
+    process.off("exit", this.#atExit);
     await endAll(this.#mark);
     for (const engine of this.#engines) await engine.stop();
     rmSync(this.#own, { recursive: true, force: true });
@@ -117,9 +131,7 @@ export class Reader {
     for (const [index, port] of [SERVER_PORT, ...named].entries()) this.#ports.set(port, String(free[index]));
 
     const address = `127.0.0.1:${this.#ports.get(SERVER_PORT)}`;
-    const ours = Object.entries(process.env).filter(
-      ([name]) => !/^(TENURE|COORDINATOR|VITEST|npm)_/.test(name),
-    );
+    const ours = Object.entries(process.env).filter(([name]) => !NOT_INHERITED.test(name));
     Object.assign(this.#environment, Object.fromEntries(ours), {
       TENURE_LISTEN: address,
       TENURE_SERVER: `http://${address}`,
@@ -161,7 +173,7 @@ export class Reader {
       mkdirSync(dirname(path), { recursive: true });
       writeFileSync(path, this.#toActual(code));
     } else if (interrupted !== undefined) {
-      await this.#terminal(interrupted).interrupt(AbortSignal.timeout(PATIENCE_MS));
+      await this.#terminal(interrupted).interrupt(AbortSignal.timeout(this.#patienceMs));
     } else if (picture !== undefined) {
       await this.#photograph(picture, this.#toActual(url));
     } else if (notes.has("output")) {
@@ -190,11 +202,11 @@ export class Reader {
     const terminal = this.#terminal(name);
     const pattern = matchOf(code, { numbersVary: notes.get("output") === "numbers vary" });
     const isSeen = (): boolean => pattern.test(this.#shown(terminal));
-    const deadline = AbortSignal.timeout(PATIENCE_MS);
+    const deadline = AbortSignal.timeout(this.#patienceMs);
     const last = this.#last.get(name);
     await terminal.until(isSeen, deadline);
     // A job in the background may still print after its block has ended.
-    const jobs = AbortSignal.timeout(last?.code.includes("&\n") === true ? PATIENCE_MS : 1_000);
+    const jobs = AbortSignal.timeout(last?.code.includes("&\n") === true ? this.#patienceMs : 1_000);
     while (!isSeen() && terminal.isIdle && !(last?.notes.has("retry") === true ? deadline : jobs).aborted) {
       await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
       if (last?.notes.has("retry") === true && !isSeen()) await this.#type(last);
@@ -203,7 +215,7 @@ export class Reader {
   }
 
   async #wait(terminal: Terminal, isSeen: (output: string) => boolean): Promise<void> {
-    const signal = AbortSignal.timeout(PATIENCE_MS);
+    const signal = AbortSignal.timeout(this.#patienceMs);
     await terminal.until(isSeen, signal);
     if (signal.aborted)
       throw new Error(`the block does not end; the terminal shows:\n${this.#shown(terminal)}`);

@@ -105,12 +105,14 @@ function childrenOf(parent: number): readonly number[] {
 
 /** Ends every process with this entry in its environment, whatever process group or parent it has. */
 export async function endAll(entry: string): Promise<void> {
-  for (;;) {
-    const left = processes().filter((pid) => pid !== process.pid && hasEntry(pid, entry));
-    if (left.length === 0) return;
-    for (const pid of left) endProcess(pid);
-    await sleep(POLL_MS);
-  }
+  while (killAll(entry) > 0) await sleep(POLL_MS);
+}
+
+/** Sends SIGKILL to the processes that are there now, and returns their number. */
+export function killAll(entry: string): number {
+  const left = processes().filter((pid) => pid !== process.pid && hasEntry(pid, entry));
+  for (const pid of left) endProcess(pid);
+  return left.length;
 }
 
 function endProcess(pid: number): void {

@@ -10,7 +10,7 @@ import { ROOT } from "./tarballs.test-kit.js";
 
 const textOf = (page: string): string => readFileSync(join(ROOT, page), "utf8");
 
-describe("pages that a reader follows", () => {
+describe.concurrent("pages that a reader follows", () => {
   for (const page of WALKTHROUGHS) {
     test.skipIf(missingFor(page, textOf(page)).length > 0)(`${page} does what it says`, async () => {
       const reader = new Reader();
