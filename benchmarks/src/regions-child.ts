@@ -31,7 +31,7 @@ async function renewMany(groups: number, rounds: number): Promise<number[]> {
   const ttlMs = 30_000;
   const all = await Promise.all(
     Array.from({ length: groups }, async (_, index) => {
-      const groupId = `renew/${index}`;
+      const groupId = `renew/${nodeId}/${index}`;
       const won = await elector.campaign({ groupId, nodeId, instanceId: nodeId, ttlMs });
       if (won.kind === "lost") throw new Error(`${groupId} is led by another node`);
       const latenciesMs: number[] = [];
