@@ -83,15 +83,16 @@ export class Reader {
   readonly #photograph: NonNullable<ReaderOptions["photograph"]>;
   readonly #patienceMs: number;
   readonly #startedMs: number = performance.now();
-  /** If the test runner is interrupted. */
   readonly #atExit = (): void => {
     killAll(this.#mark);
     rmSync(this.#own, { recursive: true, force: true });
   };
+  /** An interrupted test runner ends its workers with this signal. */
+  readonly #atSignal = (): void => process.exit(1);
 
   constructor(options: ReaderOptions = {}) {
     const { clone, report = () => {}, photograph = async () => {}, patienceMs = PATIENCE_MS } = options;
-    process.once("exit", this.#atExit);
+    process.once("exit", this.#atExit).once("SIGTERM", this.#atSignal).once("SIGINT", this.#atSignal);
     this.#folder = clone ?? join(this.#own, "tenure");
     this.#report = report;
     this.#patienceMs = patienceMs;
@@ -119,7 +120,7 @@ export class Reader {
   }
 
   async close(): Promise<void> {
-    process.off("exit", this.#atExit);
+    process.off("exit", this.#atExit).off("SIGTERM", this.#atSignal).off("SIGINT", this.#atSignal);
     await endAll(this.#mark);
     for (const engine of this.#engines) await engine.stop();
     rmSync(this.#own, { recursive: true, force: true });
