@@ -1,5 +1,5 @@
 /** A process of a benchmark: it is asked one thing at a time, and is gone when its owner is. */
-import { type ChildProcess, fork } from "node:child_process";
+import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -18,9 +18,15 @@ export class Child<Question, Answer> {
   readonly #process: ChildProcess;
   readonly #ended: Promise<never>;
 
-  /** `script` is a path, or lies beside this file. */
-  constructor(script: string, args: readonly string[] = [], execArgv: readonly string[] = []) {
-    this.#process = fork(resolve(OWN, script), args, { execArgv: [...execArgv] });
+  /** `script` is a path, or lies beside this file. `inside` comes before the command: where the process runs. */
+  constructor(
+    script: string,
+    args: readonly string[] = [],
+    execArgv: readonly string[] = [],
+    inside: readonly string[] = [],
+  ) {
+    const [file = "", ...command] = [...inside, process.execPath, ...execArgv, resolve(OWN, script), ...args];
+    this.#process = spawn(file, command, { stdio: ["inherit", "inherit", "inherit", "ipc"] });
     this.#ended = once(this.#process, "exit").then(([code]) => {
       throw new Error(`${script} ended with ${String(code)}`);
     });

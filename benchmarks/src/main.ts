@@ -10,6 +10,7 @@ import { failedDisk } from "./failed-disk.js";
 import { hotPath } from "./hot-path.js";
 import { httpThroughput } from "./http-throughput.js";
 import { leadAgain } from "./lead-again.js";
+import { regions } from "./regions.js";
 import type { Benchmark } from "./report.js";
 import { watchers } from "./watchers.js";
 
@@ -22,6 +23,7 @@ const BENCHMARKS: readonly Benchmark[] = [
   httpThroughput,
   leadAgain,
   watchers,
+  regions,
   ...engineBenchmarks,
 ];
 const STORES = BENCHMARKS.flatMap(({ store }) => store ?? []);

@@ -119,6 +119,11 @@ const SECTIONS: Readonly<Record<string, readonly (readonly [name: string, summar
         async (shell) => (await import("./bench/bench-command.js")).benchCommand(shell),
       ],
       [
+        "plan",
+        "Predict failover time and load of a ttl",
+        async (shell) => (await import("./plan/plan-command.js")).planCommand(shell),
+      ],
+      [
         "tc",
         "Manage a cluster of servers without a shared store",
         async (shell) => (await import("./peers/tc-command.js")).tcCommand(shell),

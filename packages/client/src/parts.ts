@@ -1,7 +1,10 @@
 /**
- * The parts that carry the requests of an `HttpElector`, and its waits. For the simulation, which replaces sockets by
- * its own network; a program uses `HttpElector.open`.
+ * The parts that carry the requests of an `HttpElector`, and its waits: for the simulation, which replaces sockets by its own
+ * network. The times that an election derives from its ttl: for `tenure plan`. A program uses `HttpElector.open` and
+ * `Election`.
  */
+export { ANSWER_SHARE as RENEWAL_ANSWER_SHARE } from "./election/lease-renewer.js";
+export { type ParsedElection, parseElection } from "./election/options.js";
 export {
   type Answer,
   type Carrier,
@@ -10,4 +13,6 @@ export {
   NoAnswerError,
   type OpenedStream,
 } from "./http/carrier.js";
-export { waitInSlices } from "./http/wait-in-slices.js";
+export { parseOptions as parseHttpOptions } from "./http/options.js";
+export { renewalLimitMs } from "./http/time-limits.js";
+export { waitInSlices, waitSliceMs } from "./http/wait-in-slices.js";

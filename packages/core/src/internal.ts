@@ -23,6 +23,7 @@ export {
   MIN_WATCH_MS,
 } from "./check.js";
 export type { ServiceElector } from "./elector-admin.js";
+export { callLimitMs } from "./elector/call-limit.js";
 export {
   type ParsedCampaign,
   type ParsedRenew,
@@ -45,6 +46,8 @@ export type { InspectedGroup, Inspector } from "./elector/inspector.js";
 export { HighestTerms } from "./highest-terms.js";
 export { CodedError } from "./errors.js";
 export { EVENTS_IN_HISTORY } from "./history.js";
+export { holdMs, leadMs } from "./lease-time.js";
+export { SIGN_PERIOD_MS } from "./members.js";
 export { type Deadline, deadlineOf } from "./deadline.js";
 export type { ElectionRecord } from "./record.js";
 export { hash32, rendezvous, rendezvousScore } from "./rendezvous.js";

@@ -17,6 +17,7 @@ export {
   startPgBouncer,
   startPostgres,
 } from "./postgres.js";
+export { type Link, RegionNetwork } from "./region-network.js";
 export { TestNetwork } from "./test-network.js";
 export { startZookeeper, type ZookeeperEngine } from "./zookeeper.js";
 export { type NatsEngine, type NatsOptions, startNats } from "./nats.js";

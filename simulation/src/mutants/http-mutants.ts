@@ -15,8 +15,8 @@ export const HTTP_MUTANTS: readonly Mutant[] = [
     patches: [
       patch(
         "http/wait-in-slices.ts",
-        "Math.min(Math.max(parsed.candidate.ttlMs * SLICE_SHARE, MIN_SLICE_MS), MAX_SLICE_MS)",
-        "parsed.waitMs",
+        "const sliceMs = waitSliceMs(parsed.candidate.ttlMs);",
+        "const sliceMs = parsed.waitMs;",
       ),
     ],
     profile,
@@ -28,9 +28,9 @@ export const HTTP_MUTANTS: readonly Mutant[] = [
       patch("http/transport.ts", "if (hadTime && isTimeLimit(call.signal))", "if (false)"),
       // Else the limits of the transport come first, and fail over within the call.
       patch(
-        "http/http-elector.ts",
-        "return this.#withinMs(ttlMs, 0.45);",
-        "return this.#options.requestTimeoutMs;",
+        "http/time-limits.ts",
+        "return withinMs(ttlMs, requestTimeoutMs, CAMPAIGN_SHARE);",
+        "return requestTimeoutMs;",
       ),
     ],
     profile,

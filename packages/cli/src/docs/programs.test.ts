@@ -222,6 +222,18 @@ const CASES: Readonly<Record<string, () => Promise<void>>> = {
     });
   },
 
+  migrate: async () => {
+    await withPostgres(async (DATABASE_URL) => {
+      const previous = new Client(DATABASE_URL);
+      await previous.connect();
+      await previous.query("SELECT pg_advisory_lock(4711)");
+      const next = run("migrate", { DATABASE_URL });
+      await next.prints(/the previous version works/);
+      await previous.end();
+      expect((await next.ended()).at(-1)).toMatch(/^works in term \d+: yes$/);
+    });
+  },
+
   "fenced-sql": async () => {
     await withPostgres(async (DATABASE_URL) => {
       const connection = new Client(DATABASE_URL);
@@ -242,7 +254,7 @@ const SCHEDULER = `
   console.log("scheduler runs in term " + process.env.TENURE_TERM);
 `;
 
-const NEED_POSTGRES = new Set(["ledger", "fenced-sql", "own-pool"]);
+const NEED_POSTGRES = new Set(["ledger", "fenced-sql", "migrate", "own-pool"]);
 
 describe("programs in the documentation", () => {
   test("the documentation marks every code block as a program that is run, or says why it is not", () => {

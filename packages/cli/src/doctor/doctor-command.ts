@@ -11,11 +11,10 @@ import {
 } from "../frame/connection.js";
 import { electorCommand, withExamples } from "../frame/elector-command.js";
 import { counted } from "../frame/numbers.js";
-import type { Colour } from "../frame/text.js";
 import { checkRate, checkSkew } from "./clock-checks.js";
 import { DOCTOR_GROUP, withDoctorTerm } from "./doctor-term.js";
 import { checkEngine } from "./engine-checks.js";
-import { type Finding, messageOf, wrong } from "./finding.js";
+import { type Finding, messageOf, tellFinding, wrong } from "./finding.js";
 import { checkGroups } from "./group-checks.js";
 import { checkAccessFiles, checkServer, type ServerOf } from "./server-checks.js";
 import { checkWrites } from "./write-check.js";
@@ -57,7 +56,7 @@ async function doctor(shell: Shell, flags: DoctorFlags): Promise<void> {
   const findings: Finding[] = [];
   const report = (...found: readonly Finding[]): void => {
     findings.push(...found);
-    if (!shell.isJson) for (const each of found) tell(shell, each);
+    if (!shell.isJson) for (const each of found) tellFinding(shell, each);
   };
   if (storeUrl !== null) {
     const natsMonitors = flags.natsMonitor?.split(",") ?? null;
@@ -129,19 +128,6 @@ async function listGroups(elector: ElectorAdmin, signal: AbortSignal): Promise<G
     if (group.groupId !== DOCTOR_GROUP) groups.push(group);
   }
   return groups;
-}
-
-const MARKS: Readonly<Record<Finding["level"], readonly [string, Colour]>> = {
-  ok: ["ok   ", "green"],
-  note: ["note ", "yellow"],
-  warning: ["WARN ", "yellow"],
-  wrong: ["WRONG", "red"],
-};
-
-function tell(shell: Shell, { level, about, says, advice }: Finding): void {
-  const [mark, colour] = MARKS[level];
-  shell.say(null, `${shell.paint(colour, mark)}  ${about}: ${says}`);
-  if (advice !== undefined) shell.say(null, `       ${shell.paint("dim", `-> ${advice}`)}`);
 }
 
 function summarize(shell: Shell, findings: readonly Finding[]): void {

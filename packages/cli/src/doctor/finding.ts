@@ -1,4 +1,6 @@
 import type { FindingKind } from "@tenure/api";
+import type { Shell } from "../frame/shell.js";
+import type { Colour } from "../frame/text.js";
 
 /** The result of one check. */
 export interface Finding {
@@ -30,4 +32,18 @@ export function messageOf(error: unknown): string {
   if (error instanceof AggregateError && error.message === "") return error.errors.map(messageOf).join("; ");
   const { message, code } = error as NodeJS.ErrnoException;
   return message || code || String(error);
+}
+
+const MARKS: Readonly<Record<Finding["level"], readonly [string, Colour]>> = {
+  ok: ["ok   ", "green"],
+  note: ["note ", "yellow"],
+  warning: ["WARN ", "yellow"],
+  wrong: ["WRONG", "red"],
+};
+
+/** A line on what was found, and one on what to do. */
+export function tellFinding(shell: Shell, { level, about, says, advice }: Finding): void {
+  const [mark, colour] = MARKS[level];
+  shell.say(null, `${shell.paint(colour, mark)}  ${about}: ${says}`);
+  if (advice !== undefined) shell.say(null, `       ${shell.paint("dim", `-> ${advice}`)}`);
 }

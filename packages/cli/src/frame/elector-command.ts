@@ -43,7 +43,8 @@ export function electorCommand(shell: Shell, name: string, description: string):
   return connectionOptions(outputOptions(newCommand(shell, name, description)));
 }
 
-function outputOptions(command: Command): Command {
+/** For a command that prints text or JSON, and connects to nothing. */
+export function outputOptions(command: Command): Command {
   const formats = ["text", "wide", "json"];
   return command
     .addOption(

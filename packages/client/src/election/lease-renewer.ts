@@ -73,7 +73,7 @@ export interface LeaseRenewerFactory {
 }
 
 /** The share of the ttl after which a renewal without an answer counts as lost. No service takes longer for a renewal. */
-const ANSWER_SHARE = 1 / 3;
+export const ANSWER_SHARE: number = 1 / 3;
 
 /**
  * One renewal may be lost or delayed while the other succeeds. More would only wait for each other: a store writes them

@@ -25,7 +25,6 @@ import {
   type RenewResult,
   type ResignRequest,
   type ResignResult,
-  TTL_BOUNDS_MS,
   type WatchAllOptions,
   type WatchEvent,
   type WatchOptions,
@@ -55,6 +54,7 @@ import { type HttpElectorOptions, type ParsedOptions, parseOptions } from "./opt
 import { parsePatience } from "./patience.js";
 import { ServiceCalls } from "./service-calls.js";
 import { SharedWatches } from "./shared-watches.js";
+import { campaignLimitMs, renewalLimitMs } from "./time-limits.js";
 import { TlsMaterial } from "./tls-material.js";
 import { Transport, type TransportParts } from "./transport.js";
 import { waitInSlices } from "./wait-in-slices.js";
@@ -246,25 +246,12 @@ export class HttpElector extends HttpOperator implements ElectorAdmin {
     }
   }
 
-  /** A third of the ttl leaves time for two more tries before the lease ends. */
   #renewalMs(ttlMs: number): number {
-    return this.#withinMs(ttlMs, 1 / 3);
+    return renewalLimitMs(ttlMs, this.#options.requestTimeoutMs);
   }
 
-  /**
-   * A lease won later than this would have too little left. An `Election` gives a campaign up after half the ttl; this
-   * limit is slightly shorter, so that another server is asked in time.
-   */
   #campaignMs(ttlMs: number): number {
-    return this.#withinMs(ttlMs, 0.45);
-  }
-
-  /** A ttl that no policy admits is refused by the service, which may take its time for that. */
-  #withinMs(ttlMs: number, share: number): number {
-    const { requestTimeoutMs } = this.#options;
-    return ttlMs < TTL_BOUNDS_MS.min
-      ? requestTimeoutMs
-      : Math.min(requestTimeoutMs, Math.floor(ttlMs * share));
+    return campaignLimitMs(ttlMs, this.#options.requestTimeoutMs);
   }
 }
 

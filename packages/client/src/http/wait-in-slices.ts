@@ -12,6 +12,10 @@ const MIN_SLICE_MS = 1000;
 const MAX_SLICE_MS = 5000;
 const SLICE_SHARE = 1 / 4;
 
+export function waitSliceMs(ttlMs: number): number {
+  return Math.min(Math.max(ttlMs * SLICE_SHARE, MIN_SLICE_MS), MAX_SLICE_MS);
+}
+
 /** `campaign` is called with the same request for one short wait after the other. */
 export async function waitInSlices(
   clock: Clock,
@@ -19,7 +23,7 @@ export async function waitInSlices(
   campaign: (slice: ParsedCampaign) => Promise<CampaignResult>,
 ): Promise<CampaignResult> {
   const startedMs = clock.monotonicMs();
-  const sliceMs = Math.min(Math.max(parsed.candidate.ttlMs * SLICE_SHARE, MIN_SLICE_MS), MAX_SLICE_MS);
+  const sliceMs = waitSliceMs(parsed.candidate.ttlMs);
   for (let elapsedMs = 0; ;) {
     const waitMs = Math.ceil(Math.min(sliceMs, parsed.waitMs - elapsedMs));
     const result = await campaign({ ...parsed, waitMs });

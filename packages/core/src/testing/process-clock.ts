@@ -126,7 +126,8 @@ export class ProcessClock implements Clock, Gate {
       if (this.#exactMonotonicMs() < dueMs) arm(MIN_WAIT_MS);
       else callback();
     };
-    arm(0);
+    // A wait that is lost in the rounding of `dueMs` takes time, too: its caller may wait for a deadline, again and again.
+    arm(delayMs > 0 ? MIN_WAIT_MS : 0);
     return () => {
       cancelled = true;
       cancel();

@@ -57,6 +57,17 @@ describe("VirtualClock", () => {
     expect(fired).toEqual([6]);
   });
 
+  it("a wait of a process that is too short for the precision of its clock still takes time", async () => {
+    const clock = new VirtualClock();
+    const process = clock.process();
+    await clock.advance(65_772.73);
+    const beganMs = process.monotonicMs();
+    let firedAtMs = Number.NaN;
+    process.after(1e-13, () => (firedAtMs = process.monotonicMs()));
+    await clock.advance(1);
+    expect(firedAtMs).toBeGreaterThan(beganMs);
+  });
+
   it("several virtual clocks run side by side", async () => {
     const worlds = [1, 2, 3].map(async (pace) => {
       const clock = new VirtualClock();
