@@ -5,13 +5,21 @@
 import { pathToFileURL } from "node:url";
 import { dependencyRules } from "./house-rules/dependencies.mjs";
 import { linkRules } from "./house-rules/links.mjs";
+import { publishedRules } from "./house-rules/published.mjs";
 import { repositoryRules } from "./house-rules/repository.mjs";
 import { sourceRules } from "./house-rules/source.mjs";
 import { readTree } from "./house-rules/tree.mjs";
 import { wordRules } from "./house-rules/words.mjs";
 import { main, root, ScriptError } from "./setup.mjs";
 
-export const RULES = { ...dependencyRules, ...sourceRules, ...repositoryRules, ...linkRules, ...wordRules };
+export const RULES = {
+  ...dependencyRules,
+  ...sourceRules,
+  ...repositoryRules,
+  ...publishedRules,
+  ...linkRules,
+  ...wordRules,
+};
 
 /** Findings as `file:line  rule: what is wrong; what to do`, in order of file and line. */
 export function checkTree(tree, rules = RULES) {
