@@ -12,7 +12,7 @@ import { promisify } from "node:util";
 import { main, root, ScriptError, setUp } from "./setup.mjs";
 
 const MAX_BYTES = 64 * 1024 * 1024;
-/** Names of tarballs that have passed both checks, by the digest of tarball and checkers. */
+/** By package and version: the digest of the tarball that passed last, and of the checkers. */
 const PASSED = join(root, "node_modules/.cache/tenure-packages.json");
 const CHECKERS = ["publint", "@arethetypeswrong/core"];
 /** The packages are ESM: `require` and resolution by folders do not apply. */
@@ -57,12 +57,13 @@ export async function problemsOf(tarballs) {
   const versions = await Promise.all(CHECKERS.map(versionOf));
   const passed = await readPassed();
   const problems = [];
-  for (const { name, file } of tarballs) {
+  for (const { name, version, file } of tarballs) {
     const data = await readFile(file);
     const digest = createHash("sha256").update(versions.join()).update(data).digest("hex");
-    if (passed[name] === digest) continue;
+    const key = `${name}@${version}`;
+    if (passed[key] === digest) continue;
     const found = [...(await lint(name, data)), ...(await resolveTypes(name, data))];
-    if (found.length === 0) passed[name] = digest;
+    if (found.length === 0) passed[key] = digest;
     problems.push(...found);
   }
   await mkdir(join(PASSED, ".."), { recursive: true });

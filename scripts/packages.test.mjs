@@ -30,7 +30,7 @@ async function tarball(exports, files = FILES) {
   }
   const file = join(directory, "trial.tgz");
   await run("tar", ["-czf", file, "-C", directory, "package"]);
-  return { name: "trial", file };
+  return { name: "trial", version: "1.0.0", file };
 }
 
 it("a package passes if publint and attw find each entry with its types", async () => {

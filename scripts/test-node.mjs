@@ -1,10 +1,10 @@
 /**
  * `npm run test:node -- 22 24 [vitest arguments]`: set-up and tests with other versions of Node, one after the other. Each version
- * comes from the npm registry (the packages that `node` installs) and is kept in the user's cache, `TENURE_NODE_CACHE` if that is set.
+ * comes from the npm registry (the packages that `node` installs) and is kept in `.cache/node`: tests that run programs as another user
+ * need a place that every user can read, as the repository is.
  */
 import { execFile } from "node:child_process";
 import { mkdir, readdir, writeFile } from "node:fs/promises";
-import { homedir } from "node:os";
 import { delimiter, dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { promisify } from "node:util";
@@ -19,7 +19,7 @@ export function parseArguments(args) {
 }
 
 /** The newest release of a version, with its own package manager left out; resolves to the file of its program. */
-export async function installNode(version, cache = defaultCache()) {
+export async function installNode(version, cache = join(root, ".cache/node")) {
   const directory = join(cache, version);
   const name = `node-${process.platform === "win32" ? "win" : process.platform}-${process.arch}`;
   await mkdir(directory, { recursive: true });
@@ -30,11 +30,6 @@ export async function installNode(version, cache = defaultCache()) {
   const programs = join(directory, "node_modules", name, "bin");
   const [program] = await readdir(programs);
   return join(programs, program);
-}
-
-function defaultCache() {
-  const { TENURE_NODE_CACHE, XDG_CACHE_HOME } = process.env;
-  return TENURE_NODE_CACHE ?? join(XDG_CACHE_HOME ?? join(homedir(), ".cache"), "tenure", "node");
 }
 
 /** Programs that the tests start by name find the same Node. */
