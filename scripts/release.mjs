@@ -1,7 +1,7 @@
 /**
  * `npm run release -- VERSION [--dry-run]`: sets the version of all packages, dates the changelog, packs and checks the packages,
  * writes tarballs, bills of materials and checksums to `release/`, commits and tags. Nothing is published: a pushed tag makes
- * `.github/workflows/release.yml` do that. A dry run, and a release that fails, leave the repository as it was.
+ * `.github/workflows/release.yml` do that, which writes the same files with `--files-of TAG`. A dry run, and a release that fails, leave the repository as it was.
  */
 import { execFile } from "node:child_process";
 import { mkdir, rm, writeFile } from "node:fs/promises";
@@ -89,34 +89,50 @@ async function writeRelease(directory) {
   return [...files, sums];
 }
 
+/** What the workflow publishes: the files of the commit that a tag names. */
+async function filesOf(tag) {
+  const { version } = JSON.parse(readTree(root).get("packages/core/package.json"));
+  if (tag !== `v${version}`)
+    throw new ScriptError(`The tag is ${tag}, and the packages have version ${version}.`);
+  await setUp();
+  list(await writeRelease(join(root, "release")));
+}
+
+async function release(version, isDryRun) {
+  const tree = readTree(root);
+  await checkRelease(tree, version);
+  const edits = editsOf(tree, version, new Date().toISOString().slice(0, 10));
+  await setUp();
+  let isReleased = false;
+  try {
+    for (const [file, text] of edits) await writeFile(join(root, file), text);
+    list(await writeRelease(join(root, "release")));
+    if (isDryRun) {
+      console.log(
+        `Dry run: ${edits.size} files would change for ${version}; nothing was committed or tagged.`,
+      );
+      return;
+    }
+    await git("commit", "--all", "--message", `release: ${version}`);
+    isReleased = true;
+    await git("tag", "--annotate", `v${version}`, "--message", `Tenure ${version}`);
+    console.log(`Tagged v${version}. To publish: git push --follow-tags`);
+  } finally {
+    if (!isReleased) await git("checkout", "--", ...edits.keys());
+  }
+}
+
+function list(files) {
+  for (const file of files) console.log(relative(process.cwd(), file));
+}
+
 if (process.argv[1] !== undefined && import.meta.url === pathToFileURL(process.argv[1]).href) {
   await main(async () => {
     const { values, positionals } = parseArgs({
-      options: { "dry-run": { type: "boolean", default: false } },
+      options: { "dry-run": { type: "boolean", default: false }, "files-of": { type: "string" } },
       allowPositionals: true,
     });
-    const [version] = positionals;
-    const tree = readTree(root);
-    await checkRelease(tree, version);
-    const edits = editsOf(tree, version, new Date().toISOString().slice(0, 10));
-    await setUp();
-    let isReleased = false;
-    try {
-      for (const [file, text] of edits) await writeFile(join(root, file), text);
-      const files = await writeRelease(join(root, "release"));
-      for (const file of files) console.log(relative(process.cwd(), file));
-      if (values["dry-run"]) {
-        console.log(
-          `Dry run: ${edits.size} files would change for ${version}; nothing was committed or tagged.`,
-        );
-        return;
-      }
-      await git("commit", "--all", "--message", `release: ${version}`);
-      isReleased = true;
-      await git("tag", "--annotate", `v${version}`, "--message", `Tenure ${version}`);
-      console.log(`Tagged v${version}. To publish: git push --follow-tags`);
-    } finally {
-      if (!isReleased) await git("checkout", "--", ...edits.keys());
-    }
+    if (values["files-of"] === undefined) await release(positionals[0], values["dry-run"]);
+    else await filesOf(values["files-of"]);
   });
 }

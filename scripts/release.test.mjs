@@ -33,7 +33,14 @@ const env = {
 let clone;
 const git = (...args) => execFileSync("git", args, { cwd: clone, env, encoding: "utf8" }).trim();
 const release = (...args) => run(process.execPath, ["scripts/release.mjs", ...args], { cwd: clone, env });
-const refusal = (...args) => release(...args).catch(({ code, stderr }) => `${code}: ${stderr.trim()}`);
+const refusal = async (...args) => {
+  try {
+    await release(...args);
+    return "not refused";
+  } catch ({ code, stderr }) {
+    return `${code}: ${stderr.trim()}`;
+  }
+};
 
 /** A directory of links, never a link to the directory: an install empties what `node_modules` leads to. */
 function linkEntries(from, to) {
@@ -97,6 +104,7 @@ it("a release sets every version, dates the changelog, commits and tags, once", 
   expect(new Set(versions)).toEqual(new Set(["9.8.7"]));
   expect(repositoryRules["lock-in-step"](tree)).toEqual([]);
   expect(tree.get("CHANGELOG.md")).toMatch(/\n## Unreleased\n\n## 9\.8\.7 - \d{4}-\d\d-\d\d\n\n### /);
+  expect(await refusal("--files-of", "v9.8.6")).toContain("the packages have version 9.8.7");
   expect(await refusal("9.8.7")).toBe("1: v9.8.7 is tagged already.");
   expect(await refusal("9.8.8")).toContain('nothing under "Unreleased"');
 });
