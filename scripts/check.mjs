@@ -1,5 +1,6 @@
 /** `npm run check`: everything that must hold before a commit. Stops at the first step that fails. `--no-tests`: all but the tests. */
 import { join } from "node:path";
+import { checkPackages } from "./packages.mjs";
 import { build, checkNode, ensureInstalled, main, root, run, runTool, ScriptError } from "./setup.mjs";
 
 const node = (file, ...args) => run(process.execPath, [join(root, file), ...args]);
@@ -11,6 +12,7 @@ const STEPS = [
   ["types", () => build(), "see above"],
   ["lint", () => runTool("oxlint", ["--type-aware", "--deny-warnings"]), "see above"],
   ["house rules", () => node("scripts/house-rules.mjs"), "see above"],
+  ["packages", () => checkPackages(), "see above"],
   ["tests", () => node("scripts/test.mjs"), "see above"],
 ];
 

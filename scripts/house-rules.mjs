@@ -6,6 +6,7 @@ import { pathToFileURL } from "node:url";
 import { dependencyRules } from "./house-rules/dependencies.mjs";
 import { linkRules } from "./house-rules/links.mjs";
 import { optionRules } from "./house-rules/options.mjs";
+import { publishedRules } from "./house-rules/published.mjs";
 import { repositoryRules } from "./house-rules/repository.mjs";
 import { sourceRules } from "./house-rules/source.mjs";
 import { readTree } from "./house-rules/tree.mjs";
@@ -16,6 +17,7 @@ export const RULES = {
   ...dependencyRules,
   ...sourceRules,
   ...repositoryRules,
+  ...publishedRules,
   ...linkRules,
   ...wordRules,
   ...optionRules,

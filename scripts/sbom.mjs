@@ -15,6 +15,7 @@ import { pathToFileURL } from "node:url";
 import { promisify } from "node:util";
 import { main, root } from "./setup.mjs";
 
+/** Of the files; the whole has the name of the repository's manifest, because `tenure` is one of its packages. */
 const NAME = "tenure";
 const FORMATS = { cyclonedx: "cdx", spdx: "spdx" };
 const MAX_BYTES = 64 * 1024 * 1024;
@@ -24,7 +25,8 @@ export async function writeSboms(directory) {
   const copy = await mkdtemp(join(tmpdir(), "tenure-sbom-"));
   try {
     // CycloneDX names the whole after its directory.
-    const place = join(copy, NAME);
+    const { name } = JSON.parse(await readFile(join(root, "package.json"), "utf8"));
+    const place = join(copy, name);
     const version = await copyManifests(place);
     await mkdir(directory, { recursive: true });
     const files = [];
@@ -43,7 +45,7 @@ export async function writeSboms(directory) {
 /** Of the repository and of each released package; resolves to their version. */
 async function copyManifests(place) {
   const lock = JSON.parse(await readFile(join(root, "package-lock.json"), "utf8"));
-  const { license } = JSON.parse(await readFile(join(root, "package.json"), "utf8"));
+  const { name, license, overrides } = JSON.parse(await readFile(join(root, "package.json"), "utf8"));
   const directories = (await readdir(join(root, "packages"))).map((each) => `packages/${each}`);
   const versions = new Set();
   for (const each of directories) {
@@ -56,17 +58,14 @@ async function copyManifests(place) {
   if (versions.size !== 1)
     throw new Error(`the packages have different versions: ${[...versions].join(", ")}`);
   const [version] = versions;
-  const whole = { name: NAME, version, license, private: true, workspaces: directories };
+  const whole = { name, version, license, private: true, workspaces: directories, overrides };
   const packages = { "": whole };
   for (const path of closure(lock.packages, directories)) {
     const { devDependencies: _, ...entry } = lock.packages[path];
     packages[path] = entry;
   }
   await writeFile(join(place, "package.json"), JSON.stringify(whole));
-  await writeFile(
-    join(place, "package-lock.json"),
-    JSON.stringify({ ...lock, name: NAME, version, packages }),
-  );
+  await writeFile(join(place, "package-lock.json"), JSON.stringify({ ...lock, name, version, packages }));
   return version;
 }
 

@@ -156,9 +156,9 @@ function runNpm(args) {
   return run("npm", args, { shell: process.platform === "win32" });
 }
 
-/** Prebuilt parts fit one platform and one binary interface. */
+/** Prebuilt parts fit one platform. They use Node-API, so that every version of Node loads them. */
 function platform() {
-  return `${process.platform}-${process.arch}, Node ABI ${process.versions.modules}`;
+  return `${process.platform}-${process.arch}`;
 }
 
 function readLock(path) {

@@ -71,8 +71,8 @@ describe("whyInstall", () => {
 
   it("dependencies are installed again when they were installed for another platform", () => {
     install({ "node_modules/a": a }, { "node_modules/a": a });
-    write("node_modules/.tenure-platform", "plan9-mips, Node ABI 1");
-    expect(whyInstall(directory)).toContain("they were installed for plan9-mips, Node ABI 1, this is ");
+    write("node_modules/.tenure-platform", "plan9-mips");
+    expect(whyInstall(directory)).toContain("they were installed for plan9-mips, this is ");
   });
 
   it("dependencies cannot be installed without a lock file", () => {

@@ -1,4 +1,5 @@
 /** What each house rule refuses and what it lets pass. */
+import { AT_EXAMPLE, PUBLISHED_FIXTURES } from "./published-fixtures.mjs";
 
 import { TEXT_FIXTURES } from "./text-fixtures.mjs";
 
@@ -18,6 +19,7 @@ const client = { "packages/client/package.json": manifest({ dependencies: { "@te
 
 /** Per rule: trees that break it, with where the finding must point, and trees that do not. */
 export const FIXTURES = {
+  ...PUBLISHED_FIXTURES,
   "dependency-direction": {
     bad: [
       [
@@ -279,13 +281,6 @@ export const FIXTURES = {
       },
     ],
   },
-  "complete-manifest": {
-    bad: ["type", "license", "engines", "files"].map((field) => [
-      "packages/core/package.json:1",
-      { "packages/core/package.json": manifest({ [field]: undefined }) },
-    ]),
-    good: [{ ...core, "simulation/package.json": JSON.stringify({ private: true, type: "module" }) }],
-  },
   "documented-errors": {
     bad: [
       [
@@ -322,6 +317,7 @@ export const FIXTURES = {
       ["docs/B.md:2", { "docs/B.md": "# Some *words*\n[here](#some-word)" }],
       ["README.md:1", { "README.md": "[b](docs/B.md#what)", "docs/B.md": "```\n# what\n```" }],
       ["README.md:5", { "README.md": "```\n[a](a)\n```\n`[b](b)`\n[c](c)" }],
+      ["README.md:1", { ...AT_EXAMPLE, "README.md": "[a](https://example.org/a/blob/main/docs/A.md)" }],
       ["README.md:7", { "README.md": "A\n\n```\nx\n```\n\n[c](c)\n\n```\ny\n```" }],
     ],
     good: [

@@ -1,5 +1,6 @@
-/** Links between the pages of the repository lead somewhere: to a file or folder in it, and to a heading on that page. */
+/** Links to the repository, relative or by its address, lead somewhere: to a file or folder, and to a heading on that page. */
 import { posix } from "node:path";
+import { repositoryOf } from "./published.mjs";
 import { lineAt, select } from "./tree.mjs";
 
 const LINK = /\]\(<?([^()\s<>]+)>?(?:\s+"[^"]*")?\)/g;
@@ -9,15 +10,23 @@ export const linkRules = { "links-lead-somewhere": linksLeadSomewhere };
 
 function linksLeadSomewhere(tree) {
   const folders = foldersOf(tree);
+  const repository = `${repositoryOf(tree)}/`;
   return select(tree, (file) => file.endsWith(".md")).flatMap(({ file, text }) => {
     const prose = withoutCode(text);
     return [...prose.matchAll(LINK)]
-      .filter(([, target]) => !ELSEWHERE.test(target))
-      .flatMap(({ 1: target, index }) => {
-        const problem = problemOf(tree, folders, file, target);
+      .map(({ 1: target, index }) => ({ target, index, own: ownPath(repository, target) }))
+      .filter(({ target, own }) => own !== null || !ELSEWHERE.test(target))
+      .flatMap(({ target, index, own }) => {
+        const problem = problemOf(tree, folders, own === null ? file : "", own ?? target);
         return problem === null ? [] : [{ file, line: lineAt(prose, index), problem }];
       });
   });
+}
+
+/** The path of a file or folder that a link names by its address on the web; `null` for any other link. */
+function ownPath(repository, target) {
+  if (repository === "/" || !target.startsWith(repository)) return null;
+  return /^(?:blob|tree)\/main\/(.+)$/.exec(target.slice(repository.length))?.[1] ?? null;
 }
 
 function problemOf(tree, folders, file, target) {

@@ -29,7 +29,6 @@ export const repositoryRules = {
       return `${found} ties the lock file to a host; install with npm's omit-lockfile-registry-resolved`;
     }),
   "lock-in-step": lockInStep,
-  "complete-manifest": (tree) => workspaces(tree).flatMap(({ file, json }) => completeManifest(file, json)),
   "documented-errors": documentedErrors,
 };
 
@@ -52,18 +51,6 @@ function lockInStep(tree) {
 function sameEntries(a = {}, b = {}) {
   const names = new Set([...Object.keys(a), ...Object.keys(b)]);
   return [...names].every((name) => a[name] === b[name]);
-}
-
-/** What is never published needs no licence and no list of files. */
-function completeManifest(file, json) {
-  const missing = [];
-  if (json.type !== "module") missing.push('"type": "module"');
-  if (json.private !== true) {
-    if (typeof json.license !== "string") missing.push('"license"');
-    if (typeof json.engines?.node !== "string") missing.push('"engines": { "node": … }');
-    if (!Array.isArray(json.files) || json.files.length === 0) missing.push('"files"');
-  }
-  return missing.map((field) => ({ file, line: 1, problem: `${field} is missing; add it` }));
 }
 
 function documentedErrors(tree) {

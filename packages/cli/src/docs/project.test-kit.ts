@@ -8,7 +8,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { PROGRAMS } from "./pages.test-kit.js";
 import { Program } from "./program.test-kit.js";
-import { manifestOf, ROOT, unpackInto } from "./tarballs.test-kit.js";
+import { manifestIn, placeOf, ROOT, unpackInto } from "./tarballs.test-kit.js";
 
 const TENURE = ["api", "core", "client", "coordinator", "fence", "stores"];
 /** Further imports of the programs, and the types that they need. */
@@ -37,7 +37,9 @@ export class Project {
     const project = new Project();
     const { directory } = project;
     await unpackInto(directory, TENURE);
-    const needed = TENURE.flatMap((name) => Object.keys(manifestOf(directory, name).dependencies ?? {}));
+    const needed = TENURE.flatMap((name) =>
+      Object.keys(manifestIn(placeOf(directory, name)).dependencies ?? {}),
+    );
     for (const name of new Set([...needed.filter((each) => !each.startsWith("@tenure/")), ...LIBRARIES])) {
       const link = join(directory, "node_modules", name);
       mkdirSync(dirname(link), { recursive: true });
