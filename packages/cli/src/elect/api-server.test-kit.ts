@@ -161,7 +161,7 @@ export class ApiServer {
 
 function merge(target: Texts, change: Readonly<Record<string, string | null>>): void {
   for (const [key, value] of Object.entries(change)) {
-    if (value === null) delete target[key];
+    if (value === null) Reflect.deleteProperty(target, key);
     else target[key] = value;
   }
 }

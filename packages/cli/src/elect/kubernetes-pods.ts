@@ -70,7 +70,9 @@ export class KubernetesPods {
 
   async labelled(key: string, value: string, signal?: AbortSignal): Promise<readonly Pod[]> {
     const query = new URLSearchParams({ labelSelector: `${key}=${value}` });
-    const { items = [] } = (await this.#send("GET", `?${query}`, null, signal)) as { items?: unknown[] };
+    const { items = [] } = (await this.#send("GET", `?${query.toString()}`, null, signal)) as {
+      items?: unknown[];
+    };
     return items.map(podOf);
   }
 
@@ -129,10 +131,10 @@ export class KubernetesPods {
       );
       sent.once("error", reject);
       sent.end(json);
-    }).catch((cause: Error) => {
-      throw signal.aborted
-        ? (signal.reason as Error)
-        : new BackendUnavailableError(`the Kubernetes API cannot be reached: ${cause.message}`, { cause });
+    }).catch((cause: unknown) => {
+      if (signal.aborted) throw signal.reason as Error;
+      const { message } = cause as Error;
+      throw new BackendUnavailableError(`the Kubernetes API cannot be reached: ${message}`, { cause });
     });
     if (status < 200 || status > 299) throw new KubernetesError(status, messageOf(status, answer));
     return JSON.parse(answer);
