@@ -173,6 +173,19 @@ describe.skipIf(isMissing("helm") || isMissing("kustomize"))("manifests for Kube
     expect(() => chart(...values)).toThrow(problem);
   });
 
+  it("the commands in docs/DEPLOYMENT.md render the chart, and name options and directories that exist", () => {
+    const page = readFileSync(join(DEPLOY, "../docs/DEPLOYMENT.md"), "utf8").replaceAll(/\\\n\s*/g, "");
+    const [, helmCommand = ""] = /^helm install prod deploy\/helm\/tenure (.+)$/m.exec(page) ?? [];
+    const values = [...helmCommand.matchAll(/--set (\S+)/g)].map(([, value = ""]) => value);
+    expect(chart(...values).map(({ kind }) => kind)).toContain("Deployment");
+    const [, serve = ""] = /^docker run .+ tenure:\S+ (serve .+)$/m.exec(page) ?? [];
+    expect(lines.problems(serve.split(" "), [])).toEqual([]);
+    const applied = [...page.matchAll(/^kubectl (?:apply -k|kustomize) deploy\/kustomize\/(\S+)$/gm)];
+    expect(new Set(applied.map(([, name]) => `kustomize/${name}`))).toEqual(
+      new Set(["kustomize/base", "kustomize/leader-pod"]),
+    );
+  });
+
   it("helm lint accepts the chart", () => {
     const values = ["store.url=etcd://a/t", ...SECURE].flatMap((value) => ["--set", value]);
     const { status, stdout } = helm(["lint", "tenure", ...values]);
