@@ -15,14 +15,16 @@ const COMMAND_TESTS = [
   "peers/",
   "hostile/",
   "incident/",
+  "deploy/image.test.ts",
 ].map((path) => `packages/cli/src/${path}`);
 const TESTS = [...COMMAND_TESTS, "packages/dashboard/src/load.test.ts"];
 
 await main(async () => {
   await setUp();
-  const code = await run(process.execPath, ["scripts/engines/dist/main.js"]);
+  const env = { TENURE_CHAOS: "1" };
+  const code = await run(process.execPath, ["scripts/engines/dist/main.js"], { env });
   if (code !== 0) throw new ScriptError("The engines that tests need are not there, see above.", code);
   const wanted = process.argv.slice(2);
   const tests = wanted.length === 0 ? TESTS : wanted;
-  return runTool("vitest", ["run", "--testTimeout=1800000", ...tests], { env: { TENURE_CHAOS: "1" } });
+  return runTool("vitest", ["run", "--testTimeout=1800000", ...tests], { env });
 });

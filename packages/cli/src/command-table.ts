@@ -23,6 +23,11 @@ const SECTIONS: Readonly<Record<string, readonly (readonly [name: string, summar
         async (shell) => (await import("./run/run-command.js")).runCommand(shell),
       ],
       [
+        "elect",
+        "Lead without a command, for programs beside it",
+        async (shell) => (await import("./elect/elect-command.js")).electCommand(shell),
+      ],
+      [
         "campaign",
         "Campaign for a group",
         async (shell) => (await import("./commands/campaign-command.js")).campaignCommand(shell),

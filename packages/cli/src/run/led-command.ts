@@ -8,6 +8,7 @@ import type { DemoteReason, Election, ElectionEvent, LeaseTime, Mandate } from "
 import { type CommandEnd, GuardedCommand } from "@tenure/coordinator";
 import { type Clock, sleep } from "@tenure/core";
 import { onAbort } from "@tenure/core/internal";
+import { campaignUntilStopped } from "./campaigning.js";
 import type { LeadershipHooks } from "./leadership-hooks.js";
 
 export interface LedCommandOptions {
@@ -59,9 +60,6 @@ const RENEWED: ReadonlySet<DemoteReason> = new Set(["stopped", "finished", "resi
 export class LedCommand {
   readonly #options: LedCommandOptions;
   #end: RunEnd = { kind: "stopped" };
-  /** A campaign of this process was won or lost: the service knows this node, and its options are allowed. */
-  #isAccepted = false;
-  #refusal: { readonly error: unknown } | null = null;
 
   constructor(options: LedCommandOptions) {
     this.#options = options;
@@ -69,50 +67,21 @@ export class LedCommand {
 
   /** Campaigns, and runs the command while this node leads. `signal` is aborted when the user stops it. */
   async run(signal: AbortSignal): Promise<RunEnd> {
-    const { election, once, hooks } = this.#options;
-    const failed = new Promise<never>((_resolve, reject) => {
-      election.onPromote((mandate, losing, lease) =>
-        this.#lead(mandate, losing, lease).catch((error: unknown) => {
-          reject(error);
-          void election.stop();
-        }),
-      );
-    });
-    failed.catch(() => {});
-    const stop = () => void election.stop();
-    const stopListening = onAbort(signal, stop);
+    const { election, once, hooks, teller } = this.#options;
+    const started = (): void => {
+      if (!once || election.isLeader()) return;
+      this.#end = { kind: "lost" };
+      void election.stop();
+    };
+    const lead = (mandate: Mandate, losing: AbortSignal, lease: LeaseTime) =>
+      this.#lead(mandate, losing, lease);
+    const notice = (event: ElectionEvent) => teller.notice(event);
     try {
-      const events = election.changes();
-      await election.start();
-      if (signal.aborted) stop();
-      if (once && !election.isLeader()) {
-        this.#end = { kind: "lost" };
-        stop();
-      }
-      for await (const event of events) this.#notice(event);
-      await Promise.race([failed, Promise.resolve()]);
-      if (this.#refusal !== null && !signal.aborted) throw this.#refusal.error;
+      await campaignUntilStopped({ election, lead, started, notice, acceptsNoRefusal: once }, signal);
       return this.#end;
     } finally {
-      stopListening();
-      await election.stop();
       await hooks.ended;
     }
-  }
-
-  /**
-   * Until a campaign was accepted, a refusal that a retry cannot heal ends the command: its options or credentials are wrong, or the
-   * group is not prepared. Later somebody has changed the group, and may change it back: then this node keeps trying.
-   */
-  #notice(event: ElectionEvent): void {
-    const { election, once, teller } = this.#options;
-    if (event.kind === "failed") throw event.error;
-    if (event.kind === "promoted" || event.kind === "campaign-lost") this.#isAccepted = true;
-    const isRefused = event.kind === "request-failed" && event.request === "campaign" && !this.#isAccepted;
-    if (isRefused && (once || event.permanent)) {
-      this.#refusal = { error: event.error };
-      void election.stop();
-    } else teller.notice(event);
   }
 
   async #lead(mandate: Mandate, losing: AbortSignal, lease: LeaseTime): Promise<void> {

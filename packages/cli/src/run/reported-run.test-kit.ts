@@ -1,4 +1,4 @@
-/** `tenure run --json` as a process, and what it reports. */
+/** `tenure run --json` or `tenure elect --json` as a process, and what it reports. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";
@@ -13,6 +13,7 @@ export interface Reported {
 }
 
 export interface ReportedRunOptions {
+  readonly command?: "run" | "elect";
   readonly server: string;
   readonly group: string;
   /** Options, then `--` and the command. */
@@ -31,9 +32,9 @@ export class ReportedRun implements AsyncDisposable {
   /** The number of reports up to the last one of each event that `next` has returned. */
   readonly #seen = new Map<string, number>();
 
-  constructor({ server, group, args, env = {} }: ReportedRunOptions) {
+  constructor({ command = "run", server, group, args, env = {} }: ReportedRunOptions) {
     const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith("TENURE_"));
-    this.#child = spawn(process.execPath, [COMMAND, "run", group, "--server", server, "--json", ...args], {
+    this.#child = spawn(process.execPath, [COMMAND, command, group, "--server", server, "--json", ...args], {
       env: { ...Object.fromEntries(inherited), ...env },
       stdio: ["ignore", "pipe", "pipe"],
     });
@@ -73,7 +74,7 @@ export class ReportedRun implements AsyncDisposable {
       if (this.#child.exitCode !== null || this.#child.signalCode !== null) {
         await this.#closed;
         if (isSo()) return;
-        throw new Error(`tenure run ended before ${what}: ${JSON.stringify(this.reports, null, 1)}`);
+        throw new Error(`tenure ended before ${what}: ${JSON.stringify(this.reports, null, 1)}`);
       }
       await new Promise<void>((resolve) => this.#waiting.add(resolve));
     }

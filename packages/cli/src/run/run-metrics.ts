@@ -1,13 +1,21 @@
 import type { Election } from "@tenure/client";
 import { RUN_EVENTS, type RunEvent, type RunReport } from "./run-report.js";
 
-/** The state of `tenure run` as metrics in the text format of Prometheus. */
+/** Shows whether this process does what it is there for as leader. */
+export interface WorkGauge {
+  readonly name: string;
+  readonly help: string;
+}
+
+/** The state of `tenure run` or `tenure elect` as metrics in the text format of Prometheus. */
 export class RunMetrics {
   readonly #labels: string;
   readonly #counts = new Map<RunEvent, number>(RUN_EVENTS.map((event) => [event, 0]));
-  #isRunning = false;
+  readonly #work: WorkGauge;
+  #isWorking = false;
 
-  constructor(groupId: string, nodeId: string) {
+  constructor(groupId: string, nodeId: string, gauge: WorkGauge) {
+    this.#work = gauge;
     this.#labels = `group_id="${escaped(groupId)}",node_id="${escaped(nodeId)}"`;
   }
 
@@ -15,9 +23,9 @@ export class RunMetrics {
     this.#counts.set(event, (this.#counts.get(event) ?? 0) + 1);
   }
 
-  /** The command runs, or has ended. */
-  running(isRunning: boolean): void {
-    this.#isRunning = isRunning;
+  /** What this process does as leader has begun, or has ended. */
+  working(isWorking: boolean): void {
+    this.#isWorking = isWorking;
   }
 
   text(election: Election): string {
@@ -31,8 +39,8 @@ export class RunMetrics {
       this.#gauge("lease_left_seconds", "How long this node may still act as leader.", leftMs / 1000),
       this.#gauge("connected", "Whether the service or store answers.", Number(connection === "connected")),
       this.#gauge("healthy", "Whether the health command succeeds.", Number(state.kind !== "unhealthy")),
-      this.#gauge("command_running", "Whether the command runs.", Number(this.#isRunning)),
-      "# HELP tenure_run_events_total Events that tenure run has reported, by name.\n",
+      this.#gauge(this.#work.name, this.#work.help, Number(this.#isWorking)),
+      "# HELP tenure_run_events_total Events that were reported, by name.\n",
       "# TYPE tenure_run_events_total counter\n",
       ...events,
     ].join("");

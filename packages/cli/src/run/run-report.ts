@@ -1,4 +1,4 @@
-/** What `tenure run` reports while it runs: to the terminal or as JSON, to systemd, and as counters of its metrics. */
+/** What `tenure run` and `tenure elect` report while they run: to the terminal or as JSON, to systemd, and as counters of its metrics. */
 
 /** Stable, because scripts depend on these names. docs/COMMAND.md describes each of them. */
 export const RUN_EVENTS = [
@@ -16,6 +16,9 @@ export const RUN_EVENTS = [
   "killing",
   "exited",
   "hook_failed",
+  "labelled",
+  "label_removed",
+  "label_failed",
   "notify_failed",
   "ended",
   "failed",

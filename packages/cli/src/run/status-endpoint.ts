@@ -80,7 +80,7 @@ function pageOf(path: string, election: Election, metrics: RunMetrics): Page {
     default:
       return json(404, {
         error: "NOT_FOUND",
-        message: `${path} is not a path of tenure run; use /, /leader, /healthz or /metrics`,
+        message: `${path} is not a path of this process; use /, /leader, /healthz or /metrics`,
       });
   }
 }

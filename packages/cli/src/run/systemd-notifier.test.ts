@@ -1,4 +1,4 @@
-/** `tenure run` as a service of systemd: the messages that arrive at a real notification socket. */
+/** `tenure run` and `tenure serve` as services of systemd: the messages that arrive at a real notification socket. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
@@ -79,6 +79,20 @@ describe.skipIf(isMissing("systemd"))("tenure run under systemd", { timeout: 60_
     const last = await socket.until(/^STATUS=tenure run ended; exit code 143$/);
     expect(last.indexOf("STOPPING=1")).toBeGreaterThan(last.indexOf("READY=1"));
     expect(run.events).not.toContain("notify_failed");
+  });
+
+  it("tenure serve notifies systemd that it is ready when it listens, and of its end", async () => {
+    await using socket = new NotifySocket(scratch.directory());
+    await socket.until(/^listening$/);
+    const args = ["--listen", "127.0.0.1:0", "--store", "memory:", "--log-level", "error"];
+    const served = await scratch.serve(args, { NOTIFY_SOCKET: socket.path, WATCHDOG_USEC: "2000000" });
+    const first = await socket.until(/^WATCHDOG=1$/, 2);
+    expect(first).toContain("READY=1");
+    expect(first).toContain(`STATUS=listening on ${served.url} (store: memory)`);
+    expect(await served.end("SIGTERM")).toBe(0);
+    const last = await socket.until(/^STOPPING=1$/);
+    expect(last.indexOf("STOPPING=1")).toBeGreaterThan(last.indexOf("READY=1"));
+    expect(served.stderr).toBe("");
   });
 
   it("a waiting node is ready for systemd, and pings no watchdog of another process", async () => {

@@ -53,11 +53,15 @@ export class SystemdNotifier {
 
   notice({ event, message }: RunReport): void {
     if (event === "notify_failed") return;
-    if (!this.#isReady && MAKES_READY.has(event)) {
-      this.#isReady = true;
-      this.#change("READY", "1");
-    }
-    this.#change("STATUS", message.replaceAll("\n", " "));
+    if (MAKES_READY.has(event)) this.ready(message);
+    else this.#status(message);
+  }
+
+  /** The service is up. */
+  ready(status: string): void {
+    if (!this.#isReady) this.#change("READY", "1");
+    this.#isReady = true;
+    this.#status(status);
   }
 
   stopping(): void {
@@ -68,6 +72,10 @@ export class SystemdNotifier {
   async close(): Promise<void> {
     this.#cancelWatchdog();
     await this.#sending;
+  }
+
+  #status(text: string): void {
+    this.#change("STATUS", text.replaceAll("\n", " "));
   }
 
   /** At half the period, as systemd recommends. */
