@@ -15,8 +15,13 @@ const COMMAND_TESTS = [
   "peers/",
   "hostile/",
   "incident/",
+  "engines/",
 ].map((path) => `packages/cli/src/${path}`);
-const TESTS = [...COMMAND_TESTS, "packages/dashboard/src/load.test.ts"];
+const TESTS = [
+  ...COMMAND_TESTS,
+  "packages/dashboard/src/load.test.ts",
+  "packages/stores/src/embedded/crash.test.ts",
+];
 
 await main(async () => {
   await setUp();
