@@ -8,7 +8,7 @@ import { copyFileSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { shapes } from "@tenure/api";
 import { Election, openElector } from "@tenure/client";
-import type { ElectorAdmin } from "@tenure/core";
+import { type ElectorAdmin, sleep, systemClock } from "@tenure/core";
 import { FaultProxy, isMissing, startEtcd } from "@tenure/engines";
 import { afterAll, expect, it } from "vitest";
 import { isChaos } from "../chaos.test-kit.js";
@@ -55,10 +55,13 @@ class Scene {
   /** Resolves with the finding once the list and the metric name it, and the alert fires. */
   async named(kind: string, groupId: string | null, alert: string): Promise<shapes.FindingShape> {
     let found: shapes.FindingShape | undefined;
-    while (found === undefined)
+    await eventually(async () => {
       found = (await this.attention()).find((each) => each.kind === kind && each.group_id === groupId);
-    while (!((await this.#prometheus.value(`sum(tenure_attention{kind="${kind}"})`)) > 0));
-    while (!(await this.alerts()).includes(alert));
+      return found !== undefined;
+    });
+    await eventually(async () => (await this.#prometheus.value(`sum(tenure_attention{kind="${kind}"})`)) > 0);
+    await eventually(async () => (await this.alerts()).includes(alert));
+    if (found === undefined) throw new Error(`no finding ${kind}`);
     return found;
   }
 
@@ -92,6 +95,13 @@ class Scene {
   }
 }
 
+const LOOK_MS = 100;
+
+/** Polls until `isSo` is true; the time limit of the test ends the wait. */
+async function eventually(isSo: () => Promise<boolean>): Promise<void> {
+  while (!(await isSo())) await sleep(systemClock, LOOK_MS);
+}
+
 /** Two candidates for a group in this process; the first leads. */
 async function participate(elector: ElectorAdmin, groupId: string): Promise<readonly Election[]> {
   const elections: Election[] = [];
@@ -99,7 +109,7 @@ async function participate(elector: ElectorAdmin, groupId: string): Promise<read
     const election = new Election(elector, { groupId, nodeId, ttlMs: TTL_MS });
     await election.start();
     elections.push(election);
-    while (!(await elector.members(groupId)).some((member) => member.nodeId === nodeId));
+    await eventually(async () => (await elector.members(groupId)).some((member) => member.nodeId === nodeId));
   }
   return elections;
 }
@@ -133,8 +143,8 @@ it.skipIf(isMissing("etcd") || isMissing("prometheus"))(
     await using elector = await openElector(url, { tls: { caFile } });
     const elections = await participate(elector, "billing");
     const nodes = ["c1", "c2"].map((nodeId) => scene.run("reports", nodeId));
-    while ((await elector.members("reports")).length < 2);
-    while ((await prometheus.value('tenure_groups{state="led"}')) !== 2);
+    await eventually(async () => (await elector.members("reports")).length === 2);
+    await eventually(async () => (await prometheus.value('tenure_groups{state="led"}')) === 2);
 
     // A busy machine may have a slow disk: that is no mistake of the monitor.
     const isSlow = (text: string): boolean => /^(?:store_slow|TenureStoreSlow)/.test(text);
@@ -204,7 +214,7 @@ it.skipIf(isMissing("etcd") || isMissing("prometheus"))(
       !findings.some(({ kind }) =>
         ["paused_long", "certificate_expiring", "store_unreachable"].includes(kind),
       );
-    while (!isOver(await scene.attention()));
+    await eventually(async () => isOver(await scene.attention()));
     await Promise.all(elections.map((election) => election.stop()));
   },
 );
