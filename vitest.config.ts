@@ -14,7 +14,7 @@ export default defineConfig({
     pool: "forks",
     globals: false,
     // Most tests wait: for engines, processes, leases.
-    maxWorkers: isChaos ? 1 : 6,
+    maxWorkers: isChaos ? 1 : 4,
     // Guards against hanging only, far above what a test takes on a machine that is busy with other work.
     testTimeout: 300_000,
     hookTimeout: 300_000,

@@ -2,9 +2,9 @@
  * Many roles over three programs that share them, against one server: real processes, real time. `npm run chaos` takes a thousand
  * roles, and bounds how soon those of a killed program are led again.
  */
+import { isChaos, rounds } from "@tenure/engines";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { Api } from "./api.test-kit.js";
-import { isChaos, rounds } from "./chaos.test-kit.js";
 import { besideDisk } from "./disk-stalls.test-kit.js";
 import { distribution } from "./distribution.test-kit.js";
 import { RoleProcesses } from "./role-processes.test-kit.js";

@@ -8,10 +8,9 @@ import { copyFileSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { shapes } from "@tenure/api";
 import { Election, openElector } from "@tenure/client";
-import { type ElectorAdmin, sleep, systemClock } from "@tenure/core";
-import { FaultProxy, isMissing, startEtcd } from "@tenure/engines";
+import { BackendUnavailableError, type ElectorAdmin, sleep, systemClock } from "@tenure/core";
+import { FaultProxy, isChaos, isMissing, startEtcd } from "@tenure/engines";
 import { afterAll, expect, it } from "vitest";
-import { isChaos } from "../chaos.test-kit.js";
 import { besideDisk } from "../disk-stalls.test-kit.js";
 import { certificate } from "../doctor/certificate.test-kit.js";
 import type { Finding } from "../doctor/finding.js";
@@ -97,9 +96,14 @@ class Scene {
 
 const LOOK_MS = 100;
 
-/** Polls until `isSo` is true; the time limit of the test ends the wait. */
+/** Polls until `isSo` is true; the time limit of the test ends the wait. While the store is slow, a request may be refused. */
 async function eventually(isSo: () => Promise<boolean>): Promise<void> {
-  while (!(await isSo())) await sleep(systemClock, LOOK_MS);
+  while (!(await isSo().catch(unlessUnavailable))) await sleep(systemClock, LOOK_MS);
+}
+
+function unlessUnavailable(error: unknown): false {
+  if (error instanceof BackendUnavailableError) return false;
+  throw error;
 }
 
 /** Two candidates for a group in this process; the first leads. */

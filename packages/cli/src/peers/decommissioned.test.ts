@@ -29,7 +29,7 @@ const ROUTES: readonly (readonly ["GET" | "POST", string])[] = [
 ];
 const REFUSED = ["tc_client_required", "tc_server_required", "tc_cluster_identity_missing"];
 
-describe("a decommissioned server", { timeout: 120_000 }, () => {
+describe("a decommissioned server", () => {
   let cluster: TestCluster;
   let list: string;
   let ca: string;

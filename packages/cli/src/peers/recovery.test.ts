@@ -5,7 +5,7 @@ import { EXIT } from "../frame/shell.js";
 import { command, type Finished } from "../frame/command.test-kit.js";
 import { type ClusterNode, TestCluster } from "./cluster.test-kit.js";
 
-describe("a cluster that has lost a majority", { timeout: 180_000 }, () => {
+describe("a cluster that has lost a majority", () => {
   let cluster: TestCluster;
   beforeAll(async () => {
     cluster = await TestCluster.started(["a", "b", "c"]);
