@@ -24,7 +24,7 @@ const CRASH_SETTINGS = isChaos ? {} : { ttlMs: 1000, takeoverDelayMs: 200 };
 /** The first pause ends within the lease, the others around its end and before the others stand. */
 const HICCUPS = isChaos
   ? { takeoverDelayMs: 1000, lastMs: [500, 900, 1000, 1400] }
-  : { takeoverDelayMs: 3000, lastMs: [300, 2000] };
+  : { takeoverDelayMs: 8000, lastMs: [300, 2000] };
 /** Longer than a leader takes to notice that its lease was over while it hung. */
 const SETTLED_MS = 300;
 

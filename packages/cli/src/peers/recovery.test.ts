@@ -9,7 +9,7 @@ describe("a cluster that has lost a majority", () => {
   let cluster: TestCluster;
   beforeAll(async () => {
     cluster = await TestCluster.started(["a", "b", "c"]);
-  }, 60_000);
+  });
   afterAll(() => cluster.close());
 
   const at = (node: ClusterNode, args: readonly string[]): Promise<Finished> =>

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { BackendUnavailableError, InvalidRequestError } from "@tenure/core";
-import { boundMs, freePorts, isMissing, type NatsEngine, startNats } from "@tenure/engines";
+import { boundMs, freePorts, isMissing, type NatsEngine, startNats, waitLimitMs } from "@tenure/engines";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { makeCredentials } from "./credentials.test-kit.js";
 import { NatsStore } from "./nats-store.js";
@@ -157,7 +157,9 @@ describe.skipIf(isMissing("nats"))("NATS servers that do not answer", () => {
       await feed.next();
       await store.compareAndSet([{ key: "r/a", expected: null, value: "1" }]);
       await store.close();`;
-    await promisify(execFile)(process.execPath, ["--input-type=module", "-e", script], { timeout: BOUND_MS });
+    await promisify(execFile)(process.execPath, ["--input-type=module", "-e", script], {
+      timeout: waitLimitMs(BOUND_MS),
+    });
     await engine.stop();
   });
 });

@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { BackendUnavailableError, type CasOp, type Store } from "@tenure/core";
 import { storeConformance } from "@tenure/core/conformance";
-import { boundMs, isMissing, type PostgresEngine, startPostgres } from "@tenure/engines";
+import { boundMs, isMissing, type PostgresEngine, startPostgres, waitLimitMs } from "@tenure/engines";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { openStore } from "../open-store.js";
 import { connect, contents, eventually, Follower, sql, swap, Writers } from "./postgres.test-kit.js";
@@ -200,7 +200,7 @@ describe.skipIf(isMissing("postgres"))("PostgresStore", () => {
       process.stdout.write(String(process.getActiveResourcesInfo().filter((each) => each !== "PipeWrap")));`;
     const output = execFileSync(process.execPath, ["--input-type=module", "-e", script], {
       encoding: "utf8",
-      timeout: 20_000,
+      timeout: waitLimitMs(20_000),
     });
     expect(output).toBe("");
   });
