@@ -19,8 +19,8 @@ export function makeRunDirectory() {
 }
 
 /** Removes the directory, ends the processes that still run, and resolves with one line for each file and each process. */
-export async function removeRunDirectory(directory) {
-  const deadlineMs = performance.now() + END_MS;
+export async function removeRunDirectory(directory, endMs = END_MS) {
+  const deadlineMs = performance.now() + endMs;
   let processes = processesOf(directory);
   while (processes.length > 0 && performance.now() < deadlineMs) {
     await setTimeout(POLL_MS);

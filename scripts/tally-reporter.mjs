@@ -40,7 +40,7 @@ export default class TallyReporter {
   }
 }
 
-/** Of a run of the tests: `2 min 30 s: 120 of 418 files, 2841 tests, 0 failures; longest: a.test.ts (40 s)`. */
+/** Of a run of the tests: `2 min 30 s: 120 of 418 files, 2841 tests, 0 failed; longest: a.test.ts (40 s)`. */
 export class Progress {
   #files;
   #startMs;
@@ -75,7 +75,7 @@ export class Progress {
       longest === undefined ? "" : `; longest: ${longest[0]} (${Math.round((nowMs - longest[1]) / 1000)} s)`;
     return (
       `${Math.floor(seconds / 60)} min ${seconds % 60} s: ${this.#done} of ${this.#files} files, ` +
-      `${this.#tests} tests, ${this.#failures} failures${running}`
+      `${this.#tests} tests, ${this.#failures} failed${running}`
     );
   }
 }
