@@ -77,7 +77,7 @@ function spin() {
     const untilMs = performance.now() + SPIN_MS;
     while (performance.now() < untilMs);
     if (untilMs > reportAtMs) {
-      process.send({ cpuMs: cpuMs() - lastMs });
+      report({ cpuMs: cpuMs() - lastMs });
       lastMs = cpuMs();
       reportAtMs = untilMs + 1000;
     }
@@ -95,10 +95,15 @@ function writeForEver(file) {
     writeSync(descriptor, BLOCK, 0, BLOCK.length, (block++ % FILE_BLOCKS) * BLOCK.length);
     const startMs = performance.now();
     fsyncSync(descriptor);
-    process.send({ cpuMs: 0, syncMs: performance.now() - startMs });
+    report({ cpuMs: 0, syncMs: performance.now() - startMs });
     setImmediate(turn);
   };
   turn();
+}
+
+/** Without an error if the process that started this one has just ended. */
+function report(message) {
+  process.send(message, () => {});
 }
 
 function cpuMs() {
